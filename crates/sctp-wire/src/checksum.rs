@@ -1,0 +1,31 @@
+//! CRC32c over a packet whose checksum field counts as zero (RFC 9260 §6.8, appendix A).
+//!
+//! The value is stored least significant octet first, unlike every other number of SCTP.
+
+use crc_fast::{CrcAlgorithm, Digest};
+
+/// Octets of the common header.
+pub(crate) const HEADER: usize = 12;
+
+/// The CRC32c of a received packet, its checksum field taken as zero without touching it.
+pub(crate) fn of_received(header: &[u8; HEADER], chunks: &[u8]) -> u32 {
+    let [s0, s1, d0, d1, t0, t1, t2, t3, ..] = *header;
+    let mut digest = Digest::new(CrcAlgorithm::Crc32Iscsi);
+    digest.update(&[s0, s1, d0, d1, t0, t1, t2, t3, 0, 0, 0, 0]);
+    digest.update(chunks);
+    low_half(digest.finalize())
+}
+
+/// The CRC32c of a packet whose checksum field is still zero.
+pub(crate) fn of_zeroed(packet: &[u8]) -> u32 {
+    crc_fast::crc32_iscsi(packet)
+}
+
+/// The algorithm works in 64 bits; a 32-bit checksum is the lower half.
+const fn low_half(wide: u64) -> u32 {
+    let [b0, b1, b2, b3, ..] = wide.to_le_bytes();
+    u32::from_le_bytes([b0, b1, b2, b3])
+}
+
+#[cfg(test)]
+mod tests;

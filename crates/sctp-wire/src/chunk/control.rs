@@ -1,0 +1,103 @@
+//! The small control chunks (RFC 9260 §3.3.5 to §3.3.13), and chunks of unknown type.
+
+use crate::cause::Causes;
+use crate::codepoints::{ChunkType, ParameterType, UnknownAction};
+use crate::cursor::Cursor;
+use crate::error::{Flaw, Layer};
+use crate::numbers::Tsn;
+
+/// The content of HEARTBEAT and HEARTBEAT ACK: understood by the HEARTBEAT's sender alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HeartbeatInfo<'a>(pub &'a [u8]);
+
+impl<'a> HeartbeatInfo<'a> {
+    pub(super) fn decode(mut cursor: Cursor<'a>) -> Result<Self, Flaw> {
+        let Some(Ok(info)) = cursor.tlv(Layer::Parameter) else {
+            return Err(Flaw::NoHeartbeatInfo);
+        };
+        if info.head != ParameterType::HEARTBEAT_INFO.to_wire() {
+            return Err(Flaw::NoHeartbeatInfo);
+        }
+        cursor.finish()?;
+        Ok(Self(info.value))
+    }
+}
+
+/// A state cookie on its way back; opaque to all but its maker.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cookie<'a>(pub &'a [u8]);
+
+/// An ABORT chunk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Abort<'a> {
+    /// Whose verification tag the packet carries.
+    pub tag: TagOrigin,
+    /// Why; may be empty.
+    pub causes: Causes<'a>,
+}
+
+impl<'a> Abort<'a> {
+    pub(super) const fn decode(flags: u8, cursor: Cursor<'a>) -> Self {
+        Self { tag: TagOrigin::from_flags(flags), causes: Causes::from_cursor(cursor) }
+    }
+}
+
+/// Whose verification tag a packet with ABORT or SHUTDOWN COMPLETE carries: the T bit (RFC 9260 §8.5.1).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum TagOrigin {
+    /// T = 0: the tag the receiver of the packet chose, as always.
+    Receiver,
+    /// T = 1: the tag of the packet that is answered, reflected, because its receiver has no association.
+    Reflected,
+}
+
+impl TagOrigin {
+    const T: u8 = 0x01;
+
+    pub(crate) const fn from_flags(flags: u8) -> Self {
+        if flags & Self::T == 0 { Self::Receiver } else { Self::Reflected }
+    }
+
+    pub(crate) const fn flags(self) -> u8 {
+        match self {
+            Self::Receiver => 0,
+            Self::Reflected => Self::T,
+        }
+    }
+}
+
+/// A SHUTDOWN chunk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shutdown {
+    /// Everything up to this TSN has arrived.
+    pub cumulative_tsn_ack: Tsn,
+}
+
+impl Shutdown {
+    pub(super) fn decode(mut cursor: Cursor<'_>) -> Result<Self, Flaw> {
+        let cumulative_tsn_ack = Tsn::new(cursor.u32()?);
+        cursor.finish()?;
+        Ok(Self { cumulative_tsn_ack })
+    }
+}
+
+/// A chunk this crate does not decode.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UnknownChunk<'a> {
+    /// Its type.
+    pub kind: ChunkType,
+    /// Its flags.
+    pub flags: u8,
+    /// Its value, without padding.
+    pub value: &'a [u8],
+    /// The whole chunk as received, without padding: what cause 6 reports.
+    pub raw: &'a [u8],
+}
+
+impl UnknownChunk<'_> {
+    /// What to do with it.
+    #[must_use]
+    pub const fn action(&self) -> UnknownAction {
+        self.kind.unknown_action()
+    }
+}

@@ -1,0 +1,154 @@
+//! Why octets are not an SCTP packet: what was wrong, and where.
+
+use core::fmt;
+
+use crate::codepoints::{CauseCode, ChunkType, ParameterType};
+
+/// Why octets could not be decoded.
+///
+/// Offsets count octets from the start of the packet; for parameters and causes that were not taken from a
+/// packet, from the start of what was given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum DecodeError {
+    /// Shorter than the common header.
+    #[error("packet of {length} octets: the common header alone takes 12")]
+    ShortPacket {
+        /// Octets there are.
+        length: usize,
+    },
+    /// A port is 0 (RFC 9260 §3.1).
+    #[error("port 0 at offset {offset}")]
+    ZeroPort {
+        /// 0 for the source port, 2 for the destination port.
+        offset: usize,
+    },
+    /// The checksum does not fit the packet (RFC 9260 §6.8).
+    #[error("checksum is {found:#010x}, the packet's is {expected:#010x}")]
+    Checksum {
+        /// The CRC32c of the packet received.
+        expected: u32,
+        /// The value it carried.
+        found: u32,
+    },
+    /// The type and length of a chunk, parameter or cause do not fit into what is left. Ends the walk.
+    #[error("{available} octets at offset {offset} are no {layer} header")]
+    Header {
+        /// What was expected to begin here.
+        layer: Layer,
+        /// Where.
+        offset: usize,
+        /// Octets left.
+        available: usize,
+    },
+    /// A length field is below 4 or goes beyond the end. Ends the walk.
+    #[error("{item} at offset {offset} says it has {length} octets, {available} are left")]
+    Length {
+        /// What has the length.
+        item: Item,
+        /// Where it begins.
+        offset: usize,
+        /// Its length field.
+        length: u16,
+        /// Octets left, its header included.
+        available: usize,
+    },
+    /// The length is sound but the content is not. The walk goes on after it.
+    #[error("{item} at offset {offset}: {flaw}")]
+    Body {
+        /// What is malformed.
+        item: Item,
+        /// Where it begins.
+        offset: usize,
+        /// How.
+        flaw: Flaw,
+    },
+}
+
+impl DecodeError {
+    /// Whether what follows cannot be found any more, so that the packet (or list) ends here.
+    #[must_use]
+    pub const fn ends_walk(&self) -> bool {
+        !matches!(self, Self::Body { .. })
+    }
+}
+
+/// One of the three nested lists of type, length and value.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Layer {
+    /// Chunks of a packet.
+    Chunk,
+    /// Parameters of a chunk.
+    Parameter,
+    /// Error causes of an ABORT or ERROR.
+    Cause,
+}
+
+impl Layer {
+    /// The item whose header starts with these two octets.
+    pub(crate) const fn item(self, head: [u8; 2]) -> Item {
+        match self {
+            Self::Chunk => Item::Chunk(ChunkType::new(head[0])),
+            Self::Parameter => Item::Parameter(ParameterType::new(u16::from_be_bytes(head))),
+            Self::Cause => Item::Cause(CauseCode::new(u16::from_be_bytes(head))),
+        }
+    }
+}
+
+impl fmt::Display for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Chunk => "chunk",
+            Self::Parameter => "parameter",
+            Self::Cause => "error cause",
+        })
+    }
+}
+
+/// What a [`DecodeError`] is about.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Item {
+    /// A chunk.
+    Chunk(ChunkType),
+    /// A parameter.
+    Parameter(ParameterType),
+    /// An error cause.
+    Cause(CauseCode),
+}
+
+impl fmt::Display for Item {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Chunk(kind) => kind.fmt(f),
+            Self::Parameter(kind) => kind.fmt(f),
+            Self::Cause(code) => code.fmt(f),
+        }
+    }
+}
+
+/// How a well delimited chunk, parameter or cause is malformed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, thiserror::Error)]
+pub enum Flaw {
+    /// A field goes beyond the end.
+    #[error("a field needs {needed} octets, {available} are left")]
+    TooShort {
+        /// Octets of the field.
+        needed: usize,
+        /// Octets left.
+        available: usize,
+    },
+    /// Octets are left that belong to no field.
+    #[error("{octets} octets too many")]
+    TooLong {
+        /// How many.
+        octets: usize,
+    },
+    /// A HEARTBEAT does not hold one Heartbeat Info parameter.
+    #[error("no Heartbeat Info parameter in it")]
+    NoHeartbeatInfo,
+    /// A list of 16-bit numbers has an odd number of octets.
+    #[error("a list of 16-bit numbers takes {octets} octets")]
+    OddList {
+        /// Octets of the list.
+        octets: usize,
+    },
+}

@@ -1,0 +1,186 @@
+//! The numbers that stand on the wire, one type each, so that none is taken for another.
+//!
+//! Serial numbers wrap around and therefore have no order: [`Tsn::precedes`] and [`Tsn::distance`] take the
+//! place of `<` and `-` (RFC 1982 §3.2, RFC 9260 §1.6). Identifiers that are only looked up do have one.
+
+use core::fmt;
+use core::num::NonZeroU16;
+
+macro_rules! serial_number {
+    ($(#[$doc:meta])* $name:ident($int:ty)) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+        pub struct $name($int);
+
+        impl $name {
+            /// The number `value`.
+            #[must_use]
+            pub const fn new(value: $int) -> Self {
+                Self(value)
+            }
+
+            /// The plain number.
+            #[must_use]
+            pub const fn get(self) -> $int {
+                self.0
+            }
+
+            /// Whether this number comes before `other` in serial number arithmetic.
+            ///
+            /// False for equal numbers and for two numbers exactly half the space apart, whose order
+            /// RFC 1982 leaves undefined.
+            #[must_use]
+            pub const fn precedes(self, other: Self) -> bool {
+                let ahead = self.distance(other);
+                ahead != 0 && ahead < 1 << (<$int>::BITS - 1)
+            }
+
+            /// How many steps lead from this number forward to `later`, wrapping.
+            #[must_use]
+            pub const fn distance(self, later: Self) -> $int {
+                later.0.wrapping_sub(self.0)
+            }
+
+            /// The number after this one.
+            #[must_use]
+            pub const fn next(self) -> Self {
+                self.advance(1)
+            }
+
+            /// The number before this one.
+            #[must_use]
+            pub const fn previous(self) -> Self {
+                Self(self.0.wrapping_sub(1))
+            }
+
+            /// The number `steps` after this one.
+            #[must_use]
+            pub const fn advance(self, steps: $int) -> Self {
+                Self(self.0.wrapping_add(steps))
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+serial_number! {
+    /// Transmission sequence number of a DATA or I-DATA chunk (RFC 9260 §3.3.1).
+    Tsn(u32)
+}
+serial_number! {
+    /// Stream sequence number of an ordered message in its stream (RFC 9260 §3.3.1).
+    Ssn(u16)
+}
+serial_number! {
+    /// Message identifier of an interleavable message in its stream (RFC 8260 §2.1).
+    Mid(u32)
+}
+serial_number! {
+    /// Fragment sequence number in an interleavable message (RFC 8260 §2.1).
+    Fsn(u32)
+}
+
+/// One stream of an association, in one direction (RFC 9260 §3.3.1).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct StreamId(u16);
+
+impl StreamId {
+    /// Stream `value`.
+    #[must_use]
+    pub const fn new(value: u16) -> Self {
+        Self(value)
+    }
+
+    /// The plain number.
+    #[must_use]
+    pub const fn get(self) -> u16 {
+        self.0
+    }
+}
+
+impl fmt::Display for StreamId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The verification tag of a packet, or the initiate tag that asks for it (RFC 9260 §3.1, §8.5).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct VerificationTag(u32);
+
+impl VerificationTag {
+    /// The tag of a packet that carries an INIT, and of nothing else.
+    pub const ZERO: Self = Self(0);
+
+    /// The tag `value`.
+    #[must_use]
+    pub const fn new(value: u32) -> Self {
+        Self(value)
+    }
+
+    /// The plain number.
+    #[must_use]
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl fmt::Display for VerificationTag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#010x}", self.0)
+    }
+}
+
+/// A port of SCTP, never zero (RFC 9260 §3.1).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct SctpPort(NonZeroU16);
+
+impl SctpPort {
+    /// Port `value`, or `None` for zero.
+    #[must_use]
+    pub const fn new(value: u16) -> Option<Self> {
+        match NonZeroU16::new(value) {
+            Some(port) => Some(Self(port)),
+            None => None,
+        }
+    }
+
+    /// The plain number.
+    #[must_use]
+    pub const fn get(self) -> u16 {
+        self.0.get()
+    }
+}
+
+impl From<NonZeroU16> for SctpPort {
+    fn from(port: NonZeroU16) -> Self {
+        Self(port)
+    }
+}
+
+impl TryFrom<u16> for SctpPort {
+    type Error = ZeroPort;
+
+    fn try_from(value: u16) -> Result<Self, ZeroPort> {
+        Self::new(value).ok_or(ZeroPort)
+    }
+}
+
+impl fmt::Display for SctpPort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Port 0 was given where SCTP needs a port of 1 to 65535.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("port 0 is not an SCTP port: use 1 to 65535")]
+pub struct ZeroPort;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+//! A packet as received: the common header, and a walk over its chunks.
+
+use core::fmt;
+use core::iter::FusedIterator;
+
+use crate::checksum;
+use crate::chunk::Chunk;
+use crate::cursor::Cursor;
+use crate::error::{DecodeError, Item, Layer};
+use crate::numbers::{SctpPort, VerificationTag};
+
+/// Octets of the common header (RFC 9260 §3.1).
+pub const COMMON_HEADER_BYTES: usize = checksum::HEADER;
+
+/// What [`Packet::decode`] does about the checksum.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Checksum {
+    /// A wrong one is an error. What every receiver does (RFC 9260 §6.8).
+    Verify,
+    /// It is not looked at: the octets were checked already, or a method of RFC 9653 protects them.
+    Ignore,
+}
+
+/// An SCTP packet, borrowed from the datagram it came in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Packet<'a> {
+    /// The sender's port.
+    pub source_port: SctpPort,
+    /// The receiver's port.
+    pub destination_port: SctpPort,
+    /// The tag that proves the sender knows the association.
+    pub verification_tag: VerificationTag,
+    /// The checksum the packet carried, as a number; zero is a legal value (RFC 9653 §1).
+    pub checksum: u32,
+    chunks: Cursor<'a>,
+}
+
+impl<'a> Packet<'a> {
+    /// Reads the common header; the chunks are read as [`chunks`](Self::chunks) walks over them.
+    ///
+    /// # Errors
+    ///
+    /// Fewer than 12 octets, a port of 0, or (with [`Checksum::Verify`]) a checksum that does not fit. A
+    /// receiver drops such a packet silently.
+    pub fn decode(bytes: &'a [u8], checksum: Checksum) -> Result<Self, DecodeError> {
+        let Some((header, body)) = bytes.split_first_chunk::<COMMON_HEADER_BYTES>() else {
+            return Err(DecodeError::ShortPacket { length: bytes.len() });
+        };
+        let [s0, s1, d0, d1, t0, t1, t2, t3, c0, c1, c2, c3] = *header;
+        let found = u32::from_le_bytes([c0, c1, c2, c3]);
+        if checksum == Checksum::Verify {
+            let expected = checksum::of_received(header, body);
+            if expected != found {
+                return Err(DecodeError::Checksum { expected, found });
+            }
+        }
+        let port = |octets, offset| {
+            SctpPort::new(u16::from_be_bytes(octets)).ok_or(DecodeError::ZeroPort { offset })
+        };
+        Ok(Self {
+            source_port: port([s0, s1], 0)?,
+            destination_port: port([d0, d1], 2)?,
+            verification_tag: VerificationTag::new(u32::from_be_bytes([t0, t1, t2, t3])),
+            checksum: found,
+            chunks: Cursor::new(body, COMMON_HEADER_BYTES),
+        })
+    }
+
+    /// Walks over the chunks in the order they stand in the packet.
+    #[must_use]
+    pub const fn chunks(&self) -> Chunks<'a> {
+        Chunks { cursor: self.chunks }
+    }
+}
+
+impl fmt::Display for Packet<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} > {} tag={}", self.source_port, self.destination_port, self.verification_tag)?;
+        for chunk in self.chunks() {
+            match chunk {
+                Ok(chunk) => write!(f, " | {chunk}")?,
+                Err(error) => write!(f, " | malformed: {error}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The chunks of a packet, one after the other.
+///
+/// A chunk whose length is sound but whose content is not gives one error, and the walk goes on; a length
+/// that cannot be right ends the walk after its error ([`DecodeError::ends_walk`]).
+#[derive(Clone, Debug)]
+pub struct Chunks<'a> {
+    cursor: Cursor<'a>,
+}
+
+impl<'a> Chunks<'a> {
+    /// The octets of the chunks not yet walked over, padding included.
+    #[must_use]
+    pub const fn rest(&self) -> &'a [u8] {
+        self.cursor.rest()
+    }
+}
+
+impl<'a> Iterator for Chunks<'a> {
+    type Item = Result<Chunk<'a>, DecodeError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let tlv = match self.cursor.tlv(Layer::Chunk)? {
+            Ok(tlv) => tlv,
+            Err(error) => return Some(Err(error)),
+        };
+        Some(Chunk::decode(tlv).map_err(|flaw| {
+            let item: Item = Layer::Chunk.item(tlv.head);
+            DecodeError::Body { item, offset: tlv.offset, flaw }
+        }))
+    }
+}
+
+impl FusedIterator for Chunks<'_> {}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,162 @@
+//! Chunks encoded ahead of the packet they will travel in.
+
+use super::value::{self, Full, ValueWriter};
+use crate::cause::Cause;
+use crate::chunk::{CHUNK_HEADER_BYTES, InitHeader, TagOrigin};
+use crate::codepoints::ChunkType;
+use crate::numbers::Tsn;
+use crate::parameter::Parameter;
+
+/// An encoded control chunk that waits for a packet; [`PacketWriter::raw`](super::PacketWriter::raw) sends it.
+///
+/// Constructors whose content comes from outside fail with [`Full`] when the chunk would be longer than 65535
+/// octets.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ChunkBuf(Vec<u8>);
+
+impl ChunkBuf {
+    /// Any chunk: `write_value` writes its value, header and padding are added around it.
+    ///
+    /// # Errors
+    ///
+    /// [`Full`] if it is longer than 65535 octets.
+    pub fn encode(
+        kind: ChunkType,
+        flags: u8,
+        write_value: impl FnOnce(&mut ValueWriter<'_>),
+    ) -> Result<Self, Full> {
+        let mut buffer = Vec::new();
+        value::write_chunk(&mut buffer, usize::MAX, kind, flags, write_value).map(|()| Self(buffer))
+    }
+
+    /// An INIT.
+    ///
+    /// # Errors
+    ///
+    /// [`Full`] if it is longer than 65535 octets; so for all that follow.
+    pub fn init(header: &InitHeader, parameters: &[Parameter<'_>]) -> Result<Self, Full> {
+        Self::encode(ChunkType::INIT, 0, |value| value.init(header, parameters))
+    }
+
+    /// An INIT ACK.
+    ///
+    /// # Errors
+    ///
+    /// [`Full`].
+    pub fn init_ack(header: &InitHeader, parameters: &[Parameter<'_>]) -> Result<Self, Full> {
+        Self::encode(ChunkType::INIT_ACK, 0, |value| value.init(header, parameters))
+    }
+
+    /// A HEARTBEAT with this content.
+    ///
+    /// # Errors
+    ///
+    /// [`Full`].
+    pub fn heartbeat(info: &[u8]) -> Result<Self, Full> {
+        Self::encode(ChunkType::HEARTBEAT, 0, |value| value.parameter(&Parameter::HeartbeatInfo(info)))
+    }
+
+    /// A HEARTBEAT ACK with the content of the HEARTBEAT.
+    ///
+    /// # Errors
+    ///
+    /// [`Full`].
+    pub fn heartbeat_ack(info: &[u8]) -> Result<Self, Full> {
+        Self::encode(ChunkType::HEARTBEAT_ACK, 0, |value| value.parameter(&Parameter::HeartbeatInfo(info)))
+    }
+
+    /// An ABORT.
+    ///
+    /// # Errors
+    ///
+    /// [`Full`].
+    pub fn abort(tag: TagOrigin, causes: &[Cause<'_>]) -> Result<Self, Full> {
+        Self::encode(ChunkType::ABORT, tag.flags(), |value| value.causes(causes))
+    }
+
+    /// An ERROR.
+    ///
+    /// # Errors
+    ///
+    /// [`Full`].
+    pub fn error(causes: &[Cause<'_>]) -> Result<Self, Full> {
+        Self::encode(ChunkType::ERROR, 0, |value| value.causes(causes))
+    }
+
+    /// A COOKIE ECHO.
+    ///
+    /// # Errors
+    ///
+    /// [`Full`].
+    pub fn cookie_echo(cookie: &[u8]) -> Result<Self, Full> {
+        Self::encode(ChunkType::COOKIE_ECHO, 0, |value| value.bytes(cookie))
+    }
+
+    /// A COOKIE ACK.
+    #[must_use]
+    pub fn cookie_ack() -> Self {
+        Self::bare(ChunkType::COOKIE_ACK, 0)
+    }
+
+    /// A SHUTDOWN.
+    #[must_use]
+    pub fn shutdown(cumulative: Tsn) -> Self {
+        let [t0, t1, t2, t3] = cumulative.get().to_be_bytes();
+        Self(vec![ChunkType::SHUTDOWN.get(), 0, 0, 8, t0, t1, t2, t3])
+    }
+
+    /// A SHUTDOWN ACK.
+    #[must_use]
+    pub fn shutdown_ack() -> Self {
+        Self::bare(ChunkType::SHUTDOWN_ACK, 0)
+    }
+
+    /// A SHUTDOWN COMPLETE.
+    #[must_use]
+    pub fn shutdown_complete(tag: TagOrigin) -> Self {
+        Self::bare(ChunkType::SHUTDOWN_COMPLETE, tag.flags())
+    }
+
+    fn bare(kind: ChunkType, flags: u8) -> Self {
+        Self(vec![kind.get(), flags, 0, 4])
+    }
+
+    /// The chunk as it travels, header and padding included; a multiple of 4 octets.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The chunk's type.
+    #[must_use]
+    pub fn kind(&self) -> ChunkType {
+        self.0.first().copied().map_or(ChunkType::DATA, ChunkType::new)
+    }
+
+    /// Octets it takes in a packet, at least [`CHUNK_HEADER_BYTES`].
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "a chunk is never empty")]
+    pub fn len(&self) -> usize {
+        debug_assert!(self.0.len() >= CHUNK_HEADER_BYTES);
+        self.0.len()
+    }
+}
+
+/// Parameters one after the other, each but the last padded: what cause 8, cause 11 and the Unrecognized
+/// Parameter hold.
+///
+/// # Errors
+///
+/// [`Full`] if they are longer than any chunk.
+pub fn encode_parameters(parameters: &[Parameter<'_>]) -> Result<Vec<u8>, Full> {
+    value::encode_list(|list| list.parameters(parameters))
+}
+
+/// Error causes one after the other, each but the last padded.
+///
+/// # Errors
+///
+/// [`Full`] if they are longer than any chunk.
+pub fn encode_causes(causes: &[Cause<'_>]) -> Result<Vec<u8>, Full> {
+    value::encode_list(|list| list.causes(causes))
+}
