@@ -276,3 +276,6 @@ impl UnknownAction {
         matches!(self, Self::StopAndReport | Self::SkipAndReport)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -129,7 +129,7 @@ impl<'a> Parameter<'a> {
     fn decode(tlv: Tlv<'a>) -> Result<Self, Flaw> {
         let kind = ParameterType::new(u16::from_be_bytes(tlv.head));
         let value = tlv.value;
-        let mut cursor = Cursor::new(value, tlv.offset);
+        let mut cursor = Cursor::new(value, tlv.offset + 4);
         let parameter = match kind {
             ParameterType::IPV4_ADDRESS => Self::Ipv4Address(cursor.array::<4>()?.into()),
             ParameterType::IPV6_ADDRESS => Self::Ipv6Address(cursor.array::<16>()?.into()),
@@ -180,8 +180,6 @@ impl<'a> Parameter<'a> {
         self.kind().unknown_action()
     }
 
-    /// Appends the parameter, header included, padding not: what an
-    /// [`UnrecognizedParameter`](Self::UnrecognizedParameter) holds.
     pub(crate) fn write(&self, writer: &mut ValueWriter<'_>) {
         writer.tlv(self.kind().get(), |value| match self {
             Self::HeartbeatInfo(octets)

@@ -2,7 +2,7 @@
 
 use super::value::{self, Full, ValueWriter};
 use crate::cause::Cause;
-use crate::chunk::{CHUNK_HEADER_BYTES, InitHeader, TagOrigin};
+use crate::chunk::{InitHeader, TagOrigin};
 use crate::codepoints::ChunkType;
 use crate::numbers::Tsn;
 use crate::parameter::Parameter;
@@ -12,7 +12,10 @@ use crate::parameter::Parameter;
 /// Constructors whose content comes from outside fail with [`Full`] when the chunk would be longer than 65535
 /// octets.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ChunkBuf(Vec<u8>);
+pub struct ChunkBuf {
+    kind: ChunkType,
+    octets: Vec<u8>,
+}
 
 impl ChunkBuf {
     /// Any chunk: `write_value` writes its value, header and padding are added around it.
@@ -25,8 +28,9 @@ impl ChunkBuf {
         flags: u8,
         write_value: impl FnOnce(&mut ValueWriter<'_>),
     ) -> Result<Self, Full> {
-        let mut buffer = Vec::new();
-        value::write_chunk(&mut buffer, usize::MAX, kind, flags, write_value).map(|()| Self(buffer))
+        let mut octets = Vec::new();
+        value::write_chunk(&mut octets, usize::MAX, kind, flags, write_value)?;
+        Ok(Self { kind, octets })
     }
 
     /// An INIT.
@@ -102,7 +106,8 @@ impl ChunkBuf {
     #[must_use]
     pub fn shutdown(cumulative: Tsn) -> Self {
         let [t0, t1, t2, t3] = cumulative.get().to_be_bytes();
-        Self(vec![ChunkType::SHUTDOWN.get(), 0, 0, 8, t0, t1, t2, t3])
+        let kind = ChunkType::SHUTDOWN;
+        Self { kind, octets: vec![kind.get(), 0, 0, 8, t0, t1, t2, t3] }
     }
 
     /// A SHUTDOWN ACK.
@@ -118,27 +123,26 @@ impl ChunkBuf {
     }
 
     fn bare(kind: ChunkType, flags: u8) -> Self {
-        Self(vec![kind.get(), flags, 0, 4])
+        Self { kind, octets: vec![kind.get(), flags, 0, 4] }
     }
 
     /// The chunk as it travels, header and padding included; a multiple of 4 octets.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
-        &self.0
+        &self.octets
     }
 
     /// The chunk's type.
     #[must_use]
-    pub fn kind(&self) -> ChunkType {
-        self.0.first().copied().map_or(ChunkType::DATA, ChunkType::new)
+    pub const fn kind(&self) -> ChunkType {
+        self.kind
     }
 
-    /// Octets it takes in a packet, at least [`CHUNK_HEADER_BYTES`].
+    /// Octets it takes in a packet.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "a chunk is never empty")]
-    pub fn len(&self) -> usize {
-        debug_assert!(self.0.len() >= CHUNK_HEADER_BYTES);
-        self.0.len()
+    pub const fn len(&self) -> usize {
+        self.octets.len()
     }
 }
 

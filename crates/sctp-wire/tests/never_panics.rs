@@ -1,0 +1,109 @@
+//! A packet can cause an error, never a panic, and no walk goes on for ever.
+
+mod strategies;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use sctp_wire::{Cause, Causes, Checksum, Chunk, DecodeError, Packet, Parameters};
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 1024, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_octets_decode_or_fail(octets in vec(any::<u8>(), 0..300)) {
+        let _ = Packet::decode(&octets, Checksum::Verify);
+        walk_packet(&octets);
+    }
+
+    /// Chunk types and lengths that are mostly plausible reach deeper than noise.
+    #[test]
+    fn plausible_octets_decode_or_fail(chunks in vec((0_u8..20, any::<u8>(), 0_u8..60, vec(0_u8..16, 0..60)), 0..6)) {
+        let mut octets = vec![1; 12];
+        for (kind, flags, length, value) in chunks {
+            octets.extend([kind, flags, 0, length]);
+            octets.extend(value);
+        }
+        walk_packet(&octets);
+    }
+
+    #[test]
+    fn damaged_packets_decode_or_fail(
+        mut octets in strategies::packet(8),
+        damage in vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
+        cut in any::<prop::sample::Index>(),
+        is_cut: bool,
+    ) {
+        for (place, octet) in damage {
+            *place.get_mut(&mut octets) = octet;
+        }
+        let length = if is_cut { cut.index(octets.len()) } else { octets.len() };
+        walk_packet(&octets[..length]);
+    }
+}
+
+/// Reads and shows everything there is to read.
+fn walk_packet(octets: &[u8]) {
+    let Ok(packet) = Packet::decode(octets, Checksum::Ignore) else { return };
+    let _ = packet.to_string();
+    let chunks = check_walk(packet.chunks(), octets.len());
+    for chunk in chunks {
+        match chunk {
+            Chunk::Init(init) | Chunk::InitAck(init) => walk_parameters(init.parameters, octets.len()),
+            Chunk::Abort(abort) => walk_causes(abort.causes, octets.len()),
+            Chunk::Error(causes) => walk_causes(causes, octets.len()),
+            Chunk::Sack(sack) => {
+                assert_eq!(sack.gap_ack_blocks().count(), sack.gap_ack_block_count());
+                assert!(sack.duplicate_tsns().count() * 4 <= octets.len());
+            }
+            Chunk::Data(_)
+            | Chunk::Heartbeat(_)
+            | Chunk::HeartbeatAck(_)
+            | Chunk::Shutdown(_)
+            | Chunk::ShutdownAck
+            | Chunk::CookieEcho(_)
+            | Chunk::CookieAck
+            | Chunk::ShutdownComplete(_)
+            | Chunk::Unknown(_) => {}
+        }
+    }
+}
+
+fn walk_parameters(parameters: Parameters<'_>, length: usize) {
+    let _ = check_walk(parameters.iter(), length);
+}
+
+fn walk_causes(causes: Causes<'_>, length: usize) {
+    for cause in check_walk(causes.iter(), length) {
+        if let Cause::RestartWithNewAddresses(addresses) = cause {
+            walk_parameters(addresses, length);
+        }
+    }
+}
+
+/// The laws of every walk: each item takes 4 octets at least, errors point into the packet, nothing follows
+/// an error that ends it.
+fn check_walk<T>(mut walk: impl Iterator<Item = Result<T, DecodeError>>, length: usize) -> Vec<T> {
+    let (mut items, mut steps) = (Vec::new(), 0);
+    while let Some(step) = walk.next() {
+        steps += 1;
+        assert!(steps <= length / 4 + 1, "the walk does not end");
+        match step {
+            Ok(item) => items.push(item),
+            Err(error) => {
+                assert!(offset(&error) < length, "{error} is outside");
+                assert!(!error.ends_walk() || walk.next().is_none(), "{error} did not end the walk");
+            }
+        }
+    }
+    items
+}
+
+fn offset(error: &DecodeError) -> usize {
+    match error {
+        DecodeError::ShortPacket { .. } | DecodeError::Checksum { .. } => 0,
+        DecodeError::ZeroPort { offset }
+        | DecodeError::Header { offset, .. }
+        | DecodeError::Length { offset, .. }
+        | DecodeError::Body { offset, .. } => *offset,
+    }
+}
