@@ -30,7 +30,7 @@ pub struct Packet<'a> {
     pub destination_port: SctpPort,
     /// The tag that proves the sender knows the association.
     pub verification_tag: VerificationTag,
-    /// The checksum the packet carried, as a number; zero is a legal value (RFC 9653 §1).
+    /// The checksum the packet carried, as a number; zero is a legal value (RFC 9653).
     pub checksum: u32,
     chunks: Cursor<'a>,
 }

@@ -28,6 +28,13 @@ impl<'a> Data<'a> {
     /// Octets of a DATA chunk before its payload, chunk header included.
     pub const HEADER_BYTES: usize = 16;
 
+    /// Octets a DATA chunk with this much payload takes in a packet, header and padding included: what
+    /// congestion control counts (RFC 9260 §7.2).
+    #[must_use]
+    pub const fn chunk_bytes(payload_bytes: usize) -> usize {
+        payload_bytes.saturating_add(Self::HEADER_BYTES + 3) / 4 * 4
+    }
+
     pub(super) fn decode(flags: u8, mut cursor: Cursor<'a>) -> Result<Self, Flaw> {
         Ok(Self {
             tsn: Tsn::new(cursor.u32()?),

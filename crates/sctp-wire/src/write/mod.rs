@@ -97,7 +97,7 @@ impl<'b> PacketWriter<'b> {
         })
     }
 
-    /// Appends a SACK with as many gap ack blocks and then duplicates as fit (RFC 9260 §6.2.1).
+    /// Appends a SACK with as many gap ack blocks and then duplicates as fit (RFC 9260 §6.2).
     ///
     /// # Errors
     ///
@@ -248,7 +248,7 @@ impl<'b> PacketWriter<'b> {
         self.len()
     }
 
-    /// Leaves the packet in the buffer with a checksum of zero, for a peer that accepts it (RFC 9653 §5.2);
+    /// Leaves the packet in the buffer with a checksum of zero, for a peer that accepts it (RFC 9653);
     /// returns its octets.
     #[must_use = "the length says where the packet ends"]
     pub fn finish_with_zero_checksum(mut self) -> usize {

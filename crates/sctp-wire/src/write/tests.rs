@@ -42,6 +42,9 @@ fn data_is_padded_and_its_length_is_not() {
     let mut writer = begin(&mut buffer, 100);
     writer.data(&HEADER, b"abcde").unwrap();
     assert_eq!(writer.len(), 12 + 24);
+    assert_eq!(crate::Data::chunk_bytes(5), 24);
+    assert_eq!(crate::Data::chunk_bytes(8), 24);
+    assert_eq!(crate::Data::chunk_bytes(9), 28);
     let _ = writer.finish();
     assert_eq!(buffer[12..16], [0, 3, 0, 21]);
     assert_eq!(buffer[28..], [b'a', b'b', b'c', b'd', b'e', 0, 0, 0]);
