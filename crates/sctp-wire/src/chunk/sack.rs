@@ -21,6 +21,12 @@ impl<'a> Sack<'a> {
     /// Octets of a SACK without gap ack blocks and duplicates, chunk header included.
     pub const HEADER_BYTES: usize = 16;
 
+    /// A SACK without gap ack blocks and duplicates: what the cumulative ack of a SHUTDOWN amounts to.
+    #[must_use]
+    pub const fn cumulative(cumulative_tsn_ack: Tsn, a_rwnd: u32) -> Self {
+        Self { cumulative_tsn_ack, a_rwnd, gaps: &[], duplicates: &[] }
+    }
+
     pub(super) fn decode(mut cursor: Cursor<'a>) -> Result<Self, Flaw> {
         let cumulative_tsn_ack = Tsn::new(cursor.u32()?);
         let a_rwnd = cursor.u32()?;

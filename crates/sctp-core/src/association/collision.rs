@@ -1,0 +1,91 @@
+//! COOKIE ECHO for an association that exists: the table of RFC 9260 §5.2.4 as a pure function.
+
+use sctp_wire::VerificationTag;
+
+/// The tags of the existing association and those in the cookie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tags {
+    /// Our tag and the peer's, as the association has them; the peer's is `None` before INIT ACK.
+    pub(crate) ours: (VerificationTag, Option<VerificationTag>),
+    /// Our tag and the peer's, as the cookie has them.
+    pub(crate) cookie: (VerificationTag, VerificationTag),
+    /// How the cookie's tie-tags compare with the association's.
+    pub(crate) ties: TieTags,
+}
+
+/// Tie-tags are random numbers of the association, put into a cookie that is made while it exists (§5.2.2). They
+/// stand for the live tags, which a cookie must not reveal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TieTags {
+    /// The cookie was made when there was no association.
+    None,
+    /// They are this association's.
+    Match,
+    /// They are another's.
+    Differ,
+}
+
+/// What to do (Table 12).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CollisionAction {
+    /// A: the peer restarted.
+    Restart,
+    /// B: both sides sent INIT at the same time.
+    Initialise,
+    /// C: a cookie of an attempt long past: discard.
+    Late,
+    /// D: the same COOKIE ECHO again.
+    Duplicate,
+    /// Any other combination: discard.
+    Discard,
+}
+
+/// Decides by comparing tags: "matches" and "differs" as the table uses the words.
+pub(crate) fn decide(tags: Tags) -> CollisionAction {
+    let local_matches = tags.cookie.0 == tags.ours.0;
+    let peer_matches = tags.ours.1 == Some(tags.cookie.1);
+    match (local_matches, peer_matches) {
+        (true, true) => CollisionAction::Duplicate,
+        (true, false) => CollisionAction::Initialise,
+        (false, true) if tags.ties == TieTags::None => CollisionAction::Late,
+        (false, false) if tags.ties == TieTags::Match => CollisionAction::Restart,
+        (false, _) => CollisionAction::Discard,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OURS: VerificationTag = VerificationTag::new(1);
+    const PEERS: VerificationTag = VerificationTag::new(2);
+    const OTHER: VerificationTag = VerificationTag::new(3);
+
+    fn row(cookie: (VerificationTag, VerificationTag), ties: TieTags) -> Tags {
+        Tags { ours: (OURS, Some(PEERS)), cookie, ties }
+    }
+
+    #[test]
+    fn table_of_section_5_2_4_row_by_row() {
+        let rows = [
+            (row((OTHER, OTHER), TieTags::Match), CollisionAction::Restart),
+            (row((OURS, OTHER), TieTags::None), CollisionAction::Initialise),
+            (row((OURS, OTHER), TieTags::Differ), CollisionAction::Initialise),
+            (row((OTHER, PEERS), TieTags::None), CollisionAction::Late),
+            (row((OURS, PEERS), TieTags::None), CollisionAction::Duplicate),
+            (row((OURS, PEERS), TieTags::Differ), CollisionAction::Duplicate),
+            (row((OTHER, OTHER), TieTags::None), CollisionAction::Discard),
+            (row((OTHER, OTHER), TieTags::Differ), CollisionAction::Discard),
+            (row((OTHER, PEERS), TieTags::Match), CollisionAction::Discard),
+        ];
+        for (tags, action) in rows {
+            assert_eq!(decide(tags), action, "{tags:?}");
+        }
+    }
+
+    #[test]
+    fn matching_local_tag_before_the_peers_is_known_is_a_collision() {
+        let tags = Tags { ours: (OURS, None), cookie: (OURS, PEERS), ties: TieTags::None };
+        assert_eq!(decide(tags), CollisionAction::Initialise);
+    }
+}

@@ -1,0 +1,61 @@
+//! Control chunks that wait for a packet.
+
+use std::collections::VecDeque;
+
+use sctp_wire::{ChunkBuf, VerificationTag};
+
+use crate::transmit::PathId;
+
+/// How a control chunk travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bundling {
+    /// With other chunks.
+    Bundled,
+    /// INIT, SHUTDOWN COMPLETE, ABORT: nothing may follow in the packet (RFC 9260 §6.10).
+    Alone,
+}
+
+#[derive(Debug)]
+pub(crate) struct ControlChunk {
+    pub(crate) path: PathId,
+    pub(crate) tag: VerificationTag,
+    pub(crate) chunk: ChunkBuf,
+    pub(crate) bundling: Bundling,
+}
+
+/// Control chunks in the order in which they go out.
+#[derive(Debug, Default)]
+pub(crate) struct ControlQueue {
+    waiting: VecDeque<ControlChunk>,
+}
+
+impl ControlQueue {
+    /// Queues a chunk. False if too many wait already: a peer that provokes answers faster than they can be sent
+    /// does not get all of them.
+    #[must_use]
+    pub(crate) fn push(&mut self, chunk: ControlChunk) -> bool {
+        let has_room = self.waiting.len() < MAX_WAITING;
+        if has_room {
+            self.waiting.push_back(chunk);
+        }
+        has_room
+    }
+
+    pub(crate) fn front(&self) -> Option<&ControlChunk> {
+        self.waiting.front()
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<ControlChunk> {
+        self.waiting.pop_front()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.waiting.clear();
+    }
+}
+
+const MAX_WAITING: usize = 32;

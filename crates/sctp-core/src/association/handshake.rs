@@ -1,0 +1,371 @@
+//! Setting up an association (RFC 9260 §5).
+//!
+//! The side that is asked keeps nothing: `endpoint::incoming` answers INIT with a signed cookie and builds the
+//! association here when the cookie comes back.
+
+use std::collections::VecDeque;
+
+use sctp_wire::{
+    Cause, ChunkBuf, Full, Init, InitHeader, Parameter, ParameterTypes, SctpPort, TagOrigin, Tsn,
+    VerificationTag, encode_parameters,
+};
+use smallvec::SmallVec;
+use virtual_time::Instant;
+
+use super::collision::{CollisionAction, Tags, TieTags, decide};
+use super::{
+    Association, AssociationState as S, Bundling, ControlQueue, Negotiated, Outgoing, Peer, State, Timer,
+    Timers,
+};
+use crate::config::AssociationConfig;
+use crate::endpoint::cookie::StateCookie;
+use crate::error::{AssociationError, ProtocolViolation};
+use crate::event::{Event, Origin};
+use crate::path::PathSet;
+use crate::receiver::{Receiver, ReceiverConfig};
+use crate::rng::Rng;
+use crate::sender::Sender;
+use crate::stats::AssociationCounters;
+use crate::transmit::{Destination, PathId};
+
+/// How an existing association wants an INIT answered (RFC 9260 §5.2.1, §5.2.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InitReply {
+    /// INIT ACK with the tag and TSN of our own INIT: the two crossed.
+    Crossing { tag: VerificationTag, initial_tsn: Tsn, tie_tag: u64 },
+    /// INIT ACK with a new tag: the peer may have restarted. The cookie carries the tie-tag.
+    Restarting { tie_tag: u64 },
+    /// The peer missed our SHUTDOWN COMPLETE's cause: SHUTDOWN ACK again, no INIT ACK (RFC 9260 §9.2).
+    ShutdownAck,
+}
+
+impl Association {
+    /// Opens an association: INIT goes out with the next packet (RFC 9260 §5.1 (A)).
+    pub(crate) fn initiate(
+        now: Instant,
+        destinations: &[Destination],
+        ports: (SctpPort, SctpPort),
+        config: AssociationConfig,
+        tag: VerificationTag,
+        mut rng: Rng,
+    ) -> Result<Self, Full> {
+        let initial_tsn = rng.tsn();
+        let init = init_chunk(&config, tag, initial_tsn)?;
+        let peer = Peer {
+            origin: Origin::Initiated,
+            local_port: ports.0,
+            peer_port: ports.1,
+            local_tag: tag,
+            peer_tag: None,
+            tie_tag: rng.u64() | 1,
+            local_initial_tsn: initial_tsn,
+            streams: Negotiated { outbound: config.streams.outbound, inbound: config.streams.inbound },
+            addresses: destinations.iter().map(|destination| destination.address).collect(),
+        };
+        let mut association = Self {
+            state: State::cookie_wait(init),
+            sender: Sender::new(&config, initial_tsn, config.streams.outbound, 0),
+            receiver: None,
+            paths: PathSet::new(destinations[0], None, &config),
+            timers: Timers::default(),
+            control: ControlQueue::default(),
+            events: VecDeque::new(),
+            rng,
+            counters: AssociationCounters::default(),
+            outgoing: Outgoing::new(&config),
+            peer,
+            config,
+        };
+        association.send_handshake_chunk(now, Timer::T1Init);
+        Ok(association)
+    }
+
+    /// A valid cookie came back: the association exists (RFC 9260 §5.1 (D)).
+    pub(crate) fn accept(
+        now: Instant,
+        cookie: &StateCookie,
+        config: AssociationConfig,
+        mut rng: Rng,
+    ) -> Self {
+        let peer = Peer {
+            origin: Origin::Accepted,
+            local_port: cookie.local_port,
+            peer_port: cookie.peer_port,
+            local_tag: cookie.local_tag,
+            peer_tag: Some(cookie.peer_tag),
+            tie_tag: rng.u64() | 1,
+            local_initial_tsn: cookie.local_initial_tsn,
+            streams: cookie.streams,
+            addresses: cookie.addresses.clone(),
+        };
+        let mut association = Self {
+            state: State::established(),
+            sender: Sender::new(
+                &config,
+                cookie.local_initial_tsn,
+                cookie.streams.outbound,
+                cookie.peer_window,
+            ),
+            receiver: Some(Receiver::new(receiver_config(&config, cookie.streams), cookie.peer_initial_tsn)),
+            paths: PathSet::new(cookie.source, None, &config),
+            timers: Timers::default(),
+            control: ControlQueue::default(),
+            events: VecDeque::new(),
+            rng,
+            counters: AssociationCounters::default(),
+            outgoing: Outgoing::new(&config),
+            peer,
+            config,
+        };
+        association.push_chunk(PathId::FIRST, Ok(ChunkBuf::cookie_ack()));
+        association.communication_up(now);
+        association
+    }
+
+    /// What an INIT means for this association.
+    pub(crate) fn on_init(&self) -> InitReply {
+        let (tag, initial_tsn) = (self.peer.local_tag, self.peer.local_initial_tsn);
+        match self.state.name() {
+            S::CookieWait => InitReply::Crossing { tag, initial_tsn, tie_tag: 0 },
+            S::CookieEchoed => InitReply::Crossing { tag, initial_tsn, tie_tag: self.peer.tie_tag },
+            S::ShutdownAckSent => InitReply::ShutdownAck,
+            S::Established | S::ShutdownPending | S::ShutdownSent | S::ShutdownReceived | S::Closed => {
+                InitReply::Restarting { tie_tag: self.peer.tie_tag }
+            }
+        }
+    }
+
+    /// A valid COOKIE ECHO for this association: the table of RFC 9260 §5.2.4 decides.
+    pub(crate) fn on_cookie_echo(&mut self, now: Instant, cookie: &StateCookie) -> CollisionAction {
+        let ties = match cookie.tie_tag {
+            0 => TieTags::None,
+            tie if tie == self.peer.tie_tag => TieTags::Match,
+            _ => TieTags::Differ,
+        };
+        let action = decide(Tags {
+            ours: (self.peer.local_tag, self.peer.peer_tag),
+            cookie: (cookie.local_tag, cookie.peer_tag),
+            ties,
+        });
+        tracing::debug!(?action, "COOKIE ECHO for an existing association");
+        match action {
+            CollisionAction::Restart => self.on_restart(now, cookie),
+            CollisionAction::Initialise => self.on_crossing_cookie(now, cookie),
+            CollisionAction::Duplicate => self.on_duplicate_cookie(now),
+            CollisionAction::Late | CollisionAction::Discard => self.counters.late_cookies += 1,
+        }
+        action
+    }
+
+    /// Action A: the peer begins anew; so do we, keeping identity and the user's attention.
+    fn on_restart(&mut self, now: Instant, cookie: &StateCookie) {
+        if self.state.name() == S::ShutdownAckSent {
+            self.push_chunk(PathId::FIRST, Ok(ChunkBuf::shutdown_ack()));
+            self.push_chunk(PathId::FIRST, ChunkBuf::error(&[Cause::CookieReceivedWhileShuttingDown]));
+            return;
+        }
+        for message in self.sender.drain_unsent() {
+            self.events.push_back(Event::SendFailed { message, error: AssociationError::PeerRestarted });
+        }
+        let mut fresh = Self::accept(now, cookie, self.config.clone(), self.rng.split());
+        fresh.events = core::mem::take(&mut self.events);
+        fresh.events.push_back(Event::Restart);
+        fresh.peer.origin = self.peer.origin;
+        fresh.counters = AssociationCounters { restarts: self.counters.restarts + 1, ..self.counters };
+        *self = fresh;
+    }
+
+    /// Action B: both sides sent INIT. The cookie holds what we could not know yet.
+    fn on_crossing_cookie(&mut self, now: Instant, cookie: &StateCookie) {
+        if !matches!(self.state.name(), S::CookieWait | S::CookieEchoed) {
+            // Established by the same exchange already: only the peer's tag is newer.
+            self.peer.peer_tag = Some(cookie.peer_tag);
+            self.push_chunk(PathId::FIRST, Ok(ChunkBuf::cookie_ack()));
+            return;
+        }
+        self.timers.stop(Timer::T1Init);
+        self.timers.stop(Timer::T1Cookie);
+        self.negotiated(cookie.peer_tag, cookie.streams, cookie.peer_window, cookie.peer_initial_tsn);
+        self.state.enter_established();
+        self.push_chunk(PathId::FIRST, Ok(ChunkBuf::cookie_ack()));
+        self.communication_up(now);
+    }
+
+    /// Action D.
+    fn on_duplicate_cookie(&mut self, now: Instant) {
+        if self.state.name() == S::CookieEchoed {
+            self.timers.stop(Timer::T1Cookie);
+            self.state.enter_established();
+            self.communication_up(now);
+        }
+        self.push_chunk(PathId::FIRST, Ok(ChunkBuf::cookie_ack()));
+    }
+
+    /// RFC 9260 §5.1 (C), §5.2.3, §3.3.3.
+    pub(super) fn on_init_ack(&mut self, now: Instant, path: PathId, init_ack: &Init<'_>) {
+        if self.state.name() != S::CookieWait {
+            self.counters.unexpected_init_acks += 1;
+            return;
+        }
+        let tag = init_ack.initiate_tag;
+        if tag == VerificationTag::ZERO {
+            // There is no tag to address the peer with: the packet's own is reflected.
+            self.peer.peer_tag = Some(self.peer.local_tag);
+            return self.abort_with(ProtocolViolation::ZeroInitiateTag, TagOrigin::Reflected);
+        }
+        self.peer.peer_tag = Some(tag);
+        if init_ack.outbound_streams == 0 || init_ack.inbound_streams == 0 {
+            return self.abort_for(ProtocolViolation::ZeroStreams);
+        }
+        let reading = Reading::of(init_ack);
+        if reading.has_host_name {
+            return self.abort_for(ProtocolViolation::HostNameAddress);
+        }
+        let Some(cookie) = reading.cookie else { return self.abort_for(ProtocolViolation::MissingCookie) };
+        let Ok(cookie_echo) = ChunkBuf::cookie_echo(cookie) else { return };
+        for address in reading.addresses {
+            if !self.peer.addresses.contains(&address) {
+                self.peer.addresses.push(address);
+            }
+        }
+        let streams =
+            Negotiated::new(self.config.streams, init_ack.outbound_streams, init_ack.inbound_streams);
+        self.negotiated(tag, streams, init_ack.a_rwnd, init_ack.initial_tsn);
+        self.timers.stop(Timer::T1Init);
+        self.state.enter_cookie_echoed(cookie_echo);
+        self.send_handshake_chunk(now, Timer::T1Cookie);
+        if !reading.reports.is_empty() {
+            self.push_chunk(path, ChunkBuf::error(&[Cause::UnrecognizedParameters(&reading.reports)]));
+        }
+    }
+
+    pub(super) fn on_cookie_ack(&mut self, now: Instant, path: PathId) {
+        if self.state.name() != S::CookieEchoed {
+            return;
+        }
+        self.timers.stop(Timer::T1Cookie);
+        self.state.enter_established();
+        self.answered(path);
+        self.communication_up(now);
+    }
+
+    /// RFC 9260 §5.2.6 (1): a new INIT. The attempts made so far count.
+    pub(super) fn on_stale_cookie(&mut self, now: Instant) {
+        self.counters.stale_cookies += 1;
+        self.timers.stop(Timer::T1Cookie);
+        let Ok(init) = init_chunk(&self.config, self.peer.local_tag, self.peer.local_initial_tsn) else {
+            return;
+        };
+        self.state.enter_cookie_wait(init);
+        self.peer.peer_tag = None;
+        self.receiver = None;
+        self.send_handshake_chunk(now, Timer::T1Init);
+    }
+
+    /// Sends INIT or COOKIE ECHO (again) and waits for the answer.
+    pub(super) fn send_handshake_chunk(&mut self, now: Instant, timer: Timer) {
+        let Some(chunk) = self.state.handshake_chunk().cloned() else { return };
+        let bundling = if timer == Timer::T1Init { Bundling::Alone } else { Bundling::Bundled };
+        self.push_control(PathId::FIRST, Ok(chunk), bundling);
+        let rto = self.paths.path(PathId::FIRST).rto.rto();
+        self.timers.set(timer, now + rto);
+    }
+
+    fn negotiated(&mut self, tag: VerificationTag, streams: Negotiated, window: u32, peer_initial_tsn: Tsn) {
+        self.peer.peer_tag = Some(tag);
+        self.peer.streams = streams;
+        self.receiver = Some(Receiver::new(receiver_config(&self.config, streams), peer_initial_tsn));
+        for message in self.sender.on_negotiated(streams.outbound, window) {
+            let error = AssociationError::StreamNotNegotiated;
+            self.events.push_back(Event::SendFailed { message, error });
+        }
+    }
+
+    fn communication_up(&mut self, now: Instant) {
+        self.events.push_back(Event::CommunicationUp {
+            outbound_streams: self.peer.streams.outbound,
+            inbound_streams: self.peer.streams.inbound,
+            origin: self.peer.origin,
+        });
+        let paths: SmallVec<[PathId; 1]> = self.paths.iter().map(|path| path.id).collect();
+        for path in paths {
+            self.schedule_heartbeat(now, path);
+        }
+    }
+}
+
+fn receiver_config(config: &AssociationConfig, streams: Negotiated) -> ReceiverConfig {
+    ReceiverConfig {
+        buffer_bytes: config.buffers.receive_bytes,
+        message_bytes: config.buffers.message_bytes,
+        inbound_streams: streams.inbound,
+        sack_every_packets: config.sack.every_packets,
+    }
+}
+
+fn init_chunk(config: &AssociationConfig, tag: VerificationTag, initial_tsn: Tsn) -> Result<ChunkBuf, Full> {
+    let header = InitHeader {
+        initiate_tag: tag,
+        a_rwnd: u32::try_from(config.buffers.receive_bytes).unwrap_or(u32::MAX),
+        outbound_streams: config.streams.outbound,
+        inbound_streams: config.streams.inbound,
+        initial_tsn,
+    };
+    ChunkBuf::init(&header, &[Parameter::SupportedAddressTypes(ParameterTypes::IPV4_AND_IPV6)])
+}
+
+/// What the parameters of an INIT or INIT ACK say.
+#[derive(Debug, Default)]
+pub(crate) struct Reading<'a> {
+    pub(crate) cookie: Option<&'a [u8]>,
+    pub(crate) addresses: SmallVec<[std::net::IpAddr; 4]>,
+    pub(crate) has_host_name: bool,
+    /// Encoded parameters that we do not know and are asked to report.
+    pub(crate) reports: Vec<u8>,
+}
+
+impl<'a> Reading<'a> {
+    /// Walks once; stops where an unknown parameter asks for it (RFC 9260 §3.2.1).
+    pub(crate) fn of(init: &Init<'a>) -> Self {
+        let mut reading = Self::default();
+        for parameter in init.parameters.iter().flatten() {
+            match parameter {
+                Parameter::StateCookie(cookie) => reading.cookie = Some(cookie),
+                Parameter::Ipv4Address(address) => reading.address(address.into()),
+                Parameter::Ipv6Address(address) => reading.address(address.into()),
+                Parameter::HostNameAddress(_) => reading.has_host_name = true,
+                // Understood, and nothing to do: both address types are always supported here.
+                Parameter::SupportedAddressTypes(_)
+                | Parameter::CookiePreservative { .. }
+                | Parameter::UnrecognizedParameter(_) => {}
+                other @ (Parameter::HeartbeatInfo(_)
+                | Parameter::EcnCapable
+                | Parameter::ZeroChecksumAcceptable { .. }
+                | Parameter::SupportedExtensions(_)
+                | Parameter::ForwardTsnSupported
+                | Parameter::AdaptationLayerIndication(_)
+                | Parameter::Padding(_)
+                | Parameter::Unknown(_)) => {
+                    let action = other.action();
+                    if action.reports() && reading.reports.len() < REPORTED_BYTES {
+                        reading.reports.extend(encode_parameters(&[other]).unwrap_or_default());
+                        reading.reports.resize(reading.reports.len().next_multiple_of(4), 0);
+                    }
+                    if action.stops() {
+                        break;
+                    }
+                }
+            }
+        }
+        reading
+    }
+
+    fn address(&mut self, address: std::net::IpAddr) {
+        if self.addresses.len() < crate::endpoint::cookie::MAX_ADDRESSES {
+            self.addresses.push(address);
+        }
+    }
+}
+
+/// Octets of unknown parameters reported at most.
+const REPORTED_BYTES: usize = 512;

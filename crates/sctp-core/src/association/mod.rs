@@ -1,0 +1,332 @@
+//! One association: routes chunks, timers and requests to the components, and what they return to timers, paths
+//! and events. It decides nothing itself.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `dispatch` | which chunk goes where, in which state |
+//! | `handshake`, `collision` | setting up (RFC 9260 §5) |
+//! | `shutdown` | ending (RFC 9260 §9) |
+//! | `timers`, `expiry` | what runs, what happens when it runs out |
+//! | `packetizer` | what goes into the next packet |
+//! | `peer`, `state` | identity, state machine |
+
+pub(crate) mod collision;
+mod control;
+mod dispatch;
+mod expiry;
+mod handshake;
+mod packetizer;
+mod peer;
+mod shutdown;
+mod state;
+mod timers;
+
+use std::collections::VecDeque;
+
+use sctp_wire::{Chunk, Packet, TagOrigin, Tsn, VerificationTag};
+use virtual_time::Instant;
+
+use self::control::{Bundling, ControlQueue};
+use self::dispatch::Flow;
+pub(crate) use self::handshake::{InitReply, Reading};
+pub(crate) use self::peer::{Negotiated, Peer};
+pub use self::state::AssociationState;
+use self::state::State;
+use self::timers::{Timer, Timers};
+use crate::config::AssociationConfig;
+use crate::error::{AssociationError, SendError};
+use crate::event::Event;
+use crate::message::{Message, Received};
+use crate::path::PathSet;
+use crate::receiver::{Receiver, SackDemand};
+use crate::rng::Rng;
+use crate::sender::Sender;
+use crate::stats::{AssociationCounters, AssociationStatistics, PathStatistics};
+use crate::transmit::{Datagram, PathId};
+
+/// One SCTP association. Reached through its [`Endpoint`](crate::Endpoint); by itself it can only be looked at.
+#[derive(Debug)]
+pub struct Association {
+    config: AssociationConfig,
+    state: State,
+    peer: Peer,
+    sender: Sender,
+    /// Exists once the peer's initial TSN is known.
+    receiver: Option<Receiver>,
+    paths: PathSet,
+    timers: Timers,
+    control: ControlQueue,
+    events: VecDeque<Event>,
+    rng: Rng,
+    counters: AssociationCounters,
+    outgoing: Outgoing,
+}
+
+/// What the next packets have to consider.
+#[derive(Clone, Copy, Debug)]
+struct Outgoing {
+    /// Packets with new data that may still go out on this occasion (Max.Burst, RFC 9260 §6.1 (D)).
+    burst_left: u32,
+    /// Consecutive transmissions to the peer that went unanswered (RFC 9260 §8.1).
+    errors: u32,
+    /// The path data last came in on: SACKs go back there (RFC 9260 §6.4).
+    sack_path: PathId,
+    /// A tail-loss probe is due on this path.
+    probe_due: Option<PathId>,
+    /// The next packet of retransmissions ignores cwnd (RFC 9260 §7.2.4 (3)).
+    fast_retransmit: bool,
+    /// The peer's SACKs arrived since the last window probe.
+    peer_is_alive: bool,
+}
+
+impl Outgoing {
+    fn new(config: &AssociationConfig) -> Self {
+        Self {
+            burst_left: config.max_burst_packets,
+            errors: 0,
+            sack_path: PathId::FIRST,
+            probe_due: None,
+            fast_retransmit: false,
+            peer_is_alive: false,
+        }
+    }
+}
+
+impl Association {
+    /// The state of RFC 9260 §4 it is in.
+    #[must_use]
+    pub fn state(&self) -> AssociationState {
+        self.state.name()
+    }
+
+    /// Everything counted so far.
+    #[must_use]
+    pub fn statistics(&self) -> AssociationStatistics {
+        let paths =
+            self.paths.iter().map(|path| PathStatistics::of(path, self.sender.flight(path.id))).collect();
+        AssociationStatistics {
+            association: self.counters,
+            sender: self.sender.statistics(),
+            receiver: self.receiver.as_ref().map(Receiver::statistics).unwrap_or_default(),
+            paths,
+        }
+    }
+
+    /// Octets queued and in flight, 64 per message for bookkeeping included.
+    #[must_use]
+    pub fn buffered_bytes(&self) -> usize {
+        self.sender.buffered_bytes()
+    }
+
+    /// Octets the receiving half holds in memory, bookkeeping included.
+    #[must_use]
+    pub fn receive_memory_bytes(&self) -> usize {
+        self.receiver.as_ref().map_or(0, Receiver::memory_bytes)
+    }
+
+    pub(crate) fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    pub(crate) fn paths(&self) -> &PathSet {
+        &self.paths
+    }
+
+    /// Over, and nothing left to read or to tell.
+    pub(crate) fn is_finished(&self) -> bool {
+        let unread = self.receiver.as_ref().is_some_and(Receiver::has_message);
+        self.is_closed() && self.events.is_empty() && self.control.is_empty() && !unread
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.state.name() == AssociationState::Closed
+    }
+
+    /// A packet that passed the tag rules (RFC 9260 §8.5) and came from an address of the peer.
+    pub(crate) fn handle_packet(
+        &mut self,
+        now: Instant,
+        path: PathId,
+        datagram: &Datagram<'_>,
+        packet: &Packet<'_>,
+    ) {
+        self.paths.on_packet(path, datagram.source, datagram.local);
+        self.counters.packets_received += 1;
+        let mut had_data = false;
+        for chunk in packet.chunks() {
+            let chunk = match chunk {
+                Ok(chunk) => chunk,
+                Err(error) => {
+                    self.counters.malformed_chunks += 1;
+                    tracing::debug!(%error, "chunk discarded");
+                    continue;
+                }
+            };
+            if !self.tag_fits(packet.verification_tag, &chunk) {
+                self.counters.bad_tags += 1;
+                continue;
+            }
+            had_data |= matches!(chunk, Chunk::Data(_));
+            if self.dispatch(now, path, chunk) == Flow::Stop || self.is_closed() {
+                break;
+            }
+        }
+        if had_data && !self.is_closed() {
+            self.outgoing.sack_path = path;
+            self.on_data_packet_end(now);
+        }
+        self.after_input(now);
+    }
+
+    /// RFC 9260 §8.5.1 (B), (C): the T bit says whose tag an ABORT or SHUTDOWN COMPLETE carries.
+    fn tag_fits(&self, tag: VerificationTag, chunk: &Chunk<'_>) -> bool {
+        let origin = match chunk {
+            Chunk::Abort(abort) => abort.tag,
+            Chunk::ShutdownComplete(origin) => *origin,
+            Chunk::Data(_)
+            | Chunk::Init(_)
+            | Chunk::InitAck(_)
+            | Chunk::Sack(_)
+            | Chunk::Heartbeat(_)
+            | Chunk::HeartbeatAck(_)
+            | Chunk::Shutdown(_)
+            | Chunk::ShutdownAck
+            | Chunk::Error(_)
+            | Chunk::CookieEcho(_)
+            | Chunk::CookieAck
+            | Chunk::Unknown(_) => TagOrigin::Receiver,
+        };
+        match origin {
+            TagOrigin::Receiver => tag == self.peer.local_tag,
+            TagOrigin::Reflected => Some(tag) == self.peer.peer_tag,
+        }
+    }
+
+    fn on_data_packet_end(&mut self, now: Instant) {
+        let demand = self.receiver.as_mut().map_or(SackDemand::None, Receiver::on_packet_end);
+        match demand {
+            SackDemand::None => {}
+            SackDemand::Delayed => {
+                self.timers.start_if_stopped(Timer::SackDelay, now + self.config.sack.delay);
+            }
+            SackDemand::Immediate => self.timers.stop(Timer::SackDelay),
+        }
+        // RFC 9260 §9.2: while waiting for SHUTDOWN ACK, data is answered with SHUTDOWN and SACK at once.
+        if self.state.name() == AssociationState::ShutdownSent {
+            self.repeat_shutdown(now);
+        }
+    }
+
+    /// Something came in or time passed: see what may go out and what is now due.
+    fn after_input(&mut self, now: Instant) {
+        if self.is_closed() {
+            return;
+        }
+        self.outgoing.burst_left = self.config.max_burst_packets;
+        self.progress_shutdown(now);
+        self.watch_peer_window(now);
+        self.watch_tail(now);
+    }
+
+    /// RFC 9260 §6.1 (A): a closed window with nothing in flight is probed after an RTO.
+    fn watch_peer_window(&mut self, now: Instant) {
+        let path = self.paths.path(self.paths.for_data());
+        if self.may_send_data() && self.sender.needs_window_probe(path) {
+            self.timers.start_if_stopped(Timer::WindowProbe, now + path.rto.rto());
+        } else {
+            self.timers.stop(Timer::WindowProbe);
+        }
+    }
+
+    /// Keeps the tail-loss probe timers in step with what is in flight.
+    fn watch_tail(&mut self, now: Instant) {
+        for path in self.paths.iter() {
+            let at = self.sender.probe_at(path.id, &self.paths).map(|at| at.max(now));
+            let before_t3 = at.filter(|at| self.timers.at(Timer::T3Rtx(path.id)).is_none_or(|t3| *at < t3));
+            self.timers.apply(Timer::TailLossProbe(path.id), before_t3);
+        }
+    }
+
+    pub(crate) fn send(&mut self, now: Instant, message: Message) -> Result<(), SendError> {
+        match self.state.name() {
+            AssociationState::CookieWait | AssociationState::CookieEchoed | AssociationState::Established => {
+            }
+            AssociationState::ShutdownPending
+            | AssociationState::ShutdownSent
+            | AssociationState::ShutdownReceived
+            | AssociationState::ShutdownAckSent
+            | AssociationState::Closed => return Err(SendError::ShuttingDown),
+        }
+        self.sender.send(message)?;
+        self.outgoing.burst_left = self.config.max_burst_packets;
+        self.watch_peer_window(now);
+        Ok(())
+    }
+
+    pub(crate) fn receive(&mut self, now: Instant) -> Option<Received> {
+        let receiver = self.receiver.as_mut()?;
+        let received = receiver.receive()?;
+        if !matches!(self.state.name(), AssociationState::Closed) && receiver.window_update_due() {
+            receiver.on_sack_timer();
+            self.timers.stop(Timer::SackDelay);
+            self.after_input(now);
+        }
+        Some(received)
+    }
+
+    pub(crate) fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    pub(crate) fn has_event(&self) -> bool {
+        !self.events.is_empty()
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        self.timers.next()
+    }
+
+    /// Ends the association: no timer runs any more, what was queued is reported as failed.
+    fn close(&mut self, error: Option<AssociationError>) {
+        if self.is_closed() {
+            return;
+        }
+        let was = self.state.name();
+        self.state.enter_closed(error.as_ref());
+        self.timers.stop_all();
+        let Some(error) = error else {
+            self.events.push_back(Event::ShutdownComplete);
+            return;
+        };
+        for message in self.sender.drain_unsent() {
+            self.events.push_back(Event::SendFailed { message, error: error.clone() });
+        }
+        self.events.push_back(match was {
+            AssociationState::CookieWait | AssociationState::CookieEchoed => Event::CannotStart(error),
+            AssociationState::Established
+            | AssociationState::ShutdownPending
+            | AssociationState::ShutdownSent
+            | AssociationState::ShutdownReceived
+            | AssociationState::ShutdownAckSent
+            | AssociationState::Closed => Event::CommunicationLost(error),
+        });
+    }
+
+    /// Whether data may be sent in this state.
+    fn may_send_data(&self) -> bool {
+        match self.state.name() {
+            AssociationState::CookieEchoed
+            | AssociationState::Established
+            | AssociationState::ShutdownPending
+            | AssociationState::ShutdownReceived => true,
+            AssociationState::CookieWait
+            | AssociationState::ShutdownSent
+            | AssociationState::ShutdownAckSent
+            | AssociationState::Closed => false,
+        }
+    }
+
+    fn cumulative_tsn(&self) -> Tsn {
+        self.receiver.as_ref().map_or(Tsn::new(0), Receiver::cumulative_tsn)
+    }
+}

@@ -1,0 +1,190 @@
+//! The only place where octets leave: asks its sources in order and fills one packet.
+//!
+//! control → SACK → retransmissions → new data → tail-loss probe
+
+use sctp_wire::{ChunkBuf, Full, PacketWriter, VerificationTag};
+use virtual_time::Instant;
+
+use super::control::{Bundling, ControlChunk};
+use super::{Association, AssociationState as S, Timer};
+use crate::sender::outstanding::DATA_HEADER_BYTES;
+use crate::transmit::{PathId, Transmit};
+
+/// What a packet carries of the user's data.
+#[derive(Clone, Copy, Debug, Default)]
+struct DataWritten {
+    any: bool,
+    new: bool,
+    /// The earliest outstanding chunk was sent again: T3-rtx starts anew.
+    earliest: bool,
+}
+
+impl Association {
+    /// Appends one packet to `buffer`; `None` when there is nothing to send.
+    pub(crate) fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        let path = self.next_path()?;
+        let tag = self.control.front().map(|control| control.tag).or(self.peer.peer_tag)?;
+        let (ports, limit) =
+            ((self.peer.local_port, self.peer.peer_port), self.paths.path(path).packet_bytes());
+        let mut writer = PacketWriter::begin(buffer, ports.0, ports.1, tag, limit);
+        let mut data = DataWritten::default();
+        if self.write_control(path, tag, &mut writer) == Bundling::Bundled {
+            self.write_sack(path, &mut writer);
+            data = self.write_data(now, path, &mut writer);
+        }
+        if writer.is_empty() {
+            drop(writer);
+            return None;
+        }
+        let len = writer.finish();
+        self.on_sent(now, path, data);
+        let path = self.paths.path(path);
+        Some(Transmit {
+            path: path.id,
+            source: path.local,
+            destination: path.destination,
+            len,
+            segment_bytes: None,
+        })
+    }
+
+    /// The path of the next packet: where a control chunk, a SACK or data wants to go.
+    fn next_path(&mut self) -> Option<PathId> {
+        if let Some(control) = self.control.front() {
+            return Some(control.path);
+        }
+        if self.is_closed() {
+            return None;
+        }
+        if self.receiver.as_ref().is_some_and(crate::receiver::Receiver::wants_sack) {
+            return Some(self.outgoing.sack_path);
+        }
+        let path = self.paths.for_data();
+        let wants = self.may_send_data() && self.data_is_due(path);
+        wants.then_some(path)
+    }
+
+    fn data_is_due(&mut self, path: PathId) -> bool {
+        let fast = self.outgoing.fast_retransmit && self.sender.has_lost();
+        let burst = self.outgoing.burst_left > 0;
+        fast || self.outgoing.probe_due == Some(path)
+            || (burst && self.sender.wants_to_send(self.paths.path(path)))
+    }
+
+    fn write_control(
+        &mut self,
+        path: PathId,
+        tag: VerificationTag,
+        writer: &mut PacketWriter<'_>,
+    ) -> Bundling {
+        while let Some(control) = self.control.front() {
+            let alone = control.bundling == Bundling::Alone;
+            if control.path != path || control.tag != tag || (alone && !writer.is_empty()) {
+                break;
+            }
+            if writer.raw(&control.chunk).is_err() {
+                // Alone in a packet and still too long: it can never be sent.
+                if writer.is_empty() {
+                    self.control.pop();
+                    continue;
+                }
+                break;
+            }
+            self.control.pop();
+            if alone {
+                return Bundling::Alone;
+            }
+        }
+        Bundling::Bundled
+    }
+
+    /// A SACK goes out when it must, or along with data (RFC 9260 §6.1).
+    fn write_sack(&mut self, path: PathId, writer: &mut PacketWriter<'_>) {
+        if self.state.name() == S::CookieEchoed || self.is_closed() {
+            return;
+        }
+        let data_follows = path == self.paths.for_data() && self.may_send_data() && self.data_is_due(path);
+        let Some(receiver) = self.receiver.as_mut() else { return };
+        if (receiver.wants_sack() || (data_follows && receiver.is_sack_pending()))
+            && receiver.write_sack(writer).is_ok()
+        {
+            self.timers.stop(Timer::SackDelay);
+        }
+    }
+
+    fn write_data(&mut self, now: Instant, path: PathId, writer: &mut PacketWriter<'_>) -> DataWritten {
+        let mut written = DataWritten::default();
+        if path != self.paths.for_data() || !self.may_send_data() || writer.remaining() <= DATA_HEADER_BYTES {
+            return written;
+        }
+        let (rto, flight) = (self.paths.path(path).rto.rto(), self.sender.flight(path));
+        self.paths.path_mut(path).congestion.on_send(now, rto, flight);
+        let entry = self.paths.path(path);
+        if self.outgoing.probe_due == Some(path) {
+            self.outgoing.probe_due = None;
+            written.any = !self.sender.has_lost() && self.sender.write_probe(now, entry, writer);
+            if written.any {
+                self.paths.path_mut(path).counters.probes += 1;
+                return written;
+            }
+        }
+        let window_open = flight < entry.congestion.cwnd() && self.outgoing.burst_left > 0;
+        if self.sender.has_lost() && (window_open || self.outgoing.fast_retransmit) {
+            self.outgoing.fast_retransmit = false;
+            let resent = self.sender.write_lost(now, path, writer);
+            written = DataWritten { any: resent.any, new: false, earliest: resent.earliest };
+        }
+        if window_open && !self.sender.has_lost() {
+            let (any, _blocked) = self.sender.write_new(now, entry, writer);
+            written.any |= any;
+            written.new = any;
+        }
+        written
+    }
+
+    /// Timers and counters after a packet was written.
+    fn on_sent(&mut self, now: Instant, path: PathId, data: DataWritten) {
+        let entry = self.paths.path_mut(path);
+        entry.counters.packets_sent += 1;
+        if !data.any {
+            return;
+        }
+        if data.new {
+            entry.last_used = now;
+        }
+        self.outgoing.burst_left = self.outgoing.burst_left.saturating_sub(1);
+        // RFC 9260 §6.3.2 (R1), and §6.1: anew when the earliest outstanding chunk is sent again.
+        let at = now + entry.rto.rto();
+        if data.earliest {
+            self.timers.set(Timer::T3Rtx(path), at);
+        } else {
+            self.timers.start_if_stopped(Timer::T3Rtx(path), at);
+        }
+        self.watch_tail(now);
+    }
+
+    /// Queues a control chunk that may be bundled; one that could not be encoded is counted and dropped.
+    pub(super) fn push_chunk(&mut self, path: PathId, chunk: Result<ChunkBuf, Full>) {
+        self.push_control(path, chunk, Bundling::Bundled);
+    }
+
+    pub(super) fn push_control(&mut self, path: PathId, chunk: Result<ChunkBuf, Full>, bundling: Bundling) {
+        let Ok(chunk) = chunk else {
+            self.counters.control_dropped += 1;
+            return;
+        };
+        // INIT alone travels before the peer's tag is known (RFC 9260 §8.5.1 (A)).
+        let tag = match self.state.name() {
+            S::CookieWait => VerificationTag::ZERO,
+            S::CookieEchoed
+            | S::Established
+            | S::ShutdownPending
+            | S::ShutdownSent
+            | S::ShutdownReceived
+            | S::ShutdownAckSent
+            | S::Closed => self.peer.peer_tag.unwrap_or(VerificationTag::ZERO),
+        };
+        let queued = self.control.push(ControlChunk { path, tag, chunk, bundling });
+        self.counters.control_dropped += u64::from(!queued);
+    }
+}

@@ -1,0 +1,180 @@
+//! Ending an association: gracefully (RFC 9260 §9.2) or at once (§9.1).
+
+use sctp_wire::{Cause, ChunkBuf, Sack, TagOrigin, Tsn};
+use virtual_time::Instant;
+
+use super::{Association, AssociationState as S, Bundling, Timer};
+use crate::error::{AssociationError, ProtocolViolation};
+use crate::event::Event;
+use crate::sender::acknowledge::SackRefused;
+use crate::transmit::PathId;
+
+impl Association {
+    /// The user wants a graceful end: what is queued is still delivered.
+    pub(crate) fn shutdown(&mut self, now: Instant) {
+        match self.state.name() {
+            S::Established => {
+                self.sender.drain();
+                self.state.enter_shutdown_pending();
+                self.after_input(now);
+            }
+            // Nothing is agreed yet: there is nobody to shut down with.
+            S::CookieWait | S::CookieEchoed => self.abort(b""),
+            S::ShutdownPending | S::ShutdownSent | S::ShutdownReceived | S::ShutdownAckSent | S::Closed => {}
+        }
+    }
+
+    /// The user wants an end at once.
+    pub(crate) fn abort(&mut self, reason: &[u8]) {
+        let reason = &reason[..reason.len().min(REASON_BYTES)];
+        self.send_abort(TagOrigin::Receiver, &[Cause::UserInitiatedAbort(reason)]);
+        self.close(Some(AssociationError::AbortedLocally));
+    }
+
+    /// The peer broke the protocol.
+    pub(super) fn abort_for(&mut self, violation: ProtocolViolation) {
+        self.abort_with(violation, TagOrigin::Receiver);
+    }
+
+    pub(super) fn abort_with(&mut self, violation: ProtocolViolation, tag: TagOrigin) {
+        let text = violation.to_string();
+        let cause = match violation {
+            ProtocolViolation::NoUserData(tsn) => Cause::NoUserData(tsn),
+            ProtocolViolation::ZeroStreams => Cause::InvalidMandatoryParameter,
+            ProtocolViolation::HostNameAddress => Cause::UnresolvableAddress(&[]),
+            ProtocolViolation::MissingCookie => {
+                Cause::MissingMandatoryParameter(sctp_wire::ParameterTypes::STATE_COOKIE)
+            }
+            ProtocolViolation::AcknowledgedUnsent(_)
+            | ProtocolViolation::ZeroInitiateTag
+            | ProtocolViolation::Data(_) => Cause::ProtocolViolation(text.as_bytes()),
+        };
+        self.send_abort(tag, &[cause]);
+        self.close(Some(violation.into()));
+    }
+
+    /// Nothing else goes out any more.
+    fn send_abort(&mut self, tag: TagOrigin, causes: &[Cause<'_>]) {
+        self.control.clear();
+        if self.peer.peer_tag.is_some() {
+            self.push_control(PathId::FIRST, ChunkBuf::abort(tag, causes), Bundling::Alone);
+        }
+    }
+
+    /// Takes the next step once everything sent is acknowledged.
+    pub(super) fn progress_shutdown(&mut self, now: Instant) {
+        if !self.sender.is_dry() {
+            return;
+        }
+        match self.state.name() {
+            S::ShutdownPending => {
+                self.state.enter_shutdown_sent();
+                self.timers.set(Timer::T5ShutdownGuard, now + self.config.rto.max * 5);
+                self.send_shutdown(now);
+            }
+            S::ShutdownReceived => {
+                self.state.enter_shutdown_ack_sent();
+                self.timers.set(Timer::T5ShutdownGuard, now + self.config.rto.max * 5);
+                self.send_shutdown(now);
+            }
+            S::CookieWait
+            | S::CookieEchoed
+            | S::Established
+            | S::ShutdownSent
+            | S::ShutdownAckSent
+            | S::Closed => {}
+        }
+    }
+
+    /// SHUTDOWN or SHUTDOWN ACK, whichever this state sends, and T2 (again).
+    pub(super) fn send_shutdown(&mut self, now: Instant) {
+        let path = self.paths.for_data();
+        match self.state.name() {
+            S::ShutdownSent => self.push_chunk(path, Ok(ChunkBuf::shutdown(self.cumulative_tsn()))),
+            S::ShutdownAckSent => self.push_chunk(path, Ok(ChunkBuf::shutdown_ack())),
+            S::CookieWait
+            | S::CookieEchoed
+            | S::Established
+            | S::ShutdownPending
+            | S::ShutdownReceived
+            | S::Closed => {
+                return;
+            }
+        }
+        let rto = self.paths.path(path).rto.rto();
+        self.timers.set(Timer::T2Shutdown, now + rto);
+    }
+
+    /// Data came in after our SHUTDOWN: answer with SHUTDOWN and SACK, T2 begins again (RFC 9260 §9.2).
+    pub(super) fn repeat_shutdown(&mut self, now: Instant) {
+        if let Some(receiver) = self.receiver.as_mut() {
+            receiver.on_sack_timer();
+        }
+        self.send_shutdown(now);
+    }
+
+    pub(super) fn on_shutdown(&mut self, now: Instant, cumulative_tsn_ack: Tsn) {
+        let state = self.state.name();
+        if matches!(state, S::CookieWait | S::CookieEchoed | S::ShutdownAckSent | S::Closed) {
+            return;
+        }
+        if !self.acknowledge_cumulatively(now, cumulative_tsn_ack) {
+            return;
+        }
+        match state {
+            S::Established | S::ShutdownPending => {
+                self.sender.drain();
+                self.state.enter_shutdown_received();
+                self.events.push_back(Event::ShutdownReceived);
+            }
+            // Both sides asked at the same time.
+            S::ShutdownSent => {
+                self.state.enter_shutdown_ack_sent();
+                self.send_shutdown(now);
+            }
+            S::ShutdownReceived | S::CookieWait | S::CookieEchoed | S::ShutdownAckSent | S::Closed => {}
+        }
+    }
+
+    /// The Cumulative TSN Ack of a SHUTDOWN, as a SACK without gaps. False if it ended the association.
+    fn acknowledge_cumulatively(&mut self, now: Instant, cumulative_tsn_ack: Tsn) -> bool {
+        if self.sender.outstanding_is_empty() {
+            return true;
+        }
+        let a_rwnd = u32::try_from(self.sender.peer_window()).unwrap_or(u32::MAX);
+        let sack = Sack::cumulative(cumulative_tsn_ack, a_rwnd);
+        match self.sender.on_sack(now, &sack, &self.paths) {
+            Ok(outcome) => self.apply_sack(now, &outcome),
+            Err(SackRefused::Old | SackRefused::Malformed) => {}
+            Err(SackRefused::Violation(violation)) => {
+                self.abort_for(violation);
+                return false;
+            }
+        }
+        true
+    }
+
+    pub(super) fn on_shutdown_ack(&mut self, path: PathId) {
+        if !matches!(self.state.name(), S::ShutdownSent | S::ShutdownAckSent) {
+            return;
+        }
+        self.control.clear();
+        self.push_control(path, Ok(ChunkBuf::shutdown_complete(TagOrigin::Receiver)), Bundling::Alone);
+        self.close(None);
+    }
+
+    pub(super) fn on_shutdown_complete(&mut self) {
+        if self.state.name() == S::ShutdownAckSent {
+            self.control.clear();
+            self.close(None);
+        }
+    }
+
+    /// The peer restarted while we were waiting for its SHUTDOWN COMPLETE (RFC 9260 §9.2).
+    pub(crate) fn repeat_shutdown_ack(&mut self, now: Instant) {
+        self.send_shutdown(now);
+    }
+}
+
+/// Octets of the user's reason that fit an ABORT.
+const REASON_BYTES: usize = 400;

@@ -1,0 +1,157 @@
+//! The states of an association (RFC 9260 §4) and the transitions between them.
+//!
+//! A state carries what exists only in it. One method per transition; each writes one trace line.
+
+use sctp_wire::ChunkBuf;
+
+use crate::error::AssociationError;
+
+/// The state, as others may see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AssociationState {
+    /// INIT sent.
+    CookieWait,
+    /// COOKIE ECHO sent.
+    CookieEchoed,
+    /// Data flows.
+    Established,
+    /// The user asked for shutdown; data is still on its way.
+    ShutdownPending,
+    /// SHUTDOWN sent.
+    ShutdownSent,
+    /// SHUTDOWN received; data is still on its way.
+    ShutdownReceived,
+    /// SHUTDOWN ACK sent.
+    ShutdownAckSent,
+    /// Over.
+    Closed,
+}
+
+/// The state with what belongs to it.
+#[derive(Debug)]
+pub(crate) struct State(Inner);
+
+#[derive(Debug)]
+enum Inner {
+    CookieWait { init: ChunkBuf, attempts: u32 },
+    CookieEchoed { cookie_echo: ChunkBuf, attempts: u32 },
+    Established,
+    ShutdownPending,
+    ShutdownSent,
+    ShutdownReceived,
+    ShutdownAckSent,
+    Closed,
+}
+
+impl State {
+    /// An INIT is about to be sent.
+    pub(crate) fn cookie_wait(init: ChunkBuf) -> Self {
+        Self(Inner::CookieWait { init, attempts: 1 })
+    }
+
+    /// A valid COOKIE ECHO arrived at the side that kept no state so far.
+    pub(crate) fn established() -> Self {
+        Self(Inner::Established)
+    }
+
+    pub(crate) fn name(&self) -> AssociationState {
+        match self.0 {
+            Inner::CookieWait { .. } => AssociationState::CookieWait,
+            Inner::CookieEchoed { .. } => AssociationState::CookieEchoed,
+            Inner::Established => AssociationState::Established,
+            Inner::ShutdownPending => AssociationState::ShutdownPending,
+            Inner::ShutdownSent => AssociationState::ShutdownSent,
+            Inner::ShutdownReceived => AssociationState::ShutdownReceived,
+            Inner::ShutdownAckSent => AssociationState::ShutdownAckSent,
+            Inner::Closed => AssociationState::Closed,
+        }
+    }
+
+    /// The handshake chunk to send (again) in this state.
+    pub(crate) fn handshake_chunk(&self) -> Option<&ChunkBuf> {
+        match &self.0 {
+            Inner::CookieWait { init, .. } => Some(init),
+            Inner::CookieEchoed { cookie_echo, .. } => Some(cookie_echo),
+            Inner::Established
+            | Inner::ShutdownPending
+            | Inner::ShutdownSent
+            | Inner::ShutdownReceived
+            | Inner::ShutdownAckSent
+            | Inner::Closed => None,
+        }
+    }
+
+    /// T1 expired: counts one more attempt, or gives the number made when `retransmits` are used up.
+    pub(crate) fn retry_handshake(&mut self, retransmits: u32) -> Result<(), u32> {
+        let (Inner::CookieWait { attempts, .. } | Inner::CookieEchoed { attempts, .. }) = &mut self.0 else {
+            return Ok(());
+        };
+        if *attempts > retransmits {
+            return Err(*attempts);
+        }
+        *attempts += 1;
+        Ok(())
+    }
+
+    /// INIT ACK received (RFC 9260 §5.1 (C)).
+    pub(crate) fn enter_cookie_echoed(&mut self, cookie_echo: ChunkBuf) {
+        self.enter(Inner::CookieEchoed { cookie_echo, attempts: 1 }, "INIT ACK received");
+    }
+
+    /// The cookie was stale: begin again (RFC 9260 §5.2.6 (1)). Attempts go on counting.
+    pub(crate) fn enter_cookie_wait(&mut self, init: ChunkBuf) {
+        let attempts = match self.0 {
+            Inner::CookieEchoed { attempts, .. } => attempts + 1,
+            Inner::CookieWait { .. }
+            | Inner::Established
+            | Inner::ShutdownPending
+            | Inner::ShutdownSent
+            | Inner::ShutdownReceived
+            | Inner::ShutdownAckSent
+            | Inner::Closed => 1,
+        };
+        self.enter(Inner::CookieWait { init, attempts }, "cookie was stale");
+    }
+
+    /// COOKIE ACK received, or COOKIE ECHO accepted in a collision (RFC 9260 §5.1 (E), §5.2.4).
+    pub(crate) fn enter_established(&mut self) {
+        self.enter(Inner::Established, "handshake complete");
+    }
+
+    /// The user asked for shutdown (RFC 9260 §9.2).
+    pub(crate) fn enter_shutdown_pending(&mut self) {
+        self.enter(Inner::ShutdownPending, "user shuts down");
+    }
+
+    /// Everything is acknowledged: SHUTDOWN goes out.
+    pub(crate) fn enter_shutdown_sent(&mut self) {
+        self.enter(Inner::ShutdownSent, "all data acknowledged, SHUTDOWN");
+    }
+
+    /// SHUTDOWN received.
+    pub(crate) fn enter_shutdown_received(&mut self) {
+        self.enter(Inner::ShutdownReceived, "SHUTDOWN received");
+    }
+
+    /// Everything is acknowledged after the peer's SHUTDOWN: SHUTDOWN ACK goes out.
+    pub(crate) fn enter_shutdown_ack_sent(&mut self) {
+        self.enter(Inner::ShutdownAckSent, "all data acknowledged, SHUTDOWN ACK");
+    }
+
+    /// Over, by agreement or by error.
+    pub(crate) fn enter_closed(&mut self, error: Option<&AssociationError>) {
+        match error {
+            None => self.enter(Inner::Closed, "shutdown complete"),
+            Some(error) => {
+                tracing::debug!(from = ?self.name(), to = "Closed", because = %error, "association state");
+                self.0 = Inner::Closed;
+            }
+        }
+    }
+
+    fn enter(&mut self, next: Inner, because: &'static str) {
+        let from = self.name();
+        self.0 = next;
+        tracing::debug!(?from, to = ?self.name(), because, "association state");
+    }
+}

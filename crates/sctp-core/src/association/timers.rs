@@ -1,0 +1,90 @@
+//! The timers of an association: which are running, which ran out.
+
+use smallvec::SmallVec;
+use virtual_time::Instant;
+
+use crate::transmit::PathId;
+
+/// Every reason for which an association wakes up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Timer {
+    /// T1-init: INIT unanswered (RFC 9260 §5.1).
+    T1Init,
+    /// T1-cookie: COOKIE ECHO unanswered.
+    T1Cookie,
+    /// T2-shutdown: SHUTDOWN or SHUTDOWN ACK unanswered (RFC 9260 §9.2).
+    T2Shutdown,
+    /// T5-shutdown-guard: the whole shutdown takes too long.
+    T5ShutdownGuard,
+    /// SACK.Delay (RFC 9260 §6.2).
+    SackDelay,
+    /// The peer's window is closed: probe it (RFC 9260 §6.1 (A)).
+    WindowProbe,
+    /// A chunk's reordering window runs out (RFC 8985 §6.2).
+    Reordering,
+    /// T3-rtx of a path.
+    T3Rtx(PathId),
+    /// Nothing heard on a path: tail-loss probe (RFC 8985 §7).
+    TailLossProbe(PathId),
+    /// A path is idle: HEARTBEAT (RFC 9260 §8.3).
+    Heartbeat(PathId),
+}
+
+/// The running timers. Few at a time, so a list beats a heap: nothing is allocated and nothing sorted.
+#[derive(Debug, Default)]
+pub(crate) struct Timers {
+    running: SmallVec<[(Timer, Instant); 6]>,
+}
+
+impl Timers {
+    /// Starts a timer, or sets it to another time.
+    pub(crate) fn set(&mut self, timer: Timer, at: Instant) {
+        match self.running.iter_mut().find(|(running, _)| *running == timer) {
+            Some((_, when)) => *when = at,
+            None => self.running.push((timer, at)),
+        }
+    }
+
+    pub(crate) fn start_if_stopped(&mut self, timer: Timer, at: Instant) {
+        if !self.is_running(timer) {
+            self.running.push((timer, at));
+        }
+    }
+
+    /// Sets or stops.
+    pub(crate) fn apply(&mut self, timer: Timer, at: Option<Instant>) {
+        match at {
+            Some(at) => self.set(timer, at),
+            None => self.stop(timer),
+        }
+    }
+
+    pub(crate) fn stop(&mut self, timer: Timer) {
+        self.running.retain(|(running, _)| *running != timer);
+    }
+
+    pub(crate) fn stop_all(&mut self) {
+        self.running.clear();
+    }
+
+    pub(crate) fn is_running(&self, timer: Timer) -> bool {
+        self.running.iter().any(|(running, _)| *running == timer)
+    }
+
+    pub(crate) fn at(&self, timer: Timer) -> Option<Instant> {
+        self.running.iter().find(|(running, _)| *running == timer).map(|(_, at)| *at)
+    }
+
+    pub(crate) fn next(&self) -> Option<Instant> {
+        self.running.iter().map(|(_, at)| *at).min()
+    }
+
+    /// Takes the timer that ran out first; equal times in the order of [`Timer`], so that runs repeat.
+    pub(crate) fn take_expired(&mut self, now: Instant) -> Option<Timer> {
+        let expired =
+            self.running.iter().filter(|(_, at)| *at <= now).min_by_key(|(timer, at)| (*at, *timer));
+        let timer = expired.map(|(timer, _)| *timer)?;
+        self.stop(timer);
+        Some(timer)
+    }
+}

@@ -1,0 +1,228 @@
+//! Protocol parameters: the names and defaults of RFC 9260 §16, and where a profile departs from them.
+//!
+//! Every field says its unit, its default and who should change it. [`AssociationConfig::validate`] refuses
+//! what cannot work, naming the field, the value and the bound.
+
+mod profile;
+#[cfg(test)]
+mod tests;
+
+use core::time::Duration;
+
+use sctp_wire::SctpPort;
+
+pub use self::profile::{Profile, UnknownProfile};
+use crate::error::ConfigError;
+
+/// What an [`Endpoint`](crate::Endpoint) is: its port, and what it does with associations opened by others.
+#[derive(Clone, Debug)]
+pub struct EndpointConfig {
+    /// The SCTP port of this endpoint.
+    pub port: SctpPort,
+    /// Parameters of associations opened by peers.
+    pub association: AssociationConfig,
+    /// Whether peers may open associations. Default: they may.
+    pub incoming: Incoming,
+    /// Associations this endpoint holds at most; further ones are refused with "Out of Resource". Default 10,000.
+    /// Raise it on servers with memory for more: an idle association costs a few KB.
+    pub association_limit: usize,
+    /// Valid.Cookie.Life (RFC 9260 §16): how old a returned state cookie may be. Default 60 s.
+    pub cookie_life: Duration,
+}
+
+impl EndpointConfig {
+    /// An endpoint on this SCTP port with all defaults.
+    #[must_use]
+    pub fn new(port: SctpPort) -> Self {
+        Self {
+            port,
+            association: AssociationConfig::default(),
+            incoming: Incoming::Accept,
+            association_limit: 10_000,
+            cookie_life: Duration::from_secs(60),
+        }
+    }
+}
+
+/// What an endpoint answers to an INIT.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Incoming {
+    /// INIT ACK: peers may open associations.
+    #[default]
+    Accept,
+    /// ABORT, as from a port nobody listens on (RFC 9260 §8.4 (8)): a pure client.
+    Refuse,
+}
+
+/// Parameters of one association.
+///
+/// [`AssociationConfig::default`] is the profile [`Profile::Signalling`]; [`AssociationConfig::profile`] gives others.
+#[derive(Clone, Debug)]
+pub struct AssociationConfig {
+    /// Streams asked for and allowed.
+    pub streams: Streams,
+    /// What the association may hold in memory.
+    pub buffers: Buffers,
+    /// Retransmission timeout.
+    pub rto: RtoConfig,
+    /// When data is acknowledged.
+    pub sack: SackConfig,
+    /// How losses are found and repaired.
+    pub recovery: RecoveryConfig,
+    /// How idle paths are supervised.
+    pub heartbeat: HeartbeatConfig,
+    /// How often something is tried before it is given up.
+    pub attempts: Attempts,
+    /// Whether small messages wait to be bundled while data is in flight. Default: they do not.
+    pub nagle: Nagle,
+    /// Max.Burst (RFC 9260 §6.1 (D)): packets sent at most on one occasion. Default 4.
+    pub max_burst_packets: u32,
+    /// Path MTU in octets, IP header included. Default 1400, which leaves room for tunnels; the largest the path
+    /// carries gives the fewest packets. At least 576.
+    pub mtu_bytes: usize,
+}
+
+/// Stream counts (RFC 9260 §5.1.1): the smaller of what one side asks and the other allows is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Streams {
+    /// Outgoing streams asked for (OS). Default 64.
+    pub outbound: u16,
+    /// Incoming streams allowed (MIS). Default 2048.
+    pub inbound: u16,
+}
+
+/// Limits on memory. They are always enforced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Buffers {
+    /// Octets of payload queued and in flight at most; [`send`](crate::Endpoint::send) refuses beyond it. Default 1 MiB.
+    /// Raise it for bulk over long paths (bandwidth × round-trip time).
+    pub send_bytes: usize,
+    /// Octets received and not yet read at most: the window advertised to the peer (a_rwnd). Default 1 MiB.
+    pub receive_bytes: usize,
+    /// The largest message accepted from the application and from the peer. Default 256 KiB. At most
+    /// [`Buffers::receive_bytes`] and [`Buffers::send_bytes`].
+    pub message_bytes: usize,
+}
+
+/// Retransmission timeout (RFC 9260 §6.3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RtoConfig {
+    /// RTO.Initial: before the first measurement. Default 1 s.
+    pub initial: Duration,
+    /// RTO.Min. Default 1 s by RFC 9260, 200 ms by `signalling` (what TCP stacks use). Lower it only where peers
+    /// acknowledge at once.
+    pub min: Duration,
+    /// RTO.Max. Default 60 s.
+    pub max: Duration,
+}
+
+/// Delayed acknowledgment (RFC 9260 §6.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SackConfig {
+    /// SACK.Delay: how long an acknowledgment may wait for company. Default 200 ms, at most 500 ms.
+    pub delay: Duration,
+    /// Packets with data after which a SACK is sent in any case. Default 2.
+    pub every_packets: u32,
+}
+
+/// How losses are found (the mechanism that decides what a lost message costs).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecoveryConfig {
+    /// What declares a chunk lost before the retransmission timer does.
+    pub loss_detection: LossDetection,
+    /// Whether the sender asks for immediate acknowledgment (I bit, RFC 9260 §3.3.1).
+    pub immediate_sack: ImmediateSack,
+}
+
+/// What declares a chunk lost before T3-rtx does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossDetection {
+    /// Three missing reports, once per chunk (RFC 9260 §7.2.4).
+    MissingReports,
+    /// Time: a chunk is lost when one sent later has arrived and a round trip plus a reordering window has passed
+    /// (RFC 8985 §6), and when nothing has been heard for two round trips a probe goes out (RFC 8985 §7), repeated
+    /// with doubling until T3-rtx takes over. A retransmission that is lost is found in the same way.
+    Rack,
+}
+
+/// When the I bit is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImmediateSack {
+    /// Only while shutting down, as RFC 9260 §9.2 asks.
+    WhenShuttingDown,
+    /// Also on the last chunk the sender has for now: a thin flow need not wait for the peer's SACK delay.
+    WhenSenderDry,
+}
+
+/// Path supervision (RFC 9260 §8.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeartbeatConfig {
+    /// HB.interval: an idle path is probed every RTO + this. Default 30 s. `None`: no HEARTBEATs on confirmed paths.
+    pub interval: Option<Duration>,
+}
+
+/// How often something is tried before it is given up (RFC 9260 §16).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attempts {
+    /// Max.Init.Retransmits: INIT and COOKIE ECHO. Default 8.
+    pub init: u32,
+    /// Path.Max.Retrans: consecutive errors until a path is inactive. Default 5.
+    pub path: u32,
+    /// Association.Max.Retrans: consecutive errors until the peer counts as unreachable. Default 10.
+    pub association: u32,
+}
+
+/// The Nagle algorithm: hold a packet that is not full while data is in flight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Nagle {
+    /// Send at once. What signalling wants.
+    #[default]
+    Off,
+    /// Fewer, fuller packets at the price of a round trip's delay.
+    On,
+}
+
+impl Default for AssociationConfig {
+    fn default() -> Self {
+        Self::profile(Profile::Signalling)
+    }
+}
+
+impl AssociationConfig {
+    /// Checks every field against its bounds and the fields against each other.
+    ///
+    /// # Errors
+    /// The first field that cannot work, with its value and bound.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        at_least("streams.outbound", usize::from(self.streams.outbound), 1)?;
+        at_least("streams.inbound", usize::from(self.streams.inbound), 1)?;
+        at_least("max_burst_packets", self.max_burst_packets as usize, 1)?;
+        at_least("mtu_bytes", self.mtu_bytes, 576)?;
+        at_most("mtu_bytes", self.mtu_bytes, 65_535)?;
+        at_least("buffers.message_bytes", self.buffers.message_bytes, 1)?;
+        // An INIT with a smaller window is refused by every peer: RFC 9260 §3.3.2.
+        at_least("buffers.receive_bytes", self.buffers.receive_bytes, 1500)?;
+        at_most("buffers.receive_bytes", self.buffers.receive_bytes, u32::MAX as usize)?;
+        at_most("buffers.message_bytes", self.buffers.message_bytes, self.buffers.receive_bytes)?;
+        at_most("buffers.message_bytes", self.buffers.message_bytes, self.buffers.send_bytes)?;
+        at_least("sack.every_packets", self.sack.every_packets as usize, 1)?;
+        // RFC 9260 §6.2: the delay must not exceed 500 ms.
+        duration("sack.delay", self.sack.delay, Duration::ZERO, Duration::from_millis(500))?;
+        duration("rto.min", self.rto.min, Duration::from_millis(1), self.rto.max)?;
+        duration("rto.initial", self.rto.initial, self.rto.min, self.rto.max)?;
+        duration("rto.max", self.rto.max, Duration::from_millis(1), Duration::from_secs(3600))?;
+        Ok(())
+    }
+}
+
+fn at_least(field: &'static str, value: usize, bound: usize) -> Result<(), ConfigError> {
+    if value < bound { Err(ConfigError::TooSmall { field, value, bound }) } else { Ok(()) }
+}
+
+fn at_most(field: &'static str, value: usize, bound: usize) -> Result<(), ConfigError> {
+    if value > bound { Err(ConfigError::TooLarge { field, value, bound }) } else { Ok(()) }
+}
+
+fn duration(field: &'static str, value: Duration, min: Duration, max: Duration) -> Result<(), ConfigError> {
+    if value < min || value > max { Err(ConfigError::Duration { field, value, min, max }) } else { Ok(()) }
+}

@@ -1,0 +1,95 @@
+//! Named sets of parameters.
+
+use core::fmt;
+use core::str::FromStr;
+use core::time::Duration;
+
+use super::{
+    AssociationConfig, Attempts, Buffers, HeartbeatConfig, ImmediateSack, LossDetection, Nagle,
+    RecoveryConfig, RtoConfig, SackConfig, Streams,
+};
+
+/// A named set of parameters to start from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Profile {
+    /// The letter of RFC 9260: three missing reports, RTO.Min 1 s. A retransmission that is lost again waits for
+    /// the timer, one second at least.
+    Rfc9260,
+    /// For request/response traffic that cannot wait: time-based loss detection with probes, RTO.Min 200 ms,
+    /// immediate acknowledgment of the last chunk. Congestion control is RFC 9260's.
+    #[default]
+    Signalling,
+}
+
+impl Profile {
+    /// Every profile, in the order in which they are documented.
+    pub const ALL: [Self; 2] = [Self::Rfc9260, Self::Signalling];
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Rfc9260 => "rfc9260",
+            Self::Signalling => "signalling",
+        })
+    }
+}
+
+/// A profile name that does not exist.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no profile `{0}`; use rfc9260 or signalling")]
+pub struct UnknownProfile(String);
+
+impl FromStr for Profile {
+    type Err = UnknownProfile;
+
+    fn from_str(name: &str) -> Result<Self, UnknownProfile> {
+        let wanted = |profile: &Self| profile.to_string() == name;
+        Self::ALL.into_iter().find(wanted).ok_or_else(|| UnknownProfile(name.to_owned()))
+    }
+}
+
+impl AssociationConfig {
+    /// The parameters of a profile.
+    #[must_use]
+    pub fn profile(profile: Profile) -> Self {
+        match profile {
+            Profile::Rfc9260 => Self::rfc9260(),
+            Profile::Signalling => Self::signalling(),
+        }
+    }
+
+    fn rfc9260() -> Self {
+        Self {
+            streams: Streams { outbound: 64, inbound: 2048 },
+            buffers: Buffers { send_bytes: 1 << 20, receive_bytes: 1 << 20, message_bytes: 256 << 10 },
+            rto: RtoConfig {
+                initial: Duration::from_secs(1),
+                min: Duration::from_secs(1),
+                max: Duration::from_secs(60),
+            },
+            sack: SackConfig { delay: Duration::from_millis(200), every_packets: 2 },
+            recovery: RecoveryConfig {
+                loss_detection: LossDetection::MissingReports,
+                immediate_sack: ImmediateSack::WhenShuttingDown,
+            },
+            heartbeat: HeartbeatConfig { interval: Some(Duration::from_secs(30)) },
+            attempts: Attempts { init: 8, path: 5, association: 10 },
+            nagle: Nagle::Off,
+            max_burst_packets: 4,
+            mtu_bytes: 1400,
+        }
+    }
+
+    fn signalling() -> Self {
+        let base = Self::rfc9260();
+        Self {
+            rto: RtoConfig { min: Duration::from_millis(200), ..base.rto },
+            recovery: RecoveryConfig {
+                loss_detection: LossDetection::Rack,
+                immediate_sack: ImmediateSack::WhenSenderDry,
+            },
+            ..base
+        }
+    }
+}

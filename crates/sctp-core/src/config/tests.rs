@@ -1,0 +1,35 @@
+use super::*;
+
+#[test]
+fn every_profile_is_valid_and_named() {
+    for profile in Profile::ALL {
+        AssociationConfig::profile(profile).validate().unwrap();
+        assert_eq!(profile.to_string().parse::<Profile>().unwrap(), profile);
+    }
+    let error = "tcp".parse::<Profile>().unwrap_err();
+    assert_eq!(error.to_string(), "there is no profile `tcp`; use rfc9260 or signalling");
+}
+
+#[test]
+fn rfc9260_profile_has_the_values_of_section_16() {
+    let config = AssociationConfig::profile(Profile::Rfc9260);
+    assert_eq!(config.rto.initial, Duration::from_secs(1));
+    assert_eq!(config.rto.min, Duration::from_secs(1));
+    assert_eq!(config.rto.max, Duration::from_secs(60));
+    assert_eq!(config.attempts, Attempts { init: 8, path: 5, association: 10 });
+    assert_eq!(config.max_burst_packets, 4);
+    assert_eq!(config.heartbeat.interval, Some(Duration::from_secs(30)));
+}
+
+#[test]
+fn values_out_of_bounds_name_field_value_and_bound() {
+    let mut config = AssociationConfig::default();
+    config.sack.delay = Duration::from_millis(501);
+    let error = config.validate().unwrap_err();
+    assert_eq!(error.to_string(), "sack.delay is 501ms; it must be from 0ns to 500ms");
+
+    let mut config = AssociationConfig::default();
+    config.buffers.message_bytes = config.buffers.receive_bytes + 1;
+    let error = config.validate().unwrap_err();
+    assert_eq!(error.to_string(), "buffers.message_bytes is 1048577; it must be at most 1048576");
+}

@@ -1,0 +1,74 @@
+use super::*;
+
+const LIFE: Duration = Duration::from_secs(60);
+
+fn keys() -> CookieKeys {
+    CookieKeys::new(Rng::new(&[7; 32]), LIFE)
+}
+
+fn cookie() -> StateCookie {
+    StateCookie {
+        created_at: Instant::from_millis(1234),
+        local_port: SctpPort::new(7626).unwrap(),
+        peer_port: SctpPort::new(5001).unwrap(),
+        local_tag: VerificationTag::new(0x0102_0304),
+        peer_tag: VerificationTag::new(0x0506_0708),
+        tie_tag: 99,
+        local_initial_tsn: Tsn::new(u32::MAX),
+        peer_initial_tsn: Tsn::new(0),
+        peer_window: 65_536,
+        streams: Negotiated { outbound: 6, inbound: 10 },
+        source: Destination {
+            address: [10, 0, 0, 1].into(),
+            encapsulation: Encapsulation::Udp { port: 9899 },
+        },
+        addresses: SmallVec::from_iter([IpAddr::from([10, 0, 0, 1]), IpAddr::from(Ipv6Addr::LOCALHOST)]),
+    }
+}
+
+#[test]
+fn signed_cookie_comes_back_whole() {
+    let mut keys = keys();
+    let octets = keys.sign(Instant::EPOCH, &cookie());
+    assert_eq!(keys.verify(Instant::from_millis(20), &octets), Ok(cookie()));
+}
+
+#[test]
+fn any_flipped_bit_is_refused() {
+    let mut keys = keys();
+    let octets = keys.sign(Instant::EPOCH, &cookie());
+    for bit in 0..octets.len() * 8 {
+        let mut forged = octets.clone();
+        forged[bit / 8] ^= 1 << (bit % 8);
+        assert_eq!(keys.verify(Instant::EPOCH, &forged), Err(CookieRefused::Signature), "bit {bit}");
+    }
+}
+
+#[test]
+fn any_truncation_is_refused() {
+    let mut keys = keys();
+    let octets = keys.sign(Instant::EPOCH, &cookie());
+    for len in 0..octets.len() {
+        assert_eq!(
+            keys.verify(Instant::EPOCH, &octets[..len]),
+            Err(CookieRefused::Signature),
+            "length {len}"
+        );
+    }
+}
+
+#[test]
+fn truncated_body_never_parses_to_a_cookie_that_lacks_fields() {
+    let body = cookie().encode();
+    for len in 0..FIXED_BYTES + 5 {
+        assert_eq!(StateCookie::decode(&body[..len]), None, "length {len}");
+    }
+}
+
+#[test]
+fn cookie_outlives_one_key_change_but_not_two() {
+    let mut keys = keys();
+    let octets = keys.sign(Instant::from_millis(59_000), &cookie());
+    assert!(keys.verify(Instant::from_millis(61_000), &octets).is_ok());
+    assert_eq!(keys.verify(Instant::from_millis(122_000), &octets), Err(CookieRefused::Signature));
+}

@@ -1,0 +1,290 @@
+//! INIT and COOKIE ECHO: what happens before an association exists, and beside one that does.
+
+use std::net::IpAddr;
+
+use sctp_wire::{
+    Cause, ChunkBuf, Init, InitHeader, Packet, PacketWriter, Parameter, Parameters, TagOrigin, Tsn,
+    VerificationTag, encode_parameters,
+};
+use smallvec::SmallVec;
+use virtual_time::Instant;
+
+use super::Endpoint;
+use super::cookie::StateCookie;
+use crate::association::collision::CollisionAction;
+use crate::association::{Association, InitReply, Negotiated, Reading};
+use crate::config::Incoming;
+use crate::transmit::{Datagram, Destination};
+
+/// A packet that belongs to no association.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) destination: Destination,
+    pub(super) source: Option<IpAddr>,
+    pub(super) packet: Vec<u8>,
+}
+
+/// Tags and numbers for an INIT ACK.
+#[derive(Clone, Copy)]
+struct Identity {
+    tag: VerificationTag,
+    initial_tsn: Tsn,
+    tie_tag: u64,
+}
+
+impl Endpoint {
+    /// RFC 9260 §5.1 (B), §5.2.1, §5.2.2. Keeps nothing.
+    pub(super) fn on_init(
+        &mut self,
+        now: Instant,
+        datagram: &Datagram<'_>,
+        packet: &Packet<'_>,
+        init: &Init<'_>,
+    ) {
+        // INIT travels alone and with tag zero (§6.10, §8.5.1 (A)); a zero initiate tag cannot even be refused.
+        let alone = packet.chunks().nth(1).is_none();
+        if packet.verification_tag != VerificationTag::ZERO
+            || !alone
+            || init.initiate_tag == VerificationTag::ZERO
+        {
+            self.statistics.inits_refused += 1;
+            return;
+        }
+        if init.a_rwnd < 1500 || init.outbound_streams == 0 || init.inbound_streams == 0 {
+            return self.refuse_init(datagram, packet, init, &[Cause::InvalidMandatoryParameter]);
+        }
+        let existing = self.demux.by_peer(datagram.source.address, packet.source_port);
+        if existing.is_none() && self.config.incoming == Incoming::Refuse {
+            return self.refuse_init(datagram, packet, init, &[]);
+        }
+        let mut reading = Reading::of(init);
+        if reading.has_host_name {
+            return self.refuse_init(datagram, packet, init, &[Cause::UnresolvableAddress(&[])]);
+        }
+        if !reading.addresses.contains(&datagram.source.address) {
+            reading.addresses.insert(0, datagram.source.address);
+        }
+        let reply = existing.map(|slot| self.associations[slot].association.on_init());
+        let new_addresses = existing.map_or_else(Vec::new, |slot| self.new_addresses(slot, &reading));
+        if !new_addresses.is_empty() && reply != Some(InitReply::ShutdownAck) {
+            let cause = Cause::RestartWithNewAddresses(Parameters::new(&new_addresses));
+            return self.refuse_init(datagram, packet, init, &[cause]);
+        }
+        let identity = match reply {
+            None => Identity { tag: self.unused_tag(), initial_tsn: self.rng.tsn(), tie_tag: 0 },
+            Some(InitReply::Crossing { tag, initial_tsn, tie_tag }) => Identity { tag, initial_tsn, tie_tag },
+            Some(InitReply::Restarting { tie_tag }) => {
+                Identity { tag: self.unused_tag(), initial_tsn: self.rng.tsn(), tie_tag }
+            }
+            Some(InitReply::ShutdownAck) => return self.repeat_shutdown_ack(now, existing),
+        };
+        self.send_init_ack(now, datagram, packet, init, identity, &reading);
+    }
+
+    fn repeat_shutdown_ack(&mut self, now: Instant, slot: Option<usize>) {
+        if let Some(slot) = slot {
+            self.associations[slot].association.repeat_shutdown_ack(now);
+            self.refresh(slot);
+        }
+    }
+
+    /// Addresses of an INIT that the existing association does not have, encoded for cause 11.
+    fn new_addresses(&self, slot: usize, reading: &Reading<'_>) -> Vec<u8> {
+        let known = &self.associations[slot].association.peer().addresses;
+        let parameter = |address: &IpAddr| match address {
+            IpAddr::V4(v4) => Parameter::Ipv4Address(*v4),
+            IpAddr::V6(v6) => Parameter::Ipv6Address(*v6),
+        };
+        let new: SmallVec<[Parameter<'_>; 4]> =
+            reading.addresses.iter().filter(|address| !known.contains(address)).map(parameter).collect();
+        if new.is_empty() { Vec::new() } else { encode_parameters(&new).unwrap_or_default() }
+    }
+
+    fn send_init_ack(
+        &mut self,
+        now: Instant,
+        datagram: &Datagram<'_>,
+        packet: &Packet<'_>,
+        init: &Init<'_>,
+        identity: Identity,
+        reading: &Reading<'_>,
+    ) {
+        let ours = self.config.association.streams;
+        let streams = Negotiated::new(ours, init.outbound_streams, init.inbound_streams);
+        let cookie = StateCookie {
+            created_at: now,
+            local_port: self.config.port,
+            peer_port: packet.source_port,
+            local_tag: identity.tag,
+            peer_tag: init.initiate_tag,
+            tie_tag: identity.tie_tag,
+            local_initial_tsn: identity.initial_tsn,
+            peer_initial_tsn: init.initial_tsn,
+            peer_window: init.a_rwnd,
+            streams,
+            source: datagram.source,
+            addresses: reading.addresses.iter().copied().collect(),
+        };
+        let cookie = self.cookies.sign(now, &cookie);
+        let header = InitHeader {
+            initiate_tag: identity.tag,
+            a_rwnd: u32::try_from(self.config.association.buffers.receive_bytes).unwrap_or(u32::MAX),
+            // RFC 9260 §3.3.3: not more than the INIT allows.
+            outbound_streams: streams.outbound,
+            inbound_streams: ours.inbound,
+            initial_tsn: identity.initial_tsn,
+        };
+        let mut parameters: SmallVec<[Parameter<'_>; 2]> =
+            SmallVec::from_iter([Parameter::StateCookie(&cookie)]);
+        if !reading.reports.is_empty() {
+            parameters.push(Parameter::UnrecognizedParameter(&reading.reports));
+        }
+        let Ok(chunk) = ChunkBuf::init_ack(&header, &parameters) else { return };
+        self.statistics.init_acks_sent += 1;
+        self.answer(datagram, packet, init.initiate_tag, &chunk);
+    }
+
+    /// ABORT with the INIT's own tag, T bit clear (RFC 9260 §8.4 (3)).
+    pub(super) fn refuse_init(
+        &mut self,
+        datagram: &Datagram<'_>,
+        packet: &Packet<'_>,
+        init: &Init<'_>,
+        causes: &[Cause<'_>],
+    ) {
+        self.statistics.inits_refused += 1;
+        if let Ok(chunk) = ChunkBuf::abort(TagOrigin::Receiver, causes) {
+            self.answer(datagram, packet, init.initiate_tag, &chunk);
+        }
+    }
+
+    /// RFC 9260 §5.1.5, §5.2.4.
+    pub(super) fn on_cookie_echo(
+        &mut self,
+        now: Instant,
+        datagram: &Datagram<'_>,
+        packet: &Packet<'_>,
+        cookie: &[u8],
+    ) {
+        let ports = (packet.destination_port, packet.source_port);
+        let cookie = match self.cookies.verify(now, cookie) {
+            Ok(cookie)
+                if (cookie.local_port, cookie.peer_port) == ports
+                    && cookie.local_tag == packet.verification_tag
+                    && cookie.addresses.contains(&datagram.source.address) =>
+            {
+                cookie
+            }
+            Ok(_) => {
+                self.statistics.bad_cookies += 1;
+                return;
+            }
+            Err(error) => {
+                tracing::debug!(%error, source = %datagram.source, "COOKIE ECHO discarded");
+                self.statistics.bad_cookies += 1;
+                return;
+            }
+        };
+        let existing = self.demux.by_peer(datagram.source.address, packet.source_port);
+        if self.is_stale(now, &cookie, existing) {
+            return self.report_stale_cookie(now, datagram, packet, &cookie);
+        }
+        match existing {
+            Some(slot) => self.on_cookie_for_existing(now, slot, datagram, packet, &cookie),
+            None => self.accept(now, datagram, packet, &cookie),
+        }
+    }
+
+    /// A cookie is never stale while it matches the association both tags of which it names (§5.2.4, point 3).
+    fn is_stale(&self, now: Instant, cookie: &StateCookie, existing: Option<usize>) -> bool {
+        let current = existing.is_some_and(|slot| {
+            let peer = self.associations[slot].association.peer();
+            peer.local_tag == cookie.local_tag && peer.peer_tag == Some(cookie.peer_tag)
+        });
+        !current && now.since(cookie.created_at) > self.cookies.life()
+    }
+
+    fn report_stale_cookie(
+        &mut self,
+        now: Instant,
+        datagram: &Datagram<'_>,
+        packet: &Packet<'_>,
+        cookie: &StateCookie,
+    ) {
+        self.statistics.stale_cookies += 1;
+        let overdue = now.since(cookie.created_at).saturating_sub(self.cookies.life());
+        let staleness_us = u32::try_from(overdue.as_micros()).unwrap_or(u32::MAX);
+        if let Ok(chunk) = ChunkBuf::error(&[Cause::StaleCookie { staleness_us }]) {
+            self.answer(datagram, packet, cookie.peer_tag, &chunk);
+        }
+    }
+
+    fn accept(&mut self, now: Instant, datagram: &Datagram<'_>, packet: &Packet<'_>, cookie: &StateCookie) {
+        let full = self.associations.len() >= self.config.association_limit;
+        if full || self.config.incoming == Incoming::Refuse {
+            self.statistics.inits_refused += 1;
+            if let Ok(chunk) = ChunkBuf::abort(TagOrigin::Receiver, &[Cause::OutOfResource]) {
+                self.answer(datagram, packet, cookie.peer_tag, &chunk);
+            }
+            return;
+        }
+        self.statistics.accepted += 1;
+        let mut cookie = cookie.clone();
+        cookie.source = datagram.source;
+        let rng = self.rng.split();
+        let association = Association::accept(now, &cookie, self.config.association.clone(), rng);
+        self.insert(association);
+        self.route(now, datagram, packet);
+    }
+
+    fn on_cookie_for_existing(
+        &mut self,
+        now: Instant,
+        slot: usize,
+        datagram: &Datagram<'_>,
+        packet: &Packet<'_>,
+        cookie: &StateCookie,
+    ) {
+        self.demux.remove(self.associations[slot].association.peer());
+        let action = self.associations[slot].association.on_cookie_echo(now, cookie);
+        self.demux.insert(slot, self.associations[slot].association.peer());
+        self.refresh(slot);
+        match action {
+            CollisionAction::Restart | CollisionAction::Initialise | CollisionAction::Duplicate => {
+                self.route(now, datagram, packet);
+            }
+            CollisionAction::Late | CollisionAction::Discard => {}
+        }
+    }
+
+    /// Queues a packet that belongs to no association. A flood does not make the queue grow.
+    pub(super) fn answer(
+        &mut self,
+        datagram: &Datagram<'_>,
+        packet: &Packet<'_>,
+        tag: VerificationTag,
+        chunk: &ChunkBuf,
+    ) {
+        if self.answers.len() >= MAX_ANSWERS {
+            self.statistics.answers_dropped += 1;
+            return;
+        }
+        let mut octets = Vec::new();
+        let limit = self.config.association.mtu_bytes - datagram.source.header_bytes();
+        let ports = (packet.destination_port, packet.source_port);
+        let mut writer = PacketWriter::begin(&mut octets, ports.0, ports.1, tag, limit);
+        if writer.raw(chunk).is_err() {
+            self.statistics.answers_dropped += 1;
+            return;
+        }
+        let _len = writer.finish();
+        self.answers.push_back(Answer {
+            destination: datagram.source,
+            source: datagram.local,
+            packet: octets,
+        });
+    }
+}
+
+/// Answers outside associations that may wait to be sent.
+const MAX_ANSWERS: usize = 256;

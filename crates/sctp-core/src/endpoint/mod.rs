@@ -1,0 +1,389 @@
+//! The endpoint: one SCTP port, its associations, and everything that concerns none of them.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `demux` | which association a packet belongs to |
+//! | `incoming` | INIT and COOKIE ECHO, before and beside associations |
+//! | `cookie` | signing and checking state cookies |
+//! | `ootb` | packets out of the blue |
+
+pub(crate) mod cookie;
+mod demux;
+mod incoming;
+mod ootb;
+
+use core::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use sctp_wire::{Checksum, Chunk, DecodeError, Packet, SctpPort};
+use slab::Slab;
+use virtual_time::Instant;
+
+use self::cookie::CookieKeys;
+use self::demux::{Demux, Lookup};
+use self::incoming::Answer;
+use crate::association::Association;
+use crate::config::{AssociationConfig, EndpointConfig, Incoming};
+use crate::error::{ConfigError, ConnectError, SendError, UnknownAssociation};
+use crate::event::Event;
+use crate::message::{Message, Received};
+use crate::rng::Rng;
+use crate::stats::EndpointStatistics;
+use crate::transmit::{Datagram, Destination, PathId, Transmit};
+
+/// Names an association of an endpoint. Never reused while the endpoint lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AssociationId {
+    slot: u32,
+    generation: u32,
+}
+
+/// An SCTP endpoint (RFC 9260 §1.3) as a state machine without clock and IO.
+///
+/// # Contract
+/// Whoever drives it does, after every call that changes something: drain [`poll_transmit`](Self::poll_transmit),
+/// drain [`poll_event`](Self::poll_event), read [`poll_timeout`](Self::poll_timeout), wait for a packet or that
+/// time. Time never goes back; extra calls are harmless; draining may stop in the middle and go on later.
+pub struct Endpoint {
+    config: EndpointConfig,
+    rng: Rng,
+    cookies: CookieKeys,
+    associations: Slab<Entry>,
+    demux: Demux,
+    deadlines: BinaryHeap<Reverse<(Instant, usize, u32)>>,
+    /// Associations that may have packets to send, each at most once.
+    sendable: VecDeque<usize>,
+    /// Associations that have events, each at most once.
+    eventful: VecDeque<usize>,
+    /// Closed associations whose last event was handed out.
+    finished: Vec<usize>,
+    answers: VecDeque<Answer>,
+    generation: u32,
+    statistics: EndpointStatistics,
+}
+
+struct Entry {
+    association: Association,
+    generation: u32,
+    /// The earliest deadline in the heap.
+    armed_at: Option<Instant>,
+    is_sendable: bool,
+    is_eventful: bool,
+}
+
+impl Endpoint {
+    /// An endpoint without associations.
+    ///
+    /// `entropy` seeds tags, TSNs, nonces and cookie keys: take it from the operating system, or, in a simulation,
+    /// derive it from the run's seed.
+    ///
+    /// # Errors
+    /// The configuration cannot work.
+    pub fn new(config: EndpointConfig, entropy: [u8; 32]) -> Result<Self, ConfigError> {
+        config.association.validate()?;
+        let mut rng = Rng::new(&entropy);
+        let cookies = CookieKeys::new(rng.split(), config.cookie_life);
+        Ok(Self {
+            config,
+            rng,
+            cookies,
+            associations: Slab::new(),
+            demux: Demux::default(),
+            deadlines: BinaryHeap::new(),
+            sendable: VecDeque::new(),
+            eventful: VecDeque::new(),
+            finished: Vec::new(),
+            answers: VecDeque::new(),
+            generation: 0,
+            statistics: EndpointStatistics::default(),
+        })
+    }
+
+    /// The SCTP port of this endpoint.
+    #[must_use]
+    pub fn port(&self) -> SctpPort {
+        self.config.port
+    }
+
+    /// Changes whether peers may open associations from now on.
+    pub fn set_incoming(&mut self, incoming: Incoming) {
+        self.config.incoming = incoming;
+    }
+
+    /// Counters of packets and discards.
+    #[must_use]
+    pub fn statistics(&self) -> &EndpointStatistics {
+        &self.statistics
+    }
+
+    /// Opens an association with the endpoint `port` at `destinations`; INIT goes to the first of them.
+    ///
+    /// Messages may be sent at once: they travel with the handshake as early as the RFC allows. The outcome is
+    /// [`Event::CommunicationUp`] or [`Event::CannotStart`].
+    ///
+    /// # Errors
+    /// No destination, an association with this peer exists, too many of them, or a configuration that cannot work.
+    pub fn connect(
+        &mut self,
+        now: Instant,
+        destinations: &[Destination],
+        port: SctpPort,
+        config: AssociationConfig,
+    ) -> Result<AssociationId, ConnectError> {
+        config.validate()?;
+        let first = *destinations.first().ok_or(ConnectError::NoDestination)?;
+        if self.demux.by_peer(first.address, port).is_some() {
+            return Err(ConnectError::Exists);
+        }
+        let limit = self.config.association_limit;
+        if self.associations.len() >= limit {
+            return Err(ConnectError::TooMany { limit });
+        }
+        let tag = self.unused_tag();
+        let rng = self.rng.split();
+        let ports = (self.config.port, port);
+        let association = Association::initiate(now, destinations, ports, config, tag, rng)
+            .map_err(|_full| ConnectError::NoDestination)?;
+        self.statistics.initiated += 1;
+        Ok(self.insert(association))
+    }
+
+    /// A packet arrived.
+    pub fn handle_packet(&mut self, now: Instant, datagram: Datagram<'_>) {
+        self.reap();
+        self.statistics.packets_received += 1;
+        let packet = match Packet::decode(datagram.payload, Checksum::Verify) {
+            Ok(packet) => packet,
+            Err(DecodeError::Checksum { .. }) => {
+                self.statistics.bad_checksum += 1;
+                return;
+            }
+            Err(error) => {
+                self.statistics.malformed += 1;
+                tracing::debug!(%error, source = %datagram.source, "packet discarded");
+                return;
+            }
+        };
+        if packet.destination_port != self.config.port {
+            self.statistics.wrong_port += 1;
+            return self.on_foreign_port(&datagram, &packet);
+        }
+        match packet.chunks().next() {
+            Some(Ok(Chunk::Init(init))) => self.on_init(now, &datagram, &packet, &init),
+            Some(Ok(Chunk::CookieEcho(cookie))) => self.on_cookie_echo(now, &datagram, &packet, cookie.0),
+            Some(_) => self.route(now, &datagram, &packet),
+            None => self.statistics.malformed += 1,
+        }
+    }
+
+    /// Hands a packet to the association it belongs to (RFC 9260 §8.5), or treats it as out of the blue (§8.4).
+    fn route(&mut self, now: Instant, datagram: &Datagram<'_>, packet: &Packet<'_>) {
+        match self.lookup(datagram, packet) {
+            Lookup::Association(slot, path) => {
+                self.associations[slot].association.handle_packet(now, path, datagram, packet);
+                self.refresh(slot);
+            }
+            Lookup::UnknownSource => self.statistics.unknown_source += 1,
+            Lookup::BadTag => self.statistics.bad_tag += 1,
+            Lookup::OutOfTheBlue => self.on_out_of_the_blue(datagram, packet),
+        }
+    }
+
+    /// Time passed.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.reap();
+        while let Some(&Reverse((at, slot, generation))) = self.deadlines.peek() {
+            if at > now {
+                break;
+            }
+            self.deadlines.pop();
+            let Some(entry) = self.associations.get_mut(slot).filter(|entry| entry.generation == generation)
+            else {
+                continue;
+            };
+            if entry.armed_at == Some(at) {
+                entry.armed_at = None;
+            }
+            if entry.association.poll_timeout().is_some_and(|due| due <= now) {
+                entry.association.handle_timeout(now);
+            }
+            self.refresh(slot);
+        }
+    }
+
+    /// Appends the next packet to `buffer` and says where it goes; `None` when there is nothing to send.
+    pub fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        if let Some(answer) = self.answers.pop_front() {
+            buffer.extend_from_slice(&answer.packet);
+            return Some(Transmit {
+                path: PathId::FIRST,
+                source: answer.source,
+                destination: answer.destination,
+                len: answer.packet.len(),
+                segment_bytes: None,
+            });
+        }
+        while let Some(&slot) = self.sendable.front() {
+            let Some(entry) = self.associations.get_mut(slot) else {
+                self.sendable.pop_front();
+                continue;
+            };
+            if let Some(transmit) = entry.association.poll_transmit(now, buffer) {
+                self.rearm(slot);
+                return Some(transmit);
+            }
+            entry.is_sendable = false;
+            self.sendable.pop_front();
+            self.note_if_finished(slot);
+        }
+        None
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) is to be called next.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.deadlines.peek().map(|Reverse((at, _, _))| *at)
+    }
+
+    /// The next thing a user should know.
+    pub fn poll_event(&mut self) -> Option<(AssociationId, Event)> {
+        self.reap();
+        while let Some(&slot) = self.eventful.front() {
+            let Some(entry) = self.associations.get_mut(slot) else {
+                self.eventful.pop_front();
+                continue;
+            };
+            if let Some(event) = entry.association.poll_event() {
+                let id = id(slot, entry.generation);
+                self.note_if_finished(slot);
+                return Some((id, event));
+            }
+            entry.is_eventful = false;
+            self.eventful.pop_front();
+        }
+        None
+    }
+
+    /// Queues a message.
+    ///
+    /// # Errors
+    /// See [`SendError`]; with [`SendError::BufferFull`] the message comes back.
+    pub fn send(&mut self, now: Instant, id: AssociationId, message: Message) -> Result<(), SendError> {
+        let slot = self.slot(id)?;
+        let result = self.associations[slot].association.send(now, message);
+        self.refresh(slot);
+        result
+    }
+
+    /// The next message from the peer, if one is ready. A closed association can be read until it is empty.
+    pub fn receive(&mut self, now: Instant, id: AssociationId) -> Option<Received> {
+        let slot = self.slot(id).ok()?;
+        let received = self.associations[slot].association.receive(now)?;
+        self.refresh(slot);
+        Some(received)
+    }
+
+    /// Ends an association gracefully: everything queued is delivered first (RFC 9260 §9.2).
+    ///
+    /// # Errors
+    /// There is no such association.
+    pub fn shutdown(&mut self, now: Instant, id: AssociationId) -> Result<(), UnknownAssociation> {
+        let slot = self.slot(id)?;
+        self.associations[slot].association.shutdown(now);
+        self.refresh(slot);
+        Ok(())
+    }
+
+    /// Ends an association at once; the peer is told, with up to 400 octets of `reason` (RFC 9260 §9.1).
+    ///
+    /// # Errors
+    /// There is no such association.
+    pub fn abort(
+        &mut self,
+        _now: Instant,
+        id: AssociationId,
+        reason: &[u8],
+    ) -> Result<(), UnknownAssociation> {
+        let slot = self.slot(id)?;
+        self.associations[slot].association.abort(reason);
+        self.refresh(slot);
+        Ok(())
+    }
+
+    /// An association, to look at. It stays until its last event has been polled and all messages are read.
+    #[must_use]
+    pub fn association(&self, id: AssociationId) -> Option<&Association> {
+        self.slot(id).ok().map(|slot| &self.associations[slot].association)
+    }
+
+    /// How many associations there are.
+    #[must_use]
+    pub fn association_count(&self) -> usize {
+        self.associations.len()
+    }
+
+    fn slot(&self, id: AssociationId) -> Result<usize, UnknownAssociation> {
+        let slot = id.slot as usize;
+        let entry = self.associations.get(slot).ok_or(UnknownAssociation)?;
+        if entry.generation == id.generation { Ok(slot) } else { Err(UnknownAssociation) }
+    }
+
+    fn insert(&mut self, association: Association) -> AssociationId {
+        self.generation = self.generation.wrapping_add(1);
+        let generation = self.generation;
+        let entry = Entry { association, generation, armed_at: None, is_sendable: false, is_eventful: false };
+        let slot = self.associations.insert(entry);
+        self.demux.insert(slot, self.associations[slot].association.peer());
+        self.refresh(slot);
+        id(slot, generation)
+    }
+
+    /// After a call into an association: put it into the queues where it belongs now.
+    fn refresh(&mut self, slot: usize) {
+        let Some(entry) = self.associations.get_mut(slot) else { return };
+        if !core::mem::replace(&mut entry.is_sendable, true) {
+            self.sendable.push_back(slot);
+        }
+        if entry.association.has_event() && !core::mem::replace(&mut entry.is_eventful, true) {
+            self.eventful.push_back(slot);
+        }
+        if entry.association.is_closed() {
+            self.demux.remove(entry.association.peer());
+        }
+        self.rearm(slot);
+        self.note_if_finished(slot);
+    }
+
+    /// The heap gets an entry only when a deadline moved closer; later ones are found when the old one comes up.
+    fn rearm(&mut self, slot: usize) {
+        let Some(entry) = self.associations.get_mut(slot) else { return };
+        let Some(due) = entry.association.poll_timeout() else { return };
+        if entry.armed_at.is_none_or(|armed| due < armed) {
+            entry.armed_at = Some(due);
+            self.deadlines.push(Reverse((due, slot, entry.generation)));
+        }
+    }
+
+    fn note_if_finished(&mut self, slot: usize) {
+        let done = self.associations.get(slot).is_some_and(|entry| entry.association.is_finished());
+        if done && !self.finished.contains(&slot) {
+            self.finished.push(slot);
+        }
+    }
+
+    /// Forgets associations that ended; not in the call that handed out their last event, so that it can still be
+    /// looked at.
+    fn reap(&mut self) {
+        for slot in core::mem::take(&mut self.finished) {
+            let entry = self.associations.remove(slot);
+            self.demux.remove(entry.association.peer());
+            self.sendable.retain(|queued| *queued != slot);
+            self.eventful.retain(|queued| *queued != slot);
+        }
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "slots are bounded by the association limit")]
+fn id(slot: usize, generation: u32) -> AssociationId {
+    AssociationId { slot: slot as u32, generation }
+}

@@ -1,0 +1,84 @@
+//! Packets out of the blue (RFC 9260 §8.4): correctly formed, of no association.
+
+use std::net::IpAddr;
+
+use sctp_wire::{Cause, Chunk, ChunkBuf, Packet, TagOrigin};
+
+use super::Endpoint;
+use crate::transmit::{Datagram, Encapsulation};
+
+/// What an out-of-the-blue packet gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Response {
+    Discard,
+    /// SHUTDOWN COMPLETE with the tag reflected.
+    ShutdownComplete,
+    /// ABORT with the tag reflected.
+    Abort,
+}
+
+/// The rules in their order; INIT and COOKIE ECHO (3, 4) are dealt with before.
+pub(super) fn respond(source: IpAddr, packet: &Packet<'_>) -> Response {
+    if !is_unicast(source) {
+        return Response::Discard;
+    }
+    let mut response = Response::Abort;
+    for chunk in packet.chunks().flatten() {
+        match chunk {
+            Chunk::Abort(_) => return Response::Discard,
+            Chunk::ShutdownAck => response = Response::ShutdownComplete,
+            Chunk::ShutdownComplete(_) | Chunk::CookieAck => return Response::Discard,
+            Chunk::Error(causes)
+                if causes.iter().flatten().any(|c| matches!(c, Cause::StaleCookie { .. })) =>
+            {
+                return Response::Discard;
+            }
+            Chunk::Data(_)
+            | Chunk::Init(_)
+            | Chunk::InitAck(_)
+            | Chunk::Sack(_)
+            | Chunk::Heartbeat(_)
+            | Chunk::HeartbeatAck(_)
+            | Chunk::Shutdown(_)
+            | Chunk::Error(_)
+            | Chunk::CookieEcho(_)
+            | Chunk::Unknown(_) => {}
+        }
+    }
+    response
+}
+
+impl Endpoint {
+    pub(super) fn on_out_of_the_blue(&mut self, datagram: &Datagram<'_>, packet: &Packet<'_>) {
+        let chunk = match respond(datagram.source.address, packet) {
+            Response::Discard => {
+                self.statistics.out_of_the_blue_discarded += 1;
+                return;
+            }
+            Response::ShutdownComplete => ChunkBuf::shutdown_complete(TagOrigin::Reflected),
+            Response::Abort => match ChunkBuf::abort(TagOrigin::Reflected, &[]) {
+                Ok(chunk) => chunk,
+                Err(_full) => return,
+            },
+        };
+        self.statistics.out_of_the_blue_answered += 1;
+        self.answer(datagram, packet, packet.verification_tag, &chunk);
+    }
+
+    /// A packet for another SCTP port. Over UDP every port behind the socket is ours to answer for; over IP another
+    /// process may own it, so silence is the only safe answer.
+    pub(super) fn on_foreign_port(&mut self, datagram: &Datagram<'_>, packet: &Packet<'_>) {
+        match datagram.source.encapsulation {
+            Encapsulation::Ip => {}
+            Encapsulation::Udp { .. } => match packet.chunks().next() {
+                Some(Ok(Chunk::Init(init))) => self.refuse_init(datagram, packet, &init, &[]),
+                _ => self.on_out_of_the_blue(datagram, packet),
+            },
+        }
+    }
+}
+
+fn is_unicast(address: IpAddr) -> bool {
+    let broadcast = matches!(address, IpAddr::V4(v4) if v4.is_broadcast());
+    !address.is_multicast() && !address.is_unspecified() && !broadcast
+}

@@ -1,0 +1,183 @@
+//! Every way things can go wrong, one variant each.
+
+use core::time::Duration;
+
+use sctp_wire::{StreamId, Tsn};
+
+use crate::message::Message;
+use crate::receiver::ReceiverViolation;
+
+/// A configuration that cannot work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// Below its bound.
+    #[error("{field} is {value}; it must be at least {bound}")]
+    TooSmall {
+        /// Which field.
+        field: &'static str,
+        /// What it was set to.
+        value: usize,
+        /// The smallest that works.
+        bound: usize,
+    },
+    /// Above its bound.
+    #[error("{field} is {value}; it must be at most {bound}")]
+    TooLarge {
+        /// Which field.
+        field: &'static str,
+        /// What it was set to.
+        value: usize,
+        /// The largest that works.
+        bound: usize,
+    },
+    /// A duration outside its bounds.
+    #[error("{field} is {value:?}; it must be from {min:?} to {max:?}")]
+    Duration {
+        /// Which field.
+        field: &'static str,
+        /// What it was set to.
+        value: Duration,
+        /// The shortest that works.
+        min: Duration,
+        /// The longest that works.
+        max: Duration,
+    },
+}
+
+/// Why an association could not be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConnectError {
+    /// No destination was given.
+    #[error("no destination address was given")]
+    NoDestination,
+    /// One association per pair of transport addresses.
+    #[error("an association with this peer address and port exists already")]
+    Exists,
+    /// The endpoint's limit is reached.
+    #[error("the endpoint holds {limit} associations already; raise association_limit")]
+    TooMany {
+        /// The limit.
+        limit: usize,
+    },
+    /// The configuration cannot work.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+}
+
+/// Why a message was not queued.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SendError {
+    /// The send buffer is full; the message comes back. Wait for
+    /// [`Event::SendBufferAvailable`](crate::Event::SendBufferAvailable).
+    #[error("the send buffer is full")]
+    BufferFull(Message),
+    /// The stream was not negotiated.
+    #[error("stream {stream} does not exist; {negotiated} streams were negotiated")]
+    UnknownStream {
+        /// The one asked for.
+        stream: StreamId,
+        /// How many there are.
+        negotiated: u16,
+    },
+    /// Longer than [`Buffers::message_bytes`](crate::Buffers::message_bytes).
+    #[error("a message of {bytes} octets is longer than the limit of {limit}")]
+    TooLong {
+        /// Its length.
+        bytes: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// SCTP has no message without payload (RFC 9260 §3.3.1).
+    #[error("a message needs at least one octet")]
+    Empty,
+    /// The association is shutting down or over.
+    #[error("the association is shutting down or closed")]
+    ShuttingDown,
+    /// No such association (any more).
+    #[error(transparent)]
+    UnknownAssociation(#[from] UnknownAssociation),
+}
+
+/// The association does not exist (any more).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no such association; it may have ended")]
+pub struct UnknownAssociation;
+
+/// Why an association ended other than by agreement.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AssociationError {
+    /// INIT or COOKIE ECHO went unanswered.
+    #[error("the peer did not answer {attempts} attempts to set up the association")]
+    HandshakeTimedOut {
+        /// How often it was sent.
+        attempts: u32,
+    },
+    /// The peer answered INIT with ABORT: nobody listens there, or it is out of resources.
+    #[error("the peer refused the association: {0}")]
+    Refused(RemoteError),
+    /// Association.Max.Retrans exceeded.
+    #[error("the peer is unreachable: {errors} consecutive transmissions went unanswered")]
+    PeerUnreachable {
+        /// How many.
+        errors: u32,
+    },
+    /// ABORT received.
+    #[error("the peer aborted the association: {0}")]
+    AbortedByPeer(RemoteError),
+    /// [`abort`](crate::Endpoint::abort) was called.
+    #[error("aborted by this side")]
+    AbortedLocally,
+    /// T5-shutdown-guard expired (RFC 9260 §9.2).
+    #[error("the peer did not finish the shutdown within the guard time")]
+    ShutdownTimedOut,
+    /// The peer broke the protocol; an ABORT was sent.
+    #[error("the peer violated the protocol: {0}")]
+    ProtocolViolation(#[from] ProtocolViolation),
+    /// Queued before the handshake, for a stream the peer then did not allow.
+    #[error("the peer allows fewer streams than this message's")]
+    StreamNotNegotiated,
+    /// The peer restarted: what was queued for its predecessor is void.
+    #[error("the peer restarted")]
+    PeerRestarted,
+}
+
+/// An error the peer reported: the first cause of an ABORT or ERROR chunk.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RemoteError {
+    /// The cause code (RFC 9260 §3.3.10); `None` if the chunk carried none.
+    pub cause: Option<u16>,
+    /// The cause as one readable line.
+    pub text: String,
+}
+
+impl core::fmt::Display for RemoteError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        if self.text.is_empty() { f.write_str("no cause given") } else { f.write_str(&self.text) }
+    }
+}
+
+/// A way in which a peer can break the protocol so that the association cannot go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProtocolViolation {
+    /// RFC 9260 §3.3.4: a cumulative or gap ack beyond what was sent.
+    #[error("SACK acknowledges TSN {0}, which was never sent")]
+    AcknowledgedUnsent(Tsn),
+    /// RFC 9260 §3.3.3: initiate tag zero.
+    #[error("INIT ACK with initiate tag 0")]
+    ZeroInitiateTag,
+    /// RFC 9260 §3.3.3: no streams.
+    #[error("INIT ACK with zero streams")]
+    ZeroStreams,
+    /// RFC 9260 §3.3.3: INIT ACK without its one mandatory parameter.
+    #[error("INIT ACK without a state cookie")]
+    MissingCookie,
+    /// RFC 9260 §3.3.2.1.6: the deprecated host name address.
+    #[error("host name address parameter")]
+    HostNameAddress,
+    /// RFC 9260 §6.5, §6.9: DATA chunks that contradict each other or the limits.
+    #[error(transparent)]
+    Data(#[from] ReceiverViolation),
+    /// RFC 9260 §3.3.1: DATA without payload.
+    #[error("DATA chunk with TSN {0} carries no user data")]
+    NoUserData(Tsn),
+}

@@ -1,0 +1,78 @@
+//! The outstanding HEARTBEAT of a path (RFC 9260 §8.3).
+//!
+//! The Heartbeat Information we send names the path and carries a 64-bit nonce; only an echo of the
+//! outstanding one counts, so that a forged or late HEARTBEAT ACK cannot keep a dead path alive.
+
+use core::time::Duration;
+
+use virtual_time::Instant;
+
+use crate::transmit::PathId;
+
+/// What was sent and not yet answered.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Heartbeat {
+    outstanding: Option<Outstanding>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Outstanding {
+    nonce: u64,
+    sent_at: Instant,
+}
+
+/// Octets of our Heartbeat Information: path number and nonce.
+pub(crate) const INFO_BYTES: usize = 12;
+
+impl Heartbeat {
+    /// Remembers a new HEARTBEAT and gives the information to send.
+    pub(crate) fn send(&mut self, now: Instant, path: PathId, nonce: u64) -> [u8; INFO_BYTES] {
+        self.outstanding = Some(Outstanding { nonce, sent_at: now });
+        let mut info = [0; INFO_BYTES];
+        info[3] = u8::try_from(path.index()).unwrap_or(u8::MAX);
+        info[4..].copy_from_slice(&nonce.to_be_bytes());
+        info
+    }
+
+    /// The round trip, if this nonce answers the outstanding HEARTBEAT.
+    pub(crate) fn on_ack(&mut self, now: Instant, nonce: u64) -> Option<Duration> {
+        let outstanding = self.outstanding.filter(|outstanding| outstanding.nonce == nonce)?;
+        self.outstanding = None;
+        Some(now.since(outstanding.sent_at))
+    }
+
+    /// Gives the outstanding one up. True if there was one.
+    pub(crate) fn expire(&mut self) -> bool {
+        self.outstanding.take().is_some()
+    }
+
+    /// Path number and nonce of an echoed information; `None` if it is not one of ours.
+    pub(crate) fn parse(info: &[u8]) -> Option<(PathId, u64)> {
+        let info: &[u8; INFO_BYTES] = info.try_into().ok()?;
+        let (path, nonce) = info.split_first_chunk::<4>()?;
+        let number = u8::try_from(u32::from_be_bytes(*path)).ok()?;
+        Some((PathId::new(number), u64::from_be_bytes(nonce.try_into().ok()?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_outstanding_nonce_is_answered_and_only_once() {
+        let mut heartbeat = Heartbeat::default();
+        let info = heartbeat.send(Instant::EPOCH, PathId::new(3), 77);
+        assert_eq!(Heartbeat::parse(&info), Some((PathId::new(3), 77)));
+        assert_eq!(heartbeat.on_ack(Instant::from_millis(5), 78), None);
+        assert_eq!(heartbeat.on_ack(Instant::from_millis(5), 77), Some(Duration::from_millis(5)));
+        assert_eq!(heartbeat.on_ack(Instant::from_millis(5), 77), None);
+    }
+
+    #[test]
+    fn foreign_information_is_not_ours() {
+        assert_eq!(Heartbeat::parse(&[]), None);
+        assert_eq!(Heartbeat::parse(&[0xff; INFO_BYTES]), None);
+        assert_eq!(Heartbeat::parse(&[0; 40]), None);
+    }
+}

@@ -1,0 +1,236 @@
+//! The receiving half of an association: DATA chunks in, whole messages and SACKs out.
+//!
+//! ```text
+//! on_data ─► tsn_map: new? ─► window: room? ─► reassembly: whole? ─► ordering: its turn? ─► receive
+//!                │                │
+//!                └──── sack ◄─────┘ ─► on_packet_end: at once, delayed, nothing ─► write_sack
+//! ```
+//!
+//! Owns what has arrived and is not yet with the application. Does not own timers or packets, and never
+//! answers by itself: it says what happened ([`Arrival`], [`SackDemand`]) and the association acts.
+//!
+//! A chunk is refused before it changes anything, in this order: empty, seen before, out of reach, no room,
+//! at odds with its neighbours. What is acknowledged is never given up again (no reneging): when the
+//! buffer is full of messages that cannot be delivered, the one chunk that everything waits for is let in
+//! beyond the limit. That is where we leave RFC 9260 §6.2, which would drop the highest TSN for it.
+
+
+use sctp_wire::{Data, Full, PacketWriter, Tsn};
+use virtual_time::Instant;
+
+pub use blocking::{BlockingHistogram, BlockingStatistics, StreamBlocking};
+pub(crate) use outcome::Arrival;
+pub use outcome::{ReceiverStatistics, ReceiverViolation};
+pub(crate) use sack::SackDemand;
+
+use crate::message::Received;
+use ordering::Ordering;
+use reassembly::{Reassembly, effective_ssn};
+use sack::SackSchedule;
+use tsn_map::{Place, Position, TsnMap};
+use window::{Credit, Window};
+
+mod blocking;
+mod ordering;
+mod outcome;
+mod reassembly;
+mod sack;
+mod tsn_map;
+mod window;
+
+/// What the association's configuration says about receiving, after negotiation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReceiverConfig {
+    /// The window we advertise, in octets of payload.
+    pub buffer_bytes: usize,
+    /// The longest message put together from fragments.
+    pub message_bytes: usize,
+    /// Streams the peer may use: 0 to one less.
+    pub inbound_streams: u16,
+    /// A SACK is due after this many packets with new DATA at the latest (RFC 9260 §6.2: 2).
+    pub sack_every_packets: u32,
+}
+
+/// Everything that came from the peer and is not yet with the application.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    config: ReceiverConfig,
+    arrived: TsnMap,
+    window: Window,
+    reassembly: Reassembly,
+    ordering: Ordering,
+    sack: SackSchedule,
+    /// Without `reassembly_bytes` and `blocked`, which their owners know.
+    counters: ReceiverStatistics,
+}
+
+impl Receiver {
+    pub(crate) fn new(config: ReceiverConfig, peer_initial_tsn: Tsn) -> Self {
+        Self {
+            config,
+            arrived: TsnMap::new(peer_initial_tsn),
+            window: Window::new(config.buffer_bytes, config.message_bytes),
+            reassembly: Reassembly::default(),
+            ordering: Ordering::default(),
+            sack: SackSchedule::new(config.sack_every_packets),
+            counters: ReceiverStatistics::default(),
+        }
+    }
+
+    /// One DATA chunk, in the order of the packet.
+    pub(crate) fn on_data(&mut self, now: Instant, data: &Data<'_>) -> Arrival {
+        if data.payload.is_empty() {
+            return Arrival::NoUserData(data.tsn);
+        }
+        match self.arrived.place(data.tsn) {
+            Place::Duplicate => {
+                self.counters.duplicates += 1;
+                self.sack.on_duplicate(data.tsn);
+                Arrival::Duplicate
+            }
+            Place::OutOfReach => {
+                self.counters.dropped_out_of_reach += 1;
+                self.sack.on_dropped();
+                Arrival::DroppedOutOfReach
+            }
+            Place::New(position) => self.on_new(now, position, data),
+        }
+    }
+
+    /// Once per packet that carried a DATA chunk, after its last chunk.
+    pub(crate) fn on_packet_end(&mut self) -> SackDemand {
+        self.sack.on_packet_end(self.arrived.has_gap())
+    }
+
+    /// The delayed-SACK timer fired: the SACK must go now.
+    pub(crate) fn on_sack_timer(&mut self) {
+        self.sack.on_timer();
+    }
+
+    /// Whether a SACK must go now, for what arrived or for a window that opened.
+    pub(crate) fn wants_sack(&self) -> bool {
+        self.sack.owed() == SackDemand::Immediate || self.window_update_due()
+    }
+
+    /// Whether there is something to acknowledge, so that a SACK should share a packet that goes anyway.
+    pub(crate) fn is_sack_pending(&self) -> bool {
+        self.sack.owed() != SackDemand::None || self.window_update_due()
+    }
+
+    /// Writes the SACK; afterwards none is owed.
+    ///
+    /// It reports as many gap ack blocks, lowest first, and then duplicates as the packet has room for.
+    ///
+    /// # Errors
+    ///
+    /// [`Full`]: nothing is written and it is still owed.
+    pub(crate) fn write_sack(&mut self, writer: &mut PacketWriter<'_>) -> Result<(), Full> {
+        let duplicates = self.sack.duplicates().iter().copied();
+        writer.sack(self.cumulative_tsn(), self.a_rwnd(), self.arrived.gap_ack_blocks(), duplicates)?;
+        self.sack.on_sent();
+        self.window.note_advertised();
+        Ok(())
+    }
+
+    /// The last TSN below which nothing is missing.
+    pub(crate) fn cumulative_tsn(&self) -> Tsn {
+        self.arrived.cumulative_tsn()
+    }
+
+    /// The window as the next SACK reports it.
+    pub(crate) fn a_rwnd(&self) -> u32 {
+        self.window.a_rwnd()
+    }
+
+    /// The next message for the application; its room in the window is free again.
+    pub(crate) fn receive(&mut self) -> Option<Received> {
+        let received = self.ordering.receive()?;
+        self.window.release_message(received.message.payload.len());
+        Some(received)
+    }
+
+    /// Whether the peer should hear that the window opened, though nothing arrived (RFC 9260 §6.2): it grew
+    /// by a quarter of the buffer, or the application has read everything and a window that the peer
+    /// believes to be closed has room for a packet.
+    pub(crate) fn window_update_due(&self) -> bool {
+        self.window.is_update_due() || (!self.has_message() && self.window.has_reopened())
+    }
+
+    /// Whether [`receive`](Self::receive) would give something.
+    pub(crate) fn has_message(&self) -> bool {
+        self.ordering.has_message()
+    }
+
+    /// Whether nothing is held: no fragment, no blocked message, none for the application.
+    #[cfg(test)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.reassembly.bytes() == 0 && self.ordering.is_empty()
+    }
+
+    /// Memory in use by what arrived, bookkeeping included.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.window.memory_bytes()
+    }
+
+    /// What has happened so far.
+    pub(crate) fn statistics(&self) -> ReceiverStatistics {
+        ReceiverStatistics {
+            reassembly_bytes: self.reassembly.bytes(),
+            blocked: self.ordering.statistics().clone(),
+            ..self.counters.clone()
+        }
+    }
+
+    fn on_new(&mut self, now: Instant, position: Position, data: &Data<'_>) -> Arrival {
+        if data.stream.get() >= self.config.inbound_streams {
+            return self.acknowledge_only(position, data);
+        }
+        if !self.has_room(position, data.payload.len()) {
+            self.counters.dropped_no_window += 1;
+            self.sack.on_dropped();
+            return Arrival::DroppedNoBuffer;
+        }
+        if let Err(violation) = self.check(position, data) {
+            return Arrival::Violation(violation);
+        }
+        self.accept(now, position, data)
+    }
+
+    /// RFC 9260 §6.5: a chunk on a stream that does not exist is acknowledged and thrown away.
+    fn acknowledge_only(&mut self, position: Position, data: &Data<'_>) -> Arrival {
+        self.counters.invalid_streams += 1;
+        self.arrived.insert(position);
+        self.sack.on_new(data.flags.immediate);
+        Arrival::InvalidStream(data.stream)
+    }
+
+    /// The chunk after the cumulative TSN may overdraw while the application has nothing to read: nobody
+    /// else could ever make room for it.
+    fn has_room(&self, position: Position, payload_bytes: usize) -> bool {
+        let is_awaited = position == self.arrived.head() && !self.ordering.has_message();
+        let credit = if is_awaited { Credit::Overdraft } else { Credit::Window };
+        self.window.admits(payload_bytes, credit)
+    }
+
+    fn check(&self, position: Position, data: &Data<'_>) -> Result<(), ReceiverViolation> {
+        self.ordering.check(data.tsn, data.stream, effective_ssn(data))?;
+        self.reassembly.check(position, data, &self.arrived, self.config.message_bytes)
+    }
+
+    fn accept(&mut self, now: Instant, position: Position, data: &Data<'_>) -> Arrival {
+        self.arrived.insert(position);
+        self.window.hold(data.payload.len());
+        self.sack.on_new(data.flags.immediate);
+        self.counters.data_chunks += 1;
+        self.counters.octets += u64::try_from(data.payload.len()).unwrap_or(u64::MAX);
+        let Some(message) = self.reassembly.insert(position, data) else {
+            return Arrival::Accepted { message_ready: false };
+        };
+        self.counters.messages += 1;
+        self.window.merge_chunks(message.chunks);
+        Arrival::Accepted { message_ready: self.ordering.insert(now, message) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

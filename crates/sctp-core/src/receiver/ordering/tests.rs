@@ -1,0 +1,77 @@
+use core::time::Duration;
+
+use bytes::Bytes;
+use sctp_wire::PayloadProtocolId;
+
+use super::*;
+
+fn message(stream: u16, ssn: Option<u16>) -> Assembled {
+    Assembled {
+        stream: StreamId::new(stream),
+        ssn: ssn.map(Ssn::new),
+        ppid: PayloadProtocolId::new(0),
+        payload: Bytes::from(vec![1, 2, 3]),
+        chunks: 1,
+    }
+}
+
+fn at(millis: u64) -> Instant {
+    Instant::from_millis(millis)
+}
+
+#[test]
+fn later_messages_of_a_stream_wait_and_their_waiting_is_measured() {
+    let mut ordering = Ordering::default();
+    assert!(!ordering.insert(at(10), message(5, Some(2))));
+    assert!(!ordering.insert(at(30), message(5, Some(1))));
+    assert!(ordering.insert(at(50), message(5, Some(0))));
+    let blocked: Vec<_> =
+        core::iter::from_fn(|| ordering.receive()).map(|received| received.blocked).collect();
+    assert_eq!(blocked, [0, 20, 40].map(Duration::from_millis));
+    let expected = super::super::StreamBlocking { messages: 2, total: Duration::from_millis(60) };
+    assert_eq!(ordering.statistics().streams().collect::<Vec<_>>(), [(StreamId::new(5), expected)]);
+    assert_eq!(ordering.statistics().histogram().count(), 2);
+}
+
+#[test]
+fn streams_and_unordered_messages_do_not_wait_for_each_other() {
+    let mut ordering = Ordering::default();
+    assert!(!ordering.insert(at(1), message(0, Some(1))));
+    assert!(ordering.insert(at(2), message(1, Some(0))));
+    assert!(ordering.insert(at(3), message(0, None)));
+    let first = ordering.receive().unwrap();
+    assert_eq!((first.message.stream.get(), first.complete_at, first.blocked), (1, at(2), Duration::ZERO));
+    assert_eq!(ordering.receive().unwrap().message.delivery, Delivery::Unordered);
+    assert!(ordering.receive().is_none() && !ordering.is_empty());
+}
+
+#[test]
+fn ssns_wrap_after_65535() {
+    let mut ordering = Ordering::default();
+    for ssn in 0..=u16::MAX {
+        assert!(ordering.insert(at(0), message(0, Some(ssn))));
+    }
+    assert!(!ordering.insert(at(0), message(0, Some(1))));
+    assert!(ordering.insert(at(0), message(0, Some(0))));
+    assert_eq!(core::iter::from_fn(|| ordering.receive()).count(), 65_538);
+}
+
+#[test]
+fn an_ssn_that_is_delivered_or_waits_is_refused() {
+    let mut ordering = Ordering::default();
+    ordering.insert(at(0), message(0, Some(0)));
+    ordering.insert(at(0), message(0, Some(2)));
+    let check = |ssn| ordering.check(Tsn::new(9), StreamId::new(0), Some(Ssn::new(ssn)));
+    for ssn in [0, 2, u16::MAX] {
+        let (stream, ssn) = (StreamId::new(0), Ssn::new(ssn));
+        let twice = ReceiverViolation::SsnUsedTwice { tsn: Tsn::new(9), stream, ssn };
+        assert_eq!(check(ssn.get()), Err(twice));
+    }
+    assert_eq!((check(1), check(3)), (Ok(()), Ok(())));
+}
+
+#[test]
+fn the_overhead_charged_for_a_chunk_covers_a_message_that_waits() {
+    let overhead = super::super::window::CHUNK_OVERHEAD_BYTES;
+    assert!(size_of::<((u16, u16), Blocked)>() <= overhead && size_of::<Received>() <= overhead);
+}

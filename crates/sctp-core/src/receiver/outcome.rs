@@ -1,0 +1,84 @@
+//! What the receiver tells the association: outcomes, the peer's offences, and statistics.
+
+use sctp_wire::{Ssn, StreamId, Tsn};
+
+use super::blocking::BlockingStatistics;
+
+/// What became of one DATA chunk.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Arrival {
+    /// Kept; `message_ready` says whether the application has something new to read because of it.
+    Accepted { message_ready: bool },
+    /// Seen before.
+    Duplicate,
+    /// No room. As if lost; the SACK shows the window.
+    DroppedNoBuffer,
+    /// Too far above the cumulative TSN, or one gap too many. As if lost.
+    DroppedOutOfReach,
+    /// Acknowledged and thrown away; answer with ERROR, cause Invalid Stream Identifier (RFC 9260 §6.5).
+    InvalidStream(StreamId),
+    /// A chunk without payload; answer with ABORT, cause No User Data (RFC 9260 §6.2).
+    NoUserData(Tsn),
+    /// The peer contradicts itself; answer with ABORT, cause Protocol Violation (RFC 9260 §3.3.10.13).
+    Violation(ReceiverViolation),
+}
+
+/// How a peer's DATA chunks can contradict each other, or us.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ReceiverViolation {
+    /// The chunk before it ends a message, yet it has no B bit.
+    #[error("TSN {0} follows the end of a message but does not begin one")]
+    NoBeginning(Tsn),
+    /// The chunk after it begins a message, yet it has no E bit.
+    #[error("TSN {0} stands before the beginning of a message but does not end one")]
+    NoEnding(Tsn),
+    /// A B bit after a fragment without E, or an E bit before one without B.
+    #[error("TSN {0} begins or ends a message in the middle of another")]
+    BoundaryInsideMessage(Tsn),
+    /// A fragment whose stream, SSN or U bit is not its neighbour's.
+    #[error("TSN {0} differs from its neighbour in stream, SSN or U bit though both are of one message")]
+    MixedFragments(Tsn),
+    /// More octets than a message may have here.
+    #[error(
+        "a message of at least {bytes} octets exceeds the limit of {limit}: raise the limit on messages received"
+    )]
+    MessageTooLong {
+        /// Payload octets so far.
+        bytes: usize,
+        /// The configured limit.
+        limit: usize,
+    },
+    /// A second message with the SSN of one that is complete or delivered.
+    #[error("TSN {tsn} uses SSN {ssn} of stream {stream} a second time")]
+    SsnUsedTwice {
+        /// The chunk.
+        tsn: Tsn,
+        /// Its stream.
+        stream: StreamId,
+        /// The SSN.
+        ssn: Ssn,
+    },
+}
+
+/// What the receiving half of an association has done so far.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ReceiverStatistics {
+    /// DATA chunks kept.
+    pub data_chunks: u64,
+    /// Their payload octets.
+    pub octets: u64,
+    /// Messages completed, whether read or not.
+    pub messages: u64,
+    /// DATA chunks that came again.
+    pub duplicates: u64,
+    /// DATA chunks dropped because window or memory had no room.
+    pub dropped_no_window: u64,
+    /// DATA chunks dropped because they were too far ahead or made too many gaps.
+    pub dropped_out_of_reach: u64,
+    /// DATA chunks acknowledged and thrown away because their stream does not exist.
+    pub invalid_streams: u64,
+    /// Payload octets in fragments that wait for others, now.
+    pub reassembly_bytes: usize,
+    /// Head-of-line blocking.
+    pub blocked: BlockingStatistics,
+}

@@ -1,0 +1,128 @@
+//! When a SACK is owed (RFC 9260 §6.2, §6.7).
+//!
+//! Counted by packet, never by chunk, so that no packet is answered by more than one SACK. What the SACK
+//! says comes from the TSN map and the window; only the duplicates are kept here.
+
+use sctp_wire::Tsn;
+
+/// What is owed to the peer, and what the packet being read adds to it.
+#[derive(Debug)]
+pub(super) struct SackSchedule {
+    every_packets: u32,
+    unacknowledged_packets: u32,
+    owed: SackDemand,
+    had_gap: bool,
+    packet: PacketFacts,
+    duplicates: Vec<Tsn>,
+}
+
+impl SackSchedule {
+    pub(super) fn new(every_packets: u32) -> Self {
+        Self {
+            every_packets,
+            unacknowledged_packets: 0,
+            owed: SackDemand::None,
+            had_gap: false,
+            packet: PacketFacts::default(),
+            duplicates: Vec::new(),
+        }
+    }
+
+    /// A chunk was taken whose TSN is new.
+    pub(super) fn on_new(&mut self, is_immediate: bool) {
+        self.packet.has_new = true;
+        self.packet.asks_at_once |= is_immediate;
+    }
+
+    /// A chunk came again.
+    pub(super) fn on_duplicate(&mut self, tsn: Tsn) {
+        self.packet.has_duplicate = true;
+        if self.duplicates.len() < DUPLICATE_LIMIT {
+            self.duplicates.push(tsn);
+        }
+    }
+
+    /// A chunk was not kept: the peer must hear at once what is left.
+    pub(super) fn on_dropped(&mut self) {
+        self.packet.has_dropped = true;
+    }
+
+    /// The packet is read; says what to do about its chunks.
+    pub(super) fn on_packet_end(&mut self, has_gap: bool) -> SackDemand {
+        let packet = core::mem::take(&mut self.packet);
+        if packet.has_new {
+            self.unacknowledged_packets += 1;
+        }
+        let has_enough = self.unacknowledged_packets >= self.every_packets;
+        let demand = demand(packet, self.had_gap || has_gap, has_enough);
+        self.had_gap = has_gap;
+        self.owed = self.owed.max(demand);
+        demand
+    }
+
+    /// The delay ran out.
+    pub(super) fn on_timer(&mut self) {
+        if self.owed == SackDemand::Delayed {
+            self.owed = SackDemand::Immediate;
+        }
+    }
+
+    pub(super) fn owed(&self) -> SackDemand {
+        self.owed
+    }
+
+    /// TSNs that came again since the last SACK, at most [`DUPLICATE_LIMIT`].
+    pub(super) fn duplicates(&self) -> &[Tsn] {
+        &self.duplicates
+    }
+
+    /// A SACK is written: nothing is owed.
+    pub(super) fn on_sent(&mut self) {
+        self.owed = SackDemand::None;
+        self.unacknowledged_packets = 0;
+        self.duplicates.clear();
+    }
+}
+
+/// When the SACK has to go, rising.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum SackDemand {
+    /// Nothing to acknowledge.
+    None,
+    /// When the delayed-SACK timer fires, or earlier with a packet that goes anyway. Start the timer if it
+    /// is not running.
+    Delayed,
+    /// With the next packet, which is due now.
+    Immediate,
+}
+
+/// What the chunks of one packet had in them.
+#[derive(Clone, Copy, Default, Debug)]
+struct PacketFacts {
+    has_new: bool,
+    has_duplicate: bool,
+    has_dropped: bool,
+    asks_at_once: bool,
+}
+
+/// The rule. Without a reason to hurry every second packet is acknowledged, the first after a pause late.
+///
+/// At once: something was dropped for want of room (§6.2); something came twice, with new chunks or without
+/// (§6.2); the I bit is set (§6.2); a TSN is missing or one just ceased to be (§6.7, RFC 5681 §4.2).
+fn demand(packet: PacketFacts, is_around_gap: bool, has_enough: bool) -> SackDemand {
+    if packet.has_dropped || packet.has_duplicate {
+        SackDemand::Immediate
+    } else if !packet.has_new {
+        SackDemand::None
+    } else if packet.asks_at_once || is_around_gap || has_enough {
+        SackDemand::Immediate
+    } else {
+        SackDemand::Delayed
+    }
+}
+
+/// Duplicates reported in one SACK; more are counted but not reported, and none is reported twice.
+pub(super) const DUPLICATE_LIMIT: usize = 16;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+//! How much the peer may send: the receive window, and the memory behind it (RFC 9260 §6.2).
+//!
+//! Two budgets, because a peer counts payload only and memory does not:
+//!
+//! * **window**: payload octets, `buffer_bytes` in all, promised to the peer as a_rwnd;
+//! * **memory**: payload and [`CHUNK_OVERHEAD_BYTES`] for each chunk, [`MEMORY_FACTOR`] × `buffer_bytes` in
+//!   all. With chunks of at least 64 octets on average the window is always the tighter of the two; a peer
+//!   that sends smaller ones meets the memory limit, and a_rwnd tells it.
+//!
+//! What an a_rwnd promised is kept: it shrinks by what arrives (overhead included where memory is the tighter
+//! budget) and by nothing else.
+
+/// The buffer of one association, as numbers.
+#[derive(Debug)]
+pub(super) struct Window {
+    buffer_bytes: usize,
+    message_bytes: usize,
+    payload_bytes: usize,
+    chunks: usize,
+    /// What the peer believes to be left: the last a_rwnd less what has arrived since.
+    promised: usize,
+}
+
+impl Window {
+    /// An empty buffer whose size the peer learns from INIT or INIT ACK.
+    pub(super) fn new(buffer_bytes: usize, message_bytes: usize) -> Self {
+        Self { buffer_bytes, message_bytes, payload_bytes: 0, chunks: 0, promised: buffer_bytes }
+    }
+
+    /// Whether a chunk with this much payload may be kept.
+    pub(super) fn admits(&self, payload_bytes: usize, credit: Credit) -> bool {
+        let limit = match credit {
+            Credit::Window => self.buffer_bytes,
+            Credit::Overdraft => self.buffer_bytes.saturating_add(self.message_bytes),
+        };
+        self.payload_bytes + payload_bytes <= limit
+            && self.memory_bytes() + payload_bytes + CHUNK_OVERHEAD_BYTES
+                <= limit.saturating_mul(MEMORY_FACTOR)
+    }
+
+    /// A chunk is kept.
+    pub(super) fn hold(&mut self, payload_bytes: usize) {
+        self.payload_bytes += payload_bytes;
+        self.chunks += 1;
+        self.promised = self.promised.saturating_sub(payload_bytes);
+    }
+
+    /// The chunks of a message became one.
+    pub(super) fn merge_chunks(&mut self, chunks: usize) {
+        self.chunks -= chunks.saturating_sub(1);
+    }
+
+    /// A whole message left.
+    pub(super) fn release_message(&mut self, payload_bytes: usize) {
+        self.payload_bytes -= payload_bytes;
+        self.chunks -= 1;
+    }
+
+    /// What a SACK says now.
+    ///
+    /// A window that is nearly closed is not opened by small steps, or the peer would fill it with small
+    /// chunks for ever (silly window syndrome, RFC 9293 §3.8.6.2.2).
+    pub(super) fn a_rwnd(&self) -> u32 {
+        let free = self.free();
+        let is_silly = free < self.small_bytes();
+        let offer = if is_silly { free.min(self.promised) } else { free };
+        u32::try_from(offer).unwrap_or(u32::MAX)
+    }
+
+    /// A SACK has told the peer [`a_rwnd`](Self::a_rwnd).
+    pub(super) fn note_advertised(&mut self) {
+        self.promised = usize::try_from(self.a_rwnd()).unwrap_or(usize::MAX);
+    }
+
+    /// Whether the peer should hear of a window that opened without waiting for more data: it grew by at
+    /// least a quarter of the buffer beyond what the peer believes (RFC 9260 §6.2).
+    pub(super) fn is_update_due(&self) -> bool {
+        let growth = usize::try_from(self.a_rwnd()).unwrap_or(usize::MAX).saturating_sub(self.promised);
+        growth >= (self.buffer_bytes / 4).max(1)
+    }
+
+    /// Whether the peer believes the window to be nearly closed, and it is not.
+    pub(super) fn has_reopened(&self) -> bool {
+        self.promised < self.small_bytes() && self.free() >= self.small_bytes()
+    }
+
+    /// Octets in use, overhead included.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.payload_bytes + self.chunks * CHUNK_OVERHEAD_BYTES
+    }
+
+    fn free(&self) -> usize {
+        let window = self.buffer_bytes.saturating_sub(self.payload_bytes);
+        let memory = self.buffer_bytes.saturating_mul(MEMORY_FACTOR).saturating_sub(self.memory_bytes());
+        window.min(memory)
+    }
+
+    /// Below this a window counts as nearly closed.
+    fn small_bytes(&self) -> usize {
+        SMALL_WINDOW_BYTES.min(self.buffer_bytes / 4)
+    }
+}
+
+/// On what account a chunk is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Credit {
+    /// Within what the peer was promised.
+    Window,
+    /// Beyond it by at most one longest message: only the chunk everything else waits for.
+    Overdraft,
+}
+
+/// Bookkeeping of one chunk: its entry in a run, map or queue, and the allocator's share.
+pub(super) const CHUNK_OVERHEAD_BYTES: usize = 128;
+
+/// Memory limit over window: 64 octets of payload bring 128 of overhead.
+pub(super) const MEMORY_FACTOR: usize = 3;
+
+/// About one packet.
+const SMALL_WINDOW_BYTES: usize = 1_500;
+
+#[cfg(test)]
+mod tests;

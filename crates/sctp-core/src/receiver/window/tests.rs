@@ -1,0 +1,86 @@
+use super::*;
+
+const BUFFER: usize = 64_000;
+const MESSAGE: usize = 10_000;
+
+fn free(window: &Window) -> usize {
+    usize::try_from(window.a_rwnd()).unwrap()
+}
+
+#[test]
+fn the_window_shrinks_by_the_payload_that_arrives_and_opens_by_what_is_read() {
+    let mut window = Window::new(BUFFER, MESSAGE);
+    window.hold(1_000);
+    window.hold(500);
+    assert_eq!(free(&window), BUFFER - 1_500);
+    window.merge_chunks(2);
+    assert_eq!(window.memory_bytes(), 1_500 + CHUNK_OVERHEAD_BYTES);
+    window.release_message(1_500);
+    assert_eq!((free(&window), window.memory_bytes()), (BUFFER, 0));
+}
+
+#[test]
+fn a_full_window_admits_nothing_and_an_overdraft_one_message() {
+    let mut window = Window::new(BUFFER, MESSAGE);
+    (0..64).for_each(|_| window.hold(1_000));
+    assert!(!window.admits(1, Credit::Window));
+    assert!(window.admits(MESSAGE, Credit::Overdraft));
+    assert!(!window.admits(MESSAGE + 1, Credit::Overdraft));
+}
+
+#[test]
+fn single_octet_chunks_meet_the_memory_limit_and_the_peer_hears_of_it() {
+    let mut window = Window::new(BUFFER, MESSAGE);
+    while window.admits(1, Credit::Window) {
+        window.hold(1);
+    }
+    assert!(window.memory_bytes() <= MEMORY_FACTOR * BUFFER);
+    assert!(free(&window) <= CHUNK_OVERHEAD_BYTES);
+}
+
+#[test]
+fn chunks_of_64_octets_always_fit_a_promised_window() {
+    let mut window = Window::new(BUFFER, MESSAGE);
+    while free(&window) > 0 {
+        assert!(window.admits(64, Credit::Window));
+        window.hold(64);
+    }
+}
+
+#[test]
+fn a_nearly_closed_window_is_not_opened_by_small_steps() {
+    let mut window = Window::new(BUFFER, MESSAGE);
+    (0..640).for_each(|_| window.hold(100));
+    window.note_advertised();
+    (0..14).for_each(|_| window.release_message(100));
+    assert_eq!(free(&window), 0);
+    window.release_message(100);
+    assert_eq!(free(&window), 1_500);
+}
+
+#[test]
+fn an_update_is_due_after_a_quarter_of_the_buffer() {
+    let mut window = Window::new(BUFFER, MESSAGE);
+    assert!(!window.is_update_due());
+    (0..64).for_each(|_| window.hold(1_000));
+    window.note_advertised();
+    (0..15).for_each(|_| window.release_message(1_000));
+    assert!(!window.is_update_due());
+    window.release_message(1_000);
+    assert!(window.is_update_due());
+    window.note_advertised();
+    assert!(!window.is_update_due());
+}
+
+#[test]
+fn a_closed_window_has_reopened_when_a_packet_fits() {
+    let mut window = Window::new(BUFFER, MESSAGE);
+    (0..640).for_each(|_| window.hold(100));
+    window.note_advertised();
+    (0..14).for_each(|_| window.release_message(100));
+    assert!(!window.has_reopened());
+    window.release_message(100);
+    assert!(window.has_reopened() && !window.is_update_due());
+    window.note_advertised();
+    assert!(!window.has_reopened());
+}

@@ -1,0 +1,219 @@
+//! What a SACK means for the outstanding chunks (RFC 9260 §6.2.1, §7.2.4).
+//!
+//! The whole of a SACK is checked before any of it is used.
+
+use core::time::Duration;
+
+use sctp_wire::{GapAckBlock, Sack, Tsn};
+use smallvec::SmallVec;
+use virtual_time::Instant;
+
+use super::outstanding::{ChunkState, Outstanding, SentChunk};
+use crate::error::ProtocolViolation;
+use crate::transmit::PathId;
+
+/// Why a SACK was not used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum SackRefused {
+    /// Its cumulative ack is behind ours: an old one, overtaken on the way (RFC 9260 §6.2.1 (D) (i)).
+    #[error("old SACK")]
+    Old,
+    /// Gap ack blocks that are empty, unsorted or overlap.
+    #[error("malformed gap ack blocks")]
+    Malformed,
+    /// It acknowledges what was never sent.
+    #[error(transparent)]
+    Violation(#[from] ProtocolViolation),
+}
+
+/// What a SACK changed.
+#[derive(Debug, Default)]
+pub(crate) struct Acknowledgment {
+    pub(crate) cumulative_advanced: bool,
+    /// The highest TSN acknowledged for the first time (HTNA, RFC 9260 §7.2.4).
+    pub(crate) highest_new: Option<Tsn>,
+    pub(crate) paths: SmallVec<[PathAcknowledgment; 1]>,
+    /// Payload octets that left the send buffer, and messages of which the last chunk left it.
+    pub(crate) freed_payload: usize,
+    pub(crate) freed_messages: usize,
+    /// Chunks that were declared lost and had arrived after all.
+    pub(crate) spurious: usize,
+}
+
+/// The part of it that concerns one path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PathAcknowledgment {
+    pub(crate) path: PathId,
+    /// Octets newly acknowledged, chunk headers and padding included.
+    pub(crate) bytes: usize,
+    pub(crate) flight_before: usize,
+    /// Whether the earliest outstanding chunk of the path was acknowledged (RFC 9260 §6.3.2 (R3)).
+    pub(crate) earliest: bool,
+}
+
+impl Acknowledgment {
+    pub(crate) fn is_news(&self) -> bool {
+        self.highest_new.is_some()
+    }
+
+    fn note(&mut self, tsn: Tsn, chunk: &SentChunk, before: Before) {
+        let earliest = before.earliest == Some(tsn);
+        if self.highest_new.is_none_or(|highest| highest.precedes(tsn)) {
+            self.highest_new = Some(tsn);
+        }
+        let bytes = chunk.wire_bytes();
+        match self.paths.iter_mut().find(|entry| entry.path == chunk.path) {
+            Some(entry) => {
+                entry.bytes += bytes;
+                entry.earliest |= earliest;
+            }
+            None => self.paths.push(PathAcknowledgment {
+                path: chunk.path,
+                bytes,
+                flight_before: before.flight,
+                earliest,
+            }),
+        }
+    }
+}
+
+/// How a path stood before a SACK.
+#[derive(Clone, Copy, Default)]
+struct Before {
+    flight: usize,
+    earliest: Option<Tsn>,
+}
+
+impl Before {
+    fn of(path: PathId, outstanding: &Outstanding) -> Self {
+        let earliest = outstanding.earliest(path).map(|index| outstanding.tsn_at(index));
+        Self { flight: outstanding.flight(path), earliest }
+    }
+}
+
+/// Checks a SACK against what was sent (RFC 9260 §3.3.4).
+pub(crate) fn check(sack: &Sack<'_>, outstanding: &Outstanding) -> Result<(), SackRefused> {
+    let point = outstanding.cumulative_ack();
+    let cumulative = sack.cumulative_tsn_ack;
+    if cumulative.precedes(point) {
+        return Err(SackRefused::Old);
+    }
+    let beyond = outstanding.next_tsn();
+    if !cumulative.precedes(beyond) {
+        return Err(ProtocolViolation::AcknowledgedUnsent(cumulative).into());
+    }
+    let mut previous_end = 0;
+    for GapAckBlock { start, end } in sack.gap_ack_blocks() {
+        // Offset 1 would be the next TSN in sequence: then the cumulative ack would have covered it.
+        if start < 2 || start <= previous_end || end < start {
+            return Err(SackRefused::Malformed);
+        }
+        previous_end = end;
+    }
+    let highest = cumulative.advance(u32::from(previous_end));
+    if !highest.precedes(beyond) {
+        return Err(ProtocolViolation::AcknowledgedUnsent(highest).into());
+    }
+    Ok(())
+}
+
+/// Applies a checked SACK. `delivered` hears of every chunk acknowledged for the first time.
+pub(crate) fn apply(
+    sack: &Sack<'_>,
+    outstanding: &mut Outstanding,
+    mut delivered: impl FnMut(Tsn, &SentChunk),
+) -> Acknowledgment {
+    let before: SmallVec<[Before; 1]> =
+        outstanding.paths().map(|path| Before::of(path, outstanding)).collect();
+    let before = |path: PathId| before.get(path.index()).copied().unwrap_or_default();
+
+    let mut result = Acknowledgment::default();
+    while outstanding.cumulative_ack().precedes(sack.cumulative_tsn_ack) {
+        let tsn = outstanding.cumulative_ack().next();
+        let Some((chunk, is_news)) = outstanding.pop() else { break };
+        result.cumulative_advanced = true;
+        result.freed_payload += chunk.fragment.payload.len();
+        result.freed_messages += usize::from(chunk.fragment.flags.ending);
+        if is_news {
+            result.spurious += usize::from(chunk.state == ChunkState::Lost);
+            result.note(tsn, &chunk, before(chunk.path));
+            delivered(tsn, &chunk);
+        }
+    }
+    for (index, tsn) in gap_indices(sack, outstanding) {
+        let was_lost = outstanding.get(index).is_some_and(|chunk| chunk.state == ChunkState::Lost);
+        if let Some(chunk) = outstanding.acknowledge(index) {
+            result.spurious += usize::from(was_lost);
+            result.note(tsn, chunk, before(chunk.path));
+            delivered(tsn, chunk);
+        }
+    }
+    if result.is_news() {
+        take_back_reneged(sack, outstanding);
+    }
+    result
+}
+
+/// Chunks once covered by a gap ack block and no longer so count as in flight again (RFC 9260 §6.2.1 (D) (iii)).
+///
+/// Only a SACK that brings news can say so: one that brings none may be old, overtaken by the one that did.
+fn take_back_reneged(sack: &Sack<'_>, outstanding: &mut Outstanding) {
+    let mut covered = 0;
+    let blocks = sack.gap_ack_blocks().map(|block| (usize::from(block.start) - 1, usize::from(block.end)));
+    for (start, end) in blocks.chain([(outstanding.len(), outstanding.len())]) {
+        for index in covered..start.min(outstanding.len()) {
+            outstanding.renege(index);
+        }
+        covered = end;
+    }
+}
+
+fn gap_indices(sack: &Sack<'_>, outstanding: &Outstanding) -> SmallVec<[(usize, Tsn); 16]> {
+    let range = |block: GapAckBlock| usize::from(block.start) - 1..usize::from(block.end);
+    sack.gap_ack_blocks().flat_map(range).map(|index| (index, outstanding.tsn_at(index))).collect()
+}
+
+/// RFC 9260 §7.2.4: counts a missing report on every chunk in flight before `below`; gives those with three.
+///
+/// A chunk that was fast-retransmitted before is not so again (point 5).
+pub(crate) fn report_missing(outstanding: &mut Outstanding, below: Tsn) -> SmallVec<[usize; 8]> {
+    let limit = outstanding.index_of(below).unwrap_or(0);
+    let mut due = SmallVec::new();
+    for index in 0..limit {
+        if let Some(chunk) = outstanding.report_missing(index)
+            && chunk.missing_reports >= MISSING_REPORTS
+            && !chunk.fast_retransmitted
+        {
+            chunk.fast_retransmitted = true;
+            due.push(index);
+        }
+    }
+    due
+}
+
+/// Karn's rule for one path at a time: the chunk being timed (RFC 9260 §6.3.1 (C4), (C5)).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RttSample {
+    timed: Option<(Tsn, Instant)>,
+}
+
+impl RttSample {
+    /// A chunk was sent for the first time: time it unless one is being timed.
+    pub(crate) fn on_sent(&mut self, now: Instant, tsn: Tsn) {
+        self.timed.get_or_insert((tsn, now));
+    }
+
+    /// A retransmission up to the timed chunk makes its ack ambiguous.
+    pub(crate) fn on_resent(&mut self, tsn: Tsn) {
+        self.timed = self.timed.filter(|(timed, _)| timed.precedes(tsn));
+    }
+
+    pub(crate) fn on_delivered(&mut self, now: Instant, tsn: Tsn) -> Option<Duration> {
+        let (_, sent_at) = self.timed.filter(|(timed, _)| *timed == tsn)?;
+        self.timed = None;
+        Some(now.since(sent_at))
+    }
+}
+
+/// Reports after which a chunk is fast-retransmitted (RFC 9260 §7.2.4).
+const MISSING_REPORTS: u8 = 3;

@@ -1,0 +1,154 @@
+//! Time-based loss detection and tail-loss probes (RFC 8985), on chunks instead of segments.
+//!
+//! Pure bookkeeping per path: which of the delivered chunks was sent last, its round trip, whether the path
+//! reorders, how many probes went unanswered. The caller marks chunks and sends probes.
+//!
+//! Two departures from RFC 8985 §7, both for thin flows: a probe is due two round trips after the *oldest*
+//! unanswered transmission, not after the newest, and it carries the oldest chunks, which repairs the loss
+//! instead of only revealing it; and a probe that is lost is repeated with doubling until T3-rtx takes over.
+
+use core::time::Duration;
+
+use sctp_wire::Tsn;
+use smallvec::SmallVec;
+use virtual_time::Instant;
+
+use super::outstanding::{ChunkState, Outstanding, SentChunk};
+use crate::path::rto::RtoEstimator;
+use crate::transmit::PathId;
+
+/// Detection state of every path.
+#[derive(Debug, Default)]
+pub(crate) struct Rack {
+    paths: SmallVec<[RackPath; 1]>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct RackPath {
+    /// Of all delivered chunks, the one sent last (RFC 8985 §5.2: RACK.xmit_ts, RACK.end_seq, RACK.rtt).
+    newest: Option<Delivered>,
+    highest_delivered: Option<Tsn>,
+    reordering_seen: bool,
+    probes_unanswered: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Delivered {
+    sent_at: Instant,
+    tsn: Tsn,
+    rtt: Duration,
+}
+
+/// What a look at the outstanding chunks found.
+#[derive(Debug, Default)]
+pub(crate) struct Verdict {
+    /// Indices of chunks to declare lost, ascending.
+    pub(crate) lost: SmallVec<[usize; 8]>,
+    /// When to look again.
+    pub(crate) again_at: Option<Instant>,
+}
+
+impl Rack {
+    /// A chunk was acknowledged for the first time (RFC 8985 §6.2 steps 1 to 3).
+    pub(crate) fn on_delivered(
+        &mut self,
+        now: Instant,
+        tsn: Tsn,
+        chunk: &SentChunk,
+        min_rtt: Option<Duration>,
+    ) {
+        let path = self.path_mut(chunk.path);
+        path.probes_unanswered = 0;
+        let rtt = now.since(chunk.sent_at);
+        // The ack of a retransmission that came too soon is the original's.
+        if chunk.transmissions > 1 && min_rtt.is_some_and(|smallest| rtt < smallest) {
+            return;
+        }
+        if path.newest.is_none_or(|newest| is_after((chunk.sent_at, tsn), (newest.sent_at, newest.tsn))) {
+            path.newest = Some(Delivered { sent_at: chunk.sent_at, tsn, rtt });
+        }
+        match path.highest_delivered {
+            Some(highest) if tsn.precedes(highest) => path.reordering_seen |= chunk.transmissions == 1,
+            _ => path.highest_delivered = Some(tsn),
+        }
+    }
+
+    /// Looks for chunks sent so long before a delivered one that they must be lost (RFC 8985 §6.2 steps 4, 5).
+    pub(crate) fn detect(
+        &self,
+        now: Instant,
+        path: PathId,
+        rto: &RtoEstimator,
+        outstanding: &Outstanding,
+        in_recovery: bool,
+    ) -> Verdict {
+        let mut verdict = Verdict::default();
+        let Some(state) = self.paths.get(path.index()) else { return verdict };
+        let Some(newest) = state.newest else { return verdict };
+        let acknowledged = outstanding.iter().filter(|(_, c)| c.state == ChunkState::Acknowledged).count();
+        let wait = newest.rtt + state.reordering_window(rto, in_recovery, acknowledged);
+        for (index, chunk) in outstanding.iter() {
+            let candidate = chunk.state == ChunkState::InFlight && chunk.path == path;
+            let tsn = outstanding.tsn_at(index);
+            if !candidate || !is_after((newest.sent_at, newest.tsn), (chunk.sent_at, tsn)) {
+                continue;
+            }
+            let due = chunk.sent_at + wait;
+            if due <= now {
+                verdict.lost.push(index);
+            } else {
+                verdict.again_at = Some(verdict.again_at.map_or(due, |earliest| earliest.min(due)));
+            }
+        }
+        verdict
+    }
+
+    /// When a probe is due (RFC 8985 §7.2): `None` while nothing is in flight or no round trip is known.
+    pub(crate) fn probe_at(
+        &self,
+        path: PathId,
+        rto: &RtoEstimator,
+        outstanding: &Outstanding,
+    ) -> Option<Instant> {
+        let oldest = outstanding.earliest_in_flight(path)?;
+        let srtt = rto.srtt()?;
+        let sent = self.paths.get(path.index()).map_or(0, |state| state.probes_unanswered);
+        let wait = (srtt + srtt.max(PROBE_SLACK)).saturating_mul(1 << sent.min(16));
+        Some(oldest.sent_at + wait)
+    }
+
+    /// A probe was sent.
+    pub(crate) fn on_probe(&mut self, path: PathId) {
+        let state = self.path_mut(path);
+        state.probes_unanswered = state.probes_unanswered.saturating_add(1);
+    }
+
+    fn path_mut(&mut self, path: PathId) -> &mut RackPath {
+        if self.paths.len() <= path.index() {
+            self.paths.resize(path.index() + 1, RackPath::default());
+        }
+        &mut self.paths[path.index()]
+    }
+}
+
+impl RackPath {
+    /// How much later than expected a chunk may arrive before it counts as lost (RFC 8985 §6.2 step 4).
+    fn reordering_window(&self, rto: &RtoEstimator, in_recovery: bool, acknowledged: usize) -> Duration {
+        if !self.reordering_seen && (in_recovery || acknowledged >= DUPLICATE_THRESHOLD) {
+            return Duration::ZERO;
+        }
+        let quarter = rto.min_rtt().unwrap_or_default() / 4;
+        rto.srtt().map_or(quarter, |srtt| quarter.min(srtt))
+    }
+}
+
+/// RFC 8985 §6.2: sent later, or at the same time with a higher sequence number.
+fn is_after(a: (Instant, Tsn), b: (Instant, Tsn)) -> bool {
+    a.0 > b.0 || (a.0 == b.0 && b.1.precedes(a.1))
+}
+
+/// Chunks acknowledged by gap blocks after which a path without reordering needs no further patience.
+const DUPLICATE_THRESHOLD: usize = 3;
+
+/// On very short paths a probe waits at least this much longer than a round trip: schedulers are not that precise.
+const PROBE_SLACK: Duration = Duration::from_millis(10);

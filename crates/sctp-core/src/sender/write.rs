@@ -1,0 +1,218 @@
+//! DATA chunks into packets: retransmissions, new data, probes.
+
+use sctp_wire::{DataFlags, DataHeader, PacketWriter};
+use virtual_time::Instant;
+
+use super::acknowledge::RttSample;
+use super::outstanding::{ChunkState, DATA_HEADER_BYTES};
+use super::queue::Fragment;
+use super::{Probe, Sender, WindowProbe};
+use crate::config::{ImmediateSack, Nagle};
+use crate::path::Path;
+use crate::transmit::PathId;
+
+/// Why no more new data goes into this packet or the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Blocked {
+    /// Nothing is queued.
+    NothingToSend,
+    /// The next fragment does not fit this packet any more.
+    PacketFull,
+    /// The congestion window is used up (RFC 9260 §6.1 (B)).
+    CongestionWindow,
+    /// The peer's window is (RFC 9260 §6.1 (A)).
+    PeerWindow,
+    /// Nagle waits for a fuller packet.
+    Nagle,
+    /// As many chunks are outstanding as the TSN and SSN spaces bear.
+    TooManyOutstanding,
+}
+
+impl Sender {
+    /// Whether a packet of retransmissions or new data could go out on this path, for want of anything else to
+    /// send there.
+    pub(crate) fn wants_to_send(&mut self, path: &Path) -> bool {
+        let window = self.flight(path.id) < path.congestion.cwnd();
+        window && (self.outstanding.has_lost() || self.next_blocked(path, usize::MAX).is_none())
+    }
+
+    /// Whether chunks wait for retransmission.
+    pub(crate) fn has_lost(&self) -> bool {
+        self.outstanding.has_lost()
+    }
+
+    /// Whether what is queued waits for the peer's window alone, with nothing in flight: probe it (§6.1 (A)).
+    pub(crate) fn needs_window_probe(&self, path: &Path) -> bool {
+        self.window_probe == WindowProbe::Idle
+            && self.outstanding.is_empty()
+            && self.next_blocked(path, usize::MAX) == Some(Blocked::PeerWindow)
+    }
+
+    /// The window-probe timer expired: one chunk may go out although the window is closed.
+    pub(crate) fn allow_window_probe(&mut self) {
+        self.window_probe = WindowProbe::Allowed;
+    }
+
+    pub(crate) fn is_window_probing(&self) -> bool {
+        self.window_probe == WindowProbe::Sent && self.peer_window == 0
+    }
+
+    /// Writes lost chunks, lowest TSN first. True if the earliest outstanding chunk of the path was among them.
+    pub(crate) fn write_lost(&mut self, now: Instant, path: PathId, writer: &mut PacketWriter<'_>) -> Resent {
+        let mut resent = Resent::default();
+        let earliest = self.outstanding.iter().find(|(_, chunk)| chunk.state != ChunkState::Acknowledged);
+        let earliest = earliest.map(|(index, _)| index);
+        while let Some(index) = self.outstanding.first_lost() {
+            if self.write_again(now, path, index, writer).is_none() {
+                break;
+            }
+            self.statistics.retransmissions += 1;
+            resent.any = true;
+            resent.earliest |= Some(index) == earliest;
+        }
+        resent
+    }
+
+    /// Writes new chunks until something forbids it, and says what.
+    pub(crate) fn write_new(
+        &mut self,
+        now: Instant,
+        path: &Path,
+        writer: &mut PacketWriter<'_>,
+    ) -> (bool, Blocked) {
+        let mut any = false;
+        let limit = path.congestion.cwnd();
+        // RFC 9260 §6.1 (B): one packet may exceed cwnd, so the window is looked at before the packet only.
+        if self.flight(path.id) >= limit {
+            return (any, Blocked::CongestionWindow);
+        }
+        loop {
+            let room = writer.remaining().saturating_sub(DATA_HEADER_BYTES);
+            if let Some(blocked) = self.next_blocked(path, room) {
+                return (any, blocked);
+            }
+            if !self.write_next(now, path, room, writer) {
+                return (any, Blocked::PacketFull);
+            }
+            any = true;
+        }
+    }
+
+    /// Writes a tail-loss probe: the overdue chunks with the lowest TSNs, as many as fit (RFC 8985 §7.3).
+    pub(crate) fn write_probe(&mut self, now: Instant, path: &Path, writer: &mut PacketWriter<'_>) -> bool {
+        let srtt = path.rto.srtt().unwrap_or_default();
+        let overdue = srtt + path.rto.min_rtt().unwrap_or_default() / 4;
+        let mut highest = None;
+        for index in 0..self.outstanding.len() {
+            let Some(chunk) = self.outstanding.get(index) else { break };
+            let wanted = chunk.state == ChunkState::InFlight && chunk.path == path.id;
+            if !wanted || now.since(chunk.sent_at) < overdue {
+                continue;
+            }
+            if self.write_again(now, path.id, index, writer).is_none() {
+                break;
+            }
+            self.statistics.probe_chunks += 1;
+            highest = Some(self.outstanding.tsn_at(index));
+        }
+        let Some(highest) = highest else { return false };
+        self.rack.on_probe(path.id);
+        self.probe = Some(Probe { path: path.id, sent_at: now, highest });
+        true
+    }
+
+    fn next_blocked(&self, path: &Path, room: usize) -> Option<Blocked> {
+        if self.queue.is_empty() {
+            return Some(Blocked::NothingToSend);
+        }
+        if self.outstanding.len() >= OUTSTANDING_CHUNKS_MAX {
+            return Some(Blocked::TooManyOutstanding);
+        }
+        let full_room = full_room(path);
+        let Some(len) = self.queue.next_len(room.min(full_room), full_room) else {
+            return Some(Blocked::PacketFull);
+        };
+        if len > self.peer_window && self.window_probe != WindowProbe::Allowed {
+            return Some(Blocked::PeerWindow);
+        }
+        let held = self.options.nagle == Nagle::On && self.outstanding.total_flight() > 0;
+        (held && self.queue.payload_bytes() < full_room).then_some(Blocked::Nagle)
+    }
+
+    fn write_next(&mut self, now: Instant, path: &Path, room: usize, writer: &mut PacketWriter<'_>) -> bool {
+        let Some(len) = self.queue.next_len(room, full_room(path)) else { return false };
+        let next_ssn = &mut self.next_ssn;
+        let Some(fragment) = self.queue.take(len, |message| Self::ssn_for(next_ssn, message)) else {
+            return false;
+        };
+        let tsn = self.outstanding.next_tsn();
+        let flags = self.flags(&fragment, path);
+        if writer.data(&header(tsn, &fragment, flags), &fragment.payload).is_err() {
+            return false;
+        }
+        self.peer_window = self.peer_window.saturating_sub(fragment.payload.len());
+        if self.window_probe == WindowProbe::Allowed {
+            self.window_probe = WindowProbe::Sent;
+        }
+        self.outstanding.push(now, path.id, fragment);
+        self.rtt_sample(path.id).on_sent(now, tsn);
+        self.statistics.chunks += 1;
+        true
+    }
+
+    fn write_again(
+        &mut self,
+        now: Instant,
+        path: PathId,
+        index: usize,
+        writer: &mut PacketWriter<'_>,
+    ) -> Option<()> {
+        let chunk = self.outstanding.get(index)?;
+        let tsn = self.outstanding.tsn_at(index);
+        let mut flags = chunk.fragment.flags;
+        flags.immediate = self.options.immediate_sack == ImmediateSack::WhenSenderDry;
+        writer.data(&header(tsn, &chunk.fragment, flags), &chunk.fragment.payload).ok()?;
+        self.outstanding.resent(now, path, index);
+        for sample in &mut self.rtt_samples {
+            sample.on_resent(tsn);
+        }
+        Some(())
+    }
+
+    /// The I bit (RFC 9260 §6.1): on the last chunk there is, and on the one that fills a window.
+    fn flags(&self, fragment: &Fragment, path: &Path) -> DataFlags {
+        let filled = self.flight(path.id) + fragment.payload.len() >= path.congestion.cwnd();
+        let immediate = match self.options.immediate_sack {
+            ImmediateSack::WhenSenderDry => self.queue.is_empty() || filled,
+            ImmediateSack::WhenShuttingDown => self.options.is_draining,
+        };
+        DataFlags { immediate, ..fragment.flags }
+    }
+
+    fn rtt_sample(&mut self, path: PathId) -> &mut RttSample {
+        if self.rtt_samples.len() <= path.index() {
+            self.rtt_samples.resize(path.index() + 1, RttSample::default());
+        }
+        &mut self.rtt_samples[path.index()]
+    }
+}
+
+/// What was sent again in one packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Resent {
+    pub(crate) any: bool,
+    /// The earliest outstanding chunk was among it: T3-rtx starts anew (RFC 9260 §6.1).
+    pub(crate) earliest: bool,
+}
+
+fn header(tsn: sctp_wire::Tsn, fragment: &Fragment, flags: DataFlags) -> DataHeader {
+    DataHeader { tsn, stream: fragment.stream, ssn: fragment.ssn, ppid: fragment.ppid, flags }
+}
+
+/// Payload octets of a DATA chunk alone in a packet.
+fn full_room(path: &Path) -> usize {
+    path.packet_bytes() - sctp_wire::COMMON_HEADER_BYTES - DATA_HEADER_BYTES
+}
+
+/// Outstanding chunks at most: TSNs and SSNs stay unambiguous (RFC 9260 §6.1 allows 2^16 − 1 messages a stream).
+const OUTSTANDING_CHUNKS_MAX: usize = 65_535;

@@ -1,0 +1,132 @@
+//! What can be counted, and read at any time.
+
+use core::time::Duration;
+use std::net::IpAddr;
+
+use crate::event::PathState;
+use crate::path::{Path, PathCounters};
+use crate::receiver::ReceiverStatistics;
+use crate::sender::SenderStatistics;
+use crate::transmit::PathId;
+
+/// Everything counted of one association.
+#[derive(Clone, Debug, Default)]
+pub struct AssociationStatistics {
+    /// Packets and chunks that belong to neither half alone.
+    pub association: AssociationCounters,
+    /// The sending half.
+    pub sender: SenderStatistics,
+    /// The receiving half, with what head-of-line blocking cost.
+    pub receiver: ReceiverStatistics,
+    /// Every path.
+    pub paths: Vec<PathStatistics>,
+}
+
+/// Counters of an association that belong to neither half alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AssociationCounters {
+    /// Packets received with a valid tag.
+    pub packets_received: u64,
+    /// INIT and COOKIE ECHO sent again.
+    pub handshake_retransmissions: u64,
+    /// Chunks whose content did not decode, and SACKs that contradict themselves.
+    pub malformed_chunks: u64,
+    /// ABORT or SHUTDOWN COMPLETE with the wrong tag for its T bit (RFC 9260 §8.5.1).
+    pub bad_tags: u64,
+    /// Chunks of unknown type.
+    pub unknown_chunks: u64,
+    /// DATA in a state in which none is accepted (RFC 9260 §6).
+    pub data_in_wrong_state: u64,
+    /// SACKs overtaken by newer ones.
+    pub old_sacks: u64,
+    /// INIT ACKs nobody waited for (RFC 9260 §5.2.3).
+    pub unexpected_init_acks: u64,
+    /// COOKIE ECHOs discarded by the table of RFC 9260 §5.2.4.
+    pub late_cookies: u64,
+    /// Handshakes begun again because the cookie was stale.
+    pub stale_cookies: u64,
+    /// HEARTBEAT ACKs that answer no outstanding HEARTBEAT.
+    pub unexpected_heartbeat_acks: u64,
+    /// Control chunks dropped because too many waited or they could not be encoded.
+    pub control_dropped: u64,
+    /// Restarts of the peer.
+    pub restarts: u64,
+}
+
+/// One path as it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathStatistics {
+    /// Which path.
+    pub path: PathId,
+    /// The peer's address.
+    pub address: IpAddr,
+    /// Its state.
+    pub state: PathState,
+    /// Smoothed round-trip time; `None` before the first measurement.
+    pub srtt: Option<Duration>,
+    /// Retransmission timeout.
+    pub rto: Duration,
+    /// Congestion window in octets.
+    pub cwnd_bytes: usize,
+    /// Slow-start threshold in octets; `None` while it was never set.
+    pub ssthresh_bytes: Option<usize>,
+    /// Octets in flight.
+    pub flight_bytes: usize,
+    /// Consecutive unanswered transmissions.
+    pub errors: u32,
+    /// What it has seen.
+    pub counters: PathCounters,
+}
+
+impl PathStatistics {
+    pub(crate) fn of(path: &Path, flight_bytes: usize) -> Self {
+        let ssthresh = path.congestion.ssthresh();
+        Self {
+            path: path.id,
+            address: path.destination.address,
+            state: path.state,
+            srtt: path.rto.srtt(),
+            rto: path.rto.rto(),
+            cwnd_bytes: path.congestion.cwnd(),
+            ssthresh_bytes: (ssthresh != usize::MAX).then_some(ssthresh),
+            flight_bytes,
+            errors: path.errors,
+            counters: path.counters,
+        }
+    }
+}
+
+/// Packets an endpoint received and what it did with those no association wanted. Every discard has a name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EndpointStatistics {
+    /// All packets handed in.
+    pub packets_received: u64,
+    /// Shorter than a common header, port zero, and other packets that do not decode.
+    pub malformed: u64,
+    /// CRC32c did not match (RFC 9260 §6.8).
+    pub bad_checksum: u64,
+    /// For another SCTP port than ours.
+    pub wrong_port: u64,
+    /// Wrong verification tag for a known peer (RFC 9260 §8.5).
+    pub bad_tag: u64,
+    /// Right tag, but from an address that is not the peer's.
+    pub unknown_source: u64,
+    /// Out of the blue and not answered (RFC 9260 §8.4).
+    pub out_of_the_blue_discarded: u64,
+    /// Out of the blue and answered with ABORT or SHUTDOWN COMPLETE.
+    pub out_of_the_blue_answered: u64,
+    /// INITs answered with INIT ACK.
+    pub init_acks_sent: u64,
+    /// INITs refused: invalid, not wanted, or too many associations.
+    pub inits_refused: u64,
+    /// Cookies with a bad signature.
+    pub bad_cookies: u64,
+    /// Cookies older than Valid.Cookie.Life.
+    pub stale_cookies: u64,
+    /// Answers not queued because too many waited.
+    pub answers_dropped: u64,
+    /// Associations established by peers.
+    pub accepted: u64,
+    /// Associations opened here.
+    pub initiated: u64,
+}

@@ -1,0 +1,132 @@
+//! Packets at the border to the lower layer: where they go, how they came.
+
+use core::fmt;
+use std::net::{IpAddr, SocketAddr};
+
+/// One path of an association: a pair of local and peer transport address (RFC 9260 §1.3, "path").
+///
+/// Paths are numbered from 0 in the order in which they became known; a number is never reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PathId(u8);
+
+impl PathId {
+    /// The path the association was set up on.
+    pub const FIRST: Self = Self(0);
+
+    /// The path with this number.
+    #[must_use]
+    pub const fn new(number: u8) -> Self {
+        Self(number)
+    }
+
+    /// Its number, to index per-path tables with.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl fmt::Display for PathId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "path{}", self.0)
+    }
+}
+
+/// How SCTP packets travel to a destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Encapsulation {
+    /// Directly over IP, protocol number 132.
+    Ip,
+    /// In UDP datagrams to this port of the peer (RFC 6951; registered port 9899).
+    Udp {
+        /// The peer's UDP encapsulation port.
+        port: u16,
+    },
+}
+
+impl Encapsulation {
+    /// Octets the encapsulation puts in front of the SCTP packet, behind the IP header.
+    #[must_use]
+    pub const fn header_bytes(self) -> usize {
+        match self {
+            Self::Ip => 0,
+            Self::Udp { .. } => 8,
+        }
+    }
+}
+
+/// Where packets of a path go: an IP address and how SCTP travels to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Destination {
+    /// The peer's address.
+    pub address: IpAddr,
+    /// How SCTP is carried to it.
+    pub encapsulation: Encapsulation,
+}
+
+impl Destination {
+    /// Octets of IP and encapsulation headers in front of an SCTP packet to this destination.
+    #[must_use]
+    pub const fn header_bytes(self) -> usize {
+        let ip = if self.address.is_ipv4() { 20 } else { 40 };
+        ip + self.encapsulation.header_bytes()
+    }
+}
+
+/// UDP encapsulation at this address and port.
+impl From<SocketAddr> for Destination {
+    fn from(address: SocketAddr) -> Self {
+        Self { address: address.ip(), encapsulation: Encapsulation::Udp { port: address.port() } }
+    }
+}
+
+impl fmt::Display for Destination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.encapsulation {
+            Encapsulation::Ip => write!(f, "{} (ip)", self.address),
+            Encapsulation::Udp { port } => write!(f, "{} (udp {port})", self.address),
+        }
+    }
+}
+
+/// The two ECN bits of the IP header (RFC 3168 §5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// 00: the sender does not do ECN.
+    #[default]
+    NotEct,
+    /// 10
+    Ect0,
+    /// 01
+    Ect1,
+    /// 11: a router met congestion.
+    Ce,
+}
+
+/// A packet as it came from the network, lower headers removed.
+#[derive(Clone, Copy, Debug)]
+pub struct Datagram<'a> {
+    /// Who sent it, and through which encapsulation.
+    pub source: Destination,
+    /// The local address it arrived on, where the driver knows it.
+    pub local: Option<IpAddr>,
+    /// ECN bits of its IP header.
+    pub ecn: Ecn,
+    /// The SCTP packet, from its common header on.
+    pub payload: &'a [u8],
+}
+
+/// Says what [`Endpoint::poll_transmit`](crate::Endpoint::poll_transmit) appended to the buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmit {
+    /// The path it belongs to; path 0 for packets outside any association.
+    pub path: PathId,
+    /// The local address to send from; `None` leaves it to the routing table.
+    pub source: Option<IpAddr>,
+    /// Where to send it.
+    pub destination: Destination,
+    /// Octets appended to the buffer.
+    pub len: usize,
+    /// `Some(n)`: several packets of `n` octets each, the last one possibly shorter (for GSO). `None`: one packet.
+    pub segment_bytes: Option<usize>,
+}
