@@ -6,7 +6,7 @@
 //! `file:line: what` with the remedy below it, and any finding that is not a note makes the run fail.
 //!
 //! ```text
-//! cargo xtask check      everything below but `privileged`; what a change must pass
+//! cargo xtask check      everything; what a change must pass
 //! cargo xtask layers     one check alone
 //! ```
 #![forbid(unsafe_code)]
@@ -23,6 +23,7 @@ use crate::workspace::{Workspace, WorkspaceError};
 mod finding;
 mod layers;
 mod phrases;
+mod reasons;
 mod sizes;
 mod sources;
 mod tools;
@@ -39,10 +40,12 @@ struct Arguments {
 /// What can be asked for.
 #[derive(Subcommand, Clone, Copy, PartialEq, Eq, Debug)]
 enum Task {
-    /// All checks below, in this order (not `privileged`)
+    /// All checks below
     Check,
     /// Dependencies point down, stay within their budgets, and the cores stay free of clocks and IO
     Layers,
+    /// Every dependency has a reason in docs/decisions/0002-dependencies.md
+    Reasons,
     /// Files, functions and structs stay readable
     Sizes,
     /// No promises in shipped code, no obsolete citations, no paths of one machine
@@ -57,13 +60,20 @@ enum Task {
     Deny,
     /// Spelling
     Typos,
-    /// Tests that need root and network namespaces (the crates' feature `privileged`)
-    Privileged,
 }
 
 /// Cheap checks first, so that a mistake shows before the compiler has run.
-const ALL: [Task; 8] =
-    [Task::Fmt, Task::Layers, Task::Sizes, Task::Phrases, Task::Typos, Task::Deny, Task::Clippy, Task::Docs];
+const ALL: [Task; 9] = [
+    Task::Fmt,
+    Task::Layers,
+    Task::Reasons,
+    Task::Sizes,
+    Task::Phrases,
+    Task::Typos,
+    Task::Deny,
+    Task::Clippy,
+    Task::Docs,
+];
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
@@ -106,6 +116,7 @@ fn look(task: Task, workspace: &Workspace, sources: &Sources) -> Result<Vec<Find
     Ok(match task {
         Task::Check => Vec::new(), // expanded to `ALL` before
         Task::Layers => layers::check(workspace, sources)?,
+        Task::Reasons => reasons::check(sources),
         Task::Sizes => sizes::check(sources),
         Task::Phrases => phrases::check(sources),
         Task::Fmt => tools::fmt(&workspace.root)?,
@@ -113,6 +124,5 @@ fn look(task: Task, workspace: &Workspace, sources: &Sources) -> Result<Vec<Find
         Task::Docs => tools::docs(&workspace.root)?,
         Task::Deny => tools::deny(&workspace.root)?,
         Task::Typos => tools::typos(&workspace.root)?,
-        Task::Privileged => tools::privileged(workspace)?,
     })
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::finding::Finding;
-use crate::workspace::{Member, Workspace, WorkspaceError};
+use crate::workspace::WorkspaceError;
 
 /// `cargo fmt --check`.
 pub(crate) fn fmt(root: &Path) -> Result<Vec<Finding>, WorkspaceError> {
@@ -44,20 +44,6 @@ pub(crate) fn typos(root: &Path) -> Result<Vec<Finding>, WorkspaceError> {
     run(root, command, "mend the word, or add it to typos.toml if it is right")
 }
 
-/// The tests behind the feature `privileged` of every crate that has it.
-pub(crate) fn privileged(workspace: &Workspace) -> Result<Vec<Finding>, WorkspaceError> {
-    let mut findings = Vec::new();
-    for member in workspace.members.iter().filter(|member| has_privileged_tests(member)) {
-        let arguments = ["test", "--package", &member.name, "--features", PRIVILEGED];
-        findings.extend(cargo(&workspace.root, &arguments, "run it as root, with iproute2 installed")?);
-    }
-    Ok(findings)
-}
-
-fn has_privileged_tests(member: &Member) -> bool {
-    member.features.iter().any(|feature| feature == PRIVILEGED)
-}
-
 fn cargo(root: &Path, arguments: &[&str], remedy: &str) -> Result<Vec<Finding>, WorkspaceError> {
     let mut command = Command::new("cargo");
     command.args(arguments);
@@ -90,6 +76,3 @@ fn absent(configuration: &str, program: &str, remedy: &str) -> Finding {
     let make = if std::env::var("CI").is_ok_and(|ci| ci == "true") { Finding::error } else { Finding::note };
     make(Path::new(configuration), 1, what, remedy)
 }
-
-/// The feature that switches on tests which need root.
-const PRIVILEGED: &str = "privileged";

@@ -26,8 +26,6 @@ pub(crate) struct Member {
     pub(crate) uses: Vec<String>,
     /// Root files of the library and binaries, relative to the repository.
     pub(crate) roots: Vec<PathBuf>,
-    /// Cargo features.
-    pub(crate) features: Vec<String>,
 }
 
 /// A crate in a dependency tree, as `name version`.
@@ -104,7 +102,6 @@ impl Member {
                 .filter(ships)
                 .map(|target| relative(target.src_path.as_std_path()))
                 .collect(),
-            features: package.features.keys().cloned().collect(),
         }
     }
 

@@ -10,7 +10,6 @@ fn member(name: &str, uses: &[&str]) -> Member {
         folder: Path::new("crates").join(name),
         uses: uses.iter().map(|&used| used.to_owned()).collect(),
         roots: vec![Path::new("crates").join(name).join("src/lib.rs")],
-        features: Vec::new(),
     }
 }
 
