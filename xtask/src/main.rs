@@ -1,1 +1,128 @@
-fn main() {}
+//! The repository's own checks: `cargo xtask check`.
+//!
+//! What rustfmt, clippy and rustdoc do not know — which crate may use which, how many strangers a crate may
+//! bring along, how long a file may grow, which words promise work that was not done — is checked here, and
+//! the tools that do know are run with the same flags everywhere. A check returns [`Finding`]s; each prints as
+//! `file:line: what` with the remedy below it, and any finding that is not a note makes the run fail.
+//!
+//! ```text
+//! cargo xtask check      everything; what a change must pass
+//! cargo xtask layers     one check alone
+//! ```
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::{Parser, Subcommand};
+
+use crate::finding::{Finding, Weight};
+use crate::sources::Sources;
+use crate::workspace::{Workspace, WorkspaceError};
+
+mod finding;
+mod layers;
+mod phrases;
+mod reasons;
+mod sizes;
+mod sources;
+mod tools;
+mod workspace;
+
+/// The repository's own checks.
+#[derive(Parser)]
+#[command(name = "cargo xtask", version)]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+/// What can be asked for.
+#[derive(Subcommand, Clone, Copy, PartialEq, Eq, Debug)]
+enum Task {
+    /// All checks below
+    Check,
+    /// Dependencies point down, stay within their budgets, and the cores stay free of clocks and IO
+    Layers,
+    /// Every dependency has a reason in docs/decisions/0002-dependencies.md
+    Reasons,
+    /// Files, functions and structs stay readable
+    Sizes,
+    /// No promises in shipped code, no obsolete citations, no paths of one machine
+    Phrases,
+    /// cargo fmt --check
+    Fmt,
+    /// cargo clippy on every target, warnings are errors
+    Clippy,
+    /// cargo doc, warnings are errors
+    Docs,
+    /// cargo deny: licences, duplicates, sources
+    Deny,
+    /// Spelling
+    Typos,
+}
+
+/// Cheap checks first, so that a mistake shows before the compiler has run.
+const ALL: [Task; 9] = [
+    Task::Fmt,
+    Task::Layers,
+    Task::Reasons,
+    Task::Sizes,
+    Task::Phrases,
+    Task::Typos,
+    Task::Deny,
+    Task::Clippy,
+    Task::Docs,
+];
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let tasks: &[Task] = if arguments.task == Task::Check { &ALL } else { &[arguments.task] };
+    match run(tasks) {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(errors) => {
+            finding::print_line(&format!("{errors} finding(s) to mend"));
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            finding::print_line(&format!("xtask could not look: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs `tasks`, prints what they found and returns the number of errors.
+fn run(tasks: &[Task]) -> Result<usize, WorkspaceError> {
+    let workspace = Workspace::load()?;
+    let sources = Sources::load(&workspace.root);
+    let mut errors = 0;
+    for &task in tasks {
+        let start = Instant::now();
+        let findings = look(task, &workspace, &sources)?;
+        let failed = findings.iter().filter(|finding| finding.weight == Weight::Error).count();
+        for finding in &findings {
+            finding::print_line(&finding.to_string());
+        }
+        let verdict = if failed == 0 { "ok" } else { "FAILED" };
+        let seconds = start.elapsed().as_secs_f64();
+        let name = format!("{task:?}").to_lowercase();
+        finding::print_line(&format!("{name}: {verdict} ({seconds:.1} s)"));
+        errors += failed;
+    }
+    Ok(errors)
+}
+
+fn look(task: Task, workspace: &Workspace, sources: &Sources) -> Result<Vec<Finding>, WorkspaceError> {
+    Ok(match task {
+        Task::Check => Vec::new(), // expanded to `ALL` before
+        Task::Layers => layers::check(workspace, sources)?,
+        Task::Reasons => reasons::check(sources),
+        Task::Sizes => sizes::check(sources),
+        Task::Phrases => phrases::check(sources),
+        Task::Fmt => tools::fmt(&workspace.root)?,
+        Task::Clippy => tools::clippy(&workspace.root)?,
+        Task::Docs => tools::docs(&workspace.root)?,
+        Task::Deny => tools::deny(&workspace.root)?,
+        Task::Typos => tools::typos(&workspace.root)?,
+    })
+}

@@ -1,0 +1,137 @@
+//! Words that must not be in the repository: promises in shipped code, obsolete citations, paths of one machine.
+//!
+//! The words are put together here from pieces, so that this file does not find itself.
+
+use std::ops::RangeInclusive;
+use std::path::Path;
+
+use crate::finding::Finding;
+use crate::sources::{Source, Sources};
+
+/// Promises. The macros are also clippy lints; the words are not.
+const PROMISES: [&str; 5] = [
+    concat!("to", "do!("),
+    concat!("unimpl", "emented!("),
+    concat!("FIX", "ME"),
+    concat!("X", "XX"),
+    concat!("TO", "DO"),
+];
+/// RFCs that RFC 9260 replaced, with the one on the old checksum.
+const OBSOLETE_RFCS: [&str; 3] = ["4960", "2960", "3309"];
+/// First folders of absolute paths that exist on one machine only.
+const MACHINE_FOLDERS: [&str; 5] = ["work", "farm", "home", "root", "Users"];
+/// Files with code or prose of ours.
+const EXTENSIONS: [&str; 12] = ["rs", "md", "toml", "c", "h", "py", "html", "js", "css", "sh", "json", "svg"];
+
+/// Reads every text file.
+pub(crate) fn check(sources: &Sources) -> Vec<Finding> {
+    sources.files.iter().flat_map(check_file).collect()
+}
+
+fn check_file(source: &Source) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let test_lines = source.test_lines();
+    for (line, text) in (1..).zip(source.text.lines()) {
+        findings.extend(machine_path(&source.path, line, text));
+        if !is_ours(&source.path) {
+            continue;
+        }
+        findings.extend(obsolete(&source.path, line, text));
+        if is_code(&source.path) && !source.is_test() && !is_within(line, &test_lines) {
+            findings.extend(promise(&source.path, line, text));
+        }
+        if is_code(&source.path) && (source.is_test() || is_within(line, &test_lines)) {
+            findings.extend(ignored_or_asleep(&source.path, line, text));
+        }
+    }
+    findings
+}
+
+fn is_ours(path: &Path) -> bool {
+    let known = |extension: &std::ffi::OsStr| EXTENSIONS.iter().any(|each| extension == *each);
+    path.extension().is_none_or(known)
+}
+
+fn is_code(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "rs" || extension == "c")
+}
+
+fn is_within(line: usize, ranges: &[RangeInclusive<usize>]) -> bool {
+    ranges.iter().any(|range| range.contains(&line))
+}
+
+/// Work that was promised instead of done.
+fn promise(path: &Path, line: usize, text: &str) -> Option<Finding> {
+    let word = PROMISES.iter().find(|word| has_word(text, word))?;
+    let what = format!("`{word}` in shipped code");
+    Some(Finding::error(
+        path,
+        line,
+        what,
+        "do it, or return a clear error and list what is missing in the README",
+    ))
+}
+
+/// A test that nobody runs, or that waits in real time.
+fn ignored_or_asleep(path: &Path, line: usize, text: &str) -> Option<Finding> {
+    if text.trim_start().starts_with(concat!("#[ign", "ore")) {
+        let remedy = "run it always; what a machine may refuse is asked at run time (CONTRIBUTING.md, tests that need rights)";
+        return Some(Finding::error(path, line, "an ignored test".to_owned(), remedy));
+    }
+    text.contains(concat!("thread::", "sleep(")).then(|| {
+        let what = "a test that waits in real time".to_owned();
+        Finding::error(
+            path,
+            line,
+            what,
+            "use virtual time; what needs a real clock belongs to interop or benches",
+        )
+    })
+}
+
+/// A citation of an RFC that has been replaced, unless the line is about what a study used.
+fn obsolete(path: &Path, line: usize, text: &str) -> Option<Finding> {
+    if names_a_study(text) {
+        return None;
+    }
+    let number = OBSOLETE_RFCS
+        .iter()
+        .find(|number| ["RFC ", "RFC", "rfc"].iter().any(|rfc| has_word(text, &format!("{rfc}{number}"))))?;
+    let what = format!("RFC {number} is obsolete");
+    Some(Finding::error(
+        path,
+        line,
+        what,
+        "cite RFC 9260; where a study's rule is meant, name the study (S1 to S5) or say `old rule` on that line",
+    ))
+}
+
+fn names_a_study(text: &str) -> bool {
+    text.contains("old rule") || ["S1", "S2", "S3", "S4", "S5"].iter().any(|study| has_word(text, study))
+}
+
+/// An absolute path into somebody's own folders.
+fn machine_path(path: &Path, line: usize, text: &str) -> Option<Finding> {
+    let found = MACHINE_FOLDERS.iter().find(|folder| {
+        let pattern = format!("/{folder}/");
+        text.match_indices(&pattern).any(|(at, _)| {
+            let before = text.get(..at).and_then(|before| before.chars().next_back());
+            !before.is_some_and(|before| before.is_ascii_alphanumeric() || "_./-}~".contains(before))
+        })
+    })?;
+    let what = format!("a path below /{found} exists on one machine only");
+    Some(Finding::error(path, line, what, "use a path relative to the repository, or a variable"))
+}
+
+/// Whether `word` stands in `text` with no letter or digit directly before or after it.
+fn has_word(text: &str, word: &str) -> bool {
+    text.match_indices(word).any(|(at, _)| {
+        let before = text.get(..at).and_then(|before| before.chars().next_back());
+        let after = text.get(at + word.len()..).and_then(|after| after.chars().next());
+        let joins = |neighbour: Option<char>| neighbour.is_some_and(|c| c.is_alphanumeric() || c == '_');
+        !joins(before) && (word.ends_with('(') || !joins(after))
+    })
+}
+
+#[cfg(test)]
+mod tests;
