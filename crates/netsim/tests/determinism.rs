@@ -32,6 +32,14 @@ fn equal_seeds_repeat_the_run_and_other_seeds_do_not() {
     assert_ne!(hashes[0], hashes[2]);
 }
 
+/// When this fails, recorded results can no longer be repeated: only a change of what is simulated may do that.
+#[test]
+fn runs_stay_what_they_were_when_results_were_recorded() {
+    assert_eq!(ping_pong(7, rough()).world.trace_hash(), RECORDED);
+}
+
+const RECORDED: u64 = 14_187_744_070_600_089_475;
+
 #[test]
 fn the_hash_covers_what_packets_contain() {
     let hash = |payload: &[u8]| {

@@ -100,7 +100,11 @@ fn run_while_says_why_it_ended() {
     assert_eq!((ended, pair.world.now()), (Ended::ConditionFailed, millis(30)));
     assert_eq!(pair.world.run_while(millis(45), |_| true), Ended::Deadline);
     assert_eq!(pair.world.now(), millis(45));
-    assert_eq!(pair.world.run_while(millis(1_000), |_| true), Ended::Idle);
+    assert_eq!(pair.world.next_event_at(), Some(millis(50)));
+    pair.world.with_host(left, |peer, _| peer.alarms = [millis(5_000)].into());
+    pair.world.with_host(left, |peer, _| peer.alarms.clear());
+    assert_eq!(pair.world.run_while(millis(1_000), |_| true), Ended::Idle, "no timer runs any more");
+    assert_eq!(pair.world.next_event_at(), None);
     assert_eq!((pair.world.now(), pair.world.host(left).inbox.len()), (millis(100), 5));
 }
 

@@ -91,7 +91,7 @@ impl<H: Host> World<H> {
                 break;
             }
         }
-        if self.queue.peek().is_none() {
+        if self.next_event().is_none() {
             return Ended::Idle;
         }
         self.now = self.now.max(deadline);
@@ -103,6 +103,11 @@ impl<H: Host> World<H> {
     /// One event is one timer of one host, or all packets that leave one link direction at one instant.
     pub fn step(&mut self) -> Option<Instant> {
         self.step_until(Instant::MAX)
+    }
+
+    /// When the next event will happen if nobody interferes; `None`: never.
+    pub fn next_event_at(&mut self) -> Option<Instant> {
+        self.next_event().map(|event| event.at)
     }
 
     /// Changes a host, then takes out the packets it has to send and reads its timer.
@@ -177,51 +182,57 @@ impl<H: Host> World<H> {
     }
 
     fn step_until(&mut self, deadline: Instant) -> Option<Instant> {
-        while let Some(event) = self.queue.peek() {
-            if event.at > deadline {
-                return None;
-            }
-            self.queue.pop();
-            if self.handle(&event) {
-                return Some(self.now);
-            }
-        }
-        None
-    }
-
-    /// Handles an event; false if it was stale or too early.
-    fn handle(&mut self, event: &Event) -> bool {
-        let alarm = match event.due {
-            Due::Host(id) => &mut self.hosts[id.0].alarm,
-            Due::Lane(id) => &mut self.lanes[id.0].alarm,
-        };
-        if !alarm.is_for(event) {
-            return false;
-        }
-        alarm.disarm();
+        let event = self.next_event().filter(|event| event.at <= deadline)?;
+        self.queue.pop();
+        self.now = event.at;
         match event.due {
-            Due::Host(id) => self.time_out(id, event.at),
-            Due::Lane(id) => {
-                self.now = event.at;
-                self.unload(id);
-                true
+            Due::Host(id) => self.time_out(id),
+            Due::Lane(id) => self.unload(id),
+        }
+        Some(self.now)
+    }
+
+    /// The next event that is really due, left at the top of the queue. Those above it that are stale go, and
+    /// hosts whose timers have moved are armed anew.
+    fn next_event(&mut self) -> Option<Event> {
+        loop {
+            let event = self.queue.peek()?;
+            match self.standing(&event) {
+                Standing::Due => return Some(event),
+                Standing::Stale => self.queue.pop(),
+                Standing::Moved(id) => {
+                    self.queue.pop();
+                    self.hosts[id.0].alarm.disarm();
+                    self.arm_host(id);
+                }
             }
         }
     }
 
-    /// Fires the host's timer if it is really due, else sets the alarm anew.
-    fn time_out(&mut self, id: HostId, at: Instant) -> bool {
-        let slot = &mut self.hosts[id.0];
-        if slot.host.poll_timeout().is_none_or(|due| due > at) {
-            self.arm_host(id);
-            return false;
+    fn standing(&self, event: &Event) -> Standing {
+        match event.due {
+            Due::Host(id) => {
+                let slot = &self.hosts[id.0];
+                if !slot.alarm.is_for(event) {
+                    Standing::Stale
+                } else if slot.host.poll_timeout().is_some_and(|due| due <= event.at) {
+                    Standing::Due
+                } else {
+                    Standing::Moved(id)
+                }
+            }
+            Due::Lane(id) if self.lanes[id.0].alarm.is_for(event) => Standing::Due,
+            Due::Lane(_) => Standing::Stale,
         }
-        self.now = at;
-        slot.host.handle_timeout(at);
+    }
+
+    fn time_out(&mut self, id: HostId) {
+        let slot = &mut self.hosts[id.0];
+        slot.alarm.disarm();
+        slot.host.handle_timeout(self.now);
         self.counters.events += 1;
         self.counters.timeouts += 1;
         self.drain(id);
-        true
     }
 
     fn arm_host(&mut self, id: HostId) {
@@ -241,6 +252,15 @@ pub enum Ended {
     Deadline,
     /// No packet is under way and no timer runs; the time is that of the last event.
     Idle,
+}
+
+/// What an entry at the top of the queue is worth.
+enum Standing {
+    Due,
+    /// Another entry counts.
+    Stale,
+    /// The host's timer is later now, or off.
+    Moved(HostId),
 }
 
 /// A host and what the world knows about it.

@@ -112,6 +112,7 @@ impl<H: Host> World<H> {
     /// Hands every packet that is due at the far end of a link to the host there, then lets that host answer.
     pub(super) fn unload(&mut self, id: LaneId) {
         let mut is_host_changed = false;
+        self.lanes[id.0].alarm.disarm();
         while let Some(delivery) = self.lanes[id.0].link.poll_deliver(self.now) {
             self.counters.events += 1;
             is_host_changed |= self.arrive(id, &delivery) == Fate::Delivered;
