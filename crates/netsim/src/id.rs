@@ -1,0 +1,83 @@
+//! Handles of the things in a world. They are valid in the world that gave them out, and only there.
+
+use core::fmt;
+
+/// A host, numbered in the order of [`World::add_host`](crate::World::add_host).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct HostId(pub(crate) usize);
+
+/// An interface, numbered in the order of [`World::add_interface`](crate::World::add_interface).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct InterfaceId(pub(crate) usize);
+
+/// A link, numbered in the order of [`World::connect`](crate::World::connect).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct LinkId(pub(crate) usize);
+
+/// One of the two directions of a link.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Direction {
+    /// From the first interface given to [`World::connect`](crate::World::connect) to the second.
+    Request,
+    /// From the second to the first.
+    Response,
+}
+
+impl HostId {
+    /// Its number, from 0.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0
+    }
+}
+
+impl InterfaceId {
+    /// Its number in the world, from 0.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0
+    }
+}
+
+impl LinkId {
+    /// Its number, from 0.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0
+    }
+}
+
+impl fmt::Display for HostId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "host {}", self.0)
+    }
+}
+
+impl fmt::Display for InterfaceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "interface {}", self.0)
+    }
+}
+
+impl fmt::Display for LinkId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "link {}", self.0)
+    }
+}
+
+/// One direction of one link, numbered: link × 2 + direction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct LaneId(pub(crate) usize);
+
+impl LaneId {
+    pub(crate) const fn new(link: LinkId, direction: Direction) -> Self {
+        match direction {
+            Direction::Request => Self(2 * link.0),
+            Direction::Response => Self(2 * link.0 + 1),
+        }
+    }
+
+    pub(crate) const fn link(self) -> LinkId {
+        LinkId(self.0 / 2)
+    }
+}

@@ -1,0 +1,275 @@
+//! The world: hosts, links, virtual time, and the loop that drives them.
+//!
+//! Here is who is next. What is connected to what is in `topology`, how packets travel in `traffic`.
+
+mod topology;
+mod traffic;
+
+pub use topology::{ConnectError, InterfaceError, LinkSpec, LinkState};
+
+use virtual_time::Instant;
+
+use crate::capture::{Capture, CaptureError, CapturePoint, CaptureScope};
+use crate::counters::Counters;
+use crate::frames::Frames;
+use crate::host::Host;
+use crate::id::{Direction, HostId, LaneId, LinkId};
+use crate::queue::{Alarm, Due, Event, EventQueue};
+use crate::trace::TraceHash;
+use topology::{Interface, Lane};
+use traffic::Buffers;
+
+use crate::routes::AddressTable;
+
+/// A simulated network of hosts of type `H` (an enum where they differ in kind).
+///
+/// Between two calls every host is at rest: its packets are on their links and its timer is in the queue.
+/// Mutate a host through [`with_host`](World::with_host), or call [`wake`](World::wake) after
+/// [`host_mut`](World::host_mut), so that this stays true.
+///
+/// # Panics
+/// Methods that take an id panic when it comes from another world and is out of range here.
+#[derive(Debug)]
+pub struct World<H> {
+    seed: u64,
+    now: Instant,
+    queue: EventQueue,
+    hosts: Vec<HostSlot<H>>,
+    interfaces: Vec<Interface>,
+    lanes: Vec<Lane>,
+    frames: Frames,
+    buffers: Buffers,
+    trace: TraceHash,
+    counters: Counters,
+    captures: Vec<Capture>,
+}
+
+impl<H: Host> World<H> {
+    /// An empty world at [`Instant::EPOCH`]. Equal seeds, topologies and hosts give equal runs.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self {
+            seed,
+            now: Instant::EPOCH,
+            queue: EventQueue::default(),
+            hosts: Vec::new(),
+            interfaces: Vec::new(),
+            lanes: Vec::new(),
+            frames: Frames::default(),
+            buffers: Buffers::default(),
+            trace: TraceHash::new(seed),
+            counters: Counters::default(),
+            captures: Vec::new(),
+        }
+    }
+
+    /// The virtual time.
+    #[must_use]
+    pub const fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// The seed of the run.
+    #[must_use]
+    pub const fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Handles everything due until `deadline`, inclusive; afterwards it is `deadline`.
+    pub fn run_until(&mut self, deadline: Instant) {
+        while self.step_until(deadline).is_some() {}
+        self.now = self.now.max(deadline);
+    }
+
+    /// Runs as long as `condition` holds, checked before each event, and at most until `deadline`, inclusive.
+    pub fn run_while(&mut self, deadline: Instant, mut condition: impl FnMut(&Self) -> bool) -> Ended {
+        loop {
+            if !condition(self) {
+                return Ended::ConditionFailed;
+            }
+            if self.step_until(deadline).is_none() {
+                break;
+            }
+        }
+        if self.next_event().is_none() {
+            return Ended::Idle;
+        }
+        self.now = self.now.max(deadline);
+        Ended::Deadline
+    }
+
+    /// Handles the next event and says when it happened; `None` when nothing will ever happen again by itself.
+    ///
+    /// One event is one timer of one host, or all packets that leave one link direction at one instant.
+    pub fn step(&mut self) -> Option<Instant> {
+        self.step_until(Instant::MAX)
+    }
+
+    /// When the next event will happen if nobody interferes; `None`: never.
+    pub fn next_event_at(&mut self) -> Option<Instant> {
+        self.next_event().map(|event| event.at)
+    }
+
+    /// Changes a host, then takes out the packets it has to send and reads its timer.
+    pub fn with_host<R>(&mut self, id: HostId, change: impl FnOnce(&mut H, Instant) -> R) -> R {
+        let result = change(&mut self.hosts[id.0].host, self.now);
+        self.wake(id);
+        result
+    }
+
+    /// Takes out the packets the host has to send and reads its timer; needed after [`host_mut`](World::host_mut).
+    pub fn wake(&mut self, id: HostId) {
+        self.drain(id);
+    }
+
+    /// A host.
+    #[must_use]
+    pub fn host(&self, id: HostId) -> &H {
+        &self.hosts[id.0].host
+    }
+
+    /// A host, to change; call [`wake`](World::wake) afterwards.
+    #[must_use]
+    pub fn host_mut(&mut self, id: HostId) -> &mut H {
+        &mut self.hosts[id.0].host
+    }
+
+    /// All hosts, in the order they were added in.
+    pub fn hosts(&self) -> impl Iterator<Item = (HostId, &H)> {
+        self.hosts.iter().enumerate().map(|(index, slot)| (HostId(index), &slot.host))
+    }
+
+    /// A hash over time, link, direction, length, content and fate of every packet delivered or dropped so far.
+    /// The same on every platform; recorded hashes stay valid.
+    #[must_use]
+    pub const fn trace_hash(&self) -> u64 {
+        self.trace.value()
+    }
+
+    /// What happened so far.
+    #[must_use]
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// What happened so far on one direction of a link.
+    #[must_use]
+    pub fn link_stats(&self, link: LinkId, direction: Direction) -> &netem::LinkStats {
+        self.lanes[LaneId::new(link, direction).0].link.stats()
+    }
+
+    /// Writes packets from now on to `writer`, as pcapng with nanosecond times that Wireshark opens. There may be
+    /// several captures at once.
+    ///
+    /// # Errors
+    /// When the file header cannot be written.
+    pub fn capture(
+        &mut self,
+        writer: Box<dyn std::io::Write + Send>,
+        scope: CaptureScope,
+        point: CapturePoint,
+    ) -> Result<(), CaptureError> {
+        self.captures.push(Capture::new(writer, scope, point)?);
+        Ok(())
+    }
+
+    /// Ends all captures and flushes their writers.
+    ///
+    /// # Errors
+    /// The first failure of any write since the capture began.
+    pub fn finish_captures(&mut self) -> Result<(), CaptureError> {
+        self.captures.drain(..).map(Capture::finish).fold(Ok(()), Result::and)
+    }
+
+    fn step_until(&mut self, deadline: Instant) -> Option<Instant> {
+        let event = self.next_event().filter(|event| event.at <= deadline)?;
+        self.queue.pop();
+        self.now = event.at;
+        match event.due {
+            Due::Host(id) => self.time_out(id),
+            Due::Lane(id) => self.unload(id),
+        }
+        Some(self.now)
+    }
+
+    /// The next event that is really due, left at the top of the queue. Those above it that are stale go, and
+    /// hosts whose timers have moved are armed anew.
+    fn next_event(&mut self) -> Option<Event> {
+        loop {
+            let event = self.queue.peek()?;
+            match self.standing(&event) {
+                Standing::Due => return Some(event),
+                Standing::Stale => self.queue.pop(),
+                Standing::Moved(id) => {
+                    self.queue.pop();
+                    self.hosts[id.0].alarm.disarm();
+                    self.arm_host(id);
+                }
+            }
+        }
+    }
+
+    fn standing(&self, event: &Event) -> Standing {
+        match event.due {
+            Due::Host(id) => {
+                let slot = &self.hosts[id.0];
+                if !slot.alarm.is_for(event) {
+                    Standing::Stale
+                } else if slot.host.poll_timeout().is_some_and(|due| due <= event.at) {
+                    Standing::Due
+                } else {
+                    Standing::Moved(id)
+                }
+            }
+            Due::Lane(id) if self.lanes[id.0].alarm.is_for(event) => Standing::Due,
+            Due::Lane(_) => Standing::Stale,
+        }
+    }
+
+    fn time_out(&mut self, id: HostId) {
+        let slot = &mut self.hosts[id.0];
+        slot.alarm.disarm();
+        slot.host.handle_timeout(self.now);
+        self.counters.events += 1;
+        self.counters.timeouts += 1;
+        self.drain(id);
+    }
+
+    fn arm_host(&mut self, id: HostId) {
+        let slot = &mut self.hosts[id.0];
+        if let Some(due) = slot.host.poll_timeout() {
+            self.queue.arm(&mut slot.alarm, due.max(self.now), Due::Host(id));
+        }
+    }
+}
+
+/// Why [`World::run_while`] came back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// The condition no longer holds.
+    ConditionFailed,
+    /// The deadline has come; it is now that time.
+    Deadline,
+    /// No packet is under way and no timer runs; the time is that of the last event.
+    Idle,
+}
+
+/// What an entry at the top of the queue is worth.
+enum Standing {
+    Due,
+    /// Another entry counts.
+    Stale,
+    /// The host's timer is later now, or off.
+    Moved(HostId),
+}
+
+/// A host and what the world knows about it.
+#[derive(Debug)]
+struct HostSlot<H> {
+    host: H,
+    alarm: Alarm,
+    /// Its own addresses, and the interface that has each.
+    addresses: AddressTable,
+    /// The addresses at the other ends of its links, and its interface that leads to each.
+    neighbours: AddressTable,
+}

@@ -1,0 +1,204 @@
+//! How packets travel: out of a host, onto a link, off the link, into a host.
+
+use std::mem;
+use std::net::IpAddr;
+
+use netem::{Delivery, DropReason, Verdict};
+
+use super::{LinkState, World};
+use crate::capture::CapturePoint;
+use crate::frames::FrameId;
+use crate::host::{Host, Outgoing, Packet, Protocol};
+use crate::id::{HostId, LaneId};
+use crate::queue::Due;
+use crate::trace::{Fate, digest};
+
+impl<H: Host> World<H> {
+    /// Takes out everything the host has to send now, then reads its timer.
+    pub(super) fn drain(&mut self, id: HostId) {
+        let mut buffer = mem::take(&mut self.buffers.transmit);
+        while let Some(outgoing) = self.hosts[id.0].host.poll_transmit(self.now, &mut buffer) {
+            self.transmit(id, &outgoing, &mut buffer);
+            buffer.clear();
+        }
+        self.buffers.transmit = buffer;
+        self.arm_host(id);
+    }
+
+    /// Sends what one `poll_transmit` appended: one packet, or several of equal size.
+    fn transmit(&mut self, id: HostId, outgoing: &Outgoing, buffer: &mut Vec<u8>) {
+        buffer.truncate(outgoing.len);
+        let route = self.route(id, outgoing);
+        match outgoing.segment_bytes {
+            Some(segment_bytes) if segment_bytes > 0 && segment_bytes < buffer.len() => {
+                for segment in buffer.chunks(segment_bytes) {
+                    let frame = self.frames.claim();
+                    self.frames.frame_mut(frame).payload.extend_from_slice(segment);
+                    self.send(frame, outgoing, route);
+                }
+            }
+            Some(_) | None => {
+                let frame = self.frames.claim();
+                mem::swap(&mut self.frames.frame_mut(frame).payload, buffer);
+                self.send(frame, outgoing, route);
+            }
+        }
+    }
+
+    /// The link direction a packet takes and the source address it gets, if there are such.
+    fn route(&self, id: HostId, outgoing: &Outgoing) -> Option<Route> {
+        let slot = &self.hosts[id.0];
+        let interface = match outgoing.source {
+            Some(source) => slot.addresses.find(source)?,
+            None => slot.neighbours.find(outgoing.destination)?,
+        };
+        let interface = &self.interfaces[interface.0];
+        let is_same_family = |source: &IpAddr| source.is_ipv4() == outgoing.destination.is_ipv4();
+        let source = match outgoing.source {
+            Some(source) => Some(source).filter(is_same_family)?,
+            None => interface.addresses.iter().copied().find(is_same_family)?,
+        };
+        Some(Route { lane: interface.lane?, source })
+    }
+
+    /// Completes the frame and offers it to its link.
+    fn send(&mut self, id: FrameId, outgoing: &Outgoing, route: Option<Route>) {
+        self.counters.sent += 1;
+        let frame = self.frames.frame_mut(id);
+        frame.destination = outgoing.destination;
+        frame.protocol = outgoing.protocol;
+        frame.digest = digest(&frame.payload);
+        let wire_bytes = frame.wire_bytes();
+        let Some(route) = route else {
+            self.trace.record(self.now, None, Fate::Unroutable, wire_bytes, frame.digest);
+            self.counters.count(Fate::Unroutable);
+            self.frames.release(id);
+            return;
+        };
+        frame.source = route.source;
+        let fate = if wire_bytes > MAX_WIRE_BYTES {
+            Some(Fate::TooLong)
+        } else if self.lanes[route.lane.0].state == LinkState::Down {
+            Some(Fate::LinkDown)
+        } else {
+            self.offer(id, route.lane, wire_bytes)
+        };
+        if !self.captures.is_empty() {
+            self.capture_frame(CapturePoint::Departure, route.lane, id, fate.unwrap_or(Fate::Delivered));
+        }
+        if let Some(fate) = fate {
+            let digest = self.frames.frame(id).digest;
+            self.trace.record(self.now, Some(route.lane), fate, wire_bytes, digest);
+            self.counters.count(fate);
+            self.frames.release(id);
+        }
+    }
+
+    /// Puts the frame on the link; the reason if the link drops it at once.
+    fn offer(&mut self, id: FrameId, lane_id: LaneId, wire_bytes: usize) -> Option<Fate> {
+        let lane = &mut self.lanes[lane_id.0];
+        let before = lane.link.in_flight();
+        match lane.link.offer(self.now, wire_bytes, id) {
+            Verdict::Queued { .. } => {}
+            Verdict::Dropped { reason, .. } => return Some(fate_of(reason)),
+        }
+        self.frames.frame_mut(id).references = lane.link.in_flight() - before;
+        if let Some(due) = lane.link.poll_timeout() {
+            self.queue.arm(&mut lane.alarm, due, Due::Lane(lane_id));
+        }
+        None
+    }
+
+    /// Hands every packet that is due at the far end of a link to the host there, then lets that host answer.
+    pub(super) fn unload(&mut self, id: LaneId) {
+        let mut is_host_changed = false;
+        self.lanes[id.0].alarm.disarm();
+        while let Some(delivery) = self.lanes[id.0].link.poll_deliver(self.now) {
+            self.counters.events += 1;
+            is_host_changed |= self.arrive(id, &delivery) == Fate::Delivered;
+        }
+        let lane = &mut self.lanes[id.0];
+        if let Some(due) = lane.link.poll_timeout() {
+            self.queue.arm(&mut lane.alarm, due, Due::Lane(id));
+        }
+        if is_host_changed {
+            let host = lane.host;
+            self.drain(host);
+        }
+    }
+
+    /// One packet at the far end of a link.
+    fn arrive(&mut self, lane_id: LaneId, delivery: &Delivery<FrameId>) -> Fate {
+        let lane = &self.lanes[lane_id.0];
+        let slot = &mut self.hosts[lane.host.0];
+        let frame = self.frames.frame(delivery.packet);
+        let (payload, digest) = match delivery.flipped_bit {
+            None => (frame.payload.as_slice(), frame.digest),
+            Some(bit) => {
+                // The frame may be shared with a copy that is still under way.
+                self.buffers.damaged.clone_from(&frame.payload);
+                bit.apply(&mut self.buffers.damaged);
+                (self.buffers.damaged.as_slice(), digest(&self.buffers.damaged))
+            }
+        };
+        let is_udp = matches!(frame.protocol, Protocol::Udp { .. });
+        let fate = if lane.state == LinkState::Down {
+            Fate::LinkDown
+        } else if delivery.flipped_bit.is_some() && is_udp {
+            Fate::BadChecksum
+        } else if slot.addresses.find(frame.destination).is_none() {
+            Fate::NotForHost
+        } else {
+            Fate::Delivered
+        };
+        self.trace.record(self.now, Some(lane_id), fate, frame.wire_bytes(), digest);
+        self.counters.count(fate);
+        if !self.captures.is_empty() {
+            for capture in &mut self.captures {
+                capture.record(CapturePoint::Arrival, self.now, lane_id, frame, payload, fate);
+            }
+        }
+        if fate == Fate::Delivered {
+            let (source, destination) = (frame.source, frame.destination);
+            let (interface, protocol) = (lane.interface, frame.protocol);
+            slot.host.handle_packet(self.now, Packet { interface, source, destination, protocol, payload });
+        }
+        self.frames.release(delivery.packet);
+        fate
+    }
+
+    fn capture_frame(&mut self, point: CapturePoint, lane: LaneId, id: FrameId, fate: Fate) {
+        let frame = self.frames.frame(id);
+        for capture in &mut self.captures {
+            capture.record(point, self.now, lane, frame, &frame.payload, fate);
+        }
+    }
+}
+
+const fn fate_of(reason: DropReason) -> Fate {
+    match reason {
+        DropReason::Listed => Fate::Listed,
+        DropReason::Loss => Fate::Lost,
+        DropReason::QueueFull => Fate::QueueFull,
+    }
+}
+
+/// Where a packet goes and whom it comes from.
+#[derive(Clone, Copy, Debug)]
+struct Route {
+    lane: LaneId,
+    source: IpAddr,
+}
+
+/// Memory that is used again and again.
+#[derive(Debug, Default)]
+pub(super) struct Buffers {
+    /// What hosts write into.
+    transmit: Vec<u8>,
+    /// A packet with its flipped bit.
+    damaged: Vec<u8>,
+}
+
+/// The longest IP packet: the length field of RFC 791 §3.1 includes the header; IPv6 without jumbograms is held to
+/// the same, so that a packet does not depend on the family.
+const MAX_WIRE_BYTES: usize = 65_535;
