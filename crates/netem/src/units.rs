@@ -1,0 +1,240 @@
+//! Link rates, sizes and queue limits.
+
+use core::fmt;
+use core::num::NonZeroU64;
+use core::str::FromStr;
+use core::time::Duration;
+
+use crate::parse::{self, ParseError};
+
+/// A link rate in bits per second, at least one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(try_from = "String", into = "String"))]
+pub struct BitRate(NonZeroU64);
+
+impl BitRate {
+    /// `bits` per second; `None` for zero, which would carry nothing.
+    #[must_use]
+    pub fn from_bits_per_second(bits: u64) -> Option<Self> {
+        NonZeroU64::new(bits).map(Self)
+    }
+
+    /// Bits per second.
+    #[must_use]
+    pub const fn bits_per_second(self) -> u64 {
+        self.0.get()
+    }
+
+    /// How long `wire_bytes` octets occupy the link, rounded up to a nanosecond.
+    #[must_use]
+    pub fn serialisation_time(self, wire_bytes: u64) -> Duration {
+        let rate = self.0.get();
+        if let Some(bit_nanos) = wire_bytes.checked_mul(8 * NANOS_PER_SECOND) {
+            return Duration::from_nanos(bit_nanos.div_ceil(rate));
+        }
+        let bit_nanos = u128::from(wire_bytes) * u128::from(8 * NANOS_PER_SECOND);
+        Duration::from_nanos(u64::try_from(bit_nanos.div_ceil(u128::from(rate))).unwrap_or(u64::MAX))
+    }
+}
+
+/// `500bit`, `100kbit`, `1.7mbit`, `1gbit`, in any case; bare numbers are refused.
+impl FromStr for BitRate {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let value = || text.to_owned();
+        let (digits, unit) = parse::split_unit(text);
+        let scale = match unit.to_ascii_lowercase().as_str() {
+            "bit" => 1,
+            "kbit" => 1_000,
+            "mbit" => 1_000_000,
+            "gbit" => 1_000_000_000,
+            "" if !digits.is_empty() => return Err(ParseError::RateWithoutUnit { value: value() }),
+            _ => return Err(ParseError::NotABitRate { value: value() }),
+        };
+        let bits = parse::decimal(digits, scale).ok_or_else(|| ParseError::NotABitRate { value: value() })?;
+        Self::from_bits_per_second(bits).ok_or_else(|| ParseError::RateIsZero { value: value() })
+    }
+}
+
+/// In the largest unit that needs no fraction.
+impl fmt::Display for BitRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [(1_000_000_000, "gbit"), (1_000_000, "mbit"), (1_000, "kbit")];
+        write_in_largest(f, self.0.get(), &units, "bit")
+    }
+}
+
+/// A number of octets.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(try_from = "String", into = "String"))]
+pub struct ByteSize(u64);
+
+impl ByteSize {
+    /// `octets` octets.
+    #[must_use]
+    pub const fn from_octets(octets: u64) -> Self {
+        Self(octets)
+    }
+
+    /// The number of octets.
+    #[must_use]
+    pub const fn octets(self) -> u64 {
+        self.0
+    }
+}
+
+/// `500` or `500B` (octets), `64KiB`, `1.5MiB`, `1GiB`, in any case.
+impl FromStr for ByteSize {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let (digits, unit) = parse::split_unit(text);
+        let scale = match unit.to_ascii_lowercase().as_str() {
+            "" | "b" => Some(1),
+            "kib" => Some(KIB),
+            "mib" => Some(KIB * KIB),
+            "gib" => Some(KIB * KIB * KIB),
+            _ => None,
+        };
+        scale
+            .and_then(|scale| parse::decimal(digits, scale))
+            .map(Self)
+            .ok_or_else(|| ParseError::NotASize { value: text.to_owned() })
+    }
+}
+
+/// In the largest unit that needs no fraction.
+impl fmt::Display for ByteSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_in_largest(f, self.0, &[(KIB * KIB * KIB, "GiB"), (KIB * KIB, "MiB"), (KIB, "KiB")], "")
+    }
+}
+
+/// How much may wait before a rate-limited link; the packet on the wire does not count.
+///
+/// A packet that does not fit is dropped (drop-tail), whole. One packet always fits an idle link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(try_from = "String", into = "String"))]
+pub enum QueueLimit {
+    /// At most that many packets.
+    Packets(u32),
+    /// At most that many octets, counted as on the wire.
+    Bytes(u64),
+}
+
+/// `50p` (packets), or a size: `64KiB`, `500` (octets).
+impl FromStr for QueueLimit {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let refused = || ParseError::NotAQueueLimit { value: text.to_owned() };
+        match text.strip_suffix(['p', 'P']) {
+            Some(packets) => {
+                let packets = parse::decimal(packets, 1).and_then(|packets| u32::try_from(packets).ok());
+                packets.map(Self::Packets).ok_or_else(refused)
+            }
+            None => text.parse::<ByteSize>().map(|size| Self::Bytes(size.octets())).map_err(|_| refused()),
+        }
+    }
+}
+
+impl fmt::Display for QueueLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Packets(packets) => write!(f, "{packets}p"),
+            Self::Bytes(octets) => ByteSize(*octets).fmt(f),
+        }
+    }
+}
+
+/// Plans and reports write units as text, the way the command line does.
+macro_rules! as_text {
+    ($($unit:ty),*) => {$(
+        impl TryFrom<String> for $unit {
+            type Error = ParseError;
+
+            fn try_from(text: String) -> Result<Self, ParseError> {
+                text.parse()
+            }
+        }
+
+        impl From<$unit> for String {
+            fn from(unit: $unit) -> Self {
+                unit.to_string()
+            }
+        }
+    )*};
+}
+pub(crate) use as_text;
+
+as_text!(BitRate, ByteSize, QueueLimit);
+
+fn write_in_largest(
+    f: &mut fmt::Formatter<'_>,
+    value: u64,
+    units: &[(u64, &str)],
+    smallest: &str,
+) -> fmt::Result {
+    match units.iter().find(|(scale, _)| value >= *scale && value.is_multiple_of(*scale)) {
+        Some((scale, unit)) => write!(f, "{}{unit}", value / scale),
+        None => write!(f, "{value}{smallest}"),
+    }
+}
+
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
+const KIB: u64 = 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_need_a_unit_and_carry_something() {
+        assert_eq!("1.7mbit".parse::<BitRate>().unwrap().bits_per_second(), 1_700_000);
+        assert_eq!("100kbit".parse::<BitRate>().unwrap().bits_per_second(), 100_000);
+        assert_eq!("1Gbit".parse::<BitRate>().unwrap().bits_per_second(), 1_000_000_000);
+        assert_eq!("500bit".parse::<BitRate>().unwrap().bits_per_second(), 500);
+        assert_eq!("500".parse::<BitRate>(), Err(ParseError::RateWithoutUnit { value: "500".into() }));
+        assert_eq!("0mbit".parse::<BitRate>(), Err(ParseError::RateIsZero { value: "0mbit".into() }));
+        for text in ["", "mbit", "-1mbit", "1mbyte", "1e3bit"] {
+            assert_eq!(text.parse::<BitRate>(), Err(ParseError::NotABitRate { value: text.into() }));
+        }
+    }
+
+    #[test]
+    fn sizes_and_queue_limits_are_read_as_written() {
+        assert_eq!("500".parse::<ByteSize>().unwrap().octets(), 500);
+        assert_eq!("64KiB".parse::<ByteSize>().unwrap().octets(), 65_536);
+        assert_eq!("1.5MiB".parse::<ByteSize>().unwrap().octets(), 1_572_864);
+        assert!("64kB".parse::<ByteSize>().is_err() && "".parse::<ByteSize>().is_err());
+        assert_eq!("50p".parse(), Ok(QueueLimit::Packets(50)));
+        assert_eq!("64KiB".parse(), Ok(QueueLimit::Bytes(65_536)));
+        assert_eq!("500".parse(), Ok(QueueLimit::Bytes(500)));
+        for text in ["p", "5.5p", "50 p", "4294967296p", "fifty"] {
+            assert_eq!(text.parse::<QueueLimit>(), Err(ParseError::NotAQueueLimit { value: text.into() }));
+        }
+    }
+
+    #[test]
+    fn what_is_displayed_reads_back() {
+        for text in ["1700kbit", "1gbit", "1bit", "999bit"] {
+            assert_eq!(text.parse::<BitRate>().unwrap().to_string(), text);
+        }
+        for text in ["50p", "64KiB", "500", "0", "3GiB"] {
+            assert_eq!(text.parse::<QueueLimit>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn serialisation_time_is_bits_over_rate_rounded_up() {
+        let rate = |text: &str| text.parse::<BitRate>().unwrap();
+        assert_eq!(rate("1gbit").serialisation_time(1500), Duration::from_micros(12));
+        assert_eq!(rate("1.7mbit").serialisation_time(1500), Duration::from_nanos(7_058_824));
+        assert_eq!(rate("1bit").serialisation_time(1), Duration::from_secs(8));
+        assert_eq!(rate("8gbit").serialisation_time(u64::MAX), Duration::from_nanos(u64::MAX));
+    }
+}
