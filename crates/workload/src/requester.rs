@@ -1,0 +1,216 @@
+//! Reliability over UDP as SIP has it: the client repeats the request until the response comes.
+
+use core::time::Duration;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use bytes::Bytes;
+use virtual_time::Instant;
+
+use crate::message::{Message, MessageError, MessageNumber};
+
+/// Repeats each request until its response comes, like the INVITE client transaction over an unreliable transport
+/// (RFC 3261 §17.1.1.2): first after T1, then each time after twice as long (timer A), given up 64·T1 after the
+/// first transmission (timer B). With T1 = 500 ms these are transmissions at 0, 0.5, 1.5, 3.5, 7.5, 15.5 and 31.5 s.
+///
+/// Contract as for every core of this crate. A datagram that the socket does not take is simply lost: the next
+/// retransmission makes good for it.
+#[derive(Debug)]
+pub struct UdpRequester {
+    config: RetransmissionConfig,
+    pending: BTreeMap<MessageNumber, Transaction>,
+    timers: BTreeSet<(Instant, MessageNumber)>,
+    to_send: VecDeque<Datagram>,
+    events: VecDeque<RequesterEvent>,
+    counters: RequesterCounters,
+}
+
+impl UdpRequester {
+    /// A requester without requests.
+    #[must_use]
+    pub fn new(config: RetransmissionConfig) -> Self {
+        Self {
+            config,
+            pending: BTreeMap::new(),
+            timers: BTreeSet::new(),
+            to_send: VecDeque::new(),
+            events: VecDeque::new(),
+            counters: RequesterCounters::default(),
+        }
+    }
+
+    /// Takes a request and sends it for the first time. A number that is pending already is ignored.
+    pub fn request(&mut self, now: Instant, number: MessageNumber, message: Bytes) {
+        if self.pending.contains_key(&number) {
+            return;
+        }
+        self.counters.requests += 1;
+        let transaction = Transaction {
+            message: message.clone(),
+            gives_up_at: now + self.config.timer_b(),
+            next_wait: self.config.t1,
+            next_at: now,
+        };
+        self.pending.insert(number, transaction);
+        self.transmit(now, number, Transmission::First);
+    }
+
+    /// Takes a response. The caller measures with the first one only.
+    ///
+    /// # Errors
+    ///
+    /// [`MessageError`] for octets that are not a message.
+    pub fn handle_response(&mut self, wire: &[u8]) -> Result<ResponseNovelty, MessageError> {
+        let number = Message::decode(wire)?.number;
+        match self.pending.remove(&number) {
+            Some(transaction) => {
+                self.timers.remove(&(transaction.next_at, number));
+                self.to_send.retain(|datagram| datagram.number != number);
+                self.counters.responses += 1;
+                Ok(ResponseNovelty::First)
+            }
+            None => {
+                self.counters.stray_responses += 1;
+                Ok(ResponseNovelty::Repeated)
+            }
+        }
+    }
+
+    /// When the next retransmission or surrender is due.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.timers.first().map(|(at, _)| *at)
+    }
+
+    /// Repeats and gives up what is due.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        while let Some((at, number)) = self.timers.first().copied().filter(|(at, _)| *at <= now) {
+            self.timers.pop_first();
+            let is_over = self.pending.get(&number).is_some_and(|transaction| at >= transaction.gives_up_at);
+            if is_over {
+                self.pending.remove(&number);
+                self.counters.given_up += 1;
+                self.events.push_back(RequesterEvent::GaveUp { number });
+            } else {
+                self.transmit(now, number, Transmission::Repeated);
+            }
+        }
+    }
+
+    /// The next datagram to send.
+    pub fn poll_transmit(&mut self) -> Option<Datagram> {
+        let datagram = self.to_send.pop_front()?;
+        match datagram.transmission {
+            Transmission::First => {}
+            Transmission::Repeated => self.counters.retransmissions += 1,
+        }
+        Some(datagram)
+    }
+
+    /// The next event, oldest first.
+    pub fn poll_event(&mut self) -> Option<RequesterEvent> {
+        self.events.pop_front()
+    }
+
+    /// What was counted so far.
+    #[must_use]
+    pub fn counters(&self) -> &RequesterCounters {
+        &self.counters
+    }
+
+    /// Queues a datagram and sets the timer for what follows it: the next repetition, or the surrender.
+    fn transmit(&mut self, now: Instant, number: MessageNumber, transmission: Transmission) {
+        let Some(transaction) = self.pending.get_mut(&number) else { return };
+        transaction.next_at = (now + transaction.next_wait).min(transaction.gives_up_at);
+        transaction.next_wait = transaction.next_wait.saturating_mul(2);
+        self.timers.insert((transaction.next_at, number));
+        self.to_send.push_back(Datagram { number, transmission, message: transaction.message.clone() });
+    }
+}
+
+/// The timer of a UDP requester.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetransmissionConfig {
+    /// The estimate of the round-trip time and first timeout, T1 of RFC 3261 §17.1.1.1. Default 500 ms, which that section
+    /// allows to lower only in closed networks.
+    pub t1: Duration,
+}
+
+impl RetransmissionConfig {
+    /// When a request is given up, after its first transmission: 64·T1 (RFC 3261 §17.1.1.2, timer B).
+    #[must_use]
+    pub fn timer_b(&self) -> Duration {
+        self.t1.saturating_mul(64)
+    }
+}
+
+impl Default for RetransmissionConfig {
+    fn default() -> Self {
+        Self { t1: Duration::from_millis(500) }
+    }
+}
+
+/// A datagram for the socket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Datagram {
+    /// Which request.
+    pub number: MessageNumber,
+    /// Whether it was sent before.
+    pub transmission: Transmission,
+    /// The octets on the wire, the same each time.
+    pub message: Bytes,
+}
+
+/// Whether a datagram was sent before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transmission {
+    /// Not before.
+    First,
+    /// At least once.
+    Repeated,
+}
+
+/// Whether a response is news.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResponseNovelty {
+    /// The first response to a pending request.
+    First,
+    /// The request was answered before, given up, or never made.
+    Repeated,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequesterEvent {
+    /// Timer B: no response within 64·T1.
+    GaveUp {
+        /// Which request.
+        number: MessageNumber,
+    },
+}
+
+/// Counts of one requester.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RequesterCounters {
+    /// Requests taken.
+    pub requests: u64,
+    /// Requests answered.
+    pub responses: u64,
+    /// Datagrams beyond the first of each request.
+    pub retransmissions: u64,
+    /// Requests given up.
+    pub given_up: u64,
+    /// Responses to nothing that was pending.
+    pub stray_responses: u64,
+}
+
+#[derive(Debug)]
+struct Transaction {
+    message: Bytes,
+    gives_up_at: Instant,
+    next_wait: Duration,
+    /// Key of its timer.
+    next_at: Instant,
+}
+
+#[cfg(test)]
+mod tests;
