@@ -1,0 +1,17 @@
+//! What a comparison is told, and what it gets back from a backend.
+
+mod backend;
+mod config;
+mod raw;
+
+pub use backend::{Backend, BackendError, BackendKind, Fallback, RunError, run_compare};
+pub use config::{
+    Arrivals, BackendChoice, CONCURRENT_RATE_LIMIT, CompareConfig, CompareError, Schedule, TraceFileError,
+    Traffic, UnknownName, WorkloadKind,
+};
+pub use raw::{
+    Blocking, DirectionPackets, MeasuredDelay, PacketCounts, Prediction, RawOutcome, RawRun, Skipped,
+};
+
+#[cfg(test)]
+mod tests;

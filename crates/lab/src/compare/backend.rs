@@ -1,0 +1,112 @@
+//! Where a comparison runs.
+
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::config::{BackendChoice, CompareConfig, CompareError};
+use super::raw::RawOutcome;
+use crate::transport::TransportSpec;
+
+/// Something that can run transports over an impaired path.
+pub trait Backend {
+    /// Runs each transport as often as the configuration says.
+    ///
+    /// # Errors
+    ///
+    /// [`BackendError::Refused`] before anything ran, when this host does not allow it;
+    /// [`BackendError::Failed`] when it broke underway. A single transport that cannot run is no error but goes into
+    /// [`RawOutcome::skipped`].
+    fn run(
+        &mut self,
+        config: &CompareConfig,
+        transports: &[TransportSpec],
+    ) -> Result<RawOutcome, BackendError>;
+}
+
+/// Runs a comparison on the backend of its choice.
+///
+/// # Errors
+///
+/// [`RunError`] for a configuration that makes no sense, and when the backend refuses or fails. With
+/// [`BackendChoice::Auto`] a refusal by the namespaces leads to the simulator, and the outcome says so.
+pub fn run_compare(
+    config: &CompareConfig,
+    namespaces: &mut impl Backend,
+    simulator: &mut impl Backend,
+) -> Result<RawOutcome, RunError> {
+    config.validate()?;
+    let transports = config.transports.as_slice();
+    match config.backend {
+        BackendChoice::Namespaces => Ok(namespaces.run(config, transports)?),
+        BackendChoice::Simulator => Ok(simulator.run(config, transports)?),
+        BackendChoice::Auto => match namespaces.run(config, transports) {
+            Err(BackendError::Refused { because }) => {
+                let outcome = simulator.run(config, transports)?;
+                let fallback = Fallback { wanted: BackendKind::Namespaces, because };
+                Ok(RawOutcome { fallback: Some(fallback), ..outcome })
+            }
+            outcome => Ok(outcome?),
+        },
+    }
+}
+
+/// The backends there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BackendKind {
+    /// Real packets, kernel TCP and our SCTP.
+    Namespaces,
+    /// Virtual time.
+    Simulator,
+    /// Two hosts and whatever lies between them (`load`).
+    Network,
+}
+
+impl fmt::Display for BackendKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Namespaces => "namespaces",
+            Self::Simulator => "simulator",
+            Self::Network => "network",
+        })
+    }
+}
+
+/// Another backend ran than was wanted first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fallback {
+    /// The one wanted.
+    pub wanted: BackendKind,
+    /// Why it did not run.
+    pub because: String,
+}
+
+/// Why a backend has no outcome.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum BackendError {
+    /// Not on this host, or not with these rights; nothing has run.
+    #[error("the backend cannot run here: {because}")]
+    Refused {
+        /// What is missing, and what to do.
+        because: String,
+    },
+    /// It broke underway.
+    #[error("the run failed: {because}")]
+    Failed {
+        /// What happened.
+        because: String,
+    },
+}
+
+/// Why a comparison has no outcome.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum RunError {
+    /// Wrong usage: status 2.
+    #[error(transparent)]
+    Config(#[from] CompareError),
+    /// The backend: status 1.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+}

@@ -1,0 +1,259 @@
+//! The options of `headway compare`.
+
+mod names;
+
+use core::num::NonZeroU32;
+use core::time::Duration;
+use std::path::{Path, PathBuf};
+
+use netem::{Impairments, InvalidImpairments, Loss, Probability};
+use thiserror::Error;
+use workload::{ArrivalSpec, LoadConfig, MessageSize, RetransmissionConfig, TraceError, parse_trace};
+
+pub use names::{BackendChoice, UnknownName, WorkloadKind};
+
+use crate::transport::{TransportList, TransportSpec};
+
+/// One comparison. The defaults are those of the command line and take half a minute.
+#[derive(Clone, Debug)]
+pub struct CompareConfig {
+    /// What happens to packets from the load generator to the echo server. Default 10 ms, 1 % loss (S1, S4).
+    pub request_path: Impairments,
+    /// The way back. Default the same.
+    pub response_path: Impairments,
+    /// Send times, size and number of requests.
+    pub traffic: Traffic,
+    /// How often everything is run, with other send times and losses. Default once.
+    pub repeat: NonZeroU32,
+    /// Whether transports run at the same time. Default as the rate allows.
+    pub schedule: Schedule,
+    /// Which transports. Default six.
+    pub transports: TransportList,
+    /// Name of the association's profile. Default `signalling`; `rfc9260` shows the RFC's own timers.
+    pub profile: String,
+    /// Congestion control of the kernel's TCP. Default `cubic`, that of Linux.
+    pub tcp_congestion: String,
+    /// How long the server holds each reply. Default 0.
+    pub processing: Duration,
+    /// Where to run. Default automatic.
+    pub backend: BackendChoice,
+    /// What the messages are. Default echo.
+    pub workload: WorkloadKind,
+    /// Where to write the packets. Default nowhere.
+    pub pcap: Option<PathBuf>,
+    /// Seed of send times and losses. Default 1.
+    pub seed: u64,
+}
+
+/// The requests of one run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Traffic {
+    /// Mean time between requests. Default 10 ms, 100 per second.
+    pub interval: Duration,
+    /// Law of the send times. Default Poisson.
+    pub arrivals: Arrivals,
+    /// Octets of a request. Default 64.
+    pub message_bytes: MessageSize,
+    /// How long requests are sent. Default 20 s; percentiles beyond the 99th need more.
+    pub duration: Duration,
+}
+
+impl CompareConfig {
+    /// Checks what no single option can know.
+    ///
+    /// # Errors
+    ///
+    /// [`CompareError`] for impairments out of bounds, a zero interval or duration, or messages that UDP cannot carry.
+    pub fn validate(&self) -> Result<(), CompareError> {
+        self.request_path.validate().map_err(CompareError::RequestPath)?;
+        self.response_path.validate().map_err(CompareError::ResponsePath)?;
+        if self.traffic.interval.is_zero() {
+            return Err(CompareError::ZeroInterval);
+        }
+        if self.traffic.duration.is_zero() {
+            return Err(CompareError::ZeroDuration);
+        }
+        let octets = self.traffic.message_bytes.get();
+        if octets > MAX_UDP_PAYLOAD && self.transports.as_slice().contains(&TransportSpec::Udp) {
+            return Err(CompareError::TooBigForUdp { octets });
+        }
+        Ok(())
+    }
+
+    /// Delay of both directions together, without queues and jitter.
+    #[must_use]
+    pub fn rtt(&self) -> Duration {
+        self.request_path.delay.saturating_add(self.response_path.delay)
+    }
+
+    /// How long a run waits for its last responses: 10 s; over UDP 32 s, when the last request is given up.
+    #[must_use]
+    pub fn drain(&self, transport: TransportSpec) -> Duration {
+        match transport {
+            TransportSpec::Udp => RetransmissionConfig::default().timer_b(),
+            TransportSpec::Tcp { .. } | TransportSpec::Sctp { .. } | TransportSpec::SctpUnordered => DRAIN,
+        }
+    }
+
+    /// The load generator of one run. All transports of a repetition get the same send times, so that their
+    /// difference is not one of luck; every repetition gets others.
+    #[must_use]
+    pub fn load(&self, transport: TransportSpec, repetition: u32) -> LoadConfig {
+        LoadConfig {
+            arrivals: self.traffic.arrivals.law.clone(),
+            interval: self.traffic.interval,
+            message_bytes: self.traffic.message_bytes,
+            duration: self.traffic.duration,
+            lanes: transport.lanes(),
+            drain: self.drain(transport),
+            seed: self.repetition_seed("arrivals", repetition),
+        }
+    }
+
+    /// A seed for one purpose in one repetition, such as `request` for the link of the way there; the same for all
+    /// transports.
+    #[must_use]
+    pub fn repetition_seed(&self, purpose: &str, repetition: u32) -> u64 {
+        netem::derive_indexed_seed(self.seed, purpose, u64::from(repetition))
+    }
+
+    /// Whether the transports run at the same time: not when told otherwise, and not above
+    /// [`CONCURRENT_RATE_LIMIT`], where they would slow each other down.
+    #[must_use]
+    pub fn runs_concurrently(&self) -> bool {
+        let total = self.transports.as_slice().len() as f64 / self.traffic.interval.as_secs_f64();
+        match self.schedule {
+            Schedule::Sequential => false,
+            Schedule::Automatic => total <= CONCURRENT_RATE_LIMIT,
+        }
+    }
+}
+
+impl Default for CompareConfig {
+    fn default() -> Self {
+        let loss = Probability::new(0.01).map_or(Loss::default(), Loss::Bernoulli);
+        let path = Impairments { delay: Duration::from_millis(10), loss, ..Impairments::default() };
+        Self {
+            request_path: path.clone(),
+            response_path: path,
+            traffic: Traffic::default(),
+            repeat: NonZeroU32::MIN,
+            schedule: Schedule::Automatic,
+            transports: TransportList::default(),
+            profile: "signalling".to_owned(),
+            tcp_congestion: "cubic".to_owned(),
+            processing: Duration::ZERO,
+            backend: BackendChoice::Auto,
+            workload: WorkloadKind::Echo,
+            pcap: None,
+            seed: 1,
+        }
+    }
+}
+
+impl Default for Traffic {
+    fn default() -> Self {
+        let LoadConfig { interval, message_bytes, duration, .. } = LoadConfig::default();
+        Self { interval, arrivals: Arrivals::default(), message_bytes, duration }
+    }
+}
+
+/// Above this many requests per second of all transports together, they run one after the other: packets of one
+/// run would wait for the processor behind those of another, and the wait would be taken for the transport's.
+pub const CONCURRENT_RATE_LIMIT: f64 = 5000.0;
+
+const DRAIN: Duration = Duration::from_secs(10);
+const MAX_UDP_PAYLOAD: u32 = 65_507;
+
+/// An arrival process together with its name in the reports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arrivals {
+    /// As on the command line: `poisson`, `trace:calls.txt`.
+    pub name: String,
+    /// What the load generator draws from.
+    pub law: workload::Arrivals,
+}
+
+impl Arrivals {
+    /// Reads the trace file, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// [`TraceFileError`] when it cannot be read or is no trace.
+    pub fn load(spec: ArrivalSpec) -> Result<Self, TraceFileError> {
+        let name = spec.to_string();
+        let law = match spec.into_arrivals() {
+            Ok(law) => law,
+            Err(path) => workload::Arrivals::Trace(read_trace(path.as_ref())?),
+        };
+        Ok(Self { name, law })
+    }
+}
+
+impl Default for Arrivals {
+    fn default() -> Self {
+        Self { name: ArrivalSpec::Poisson.to_string(), law: workload::Arrivals::Poisson }
+    }
+}
+
+fn read_trace(path: &Path) -> Result<Vec<Duration>, TraceFileError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| TraceFileError::Unreadable { path: path.to_owned(), error })?;
+    parse_trace(&text).map_err(|error| TraceFileError::NotATrace { path: path.to_owned(), error })
+}
+
+/// Whether transports run side by side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Schedule {
+    /// At the same time, each over an emulated link of its own, unless the rate is too high for that. The default.
+    #[default]
+    Automatic,
+    /// One after the other.
+    Sequential,
+}
+
+/// Why a comparison cannot be run as it was asked for.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum CompareError {
+    /// An impairment of the way there.
+    #[error("request direction: {0}")]
+    RequestPath(InvalidImpairments),
+    /// An impairment of the way back.
+    #[error("response direction: {0}")]
+    ResponsePath(InvalidImpairments),
+    /// Infinitely many requests at once.
+    #[error("--interval must be above zero")]
+    ZeroInterval,
+    /// No request at all.
+    #[error("--duration must be above zero")]
+    ZeroDuration,
+    /// Beyond a datagram.
+    #[error(
+        "--message {octets} is more than the 65507 octets of a UDP datagram: leave `udp` out of --transport"
+    )]
+    TooBigForUdp {
+        /// The size asked for.
+        octets: u32,
+    },
+}
+
+/// Why a trace file gives no arrivals.
+#[derive(Debug, Error)]
+pub enum TraceFileError {
+    /// The file system.
+    #[error("--arrivals trace:{path}: {error}", path = path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// The text in it.
+    #[error("--arrivals trace:{path}: {error}", path = path.display())]
+    NotATrace {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        error: TraceError,
+    },
+}

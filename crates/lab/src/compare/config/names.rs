@@ -1,0 +1,90 @@
+//! Options that are one word out of a few.
+
+use core::fmt;
+use core::str::FromStr;
+
+use thiserror::Error;
+
+/// Where to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum BackendChoice {
+    /// Namespaces and, where they are refused, the simulator. The default.
+    #[default]
+    Auto,
+    /// Real packets through the emulator between two network namespaces, or nothing.
+    Namespaces,
+    /// Virtual time.
+    Simulator,
+}
+
+impl FromStr for BackendChoice {
+    type Err = UnknownName;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "namespaces" => Ok(Self::Namespaces),
+            "simulator" => Ok(Self::Simulator),
+            _ => Err(UnknownName { text: text.to_owned(), known: "auto, namespaces or simulator" }),
+        }
+    }
+}
+
+impl fmt::Display for BackendChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::Namespaces => "namespaces",
+            Self::Simulator => "simulator",
+        })
+    }
+}
+
+/// What the messages are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum WorkloadKind {
+    /// Requests of one size, echoed. The default.
+    #[default]
+    Echo,
+    /// Firewall control as in the study S4.
+    Simco,
+    /// Call set-ups.
+    Sip,
+    /// Video frames as in the study S5.
+    Video,
+}
+
+impl FromStr for WorkloadKind {
+    type Err = UnknownName;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "echo" => Ok(Self::Echo),
+            "simco" => Ok(Self::Simco),
+            "sip" => Ok(Self::Sip),
+            "video" => Ok(Self::Video),
+            _ => Err(UnknownName { text: text.to_owned(), known: "echo, simco, sip or video" }),
+        }
+    }
+}
+
+impl fmt::Display for WorkloadKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Echo => "echo",
+            Self::Simco => "simco",
+            Self::Sip => "sip",
+            Self::Video => "video",
+        })
+    }
+}
+
+/// A word that is none of those known.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{text}` is not known here: use {known}")]
+pub struct UnknownName {
+    /// What was written.
+    pub text: String,
+    /// What can be written.
+    pub known: &'static str,
+}

@@ -1,0 +1,122 @@
+//! What a backend measured.
+
+use core::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use virtual_time::Instant;
+use workload::{LoadCounters, Sample};
+
+use super::backend::{BackendKind, Fallback};
+use crate::transport::TransportSpec;
+
+/// All runs of a comparison.
+#[derive(Clone, Debug)]
+pub struct RawOutcome {
+    /// Which backend ran.
+    pub backend: BackendKind,
+    /// Why it was not the one wanted first.
+    pub fallback: Option<Fallback>,
+    /// One-way delay that the emulator really gave to packets; `None` where delays are exact.
+    pub delay: Option<MeasuredDelay>,
+    /// One per transport and repetition.
+    pub runs: Vec<RawRun>,
+    /// Transports that were not run.
+    pub skipped: Vec<Skipped>,
+}
+
+/// One run of one transport.
+#[derive(Clone, Debug)]
+pub struct RawRun {
+    /// Which transport; its name is the run's id.
+    pub transport: TransportSpec,
+    /// Which repetition, from 0.
+    pub repetition: u32,
+    /// Profile of the association; `None` for TCP and UDP.
+    pub profile: Option<String>,
+    /// When the load generator started, on the clock of the samples.
+    pub start: Instant,
+    /// Every request that was due.
+    pub samples: Vec<Sample>,
+    /// The load generator's counts.
+    pub counters: LoadCounters,
+    /// Requests repeated by the application; `None` but for UDP.
+    pub retransmissions: Option<u64>,
+    /// Head-of-line blocking at the receivers of both directions; `None` where it cannot be seen (TCP, UDP).
+    pub blocking: Option<Blocking>,
+    /// IP packets at the emulator, where they were counted.
+    pub packets: Option<PacketCounts>,
+    /// Why the run ended before its time, such as a lost connection.
+    pub ended_early: Option<String>,
+}
+
+/// Messages that were complete and waited for an earlier one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Blocking {
+    /// How many.
+    pub messages_blocked: u64,
+    /// How long, all together.
+    pub total: Duration,
+}
+
+/// IP packets in both directions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PacketCounts {
+    /// From the load generator.
+    pub request: DirectionPackets,
+    /// From the echo server.
+    pub response: DirectionPackets,
+}
+
+/// IP packets in one direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DirectionPackets {
+    /// Offered to the emulator.
+    pub sent: u64,
+    /// Of these, dropped by it for whatever reason.
+    pub dropped: u64,
+}
+
+impl PacketCounts {
+    /// Both together, as when repetitions become one row.
+    #[must_use]
+    pub fn plus(self, more: Self) -> Self {
+        Self { request: self.request.plus(more.request), response: self.response.plus(more.response) }
+    }
+}
+
+impl DirectionPackets {
+    fn plus(self, more: Self) -> Self {
+        Self { sent: self.sent + more.sent, dropped: self.dropped + more.dropped }
+    }
+}
+
+/// One-way delay of packets in ms.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredDelay {
+    /// The median.
+    pub p50: f64,
+    /// 99 % of the packets had at most this.
+    pub p99: f64,
+}
+
+/// A transport that was not run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skipped {
+    /// Its name on the command line.
+    pub id: String,
+    /// Why, and what to do.
+    pub because: String,
+}
+
+/// What the models say about one transport under the conditions of the comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prediction {
+    /// Mean response time of our model.
+    pub model_ms: f64,
+    /// Mean response time of the published one, where it covers the case.
+    pub study_ms: Option<f64>,
+    /// Which equations, such as `S4 (1),(7)`.
+    pub study: Option<String>,
+    /// `(ms, share of longer response times)` by our model, ascending; empty if it gives none.
+    pub ccdf: Vec<(f64, f64)>,
+}

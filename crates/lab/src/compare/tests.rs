@@ -1,0 +1,89 @@
+use core::time::Duration;
+
+use super::*;
+use crate::transport::TransportSpec;
+
+/// A backend that only says who it is, or no.
+struct Stand(Result<BackendKind, BackendError>);
+
+impl Backend for Stand {
+    fn run(&mut self, _: &CompareConfig, _: &[TransportSpec]) -> Result<RawOutcome, BackendError> {
+        let backend = self.0.clone()?;
+        Ok(RawOutcome { backend, fallback: None, delay: None, runs: Vec::new(), skipped: Vec::new() })
+    }
+}
+
+fn refused() -> BackendError {
+    BackendError::Refused { because: "unshare: operation not permitted".to_owned() }
+}
+
+fn run(choice: BackendChoice, namespaces: Result<BackendKind, BackendError>) -> Result<RawOutcome, RunError> {
+    let config = CompareConfig { backend: choice, ..CompareConfig::default() };
+    run_compare(&config, &mut Stand(namespaces), &mut Stand(Ok(BackendKind::Simulator)))
+}
+
+#[test]
+fn auto_takes_namespaces_and_falls_back_to_the_simulator_with_the_reason() {
+    let outcome = run(BackendChoice::Auto, Ok(BackendKind::Namespaces)).unwrap();
+    assert_eq!((outcome.backend, outcome.fallback), (BackendKind::Namespaces, None));
+    let outcome = run(BackendChoice::Auto, Err(refused())).unwrap();
+    assert_eq!(outcome.backend, BackendKind::Simulator);
+    assert_eq!(outcome.fallback.unwrap().because, "unshare: operation not permitted");
+}
+
+#[test]
+fn an_explicit_backend_that_is_refused_and_a_failure_underway_are_errors() {
+    assert_eq!(run(BackendChoice::Namespaces, Err(refused())).unwrap_err(), RunError::Backend(refused()));
+    let failed = BackendError::Failed { because: "emulator died".to_owned() };
+    assert_eq!(run(BackendChoice::Auto, Err(failed.clone())).unwrap_err(), RunError::Backend(failed));
+}
+
+#[test]
+fn the_defaults_are_those_of_the_command_line() {
+    let config = CompareConfig::default();
+    assert_eq!(config.validate(), Ok(()));
+    assert_eq!(config.rtt(), Duration::from_millis(20));
+    assert_eq!(config.request_path.loss.mean(), 0.01);
+    assert_eq!(config.traffic.arrivals.name, "poisson");
+    assert_eq!((config.traffic.interval, config.traffic.duration).0, Duration::from_millis(10));
+    assert_eq!(config.traffic.message_bytes.get(), 64);
+    assert!(config.runs_concurrently());
+}
+
+#[test]
+fn transports_share_their_send_times_and_repetitions_do_not() {
+    let config = CompareConfig::default();
+    let sctp: TransportSpec = "sctp:6".parse().unwrap();
+    assert_eq!(config.load(sctp, 0).lanes, 6);
+    assert_eq!(config.load(sctp, 0).seed, config.load(TransportSpec::Udp, 0).seed);
+    assert_ne!(config.load(sctp, 0).seed, config.load(sctp, 1).seed);
+    assert_eq!(config.load(sctp, 0).drain, Duration::from_secs(10));
+    assert_eq!(config.load(TransportSpec::Udp, 0).drain, Duration::from_secs(32));
+}
+
+#[test]
+fn high_rates_and_the_option_make_it_sequential() {
+    let traffic = Traffic { interval: Duration::from_millis(1), ..Traffic::default() };
+    assert!(!CompareConfig { traffic, ..CompareConfig::default() }.runs_concurrently());
+    assert!(
+        !CompareConfig { schedule: Schedule::Sequential, ..CompareConfig::default() }.runs_concurrently()
+    );
+}
+
+#[test]
+fn what_cannot_be_run_is_refused_with_the_option() {
+    let with = |traffic| CompareConfig { traffic, ..CompareConfig::default() }.validate();
+    let zero = Duration::ZERO;
+    assert_eq!(with(Traffic { interval: zero, ..Traffic::default() }), Err(CompareError::ZeroInterval));
+    assert_eq!(with(Traffic { duration: zero, ..Traffic::default() }), Err(CompareError::ZeroDuration));
+    let message_bytes = "64KiB".parse().unwrap();
+    let too_big = Err(CompareError::TooBigForUdp { octets: 65_536 });
+    assert_eq!(with(Traffic { message_bytes, ..Traffic::default() }), too_big);
+}
+
+#[test]
+fn a_missing_trace_file_is_named() {
+    let error = Arrivals::load("trace:/no/such/file".parse().unwrap()).unwrap_err();
+    assert!(error.to_string().starts_with("--arrivals trace:/no/such/file: "), "{error}");
+    assert_eq!(Arrivals::load("constant".parse().unwrap()).unwrap().name, "constant");
+}

@@ -1,0 +1,54 @@
+//! Facts about the host that bear on measured times.
+
+use std::path::Path;
+
+use crate::summary::HostFacts;
+
+/// Where a comparison ran.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Conditions {
+    /// By name: `cpu`, `cores`, `kernel`, `memory`, `system`.
+    pub facts: HostFacts,
+}
+
+impl Conditions {
+    /// Reads what `/proc` and `/etc/os-release` say; what they do not say is left out.
+    #[must_use]
+    pub fn of_this_host() -> Self {
+        let read = |path: &str| std::fs::read_to_string(Path::new(path)).unwrap_or_default();
+        let cores = std::thread::available_parallelism().map(|cores| cores.to_string()).ok();
+        let facts = [
+            ("cpu", field(&read("/proc/cpuinfo"), "model name", ':')),
+            ("cores", cores),
+            ("kernel", first_line(&read("/proc/sys/kernel/osrelease"))),
+            ("memory", field(&read("/proc/meminfo"), "MemTotal", ':')),
+            ("system", field(&read("/etc/os-release"), "PRETTY_NAME", '=')),
+        ];
+        let known = facts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        Self { facts: known.collect() }
+    }
+}
+
+/// The value of `name` in lines of `name SEPARATOR value`, without quotes.
+fn field(text: &str, name: &str, separator: char) -> Option<String> {
+    let values = text.lines().filter_map(|line| line.split_once(separator));
+    let (_, value) = values.into_iter().find(|(key, _)| key.trim() == name)?;
+    Some(value.trim().trim_matches('"').to_owned())
+}
+
+fn first_line(text: &str) -> Option<String> {
+    text.lines().next().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_found_by_their_whole_name() {
+        let text = "model\t\t: 85\nmodel name\t: Some CPU: 3 GHz\nmodel name\t: Other\n";
+        assert_eq!(field(text, "model name", ':'), Some("Some CPU: 3 GHz".to_owned()));
+        assert_eq!(field("PRETTY_NAME=\"Debian 12\"\n", "PRETTY_NAME", '='), Some("Debian 12".to_owned()));
+        assert_eq!(field(text, "flags", ':'), None);
+    }
+}

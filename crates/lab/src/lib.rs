@@ -1,0 +1,46 @@
+//! The laboratory: one signalling workload over several transports, side by side with the models.
+//!
+//! ```text
+//! CompareConfig ─► Backend (namespaces | simulator) ─► RawOutcome ─► Comparison ─► table, results.json,
+//!   what to run      real packets or virtual time       samples        statistics    samples.csv, report.html
+//! ```
+//!
+//! A [`Backend`] runs transports and returns what happened to each request; everything from there to the report is
+//! the same for all backends. The models' predictions come in as plain numbers ([`Prediction`]).
+//!
+//! ```no_run
+//! use lab::{Backend, Comparison, CompareConfig, Conditions, run_compare};
+//!
+//! # fn example(mut namespaces: impl Backend, mut simulator: impl Backend) -> Result<(), Box<dyn std::error::Error>> {
+//! let config = CompareConfig::default();
+//! let raw = run_compare(&config, &mut namespaces, &mut simulator)?;
+//! let comparison = Comparison::new(&config, &raw, Conditions::of_this_host(), |_transport| None);
+//! println!("{}", lab::report::table(&comparison.result));
+//! lab::report::write("headway-report".as_ref(), &comparison, &raw)?;
+//! # Ok(())
+//! # }
+//! ```
+#![forbid(unsafe_code)]
+
+mod compare;
+mod conditions;
+pub mod report;
+mod statistics;
+mod summary;
+#[cfg(test)]
+mod testing;
+mod transport;
+
+pub use compare::{
+    Arrivals, Backend, BackendChoice, BackendError, BackendKind, Blocking, CONCURRENT_RATE_LIMIT,
+    CompareConfig, CompareError, DirectionPackets, Fallback, MeasuredDelay, PacketCounts, Prediction,
+    RawOutcome, RawRun, RunError, Schedule, Skipped, TraceFileError, Traffic, UnknownName, WorkloadKind,
+    run_compare,
+};
+pub use conditions::Conditions;
+pub use statistics::{MIN_BATCHES, Percentile, ResponseTimes, milliseconds};
+pub use summary::{
+    BlockingResult, CompareResult, Comparison, HostFacts, ImpairmentsResult, PathResult, PredictedResult,
+    ResponseResult, RunCurves, RunResult, WorkloadResult,
+};
+pub use transport::{MAX_CONNECTIONS, TransportError, TransportList, TransportSpec};

@@ -1,0 +1,39 @@
+//! Numbers as people read them.
+
+/// Milliseconds for a table column whose heading says ms: to a tenth, below 10 ms to a hundredth.
+pub(super) fn plain_ms(ms: f64) -> String {
+    if ms < 10.0 { format!("{ms:.2}") } else { format!("{ms:.1}") }
+}
+
+/// The same, a dash for what there is not.
+pub(super) fn plain_or_dash(ms: Option<f64>) -> String {
+    ms.map_or_else(|| "–".to_owned(), plain_ms)
+}
+
+/// A time with its unit for a sentence: `47.3 ms`, `1.52 s`.
+pub(super) fn time(ms: f64) -> String {
+    if ms >= 1000.0 {
+        format!("{:.2} s", ms / 1000.0)
+    } else if ms >= 100.0 {
+        format!("{ms:.0} ms")
+    } else {
+        format!("{ms:.1} ms")
+    }
+}
+
+/// A probability as per cent without needless zeros: `1 %`, `0.25 %`.
+pub(crate) fn percent(share: f64) -> String {
+    let text = format!("{:.4}", share * 100.0);
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// A number without needless zeros: `20`, `2.5`.
+pub(super) fn short(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// `1 message`, `2 messages`.
+pub(super) fn count(number: u64, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}

@@ -1,0 +1,158 @@
+use core::time::Duration;
+
+use super::*;
+use crate::compare::{Blocking, CompareConfig, Prediction, Skipped};
+use crate::conditions::Conditions;
+use crate::testing::{answered, outcome, run};
+
+/// Responses in 20 ms but for every fiftieth, which takes `slow` ms.
+fn with_tail(count: u64, slow: u64) -> Vec<Option<Duration>> {
+    (0..count).map(|n| Some(Duration::from_millis(if n % 50 == 7 { slow } else { 20 }))).collect()
+}
+
+fn compare(raw: &RawOutcome) -> Comparison {
+    let prediction =
+        Prediction { model_ms: 21.0, study_ms: None, study: None, ccdf: vec![(20.0, 1.0), (60.0, 0.01)] };
+    Comparison::new(&CompareConfig::default(), raw, Conditions::default(), |_| Some(prediction.clone()))
+}
+
+fn sentences(raw: &RawOutcome) -> Vec<String> {
+    reading(&compare(raw).result)
+}
+
+#[test]
+fn the_table_has_a_row_per_transport_and_says_what_went_wrong() {
+    let mut raw = outcome(vec![run("sctp:6", &with_tail(1000, 70)), run("udp", &[None, None])]);
+    raw.runs[0].blocking = Some(Blocking { messages_blocked: 12, total: Duration::from_millis(109) });
+    raw.runs[0].counters.late_sends = 3;
+    raw.skipped = vec![Skipped { id: "tcp".to_owned(), because: "no kernel".to_owned() }];
+    let table = table(&compare(&raw).result);
+    assert!(
+        table.starts_with(
+            "RTT 20 ms, loss 1 % · echo, poisson arrivals every 10 ms, 64 octets, 20 s, seed 1\n"
+        )
+    );
+    assert!(table.contains("backend simulator"));
+    let row = |id: &str| {
+        table.lines().find(|line| line.trim().starts_with(id)).unwrap().split_whitespace().collect()
+    };
+    let cells: Vec<&str> = row("sctp:6 ");
+    assert_eq!(
+        cells,
+        "sctp:6 1000/1000 21.0 ±0.3 20.0 20.0 70.0 70.0 12 × 9.08 21.0 +0.0 –".split(' ').collect::<Vec<_>>()
+    );
+    let cells: Vec<&str> = row("udp ");
+    assert_eq!(cells, "udp 0/2 – – – – – – 21.0 – –".split(' ').collect::<Vec<_>>());
+    assert!(table.contains("udp: 2 of 2 requests not answered"));
+    assert!(table.contains("tcp was not run: no kernel"));
+    assert!(table.contains("3 requests left more than 1 ms late"));
+}
+
+#[test]
+fn every_request_is_a_line_of_the_samples() {
+    let mut raw = outcome(vec![run("sctp:6", &answered(2)), run("tcp", &[None])]);
+    raw.runs[0].samples[1].blocked = Some(Duration::from_micros(1500));
+    raw.runs[1].samples[0].sent = None;
+    raw.runs[1].repetition = 1;
+    let mut text = Vec::new();
+    samples_csv(&raw, &mut text).unwrap();
+    let lines = [
+        "run,number,intended_s,sent_s,response_ms,blocked_ms",
+        "sctp:6,0,0.000000000,0.000005000,20.000000,",
+        "sctp:6,1,0.010000000,0.010005000,21.000000,1.500000",
+        "tcp#2,0,0.000000000,,,",
+    ];
+    assert_eq!(String::from_utf8(text).unwrap(), lines.join("\n") + "\n");
+}
+
+#[test]
+fn the_reading_compares_the_best_tail_with_one_tcp_connection() {
+    let raw = outcome(vec![run("tcp", &with_tail(1000, 210)), run("sctp:6", &with_tail(1000, 70))]);
+    let sentences = sentences(&raw);
+    assert_eq!(
+        sentences[0],
+        "SCTP with 6 streams answered 99 % of the requests within 70.0 ms; one TCP connection needed 210 ms, 3.0 times as long."
+    );
+    assert_eq!(
+        sentences[1],
+        "Their mean response times are 21.0 ms and 23.8 ms; the 95 % confidence intervals do not overlap."
+    );
+}
+
+#[test]
+fn the_reading_claims_no_difference_where_there_is_none() {
+    let raw = outcome(vec![run("tcp", &with_tail(1000, 71)), run("sctp:6", &with_tail(1000, 70))]);
+    assert!(sentences(&raw)[0].ends_with("one TCP connection needed 71.0 ms: no difference that matters."));
+    let alone = outcome(vec![run("sctp:1", &with_tail(1000, 70))]);
+    assert_eq!(sentences(&alone)[0], "SCTP with one stream answered 99 % of the requests within 70.0 ms.");
+    let tcp_best = outcome(vec![run("tcp", &with_tail(1000, 70)), run("udp", &with_tail(1000, 520))]);
+    assert!(sentences(&tcp_best)[0].ends_with("within 70.0 ms; no other transport was faster."));
+}
+
+#[test]
+fn the_reading_takes_the_farthest_percentile_that_all_support() {
+    let raw = outcome(vec![run("tcp", &answered(100)), run("sctp:6", &with_tail(100, 70))]);
+    let sentences = sentences(&raw);
+    assert!(
+        sentences[0].starts_with("SCTP with 6 streams answered 90 % of the requests within 20.0 ms"),
+        "{}",
+        sentences[0]
+    );
+    assert!(sentences.last().unwrap().starts_with("A dash stands for"));
+    assert!(super::reading(&compare(&outcome(vec![run("tcp", &[])])).result).len() <= 1);
+}
+
+#[test]
+fn the_reading_explains_blocking_models_and_failures() {
+    let mut raw = outcome(vec![
+        run("sctp:1", &with_tail(1000, 70)),
+        run("sctp:6", &with_tail(1000, 70)),
+        run("udp", &[None]),
+    ]);
+    raw.runs[0].blocking = Some(Blocking { messages_blocked: 204, total: Duration::from_millis(4080) });
+    raw.runs[1].blocking = Some(Blocking { messages_blocked: 1, total: Duration::from_millis(9) });
+    let text = sentences(&raw).join("\n");
+    assert!(text.contains(
+        "Over SCTP with one stream, 204 messages had to wait for an earlier one, 20.0 ms in the mean"
+    ));
+    assert!(text.contains("over SCTP with 6 streams, 1 message. That is head-of-line blocking."));
+    assert!(text.contains("The models' means are within 5 % of the measured ones for 2 of 2 transports."));
+    assert!(text.contains("UDP with SIP-like retransmission: 1 of 1 requests not answered"));
+}
+
+#[test]
+fn the_report_is_one_file_that_loads_nothing_and_cannot_be_broken_out_of() {
+    let mut raw = outcome(vec![run("sctp:6", &with_tail(1000, 70)), run("udp", &[None])]);
+    raw.skipped = vec![Skipped { id: "tcp".to_owned(), because: "</script><b>no</b>".to_owned() }];
+    let html = html(&compare(&raw)).unwrap();
+    for what in ["<link", "src=", "@import", "url(", "</script><b>no"] {
+        assert!(!html.contains(what), "{what}");
+    }
+    assert!(
+        html.contains("In plain words") && html.contains("sctp:6") && html.contains("delay 10ms, loss 1 %")
+    );
+    assert_eq!(html.matches("</script>").count(), 3);
+}
+
+#[test]
+fn the_figures_in_the_report_are_the_measured_ones() {
+    let html = html(&compare(&outcome(vec![run("sctp:6", &with_tail(1000, 70))]))).unwrap();
+    let start = html.split("id=\"figures\">").nth(1).unwrap();
+    let figures: serde_json::Value = serde_json::from_str(start.split("</script>").next().unwrap()).unwrap();
+    let run = &figures["runs"][0];
+    assert_eq!(run["measured"], serde_json::json!([[0.0, 1.0], [20.0, 0.02], [70.0, 0.0]]));
+    assert_eq!(run["predicted"], serde_json::json!([[20.0, 1.0], [60.0, 0.01]]));
+    assert_eq!(run["over_time"].as_array().unwrap().len(), 1000);
+    assert_eq!(run["over_time"][7], serde_json::json!([0.07, 70.0]));
+}
+
+#[test]
+fn all_three_files_are_written() {
+    let raw = outcome(vec![run("tcp", &answered(20))]);
+    let directory = std::env::temp_dir().join(format!("headway-report-test-{}", std::process::id()));
+    write(&directory, &compare(&raw), &raw).unwrap();
+    for file in ["report.html", "results.json", "samples.csv"] {
+        assert!(std::fs::metadata(directory.join(file)).unwrap().len() > 100, "{file}");
+    }
+    std::fs::remove_dir_all(&directory).unwrap();
+}

@@ -1,0 +1,268 @@
+//! From what a backend measured to what is reported.
+
+mod curves;
+mod result;
+mod verdict;
+
+use std::collections::BTreeMap;
+
+use workload::Sample;
+
+pub use curves::RunCurves;
+pub use result::{
+    BlockingResult, CompareResult, ImpairmentsResult, PathResult, PredictedResult, ResponseResult, RunResult,
+    WorkloadResult,
+};
+
+use crate::compare::{Blocking, CompareConfig, PacketCounts, Prediction, RawOutcome, RawRun};
+use crate::conditions::Conditions;
+use crate::report::percent;
+use crate::statistics::{Percentile, ResponseTimes, milliseconds};
+use crate::transport::TransportSpec;
+
+/// Everything that the table, the files and the report show.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// The numbers; `results.json`.
+    pub result: CompareResult,
+    /// The figures, in the order of `result.runs`.
+    pub curves: Vec<RunCurves>,
+    /// Options that are not in the result but in the report.
+    pub options: Vec<(String, String)>,
+}
+
+impl Comparison {
+    /// Summarises all runs; repetitions of a transport become one row.
+    #[must_use]
+    pub fn new(
+        config: &CompareConfig,
+        raw: &RawOutcome,
+        conditions: Conditions,
+        predict: impl Fn(TransportSpec) -> Option<Prediction>,
+    ) -> Self {
+        let rows = rows(raw);
+        let mut runs = Vec::with_capacity(rows.len());
+        let mut curves = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let prediction = predict(row.transport);
+            let times = row.response_times();
+            runs.push(row.result(config, &times, prediction.as_ref()));
+            curves.push(RunCurves::new(row.transport, &row.runs, &times, prediction));
+        }
+        let result = CompareResult {
+            headway: env!("CARGO_PKG_VERSION").to_owned(),
+            path: PathResult::new(config, raw),
+            workload: WorkloadResult::new(config, raw),
+            runs,
+            skipped: raw.skipped.clone(),
+            host: conditions.facts,
+        };
+        Self { result, curves, options: options(config) }
+    }
+}
+
+/// All repetitions of one transport.
+struct Row<'a> {
+    transport: TransportSpec,
+    runs: Vec<&'a RawRun>,
+}
+
+impl Row<'_> {
+    fn response_times(&self) -> ResponseTimes {
+        let of_run = |run: &&RawRun| run.samples.iter().filter_map(|sample| sample.response).collect();
+        let repetitions: Vec<Vec<_>> = self.runs.iter().map(of_run).collect();
+        ResponseTimes::new(&repetitions)
+    }
+
+    fn result(
+        &self,
+        config: &CompareConfig,
+        times: &ResponseTimes,
+        prediction: Option<&Prediction>,
+    ) -> RunResult {
+        let requests = self.sum(|run| run.counters.requests);
+        let responses = self.sum(|run| run.counters.responses);
+        RunResult {
+            id: self.transport.to_string(),
+            transport: self.transport.protocol().to_owned(),
+            streams: self.transport.streams(),
+            connections: self.transport.connections(),
+            ordered: self.transport.is_ordered(),
+            profile: self.runs.iter().find_map(|run| run.profile.clone()),
+            requests,
+            responses,
+            failed: requests.saturating_sub(responses),
+            because: verdict::because(&self.runs, config.drain(self.transport)),
+            response_ms: ResponseResult::new(times),
+            blocking: self.blocking().map(BlockingResult::new),
+            predicted: prediction.map(PredictedResult::new),
+            packets: self.packets(),
+            retransmissions: self.optional_sum(|run| run.retransmissions),
+        }
+    }
+
+    fn sum(&self, count: impl Fn(&RawRun) -> u64) -> u64 {
+        self.runs.iter().map(|run| count(run)).sum()
+    }
+
+    fn optional_sum(&self, count: impl Fn(&RawRun) -> Option<u64>) -> Option<u64> {
+        self.runs.iter().filter_map(|run| count(run)).reduce(|sum, more| sum + more)
+    }
+
+    fn blocking(&self) -> Option<Blocking> {
+        self.runs.iter().filter_map(|run| run.blocking).reduce(|sum, more| Blocking {
+            messages_blocked: sum.messages_blocked + more.messages_blocked,
+            total: sum.total.saturating_add(more.total),
+        })
+    }
+
+    fn packets(&self) -> Option<PacketCounts> {
+        self.runs.iter().filter_map(|run| run.packets).reduce(PacketCounts::plus)
+    }
+}
+
+fn rows(raw: &RawOutcome) -> Vec<Row<'_>> {
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    for run in &raw.runs {
+        match rows.iter_mut().find(|row| row.transport == run.transport) {
+            Some(row) => row.runs.push(run),
+            None => rows.push(Row { transport: run.transport, runs: vec![run] }),
+        }
+    }
+    rows
+}
+
+impl ResponseResult {
+    fn new(times: &ResponseTimes) -> Self {
+        let percentile = |wanted| times.percentile_ms(wanted).map(to_nanoseconds);
+        Self {
+            mean: times.mean_ms().map(to_nanoseconds),
+            ci95: times.ci95_ms().map(|bounds| bounds.map(to_nanoseconds)),
+            p50: percentile(Percentile::P50),
+            p90: percentile(Percentile::P90),
+            p99: percentile(Percentile::P99),
+            p999: percentile(Percentile::P999),
+            max: times.max_ms().map(to_nanoseconds),
+        }
+    }
+}
+
+impl BlockingResult {
+    fn new(blocking: Blocking) -> Self {
+        let messages = blocking.messages_blocked;
+        let mean = if messages == 0 { 0.0 } else { milliseconds(blocking.total) / messages as f64 };
+        Self { messages_blocked: messages, mean_blocked_ms: to_nanoseconds(mean) }
+    }
+}
+
+impl PredictedResult {
+    fn new(prediction: &Prediction) -> Self {
+        Self {
+            model_ms: to_nanoseconds(prediction.model_ms),
+            study_ms: prediction.study_ms.map(to_nanoseconds),
+            study: prediction.study.clone(),
+        }
+    }
+}
+
+impl PathResult {
+    fn new(config: &CompareConfig, raw: &RawOutcome) -> Self {
+        let described = |impairments| {
+            let parts: Vec<String> =
+                describe(impairments).into_iter().map(|(what, value)| format!("{what} {value}")).collect();
+            if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
+        };
+        Self {
+            backend: raw.backend,
+            fallback: raw.fallback.clone(),
+            rtt_ms: milliseconds(config.rtt()),
+            loss: config.request_path.loss.mean(),
+            delay_ms: raw.delay,
+            impairments: ImpairmentsResult {
+                request: described(&config.request_path),
+                response: described(&config.response_path),
+            },
+        }
+    }
+}
+
+impl WorkloadResult {
+    fn new(config: &CompareConfig, raw: &RawOutcome) -> Self {
+        Self {
+            kind: config.workload.to_string(),
+            arrivals: config.traffic.arrivals.name.clone(),
+            interval_ms: milliseconds(config.traffic.interval),
+            message_bytes: config.traffic.message_bytes.get(),
+            duration_s: config.traffic.duration.as_secs_f64(),
+            seed: config.seed,
+            late_sends: raw.runs.iter().map(|run| run.counters.late_sends).sum(),
+        }
+    }
+}
+
+/// What one direction does to packets, only where it does something.
+fn describe(path: &netem::Impairments) -> Vec<(&'static str, String)> {
+    let chance = |what, p: netem::Probability| p.is_possible().then(|| (what, percent(p.value())));
+    let span = |what, span: core::time::Duration| (!span.is_zero()).then(|| (what, format!("{span:?}")));
+    let drops: Vec<String> = path.drop_packets.iter().map(u64::to_string).collect();
+    [
+        span("delay", path.delay),
+        span("jitter", path.jitter),
+        (path.loss.mean() > 0.0).then(|| ("loss", loss_in_words(path.loss))),
+        (!drops.is_empty()).then(|| ("dropped packets", drops.join(","))),
+        path.rate.map(|rate| ("link rate", rate.to_string())),
+        path.queue.map(|queue| ("queue", queue.to_string())),
+        chance("reorder", path.reorder),
+        chance("duplicate", path.duplicate),
+        chance("corrupt", path.corrupt),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn loss_in_words(loss: netem::Loss) -> String {
+    match loss {
+        netem::Loss::Bernoulli(p) => percent(p.value()),
+        netem::Loss::None | netem::Loss::GilbertElliott(_) => {
+            format!("{loss}, {} in the mean", percent(loss.mean()))
+        }
+    }
+}
+
+fn options(config: &CompareConfig) -> Vec<(String, String)> {
+    let schedule = if config.runs_concurrently() { "at the same time" } else { "one after the other" };
+    let rows = [
+        ("Transports run", schedule.to_owned()),
+        ("Repetitions", config.repeat.to_string()),
+        ("SCTP profile", config.profile.clone()),
+        ("TCP congestion control", config.tcp_congestion.clone()),
+        ("Processing time at the server", format!("{:?}", config.processing)),
+    ];
+    rows.into_iter().map(|(what, value)| (what.to_owned(), value)).collect()
+}
+
+/// Milliseconds without digits below the nanosecond, which are noise of the arithmetic.
+fn to_nanoseconds(ms: f64) -> f64 {
+    (ms * 1e6).round() / 1e6
+}
+
+/// Samples by number with their offsets in seconds, for the files.
+pub(crate) fn offset_s(run: &RawRun, instant: virtual_time::Instant) -> f64 {
+    instant.since(run.start).as_secs_f64()
+}
+
+/// Requests that were due, answered or not.
+pub(crate) fn due(runs: &[&RawRun]) -> usize {
+    runs.iter().map(|run| run.samples.len()).sum()
+}
+
+pub(crate) fn is_unanswered(sample: &Sample) -> bool {
+    sample.response.is_none()
+}
+
+/// Facts about the host, by name.
+pub type HostFacts = BTreeMap<String, String>;
+
+#[cfg(test)]
+mod tests;

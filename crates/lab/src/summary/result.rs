@@ -1,0 +1,154 @@
+//! The numbers of a comparison as `--json` prints them.
+
+use serde::{Deserialize, Serialize};
+
+use super::HostFacts;
+use crate::compare::{BackendKind, Fallback, MeasuredDelay, PacketCounts, Skipped};
+
+/// A comparison: `results.json`, and what `--json` prints.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CompareResult {
+    /// Version of Headway.
+    pub headway: String,
+    /// What lay between the ends.
+    pub path: PathResult,
+    /// What was sent.
+    pub workload: WorkloadResult,
+    /// One row per transport, in the order asked for.
+    pub runs: Vec<RunResult>,
+    /// Transports that were not run.
+    pub skipped: Vec<Skipped>,
+    /// Facts about the host that bear on the numbers.
+    #[serde(default)]
+    pub host: HostFacts,
+}
+
+impl CompareResult {
+    /// Whether every run answered every request; otherwise the command ends with status 1.
+    #[must_use]
+    pub fn is_success(&self) -> bool {
+        self.runs.iter().all(|run| run.because.is_none())
+    }
+}
+
+/// What lay between the ends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PathResult {
+    /// Where it ran.
+    pub backend: BackendKind,
+    /// Why it was not the backend wanted first.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub fallback: Option<Fallback>,
+    /// Delay of both directions together.
+    pub rtt_ms: f64,
+    /// Mean loss probability in the request direction.
+    pub loss: f64,
+    /// One-way delay that the emulator really gave; null where delays are exact.
+    pub delay_ms: Option<MeasuredDelay>,
+    /// All impairments in words.
+    pub impairments: ImpairmentsResult,
+}
+
+/// The impairments of both directions in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImpairmentsResult {
+    /// From the load generator.
+    pub request: String,
+    /// From the echo server.
+    pub response: String,
+}
+
+/// What was sent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadResult {
+    /// `echo`, `simco`, `sip` or `video`.
+    pub kind: String,
+    /// The arrival process as on the command line.
+    pub arrivals: String,
+    /// Mean time between requests.
+    pub interval_ms: f64,
+    /// Octets of a request.
+    pub message_bytes: u32,
+    /// How long requests were sent.
+    pub duration_s: f64,
+    /// Seed of send times and losses.
+    pub seed: u64,
+    /// Requests of all runs that the machine, not a transport, sent late.
+    pub late_sends: u64,
+}
+
+/// One row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunResult {
+    /// Name on the command line.
+    pub id: String,
+    /// `tcp`, `sctp` or `udp`.
+    pub transport: String,
+    /// Streams of the association; null for TCP and UDP.
+    pub streams: Option<u16>,
+    /// Connections or associations; null for UDP.
+    pub connections: Option<u16>,
+    /// Whether a message waits for those before it on its stream or connection.
+    pub ordered: bool,
+    /// Profile of the association; null for TCP and UDP.
+    pub profile: Option<String>,
+    /// Requests handed to the transport.
+    pub requests: u64,
+    /// Of these, answered.
+    pub responses: u64,
+    /// Of these, not answered by the end of the drain time.
+    pub failed: u64,
+    /// What went wrong; absent if nothing did.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub because: Option<String>,
+    /// Response times of the answered requests.
+    pub response_ms: ResponseResult,
+    /// Head-of-line blocking; null where it cannot be seen.
+    pub blocking: Option<BlockingResult>,
+    /// What the models say; null without a prediction.
+    pub predicted: Option<PredictedResult>,
+    /// IP packets at the emulator; null where they were not counted.
+    pub packets: Option<PacketCounts>,
+    /// Requests repeated by the application; UDP only.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub retransmissions: Option<u64>,
+}
+
+/// Response times in ms; a number that the samples do not support is null.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ResponseResult {
+    /// The mean.
+    pub mean: Option<f64>,
+    /// Its 95 % confidence interval by batch means.
+    pub ci95: Option<[f64; 2]>,
+    /// The median.
+    pub p50: Option<f64>,
+    /// The 90th percentile.
+    pub p90: Option<f64>,
+    /// The 99th percentile.
+    pub p99: Option<f64>,
+    /// The 99.9th percentile.
+    pub p999: Option<f64>,
+    /// The longest.
+    pub max: Option<f64>,
+}
+
+/// Head-of-line blocking at the receivers of both directions.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BlockingResult {
+    /// Messages that were complete and had to wait for an earlier one.
+    pub messages_blocked: u64,
+    /// How long they waited in the mean; 0 if there were none.
+    pub mean_blocked_ms: f64,
+}
+
+/// What the models say.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PredictedResult {
+    /// Mean response time of our model.
+    pub model_ms: f64,
+    /// Mean response time of the published one; null where it does not cover the case.
+    pub study_ms: Option<f64>,
+    /// Its equations.
+    pub study: Option<String>,
+}

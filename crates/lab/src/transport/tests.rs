@@ -1,0 +1,49 @@
+use proptest::prelude::*;
+
+use super::*;
+
+#[test]
+fn transports_are_read_and_printed_alike() {
+    for text in ["tcp", "tcp:4", "tcp:256", "sctp:1", "sctp:65535", "sctp:unordered", "udp"] {
+        assert_eq!(text.parse::<TransportSpec>().unwrap().to_string(), text);
+    }
+    assert_eq!("tcp:1".parse::<TransportSpec>().unwrap().to_string(), "tcp");
+}
+
+#[test]
+fn bounds_and_misspellings_are_told_apart() {
+    let refused = |text: &str| text.parse::<TransportSpec>().unwrap_err();
+    let count = |text: &str, what, most| TransportError::Count { text: text.to_owned(), what, most };
+    assert_eq!(refused("tcp:0"), count("tcp:0", "connections", 256));
+    assert_eq!(refused("tcp:257"), count("tcp:257", "connections", 256));
+    assert_eq!(refused("sctp:65536"), count("sctp:65536", "streams", 65_535));
+    assert_eq!(refused("sctp:many"), count("sctp:many", "streams", 65_535));
+    assert_eq!(refused("sctp"), TransportError::NoStreams);
+    assert_eq!(refused("udp:2"), TransportError::UdpArgument("udp:2".to_owned()));
+    assert_eq!(refused("quic"), TransportError::Unknown("quic".to_owned()));
+}
+
+#[test]
+fn a_list_keeps_its_order_and_refuses_doubles_and_gaps() {
+    let list: TransportList = "udp, tcp,sctp:6".parse().unwrap();
+    assert_eq!(list.to_string(), "udp,tcp,sctp:6");
+    assert_eq!("tcp,tcp:1".parse::<TransportList>(), Err(TransportError::Twice("tcp".parse().unwrap())));
+    assert_eq!("tcp,,udp".parse::<TransportList>(), Err(TransportError::Unknown(String::new())));
+    assert!("".parse::<TransportList>().is_err());
+}
+
+#[test]
+fn the_default_list_is_the_documented_one() {
+    assert_eq!(TransportList::default().to_string(), "tcp,tcp:4,sctp:1,sctp:6,sctp:unordered,udp");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_accepted_prints_to_something_that_reads_the_same(text in "(tcp|sctp|udp)?(:[0-9a-z]{0,6})?") {
+        if let Ok(transport) = text.parse::<TransportSpec>() {
+            prop_assert_eq!(transport.to_string().parse::<TransportSpec>(), Ok(transport));
+        }
+    }
+}
