@@ -7,6 +7,7 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 use super::error::EmulatorError;
 use super::link::LinkEnd;
 use super::namespace;
+use super::netlink;
 
 /// Makes the device of `end` in the calling thread's namespace, with its addresses, and brings it up.
 ///
@@ -15,19 +16,21 @@ use super::namespace;
 pub(super) fn open(end: LinkEnd) -> Result<SyncDevice, EmulatorError> {
     let name = end.device_name();
     let failed = |source| EmulatorError::Device { device: end.device_name(), source };
-    let mut builder = DeviceBuilder::new()
+    let device = DeviceBuilder::new()
         .name(&name)
         .mtu(MTU)
         .offload(false)
         .packet_information(false)
-        .tx_queue_len(QUEUE_PACKETS)
         .ipv4(end.ipv4(), 24, None)
-        .enable(false);
-    if has_ipv6() {
-        builder = builder.ipv6(end.ipv6(), 64);
-    }
-    let device = builder.build_sync().map_err(failed)?;
+        .enable(false)
+        .build_sync()
+        .map_err(failed)?;
     device.set_nonblocking(true).map_err(failed)?;
+    let index = device.if_index().map_err(failed)?;
+    netlink::set_queue_length(index, QUEUE_PACKETS).map_err(|errno| failed(errno.into()))?;
+    if has_ipv6() {
+        netlink::add_ipv6(index, end.ipv6(), 64).map_err(|errno| failed(errno.into()))?;
+    }
     silence(&name);
     device.enabled(true).map_err(failed)?;
     Ok(device)

@@ -28,8 +28,9 @@ use super::report::{EmulatorReport, LinkReport};
 pub struct EmulatorOptions {
     /// Write what each direction was offered and delivered to this pcapng file. Default: no.
     pub capture: Option<PathBuf>,
-    /// Wake up that long before a packet is due and spin. Default 60 µs, what a sleeping thread of an ordinary
-    /// machine needs to run again; 0 saves the processor and makes packets late by that time.
+    /// Wake up that long before a packet is due and spin. Default 60 µs, about what a sleeping thread needs to run
+    /// again: on a virtual machine packets are then late by 5 µs in the median, with 0 by 58 µs. 0 saves up to
+    /// 60 µs of processor time per packet.
     pub wake_early: Duration,
 }
 

@@ -51,6 +51,7 @@ mod error;
 mod lane;
 mod link;
 mod namespace;
+mod netlink;
 mod permission;
 mod report;
 mod world;
