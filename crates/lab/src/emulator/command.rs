@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
-use super::engine::{EmulatorOptions, RunningEmulator};
 use super::error::EmulatorError;
 use super::link::{EmulatedLink, LinkEnd};
 use super::report::EmulatorReport;
+use super::running::{EmulatorOptions, RunningEmulator};
 use super::world::World;
 
 /// Runs `command` to its end in a network namespace of its own, at the client's end of `link`; the server's end is

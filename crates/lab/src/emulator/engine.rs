@@ -2,18 +2,20 @@
 
 use std::io;
 use std::os::fd::AsFd;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::JoinHandle;
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant as WallInstant};
 
 use netem::Impairments;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
-use nix::sys::eventfd::{EfdFlags, EventFd};
+use nix::sys::eventfd::EventFd;
 use nix::sys::prctl;
 use nix::sys::time::TimeSpec;
+use thread_priority::unix::{
+    RealtimeThreadSchedulePolicy, ThreadSchedulePolicy, set_thread_priority_and_policy, thread_native_id,
+};
+use thread_priority::{ThreadPriority, ThreadPriorityValue};
 use tun_rs::SyncDevice;
 use virtual_time::Instant;
 
@@ -22,23 +24,7 @@ use super::error::EmulatorError;
 use super::lane::Lane;
 use super::link::{Direction, EmulatedLink};
 use super::report::{EmulatorReport, LinkReport};
-
-/// How the emulator runs.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct EmulatorOptions {
-    /// Write what each direction was offered and delivered to this pcapng file. Default: no.
-    pub capture: Option<PathBuf>,
-    /// Wake up that long before a packet is due and spin. Default 60 µs, about what a sleeping thread needs to run
-    /// again: on a virtual machine packets are then late by 5 µs in the median, with 0 by 58 µs. 0 saves up to
-    /// 60 µs of processor time per packet.
-    pub wake_early: Duration,
-}
-
-impl Default for EmulatorOptions {
-    fn default() -> Self {
-        Self { capture: None, wake_early: Duration::from_micros(60) }
-    }
-}
+use super::running::{Command, EmulatorOptions, Scheduling};
 
 /// A link with the devices at its ends.
 pub(super) struct WiredLink {
@@ -47,107 +33,7 @@ pub(super) struct WiredLink {
     pub(super) server: SyncDevice,
 }
 
-/// The emulator at work. Dropped, it ends; packets in flight are lost.
-#[derive(Debug)]
-pub struct RunningEmulator {
-    thread: Option<JoinHandle<Result<EmulatorReport, EmulatorError>>>,
-    control: StopHandle,
-}
-
-impl RunningEmulator {
-    pub(super) fn start(wired: Vec<WiredLink>, options: &EmulatorOptions) -> Result<Self, EmulatorError> {
-        let wake = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC);
-        let wake = Arc::new(wake.map_err(|errno| EmulatorError::Wait { errno })?);
-        let (commands, inbox) = channel();
-        let engine = Engine::new(wired, options, inbox, Arc::clone(&wake))?;
-        let thread = std::thread::Builder::new()
-            .name("emulator".to_owned())
-            .spawn(move || engine.run())
-            .map_err(|source| EmulatorError::Thread { source })?;
-        Ok(Self { thread: Some(thread), control: StopHandle { commands, wake } })
-    }
-
-    /// Ends the emulator and tells what happened.
-    ///
-    /// # Errors
-    /// When waiting for packets had failed.
-    pub fn stop(mut self) -> Result<EmulatorReport, EmulatorError> {
-        self.control.stop();
-        self.join()
-    }
-
-    /// Waits until a [`StopHandle`] ends the emulator, and tells what happened.
-    ///
-    /// # Errors
-    /// When waiting for packets had failed.
-    pub fn wait(mut self) -> Result<EmulatorReport, EmulatorError> {
-        self.join()
-    }
-
-    /// Changes what happens to packets of one direction from now on; numbering goes on.
-    ///
-    /// # Errors
-    /// When the impairments are out of bounds, there is no such link, or the emulator has ended.
-    pub fn set_impairments(
-        &self,
-        link: u8,
-        direction: Direction,
-        impairments: Impairments,
-    ) -> Result<(), EmulatorError> {
-        let (reply, answer) = channel();
-        self.control.send(Command::SetImpairments { link, direction, impairments, reply });
-        answer.recv().unwrap_or(Err(EmulatorError::Ended))
-    }
-
-    /// A handle that can end the emulator from anywhere, such as a signal handler's thread.
-    #[must_use]
-    pub fn stop_handle(&self) -> StopHandle {
-        self.control.clone()
-    }
-
-    fn join(&mut self) -> Result<EmulatorReport, EmulatorError> {
-        let thread = self.thread.take().ok_or(EmulatorError::Ended)?;
-        thread.join().map_err(|_| EmulatorError::Ended)?
-    }
-}
-
-impl Drop for RunningEmulator {
-    fn drop(&mut self) {
-        self.control.stop();
-    }
-}
-
-/// Ends the emulator.
-#[derive(Clone, Debug)]
-pub struct StopHandle {
-    commands: Sender<Command>,
-    wake: Arc<EventFd>,
-}
-
-impl StopHandle {
-    /// Ends the emulator; harmless when it has ended.
-    pub fn stop(&self) {
-        self.send(Command::Stop);
-    }
-
-    fn send(&self, command: Command) {
-        // Both fail only when the emulator has ended, which whoever waits for an answer learns.
-        let _ended = self.commands.send(command);
-        let _ended = self.wake.write(1);
-    }
-}
-
-#[derive(Debug)]
-enum Command {
-    Stop,
-    SetImpairments {
-        link: u8,
-        direction: Direction,
-        impairments: Impairments,
-        reply: Sender<Result<(), EmulatorError>>,
-    },
-}
-
+/// Whether the emulator was told to end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Flow {
     GoOn,
@@ -155,9 +41,10 @@ enum Flow {
 }
 
 /// Lane `n` reads from device `n`; the devices of a link are neighbours, the client's first.
-struct Engine {
+pub(super) struct Engine {
     epoch: WallInstant,
     wake_early: Duration,
+    scheduling: Scheduling,
     links: Vec<EmulatedLink>,
     devices: Vec<Port>,
     lanes: Vec<Lane>,
@@ -189,7 +76,7 @@ enum PortState {
 }
 
 impl Engine {
-    fn new(
+    pub(super) fn new(
         wired: Vec<WiredLink>,
         options: &EmulatorOptions,
         inbox: Receiver<Command>,
@@ -207,16 +94,20 @@ impl Engine {
         }
         let names: Vec<_> = lanes.iter().map(|lane| (lane.index, lane.direction)).collect();
         let capture = options.capture.as_ref().map(|path| Capture::create(path, &names)).transpose()?;
-        let wake_early = options.wake_early;
+        let EmulatorOptions { wake_early, scheduling, .. } = *options;
         let buffer = vec![0; LARGEST_PACKET];
         let epoch = WallInstant::now();
         let news = News::Some;
-        Ok(Self { epoch, wake_early, links, devices, lanes, capture, inbox, wake, news, buffer })
+        Ok(Self { epoch, wake_early, scheduling, links, devices, lanes, capture, inbox, wake, news, buffer })
     }
 
-    fn run(mut self) -> Result<EmulatorReport, EmulatorError> {
+    pub(super) fn run(mut self) -> Result<EmulatorReport, EmulatorError> {
         // The kernel otherwise adds up to 50 µs to every wait. Refused, packets are late by that, and counted.
         let _late = prctl::set_timerslack(1);
+        let is_real_time = match self.scheduling {
+            Scheduling::RealTimeIfPermitted => become_real_time(),
+            Scheduling::Ordinary => false,
+        };
         while self.obey() == Flow::GoOn {
             for lane in 0..self.lanes.len() {
                 self.take_in(lane);
@@ -226,7 +117,7 @@ impl Engine {
             }
             self.wait()?;
         }
-        Ok(self.report())
+        Ok(self.report(is_real_time))
     }
 
     /// Reads what waits at the lane's entrance, at most a batch.
@@ -325,7 +216,7 @@ impl Engine {
             .map_err(|reason| EmulatorError::InvalidImpairments { link, direction, reason })
     }
 
-    fn report(self) -> EmulatorReport {
+    fn report(self, is_real_time: bool) -> EmulatorReport {
         let duration_s = self.epoch.elapsed().as_secs_f64();
         let links = self.links.iter().zip(self.lanes.chunks_exact(2));
         let links = links.map(|(link, lanes)| LinkReport {
@@ -336,6 +227,7 @@ impl Engine {
         });
         EmulatorReport {
             duration_s,
+            is_real_time,
             links: links.collect(),
             capture_error: self.capture.and_then(Capture::finish),
         }
@@ -344,6 +236,17 @@ impl Engine {
     fn now(&self) -> Instant {
         Instant::from_nanos(u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
+}
+
+/// Puts the calling thread before all ordinary ones; whether that was granted. Never with a single processor, which
+/// it could take for itself.
+fn become_real_time() -> bool {
+    let has_company = std::thread::available_parallelism().is_ok_and(|processors| processors.get() > 1);
+    let lowest = ThreadPriorityValue::try_from(1).map(ThreadPriority::Crossplatform);
+    let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
+    has_company
+        && lowest
+            .is_ok_and(|lowest| set_thread_priority_and_policy(thread_native_id(), lowest, policy).is_ok())
 }
 
 /// Packets read from one device before the others have their turn.

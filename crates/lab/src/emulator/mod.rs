@@ -19,8 +19,14 @@
 //! (neighbour and router discovery, multicast groups) is swallowed and counted, so that a seed and
 //! a list of numbers always mean the same packets.
 //!
+//! **Times.** The emulator waits in nanoseconds, wakes a little early and spins, and with root rights runs before all
+//! ordinary threads. How late it was all the same is in the [`EmulatorReport`]. Octets, for rates and queues, are
+//! those of the IP packet.
+//!
 //! **Privileges.** Root, or a user namespace: [`enter_user_namespace`] must be the first thing `main` does,
-//! before any thread exists. [`permission`] tells beforehand what is missing.
+//! before any thread exists. [`permission`] tells beforehand what is missing. Without a TUN driver there
+//! is no way: a pair of virtual Ethernet devices hands over packets without checksums and larger than the MTU unless
+//! told by an `ioctl` that needs `unsafe`.
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -54,12 +60,13 @@ mod namespace;
 mod netlink;
 mod permission;
 mod report;
+mod running;
 mod world;
 
 pub use command::{between, namespace_path, run_command};
-pub use engine::{EmulatorOptions, RunningEmulator, StopHandle};
 pub use error::{EmulatorError, SideError};
 pub use link::{Direction, EmulatedLink, End, LinkEnd, SideLink};
 pub use permission::{Permission, Refused, enter_user_namespace, permission};
 pub use report::{DelaySummary, DirectionReport, DroppedPacket, EmulatorReport, LATE_SEND, LinkReport};
+pub use running::{EmulatorOptions, RunningEmulator, Scheduling, StopHandle};
 pub use world::{Side, SideContext, World};

@@ -11,6 +11,8 @@ use serde::Serialize;
 pub struct EmulatorReport {
     /// How long the emulator ran, in seconds.
     pub duration_s: f64,
+    /// Whether the kernel ran the emulator's thread before all ordinary ones.
+    pub is_real_time: bool,
     /// In the order in which the links were given.
     pub links: Vec<LinkReport>,
     /// Why the capture is incomplete, if it is.
@@ -79,7 +81,7 @@ impl DelaySummary {
         if histogram.is_empty() {
             return Self::default();
         }
-        let millis = |nanos| Some(Duration::from_nanos(nanos).as_secs_f64() * 1000.0);
+        let millis = |nanos: u64| Some(nanos as f64 / NANOS_PER_MILLI);
         Self {
             p50_ms: millis(histogram.value_at_quantile(0.5)),
             p99_ms: millis(histogram.value_at_quantile(0.99)),
@@ -91,3 +93,4 @@ impl DelaySummary {
 /// A packet written later than this after its due time counts as late: 0.2 ms, a hundredth of the usual 20 ms
 /// round trip.
 pub const LATE_SEND: Duration = Duration::from_micros(200);
+const NANOS_PER_MILLI: f64 = 1_000_000.0;

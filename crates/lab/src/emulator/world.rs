@@ -8,10 +8,11 @@ use std::thread::JoinHandle;
 use tun_rs::SyncDevice;
 
 use super::device;
-use super::engine::{EmulatorOptions, RunningEmulator, WiredLink};
+use super::engine::WiredLink;
 use super::error::{EmulatorError, SideError};
 use super::link::{Direction, EmulatedLink, LinkEnd, SideLink};
 use super::namespace;
+use super::running::{EmulatorOptions, RunningEmulator};
 
 /// Links whose ends are being attached to sides; [`World::start`] sets it going.
 #[derive(Default)]
