@@ -24,6 +24,8 @@
 
 mod compare;
 mod conditions;
+#[cfg(target_os = "linux")]
+pub mod emulator;
 pub mod report;
 mod statistics;
 mod summary;

@@ -1,0 +1,56 @@
+//! `headway emulate`: a command behind an emulated link, or two existing namespaces joined by one.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+
+use super::error::EmulatorError;
+use super::link::{EmulatedLink, LinkEnd};
+use super::report::EmulatorReport;
+use super::running::{EmulatorOptions, RunningEmulator};
+use super::world::World;
+
+/// Runs `command` to its end in a network namespace of its own, at the client's end of `link`; the server's end is
+/// in the calling thread's namespace.
+///
+/// An interrupt from the terminal reaches the command as well; a caller that wants the report in that case has to
+/// survive the signal.
+///
+/// # Errors
+/// When the namespace or a device is refused, or the command cannot be run.
+pub fn run_command(
+    link: EmulatedLink,
+    mut command: Command,
+    options: EmulatorOptions,
+) -> Result<(ExitStatus, EmulatorReport), EmulatorError> {
+    let index = link.index;
+    let mut world = World::new(vec![link])?;
+    world.attach_here(&[LinkEnd::server(index)])?;
+    let side = world.spawn_side("command", &[LinkEnd::client(index)], move |_| command.status())?;
+    let emulator = world.start(options)?;
+    let status = side.join()?.map_err(|source| EmulatorError::Command { source })?;
+    Ok((status, emulator.stop()?))
+}
+
+/// Joins two existing network namespaces by `link`, the first at the client's end, until the emulator is stopped.
+///
+/// # Errors
+/// When a namespace or a device is refused.
+pub fn between(
+    link: EmulatedLink,
+    first: &Path,
+    second: &Path,
+    options: EmulatorOptions,
+) -> Result<RunningEmulator, EmulatorError> {
+    let index = link.index;
+    let mut world = World::new(vec![link])?;
+    world.attach_namespace(first, &[LinkEnd::client(index)])?;
+    world.attach_namespace(second, &[LinkEnd::server(index)])?;
+    world.start(options)
+}
+
+/// Where a namespace is: `/run/netns/NAME` as `ip netns` makes them, unless it is a path already, such as
+/// `/proc/PID/ns/net`.
+#[must_use]
+pub fn namespace_path(name: &str) -> PathBuf {
+    if name.contains('/') { PathBuf::from(name) } else { Path::new("/run/netns").join(name) }
+}

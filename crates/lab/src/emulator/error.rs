@@ -1,0 +1,137 @@
+//! Why an emulated network could not be set up or run.
+
+use std::io;
+use std::path::PathBuf;
+
+use netem::InvalidImpairments;
+use nix::errno::Errno;
+
+use super::link::{Direction, LinkEnd};
+
+/// An emulated network could not be set up or run.
+#[derive(Debug, thiserror::Error)]
+pub enum EmulatorError {
+    /// A link's impairments are out of bounds.
+    #[error("link {link}, {}: {reason}", direction.name())]
+    InvalidImpairments {
+        /// The link.
+        link: u8,
+        /// The direction.
+        direction: Direction,
+        /// Which bound is broken.
+        reason: InvalidImpairments,
+    },
+    /// Link index 0, or one that is used twice.
+    #[error("link index {link} must be between 1 and 255 and used once")]
+    InvalidLinkIndex {
+        /// The index.
+        link: u8,
+    },
+    /// No link has this index.
+    #[error("there is no link {link} in this world")]
+    UnknownLink {
+        /// The index.
+        link: u8,
+    },
+    /// An end was given to two sides.
+    #[error("this end of the link is attached already: {end:?}")]
+    AttachedTwice {
+        /// The end.
+        end: LinkEnd,
+    },
+    /// An end was given to no side.
+    #[error("no side is attached to this end of the link: {end:?}")]
+    NotAttached {
+        /// The end.
+        end: LinkEnd,
+    },
+    /// A new network namespace was refused.
+    #[error("a new network namespace was refused ({errno}): run as root or call enter_user_namespace first")]
+    NewNamespace {
+        /// The kernel's reason.
+        errno: Errno,
+    },
+    /// A network namespace cannot be opened.
+    #[error("network namespace {} cannot be opened ({source}): `ip netns list` shows what there is", path.display())]
+    OpenNamespace {
+        /// Where it should be.
+        path: PathBuf,
+        /// The kernel's reason.
+        source: io::Error,
+    },
+    /// A network namespace cannot be entered.
+    #[error("network namespace {} cannot be entered ({errno}): run as root", path.display())]
+    EnterNamespace {
+        /// Where it is.
+        path: PathBuf,
+        /// The kernel's reason.
+        errno: Errno,
+    },
+    /// The loopback device of a new namespace cannot be brought up.
+    #[error("the loopback device cannot be brought up: {errno}")]
+    Loopback {
+        /// The kernel's reason.
+        errno: Errno,
+    },
+    /// A TUN device cannot be made.
+    #[error("TUN device {device} cannot be made ({source}): is it in use already?")]
+    Device {
+        /// Its name.
+        device: String,
+        /// The kernel's reason.
+        source: io::Error,
+    },
+    /// A kernel parameter cannot be set.
+    #[error("kernel parameter {name} cannot be set to {value}: {source}")]
+    KernelParameter {
+        /// Its name, with dots.
+        name: String,
+        /// What it should be.
+        value: String,
+        /// The kernel's reason.
+        source: io::Error,
+    },
+    /// The capture file cannot be written.
+    #[error("capture {} cannot be written: {reason}", path.display())]
+    Capture {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// Waiting for packets failed.
+    #[error("waiting for packets failed: {errno}")]
+    Wait {
+        /// The kernel's reason.
+        errno: Errno,
+    },
+    /// A thread could not be started.
+    #[error("a thread could not be started: {source}")]
+    Thread {
+        /// The kernel's reason.
+        source: io::Error,
+    },
+    /// The emulator's thread is gone.
+    #[error("the emulator has ended")]
+    Ended,
+    /// The command behind the link could not be run.
+    #[error("the command could not be run: {source}")]
+    Command {
+        /// The kernel's reason.
+        source: io::Error,
+    },
+    /// A side did not do its work.
+    #[error(transparent)]
+    Side(#[from] SideError),
+}
+
+/// Why a side has no result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SideError {
+    /// The world was dropped before it was started.
+    #[error("the world was never started")]
+    NotStarted,
+    /// Its work panicked.
+    #[error("the side's work panicked")]
+    Panicked,
+}

@@ -1,0 +1,151 @@
+//! One direction of a link in the emulator: the impairments, and what is measured about them.
+
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+use netem::{Delivery, Impairments, InvalidImpairments, Link, Verdict};
+use virtual_time::Instant;
+
+use super::classify::{Class, classify};
+use super::link::{Direction, EmulatedLink};
+use super::report::{DelaySummary, DirectionReport, DroppedPacket, LATE_SEND};
+
+/// One direction of a link.
+pub(super) struct Lane {
+    pub(super) index: u8,
+    pub(super) direction: Direction,
+    link: Link<Vec<u8>>,
+    /// For ICMP errors: the delay alone.
+    passing: Link<Vec<u8>>,
+    meter: Meter,
+}
+
+impl Lane {
+    pub(super) fn new(link: &EmulatedLink, direction: Direction) -> Result<Self, InvalidImpairments> {
+        let impairments = link.impairments(direction);
+        Ok(Self {
+            index: link.index,
+            direction,
+            link: Link::new(impairments.clone(), link.seed(direction))?,
+            passing: Link::new(delay_alone(impairments), 0)?,
+            meter: Meter::new(),
+        })
+    }
+
+    /// Takes in a packet that was read at `now`; what became of it, unless it is not numbered.
+    pub(super) fn offer(&mut self, now: Instant, packet: &[u8]) -> Option<Verdict> {
+        match classify(packet) {
+            Class::Numbered => {
+                self.meter.largest_packet = self.meter.largest_packet.max(packet.len());
+                let verdict = self.link.offer(now, packet.len(), packet.to_vec());
+                match verdict {
+                    Verdict::Dropped { number, reason } => {
+                        self.meter.dropped.push(DroppedPacket { number, reason });
+                    }
+                    Verdict::Queued { .. } => {}
+                }
+                Some(verdict)
+            }
+            Class::Passing => {
+                self.meter.passed += 1;
+                self.passing.offer(now, packet.len(), packet.to_vec());
+                None
+            }
+            Class::Noise => {
+                self.meter.swallowed += 1;
+                None
+            }
+        }
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        let due = [self.link.poll_timeout(), self.passing.poll_timeout()];
+        due.into_iter().flatten().min()
+    }
+
+    /// The next packet to write at `now`, damaged if so decided, and its number if it has one.
+    pub(super) fn poll_deliver(&mut self, now: Instant) -> Option<(Delivery<Vec<u8>>, Option<u64>)> {
+        let Some(mut delivery) = self.link.poll_deliver(now) else {
+            return self.passing.poll_deliver(now).map(|delivery| (delivery, None));
+        };
+        if let Some(flip) = delivery.flipped_bit {
+            flip.apply(&mut delivery.packet);
+        }
+        let number = delivery.number;
+        Some((delivery, Some(number)))
+    }
+
+    /// A packet has been written at `now`.
+    pub(super) fn written(&mut self, now: Instant, delivery: &Delivery<Vec<u8>>) {
+        self.meter.written(now.since(delivery.offered_at), now.since(delivery.due));
+    }
+
+    /// The receiving device refused a packet.
+    pub(super) const fn refused(&mut self) {
+        self.meter.refused += 1;
+    }
+
+    pub(super) fn set_impairments(&mut self, impairments: &Impairments) -> Result<(), InvalidImpairments> {
+        self.link.set_impairments(impairments.clone())?;
+        self.passing.set_impairments(delay_alone(impairments))
+    }
+
+    pub(super) fn report(&self) -> DirectionReport {
+        let meter = &self.meter;
+        DirectionReport {
+            stats: *self.link.stats(),
+            dropped: meter.dropped.clone(),
+            delay: DelaySummary::of(&meter.delay_nanos),
+            lateness: DelaySummary::of(&meter.lateness_nanos),
+            late_sends: meter.late_sends,
+            passed: meter.passed,
+            swallowed: meter.swallowed,
+            refused: meter.refused,
+            largest_packet_bytes: u64::try_from(meter.largest_packet).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+fn delay_alone(impairments: &Impairments) -> Impairments {
+    Impairments { delay: impairments.delay, ..Impairments::default() }
+}
+
+struct Meter {
+    delay_nanos: Histogram<u64>,
+    lateness_nanos: Histogram<u64>,
+    late_sends: u64,
+    dropped: Vec<DroppedPacket>,
+    passed: u64,
+    swallowed: u64,
+    refused: u64,
+    largest_packet: usize,
+}
+
+impl Meter {
+    fn new() -> Self {
+        Self {
+            delay_nanos: histogram(),
+            lateness_nanos: histogram(),
+            late_sends: 0,
+            dropped: Vec::new(),
+            passed: 0,
+            swallowed: 0,
+            refused: 0,
+            largest_packet: 0,
+        }
+    }
+
+    fn written(&mut self, delay: Duration, lateness: Duration) {
+        let nanos = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+        // The histograms grow; recording cannot fail.
+        let _never = self.delay_nanos.record(nanos(delay));
+        let _never = self.lateness_nanos.record(nanos(lateness));
+        self.late_sends += u64::from(lateness > LATE_SEND);
+    }
+}
+
+/// Three significant digits; grows with its values.
+#[expect(clippy::expect_used, reason = "three digits are always valid")]
+fn histogram() -> Histogram<u64> {
+    Histogram::new(3).expect("three digits")
+}

@@ -1,0 +1,156 @@
+//! What this process may do, and how it gets the rights that the emulator needs.
+
+use std::ffi::OsStr;
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use nix::errno::Errno;
+use nix::sched::{CloneFlags, unshare};
+use nix::unistd::{getegid, geteuid};
+
+/// How the emulator can run here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Permission {
+    /// The process holds `CAP_NET_ADMIN` and `CAP_SYS_ADMIN`: the current network namespace is the host's own.
+    Privileged,
+    /// In a user namespace, whose network is empty: nothing of the host can be reached through an emulated link.
+    UserNamespace,
+}
+
+/// Why the emulator cannot run here, and the remedy.
+#[derive(Debug, thiserror::Error)]
+pub enum Refused {
+    /// There is no TUN driver.
+    #[error(
+        "{TUN} does not exist: `modprobe tun`, or give the container `--device {TUN}` \
+         (the emulator has no other way to take packets from the kernel)"
+    )]
+    NoTunDriver,
+    /// The TUN driver may not be used.
+    #[error(
+        "{TUN} cannot be opened ({source}): run as root or `chmod 0666 {TUN}` \
+         (the emulator has no other way to take packets from the kernel)"
+    )]
+    TunDriver {
+        /// The kernel's reason.
+        source: io::Error,
+    },
+    /// User namespaces are switched off for ordinary users.
+    #[error(
+        "user namespaces are refused because {sysctl} is {value}: run as root or `sysctl -w {sysctl}={remedy}`"
+    )]
+    UserNamespacesDisabled {
+        /// The kernel parameter that forbids them.
+        sysctl: &'static str,
+        /// Its value.
+        value: String,
+        /// The value that allows them.
+        remedy: &'static str,
+    },
+    /// The kernel, a container or a security module refuses namespaces.
+    #[error(
+        "namespaces are refused ({errno}), probably by a container or a security module: run as root outside of \
+         it, or give the container `--cap-add NET_ADMIN --cap-add SYS_ADMIN`"
+    )]
+    Namespaces {
+        /// The kernel's reason.
+        errno: Errno,
+    },
+    /// The user's number cannot be mapped into the new user namespace.
+    #[error("{file} cannot be written ({source}): run as root")]
+    Mapping {
+        /// Which file of `/proc/self`.
+        file: &'static str,
+        /// The kernel's reason.
+        source: io::Error,
+    },
+    /// Only a process with a single thread may enter a user namespace.
+    #[error("the process has several threads already: enter_user_namespace must come first in main")]
+    SeveralThreads,
+}
+
+/// Tells whether the emulator can run, without changing anything.
+///
+/// A container may still refuse what this finds possible; [`enter_user_namespace`] then says so.
+///
+/// # Errors
+/// What is missing, by name, with the remedy.
+pub fn permission() -> Result<Permission, Refused> {
+    match OpenOptions::new().read(true).write(true).open(TUN) {
+        Ok(_unconfigured) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Refused::NoTunDriver),
+        Err(source) => return Err(Refused::TunDriver { source }),
+    }
+    if has_capabilities() {
+        return Ok(Permission::Privileged);
+    }
+    let switches = [
+        ("user.max_user_namespaces", "0", "15000"),
+        ("kernel.unprivileged_userns_clone", "0", "1"),
+        ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),
+    ];
+    for (sysctl, forbidding, remedy) in switches {
+        let path = format!("/proc/sys/{}", sysctl.replace('.', "/"));
+        if fs::read_to_string(path).is_ok_and(|value| value.trim() == forbidding) {
+            return Err(Refused::UserNamespacesDisabled { sysctl, value: forbidding.to_owned(), remedy });
+        }
+    }
+    Ok(Permission::UserNamespace)
+}
+
+/// Gets the rights that the emulator needs: none are missing for root, otherwise the process moves into a user
+/// namespace with an empty network, as `unshare --user --map-root-user --net` does.
+///
+/// Must be the first thing `main` does: the kernel allows it to a process with a single thread only. With
+/// several, the program is started anew, once, with the same arguments.
+///
+/// # Errors
+/// What is missing, by name, with the remedy.
+pub fn enter_user_namespace() -> Result<Permission, Refused> {
+    let permission = permission()?;
+    match permission {
+        Permission::Privileged => return Ok(permission),
+        Permission::UserNamespace => {}
+    }
+    if fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() > 1) {
+        start_anew()?;
+    }
+    let (user, group) = (geteuid(), getegid());
+    unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET)
+        .map_err(|errno| Refused::Namespaces { errno })?;
+    write("/proc/self/setgroups", "deny")?;
+    write("/proc/self/uid_map", &format!("0 {user} 1"))?;
+    write("/proc/self/gid_map", &format!("0 {group} 1"))?;
+    Ok(permission)
+}
+
+/// Returns only if it fails.
+fn start_anew() -> Result<(), Refused> {
+    if std::env::var_os(STARTED_ANEW).as_deref() == Some(OsStr::new("1")) {
+        return Err(Refused::SeveralThreads);
+    }
+    let mut arguments = std::env::args_os();
+    let name = arguments.next().unwrap_or_default();
+    let _why = Command::new("/proc/self/exe").arg0(name).args(arguments).env(STARTED_ANEW, "1").exec();
+    Err(Refused::SeveralThreads)
+}
+
+fn write(file: &'static str, text: &str) -> Result<(), Refused> {
+    fs::write(file, text).map_err(|source| Refused::Mapping { file, source })
+}
+
+/// Whether the effective capabilities include those for namespaces and for network devices.
+fn has_capabilities() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let effective = effective.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok()).unwrap_or(0);
+    [CAP_NET_ADMIN, CAP_SYS_ADMIN].iter().all(|capability| effective >> capability & 1 == 1)
+}
+
+const TUN: &str = "/dev/net/tun";
+const STARTED_ANEW: &str = "HEADWAY_STARTED_ANEW";
+/// Numbers from `capabilities(7)`.
+const CAP_NET_ADMIN: u32 = 12;
+const CAP_SYS_ADMIN: u32 = 21;

@@ -1,0 +1,96 @@
+//! What the emulator tells afterwards.
+
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+use netem::{DropReason, LinkStats};
+use serde::Serialize;
+
+/// What happened on all links.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct EmulatorReport {
+    /// How long the emulator ran, in seconds.
+    pub duration_s: f64,
+    /// Whether the kernel ran the emulator's thread before all ordinary ones.
+    pub is_real_time: bool,
+    /// In the order in which the links were given.
+    pub links: Vec<LinkReport>,
+    /// Why the capture is incomplete, if it is.
+    pub capture_error: Option<String>,
+}
+
+/// What happened on one link.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct LinkReport {
+    /// The link's index.
+    pub index: u8,
+    /// The link's seed.
+    pub seed: u64,
+    /// From the client's end to the server's.
+    pub request: DirectionReport,
+    /// From the server's end to the client's.
+    pub response: DirectionReport,
+}
+
+/// What happened in one direction of a link.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct DirectionReport {
+    /// Counters of the numbered packets.
+    pub stats: LinkStats,
+    /// Every dropped packet, in order.
+    pub dropped: Vec<DroppedPacket>,
+    /// The delay that packets really got, from being read to being written.
+    pub delay: DelaySummary,
+    /// How long after its due time a packet was written.
+    pub lateness: DelaySummary,
+    /// Packets written more than [`LATE_SEND`] after their due time.
+    pub late_sends: u64,
+    /// ICMP errors, which crossed unnumbered.
+    pub passed: u64,
+    /// Packets of the kernel's own that were swallowed.
+    pub swallowed: u64,
+    /// Packets the receiving device refused; a flipped bit in the IP version does that.
+    pub refused: u64,
+    /// The largest packet, in octets. Above the MTU it would mean that segmentation was offloaded.
+    pub largest_packet_bytes: u64,
+}
+
+/// A packet that the link dropped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct DroppedPacket {
+    /// Its number, from 1.
+    pub number: u64,
+    /// Why.
+    pub reason: DropReason,
+}
+
+/// Percentiles of a delay, in milliseconds; all `None` without a packet.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct DelaySummary {
+    /// The median.
+    pub p50_ms: Option<f64>,
+    /// The 99th percentile.
+    pub p99_ms: Option<f64>,
+    /// The largest.
+    pub max_ms: Option<f64>,
+}
+
+impl DelaySummary {
+    /// Of a histogram in nanoseconds.
+    pub(super) fn of(histogram: &Histogram<u64>) -> Self {
+        if histogram.is_empty() {
+            return Self::default();
+        }
+        let millis = |nanos: u64| Some(nanos as f64 / NANOS_PER_MILLI);
+        Self {
+            p50_ms: millis(histogram.value_at_quantile(0.5)),
+            p99_ms: millis(histogram.value_at_quantile(0.99)),
+            max_ms: millis(histogram.max()),
+        }
+    }
+}
+
+/// A packet written later than this after its due time counts as late: 0.2 ms, a hundredth of the usual 20 ms
+/// round trip.
+pub const LATE_SEND: Duration = Duration::from_micros(200);
+const NANOS_PER_MILLI: f64 = 1_000_000.0;

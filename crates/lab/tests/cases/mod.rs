@@ -1,0 +1,26 @@
+//! The cases, by name.
+#![allow(clippy::unwrap_used, reason = "only tests, but clippy does not see that without the usual harness")]
+
+pub(crate) mod child;
+mod impaired;
+mod places;
+mod transports;
+
+/// A test.
+pub(crate) type Case = fn();
+
+/// All tests.
+pub(crate) const ALL: &[(&str, Case)] = &[
+    ("udp_round_trip_takes_both_delays_and_little_more", transports::udp_round_trip),
+    ("tcp_crosses_packet_by_packet_over_ipv4_and_ipv6", transports::tcp_echo),
+    ("unreachable_port_is_reported_and_not_numbered", transports::unreachable_port),
+    ("listed_packets_are_dropped_and_no_others", impaired::listed_drops),
+    ("links_with_the_same_seed_drop_the_same_packets", impaired::same_seed),
+    ("duplicates_arrive_twice", impaired::duplicates),
+    ("impairments_change_in_the_middle", impaired::change_in_the_middle),
+    ("capture_holds_what_was_offered_and_delivered", impaired::capture),
+    ("command_runs_behind_the_link", places::command),
+    ("existing_namespaces_are_joined", places::existing_namespaces),
+    ("killed_run_leaves_no_device_behind", places::killed_run),
+    ("world_with_a_loose_end_does_not_start", places::loose_end),
+];
