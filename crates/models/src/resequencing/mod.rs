@@ -1,0 +1,1 @@
+pub(crate) const X: u8 = 0;
