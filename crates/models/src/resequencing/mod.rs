@@ -49,7 +49,10 @@ use core::time::Duration;
 use crate::quantity::{Probability, Rate};
 
 pub use recovery::Recovery;
-pub use response::{CcdfPoint, Prediction, response_time, sufficient_streams};
+pub use response::{
+    CcdfPoint, LEAST_PROBABILITY, MOST_STREAMS, Prediction, one_way_waiting, response_time,
+    sufficient_streams,
+};
 pub use waiting::{Dealing, Waiting};
 
 /// The path, the load and the stack.

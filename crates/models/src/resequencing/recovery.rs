@@ -29,7 +29,8 @@ impl Recovery {
     /// [`ModelError::ZeroDuration`] if no weight is positive or the mean is zero.
     pub fn from_atoms(atoms: &[(Duration, f64)]) -> Result<Self, ModelError> {
         let weights: f64 = atoms.iter().map(|(_, weight)| weight.max(0.0)).sum();
-        let mean = atoms.iter().map(|(time, weight)| time.as_secs_f64() * weight.max(0.0)).sum::<f64>() / weights;
+        let mean =
+            atoms.iter().map(|(time, weight)| time.as_secs_f64() * weight.max(0.0)).sum::<f64>() / weights;
         if mean.is_nan() || mean <= 0.0 {
             return Err(ModelError::ZeroDuration { quantity: "the mean recovery time" });
         }
@@ -46,7 +47,12 @@ impl Recovery {
     /// `R` of a retransmission scheme: from attempt 0 on, each attempt ends with a retransmission, which is lost
     /// with probability `loss` and then leads to the next attempt.
     pub(super) fn from_attempts(grid: Grid, attempts: &[Attempt], loss: Probability) -> Self {
-        let outcomes: Vec<Vec<Outcome>> = attempts.iter().map(|attempt| attempt.outcomes(&grid)).collect();
+        // Only the first attempt begins at a sharp time; what the later ones add to is spread out already.
+        let mut outcomes: Vec<Vec<Outcome>> =
+            attempts.iter().map(|attempt| attempt.outcomes(&grid)).collect();
+        for outcomes in outcomes.iter_mut().skip(1) {
+            *outcomes = coarser(core::mem::take(outcomes));
+        }
         let mut waiting: Vec<Vec<f64>> = attempts.iter().map(|_| grid.empty()).collect();
         waiting[0][0] = 1.0;
         let mut masses = grid.empty();
@@ -61,8 +67,7 @@ impl Recovery {
                     grid.add_shifted(begun, outcome.after_s, outcome.weight, &mut next[outcome.next]);
                 }
             }
-            for (attempt, retransmitted) in next.iter_mut().enumerate() {
-                let _ = attempt;
+            for retransmitted in &mut next {
                 for (mass, arrived) in retransmitted.iter_mut().zip(&mut masses) {
                     *arrived += *mass * loss.complement();
                     *mass *= loss.value();
@@ -160,6 +165,17 @@ impl Attempt {
         self.outcomes(grid).iter().map(|outcome| outcome.after_s * outcome.weight).sum()
     }
 
+    /// The probability, at the grid's times, that the retransmission is later.
+    pub(super) fn tail(&self, grid: &Grid) -> Vec<f64> {
+        let mut origin = grid.empty();
+        origin[0] = 1.0;
+        let mut masses = grid.empty();
+        for outcome in self.outcomes(grid) {
+            grid.add_shifted(&origin, outcome.after_s, outcome.weight, &mut masses);
+        }
+        Grid::tail(&masses)
+    }
+
     /// The probability that the timer has not fired at `time`.
     fn timer_tail(&self, time_s: f64) -> f64 {
         self.timer.iter().filter(|(fires, _)| *fires > time_s).map(|(_, weight)| weight).sum()
@@ -167,6 +183,15 @@ impl Attempt {
 }
 
 impl Feedback {
+    /// The same when `packets` of the revealing packets are known to be there.
+    pub(super) fn after(self, packets: u32) -> Self {
+        Self {
+            packets: self.packets.saturating_sub(packets),
+            packets_within_window: self.packets_within_window.map(|needed| needed.saturating_sub(packets)),
+            ..self
+        }
+    }
+
     /// The probability that the loss is not revealed at `time` seconds after the packet was sent.
     fn tail(&self, time_s: f64) -> f64 {
         let sent_before = time_s - self.rtt_s;
@@ -180,6 +205,22 @@ impl Feedback {
     }
 }
 
+/// Merges neighbours until each has a weight of at least [`COARSE_WEIGHT`], keeping their mean.
+fn coarser(outcomes: Vec<Outcome>) -> Vec<Outcome> {
+    let mut merged: Vec<Outcome> = Vec::new();
+    for outcome in outcomes {
+        match merged.last_mut() {
+            Some(last) if last.next == outcome.next && last.weight < COARSE_WEIGHT => {
+                let weight = last.weight + outcome.weight;
+                last.after_s = (last.after_s * last.weight + outcome.after_s * outcome.weight) / weight;
+                last.weight = weight;
+            }
+            Some(_) | None => merged.push(outcome),
+        }
+    }
+    merged
+}
+
 /// Rounding and the cut of hopeless attempts leave a sum just below one.
 fn normalised(mut masses: Vec<f64>) -> Vec<f64> {
     let total: f64 = masses.iter().sum();
@@ -191,5 +232,7 @@ fn normalised(mut masses: Vec<f64>) -> Vec<f64> {
 
 /// Probabilities below are not followed further.
 const INSIGNIFICANT: f64 = 1e-12;
+/// The least weight of an outcome of a later attempt, where there is a neighbour to share with.
+const COARSE_WEIGHT: f64 = 0.005;
 /// At 90 % loss one message in 10⁹ needs so many.
 const MOST_ATTEMPTS: u32 = 200;

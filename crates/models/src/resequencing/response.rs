@@ -51,24 +51,35 @@ pub fn response_time(scenario: &Scenario, transport: &Transport) -> Result<Predi
     }
 }
 
+/// The distribution of the extra delay in one direction; `None` for UDP, whose recovery spans both.
+#[must_use]
+pub fn one_way_waiting(scenario: &Scenario, transport: &Transport) -> Option<Waiting> {
+    match *transport {
+        Transport::Sctp { streams } => {
+            Some(waiting(scenario, &Rules::sctp(scenario), Dealing::RoundRobin(streams)))
+        }
+        Transport::SctpUnordered => Some(waiting(scenario, &Rules::sctp(scenario), Dealing::Unordered)),
+        Transport::Tcp { connections } => {
+            Some(waiting(scenario, &Rules::tcp(scenario, connections), Dealing::RoundRobin(connections)))
+        }
+        Transport::Udp { first_timeout: _ } => None,
+    }
+}
+
 /// The smallest number of SCTP streams whose mean response time is at most 1 % above that of unordered delivery, or
 /// `None` if [`MOST_STREAMS`] are not enough.
-///
-/// # Errors
-/// None today; the signature leaves room for rules that have no answer.
-pub fn sufficient_streams(scenario: &Scenario) -> Result<Option<NonZeroU32>, ModelError> {
+#[must_use]
+pub fn sufficient_streams(scenario: &Scenario) -> Option<NonZeroU32> {
     let rules = Rules::sctp(scenario);
     let fixed = scenario.rtt.as_secs_f64() + scenario.processing.as_secs_f64();
-    let mean = |dealing| {
-        fixed + 2.0 * Waiting::new(&rules.recovery, scenario.rate, scenario.loss, dealing).mean_s()
-    };
+    let mean = |dealing| fixed + 2.0 * waiting(scenario, &rules, dealing).mean_s();
     let goal = mean(Dealing::Unordered) * SUFFICIENT_RATIO;
     let suffices = |streams| mean(Dealing::RoundRobin(streams)) <= goal;
     // Double until it is enough, then halve the interval.
     let mut high = NonZeroU32::MIN;
     while !suffices(high) {
         if high >= MOST_STREAMS {
-            return Ok(None);
+            return None;
         }
         high = high.saturating_mul(NonZeroU32::MIN.saturating_add(1));
     }
@@ -80,11 +91,11 @@ pub fn sufficient_streams(scenario: &Scenario) -> Result<Option<NonZeroU32>, Mod
             low = middle.get();
         }
     }
-    Ok(Some(high))
+    Some(high)
 }
 
 fn predict(scenario: &Scenario, rules: &Rules, dealing: Dealing) -> Result<Prediction, ModelError> {
-    let waiting = Waiting::new(&rules.recovery, scenario.rate, scenario.loss, dealing);
+    let waiting = waiting(scenario, rules, dealing);
     let fixed_s = scenario.rtt.as_secs_f64() + scenario.processing.as_secs_f64();
     let one_way = waiting.mean_s();
     let both = rules.recovery.grid().convolve(&waiting.masses(), &waiting.masses());
@@ -99,7 +110,22 @@ fn predict(scenario: &Scenario, rules: &Rules, dealing: Dealing) -> Result<Predi
     })
 }
 
-/// Keeps the points at which the function has fallen by a hundredth, and their predecessors, so that steps stay steep.
+fn waiting(scenario: &Scenario, rules: &Rules, dealing: Dealing) -> Waiting {
+    let Scenario { rate, loss, .. } = *scenario;
+    match dealing {
+        Dealing::Unordered => Waiting::new(&rules.recovery, rate, loss, dealing),
+        Dealing::RoundRobin(apart) => {
+            Waiting::with_hindsight(&rules.recovery, &rules.hindsight(apart), rate, loss, dealing)
+        }
+        // The next message of the stream may follow at once.
+        Dealing::Random(_) => {
+            let hindsight = rules.hindsight(NonZeroU32::MIN);
+            Waiting::with_hindsight(&rules.recovery, &hindsight, rate, loss, dealing)
+        }
+    }
+}
+
+/// Keeps the points at which the function has fallen by a fiftieth, and their predecessors, so that steps stay steep.
 fn thinned(times: &[f64], tail: &[f64], offset_s: f64) -> Vec<CcdfPoint> {
     let point = |index: usize| CcdfPoint {
         response_ms: (offset_s + times[index]) * 1e3,
@@ -108,7 +134,7 @@ fn thinned(times: &[f64], tail: &[f64], offset_s: f64) -> Vec<CcdfPoint> {
     let mut kept = vec![point(0)];
     let mut last = 0;
     for index in 1..times.len() {
-        if tail[index] > 0.99 * tail[last] {
+        if tail[index] > 0.98 * tail[last] {
             continue;
         }
         if index - 1 > last {

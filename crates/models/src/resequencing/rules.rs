@@ -8,31 +8,55 @@ use core::time::Duration;
 
 use super::grid::Grid;
 use super::recovery::{Attempt, Feedback, Recovery};
+use super::waiting::Hindsight;
 use super::{Profile, Scenario};
 use crate::numeric::erlang_tail;
+use crate::quantity::Probability;
 
-/// A transport's recovery: the whole distribution, and the mean time to the first retransmission in seconds.
+/// A transport's recovery.
 pub(super) struct Rules {
+    attempts: Vec<Attempt>,
+    rtt_s: f64,
+    loss: Probability,
+    /// `R` of a lost message.
     pub(super) recovery: Recovery,
+    /// The mean time to the first retransmission, in seconds.
     pub(super) detection_s: f64,
 }
 
 impl Rules {
     pub(super) fn sctp(scenario: &Scenario) -> Self {
         match scenario.profile {
-            Profile::Rfc9260 => Self::new(scenario, &rfc9260(scenario)),
-            Profile::Signalling => Self::new(scenario, &signalling(scenario)),
+            Profile::Rfc9260 => Self::new(scenario, rfc9260(scenario)),
+            Profile::Signalling => Self::new(scenario, signalling(scenario)),
         }
     }
 
     pub(super) fn tcp(scenario: &Scenario, connections: NonZeroU32) -> Self {
-        Self::new(scenario, &tcp(scenario, connections))
+        Self::new(scenario, tcp(scenario, connections))
     }
 
-    fn new(scenario: &Scenario, attempts: &[Attempt]) -> Self {
+    fn new(scenario: &Scenario, attempts: Vec<Attempt>) -> Self {
         let grid = Grid::new(scenario.rtt.max(LEAST_SCALE).as_secs_f64());
         let detection_s = attempts.first().map_or(0.0, |attempt| attempt.mean_s(&grid));
-        Self { recovery: Recovery::from_attempts(grid, attempts, scenario.loss), detection_s }
+        let recovery = Recovery::from_attempts(grid, &attempts, scenario.loss);
+        Self { attempts, rtt_s: scenario.rtt.as_secs_f64(), loss: scenario.loss, recovery, detection_s }
+    }
+
+    /// What a message that has waited for a round-trip time knows of a loss before it: it and the `apart − 1` messages
+    /// between were packets that can reveal the loss. Only its first retransmission is judged anew.
+    pub(super) fn hindsight(&self, apart: NonZeroU32) -> Hindsight {
+        let grid = self.recovery.grid();
+        let mut tail = self.recovery.tail();
+        if let Some(first) = self.attempts.first() {
+            let feedback = first.feedback.map(|feedback| feedback.after(apart.get()));
+            let revealed = Attempt { feedback, ..first.clone() }.tail(grid);
+            let reported = self.loss.complement();
+            for (tail, (before, after)) in tail.iter_mut().zip(first.tail(grid).into_iter().zip(revealed)) {
+                *tail -= reported * (before - after);
+            }
+        }
+        Hindsight { from_s: self.rtt_s, tail }
     }
 }
 

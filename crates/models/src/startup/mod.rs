@@ -46,10 +46,9 @@ impl Startup {
     /// User data that fits into one packet.
     fn fragment_bytes(&self) -> Result<u32, ModelError> {
         match self.mtu_bytes.checked_sub(HEADER_BYTES) {
-            None | Some(0) => Err(ModelError::MtuTooSmall {
-                mtu_bytes: self.mtu_bytes,
-                least_bytes: HEADER_BYTES + 1,
-            }),
+            None | Some(0) => {
+                Err(ModelError::MtuTooSmall { mtu_bytes: self.mtu_bytes, least_bytes: HEADER_BYTES + 1 })
+            }
             Some(fragment_bytes) => Ok(fragment_bytes),
         }
     }

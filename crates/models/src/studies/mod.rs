@@ -104,10 +104,9 @@ pub fn sufficient_streams(detection: Duration, rate: Rate) -> Result<NonZeroU32,
 fn derive(conditions: &Conditions, flow: Flow, detection: Duration) -> Result<Derivation, ModelError> {
     let Conditions { rtt, loss, rate, rto: _, processing } = *conditions;
     let (extra, sufficient) = match flow {
-        Flow::Streams(streams) => (
-            one_way_extra(detection, rate, streams, loss)?,
-            Some(sufficient_streams(detection, rate)?),
-        ),
+        Flow::Streams(streams) => {
+            (one_way_extra(detection, rate, streams, loss)?, Some(sufficient_streams(detection, rate)?))
+        }
         Flow::Unordered => {
             (unordered_one_way_extra(detection, loss), Some(sufficient_streams(detection, rate)?))
         }

@@ -143,7 +143,8 @@ pub enum PublishedTransport {
 #[must_use]
 pub fn published_table() -> [PublishedCell; 8] {
     let many = NonZeroU32::MIN.saturating_add(1023);
-    let cell = |transport, rate_per_second, response_ms| PublishedCell { transport, rate_per_second, response_ms };
+    let cell =
+        |transport, rate_per_second, response_ms| PublishedCell { transport, rate_per_second, response_ms };
     [
         cell(PublishedTransport::Sctp(NonZeroU32::MIN), 1.0, 40.5),
         cell(PublishedTransport::Sctp(NonZeroU32::MIN), 100.0, 23.5),

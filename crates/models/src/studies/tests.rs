@@ -71,10 +71,18 @@ fn with_sufficient_streams_ordered_is_as_fast_as_unordered() {
     let unordered = s1::response_time(&conditions, Flow::Unordered).unwrap();
     let sufficient = unordered.sufficient_streams.unwrap();
     assert_eq!(sufficient.get(), 5);
-    assert_eq!(s1::response_time(&conditions, Flow::Streams(sufficient)).unwrap().response_time, unordered.response_time);
+    assert_eq!(
+        s1::response_time(&conditions, Flow::Streams(sufficient)).unwrap().response_time,
+        unordered.response_time
+    );
     let fewer = NonZeroU32::new(sufficient.get() - 1).unwrap();
-    assert!(s1::response_time(&conditions, Flow::Streams(fewer)).unwrap().response_time > unordered.response_time);
-    assert_eq!(s1::response_time(&conditions, Flow::Streams(MANY)).unwrap().response_time, unordered.response_time);
+    assert!(
+        s1::response_time(&conditions, Flow::Streams(fewer)).unwrap().response_time > unordered.response_time
+    );
+    assert_eq!(
+        s1::response_time(&conditions, Flow::Streams(MANY)).unwrap().response_time,
+        unordered.response_time
+    );
 }
 
 #[test]
