@@ -1,7 +1,8 @@
 //! `headway`: signalling transport without head-of-line blocking — measure, simulate and predict.
 //!
 //! This file knows the commands and the exit status, nothing else. Each command is a module with its own
-//! arguments; what several commands take is in [`arguments`]. Exit status: 0 done, 1 the run failed, 2 wrong usage.
+//! arguments; what several commands take is in [`arguments`]. Exit status: 0 done, 1 the run failed, 2 wrong
+//! usage.
 #![forbid(unsafe_code)]
 
 mod arguments;

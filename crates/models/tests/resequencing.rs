@@ -1,5 +1,5 @@
-//! The resequencing formulas against an independent simulation: arrivals dealt to streams, losses that arrive late,
-//! in-order delivery. The simulation shares no code with the model.
+//! The resequencing formulas against an independent simulation: arrivals dealt to streams, losses that arrive
+//! late, in-order delivery. The simulation shares no code with the model.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use core::num::NonZeroU32;
@@ -156,7 +156,8 @@ fn closed_form_for_constant_recovery_holds() {
     }
 }
 
-/// When each message's loss is repaired, from the packets that really follow: three missing reports, then the timer.
+/// When each message's loss is repaired, from the packets that really follow: three missing reports, then the
+/// timer.
 fn rfc9260_lateness(random: &mut Random, sent: &[f64], rtt: f64, loss: f64) -> Vec<f64> {
     let survives = |random: &mut Random| random.uniform() > loss;
     let arrives: Vec<bool> = sent.iter().map(|_| survives(random)).collect();
@@ -182,8 +183,72 @@ fn rfc9260_lateness(random: &mut Random, sent: &[f64], rtt: f64, loss: f64) -> V
         .collect()
 }
 
-/// The model takes recovery times as independent of the arrivals that wait, but for the waiting message itself being one
-/// that reveals the loss. Here everything depends on everything.
+/// When each message's loss is repaired by RACK and tail loss probes: acknowledgments of the packets that
+/// really follow, a reordering window of RTT/4, and a probe two round-trip times after the last transmission.
+fn signalling_lateness(random: &mut Random, sent: &[f64], rtt: f64, loss: f64) -> Vec<f64> {
+    let acknowledged: Vec<bool> =
+        sent.iter().map(|_| random.uniform() > 1.0 - (1.0 - loss).powi(2)).collect();
+    (0..sent.len())
+        .map(|index| {
+            if random.uniform() > loss {
+                return 0.0;
+            }
+            let before = if index == 0 { f64::INFINITY } else { sent[index] - sent[index - 1] };
+            let (mut copy, mut armed, mut probe) =
+                (sent[index], sent[index] + (rtt - before).max(0.0), 2.0 * rtt);
+            loop {
+                let mut next =
+                    index + 1 + sent[index + 1..].iter().take_while(|&&later| later <= copy).count();
+                // Until a later packet is acknowledged, or the probe goes out in a pause.
+                while next < sent.len() && sent[next] <= armed + probe && !acknowledged[next] {
+                    armed = sent[next];
+                    next += 1;
+                }
+                let is_revealed = next < sent.len() && sent[next] <= armed + probe;
+                copy =
+                    if is_revealed { f64::max(sent[next] + rtt, copy + 1.25 * rtt) } else { armed + probe };
+                probe = if is_revealed { 2.0 * rtt } else { f64::min(2.0 * probe, 0.2) };
+                armed = copy;
+                if random.uniform() > loss {
+                    return copy - sent[index];
+                }
+            }
+        })
+        .collect()
+}
+
+#[test]
+fn rack_and_probes_are_predicted() {
+    let (rtt, loss) = (0.02, 0.01);
+    for rate in [10.0, 100.0] {
+        let mut random = Random(8985);
+        let sent = poisson_arrivals(&mut random, rate, 10_000_000);
+        let late = signalling_lateness(&mut random, &sent, rtt, loss);
+        let scenario = Scenario {
+            rtt: Duration::from_millis(20),
+            loss: Probability::new(loss).unwrap(),
+            rate: Rate::per_second(rate).unwrap(),
+            processing: Duration::ZERO,
+            profile: Profile::Signalling,
+            rto_min: None,
+        };
+        for streams in [1, 2, 6] {
+            let count = usize::try_from(streams).unwrap();
+            let simulated = waits(&sent, |index| index % count, count, &late);
+            let model = one_way_waiting(&scenario, &Transport::Sctp { streams: number(streams) }).unwrap();
+            let ratio = (rtt + 2.0 * model.mean_s()) / (rtt + 2.0 * mean(&simulated));
+            assert!((ratio - 1.0).abs() < 0.005, "{rate}/s, {streams} streams: mean {ratio}");
+            for limit_ms in [20.5, 26.0, 30.0] {
+                let ratio = model.tail_at(limit_ms / 1e3) / share_above(&simulated, limit_ms / 1e3);
+                let cell = format!("{rate}/s, {streams} streams: P(W > {limit_ms} ms)");
+                assert!((ratio - 1.0).abs() < 0.02, "{cell} {ratio}");
+            }
+        }
+    }
+}
+
+/// The model takes recovery times as independent of the arrivals that wait, but for the waiting message
+/// itself being one that reveals the loss. Here everything depends on everything.
 #[test]
 fn recovery_that_depends_on_arrivals_is_predicted() {
     let (rtt, loss) = (0.02, 0.01);

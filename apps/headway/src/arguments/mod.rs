@@ -1,5 +1,5 @@
-//! Values on the command line, the same words in every command. Each parser says what is wrong and how to mend it;
-//! clap adds the option's name and the value.
+//! Values on the command line, the same words in every command. Each parser says what is wrong and how to
+//! mend it; clap adds the option's name and the value.
 
 mod duration;
 mod json_target;

@@ -1,4 +1,5 @@
-//! `headway predict response-time`: the mean response time of a transaction, by a study's formulas or our model.
+//! `headway predict response-time`: the mean response time of a transaction, by a study's formulas or our
+//! model.
 
 use std::fmt::Write;
 use std::num::NonZeroU32;
@@ -40,8 +41,8 @@ pub(super) struct Arguments {
     loss: Probability,
     #[command(flatten)]
     load: LoadArguments,
-    /// Smallest retransmission timeout; without meaning for udp [default: 1s; with --study model 200ms for tcp and
-    /// for the signalling profile]
+    /// Smallest retransmission timeout; without meaning for udp [default: 1s; with --study model 200ms for
+    /// tcp and for the signalling profile]
     #[arg(long, value_name = "DURATION", value_parser = parse_positive_duration)]
     rto: Option<Duration>,
     /// UDP: wait before the first retransmission of the request; doubles each time [default: 500ms]

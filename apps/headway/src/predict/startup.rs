@@ -31,7 +31,8 @@ pub(super) struct Arguments {
     /// Path MTU in octets
     #[arg(long, value_name = "BYTES", default_value = "1500", value_parser = parse_size)]
     mtu: u32,
-    /// Let the flight exceed the window by up to a packet less one octet, as RFC 9260 does; the study does not
+    /// Let the flight exceed the window by up to a packet less one octet, as RFC 9260 does; the study does
+    /// not
     #[arg(long)]
     overbooking: bool,
     #[command(flatten)]

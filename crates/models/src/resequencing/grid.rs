@@ -2,8 +2,8 @@
 
 /// Times in seconds, ascending from zero.
 ///
-/// Up to `2.5` scales the points are `scale / 200` apart; beyond, each is 0.2 % later than the one before, up to
-/// [`HORIZON_S`]. Repeated timeouts reach minutes, and what happens near a round-trip time must not blur.
+/// Up to `2.5` scales the points are `scale / 200` apart; beyond, each is 0.2 % later than the one before, up
+/// to [`HORIZON_S`]. Repeated timeouts reach minutes, and what happens near a round-trip time must not blur.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Grid {
     times: Vec<f64>,
@@ -32,8 +32,8 @@ impl Grid {
         vec![0.0; self.times.len()]
     }
 
-    /// Adds `source`, moved by `shift_s` and multiplied by `weight`, to `target`. Mass between two points is split
-    /// so that the mean is kept; what falls beyond the end is put there.
+    /// Adds `source`, moved by `shift_s` and multiplied by `weight`, to `target`. Mass between two points is
+    /// split so that the mean is kept; what falls beyond the end is put there.
     pub(super) fn add_shifted(&self, source: &[f64], shift_s: f64, weight: f64, target: &mut [f64]) {
         let mut above = 1;
         let last = self.times.len() - 1;
@@ -63,7 +63,8 @@ impl Grid {
         sum
     }
 
-    /// `P(T > t)` at each point, a point's own mass counted half: integrating this by trapezoids gives the mean.
+    /// `P(T > t)` at each point, a point's own mass counted half: integrating this by trapezoids gives the
+    /// mean.
     pub(super) fn tail(masses: &[f64]) -> Vec<f64> {
         let mut beyond = 0.0;
         let mut tail: Vec<f64> = masses

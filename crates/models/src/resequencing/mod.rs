@@ -15,7 +15,8 @@
 //!
 //! Assumptions: messages of one packet each, losses independent, constant delay, congestion window never
 //! closed, round-trip estimates settled, every packet acknowledged at once, and recovery times independent of
-//! each other and of the arrivals that wait. `docs/models.md` derives the formulas and quantifies the last one.
+//! each other and of the arrivals that wait. `docs/models.md` derives the formulas and quantifies the last
+//! one.
 //!
 //! ```
 //! use core::num::NonZeroU32;

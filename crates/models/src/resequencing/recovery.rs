@@ -44,8 +44,8 @@ impl Recovery {
         Ok(Self { grid, masses })
     }
 
-    /// `R` of a retransmission scheme: from attempt 0 on, each attempt ends with a retransmission, which is lost
-    /// with probability `loss` and then leads to the next attempt.
+    /// `R` of a retransmission scheme: from attempt 0 on, each attempt ends with a retransmission, which is
+    /// lost with probability `loss` and then leads to the next attempt.
     pub(super) fn from_attempts(grid: Grid, attempts: &[Attempt], loss: Probability) -> Self {
         // Only the first attempt begins at a sharp time; what the later ones add to is spread out already.
         let mut outcomes: Vec<Vec<Outcome>> =
@@ -105,6 +105,9 @@ pub(super) struct Attempt {
     pub(super) feedback: Option<Feedback>,
     /// When the timer fires, in seconds after the packet was sent, and with what probability.
     pub(super) timer: Vec<(f64, f64)>,
+    /// So long before its acknowledgment a revealing packet stops the timer: zero if the acknowledgment does
+    /// it, a round-trip time if the timer is re-armed by each transmission, as a probe is.
+    pub(super) stopped_before_s: f64,
     /// The attempt that follows if the retransmission was caused by feedback and is lost.
     pub(super) after_feedback: usize,
     /// The same if it was caused by the timer.
@@ -139,18 +142,19 @@ impl Attempt {
     fn outcomes(&self, grid: &Grid) -> Vec<Outcome> {
         let mut outcomes = Vec::new();
         if let Some(feedback) = self.feedback {
-            let latest = self.timer.iter().map(|(time, _)| *time).fold(0.0, f64::max);
+            let latest = self.timer.iter().map(|(time, _)| *time).fold(0.0, f64::max) + self.stopped_before_s;
             for pair in grid.times().windows(2).take_while(|pair| pair[0] < latest) {
                 let middle = f64::midpoint(pair[0], pair[1]);
                 let mass = feedback.tail(pair[0]) - feedback.tail(pair[1]);
-                let weight = mass * self.timer_tail(middle);
+                let weight = mass * self.timer_tail(middle - self.stopped_before_s);
                 if weight > INSIGNIFICANT {
                     outcomes.push(Outcome { after_s: middle, weight, next: self.after_feedback });
                 }
             }
         }
         for &(time, weight) in &self.timer {
-            let unrevealed = self.feedback.map_or(1.0, |feedback| feedback.tail(time));
+            let stopped_until = time + self.stopped_before_s;
+            let unrevealed = self.feedback.map_or(1.0, |feedback| feedback.tail(stopped_until));
             outcomes.push(Outcome { after_s: time, weight: weight * unrevealed, next: self.after_timer });
         }
         let total: f64 = outcomes.iter().map(|outcome| outcome.weight).sum();

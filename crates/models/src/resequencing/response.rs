@@ -20,8 +20,8 @@ pub struct Prediction {
     pub one_way_extra: Duration,
     /// Mean time from sending a packet that is lost to sending it again; for UDP the first timeout.
     pub detection: Duration,
-    /// The complementary distribution function, in ascending order; linear in between for SCTP and TCP, a step
-    /// function for UDP. Ends below [`LEAST_PROBABILITY`].
+    /// The complementary distribution function, in ascending order; linear in between for SCTP and TCP, a
+    /// step function for UDP. Ends below [`LEAST_PROBABILITY`].
     pub ccdf: Vec<CcdfPoint>,
 }
 
@@ -66,8 +66,8 @@ pub fn one_way_waiting(scenario: &Scenario, transport: &Transport) -> Option<Wai
     }
 }
 
-/// The smallest number of SCTP streams whose mean response time is at most 1 % above that of unordered delivery, or
-/// `None` if [`MOST_STREAMS`] are not enough.
+/// The smallest number of SCTP streams whose mean response time is at most 1 % above that of unordered
+/// delivery, or `None` if [`MOST_STREAMS`] are not enough.
 #[must_use]
 pub fn sufficient_streams(scenario: &Scenario) -> Option<NonZeroU32> {
     let rules = Rules::sctp(scenario);
@@ -125,7 +125,8 @@ fn waiting(scenario: &Scenario, rules: &Rules, dealing: Dealing) -> Waiting {
     }
 }
 
-/// Keeps the points at which the function has fallen by a fiftieth, and their predecessors, so that steps stay steep.
+/// Keeps the points at which the function has fallen by a fiftieth, and their predecessors, so that steps
+/// stay steep.
 fn thinned(times: &[f64], tail: &[f64], offset_s: f64) -> Vec<CcdfPoint> {
     let point = |index: usize| CcdfPoint {
         response_ms: (offset_s + times[index]) * 1e3,
@@ -149,7 +150,8 @@ fn thinned(times: &[f64], tail: &[f64], offset_s: f64) -> Vec<CcdfPoint> {
     kept
 }
 
-/// UDP: attempts fail independently with `1 − (1−p)²`, and the wait doubles: S4 (5), here with its distribution.
+/// UDP: attempts fail independently with `1 − (1−p)²`, and the wait doubles: S4 (5), here with its
+/// distribution.
 fn udp(scenario: &Scenario, first_timeout: Duration) -> Result<Prediction, ModelError> {
     let Scenario { rtt, loss, rate: _, processing, profile: _, rto_min: _ } = *scenario;
     let mean = s4::udp_response_time(rtt, loss, first_timeout, processing)?;

@@ -43,8 +43,8 @@ impl Rules {
         Self { attempts, rtt_s: scenario.rtt.as_secs_f64(), loss: scenario.loss, recovery, detection_s }
     }
 
-    /// What a message that has waited for a round-trip time knows of a loss before it: it and the `apart − 1` messages
-    /// between were packets that can reveal the loss. Only its first retransmission is judged anew.
+    /// What a message that has waited for a round-trip time knows of a loss before it: it and the `apart − 1`
+    /// messages between were packets that can reveal the loss. Only its first retransmission is judged anew.
     pub(super) fn hindsight(&self, apart: NonZeroU32) -> Hindsight {
         let grid = self.recovery.grid();
         let mut tail = self.recovery.tail();
@@ -60,8 +60,8 @@ impl Rules {
     }
 }
 
-/// RFC 9260 to the letter: the third SACK that misses a chunk causes its fast retransmit (§7.2.4), once; after
-/// that only T3-rtx is left, which doubles (§6.3.3 E2) up to RTO.Max.
+/// RFC 9260 to the letter: the third SACK that misses a chunk causes its fast retransmit (§7.2.4), once;
+/// after that only T3-rtx is left, which doubles (§6.3.3 E2) up to RTO.Max.
 fn rfc9260(scenario: &Scenario) -> Vec<Attempt> {
     let rto = timeout(scenario, RFC9260_RTO_MIN);
     let reports = Feedback {
@@ -74,17 +74,19 @@ fn rfc9260(scenario: &Scenario) -> Vec<Attempt> {
     let first = Attempt {
         feedback: Some(reports),
         timer: restarted(scenario, rto, NonZeroU32::MIN),
+        stopped_before_s: 0.0,
         after_feedback: 1,
         after_timer: 2,
     };
     let mut attempts = vec![first];
-    append_timers(&mut attempts, None, doubling(rto, SCTP_RTO_MAX_S));
+    append_timers(&mut attempts, None, doubling(rto, SCTP_RTO_MAX_S).map(stopped_by_acknowledgment));
     attempts
 }
 
-/// RACK and tail loss probes on SCTP. A loss is found when a later packet has been acknowledged and the reordering
-/// window of RTT/4 is over (RFC 8985 §6.2); if nothing later was sent for 2·SRTT, the probe repeats the packet
-/// (§7.3). Retransmissions are found lost in the same way; probes that are lost in a row double, and end in T3-rtx.
+/// RACK and tail loss probes on SCTP. A loss is found when a later packet has been acknowledged and the
+/// reordering window of RTT/4 is over (RFC 8985 §6.2); if nothing later was sent for 2·SRTT, the probe
+/// repeats the packet (§7.3). Retransmissions are found lost in the same way; probes that are lost in a row
+/// double, and end in T3-rtx.
 fn signalling(scenario: &Scenario) -> Vec<Attempt> {
     let rtt = scenario.rtt.as_secs_f64();
     let rto = timeout(scenario, SHORT_RTO_MIN);
@@ -99,19 +101,21 @@ fn signalling(scenario: &Scenario) -> Vec<Attempt> {
     let first = Attempt {
         feedback: Some(rack),
         timer: restarted(scenario, probe, NonZeroU32::MIN),
+        stopped_before_s: rtt,
         after_feedback: 1,
         after_timer: 2,
     };
-    let mut timers: Vec<f64> = doubling(probe, f64::INFINITY).take_while(|&wait| wait < rto).collect();
-    timers.extend(doubling(rto, SCTP_RTO_MAX_S));
+    let probes = doubling(probe, f64::INFINITY).take_while(|&wait| wait < rto).map(|wait| (wait, rtt));
+    let timers = doubling(rto, SCTP_RTO_MAX_S).map(stopped_by_acknowledgment);
     let mut attempts = vec![first];
-    append_timers(&mut attempts, Some(rack), timers.into_iter());
+    append_timers(&mut attempts, Some(rack), probes.chain(timers));
     attempts
 }
 
-/// TCP as Linux does it: RACK with a reordering window of RTT/4, given up at three selective acknowledgments as long
-/// as no reordering was seen and within recovery; RTO = SRTT + max(4·RTTVAR, 200 ms). A tail loss probe with one packet
-/// in flight waits 200 ms longer for a delayed acknowledgment, and so never comes before the timer.
+/// TCP as Linux does it: RACK with a reordering window of RTT/4, given up at three selective acknowledgments
+/// as long as no reordering was seen and within recovery; RTO = SRTT + max(4·RTTVAR, 200 ms). A tail loss
+/// probe with one packet in flight waits 200 ms longer for a delayed acknowledgment, and so never comes
+/// before the timer.
 fn tcp(scenario: &Scenario, connections: NonZeroU32) -> Vec<Attempt> {
     let rtt = scenario.rtt.as_secs_f64();
     let rto = rtt + scenario.rto_min.unwrap_or(SHORT_RTO_MIN).as_secs_f64();
@@ -127,27 +131,46 @@ fn tcp(scenario: &Scenario, connections: NonZeroU32) -> Vec<Attempt> {
     let first = Attempt {
         feedback: Some(outside_recovery),
         timer: restarted(scenario, rto, connections),
+        stopped_before_s: 0.0,
         after_feedback: 1,
         after_timer: 2,
     };
     let mut attempts = vec![first];
-    append_timers(&mut attempts, Some(in_recovery), doubling(rto, TCP_RTO_MAX_S));
+    append_timers(
+        &mut attempts,
+        Some(in_recovery),
+        doubling(rto, TCP_RTO_MAX_S).map(stopped_by_acknowledgment),
+    );
     attempts
 }
 
-/// Appends one attempt per wait in `timers`; a lost retransmission leads to the first of them if feedback caused it,
-/// to the next one if the timer did, the last wait being repeated.
-fn append_timers(attempts: &mut Vec<Attempt>, feedback: Option<Feedback>, timers: impl Iterator<Item = f64>) {
+/// Appends one attempt per timer, given as its wait and `stopped_before_s`. A lost retransmission leads to
+/// the first of them if feedback caused it, to the next one if the timer did, the last being repeated.
+fn append_timers(
+    attempts: &mut Vec<Attempt>,
+    feedback: Option<Feedback>,
+    timers: impl Iterator<Item = (f64, f64)>,
+) {
     let base = attempts.len();
-    for wait in timers {
-        let after_timer = attempts.len() + 1;
-        attempts.push(Attempt { feedback, timer: vec![(wait, 1.0)], after_feedback: base, after_timer });
+    for (wait, stopped_before_s) in timers {
+        attempts.push(Attempt {
+            feedback,
+            timer: vec![(wait, 1.0)],
+            stopped_before_s,
+            after_feedback: base,
+            after_timer: attempts.len() + 1,
+        });
     }
     let last = attempts.len() - 1;
     for attempt in attempts {
         attempt.after_timer = attempt.after_timer.min(last);
         attempt.after_feedback = attempt.after_feedback.min(last);
     }
+}
+
+/// T3-rtx and TCP's timer: a transmission does not re-arm them.
+fn stopped_by_acknowledgment(wait: f64) -> (f64, f64) {
+    (wait, 0.0)
 }
 
 /// `first`, twice, four times … and finally `most` once.
@@ -160,8 +183,8 @@ fn doubling(first: f64, most: f64) -> impl Iterator<Item = f64> {
     })
 }
 
-/// The timer of a packet sent at 0: restarted when the packet before it, if still in flight, is acknowledged (RFC 9260
-/// §6.3.2 R3). Every `apart`-th message goes the same way as the lost one.
+/// The timer of a packet sent at 0: restarted when the packet before it, if still in flight, is acknowledged
+/// (RFC 9260 §6.3.2 R3). Every `apart`-th message goes the same way as the lost one.
 fn restarted(scenario: &Scenario, wait_s: f64, apart: NonZeroU32) -> Vec<(f64, f64)> {
     let rtt = scenario.rtt.as_secs_f64();
     let older_than = |age: f64| erlang_tail(apart.get(), scenario.rate.value(), age);
@@ -175,7 +198,8 @@ fn restarted(scenario: &Scenario, wait_s: f64, apart: NonZeroU32) -> Vec<(f64, f
     timer
 }
 
-/// Later packets whose loss-free acknowledgment tells of the loss: neither the packet nor the acknowledgment is lost.
+/// Later packets whose loss-free acknowledgment tells of the loss: neither the packet nor the acknowledgment
+/// is lost.
 fn revealing_rate(scenario: &Scenario) -> f64 {
     scenario.rate.value() * scenario.loss.complement().powi(2)
 }

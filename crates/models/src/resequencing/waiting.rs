@@ -25,13 +25,13 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// The wait of Poisson arrivals with `rate` (over all streams), of which each is lost with probability `loss`
-    /// and then arrives late by an independent `recovery`.
+    /// The wait of Poisson arrivals with `rate` (over all streams), of which each is lost with probability
+    /// `loss` and then arrives late by an independent `recovery`.
     ///
     /// `P(W ≤ t) = (1 − p·R̄(t)) · Φ(t)`, where `Φ(t)` is the probability that no earlier message of the same
-    /// stream is still missing. For round robin the gaps within a stream are Erlang distributed and `Φ` follows
-    /// from a system of linear differential equations, see `docs/models.md`; for one stream and for random dealing
-    /// it is `exp(−(λp/n)·∫_t^∞ R̄(u) du)`.
+    /// stream is still missing. For round robin the gaps within a stream are Erlang distributed and `Φ`
+    /// follows from a system of linear differential equations, see `docs/models.md`; for one stream and for
+    /// random dealing it is `exp(−(λp/n)·∫_t^∞ R̄(u) du)`.
     #[must_use]
     pub fn new(recovery: &Recovery, rate: Rate, loss: Probability, dealing: Dealing) -> Self {
         let late = recovery.tail();
@@ -39,7 +39,8 @@ impl Waiting {
         Self::from_blocked(recovery, loss, blocked)
     }
 
-    /// As [`Self::new`], but `Φ(t)` for `t` from `hindsight.from_s` on is taken with `hindsight.tail` for `R̄`.
+    /// As [`Self::new`], but `Φ(t)` for `t` from `hindsight.from_s` on is taken with `hindsight.tail` for
+    /// `R̄`.
     pub(super) fn with_hindsight(
         recovery: &Recovery,
         hindsight: &Hindsight,
@@ -96,8 +97,8 @@ impl Waiting {
     }
 }
 
-/// Recovery as a message sees it that has waited for `from_s`: by then its own acknowledgment is back, and with it those
-/// of the messages between, which may have revealed the loss that it waits for.
+/// Recovery as a message sees it that has waited for `from_s`: by then its own acknowledgment is back, and
+/// with it those of the messages between, which may have revealed the loss that it waits for.
 pub(super) struct Hindsight {
     pub(super) from_s: f64,
     /// `R̄(t)` at the grid's times.
@@ -127,11 +128,13 @@ fn blocked_by_poisson(times: &[f64], late: &[f64], loss_rate: f64) -> Vec<f64> {
     blocked
 }
 
-/// `1 − Φ(t)` for round robin over `streams`, by going back in time from a message past the arrivals before it.
+/// `1 − Φ(t)` for round robin over `streams`, by going back in time from a message past the arrivals before
+/// it.
 ///
-/// Let `B_j(t)` be the probability that something is missing when the `j`-th arrival back from here is the next message
-/// of the same stream. Going back, arrivals come with rate `λ`: `B_j(t) = ∫ λe^(−λu)·B_(j−1)(t+u) du`, and at the message
-/// itself `B_0(t) = p·R̄(t) + (1 − p·R̄(t))·B_n(t)`. The wanted function is `B_n`; at the horizon all are zero.
+/// Let `B_j(t)` be the probability that something is missing when the `j`-th arrival back from here is the
+/// next message of the same stream. Going back, arrivals come with rate `λ`: `B_j(t) = ∫
+/// λe^(−λu)·B_(j−1)(t+u) du`, and at the message itself `B_0(t) = p·R̄(t) + (1 − p·R̄(t))·B_n(t)`. The wanted
+/// function is `B_n`; at the horizon all are zero.
 fn blocked_round_robin(
     times: &[f64],
     late: &[f64],
@@ -153,8 +156,8 @@ fn blocked_round_robin(
     blocked
 }
 
-/// One step of the stages: `B_j(t) = decay·Φ_j(t+h) + near·Φ_(j−1)(t) + far·Φ_(j−1)(t+h)`, exact where `B_(j−1)` is
-/// linear between `t` and `t+h`, whatever the number of arrivals in a step.
+/// One step of the stages: `B_j(t) = decay·Φ_j(t+h) + near·Φ_(j−1)(t) + far·Φ_(j−1)(t+h)`, exact where
+/// `B_(j−1)` is linear between `t` and `t+h`, whatever the number of arrivals in a step.
 struct StageStep {
     decay: f64,
     near: f64,
@@ -203,6 +206,6 @@ impl StageStep {
 
 /// Probabilities below are zero.
 const IMPOSSIBLE: f64 = 1e-18;
-/// More streams are computed as so many with the rate lowered in proportion: the gaps within a stream keep their mean
-/// and vary by 2 % either way.
+/// More streams are computed as so many with the rate lowered in proportion: the gaps within a stream keep
+/// their mean and vary by 2 % either way.
 const MOST_STAGES: u32 = 2048;

@@ -1,14 +1,14 @@
 //! S5: the delay of messages during slow start on a new path.
 //!
 //! After a handover the new path starts with the initial window. A source that sends more than that per
-//! round-trip time has to queue until slow start has opened the window far enough; the extra delay of the worst
-//! message is the start-up penalty `Θmax`. Study: J. Eklund, K.-J. Grinnemo, A. Brunstrom and others, "Delay
-//! Penalty during SCTP Handover", 2011.
+//! round-trip time has to queue until slow start has opened the window far enough; the extra delay of the
+//! worst message is the start-up penalty `Θmax`. Study: J. Eklund, K.-J. Grinnemo, A. Brunstrom and others,
+//! "Delay Penalty during SCTP Handover", 2011.
 //!
-//! Instead of the study's approximation (its derivation of `p_n` and `Δ_n` is not published in the report) this
-//! module follows each packet through slow start, which is exact under the same assumptions: packets take no
-//! time to transmit, the path is symmetric and loses nothing, every packet is acknowledged at once, the source
-//! is periodic, nothing is queued at the start, ssthresh and the receiver window are out of reach.
+//! Instead of the study's approximation (its derivation of `p_n` and `Δ_n` is not published in the report)
+//! this module follows each packet through slow start, which is exact under the same assumptions: packets
+//! take no time to transmit, the path is symmetric and loses nothing, every packet is acknowledged at once,
+//! the source is periodic, nothing is queued at the start, ssthresh and the receiver window are out of reach.
 
 use core::num::NonZeroU32;
 use core::time::Duration;
@@ -87,10 +87,11 @@ pub struct MessageTransfer {
 pub struct StartupPrediction {
     /// `Θmax = max(MTT_n − RTT/2)`.
     pub penalty: Duration,
-    /// Every message from the first to the end of the start-up: at least one round-trip time's worth, and until
-    /// a whole round-trip time passed without waiting.
+    /// Every message from the first to the end of the start-up: at least one round-trip time's worth, and
+    /// until a whole round-trip time passed without waiting.
     pub messages: Vec<MessageTransfer>,
-    /// Whether the list ends because the start-up was over; otherwise because it had [`MOST_MESSAGES`] entries.
+    /// Whether the list ends because the start-up was over; otherwise because it had [`MOST_MESSAGES`]
+    /// entries.
     pub is_complete: bool,
 }
 

@@ -1,4 +1,5 @@
-//! Slow start, packet by packet. Owns the congestion window and what is in flight; knows nothing of penalties.
+//! Slow start, packet by packet. Owns the congestion window and what is in flight; knows nothing of
+//! penalties.
 
 use core::time::Duration;
 use std::collections::VecDeque;

@@ -65,8 +65,9 @@ fn large_video_frames_wait_for_nearly_a_second() {
 
 #[test]
 fn ten_kilobytes_wait_as_counted_by_hand() {
-    // Seven packets per message; rounds let out 3, 6, 12, 24, 48 packets, so that the seventh message (arrived at
-    // 198 ms) is the first of the fifth round at 460 ms. S5's figure shows almost 500 ms here: docs/models.md.
+    // Seven packets per message; rounds let out 3, 6, 12, 24, 48 packets, so that the seventh message
+    // (arrived at 198 ms) is the first of the fifth round at 460 ms. S5's figure shows almost 500 ms here:
+    // docs/models.md.
     let penalty = predict(&startup(10_000, 33, 115)).unwrap().penalty;
     assert_eq!(penalty, Duration::from_millis(460 - 198));
 }

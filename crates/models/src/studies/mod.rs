@@ -5,10 +5,10 @@
 //! * **S4**: S. Kiesel, M. Scharf, "Modeling and performance evaluation of transport protocols for firewall
 //!   control", Computer Networks 51, 2007 — [`s4`].
 //!
-//! Both rest on the same idea: a lost message is `D` late, so are the messages behind it on its stream, each by
-//! one interval less than the one before; the mean over all messages is the one-way extra delay
-//! ([`one_way_extra`]). Messages are taken as equally spaced and a retransmission as never lost, which is where
-//! [`crate::resequencing`] goes further.
+//! Both rest on the same idea: a lost message is `D` late, so are the messages behind it on its stream, each
+//! by one interval less than the one before; the mean over all messages is the one-way extra delay
+//! ([`one_way_extra`]). Messages are taken as equally spaced and a retransmission as never lost, which is
+//! where [`crate::resequencing`] goes further.
 //!
 //! Equation numbers are those of `docs/models.md`.
 
@@ -64,12 +64,13 @@ pub struct Derivation {
     pub one_way_extra: Duration,
     /// `R = RTT + 2W + δ`: mean response time.
     pub response_time: Duration,
-    /// `M = ceil(D/d)`: with so many streams no message waits behind another; `None` where there are no streams.
+    /// `M = ceil(D/d)`: with so many streams no message waits behind another; `None` where there are no
+    /// streams.
     pub sufficient_streams: Option<NonZeroU32>,
 }
 
-/// `W = p·((Q+1)·D − Q(Q+1)/2·N·d)` with `Q = floor(D/(N·d))` — S1 (2): a lost message is `detection` late, the
-/// `Q` messages behind it on its stream each one stream interval less.
+/// `W = p·((Q+1)·D − Q(Q+1)/2·N·d)` with `Q = floor(D/(N·d))` — S1 (2): a lost message is `detection` late,
+/// the `Q` messages behind it on its stream each one stream interval less.
 ///
 /// # Errors
 /// [`ModelError::TooLarge`] if the result is beyond what a [`Duration`] holds.
@@ -120,8 +121,8 @@ fn derive(conditions: &Conditions, flow: Flow, detection: Duration) -> Result<De
     Ok(Derivation { detection, one_way_extra: extra, response_time, sufficient_streams: sufficient })
 }
 
-/// The interval, in seconds, of the packets whose acknowledgments reveal a loss: all packets of an association,
-/// those of the own connection with parallel connections (S1 (4)).
+/// The interval, in seconds, of the packets whose acknowledgments reveal a loss: all packets of an
+/// association, those of the own connection with parallel connections (S1 (4)).
 fn revealing_interval_s(rate: Rate, flow: Flow) -> f64 {
     match flow {
         Flow::Streams(_) | Flow::Unordered => rate.interval_s(),
@@ -129,8 +130,8 @@ fn revealing_interval_s(rate: Rate, flow: Flow) -> f64 {
     }
 }
 
-/// `D_rto = RTO + max(RTT − d, 0)` — S1 (1), S4 (3): the timer is restarted by the acknowledgment of the packet
-/// before the lost one.
+/// `D_rto = RTO + max(RTT − d, 0)` — S1 (1), S4 (3): the timer is restarted by the acknowledgment of the
+/// packet before the lost one.
 fn timer_delay_s(rtt: Duration, rto: Duration, interval_s: f64) -> f64 {
     rto.as_secs_f64() + (rtt.as_secs_f64() - interval_s).max(0.0)
 }

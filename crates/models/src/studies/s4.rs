@@ -8,8 +8,8 @@ use crate::error::ModelError;
 use crate::numeric::{count_rounded_up, duration};
 use crate::quantity::{Probability, Rate};
 
-/// `D = min(RTT + 3d/(1−p)², RTO + max(RTT − d, 0))` — S4 (3): as S1 (1), but a packet reveals the loss only if
-/// neither it nor its acknowledgment is lost.
+/// `D = min(RTT + 3d/(1−p)², RTO + max(RTT − d, 0))` — S4 (3): as S1 (1), but a packet reveals the loss only
+/// if neither it nor its acknowledgment is lost.
 ///
 /// # Errors
 /// [`ModelError::TooLarge`] if the result is beyond what a [`Duration`] holds.
@@ -21,8 +21,8 @@ pub fn detection_delay(conditions: &Conditions, flow: Flow) -> Result<Duration, 
     duration(fast_retransmit.min(timer), "the detection delay")
 }
 
-/// `R = RTT + 2W + δ` — S4 (1) from (3) and (4). The study takes TCP as SCTP with one stream — S4 (5); several
-/// connections follow S1 (4) with the `D` of S4 (3).
+/// `R = RTT + 2W + δ` — S4 (1) from (3) and (4). The study takes TCP as SCTP with one stream — S4 (5);
+/// several connections follow S1 (4) with the `D` of S4 (3).
 ///
 /// # Errors
 /// [`ModelError::TooLarge`] if a result does not fit its type.
@@ -30,8 +30,8 @@ pub fn response_time(conditions: &Conditions, flow: Flow) -> Result<Derivation, 
     derive(conditions, flow, detection_delay(conditions, flow)?)
 }
 
-/// `R = RTT + δ + TO·(1 − p_S)/(2·p_S − 1)` with `p_S = (1−p)²` — S4 (5): the client repeats its request after
-/// `first_timeout` and doubles the wait each time, until request and answer both get through.
+/// `R = RTT + δ + TO·(1 − p_S)/(2·p_S − 1)` with `p_S = (1−p)²` — S4 (5): the client repeats its request
+/// after `first_timeout` and doubles the wait each time, until request and answer both get through.
 ///
 /// # Errors
 /// [`ModelError::Diverges`] if `p_S ≤ 1/2` (loss of 29.3 % and more): the mean is infinite.

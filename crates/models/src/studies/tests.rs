@@ -104,7 +104,8 @@ fn s1_optimum_of_connections_is_the_minimum_of_the_model() {
         s1::response_time(&conditions, flow).unwrap().response_time
     };
     let best = (1..60).min_by_key(|&connections| response(connections)).unwrap();
-    // Q is a whole number in the model and a real one in the formula: the minimum is flat and a little ragged.
+    // Q is a whole number in the model and a real one in the formula: the minimum is flat and a little
+    // ragged.
     assert!(response(optimal.connections.get()) < response(best).mul_f64(1.002), "best {best}");
     assert_eq!(s1::optimal_connections(Rate::per_second(1.0).unwrap(), rtt).unwrap().connections.get(), 1);
 }
