@@ -1,0 +1,67 @@
+//! Where results go: text for people, JSON for programs.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::arguments::JsonTarget;
+
+/// The output options that every command has.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct OutputArguments {
+    /// Also write the result as JSON to this file; `-` is standard output, then without any text
+    #[arg(long, value_name = "FILE")]
+    json: Option<JsonTarget>,
+    /// Print no text
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// A result could not be written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OutputError {
+    #[error("cannot write to standard output: {0}")]
+    StandardOutput(#[source] io::Error),
+    #[error("cannot write --json '{}': {error}; name a file in a writable folder, or - for standard output", path.display())]
+    File { path: PathBuf, error: io::Error },
+    #[error("the result cannot be expressed in JSON: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+impl OutputArguments {
+    /// Writes a result: as `text`, and as JSON where that was asked for.
+    pub(crate) fn write(&self, text: &str, result: &impl Serialize) -> Result<(), OutputError> {
+        match &self.json {
+            Some(JsonTarget::StandardOutput) => print(&json(result)?),
+            Some(JsonTarget::File(path)) => {
+                let written =
+                    File::create(path).and_then(|mut file| file.write_all(json(result)?.as_bytes()));
+                written.map_err(|error| OutputError::File { path: path.clone(), error })?;
+                self.print_unless_quiet(text)
+            }
+            None => self.print_unless_quiet(text),
+        }
+    }
+
+    fn print_unless_quiet(&self, text: &str) -> Result<(), OutputError> {
+        if self.quiet { Ok(()) } else { print(text) }
+    }
+}
+
+fn json(result: &impl Serialize) -> Result<String, serde_json::Error> {
+    let mut json = serde_json::to_string_pretty(result)?;
+    json.push('\n');
+    Ok(json)
+}
+
+/// A reader that has seen enough, as `head` does, is no error.
+fn print(text: &str) -> Result<(), OutputError> {
+    let mut output = io::stdout().lock();
+    match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(OutputError::StandardOutput(error)),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}

@@ -1,0 +1,54 @@
+//! Why a model has no answer.
+
+use crate::quantity::Probability;
+
+/// Why a model has no answer for its arguments.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum ModelError {
+    /// A probability outside `0 ≤ p < 1`.
+    #[error("{value} is not a probability: it must be at least 0 and less than 1")]
+    NotAProbability {
+        /// What was given.
+        value: f64,
+    },
+    /// A rate that is not a positive, finite number.
+    #[error("{value} is not a rate: it must be a positive number of events per second")]
+    NotARate {
+        /// What was given.
+        value: f64,
+    },
+    /// A time that must not be zero is zero.
+    #[error("{quantity} must be longer than 0")]
+    ZeroDuration {
+        /// The argument's name.
+        quantity: &'static str,
+    },
+    /// A size or a count that must not be zero is zero.
+    #[error("{quantity} must be at least 1")]
+    ZeroCount {
+        /// The argument's name.
+        quantity: &'static str,
+    },
+    /// The packets are too small to carry any user data.
+    #[error("an MTU of {mtu_bytes} octets leaves no room for user data: at least {least_bytes} are needed")]
+    MtuTooSmall {
+        /// What was given.
+        mtu_bytes: u32,
+        /// The smallest MTU that carries one octet.
+        least_bytes: u32,
+    },
+    /// The mean is infinite: each retry waits twice as long, and too many are needed.
+    #[error(
+        "the mean response time is infinite at a loss of {loss}: waiting times double faster than retries succeed"
+    )]
+    Diverges {
+        /// The loss probability.
+        loss: Probability,
+    },
+    /// The result does not fit its type.
+    #[error("{quantity} is too large to be represented")]
+    TooLarge {
+        /// The result's name.
+        quantity: &'static str,
+    },
+}

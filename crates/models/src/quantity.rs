@@ -1,0 +1,80 @@
+//! The two kinds of number the models take besides durations.
+
+use core::fmt;
+use core::time::Duration;
+
+use crate::error::ModelError;
+
+/// A probability `0 ≤ p < 1`. One is excluded: nothing would ever arrive.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+pub struct Probability(f64);
+
+impl Probability {
+    /// Never.
+    pub const ZERO: Self = Self(0.0);
+
+    /// # Errors
+    /// [`ModelError::NotAProbability`] unless `0 ≤ value < 1`.
+    pub fn new(value: f64) -> Result<Self, ModelError> {
+        if (0.0..1.0).contains(&value) { Ok(Self(value)) } else { Err(ModelError::NotAProbability { value }) }
+    }
+
+    /// The number, from 0 (included) to 1 (excluded).
+    #[must_use]
+    pub const fn value(self) -> f64 {
+        self.0
+    }
+
+    /// The probability of the contrary, `1 − p`.
+    #[must_use]
+    pub fn complement(self) -> f64 {
+        1.0 - self.0
+    }
+}
+
+impl fmt::Display for Probability {
+    /// As a percentage with at most six decimals: `1%`, `0.25%`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = format!("{:.6}", self.0 * 100.0);
+        write!(f, "{}%", digits.trim_end_matches('0').trim_end_matches('.'))
+    }
+}
+
+/// Events per second: positive and finite.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+pub struct Rate(f64);
+
+impl Rate {
+    /// # Errors
+    /// [`ModelError::NotARate`] unless `value` is positive and both it and `1 / value` are finite.
+    pub fn per_second(value: f64) -> Result<Self, ModelError> {
+        if value > 0.0 && value.is_finite() && value.recip().is_finite() {
+            Ok(Self(value))
+        } else {
+            Err(ModelError::NotARate { value })
+        }
+    }
+
+    /// The rate of events that are `interval` apart on average.
+    ///
+    /// # Errors
+    /// [`ModelError::ZeroDuration`] if `interval` is zero.
+    pub fn from_interval(interval: Duration) -> Result<Self, ModelError> {
+        if interval.is_zero() {
+            return Err(ModelError::ZeroDuration { quantity: "the interval" });
+        }
+        Self::per_second(interval.as_secs_f64().recip())
+    }
+
+    /// Events per second.
+    #[must_use]
+    pub const fn value(self) -> f64 {
+        self.0
+    }
+
+    /// The mean time between two events, in seconds: a [`Duration`] would round it.
+    #[must_use]
+    pub fn interval_s(self) -> f64 {
+        self.0.recip()
+    }
+}

@@ -1,0 +1,93 @@
+//! Points in time on which distributions are kept: fine and even near zero, then growing in proportion.
+
+/// Times in seconds, ascending from zero.
+///
+/// Up to `2.5` scales the points are `scale / 200` apart; beyond, each is 0.2 % later than the one before, up
+/// to [`HORIZON_S`]. Repeated timeouts reach minutes, and what happens near a round-trip time must not blur.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Grid {
+    times: Vec<f64>,
+}
+
+impl Grid {
+    /// A grid for a path whose times of interest are around `scale_s`.
+    pub(super) fn new(scale_s: f64) -> Self {
+        let step = scale_s / FINE_STEPS_PER_SCALE;
+        let mut times: Vec<f64> = (0..=FINE_STEPS).map(|index| f64::from(index) * step).collect();
+        let growth = 1.0 + f64::from(FINE_STEPS).recip();
+        let mut time = f64::from(FINE_STEPS) * step;
+        while time < HORIZON_S {
+            time *= growth;
+            times.push(time);
+        }
+        Self { times }
+    }
+
+    pub(super) fn times(&self) -> &[f64] {
+        &self.times
+    }
+
+    /// A distribution without any mass.
+    pub(super) fn empty(&self) -> Vec<f64> {
+        vec![0.0; self.times.len()]
+    }
+
+    /// Adds `source`, moved by `shift_s` and multiplied by `weight`, to `target`. Mass between two points is
+    /// split so that the mean is kept; what falls beyond the end is put there.
+    pub(super) fn add_shifted(&self, source: &[f64], shift_s: f64, weight: f64, target: &mut [f64]) {
+        let mut above = 1;
+        let last = self.times.len() - 1;
+        for (&mass, &time) in source.iter().zip(&self.times) {
+            if mass < NEGLIGIBLE {
+                continue;
+            }
+            let moved = time + shift_s;
+            while above < last && self.times[above] <= moved {
+                above += 1;
+            }
+            let (low, high) = (self.times[above - 1], self.times[above]);
+            let share = ((moved - low) / (high - low)).clamp(0.0, 1.0);
+            target[above - 1] += mass * weight * (1.0 - share);
+            target[above] += mass * weight * share;
+        }
+    }
+
+    /// The distribution of the sum of two independent times.
+    pub(super) fn convolve(&self, one: &[f64], other: &[f64]) -> Vec<f64> {
+        let mut sum = self.empty();
+        for (&weight, &time) in one.iter().zip(&self.times) {
+            if weight >= NEGLIGIBLE {
+                self.add_shifted(other, time, weight, &mut sum);
+            }
+        }
+        sum
+    }
+
+    /// `P(T > t)` at each point, a point's own mass counted half: integrating this by trapezoids gives the
+    /// mean.
+    pub(super) fn tail(masses: &[f64]) -> Vec<f64> {
+        let mut beyond = 0.0;
+        let mut tail: Vec<f64> = masses
+            .iter()
+            .rev()
+            .map(|mass| {
+                let here = beyond + mass / 2.0;
+                beyond += mass;
+                here
+            })
+            .collect();
+        tail.reverse();
+        tail
+    }
+
+    /// The mean in seconds.
+    pub(super) fn mean(&self, masses: &[f64]) -> f64 {
+        masses.iter().zip(&self.times).map(|(mass, time)| mass * time).sum()
+    }
+}
+
+const FINE_STEPS: u32 = 500;
+const FINE_STEPS_PER_SCALE: f64 = 200.0;
+const HORIZON_S: f64 = 10_000.0;
+/// Masses below are left out of sums: they cannot move a probability above 1e-9.
+const NEGLIGIBLE: f64 = 1e-15;
