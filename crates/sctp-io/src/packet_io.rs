@@ -16,6 +16,13 @@ use crate::batch::ReceiveBatch;
 /// succeed, writable when [`send`](Self::send) may, and reports an error condition when
 /// [`receive_error`](Self::receive_error) has something.
 pub trait PacketIo: AsFd + Debug + Send + Sync {
+    /// Whether this socket can send to `destination` at all, wherever the network may end.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported`, saying why: another address family or another encapsulation.
+    fn check(&self, destination: Destination) -> io::Result<()>;
+
     /// Hands packets to the kernel, all of them in as few system calls as offload allows.
     ///
     /// `packets.contents` advances past what the kernel took: when this returns `WouldBlock`, what is left

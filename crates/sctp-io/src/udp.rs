@@ -110,6 +110,10 @@ impl UdpEncapsulation {
 }
 
 impl PacketIo for UdpEncapsulation {
+    fn check(&self, destination: Destination) -> io::Result<()> {
+        self.socket_address(destination).map(|_| ())
+    }
+
     fn send(&self, packets: &mut Outgoing<'_>) -> io::Result<()> {
         let destination =
             self.socket_address(packets.destination).inspect_err(|_| count(&self.counters.send_refused))?;
