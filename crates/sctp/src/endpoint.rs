@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sctp_core::{AssociationConfig, Destination, EndpointConfig, EndpointStatistics, SctpPort};
-use sctp_io::{Clock, IoStatistics, Timer, UdpEncapsulation, os_entropy};
+use sctp_io::{Clock, IoStatistics, PacketIo, Timer, UdpEncapsulation, os_entropy};
 
 use crate::association::Association;
 use crate::capture::Capture;
@@ -187,10 +187,21 @@ impl EndpointBuilder {
     ///
     /// As [`Endpoint::bind`], or if the capture file cannot be written.
     pub async fn bind(self, address: SocketAddr) -> Result<Endpoint, BindError> {
+        self.config.association.validate()?; // before a socket is bound in vain
+        let io = UdpEncapsulation::bind(address).map_err(|source| BindError::Socket { address, source })?;
+        self.bind_io(io).await
+    }
+
+    /// Starts an endpoint over a socket of your own: one with other options, or one that does something to the
+    /// packets.
+    ///
+    /// # Errors
+    ///
+    /// As [`bind`](Self::bind), but for the socket.
+    pub async fn bind_io(self, io: impl PacketIo + 'static) -> Result<Endpoint, BindError> {
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| BindError::NoRuntime)?;
         let association = self.config.association.clone();
         let core = sctp_core::Endpoint::new(self.config, os_entropy().map_err(BindError::System)?)?;
-        let io = UdpEncapsulation::bind(address).map_err(|source| BindError::Socket { address, source })?;
         let capture = self
             .capture
             .map(|path| Capture::create(&path).map_err(|source| BindError::Capture { path, source }))

@@ -80,7 +80,7 @@ pub use sctp_core::{
     Encapsulation, EndpointConfig, EndpointStatistics, Event, Incoming, Message, Origin, PathId, PathState,
     PayloadProtocolId, Profile, Received, SctpPort, StreamId,
 };
-pub use sctp_io::IoStatistics;
+pub use sctp_io::{IoStatistics, PacketIo};
 
 pub use self::association::Association;
 pub use self::endpoint::{Endpoint, EndpointBuilder};

@@ -9,6 +9,16 @@ use sctp::{
 
 use crate::{CLIENT, Pair, SERVER, bind, drain, number_of, numbered, port, within_a_minute};
 
+/// Gives a peer up after 70 ms.
+fn impatient() -> AssociationConfig {
+    let mut config = AssociationConfig::default();
+    config.rto.initial = Duration::from_millis(10);
+    config.rto.min = Duration::from_millis(10);
+    config.rto.max = Duration::from_millis(20);
+    config.attempts.init = 3;
+    config
+}
+
 #[tokio::test]
 async fn shutdown_delivers_everything_sent_before() {
     within_a_minute(async {
@@ -83,12 +93,7 @@ async fn an_abort_is_seen_with_its_reason() {
 async fn connecting_to_nobody_fails_after_the_retries() {
     within_a_minute(async {
         let silent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-        let mut config = AssociationConfig::default();
-        config.rto.initial = Duration::from_millis(10);
-        config.rto.min = Duration::from_millis(10);
-        config.rto.max = Duration::from_millis(20);
-        config.attempts.init = 3;
-        let client = bind("127.0.0.1:0", CLIENT, config).await;
+        let client = bind("127.0.0.1:0", CLIENT, impatient()).await;
         let outcome = client.connect(&[sctp::udp(silent.local_addr().unwrap())], port(SERVER)).await;
         let error = outcome.unwrap_err();
         let ConnectError::Failed(CommunicationLost::Association(AssociationError::HandshakeTimedOut {
@@ -101,6 +106,20 @@ async fn connecting_to_nobody_fails_after_the_retries() {
         assert_eq!(*attempts, 4);
         assert_eq!(client.io_statistics().packets_sent, 4);
         client.wait_idle().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_unreachable_port_is_counted_and_the_endpoint_goes_on() {
+    within_a_minute(async {
+        let closed = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let client = bind("127.0.0.1:0", CLIENT, impatient()).await;
+        client.connect(&[sctp::udp(closed)], port(SERVER)).await.unwrap_err();
+        assert_eq!(client.io_statistics().reported_unreachable, 4);
+
+        let server = bind("127.0.0.1:0", SERVER, AssociationConfig::default()).await;
+        client.connect(&[sctp::udp(server.local_address())], port(SERVER)).await.unwrap();
     })
     .await;
 }

@@ -6,6 +6,7 @@ mod back_pressure;
 mod cancellation;
 mod endings;
 mod endpoints;
+mod full_socket;
 mod messages;
 
 use std::future::Future;
