@@ -1,0 +1,121 @@
+//! The seam between a driver and the kernel: what every way of carrying SCTP packets offers.
+
+use std::fmt::Debug;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsFd;
+
+use sctp_core::{Destination, Ecn};
+
+use crate::batch::ReceiveBatch;
+
+/// A non-blocking socket that carries SCTP packets.
+///
+/// [`UdpEncapsulation`](crate::UdpEncapsulation) is the one there is; raw IP (protocol 132) fits behind the
+/// same methods. The file descriptor behind [`AsFd`] becomes readable when [`receive`](Self::receive) may
+/// succeed, writable when [`send`](Self::send) may, and reports an error condition when
+/// [`receive_error`](Self::receive_error) has something.
+pub trait PacketIo: AsFd + Debug + Send + Sync {
+    /// Whether this socket can send to `destination` at all, wherever the network may end.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported`, saying why: another address family or another encapsulation.
+    fn check(&self, destination: Destination) -> io::Result<()>;
+
+    /// Hands packets to the kernel, all of them in as few system calls as offload allows.
+    ///
+    /// `packets.contents` advances past what the kernel took: when this returns `WouldBlock`, what is left
+    /// in `packets` is what still has to be sent once the socket is writable.
+    ///
+    /// # Errors
+    ///
+    /// `WouldBlock` as above. Anything else concerns these packets and their destination only — too big,
+    /// no route, a family or encapsulation this socket does not speak. It is counted in
+    /// [`statistics`](Self::statistics), the packets are dropped, and the protocol recovers as it does from
+    /// any loss.
+    fn send(&self, packets: &mut Outgoing<'_>) -> io::Result<()>;
+
+    /// Fills `batch` with the packets that wait, replacing what it held.
+    ///
+    /// # Errors
+    ///
+    /// `WouldBlock` if nothing waits; anything else means the socket is of no more use.
+    fn receive(&self, batch: &mut ReceiveBatch) -> io::Result<()>;
+
+    /// The next error the network reported about packets sent earlier (ICMP), if any.
+    ///
+    /// # Errors
+    ///
+    /// Anything but an empty queue, which is `Ok(None)`.
+    fn receive_error(&self) -> io::Result<Option<NetworkError>>;
+
+    /// The address the socket is bound to, its port filled in.
+    fn local_address(&self) -> SocketAddr;
+
+    /// What went through the socket so far.
+    fn statistics(&self) -> IoStatistics;
+}
+
+/// Packets for one destination, as a core's `poll_transmit` hands them out.
+#[derive(Debug, Clone, Copy)]
+pub struct Outgoing<'a> {
+    /// Where they go.
+    pub destination: Destination,
+    /// The local address they leave from; the routing table decides if `None`.
+    pub source: Option<IpAddr>,
+    /// What the IP header says about explicit congestion notification (RFC 3168).
+    pub ecn: Ecn,
+    /// The packets, back to back.
+    pub contents: &'a [u8],
+    /// Octets of each packet in `contents`, the last may be shorter; `None` for a single packet.
+    pub segment_bytes: Option<usize>,
+}
+
+/// A report of the network about packets sent earlier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NetworkError {
+    /// Who reported: the destination itself or a router on the way.
+    pub reporter: Option<IpAddr>,
+    /// What was reported.
+    pub kind: NetworkErrorKind,
+}
+
+/// What the network reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NetworkErrorKind {
+    /// Host, port or protocol cannot be reached (ICMP type 3, ICMPv6 type 1).
+    Unreachable,
+    /// The packet exceeded the MTU of a link on the way.
+    TooBig {
+        /// The largest packet the reporter can forward, in octets with the IP header.
+        mtu_bytes: u32,
+    },
+    /// Anything else, by the operating system's error number.
+    Other(i32),
+}
+
+/// What went through a socket since it was bound.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct IoStatistics {
+    /// SCTP packets handed to the kernel.
+    pub packets_sent: u64,
+    /// System calls that took them; fewer than packets where segmentation offload works.
+    pub send_calls: u64,
+    /// SCTP packets received.
+    pub packets_received: u64,
+    /// System calls that brought them.
+    pub receive_calls: u64,
+    /// How often the send buffer was full and sending had to wait.
+    pub send_blocked: u64,
+    /// Packets the kernel refused because they exceed the interface's MTU.
+    pub send_too_big: u64,
+    /// Packets the kernel refused for any other reason: no route, forbidden by a filter.
+    pub send_refused: u64,
+    /// Destinations reported unreachable (ICMP).
+    pub reported_unreachable: u64,
+    /// Packets reported too big by a router (ICMP).
+    pub reported_too_big: u64,
+    /// Other reports of the network.
+    pub reported_other: u64,
+}

@@ -1,0 +1,189 @@
+//! An association as the application uses it: messages in, messages out, a defined end.
+
+use std::sync::Arc;
+
+use sctp_core::{AssociationId, AssociationStatistics, Event, Message, Received};
+
+use crate::error::{CommunicationLost, SendError};
+use crate::shared::{Shared, until};
+use crate::slot::{Ending, Phase, Signals};
+use crate::state::State;
+
+/// An SCTP association: reliable messages on independent streams between two endpoints.
+///
+/// Cheap to clone, usable from any task or thread; all clones are the same association. Tasks may send and receive
+/// at the same time.
+///
+/// When the last handle is dropped, a graceful shutdown begins in the background: what was sent is still
+/// delivered, what the peer sends is discarded. Use [`shutdown`](Self::shutdown) to learn how it went,
+/// [`abort`](Self::abort) to end it at once.
+#[derive(Clone, Debug)]
+pub struct Association {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    shared: Arc<Shared>,
+    id: AssociationId,
+    signals: Arc<Signals>,
+}
+
+impl Association {
+    pub(crate) fn new(shared: Arc<Shared>, id: AssociationId, signals: Arc<Signals>) -> Self {
+        Self { inner: Arc::new(Inner { shared, id, signals }) }
+    }
+
+    /// The association's number within its endpoint.
+    #[must_use]
+    pub fn id(&self) -> AssociationId {
+        self.inner.id
+    }
+
+    /// Sends a message, waiting while the send buffer is full.
+    ///
+    /// Returns as soon as the message is queued; where the congestion and receive windows allow, it has then left
+    /// already. Cancellation-safe: a future dropped before it completed has queued nothing.
+    ///
+    /// # Errors
+    ///
+    /// See [`SendError`]; never `BufferFull`.
+    pub async fn send(&self, message: Message) -> Result<(), SendError> {
+        let mut waiting = Some(message);
+        until(&self.inner.signals.writable, || match self.try_send(waiting.take()?) {
+            Err(SendError::BufferFull(message)) => {
+                waiting = Some(message);
+                None
+            }
+            outcome => Some(outcome),
+        })
+        .await
+    }
+
+    /// Sends a message if the send buffer has room for it now.
+    ///
+    /// # Errors
+    ///
+    /// See [`SendError`]; `BufferFull` hands the message back.
+    pub fn try_send(&self, message: Message) -> Result<(), SendError> {
+        use sctp_core::SendError as Core;
+        let Inner { shared, id, .. } = &*self.inner;
+        shared.change(|state, now| {
+            state.core.send(now, *id, message).map_err(|error| match (error, self.ending(state)) {
+                (_, Some(Err(lost))) => SendError::Lost(lost),
+                (_, Some(Ok(()))) | (Core::ShuttingDown | Core::UnknownAssociation(_), None) => {
+                    SendError::ShuttingDown
+                }
+                (Core::BufferFull(message), None) => SendError::BufferFull(message),
+                (Core::UnknownStream { stream, negotiated }, None) => {
+                    SendError::UnknownStream { stream, negotiated }
+                }
+                (Core::TooLong { bytes, limit }, None) => SendError::TooLong { bytes, limit },
+                (Core::Empty, None) => SendError::Empty,
+            })
+        })
+    }
+
+    /// The next message; `None` after the peer and this side agreed to end and everything was read.
+    ///
+    /// Messages of one stream come in the order they were sent (unless sent unordered), messages of different
+    /// streams as they arrive. Cancellation-safe: a future dropped before it completed has taken nothing.
+    ///
+    /// # Errors
+    ///
+    /// If the association ended otherwise. What had arrived before is handed out first.
+    pub async fn recv(&self) -> Result<Option<Received>, CommunicationLost> {
+        until(&self.inner.signals.readable, || {
+            self.inner.shared.attempt(|state, now| match state.core.receive(now, self.inner.id) {
+                Some(received) => Some(Ok(Some(received))),
+                None => self.ending(state).map(|ending| ending.map(|()| None)),
+            })
+        })
+        .await
+    }
+
+    /// The next message if one is there already.
+    #[must_use]
+    pub fn try_recv(&self) -> Option<Received> {
+        self.inner.shared.attempt(|state, now| state.core.receive(now, self.inner.id))
+    }
+
+    /// What happened to the association besides messages: paths up and down, errors the peer reported, restart,
+    /// messages that could not be sent, the end. `None` after the last.
+    ///
+    /// The latest 64 events wait here (every `SendFailed` does); who never asks loses the older ones, nothing
+    /// else. Cancellation-safe.
+    pub async fn next_event(&self) -> Option<Event> {
+        until(&self.inner.signals.event, || {
+            let mut state = self.inner.shared.lock();
+            let slot = state.slots.get_mut(&self.inner.id)?;
+            slot.events.pop().map(Some).or_else(|| slot.ending().map(|_| None))
+        })
+        .await
+    }
+
+    /// Ends the association gracefully and waits for it: everything sent is delivered and acknowledged first
+    /// (RFC 9260 §9.2).
+    ///
+    /// From here on nothing can be sent; what the peer still sends can be received, during and after. A peer with much
+    /// to send needs somebody to receive it. Dropping the future does not stop the shutdown.
+    ///
+    /// # Errors
+    ///
+    /// If the association ended otherwise, so that messages may not have arrived.
+    pub async fn shutdown(&self) -> Result<(), CommunicationLost> {
+        let Inner { shared, id, .. } = &*self.inner;
+        // An error only says that the association is over already.
+        let _ = shared.change(|state, now| state.core.shutdown(now, *id));
+        self.closed().await
+    }
+
+    /// Ends the association at once; the peer is told `reason`, what is queued is lost (RFC 9260 §9.1).
+    pub fn abort(&self, reason: &[u8]) {
+        let Inner { shared, id, .. } = &*self.inner;
+        // An error only says that the association is over already.
+        let _ = shared.change(|state, now| state.core.abort(now, *id, reason));
+    }
+
+    /// Waits for the end of the association, whoever brings it about.
+    ///
+    /// # Errors
+    ///
+    /// Why it ended, if not by agreement.
+    pub async fn closed(&self) -> Result<(), CommunicationLost> {
+        let Inner { shared, signals, .. } = &*self.inner;
+        until(&signals.phase, || self.ending(&shared.lock())).await
+    }
+
+    /// What was counted so far; after the end, the final counts.
+    #[must_use]
+    pub fn statistics(&self) -> AssociationStatistics {
+        let state = self.inner.shared.lock();
+        let last = || state.slots.get(&self.inner.id).and_then(|slot| slot.statistics.clone());
+        match state.core.association(self.inner.id) {
+            Some(association) => association.statistics().clone(),
+            None => last().unwrap_or_default(),
+        }
+    }
+
+    /// Waits until the association is established.
+    pub(crate) async fn established(&self) -> Result<(), CommunicationLost> {
+        let Inner { shared, id, signals } = &*self.inner;
+        until(&signals.phase, || match &shared.lock().slots.get(id)?.phase {
+            Phase::Connecting => None,
+            Phase::Established | Phase::Ended(Ok(())) => Some(Ok(())),
+            Phase::Ended(Err(lost)) => Some(Err(lost.clone())),
+        })
+        .await
+    }
+
+    fn ending(&self, state: &State) -> Option<Ending> {
+        state.slots.get(&self.inner.id).and_then(|slot| slot.ending().cloned())
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.shared.release(self.id);
+    }
+}

@@ -1,0 +1,147 @@
+//! The task behind an endpoint: packets and timeouts in, whenever the kernel says so.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+use sctp_io::{ReceiveBatch, Timer};
+use tokio::io::unix::AsyncFd;
+use tokio::io::{Interest, Ready};
+
+use crate::error::CommunicationLost;
+use crate::shared::Shared;
+use crate::state::Openness;
+
+/// Readiness of socket and timer, as tokio reports it.
+#[derive(Debug)]
+pub(crate) struct Readiness {
+    socket: AsyncFd<OwnedFd>,
+    timer: AsyncFd<OwnedFd>,
+}
+
+impl Readiness {
+    /// Registers duplicates of both descriptors: the originals stay where application threads use them.
+    pub(crate) fn new(socket: impl AsFd, timer: &Timer) -> io::Result<Self> {
+        let timer = register(timer.as_fd().try_clone_to_owned()?, Interest::READABLE)?;
+        Ok(Self { socket: register(socket.as_fd().try_clone_to_owned()?, SOCKET_INTEREST)?, timer })
+    }
+}
+
+/// Tokio's constructor without `unsafe`. It is deprecated for types whose descriptor may change or close behind
+/// tokio's back; an `OwnedFd` can do neither.
+#[allow(deprecated)]
+fn register(descriptor: OwnedFd, interest: Interest) -> io::Result<AsyncFd<OwnedFd>> {
+    AsyncFd::with_interest(descriptor, interest)
+}
+
+/// All a socket may ever be asked for; each wait picks from it.
+const SOCKET_INTEREST: Interest = Interest::READABLE.add(Interest::WRITABLE).add(Interest::ERROR);
+
+/// Runs until the endpoint is closed and its last association is over.
+pub(crate) async fn run(shared: Arc<Shared>, readiness: Readiness) {
+    let mut driver =
+        Driver { stop: StopOnDrop { shared, cause: CommunicationLost::DriverStopped }, readiness };
+    if let Err(error) = driver.run().await {
+        driver.stop.cause = CommunicationLost::Socket(error.kind());
+    }
+}
+
+struct Driver {
+    stop: StopOnDrop,
+    readiness: Readiness,
+}
+
+impl Driver {
+    async fn run(&mut self) -> io::Result<()> {
+        let mut batch = ReceiveBatch::new();
+        while let Some(interest) = self.interest() {
+            tokio::select! {
+                ready = self.readiness.socket.ready(interest) => {
+                    let mut guard = ready?;
+                    let ready = guard.ready();
+                    if ready.is_readable() && receive(&self.stop.shared, &mut batch)? == Socket::Empty {
+                        guard.clear_ready_matching(Ready::READABLE);
+                    }
+                    if ready.is_writable() && resume_sending(&self.stop.shared) == Socket::Full {
+                        guard.clear_ready_matching(Ready::WRITABLE);
+                    }
+                    if ready.is_error() {
+                        drop(guard);
+                        self.drain_errors()?;
+                    }
+                }
+                ready = self.readiness.timer.readable() => {
+                    ready?.clear_ready();
+                    self.stop.shared.change(|state, now| {
+                        state.acknowledge_timer();
+                        state.handle_timeout(now);
+                    });
+                }
+                () = self.stop.shared.signals.driver.notified() => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// What to wait for on the socket; `None` when the work is done.
+    fn interest(&self) -> Option<Interest> {
+        let state = self.stop.shared.lock();
+        let is_blocked = state.outbox.is_blocked();
+        if state.openness == Openness::Closed && state.is_idle() && !is_blocked {
+            return None;
+        }
+        let interest = Interest::READABLE | Interest::ERROR;
+        Some(if is_blocked { interest | Interest::WRITABLE } else { interest })
+    }
+
+    /// Counts what the network reported (the socket does).
+    fn drain_errors(&mut self) -> io::Result<()> {
+        while self.stop.shared.io.receive_error()?.is_some() {}
+        // An error also marks the registration as closed for writing, for good: tokio keeps that mark. A
+        // new registration starts without it.
+        let descriptor = self.readiness.socket.get_ref().try_clone()?;
+        self.readiness.socket = register(descriptor, SOCKET_INTEREST)?;
+        Ok(())
+    }
+}
+
+/// Takes one batch from the socket through the core, and answers it at once.
+fn receive(shared: &Shared, batch: &mut ReceiveBatch) -> io::Result<Socket> {
+    match shared.io.receive(batch) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Socket::Empty),
+        Err(error) => return Err(error),
+    }
+    shared.change(|state, now| {
+        for datagram in batch.datagrams() {
+            state.handle_packet(now, &*shared.io, datagram);
+        }
+        state.handle_timeout(now);
+    });
+    Ok(Socket::Ready)
+}
+
+fn resume_sending(shared: &Shared) -> Socket {
+    shared.change(|_, _| ());
+    if shared.lock().outbox.is_blocked() { Socket::Full } else { Socket::Ready }
+}
+
+/// What the socket said to the last attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Socket {
+    Ready,
+    Empty,
+    Full,
+}
+
+/// Tells everybody who waits that nothing will come any more, also when the runtime drops the task.
+struct StopOnDrop {
+    shared: Arc<Shared>,
+    cause: CommunicationLost,
+}
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.shared.stop(&self.cause);
+    }
+}

@@ -1,0 +1,216 @@
+//! The endpoint: one socket, one SCTP port, many associations.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sctp_core::{AssociationConfig, Destination, EndpointConfig, EndpointStatistics, SctpPort};
+use sctp_io::{Clock, IoStatistics, PacketIo, Timer, UdpEncapsulation, os_entropy};
+
+use crate::association::Association;
+use crate::capture::Capture;
+use crate::driver::{self, Readiness};
+use crate::error::{BindError, ConnectError};
+use crate::shared::{Shared, until};
+use crate::slot::{Holder, Phase, Slot};
+use crate::state::{Openness, State};
+
+/// An SCTP endpoint: opens associations and accepts those that peers open.
+///
+/// Cheap to clone; all clones are the same endpoint. A task on the runtime it was bound in drives it. When the
+/// last handle is dropped, no new associations are accepted, existing ones go on until they end by themselves,
+/// and then the task ends.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    shared: Arc<Shared>,
+    /// For associations opened from here.
+    association: AssociationConfig,
+}
+
+impl Endpoint {
+    /// Binds an endpoint to a UDP socket (RFC 6951) at `address` and starts driving it.
+    ///
+    /// The registered UDP port is 9899; port 0 lets the system choose. `0.0.0.0` serves the host's IPv4 addresses,
+    /// `[::]` IPv6 and IPv4.
+    ///
+    /// # Errors
+    ///
+    /// If the configuration cannot work, the address cannot be bound, or this is not a tokio runtime.
+    pub async fn bind(config: EndpointConfig, address: SocketAddr) -> Result<Self, BindError> {
+        Self::builder(config).bind(address).await
+    }
+
+    /// An endpoint with options beyond the protocol's.
+    #[must_use]
+    pub fn builder(config: EndpointConfig) -> EndpointBuilder {
+        EndpointBuilder { config, capture: None }
+    }
+
+    /// Opens an association with the endpoint at `port` behind any of `destinations`, with the parameters this endpoint
+    /// also uses for incoming ones.
+    ///
+    /// Returns when the association is established. Dropped before, the attempt is aborted.
+    ///
+    /// # Errors
+    ///
+    /// See [`ConnectError`]. A peer that does not answer is given up after Max.Init.Retransmits attempts (RFC 9260
+    /// §16): over four minutes with the default of eight. Wrap the call in `tokio::time::timeout`, or lower
+    /// `attempts.init` with [`connect_with`](Self::connect_with), to know earlier.
+    pub async fn connect(
+        &self,
+        destinations: &[Destination],
+        port: SctpPort,
+    ) -> Result<Association, ConnectError> {
+        self.connect_with(destinations, port, self.inner.association.clone()).await
+    }
+
+    /// As [`connect`](Self::connect), with parameters for this association.
+    ///
+    /// # Errors
+    ///
+    /// As [`connect`](Self::connect).
+    pub async fn connect_with(
+        &self,
+        destinations: &[Destination],
+        port: SctpPort,
+        config: AssociationConfig,
+    ) -> Result<Association, ConnectError> {
+        let shared = &self.inner.shared;
+        for destination in destinations {
+            shared
+                .check(*destination)
+                .map_err(|source| ConnectError::Destination { destination: *destination, source })?;
+        }
+        let association = shared.change(|state, now| {
+            if state.openness != Openness::Open {
+                return Err(ConnectError::EndpointClosed);
+            }
+            let id = state.core.connect(now, destinations, port, config)?;
+            let slot = Slot::new(Phase::Connecting, Holder::Application);
+            let association = Association::new(Arc::clone(shared), id, Arc::clone(&slot.signals));
+            state.insert(id, slot);
+            Ok(association)
+        })?;
+        association.established().await?;
+        Ok(association)
+    }
+
+    /// The next association a peer opened; `None` once the endpoint is closed.
+    ///
+    /// Cancellation-safe: an association is handed out or stays in line.
+    pub async fn accept(&self) -> Option<Association> {
+        let shared = &self.inner.shared;
+        until(&shared.signals.backlog, || {
+            let mut state = shared.lock();
+            let Some(id) = state.backlog.pop_front() else {
+                return (state.openness != Openness::Open).then_some(None);
+            };
+            let slot = state.slots.get_mut(&id)?;
+            slot.holder = Holder::Application;
+            Some(Some(Association::new(Arc::clone(shared), id, Arc::clone(&slot.signals))))
+        })
+        .await
+    }
+
+    /// Shuts all associations down gracefully and accepts no more; returns at once.
+    ///
+    /// Use [`wait_idle`](Self::wait_idle) to wait until everything sent has been delivered.
+    pub fn close(&self) {
+        let shared = &self.inner.shared;
+        shared.change(|state, now| state.close(now, &shared.signals));
+    }
+
+    /// Waits until no association is alive.
+    pub async fn wait_idle(&self) {
+        let shared = &self.inner.shared;
+        until(&shared.signals.idle, || shared.lock().is_idle().then_some(())).await;
+    }
+
+    /// The address the UDP socket is bound to, its port filled in.
+    #[must_use]
+    pub fn local_address(&self) -> SocketAddr {
+        self.inner.shared.io.local_address()
+    }
+
+    /// What the protocol counted: packets discarded, and why.
+    #[must_use]
+    pub fn statistics(&self) -> EndpointStatistics {
+        self.inner.shared.lock().core.statistics().clone()
+    }
+
+    /// What the socket counted: packets, system calls, errors.
+    #[must_use]
+    pub fn io_statistics(&self) -> IoStatistics {
+        self.inner.shared.io.statistics()
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let shared = &self.shared;
+        shared.change(|state, now| {
+            if state.openness == Openness::Open {
+                state.openness = Openness::Closed;
+            }
+            state.refuse_backlog(now);
+        });
+        shared.signals.driver.notify_one();
+    }
+}
+
+/// An [`Endpoint`] about to be bound.
+#[derive(Clone, Debug)]
+pub struct EndpointBuilder {
+    config: EndpointConfig,
+    capture: Option<PathBuf>,
+}
+
+impl EndpointBuilder {
+    /// Writes every packet sent and received to `path`, for Wireshark and tshark (pcapng).
+    ///
+    /// Packets are written as they are handed to and taken from the socket, with IP and UDP headers made up for
+    /// them. Default: no capture. For diagnosis only: it costs a system call for each turn of the driver.
+    #[must_use]
+    pub fn capture(mut self, path: impl AsRef<Path>) -> Self {
+        self.capture = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Binds the endpoint as [`Endpoint::bind`] does.
+    ///
+    /// # Errors
+    ///
+    /// As [`Endpoint::bind`], or if the capture file cannot be written.
+    pub async fn bind(self, address: SocketAddr) -> Result<Endpoint, BindError> {
+        self.config.association.validate()?; // before a socket is bound in vain
+        let io = UdpEncapsulation::bind(address).map_err(|source| BindError::Socket { address, source })?;
+        self.bind_io(io).await
+    }
+
+    /// Starts an endpoint over a socket of your own: one with other options, or one that does something to the
+    /// packets.
+    ///
+    /// # Errors
+    ///
+    /// As [`bind`](Self::bind), but for the socket.
+    pub async fn bind_io(self, io: impl PacketIo + 'static) -> Result<Endpoint, BindError> {
+        let runtime = tokio::runtime::Handle::try_current().map_err(|_| BindError::NoRuntime)?;
+        let association = self.config.association.clone();
+        let core = sctp_core::Endpoint::new(self.config, os_entropy().map_err(BindError::System)?)?;
+        let capture = self
+            .capture
+            .map(|path| Capture::create(&path).map_err(|source| BindError::Capture { path, source }))
+            .transpose()?;
+        let clock = Clock::start();
+        let timer = Timer::new(clock).map_err(BindError::System)?;
+        let readiness = Readiness::new(&io, &timer).map_err(BindError::System)?;
+        let shared = Arc::new(Shared::new(Box::new(io), clock, State::new(core, timer, capture)));
+        runtime.spawn(driver::run(Arc::clone(&shared), readiness));
+        Ok(Endpoint { inner: Arc::new(Inner { shared, association }) })
+    }
+}

@@ -1,0 +1,106 @@
+//! What can go wrong, one small enum per operation.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use sctp_core::{AssociationError, ConfigError, Destination, Message, StreamId};
+
+/// Why an endpoint could not be bound.
+#[derive(Debug, thiserror::Error)]
+pub enum BindError {
+    /// The configuration cannot work.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The socket could not be bound.
+    #[error("cannot bind a UDP socket to {address}: {source}")]
+    Socket {
+        /// Where it should have been bound.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Timer, entropy or event loop are not to be had.
+    #[error("the system refuses what an endpoint needs: {0}")]
+    System(#[source] io::Error),
+    /// The capture file could not be created.
+    #[error("cannot write packets to {path}: {source}")]
+    Capture {
+        /// Where packets should have gone.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Called outside a tokio runtime.
+    #[error("no tokio runtime with IO enabled; call bind from within one")]
+    NoRuntime,
+}
+
+/// Why an association could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// The endpoint's socket cannot send there: wrong address family or encapsulation.
+    #[error("{destination} cannot be reached from this endpoint: {source}")]
+    Destination {
+        /// The destination in question.
+        destination: Destination,
+        /// Why.
+        source: io::Error,
+    },
+    /// The request itself cannot be met.
+    #[error(transparent)]
+    Request(#[from] sctp_core::ConnectError),
+    /// The peer did not answer, refused, or broke the protocol.
+    #[error(transparent)]
+    Failed(#[from] CommunicationLost),
+    /// [`Endpoint::close`](crate::Endpoint::close) was called.
+    #[error("the endpoint is closed")]
+    EndpointClosed,
+}
+
+/// Why a message was not queued.
+#[derive(Debug, thiserror::Error)]
+pub enum SendError {
+    /// Only from [`try_send`](crate::Association::try_send): the send buffer is full; the message comes back.
+    #[error("the send buffer is full")]
+    BufferFull(Message),
+    /// The stream was not negotiated.
+    #[error("stream {stream} does not exist; {negotiated} streams were negotiated")]
+    UnknownStream {
+        /// The one asked for.
+        stream: StreamId,
+        /// How many there are.
+        negotiated: u16,
+    },
+    /// Longer than `AssociationConfig::buffers.message_bytes`.
+    #[error("a message of {bytes} octets is longer than the limit of {limit}")]
+    TooLong {
+        /// Its length.
+        bytes: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// SCTP has no message without payload (RFC 9260 §3.3.1).
+    #[error("a message needs at least one octet")]
+    Empty,
+    /// One of the sides asked for the graceful end: nothing new is accepted.
+    #[error("the association is shutting down or was shut down")]
+    ShuttingDown,
+    /// The association ended otherwise.
+    #[error(transparent)]
+    Lost(#[from] CommunicationLost),
+}
+
+/// Why an association ended other than by agreement.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CommunicationLost {
+    /// The protocol ended it: the peer is unreachable, aborted, or was aborted.
+    #[error(transparent)]
+    Association(#[from] AssociationError),
+    /// The endpoint's socket failed.
+    #[error("the endpoint's socket failed: {0}")]
+    Socket(io::ErrorKind),
+    /// The task that drives the endpoint is gone, because its tokio runtime was shut down.
+    #[error("the endpoint's tokio runtime was shut down")]
+    DriverStopped,
+}

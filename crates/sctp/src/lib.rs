@@ -1,0 +1,93 @@
+//! SCTP (RFC 9260) in user space, for tokio.
+//!
+//! SCTP carries *messages*, whole as they were sent, on independent *streams*: a lost packet holds up the stream it
+//! belongs to and no other. An [`Endpoint`] owns a socket; an [`Association`] is what TCP calls a connection.
+//!
+//! ```text
+//!  your tasks     Association::send ──┐         ┌─► Association::recv
+//!                                     ▼         │
+//!  one lock                     sctp_core::Endpoint (the protocol, no IO)
+//!                                     │         ▲
+//!  the caller's thread, or            ▼         │
+//!  the endpoint's task          sctp_io::UdpEncapsulation ⇄ kernel
+//! ```
+//!
+//! What is here: handles for tasks to share, waiting and waking, back-pressure, the task that feeds packets and
+//! timeouts to the core. What is not: the protocol, which is `sctp-core`, and system calls, which are `sctp-io`.
+//! Packets travel in UDP (RFC 6951).
+//!
+//! ```
+//! use sctp::{Endpoint, EndpointConfig, Message, SctpPort, StreamId};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let port = SctpPort::try_from(3863)?;
+//! let server = Endpoint::bind(EndpointConfig::new(port), "127.0.0.1:0".parse()?).await?;
+//! let address = server.local_address();
+//! tokio::spawn(async move {
+//!     while let Some(association) = server.accept().await {
+//!         tokio::spawn(async move {
+//!             while let Ok(Some(received)) = association.recv().await {
+//!                 association.send(received.message).await?;
+//!             }
+//!             Ok::<_, sctp::SendError>(())
+//!         });
+//!     }
+//! });
+//!
+//! let client = Endpoint::bind(EndpointConfig::new(SctpPort::try_from(50_000)?), "127.0.0.1:0".parse()?).await?;
+//! let association = client.connect(&[sctp::udp(address)], port).await?;
+//! association.send(Message::ordered(StreamId::new(7), "hello")).await?;
+//! let answer = association.recv().await?.ok_or("no answer")?;
+//! assert_eq!(answer.message.payload, "hello");
+//! association.shutdown().await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Two complete programs are in `examples/`: `cargo run -p sctp --example echo_server` and, beside it,
+//! `cargo run -p sctp --example client`.
+//!
+//! # How associations end
+//!
+//! | what happens | `recv` then returns | `closed`, `shutdown` |
+//! |---|---|---|
+//! | either side calls `shutdown`, or drops its last handle | the messages left, then `Ok(None)` | `Ok(())` |
+//! | either side calls `abort`, the peer vanishes or breaks the protocol | the messages left, then `Err` | `Err` with the reason |
+//! | the runtime of the endpoint is shut down | the messages left, then `Err(DriverStopped)` | `Err(DriverStopped)` |
+//!
+//! # Cancellation
+//!
+//! Every future here may be dropped at any await point, in `select!` for instance. `send` has then queued the whole
+//! message or nothing of it, `recv` and `accept` have taken nothing. A dropped `connect` aborts the attempt; a
+//! dropped `shutdown` leaves the shutdown running.
+#![forbid(unsafe_code)]
+
+mod association;
+mod capture;
+mod driver;
+mod endpoint;
+mod error;
+mod outbox;
+mod shared;
+mod slot;
+mod state;
+
+use std::net::SocketAddr;
+
+pub use sctp_core::{
+    AssociationConfig, AssociationError, AssociationId, AssociationStatistics, Delivery, Destination,
+    Encapsulation, EndpointConfig, EndpointStatistics, Event, Incoming, Message, Origin, PathId, PathState,
+    PayloadProtocolId, Profile, Received, SctpPort, StreamId,
+};
+pub use sctp_io::{IoStatistics, PacketIo};
+
+pub use self::association::Association;
+pub use self::endpoint::{Endpoint, EndpointBuilder};
+pub use self::error::{BindError, CommunicationLost, ConnectError, SendError};
+
+/// The destination behind a UDP socket address: SCTP in UDP (RFC 6951).
+#[must_use]
+pub const fn udp(address: SocketAddr) -> Destination {
+    Destination { address: address.ip(), encapsulation: Encapsulation::Udp { port: address.port() } }
+}

@@ -1,0 +1,307 @@
+//! The core and its surroundings, guarded by one lock: the driver's contract is kept here.
+//!
+//! Whoever changes the core — the driver task with packets and timeouts, an application thread with a
+//! message — ends with [`State::settle`]: transmit what the change produced, hand out events, arm the timer. A
+//! message is therefore on the wire before `send` returns, without a detour through another task.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use sctp_core::{AssociationId, Datagram, Event, Origin};
+use sctp_io::{PacketIo, Timer};
+use tokio::sync::Notify;
+use virtual_time::Instant;
+
+use crate::capture::Capture;
+use crate::error::CommunicationLost;
+use crate::outbox::Outbox;
+use crate::slot::{Ending, Holder, Phase, Slot};
+
+/// Everything behind the endpoint's lock.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) core: sctp_core::Endpoint,
+    pub(crate) slots: BTreeMap<AssociationId, Slot>,
+    /// Associations opened by peers that nobody has accepted yet, oldest first.
+    pub(crate) backlog: VecDeque<AssociationId>,
+    pub(crate) openness: Openness,
+    pub(crate) outbox: Outbox,
+    pub(crate) capture: Option<Capture>,
+    timer: Timer,
+    /// Slots whose association has not ended.
+    live: usize,
+}
+
+/// Whether an endpoint takes part in new associations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Openness {
+    Open,
+    /// `close` was called or the last endpoint handle dropped: existing associations go on, no new ones begin.
+    Closed,
+    /// The driver is gone.
+    Stopped,
+}
+
+/// Whom [`State::settle`] wakes besides the users of an association.
+#[derive(Debug, Default)]
+pub(crate) struct EndpointSignals {
+    /// The driver: the socket was full, or its work may be done.
+    pub(crate) driver: Notify,
+    /// Those who wait in `accept`.
+    pub(crate) backlog: Notify,
+    /// Those who wait in `wait_idle`.
+    pub(crate) idle: Notify,
+}
+
+impl State {
+    pub(crate) fn new(core: sctp_core::Endpoint, timer: Timer, capture: Option<Capture>) -> Self {
+        Self {
+            core,
+            slots: BTreeMap::new(),
+            backlog: VecDeque::new(),
+            openness: Openness::Open,
+            outbox: Outbox::default(),
+            capture,
+            timer,
+            live: 0,
+        }
+    }
+
+    /// No association is alive.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.live == 0
+    }
+
+    pub(crate) fn insert(&mut self, id: AssociationId, slot: Slot) {
+        self.live += 1;
+        self.slots.insert(id, slot);
+    }
+
+    /// A packet came in.
+    pub(crate) fn handle_packet(&mut self, now: Instant, io: &dyn PacketIo, datagram: Datagram<'_>) {
+        if let Some(capture) = &mut self.capture {
+            capture.received(now, io.local_address(), &datagram);
+        }
+        self.core.handle_packet(now, datagram);
+    }
+
+    /// The timer's descriptor became readable, or may have.
+    pub(crate) fn acknowledge_timer(&mut self) {
+        // Fails only if the descriptor were not a timer.
+        let _ = self.timer.acknowledge();
+    }
+
+    /// Deals with what is due.
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        if self.core.poll_timeout().is_some_and(|deadline| deadline <= now) {
+            self.core.handle_timeout(now);
+        }
+    }
+
+    /// Completes every change of the core: transmit, events, timer.
+    pub(crate) fn settle(&mut self, now: Instant, io: &dyn PacketIo, signals: &EndpointSignals) {
+        loop {
+            let was_blocked = self.outbox.is_blocked();
+            self.outbox.transmit(now, &mut self.core, io, self.capture.as_mut());
+            if self.outbox.is_blocked() && !was_blocked {
+                signals.driver.notify_one();
+            }
+            if self.hand_out_events(now, signals) == CoreChanged::No {
+                break;
+            }
+        }
+        if let Some(deadline) = self.core.poll_timeout() {
+            // Fails only if the descriptor were not a timer.
+            let _ = self.timer.arm(deadline);
+        }
+    }
+
+    /// The last handle of an association is gone.
+    pub(crate) fn release(&mut self, now: Instant, id: AssociationId) {
+        let Some(slot) = self.slots.get_mut(&id) else { return };
+        slot.holder = Holder::Nobody;
+        // An error only says that the association is over already.
+        match slot.phase {
+            Phase::Connecting => drop(self.core.abort(now, id, b"connect was cancelled")),
+            Phase::Established => drop(self.core.shutdown(now, id)),
+            Phase::Ended(_) => drop(self.slots.remove(&id)),
+        }
+        self.discard_received(now, id);
+    }
+
+    /// Asks all associations to end, and accepts no more.
+    pub(crate) fn close(&mut self, now: Instant, signals: &EndpointSignals) {
+        if self.openness == Openness::Open {
+            self.openness = Openness::Closed;
+        }
+        for (id, slot) in &self.slots {
+            match slot.phase {
+                Phase::Connecting => drop(self.core.abort(now, *id, b"the endpoint was closed")),
+                Phase::Established => drop(self.core.shutdown(now, *id)),
+                Phase::Ended(_) => {}
+            }
+        }
+        self.refuse_backlog(now);
+        signals.backlog.notify_waiters();
+        signals.driver.notify_one();
+    }
+
+    /// Nobody will call `accept` any more.
+    pub(crate) fn refuse_backlog(&mut self, now: Instant) {
+        while let Some(id) = self.backlog.pop_front() {
+            self.release(now, id);
+        }
+    }
+
+    /// The driver is gone: nothing will ever happen again.
+    pub(crate) fn stop(&mut self, cause: &CommunicationLost, signals: &EndpointSignals) {
+        self.openness = Openness::Stopped;
+        for slot in self.slots.values_mut() {
+            if slot.ending().is_none() {
+                slot.phase = Phase::Ended(Err(cause.clone()));
+                slot.signals.wake_all();
+            }
+        }
+        self.live = 0;
+        signals.backlog.notify_waiters();
+        signals.idle.notify_waiters();
+    }
+
+    fn hand_out_events(&mut self, now: Instant, signals: &EndpointSignals) -> CoreChanged {
+        let mut changed = CoreChanged::No;
+        while let Some((id, event)) = self.core.poll_event() {
+            changed = changed.or(self.hand_out(now, id, event, signals));
+        }
+        changed
+    }
+
+    fn hand_out(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        event: Event,
+        signals: &EndpointSignals,
+    ) -> CoreChanged {
+        match event {
+            Event::CommunicationUp { origin: Origin::Accepted, .. } if !self.slots.contains_key(&id) => {
+                return self.on_incoming(now, id, event, signals);
+            }
+            Event::CommunicationUp { .. } => self.on_established(id, event),
+            Event::MessageReady => return self.on_message_ready(now, id),
+            Event::SendBufferAvailable => {
+                if let Some(slot) = self.slots.get(&id) {
+                    slot.signals.writable.notify_waiters();
+                }
+            }
+            Event::ShutdownComplete => self.on_end(now, id, event, Ok(()), signals),
+            Event::CommunicationLost(ref error) | Event::CannotStart(ref error) => {
+                let ending = Err(error.clone().into());
+                self.on_end(now, id, event, ending, signals);
+            }
+            Event::Restart
+            | Event::ShutdownReceived
+            | Event::PeerAddressChange { .. }
+            | Event::RemoteError(_)
+            | Event::SendFailed { .. }
+            | Event::SenderDry => self.queue_event(id, event),
+        }
+        CoreChanged::No
+    }
+
+    /// A peer opened an association.
+    fn on_incoming(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        event: Event,
+        signals: &EndpointSignals,
+    ) -> CoreChanged {
+        let is_wanted = self.openness == Openness::Open && self.backlog.len() < BACKLOG;
+        let holder = if is_wanted { Holder::Backlog } else { Holder::Nobody };
+        self.insert(id, Slot::new(Phase::Established, holder));
+        self.queue_event(id, event);
+        if is_wanted {
+            self.backlog.push_back(id);
+            signals.backlog.notify_waiters();
+            return CoreChanged::No;
+        }
+        // An error only says that the association is over already.
+        let _ = self.core.abort(now, id, b"nobody accepts associations here");
+        CoreChanged::Yes
+    }
+
+    fn on_established(&mut self, id: AssociationId, event: Event) {
+        if let Some(slot) = self.slots.get_mut(&id) {
+            if matches!(slot.phase, Phase::Connecting) {
+                slot.phase = Phase::Established;
+            }
+            slot.signals.phase.notify_waiters();
+        }
+        self.queue_event(id, event);
+    }
+
+    fn on_message_ready(&mut self, now: Instant, id: AssociationId) -> CoreChanged {
+        let Some(slot) = self.slots.get(&id) else { return CoreChanged::No };
+        slot.signals.readable.notify_waiters();
+        if slot.holder == Holder::Nobody { self.discard_received(now, id) } else { CoreChanged::No }
+    }
+
+    fn on_end(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        event: Event,
+        ending: Ending,
+        signals: &EndpointSignals,
+    ) {
+        let Some(slot) = self.slots.get_mut(&id) else { return };
+        if slot.ending().is_none() {
+            self.live -= 1;
+        }
+        slot.statistics = self.core.association(id).map(|association| association.statistics().clone());
+        slot.phase = Phase::Ended(ending);
+        slot.events.push(event);
+        slot.signals.wake_all();
+        if slot.holder == Holder::Nobody {
+            self.slots.remove(&id);
+            self.discard_received(now, id);
+        }
+        if self.is_idle() {
+            signals.idle.notify_waiters();
+            signals.driver.notify_one();
+        }
+    }
+
+    fn queue_event(&mut self, id: AssociationId, event: Event) {
+        if let Some(slot) = self.slots.get_mut(&id)
+            && slot.holder != Holder::Nobody
+        {
+            slot.events.push(event);
+            slot.signals.event.notify_waiters();
+        }
+    }
+
+    /// Nobody reads any more: what arrives must not fill the window, or the peer could not finish.
+    fn discard_received(&mut self, now: Instant, id: AssociationId) -> CoreChanged {
+        let mut changed = CoreChanged::No;
+        while self.core.receive(now, id).is_some() {
+            changed = CoreChanged::Yes;
+        }
+        changed
+    }
+}
+
+/// Whether handing out an event changed the core, so that there may be more to transmit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CoreChanged {
+    Yes,
+    No,
+}
+
+impl CoreChanged {
+    fn or(self, other: Self) -> Self {
+        if self == Self::Yes { Self::Yes } else { other }
+    }
+}
+
+/// Associations that may wait for `accept`; further ones are aborted. As `net.core.somaxconn` of Linux.
+const BACKLOG: usize = 4096;

@@ -1,0 +1,108 @@
+//! Messages arrive whole, unchanged, and in the order their delivery asks for.
+
+use std::collections::BTreeSet;
+
+use sctp::{AssociationConfig, Delivery, Message, SendError, StreamId};
+
+use crate::{Pair, echo, number_of, numbered, within_a_minute};
+
+const MESSAGES: u32 = 10_000;
+const STREAMS: u16 = 10;
+
+fn stream_of(number: u32) -> u16 {
+    u16::try_from(number % u32::from(STREAMS)).unwrap()
+}
+
+/// Sends [`MESSAGES`] over [`STREAMS`] to an echo server and returns what came back, in its order.
+async fn echoed(delivery: Delivery) -> Vec<Message> {
+    let pair = Pair::new().await;
+    tokio::spawn(echo(pair.there));
+    let sender = pair.here.clone();
+    let sending = tokio::spawn(async move {
+        for number in 0..MESSAGES {
+            sender.send(numbered(stream_of(number), number, 100, delivery)).await.unwrap();
+        }
+    });
+    let mut messages = Vec::new();
+    for _ in 0..MESSAGES {
+        messages.push(pair.here.recv().await.unwrap().unwrap().message);
+    }
+    sending.await.unwrap();
+    pair.here.shutdown().await.unwrap();
+    messages
+}
+
+fn assert_unchanged(messages: &[Message], delivery: Delivery) {
+    for message in messages {
+        let number = number_of(message);
+        assert_eq!(*message, numbered(stream_of(number), number, 100, delivery));
+    }
+}
+
+#[tokio::test]
+async fn ordered_messages_come_back_in_order_on_every_stream() {
+    let messages = within_a_minute(echoed(Delivery::Ordered)).await;
+    assert_unchanged(&messages, Delivery::Ordered);
+    for stream in 0..STREAMS {
+        let on_stream = messages.iter().filter(|message| message.stream == StreamId::new(stream));
+        let numbers: Vec<u32> = on_stream.map(number_of).collect();
+        let expected: Vec<u32> = (0..MESSAGES).filter(|number| stream_of(*number) == stream).collect();
+        assert_eq!(numbers, expected, "on stream {stream}");
+    }
+}
+
+#[tokio::test]
+async fn unordered_messages_come_back_once_each() {
+    let messages = within_a_minute(echoed(Delivery::Unordered)).await;
+    assert_unchanged(&messages, Delivery::Unordered);
+    let numbers: BTreeSet<u32> = messages.iter().map(number_of).collect();
+    assert_eq!(numbers, (0..MESSAGES).collect());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn messages_come_back_when_several_threads_drive() {
+    let messages = within_a_minute(echoed(Delivery::Ordered)).await;
+    assert_unchanged(&messages, Delivery::Ordered);
+}
+
+#[tokio::test]
+async fn messages_of_64_kib_arrive_whole() {
+    within_a_minute(async {
+        let pair = Pair::new().await;
+        tokio::spawn(echo(pair.there));
+        for number in 0..50 {
+            let message = numbered(0, number, 65_536, Delivery::Ordered);
+            pair.here.send(message.clone()).await.unwrap();
+            assert_eq!(pair.here.recv().await.unwrap().unwrap().message, message);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn ipv6_and_dual_stack_carry_messages() {
+    within_a_minute(async {
+        for address in ["[::1]:0", "127.0.0.1:0"] {
+            let pair = Pair::with(address, AssociationConfig::default()).await;
+            let message = numbered(3, 7, 5_000, Delivery::Ordered);
+            pair.here.send(message.clone()).await.unwrap();
+            assert_eq!(pair.there.recv().await.unwrap().unwrap().message, message);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn messages_that_cannot_be_sent_are_refused_with_the_reason() {
+    within_a_minute(async {
+        let pair = Pair::new().await;
+        let send = async |stream: u16, bytes: usize| {
+            pair.here.send(Message::ordered(StreamId::new(stream), vec![0; bytes])).await
+        };
+        assert!(matches!(send(0, 0).await, Err(SendError::Empty)));
+        assert!(matches!(send(64, 1).await, Err(SendError::UnknownStream { negotiated: 64, .. })));
+        assert!(matches!(send(0, 300_000).await, Err(SendError::TooLong { bytes: 300_000, .. })));
+        assert!(pair.there.try_recv().is_none());
+    })
+    .await;
+}
