@@ -242,7 +242,9 @@ impl Association {
     fn watch_tail(&mut self, now: Instant) {
         for path in self.paths.iter() {
             let at = self.sender.probe_at(path.id, &self.paths).map(|at| at.max(now));
-            let before_t3 = at.filter(|at| self.timers.at(Timer::T3Rtx(path.id)).is_none_or(|t3| *at < t3));
+            let is_due = self.outgoing.probe_due == Some(path.id);
+            let before_t3 =
+                at.filter(|at| !is_due && self.timers.at(Timer::T3Rtx(path.id)).is_none_or(|t3| *at < t3));
             self.timers.apply(Timer::TailLossProbe(path.id), before_t3);
         }
     }
