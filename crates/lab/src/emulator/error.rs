@@ -74,7 +74,7 @@ pub enum EmulatorError {
         errno: Errno,
     },
     /// A TUN device cannot be made.
-    #[error("TUN device {device} cannot be made ({source}): is it in use already?")]
+    #[error("TUN device {device} cannot be made: {source} (if it is busy, choose another link index)")]
     Device {
         /// Its name.
         device: String,

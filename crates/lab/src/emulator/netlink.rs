@@ -1,9 +1,8 @@
-//! The three things that the emulator asks of `rtnetlink(7)`, in the calling thread's network namespace.
+//! The two things that the emulator asks of `rtnetlink(7)`, in the calling thread's network namespace.
 //!
-//! Written out because a netlink library would bring an async runtime into every side for three messages. All fields
+//! Written out because a netlink library would bring an async runtime into every side for two messages. All fields
 //! are in the machine's own byte order.
 
-use std::net::Ipv6Addr;
 use std::os::fd::AsRawFd;
 
 use nix::errno::Errno;
@@ -20,23 +19,13 @@ pub(super) fn set_queue_length(index: u32, packets: u32) -> nix::Result<()> {
     change_device(index, 0, &attribute(IFLA_TXQLEN, &packets.to_ne_bytes()))
 }
 
-/// Gives device `index` an address that can be used at once: added by the older `ioctl` it would stay tentative
-/// until a worker of the kernel has found that there are no neighbours to ask (RFC 4862 §5.4).
-pub(super) fn add_ipv6(index: u32, address: Ipv6Addr, prefix_length: u8) -> nix::Result<()> {
-    // Family, prefix length, flags, scope (global); then the device.
-    let mut message = vec![AF_INET6, prefix_length, IFA_F_NODAD, 0];
-    message.extend(index.to_ne_bytes());
-    message.extend(attribute(IFA_LOCAL, &address.octets()));
-    request(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, &message)
-}
-
 fn change_device(index: u32, flags: u32, attributes: &[u8]) -> nix::Result<()> {
     let mut message = vec![0; 4]; // family, padding, type
     message.extend(index.to_ne_bytes());
     message.extend(flags.to_ne_bytes());
     message.extend(flags.to_ne_bytes()); // which of them change
     message.extend(attributes);
-    request(RTM_NEWLINK, 0, &message)
+    request(RTM_NEWLINK, &message)
 }
 
 fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
@@ -45,13 +34,13 @@ fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
 }
 
 /// Sends a request and waits for its acknowledgement.
-fn request(kind: u16, flags: u16, message: &[u8]) -> nix::Result<()> {
+fn request(kind: u16, message: &[u8]) -> nix::Result<()> {
     let netlink =
         socket(AddressFamily::Netlink, SockType::Raw, SockFlag::SOCK_CLOEXEC, SockProtocol::NetlinkRoute)?;
     let length = u32::try_from(16 + message.len()).map_err(|_| Errno::EMSGSIZE)?;
     let mut request = length.to_ne_bytes().to_vec();
     request.extend(kind.to_ne_bytes());
-    request.extend((NLM_F_REQUEST | NLM_F_ACK | flags).to_ne_bytes());
+    request.extend((NLM_F_REQUEST | NLM_F_ACK).to_ne_bytes());
     request.extend([0; 8]); // sequence number, port
     request.extend(message);
     send(netlink.as_raw_fd(), &request, MsgFlags::empty())?;
@@ -68,13 +57,7 @@ fn request(kind: u16, flags: u16, message: &[u8]) -> nix::Result<()> {
 }
 
 const RTM_NEWLINK: u16 = 16;
-const RTM_NEWADDR: u16 = 20;
 const NLM_F_REQUEST: u16 = 0x001;
 const NLM_F_ACK: u16 = 0x004;
-const NLM_F_EXCL: u16 = 0x200;
-const NLM_F_CREATE: u16 = 0x400;
-const AF_INET6: u8 = 10;
 const IFF_UP: u32 = 1;
 const IFLA_TXQLEN: u16 = 13;
-const IFA_LOCAL: u16 = 2;
-const IFA_F_NODAD: u8 = 0x02;
