@@ -1,4 +1,5 @@
 //! Load generator, requester and echo server together over a path that loses packets, in virtual time.
+#![allow(clippy::unwrap_used)] // a test may fail; clippy knows tests by their attribute only
 
 use std::collections::BTreeMap;
 use std::time::Duration;
