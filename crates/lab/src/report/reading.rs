@@ -1,7 +1,7 @@
 //! The result in plain words.
 
 use super::numbers::{count, time};
-use super::table::deviation;
+use super::table::{deviation, late_sends_that_matter};
 use crate::summary::{CompareResult, ResponseResult, RunResult};
 use crate::transport::TransportSpec;
 
@@ -151,9 +151,7 @@ fn failure(run: &RunResult) -> Option<String> {
 /// What to keep in mind.
 fn reservations(result: &CompareResult) -> Vec<String> {
     let mut sentences = Vec::new();
-    let requests: u64 = result.runs.iter().map(|run| run.requests).sum();
-    let late = result.workload.late_sends;
-    if late * 1000 > requests {
+    if let Some(late) = late_sends_that_matter(result) {
         sentences.push(format!(
             "{} left more than 1 ms late because this machine was busy; their delay is in the response times.",
             count(late, "request")

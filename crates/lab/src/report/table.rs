@@ -52,6 +52,13 @@ pub(super) fn cells(run: &RunResult) -> [String; 11] {
     ]
 }
 
+/// Late sends, if they are more than one in a thousand requests: enough to move the 99.9th percentile.
+pub(super) fn late_sends_that_matter(result: &CompareResult) -> Option<u64> {
+    let requests: u64 = result.runs.iter().map(|run| run.requests).sum();
+    let late = result.workload.late_sends;
+    (late.saturating_mul(1000) > requests).then_some(late)
+}
+
 /// How far the measured mean lies above the model's, in per cent of the latter.
 pub(super) fn deviation(run: &RunResult) -> Option<f64> {
     let model = run.predicted.as_ref()?.model_ms;
@@ -102,8 +109,7 @@ fn notes(result: &CompareResult) -> String {
     for skipped in &result.skipped {
         let _infallible = writeln!(notes, "{} was not run: {}", skipped.id, skipped.because);
     }
-    let late = result.workload.late_sends;
-    if late > 0 {
+    if let Some(late) = late_sends_that_matter(result) {
         let _infallible = writeln!(notes, "{late} requests left more than 1 ms late: this machine is busy");
     }
     notes
