@@ -73,6 +73,7 @@ mod host;
 mod id;
 mod queue;
 mod routes;
+pub mod sctp;
 mod trace;
 mod world;
 
