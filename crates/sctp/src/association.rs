@@ -161,7 +161,7 @@ impl Association {
         let state = self.inner.shared.lock();
         let last = || state.slots.get(&self.inner.id).and_then(|slot| slot.statistics.clone());
         match state.core.association(self.inner.id) {
-            Some(association) => association.statistics().clone(),
+            Some(association) => association.statistics(),
             None => last().unwrap_or_default(),
         }
     }

@@ -140,7 +140,7 @@ impl Endpoint {
     /// What the protocol counted: packets discarded, and why.
     #[must_use]
     pub fn statistics(&self) -> EndpointStatistics {
-        self.inner.shared.lock().core.statistics().clone()
+        *self.inner.shared.lock().core.statistics()
     }
 
     /// What the socket counted: packets, system calls, errors.
@@ -153,12 +153,7 @@ impl Endpoint {
 impl Drop for Inner {
     fn drop(&mut self) {
         let shared = &self.shared;
-        shared.change(|state, now| {
-            if state.openness == Openness::Open {
-                state.openness = Openness::Closed;
-            }
-            state.refuse_backlog(now);
-        });
+        shared.change(State::refuse_newcomers);
         shared.signals.driver.notify_one();
     }
 }

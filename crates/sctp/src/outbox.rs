@@ -1,4 +1,9 @@
 //! From the core's `poll_transmit` to the socket, with what a full socket left over.
+//!
+//! The core hands out packet after packet; the kernel takes many of one size for one destination in a single call
+//! (GSO). The outbox gathers such runs in one buffer.
+
+use std::collections::VecDeque;
 
 use sctp_core::{Ecn, Transmit};
 use sctp_io::{Outgoing, PacketIo};
@@ -6,25 +11,20 @@ use virtual_time::Instant;
 
 use crate::capture::Capture;
 
-/// The buffer the core writes packets into, and the packets the socket had no room for.
+/// Packets between core and socket.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
+    /// Octets of all runs, back to back.
     buffer: Vec<u8>,
-    /// What `buffer` still holds, if the socket was full.
-    unsent: Option<Unsent>,
-}
-
-#[derive(Debug)]
-struct Unsent {
-    transmit: Transmit,
-    /// Octets of the buffer that are gone already.
+    runs: VecDeque<Run>,
+    /// Octets of the buffer that the socket took.
     sent: usize,
 }
 
 impl Outbox {
     /// The socket is full: wait until it is writable.
     pub(crate) fn is_blocked(&self) -> bool {
-        self.unsent.is_some()
+        !self.runs.is_empty()
     }
 
     /// Sends until the core has nothing more or the socket is full.
@@ -37,34 +37,120 @@ impl Outbox {
         io: &dyn PacketIo,
         mut capture: Option<&mut Capture>,
     ) {
-        if let Some(Unsent { transmit, sent }) = self.unsent.take() {
-            self.send(io, transmit, sent);
-        }
-        while self.unsent.is_none() {
-            self.buffer.clear();
-            let Some(transmit) = core.poll_transmit(now, &mut self.buffer) else { break };
-            if let Some(capture) = capture.as_deref_mut() {
-                capture.sent(now, io.local_address(), &outgoing(&transmit, &self.buffer));
+        loop {
+            self.send(io);
+            if self.is_blocked() {
+                break;
             }
-            self.send(io, transmit, 0);
+            self.gather(now, core, |packets| {
+                if let Some(capture) = capture.as_deref_mut() {
+                    capture.sent(now, io.local_address(), packets);
+                }
+            });
+            if self.runs.is_empty() {
+                break;
+            }
         }
         if let Some(capture) = capture {
             capture.flush();
         }
     }
 
-    fn send(&mut self, io: &dyn PacketIo, transmit: Transmit, sent: usize) {
-        let mut packets = outgoing(&transmit, self.buffer.get(sent..).unwrap_or_default());
-        if let Err(error) = io.send(&mut packets)
-            && error.kind() == std::io::ErrorKind::WouldBlock
-        {
-            let sent = self.buffer.len() - packets.contents.len();
-            self.unsent = Some(Unsent { transmit, sent });
+    /// Takes packets from the core, as many as one call may carry.
+    fn gather(&mut self, now: Instant, core: &mut sctp_core::Endpoint, mut look: impl FnMut(&Outgoing<'_>)) {
+        self.buffer.clear();
+        self.sent = 0;
+        while self.buffer.len() < GATHERED_BYTES {
+            let start = self.buffer.len();
+            let Some(transmit) = core.poll_transmit(now, &mut self.buffer) else { break };
+            look(&outgoing(&transmit, &self.buffer[start..]));
+            if !self.runs.back_mut().is_some_and(|run| run.extend(&transmit)) {
+                self.runs.push_back(Run::new(transmit));
+            }
         }
+    }
+
+    fn send(&mut self, io: &dyn PacketIo) {
+        while let Some(run) = self.runs.front_mut() {
+            let contents = &self.buffer[self.sent..self.sent + run.transmit.len];
+            let mut packets = outgoing(&run.transmit, contents);
+            if let Err(error) = io.send(&mut packets)
+                && error.kind() == std::io::ErrorKind::WouldBlock
+            {
+                self.sent += run.transmit.len - packets.contents.len();
+                run.transmit.len = packets.contents.len();
+                break;
+            }
+            self.sent += run.transmit.len;
+            self.runs.pop_front();
+        }
+    }
+}
+
+/// Packets for one destination, all of one size but perhaps the last.
+#[derive(Debug)]
+struct Run {
+    /// All of them as one; `len` is what is left to send.
+    transmit: Transmit,
+    /// Whether another packet fits behind the last.
+    is_open: bool,
+}
+
+impl Run {
+    fn new(transmit: Transmit) -> Self {
+        Self { transmit, is_open: transmit.segment_bytes.is_none() }
+    }
+
+    /// Appends a packet that lies behind this run in the buffer; false if it cannot be part of it.
+    fn extend(&mut self, next: &Transmit) -> bool {
+        let segment = self.transmit.segment_bytes.unwrap_or(self.transmit.len);
+        let same_way = (self.transmit.source, self.transmit.destination) == (next.source, next.destination);
+        let fits = self.is_open && same_way && next.segment_bytes.is_none() && next.len <= segment;
+        if fits {
+            self.transmit.segment_bytes = Some(segment);
+            self.transmit.len += next.len;
+            self.is_open = next.len == segment;
+        }
+        fits
     }
 }
 
 fn outgoing<'a>(transmit: &Transmit, contents: &'a [u8]) -> Outgoing<'a> {
     let Transmit { source, destination, segment_bytes, .. } = *transmit;
     Outgoing { destination, source, ecn: Ecn::NotEct, contents, segment_bytes }
+}
+
+/// What is taken from the core before it is sent: what one call with segmentation offload carries.
+const GATHERED_BYTES: usize = 60_000;
+
+#[cfg(test)]
+mod tests {
+    use sctp_core::{Destination, Encapsulation, PathId};
+
+    use super::*;
+
+    fn single(last_octet: u8, len: usize) -> Transmit {
+        let encapsulation = Encapsulation::Udp { port: 9899 };
+        let destination = Destination { address: [192, 0, 2, last_octet].into(), encapsulation };
+        Transmit { path: PathId::FIRST, source: None, destination, len, segment_bytes: None }
+    }
+
+    #[test]
+    fn a_run_takes_equal_packets_and_one_shorter() {
+        let mut run = Run::new(single(1, 1_000));
+        assert!(run.extend(&single(1, 1_000)));
+        assert!(run.extend(&single(1, 400)));
+        assert!(!run.extend(&single(1, 400)), "the shorter one is the last");
+        assert_eq!((run.transmit.len, run.transmit.segment_bytes), (2_400, Some(1_000)));
+    }
+
+    #[test]
+    fn a_run_ends_at_a_longer_packet_another_destination_or_a_ready_made_run() {
+        let mut run = Run::new(single(1, 1_000));
+        assert!(!run.extend(&single(1, 1_001)));
+        assert!(!run.extend(&single(2, 1_000)));
+        let ready_made = Transmit { segment_bytes: Some(500), ..single(1, 1_000) };
+        assert!(!run.extend(&ready_made));
+        assert!(!Run::new(ready_made).extend(&single(1, 500)));
+    }
 }

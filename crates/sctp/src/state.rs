@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use sctp_core::{AssociationId, Datagram, Event, Origin};
+use sctp_core::{Association, AssociationId, Datagram, Event, Incoming, Origin};
 use sctp_io::{PacketIo, Timer};
 use tokio::sync::Notify;
 use virtual_time::Instant;
@@ -17,7 +17,6 @@ use crate::outbox::Outbox;
 use crate::slot::{Ending, Holder, Phase, Slot};
 
 /// Everything behind the endpoint's lock.
-#[derive(Debug)]
 pub(crate) struct State {
     pub(crate) core: sctp_core::Endpoint,
     pub(crate) slots: BTreeMap<AssociationId, Slot>,
@@ -130,9 +129,7 @@ impl State {
 
     /// Asks all associations to end, and accepts no more.
     pub(crate) fn close(&mut self, now: Instant, signals: &EndpointSignals) {
-        if self.openness == Openness::Open {
-            self.openness = Openness::Closed;
-        }
+        self.refuse_newcomers(now);
         for (id, slot) in &self.slots {
             match slot.phase {
                 Phase::Connecting => drop(self.core.abort(now, *id, b"the endpoint was closed")),
@@ -140,13 +137,16 @@ impl State {
                 Phase::Ended(_) => {}
             }
         }
-        self.refuse_backlog(now);
         signals.backlog.notify_waiters();
         signals.driver.notify_one();
     }
 
     /// Nobody will call `accept` any more.
-    pub(crate) fn refuse_backlog(&mut self, now: Instant) {
+    pub(crate) fn refuse_newcomers(&mut self, now: Instant) {
+        if self.openness == Openness::Open {
+            self.openness = Openness::Closed;
+        }
+        self.core.set_incoming(Incoming::Refuse);
         while let Some(id) = self.backlog.pop_front() {
             self.release(now, id);
         }
@@ -257,7 +257,7 @@ impl State {
         if slot.ending().is_none() {
             self.live -= 1;
         }
-        slot.statistics = self.core.association(id).map(|association| association.statistics().clone());
+        slot.statistics = self.core.association(id).map(Association::statistics);
         slot.phase = Phase::Ended(ending);
         slot.events.push(event);
         slot.signals.wake_all();
@@ -287,6 +287,16 @@ impl State {
             changed = CoreChanged::Yes;
         }
         changed
+    }
+}
+
+impl std::fmt::Debug for State {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("State")
+            .field("slots", &self.slots)
+            .field("backlog", &self.backlog)
+            .field("openness", &self.openness)
+            .finish_non_exhaustive()
     }
 }
 
