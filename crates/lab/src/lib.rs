@@ -22,6 +22,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod backend;
 mod compare;
 mod conditions;
 #[cfg(target_os = "linux")]
@@ -33,6 +34,7 @@ mod summary;
 mod testing;
 mod transport;
 
+pub use backend::Simulator;
 pub use compare::{
     Arrivals, Backend, BackendChoice, BackendError, BackendKind, Blocking, CONCURRENT_RATE_LIMIT,
     CompareConfig, CompareError, DirectionPackets, Fallback, MeasuredDelay, PacketCounts, Prediction,

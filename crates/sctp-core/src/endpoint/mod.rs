@@ -62,6 +62,17 @@ pub struct Endpoint {
     statistics: EndpointStatistics,
 }
 
+/// Port, associations and counters; never keys.
+impl core::fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Endpoint")
+            .field("port", &self.config.port)
+            .field("associations", &self.associations.len())
+            .field("statistics", &self.statistics)
+            .finish_non_exhaustive()
+    }
+}
+
 struct Entry {
     association: Association,
     generation: u32,
@@ -192,20 +203,23 @@ impl Endpoint {
     /// Time passed.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.reap();
-        while let Some(&Reverse((at, slot, generation))) = self.deadlines.peek() {
-            if at > now {
-                break;
-            }
+        let mut due = Vec::new();
+        while let Some(&Reverse((at, slot, generation))) = self.deadlines.peek()
+            && at <= now
+        {
             self.deadlines.pop();
-            let Some(entry) = self.associations.get_mut(slot).filter(|entry| entry.generation == generation)
-            else {
-                continue;
-            };
-            if entry.armed_at == Some(at) {
-                entry.armed_at = None;
+            if let Some(entry) =
+                self.associations.get_mut(slot).filter(|entry| entry.generation == generation)
+            {
+                entry.armed_at = entry.armed_at.filter(|armed| *armed != at);
+                due.push(slot);
             }
-            if entry.association.poll_timeout().is_some_and(|due| due <= now) {
-                entry.association.handle_timeout(now);
+        }
+        // Each association once: whatever its timers start again, this call comes to an end.
+        for slot in due {
+            let association = &mut self.associations[slot].association;
+            if association.poll_timeout().is_some_and(|due| due <= now) {
+                association.handle_timeout(now);
             }
             self.refresh(slot);
         }

@@ -14,7 +14,6 @@
 //! buffer is full of messages that cannot be delivered, the one chunk that everything waits for is let in
 //! beyond the limit. That is where we leave RFC 9260 §6.2, which would drop the highest TSN for it.
 
-
 use sctp_wire::{Data, Full, PacketWriter, Tsn};
 use virtual_time::Instant;
 

@@ -1,0 +1,63 @@
+//! Where comparisons run: real packets between namespaces, or virtual time.
+
+mod simulator;
+
+pub use simulator::Simulator;
+
+use std::num::NonZeroU32;
+
+use sctp_core::{AssociationConfig, AssociationStatistics, Profile, Streams};
+
+use crate::compare::{BackendError, Blocking, CompareConfig};
+use crate::transport::TransportSpec;
+
+/// Parameters of the associations under test: the profile of the comparison, with as many streams as the transport
+/// has.
+fn association_config(
+    config: &CompareConfig,
+    transport: TransportSpec,
+) -> Result<AssociationConfig, BackendError> {
+    let failed = |because: String| BackendError::Failed { because };
+    let profile: Profile =
+        config.profile.parse().map_err(|error: sctp_core::UnknownProfile| failed(error.to_string()))?;
+    let mut association = AssociationConfig::profile(profile);
+    let streams = transport.lanes().max(association.streams.inbound);
+    association.streams = Streams { outbound: transport.lanes(), inbound: streams };
+    association.mtu_bytes = PATH_MTU_BYTES;
+    let message = config.traffic.message_bytes.octets();
+    association.buffers.message_bytes = association.buffers.message_bytes.max(message);
+    association.buffers.send_bytes = association.buffers.send_bytes.max(2 * message);
+    association.buffers.receive_bytes = association.buffers.receive_bytes.max(2 * message);
+    association.validate().map_err(|error| failed(error.to_string()))?;
+    Ok(association)
+}
+
+/// What the receivers of both directions saw of head-of-line blocking.
+fn blocking<'a>(ends: impl IntoIterator<Item = &'a AssociationStatistics>) -> Blocking {
+    let mut sum = Blocking::default();
+    for end in ends {
+        for (_, stream) in end.receiver.blocked.streams() {
+            sum.messages_blocked += stream.messages;
+            sum.total += stream.total;
+        }
+    }
+    sum
+}
+
+/// Every run of a comparison: transport and repetition, in the order of the table.
+fn runs(transports: &[TransportSpec], repeat: NonZeroU32) -> impl Iterator<Item = (TransportSpec, u32)> + '_ {
+    let each = move |transport: &TransportSpec| {
+        let transport = *transport;
+        (0..repeat.get()).map(move |repetition| (transport, repetition))
+    };
+    transports.iter().flat_map(each)
+}
+
+/// MTU of the emulated and simulated links: Ethernet's.
+const PATH_MTU_BYTES: usize = 1500;
+
+/// SCTP port of the echo server.
+const SERVER_PORT: u16 = 7;
+
+/// SCTP port of the load generator.
+const CLIENT_PORT: u16 = 5001;

@@ -1,0 +1,264 @@
+//! Comparisons in virtual time: the shipped SCTP and the UDP requester over simulated links.
+//!
+//! Every run is a world of its own with two hosts and one link. A run is a function of the configuration and its
+//! seed; losses fall on the same packet numbers for every transport.
+
+mod sctp;
+mod udp;
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+use netsim::{
+    CapturePoint, CaptureScope, Direction, Host, HostId, LinkId, LinkSpec, Outgoing, Packet, World,
+    sctp::SctpHost,
+};
+use sctp_core::{Destination, Encapsulation, Endpoint, EndpointConfig, SctpPort};
+use virtual_time::Instant;
+use workload::{LoadCounters, Sample};
+
+use self::sctp::{SctpEcho, SctpLoad};
+use self::udp::{UdpEcho, UdpLoad};
+use super::{CLIENT_PORT, SERVER_PORT, association_config, blocking, runs};
+use crate::compare::{
+    Backend, BackendError, BackendKind, Blocking, CompareConfig, DirectionPackets, PacketCounts, RawOutcome,
+    RawRun, Skipped,
+};
+use crate::transport::TransportSpec;
+
+/// The backend that needs no rights and no time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Simulator;
+
+impl Backend for Simulator {
+    fn run(
+        &mut self,
+        config: &CompareConfig,
+        transports: &[TransportSpec],
+    ) -> Result<RawOutcome, BackendError> {
+        let is_skipped = |transport: &TransportSpec| matches!(transport, TransportSpec::Tcp { .. });
+        let skipped = transports.iter().filter(|transport| is_skipped(transport));
+        let skipped =
+            skipped.map(|transport| Skipped { id: transport.to_string(), because: NO_TCP.to_owned() });
+        let simulated: Vec<_> =
+            transports.iter().copied().filter(|transport| !is_skipped(transport)).collect();
+        let raw = runs(&simulated, config.repeat)
+            .map(|(transport, repetition)| run(config, transport, repetition))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(RawOutcome {
+            backend: BackendKind::Simulator,
+            fallback: None,
+            delay: None,
+            runs: raw,
+            skipped: skipped.collect(),
+        })
+    }
+}
+
+const NO_TCP: &str =
+    "the simulator carries SCTP and UDP; TCP is the kernel's and needs the namespaces backend";
+
+/// A host of a comparison.
+enum Station {
+    SctpLoad(Box<SctpHost<SctpLoad>>),
+    SctpEcho(Box<SctpHost<SctpEcho>>),
+    UdpLoad(Box<UdpLoad>),
+    UdpEcho(Box<UdpEcho>),
+}
+
+/// What a run left behind.
+struct Outcome {
+    start: Instant,
+    samples: Vec<Sample>,
+    counters: LoadCounters,
+    retransmissions: Option<u64>,
+    blocking: Option<Blocking>,
+    ended_early: Option<String>,
+}
+
+fn run(config: &CompareConfig, transport: TransportSpec, repetition: u32) -> Result<RawRun, BackendError> {
+    let mut world: World<Station> = World::new(config.repetition_seed("path", repetition));
+    let (client, server, link) = build(&mut world, config, transport, repetition)?;
+    if let Some(path) = &config.pcap {
+        capture(&mut world, &capture_path(path, transport, repetition))?;
+    }
+    world.wake(client);
+    // The handshake may need all its retries before the load generator's own deadline exists.
+    let deadline = Instant::EPOCH + config.traffic.duration + config.drain(transport) + HANDSHAKE;
+    world.run_while(deadline, |world| !world.host(client).is_finished(world.now()));
+    world.finish_captures().map_err(|error| BackendError::Failed { because: error.to_string() })?;
+    let outcome = world.host(client).outcome(world.host(server));
+    Ok(RawRun {
+        transport,
+        repetition,
+        profile: matches!(transport, TransportSpec::Sctp { .. } | TransportSpec::SctpUnordered)
+            .then(|| config.profile.clone()),
+        start: outcome.start,
+        samples: outcome.samples,
+        counters: outcome.counters,
+        retransmissions: outcome.retransmissions,
+        blocking: outcome.blocking,
+        packets: Some(packets(&world, link)),
+        ended_early: outcome.ended_early,
+    })
+}
+
+fn build(
+    world: &mut World<Station>,
+    config: &CompareConfig,
+    transport: TransportSpec,
+    repetition: u32,
+) -> Result<(HostId, HostId, LinkId), BackendError> {
+    let failed = |because: String| BackendError::Failed { because };
+    let load = config.load(transport, repetition);
+    let (client, server) = match transport {
+        TransportSpec::Tcp { .. } => return Err(failed(NO_TCP.to_owned())),
+        TransportSpec::Udp => {
+            let client = UdpLoad::new(load, CLIENT, SERVER).map_err(|error| failed(error.to_string()))?;
+            let client = world.add_host(Station::UdpLoad(Box::new(client)));
+            let server = UdpEcho::new(config.processing, SERVER);
+            (client, world.add_host(Station::UdpEcho(Box::new(server))))
+        }
+        TransportSpec::Sctp { .. } | TransportSpec::SctpUnordered => {
+            let association = association_config(config, transport)?;
+            let endpoint = |port: u16, entropy: [u8; 32]| {
+                let port = SctpPort::try_from(port).map_err(|error| failed(error.to_string()))?;
+                let config = EndpointConfig { association: association.clone(), ..EndpointConfig::new(port) };
+                Endpoint::new(config, entropy).map_err(|error| failed(error.to_string()))
+            };
+            let seeds =
+                [config.repetition_seed("client", repetition), config.repetition_seed("server", repetition)];
+            let mut stack = endpoint(CLIENT_PORT, entropy(seeds[0]))?;
+            let to = Destination { address: SERVER, encapsulation: Encapsulation::Udp { port: 9899 } };
+            let port = SctpPort::try_from(SERVER_PORT).map_err(|error| failed(error.to_string()))?;
+            let id = stack
+                .connect(Instant::EPOCH, &[to], port, association.clone())
+                .map_err(|error| failed(error.to_string()))?;
+            let application = SctpLoad::new(load, transport, id);
+            let client = world.add_host(Station::SctpLoad(Box::new(SctpHost::new(stack, application))));
+            let server =
+                SctpHost::new(endpoint(SERVER_PORT, entropy(seeds[1]))?, SctpEcho::new(config.processing));
+            (client, world.add_host(Station::SctpEcho(Box::new(server))))
+        }
+    };
+    let spec = LinkSpec { request: config.request_path.clone(), response: config.response_path.clone() };
+    let near = world.add_interface(client, &[CLIENT]).map_err(|error| failed(error.to_string()))?;
+    let far = world.add_interface(server, &[SERVER]).map_err(|error| failed(error.to_string()))?;
+    let link = world.connect(near, far, spec).map_err(|error| failed(error.to_string()))?;
+    Ok((client, server, link))
+}
+
+impl Station {
+    fn is_finished(&self, now: Instant) -> bool {
+        match self {
+            Self::SctpLoad(host) => host.application.is_finished(now),
+            Self::UdpLoad(host) => host.is_finished(now),
+            Self::SctpEcho(_) | Self::UdpEcho(_) => true,
+        }
+    }
+
+    fn outcome(&self, server: &Self) -> Outcome {
+        match (self, server) {
+            (Self::SctpLoad(client), Self::SctpEcho(server)) => {
+                let near = client.application.statistics(&client.endpoint);
+                let far = server.application.statistics(&server.endpoint);
+                Outcome { blocking: Some(blocking(near.iter().chain(&far))), ..client.application.outcome() }
+            }
+            (Self::UdpLoad(client), _) => client.outcome(),
+            (Self::SctpLoad(client), _) => client.application.outcome(),
+            (Self::SctpEcho(_) | Self::UdpEcho(_), _) => Outcome::nothing(),
+        }
+    }
+}
+
+impl Outcome {
+    fn nothing() -> Self {
+        Self {
+            start: Instant::EPOCH,
+            samples: Vec::new(),
+            counters: LoadCounters::default(),
+            retransmissions: None,
+            blocking: None,
+            ended_early: Some("no load generator".to_owned()),
+        }
+    }
+}
+
+impl Host for Station {
+    fn handle_packet(&mut self, now: Instant, packet: Packet<'_>) {
+        match self {
+            Self::SctpLoad(host) => host.handle_packet(now, packet),
+            Self::SctpEcho(host) => host.handle_packet(now, packet),
+            Self::UdpLoad(host) => host.handle_packet(now, packet),
+            Self::UdpEcho(host) => host.handle_packet(now, packet),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        match self {
+            Self::SctpLoad(host) => host.handle_timeout(now),
+            Self::SctpEcho(host) => host.handle_timeout(now),
+            Self::UdpLoad(host) => host.handle_timeout(now),
+            Self::UdpEcho(host) => host.handle_timeout(now),
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Outgoing> {
+        match self {
+            Self::SctpLoad(host) => host.poll_transmit(now, buffer),
+            Self::SctpEcho(host) => host.poll_transmit(now, buffer),
+            Self::UdpLoad(host) => host.poll_transmit(now, buffer),
+            Self::UdpEcho(host) => host.poll_transmit(now, buffer),
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        match self {
+            Self::SctpLoad(host) => host.poll_timeout(),
+            Self::SctpEcho(host) => host.poll_timeout(),
+            Self::UdpLoad(host) => host.poll_timeout(),
+            Self::UdpEcho(host) => host.poll_timeout(),
+        }
+    }
+}
+
+fn packets(world: &World<Station>, link: LinkId) -> PacketCounts {
+    let direction = |direction| {
+        let stats = world.link_stats(link, direction);
+        DirectionPackets { sent: stats.offered, dropped: stats.offered - stats.delivered.min(stats.offered) }
+    };
+    PacketCounts { request: direction(Direction::Request), response: direction(Direction::Response) }
+}
+
+/// `x.pcapng` becomes `x-sctp-6.pcapng`: one capture a run.
+fn capture_path(path: &Path, transport: TransportSpec, repetition: u32) -> PathBuf {
+    let name = path.file_stem().map_or_else(|| "headway".into(), |stem| stem.to_string_lossy().into_owned());
+    let extension =
+        path.extension().map_or_else(|| "pcapng".into(), |end| end.to_string_lossy().into_owned());
+    let transport = transport.to_string().replace(':', "-");
+    let number = if repetition == 0 { String::new() } else { format!("-{}", repetition + 1) };
+    path.with_file_name(format!("{name}-{transport}{number}.{extension}"))
+}
+
+fn capture(world: &mut World<Station>, path: &Path) -> Result<(), BackendError> {
+    let failed =
+        |error: String| BackendError::Failed { because: format!("--pcap {}: {error}", path.display()) };
+    let file = File::create(path).map_err(|error| failed(error.to_string()))?;
+    world
+        .capture(Box::new(BufWriter::new(file)), CaptureScope::World, CapturePoint::Departure)
+        .map_err(|error| failed(error.to_string()))
+}
+
+fn entropy(seed: u64) -> [u8; 32] {
+    let mut entropy = [0; 32];
+    entropy[..8].copy_from_slice(&seed.to_be_bytes());
+    entropy
+}
+
+const CLIENT: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 77, 0, 1));
+const SERVER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 77, 0, 2));
+
+/// Time for the handshake with all its retries.
+const HANDSHAKE: core::time::Duration = core::time::Duration::from_secs(600);
