@@ -14,10 +14,18 @@ fn main() {
         c.request_path.loss = l.clone();
         c.response_path.loss = l;
     }
+    if let Some(sd) = a.get(6) {
+        c.seed = sd.parse().unwrap();
+    }
     c.backend = BackendChoice::Simulator;
     let t = std::time::Instant::now();
     let transports = c.transports.as_slice().to_vec();
-    let out = Simulator.run(&c, &transports).unwrap();
+    let out = if std::env::var("NS").is_ok() {
+        lab::Namespaces.run(&c, &transports).unwrap()
+    } else {
+        Simulator.run(&c, &transports).unwrap()
+    };
+    println!("delay {:?}", out.delay);
     for r in &out.runs {
         let mut v: Vec<f64> =
             r.samples.iter().filter_map(|s| s.response.map(|d| d.as_secs_f64() * 1e3)).collect();

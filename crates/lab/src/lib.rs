@@ -35,6 +35,8 @@ mod testing;
 mod transport;
 
 pub use backend::Simulator;
+#[cfg(target_os = "linux")]
+pub use backend::{Namespaces, real};
 pub use compare::{
     Arrivals, Backend, BackendChoice, BackendError, BackendKind, Blocking, CONCURRENT_RATE_LIMIT,
     CompareConfig, CompareError, DirectionPackets, Fallback, MeasuredDelay, PacketCounts, Prediction,

@@ -1,7 +1,13 @@
 //! Where comparisons run: real packets between namespaces, or virtual time.
 
+#[cfg(target_os = "linux")]
+mod namespaces;
+#[cfg(target_os = "linux")]
+pub mod real;
 mod simulator;
 
+#[cfg(target_os = "linux")]
+pub use namespaces::Namespaces;
 pub use simulator::Simulator;
 
 use std::num::NonZeroU32;

@@ -1,0 +1,108 @@
+//! The client's side: a load generator for every transport of the batch.
+
+use std::net::{IpAddr, SocketAddr};
+
+use sctp::{AssociationStatistics, Delivery, Endpoint, EndpointConfig, Incoming, SctpPort};
+use sctp_io::Clock;
+use tokio::net::UdpSocket;
+use tokio::task::JoinSet;
+use workload::LoadCounters;
+
+use super::super::real::{Driven, RealError, sctp as over_sctp, tcp as over_tcp, udp as over_udp};
+use super::super::{CLIENT_PORT, SERVER_PORT, association_config};
+use super::{ECHO_PORT, ENCAPSULATION_PORT, Planned};
+use crate::compare::CompareConfig;
+use crate::emulator::{SideContext, SideLink};
+use crate::transport::TransportSpec;
+
+/// What a load generator brought home.
+#[derive(Debug)]
+pub(super) struct ClientRun {
+    pub(super) driven: Driven,
+    pub(super) statistics: Option<AssociationStatistics>,
+    pub(super) retransmissions: Option<u64>,
+}
+
+/// Runs all load generators of the batch at the same time; results in the order of the batch.
+pub(super) fn run(
+    config: &CompareConfig,
+    batch: &[Planned],
+    side: &SideContext,
+) -> Result<Vec<ClientRun>, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| error.to_string())?;
+    runtime.block_on(async {
+        let clock = Clock::start();
+        let mut tasks = JoinSet::new();
+        for (planned, link) in batch.iter().copied().zip(side.links.iter().cloned()) {
+            let config = config.clone();
+            tasks.spawn(async move { (planned.link, load(&config, planned, &link, clock).await) });
+        }
+        let mut runs = tasks.join_all().await;
+        runs.sort_by_key(|(link, _)| *link);
+        Ok(runs.into_iter().map(|(_, run)| run.unwrap_or_else(|error| not_begun(&error, clock))).collect())
+    })
+}
+
+async fn load(
+    config: &CompareConfig,
+    planned: Planned,
+    link: &SideLink,
+    clock: Clock,
+) -> Result<ClientRun, RealError> {
+    let load = config.load(planned.transport, planned.repetition);
+    let peer = |port| SocketAddr::new(IpAddr::V4(link.peer_v4), port);
+    match planned.transport {
+        TransportSpec::Tcp { .. } => {
+            let driven = over_tcp::load(peer(ECHO_PORT), &config.tcp_congestion, load, clock).await?;
+            Ok(ClientRun { driven, statistics: None, retransmissions: None })
+        }
+        TransportSpec::Udp => {
+            let socket = UdpSocket::bind(SocketAddr::new(IpAddr::V4(link.local_v4), 0)).await;
+            let socket = socket.map_err(RealError::socket("cannot open a UDP socket"))?;
+            socket
+                .connect(peer(ECHO_PORT))
+                .await
+                .map_err(RealError::socket("cannot connect the UDP socket"))?;
+            let (driven, retransmissions) = over_udp::load(&socket, load, clock).await?;
+            Ok(ClientRun { driven, statistics: None, retransmissions: Some(retransmissions) })
+        }
+        TransportSpec::Sctp { .. } | TransportSpec::SctpUnordered => {
+            let (endpoint, association) = connect(config, planned, link).await?;
+            let ordered = planned.transport.is_ordered();
+            let delivery = if ordered { Delivery::Ordered } else { Delivery::Unordered };
+            let (driven, statistics) = over_sctp::load(association, delivery, load, clock).await?;
+            drop(endpoint);
+            Ok(ClientRun { driven, statistics: Some(statistics), retransmissions: None })
+        }
+    }
+}
+
+async fn connect(
+    config: &CompareConfig,
+    planned: Planned,
+    link: &SideLink,
+) -> Result<(Endpoint, sctp::Association), RealError> {
+    let association = association_config(config, planned.transport)
+        .map_err(|error| RealError::Configuration { because: error.to_string() })?;
+    let port = |port: u16| {
+        SctpPort::try_from(port).map_err(|error| RealError::Configuration { because: error.to_string() })
+    };
+    let own = EndpointConfig { incoming: Incoming::Refuse, ..EndpointConfig::new(port(CLIENT_PORT)?) };
+    let local = SocketAddr::new(IpAddr::V4(link.local_v4), ENCAPSULATION_PORT);
+    let endpoint = Endpoint::bind(own, local).await?;
+    let peer = SocketAddr::new(IpAddr::V4(link.peer_v4), ENCAPSULATION_PORT);
+    let association = endpoint.connect_with(&[sctp::udp(peer)], port(SERVER_PORT)?, association).await?;
+    Ok((endpoint, association))
+}
+
+/// A run that could not even connect: no request was due, and the reason is in the results.
+fn not_begun(error: &RealError, clock: Clock) -> ClientRun {
+    let driven = Driven {
+        start: clock.now(),
+        samples: Vec::new(),
+        counters: LoadCounters::default(),
+        ended_early: Some(error.to_string()),
+    };
+    ClientRun { driven, statistics: None, retransmissions: None }
+}

@@ -1,0 +1,146 @@
+//! The workload over our SCTP, on real sockets.
+
+use bytes::Bytes;
+use core::time::Duration;
+
+use sctp::{Association, AssociationStatistics, Delivery, Endpoint, Message, PayloadProtocolId, StreamId};
+use sctp_io::Clock;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinSet;
+use workload::{EchoConfig, EchoServer, Lane, LoadConfig, Reply};
+
+use super::{Alarm, Arrived, Driven, RealError, drive};
+
+/// Runs a load over an association, one lane a stream; gives the association's counters beside the samples.
+///
+/// # Errors
+/// The workload makes no sense, or the system refuses a timer.
+pub async fn load(
+    association: Association,
+    delivery: Delivery,
+    config: LoadConfig,
+    clock: Clock,
+) -> Result<(Driven, AssociationStatistics), RealError> {
+    let alarm = Alarm::new(clock).map_err(RealError::socket("cannot open a timer"))?;
+    let (arrived, mut arrivals) = unbounded_channel();
+    let mut tasks = JoinSet::new();
+    tasks.spawn(read(association.clone(), arrived, clock));
+    let mut outlets = Vec::with_capacity(usize::from(config.lanes));
+    for lane in 0..config.lanes {
+        let (outlet, requests) = unbounded_channel();
+        tasks.spawn(write(association.clone(), StreamId::new(lane), delivery, requests));
+        outlets.push(outlet);
+    }
+    let driven = drive(config, &outlets, &mut arrivals, alarm).await;
+    drop(outlets);
+    tasks.abort_all();
+    // A peer that does not answer any more must not hold up the results.
+    let ended = tokio::time::timeout(SHUTDOWN_TIME, association.shutdown()).await;
+    if ended.is_err() {
+        association.abort(b"the load generator has finished");
+    }
+    Ok((driven?, association.statistics()))
+}
+
+async fn write(
+    association: Association,
+    stream: StreamId,
+    delivery: Delivery,
+    mut requests: UnboundedReceiver<Bytes>,
+) {
+    while let Some(payload) = requests.recv().await {
+        let message = Message { stream, ppid: PayloadProtocolId::UNSPECIFIED, delivery, payload };
+        if association.send(message).await.is_err() {
+            // The reader reports why the association ended.
+            return;
+        }
+    }
+}
+
+async fn read(association: Association, arrived: UnboundedSender<Arrived>, clock: Clock) {
+    let because = loop {
+        match association.recv().await {
+            Ok(Some(received)) => {
+                let message = Arrived::Message {
+                    lane: Lane(received.message.stream.get()),
+                    octets: received.message.payload,
+                    at: clock.now(),
+                    blocked: Some(received.blocked),
+                };
+                if arrived.send(message).is_err() {
+                    return;
+                }
+            }
+            Ok(None) => break "the echo server shut the association down".to_owned(),
+            Err(error) => break error.to_string(),
+        }
+    };
+    let _finished = arrived.send(Arrived::Ended { because });
+}
+
+/// Echoes on every association of the endpoint until `count` of them have ended (for ever without a number); gives
+/// their final counters.
+pub async fn echo(
+    endpoint: &Endpoint,
+    processing: Duration,
+    count: Option<usize>,
+    clock: Clock,
+) -> Vec<AssociationStatistics> {
+    let mut statistics = Vec::new();
+    let mut tasks = JoinSet::new();
+    let mut accepted = 0;
+    while count.is_none_or(|count| statistics.len() < count) {
+        let wanted = count.is_none_or(|count| accepted < count);
+        tokio::select! {
+            association = endpoint.accept(), if wanted => {
+                let Some(association) = association else { break };
+                accepted += 1;
+                tasks.spawn(serve(association, processing, clock));
+            }
+            Some(ended) = tasks.join_next() => {
+                let counters = ended.ok().and_then(Result::ok).unwrap_or_default();
+                if count.is_some() {
+                    statistics.push(counters);
+                }
+            }
+            else => break,
+        }
+    }
+    statistics
+}
+
+/// Echoes every message of one association until it ends.
+async fn serve(
+    association: Association,
+    processing: Duration,
+    clock: Clock,
+) -> Result<AssociationStatistics, RealError> {
+    let mut alarm = Alarm::new(clock).map_err(RealError::socket("cannot open a timer"))?;
+    let mut server = EchoServer::new(EchoConfig { processing });
+    loop {
+        tokio::select! {
+            received = association.recv() => match received {
+                Ok(Some(received)) => {
+                    let Message { stream, ppid, delivery, payload } = received.message;
+                    let lane = (stream, ppid.get(), delivery == Delivery::Unordered);
+                    // What is no message is counted and not answered.
+                    let _counted = server.handle_message(alarm.now(), lane, payload);
+                }
+                Ok(None) | Err(_) => return Ok(association.statistics()),
+            },
+            waited = alarm.until(server.poll_timeout()) => waited.map_err(RealError::socket("cannot wait"))?,
+        }
+        while let Some(Reply { lane: (stream, ppid, is_unordered), message }) =
+            server.poll_transmit(alarm.now())
+        {
+            let delivery = if is_unordered { Delivery::Unordered } else { Delivery::Ordered };
+            let reply = Message { stream, ppid: PayloadProtocolId::new(ppid), delivery, payload: message };
+            if association.send(reply).await.is_err() {
+                return Ok(association.statistics());
+            }
+        }
+    }
+}
+
+/// How long a graceful shutdown may take at the end of a run.
+const SHUTDOWN_TIME: Duration = Duration::from_secs(5);

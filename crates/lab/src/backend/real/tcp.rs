@@ -1,0 +1,164 @@
+//! The workload over the kernel's TCP.
+
+use bytes::Bytes;
+use core::time::Duration;
+use std::net::SocketAddr;
+
+use sctp_io::Clock;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinSet;
+use workload::{EchoConfig, EchoServer, Lane, LoadConfig, MessageSize, Reply, StreamFramer};
+
+use super::{Alarm, Arrived, Driven, RealError, drive};
+
+/// Runs a load over as many connections as it has lanes. Nagle is off, congestion control as named.
+///
+/// # Errors
+/// A connection cannot be opened, the workload makes no sense, or the system refuses a timer.
+pub async fn load(
+    to: SocketAddr,
+    congestion: &str,
+    config: LoadConfig,
+    clock: Clock,
+) -> Result<Driven, RealError> {
+    let alarm = Alarm::new(clock).map_err(RealError::socket("cannot open a timer"))?;
+    let (arrived, mut arrivals) = unbounded_channel();
+    let mut tasks = JoinSet::new();
+    let mut outlets = Vec::with_capacity(usize::from(config.lanes));
+    for lane in 0..config.lanes {
+        let (reader, writer) = connect(to, congestion).await?.into_split();
+        let (outlet, requests) = unbounded_channel();
+        tasks.spawn(write(writer, requests));
+        tasks.spawn(read(reader, Lane(lane), config.message_bytes, arrived.clone(), clock));
+        outlets.push(outlet);
+    }
+    drop(arrived);
+    let driven = drive(config, &outlets, &mut arrivals, alarm).await;
+    tasks.shutdown().await;
+    driven
+}
+
+async fn connect(to: SocketAddr, congestion: &str) -> Result<TcpStream, RealError> {
+    let socket = if to.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() };
+    let socket = socket.map_err(RealError::socket("cannot open a TCP socket"))?;
+    set_congestion(&socket, congestion)?;
+    socket.set_nodelay(true).map_err(RealError::socket("cannot switch Nagle off"))?;
+    socket.connect(to).await.map_err(RealError::socket("cannot connect over TCP"))
+}
+
+/// A listening socket whose connections use this congestion control.
+///
+/// # Errors
+/// The address is taken or not ours, or the kernel does not have the congestion control.
+pub fn listen(at: SocketAddr, congestion: &str) -> Result<TcpListener, RealError> {
+    let socket = if at.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() };
+    let socket = socket.map_err(RealError::socket("cannot open a TCP socket"))?;
+    set_congestion(&socket, congestion)?;
+    socket.set_reuseaddr(true).map_err(RealError::socket("cannot reuse the TCP address"))?;
+    socket.set_nodelay(true).map_err(RealError::socket("cannot switch Nagle off"))?;
+    socket.bind(at).map_err(RealError::socket("cannot bind the TCP socket"))?;
+    socket.listen(1024).map_err(RealError::socket("cannot listen over TCP"))
+}
+
+fn set_congestion(socket: &TcpSocket, name: &str) -> Result<(), RealError> {
+    let set = socket2::SockRef::from(socket).set_tcp_congestion(name.as_bytes());
+    set.map_err(|source| RealError::Congestion { name: name.to_owned(), source })
+}
+
+async fn write(mut writer: OwnedWriteHalf, mut requests: UnboundedReceiver<Bytes>) {
+    while let Some(request) = requests.recv().await {
+        if writer.write_all(&request).await.is_err() {
+            // The reader reports why the connection ended.
+            return;
+        }
+    }
+}
+
+async fn read(
+    mut reader: OwnedReadHalf,
+    lane: Lane,
+    limit: MessageSize,
+    arrived: UnboundedSender<Arrived>,
+    clock: Clock,
+) {
+    let mut framer = StreamFramer::new(limit);
+    let mut buffer = vec![0; 64 << 10];
+    let because = loop {
+        match reader.read(&mut buffer).await {
+            Ok(0) => break "the echo server closed a connection".to_owned(),
+            Ok(len) => framer.push(&buffer[..len]),
+            Err(error) => break error.to_string(),
+        }
+        let at = clock.now();
+        let failed = loop {
+            match framer.next_message() {
+                Ok(Some(octets)) => {
+                    if arrived.send(Arrived::Message { lane, octets, at, blocked: None }).is_err() {
+                        return;
+                    }
+                }
+                Ok(None) => break None,
+                Err(error) => break Some(error.to_string()),
+            }
+        };
+        if let Some(because) = failed {
+            break because;
+        }
+    };
+    let _finished = arrived.send(Arrived::Ended { because });
+}
+
+/// Echoes on every connection until `stop` resolves.
+pub async fn echo(
+    listener: &TcpListener,
+    processing: Duration,
+    clock: Clock,
+    stop: impl Future<Output = ()>,
+) {
+    let mut tasks = JoinSet::new();
+    tokio::pin!(stop);
+    loop {
+        tokio::select! {
+            () = &mut stop => return,
+            accepted = listener.accept() => if let Ok((stream, _)) = accepted {
+                tasks.spawn(serve(stream, processing, clock));
+            },
+            Some(_ended) = tasks.join_next() => {}
+        }
+    }
+}
+
+/// Echoes whole messages of one connection until it ends or breaks the framing.
+async fn serve(mut stream: TcpStream, processing: Duration, clock: Clock) -> Result<(), RealError> {
+    let mut alarm = Alarm::new(clock).map_err(RealError::socket("cannot open a timer"))?;
+    let mut server = EchoServer::new(EchoConfig { processing });
+    let mut framer = StreamFramer::new(MessageSize::MAX);
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        tokio::select! {
+            read = stream.read(&mut buffer) => match read {
+                Ok(0) | Err(_) => return Ok(()),
+                Ok(len) => framer.push(&buffer[..len]),
+            },
+            waited = alarm.until(server.poll_timeout()) => waited.map_err(RealError::socket("cannot wait"))?,
+        }
+        loop {
+            match framer.next_message() {
+                // What is no message is counted and not answered.
+                Ok(Some(octets)) => drop(server.handle_message(alarm.now(), (), octets)),
+                Ok(None) => break,
+                Err(_broken) => return Ok(()),
+            }
+        }
+        let mut replies = Vec::new();
+        while let Some(Reply { message, .. }) = server.poll_transmit(alarm.now()) {
+            replies.extend_from_slice(&message);
+        }
+        if !replies.is_empty() && stream.write_all(&replies).await.is_err() {
+            return Ok(());
+        }
+    }
+}
