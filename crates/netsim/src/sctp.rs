@@ -10,8 +10,8 @@ use crate::host::{Host, Outgoing, Packet, Protocol};
 
 /// A simulated host with one SCTP endpoint.
 ///
-/// After every packet and timeout the endpoint's packets are taken out first, then the application hears the
-/// events, then the packets it caused are taken out, until both are quiet. To let the application act at other
+/// After every packet and timeout the application hears the events first, then packets are taken out, until both
+/// are quiet: an answer that is ready at once travels with the SACK of what it answers, as in the tokio driver. To let the application act at other
 /// times, go through [`World::with_host`](crate::World::with_host), which does the same afterwards.
 ///
 /// ```
@@ -134,10 +134,11 @@ impl<A: Application> Host for SctpHost<A> {
 
     fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Outgoing> {
         loop {
+            let is_anything_told = self.tell_events(now);
             if let Some(transmit) = self.endpoint.poll_transmit(now, buffer) {
                 return Some(self.outgoing(&transmit));
             }
-            if !self.tell_events(now) {
+            if !is_anything_told {
                 return None;
             }
         }

@@ -59,8 +59,16 @@ impl Driver {
                 ready = self.readiness.socket.ready(interest) => {
                     let mut guard = ready?;
                     let ready = guard.ready();
-                    if ready.is_readable() && receive(&self.stop.shared, &mut batch)? == Socket::Empty {
-                        guard.clear_ready_matching(Ready::READABLE);
+                    if ready.is_readable() {
+                        match receive(&self.stop.shared, &mut batch)? {
+                            Received::Nothing => guard.clear_ready_matching(Ready::READABLE),
+                            Received::Packets => self.stop.shared.change(|_, _| ()),
+                            Received::News => {
+                                // Those who were told run first: what they answer at once travels with the SACK.
+                                tokio::task::yield_now().await;
+                                self.stop.shared.change(|_, _| ());
+                            }
+                        }
                     }
                     if ready.is_writable() && resume_sending(&self.stop.shared) == Socket::Full {
                         guard.clear_ready_matching(Ready::WRITABLE);
@@ -105,20 +113,29 @@ impl Driver {
     }
 }
 
-/// Takes one batch from the socket through the core, and answers it at once.
-fn receive(shared: &Shared, batch: &mut ReceiveBatch) -> io::Result<Socket> {
+/// What a look at the socket brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Received {
+    Nothing,
+    Packets,
+    /// Packets with something for the users of associations.
+    News,
+}
+
+/// Takes one batch from the socket through the core; answering is the caller's.
+fn receive(shared: &Shared, batch: &mut ReceiveBatch) -> io::Result<Received> {
     match shared.io.receive(batch) {
         Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Socket::Empty),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Received::Nothing),
         Err(error) => return Err(error),
     }
-    shared.change(|state, now| {
+    let news = shared.take_in(|state, now| {
         for datagram in batch.datagrams() {
             state.handle_packet(now, &*shared.io, datagram);
         }
         state.handle_timeout(now);
     });
-    Ok(Socket::Ready)
+    Ok(if news { Received::News } else { Received::Packets })
 }
 
 fn resume_sending(shared: &Shared) -> Socket {
@@ -130,7 +147,6 @@ fn resume_sending(shared: &Shared) -> Socket {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Socket {
     Ready,
-    Empty,
     Full,
 }
 

@@ -39,6 +39,15 @@ impl Shared {
         outcome
     }
 
+    /// Hands packets to the core and tells who waits for what was in them, but sends nothing yet. True if somebody
+    /// was told something and may want to answer.
+    pub(crate) fn take_in(&self, take: impl FnOnce(&mut State, Instant)) -> bool {
+        let mut state = self.lock();
+        let now = self.clock.now();
+        take(&mut state, now);
+        state.tell(now, &self.signals)
+    }
+
     /// As [`change`](Self::change), for what may find nothing to change and then returns `None`.
     pub(crate) fn attempt<T>(&self, attempt: impl FnOnce(&mut State, Instant) -> Option<T>) -> Option<T> {
         let mut state = self.lock();

@@ -166,6 +166,17 @@ impl State {
         signals.idle.notify_waiters();
     }
 
+    /// Tells everybody what the core has to say, and nothing else; true if there was something to tell.
+    pub(crate) fn tell(&mut self, now: Instant, signals: &EndpointSignals) -> bool {
+        let mut any = false;
+        while let Some((id, event)) = self.core.poll_event() {
+            // What it changes in the core is completed by the next `settle`.
+            let _changed = self.hand_out(now, id, event, signals);
+            any = true;
+        }
+        any
+    }
+
     fn hand_out_events(&mut self, now: Instant, signals: &EndpointSignals) -> CoreChanged {
         let mut changed = CoreChanged::No;
         while let Some((id, event)) = self.core.poll_event() {

@@ -133,7 +133,8 @@ async fn a_capture_holds_every_packet() {
         std::fs::remove_file(&path).unwrap();
         let seen = client.io_statistics();
         assert_eq!(packets, seen.packets_sent + seen.packets_received);
-        assert!(packets > 10);
+        // Handshake, fragments, SACKs, shutdown.
+        assert!(packets >= 9);
     })
     .await;
 }
