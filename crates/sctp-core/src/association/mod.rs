@@ -240,7 +240,9 @@ impl Association {
 
     /// Keeps the tail-loss probe timers in step with what is in flight.
     fn watch_tail(&mut self, now: Instant) {
-        for path in self.paths.iter() {
+        let due = self.outgoing.probe_due;
+        // One that is due already is not armed again: it waits for a packet, not for a time.
+        for path in self.paths.iter().filter(|path| due != Some(path.id)) {
             let at = self.sender.probe_at(path.id, &self.paths).map(|at| at.max(now));
             let before_t3 = at.filter(|at| self.timers.at(Timer::T3Rtx(path.id)).is_none_or(|t3| *at < t3));
             self.timers.apply(Timer::TailLossProbe(path.id), before_t3);
