@@ -46,6 +46,7 @@ impl Association {
             Ok(()) => {
                 self.paths.path_mut(PathId::FIRST).rto.back_off();
                 self.counters.handshake_retransmissions += 1;
+                self.sender.on_timeout(PathId::FIRST);
                 self.send_handshake_chunk(now, timer);
             }
             Err(attempts) => self.close(Some(AssociationError::HandshakeTimedOut { attempts })),

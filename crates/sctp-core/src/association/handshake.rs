@@ -290,6 +290,10 @@ impl Association {
         let paths: SmallVec<[PathId; 1]> = self.paths.iter().map(|path| path.id).collect();
         for path in paths {
             self.schedule_heartbeat(now, path);
+            if self.sender.has_outstanding(path) {
+                let rto = self.paths.path(path).rto.rto();
+                self.timers.start_if_stopped(Timer::T3Rtx(path), now + rto);
+            }
         }
     }
 }

@@ -240,6 +240,9 @@ impl Association {
 
     /// Keeps the tail-loss probe timers in step with what is in flight.
     fn watch_tail(&mut self, now: Instant) {
+        if self.state.name() == AssociationState::CookieEchoed {
+            return;
+        }
         let due = self.outgoing.probe_due;
         // One that is due already is not armed again: it waits for a packet, not for a time.
         for path in self.paths.iter().filter(|path| due != Some(path.id)) {

@@ -53,7 +53,9 @@ impl Association {
         if let Some(control) = self.control.front() {
             return Some(control.path);
         }
-        if self.is_closed() {
+        // RFC 9260 §5.1 (C): until COOKIE ACK only COOKIE ECHO travels, and data only in its packet. A packet
+        // without it would be out of the blue if it is lost, and be answered with ABORT.
+        if self.is_closed() || self.state.name() == S::CookieEchoed {
             return None;
         }
         if self.receiver.as_ref().is_some_and(crate::receiver::Receiver::wants_sack) {
@@ -153,6 +155,10 @@ impl Association {
             entry.last_used = now;
         }
         self.outgoing.burst_left = self.outgoing.burst_left.saturating_sub(1);
+        // Data that went with COOKIE ECHO goes with the next one: T1-cookie is its timer.
+        if self.state.name() == S::CookieEchoed {
+            return;
+        }
         // RFC 9260 §6.3.2 (R1), and §6.1: anew when the earliest outstanding chunk is sent again.
         let at = now + entry.rto.rto();
         if data.earliest {
