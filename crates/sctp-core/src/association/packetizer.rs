@@ -180,16 +180,7 @@ impl Association {
             return;
         };
         // INIT alone travels before the peer's tag is known (RFC 9260 §8.5.1 (A)).
-        let tag = match self.state.name() {
-            S::CookieWait => VerificationTag::ZERO,
-            S::CookieEchoed
-            | S::Established
-            | S::ShutdownPending
-            | S::ShutdownSent
-            | S::ShutdownReceived
-            | S::ShutdownAckSent
-            | S::Closed => self.peer.peer_tag.unwrap_or(VerificationTag::ZERO),
-        };
+        let tag = self.peer.peer_tag.unwrap_or(VerificationTag::ZERO);
         let queued = self.control.push(ControlChunk { path, tag, chunk, bundling });
         self.counters.control_dropped += u64::from(!queued);
     }
