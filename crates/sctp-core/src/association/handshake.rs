@@ -19,7 +19,7 @@ use super::{
 };
 use crate::config::AssociationConfig;
 use crate::endpoint::cookie::StateCookie;
-use crate::error::{AssociationError, ProtocolViolation};
+use crate::error::{AssociationError, ProtocolViolation, RemoteError};
 use crate::event::{Event, Origin};
 use crate::path::PathSet;
 use crate::receiver::{Receiver, ReceiverConfig};
@@ -249,10 +249,15 @@ impl Association {
         self.communication_up(now);
     }
 
-    /// RFC 9260 §5.2.6 (1): a new INIT. The attempts made so far count.
-    pub(super) fn on_stale_cookie(&mut self, now: Instant) {
+    /// RFC 9260 §5.2.6 (1): a new INIT, as often as an unanswered one may be sent again.
+    pub(super) fn on_stale_cookie(&mut self, now: Instant, error: RemoteError) {
         self.counters.stale_cookies += 1;
         self.timers.stop(Timer::T1Cookie);
+        if self.counters.stale_cookies > u64::from(self.config.attempts.init) {
+            return self.close(Some(AssociationError::Refused(error)));
+        }
+        // What went with the COOKIE ECHO was not taken; it goes with the next one.
+        self.sender.on_timeout(PathId::FIRST);
         let Ok(init) = init_chunk(&self.config, self.peer.local_tag, self.peer.local_initial_tsn) else {
             return;
         };
