@@ -142,6 +142,10 @@ impl Association {
         self.state.name() == AssociationState::Closed
     }
 
+    pub(crate) fn is_setting_up(&self) -> bool {
+        matches!(self.state.name(), AssociationState::CookieWait | AssociationState::CookieEchoed)
+    }
+
     /// A packet that passed the tag rules (RFC 9260 §8.5) and came from an address of the peer.
     pub(crate) fn handle_packet(
         &mut self,
