@@ -208,6 +208,11 @@ impl Association {
             return;
         }
         let tag = init_ack.initiate_tag;
+        // RFC 9260 §3.3.3: such a window is no window; the packet changes nothing, T1-init goes on.
+        if init_ack.a_rwnd < MIN_WINDOW_BYTES {
+            self.counters.malformed_chunks += 1;
+            return;
+        }
         if tag == VerificationTag::ZERO {
             // There is no tag to address the peer with: the packet's own is reflected.
             self.peer.peer_tag = Some(self.peer.local_tag);
@@ -375,6 +380,9 @@ impl<'a> Reading<'a> {
         }
     }
 }
+
+/// The smallest a_rwnd of INIT and INIT ACK (RFC 9260 §3.3.2, §3.3.3).
+pub(crate) const MIN_WINDOW_BYTES: u32 = 1500;
 
 /// Octets of unknown parameters reported at most.
 const REPORTED_BYTES: usize = 512;
