@@ -119,6 +119,10 @@ impl Association {
         if path != self.paths.for_data() || !self.may_send_data() || writer.remaining() <= DATA_HEADER_BYTES {
             return written;
         }
+        // Only data ends the idleness of a congestion window (RFC 9260 §7.2.1).
+        if !self.data_is_due(path) {
+            return written;
+        }
         let (rto, flight) = (self.paths.path(path).rto.rto(), self.sender.flight(path));
         self.paths.path_mut(path).congestion.on_send(now, rto, flight);
         let entry = self.paths.path(path);
