@@ -64,7 +64,7 @@ impl Association {
     /// RFC 9260 §6.3.3.
     fn on_t3(&mut self, path: PathId) {
         // A closed window that the peer keeps confirming is no failure (RFC 9260 §6.1 (A)).
-        let waits_for_window = self.sender.is_window_probing();
+        let waits_for_window = self.sender.waits_for_window();
         let heard = core::mem::take(&mut self.outgoing.peer_is_alive);
         let excused = waits_for_window && heard;
         if !excused && !self.unanswered(path) {
