@@ -122,9 +122,9 @@ impl Association {
             }
             return;
         }
-        let idle = now.since(self.paths.path(path).last_used);
-        if idle < interval {
-            return self.timers.set(Timer::Heartbeat(path), now + (interval - idle));
+        let last_used = self.paths.path(path).last_used;
+        if now.since(last_used) < interval {
+            return self.schedule_heartbeat(last_used, path);
         }
         let nonce = self.rng.u64();
         let entry = self.paths.path_mut(path);
