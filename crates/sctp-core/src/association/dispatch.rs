@@ -191,7 +191,7 @@ impl Association {
     fn on_error(&mut self, now: Instant, causes: Causes<'_>) {
         let stale = causes.iter().flatten().any(|cause| matches!(cause, Cause::StaleCookie { .. }));
         if stale && self.state.name() == S::CookieEchoed {
-            self.on_stale_cookie(now);
+            self.on_stale_cookie(now, remote_error(causes));
         } else if !matches!(self.state.name(), S::CookieWait) {
             self.events.push_back(Event::RemoteError(remote_error(causes)));
         }

@@ -46,6 +46,7 @@ impl Association {
             Ok(()) => {
                 self.paths.path_mut(PathId::FIRST).rto.back_off();
                 self.counters.handshake_retransmissions += 1;
+                self.sender.on_timeout(PathId::FIRST);
                 self.send_handshake_chunk(now, timer);
             }
             Err(attempts) => self.close(Some(AssociationError::HandshakeTimedOut { attempts })),
@@ -63,7 +64,7 @@ impl Association {
     /// RFC 9260 §6.3.3.
     fn on_t3(&mut self, path: PathId) {
         // A closed window that the peer keeps confirming is no failure (RFC 9260 §6.1 (A)).
-        let waits_for_window = self.sender.is_window_probing();
+        let waits_for_window = self.sender.waits_for_window();
         let heard = core::mem::take(&mut self.outgoing.peer_is_alive);
         let excused = waits_for_window && heard;
         if !excused && !self.unanswered(path) {
@@ -121,9 +122,9 @@ impl Association {
             }
             return;
         }
-        let idle = now.since(self.paths.path(path).last_used);
-        if idle < interval {
-            return self.timers.set(Timer::Heartbeat(path), now + (interval - idle));
+        let last_used = self.paths.path(path).last_used;
+        if now.since(last_used) < interval {
+            return self.schedule_heartbeat(last_used, path);
         }
         let nonce = self.rng.u64();
         let entry = self.paths.path_mut(path);

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::config::AssociationConfig;
 use crate::endpoint::cookie::StateCookie;
-use crate::error::{AssociationError, ProtocolViolation};
+use crate::error::{AssociationError, ProtocolViolation, RemoteError};
 use crate::event::{Event, Origin};
 use crate::path::PathSet;
 use crate::receiver::{Receiver, ReceiverConfig};
@@ -208,6 +208,11 @@ impl Association {
             return;
         }
         let tag = init_ack.initiate_tag;
+        // RFC 9260 §3.3.3: such a window is no window; the packet changes nothing, T1-init goes on.
+        if init_ack.a_rwnd < MIN_WINDOW_BYTES {
+            self.counters.malformed_chunks += 1;
+            return;
+        }
         if tag == VerificationTag::ZERO {
             // There is no tag to address the peer with: the packet's own is reflected.
             self.peer.peer_tag = Some(self.peer.local_tag);
@@ -249,10 +254,15 @@ impl Association {
         self.communication_up(now);
     }
 
-    /// RFC 9260 §5.2.6 (1): a new INIT. The attempts made so far count.
-    pub(super) fn on_stale_cookie(&mut self, now: Instant) {
+    /// RFC 9260 §5.2.6 (1): a new INIT, as often as an unanswered one may be sent again.
+    pub(super) fn on_stale_cookie(&mut self, now: Instant, error: RemoteError) {
         self.counters.stale_cookies += 1;
         self.timers.stop(Timer::T1Cookie);
+        if self.counters.stale_cookies > u64::from(self.config.attempts.init) {
+            return self.close(Some(AssociationError::Refused(error)));
+        }
+        // What went with the COOKIE ECHO was not taken; it goes with the next one.
+        self.sender.on_timeout(PathId::FIRST);
         let Ok(init) = init_chunk(&self.config, self.peer.local_tag, self.peer.local_initial_tsn) else {
             return;
         };
@@ -290,6 +300,10 @@ impl Association {
         let paths: SmallVec<[PathId; 1]> = self.paths.iter().map(|path| path.id).collect();
         for path in paths {
             self.schedule_heartbeat(now, path);
+            if self.sender.has_outstanding(path) {
+                let rto = self.paths.path(path).rto.rto();
+                self.timers.start_if_stopped(Timer::T3Rtx(path), now + rto);
+            }
         }
     }
 }
@@ -366,6 +380,9 @@ impl<'a> Reading<'a> {
         }
     }
 }
+
+/// The smallest a_rwnd of INIT and INIT ACK (RFC 9260 §3.3.2, §3.3.3).
+pub(crate) const MIN_WINDOW_BYTES: u32 = 1500;
 
 /// Octets of unknown parameters reported at most.
 const REPORTED_BYTES: usize = 512;

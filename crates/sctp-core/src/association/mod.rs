@@ -142,6 +142,10 @@ impl Association {
         self.state.name() == AssociationState::Closed
     }
 
+    pub(crate) fn is_setting_up(&self) -> bool {
+        matches!(self.state.name(), AssociationState::CookieWait | AssociationState::CookieEchoed)
+    }
+
     /// A packet that passed the tag rules (RFC 9260 §8.5) and came from an address of the peer.
     pub(crate) fn handle_packet(
         &mut self,
@@ -240,7 +244,12 @@ impl Association {
 
     /// Keeps the tail-loss probe timers in step with what is in flight.
     fn watch_tail(&mut self, now: Instant) {
-        for path in self.paths.iter() {
+        if self.state.name() == AssociationState::CookieEchoed {
+            return;
+        }
+        let due = self.outgoing.probe_due;
+        // One that is due already is not armed again: it waits for a packet, not for a time.
+        for path in self.paths.iter().filter(|path| due != Some(path.id)) {
             let at = self.sender.probe_at(path.id, &self.paths).map(|at| at.max(now));
             let is_due = self.outgoing.probe_due == Some(path.id);
             let before_t3 =

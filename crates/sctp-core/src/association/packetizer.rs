@@ -53,7 +53,9 @@ impl Association {
         if let Some(control) = self.control.front() {
             return Some(control.path);
         }
-        if self.is_closed() {
+        // RFC 9260 §5.1 (C): until COOKIE ACK only COOKIE ECHO travels, and data only in its packet. A packet
+        // without it would be out of the blue if it is lost, and be answered with ABORT.
+        if self.is_closed() || self.state.name() == S::CookieEchoed {
             return None;
         }
         if self.receiver.as_ref().is_some_and(crate::receiver::Receiver::wants_sack) {
@@ -117,6 +119,10 @@ impl Association {
         if path != self.paths.for_data() || !self.may_send_data() || writer.remaining() <= DATA_HEADER_BYTES {
             return written;
         }
+        // Only data ends the idleness of a congestion window (RFC 9260 §7.2.1).
+        if !self.data_is_due(path) {
+            return written;
+        }
         let (rto, flight) = (self.paths.path(path).rto.rto(), self.sender.flight(path));
         self.paths.path_mut(path).congestion.on_send(now, rto, flight);
         let entry = self.paths.path(path);
@@ -153,6 +159,10 @@ impl Association {
             entry.last_used = now;
         }
         self.outgoing.burst_left = self.outgoing.burst_left.saturating_sub(1);
+        // Data that went with COOKIE ECHO goes with the next one: T1-cookie is its timer.
+        if self.state.name() == S::CookieEchoed {
+            return;
+        }
         // RFC 9260 §6.3.2 (R1), and §6.1: anew when the earliest outstanding chunk is sent again.
         let at = now + entry.rto.rto();
         if data.earliest {
@@ -174,16 +184,7 @@ impl Association {
             return;
         };
         // INIT alone travels before the peer's tag is known (RFC 9260 §8.5.1 (A)).
-        let tag = match self.state.name() {
-            S::CookieWait => VerificationTag::ZERO,
-            S::CookieEchoed
-            | S::Established
-            | S::ShutdownPending
-            | S::ShutdownSent
-            | S::ShutdownReceived
-            | S::ShutdownAckSent
-            | S::Closed => self.peer.peer_tag.unwrap_or(VerificationTag::ZERO),
-        };
+        let tag = self.peer.peer_tag.unwrap_or(VerificationTag::ZERO);
         let queued = self.control.push(ControlChunk { path, tag, chunk, bundling });
         self.counters.control_dropped += u64::from(!queued);
     }

@@ -26,6 +26,9 @@ impl Association {
 
     /// The user wants an end at once.
     pub(crate) fn abort(&mut self, reason: &[u8]) {
+        if self.is_closed() {
+            return;
+        }
         let reason = &reason[..reason.len().min(REASON_BYTES)];
         self.send_abort(TagOrigin::Receiver, &[Cause::UserInitiatedAbort(reason)]);
         self.close(Some(AssociationError::AbortedLocally));

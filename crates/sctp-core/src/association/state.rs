@@ -98,19 +98,9 @@ impl State {
         self.enter(Inner::CookieEchoed { cookie_echo, attempts: 1 }, "INIT ACK received");
     }
 
-    /// The cookie was stale: begin again (RFC 9260 §5.2.6 (1)). Attempts go on counting.
+    /// The cookie was stale: begin again (RFC 9260 §5.2.6 (1)).
     pub(crate) fn enter_cookie_wait(&mut self, init: ChunkBuf) {
-        let attempts = match self.0 {
-            Inner::CookieEchoed { attempts, .. } => attempts + 1,
-            Inner::CookieWait { .. }
-            | Inner::Established
-            | Inner::ShutdownPending
-            | Inner::ShutdownSent
-            | Inner::ShutdownReceived
-            | Inner::ShutdownAckSent
-            | Inner::Closed => 1,
-        };
-        self.enter(Inner::CookieWait { init, attempts }, "cookie was stale");
+        self.enter(Inner::CookieWait { init, attempts: 1 }, "cookie was stale");
     }
 
     /// COOKIE ACK received, or COOKIE ECHO accepted in a collision (RFC 9260 §5.1 (E), §5.2.4).

@@ -74,6 +74,8 @@ impl Endpoint {
         let reflected = association.peer().peer_tag == Some(packet.verification_tag) && may_reflect(packet);
         match association.paths().by_address(source) {
             Some(path) if reflected => Lookup::Association(slot, path),
+            // The peer is still ending an association that we have forgotten (RFC 9260 §8.5.1 (E)).
+            _ if association.is_setting_up() && is_shutdown_ack(packet) => Lookup::OutOfTheBlue,
             _ => Lookup::BadTag,
         }
     }
@@ -87,6 +89,10 @@ impl Endpoint {
             }
         }
     }
+}
+
+fn is_shutdown_ack(packet: &Packet<'_>) -> bool {
+    packet.chunks().flatten().any(|chunk| matches!(chunk, Chunk::ShutdownAck))
 }
 
 /// Whether a packet may carry its receiver's own tag back (RFC 9260 §8.5.1 (B), (C)).

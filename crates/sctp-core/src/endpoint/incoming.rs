@@ -66,7 +66,12 @@ impl Endpoint {
         }
         let reply = existing.map(|slot| self.associations[slot].association.on_init());
         let new_addresses = existing.map_or_else(Vec::new, |slot| self.new_addresses(slot, &reading));
-        if !new_addresses.is_empty() && reply != Some(InitReply::ShutdownAck) {
+        // Before INIT ACK the peer's addresses are not known yet: none can be new (§5.2.1).
+        let knows_addresses = match reply {
+            None | Some(InitReply::ShutdownAck | InitReply::Crossing { tie_tag: 0, .. }) => false,
+            Some(InitReply::Crossing { .. } | InitReply::Restarting { .. }) => true,
+        };
+        if knows_addresses && !new_addresses.is_empty() {
             let cause = Cause::RestartWithNewAddresses(Parameters::new(&new_addresses));
             return self.refuse_init(datagram, packet, init, &[cause]);
         }

@@ -15,7 +15,7 @@ mod ootb;
 use core::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use sctp_wire::{Checksum, Chunk, DecodeError, Packet, SctpPort};
+use sctp_wire::{Checksum, Chunk, DecodeError, Packet, SctpPort, VerificationTag};
 use slab::Slab;
 use virtual_time::Instant;
 
@@ -189,6 +189,11 @@ impl Endpoint {
 
     /// Hands a packet to the association it belongs to (RFC 9260 §8.5), or treats it as out of the blue (§8.4).
     fn route(&mut self, now: Instant, datagram: &Datagram<'_>, packet: &Packet<'_>) {
+        // Tag zero is for INIT alone (§8.5.1 (A)).
+        if packet.verification_tag == VerificationTag::ZERO {
+            self.statistics.bad_tag += 1;
+            return;
+        }
         match self.lookup(datagram, packet) {
             Lookup::Association(slot, path) => {
                 self.associations[slot].association.handle_packet(now, path, datagram, packet);

@@ -36,8 +36,8 @@ pub(crate) struct Sender {
     outstanding: Outstanding,
     /// The SSN of the next ordered message, by stream; grows with the streams used.
     next_ssn: Vec<Ssn>,
-    /// The window the peer last advertised, less what was in flight then (RFC 9260 §6.2.1).
-    peer_window: usize,
+    /// The window the peer last advertised; less what is in flight it is what it has room for.
+    advertised_window: usize,
     /// Fast Recovery lasts until this TSN is acknowledged (RFC 9260 §7.2.4 (6)).
     recovery_exit: Option<Tsn>,
     rack: Rack,
@@ -152,7 +152,7 @@ impl Sender {
             queue: SendQueue::default(),
             outstanding: Outstanding::new(initial_tsn),
             next_ssn: Vec::new(),
-            peer_window: peer_window as usize,
+            advertised_window: peer_window as usize,
             recovery_exit: None,
             rack: Rack::default(),
             rtt_samples: SmallVec::new(),
@@ -190,7 +190,7 @@ impl Sender {
     /// Streams were negotiated and the peer's window is known. Gives back what was queued for other streams.
     pub(crate) fn on_negotiated(&mut self, outbound_streams: u16, peer_window: u32) -> Vec<Message> {
         self.options.outbound_streams = outbound_streams;
-        self.peer_window = peer_window as usize;
+        self.advertised_window = peer_window as usize;
         let unknown = self.queue.drain_unknown_streams(outbound_streams);
         let freed: usize = unknown.iter().map(|message| message.payload.len() + MESSAGE_OVERHEAD_BYTES).sum();
         self.buffer.used -= freed;
@@ -218,7 +218,7 @@ impl Sender {
         });
         self.settle_probe(now, sack, paths, probe_answered, &mut outcome);
         self.leave_recovery();
-        self.update_window(sack.a_rwnd as usize);
+        self.update_window(now, sack.a_rwnd as usize, paths);
         outcome.losses = self.losses_after_sack(now, paths, &outcome.acknowledgment);
         outcome.in_recovery = self.recovery_exit.is_some();
         outcome.all_acknowledged = self.outstanding.is_empty();
@@ -236,7 +236,12 @@ impl Sender {
 
     /// The window the peer last advertised, for acknowledgments that carry none (SHUTDOWN, RFC 9260 §9.2).
     pub(crate) fn peer_window(&self) -> usize {
-        self.peer_window + self.outstanding.flight_payload()
+        self.advertised_window
+    }
+
+    /// What the peer has room for beyond what is on its way (RFC 9260 §6.2.1 (B), (C), (D) (ii)).
+    fn free_window(&self) -> usize {
+        self.advertised_window.saturating_sub(self.outstanding.flight_payload())
     }
 
     fn losses_after_sack(
@@ -350,20 +355,25 @@ impl Sender {
         self.recovery_exit = self.recovery_exit.filter(|exit| point.precedes(*exit));
     }
 
-    /// RFC 9260 §6.2.1 (D) (ii): what the peer offers less what is still on its way.
-    fn update_window(&mut self, a_rwnd: usize) {
-        let was_closed = self.peer_window == 0;
-        self.peer_window = a_rwnd.saturating_sub(self.outstanding.flight_payload());
-        if a_rwnd == 0 || self.outstanding.is_empty() {
-            if self.outstanding.is_empty() {
-                self.window_probe = WindowProbe::Idle;
-            }
+    /// The peer's window as it is now. Chunks it had no room for, and now has, go out again without waiting for a
+    /// timer that may have backed off for as long as the window was closed.
+    fn update_window(&mut self, now: Instant, a_rwnd: usize, paths: &PathSet) {
+        let was_closed = self.waits_for_window();
+        self.advertised_window = a_rwnd;
+        if self.outstanding.is_empty() {
+            self.window_probe = WindowProbe::Idle;
+        }
+        if !was_closed || self.waits_for_window() {
             return;
         }
-        // The window is open again: a probe the peer had to drop goes out once more without waiting for T3-rtx.
-        if was_closed && self.window_probe == WindowProbe::Sent {
-            self.window_probe = WindowProbe::Idle;
-            self.outstanding.mark_lost(0);
+        self.window_probe = WindowProbe::Idle;
+        for index in 0..self.outstanding.len() {
+            let Some(chunk) = self.outstanding.get(index) else { break };
+            // What left less than a round trip ago may still be on its way.
+            let rtt = paths.path(chunk.path).rto.min_rtt().unwrap_or_default();
+            if now.since(chunk.sent_at) >= rtt {
+                self.outstanding.mark_lost(index);
+            }
         }
     }
 

@@ -87,10 +87,12 @@ impl SendQueue {
 
     /// Takes out what is queued for streams that turned out not to exist.
     pub(crate) fn drain_unknown_streams(&mut self, streams: u16) -> Vec<Message> {
+        // A message of which part is under way cannot be taken back: the peer reports its stream as invalid.
+        let begun = if self.begun.is_some() { self.messages.pop_front() } else { None };
         let queued = core::mem::take(&mut self.messages).into_iter();
         let (known, unknown) = queued.partition::<Vec<_>, _>(|message| message.stream.get() < streams);
-        self.messages = known.into();
-        self.payload_bytes = self.messages.iter().map(|message| message.payload.len()).sum();
+        self.messages = begun.into_iter().chain(known).collect();
+        self.payload_bytes -= unknown.iter().map(|message| message.payload.len()).sum::<usize>();
         unknown
     }
 

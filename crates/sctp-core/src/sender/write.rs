@@ -53,8 +53,10 @@ impl Sender {
         self.window_probe = WindowProbe::Allowed;
     }
 
-    pub(crate) fn is_window_probing(&self) -> bool {
-        self.window_probe == WindowProbe::Sent && self.peer_window == 0
+    /// Whether the earliest outstanding chunk is more than the peer has room for: it will not be acknowledged,
+    /// lost or not.
+    pub(crate) fn waits_for_window(&self) -> bool {
+        self.outstanding.get(0).is_some_and(|chunk| chunk.fragment.payload.len() > self.advertised_window)
     }
 
     /// Writes lost chunks, lowest TSN first. True if the earliest outstanding chunk of the path was among them.
@@ -132,7 +134,7 @@ impl Sender {
         let Some(len) = self.queue.next_len(room.min(full_room), full_room) else {
             return Some(Blocked::PacketFull);
         };
-        if len > self.peer_window && self.window_probe != WindowProbe::Allowed {
+        if len > self.free_window() && self.window_probe != WindowProbe::Allowed {
             return Some(Blocked::PeerWindow);
         }
         let held = self.options.nagle == Nagle::On && self.outstanding.total_flight() > 0;
@@ -150,7 +152,6 @@ impl Sender {
         if writer.data(&header(tsn, &fragment, flags), &fragment.payload).is_err() {
             return false;
         }
-        self.peer_window = self.peer_window.saturating_sub(fragment.payload.len());
         if self.window_probe == WindowProbe::Allowed {
             self.window_probe = WindowProbe::Sent;
         }

@@ -1,0 +1,21 @@
+//! Two endpoints on a simulated network, in virtual time: what RFC 9260 promises, seen from outside.
+//!
+//! `net` is the network and what can be observed on it, `by_hand` a peer whose every packet the test writes; the
+//! other modules are the tests, one per concern.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
+
+mod by_hand;
+mod net;
+
+mod attack;
+mod collision;
+mod congestion;
+mod data;
+mod flow;
+mod handshake;
+mod out_of_the_blue;
+mod random;
+mod recovery;
+mod shutdown;
+mod supervision;

@@ -1,0 +1,409 @@
+//! Two hosts and one link: 10.0.0.1 (`End::Left`, opens associations) and 10.0.0.2 (`End::Right`, accepts them).
+
+use core::time::Duration;
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use netem::Impairments;
+use netsim::{Direction, Host, HostId, LinkId, LinkSpec, LinkState, Outgoing, Protocol, World};
+use sctp_core::{
+    AssociationConfig, AssociationError, AssociationId, AssociationState, AssociationStatistics, Datagram,
+    Destination, Ecn, Encapsulation, Endpoint, EndpointConfig, Event, Message, Profile, Received, SctpPort,
+    SendError, StreamId,
+};
+use sctp_wire::{Checksum, Packet};
+use virtual_time::Instant;
+
+/// Which of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Left,
+    Right,
+}
+
+/// What the application does when a message is ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reading {
+    AtOnce,
+    Paused,
+}
+
+/// Whether packets that leave are written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sniffing {
+    On,
+    Off,
+}
+
+/// An endpoint as a simulated host, with everything it said.
+pub(crate) struct Side {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) reading: Reading,
+    pub(crate) sniffing: Sniffing,
+    /// The latest association an event told of, or the one opened here.
+    pub(crate) id: Option<AssociationId>,
+    pub(crate) events: Vec<(Instant, Event)>,
+    pub(crate) received: Vec<(Instant, Received)>,
+    pub(crate) sent: Vec<Sent>,
+}
+
+/// A packet that left a host.
+#[derive(Clone)]
+pub(crate) struct Sent {
+    pub(crate) at: Instant,
+    pub(crate) octets: Vec<u8>,
+}
+
+impl Sent {
+    pub(crate) fn packet(&self) -> Packet<'_> {
+        Packet::decode(&self.octets, Checksum::Verify).unwrap()
+    }
+
+    /// The chunk types, for example `"COOKIE_ECHO DATA"`.
+    pub(crate) fn kinds(&self) -> String {
+        let names = self.packet().chunks().map(|chunk| chunk.unwrap().kind().name().unwrap_or("?"));
+        names.collect::<Vec<_>>().join(" ")
+    }
+
+    pub(crate) fn at_ms(&self) -> u64 {
+        millis(self.at)
+    }
+}
+
+impl Side {
+    pub(crate) fn new(endpoint: Endpoint) -> Self {
+        Self {
+            endpoint,
+            reading: Reading::AtOnce,
+            sniffing: Sniffing::On,
+            id: None,
+            events: Vec::new(),
+            received: Vec::new(),
+            sent: Vec::new(),
+        }
+    }
+
+    pub(crate) fn read_all(&mut self, now: Instant) {
+        let Some(id) = self.id else { return };
+        while let Some(received) = self.endpoint.receive(now, id) {
+            self.received.push((now, received));
+        }
+    }
+
+    fn after_change(&mut self, now: Instant) {
+        while let Some((id, event)) = self.endpoint.poll_event() {
+            if self.id.is_none_or(|known| known < id || self.endpoint.association(known).is_none()) {
+                self.id = Some(id);
+            }
+            let ready = event == Event::MessageReady;
+            self.events.push((now, event));
+            if ready && self.reading == Reading::AtOnce {
+                self.read_all(now);
+            }
+        }
+    }
+}
+
+impl Host for Side {
+    fn handle_packet(&mut self, now: Instant, packet: netsim::Packet<'_>) {
+        let source = by_ip(packet.source);
+        let local = Some(packet.destination);
+        self.endpoint.handle_packet(now, Datagram { source, local, ecn: Ecn::NotEct, payload: packet.payload });
+        self.after_change(now);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.endpoint.handle_timeout(now);
+        self.after_change(now);
+    }
+
+    fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Outgoing> {
+        let start = buffer.len();
+        let Some(transmit) = self.endpoint.poll_transmit(now, buffer) else {
+            self.after_change(now);
+            return None;
+        };
+        if self.sniffing == Sniffing::On {
+            self.sent.push(Sent { at: now, octets: buffer[start..].to_vec() });
+        }
+        Some(Outgoing {
+            source: transmit.source,
+            destination: transmit.destination.address,
+            protocol: Protocol::Sctp,
+            len: transmit.len,
+            segment_bytes: transmit.segment_bytes,
+        })
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.endpoint.poll_timeout()
+    }
+}
+
+/// How the two ends and the link between them are to be. Default: 10 ms each way and nothing else.
+pub(crate) struct Setup {
+    pub(crate) seed: u64,
+    pub(crate) request: Impairments,
+    pub(crate) response: Impairments,
+    pub(crate) client: AssociationConfig,
+    pub(crate) server: EndpointConfig,
+}
+
+impl Setup {
+    pub(crate) fn new(profile: Profile) -> Self {
+        let config = AssociationConfig::profile(profile);
+        let mut server = EndpointConfig::new(port(RIGHT_PORT));
+        server.association = config.clone();
+        let link = Impairments { delay: ms(10), ..Impairments::default() };
+        Self { seed: 1, request: link.clone(), response: link, client: config, server }
+    }
+
+    pub(crate) fn rfc9260() -> Self {
+        Self::new(Profile::Rfc9260)
+    }
+
+    pub(crate) fn signalling() -> Self {
+        Self::new(Profile::Signalling)
+    }
+
+    /// The same change of the configuration at both ends.
+    pub(crate) fn configure(mut self, change: impl Fn(&mut AssociationConfig)) -> Self {
+        change(&mut self.client);
+        change(&mut self.server.association);
+        self
+    }
+
+    /// Drops these packets of the left end, counted from 1.
+    pub(crate) fn drop_from_left(mut self, packets: &[u64]) -> Self {
+        self.request.drop_packets = packets.iter().copied().collect();
+        self
+    }
+
+    pub(crate) fn drop_from_right(mut self, packets: &[u64]) -> Self {
+        self.response.drop_packets = packets.iter().copied().collect();
+        self
+    }
+
+    pub(crate) fn build(self) -> Pair {
+        let mut world = World::new(self.seed);
+        let mut left = EndpointConfig::new(port(LEFT_PORT));
+        left.association = self.client.clone();
+        let hosts = [left, self.server].map(|config| {
+            world.add_host_with(|_, entropy| Side::new(Endpoint::new(config, entropy).unwrap()))
+        });
+        let a = world.add_interface(hosts[0], &[LEFT]).unwrap();
+        let b = world.add_interface(hosts[1], &[RIGHT]).unwrap();
+        let link = world.connect(a, b, LinkSpec { request: self.request, response: self.response }).unwrap();
+        Pair { world, hosts, link, client: self.client }
+    }
+
+    /// With an association that both ends know to be established.
+    pub(crate) fn connected(self) -> Pair {
+        let mut pair = self.build();
+        pair.connect();
+        pair.run_ms(40);
+        assert_eq!(pair.state(End::Left), Some(AssociationState::Established));
+        assert_eq!(pair.state(End::Right), Some(AssociationState::Established));
+        pair
+    }
+}
+
+pub(crate) struct Pair {
+    pub(crate) world: World<Side>,
+    hosts: [HostId; 2],
+    link: LinkId,
+    client: AssociationConfig,
+}
+
+impl Pair {
+    pub(crate) fn now(&self) -> Instant {
+        self.world.now()
+    }
+
+    pub(crate) fn now_ms(&self) -> u64 {
+        millis(self.world.now())
+    }
+
+    pub(crate) fn run_ms(&mut self, time: u64) {
+        let until = self.world.now() + ms(time);
+        self.world.run_until(until);
+    }
+
+    pub(crate) fn side(&self, end: End) -> &Side {
+        self.world.host(self.host(end))
+    }
+
+    /// Changes an end and lets it send what that leads to.
+    pub(crate) fn with<R>(&mut self, end: End, change: impl FnOnce(&mut Side, Instant) -> R) -> R {
+        let host = self.host(end);
+        self.world.with_host(host, |side, now| {
+            let result = change(side, now);
+            side.after_change(now);
+            result
+        })
+    }
+
+    pub(crate) fn connect(&mut self) -> AssociationId {
+        let config = self.client.clone();
+        self.with(End::Left, |side, now| {
+            let id = side.endpoint.connect(now, &[by_ip(RIGHT)], port(RIGHT_PORT), config).unwrap();
+            side.id = Some(id);
+            id
+        })
+    }
+
+    /// The right end opens an association with the left one.
+    pub(crate) fn connect_back(&mut self) {
+        let config = self.client.clone();
+        self.with(End::Right, |side, now| {
+            let id = side.endpoint.connect(now, &[by_ip(LEFT)], port(LEFT_PORT), config).unwrap();
+            side.id = Some(id);
+        });
+    }
+
+    pub(crate) fn send(&mut self, from: End, message: Message) {
+        self.try_send(from, message).unwrap();
+    }
+
+    pub(crate) fn try_send(&mut self, from: End, message: Message) -> Result<(), SendError> {
+        self.with(from, |side, now| side.endpoint.send(now, side.id.unwrap(), message))
+    }
+
+    pub(crate) fn shutdown(&mut self, end: End) {
+        self.with(end, |side, now| side.endpoint.shutdown(now, side.id.unwrap()).unwrap());
+    }
+
+    pub(crate) fn abort(&mut self, end: End, reason: &[u8]) {
+        self.with(end, |side, now| side.endpoint.abort(now, side.id.unwrap(), reason).unwrap());
+    }
+
+    /// Hands a packet to an end as if it came from `source`.
+    pub(crate) fn inject(&mut self, to: End, source: IpAddr, octets: &[u8]) {
+        self.with(to, |side, now| {
+            let datagram = Datagram { source: by_ip(source), local: None, ecn: Ecn::NotEct, payload: octets };
+            side.endpoint.handle_packet(now, datagram);
+        });
+    }
+
+    pub(crate) fn state(&self, end: End) -> Option<AssociationState> {
+        let side = self.side(end);
+        side.endpoint.association(side.id?).map(sctp_core::Association::state)
+    }
+
+    pub(crate) fn statistics(&self, end: End) -> AssociationStatistics {
+        let side = self.side(end);
+        side.endpoint.association(side.id.unwrap()).unwrap().statistics()
+    }
+
+    /// Drops the next packets of an end, counted from 1 for the very next.
+    pub(crate) fn drop_next(&mut self, from: End, packets: &[u64]) {
+        let (direction, delay) = (direction(from), ms(10));
+        let sent = self.world.link_stats(self.link, direction).offered;
+        let drop_packets: BTreeSet<u64> = packets.iter().map(|packet| sent + packet).collect();
+        self.impair(from, Impairments { delay, drop_packets, ..Impairments::default() });
+    }
+
+    pub(crate) fn impair(&mut self, from: End, impairments: Impairments) {
+        self.world.set_impairments(self.link, direction(from), impairments).unwrap();
+    }
+
+    pub(crate) fn cut(&mut self) {
+        self.world.set_link_state(self.link, LinkState::Down);
+    }
+
+    pub(crate) fn mend(&mut self) {
+        self.world.set_link_state(self.link, LinkState::Up);
+    }
+
+    /// Restarts an end: a new endpoint with other random numbers in place of the old one.
+    pub(crate) fn reboot(&mut self, end: End, config: EndpointConfig) {
+        self.with(end, |side, _| *side = Side::new(Endpoint::new(config, [77; 32]).unwrap()));
+    }
+
+    /// Times and chunk types of what an end sent since `from_ms`: `"40 DATA"`.
+    pub(crate) fn log(&self, end: End, from_ms: u64) -> Vec<String> {
+        let sent = self.side(end).sent.iter().filter(|sent| sent.at_ms() >= from_ms);
+        sent.map(|sent| format!("{} {}", sent.at_ms(), sent.kinds())).collect()
+    }
+
+    /// Times at which an end sent a packet with a chunk of this type, since `from_ms`.
+    pub(crate) fn times_of(&self, end: End, kind: &str, from_ms: u64) -> Vec<u64> {
+        let sent = self.side(end).sent.iter().filter(|sent| sent.at_ms() >= from_ms);
+        sent.filter(|sent| sent.kinds().split(' ').any(|name| name == kind)).map(Sent::at_ms).collect()
+    }
+
+    pub(crate) fn payloads(&self, end: End) -> Vec<&[u8]> {
+        self.side(end).received.iter().map(|(_, received)| &received.message.payload[..]).collect()
+    }
+
+    /// When messages were read, in milliseconds.
+    pub(crate) fn read_times(&self, end: End) -> Vec<u64> {
+        self.side(end).received.iter().map(|(at, _)| millis(*at)).collect()
+    }
+
+    /// Everything an end heard that ends an association; there must never be more than one per association.
+    pub(crate) fn endings(&self, end: End) -> Vec<Result<(), AssociationError>> {
+        let ending = |(_, event): &(Instant, Event)| match event {
+            Event::ShutdownComplete => Some(Ok(())),
+            Event::CommunicationLost(error) | Event::CannotStart(error) => Some(Err(error.clone())),
+            Event::CommunicationUp { .. }
+            | Event::Restart
+            | Event::ShutdownReceived
+            | Event::PeerAddressChange { .. }
+            | Event::RemoteError(_)
+            | Event::SendFailed { .. }
+            | Event::SenderDry
+            | Event::MessageReady
+            | Event::SendBufferAvailable => None,
+        };
+        self.side(end).events.iter().filter_map(ending).collect()
+    }
+
+    pub(crate) fn count(&self, end: End, wanted: impl Fn(&Event) -> bool) -> usize {
+        self.side(end).events.iter().filter(|(_, event)| wanted(event)).count()
+    }
+
+    fn host(&self, end: End) -> HostId {
+        match end {
+            End::Left => self.hosts[0],
+            End::Right => self.hosts[1],
+        }
+    }
+}
+
+fn direction(from: End) -> Direction {
+    match from {
+        End::Left => Direction::Request,
+        End::Right => Direction::Response,
+    }
+}
+
+pub(crate) fn is_up(event: &Event) -> bool {
+    matches!(event, Event::CommunicationUp { .. })
+}
+
+pub(crate) fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+pub(crate) fn millis(at: Instant) -> u64 {
+    at.as_nanos() / 1_000_000
+}
+
+pub(crate) fn port(number: u16) -> SctpPort {
+    SctpPort::new(number).unwrap()
+}
+
+pub(crate) fn by_ip(address: IpAddr) -> Destination {
+    Destination { address, encapsulation: Encapsulation::Ip }
+}
+
+/// An ordered message of `len` octets, each the low octet of `fill`.
+pub(crate) fn ordered(stream: u16, fill: usize, len: usize) -> Message {
+    Message::ordered(StreamId::new(stream), vec![fill.to_le_bytes()[0]; len])
+}
+
+pub(crate) const LEFT: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
+pub(crate) const RIGHT: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2));
+pub(crate) const LEFT_PORT: u16 = 5001;
+pub(crate) const RIGHT_PORT: u16 = 7626;
