@@ -62,11 +62,11 @@ impl Driver {
                     if ready.is_readable() {
                         match receive(&self.stop.shared, &mut batch)? {
                             Received::Nothing => guard.clear_ready_matching(Ready::READABLE),
-                            Received::Packets => self.stop.shared.change(|_, _| ()),
+                            Received::Packets => self.stop.shared.complete(),
                             Received::News => {
                                 // Those who were told run first: what they answer at once travels with the SACK.
                                 tokio::task::yield_now().await;
-                                self.stop.shared.change(|_, _| ());
+                                self.stop.shared.complete();
                             }
                         }
                     }

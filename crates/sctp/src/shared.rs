@@ -45,7 +45,13 @@ impl Shared {
         let mut state = self.lock();
         let now = self.clock.now();
         take(&mut state, now);
-        state.tell(now, &self.signals)
+        state.driver_settles = state.tell(now, &self.signals);
+        state.driver_settles
+    }
+
+    /// Sends what [`take_in`](Self::take_in) left.
+    pub(crate) fn complete(&self) {
+        self.change(|state, _| state.driver_settles = false);
     }
 
     /// As [`change`](Self::change), for what may find nothing to change and then returns `None`.
@@ -53,7 +59,9 @@ impl Shared {
         let mut state = self.lock();
         let now = self.clock.now();
         let outcome = attempt(&mut state, now)?;
-        state.settle(now, &*self.io, &self.signals);
+        if !state.driver_settles {
+            state.settle(now, &*self.io, &self.signals);
+        }
         Some(outcome)
     }
 

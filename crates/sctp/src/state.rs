@@ -28,6 +28,9 @@ pub(crate) struct State {
     timer: Timer,
     /// Slots whose association has not ended.
     live: usize,
+    /// The driver has handed news out and transmits once those told have had their turn: reading in between need
+    /// not, so that answers travel with the SACK.
+    pub(crate) driver_settles: bool,
 }
 
 /// Whether an endpoint takes part in new associations.
@@ -62,6 +65,7 @@ impl State {
             capture,
             timer,
             live: 0,
+            driver_settles: false,
         }
     }
 
@@ -166,15 +170,18 @@ impl State {
         signals.idle.notify_waiters();
     }
 
-    /// Tells everybody what the core has to say, and nothing else; true if there was something to tell.
+    /// Tells everybody what the core has to say. True if that was messages and nothing else: then answers may
+    /// follow at once.
     pub(crate) fn tell(&mut self, now: Instant, signals: &EndpointSignals) -> bool {
-        let mut any = false;
+        let (mut messages, mut others) = (false, false);
         while let Some((id, event)) = self.core.poll_event() {
+            let is_message = event == Event::MessageReady;
+            messages |= is_message;
+            others |= !is_message;
             // What it changes in the core is completed by the next `settle`.
             let _changed = self.hand_out(now, id, event, signals);
-            any = true;
         }
-        any
+        messages && !others
     }
 
     fn hand_out_events(&mut self, now: Instant, signals: &EndpointSignals) -> CoreChanged {

@@ -108,7 +108,8 @@ impl Host for Side {
     fn handle_packet(&mut self, now: Instant, packet: netsim::Packet<'_>) {
         let source = by_ip(packet.source);
         let local = Some(packet.destination);
-        self.endpoint.handle_packet(now, Datagram { source, local, ecn: Ecn::NotEct, payload: packet.payload });
+        self.endpoint
+            .handle_packet(now, Datagram { source, local, ecn: Ecn::NotEct, payload: packet.payload });
         self.after_change(now);
     }
 
