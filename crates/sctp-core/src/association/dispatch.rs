@@ -217,6 +217,10 @@ impl Association {
 fn remote_error(causes: Causes<'_>) -> RemoteError {
     match causes.iter().flatten().next() {
         None => RemoteError::default(),
+        Some(Cause::UserInitiatedAbort(reason)) if !reason.is_empty() => {
+            let text = String::from_utf8_lossy(reason).escape_debug().to_string();
+            RemoteError { cause: Some(Cause::UserInitiatedAbort(reason).code().get()), text }
+        }
         Some(cause) => RemoteError { cause: Some(cause.code().get()), text: cause.to_string() },
     }
 }

@@ -61,8 +61,8 @@ impl Sent {
 
     /// The chunk types, for example `"COOKIE_ECHO DATA"`.
     pub(crate) fn kinds(&self) -> String {
-        let names = self.packet().chunks().map(|chunk| chunk.unwrap().kind().name().unwrap_or("?"));
-        names.collect::<Vec<_>>().join(" ")
+        let name = |kind: sctp_wire::ChunkType| kind.name().unwrap_or("?").replace(' ', "_");
+        self.packet().chunks().map(|chunk| name(chunk.unwrap().kind())).collect::<Vec<_>>().join(" ")
     }
 
     pub(crate) fn at_ms(&self) -> u64 {

@@ -1,1 +1,192 @@
-//! x
+//! Packets of no association, and packets that pretend (RFC 9260 §8.4, §8.5). Each discard is counted.
+
+use std::net::IpAddr;
+
+use sctp_core::AssociationState;
+use sctp_wire::{Cause, ChunkBuf, PacketWriter, TagOrigin};
+
+use crate::by_hand::{Hand, with_tag};
+use crate::net::{End, LEFT, LEFT_PORT, Pair, RIGHT_PORT, Setup, is_up, ordered};
+
+fn raw(writer: &mut PacketWriter<'_>, chunk: ChunkBuf) {
+    writer.raw(&chunk).unwrap();
+}
+
+/// What the right end answers to a packet from a stranger.
+fn answer(write: impl FnOnce(&mut PacketWriter<'_>)) -> Option<(String, u32, bool)> {
+    let mut pair = Setup::rfc9260().build();
+    pair.inject(End::Right, LEFT, &with_tag(LEFT_PORT, RIGHT_PORT, 99, write));
+    let sent = pair.side(End::Right).sent.first()?;
+    let reflected = sent.octets[13] & 1 == 1;
+    Some((sent.kinds(), sent.packet().verification_tag.get(), reflected))
+}
+
+#[test]
+fn strangers_are_answered_by_the_rules_of_section_8_4() {
+    let abort = Some(("ABORT".to_owned(), 99, true));
+    let complete = Some(("SHUTDOWN_COMPLETE".to_owned(), 99, true));
+    let stale = [Cause::StaleCookie { staleness_us: 1 }];
+    let other = [Cause::OutOfResource];
+    assert_eq!(answer(|w| raw(w, ChunkBuf::abort(TagOrigin::Receiver, &[]).unwrap())), None);
+    assert_eq!(answer(|w| raw(w, ChunkBuf::shutdown_ack())), complete);
+    assert_eq!(answer(|w| raw(w, ChunkBuf::shutdown_complete(TagOrigin::Receiver))), None);
+    assert_eq!(answer(|w| raw(w, ChunkBuf::cookie_ack())), None);
+    assert_eq!(answer(|w| raw(w, ChunkBuf::error(&stale).unwrap())), None);
+    assert_eq!(answer(|w| raw(w, ChunkBuf::error(&other).unwrap())), abort);
+    assert_eq!(answer(|w| w.heartbeat(b"x").unwrap()), abort);
+    assert_eq!(answer(|w| w.sack(sctp_core::Tsn::new(1), 1, [], []).unwrap()), abort);
+    let data = Hand::new(LEFT_PORT, 1).data_header(0);
+    assert_eq!(answer(|w| w.data(&data, b"x").unwrap()), abort);
+    assert_eq!(answer(|w| raw(w, ChunkBuf::cookie_echo(&[1; 100]).unwrap())), None);
+}
+
+#[test]
+fn nothing_is_answered_to_addresses_that_are_nobodys() {
+    for source in ["224.0.0.1", "255.255.255.255", "0.0.0.0"] {
+        let mut pair = Setup::rfc9260().build();
+        let source: IpAddr = source.parse().unwrap();
+        pair.inject(End::Right, source, &with_tag(LEFT_PORT, RIGHT_PORT, 99, |w| w.heartbeat(b"x").unwrap()));
+        assert!(pair.side(End::Right).sent.is_empty(), "{source}");
+        assert_eq!(pair.side(End::Right).endpoint.statistics().out_of_the_blue_discarded, 1);
+    }
+}
+
+/// RFC 9260 §8.5.1 (A).
+#[test]
+fn tag_zero_is_for_init_alone() {
+    let mut pair = Setup::rfc9260().build();
+    pair.inject(End::Right, LEFT, &with_tag(LEFT_PORT, RIGHT_PORT, 0, |w| w.heartbeat(b"x").unwrap()));
+    let header = Hand::new(LEFT_PORT, 7).header();
+    let tagged = with_tag(LEFT_PORT, RIGHT_PORT, 8, |w| w.init(&header, &[]).unwrap());
+    pair.inject(End::Right, LEFT, &tagged);
+    let bundled = with_tag(LEFT_PORT, RIGHT_PORT, 0, |w| {
+        w.init(&header, &[]).unwrap();
+        w.heartbeat(b"x").unwrap();
+    });
+    pair.inject(End::Right, LEFT, &bundled);
+    assert!(pair.side(End::Right).sent.is_empty());
+    let statistics = pair.side(End::Right).endpoint.statistics();
+    assert_eq!((statistics.bad_tag, statistics.inits_refused), (1, 2));
+}
+
+#[test]
+fn init_that_cannot_work_is_refused_with_its_own_tag() {
+    let good = Hand::new(LEFT_PORT, 7).header();
+    let bad = [
+        sctp_wire::InitHeader { a_rwnd: 1499, ..good },
+        sctp_wire::InitHeader { outbound_streams: 0, ..good },
+        sctp_wire::InitHeader { inbound_streams: 0, ..good },
+    ];
+    for header in bad {
+        let mut pair = Setup::rfc9260().build();
+        let init = with_tag(LEFT_PORT, RIGHT_PORT, 0, |w| w.init(&header, &[]).unwrap());
+        pair.inject(End::Right, LEFT, &init);
+        let sent = &pair.side(End::Right).sent[0];
+        assert_eq!((sent.kinds().as_str(), sent.packet().verification_tag.get()), ("ABORT", 7));
+    }
+    let mut pair = Setup::rfc9260().build();
+    let untagged = Hand::new(LEFT_PORT, 0).header();
+    let init = with_tag(LEFT_PORT, RIGHT_PORT, 0, |w| w.init(&untagged, &[]).unwrap());
+    pair.inject(End::Right, LEFT, &init);
+    assert!(pair.side(End::Right).sent.is_empty());
+}
+
+/// An INIT ACK that cannot work, to an end in COOKIE-WAIT; the answer carries the tag it brought.
+#[test]
+fn init_ack_that_cannot_work_is_refused_with_the_tag_it_brought() {
+    let good = Hand::new(RIGHT_PORT, 7).header();
+    let without_streams = sctp_wire::InitHeader { outbound_streams: 0, ..good };
+    for header in [good, without_streams] {
+        let mut pair = Setup::rfc9260().build();
+        pair.connect();
+        let tag = init_tag(&pair);
+        let ack = with_tag(RIGHT_PORT, LEFT_PORT, tag, |w| w.init_ack(&header, &[]).unwrap());
+        pair.inject(End::Left, crate::net::RIGHT, &ack);
+        let sent = pair.side(End::Left).sent.last().unwrap();
+        assert_eq!((sent.kinds().as_str(), sent.packet().verification_tag.get()), ("ABORT", 7));
+        assert_eq!(pair.endings(End::Left).len(), 1);
+    }
+}
+
+#[test]
+fn init_ack_without_a_window_changes_nothing() {
+    let mut pair = Setup::rfc9260().build();
+    pair.connect();
+    let header = sctp_wire::InitHeader { a_rwnd: 100, ..Hand::new(RIGHT_PORT, 7).header() };
+    let tag = init_tag(&pair);
+    let ack = with_tag(RIGHT_PORT, LEFT_PORT, tag, |w| w.init_ack(&header, &[]).unwrap());
+    pair.inject(End::Left, crate::net::RIGHT, &ack);
+    pair.run_ms(100);
+    assert_eq!(pair.count(End::Left, is_up), 1, "the real INIT ACK came later");
+}
+
+fn init_tag(pair: &Pair) -> u32 {
+    let sent = &pair.side(End::Left).sent[0];
+    match sent.packet().chunks().next().unwrap().unwrap() {
+        sctp_wire::Chunk::Init(init) => init.initiate_tag.get(),
+        other => panic!("{other}"),
+    }
+}
+
+/// Neither a wrong tag nor the right one from elsewhere does anything (RFC 9260 §8.5).
+#[test]
+fn forged_packets_are_discarded_and_counted() {
+    let mut pair = Setup::rfc9260().connected();
+    let tag = pair.side(End::Left).sent[1].packet().verification_tag.get();
+    let abort = |tag, origin| {
+        with_tag(LEFT_PORT, RIGHT_PORT, tag, |w| raw(w, ChunkBuf::abort(origin, &[]).unwrap()))
+    };
+    let stranger = IpAddr::from([10, 0, 0, 77]);
+    pair.inject(End::Right, LEFT, &abort(tag ^ 1, TagOrigin::Receiver));
+    pair.inject(End::Right, LEFT, &abort(tag ^ 1, TagOrigin::Reflected));
+    pair.inject(End::Right, stranger, &abort(tag, TagOrigin::Receiver));
+    pair.inject(End::Right, LEFT, &abort(tag, TagOrigin::Reflected));
+    let complete = ChunkBuf::shutdown_complete(TagOrigin::Receiver);
+    pair.inject(End::Right, LEFT, &with_tag(LEFT_PORT, RIGHT_PORT, tag, |w| raw(w, complete)));
+    let statistics = *pair.side(End::Right).endpoint.statistics();
+    assert_eq!((statistics.bad_tag, statistics.unknown_source), (2, 1));
+    assert_eq!(pair.statistics(End::Right).association.bad_tags, 1);
+    assert_eq!(pair.state(End::Right), Some(AssociationState::Established));
+    pair.send(End::Left, ordered(0, 1, 10));
+    pair.run_ms(300);
+    assert_eq!(pair.side(End::Right).received.len(), 1);
+}
+
+/// RFC 9260 §8.5.1 (B): the T bit says that the tag is the sender's own.
+#[test]
+fn abort_with_a_reflected_tag_is_believed() {
+    let mut pair = Setup::rfc9260().connected();
+    let tag = pair.side(End::Right).sent[1].packet().verification_tag.get();
+    let abort = ChunkBuf::abort(TagOrigin::Reflected, &[]).unwrap();
+    pair.inject(End::Right, LEFT, &with_tag(LEFT_PORT, RIGHT_PORT, tag, |w| raw(w, abort)));
+    assert_eq!(pair.endings(End::Right).len(), 1);
+}
+
+/// RFC 9260 §8.5.1 (E).
+#[test]
+fn shutdown_ack_of_a_forgotten_association_is_completed_while_setting_up() {
+    let mut pair = Setup::rfc9260().build();
+    pair.connect();
+    let ack = with_tag(RIGHT_PORT, LEFT_PORT, 1234, |w| raw(w, ChunkBuf::shutdown_ack()));
+    pair.inject(End::Left, crate::net::RIGHT, &ack);
+    let sent = pair.side(End::Left).sent.last().unwrap();
+    assert_eq!((sent.kinds().as_str(), sent.packet().verification_tag.get()), ("SHUTDOWN_COMPLETE", 1234));
+    pair.run_ms(100);
+    assert_eq!(pair.count(End::Left, is_up), 1);
+}
+
+#[test]
+fn flood_of_strangers_makes_no_queue_grow() {
+    let mut pair = Setup::rfc9260().build();
+    let packet = with_tag(LEFT_PORT, RIGHT_PORT, 99, |w| w.heartbeat(b"x").unwrap());
+    pair.with(End::Right, |side, now| {
+        for _ in 0..1000 {
+            let source = crate::net::by_ip(LEFT);
+            let ecn = sctp_core::Ecn::NotEct;
+            let datagram = sctp_core::Datagram { source, local: None, ecn, payload: &packet };
+            side.endpoint.handle_packet(now, datagram);
+        }
+    });
+    assert_eq!(pair.side(End::Right).sent.len(), 256);
+    assert_eq!(pair.side(End::Right).endpoint.statistics().answers_dropped, 744);
+}

@@ -32,3 +32,121 @@ fn lone_message_is_recovered_by_a_probe_after_two_round_trips() {
     assert_eq!(pair.times_of(End::Left, "DATA", begun), [begun, begun + 40]);
     assert_eq!(pair.read_times(End::Right)[10], begun + 50);
 }
+
+#[test]
+fn repeated_probes_double_and_then_the_timer_takes_over() {
+    let mut pair = measured(Setup::signalling());
+    pair.drop_next(End::Left, &[1, 2, 3]);
+    let begun = send_spaced(&mut pair, 1);
+    pair.run_ms(1000);
+    assert_eq!(pair.times_of(End::Left, "DATA", begun), [0, 40, 120, 200].map(|after| begun + after));
+    assert_eq!(pair.read_times(End::Right)[10], begun + 210);
+    let path = pair.statistics(End::Left).paths[0];
+    assert_eq!((path.counters.probes, path.counters.timeouts), (2, 1));
+}
+
+/// RFC 8985 §7.4: the probe repaired a loss, so the window is cut as for any other.
+#[test]
+fn probe_that_repaired_a_loss_counts_as_a_recovery_and_a_needless_one_does_not() {
+    let mut pair = measured(Setup::signalling());
+    pair.drop_next(End::Left, &[1]);
+    send_spaced(&mut pair, 1);
+    pair.run_ms(1000);
+    assert_eq!(pair.statistics(End::Left).paths[0].counters.recoveries, 1);
+
+    let mut pair = measured(Setup::signalling());
+    pair.drop_next(End::Right, &[1]);
+    send_spaced(&mut pair, 1);
+    pair.run_ms(1000);
+    let statistics = pair.statistics(End::Left);
+    assert_eq!((statistics.paths[0].counters.probes, statistics.paths[0].counters.recoveries), (1, 0));
+    assert_eq!(statistics.sender.duplicates_reported, 1);
+    assert_eq!(pair.side(End::Right).received.len(), 11);
+}
+
+/// Lost is what is a round trip and a quarter late when a later chunk is acknowledged (RFC 8985 §6.2).
+#[test]
+fn loss_is_repaired_at_the_next_acknowledgment_or_after_a_round_trip_and_a_quarter() {
+    for (gap, expected) in [(1, 25), (5, 25), (10, 30), (15, 35)] {
+        let mut pair = measured(Setup::signalling());
+        pair.drop_next(End::Left, &[1]);
+        let begun = pair.now_ms();
+        pair.send(End::Left, ordered(0, 1, 100));
+        pair.run_ms(gap);
+        pair.send(End::Left, ordered(1, 2, 100));
+        pair.run_ms(1000);
+        let times = [0, gap, expected].map(|after| begun + after);
+        assert_eq!(pair.times_of(End::Left, "DATA", begun), times, "gap {gap} ms");
+        assert_eq!(pair.read_times(End::Right)[11], begun + expected + 10);
+    }
+}
+
+#[test]
+fn lost_retransmission_is_found_like_any_other_loss() {
+    let mut pair = measured(Setup::signalling());
+    pair.drop_next(End::Left, &[1, 3]);
+    let begun = send_spaced(&mut pair, 2);
+    pair.run_ms(20);
+    pair.send(End::Left, ordered(0, 3, 100));
+    pair.run_ms(1000);
+    assert_eq!(pair.times_of(End::Left, "DATA", begun), [0, 5, 25, 30, 50].map(|after| begun + after));
+    assert_eq!(pair.statistics(End::Left).paths[0].counters.timeouts, 0);
+}
+
+/// RFC 9260 §7.2.4.
+#[test]
+fn third_missing_report_triggers_the_fast_retransmission() {
+    let mut pair = measured(Setup::rfc9260());
+    pair.drop_next(End::Left, &[1]);
+    let begun = send_spaced(&mut pair, 5);
+    pair.run_ms(2000);
+    assert_eq!(pair.times_of(End::Left, "DATA", begun), [0, 5, 10, 15, 20, 35].map(|after| begun + after));
+    assert_eq!(pair.read_times(End::Right)[10..], [begun + 45; 5]);
+    let statistics = pair.statistics(End::Left);
+    assert_eq!((statistics.paths[0].counters.recoveries, statistics.paths[0].counters.timeouts), (1, 0));
+    let blocked = pair.statistics(End::Right).receiver.blocked;
+    assert_eq!(blocked.histogram().count(), 4);
+}
+
+/// RFC 9260 §7.2.4 (5): a chunk is fast-retransmitted once; the rest is the timer's, RTO.Min after the attempt.
+#[test]
+fn lost_fast_retransmission_costs_the_minimal_timeout() {
+    let mut pair = measured(Setup::rfc9260());
+    pair.drop_next(End::Left, &[1, 5]);
+    let begun = send_spaced(&mut pair, 4);
+    pair.run_ms(3000);
+    let times = pair.times_of(End::Left, "DATA", begun);
+    assert_eq!(times.last(), Some(&(begun + 1035)), "{times:?}");
+    assert_eq!(pair.read_times(End::Right)[10..], [begun + 1045; 4]);
+    assert_eq!(pair.statistics(End::Left).paths[0].counters.timeouts, 1);
+}
+
+/// RFC 9260 §6.3.1 (C5), §7.2.3.
+#[test]
+fn timeout_shrinks_the_window_to_one_packet_and_its_answer_is_no_measurement() {
+    let mut pair = measured(Setup::rfc9260());
+    let before = pair.statistics(End::Left).paths[0];
+    pair.drop_next(End::Left, &[1]);
+    let begun = send_spaced(&mut pair, 1);
+    pair.run_ms(1200);
+    assert_eq!(pair.times_of(End::Left, "DATA", begun), [begun, begun + 1000]);
+    pair.run_ms(100);
+    let after = pair.statistics(End::Left).paths[0];
+    assert_eq!(after.cwnd_bytes, 1400 - 20 - 12);
+    assert_eq!(after.srtt, before.srtt);
+    assert_eq!(after.rto, 2 * before.rto);
+    assert_eq!(after.errors, 0);
+}
+
+#[test]
+fn timeouts_double_until_an_answer_comes() {
+    let mut pair = measured(Setup::rfc9260());
+    pair.cut();
+    let begun = send_spaced(&mut pair, 1);
+    pair.run_ms(16_000);
+    pair.mend();
+    pair.run_ms(20_000);
+    let times = [0, 1000, 3000, 7000, 15_000, 31_000].map(|after| begun + after);
+    assert_eq!(pair.times_of(End::Left, "DATA", begun), times);
+    assert_eq!(pair.side(End::Right).received.len(), 11);
+}

@@ -1,1 +1,183 @@
-//! x
+//! Ending an association (RFC 9260 §9): by agreement from either side, and at once.
+
+use sctp_core::{AssociationError, AssociationState, Event, SendError};
+
+use crate::by_hand::Hand;
+use crate::net::{End, LEFT_PORT, Pair, Setup, ordered};
+
+const BOTH: [End; 2] = [End::Left, End::Right];
+
+fn assert_both_complete(pair: &Pair, what: &str) {
+    for end in BOTH {
+        assert_eq!(pair.endings(end), [Ok(())], "{what}, {end:?}");
+        assert_eq!(pair.side(end).endpoint.association_count(), 0, "{what}, {end:?}");
+    }
+}
+
+#[test]
+fn either_side_may_shut_down() {
+    for end in BOTH {
+        let mut pair = Setup::rfc9260().connected();
+        let from = pair.now_ms();
+        pair.shutdown(end);
+        pair.run_ms(100);
+        assert_both_complete(&pair, "shutdown");
+        let other = if end == End::Left { End::Right } else { End::Left };
+        let log = |end| pair.log(end, from).iter().map(|line| line.split(' ').next_back().unwrap().to_owned()).collect::<Vec<_>>();
+        assert_eq!(log(end), ["SHUTDOWN", "SHUTDOWN_COMPLETE"]);
+        assert_eq!(log(other), ["SHUTDOWN_ACK"]);
+        assert_eq!(pair.count(other, |event| *event == Event::ShutdownReceived), 1);
+    }
+}
+
+#[test]
+fn both_sides_may_shut_down_at_the_same_time() {
+    let mut pair = Setup::rfc9260().connected();
+    pair.shutdown(End::Left);
+    pair.shutdown(End::Right);
+    pair.run_ms(200);
+    assert_both_complete(&pair, "crossing");
+}
+
+#[test]
+fn everything_queued_on_both_sides_is_delivered_first() {
+    for setup in [Setup::rfc9260(), Setup::signalling()] {
+        let mut pair = setup.connected();
+        for number in 0..50 {
+            pair.send(End::Left, ordered(0, number, 3000));
+            pair.send(End::Right, ordered(0, number, 3000));
+        }
+        pair.shutdown(End::Left);
+        assert_eq!(pair.state(End::Left), Some(AssociationState::ShutdownPending));
+        let refused = pair.try_send(End::Left, ordered(0, 1, 1));
+        assert_eq!(refused, Err(SendError::ShuttingDown));
+        pair.run_ms(20_000);
+        assert_both_complete(&pair, "with data");
+        for end in BOTH {
+            assert_eq!(pair.side(end).received.len(), 50);
+        }
+    }
+}
+
+/// Every packet of the dialogue is lost once, one at a time; both ends still agree.
+#[test]
+fn shutdown_survives_the_loss_of_any_packet() {
+    for packet in 1..=6 {
+        for from in BOTH {
+            let mut pair = Setup::rfc9260().connected();
+            pair.drop_next(from, &[packet]);
+            pair.send(End::Left, ordered(0, 1, 2000));
+            pair.send(End::Right, ordered(0, 2, 2000));
+            pair.shutdown(End::Left);
+            pair.run_ms(30_000);
+            assert_both_complete(&pair, &format!("packet {packet} from {from:?} lost"));
+            assert_eq!(pair.side(End::Left).received.len() + pair.side(End::Right).received.len(), 2);
+        }
+    }
+}
+
+#[test]
+fn crossing_shutdowns_survive_the_loss_of_any_packet() {
+    for packet in 1..=4 {
+        for from in BOTH {
+            let mut pair = Setup::signalling().connected();
+            pair.drop_next(from, &[packet]);
+            pair.shutdown(End::Left);
+            pair.shutdown(End::Right);
+            pair.run_ms(30_000);
+            assert_both_complete(&pair, &format!("packet {packet} from {from:?} lost"));
+        }
+    }
+}
+
+/// T2-shutdown doubles; the guard (five times RTO.Max) ends what never ends.
+#[test]
+fn unanswered_shutdown_ends_by_the_guard_timer() {
+    let mut pair = Setup::rfc9260().connected();
+    pair.cut();
+    let begun = pair.now_ms();
+    pair.shutdown(End::Left);
+    pair.run_ms(400_000);
+    let times: Vec<u64> = pair.times_of(End::Left, "SHUTDOWN", begun).iter().map(|at| at - begun).collect();
+    assert_eq!(times[..6], [0, 1000, 3000, 7000, 15_000, 31_000]);
+    assert_eq!(pair.endings(End::Left), [Err(AssociationError::ShutdownTimedOut)]);
+    assert_eq!(pair.times_of(End::Left, "ABORT", begun), [begun + 300_000]);
+}
+
+#[test]
+fn unanswered_shutdown_ends_at_the_association_limit_if_that_comes_first() {
+    let setup = Setup::rfc9260().configure(|config| config.attempts.association = 3);
+    let mut pair = setup.connected();
+    pair.cut();
+    let begun = pair.now_ms();
+    pair.shutdown(End::Left);
+    pair.run_ms(400_000);
+    assert_eq!(pair.endings(End::Left), [Err(AssociationError::PeerUnreachable { errors: 4 })]);
+    assert_eq!(pair.times_of(End::Left, "ABORT", begun), [begun + 15_000]);
+}
+
+#[test]
+fn abort_ends_both_sides_at_once_and_carries_the_reason() {
+    let mut pair = Setup::rfc9260().connected();
+    pair.send(End::Left, ordered(0, 1, 20_000));
+    pair.send(End::Left, ordered(0, 2, 10));
+    pair.abort(End::Left, b"enough");
+    pair.run_ms(100);
+    assert_eq!(pair.endings(End::Left), [Err(AssociationError::AbortedLocally)]);
+    match &pair.endings(End::Right)[..] {
+        [Err(AssociationError::AbortedByPeer(error))] => {
+            assert_eq!(error.cause, Some(12));
+            assert!(error.text.contains("enough"), "{}", error.text);
+        }
+        other => panic!("{other:?}"),
+    }
+    let events = &pair.side(End::Left).events;
+    assert!(matches!(events[events.len() - 2].1, Event::SendFailed { .. }), "before the last event");
+    assert_eq!(pair.side(End::Left).endpoint.association_count(), 0);
+    assert_eq!(pair.log(End::Right, pair.now_ms() - 100), Vec::<String>::new(), "never answered");
+}
+
+#[test]
+fn abort_before_the_peer_is_known_sends_nothing_but_ends() {
+    let mut pair = Setup::rfc9260().build();
+    pair.cut();
+    pair.connect();
+    pair.abort(End::Left, b"");
+    pair.run_ms(5000);
+    assert_eq!(pair.endings(End::Left), [Err(AssociationError::AbortedLocally)]);
+    assert_eq!(pair.log(End::Left, 0), ["0 INIT"]);
+}
+
+/// Unread messages keep a closed association readable; aborting it then must not disturb the peer.
+#[test]
+fn closed_association_can_be_read_and_not_aborted() {
+    let mut pair = Setup::rfc9260().connected();
+    pair.with(End::Right, |side, _| side.reading = crate::net::Reading::Paused);
+    pair.send(End::Left, ordered(0, 1, 10));
+    pair.shutdown(End::Left);
+    pair.run_ms(1000);
+    assert_eq!(pair.endings(End::Right), [Ok(())]);
+    let from = pair.now_ms();
+    pair.abort(End::Right, b"late");
+    assert_eq!(pair.log(End::Right, from), Vec::<String>::new());
+    pair.with(End::Right, |side, now| side.read_all(now));
+    assert_eq!(pair.payloads(End::Right), [[1; 10]]);
+    pair.run_ms(1);
+    pair.with(End::Right, |side, now| side.endpoint.handle_timeout(now));
+    assert_eq!(pair.side(End::Right).endpoint.association_count(), 0);
+    assert_eq!(pair.endings(End::Right), [Ok(())]);
+}
+
+/// RFC 9260 §9.2: data that comes after SHUTDOWN is answered with SHUTDOWN and SACK at once.
+#[test]
+fn data_after_shutdown_is_acknowledged_at_once() {
+    let mut pair = Setup::rfc9260().build();
+    let mut hand = Hand::new(LEFT_PORT, 5);
+    hand.establish(&mut pair);
+    pair.shutdown(End::Right);
+    assert_eq!(pair.state(End::Right), Some(AssociationState::ShutdownSent));
+    let sent = pair.side(End::Right).sent.len();
+    hand.data(&mut pair, 0, 10);
+    assert_eq!(pair.side(End::Right).sent[sent].kinds(), "SHUTDOWN SACK");
+    assert_eq!(pair.payloads(End::Right), [[7; 10]]);
+}
