@@ -46,6 +46,11 @@ impl OutputArguments {
         }
     }
 
+    /// Whether no text is wanted.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
     fn print_unless_quiet(&self, text: &str) -> Result<(), OutputError> {
         if self.quiet { Ok(()) } else { print(text) }
     }
@@ -58,7 +63,7 @@ fn json(result: &impl Serialize) -> Result<String, serde_json::Error> {
 }
 
 /// A reader that has seen enough, as `head` does, is no error.
-fn print(text: &str) -> Result<(), OutputError> {
+pub(crate) fn print(text: &str) -> Result<(), OutputError> {
     let mut output = io::stdout().lock();
     match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(OutputError::StandardOutput(error)),
