@@ -8,6 +8,7 @@
 mod arguments;
 mod compare;
 mod documents;
+mod emulate;
 mod interrupt;
 mod output;
 mod predict;
@@ -37,6 +38,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Compare(compare::Arguments),
+    Emulate(emulate::Arguments),
     Predict(predict::Arguments),
     Completions(documents::CompletionsArguments),
     Man(documents::ManArguments),
@@ -47,13 +49,17 @@ impl Command {
     fn rights(&self) -> Rights {
         match self {
             Self::Compare(arguments) if arguments.wants_namespaces() => Rights::obtain(),
-            Self::Compare(_) | Self::Predict(_) | Self::Completions(_) | Self::Man(_) => Rights::not_wanted(),
+            Self::Emulate(arguments) if arguments.makes_namespace() => Rights::obtain(),
+            Self::Compare(_) | Self::Emulate(_) | Self::Predict(_) | Self::Completions(_) | Self::Man(_) => {
+                Rights::not_wanted()
+            }
         }
     }
 
     fn run(&self, rights: Rights) -> Result<(), Failure> {
         match self {
             Self::Compare(arguments) => Ok(compare::run(arguments, rights)?),
+            Self::Emulate(arguments) => Ok(emulate::run(arguments, rights)?),
             Self::Predict(arguments) => Ok(predict::run(arguments)?),
             Self::Completions(arguments) => Ok(documents::completions(arguments, definitions())?),
             Self::Man(arguments) => Ok(documents::man(arguments, definitions())?),
@@ -67,6 +73,8 @@ enum Failure {
     #[error(transparent)]
     Compare(#[from] compare::CompareFailure),
     #[error(transparent)]
+    Emulate(#[from] emulate::EmulateError),
+    #[error(transparent)]
     Predict(#[from] predict::PredictError),
     #[error(transparent)]
     Document(#[from] documents::DocumentError),
@@ -76,6 +84,7 @@ impl Failure {
     fn exit_status(&self) -> u8 {
         match self {
             Self::Compare(error) => error.exit_status(),
+            Self::Emulate(error) => error.exit_status(),
             Self::Predict(error) => error.exit_status(),
             Self::Document(_) => 1,
         }
