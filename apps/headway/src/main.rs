@@ -2,17 +2,24 @@
 //!
 //! This file knows the commands and the exit status, nothing else. Each command is a module with its own
 //! arguments; what several commands take is in [`arguments`]. Exit status: 0 done, 1 the run failed, 2 wrong
-//! usage.
+//! usage, 130 interrupted.
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod compare;
+mod documents;
+mod emulate;
+mod interrupt;
 mod output;
 mod predict;
+mod rights;
 
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use rights::Rights;
 
 /// Signalling transport without head-of-line blocking: measure, simulate and predict.
 #[derive(Debug, Parser)]
@@ -20,7 +27,7 @@ use clap::{Parser, Subcommand};
     name = "headway",
     version,
     propagate_version = true,
-    after_help = "Example:\n  headway predict response-time --transport sctp --streams 6 --rate 100 --study model"
+    after_help = "Example:\n  headway compare --duration 5s --backend simulator --no-report"
 )]
 struct Cli {
     #[command(subcommand)]
@@ -30,13 +37,32 @@ struct Cli {
 /// What `headway` can do.
 #[derive(Debug, Subcommand)]
 enum Command {
+    Compare(compare::Arguments),
+    Emulate(emulate::Arguments),
     Predict(predict::Arguments),
+    Completions(documents::CompletionsArguments),
+    Man(documents::ManArguments),
 }
 
 impl Command {
-    fn run(&self) -> Result<(), Failure> {
+    /// Rights have to be obtained before any thread exists.
+    fn rights(&self) -> Rights {
         match self {
+            Self::Compare(arguments) if arguments.wants_namespaces() => Rights::obtain(),
+            Self::Emulate(arguments) if arguments.makes_namespace() => Rights::obtain(),
+            Self::Compare(_) | Self::Emulate(_) | Self::Predict(_) | Self::Completions(_) | Self::Man(_) => {
+                Rights::not_wanted()
+            }
+        }
+    }
+
+    fn run(&self, rights: Rights) -> Result<(), Failure> {
+        match self {
+            Self::Compare(arguments) => Ok(compare::run(arguments, rights)?),
+            Self::Emulate(arguments) => Ok(emulate::run(arguments, rights)?),
             Self::Predict(arguments) => Ok(predict::run(arguments)?),
+            Self::Completions(arguments) => Ok(documents::completions(arguments, definitions())?),
+            Self::Man(arguments) => Ok(documents::man(arguments, definitions())?),
         }
     }
 }
@@ -45,19 +71,43 @@ impl Command {
 #[derive(Debug, thiserror::Error)]
 enum Failure {
     #[error(transparent)]
+    Compare(#[from] compare::CompareFailure),
+    #[error(transparent)]
+    Emulate(#[from] emulate::EmulateError),
+    #[error(transparent)]
     Predict(#[from] predict::PredictError),
+    #[error(transparent)]
+    Document(#[from] documents::DocumentError),
 }
 
 impl Failure {
     fn exit_status(&self) -> u8 {
         match self {
+            Self::Compare(error) => error.exit_status(),
+            Self::Emulate(error) => error.exit_status(),
             Self::Predict(error) => error.exit_status(),
+            Self::Document(_) => 1,
         }
     }
 }
 
+/// The commands and their options. What follows an option is its value even if it starts with `-`: `--loss -1` is
+/// a loss out of range, not an unknown option.
+fn definitions() -> clap::Command {
+    Cli::command().mut_subcommands(|command| {
+        command.mut_args(|argument| {
+            let takes_value = argument.get_action().takes_values() && argument.get_long().is_some();
+            if takes_value { argument.allow_hyphen_values(true) } else { argument }
+        })
+    })
+}
+
 fn main() -> ExitCode {
-    match Cli::parse().command.run() {
+    let command = match Cli::from_arg_matches(&definitions().get_matches()) {
+        Ok(cli) => cli.command,
+        Err(error) => error.exit(),
+    };
+    match command.run(command.rights()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             // If standard error is gone, the exit status still tells.

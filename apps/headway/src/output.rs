@@ -46,6 +46,29 @@ impl OutputArguments {
         }
     }
 
+    /// As [`write`](Self::write), but the text goes to standard error: standard output is that of a command run by
+    /// this one.
+    pub(crate) fn write_beside_a_command(
+        &self,
+        text: &str,
+        result: &impl Serialize,
+    ) -> Result<(), OutputError> {
+        if !self.quiet {
+            // If standard error is gone, the JSON may still be wanted.
+            let _ = io::stderr().write_all(text.as_bytes());
+        }
+        if self.json.is_some() { self.quietly().write("", result) } else { Ok(()) }
+    }
+
+    fn quietly(&self) -> Self {
+        Self { quiet: true, ..self.clone() }
+    }
+
+    /// Whether no text is wanted.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
     fn print_unless_quiet(&self, text: &str) -> Result<(), OutputError> {
         if self.quiet { Ok(()) } else { print(text) }
     }
@@ -58,7 +81,7 @@ fn json(result: &impl Serialize) -> Result<String, serde_json::Error> {
 }
 
 /// A reader that has seen enough, as `head` does, is no error.
-fn print(text: &str) -> Result<(), OutputError> {
+pub(crate) fn print(text: &str) -> Result<(), OutputError> {
     let mut output = io::stdout().lock();
     match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(OutputError::StandardOutput(error)),

@@ -6,6 +6,8 @@ mod startup;
 mod table;
 mod tcp_connections;
 
+pub(crate) use response_time::{STUDY_RTO, UDP_FIRST_TIMEOUT, s4_equation};
+
 use clap::{Args, Subcommand, ValueEnum};
 use models::ModelError;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use models::{ModelError, Rate};
 
-use super::{parse_positive_duration, parse_rate};
+use super::{format_duration, parse_positive_duration, parse_rate};
 
 /// `--rate` or `--interval`.
 #[derive(Debug, Clone, Args)]
@@ -19,6 +19,27 @@ pub(crate) struct LoadArguments {
 }
 
 impl LoadArguments {
+    /// The mean interval, if either was given.
+    pub(crate) fn interval(&self) -> Result<Option<Duration>, ModelError> {
+        let of_rate = |rate: Rate| {
+            Duration::try_from_secs_f64(rate.interval_s())
+                .map_err(|_| ModelError::TooLarge { quantity: "the interval of --rate" })
+        };
+        match self.interval {
+            Some(interval) => Ok(Some(interval)),
+            None => self.rate.map(of_rate).transpose(),
+        }
+    }
+
+    /// The option and its value as they were written, or could have been.
+    pub(crate) fn written(&self) -> (&'static str, String) {
+        match (self.rate, self.interval) {
+            (Some(rate), _) => ("--rate", rate.value().to_string()),
+            (None, Some(interval)) => ("--interval", format_duration(interval)),
+            (None, None) => ("--rate", "100".to_owned()),
+        }
+    }
+
     /// The rate, if either was given.
     pub(crate) fn rate(&self) -> Result<Option<Rate>, ModelError> {
         match (self.rate, self.interval) {

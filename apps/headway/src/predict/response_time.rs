@@ -314,16 +314,23 @@ fn equation(study: Study, flow: Flow) -> &'static str {
         (Study::S1, Flow::Streams(_) | Flow::ONE_CONNECTION) => "S1 (1),(2),(5)",
         (Study::S1, Flow::Unordered) => "S1 (1),(3),(5)",
         (Study::S1, Flow::Connections(_)) => "S1 (2),(4),(5)",
-        (Study::S4, Flow::Streams(_) | Flow::Unordered | Flow::ONE_CONNECTION) => "S4 (1),(3),(4)",
-        (Study::S4, Flow::Connections(_)) => "S4 (1),(3),(4) with S1 (4)",
+        (Study::S4, flow) => s4_equation(flow),
         (Study::Model, _) => MODEL_EQUATION,
+    }
+}
+
+/// The equations of S4 for the mean response time, numbered as in `docs/models.md`.
+pub(crate) fn s4_equation(flow: Flow) -> &'static str {
+    match flow {
+        Flow::Streams(_) | Flow::Unordered | Flow::ONE_CONNECTION => "S4 (1),(3),(4)",
+        Flow::Connections(_) => "S4 (1),(3),(4) with S1 (4)",
     }
 }
 
 const MODEL_EQUATION: &str = "the resequencing model, P(W <= t) = (1 - p R(t)) Phi(t)";
 /// The retransmission timeout of the studies.
-const STUDY_RTO: Duration = Duration::from_secs(1);
+pub(crate) const STUDY_RTO: Duration = Duration::from_secs(1);
 /// T1 of SIP, RFC 3261 §17.1.1.1.
-const UDP_FIRST_TIMEOUT: Duration = Duration::from_millis(500);
+pub(crate) const UDP_FIRST_TIMEOUT: Duration = Duration::from_millis(500);
 /// Printed of a distribution: this share of the responses, as a probability.
 const QUANTILES: [(&str, f64); 4] = [("10%", 0.1), ("1%", 0.01), ("0.1%", 1e-3), ("0.01%", 1e-4)];

@@ -3,6 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
 use super::error::EmulatorError;
 use super::link::{EmulatedLink, LinkEnd};
 use super::report::EmulatorReport;
@@ -13,7 +16,7 @@ use super::world::World;
 /// in the calling thread's namespace.
 ///
 /// An interrupt from the terminal reaches the command as well; a caller that wants the report in that case has to
-/// survive the signal.
+/// survive the signal. Signals from elsewhere can be passed on through the handle that `started` is given.
 ///
 /// # Errors
 /// When the namespace or a device is refused, or the command cannot be run.
@@ -21,14 +24,43 @@ pub fn run_command(
     link: EmulatedLink,
     mut command: Command,
     options: EmulatorOptions,
+    started: impl FnOnce(CommandHandle) + Send + 'static,
 ) -> Result<(ExitStatus, EmulatorReport), EmulatorError> {
     let index = link.index;
     let mut world = World::new(vec![link])?;
     world.attach_here(&[LinkEnd::server(index)])?;
-    let side = world.spawn_side("command", &[LinkEnd::client(index)], move |_| command.status())?;
+    let side = world.spawn_side("command", &[LinkEnd::client(index)], move |_| {
+        let mut child = command.spawn()?;
+        started(CommandHandle { pid: i32::try_from(child.id()).ok().map(Pid::from_raw) });
+        child.wait()
+    })?;
     let emulator = world.start(options)?;
     let status = side.join()?.map_err(|source| EmulatorError::Command { source })?;
     Ok((status, emulator.stop()?))
+}
+
+/// The command behind an emulated link.
+#[derive(Clone, Copy, Debug)]
+pub struct CommandHandle {
+    pid: Option<Pid>,
+}
+
+impl CommandHandle {
+    /// Asks the command to end as Ctrl-C does (SIGINT); harmless when it has ended just now.
+    pub fn interrupt(self) {
+        self.signal(Signal::SIGINT);
+    }
+
+    /// Asks the command to end as `kill` does (SIGTERM); harmless when it has ended just now.
+    pub fn terminate(self) {
+        self.signal(Signal::SIGTERM);
+    }
+
+    fn signal(self, signal: Signal) {
+        if let Some(pid) = self.pid {
+            let _has_ended = kill(pid, signal);
+        }
+    }
 }
 
 /// Joins two existing network namespaces by `link`, the first at the client's end, until the emulator is stopped.

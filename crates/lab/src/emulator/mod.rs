@@ -63,7 +63,7 @@ mod report;
 mod running;
 mod world;
 
-pub use command::{between, namespace_path, run_command};
+pub use command::{CommandHandle, between, namespace_path, run_command};
 pub use error::{EmulatorError, SideError};
 pub use link::{Direction, EmulatedLink, End, LinkEnd, SideLink};
 pub use permission::{Permission, Refused, enter_user_namespace, permission};

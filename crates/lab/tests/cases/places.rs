@@ -8,8 +8,8 @@ use std::process::Stdio;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use lab::emulator::{
-    EmulatedLink, EmulatorError, EmulatorOptions, LinkEnd, Side, SideContext, SideError, World, between,
-    run_command,
+    CommandHandle, EmulatedLink, EmulatorError, EmulatorOptions, LinkEnd, Side, SideContext, SideError,
+    World, between, run_command,
 };
 use netem::Impairments;
 
@@ -33,12 +33,21 @@ pub(crate) fn command() {
         from
     });
     let address = (LinkEnd::server(9).ipv4(), port).into();
-    let (status, report) = run_command(perfect(9), child::ping(address), EmulatorOptions::default()).unwrap();
+    let options = EmulatorOptions::default();
+    let (status, report) = run_command(perfect(9), child::ping(address), options, |_handle| {}).unwrap();
     assert!(status.success());
     assert_eq!(echo.join().unwrap().ip(), LinkEnd::client(9).ipv4());
     assert_eq!(report.links[0].request.stats.delivered, 1);
     assert_eq!(report.links[0].response.stats.delivered, 1);
     assert!(!has_device("headway9"));
+}
+
+pub fn command_behind_a_link_is_ended_through_its_handle() {
+    let mut sleep = std::process::Command::new("sleep");
+    sleep.arg("600");
+    let end = |handle: CommandHandle| handle.terminate();
+    let (status, _report) = run_command(perfect(8), sleep, EmulatorOptions::default(), end).unwrap();
+    assert!(!status.success());
 }
 
 /// A namespace with a thread in it that works once it is told to; and the path of the namespace.

@@ -1,0 +1,186 @@
+//! What lies between the ends: delay, loss and everything else that a path does to packets.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use clap::Args;
+use netem::{BitRate, Impairments, Loss, MAX_DELAY, Probability, QueueLimit};
+
+use super::{UsageError, format_duration, parse_duration, parse_packet_number};
+
+/// The impairments of both directions. The way back is as the way there unless told otherwise.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Path")]
+pub(crate) struct ImpairmentArguments {
+    /// Round-trip time, split evenly between both directions
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, conflicts_with_all = ["delay", "reverse_delay"])]
+    rtt: Option<Duration>,
+    /// Delay of one direction, instead of --rtt
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    delay: Option<Duration>,
+    /// Delay varies evenly by so much up and down; packets may overtake each other
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    jitter: Option<Duration>,
+    /// Probability that a packet is lost: 1% or, in bursts, ge:p,r,h,k (Gilbert-Elliott)
+    #[arg(long, value_name = "PROBABILITY")]
+    loss: Option<Loss>,
+    /// Numbers of packets that are dropped, from 1, in the request direction
+    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = parse_packet_number)]
+    drop: Vec<u64>,
+    /// Rate of the link: 1.7mbit [default: unlimited]
+    #[arg(long, value_name = "RATE")]
+    link_rate: Option<BitRate>,
+    /// What may wait before the link, with --link-rate: 50p (packets) or 64KiB [default: unlimited]
+    #[arg(long, value_name = "LIMIT")]
+    queue: Option<QueueLimit>,
+    /// Probability that a packet skips the delay, and so overtakes others
+    #[arg(long, value_name = "PROBABILITY")]
+    reorder: Option<Probability>,
+    /// Probability that a packet is doubled
+    #[arg(long, value_name = "PROBABILITY")]
+    duplicate: Option<Probability>,
+    /// Probability that a bit of a packet flips
+    #[arg(long, value_name = "PROBABILITY")]
+    corrupt: Option<Probability>,
+    #[command(flatten)]
+    reverse: ReverseArguments,
+}
+
+/// What is different on the way back.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Path, way back [default: as the way there]")]
+struct ReverseArguments {
+    /// Delay of the way back
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    reverse_delay: Option<Duration>,
+    /// Jitter of the way back
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    reverse_jitter: Option<Duration>,
+    /// Loss of the way back
+    #[arg(long, value_name = "PROBABILITY")]
+    reverse_loss: Option<Loss>,
+    /// Numbers of packets that are dropped on the way back [default: none]
+    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = parse_packet_number)]
+    reverse_drop: Vec<u64>,
+    /// Rate of the link of the way back
+    #[arg(long, value_name = "RATE")]
+    reverse_link_rate: Option<BitRate>,
+    /// What may wait before the link of the way back
+    #[arg(long, value_name = "LIMIT")]
+    reverse_queue: Option<QueueLimit>,
+    /// Reordering of the way back
+    #[arg(long, value_name = "PROBABILITY")]
+    reverse_reorder: Option<Probability>,
+    /// Duplication of the way back
+    #[arg(long, value_name = "PROBABILITY")]
+    reverse_duplicate: Option<Probability>,
+    /// Corruption of the way back
+    #[arg(long, value_name = "PROBABILITY")]
+    reverse_corrupt: Option<Probability>,
+}
+
+/// Both directions of a path.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Path {
+    /// From where requests come.
+    pub(crate) request: Impairments,
+    /// The way back.
+    pub(crate) response: Impairments,
+}
+
+impl ImpairmentArguments {
+    /// Both directions, checked.
+    pub(crate) fn path(&self) -> Result<Path, UsageError> {
+        let back = &self.reverse;
+        let (there, way_back) = self.delays();
+        let request = Impairments {
+            delay: there,
+            jitter: self.jitter.unwrap_or_default(),
+            loss: self.loss.unwrap_or_default(),
+            drop_packets: set(&self.drop),
+            rate: self.link_rate,
+            queue: self.queue,
+            reorder: self.reorder.unwrap_or_default(),
+            duplicate: self.duplicate.unwrap_or_default(),
+            corrupt: self.corrupt.unwrap_or_default(),
+        };
+        let response = Impairments {
+            delay: way_back,
+            jitter: back.reverse_jitter.unwrap_or(request.jitter),
+            loss: back.reverse_loss.unwrap_or(request.loss),
+            drop_packets: set(&back.reverse_drop),
+            rate: back.reverse_link_rate.or(request.rate),
+            queue: back.reverse_queue.or(request.queue),
+            reorder: back.reverse_reorder.unwrap_or(request.reorder),
+            duplicate: back.reverse_duplicate.unwrap_or(request.duplicate),
+            corrupt: back.reverse_corrupt.unwrap_or(request.corrupt),
+        };
+        self.check(&request, &response)?;
+        Ok(Path { request, response })
+    }
+
+    /// An explicit --delay beats the default of --rtt.
+    fn delays(&self) -> (Duration, Duration) {
+        let rtt = self.rtt.unwrap_or_default();
+        match self.delay {
+            Some(delay) => (delay, self.reverse.reverse_delay.unwrap_or(delay)),
+            None => (rtt / 2, self.reverse.reverse_delay.unwrap_or(rtt - rtt / 2)),
+        }
+    }
+
+    fn check(&self, request: &Impairments, response: &Impairments) -> Result<(), UsageError> {
+        let back = &self.reverse;
+        let delay = if self.delay.is_some() { "--delay" } else { "--rtt" };
+        let delay_back = if back.reverse_delay.is_some() { "--reverse-delay" } else { delay };
+        longest(delay, request.delay)?;
+        longest(delay_back, response.delay)?;
+        let jitter_back = if back.reverse_jitter.is_some() { "--reverse-jitter" } else { "--jitter" };
+        steadiness("--jitter", request, delay)?;
+        steadiness(jitter_back, response, delay_back)?;
+        let queue_back = if back.reverse_queue.is_some() { "--reverse-queue" } else { "--queue" };
+        limited("--queue", request, "--link-rate")?;
+        limited(queue_back, response, "--reverse-link-rate")
+    }
+}
+
+fn set(numbers: &[u64]) -> BTreeSet<u64> {
+    numbers.iter().copied().collect()
+}
+
+fn longest(option: &'static str, delay: Duration) -> Result<(), UsageError> {
+    if delay <= MAX_DELAY {
+        return Ok(());
+    }
+    let because = format!("a one-way delay of {} is too long", format_duration(delay));
+    Err(UsageError::Value {
+        option,
+        value: format_duration(delay),
+        because,
+        remedy: "write at most 1h".into(),
+    })
+}
+
+fn steadiness(option: &'static str, path: &Impairments, delay: &str) -> Result<(), UsageError> {
+    if path.jitter <= path.delay {
+        return Ok(());
+    }
+    let most = format_duration(path.delay);
+    Err(UsageError::Value {
+        option,
+        value: format_duration(path.jitter),
+        because: format!("packets would arrive before they were sent: the delay of one direction is {most}"),
+        remedy: format!("write at most {most}, or a longer {delay}"),
+    })
+}
+
+fn limited(option: &'static str, path: &Impairments, rate: &str) -> Result<(), UsageError> {
+    let Some(queue) = path.queue.filter(|_| path.rate.is_none()) else {
+        return Ok(());
+    };
+    Err(UsageError::Value {
+        option,
+        value: queue.to_string(),
+        because: "without a rate nothing ever waits".to_owned(),
+        remedy: format!("add {rate}, such as {rate} 1.7mbit"),
+    })
+}

@@ -1,0 +1,149 @@
+//! What is sent: how often, how much, over which transports.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use clap::Args;
+use lab::{Arrivals, CompareConfig, TransportList, TransportSpec, WorkloadKind};
+use sctp_core::Profile;
+use workload::{ArrivalSpec, MessageSize};
+
+use super::{
+    LoadArguments, UsageError, format_duration, parse_duration, parse_message, parse_positive_duration,
+};
+
+/// The workload options that `compare` and `load` share.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Workload")]
+pub(crate) struct TrafficArguments {
+    #[command(flatten)]
+    load: LoadArguments,
+    /// Law of the send times: poisson, constant, onoff:ON,OFF (bursts) or trace:FILE (recorded intervals)
+    #[arg(long, value_name = "LAW", default_value = "poisson")]
+    arrivals: ArrivalSpec,
+    /// Size of a request and of its response, in octets
+    #[arg(long, value_name = "SIZE", default_value = "64", value_parser = parse_message)]
+    message: MessageSize,
+    /// How long requests are sent
+    #[arg(long, value_name = "DURATION", default_value = "20s", value_parser = parse_positive_duration)]
+    duration: Duration,
+    /// How often everything is run, each time with other send times and losses
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    repeat: u32,
+    /// Run one transport after the other; from 5000 requests per second in total on, that is always so
+    #[arg(long)]
+    sequential: bool,
+    /// Transports: tcp, tcp:N (N connections), sctp:N (N streams), sctp:unordered, udp (SIP-like retransmission)
+    #[arg(long, value_name = "LIST", default_value = "tcp,tcp:4,sctp:1,sctp:6,sctp:unordered,udp")]
+    transport: TransportList,
+    /// SCTP profile: signalling (RACK, tail loss probes, RTO.Min 200 ms) or rfc9260 (to the letter)
+    #[arg(long, value_name = "NAME", default_value = "signalling")]
+    profile: Profile,
+    /// What the messages are; echo is the only one so far
+    #[arg(long, value_name = "NAME", default_value = "echo")]
+    workload: WorkloadKind,
+    /// Seed of everything random: the same seed gives the same send times and the same losses
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+}
+
+impl TrafficArguments {
+    /// A comparison with this traffic; the path and all else as by default.
+    pub(crate) fn config(&self) -> Result<CompareConfig, UsageError> {
+        self.check_workload()?;
+        let defaults = CompareConfig::default();
+        let interval = self.load.interval()?.unwrap_or(defaults.traffic.interval);
+        self.check_amount(interval)?;
+        self.check_size()?;
+        let arrivals = Arrivals::load(self.arrivals.clone());
+        let arrivals = arrivals.map_err(|error| UsageError::Trace(error.to_string()))?;
+        Ok(CompareConfig {
+            traffic: lab::Traffic {
+                interval,
+                arrivals,
+                message_bytes: self.message,
+                duration: self.duration,
+            },
+            repeat: NonZeroU32::new(self.repeat).unwrap_or(NonZeroU32::MIN),
+            schedule: if self.sequential { lab::Schedule::Sequential } else { lab::Schedule::Automatic },
+            transports: self.transport.clone(),
+            profile: self.profile.to_string(),
+            workload: self.workload,
+            seed: self.seed,
+            ..defaults
+        })
+    }
+
+    fn check_workload(&self) -> Result<(), UsageError> {
+        match self.workload {
+            WorkloadKind::Echo => Ok(()),
+            WorkloadKind::Simco | WorkloadKind::Sip | WorkloadKind::Video => {
+                let because = "this workload is not there yet";
+                Err(UsageError::value("--workload", self.workload, because, "use echo"))
+            }
+        }
+    }
+
+    /// Every request is remembered until the end.
+    fn check_amount(&self, interval: Duration) -> Result<(), UsageError> {
+        if self.duration > LONGEST_RUN {
+            let value = format_duration(self.duration);
+            return Err(UsageError::value("--duration", value, "that is too long", "write at most 24h"));
+        }
+        let (option, value) = self.load.written();
+        if interval < SHORTEST_INTERVAL {
+            let because = "that is more than one request per microsecond";
+            return Err(UsageError::value(option, value, because, "write at most --rate 1000000"));
+        }
+        let requests = self.duration.as_secs_f64() / interval.as_secs_f64();
+        if requests <= MOST_REQUESTS {
+            return Ok(());
+        }
+        Err(UsageError::Value {
+            option,
+            value,
+            because: format!(
+                "in --duration {} that is {requests:.0} requests",
+                format_duration(self.duration)
+            ),
+            remedy: format!("choose at most {MOST_REQUESTS:.0} for one run, and --repeat for more"),
+        })
+    }
+
+    fn check_size(&self) -> Result<(), UsageError> {
+        let carries_udp = self.transport.as_slice().contains(&TransportSpec::Udp);
+        if carries_udp && self.message.get() > MOST_UDP_BYTES {
+            let because = "a UDP datagram carries at most 65507 octets";
+            return Err(UsageError::value("--message", self.message.get(), because, UDP_REMEDY));
+        }
+        Ok(())
+    }
+}
+
+/// How long the server holds each reply: `compare` and `echo`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ProcessingArguments {
+    /// How long the server holds each reply
+    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = parse_duration, help_heading = "Workload")]
+    processing: Duration,
+}
+
+impl ProcessingArguments {
+    /// The processing time, checked.
+    pub(crate) fn processing(&self) -> Result<Duration, UsageError> {
+        if self.processing <= LONGEST_PROCESSING {
+            return Ok(self.processing);
+        }
+        let value = format_duration(self.processing);
+        Err(UsageError::value("--processing", value, "requests are given up before", "write at most 10s"))
+    }
+}
+
+const LONGEST_RUN: Duration = Duration::from_secs(24 * 3600);
+const SHORTEST_INTERVAL: Duration = Duration::from_micros(1);
+/// About 100 octets of memory each, times the number of transports.
+const MOST_REQUESTS: f64 = 10_000_000.0;
+const MOST_UDP_BYTES: u32 = 65_507;
+const UDP_REMEDY: &str = "write less, or leave udp out of --transport";
+/// The drain time of a run.
+const LONGEST_PROCESSING: Duration = Duration::from_secs(10);

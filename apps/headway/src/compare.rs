@@ -1,0 +1,126 @@
+//! `headway compare`: one workload over several transports through an emulated path, beside the models.
+//!
+//! Options become a [`CompareConfig`], the laboratory runs it, and here the result is printed and written.
+
+mod prediction;
+mod progress;
+mod result;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use lab::{BackendChoice, CompareConfig, Comparison, Conditions, RunError, Simulator, run_compare};
+
+pub(crate) use result::{Destination, Outcome};
+
+use crate::arguments::{
+    ImpairmentArguments, ProcessingArguments, TrafficArguments, UsageError, parse_congestion,
+};
+use crate::interrupt;
+use crate::output::{OutputArguments, OutputError};
+use crate::rights::{Rights, WithRights};
+use progress::Progress;
+
+/// Response times of one signalling workload over several transports, side by side with the models
+///
+/// The transports run at the same time, each over an emulated link of its own, with the same send times and the
+/// same packets lost. Without a path, it has a round trip of 20 ms and loses 1 % of the packets.
+#[derive(Debug, Args)]
+#[command(
+    mut_arg("rtt", |rtt| rtt.default_value("20ms")),
+    mut_arg("loss", |loss| loss.default_value("1%")),
+    after_help = "Example:\n  headway compare --rtt 50ms --loss 2% --rate 200 --transport tcp,sctp:6,udp --duration 5s \
+                  --backend simulator --no-report"
+)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    path: ImpairmentArguments,
+    #[command(flatten)]
+    traffic: TrafficArguments,
+    #[command(flatten)]
+    processing: ProcessingArguments,
+    /// Congestion control of the kernel's TCP
+    #[arg(long, value_name = "NAME", default_value = "cubic", value_parser = parse_congestion, help_heading = "Workload")]
+    tcp_congestion: String,
+    /// Where to run: namespaces (real packets, kernel TCP), simulator (virtual time, no rights needed), or auto,
+    /// which takes the simulator where namespaces are refused
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    backend: BackendChoice,
+    /// Write all packets to this pcapng file (in the simulator one per transport, named after it)
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
+    #[command(flatten)]
+    destination: Destination,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+/// Why there is no comparison, or not a good one.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CompareFailure {
+    #[error(transparent)]
+    Usage(#[from] UsageError),
+    #[error(transparent)]
+    Run(#[from] RunError),
+    #[error("--out '{}' cannot be written: {error}; name a writable folder, or use --no-report", path.display())]
+    Report { path: PathBuf, error: lab::report::ReportError },
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    #[error("{0}")]
+    Runs(String),
+}
+
+impl CompareFailure {
+    /// 1 if the run failed, 2 if what was asked for makes no sense.
+    pub(crate) fn exit_status(&self) -> u8 {
+        match self {
+            Self::Usage(_) | Self::Run(RunError::Config(_)) => 2,
+            Self::Run(RunError::Backend(_)) | Self::Report { .. } | Self::Output(_) | Self::Runs(_) => 1,
+        }
+    }
+}
+
+impl Arguments {
+    /// Whether network namespaces may be used.
+    pub(crate) fn wants_namespaces(&self) -> bool {
+        match self.backend {
+            BackendChoice::Auto | BackendChoice::Namespaces => true,
+            BackendChoice::Simulator => false,
+        }
+    }
+
+    fn config(&self) -> Result<CompareConfig, UsageError> {
+        let path = self.path.path()?;
+        Ok(CompareConfig {
+            request_path: path.request,
+            response_path: path.response,
+            processing: self.processing.processing()?,
+            tcp_congestion: self.tcp_congestion.clone(),
+            backend: self.backend,
+            pcap: self.pcap.clone(),
+            ..self.traffic.config()?
+        })
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), CompareFailure> {
+    let config = arguments.config()?;
+    arguments.destination.prepare()?;
+    interrupt::end_on_interrupt();
+    let in_real_time = arguments.wants_namespaces() && rights.are_granted();
+    let progress = Progress::start(&arguments.output, in_real_time.then(|| expected_time(&config)));
+    let raw = run_compare(&config, &mut WithRights(rights), &mut Simulator);
+    progress.finish();
+    let raw = raw?;
+    let comparison = Comparison::new(&config, &raw, Conditions::of_this_host(), |transport| {
+        prediction::predict(&config, transport)
+    });
+    arguments.destination.publish(&Outcome { comparison: &comparison, raw: &raw }, &arguments.output)
+}
+
+/// How long it takes when all is answered soon after the last request.
+fn expected_time(config: &CompareConfig) -> std::time::Duration {
+    let transports = u32::try_from(config.transports.as_slice().len()).unwrap_or(u32::MAX);
+    let one_after_the_other = if config.runs_concurrently() { 1 } else { transports };
+    config.traffic.duration.saturating_mul(one_after_the_other).saturating_mul(config.repeat.get())
+}

@@ -1,0 +1,201 @@
+//! `headway emulate`: a wide-area network around a command, or between two network namespaces.
+
+mod report;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus};
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use clap::Args;
+use lab::emulator::{
+    CommandHandle, EmulatedLink, EmulatorError, EmulatorOptions, EmulatorReport, Permission, between,
+    namespace_path, permission, run_command,
+};
+
+use crate::arguments::{ImpairmentArguments, UsageError};
+use crate::interrupt::{self, Ending, INTERRUPTED};
+use crate::output::{OutputArguments, OutputError};
+use crate::rights::Rights;
+use report::Answer;
+
+/// A wide-area network: around a command, or between two existing network namespaces
+///
+/// The command gets a namespace of its own with the address 10.77.1.1 (fd77:1::1); at the other end of the link is
+/// this host with 10.77.1.2 (fd77:1::2) and nothing is routed further. Without root rights the far end is an empty
+/// network. Between two namespaces the first one is 10.77.1.1 and the second 10.77.1.2, until Ctrl-C or SIGTERM;
+/// that needs root.
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "headway emulate [OPTIONS] -- COMMAND...\n       headway emulate [OPTIONS] --between NS1 NS2",
+    after_help = "Example:\n  headway emulate --rtt 80ms --loss 1% -- ping -c 5 10.77.1.2"
+)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    path: ImpairmentArguments,
+    /// Seed of everything random: the same seed does the same to the same packet numbers
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Write what each direction was offered and delivered to this pcapng file
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
+    /// Two namespaces: names as of `ip netns`, or paths such as /proc/PID/ns/net
+    #[arg(long, num_args = 2, value_names = ["NS1", "NS2"], required_unless_present = "command", conflicts_with = "command")]
+    between: Vec<String>,
+    #[command(flatten)]
+    output: OutputArguments,
+    /// What to run behind the link
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// Why the emulator did not run, or not well.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum EmulateError {
+    #[error(transparent)]
+    Usage(#[from] UsageError),
+    #[error("cannot emulate a network here: {0}")]
+    Refused(String),
+    #[error("--between joins namespaces of this host, which needs root: run it with sudo")]
+    NotRoot,
+    #[error(transparent)]
+    Emulator(#[from] EmulatorError),
+    #[error("the command {}: {status}", command.to_string_lossy())]
+    Command { command: OsString, status: ExitStatus },
+    #[error("interrupted")]
+    Interrupted,
+    #[error(transparent)]
+    Output(#[from] OutputError),
+}
+
+impl EmulateError {
+    /// 1 if the run failed, 2 if what was asked for makes no sense, 130 after Ctrl-C.
+    pub(crate) fn exit_status(&self) -> u8 {
+        match self {
+            Self::Usage(_) => 2,
+            Self::Interrupted => INTERRUPTED,
+            Self::Refused(_) | Self::NotRoot | Self::Emulator(_) | Self::Command { .. } | Self::Output(_) => {
+                1
+            }
+        }
+    }
+}
+
+impl Arguments {
+    /// Whether a namespace is made; without root rights it is made in a user namespace.
+    pub(crate) fn makes_namespace(&self) -> bool {
+        !self.command.is_empty()
+    }
+
+    fn link(&self) -> Result<EmulatedLink, UsageError> {
+        let path = self.path.path()?;
+        Ok(EmulatedLink { index: LINK, request: path.request, response: path.response, seed: self.seed })
+    }
+
+    fn options(&self) -> EmulatorOptions {
+        EmulatorOptions { capture: self.pcap.clone(), ..EmulatorOptions::default() }
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), EmulateError> {
+    let link = arguments.link()?;
+    match (arguments.command.split_first(), arguments.between.as_slice()) {
+        (Some((program, rest)), _) => {
+            rights.permission().map_err(EmulateError::Refused)?;
+            around(arguments, link, program, rest)
+        }
+        (None, [first, second]) => join(arguments, link, first, second),
+        (None, _) => Err(EmulateError::Usage(UsageError::value(
+            "--between",
+            arguments.between.join(" "),
+            "it joins two namespaces",
+            "name both, or write -- COMMAND",
+        ))),
+    }
+}
+
+/// The counters go to standard error: standard output is the command's.
+fn around(
+    arguments: &Arguments,
+    link: EmulatedLink,
+    program: &OsString,
+    rest: &[OsString],
+) -> Result<(), EmulateError> {
+    let signals = Signals::survive();
+    let mut command = Command::new(program);
+    command.args(rest);
+    let for_command = signals.clone();
+    let started = move |handle| for_command.started(handle);
+    let (status, report) = run_command(link, command, arguments.options(), started)?;
+    let answer = Answer::new(report, Some(status));
+    arguments.output.write_beside_a_command(&answer.text(), &answer)?;
+    match signals.received() {
+        Some(Ending::Interrupt) => Err(EmulateError::Interrupted),
+        Some(Ending::Terminate) | None if status.success() => Ok(()),
+        Some(Ending::Terminate) | None => Err(EmulateError::Command { command: program.clone(), status }),
+    }
+}
+
+fn join(arguments: &Arguments, link: EmulatedLink, first: &str, second: &str) -> Result<(), EmulateError> {
+    match permission() {
+        Ok(Permission::Privileged) => {}
+        Ok(Permission::UserNamespace) => return Err(EmulateError::NotRoot),
+        Err(refused) => return Err(EmulateError::Refused(refused.to_string())),
+    }
+    let (signalled, is_signalled) = mpsc::channel();
+    interrupt::on_signal(move |ending| {
+        let _nobody_waits = signalled.send(ending);
+    });
+    let (first, second) = (namespace_path(first), namespace_path(second));
+    let emulator = between(link, &first, &second, arguments.options())?;
+    // An error means that signals act as by default, which needs nobody to wait for them.
+    let ending = is_signalled.recv();
+    let report: EmulatorReport = emulator.stop()?;
+    let answer = Answer::new(report, None);
+    arguments.output.write(&answer.text(), &answer)?;
+    match ending {
+        Ok(Ending::Interrupt) => Err(EmulateError::Interrupted),
+        Ok(Ending::Terminate) | Err(_) => Ok(()),
+    }
+}
+
+/// Signals that arrived while the command ran. Ctrl-C reaches the command by itself; what is sent to this process
+/// alone is passed on.
+#[derive(Clone)]
+struct Signals(Arc<Mutex<Seen>>);
+
+#[derive(Default)]
+struct Seen {
+    last: Option<Ending>,
+    command: Option<CommandHandle>,
+}
+
+impl Signals {
+    fn survive() -> Self {
+        let signals = Self(Arc::default());
+        let seen = signals.clone();
+        let from_terminal = std::io::IsTerminal::is_terminal(&std::io::stdin());
+        interrupt::on_signal(move |ending| {
+            let mut seen = seen.0.lock().unwrap_or_else(PoisonError::into_inner);
+            seen.last = Some(ending);
+            match (ending, seen.command) {
+                (Ending::Interrupt, Some(command)) if !from_terminal => command.interrupt(),
+                (Ending::Terminate, Some(command)) => command.terminate(),
+                (Ending::Interrupt | Ending::Terminate, _) => {}
+            }
+        });
+        signals
+    }
+
+    fn started(&self, command: CommandHandle) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).command = Some(command);
+    }
+
+    fn received(&self) -> Option<Ending> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).last
+    }
+}
+
+/// There is one link only.
+const LINK: u8 = 1;
