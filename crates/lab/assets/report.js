@@ -82,7 +82,7 @@
       if (hidden.has(run.id)) continue;
       if (run.predicted.length) {
         tables.push(columns(run.predicted, low, false));
-        series.push({ stroke: colour(run), width: 1.5, dash: [7, 5], spanGaps: true, points: { show: false } });
+        series.push({ stroke: colour(run), width: 1.5, dash: [7, 5], spanGaps: true, points: { show: false }, paths: uPlot.paths.stepped({ align: 1 }) });
       }
       tables.push(columns(run.measured, low, true));
       series.push({ stroke: colour(run), width: 2.25, spanGaps: true, points: { show: false }, paths: uPlot.paths.stepped({ align: 1 }) });

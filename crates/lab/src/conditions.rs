@@ -21,7 +21,7 @@ impl Conditions {
             ("cpu", field(&read("/proc/cpuinfo"), "model name", ':')),
             ("cores", cores),
             ("kernel", first_line(&read("/proc/sys/kernel/osrelease"))),
-            ("memory", field(&read("/proc/meminfo"), "MemTotal", ':')),
+            ("memory", field(&read("/proc/meminfo"), "MemTotal", ':').map(|size| in_gib(&size))),
             ("system", field(&read("/etc/os-release"), "PRETTY_NAME", '=')),
         ];
         let known = facts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
@@ -36,6 +36,12 @@ fn field(text: &str, name: &str, separator: char) -> Option<String> {
     Some(value.trim().trim_matches('"').to_owned())
 }
 
+/// `24684092 kB` becomes `23.5 GiB`; anything else stays as it is.
+fn in_gib(size: &str) -> String {
+    let kib = size.strip_suffix(" kB").and_then(|number| number.trim().parse::<f64>().ok());
+    kib.map_or_else(|| size.to_owned(), |kib| format!("{:.1} GiB", kib / 1024.0 / 1024.0))
+}
+
 fn first_line(text: &str) -> Option<String> {
     text.lines().next().map(str::to_owned)
 }
@@ -43,6 +49,12 @@ fn first_line(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn memory_is_told_in_gib() {
+        assert_eq!(in_gib("24684092 kB"), "23.5 GiB");
+        assert_eq!(in_gib("plenty"), "plenty");
+    }
 
     #[test]
     fn fields_are_found_by_their_whole_name() {
