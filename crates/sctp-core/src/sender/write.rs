@@ -90,8 +90,7 @@ impl Sender {
         }
         loop {
             let room = writer.remaining().saturating_sub(DATA_HEADER_BYTES);
-            let blocked =
-                if any { self.next_blocked(path, room) } else { self.first_blocked(path, room) };
+            let blocked = if any { self.next_blocked(path, room) } else { self.first_blocked(path, room) };
             if let Some(blocked) = blocked {
                 return (any, blocked);
             }

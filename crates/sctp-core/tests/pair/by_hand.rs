@@ -39,7 +39,17 @@ impl Hand {
         let (next_tsn, next_ssn) = (Tsn::new(u32::MAX - 3), Ssn::new(0));
         let (peer_tag, peer_tsn) = (0, Tsn::new(0));
         let address = [10, 0, 0, 9].into();
-        Self { address, port, tag, peer_tag, cookie: Vec::new(), next_tsn, next_ssn, a_rwnd: 100_000, peer_tsn }
+        Self {
+            address,
+            port,
+            tag,
+            peer_tag,
+            cookie: Vec::new(),
+            next_tsn,
+            next_ssn,
+            a_rwnd: 100_000,
+            peer_tsn,
+        }
     }
 
     /// One that writes from the left end's address.

@@ -91,9 +91,8 @@ fn messages_queued_for_the_predecessor_fail_on_restart() {
     pair.reboot(End::Left, EndpointConfig::new(port(LEFT_PORT)));
     pair.connect();
     pair.run_ms(5000);
-    let failed = |event: &Event| {
-        matches!(event, Event::SendFailed { error: AssociationError::PeerRestarted, .. })
-    };
+    let failed =
+        |event: &Event| matches!(event, Event::SendFailed { error: AssociationError::PeerRestarted, .. });
     assert!(pair.count(End::Right, failed) > 20);
     assert_eq!(pair.side(End::Left).received.len(), 0);
     assert_eq!(pair.state(End::Right), Some(AssociationState::Established));

@@ -49,7 +49,8 @@ fn lost_packet_delays_its_own_stream_and_unordered_messages_not_at_all() {
     pair.run_ms(3000);
     assert_eq!(pair.payloads(End::Right), [[3; 10], [4; 10], [1; 10], [2; 10]]);
     assert_eq!(pair.read_times(End::Right)[..2], [begun + 10; 2]);
-    let blocked: Vec<bool> = pair.side(End::Right).received.iter().map(|(_, r)| r.blocked.is_zero()).collect();
+    let blocked: Vec<bool> =
+        pair.side(End::Right).received.iter().map(|(_, r)| r.blocked.is_zero()).collect();
     assert_eq!(blocked, [true, true, true, false]);
 }
 
@@ -63,8 +64,13 @@ fn messages_sent_together_share_packets_that_are_full() {
         }
     });
     // 1400 - 20 - 12 = 1368 octets of chunks, 100 each: 13 in a packet.
-    let chunks: Vec<usize> = pair.side(End::Left).sent.iter().filter(|sent| sent.at_ms() >= from)
-        .map(|sent| sent.packet().chunks().count()).collect();
+    let chunks: Vec<usize> = pair
+        .side(End::Left)
+        .sent
+        .iter()
+        .filter(|sent| sent.at_ms() >= from)
+        .map(|sent| sent.packet().chunks().count())
+        .collect();
     assert_eq!(chunks, [13, 13, 13, 1]);
     assert!(pair.side(End::Left).sent.iter().all(|sent| sent.octets.len() <= 1380));
 }
@@ -93,9 +99,13 @@ fn immediate_bit_is_answered_at_once() {
     pair.send(End::Left, ordered(0, 1, 5000));
     pair.run_ms(1000);
     let immediate = |sent: &crate::net::Sent| {
-        sent.packet().chunks().flatten().any(|chunk| matches!(chunk, Chunk::Data(data) if data.flags.immediate))
+        sent.packet()
+            .chunks()
+            .flatten()
+            .any(|chunk| matches!(chunk, Chunk::Data(data) if data.flags.immediate))
     };
-    let flags: Vec<bool> = pair.side(End::Left).sent.iter().filter(|sent| sent.at_ms() >= begun).map(immediate).collect();
+    let flags: Vec<bool> =
+        pair.side(End::Left).sent.iter().filter(|sent| sent.at_ms() >= begun).map(immediate).collect();
     assert_eq!(flags.last(), Some(&true));
     assert!(!flags[0]);
     let mut pair = Setup::signalling().connected();
@@ -160,7 +170,9 @@ fn data_without_payload_ends_the_association() {
 /// RFC 9260 §3.2: the two highest bits of an unknown type say whether to stop and whether to report.
 #[test]
 fn unknown_chunks_are_skipped_stopped_at_and_reported_as_their_type_says() {
-    for (kind, reported, goes_on) in [(0x3f, false, false), (0x7f, true, false), (0xbf, false, true), (0xff, true, true)] {
+    for (kind, reported, goes_on) in
+        [(0x3f, false, false), (0x7f, true, false), (0xbf, false, true), (0xff, true, true)]
+    {
         let mut pair = Setup::rfc9260().build();
         let mut hand = Hand::new(LEFT_PORT, 5);
         hand.establish(&mut pair);

@@ -52,7 +52,8 @@ fn chunks_dropped_by_a_full_peer_cost_neither_the_association_nor_a_long_wait() 
     for setup in [Setup::rfc9260(), Setup::signalling()] {
         let mut pair = slow_reader(setup);
         pair.with(End::Left, |side, now| {
-            (0..1000).for_each(|number| side.endpoint.send(now, side.id.unwrap(), ordered(0, number, 1)).unwrap());
+            (0..1000)
+                .for_each(|number| side.endpoint.send(now, side.id.unwrap(), ordered(0, number, 1)).unwrap());
         });
         pair.run_ms(1_200_000);
         assert!(pair.endings(End::Left).is_empty());

@@ -133,9 +133,8 @@ fn init_tag(pair: &Pair) -> u32 {
 fn forged_packets_are_discarded_and_counted() {
     let mut pair = Setup::rfc9260().connected();
     let tag = pair.side(End::Left).sent[1].packet().verification_tag.get();
-    let abort = |tag, origin| {
-        with_tag(LEFT_PORT, RIGHT_PORT, tag, |w| raw(w, ChunkBuf::abort(origin, &[]).unwrap()))
-    };
+    let abort =
+        |tag, origin| with_tag(LEFT_PORT, RIGHT_PORT, tag, |w| raw(w, ChunkBuf::abort(origin, &[]).unwrap()));
     let stranger = IpAddr::from([10, 0, 0, 77]);
     pair.inject(End::Right, LEFT, &abort(tag ^ 1, TagOrigin::Receiver));
     pair.inject(End::Right, LEFT, &abort(tag ^ 1, TagOrigin::Reflected));

@@ -23,7 +23,12 @@ fn either_side_may_shut_down() {
         pair.run_ms(100);
         assert_both_complete(&pair, "shutdown");
         let other = if end == End::Left { End::Right } else { End::Left };
-        let log = |end| pair.log(end, from).iter().map(|line| line.split(' ').next_back().unwrap().to_owned()).collect::<Vec<_>>();
+        let log = |end| {
+            pair.log(end, from)
+                .iter()
+                .map(|line| line.split(' ').next_back().unwrap().to_owned())
+                .collect::<Vec<_>>()
+        };
         assert_eq!(log(end), ["SHUTDOWN", "SHUTDOWN_COMPLETE"]);
         assert_eq!(log(other), ["SHUTDOWN_ACK"]);
         assert_eq!(pair.count(other, |event| *event == Event::ShutdownReceived), 1);
