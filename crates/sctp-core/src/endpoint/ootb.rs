@@ -94,7 +94,7 @@ mod tests {
         let port = SctpPort::new(9).unwrap();
         let mut writer = PacketWriter::begin(&mut octets, port, port, VerificationTag::new(1), 1400);
         chunks.iter().for_each(|chunk| writer.raw(chunk).unwrap());
-        writer.finish();
+        let _len = writer.finish();
         respond(source.parse().unwrap(), &Packet::decode(&octets, Checksum::Verify).unwrap())
     }
 

@@ -38,7 +38,7 @@ impl Bench {
     }
 
     fn pass(&mut self, millis: u64) {
-        self.now = self.now + Duration::from_millis(millis);
+        self.now += Duration::from_millis(millis);
     }
 
     fn send(&mut self, len: usize) {
@@ -51,15 +51,14 @@ impl Bench {
         let port = SctpPort::new(9).unwrap();
         let mut writer = PacketWriter::begin(&mut octets, port, port, VerificationTag::new(1), 1380);
         write(self, &mut writer);
-        writer.finish();
+        let _len = writer.finish();
         let packet = Packet::decode(&octets, Checksum::Verify).unwrap();
-        packet
-            .chunks()
-            .map(|chunk| match chunk.unwrap() {
-                Chunk::Data(data) => (FIRST.distance(data.tsn), data.payload.len(), data.flags.immediate),
-                other => panic!("{other}"),
-            })
-            .collect()
+        let written = packet.chunks().map(|chunk| {
+            let chunk = chunk.unwrap();
+            let Chunk::Data(data) = chunk else { panic!("{chunk}") };
+            (FIRST.distance(data.tsn), data.payload.len(), data.flags.immediate)
+        });
+        written.collect()
     }
 
     fn write_new(&mut self) -> Vec<Written> {
@@ -106,7 +105,7 @@ impl Bench {
         let gaps = gaps.iter().map(|&(start, end)| GapAckBlock { start, end });
         let duplicates = duplicates.iter().map(|offset| FIRST.advance(*offset));
         writer.sack(FIRST.previous().advance(count), a_rwnd, gaps, duplicates).unwrap();
-        writer.finish();
+        let _len = writer.finish();
         let packet = Packet::decode(&octets, Checksum::Verify).unwrap();
         let Some(Ok(Chunk::Sack(sack))) = packet.chunks().next() else { panic!("a SACK") };
         let outcome = self.sender.on_sack(self.now, &sack, &self.paths)?;

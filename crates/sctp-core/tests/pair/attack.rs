@@ -3,7 +3,7 @@
 use sctp_wire::ChunkType;
 
 use crate::by_hand::Hand;
-use crate::net::{End, LEFT_PORT, Pair, Setup, ordered};
+use crate::net::{End, LEFT_PORT, Pair, Setup, Side, ordered};
 use crate::random::Dice;
 
 /// Recomputes the checksum, so that a changed packet is looked at.
@@ -40,7 +40,7 @@ fn victim() -> Pair {
 
 fn assert_sane(pair: &mut Pair) {
     pair.run_ms(1000);
-    pair.with(End::Right, |side, now| side.read_all(now));
+    pair.with(End::Right, Side::read_all);
     assert!(pair.endings(End::Right).len() <= pair.count(End::Right, crate::net::is_up), "one end each");
 }
 

@@ -16,7 +16,7 @@ pub(crate) fn with_tag(from: u16, to: u16, tag: u32, write: impl FnOnce(&mut Pac
     let tag = VerificationTag::new(tag);
     let mut writer = PacketWriter::begin(&mut octets, port(from), port(to), tag, 1400);
     write(&mut writer);
-    writer.finish();
+    let _len = writer.finish();
     octets
 }
 
@@ -74,9 +74,8 @@ impl Hand {
         if let Some(Ok(Chunk::InitAck(ack))) = answer.packet().chunks().next() {
             self.peer_tag = ack.initiate_tag.get();
             self.peer_tsn = ack.initial_tsn;
-            let cookie = ack.parameters.iter().flatten().find_map(|parameter| match parameter {
-                Parameter::StateCookie(cookie) => Some(cookie.to_vec()),
-                _ => None,
+            let cookie = ack.parameters.iter().flatten().find_map(|parameter| {
+                if let Parameter::StateCookie(cookie) = parameter { Some(cookie.to_vec()) } else { None }
             });
             self.cookie = cookie.unwrap();
         }

@@ -3,7 +3,7 @@
 use sctp_core::{Event, SendError};
 
 use crate::by_hand::Hand;
-use crate::net::{End, LEFT_PORT, Pair, Reading, Setup, ordered};
+use crate::net::{End, LEFT_PORT, Pair, Reading, Setup, Side, ordered};
 
 const BUFFER_BYTES: usize = 8000;
 
@@ -18,7 +18,7 @@ fn slow_reader(setup: Setup) -> Pair {
 }
 
 fn read(pair: &mut Pair) {
-    pair.with(End::Right, |side, now| side.read_all(now));
+    pair.with(End::Right, Side::read_all);
 }
 
 #[test]

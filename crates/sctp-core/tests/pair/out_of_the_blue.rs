@@ -122,10 +122,9 @@ fn init_ack_without_a_window_changes_nothing() {
 
 fn init_tag(pair: &Pair) -> u32 {
     let sent = &pair.side(End::Left).sent[0];
-    match sent.packet().chunks().next().unwrap().unwrap() {
-        sctp_wire::Chunk::Init(init) => init.initiate_tag.get(),
-        other => panic!("{other}"),
-    }
+    let chunk = sent.packet().chunks().next().unwrap().unwrap();
+    let sctp_wire::Chunk::Init(init) = chunk else { panic!("{chunk}") };
+    init.initiate_tag.get()
 }
 
 /// Neither a wrong tag nor the right one from elsewhere does anything (RFC 9260 §8.5).
