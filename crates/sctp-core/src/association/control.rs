@@ -59,3 +59,29 @@ impl ControlQueue {
 }
 
 const MAX_WAITING: usize = 32;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chunk() -> ControlChunk {
+        let chunk = ChunkBuf::cookie_ack();
+        let (path, tag) = (PathId::FIRST, VerificationTag::new(1));
+        ControlChunk { path, tag, chunk, bundling: Bundling::Bundled }
+    }
+
+    #[test]
+    fn chunks_leave_in_the_order_they_came_and_too_many_are_refused() {
+        let mut queue = ControlQueue::default();
+        assert!(queue.push(ControlChunk { tag: VerificationTag::new(7), ..chunk() }));
+        for _ in 1..MAX_WAITING {
+            assert!(queue.push(chunk()));
+        }
+        assert!(!queue.push(chunk()));
+        assert_eq!(queue.front().map(|control| control.tag.get()), Some(7));
+        assert_eq!(queue.pop().map(|control| control.tag.get()), Some(7));
+        assert!(queue.push(chunk()));
+        queue.clear();
+        assert!(queue.is_empty() && queue.pop().is_none());
+    }
+}

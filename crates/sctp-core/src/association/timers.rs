@@ -88,3 +88,51 @@ impl Timers {
         Some(timer)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATH: PathId = PathId::FIRST;
+
+    fn at(millis: u64) -> Instant {
+        Instant::from_millis(millis)
+    }
+
+    #[test]
+    fn timers_run_out_by_time_and_at_equal_times_in_a_fixed_order() {
+        let mut timers = Timers::default();
+        timers.set(Timer::Heartbeat(PATH), at(5));
+        timers.set(Timer::T3Rtx(PATH), at(10));
+        timers.set(Timer::T1Cookie, at(10));
+        timers.set(Timer::SackDelay, at(11));
+        assert_eq!(timers.next(), Some(at(5)));
+        let expired: Vec<Timer> = core::iter::from_fn(|| timers.take_expired(at(10))).collect();
+        assert_eq!(expired, [Timer::Heartbeat(PATH), Timer::T1Cookie, Timer::T3Rtx(PATH)]);
+        assert_eq!(timers.next(), Some(at(11)));
+    }
+
+    #[test]
+    fn setting_moves_a_timer_and_starting_leaves_a_running_one_alone() {
+        let mut timers = Timers::default();
+        timers.start_if_stopped(Timer::SackDelay, at(10));
+        timers.start_if_stopped(Timer::SackDelay, at(20));
+        assert_eq!(timers.at(Timer::SackDelay), Some(at(10)));
+        timers.set(Timer::SackDelay, at(30));
+        assert_eq!(timers.next(), Some(at(30)));
+        timers.apply(Timer::SackDelay, None);
+        assert!(!timers.is_running(Timer::SackDelay) && timers.next().is_none());
+    }
+
+    #[test]
+    fn timers_of_different_paths_are_different_timers() {
+        let mut timers = Timers::default();
+        timers.set(Timer::T3Rtx(PATH), at(10));
+        timers.set(Timer::T3Rtx(PathId::new(1)), at(20));
+        timers.stop(Timer::T3Rtx(PATH));
+        assert_eq!(timers.take_expired(at(20)), Some(Timer::T3Rtx(PathId::new(1))));
+        timers.set(Timer::T2Shutdown, at(1));
+        timers.stop_all();
+        assert_eq!(timers.take_expired(at(100)), None);
+    }
+}

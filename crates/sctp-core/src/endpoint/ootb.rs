@@ -82,3 +82,53 @@ fn is_unicast(address: IpAddr) -> bool {
     let broadcast = matches!(address, IpAddr::V4(v4) if v4.is_broadcast());
     !address.is_multicast() && !address.is_unspecified() && !broadcast
 }
+
+#[cfg(test)]
+mod tests {
+    use sctp_wire::{Checksum, PacketWriter, SctpPort, VerificationTag};
+
+    use super::*;
+
+    fn response(source: &str, chunks: &[ChunkBuf]) -> Response {
+        let mut octets = Vec::new();
+        let port = SctpPort::new(9).unwrap();
+        let mut writer = PacketWriter::begin(&mut octets, port, port, VerificationTag::new(1), 1400);
+        chunks.iter().for_each(|chunk| writer.raw(chunk).unwrap());
+        let _len = writer.finish();
+        respond(source.parse().unwrap(), &Packet::decode(&octets, Checksum::Verify).unwrap())
+    }
+
+    #[test]
+    fn rules_of_section_8_4_one_by_one() {
+        let abort = || ChunkBuf::abort(TagOrigin::Receiver, &[]).unwrap();
+        let ack = ChunkBuf::shutdown_ack;
+        let complete = || ChunkBuf::shutdown_complete(TagOrigin::Receiver);
+        let error = |cause| ChunkBuf::error(&[cause]).unwrap();
+        let stale = || error(Cause::StaleCookie { staleness_us: 1 });
+        let heartbeat = || ChunkBuf::heartbeat(b"x").unwrap();
+        let rows = [
+            (vec![abort()], Response::Discard),
+            (vec![heartbeat(), abort()], Response::Discard),
+            (vec![ack(), abort()], Response::Discard),
+            (vec![ack()], Response::ShutdownComplete),
+            (vec![heartbeat(), ack()], Response::ShutdownComplete),
+            (vec![complete()], Response::Discard),
+            (vec![stale()], Response::Discard),
+            (vec![ChunkBuf::cookie_ack()], Response::Discard),
+            (vec![error(Cause::OutOfResource)], Response::Abort),
+            (vec![heartbeat()], Response::Abort),
+        ];
+        for (chunks, expected) in rows {
+            assert_eq!(response("10.0.0.1", &chunks), expected, "{chunks:?}");
+            assert_eq!(response("224.0.0.1", &chunks), Response::Discard, "{chunks:?}");
+        }
+    }
+
+    #[test]
+    fn only_unicast_addresses_are_answered() {
+        for source in ["ff02::1", "::", "0.0.0.0", "255.255.255.255", "239.1.1.1"] {
+            assert_eq!(response(source, &[ChunkBuf::shutdown_ack()]), Response::Discard, "{source}");
+        }
+        assert_eq!(response("2001:db8::1", &[ChunkBuf::shutdown_ack()]), Response::ShutdownComplete);
+    }
+}

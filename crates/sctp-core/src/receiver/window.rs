@@ -91,8 +91,9 @@ impl Window {
 
     fn free(&self) -> usize {
         let window = self.buffer_bytes.saturating_sub(self.payload_bytes);
-        let memory = self.buffer_bytes.saturating_mul(MEMORY_FACTOR).saturating_sub(self.memory_bytes());
-        window.min(memory)
+        // What is promised must fit in one chunk at least.
+        let taken = self.memory_bytes() + CHUNK_OVERHEAD_BYTES;
+        window.min(self.buffer_bytes.saturating_mul(MEMORY_FACTOR).saturating_sub(taken))
     }
 
     /// Below this a window counts as nearly closed.

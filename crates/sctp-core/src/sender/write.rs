@@ -33,7 +33,7 @@ impl Sender {
     /// send there.
     pub(crate) fn wants_to_send(&mut self, path: &Path) -> bool {
         let window = self.flight(path.id) < path.congestion.cwnd();
-        window && (self.outstanding.has_lost() || self.next_blocked(path, usize::MAX).is_none())
+        window && (self.outstanding.has_lost() || self.first_blocked(path, usize::MAX).is_none())
     }
 
     /// Whether chunks wait for retransmission.
@@ -90,7 +90,8 @@ impl Sender {
         }
         loop {
             let room = writer.remaining().saturating_sub(DATA_HEADER_BYTES);
-            if let Some(blocked) = self.next_blocked(path, room) {
+            let blocked = if any { self.next_blocked(path, room) } else { self.first_blocked(path, room) };
+            if let Some(blocked) = blocked {
                 return (any, blocked);
             }
             if !self.write_next(now, path, room, writer) {
@@ -137,8 +138,14 @@ impl Sender {
         if len > self.free_window() && self.window_probe != WindowProbe::Allowed {
             return Some(Blocked::PeerWindow);
         }
+        None
+    }
+
+    /// The same for the first new chunk of a packet: Nagle holds packets back, not chunks that could share one.
+    fn first_blocked(&self, path: &Path, room: usize) -> Option<Blocked> {
         let held = self.options.nagle == Nagle::On && self.outstanding.total_flight() > 0;
-        (held && self.queue.payload_bytes() < full_room).then_some(Blocked::Nagle)
+        let is_small = self.queue.payload_bytes() < full_room(path);
+        self.next_blocked(path, room).or_else(|| (held && is_small).then_some(Blocked::Nagle))
     }
 
     fn write_next(&mut self, now: Instant, path: &Path, room: usize, writer: &mut PacketWriter<'_>) -> bool {

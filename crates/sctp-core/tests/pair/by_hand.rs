@@ -8,7 +8,7 @@ use sctp_wire::{
     VerificationTag,
 };
 
-use crate::net::{End, LEFT, Pair, RIGHT_PORT, port};
+use crate::net::{End, LEFT, LEFT_PORT, Pair, RIGHT_PORT, port};
 
 /// A packet with this tag and the chunks that `write` writes.
 pub(crate) fn with_tag(from: u16, to: u16, tag: u32, write: impl FnOnce(&mut PacketWriter<'_>)) -> Vec<u8> {
@@ -16,12 +16,13 @@ pub(crate) fn with_tag(from: u16, to: u16, tag: u32, write: impl FnOnce(&mut Pac
     let tag = VerificationTag::new(tag);
     let mut writer = PacketWriter::begin(&mut octets, port(from), port(to), tag, 1400);
     write(&mut writer);
-    writer.finish();
+    let _len = writer.finish();
     octets
 }
 
 /// A peer without timers: it says what it is told to.
 pub(crate) struct Hand {
+    address: IpAddr,
     port: u16,
     tag: u32,
     peer_tag: u32,
@@ -37,7 +38,23 @@ impl Hand {
     pub(crate) fn new(port: u16, tag: u32) -> Self {
         let (next_tsn, next_ssn) = (Tsn::new(u32::MAX - 3), Ssn::new(0));
         let (peer_tag, peer_tsn) = (0, Tsn::new(0));
-        Self { port, tag, peer_tag, cookie: Vec::new(), next_tsn, next_ssn, a_rwnd: 100_000, peer_tsn }
+        let address = [10, 0, 0, 9].into();
+        Self {
+            address,
+            port,
+            tag,
+            peer_tag,
+            cookie: Vec::new(),
+            next_tsn,
+            next_ssn,
+            a_rwnd: 100_000,
+            peer_tsn,
+        }
+    }
+
+    /// One that writes from the left end's address.
+    pub(crate) fn posing_as_left(tag: u32) -> Self {
+        Self { address: LEFT, ..Self::new(LEFT_PORT, tag) }
     }
 
     pub(crate) fn init(&mut self, pair: &mut Pair) {
@@ -52,14 +69,13 @@ impl Hand {
     fn init_with(&mut self, pair: &mut Pair, parameters: &[Parameter<'_>]) {
         let header = self.header();
         let init = with_tag(self.port, RIGHT_PORT, 0, |writer| writer.init(&header, parameters).unwrap());
-        pair.inject(End::Right, LEFT, &init);
+        pair.inject(End::Right, self.address, &init);
         let answer = pair.side(End::Right).sent.last().unwrap().clone();
         if let Some(Ok(Chunk::InitAck(ack))) = answer.packet().chunks().next() {
             self.peer_tag = ack.initiate_tag.get();
             self.peer_tsn = ack.initial_tsn;
-            let cookie = ack.parameters.iter().flatten().find_map(|parameter| match parameter {
-                Parameter::StateCookie(cookie) => Some(cookie.to_vec()),
-                _ => None,
+            let cookie = ack.parameters.iter().flatten().find_map(|parameter| {
+                if let Parameter::StateCookie(cookie) = parameter { Some(cookie.to_vec()) } else { None }
             });
             self.cookie = cookie.unwrap();
         }
@@ -88,7 +104,7 @@ impl Hand {
     /// A packet with the right tag.
     pub(crate) fn tell(&self, pair: &mut Pair, write: impl FnOnce(&mut PacketWriter<'_>)) {
         let packet = with_tag(self.port, RIGHT_PORT, self.peer_tag, write);
-        pair.inject(End::Right, LEFT, &packet);
+        pair.inject(End::Right, self.address, &packet);
     }
 
     /// A whole ordered message in one chunk.

@@ -91,9 +91,8 @@ fn messages_queued_for_the_predecessor_fail_on_restart() {
     pair.reboot(End::Left, EndpointConfig::new(port(LEFT_PORT)));
     pair.connect();
     pair.run_ms(5000);
-    let failed = |event: &Event| {
-        matches!(event, Event::SendFailed { error: AssociationError::PeerRestarted, .. })
-    };
+    let failed =
+        |event: &Event| matches!(event, Event::SendFailed { error: AssociationError::PeerRestarted, .. });
     assert!(pair.count(End::Right, failed) > 20);
     assert_eq!(pair.side(End::Left).received.len(), 0);
     assert_eq!(pair.state(End::Right), Some(AssociationState::Established));
@@ -140,7 +139,7 @@ fn cookie_of_another_attempt_is_discarded() {
 fn restart_from_further_addresses_is_refused() {
     let mut pair = Setup::rfc9260().connected();
     let from = pair.now_ms();
-    Hand::new(LEFT_PORT, 33).init_listing(&mut pair, [10, 9, 9, 9].into());
+    Hand::posing_as_left(33).init_listing(&mut pair, [10, 9, 9, 9].into());
     assert_eq!(pair.log(End::Right, from), [format!("{from} ABORT")]);
     assert_eq!(pair.state(End::Right), Some(AssociationState::Established));
 }
@@ -152,7 +151,7 @@ fn crossing_init_may_list_further_addresses() {
     pair.cut();
     pair.connect_back();
     let from = pair.now_ms();
-    Hand::new(LEFT_PORT, 33).init_listing(&mut pair, [10, 9, 9, 9].into());
+    Hand::posing_as_left(33).init_listing(&mut pair, [10, 9, 9, 9].into());
     assert_eq!(pair.times_of(End::Right, "INIT_ACK", from).len(), 1);
 }
 
@@ -197,7 +196,7 @@ fn association_limit_is_answered_with_abort_and_frees_up_again() {
 #[test]
 fn init_for_an_established_association_changes_nothing() {
     let mut pair = Setup::rfc9260().connected();
-    Hand::new(LEFT_PORT, 44).init(&mut pair);
+    Hand::posing_as_left(44).init(&mut pair);
     pair.send(End::Left, ordered(0, 1, 10));
     pair.run_ms(500);
     assert_eq!(pair.side(End::Right).received.len(), 1);

@@ -1,1 +1,107 @@
-//! x
+//! How much is in flight (RFC 9260 §7.2).
+
+use crate::net::{End, Pair, Setup, ordered};
+
+const PMDCS: usize = 1400 - 20 - 12;
+
+fn cwnd(pair: &Pair) -> usize {
+    pair.statistics(End::Left).paths[0].cwnd_bytes
+}
+
+/// A bottleneck of 10 Mbit/s, so that packets and their acknowledgments come one by one.
+fn paced() -> Setup {
+    let mut setup = Setup::rfc9260();
+    setup.request.rate = netem::BitRate::from_bits_per_second(10_000_000);
+    setup
+}
+
+fn flow(pair: &mut Pair, messages: usize) {
+    for number in 0..messages {
+        pair.send(End::Left, ordered(0, number, 1352));
+    }
+}
+
+#[test]
+fn window_begins_small_and_grows_only_while_it_is_used() {
+    let mut pair = paced().connected();
+    assert_eq!(cwnd(&pair), 4404);
+    pair.send(End::Left, ordered(0, 1, 100));
+    pair.run_ms(500);
+    assert_eq!(cwnd(&pair), 4404, "an unused window does not grow");
+    let from = pair.now_ms();
+    flow(&mut pair, 60);
+    assert_eq!(pair.times_of(End::Left, "DATA", from).len(), 4, "one packet may exceed the window");
+    pair.run_ms(25);
+    assert!(cwnd(&pair) >= 4404 + PMDCS);
+    pair.run_ms(2000);
+    assert!(cwnd(&pair) > 4 * 4404);
+    assert_eq!(pair.side(End::Right).received.len(), 61);
+}
+
+/// RFC 9260 §6.1 (B): never more than the window and one packet.
+#[test]
+fn flight_never_exceeds_the_window_by_more_than_a_packet() {
+    for seed in 0..5 {
+        let mut setup = paced();
+        setup.seed = seed;
+        let lossy = netem::Impairments { loss: "2%".parse().unwrap(), ..setup.request.clone() };
+        let mut pair = setup.connected();
+        pair.impair(End::Left, lossy);
+        flow(&mut pair, 500);
+        for _ in 0..500 {
+            let before = cwnd(&pair);
+            pair.run_ms(1);
+            let path = pair.statistics(End::Left).paths[0];
+            let limit = before.max(path.cwnd_bytes) + PMDCS;
+            assert!(path.flight_bytes < limit || path.counters.recoveries > 0, "{path:?}");
+        }
+    }
+}
+
+#[test]
+fn loss_halves_the_window_once_per_recovery() {
+    let mut pair = paced().connected();
+    flow(&mut pair, 100);
+    pair.run_ms(500);
+    let grown = cwnd(&pair);
+    let from = pair.now_ms();
+    pair.drop_next(End::Left, &[1, 3]);
+    flow(&mut pair, 100);
+    pair.run_ms(80);
+    let path = pair.statistics(End::Left).paths[0];
+    assert_eq!(path.counters.recoveries, 1, "{:?}", pair.log(End::Left, from));
+    assert!(path.cwnd_bytes <= (grown + 4 * PMDCS) / 2 && path.cwnd_bytes >= 4 * PMDCS);
+    pair.run_ms(3000);
+    assert_eq!(pair.statistics(End::Left).paths[0].counters.timeouts, 0);
+    assert_eq!(pair.side(End::Right).received.len(), 200);
+}
+
+/// RFC 9260 §7.2.1: halved per idle timeout, though packets without data keep going out.
+#[test]
+fn idle_window_shrinks_even_while_the_peer_sends() {
+    let mut pair = paced().connected();
+    flow(&mut pair, 200);
+    pair.run_ms(2000);
+    assert!(cwnd(&pair) > 8 * PMDCS);
+    for number in 0..40 {
+        pair.send(End::Right, ordered(0, number, 100));
+        pair.run_ms(500);
+    }
+    pair.send(End::Left, ordered(0, 1, 100));
+    assert_eq!(cwnd(&pair), 4 * PMDCS);
+}
+
+/// RFC 9260 §6.1 (D): at most Max.Burst packets on one occasion.
+#[test]
+fn burst_is_limited() {
+    let mut pair = paced().connected();
+    flow(&mut pair, 200);
+    pair.run_ms(2000);
+    let from = pair.now_ms();
+    pair.with(End::Left, |side, now| {
+        for number in 0..20 {
+            side.endpoint.send(now, side.id.unwrap(), ordered(0, number, 1352)).unwrap();
+        }
+    });
+    assert_eq!(pair.times_of(End::Left, "DATA", from), [from; 4]);
+}

@@ -1,1 +1,145 @@
-//! x
+//! The peer's window, and the own send buffer (RFC 9260 §6.1 (A), §6.2).
+
+use sctp_core::{Event, SendError};
+
+use crate::by_hand::Hand;
+use crate::net::{End, LEFT_PORT, Pair, Reading, Setup, Side, ordered};
+
+const BUFFER_BYTES: usize = 8000;
+
+/// A right end with a small buffer that does not read.
+fn slow_reader(setup: Setup) -> Pair {
+    let mut setup = setup;
+    setup.server.association.buffers.receive_bytes = BUFFER_BYTES;
+    setup.server.association.buffers.message_bytes = 4000;
+    let mut pair = setup.connected();
+    pair.with(End::Right, |side, _| side.reading = Reading::Paused);
+    pair
+}
+
+fn read(pair: &mut Pair) {
+    pair.with(End::Right, Side::read_all);
+}
+
+#[test]
+fn closed_window_is_probed_with_doubling_and_a_reader_who_comes_back_gets_everything() {
+    for (setup, rto) in [(Setup::rfc9260(), 1000), (Setup::signalling(), 200)] {
+        let mut pair = slow_reader(setup);
+        (0..20).for_each(|number| pair.send(End::Left, ordered(0, number, 1000)));
+        pair.run_ms(100);
+        let probing = pair.now_ms();
+        // Ten minutes: far more probes than errors are allowed (RFC 9260 §6.1 (A)).
+        pair.run_ms(600_000);
+        let probes = pair.times_of(End::Left, "DATA", probing);
+        let pauses: Vec<u64> = probes.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(pauses.len() > 11 && pauses.iter().all(|pause| *pause >= rto), "{pauses:?}");
+        assert_eq!((pauses[1], pauses[2]), (2 * pauses[0], 4 * pauses[0]));
+        assert!(pair.endings(End::Left).is_empty());
+        let held = pair.side(End::Right).endpoint.association(pair.side(End::Right).id.unwrap()).unwrap();
+        assert!(held.receive_memory_bytes() <= 3 * (BUFFER_BYTES + 4000));
+        let begun = pair.now_ms();
+        pair.with(End::Right, |side, _| side.reading = Reading::AtOnce);
+        read(&mut pair);
+        pair.run_ms(2000);
+        assert_eq!(pair.side(End::Right).received.len(), 20);
+        assert!(pair.read_times(End::Right)[19] <= begun + 200, "no waiting for a backed-off timer");
+    }
+}
+
+/// Tiny messages fill memory before they fill the window: the rest is dropped, and nobody is to blame.
+#[test]
+fn chunks_dropped_by_a_full_peer_cost_neither_the_association_nor_a_long_wait() {
+    for setup in [Setup::rfc9260(), Setup::signalling()] {
+        let mut pair = slow_reader(setup);
+        pair.with(End::Left, |side, now| {
+            (0..1000)
+                .for_each(|number| side.endpoint.send(now, side.id.unwrap(), ordered(0, number, 1)).unwrap());
+        });
+        pair.run_ms(1_200_000);
+        assert!(pair.endings(End::Left).is_empty());
+        let begun = pair.now_ms();
+        pair.with(End::Right, |side, _| side.reading = Reading::AtOnce);
+        read(&mut pair);
+        pair.run_ms(20_000);
+        assert_eq!(pair.side(End::Right).received.len(), 1000);
+        let waited = pair.read_times(End::Right)[999] - begun;
+        assert!(waited <= 1000, "{waited} ms");
+    }
+}
+
+#[test]
+fn lost_window_update_is_made_good_by_a_probe() {
+    let mut pair = slow_reader(Setup::rfc9260());
+    (0..20).for_each(|number| pair.send(End::Left, ordered(0, number, 1000)));
+    pair.run_ms(500);
+    let next: Vec<u64> = (1..=3).collect();
+    pair.drop_next(End::Right, &next);
+    pair.with(End::Right, |side, _| side.reading = Reading::AtOnce);
+    read(&mut pair);
+    pair.run_ms(20_000);
+    assert_eq!(pair.side(End::Right).received.len(), 20);
+}
+
+#[test]
+fn reader_in_small_steps_never_stalls_the_sender() {
+    for setup in [Setup::rfc9260(), Setup::signalling()] {
+        let mut pair = slow_reader(setup);
+        for number in 0..100 {
+            pair.send(End::Left, ordered(0, number, 100 + 37 * number));
+        }
+        for _ in 0..400 {
+            pair.run_ms(100);
+            pair.with(End::Right, |side, now| {
+                let received = side.endpoint.receive(now, side.id.unwrap());
+                side.received.extend(received.map(|received| (now, received)));
+            });
+        }
+        let lengths: Vec<usize> = pair.payloads(End::Right).iter().map(|payload| payload.len()).collect();
+        assert_eq!(lengths, (0..100).map(|number| 100 + 37 * number).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn full_send_buffer_refuses_and_says_when_half_of_it_is_free() {
+    let setup = Setup::rfc9260().configure(|config| config.buffers.send_bytes = 300_000);
+    let mut pair = setup.connected();
+    let mut accepted = 0;
+    let refused = loop {
+        match pair.try_send(End::Left, ordered(0, accepted, 10_000)) {
+            Ok(()) => accepted += 1,
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(refused, SendError::BufferFull(message) if message.payload.len() == 10_000));
+    assert_eq!(accepted, 29);
+    let available = |event: &Event| *event == Event::SendBufferAvailable;
+    assert_eq!(pair.count(End::Left, available), 0);
+    pair.run_ms(5000);
+    assert_eq!(pair.count(End::Left, available), 1);
+    assert_eq!(pair.count(End::Left, |event| *event == Event::SenderDry), 1);
+    let id = pair.side(End::Left).id.unwrap();
+    assert_eq!(pair.side(End::Left).endpoint.association(id).unwrap().buffered_bytes(), 0);
+}
+
+/// What the window allows is never exceeded, whatever is lost (RFC 9260 §6.2.1).
+#[test]
+fn no_more_than_the_window_is_outstanding() {
+    let mut setup = Setup::rfc9260();
+    setup.server.association.buffers.message_bytes = 4000;
+    let mut pair = setup.build();
+    let mut hand = Hand::new(LEFT_PORT, 5);
+    hand.a_rwnd = 3000;
+    hand.establish(&mut pair);
+    let from = pair.side(End::Right).sent.len();
+    (0..10).for_each(|number| pair.send(End::Right, ordered(0, number, 1000)));
+    assert_eq!(pair.side(End::Right).sent.len() - from, 3);
+    hand.sack(&mut pair, 1, 3000, &[]);
+    assert_eq!(pair.side(End::Right).sent.len() - from, 4);
+    // Chunks 2 to 4 are lost: sent again, they take the place of what they were.
+    pair.run_ms(1100);
+    let resent = pair.side(End::Right).sent.len();
+    hand.sack(&mut pair, 1, 3000, &[]);
+    pair.run_ms(10);
+    assert_eq!(pair.statistics(End::Right).sender.chunks, 4, "nothing new fits");
+    assert!(resent > from + 4);
+}

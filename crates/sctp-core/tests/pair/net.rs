@@ -186,6 +186,7 @@ impl Setup {
     }
 
     pub(crate) fn build(self) -> Pair {
+        let (request, response) = (self.request.clone(), self.response.clone());
         let mut world = World::new(self.seed);
         let mut left = EndpointConfig::new(port(LEFT_PORT));
         left.association = self.client.clone();
@@ -195,14 +196,14 @@ impl Setup {
         let a = world.add_interface(hosts[0], &[LEFT]).unwrap();
         let b = world.add_interface(hosts[1], &[RIGHT]).unwrap();
         let link = world.connect(a, b, LinkSpec { request: self.request, response: self.response }).unwrap();
-        Pair { world, hosts, link, client: self.client }
+        Pair { world, hosts, link, client: self.client, links: [request, response] }
     }
 
     /// With an association that both ends know to be established.
     pub(crate) fn connected(self) -> Pair {
         let mut pair = self.build();
         pair.connect();
-        pair.run_ms(40);
+        pair.run_ms(50);
         assert_eq!(pair.state(End::Left), Some(AssociationState::Established));
         assert_eq!(pair.state(End::Right), Some(AssociationState::Established));
         pair
@@ -214,6 +215,8 @@ pub(crate) struct Pair {
     hosts: [HostId; 2],
     link: LinkId,
     client: AssociationConfig,
+    /// What the link was set up with, from left and from right.
+    links: [Impairments; 2],
 }
 
 impl Pair {
@@ -298,10 +301,13 @@ impl Pair {
 
     /// Drops the next packets of an end, counted from 1 for the very next.
     pub(crate) fn drop_next(&mut self, from: End, packets: &[u64]) {
-        let (direction, delay) = (direction(from), ms(10));
-        let sent = self.world.link_stats(self.link, direction).offered;
+        let sent = self.world.link_stats(self.link, direction(from)).offered;
         let drop_packets: BTreeSet<u64> = packets.iter().map(|packet| sent + packet).collect();
-        self.impair(from, Impairments { delay, drop_packets, ..Impairments::default() });
+        let link = match from {
+            End::Left => self.links[0].clone(),
+            End::Right => self.links[1].clone(),
+        };
+        self.impair(from, Impairments { drop_packets, ..link });
     }
 
     pub(crate) fn impair(&mut self, from: End, impairments: Impairments) {

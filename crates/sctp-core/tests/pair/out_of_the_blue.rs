@@ -122,10 +122,9 @@ fn init_ack_without_a_window_changes_nothing() {
 
 fn init_tag(pair: &Pair) -> u32 {
     let sent = &pair.side(End::Left).sent[0];
-    match sent.packet().chunks().next().unwrap().unwrap() {
-        sctp_wire::Chunk::Init(init) => init.initiate_tag.get(),
-        other => panic!("{other}"),
-    }
+    let chunk = sent.packet().chunks().next().unwrap().unwrap();
+    let sctp_wire::Chunk::Init(init) = chunk else { panic!("{chunk}") };
+    init.initiate_tag.get()
 }
 
 /// Neither a wrong tag nor the right one from elsewhere does anything (RFC 9260 §8.5).
@@ -133,9 +132,8 @@ fn init_tag(pair: &Pair) -> u32 {
 fn forged_packets_are_discarded_and_counted() {
     let mut pair = Setup::rfc9260().connected();
     let tag = pair.side(End::Left).sent[1].packet().verification_tag.get();
-    let abort = |tag, origin| {
-        with_tag(LEFT_PORT, RIGHT_PORT, tag, |w| raw(w, ChunkBuf::abort(origin, &[]).unwrap()))
-    };
+    let abort =
+        |tag, origin| with_tag(LEFT_PORT, RIGHT_PORT, tag, |w| raw(w, ChunkBuf::abort(origin, &[]).unwrap()));
     let stranger = IpAddr::from([10, 0, 0, 77]);
     pair.inject(End::Right, LEFT, &abort(tag ^ 1, TagOrigin::Receiver));
     pair.inject(End::Right, LEFT, &abort(tag ^ 1, TagOrigin::Reflected));

@@ -3,7 +3,7 @@
 use sctp_core::{AssociationError, AssociationState, Event, SendError};
 
 use crate::by_hand::Hand;
-use crate::net::{End, LEFT_PORT, Pair, Setup, ordered};
+use crate::net::{End, LEFT_PORT, Pair, Setup, Side, ordered};
 
 const BOTH: [End; 2] = [End::Left, End::Right];
 
@@ -23,7 +23,12 @@ fn either_side_may_shut_down() {
         pair.run_ms(100);
         assert_both_complete(&pair, "shutdown");
         let other = if end == End::Left { End::Right } else { End::Left };
-        let log = |end| pair.log(end, from).iter().map(|line| line.split(' ').next_back().unwrap().to_owned()).collect::<Vec<_>>();
+        let log = |end| {
+            pair.log(end, from)
+                .iter()
+                .map(|line| line.split(' ').next_back().unwrap().to_owned())
+                .collect::<Vec<_>>()
+        };
         assert_eq!(log(end), ["SHUTDOWN", "SHUTDOWN_COMPLETE"]);
         assert_eq!(log(other), ["SHUTDOWN_ACK"]);
         assert_eq!(pair.count(other, |event| *event == Event::ShutdownReceived), 1);
@@ -160,7 +165,7 @@ fn closed_association_can_be_read_and_not_aborted() {
     let from = pair.now_ms();
     pair.abort(End::Right, b"late");
     assert_eq!(pair.log(End::Right, from), Vec::<String>::new());
-    pair.with(End::Right, |side, now| side.read_all(now));
+    pair.with(End::Right, Side::read_all);
     assert_eq!(pair.payloads(End::Right), [[1; 10]]);
     pair.run_ms(1);
     pair.with(End::Right, |side, now| side.endpoint.handle_timeout(now));

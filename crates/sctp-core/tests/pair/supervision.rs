@@ -18,9 +18,13 @@ fn path_fails_after_five_and_the_peer_after_ten_retransmissions() {
     let waits = [1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60];
     waits.iter().for_each(|wait| expiries.push(expiries.last().unwrap() + wait * 1000));
     assert_eq!(pair.times_of(End::Left, "DATA", begun), expiries[..11]);
-    let inactive: Vec<u64> = pair.side(End::Left).events.iter()
+    let inactive: Vec<u64> = pair
+        .side(End::Left)
+        .events
+        .iter()
         .filter(|(_, event)| matches!(event, Event::PeerAddressChange { state: PathState::Inactive, .. }))
-        .map(|(at, _)| millis(*at)).collect();
+        .map(|(at, _)| millis(*at))
+        .collect();
     assert_eq!(inactive, [expiries[6]]);
     assert_eq!(pair.endings(End::Left), [Err(AssociationError::PeerUnreachable { errors: 11 })]);
     assert_eq!(pair.times_of(End::Left, "ABORT", begun), [expiries[11]]);
@@ -55,7 +59,10 @@ fn idle_path_is_probed_every_interval_and_timeout() {
         assert!(pauses.windows(2).any(|pair| pair[0] != pair[1]), "jitter");
         assert_eq!(pair.statistics(end).paths[0].errors, 0);
     }
-    assert_eq!(pair.times_of(End::Left, "HEARTBEAT_ACK", 0).len(), pair.times_of(End::Right, "HEARTBEAT", 0).len());
+    assert_eq!(
+        pair.times_of(End::Left, "HEARTBEAT_ACK", 0).len(),
+        pair.times_of(End::Right, "HEARTBEAT", 0).len()
+    );
 }
 
 #[test]

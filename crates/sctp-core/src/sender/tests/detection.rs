@@ -1,0 +1,164 @@
+//! What counts as lost: missing reports (RFC 9260 §7.2.4), time (RFC 8985 §6), silence (RFC 8985 §7).
+
+use super::*;
+
+#[test]
+fn third_missing_report_declares_lost_and_only_once() {
+    let mut bench = Bench::new(Profile::Rfc9260);
+    bench.send_apart(8, 0);
+    assert!(!bench.sack(0, &[(2, 2)]).unwrap().losses.any);
+    assert!(!bench.sack(0, &[(2, 3)]).unwrap().losses.any);
+    let outcome = bench.sack(0, &[(2, 4)]).unwrap();
+    assert_eq!((outcome.losses.paths.len(), outcome.in_recovery), (1, true));
+    assert_eq!(bench.write_lost(), [(0, 100, false)]);
+    for last in 5..=8 {
+        assert!(!bench.sack(0, &[(2, last)]).unwrap().losses.any, "point 5: once");
+    }
+}
+
+/// HTNA: a SACK reports missing only what is below the highest TSN it acknowledges for the first time.
+#[test]
+fn report_counts_only_below_the_highest_newly_acknowledged() {
+    let mut bench = Bench::new(Profile::Rfc9260);
+    bench.send_apart(8, 0);
+    bench.sack(0, &[(2, 2), (8, 8)]).unwrap();
+    // News at 3, then 5: chunks 6 and 7 stay at one report.
+    bench.sack(0, &[(2, 3), (8, 8)]).unwrap();
+    let outcome = bench.sack(0, &[(2, 3), (5, 5), (8, 8)]).unwrap();
+    assert!(outcome.losses.any);
+    assert_eq!(bench.write_lost(), [(0, 100, false)]);
+}
+
+#[test]
+fn sack_without_news_reports_nothing_missing() {
+    let mut bench = Bench::new(Profile::Rfc9260);
+    bench.send_apart(4, 0);
+    for _ in 0..10 {
+        assert!(!bench.sack(0, &[(2, 2)]).unwrap().losses.any);
+    }
+}
+
+/// In Fast Recovery an advancing cumulative ack counts for all that the SACK reports missing; the window is cut
+/// once, and recovery ends with its exit point.
+#[test]
+fn recovery_counts_all_gaps_cuts_once_and_ends_at_its_exit_point() {
+    let mut bench = Bench::new(Profile::Rfc9260);
+    bench.send_apart(10, 0);
+    for last in 3..=5 {
+        bench.sack(0, &[(3, last)]).unwrap();
+    }
+    assert!(bench.sender.has_lost());
+    bench.write_lost();
+    // The sixth and the eighth chunk are reported once, then twice more though the news is below them.
+    bench.sack(0, &[(3, 5), (7, 7), (9, 10)]).unwrap();
+    let outcome = bench.sack(1, &[(2, 4), (6, 6), (8, 9)]).unwrap();
+    assert!(outcome.in_recovery && !outcome.losses.any);
+    let outcome = bench.sack(5, &[(2, 2), (4, 5)]).unwrap();
+    assert!(outcome.losses.any && outcome.losses.paths.is_empty());
+    assert_eq!(bench.write_lost(), [(5, 100, false), (7, 100, false)]);
+    let outcome = bench.sack(10, &[]).unwrap();
+    assert!(!outcome.in_recovery);
+}
+
+/// RFC 8985 §6.2: a round trip and a quarter of it after it was sent, if a later one arrived.
+#[test]
+fn chunk_is_lost_when_a_later_one_arrived_and_the_reordering_window_has_passed() {
+    let mut bench = Bench::measured(Profile::Signalling);
+    bench.send_apart(2, 1);
+    bench.pass(19);
+    let outcome = bench.sack(0, &[(2, 2)]).unwrap();
+    assert!(!outcome.losses.any);
+    let due = outcome.losses.look_again_at.unwrap();
+    assert_eq!(due, Instant::from_millis(1025));
+    bench.pass(4);
+    assert!(bench.now == due && bench.sender.losses_by_time(due, &bench.paths).any);
+    assert_eq!(bench.write_lost(), [(0, 100, true)]);
+}
+
+#[test]
+fn nothing_is_lost_while_only_earlier_chunks_arrived() {
+    let mut bench = Bench::measured(Profile::Signalling);
+    bench.send_apart(3, 1);
+    bench.pass(18);
+    let outcome = bench.sack(1, &[]).unwrap();
+    assert!(!outcome.losses.any && outcome.losses.look_again_at.is_none());
+}
+
+/// Three chunks beyond the gap end the patience, but not on a path that was seen to reorder.
+#[test]
+fn patience_ends_with_three_later_chunks_unless_the_path_reorders() {
+    let mut bench = Bench::measured(Profile::Signalling);
+    bench.send_apart(4, 0);
+    bench.pass(20);
+    assert!(bench.sack(0, &[(2, 4)]).unwrap().losses.any);
+
+    let mut bench = Bench::measured(Profile::Signalling);
+    bench.send_apart(2, 0);
+    bench.pass(20);
+    bench.sack(0, &[(2, 2)]).unwrap();
+    bench.sack(2, &[]).unwrap();
+    bench.send_apart(4, 0);
+    bench.pass(20);
+    let outcome = bench.sack(2, &[(2, 4)]).unwrap();
+    assert!(!outcome.losses.any);
+    assert_eq!(outcome.losses.look_again_at, Some(bench.now + Duration::from_millis(5)));
+}
+
+/// RFC 8985 §7.2, §7.3, with the departures that `rack` documents.
+#[test]
+fn probe_is_due_after_two_round_trips_doubles_and_carries_the_oldest_chunks() {
+    let mut bench = Bench::measured(Profile::Signalling);
+    bench.send_apart(2, 1);
+    let due = |bench: &Bench| bench.sender.probe_at(PathId::FIRST, &bench.paths);
+    assert_eq!(due(&bench), Some(Instant::from_millis(1040)));
+    bench.pass(38);
+    assert_eq!(bench.write_probe(), [(0, 100, true), (1, 100, true)]);
+    assert_eq!(due(&bench), Some(Instant::from_millis(1040 + 80)));
+    bench.pass(80);
+    bench.write_probe();
+    assert_eq!(due(&bench), Some(Instant::from_millis(1120 + 160)));
+    assert_eq!(bench.flight(), 2 * 116, "a probe does not leave flight");
+}
+
+#[test]
+fn probe_leaves_out_what_was_sent_a_moment_ago() {
+    let mut bench = Bench::measured(Profile::Signalling);
+    bench.send_apart(1, 39);
+    bench.send_apart(1, 1);
+    assert_eq!(bench.write_probe(), [(0, 100, true)]);
+}
+
+#[test]
+fn no_probe_without_a_round_trip_or_in_the_profile_without_them() {
+    for bench in [Bench::new(Profile::Signalling), Bench::measured(Profile::Rfc9260)] {
+        let mut bench = bench;
+        bench.send_apart(1, 0);
+        assert_eq!(bench.sender.probe_at(PathId::FIRST, &bench.paths), None);
+    }
+}
+
+/// RFC 8985 §7.4.2.
+#[test]
+fn answered_probe_is_a_recovery_and_a_duplicate_is_not() {
+    let probed = || {
+        let mut bench = Bench::measured(Profile::Signalling);
+        bench.send_apart(1, 40);
+        bench.write_probe();
+        bench.pass(20);
+        bench
+    };
+    assert_eq!(probed().sack(1, &[]).unwrap().repaired_by_probe, Some(PathId::FIRST));
+    assert_eq!(probed().sack_with(1, WINDOW, &[], &[0]).unwrap().repaired_by_probe, None);
+}
+
+/// RFC 9260 §6.3.3 (E3).
+#[test]
+fn timeout_declares_everything_in_flight_lost_and_nothing_that_arrived() {
+    let mut bench = Bench::new(Profile::Rfc9260);
+    bench.send_apart(5, 0);
+    bench.sack(0, &[(2, 3)]).unwrap();
+    bench.sender.on_timeout(PathId::FIRST);
+    assert_eq!(bench.flight(), 0);
+    let resent: Vec<u32> = bench.write_lost().iter().map(|(tsn, ..)| *tsn).collect();
+    assert_eq!(resent, [0, 3, 4]);
+}

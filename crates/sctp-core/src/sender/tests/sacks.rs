@@ -1,0 +1,124 @@
+//! SACK processing (RFC 9260 §6.2.1), round trips, the send buffer.
+
+use super::*;
+
+#[test]
+fn cumulative_ack_frees_chunks_and_buffer_across_the_wrap_of_the_tsn() {
+    let mut bench = Bench::new(Profile::Rfc9260);
+    bench.send_apart(5, 0);
+    assert_eq!(bench.flight(), 5 * 116);
+    let outcome = bench.sack(4, &[]).unwrap();
+    assert!(outcome.acknowledgment.cumulative_advanced && !outcome.all_acknowledged);
+    assert_eq!((bench.flight(), bench.sender.buffered_bytes()), (116, 164));
+    assert!(bench.sack(5, &[]).unwrap().all_acknowledged);
+    assert_eq!((bench.flight(), bench.sender.buffered_bytes()), (0, 0));
+}
+
+#[test]
+fn gap_ack_blocks_leave_flight_but_not_the_buffer() {
+    let mut bench = Bench::new(Profile::Rfc9260);
+    bench.send_apart(5, 0);
+    let outcome = bench.sack(1, &[(2, 3)]).unwrap();
+    assert_eq!(outcome.acknowledgment.highest_new, Some(FIRST.advance(3)));
+    assert_eq!(outcome.acknowledgment.paths[0].bytes, 3 * 116);
+    assert_eq!((bench.flight(), bench.sender.buffered_bytes()), (2 * 116, 4 * 164));
+    let outcome = bench.sack(1, &[(2, 3)]).unwrap();
+    assert!(!outcome.acknowledgment.is_news() && outcome.acknowledgment.paths.is_empty());
+}
+
+#[test]
+fn contradictory_and_old_sacks_are_refused_whole() {
+    let mut bench = Bench::new(Profile::Rfc9260);
+    bench.send_apart(5, 0);
+    bench.sack(2, &[]).unwrap();
+    let flight = bench.flight();
+    for gaps in [&[(1, 1)][..], &[(3, 2)], &[(3, 3), (2, 2)], &[(2, 3), (3, 3)], &[(0, 0)]] {
+        assert!(matches!(bench.sack(2, gaps), Err(SackRefused::Malformed)), "{gaps:?}");
+    }
+    assert!(matches!(bench.sack(1, &[]), Err(SackRefused::Old)));
+    assert!(matches!(bench.sack(6, &[]), Err(SackRefused::Violation(_))));
+    assert!(matches!(bench.sack(2, &[(3, 4)]), Err(SackRefused::Violation(_))));
+    assert_eq!(bench.flight(), flight);
+}
+
+/// RFC 9260 §6.2.1 (D) (iii); a SACK without news may be old and says nothing.
+#[test]
+fn reneged_chunk_counts_as_in_flight_again() {
+    let mut bench = Bench::new(Profile::Rfc9260);
+    bench.send_apart(5, 0);
+    bench.sack(0, &[(2, 4)]).unwrap();
+    assert_eq!(bench.flight(), 2 * 116);
+    bench.sack(0, &[(2, 2)]).unwrap();
+    assert_eq!(bench.flight(), 2 * 116);
+    bench.sack(1, &[]).unwrap();
+    assert_eq!(bench.flight(), 4 * 116);
+}
+
+/// RFC 9260 §6.3.1 (C4), (C5): one measurement per round trip, none from what was sent twice.
+#[test]
+fn round_trip_is_measured_once_and_never_on_a_retransmission() {
+    let mut bench = Bench::new(Profile::Rfc9260);
+    bench.send_apart(2, 5);
+    bench.pass(10);
+    let rtt = bench.sack(2, &[]).unwrap().rtt;
+    assert_eq!(rtt[..], [(PathId::FIRST, Duration::from_millis(20))]);
+    bench.send_apart(1, 1000);
+    bench.sender.on_timeout(PathId::FIRST);
+    assert_eq!(bench.write_lost().len(), 1);
+    bench.pass(20);
+    assert!(bench.sack(3, &[]).unwrap().rtt.is_empty());
+}
+
+#[test]
+fn buffer_refuses_beyond_its_limit_and_tells_when_half_is_free() {
+    let mut bench = Bench::with(Profile::Rfc9260, |config| {
+        config.buffers.send_bytes = 1000;
+        config.buffers.message_bytes = 1000;
+    });
+    bench.send_apart(6, 0);
+    let message = Message::ordered(StreamId::new(0), vec![7; 100]);
+    assert_eq!(bench.sender.send(message.clone()), Err(SendError::BufferFull(message)));
+    assert!(!bench.sack(2, &[]).unwrap().buffer_available);
+    assert!(bench.sack(3, &[]).unwrap().buffer_available);
+    assert!(!bench.sack(4, &[]).unwrap().buffer_available, "told once");
+}
+
+#[test]
+fn one_message_larger_than_the_buffer_with_its_overhead_is_taken_when_it_is_empty() {
+    let mut bench = Bench::with(Profile::Rfc9260, |config| {
+        config.buffers.send_bytes = 1000;
+        config.buffers.message_bytes = 1000;
+    });
+    bench.send(1000);
+    assert_eq!(bench.sender.buffered_bytes(), 1064);
+}
+
+/// RFC 9260 §6.2.1 (B), (C): what is lost makes room, what is sent again takes it.
+#[test]
+fn window_counts_what_is_in_flight_and_nothing_else() {
+    let mut bench = Bench::new(Profile::Rfc9260);
+    bench.send_apart(4, 0);
+    bench.sack_with(1, 1000, &[], &[]).unwrap();
+    assert_eq!(bench.sender.free_window(), 700);
+    bench.sender.on_timeout(PathId::FIRST);
+    assert_eq!(bench.sender.free_window(), 1000);
+    assert_eq!(bench.write_lost().len(), 3);
+    assert_eq!(bench.sender.free_window(), 700);
+}
+
+/// A message that is under way stays, and the buffer is freed once, if fewer streams are negotiated late.
+#[test]
+fn message_under_way_survives_a_late_negotiation() {
+    let mut bench = Bench::new(Profile::Rfc9260);
+    bench.sender.send(Message::ordered(StreamId::new(5), vec![5; 3000])).unwrap();
+    bench.sender.send(Message::ordered(StreamId::new(6), vec![6; 10])).unwrap();
+    bench.send(10);
+    bench.write_new();
+    let unknown = bench.sender.on_negotiated(2, WINDOW);
+    assert_eq!(unknown.len(), 1);
+    assert_eq!(unknown[0].stream, StreamId::new(6));
+    assert_eq!(bench.write_new(), [(1, FULL, false)]);
+    assert_eq!(bench.write_new(), [(2, 3000 - 2 * FULL, false), (3, 10, false)]);
+    bench.sack(4, &[]).unwrap();
+    assert_eq!(bench.sender.buffered_bytes(), 0);
+}

@@ -1,0 +1,99 @@
+//! What goes into packets: fragments, the I bit, Nagle, windows and their probes (RFC 9260 §6.1, §6.9).
+
+use super::*;
+
+#[test]
+fn message_that_fits_a_packet_is_never_cut() {
+    let mut bench = Bench::new(Profile::Rfc9260);
+    bench.send(800);
+    bench.send(FULL);
+    bench.send(FULL + 1);
+    assert_eq!(bench.write_new(), [(0, 800, false)]);
+    assert_eq!(bench.write_new(), [(1, FULL, false)]);
+    assert_eq!(bench.write_new(), [(2, FULL, false)]);
+    assert_eq!(bench.write_new(), [(3, 1, false)]);
+}
+
+#[test]
+fn long_message_begins_in_what_is_left_of_a_packet_if_that_is_worth_it() {
+    let mut bench = Bench::new(Profile::Rfc9260);
+    bench.send(1000);
+    bench.send(2000);
+    let room = 1380 - 12 - 1016 - 16;
+    assert_eq!(bench.write_new(), [(0, 1000, false), (1, room, false)]);
+    bench.send(1);
+    assert_eq!(bench.write_new(), [(2, FULL, false)]);
+}
+
+#[test]
+fn immediate_bit_is_set_on_the_last_chunk_or_while_draining() {
+    let mut bench = Bench::new(Profile::Signalling);
+    bench.send(10);
+    bench.send(10);
+    assert_eq!(bench.write_new(), [(0, 10, false), (1, 10, true)]);
+    let mut bench = Bench::new(Profile::Rfc9260);
+    bench.send(10);
+    assert_eq!(bench.write_new(), [(0, 10, false)]);
+    bench.sender.drain();
+    bench.send(10);
+    assert_eq!(bench.write_new(), [(1, 10, true)]);
+}
+
+#[test]
+fn nagle_lets_a_full_packet_and_a_packet_of_what_was_held_go() {
+    let mut bench = Bench::with(Profile::Rfc9260, |config| config.nagle = Nagle::On);
+    bench.send(10);
+    assert_eq!(bench.write_new().len(), 1);
+    bench.send(10);
+    bench.send(20);
+    assert_eq!(bench.write_new(), []);
+    bench.sack(1, &[]).unwrap();
+    assert_eq!(bench.write_new(), [(1, 10, false), (2, 20, false)]);
+    bench.send(FULL);
+    assert_eq!(bench.write_new(), [(3, FULL, false)]);
+    bench.send(10);
+    bench.sender.drain();
+    assert_eq!(bench.write_new().len(), 1, "the end of the association waits for nobody");
+}
+
+#[test]
+fn congestion_window_is_exceeded_by_one_packet_only() {
+    let mut bench = Bench::new(Profile::Rfc9260);
+    (0..10).for_each(|_| bench.send(FULL));
+    let packets: Vec<usize> = (0..6).map(|_| bench.write_new().len()).collect();
+    assert_eq!(packets, [1, 1, 1, 1, 0, 0]);
+}
+
+/// RFC 9260 §6.1 (A): one chunk, when nothing is in flight and the timer allows it.
+#[test]
+fn closed_window_lets_one_probe_through() {
+    let mut bench = Bench::new(Profile::Rfc9260);
+    bench.send_apart(1, 0);
+    bench.send(100);
+    bench.send(100);
+    bench.sack_with(1, 50, &[], &[]).unwrap();
+    assert_eq!(bench.write_new(), []);
+    assert!(bench.sender.needs_window_probe(bench.paths.path(PathId::FIRST)));
+    bench.sender.allow_window_probe();
+    assert_eq!(bench.write_new(), [(1, 100, false)]);
+    assert_eq!(bench.write_new(), []);
+    assert!(bench.sender.waits_for_window());
+    assert!(!bench.sender.needs_window_probe(bench.paths.path(PathId::FIRST)));
+}
+
+/// A probe that was dropped goes out again with the window update, not with a timer.
+#[test]
+fn opened_window_repeats_what_was_dropped() {
+    let mut bench = Bench::new(Profile::Rfc9260);
+    bench.send_apart(1, 0);
+    bench.send(100);
+    bench.sack_with(1, 0, &[], &[]).unwrap();
+    bench.sender.allow_window_probe();
+    bench.write_new();
+    bench.pass(500);
+    bench.sack_with(1, 0, &[], &[]).unwrap();
+    assert!(!bench.sender.has_lost());
+    bench.sack_with(1, 5000, &[], &[]).unwrap();
+    assert_eq!(bench.write_lost(), [(1, 100, false)]);
+    assert!(!bench.sender.waits_for_window());
+}
