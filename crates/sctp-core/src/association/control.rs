@@ -34,6 +34,10 @@ impl ControlQueue {
     /// does not get all of them.
     #[must_use]
     pub(crate) fn push(&mut self, chunk: ControlChunk) -> bool {
+        // The same again, such as SHUTDOWN for each of several packets of data, need not wait twice.
+        if self.waiting.back().is_some_and(|last| last.chunk == chunk.chunk && last.path == chunk.path) {
+            return true;
+        }
         let has_room = self.waiting.len() < MAX_WAITING;
         if has_room {
             self.waiting.push_back(chunk);
@@ -64,8 +68,8 @@ const MAX_WAITING: usize = 32;
 mod tests {
     use super::*;
 
-    fn chunk() -> ControlChunk {
-        let chunk = ChunkBuf::cookie_ack();
+    fn chunk(number: usize) -> ControlChunk {
+        let chunk = ChunkBuf::shutdown(sctp_wire::Tsn::new(u32::try_from(number).unwrap()));
         let (path, tag) = (PathId::FIRST, VerificationTag::new(1));
         ControlChunk { path, tag, chunk, bundling: Bundling::Bundled }
     }
@@ -73,15 +77,22 @@ mod tests {
     #[test]
     fn chunks_leave_in_the_order_they_came_and_too_many_are_refused() {
         let mut queue = ControlQueue::default();
-        assert!(queue.push(ControlChunk { tag: VerificationTag::new(7), ..chunk() }));
-        for _ in 1..MAX_WAITING {
-            assert!(queue.push(chunk()));
+        assert!(queue.push(ControlChunk { tag: VerificationTag::new(7), ..chunk(0) }));
+        for number in 1..MAX_WAITING {
+            assert!(queue.push(chunk(number)));
         }
-        assert!(!queue.push(chunk()));
+        assert!(!queue.push(chunk(MAX_WAITING)));
         assert_eq!(queue.front().map(|control| control.tag.get()), Some(7));
         assert_eq!(queue.pop().map(|control| control.tag.get()), Some(7));
-        assert!(queue.push(chunk()));
+        assert!(queue.push(chunk(MAX_WAITING)));
         queue.clear();
         assert!(queue.is_empty() && queue.pop().is_none());
+    }
+
+    #[test]
+    fn same_chunk_again_waits_once() {
+        let mut queue = ControlQueue::default();
+        assert!(queue.push(chunk(1)) && queue.push(chunk(1)));
+        assert!(queue.pop().is_some() && queue.pop().is_none());
     }
 }

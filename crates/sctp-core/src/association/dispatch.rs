@@ -103,6 +103,7 @@ impl Association {
                 all_acknowledged: outcome.all_acknowledged,
                 in_recovery: outcome.in_recovery,
             });
+            self.outgoing.acknowledged_bytes += acked.bytes;
             self.answered(acked.path);
             let t3 = Timer::T3Rtx(acked.path);
             if !self.sender.has_outstanding(acked.path) {

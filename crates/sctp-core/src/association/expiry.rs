@@ -34,7 +34,7 @@ impl Association {
                 let losses = self.sender.losses_by_time(now, &self.paths);
                 self.apply_losses(&losses);
             }
-            Timer::T3Rtx(path) => self.on_t3(path),
+            Timer::T3Rtx(path) => self.on_t3(now, path),
             Timer::TailLossProbe(path) => self.outgoing.probe_due = Some(path),
             Timer::Heartbeat(path) => self.on_heartbeat_timer(now, path),
         }
@@ -46,8 +46,9 @@ impl Association {
             Ok(()) => {
                 self.paths.path_mut(PathId::FIRST).rto.back_off();
                 self.counters.handshake_retransmissions += 1;
-                self.sender.on_timeout(PathId::FIRST);
+                self.sender.on_timeout(now, PathId::FIRST);
                 self.send_handshake_chunk(now, timer);
+                self.outgoing.handshake_sent_at = None;
             }
             Err(attempts) => self.close(Some(AssociationError::HandshakeTimedOut { attempts })),
         }
@@ -62,7 +63,7 @@ impl Association {
     }
 
     /// RFC 9260 §6.3.3.
-    fn on_t3(&mut self, path: PathId) {
+    fn on_t3(&mut self, now: Instant, path: PathId) {
         // A closed window that the peer keeps confirming is no failure (RFC 9260 §6.1 (A)).
         let waits_for_window = self.sender.waits_for_window();
         let heard = core::mem::take(&mut self.outgoing.peer_is_alive);
@@ -77,7 +78,7 @@ impl Association {
             entry.congestion.on_timeout();
         }
         tracing::debug!(%path, rto = ?entry.rto.rto(), errors = entry.errors, "T3-rtx expired");
-        self.sender.on_timeout(path);
+        self.sender.on_timeout(now, path);
         self.timers.stop(Timer::Reordering);
         self.timers.stop(Timer::TailLossProbe(path));
         self.outgoing.probe_due = None;

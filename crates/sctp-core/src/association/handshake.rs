@@ -168,8 +168,13 @@ impl Association {
             self.events.push_back(Event::SendFailed { message, error: AssociationError::PeerRestarted });
         }
         let mut fresh = Self::accept(now, cookie, self.config.clone(), self.rng.split());
+        if let (Some(new), Some(old)) = (fresh.receiver.as_mut(), self.receiver.as_mut()) {
+            new.adopt_ready(old);
+        }
         fresh.events = core::mem::take(&mut self.events);
         fresh.events.push_back(Event::Restart);
+        // Whoever waited for room in the old buffer finds it in the new one.
+        fresh.events.push_back(Event::SendBufferAvailable);
         fresh.peer.origin = self.peer.origin;
         fresh.counters = AssociationCounters { restarts: self.counters.restarts + 1, ..self.counters };
         *self = fresh;
@@ -237,10 +242,14 @@ impl Association {
             Negotiated::new(self.config.streams, init_ack.outbound_streams, init_ack.inbound_streams);
         self.negotiated(tag, streams, init_ack.a_rwnd, init_ack.initial_tsn);
         self.timers.stop(Timer::T1Init);
+        self.measure_handshake(now);
         self.state.enter_cookie_echoed(cookie_echo);
         self.send_handshake_chunk(now, Timer::T1Cookie);
         if !reading.reports.is_empty() {
-            self.push_chunk(path, ChunkBuf::error(&[Cause::UnrecognizedParameters(&reading.reports)]));
+            self.push_chunk(
+                path,
+                ChunkBuf::error(&[Cause::UnrecognizedParameters(&reading.reports.concat())]),
+            );
         }
     }
 
@@ -249,6 +258,7 @@ impl Association {
             return;
         }
         self.timers.stop(Timer::T1Cookie);
+        self.measure_handshake(now);
         self.state.enter_established();
         self.answered(path);
         self.communication_up(now);
@@ -262,7 +272,7 @@ impl Association {
             return self.close(Some(AssociationError::Refused(error)));
         }
         // What went with the COOKIE ECHO was not taken; it goes with the next one.
-        self.sender.on_timeout(PathId::FIRST);
+        self.sender.on_timeout(now, PathId::FIRST);
         let Ok(init) = init_chunk(&self.config, self.peer.local_tag, self.peer.local_initial_tsn) else {
             return;
         };
@@ -279,6 +289,14 @@ impl Association {
         self.push_control(PathId::FIRST, Ok(chunk), bundling);
         let rto = self.paths.path(PathId::FIRST).rto.rto();
         self.timers.set(timer, now + rto);
+        self.outgoing.handshake_sent_at = Some(now);
+    }
+
+    /// INIT ACK or COOKIE ACK: a round trip, unless the question was sent twice (RFC 9260 §6.3.1 (C5)).
+    fn measure_handshake(&mut self, now: Instant) {
+        if let Some(sent_at) = self.outgoing.handshake_sent_at.take() {
+            self.paths.on_measurement(PathId::FIRST, now, now.since(sent_at));
+        }
     }
 
     fn negotiated(&mut self, tag: VerificationTag, streams: Negotiated, window: u32, peer_initial_tsn: Tsn) {
@@ -304,6 +322,9 @@ impl Association {
                 let rto = self.paths.path(path).rto.rto();
                 self.timers.start_if_stopped(Timer::T3Rtx(path), now + rto);
             }
+        }
+        if core::mem::take(&mut self.outgoing.shutdown_wanted) {
+            self.shutdown(now);
         }
     }
 }
@@ -334,8 +355,8 @@ pub(crate) struct Reading<'a> {
     pub(crate) cookie: Option<&'a [u8]>,
     pub(crate) addresses: SmallVec<[std::net::IpAddr; 4]>,
     pub(crate) has_host_name: bool,
-    /// Encoded parameters that we do not know and are asked to report.
-    pub(crate) reports: Vec<u8>,
+    /// Encoded parameters that we do not know and are asked to report, each by itself.
+    pub(crate) reports: Vec<Vec<u8>>,
 }
 
 impl<'a> Reading<'a> {
@@ -361,9 +382,8 @@ impl<'a> Reading<'a> {
                 | Parameter::Padding(_)
                 | Parameter::Unknown(_)) => {
                     let action = other.action();
-                    if action.reports() && reading.reports.len() < REPORTED_BYTES {
-                        reading.reports.extend(encode_parameters(&[other]).unwrap_or_default());
-                        reading.reports.resize(reading.reports.len().next_multiple_of(4), 0);
+                    if action.reports() {
+                        reading.report(encode_parameters(&[other]).unwrap_or_default());
                     }
                     if action.stops() {
                         break;
@@ -372,6 +392,15 @@ impl<'a> Reading<'a> {
             }
         }
         reading
+    }
+
+    /// Notes a parameter to report, as far as the answer has room.
+    fn report(&mut self, mut encoded: Vec<u8>) {
+        encoded.resize(encoded.len().next_multiple_of(4), 0);
+        let noted: usize = self.reports.iter().map(Vec::len).sum();
+        if noted + encoded.len() <= REPORTED_BYTES {
+            self.reports.push(encoded);
+        }
     }
 
     fn address(&mut self, address: std::net::IpAddr) {

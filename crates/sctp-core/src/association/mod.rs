@@ -67,6 +67,11 @@ pub struct Association {
 struct Outgoing {
     /// Packets with new data that may still go out on this occasion (Max.Burst, RFC 9260 §6.1 (D)).
     burst_left: u32,
+    /// Octets acknowledged since: what has left the network may be replaced beyond Max.Burst, or a peer that
+    /// acknowledges many packets at once would throttle us to Max.Burst a round trip.
+    acknowledged_bytes: usize,
+    /// When INIT or COOKIE ECHO was sent, while it was sent only once: its answer gives a first round trip.
+    handshake_sent_at: Option<Instant>,
     /// Consecutive transmissions to the peer that went unanswered (RFC 9260 §8.1).
     errors: u32,
     /// The path data last came in on: SACKs go back there (RFC 9260 §6.4).
@@ -75,6 +80,8 @@ struct Outgoing {
     probe_due: Option<PathId>,
     /// The next packet of retransmissions ignores cwnd (RFC 9260 §7.2.4 (3)).
     fast_retransmit: bool,
+    /// The user asked for shutdown before the association was up.
+    shutdown_wanted: bool,
     /// The peer's SACKs arrived since the last window probe.
     peer_is_alive: bool,
 }
@@ -83,10 +90,13 @@ impl Outgoing {
     fn new(config: &AssociationConfig) -> Self {
         Self {
             burst_left: config.max_burst_packets,
+            acknowledged_bytes: 0,
+            handshake_sent_at: None,
             errors: 0,
             sack_path: PathId::FIRST,
             probe_due: None,
             fast_retransmit: false,
+            shutdown_wanted: false,
             peer_is_alive: false,
         }
     }
@@ -226,7 +236,10 @@ impl Association {
         if self.is_closed() {
             return;
         }
-        self.outgoing.burst_left = self.config.max_burst_packets;
+        let packet_bytes = self.paths.path(self.paths.for_data()).packet_bytes();
+        let replaced = core::mem::take(&mut self.outgoing.acknowledged_bytes) / packet_bytes;
+        let replaced = u32::try_from(replaced).unwrap_or(u32::MAX);
+        self.outgoing.burst_left = self.config.max_burst_packets.saturating_add(replaced);
         self.progress_shutdown(now);
         self.watch_peer_window(now);
         self.watch_tail(now);
@@ -259,14 +272,18 @@ impl Association {
     }
 
     pub(crate) fn send(&mut self, now: Instant, message: Message) -> Result<(), SendError> {
-        match self.state.name() {
+        let is_open = match self.state.name() {
             AssociationState::CookieWait | AssociationState::CookieEchoed | AssociationState::Established => {
+                !self.outgoing.shutdown_wanted
             }
             AssociationState::ShutdownPending
             | AssociationState::ShutdownSent
             | AssociationState::ShutdownReceived
             | AssociationState::ShutdownAckSent
-            | AssociationState::Closed => return Err(SendError::ShuttingDown),
+            | AssociationState::Closed => false,
+        };
+        if !is_open {
+            return Err(SendError::ShuttingDown);
         }
         self.sender.send(message)?;
         self.outgoing.burst_left = self.config.max_burst_packets;

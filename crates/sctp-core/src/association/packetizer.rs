@@ -2,7 +2,7 @@
 //!
 //! control → SACK → retransmissions → new data → tail-loss probe
 
-use sctp_wire::{ChunkBuf, Full, PacketWriter, VerificationTag};
+use sctp_wire::{COMMON_HEADER_BYTES, ChunkBuf, Full, PacketWriter, VerificationTag};
 use virtual_time::Instant;
 
 use super::control::{Bundling, ControlChunk};
@@ -24,8 +24,7 @@ impl Association {
     pub(crate) fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
         let path = self.next_path()?;
         let tag = self.control.front().map(|control| control.tag).or(self.peer.peer_tag)?;
-        let (ports, limit) =
-            ((self.peer.local_port, self.peer.peer_port), self.paths.path(path).packet_bytes());
+        let (ports, limit) = ((self.peer.local_port, self.peer.peer_port), self.packet_limit(path));
         let mut writer = PacketWriter::begin(buffer, ports.0, ports.1, tag, limit);
         let mut data = DataWritten::default();
         if self.write_control(path, tag, &mut writer) == Bundling::Bundled {
@@ -46,6 +45,14 @@ impl Association {
             len,
             segment_bytes: None,
         })
+    }
+
+    /// Octets of the next packet at most. A chunk to be sent again that the path no longer carries in one packet goes
+    /// alone and is left to IP to fragment (RFC 9260 §6.9).
+    fn packet_limit(&mut self, path: PathId) -> usize {
+        let limit = self.paths.path(path).packet_bytes();
+        let longest = if self.control.is_empty() { self.sender.first_lost_bytes() } else { 0 };
+        limit.max(COMMON_HEADER_BYTES + longest)
     }
 
     /// The path of the next packet: where a control chunk, a SACK or data wants to go.
@@ -127,17 +134,19 @@ impl Association {
         self.paths.path_mut(path).congestion.on_send(now, rto, flight);
         let entry = self.paths.path(path);
         if self.outgoing.probe_due == Some(path) {
-            self.outgoing.probe_due = None;
+            // Kept for the next packet if this one had no room beside its control chunks.
+            self.outgoing.probe_due = self.outgoing.probe_due.filter(|_| !writer.is_empty());
             written.any = !self.sender.has_lost() && self.sender.write_probe(now, entry, writer);
             if written.any {
+                self.outgoing.probe_due = None;
                 self.paths.path_mut(path).counters.probes += 1;
                 return written;
             }
         }
         let window_open = flight < entry.congestion.cwnd() && self.outgoing.burst_left > 0;
         if self.sender.has_lost() && (window_open || self.outgoing.fast_retransmit) {
-            self.outgoing.fast_retransmit = false;
             let resent = self.sender.write_lost(now, path, writer);
+            self.outgoing.fast_retransmit &= !resent.any;
             written = DataWritten { any: resent.any, new: false, earliest: resent.earliest };
         }
         if window_open && !self.sender.has_lost() {

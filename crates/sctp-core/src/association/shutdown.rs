@@ -18,8 +18,10 @@ impl Association {
                 self.state.enter_shutdown_pending();
                 self.after_input(now);
             }
-            // Nothing is agreed yet: there is nobody to shut down with.
-            S::CookieWait | S::CookieEchoed => self.abort(b""),
+            // Nothing is agreed yet and nothing waits: there is nobody to shut down with.
+            S::CookieWait if self.sender.is_dry() => self.abort(b""),
+            // What is queued is delivered once the association is up.
+            S::CookieWait | S::CookieEchoed => self.outgoing.shutdown_wanted = true,
             S::ShutdownPending | S::ShutdownSent | S::ShutdownReceived | S::ShutdownAckSent | S::Closed => {}
         }
     }
@@ -113,6 +115,7 @@ impl Association {
         if let Some(receiver) = self.receiver.as_mut() {
             receiver.on_sack_timer();
         }
+        self.answered(self.outgoing.sack_path);
         self.send_shutdown(now);
     }
 

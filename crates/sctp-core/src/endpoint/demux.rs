@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use sctp_wire::{Chunk, Packet, SctpPort, TagOrigin, VerificationTag};
 
 use super::Endpoint;
-use crate::association::Peer;
+use crate::association::Association;
 use crate::transmit::{Datagram, PathId};
 
 /// The lookup tables. Ordered maps: no hash to flood, no order that changes from run to run.
@@ -33,18 +33,24 @@ pub(super) enum Lookup {
 }
 
 impl Demux {
-    pub(super) fn insert(&mut self, slot: usize, peer: &Peer) {
+    /// Only addresses in use are entered: what a peer merely lists must not lock out its owner (RFC 5062 §2).
+    pub(super) fn insert(&mut self, slot: usize, association: &Association) {
+        let peer = association.peer();
         self.by_tag.insert(peer.local_tag.get(), slot);
-        for &address in &peer.addresses {
-            self.by_peer.entry((address, peer.peer_port)).or_insert(slot);
+        for path in association.paths().iter() {
+            self.by_peer.entry((path.destination.address, peer.peer_port)).or_insert(slot);
         }
     }
 
     /// Takes an association out. Entries that another one has taken over meanwhile stay.
-    pub(super) fn remove(&mut self, peer: &Peer) {
-        let Some(slot) = self.by_tag.remove(&peer.local_tag.get()) else { return };
-        for &address in &peer.addresses {
-            let key = (address, peer.peer_port);
+    pub(super) fn remove(&mut self, slot: usize, association: &Association) {
+        let peer = association.peer();
+        let tag = peer.local_tag.get();
+        if self.by_tag.get(&tag) == Some(&slot) {
+            self.by_tag.remove(&tag);
+        }
+        for path in association.paths().iter() {
+            let key = (path.destination.address, peer.peer_port);
             if self.by_peer.get(&key) == Some(&slot) {
                 self.by_peer.remove(&key);
             }

@@ -141,9 +141,8 @@ impl Endpoint {
         };
         let mut parameters: SmallVec<[Parameter<'_>; 2]> =
             SmallVec::from_iter([Parameter::StateCookie(&cookie)]);
-        if !reading.reports.is_empty() {
-            parameters.push(Parameter::UnrecognizedParameter(&reading.reports));
-        }
+        // One report a parameter (RFC 9260 §3.3.3.1.2).
+        parameters.extend(reading.reports.iter().map(|report| Parameter::UnrecognizedParameter(report)));
         let Ok(chunk) = ChunkBuf::init_ack(&header, &parameters) else { return };
         self.statistics.init_acks_sent += 1;
         self.answer(datagram, packet, init.initiate_tag, &chunk);
@@ -250,9 +249,9 @@ impl Endpoint {
         packet: &Packet<'_>,
         cookie: &StateCookie,
     ) {
-        self.demux.remove(self.associations[slot].association.peer());
+        self.demux.remove(slot, &self.associations[slot].association);
         let action = self.associations[slot].association.on_cookie_echo(now, cookie);
-        self.demux.insert(slot, self.associations[slot].association.peer());
+        self.demux.insert(slot, &self.associations[slot].association);
         self.refresh(slot);
         match action {
             CollisionAction::Restart | CollisionAction::Initialise | CollisionAction::Duplicate => {

@@ -352,7 +352,7 @@ impl Endpoint {
         let generation = self.generation;
         let entry = Entry { association, generation, armed_at: None, is_sendable: false, is_eventful: false };
         let slot = self.associations.insert(entry);
-        self.demux.insert(slot, self.associations[slot].association.peer());
+        self.demux.insert(slot, &self.associations[slot].association);
         self.refresh(slot);
         id(slot, generation)
     }
@@ -367,7 +367,7 @@ impl Endpoint {
             self.eventful.push_back(slot);
         }
         if entry.association.is_closed() {
-            self.demux.remove(entry.association.peer());
+            self.demux.remove(slot, &entry.association);
         }
         self.rearm(slot);
         self.note_if_finished(slot);
@@ -395,7 +395,7 @@ impl Endpoint {
     fn reap(&mut self) {
         for slot in core::mem::take(&mut self.finished) {
             let entry = self.associations.remove(slot);
-            self.demux.remove(entry.association.peer());
+            self.demux.remove(slot, &entry.association);
             self.sendable.retain(|queued| *queued != slot);
             self.eventful.retain(|queued| *queued != slot);
         }

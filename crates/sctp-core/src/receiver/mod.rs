@@ -148,6 +148,14 @@ impl Receiver {
         Some(received)
     }
 
+    /// Takes over what a predecessor had ready for the application, when the peer has restarted.
+    pub(crate) fn adopt_ready(&mut self, predecessor: &mut Self) {
+        while let Some(received) = predecessor.receive() {
+            self.window.hold(received.message.payload.len());
+            self.ordering.adopt(received);
+        }
+    }
+
     /// Whether the peer should hear that the window opened, though nothing arrived (RFC 9260 §6.2): it grew
     /// by a quarter of the buffer, or the application has read everything and a window that the peer
     /// believes to be closed has room for a packet.

@@ -65,6 +65,11 @@ impl Ordering {
         self.ready.pop_front()
     }
 
+    /// Puts a message of a predecessor behind what is ready.
+    pub(super) fn adopt(&mut self, received: Received) {
+        self.ready.push_back(received);
+    }
+
     /// Whether the application has something to read.
     pub(super) fn has_message(&self) -> bool {
         !self.ready.is_empty()

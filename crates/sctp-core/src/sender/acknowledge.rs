@@ -119,6 +119,7 @@ pub(crate) fn check(sack: &Sack<'_>, outstanding: &Outstanding) -> Result<(), Sa
 
 /// Applies a checked SACK. `delivered` hears of every chunk acknowledged for the first time.
 pub(crate) fn apply(
+    now: Instant,
     sack: &Sack<'_>,
     outstanding: &mut Outstanding,
     mut delivered: impl FnMut(Tsn, &SentChunk),
@@ -149,7 +150,7 @@ pub(crate) fn apply(
         }
     }
     if result.is_news() {
-        take_back_reneged(sack, outstanding);
+        take_back_reneged(now, sack, outstanding);
     }
     result
 }
@@ -157,12 +158,15 @@ pub(crate) fn apply(
 /// Chunks once covered by a gap ack block and no longer so count as in flight again (RFC 9260 §6.2.1 (D) (iii)).
 ///
 /// Only a SACK that brings news can say so: one that brings none may be old, overtaken by the one that did.
-fn take_back_reneged(sack: &Sack<'_>, outstanding: &mut Outstanding) {
+fn take_back_reneged(now: Instant, sack: &Sack<'_>, outstanding: &mut Outstanding) {
     let mut covered = 0;
+    // Nothing is said of what lies above the last block: a peer may have more of them than it reports, and a
+    // SHUTDOWN reports none (RFC 9260 §3.3.8). The first chunk is missing in any case.
+    let reach = sack.gap_ack_blocks().last().map_or(1, |block| usize::from(block.end)).min(outstanding.len());
     let blocks = sack.gap_ack_blocks().map(|block| (usize::from(block.start) - 1, usize::from(block.end)));
-    for (start, end) in blocks.chain([(outstanding.len(), outstanding.len())]) {
-        for index in covered..start.min(outstanding.len()) {
-            outstanding.renege(index);
+    for (start, end) in blocks.chain([(reach, reach)]) {
+        for index in covered..start.min(reach) {
+            outstanding.renege(now, index);
         }
         covered = end;
     }

@@ -209,7 +209,7 @@ impl Sender {
         let (rack, samples) = (&mut self.rack, &mut self.rtt_samples);
         let probe = self.probe;
         let mut probe_answered = false;
-        outcome.acknowledgment = acknowledge::apply(sack, &mut self.outstanding, |tsn, chunk| {
+        outcome.acknowledgment = acknowledge::apply(now, sack, &mut self.outstanding, |tsn, chunk| {
             rack.on_delivered(now, tsn, chunk, paths.path(chunk.path).rto.min_rtt());
             let sample = samples.get_mut(chunk.path.index()).and_then(|sample| sample.on_delivered(now, tsn));
             outcome.rtt.extend(sample.map(|rtt| (chunk.path, rtt)));
@@ -219,8 +219,9 @@ impl Sender {
         self.settle_probe(now, sack, paths, probe_answered, &mut outcome);
         self.leave_recovery();
         self.update_window(now, sack.a_rwnd as usize, paths);
-        outcome.losses = self.losses_after_sack(now, paths, &outcome.acknowledgment);
+        // Growth comes before the cut (RFC 9260 §7.2.4, note): what counts is the state the SACK met.
         outcome.in_recovery = self.recovery_exit.is_some();
+        outcome.losses = self.losses_after_sack(now, paths, &outcome.acknowledgment);
         outcome.all_acknowledged = self.outstanding.is_empty();
         outcome.buffer_available = self.release(&outcome.acknowledgment);
         self.statistics.spurious += outcome.acknowledgment.spurious as u64;
@@ -302,11 +303,11 @@ impl Sender {
     }
 
     /// T3-rtx expired on a path: everything in flight there counts as lost (RFC 9260 §6.3.3 (E3)).
-    pub(crate) fn on_timeout(&mut self, path: PathId) {
+    pub(crate) fn on_timeout(&mut self, now: Instant, path: PathId) {
         // A first chunk that is gap-acknowledged cannot be: the peer took its word back.
         if self.outstanding.get(0).is_some_and(|chunk| chunk.state == ChunkState::Acknowledged) {
             for index in 0..self.outstanding.len() {
-                self.outstanding.renege(index);
+                self.outstanding.renege(now, index);
             }
         }
         for index in 0..self.outstanding.len() {

@@ -222,13 +222,15 @@ impl Outstanding {
         Some((chunk, news))
     }
 
-    /// The peer took a gap acknowledgment back (RFC 9260 §6.2.1): the chunk counts as in flight again.
-    pub(crate) fn renege(&mut self, index: usize) {
+    /// The peer took a gap acknowledgment back (RFC 9260 §6.2.1): the chunk counts as in flight again, as if sent
+    /// now, so that one SACK alone does not condemn it.
+    pub(crate) fn renege(&mut self, now: Instant, index: usize) {
         let Some(chunk) = self.chunks.get_mut(index).filter(|chunk| chunk.state == ChunkState::Acknowledged)
         else {
             return;
         };
         chunk.state = ChunkState::InFlight;
+        chunk.sent_at = now;
         let (path, wire, payload) = (chunk.path, chunk.wire_bytes(), chunk.fragment.payload.len());
         self.add_flight(path, wire, payload);
     }

@@ -4,7 +4,7 @@ use sctp_wire::{DataFlags, DataHeader, PacketWriter};
 use virtual_time::Instant;
 
 use super::acknowledge::RttSample;
-use super::outstanding::{ChunkState, DATA_HEADER_BYTES};
+use super::outstanding::{ChunkState, DATA_HEADER_BYTES, SentChunk};
 use super::queue::Fragment;
 use super::{Probe, Sender, WindowProbe};
 use crate::config::{ImmediateSack, Nagle};
@@ -39,6 +39,12 @@ impl Sender {
     /// Whether chunks wait for retransmission.
     pub(crate) fn has_lost(&self) -> bool {
         self.outstanding.has_lost()
+    }
+
+    /// Octets of the chunk that is sent again first; zero if none waits.
+    pub(crate) fn first_lost_bytes(&mut self) -> usize {
+        let first = self.outstanding.first_lost().and_then(|index| self.outstanding.get(index));
+        first.map_or(0, SentChunk::wire_bytes)
     }
 
     /// Whether what is queued waits for the peer's window alone, with nothing in flight: probe it (§6.1 (A)).

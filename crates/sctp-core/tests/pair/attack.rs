@@ -152,10 +152,11 @@ fn reneged_chunk_is_sent_again() {
     hand.sack(&mut pair, 0, 100_000, &[(2, 3)]);
     hand.sack(&mut pair, 1, 100_000, &[]);
     let flight = pair.statistics(End::Right).paths[0].flight_bytes;
-    assert_eq!(flight, 3 * 1368);
+    // What the SACK does not reach up to, it does not take back.
+    assert_eq!(flight, 2 * 1368);
     let from = pair.now_ms();
     pair.run_ms(30_000);
-    assert!(pair.times_of(End::Right, "DATA", from).len() >= 3);
+    assert!(pair.times_of(End::Right, "DATA", from).len() >= 2);
     hand.sack(&mut pair, 4, 100_000, &[]);
     assert_eq!(pair.statistics(End::Right).paths[0].flight_bytes, 0);
 }

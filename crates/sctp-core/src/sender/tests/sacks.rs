@@ -45,13 +45,25 @@ fn contradictory_and_old_sacks_are_refused_whole() {
 #[test]
 fn reneged_chunk_counts_as_in_flight_again() {
     let mut bench = Bench::new(Profile::Rfc9260);
-    bench.send_apart(5, 0);
+    bench.send_apart(6, 0);
     bench.sack(0, &[(2, 4)]).unwrap();
-    assert_eq!(bench.flight(), 2 * 116);
+    assert_eq!(bench.flight(), 3 * 116);
     bench.sack(0, &[(2, 2)]).unwrap();
-    assert_eq!(bench.flight(), 2 * 116);
-    bench.sack(1, &[]).unwrap();
+    assert_eq!(bench.flight(), 3 * 116);
+    bench.sack(0, &[(2, 2), (6, 6)]).unwrap();
     assert_eq!(bench.flight(), 4 * 116);
+}
+
+/// RFC 9260 §3.3.8: a SHUTDOWN reports no gaps, so it takes none back; nor does a SACK with too many to report.
+#[test]
+fn nothing_is_reneged_above_the_last_block() {
+    let mut bench = Bench::new(Profile::Rfc9260);
+    bench.send_apart(6, 0);
+    bench.sack(0, &[(2, 2), (4, 6)]).unwrap();
+    assert_eq!(bench.flight(), 2 * 116);
+    // Chunk 1 is news, chunk 2 is missing by the letter, 4 to 6 are not spoken of.
+    assert!(!bench.sack(1, &[]).unwrap().losses.any);
+    assert_eq!(bench.flight(), 2 * 116);
 }
 
 /// RFC 9260 §6.3.1 (C4), (C5): one measurement per round trip, none from what was sent twice.
@@ -63,7 +75,7 @@ fn round_trip_is_measured_once_and_never_on_a_retransmission() {
     let rtt = bench.sack(2, &[]).unwrap().rtt;
     assert_eq!(rtt[..], [(PathId::FIRST, Duration::from_millis(20))]);
     bench.send_apart(1, 1000);
-    bench.sender.on_timeout(PathId::FIRST);
+    bench.sender.on_timeout(bench.now, PathId::FIRST);
     assert_eq!(bench.write_lost().len(), 1);
     bench.pass(20);
     assert!(bench.sack(3, &[]).unwrap().rtt.is_empty());
@@ -100,7 +112,7 @@ fn window_counts_what_is_in_flight_and_nothing_else() {
     bench.send_apart(4, 0);
     bench.sack_with(1, 1000, &[], &[]).unwrap();
     assert_eq!(bench.sender.free_window(), 700);
-    bench.sender.on_timeout(PathId::FIRST);
+    bench.sender.on_timeout(bench.now, PathId::FIRST);
     assert_eq!(bench.sender.free_window(), 1000);
     assert_eq!(bench.write_lost().len(), 3);
     assert_eq!(bench.sender.free_window(), 700);
