@@ -105,3 +105,15 @@ fn burst_is_limited() {
     });
     assert_eq!(pair.times_of(End::Left, "DATA", from), [from; 4]);
 }
+
+/// Without a bottleneck packets arrive together and one SACK acknowledges many: what it acknowledges may be replaced
+/// at once, beyond Max.Burst, so that slow start goes on.
+#[test]
+fn acknowledgments_that_come_together_do_not_throttle() {
+    let mut pair = Setup::rfc9260().connected();
+    let from = pair.now_ms();
+    flow(&mut pair, 500);
+    pair.run_ms(600);
+    assert_eq!(pair.side(End::Right).received.len(), 500);
+    assert!(cwnd(&pair) > 8 * PMDCS, "cwnd {} after {} ms", cwnd(&pair), pair.now_ms() - from);
+}
