@@ -7,6 +7,7 @@
  *   --port N       SCTP port of the server (5000)
  *   --bind A       serve: local address, may be repeated (all IPv4 addresses; `::` for IPv6 as well)
  *   --to A         send: the peer's address, may be repeated
+ *   --local-port N send: this end's SCTP port, 0 = any (0)
  *   --encap N      send: the peer's UDP port for encapsulation (0: protocol 132)
  *   --mode M       serve: echo = answer each message; verify = check the content instead; both (echo)
  *   --count N      serve: associations to accept, 0 = without end (1)
@@ -18,6 +19,7 @@
  *   --no-answers   send: do not wait for echoes
  *   --spoil N      send: message number N, from 1, with a wrong last octet, to see that the other end notices (0: none)
  *   --end E        how this end finishes: shutdown, abort, or wait for the other (send: shutdown, serve: wait)
+ *   --before-end C send: a shell command between the last message and the end, such as taking an interface down
  *   --expect E     serve, with --end wait: how the peer must finish, shutdown or abort (shutdown)
  *   --seconds N    give up after this time (60)
  *
@@ -48,11 +50,12 @@ enum end { END_WAIT, END_SHUTDOWN, END_ABORT };
 
 struct options {
 	bool is_server, echoes, verifies, is_unordered, wants_answers;
-	uint16_t port, encap;
+	uint16_t port, local_port, encap;
 	struct sockaddr_storage addresses[ADDRESSES];
 	int address_count;
 	unsigned count, messages, bytes, streams, ppid, spoil, seconds;
 	enum end end, expect;
+	const char *before_end;
 };
 
 /* What happened on one association. */
@@ -181,6 +184,15 @@ static int open_socket(const struct options *o)
 	return fd;
 }
 
+/* Takes a port of our choice on all addresses of the peer's family. */
+static void bind_port(int fd, const struct options *o)
+{
+	struct sockaddr_in6 any = {.sin6_family = o->addresses[0].ss_family, .sin6_port = htons(o->local_port)};
+	socklen_t length = any.sin6_family == AF_INET6 ? sizeof any : sizeof(struct sockaddr_in);
+	if (o->local_port && bind(fd, (struct sockaddr *)&any, length) < 0)
+		fail("bind");
+}
+
 /* The kernel takes several addresses as one packed array. */
 static size_t pack(const struct options *o, unsigned char *packed)
 {
@@ -212,6 +224,7 @@ static int connect_to(const struct options *o)
 {
 	unsigned char packed[ADDRESSES * sizeof(struct sockaddr_in6)];
 	int fd = open_socket(o);
+	bind_port(fd, o);
 	if (o->encap) {
 		struct sctp_udpencaps udp = {.sue_port = htons(o->encap)};
 		set(fd, IPPROTO_SCTP, SCTP_REMOTE_UDP_ENCAPS_PORT, &udp, sizeof udp, "SCTP_REMOTE_UDP_ENCAPS_PORT");
@@ -229,6 +242,8 @@ static void note_event(const union sctp_notification *event)
 		const struct sctp_assoc_change *change = &event->sn_assoc_change;
 		static const char *const names[] = {"up", "lost", "restart", "shutdown_complete", "cannot_start"};
 		tally.is_up = tally.is_up || change->sac_state == SCTP_COMM_UP;
+		if (change->sac_state == SCTP_RESTART) /* the peer counts from zero again */
+			memset(tally.next, 0, sizeof tally.next);
 		if (change->sac_state == SCTP_COMM_LOST)
 			tally.was_aborted = true;
 		printf("{\"event\":\"%s\",\"outbound_streams\":%u,\"inbound_streams\":%u,\"error\":%u}\n",
@@ -432,6 +447,8 @@ static int send_all(const struct options *o)
 	int fd = connect_to(o);
 	exchange(fd, o);
 	bool is_complete = tally.sent == o->messages && (!o->wants_answers || tally.received == o->messages);
+	if (o->before_end && system(o->before_end) != 0)
+		fail("system");
 	finish(fd, o);
 	return report(o, start, is_complete);
 }
@@ -491,6 +508,10 @@ static bool take(struct options *o, const char *name, const char *value)
 		add_address(o, name, value);
 	else if (strcmp(name, "--port") == 0)
 		o->port = (uint16_t)number(name, value, 1, 65535);
+	else if (strcmp(name, "--local-port") == 0 && !o->is_server)
+		o->local_port = (uint16_t)number(name, value, 0, 65535);
+	else if (strcmp(name, "--before-end") == 0 && !o->is_server)
+		o->before_end = value;
 	else if (strcmp(name, "--encap") == 0 && !o->is_server)
 		o->encap = (uint16_t)number(name, value, 0, 65535);
 	else if (strcmp(name, "--mode") == 0 && o->is_server)

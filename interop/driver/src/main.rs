@@ -1,0 +1,115 @@
+//! One end of an association on our own stack, to meet other stacks with: the twin of `kernel-sctp/peer.c`.
+//!
+//! ```text
+//! interop/run ──► interop-driver serve ◄── UDP 9899 ──► peer send     (in the box)
+//!            └──► interop-driver send  ◄── UDP 9899 ──► peer serve    (in the box)
+//! ```
+//!
+//! This file binds the endpoint and knows the exit status; [`options`] is the command line, [`conversation`] what
+//! happens on an association, [`content`] what messages look like, [`report`] the lines it prints.
+#![forbid(unsafe_code)]
+
+mod content;
+mod conversation;
+mod options;
+mod report;
+
+use std::net::{IpAddr, SocketAddr};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+use sctp::{AssociationConfig, BindError, ConnectError, Endpoint, EndpointConfig, Incoming, SctpPort};
+
+use self::conversation::Conversation;
+use self::options::{EndOptions, Options, Role, SendOptions, ServeOptions};
+use self::report::Line;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    let options = Options::parse();
+    let seconds = match &options.role {
+        Role::Serve(serve) => serve.end.seconds,
+        Role::Send(send) => send.end.seconds,
+    };
+    match tokio::time::timeout(Duration::from_secs(seconds), run(&options.role)).await {
+        Ok(Ok(true)) => ExitCode::SUCCESS,
+        Ok(Ok(false)) => ExitCode::FAILURE,
+        Ok(Err(failure)) => {
+            failure.line().print();
+            ExitCode::FAILURE
+        }
+        Err(_elapsed) => {
+            Line::Timeout.print();
+            ExitCode::from(3)
+        }
+    }
+}
+
+async fn run(role: &Role) -> Result<bool, Failure> {
+    match role {
+        Role::Serve(options) => serve(options).await,
+        Role::Send(options) => send(options).await,
+    }
+}
+
+/// Accepts one association after the other.
+async fn serve(options: &ServeOptions) -> Result<bool, Failure> {
+    let ServeOptions { end, mode, count, streams, finish } = options;
+    let endpoint = bind(end, end.port, None, end.association(*streams), Incoming::Accept).await?;
+    Line::Listening { port: end.port.get(), udp: endpoint.local_address() }.print();
+    let mut is_good = true;
+    let mut served = 0;
+    while *count == 0 || served < *count {
+        let Some(association) = endpoint.accept().await else { break };
+        is_good &= Conversation::new(association).serve(end, *mode, *finish).await;
+        served += 1;
+    }
+    endpoint.wait_idle().await;
+    Ok(is_good)
+}
+
+/// Opens one association.
+async fn send(options: &SendOptions) -> Result<bool, Failure> {
+    let SendOptions { end, to, encap, local_port, load, finish } = options;
+    let config = end.association(load.streams);
+    let endpoint = bind(end, *local_port, Some(*to), config, Incoming::Refuse).await?;
+    let association = endpoint.connect(&[sctp::udp(SocketAddr::new(*to, *encap))], end.port).await?;
+    let is_good = Conversation::new(association).send(end, load, *finish).await;
+    endpoint.wait_idle().await;
+    Ok(is_good)
+}
+
+async fn bind(
+    options: &EndOptions,
+    port: SctpPort,
+    peer: Option<IpAddr>,
+    association: AssociationConfig,
+    incoming: Incoming,
+) -> Result<Endpoint, BindError> {
+    let config = EndpointConfig { association, incoming, ..EndpointConfig::new(port) };
+    let builder = match &options.pcap {
+        Some(path) => Endpoint::builder(config).capture(path),
+        None => Endpoint::builder(config),
+    };
+    builder.bind(options.bind_address(peer)).await
+}
+
+/// Why there was no association.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+}
+
+impl Failure {
+    fn line(&self) -> Line {
+        let call = match self {
+            Self::Bind(_) => "bind",
+            Self::Connect(_) => "connect",
+        };
+        Line::Error { call, message: self.to_string() }
+    }
+}

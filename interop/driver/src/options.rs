@@ -1,0 +1,178 @@
+//! The command line: the words of `peer`, and what only our stack has.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use sctp::{AssociationConfig, Profile, SctpPort};
+
+/// One end of an SCTP association on Headway, in UDP, to test another stack against.
+///
+/// Prints one JSON object per line; interop/README.md lists them. Exit status: 0 all as expected, 1 not, 2 wrong
+/// usage, 3 out of time.
+#[derive(Debug, Parser)]
+#[command(name = "interop-driver", max_term_width = 110)]
+pub(crate) struct Options {
+    #[command(subcommand)]
+    pub(crate) role: Role,
+}
+
+/// Which end of the association.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Role {
+    /// Accept one association after the other; answer, or verify what comes
+    Serve(ServeOptions),
+    /// Set up one association, send messages, verify the answers
+    Send(SendOptions),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeOptions {
+    #[command(flatten)]
+    pub(crate) end: EndOptions,
+    /// What to do with a message
+    #[arg(long, value_enum, default_value_t = Mode::Echo)]
+    pub(crate) mode: Mode,
+    /// Associations to accept, 0 = without end
+    #[arg(long, default_value_t = 1)]
+    pub(crate) count: u64,
+    /// Streams to allow for answers
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) streams: u16,
+    /// How this end finishes; `shutdown`, `abort` and `vanish` after the first message
+    #[arg(long = "end", value_enum, default_value_t = End::Wait)]
+    pub(crate) finish: End,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SendOptions {
+    #[command(flatten)]
+    pub(crate) end: EndOptions,
+    /// The peer's IP address
+    #[arg(long)]
+    pub(crate) to: IpAddr,
+    /// The peer's UDP port for encapsulation
+    #[arg(long, default_value_t = 9899)]
+    pub(crate) encap: u16,
+    /// SCTP port of this end
+    #[arg(long, default_value = "50000", value_parser = parse_port)]
+    pub(crate) local_port: SctpPort,
+    #[command(flatten)]
+    pub(crate) load: Load,
+    /// How this end finishes
+    #[arg(long = "end", value_enum, default_value_t = End::Shutdown)]
+    pub(crate) finish: End,
+}
+
+/// What is sent.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Load {
+    /// Messages in total, dealt round robin over the streams
+    #[arg(long, default_value_t = 100)]
+    pub(crate) messages: u32,
+    /// Octets per message
+    #[arg(long, default_value_t = 100, value_parser = parse_bytes)]
+    pub(crate) bytes: usize,
+    /// Streams to ask for and to send on
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) streams: u16,
+    /// Unordered delivery
+    #[arg(long)]
+    pub(crate) unordered: bool,
+    /// Payload protocol identifier
+    #[arg(long, default_value_t = 46)]
+    pub(crate) ppid: u32,
+    /// Do not wait for echoes
+    #[arg(long)]
+    pub(crate) no_answers: bool,
+    /// The message, from 1, that has a wrong last octet, to see that the other end notices; 0: none
+    #[arg(long, default_value_t = 0)]
+    pub(crate) spoil: u32,
+}
+
+/// What both roles take.
+#[derive(Debug, Args)]
+pub(crate) struct EndOptions {
+    /// SCTP port of the server
+    #[arg(long, default_value = "5000", value_parser = parse_port)]
+    pub(crate) port: SctpPort,
+    /// UDP address of this end [default: port 9899 on all addresses, of the peer's family if there is one]
+    #[arg(long)]
+    pub(crate) bind: Option<SocketAddr>,
+    /// Protocol parameters to start from: signalling or rfc9260
+    #[arg(long, default_value_t)]
+    pub(crate) profile: Profile,
+    /// How often INIT and COOKIE ECHO are repeated [default: the profile's 8, four minutes]
+    #[arg(long)]
+    pub(crate) attempts: Option<u32>,
+    /// With `--end wait`: how the peer must finish
+    #[arg(long, value_enum, default_value_t = End::Shutdown)]
+    pub(crate) expect: End,
+    /// What an abort tells the peer
+    #[arg(long, default_value = "interop")]
+    pub(crate) reason: String,
+    /// Restarts of the peer that must be seen
+    #[arg(long, default_value_t = 0)]
+    pub(crate) restarts: u32,
+    /// Give up after this many seconds
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) seconds: u64,
+    /// Write every packet to this file (pcapng)
+    #[arg(long)]
+    pub(crate) pcap: Option<PathBuf>,
+}
+
+impl EndOptions {
+    /// The parameters of an association that sends on `streams`.
+    pub(crate) fn association(&self, streams: u16) -> AssociationConfig {
+        let mut config = AssociationConfig::profile(self.profile);
+        config.streams.outbound = streams;
+        config.attempts.init = self.attempts.unwrap_or(config.attempts.init);
+        config
+    }
+
+    /// Where to bind: as told, or the registered port of RFC 6951 on all addresses that can talk to `peer`.
+    pub(crate) fn bind_address(&self, peer: Option<IpAddr>) -> SocketAddr {
+        let any = match peer {
+            Some(IpAddr::V4(_)) => Ipv4Addr::UNSPECIFIED.into(),
+            Some(IpAddr::V6(_)) | None => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        self.bind.unwrap_or(SocketAddr::new(any, 9899))
+    }
+}
+
+/// What a server does with messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mode {
+    /// Send each back.
+    Echo,
+    /// Compare the content with what is due.
+    Verify,
+    /// Both.
+    Both,
+}
+
+/// How an end finishes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum End {
+    /// Leave it to the other end.
+    Wait,
+    /// Gracefully.
+    Shutdown,
+    /// At once, telling the peer.
+    Abort,
+    /// Leave the program without a packet, as after a crash.
+    Vanish,
+}
+
+/// A message has at least one octet and fits into the default limits of the stack.
+fn parse_bytes(text: &str) -> Result<usize, String> {
+    let most = AssociationConfig::default().buffers.message_bytes;
+    let bytes = text.parse().map_err(|error| format!("{error}"))?;
+    if (1..=most).contains(&bytes) { Ok(bytes) } else { Err(format!("must be from 1 to {most}")) }
+}
+
+fn parse_port(text: &str) -> Result<SctpPort, String> {
+    let port = text.parse::<u16>().map_err(|error| error.to_string())?;
+    SctpPort::try_from(port).map_err(|error| error.to_string())
+}
