@@ -13,9 +13,11 @@ pub(crate) type Case = fn();
 pub(crate) const ALL: &[(&str, Case)] = &[
     ("udp_round_trip_takes_both_delays_and_little_more", transports::udp_round_trip),
     ("tcp_crosses_packet_by_packet_over_ipv4_and_ipv6", transports::tcp_echo),
+    ("report_tells_which_devices_were_used", transports::device_kind_is_reported),
     ("unreachable_port_is_reported_and_not_numbered", transports::unreachable_port),
     ("listed_packets_are_dropped_and_no_others", impaired::listed_drops),
     ("links_with_the_same_seed_drop_the_same_packets", impaired::same_seed),
+    ("corrupted_packets_do_not_reach_their_receiver", impaired::corruption),
     ("duplicates_arrive_twice", impaired::duplicates),
     ("impairments_change_in_the_middle", impaired::change_in_the_middle),
     ("capture_holds_what_was_offered_and_delivered", impaired::capture),

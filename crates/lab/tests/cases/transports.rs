@@ -5,7 +5,10 @@ use std::net::{IpAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use lab::emulator::{EmulatedLink, EmulatorOptions, EmulatorReport, LinkEnd, SideContext, World};
+use lab::DeviceKind;
+use lab::emulator::{
+    EmulatedLink, EmulatorOptions, EmulatorReport, LinkEnd, SideContext, World, device_kind,
+};
 use netem::Impairments;
 
 /// A link of that delay each way.
@@ -97,7 +100,7 @@ pub(crate) fn tcp_echo() {
         }
     });
     let client = world.spawn_side("client", &[LinkEnd::client(1)], move |side: SideContext| {
-        let data: Vec<u8> = (0..=255).cycle().take(300_000).collect();
+        let data: Vec<u8> = (0..=255).cycle().take(TCP_OCTETS).collect();
         let addresses: [IpAddr; 2] = [side.links[0].peer_v4.into(), side.links[0].peer_v6.into()];
         for address in addresses {
             is_bound.recv().unwrap();
@@ -116,8 +119,24 @@ pub(crate) fn tcp_echo() {
     let report = emulator.stop().unwrap();
     let request = &report.links[0].request;
     assert_eq!(request.largest_packet_bytes, 1500);
-    assert!(request.stats.offered > 2 * 300_000 / 1448, "{:?}", request.stats);
+    let packets = u64::try_from(2 * TCP_OCTETS / 1448).unwrap();
+    assert!(request.stats.offered > packets, "{:?}", request.stats);
     assert_eq!(request.stats.dropped(), 0);
+    let response = &report.links[0].response;
+    println!("missed {:?} and {:?}", request.missed, response.missed);
+    assert_eq!(response.largest_packet_bytes, 1500);
+}
+
+/// Sent each way over each family.
+const TCP_OCTETS: usize = 4_000_000;
+
+pub(crate) fn device_kind_is_reported() {
+    let (_, report) = with_udp_echo(wan(0), EmulatorOptions::default(), |_| ());
+    assert_eq!(report.device, device_kind().unwrap());
+    let asked_for = std::env::var(super::child::DEVICE).ok();
+    assert!(asked_for.is_none_or(|asked_for| asked_for == report.device.name()));
+    let missed = report.links[0].request.missed;
+    assert_eq!(missed, (report.device == DeviceKind::Veth).then_some(0));
 }
 
 pub(crate) fn unreachable_port() {
