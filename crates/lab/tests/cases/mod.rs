@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "only tests, but clippy does not see that without the usual harness")]
 
 pub(crate) mod child;
+mod devices;
 mod impaired;
 mod places;
 mod transports;
@@ -13,7 +14,8 @@ pub(crate) type Case = fn();
 pub(crate) const ALL: &[(&str, Case)] = &[
     ("udp_round_trip_takes_both_delays_and_little_more", transports::udp_round_trip),
     ("tcp_crosses_packet_by_packet_over_ipv4_and_ipv6", transports::tcp_echo),
-    ("report_tells_which_devices_were_used", transports::device_kind_is_reported),
+    ("report_tells_which_devices_were_used", devices::kind_is_reported),
+    ("burst_before_the_start_is_read_or_counted_as_missed", devices::burst),
     ("unreachable_port_is_reported_and_not_numbered", transports::unreachable_port),
     ("listed_packets_are_dropped_and_no_others", impaired::listed_drops),
     ("links_with_the_same_seed_drop_the_same_packets", impaired::same_seed),

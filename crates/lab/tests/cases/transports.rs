@@ -5,10 +5,7 @@ use std::net::{IpAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use lab::DeviceKind;
-use lab::emulator::{
-    EmulatedLink, EmulatorOptions, EmulatorReport, LinkEnd, SideContext, World, device_kind,
-};
+use lab::emulator::{EmulatedLink, EmulatorOptions, EmulatorReport, LinkEnd, SideContext, World};
 use netem::Impairments;
 
 /// A link of that delay each way.
@@ -129,15 +126,6 @@ pub(crate) fn tcp_echo() {
 
 /// Sent each way over each family.
 const TCP_OCTETS: usize = 4_000_000;
-
-pub(crate) fn device_kind_is_reported() {
-    let (_, report) = with_udp_echo(wan(0), EmulatorOptions::default(), |_| ());
-    assert_eq!(report.device, device_kind().unwrap());
-    let asked_for = std::env::var(super::child::DEVICE).ok();
-    assert!(asked_for.is_none_or(|asked_for| asked_for == report.device.name()));
-    let missed = report.links[0].request.missed;
-    assert_eq!(missed, (report.device == DeviceKind::Veth).then_some(0));
-}
 
 pub(crate) fn unreachable_port() {
     let mut world = World::new(vec![wan(1)]).unwrap();
