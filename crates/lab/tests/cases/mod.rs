@@ -24,6 +24,7 @@ pub(crate) const ALL: &[(&str, Case)] = &[
     ("impairments_change_in_the_middle", impaired::change_in_the_middle),
     ("capture_holds_what_was_offered_and_delivered", impaired::capture),
     ("command_runs_behind_the_link", places::command),
+    ("command_behind_a_link_is_ended_through_its_handle", places::command_ended),
     ("existing_namespaces_are_joined", places::existing_namespaces),
     ("killed_run_leaves_no_device_behind", places::killed_run),
     ("world_with_a_loose_end_does_not_start", places::loose_end),

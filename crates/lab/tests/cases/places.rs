@@ -43,7 +43,7 @@ pub(crate) fn command() {
     assert!(!has_device("headway9"));
 }
 
-pub fn command_behind_a_link_is_ended_through_its_handle() {
+pub(crate) fn command_ended() {
     let mut sleep = std::process::Command::new("sleep");
     sleep.arg("600");
     let end = |handle: CommandHandle| handle.terminate();
