@@ -25,6 +25,7 @@
 mod backend;
 mod compare;
 mod conditions;
+mod device_kind;
 #[cfg(target_os = "linux")]
 pub mod emulator;
 pub mod report;
@@ -44,6 +45,7 @@ pub use compare::{
     run_compare,
 };
 pub use conditions::Conditions;
+pub use device_kind::DeviceKind;
 pub use statistics::{MIN_BATCHES, Percentile, ResponseTimes, milliseconds};
 pub use summary::{
     BlockingResult, CompareResult, Comparison, HostFacts, ImpairmentsResult, PathResult, PredictedResult,

@@ -177,6 +177,7 @@ impl PathResult {
             fallback: raw.fallback.clone(),
             rtt_ms: milliseconds(config.rtt()),
             loss: config.request_path.loss.mean(),
+            device: raw.device,
             delay_ms: raw.delay,
             impairments: ImpairmentsResult {
                 request: described(&config.request_path),

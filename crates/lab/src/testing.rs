@@ -42,5 +42,12 @@ pub(crate) fn run(id: &str, responses: &[Option<Duration>]) -> RawRun {
 
 /// An outcome of the simulator.
 pub(crate) fn outcome(runs: Vec<RawRun>) -> RawOutcome {
-    RawOutcome { backend: BackendKind::Simulator, fallback: None, delay: None, runs, skipped: Vec::new() }
+    RawOutcome {
+        backend: BackendKind::Simulator,
+        fallback: None,
+        device: None,
+        delay: None,
+        runs,
+        skipped: Vec::new(),
+    }
 }

@@ -7,6 +7,7 @@ use virtual_time::Instant;
 use workload::{LoadCounters, Sample};
 
 use super::backend::{BackendKind, Fallback};
+use crate::device_kind::DeviceKind;
 use crate::transport::TransportSpec;
 
 /// All runs of a comparison.
@@ -16,6 +17,8 @@ pub struct RawOutcome {
     pub backend: BackendKind,
     /// Why it was not the one wanted first.
     pub fallback: Option<Fallback>,
+    /// Which devices the packets went through; `None` where there were none.
+    pub device: Option<DeviceKind>,
     /// One-way delay that the emulator really gave to packets; `None` where delays are exact.
     pub delay: Option<MeasuredDelay>,
     /// One per transport and repetition.

@@ -9,7 +9,14 @@ struct Stand(Result<BackendKind, BackendError>);
 impl Backend for Stand {
     fn run(&mut self, _: &CompareConfig, _: &[TransportSpec]) -> Result<RawOutcome, BackendError> {
         let backend = self.0.clone()?;
-        Ok(RawOutcome { backend, fallback: None, delay: None, runs: Vec::new(), skipped: Vec::new() })
+        Ok(RawOutcome {
+            backend,
+            fallback: None,
+            device: None,
+            delay: None,
+            runs: Vec::new(),
+            skipped: Vec::new(),
+        })
     }
 }
 

@@ -1,44 +1,73 @@
-//! The TUN device at one end of a link.
+//! The network device at one end of a link, of whichever kind.
+
+mod tun;
+mod veth;
 
 use std::net::Ipv6Addr;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
-use tun_rs::{DeviceBuilder, SyncDevice};
+use tun_rs::SyncDevice;
 
 use super::error::EmulatorError;
 use super::link::LinkEnd;
 use super::namespace;
-use super::netlink;
+use crate::device_kind::DeviceKind;
 
-/// Makes the device of `end` in the calling thread's namespace, with its addresses, and brings it up.
-///
-/// Offload stays off: every read is one IP packet, segmented and checksummed by the kernel, so that each is lost by
-/// itself.
-pub(super) fn open(end: LinkEnd) -> Result<SyncDevice, EmulatorError> {
-    let name = end.device_name();
-    let failed = |source| EmulatorError::Device { device: end.device_name(), source };
-    let has_ipv6 = has_ipv6();
-    let mut builder = DeviceBuilder::new()
-        .name(&name)
-        .mtu(MTU)
-        .offload(false)
-        .packet_information(false)
-        .ipv4(end.ipv4(), 24, None)
-        .enable(false);
-    if has_ipv6 {
-        builder = builder.ipv6(end.ipv6(), 64);
+use self::veth::Veth;
+pub(super) use self::veth::try_pair;
+
+/// The device at one end of a link: whole IP packets go out and in, never larger than the MTU.
+pub(super) enum Device {
+    /// A TUN device.
+    Tun(SyncDevice),
+    /// A pair of virtual Ethernet devices.
+    Veth(Veth),
+}
+
+impl Device {
+    /// Makes the device of `end` in the calling thread's namespace, with its addresses, and brings it up.
+    pub(super) fn open(kind: DeviceKind, end: LinkEnd) -> Result<Self, EmulatorError> {
+        let device = match kind {
+            DeviceKind::Tun => tun::open(end).map(Self::Tun),
+            DeviceKind::Veth => Veth::open(end).map(Self::Veth),
+        };
+        device.map_err(|source| EmulatorError::Device { kind, device: end.device_name(), source })
     }
-    let device = builder.build_sync().map_err(failed)?;
-    device.set_nonblocking(true).map_err(failed)?;
-    let index = device.if_index().map_err(failed)?;
-    netlink::set_queue_length(index, QUEUE_PACKETS).map_err(|errno| failed(errno.into()))?;
-    silence(&name);
-    device.enabled(true).map_err(failed)?;
-    if has_ipv6 {
-        await_local_route(end.ipv6()).map_err(failed)?;
+
+    /// Reads the next packet that the kernel sends into `buffer`; how many octets it has. Does not wait.
+    pub(super) fn recv(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Tun(device) => device.recv(buffer),
+            Self::Veth(veth) => veth.recv(buffer),
+        }
     }
-    Ok(device)
+
+    /// Hands a packet to the kernel.
+    pub(super) fn send(&self, packet: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Tun(device) => device.send(packet).map(drop),
+            Self::Veth(veth) => veth.send(packet),
+        }
+    }
+
+    /// Packets that came faster than they were read and are lost, as far as this is known.
+    pub(super) const fn missed(&self) -> Option<u32> {
+        match self {
+            Self::Tun(_) => None,
+            Self::Veth(veth) => Some(veth.missed()),
+        }
+    }
+}
+
+impl AsFd for Device {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Tun(device) => device.as_fd(),
+            Self::Veth(veth) => veth.as_fd(),
+        }
+    }
 }
 
 /// Keeps the kernel from sending on its own account. Where it may not be told, the emulator swallows what comes.
@@ -73,8 +102,12 @@ fn await_local_route(address: Ipv6Addr) -> io::Result<()> {
 }
 
 /// As on Ethernet.
-pub(super) const MTU: u16 = 1500;
+const MTU: u16 = 1500;
+/// Prefix length of a link's IPv4 addresses.
+const PREFIX_V4: u8 = 24;
+/// Prefix length of a link's IPv6 addresses.
+const PREFIX_V6: u8 = 64;
 /// Room for what a sender may burst before the emulator's thread runs; the kernel's default is 500.
-const QUEUE_PACKETS: u32 = 10_000;
+const QUEUE_PACKETS: usize = 10_000;
 /// The kernel's worker takes microseconds; a machine that needs longer than this is not fit to measure on.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -16,21 +16,22 @@ use thread_priority::unix::{
     RealtimeThreadSchedulePolicy, ThreadSchedulePolicy, set_thread_priority_and_policy, thread_native_id,
 };
 use thread_priority::{ThreadPriority, ThreadPriorityValue};
-use tun_rs::SyncDevice;
 use virtual_time::Instant;
 
 use super::capture::Capture;
+use super::device::Device;
 use super::error::EmulatorError;
 use super::lane::Lane;
 use super::link::{Direction, EmulatedLink};
 use super::report::{EmulatorReport, LinkReport};
 use super::running::{Command, EmulatorOptions, Scheduling};
+use crate::device_kind::DeviceKind;
 
 /// A link with the devices at its ends.
 pub(super) struct WiredLink {
     pub(super) link: EmulatedLink,
-    pub(super) client: SyncDevice,
-    pub(super) server: SyncDevice,
+    pub(super) client: Device,
+    pub(super) server: Device,
 }
 
 /// Whether the emulator was told to end.
@@ -45,6 +46,7 @@ pub(super) struct Engine {
     epoch: WallInstant,
     wake_early: Duration,
     scheduling: Scheduling,
+    device_kind: DeviceKind,
     links: Vec<EmulatedLink>,
     devices: Vec<Port>,
     lanes: Vec<Lane>,
@@ -64,7 +66,7 @@ enum News {
 
 /// A device; one that fails is no longer listened to.
 struct Port {
-    device: SyncDevice,
+    device: Device,
     state: PortState,
 }
 
@@ -78,6 +80,7 @@ enum PortState {
 impl Engine {
     pub(super) fn new(
         wired: Vec<WiredLink>,
+        device_kind: DeviceKind,
         options: &EmulatorOptions,
         inbox: Receiver<Command>,
         wake: Arc<EventFd>,
@@ -98,7 +101,20 @@ impl Engine {
         let buffer = vec![0; LARGEST_PACKET];
         let epoch = WallInstant::now();
         let news = News::Some;
-        Ok(Self { epoch, wake_early, scheduling, links, devices, lanes, capture, inbox, wake, news, buffer })
+        Ok(Self {
+            epoch,
+            wake_early,
+            scheduling,
+            device_kind,
+            links,
+            devices,
+            lanes,
+            capture,
+            inbox,
+            wake,
+            news,
+            buffer,
+        })
     }
 
     pub(super) fn run(mut self) -> Result<EmulatorReport, EmulatorError> {
@@ -153,7 +169,7 @@ impl Engine {
             let outcome = self.devices[exit].device.send(&delivery.packet);
             let now = self.now();
             match outcome {
-                Ok(_) => self.lanes[lane].written(now, &delivery),
+                Ok(()) => self.lanes[lane].written(now, &delivery),
                 Err(_) => self.lanes[lane].refused(),
             }
             if let Some(capture) = &mut self.capture {
@@ -218,16 +234,19 @@ impl Engine {
 
     fn report(self, is_real_time: bool) -> EmulatorReport {
         let duration_s = self.epoch.elapsed().as_secs_f64();
-        let links = self.links.iter().zip(self.lanes.chunks_exact(2));
-        let links = links.map(|(link, lanes)| LinkReport {
+        let lanes = self.lanes.iter().zip(&self.devices);
+        let mut directions = lanes.map(|(lane, port)| lane.report(port.device.missed()));
+        let links = self.links.iter().map_while(|link| Some((link, directions.next()?, directions.next()?)));
+        let links = links.map(|(link, request, response)| LinkReport {
             index: link.index,
             seed: link.seed,
-            request: lanes[0].report(),
-            response: lanes[1].report(),
+            request,
+            response,
         });
         EmulatorReport {
             duration_s,
             is_real_time,
+            device: self.device_kind,
             links: links.collect(),
             capture_error: self.capture.and_then(Capture::finish),
         }

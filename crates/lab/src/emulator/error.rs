@@ -7,6 +7,8 @@ use netem::InvalidImpairments;
 use nix::errno::Errno;
 
 use super::link::{Direction, LinkEnd};
+use super::permission::Refused;
+use crate::device_kind::DeviceKind;
 
 /// An emulated network could not be set up or run.
 #[derive(Debug, thiserror::Error)]
@@ -73,9 +75,16 @@ pub enum EmulatorError {
         /// The kernel's reason.
         errno: Errno,
     },
-    /// A TUN device cannot be made.
-    #[error("TUN device {device} cannot be made: {source} (if it is busy, choose another link index)")]
+    /// The devices there are cannot be used.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// A network device cannot be made.
+    #[error(
+        "{kind} device {device} cannot be made: {source} (if it exists already, choose another link index)"
+    )]
     Device {
+        /// Of which kind.
+        kind: DeviceKind,
         /// Its name.
         device: String,
         /// The kernel's reason.

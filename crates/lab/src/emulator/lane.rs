@@ -90,7 +90,8 @@ impl Lane {
         self.passing.set_impairments(delay_alone(impairments))
     }
 
-    pub(super) fn report(&self) -> DirectionReport {
+    /// What happened; `missed` is what the device knows of packets it lost before.
+    pub(super) fn report(&self, missed: Option<u32>) -> DirectionReport {
         let meter = &self.meter;
         DirectionReport {
             stats: *self.link.stats(),
@@ -101,6 +102,7 @@ impl Lane {
             passed: meter.passed,
             swallowed: meter.swallowed,
             refused: meter.refused,
+            missed: missed.map(u64::from),
             largest_packet_bytes: u64::try_from(meter.largest_packet).unwrap_or(u64::MAX),
         }
     }

@@ -81,7 +81,7 @@ impl End {
         }
     }
 
-    const fn host(self) -> u8 {
+    pub(super) const fn host(self) -> u8 {
         match self {
             Self::Client => 1,
             Self::Server => 2,
@@ -123,7 +123,7 @@ impl LinkEnd {
         Ipv6Addr::new(0xfd77, u16::from(self.link), 0, 0, 0, 0, 0, u16::from(self.end.host()))
     }
 
-    /// The name of the TUN device: `headway<link>`, at both ends.
+    /// The name of the network device: `headway<link>`, at both ends.
     #[must_use]
     pub fn device_name(self) -> String {
         format!("headway{}", self.link)

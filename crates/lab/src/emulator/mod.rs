@@ -1,6 +1,6 @@
 //! A wide-area network inside one Linux process, for real packets of the kernel and of our own stacks.
 //!
-//! Every *side* is a thread in a network namespace of its own. Between two sides lies an [`EmulatedLink`]: a TUN
+//! Every *side* is a thread in a network namespace of its own. Between two sides lies an [`EmulatedLink`]: a network
 //! device at each end and the emulator's thread in the middle, which reads IP packets, asks a [`netem::Link`] per
 //! direction what becomes of each, and writes them at their due time.
 //!
@@ -24,9 +24,11 @@
 //! those of the IP packet.
 //!
 //! **Privileges.** Root, or a user namespace: [`enter_user_namespace`] must be the first thing `main` does,
-//! before any thread exists. [`permission`] tells beforehand what is missing. Without a TUN driver there
-//! is no way: a pair of virtual Ethernet devices hands over packets without checksums and larger than the MTU unless
-//! told by an `ioctl` that needs `unsafe`.
+//! before any thread exists. [`permission`] tells beforehand what is missing.
+//!
+//! **Devices.** TUN devices, or pairs of virtual Ethernet devices where `/dev/net/tun` cannot be opened: [`device_kind`]
+//! tells, and the report says which they were. Either way every packet is one IP packet of at most 1500 octets with its
+//! checksums complete.
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -49,6 +51,7 @@
 //! ```
 
 mod capture;
+mod checksum;
 mod classify;
 mod command;
 mod device;
@@ -66,7 +69,7 @@ mod world;
 pub use command::{CommandHandle, between, namespace_path, run_command};
 pub use error::{EmulatorError, SideError};
 pub use link::{Direction, EmulatedLink, End, LinkEnd, SideLink};
-pub use permission::{Permission, Refused, enter_user_namespace, permission};
+pub use permission::{Permission, Refused, device_kind, enter_user_namespace, permission};
 pub use report::{DelaySummary, DirectionReport, DroppedPacket, EmulatorReport, LATE_SEND, LinkReport};
 pub use running::{EmulatorOptions, RunningEmulator, Scheduling, StopHandle};
 pub use world::{Side, SideContext, World};

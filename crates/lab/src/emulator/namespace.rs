@@ -6,12 +6,14 @@ use std::path::Path;
 use nix::sched::{CloneFlags, setns, unshare};
 
 use super::error::EmulatorError;
-use super::netlink;
+use super::netlink::Netlink;
 
 /// Moves the calling thread into a new network namespace, with its loopback device up.
 pub(super) fn enter_new() -> Result<(), EmulatorError> {
     unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| EmulatorError::NewNamespace { errno })?;
-    netlink::bring_up_loopback().map_err(|errno| EmulatorError::Loopback { errno })
+    Netlink::open()
+        .and_then(|netlink| netlink.bring_up_loopback())
+        .map_err(|errno| EmulatorError::Loopback { errno })
 }
 
 /// Moves the calling thread into the network namespace at `path`.

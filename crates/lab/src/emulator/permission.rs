@@ -1,6 +1,6 @@
 //! What this process may do, and how it gets the rights that the emulator needs.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -9,6 +9,9 @@ use std::process::Command;
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{getegid, geteuid};
+
+use super::device::try_pair;
+use crate::device_kind::DeviceKind;
 
 /// How the emulator can run here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,20 +25,40 @@ pub enum Permission {
 /// Why the emulator cannot run here, and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
-    /// There is no TUN driver.
+    /// Neither TUN devices nor pairs of virtual Ethernet devices.
     #[error(
-        "{TUN} does not exist: `modprobe tun`, or give the container `--device {TUN}` \
-         (the emulator has no other way to take packets from the kernel)"
+        "{TUN} cannot be opened ({tun}), and a pair of virtual Ethernet devices cannot be made either ({veth}): \
+         `modprobe tun` and `chmod 0666 {TUN}`, or give the container `--device {TUN}`; or `modprobe veth`"
     )]
-    NoTunDriver,
-    /// The TUN driver may not be used.
+    NoDevice {
+        /// Why no TUN device.
+        tun: io::Error,
+        /// Why no pair.
+        veth: io::Error,
+    },
+    /// TUN devices were asked for, and there are none.
     #[error(
-        "{TUN} cannot be opened ({source}): run as root or `chmod 0666 {TUN}` \
-         (the emulator has no other way to take packets from the kernel)"
+        "{TUN} cannot be opened ({source}): `modprobe tun` and `chmod 0666 {TUN}`, or give the container \
+         `--device {TUN}`, or do without {DEVICE_VARIABLE}=tun"
     )]
-    TunDriver {
+    NoTun {
         /// The kernel's reason.
         source: io::Error,
+    },
+    /// Pairs of virtual Ethernet devices were asked for, and there are none.
+    #[error(
+        "a pair of virtual Ethernet devices cannot be made ({source}): `modprobe veth`, or do without \
+         {DEVICE_VARIABLE}=veth"
+    )]
+    NoVeth {
+        /// The kernel's reason.
+        source: io::Error,
+    },
+    /// A kind of device was asked for that there is not.
+    #[error("{DEVICE_VARIABLE} is {value:?}: it must be `tun` or `veth`, or not be set")]
+    UnknownDevice {
+        /// What was asked for.
+        value: OsString,
     },
     /// User namespaces are switched off for ordinary users.
     #[error(
@@ -78,11 +101,7 @@ pub enum Refused {
 /// # Errors
 /// What is missing, by name, with the remedy.
 pub fn permission() -> Result<Permission, Refused> {
-    match OpenOptions::new().read(true).write(true).open(TUN) {
-        Ok(_unconfigured) => {}
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Refused::NoTunDriver),
-        Err(source) => return Err(Refused::TunDriver { source }),
-    }
+    device_kind()?;
     if has_capabilities() {
         return Ok(Permission::Privileged);
     }
@@ -98,6 +117,53 @@ pub fn permission() -> Result<Permission, Refused> {
         }
     }
     Ok(Permission::UserNamespace)
+}
+
+/// Which kind of device the emulator uses here: TUN devices if `/dev/net/tun` can be opened, otherwise pairs of
+/// virtual Ethernet devices. The environment variable `HEADWAY_DEVICE`, set to `tun` or `veth`, leaves no choice; it is
+/// there for tests and for comparing the two.
+///
+/// A pair is tried in a namespace of its own, as soon as the process has the rights for that.
+///
+/// # Errors
+/// What is missing, by name, with the remedy.
+pub fn device_kind() -> Result<DeviceKind, Refused> {
+    let kind = preferred_kind()?;
+    match kind {
+        DeviceKind::Tun => {
+            open_tun().map_err(|source| Refused::NoTun { source })?;
+        }
+        DeviceKind::Veth if has_capabilities() => {
+            try_pair().map_err(|veth| match (wanted_kind(), open_tun()) {
+                (Ok(None), Err(tun)) => Refused::NoDevice { tun, veth },
+                _ => Refused::NoVeth { source: veth },
+            })?;
+        }
+        DeviceKind::Veth => {}
+    }
+    Ok(kind)
+}
+
+/// As [`device_kind`], without a try whether it can be had.
+pub(super) fn preferred_kind() -> Result<DeviceKind, Refused> {
+    Ok(match wanted_kind()? {
+        Some(wanted) => wanted,
+        None if open_tun().is_ok() => DeviceKind::Tun,
+        None => DeviceKind::Veth,
+    })
+}
+
+/// What the environment asks for.
+fn wanted_kind() -> Result<Option<DeviceKind>, Refused> {
+    let Some(value) = std::env::var_os(DEVICE_VARIABLE) else { return Ok(None) };
+    match value.to_str().and_then(DeviceKind::from_name) {
+        Some(kind) => Ok(Some(kind)),
+        None => Err(Refused::UnknownDevice { value }),
+    }
+}
+
+fn open_tun() -> io::Result<()> {
+    OpenOptions::new().read(true).write(true).open(TUN).map(drop)
 }
 
 /// Gets the rights that the emulator needs: none are missing for root, otherwise the process moves into a user
@@ -123,6 +189,8 @@ pub fn enter_user_namespace() -> Result<Permission, Refused> {
     write("/proc/self/setgroups", "deny")?;
     write("/proc/self/uid_map", &format!("0 {user} 1"))?;
     write("/proc/self/gid_map", &format!("0 {group} 1"))?;
+    // Whether a pair of virtual Ethernet devices can be made shows only now.
+    device_kind()?;
     Ok(permission)
 }
 
@@ -150,6 +218,7 @@ fn has_capabilities() -> bool {
 }
 
 const TUN: &str = "/dev/net/tun";
+const DEVICE_VARIABLE: &str = "HEADWAY_DEVICE";
 const STARTED_ANEW: &str = "HEADWAY_STARTED_ANEW";
 /// Numbers from `capabilities(7)`.
 const CAP_NET_ADMIN: u32 = 12;

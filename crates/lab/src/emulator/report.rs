@@ -6,6 +6,8 @@ use hdrhistogram::Histogram;
 use netem::{DropReason, LinkStats};
 use serde::Serialize;
 
+use crate::device_kind::DeviceKind;
+
 /// What happened on all links.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct EmulatorReport {
@@ -13,6 +15,8 @@ pub struct EmulatorReport {
     pub duration_s: f64,
     /// Whether the kernel ran the emulator's thread before all ordinary ones.
     pub is_real_time: bool,
+    /// Which kind of device the links ended in.
+    pub device: DeviceKind,
     /// In the order in which the links were given.
     pub links: Vec<LinkReport>,
     /// Why the capture is incomplete, if it is.
@@ -51,6 +55,9 @@ pub struct DirectionReport {
     pub swallowed: u64,
     /// Packets the receiving device refused; a flipped bit in the IP version does that.
     pub refused: u64,
+    /// Packets the emulator did not read in time, which nobody numbered; at least so many. `None` for TUN devices,
+    /// whose queue holds 10,000 packets and does not tell.
+    pub missed: Option<u64>,
     /// The largest packet, in octets. Above the MTU it would mean that segmentation was offloaded.
     pub largest_packet_bytes: u64,
 }

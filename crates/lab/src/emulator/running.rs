@@ -13,6 +13,7 @@ use super::engine::{Engine, WiredLink};
 use super::error::EmulatorError;
 use super::link::Direction;
 use super::report::EmulatorReport;
+use crate::device_kind::DeviceKind;
 
 /// How the emulator runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -55,11 +56,15 @@ pub struct RunningEmulator {
 }
 
 impl RunningEmulator {
-    pub(super) fn start(wired: Vec<WiredLink>, options: &EmulatorOptions) -> Result<Self, EmulatorError> {
+    pub(super) fn start(
+        wired: Vec<WiredLink>,
+        device_kind: DeviceKind,
+        options: &EmulatorOptions,
+    ) -> Result<Self, EmulatorError> {
         let wake = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC);
         let wake = Arc::new(wake.map_err(|errno| EmulatorError::Wait { errno })?);
         let (commands, inbox) = channel();
-        let engine = Engine::new(wired, options, inbox, Arc::clone(&wake))?;
+        let engine = Engine::new(wired, device_kind, options, inbox, Arc::clone(&wake))?;
         let thread = std::thread::Builder::new()
             .name("emulator".to_owned())
             .spawn(move || engine.run())

@@ -5,29 +5,31 @@ use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
-use tun_rs::SyncDevice;
-
-use super::device;
+use super::device::Device;
 use super::engine::WiredLink;
 use super::error::{EmulatorError, SideError};
 use super::link::{Direction, EmulatedLink, LinkEnd, SideLink};
 use super::namespace;
+use super::permission::preferred_kind;
 use super::running::{EmulatorOptions, RunningEmulator};
+use crate::device_kind::DeviceKind;
 
 /// Links whose ends are being attached to sides; [`World::start`] sets it going.
-#[derive(Default)]
 pub struct World {
+    device_kind: DeviceKind,
     links: Vec<EmulatedLink>,
-    devices: BTreeMap<LinkEnd, SyncDevice>,
+    devices: BTreeMap<LinkEnd, Device>,
     gates: Vec<Sender<()>>,
     parameters: Vec<(String, String)>,
 }
 
 impl World {
-    /// A world with these links, whose ends are still loose.
+    /// A world with these links, whose ends are still loose. They will end in TUN devices, or in pairs of virtual
+    /// Ethernet devices where `/dev/net/tun` cannot be opened; see [`device_kind`](super::device_kind).
     ///
     /// # Errors
-    /// When impairments are out of bounds, or a link's index is 0 or used twice.
+    /// When impairments are out of bounds, a link's index is 0 or used twice, or a kind of device is asked for that
+    /// there is not.
     pub fn new(links: Vec<EmulatedLink>) -> Result<Self, EmulatorError> {
         for (at, link) in links.iter().enumerate() {
             let index = link.index;
@@ -40,7 +42,13 @@ impl World {
                     .map_err(|reason| EmulatorError::InvalidImpairments { link: index, direction, reason })?;
             }
         }
-        Ok(Self { links, ..Self::default() })
+        Ok(Self {
+            device_kind: preferred_kind()?,
+            links,
+            devices: BTreeMap::new(),
+            gates: Vec::new(),
+            parameters: Vec::new(),
+        })
     }
 
     /// Sets a kernel parameter, such as `net.ipv4.tcp_congestion_control`, in the sides spawned from now on.
@@ -70,9 +78,9 @@ impl World {
         let (ready, prepared) = channel();
         let context =
             SideContext { name: name.to_owned(), links: ends.iter().copied().map(SideLink::from).collect() };
-        let (ends, parameters) = (ends.to_vec(), self.parameters.clone());
+        let (kind, ends, parameters) = (self.device_kind, ends.to_vec(), self.parameters.clone());
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
-            let devices = prepare_side(&ends, &parameters);
+            let devices = prepare_side(kind, &ends, &parameters);
             // Fails only when the world is gone, which the gate tells as well.
             let _gone = ready.send(devices);
             drop(ready);
@@ -91,7 +99,7 @@ impl World {
     /// When a device is refused, or an end is unknown or taken.
     pub fn attach_here(&mut self, ends: &[LinkEnd]) -> Result<Vec<SideLink>, EmulatorError> {
         self.check(ends)?;
-        self.devices.extend(open_all(ends)?);
+        self.devices.extend(open_all(self.device_kind, ends)?);
         Ok(ends.iter().copied().map(SideLink::from).collect())
     }
 
@@ -105,8 +113,9 @@ impl World {
         ends: &[LinkEnd],
     ) -> Result<Vec<SideLink>, EmulatorError> {
         self.check(ends)?;
+        let kind = self.device_kind;
         let devices = std::thread::scope(|scope| {
-            let visitor = scope.spawn(|| namespace::enter(path).and_then(|()| open_all(ends)));
+            let visitor = scope.spawn(|| namespace::enter(path).and_then(|()| open_all(kind, ends)));
             visitor.join().map_err(|_| EmulatorError::Side(SideError::Panicked))?
         })?;
         self.devices.extend(devices);
@@ -124,7 +133,7 @@ impl World {
             let server = self.take(LinkEnd::server(link.index))?;
             wired.push(WiredLink { link, client, server });
         }
-        let emulator = RunningEmulator::start(wired, &options)?;
+        let emulator = RunningEmulator::start(wired, self.device_kind, &options)?;
         for gate in &self.gates {
             // A side that has panicked tells so when joined.
             let _panicked = gate.send(());
@@ -144,7 +153,7 @@ impl World {
         Ok(())
     }
 
-    fn take(&mut self, end: LinkEnd) -> Result<SyncDevice, EmulatorError> {
+    fn take(&mut self, end: LinkEnd) -> Result<Device, EmulatorError> {
         self.devices.remove(&end).ok_or(EmulatorError::NotAttached { end })
     }
 }
@@ -181,18 +190,19 @@ impl<T> Side<T> {
 }
 
 fn prepare_side(
+    kind: DeviceKind,
     ends: &[LinkEnd],
     parameters: &[(String, String)],
-) -> Result<Vec<(LinkEnd, SyncDevice)>, EmulatorError> {
+) -> Result<Vec<(LinkEnd, Device)>, EmulatorError> {
     namespace::enter_new()?;
     // A container may forbid it; a fresh namespace remembers nothing to begin with.
     let _less_even = namespace::set_parameter("net.ipv4.tcp_no_metrics_save", "1");
     for (name, value) in parameters {
         namespace::set_parameter(name, value)?;
     }
-    open_all(ends)
+    open_all(kind, ends)
 }
 
-fn open_all(ends: &[LinkEnd]) -> Result<Vec<(LinkEnd, SyncDevice)>, EmulatorError> {
-    ends.iter().map(|end| device::open(*end).map(|device| (*end, device))).collect()
+fn open_all(kind: DeviceKind, ends: &[LinkEnd]) -> Result<Vec<(LinkEnd, Device)>, EmulatorError> {
+    ends.iter().map(|end| Device::open(kind, *end).map(|device| (*end, device))).collect()
 }

@@ -85,8 +85,9 @@ pub(super) fn workload_in_words(workload: &WorkloadResult) -> String {
 
 /// `simulator, because namespaces were refused: …`.
 pub(super) fn backend_in_words(path: &PathResult) -> String {
+    let devices = path.device.map(|kind| format!(" ({kind} devices)")).unwrap_or_default();
     match &path.fallback {
-        None => path.backend.to_string(),
+        None => format!("{}{devices}", path.backend),
         Some(fallback) => {
             format!("{}, because {} did not run: {}", path.backend, fallback.wanted, fallback.because)
         }

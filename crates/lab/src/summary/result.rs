@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::HostFacts;
 use crate::compare::{BackendKind, Fallback, MeasuredDelay, PacketCounts, Skipped};
+use crate::device_kind::DeviceKind;
 
 /// A comparison: `results.json`, and what `--json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,6 +44,9 @@ pub struct PathResult {
     pub rtt_ms: f64,
     /// Mean loss probability in the request direction.
     pub loss: f64,
+    /// Which devices the packets went through, `tun` or `veth`; absent where there were none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub device: Option<DeviceKind>,
     /// One-way delay that the emulator really gave; null where delays are exact.
     pub delay_ms: Option<MeasuredDelay>,
     /// All impairments in words.

@@ -16,6 +16,14 @@ fn compare(raw: &RawOutcome) -> Comparison {
 }
 
 #[test]
+fn the_json_says_which_devices_packets_went_through() {
+    let mut raw = outcome(vec![run("udp", &answered(500))]);
+    raw.device = Some(crate::DeviceKind::Veth);
+    let json = serde_json::to_value(compare(&raw).result).unwrap();
+    assert_eq!(json["path"]["device"], "veth");
+}
+
+#[test]
 fn the_json_has_the_keys_of_the_contract() {
     let mut sctp = run("sctp:6", &answered(500));
     sctp.blocking = Some(Blocking { messages_blocked: 4, total: Duration::from_millis(10) });

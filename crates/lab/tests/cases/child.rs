@@ -38,6 +38,13 @@ pub(crate) fn run_until_killed() -> Command {
     command
 }
 
+/// A child that runs one case with pairs of virtual Ethernet devices.
+pub(crate) fn run_case_with_veth(case: &str) -> Command {
+    let mut command = Command::new("/proc/self/exe");
+    command.args([case, "--exact", "--nocapture"]).env(DEVICE, "veth");
+    command
+}
+
 impl Role {
     /// Plays it.
     pub(crate) fn play(self) -> ExitCode {
@@ -62,4 +69,6 @@ impl Role {
     }
 }
 
+/// Leaves the emulator no choice of devices.
+pub(crate) const DEVICE: &str = "HEADWAY_DEVICE";
 const ROLE: &str = "HEADWAY_TEST_ROLE";

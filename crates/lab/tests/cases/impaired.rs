@@ -65,6 +65,17 @@ pub(crate) fn same_seed() {
     assert!((5..40).contains(&dropped(0).len()) && dropped(0).len() + arrived[0].len() == 100);
 }
 
+pub(crate) fn corruption() {
+    let corrupt = Probability::new(0.5).unwrap();
+    let link = EmulatedLink::symmetric(1, Impairments { corrupt, ..Impairments::default() }, 1);
+    let (arrived, report) = send_over(vec![link], 200);
+    let corrupted = report.links[0].request.stats.corrupted;
+    assert!((70..130).contains(&corrupted), "{corrupted}");
+    // Whole ones arrive, each as it was sent; of the damaged ones none does.
+    assert_eq!(arrived[0].len(), 200 - usize::try_from(corrupted).unwrap());
+    assert!(arrived[0].is_sorted_by(|one, next| one < next));
+}
+
 pub(crate) fn duplicates() {
     let duplicate = Probability::new(0.999_999).unwrap();
     let link = EmulatedLink::symmetric(1, Impairments { duplicate, ..Impairments::default() }, 1);

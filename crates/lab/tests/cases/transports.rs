@@ -97,7 +97,7 @@ pub(crate) fn tcp_echo() {
         }
     });
     let client = world.spawn_side("client", &[LinkEnd::client(1)], move |side: SideContext| {
-        let data: Vec<u8> = (0..=255).cycle().take(300_000).collect();
+        let data: Vec<u8> = (0..=255).cycle().take(TCP_OCTETS).collect();
         let addresses: [IpAddr; 2] = [side.links[0].peer_v4.into(), side.links[0].peer_v6.into()];
         for address in addresses {
             is_bound.recv().unwrap();
@@ -116,9 +116,16 @@ pub(crate) fn tcp_echo() {
     let report = emulator.stop().unwrap();
     let request = &report.links[0].request;
     assert_eq!(request.largest_packet_bytes, 1500);
-    assert!(request.stats.offered > 2 * 300_000 / 1448, "{:?}", request.stats);
+    let packets = u64::try_from(2 * TCP_OCTETS / 1448).unwrap();
+    assert!(request.stats.offered > packets, "{:?}", request.stats);
     assert_eq!(request.stats.dropped(), 0);
+    let response = &report.links[0].response;
+    println!("missed {:?} and {:?}", request.missed, response.missed);
+    assert_eq!(response.largest_packet_bytes, 1500);
 }
+
+/// Sent each way over each family.
+const TCP_OCTETS: usize = 4_000_000;
 
 pub(crate) fn unreachable_port() {
     let mut world = World::new(vec![wan(1)]).unwrap();

@@ -42,6 +42,7 @@ impl Backend for Namespaces {
         Ok(RawOutcome {
             backend: BackendKind::Namespaces,
             fallback: None,
+            device: reports.first().map(|report| report.device),
             delay: measured_delay(&reports),
             runs: raw,
             skipped: Vec::new(),

@@ -50,6 +50,7 @@ impl Backend for Simulator {
         Ok(RawOutcome {
             backend: BackendKind::Simulator,
             fallback: None,
+            device: None,
             delay: None,
             runs: raw,
             skipped: skipped.collect(),
