@@ -9,17 +9,17 @@ mod result;
 use std::path::PathBuf;
 
 use clap::Args;
-use lab::{BackendChoice, CompareConfig, Comparison, Conditions, RunError, Simulator, run_compare};
+use lab::{
+    BackendChoice, BackendError, CompareConfig, Comparison, Conditions, RunError, Simulator, run_compare,
+};
 
+pub(crate) use progress::Progress;
 pub(crate) use result::{Destination, Outcome};
 
-use crate::arguments::{
-    ImpairmentArguments, ProcessingArguments, TrafficArguments, UsageError, parse_congestion,
-};
+use crate::arguments::{ImpairmentArguments, ProcessingArguments, TrafficArguments, UsageError};
 use crate::interrupt;
 use crate::output::{OutputArguments, OutputError};
 use crate::rights::{Rights, WithRights};
-use progress::Progress;
 
 /// Response times of one signalling workload over several transports, side by side with the models
 ///
@@ -29,6 +29,7 @@ use progress::Progress;
 #[command(
     mut_arg("rtt", |rtt| rtt.default_value("20ms")),
     mut_arg("loss", |loss| loss.default_value("1%")),
+    mut_arg("out", |out| out.default_value("headway-report")),
     after_help = "Example:\n  headway compare --rtt 50ms --loss 2% --rate 200 --transport tcp,sctp:6,udp --duration 5s \
                   --backend simulator --no-report"
 )]
@@ -39,9 +40,6 @@ pub(crate) struct Arguments {
     traffic: TrafficArguments,
     #[command(flatten)]
     processing: ProcessingArguments,
-    /// Congestion control of the kernel's TCP
-    #[arg(long, value_name = "NAME", default_value = "cubic", value_parser = parse_congestion, help_heading = "Workload")]
-    tcp_congestion: String,
     /// Where to run: namespaces (real packets, kernel TCP), simulator (virtual time, no rights needed), or auto,
     /// which takes the simulator where namespaces are refused
     #[arg(long, value_name = "NAME", default_value = "auto")]
@@ -60,8 +58,10 @@ pub(crate) struct Arguments {
 pub(crate) enum CompareFailure {
     #[error(transparent)]
     Usage(#[from] UsageError),
+    #[error("--backend 'namespaces' is refused: {0}; or use --backend simulator")]
+    Refused(String),
     #[error(transparent)]
-    Run(#[from] RunError),
+    Run(RunError),
     #[error("--out '{}' cannot be written: {error}; name a writable folder, or use --no-report", path.display())]
     Report { path: PathBuf, error: lab::report::ReportError },
     #[error(transparent)]
@@ -75,7 +75,20 @@ impl CompareFailure {
     pub(crate) fn exit_status(&self) -> u8 {
         match self {
             Self::Usage(_) | Self::Run(RunError::Config(_)) => 2,
-            Self::Run(RunError::Backend(_)) | Self::Report { .. } | Self::Output(_) | Self::Runs(_) => 1,
+            Self::Refused(_)
+            | Self::Run(RunError::Backend(_))
+            | Self::Report { .. }
+            | Self::Output(_)
+            | Self::Runs(_) => 1,
+        }
+    }
+}
+
+impl From<RunError> for CompareFailure {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Backend(BackendError::Refused { because }) => Self::Refused(because),
+            RunError::Config(_) | RunError::Backend(BackendError::Failed { .. }) => Self::Run(error),
         }
     }
 }
@@ -95,7 +108,6 @@ impl Arguments {
             request_path: path.request,
             response_path: path.response,
             processing: self.processing.processing()?,
-            tcp_congestion: self.tcp_congestion.clone(),
             backend: self.backend,
             pcap: self.pcap.clone(),
             ..self.traffic.config()?
@@ -119,7 +131,7 @@ pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), CompareFa
 }
 
 /// How long it takes when all is answered soon after the last request.
-fn expected_time(config: &CompareConfig) -> std::time::Duration {
+pub(crate) fn expected_time(config: &CompareConfig) -> std::time::Duration {
     let transports = u32::try_from(config.transports.as_slice().len()).unwrap_or(u32::MAX);
     let one_after_the_other = if config.runs_concurrently() { 1 } else { transports };
     config.traffic.duration.saturating_mul(one_after_the_other).saturating_mul(config.repeat.get())

@@ -61,7 +61,9 @@ pub(crate) enum EmulateError {
     NotRoot,
     #[error(transparent)]
     Emulator(#[from] EmulatorError),
-    #[error("the command {}: {status}", command.to_string_lossy())]
+    #[error("the command '{}' cannot be run: {source}; name a program that exists", command.to_string_lossy())]
+    NotRun { command: OsString, source: std::io::Error },
+    #[error("the command '{}' did not end well: {status}", command.to_string_lossy())]
     Command { command: OsString, status: ExitStatus },
     #[error("interrupted")]
     Interrupted,
@@ -75,9 +77,12 @@ impl EmulateError {
         match self {
             Self::Usage(_) => 2,
             Self::Interrupted => INTERRUPTED,
-            Self::Refused(_) | Self::NotRoot | Self::Emulator(_) | Self::Command { .. } | Self::Output(_) => {
-                1
-            }
+            Self::Refused(_)
+            | Self::NotRoot
+            | Self::Emulator(_)
+            | Self::NotRun { .. }
+            | Self::Command { .. }
+            | Self::Output(_) => 1,
         }
     }
 }
@@ -127,7 +132,11 @@ fn around(
     command.args(rest);
     let for_command = signals.clone();
     let started = move |handle| for_command.started(handle);
-    let (status, report) = run_command(link, command, arguments.options(), started)?;
+    let (status, report) =
+        run_command(link, command, arguments.options(), started).map_err(|error| match error {
+            EmulatorError::Command { source } => EmulateError::NotRun { command: program.clone(), source },
+            error => EmulateError::Emulator(error),
+        })?;
     let answer = Answer::new(report, Some(status));
     arguments.output.write_beside_a_command(&answer.text(), &answer)?;
     match signals.received() {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::sync::mpsc;
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Exit status after an interrupt, as shells have it: 128 + SIGINT.
 pub(crate) const INTERRUPTED: u8 = 130;
@@ -39,21 +39,38 @@ pub(crate) fn on_signal(mut act: impl FnMut(Ending) + Send + 'static) {
     let watch = move || {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
         runtime.block_on(async {
-            let (Ok(mut interrupts), Ok(mut terminations)) =
-                (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-            else {
-                return;
-            };
+            let Ok(mut signals) = Signals::new() else { return };
             let _nobody_waits = installed.send(());
             loop {
-                tokio::select! {
-                    _ = interrupts.recv() => act(Ending::Interrupt),
-                    _ = terminations.recv() => act(Ending::Terminate),
-                }
+                act(signals.next().await);
             }
         });
     };
     if std::thread::Builder::new().name("signals".to_owned()).spawn(watch).is_ok() {
         let _signals_act_as_by_default = is_installed.recv();
+    }
+}
+
+/// SIGINT and SIGTERM from now on, for a task.
+pub(crate) struct Signals {
+    interrupts: Signal,
+    terminations: Signal,
+}
+
+impl Signals {
+    /// Must be called in a tokio runtime.
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Self {
+            interrupts: signal(SignalKind::interrupt())?,
+            terminations: signal(SignalKind::terminate())?,
+        })
+    }
+
+    /// Waits for the next one.
+    pub(crate) async fn next(&mut self) -> Ending {
+        tokio::select! {
+            _ = self.interrupts.recv() => Ending::Interrupt,
+            _ = self.terminations.recv() => Ending::Terminate,
+        }
     }
 }

@@ -8,8 +8,10 @@
 mod arguments;
 mod compare;
 mod documents;
+mod echo;
 mod emulate;
 mod interrupt;
+mod load;
 mod output;
 mod predict;
 mod rights;
@@ -38,6 +40,8 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Compare(compare::Arguments),
+    Load(load::Arguments),
+    Echo(echo::Arguments),
     Emulate(emulate::Arguments),
     Predict(predict::Arguments),
     Completions(documents::CompletionsArguments),
@@ -50,15 +54,21 @@ impl Command {
         match self {
             Self::Compare(arguments) if arguments.wants_namespaces() => Rights::obtain(),
             Self::Emulate(arguments) if arguments.makes_namespace() => Rights::obtain(),
-            Self::Compare(_) | Self::Emulate(_) | Self::Predict(_) | Self::Completions(_) | Self::Man(_) => {
-                Rights::not_wanted()
-            }
+            Self::Compare(_)
+            | Self::Load(_)
+            | Self::Echo(_)
+            | Self::Emulate(_)
+            | Self::Predict(_)
+            | Self::Completions(_)
+            | Self::Man(_) => Rights::not_wanted(),
         }
     }
 
     fn run(&self, rights: Rights) -> Result<(), Failure> {
         match self {
             Self::Compare(arguments) => Ok(compare::run(arguments, rights)?),
+            Self::Load(arguments) => Ok(load::run(arguments)?),
+            Self::Echo(arguments) => Ok(echo::run(arguments)?),
             Self::Emulate(arguments) => Ok(emulate::run(arguments, rights)?),
             Self::Predict(arguments) => Ok(predict::run(arguments)?),
             Self::Completions(arguments) => Ok(documents::completions(arguments, definitions())?),
@@ -73,6 +83,8 @@ enum Failure {
     #[error(transparent)]
     Compare(#[from] compare::CompareFailure),
     #[error(transparent)]
+    Echo(#[from] echo::EchoError),
+    #[error(transparent)]
     Emulate(#[from] emulate::EmulateError),
     #[error(transparent)]
     Predict(#[from] predict::PredictError),
@@ -84,6 +96,7 @@ impl Failure {
     fn exit_status(&self) -> u8 {
         match self {
             Self::Compare(error) => error.exit_status(),
+            Self::Echo(error) => error.exit_status(),
             Self::Emulate(error) => error.exit_status(),
             Self::Predict(error) => error.exit_status(),
             Self::Document(_) => 1,
@@ -96,7 +109,9 @@ impl Failure {
 fn definitions() -> clap::Command {
     Cli::command().mut_subcommands(|command| {
         command.mut_args(|argument| {
-            let takes_value = argument.get_action().takes_values() && argument.get_long().is_some();
+            let takes_several = argument.get_num_args().is_some_and(|number| number.max_values() > 1);
+            let takes_value =
+                argument.get_action().takes_values() && argument.get_long().is_some() && !takes_several;
             if takes_value { argument.allow_hyphen_values(true) } else { argument }
         })
     })

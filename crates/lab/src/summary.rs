@@ -14,7 +14,7 @@ pub use result::{
     WorkloadResult,
 };
 
-use crate::compare::{Blocking, CompareConfig, PacketCounts, Prediction, RawOutcome, RawRun};
+use crate::compare::{BackendKind, Blocking, CompareConfig, PacketCounts, Prediction, RawOutcome, RawRun};
 use crate::conditions::Conditions;
 use crate::report::percent;
 use crate::statistics::{Percentile, ResponseTimes, milliseconds};
@@ -167,7 +167,14 @@ impl PredictedResult {
 
 impl PathResult {
     fn new(config: &CompareConfig, raw: &RawOutcome) -> Self {
+        let is_emulated = match raw.backend {
+            BackendKind::Namespaces | BackendKind::Simulator => true,
+            BackendKind::Network => false,
+        };
         let described = |impairments| {
+            if !is_emulated {
+                return "those of the network".to_owned();
+            }
             let parts: Vec<String> =
                 describe(impairments).into_iter().map(|(what, value)| format!("{what} {value}")).collect();
             if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
@@ -175,8 +182,8 @@ impl PathResult {
         Self {
             backend: raw.backend,
             fallback: raw.fallback.clone(),
-            rtt_ms: milliseconds(config.rtt()),
-            loss: config.request_path.loss.mean(),
+            rtt_ms: is_emulated.then(|| milliseconds(config.rtt())),
+            loss: is_emulated.then(|| config.request_path.loss.mean()),
             device: raw.device,
             delay_ms: raw.delay,
             impairments: ImpairmentsResult {

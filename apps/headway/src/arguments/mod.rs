@@ -1,6 +1,7 @@
 //! Values on the command line, the same words in every command. Each parser says what is wrong and how to
 //! mend it; clap adds the option's name and the value.
 
+mod address;
 mod congestion;
 mod duration;
 mod impairments;
@@ -14,6 +15,7 @@ mod size;
 mod traffic;
 mod usage;
 
+pub(crate) use address::{EncapPort, only_address, parse_address};
 pub(crate) use congestion::parse_congestion;
 pub(crate) use duration::{format_duration, parse_duration, parse_positive_duration};
 pub(crate) use impairments::ImpairmentArguments;

@@ -9,7 +9,8 @@ use sctp_core::Profile;
 use workload::{ArrivalSpec, MessageSize};
 
 use super::{
-    LoadArguments, UsageError, format_duration, parse_duration, parse_message, parse_positive_duration,
+    LoadArguments, UsageError, format_duration, parse_congestion, parse_duration, parse_message,
+    parse_positive_duration,
 };
 
 /// The workload options that `compare` and `load` share.
@@ -39,6 +40,9 @@ pub(crate) struct TrafficArguments {
     /// SCTP profile: signalling (RACK, tail loss probes, RTO.Min 200 ms) or rfc9260 (to the letter)
     #[arg(long, value_name = "NAME", default_value = "signalling")]
     profile: Profile,
+    /// Congestion control of the kernel's TCP
+    #[arg(long, value_name = "NAME", default_value = "cubic", value_parser = parse_congestion)]
+    tcp_congestion: String,
     /// What the messages are; echo is the only one so far
     #[arg(long, value_name = "NAME", default_value = "echo")]
     workload: WorkloadKind,
@@ -68,6 +72,7 @@ impl TrafficArguments {
             schedule: if self.sequential { lab::Schedule::Sequential } else { lab::Schedule::Automatic },
             transports: self.transport.clone(),
             profile: self.profile.to_string(),
+            tcp_congestion: self.tcp_congestion.clone(),
             workload: self.workload,
             seed: self.seed,
             ..defaults

@@ -1,7 +1,7 @@
 //! Where a comparison goes: terminal, JSON, and the folder with the report.
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use lab::{CompareResult, Comparison, RawOutcome, report};
@@ -13,8 +13,8 @@ use crate::output::OutputArguments;
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Destination {
     /// Folder for report.html, results.json and samples.csv
-    #[arg(long, value_name = "DIR", default_value = "headway-report")]
-    out: PathBuf,
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
     /// Write no report
     #[arg(long, conflicts_with = "out")]
     no_report: bool,
@@ -27,12 +27,15 @@ pub(crate) struct Outcome<'a> {
 }
 
 impl Destination {
+    /// The folder, if a report is wanted.
+    fn folder(&self) -> Option<&Path> {
+        self.out.as_deref().filter(|_| !self.no_report)
+    }
+
     /// Makes the folder before anything runs: half a minute later is too late to learn that it cannot be made.
     pub(crate) fn prepare(&self) -> Result<(), CompareFailure> {
-        if self.no_report {
-            return Ok(());
-        }
-        std::fs::create_dir_all(&self.out).map_err(|error| self.refused(error.into()))
+        let Some(folder) = self.folder() else { return Ok(()) };
+        std::fs::create_dir_all(folder).map_err(|error| refused(folder, error.into()))
     }
 
     /// Writes and prints everything; an error if a run failed.
@@ -42,8 +45,8 @@ impl Destination {
         output: &OutputArguments,
     ) -> Result<(), CompareFailure> {
         let result = &outcome.comparison.result;
-        if !self.no_report {
-            report::write(&self.out, outcome.comparison, outcome.raw).map_err(|error| self.refused(error))?;
+        if let Some(folder) = self.folder() {
+            report::write(folder, outcome.comparison, outcome.raw).map_err(|error| refused(folder, error))?;
         }
         output.write(&self.text(result), result)?;
         verdict(result)
@@ -55,15 +58,15 @@ impl Destination {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "\n{sentence}");
         }
-        if !self.no_report {
-            let _ = writeln!(text, "Report: {}", self.out.join("report.html").display());
+        if let Some(folder) = self.folder() {
+            let _ = writeln!(text, "Report: {}", folder.join("report.html").display());
         }
         text
     }
+}
 
-    fn refused(&self, error: report::ReportError) -> CompareFailure {
-        CompareFailure::Report { path: self.out.clone(), error }
-    }
+fn refused(folder: &Path, error: report::ReportError) -> CompareFailure {
+    CompareFailure::Report { path: folder.to_owned(), error }
 }
 
 fn verdict(result: &CompareResult) -> Result<(), CompareFailure> {

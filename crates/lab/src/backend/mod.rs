@@ -3,11 +3,15 @@
 #[cfg(target_os = "linux")]
 mod namespaces;
 #[cfg(target_os = "linux")]
+mod network;
+#[cfg(target_os = "linux")]
 pub mod real;
 mod simulator;
 
 #[cfg(target_os = "linux")]
 pub use namespaces::Namespaces;
+#[cfg(target_os = "linux")]
+pub use network::{EncapsulationPorts, Network};
 pub use simulator::Simulator;
 
 use std::num::NonZeroU32;

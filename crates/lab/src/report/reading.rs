@@ -101,6 +101,9 @@ fn head_of_line_blocking(result: &CompareResult) -> Option<String> {
     let few = ordered().min_by_key(|run| run.streams)?;
     let many = ordered().max_by_key(|run| run.streams)?;
     let (few_blocking, many_blocking) = (few.blocking?, many.blocking?);
+    if few_blocking.messages_blocked == 0 {
+        return None;
+    }
     let waited = format!(
         "Over {}, {} had to wait for an earlier one, {} in the mean",
         in_words(few),

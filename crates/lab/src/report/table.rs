@@ -65,9 +65,12 @@ pub(super) fn deviation(run: &RunResult) -> Option<f64> {
     (model > 0.0).then_some((run.response_ms.mean? - model) / model * 100.0)
 }
 
-/// `RTT 20 ms, loss 1 %`.
+/// `RTT 20 ms, loss 1 %`, or that nobody set them.
 pub(super) fn path_in_words(path: &PathResult) -> String {
-    format!("RTT {} ms, loss {}", short(path.rtt_ms), percent(path.loss))
+    match (path.rtt_ms, path.loss) {
+        (Some(rtt_ms), Some(loss)) => format!("RTT {} ms, loss {}", short(rtt_ms), percent(loss)),
+        _ => "over the network as it is".to_owned(),
+    }
 }
 
 /// `echo, poisson every 10 ms, 64 octets, 20 s, seed 1`.

@@ -40,10 +40,10 @@ pub struct PathResult {
     /// Why it was not the backend wanted first.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub fallback: Option<Fallback>,
-    /// Delay of both directions together.
-    pub rtt_ms: f64,
-    /// Mean loss probability in the request direction.
-    pub loss: f64,
+    /// Delay of both directions together; null over a network whose delay nobody set.
+    pub rtt_ms: Option<f64>,
+    /// Mean loss probability in the request direction; null over a network.
+    pub loss: Option<f64>,
     /// Which devices the packets went through, `tun` or `veth`; absent where there were none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub device: Option<DeviceKind>,

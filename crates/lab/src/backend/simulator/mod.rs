@@ -228,7 +228,7 @@ impl Host for Station {
 fn packets(world: &World<Station>, link: LinkId) -> PacketCounts {
     let direction = |direction| {
         let stats = world.link_stats(link, direction);
-        DirectionPackets { sent: stats.offered, dropped: stats.offered - stats.delivered.min(stats.offered) }
+        DirectionPackets { sent: stats.offered, dropped: stats.dropped() }
     };
     PacketCounts { request: direction(Direction::Request), response: direction(Direction::Response) }
 }

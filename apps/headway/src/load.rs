@@ -1,0 +1,88 @@
+//! `headway load`: the load generator against an echo server on another host.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use clap::Args;
+use lab::{
+    Backend, CompareConfig, Comparison, Conditions, EncapsulationPorts, Network, RunError, TransportSpec,
+};
+use netem::Impairments;
+
+use crate::arguments::{EncapPort, TrafficArguments, UsageError, only_address, parse_address};
+use crate::compare::{CompareFailure, Destination, Outcome, Progress, expected_time};
+use crate::interrupt;
+use crate::output::OutputArguments;
+
+/// The workload of `compare` against an echo server on another host
+///
+/// Start `headway echo` there. Nothing is emulated, so there are no predictions, and head-of-line blocking is that of
+/// the responses alone.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  headway load --to 192.0.2.1:5000 --transport tcp,sctp:6 --rate 200")]
+pub(crate) struct Arguments {
+    /// Address and port of the echo server, [ADDR]:PORT for IPv6; the port is that of TCP, UDP or SCTP
+    #[arg(long, value_name = "ADDR:PORT", required = true, num_args = 1.., value_parser = parse_address)]
+    to: Vec<SocketAddr>,
+    /// UDP ports that carry SCTP: ours (0: any) and the server's [default: 0:9899]
+    #[arg(long, value_name = "LOCAL[:REMOTE]")]
+    encap_port: Option<EncapPort>,
+    #[command(flatten)]
+    traffic: TrafficArguments,
+    #[command(flatten)]
+    destination: Destination,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+impl Arguments {
+    fn config(&self) -> Result<CompareConfig, UsageError> {
+        let config = CompareConfig {
+            request_path: Impairments::default(),
+            response_path: Impairments::default(),
+            ..self.traffic.config()?
+        };
+        self.check_ports(&config)?;
+        Ok(config)
+    }
+
+    fn network(&self) -> Result<Network, UsageError> {
+        let to = only_address("--to", &self.to)?;
+        let defaults = EncapsulationPorts::default();
+        let encapsulation = self.encap_port.map_or(defaults, |ports| EncapsulationPorts {
+            local: ports.local,
+            remote: ports.remote.unwrap_or(defaults.remote),
+        });
+        Ok(Network { to, encapsulation })
+    }
+
+    /// Every association has a UDP port of its own.
+    fn check_ports(&self, config: &CompareConfig) -> Result<(), UsageError> {
+        let Some(ports) = self.encap_port.filter(|ports| ports.local > 0) else { return Ok(()) };
+        let is_sctp = |transport: &&TransportSpec| transport.protocol() == "sctp";
+        let associations = config.transports.as_slice().iter().filter(is_sctp).count();
+        if associations <= 1 || !config.runs_concurrently() {
+            return Ok(());
+        }
+        Err(UsageError::Value {
+            option: "--encap-port",
+            value: ports.local.to_string(),
+            because: format!("{associations} associations at the same time need a UDP port each"),
+            remedy: "add --sequential, or write 0 for any port".to_owned(),
+        })
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), CompareFailure> {
+    let (config, mut network) = (arguments.config()?, arguments.network()?);
+    config.validate().map_err(RunError::Config)?;
+    arguments.destination.prepare()?;
+    interrupt::end_on_interrupt();
+    let expected: Duration = expected_time(&config);
+    let progress = Progress::start(&arguments.output, Some(expected));
+    let raw = network.run(&config, config.transports.as_slice());
+    progress.finish();
+    let raw = raw.map_err(RunError::Backend)?;
+    let comparison = Comparison::new(&config, &raw, Conditions::of_this_host(), |_transport| None);
+    arguments.destination.publish(&Outcome { comparison: &comparison, raw: &raw }, &arguments.output)
+}

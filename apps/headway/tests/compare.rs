@@ -1,0 +1,202 @@
+//! `headway compare` as a user sees it, in the simulator: table, JSON, report, exit status.
+#![allow(clippy::unwrap_used, clippy::unreachable, reason = "tests")]
+
+mod support;
+
+use serde_json::{Value, json};
+use support::{Folder, assert_contains, assert_fields, headway, json, keys, text};
+
+/// 500 requests in virtual time.
+const QUICK: &str = "compare --backend simulator --no-report --duration 5s";
+
+#[test]
+fn json_has_the_shape_of_the_contract() {
+    let result = json(QUICK);
+    assert_eq!(keys(&result), ["headway", "host", "path", "runs", "skipped", "workload"]);
+    assert_eq!(result["headway"], env!("CARGO_PKG_VERSION"));
+    let path = json!({"backend": "simulator", "rtt_ms": 20.0, "loss": 0.01, "delay_ms": null});
+    assert_fields(&result["path"], &path);
+    let workload = json!({"arrivals": "poisson", "interval_ms": 10.0, "message_bytes": 64, "duration_s": 5.0,
+        "seed": 1, "late_sends": 0});
+    assert_fields(&result["workload"], &workload);
+    let ids = |list: &str| -> Vec<String> {
+        result[list].as_array().unwrap().iter().map(|run| run["id"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(ids("runs"), ["sctp:1", "sctp:6", "sctp:unordered", "udp"]);
+    assert_eq!(ids("skipped"), ["tcp", "tcp:4"]);
+    assert!(result["skipped"][0]["because"].as_str().unwrap().contains("namespaces"));
+}
+
+#[test]
+fn sctp_rows_have_all_their_fields() {
+    let result = json(&format!("{QUICK} --transport sctp:6"));
+    let run = &result["runs"][0];
+    let fields = [
+        "blocking",
+        "connections",
+        "failed",
+        "id",
+        "ordered",
+        "packets",
+        "predicted",
+        "profile",
+        "requests",
+        "response_ms",
+        "responses",
+        "streams",
+        "transport",
+    ];
+    assert_eq!(keys(run), fields);
+    let expected = json!({"transport": "sctp", "streams": 6, "connections": 1, "ordered": true,
+        "profile": "signalling", "failed": 0});
+    assert_fields(run, &expected);
+    assert_eq!(run["requests"], run["responses"]);
+    assert_eq!(keys(&run["response_ms"]), ["ci95", "max", "mean", "p50", "p90", "p99", "p999"]);
+    assert!(run["response_ms"]["p99"].is_number(), "about 5 of 500 are beyond");
+    assert_eq!(run["response_ms"]["p999"], Value::Null, "fewer than five samples beyond it");
+    assert_eq!(run["response_ms"]["ci95"].as_array().unwrap().len(), 2);
+    assert_eq!(keys(&run["blocking"]), ["mean_blocked_ms", "messages_blocked"]);
+    assert_eq!(keys(&run["predicted"]), ["model_ms", "study", "study_ms"]);
+    assert_eq!(run["predicted"]["study"], "S4 (1),(3),(4)");
+    let sent = |direction: &str| run["packets"][direction]["sent"].as_u64().unwrap();
+    assert!(sent("request") >= 500 && sent("response") >= 500);
+    assert!(run["packets"]["request"]["dropped"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn udp_rows_count_retransmissions_and_have_no_streams() {
+    let result = json(&format!("{QUICK} --transport udp,sctp:unordered"));
+    let udp = &result["runs"][0];
+    for null in ["streams", "connections", "blocking", "profile"] {
+        assert_eq!(udp[null], Value::Null, "{null}");
+    }
+    assert_eq!(udp["ordered"], false);
+    assert!(udp["retransmissions"].as_u64().unwrap() > 0);
+    let unordered = &result["runs"][1];
+    assert_fields(unordered, &json!({"ordered": false, "streams": 1}));
+    assert!(unordered.get("retransmissions").is_none());
+}
+
+#[test]
+fn same_seed_gives_the_same_and_another_seed_another_result() {
+    let first = text(&format!("{QUICK} --json -"));
+    assert_eq!(first, text(&format!("{QUICK} --seed 1 --json -")));
+    assert_ne!(first, text(&format!("{QUICK} --seed 2 --json -")));
+}
+
+#[test]
+fn options_reach_the_run() {
+    let result = json(&format!(
+        "{QUICK} --transport sctp:1 --rtt 50ms --loss 0 --reverse-loss 5% --drop 7,9 --rate 50 --message 4KiB \
+         --arrivals constant --repeat 2 --profile rfc9260 --processing 3ms --seed 9"
+    ));
+    assert_fields(&result["path"], &json!({"rtt_ms": 50.0, "loss": 0.0}));
+    assert_contains(result["path"]["impairments"]["request"].as_str().unwrap(), &["7,9", "delay 25ms"]);
+    assert_contains(result["path"]["impairments"]["response"].as_str().unwrap(), &["loss 5 %", "delay 25ms"]);
+    let workload = json!({"interval_ms": 20.0, "message_bytes": 4096, "arrivals": "constant", "seed": 9});
+    assert_fields(&result["workload"], &workload);
+    let run = &result["runs"][0];
+    assert_fields(run, &json!({"requests": 500, "profile": "rfc9260"}));
+    assert_eq!(run["packets"]["request"]["dropped"], 4, "two listed ones in each repetition");
+    assert!(run["response_ms"]["p50"].as_f64().unwrap() >= 53.0);
+    assert_eq!(run["predicted"], Value::Null, "no model covers losses that differ by direction");
+}
+
+#[test]
+fn way_back_is_as_the_way_there_unless_told_otherwise() {
+    let result =
+        json(&format!("{QUICK} --transport udp --delay 7ms --jitter 2ms --reverse-delay 9ms --loss 0"));
+    assert_eq!(result["path"]["rtt_ms"], 16.0);
+    assert_eq!(result["path"]["impairments"]["request"], "delay 7ms, jitter 2ms");
+    assert_eq!(result["path"]["impairments"]["response"], "delay 9ms, jitter 2ms");
+}
+
+#[test]
+fn table_stands_above_one_reading_in_plain_words() {
+    let table = text(QUICK);
+    assert_contains(
+        &table,
+        &["RTT 20 ms, loss 1 %", "backend simulator", "sctp:unordered", "tcp was not run"],
+    );
+    let last = table.trim_end().lines().last().unwrap();
+    assert_contains(last, &["answered", "of the requests within"]);
+    assert!(!table.contains("Report:"));
+    assert_eq!(text(&format!("{QUICK} --quiet")), "");
+}
+
+#[test]
+fn report_is_complete_and_self_contained() {
+    let folder = Folder::new("compare-report");
+    let out = folder.path().display();
+    let options = "compare --backend simulator --duration 2s --transport sctp:1,udp --repeat 2";
+    let printed = text(&format!("{options} --out {out}"));
+    assert_contains(&printed, &["Report: ", "report.html"]);
+    let result: Value = serde_json::from_str(&folder.read("results.json")).unwrap();
+    assert_eq!(result, json(&format!("{options} --no-report")));
+    let html = folder.read("report.html");
+    for outside in ["src=\"http", "href=\"http", "src='http", "@import", "url(http"] {
+        assert!(!html.contains(outside), "{outside}");
+    }
+    let samples = folder.read("samples.csv");
+    assert_eq!(samples.lines().next().unwrap(), "run,number,intended_s,sent_s,response_ms,blocked_ms");
+    let requests: u64 =
+        result["runs"].as_array().unwrap().iter().map(|run| run["requests"].as_u64().unwrap()).sum();
+    assert_eq!(u64::try_from(samples.lines().count() - 1).unwrap(), requests);
+    assert!(samples.lines().any(|line| line.starts_with("sctp:1#2,")));
+    assert!(samples.lines().any(|line| line.starts_with("udp,0,") && line.ends_with(',')));
+}
+
+#[test]
+fn without_a_report_nothing_is_written() {
+    let folder = Folder::new("compare-nothing");
+    std::fs::create_dir(folder.path()).unwrap();
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_headway"));
+    let output = std::process::Command::new(program)
+        .args(QUICK.split_whitespace())
+        .current_dir(folder.path())
+        .output();
+    assert!(output.unwrap().status.success());
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn failed_requests_are_explained_and_end_with_status_1() {
+    // Every transmission of the first request is dropped.
+    let drops: Vec<String> = (1..=40).map(|number| number.to_string()).collect();
+    let options =
+        format!("--transport udp --loss 0 --rate 0.1 --arrivals constant --drop {}", drops.join(","));
+    let output = headway(&format!("{QUICK} {options} --json -"));
+    assert_eq!(output.status.code(), Some(1));
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let run = &result["runs"][0];
+    assert_fields(run, &json!({"requests": 1, "responses": 0, "failed": 1}));
+    assert_contains(run["because"].as_str().unwrap(), &["not answered", "32s"]);
+    assert_eq!(run["response_ms"]["mean"], Value::Null);
+    assert_contains(&String::from_utf8(output.stderr).unwrap(), &["udp"]);
+}
+
+#[test]
+fn nothing_run_is_no_success() {
+    let output = headway(&format!("{QUICK} --transport tcp"));
+    assert_eq!(output.status.code(), Some(1));
+    assert_contains(&String::from_utf8(output.stderr).unwrap(), &["nothing was run", "namespaces"]);
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_is_known_before_anything_runs() {
+    let output = headway("compare --backend simulator --duration 1s --out /proc/no/such");
+    assert_eq!(output.status.code(), Some(1));
+    assert_contains(&String::from_utf8(output.stderr).unwrap(), &["--out '/proc/no/such'", "--no-report"]);
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn packets_are_captured_one_file_for_each_transport() {
+    let folder = Folder::new("compare-pcap");
+    std::fs::create_dir(folder.path()).unwrap();
+    let file = folder.path().join("run.pcapng");
+    text(&format!("{QUICK} --transport sctp:1,udp --pcap {}", file.display()));
+    let sizes = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().metadata().unwrap().len());
+    let sizes: Vec<u64> = sizes.collect();
+    assert!(sizes.len() == 2 && sizes.iter().all(|size| *size > 10_000), "{sizes:?}");
+}

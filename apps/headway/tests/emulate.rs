@@ -1,0 +1,90 @@
+//! `headway emulate` around a command. Where namespaces are refused the tests check that this is said, and why.
+#![allow(clippy::unwrap_used, clippy::unreachable, reason = "tests")]
+
+mod support;
+
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use support::assert_contains;
+
+/// Runs `headway emulate`; `None` where this host refuses, which is then status 1 with a reason.
+fn emulate(options: &str, command: &[&str]) -> Option<Output> {
+    let output = Command::new(env!("CARGO_BIN_EXE_headway"))
+        .arg("emulate")
+        .args(options.split_whitespace())
+        .arg("--")
+        .args(command)
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    if error.contains("cannot emulate a network here") {
+        assert_eq!(output.status.code(), Some(1));
+        return None;
+    }
+    Some(output)
+}
+
+#[test]
+fn command_sees_the_link_and_counters_follow_it() {
+    let Some(output) = emulate("--rtt 20ms --json -", &["cat", "/proc/net/dev"]) else { return };
+    assert_eq!(output.status.code(), Some(0));
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert_contains(&printed, &["headway1:"]);
+    let json = printed.split_at(printed.find("\n{").unwrap()).1;
+    let result: Value = serde_json::from_str(json).unwrap();
+    assert_eq!((&result["command_status"], &result["links"][0]["index"]), (&0.into(), &1.into()));
+    assert_eq!(result["links"][0]["request"]["stats"]["offered"], 0);
+    assert_contains(&String::from_utf8(output.stderr).unwrap(), &["direction", "request", "response"]);
+}
+
+#[test]
+fn packets_of_the_command_are_dropped_as_listed() {
+    // UDP to the discard port: nobody answers but with ICMP errors, which are not numbered.
+    let script = "for n in 1 2 3; do echo $n > /dev/udp/10.77.1.2/9; done; exit 0";
+    let Some(output) = emulate("--delay 1ms --drop 2 --quiet --json -", &["bash", "-c", script]) else {
+        return;
+    };
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let request = &result["links"][0]["request"];
+    assert_eq!(request["stats"]["offered"], 3);
+    assert_eq!(
+        (&request["dropped"][0]["number"], &request["stats"]["dropped_listed"]),
+        (&2.into(), &1.into())
+    );
+    assert!(output.stderr.is_empty());
+}
+
+#[test]
+fn command_that_fails_or_does_not_exist_is_named() {
+    let Some(output) = emulate("--quiet", &["false"]) else { return };
+    assert_eq!(output.status.code(), Some(1));
+    assert_contains(&String::from_utf8(output.stderr).unwrap(), &["'false'", "exit status: 1"]);
+    let output = emulate("--quiet", &["no-such-program"]).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_contains(&String::from_utf8(output.stderr).unwrap(), &["'no-such-program'", "cannot be run"]);
+}
+
+#[test]
+fn interrupt_is_passed_on_and_counters_are_printed() {
+    // The command interrupts the emulator, which is its parent.
+    let script = "kill -INT $PPID; exec sleep 600";
+    let Some(output) = emulate("--json -", &["sh", "-c", script]) else { return };
+    assert_eq!(output.status.code(), Some(130));
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(result["command_status"], Value::Null);
+    assert_contains(&String::from_utf8(output.stderr).unwrap(), &["direction", "interrupted"]);
+}
+
+#[test]
+fn namespaces_that_do_not_exist_are_named() {
+    let output = Command::new(env!("CARGO_BIN_EXE_headway"))
+        .args(["emulate", "--between", "no-such-namespace", "another"])
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let error = String::from_utf8(output.stderr).unwrap();
+    let reasons = ["no-such-namespace", "needs root", "cannot emulate a network here"];
+    assert!(reasons.iter().any(|reason| error.contains(reason)), "{error}");
+}

@@ -1,0 +1,157 @@
+//! `headway echo` and `headway load` over the loopback device.
+#![allow(clippy::unwrap_used, clippy::unreachable, reason = "tests")]
+
+mod support;
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, UdpSocket};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+use support::{assert_contains, assert_fields, headway, json, keys, text};
+
+/// An echo server in a process of its own; ended with it.
+struct Echo {
+    process: Child,
+    to: String,
+    encap_port: u16,
+}
+
+impl Echo {
+    /// Serves `transports` at a free port; ready when it says so.
+    fn start(ip: IpAddr, transports: &str) -> Self {
+        let to = std::net::SocketAddr::new(ip, free_port(ip)).to_string();
+        let arguments = ["echo", "--listen", &to, "--transport", transports, "--encap-port", "0"];
+        let mut process = Command::new(env!("CARGO_BIN_EXE_headway"))
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut encap_port = 0;
+        let lines = BufReader::new(process.stdout.as_mut().unwrap()).lines();
+        for line in lines.map(Result::unwrap).take(transports.split(',').count()) {
+            assert_contains(&line, &["echo over ", &to]);
+            if let Some((_, port)) = line.split_once("UDP port ") {
+                encap_port = port.parse().unwrap();
+            }
+        }
+        Self { process, to, encap_port }
+    }
+
+    /// Sends a signal; the exit status.
+    fn end(&mut self, signal: &str) -> Option<i32> {
+        Command::new("kill").args([signal, &self.process.id().to_string()]).status().unwrap();
+        self.process.wait().unwrap().code()
+    }
+
+    fn load(&self, options: &str) -> String {
+        let Self { to, encap_port, .. } = self;
+        let encapsulation = match encap_port {
+            0 => String::new(),
+            port => format!("--encap-port 0:{port}"),
+        };
+        format!("load --to {to} {encapsulation} --duration 300ms --rate 200 {options}")
+    }
+}
+
+impl Drop for Echo {
+    fn drop(&mut self) {
+        let _has_ended = self.process.kill();
+        let _reaped = self.process.wait();
+    }
+}
+
+/// A port that neither TCP nor UDP uses.
+fn free_port(ip: IpAddr) -> u16 {
+    loop {
+        let tcp = TcpListener::bind((ip, 0)).unwrap();
+        let port = tcp.local_addr().unwrap().port();
+        if UdpSocket::bind((ip, port)).is_ok() {
+            return port;
+        }
+    }
+}
+
+#[test]
+fn every_transport_is_answered_and_reported_as_compare_does() {
+    let echo = Echo::start(Ipv4Addr::LOCALHOST.into(), "tcp,sctp,udp");
+    let result = json(&echo.load(""));
+    assert_eq!(keys(&result), ["headway", "host", "path", "runs", "skipped", "workload"]);
+    assert_fields(
+        &result["path"],
+        &json!({"backend": "network", "rtt_ms": null, "loss": null, "delay_ms": null}),
+    );
+    let ids: Vec<_> =
+        result["runs"].as_array().unwrap().iter().map(|run| run["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["tcp", "tcp:4", "sctp:1", "sctp:6", "sctp:unordered", "udp"]);
+    for run in result["runs"].as_array().unwrap() {
+        assert!(run["requests"].as_u64().unwrap() > 30, "{run}");
+        assert_fields(run, &json!({"responses": run["requests"], "predicted": null, "packets": null}));
+    }
+}
+
+#[test]
+fn large_messages_and_many_streams_fit_a_server_over_ipv6() {
+    if UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)).is_err() {
+        return;
+    }
+    let echo = Echo::start(Ipv6Addr::LOCALHOST.into(), "sctp");
+    let table = text(&echo.load("--transport sctp:300 --message 200KiB --profile rfc9260"));
+    assert_contains(&table, &["backend network", "sctp:300"]);
+}
+
+#[test]
+fn server_ends_by_signals_and_says_how() {
+    assert_eq!(Echo::start(Ipv4Addr::LOCALHOST.into(), "tcp,udp").end("-INT"), Some(130));
+    assert_eq!(Echo::start(Ipv4Addr::LOCALHOST.into(), "sctp").end("-TERM"), Some(0));
+}
+
+#[test]
+fn address_in_use_is_named() {
+    let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = taken.local_addr().unwrap();
+    let output = headway(&format!("echo --listen {address} --transport tcp"));
+    assert_eq!(output.status.code(), Some(1));
+    let address = format!("--listen '{address}'");
+    assert_contains(&String::from_utf8(output.stderr).unwrap(), &[&address, "tcp", "choose another"]);
+}
+
+#[test]
+fn absent_server_fails_the_run_with_the_remedy() {
+    let port = free_port(Ipv4Addr::LOCALHOST.into());
+    let output = headway(&format!("load --to 127.0.0.1:{port} --transport tcp --duration 1s --json -"));
+    assert_eq!(output.status.code(), Some(1));
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_contains(result["runs"][0]["because"].as_str().unwrap(), &["no TCP server", "headway echo"]);
+}
+
+#[test]
+fn interrupted_load_ends_with_status_130_and_no_result() {
+    let echo = Echo::start(Ipv4Addr::LOCALHOST.into(), "tcp");
+    let arguments = echo.load("--transport tcp --quiet").replace("300ms", "60s");
+    let mut load = Command::new(env!("CARGO_BIN_EXE_headway"))
+        .args(arguments.split_whitespace())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Until the handler is in place the signal just ends the program.
+    let status = format!("/proc/{}/status", load.id());
+    while caught_signals(&std::fs::read_to_string(&status).unwrap()) & SIGINT == 0 {
+        assert_eq!(load.try_wait().unwrap(), None, "it ended by itself");
+    }
+    let pid = load.id().to_string();
+    Command::new("kill").args(["-INT", &pid]).status().unwrap();
+    assert_eq!(load.wait().unwrap().code(), Some(130));
+    let mut printed = String::new();
+    load.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
+    assert_eq!(printed, "");
+}
+
+/// `SigCgt` of `/proc/PID/status`: the signals that have a handler.
+fn caught_signals(status: &str) -> u64 {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+    u64::from_str_radix(mask.trim(), 16).unwrap()
+}
+
+const SIGINT: u64 = 1 << 1;

@@ -1,0 +1,80 @@
+//! Runs the program as a user does.
+#![allow(clippy::unwrap_used, dead_code, reason = "helpers of tests, each file uses some")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// Runs `headway` with arguments separated by spaces.
+pub(crate) fn headway(arguments: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_headway")).args(arguments.split_whitespace()).output().unwrap()
+}
+
+/// Standard output of a run that must succeed.
+pub(crate) fn text(arguments: &str) -> String {
+    let output = headway(arguments);
+    assert_eq!(output.status.code(), Some(0), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// What `--json -` prints.
+pub(crate) fn json(arguments: &str) -> Value {
+    serde_json::from_str(&text(&format!("{arguments} --json -"))).unwrap()
+}
+
+/// Standard error of a wrong usage.
+pub(crate) fn refusal(arguments: &str) -> String {
+    let output = headway(arguments);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{arguments}: {error}");
+    assert!(output.stdout.is_empty(), "{arguments}");
+    error
+}
+
+/// Every part is in the text.
+pub(crate) fn assert_contains(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "no {part:?} in {text}");
+    }
+}
+
+/// The names of an object's fields, sorted.
+pub(crate) fn keys(value: &Value) -> Vec<&str> {
+    let mut keys: Vec<_> = value.as_object().unwrap().keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    keys
+}
+
+/// Every field of `expected` is in `value`, with its value; `value` may have more.
+pub(crate) fn assert_fields(value: &Value, expected: &Value) {
+    for (name, expected) in expected.as_object().unwrap() {
+        assert_eq!(value.get(name), Some(expected), "{name}");
+    }
+}
+
+/// A folder of this test's own; removed with it.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    /// An empty folder that does not exist yet.
+    pub(crate) fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("headway-{name}-{}", std::process::id()));
+        assert!(!path.exists(), "{} is there already", path.display());
+        Self(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub(crate) fn read(&self, file: &str) -> String {
+        std::fs::read_to_string(self.0.join(file)).unwrap()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _not_made = std::fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,227 @@
+//! The load generator against an echo server on another host, over whatever lies between.
+//!
+//! What the path does is not known here: neither its round-trip time nor its losses are in the results, and of
+//! head-of-line blocking only the direction of the responses is seen.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use sctp::{Association, AssociationConfig, AssociationStatistics, Delivery, Endpoint, EndpointConfig};
+use sctp::{Incoming, SctpPort};
+use sctp_io::Clock;
+use tokio::net::{TcpStream, UdpSocket};
+use tokio::task::JoinSet;
+use workload::LoadCounters;
+
+use super::real::{Driven, RealError, sctp as over_sctp, tcp as over_tcp, udp as over_udp};
+use super::{association_config, blocking, runs};
+use crate::compare::{Backend, BackendError, BackendKind, CompareConfig, RawOutcome, RawRun};
+use crate::transport::TransportSpec;
+
+/// The backend of `headway load`.
+#[derive(Clone, Copy, Debug)]
+pub struct Network {
+    /// Where the echo server is; the port is that of TCP, UDP or SCTP.
+    pub to: SocketAddr,
+    /// UDP ports that carry SCTP.
+    pub encapsulation: EncapsulationPorts,
+}
+
+/// UDP ports that carry SCTP (RFC 6951).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EncapsulationPorts {
+    /// Ours; 0 lets the system choose. Default 0.
+    pub local: u16,
+    /// The server's. Default 9899, the registered one.
+    pub remote: u16,
+}
+
+impl Default for EncapsulationPorts {
+    fn default() -> Self {
+        Self { local: 0, remote: 9899 }
+    }
+}
+
+impl Backend for Network {
+    fn run(
+        &mut self,
+        config: &CompareConfig,
+        transports: &[TransportSpec],
+    ) -> Result<RawOutcome, BackendError> {
+        let failed = |error: std::io::Error| BackendError::Failed { because: error.to_string() };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+        let mut raw = Vec::new();
+        for batch in batches(config, transports) {
+            raw.extend(runtime.block_on(self.run_batch(config, batch)));
+        }
+        raw.sort_by_key(|(index, _)| *index);
+        Ok(RawOutcome {
+            backend: BackendKind::Network,
+            fallback: None,
+            delay: None,
+            device: None,
+            runs: raw.into_iter().map(|(_, run)| run).collect(),
+            skipped: Vec::new(),
+        })
+    }
+}
+
+/// One run: a transport in a repetition, and its place in the results.
+#[derive(Clone, Copy, Debug)]
+struct Planned {
+    index: u16,
+    transport: TransportSpec,
+    repetition: u32,
+}
+
+/// What runs at the same time: the transports of one repetition, or each alone.
+fn batches(config: &CompareConfig, transports: &[TransportSpec]) -> Vec<Vec<Planned>> {
+    let planned = (0..).zip(runs(transports, config.repeat));
+    let planned = planned.map(|(index, (transport, repetition))| Planned { index, transport, repetition });
+    if !config.runs_concurrently() {
+        return planned.map(|planned| vec![planned]).collect();
+    }
+    let planned: Vec<_> = planned.collect();
+    let of = |repetition| planned.iter().copied().filter(move |planned| planned.repetition == repetition);
+    (0..config.repeat.get()).map(|repetition| of(repetition).collect()).collect()
+}
+
+impl Network {
+    async fn run_batch(self, config: &CompareConfig, batch: Vec<Planned>) -> Vec<(u16, RawRun)> {
+        let clock = Clock::start();
+        let mut tasks = JoinSet::new();
+        for planned in batch {
+            let config = config.clone();
+            tasks.spawn(async move {
+                let done = self.load(&config, planned, clock).await;
+                let done = done.unwrap_or_else(|error| Done::not_begun(&error, clock));
+                (planned.index, done.into_raw(&config, planned))
+            });
+        }
+        tasks.join_all().await
+    }
+
+    async fn load(self, config: &CompareConfig, planned: Planned, clock: Clock) -> Result<Done, RealError> {
+        let load = config.load(planned.transport, planned.repetition);
+        match planned.transport {
+            TransportSpec::Tcp { .. } => {
+                self.reach_over_tcp().await?;
+                let driven = over_tcp::load(self.to, &config.tcp_congestion, load, clock).await?;
+                Ok(Done { driven, statistics: None, retransmissions: None })
+            }
+            TransportSpec::Udp => {
+                let socket = UdpSocket::bind(self.any_address(0)).await;
+                let socket = socket.map_err(RealError::socket("cannot open a UDP socket"))?;
+                let connected = socket.connect(self.to).await;
+                connected.map_err(RealError::socket("cannot connect the UDP socket"))?;
+                let (driven, retransmissions) = over_udp::load(&socket, load, clock).await?;
+                Ok(Done { driven, statistics: None, retransmissions: Some(retransmissions) })
+            }
+            TransportSpec::Sctp { .. } | TransportSpec::SctpUnordered => {
+                // The endpoint drives the association until both are dropped.
+                let (_endpoint, association) = self.associate(config, planned).await?;
+                let ordered = planned.transport.is_ordered();
+                let delivery = if ordered { Delivery::Ordered } else { Delivery::Unordered };
+                let (driven, statistics) = over_sctp::load(association, delivery, load, clock).await?;
+                Ok(Done { driven, statistics: Some(statistics), retransmissions: None })
+            }
+        }
+    }
+
+    /// A server that is not there is known before the first request is due.
+    async fn reach_over_tcp(self) -> Result<(), RealError> {
+        let connected = tokio::time::timeout(CONNECT_TIME, TcpStream::connect(self.to)).await;
+        let connected = connected.unwrap_or_else(|_late| Err(std::io::ErrorKind::TimedOut.into()));
+        let refused = |error| format!("no TCP server at {}: {error}; start `headway echo` there", self.to);
+        connected.map(drop).map_err(|error| RealError::Configuration { because: refused(error) })
+    }
+
+    async fn associate(
+        self,
+        config: &CompareConfig,
+        planned: Planned,
+    ) -> Result<(Endpoint, Association), RealError> {
+        let refused = |because: String| RealError::Configuration { because };
+        let port = |port: u16| SctpPort::try_from(port).map_err(|error| refused(error.to_string()));
+        let association = association_config(config, planned.transport);
+        let association = association.map_err(|error| refused(error.to_string()))?;
+        // The path may be narrower than the emulated ones.
+        let association =
+            AssociationConfig { mtu_bytes: AssociationConfig::default().mtu_bytes, ..association };
+        let own = EndpointConfig {
+            incoming: Incoming::Refuse,
+            ..EndpointConfig::new(port(own_port(planned.index))?)
+        };
+        let endpoint = Endpoint::bind(own, self.any_address(self.encapsulation.local)).await?;
+        let peer = [sctp::udp(SocketAddr::new(self.to.ip(), self.encapsulation.remote))];
+        let connecting = endpoint.connect_with(&peer, port(self.to.port())?, association);
+        let association = tokio::time::timeout(CONNECT_TIME, connecting).await.map_err(|_late| {
+            let port = self.encapsulation.remote;
+            refused(format!(
+                "no SCTP server answered at {} in UDP port {port} within {CONNECT_TIME:?}; start `headway echo` there",
+                self.to
+            ))
+        })??;
+        Ok((endpoint, association))
+    }
+
+    fn any_address(self, port: u16) -> SocketAddr {
+        let any = match self.to {
+            SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        };
+        SocketAddr::new(any, port)
+    }
+}
+
+/// What a load generator brought home.
+struct Done {
+    driven: Driven,
+    statistics: Option<AssociationStatistics>,
+    retransmissions: Option<u64>,
+}
+
+impl Done {
+    /// A run that could not even connect: no request was due, and the reason is in the results.
+    fn not_begun(error: &RealError, clock: Clock) -> Self {
+        let driven = Driven {
+            start: clock.now(),
+            samples: Vec::new(),
+            counters: LoadCounters::default(),
+            ended_early: Some(error.to_string()),
+        };
+        Self { driven, statistics: None, retransmissions: None }
+    }
+
+    fn into_raw(self, config: &CompareConfig, planned: Planned) -> RawRun {
+        let Planned { index: _, transport, repetition } = planned;
+        let is_sctp = matches!(transport, TransportSpec::Sctp { .. } | TransportSpec::SctpUnordered);
+        RawRun {
+            transport,
+            repetition,
+            profile: is_sctp.then(|| config.profile.clone()),
+            start: self.driven.start,
+            samples: self.driven.samples,
+            counters: self.driven.counters,
+            retransmissions: self.retransmissions,
+            blocking: is_sctp.then(|| blocking(&self.statistics)),
+            packets: None,
+            ended_early: self.driven.ended_early,
+        }
+    }
+}
+
+/// An SCTP port for the `index`-th association of this process. An association is known by addresses and SCTP ports,
+/// not by UDP ports: those of two processes on one host must differ.
+fn own_port(index: u16) -> u16 {
+    let base = u16::try_from(std::process::id() % u32::from(DYNAMIC_PORTS)).unwrap_or(0);
+    FIRST_DYNAMIC_PORT + base.wrapping_mul(PORTS_APART).wrapping_add(index) % DYNAMIC_PORTS
+}
+
+/// How long the server may take to accept a connection.
+const CONNECT_TIME: Duration = Duration::from_secs(10);
+/// RFC 6335 §6: from here on ports are free for all.
+const FIRST_DYNAMIC_PORT: u16 = 49_152;
+const DYNAMIC_PORTS: u16 = 16_384;
+/// Odd, so that no two processes start at the same port.
+const PORTS_APART: u16 = 251;
