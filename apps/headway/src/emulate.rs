@@ -132,11 +132,11 @@ fn around(
     command.args(rest);
     let for_command = signals.clone();
     let started = move |handle| for_command.started(handle);
-    let (status, report) =
-        run_command(link, command, arguments.options(), started).map_err(|error| match error {
-            EmulatorError::Command { source } => EmulateError::NotRun { command: program.clone(), source },
-            error => EmulateError::Emulator(error),
-        })?;
+    let ran = run_command(link, command, arguments.options(), started);
+    if let Err(EmulatorError::Command { source }) = ran {
+        return Err(EmulateError::NotRun { command: program.clone(), source });
+    }
+    let (status, report) = ran.map_err(EmulateError::Emulator)?;
     let answer = Answer::new(report, Some(status));
     arguments.output.write_beside_a_command(&answer.text(), &answer)?;
     match signals.received() {
