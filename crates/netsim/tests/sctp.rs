@@ -2,12 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
+use std::fs::File;
 use std::net::IpAddr;
+use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use netem::Impairments;
 use netsim::sctp::{Application, SctpHost};
-use netsim::{Direction, Ended, HostId, LinkId, LinkSpec, World};
+use netsim::{CapturePoint, CaptureScope, Direction, Ended, HostId, LinkId, LinkSpec, World};
 use sctp_core::{
     AssociationConfig, AssociationId, Destination, Encapsulation, Endpoint, EndpointConfig, Event, Message,
     SctpPort, StreamId,
@@ -159,4 +162,31 @@ fn udp_to_another_port_is_ignored() {
     let mut lab = lab(1, Impairments::default(), Encapsulation::Udp { port: 4000 });
     lab.world.run_until(Instant::from_millis(10));
     assert_eq!(lab.world.host(lab.server).ignored_packets(), 1);
+}
+
+/// Another dissector's judgement of what sctp-core sends, losses and retransmissions included.
+#[test]
+fn tshark_finds_no_flaw_in_any_packet() {
+    if Command::new("tshark").arg("--version").output().is_err() {
+        println!("tshark is not installed: nothing to judge");
+        return;
+    }
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sctp.pcapng");
+    let mut lab = lab(4, lossy(), Encapsulation::Udp { port: 9899 });
+    let writer = Box::new(File::create(&file).unwrap());
+    lab.world.capture(writer, CaptureScope::World, CapturePoint::Departure).unwrap();
+    run(&mut lab);
+    lab.world.finish_captures().unwrap();
+    let mut tshark = Command::new("tshark");
+    tshark.arg("-r").arg(&file).args(["-d", "udp.port==9899,sctp", "-T", "fields", "-E", "separator=;"]);
+    tshark.args(["-o", "sctp.checksum:CRC 32c", "-o", "udp.check_checksum:TRUE"]);
+    for field in ["sctp.checksum.status", "udp.checksum.status", "_ws.malformed"] {
+        tshark.args(["-e", field]);
+    }
+    let output = tshark.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    // Both checksums good, nothing malformed.
+    let flawed: Vec<(usize, &str)> = text.lines().enumerate().filter(|(_, line)| *line != "1;1;").collect();
+    assert_eq!(flawed, [], "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(text.lines().count() > usize::try_from(REQUESTS).unwrap(), "{} packets", text.lines().count());
 }
