@@ -25,7 +25,7 @@ use crate::output::{OutputArguments, OutputError};
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  headway echo --listen 0.0.0.0:5000")]
 pub(crate) struct Arguments {
-    /// Address and port, `[ADDR]:PORT` for IPv6; the port is that of TCP, UDP and SCTP
+    /// Address and port, IPv6 in brackets; the port is that of TCP, UDP and SCTP
     #[arg(long, value_name = "ADDR:PORT", required = true, num_args = 1.., value_parser = parse_address)]
     listen: Vec<SocketAddr>,
     /// Transports to serve

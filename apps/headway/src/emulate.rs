@@ -34,6 +34,9 @@ use report::Answer;
 pub(crate) struct Arguments {
     #[command(flatten)]
     path: ImpairmentArguments,
+    /// Number of the link, in its addresses 10.77.N.1 and 10.77.N.2: links at the same time need different ones
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u8).range(1..))]
+    link: u8,
     /// Seed of everything random: the same seed does the same to the same packet numbers
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -95,7 +98,7 @@ impl Arguments {
 
     fn link(&self) -> Result<EmulatedLink, UsageError> {
         let path = self.path.path()?;
-        Ok(EmulatedLink { index: LINK, request: path.request, response: path.response, seed: self.seed })
+        Ok(EmulatedLink { index: self.link, request: path.request, response: path.response, seed: self.seed })
     }
 
     fn options(&self) -> EmulatorOptions {
@@ -132,17 +135,22 @@ fn around(
     command.args(rest);
     let for_command = signals.clone();
     let started = move |handle| for_command.started(handle);
-    let ran = run_command(link, command, arguments.options(), started);
-    if let Err(EmulatorError::Command { source }) = ran {
-        return Err(EmulateError::NotRun { command: program.clone(), source });
-    }
-    let (status, report) = ran.map_err(EmulateError::Emulator)?;
+    let (status, report) =
+        run_command(link, command, arguments.options(), started).map_err(|error| not_run(program, error))?;
     let answer = Answer::new(report, Some(status));
     arguments.output.write_beside_a_command(&answer.text(), &answer)?;
     match signals.received() {
         Some(Ending::Interrupt) => Err(EmulateError::Interrupted),
         Some(Ending::Terminate) | None if status.success() => Ok(()),
         Some(Ending::Terminate) | None => Err(EmulateError::Command { command: program.clone(), status }),
+    }
+}
+
+fn not_run(program: &OsString, error: EmulatorError) -> EmulateError {
+    if let EmulatorError::Command { source } = error {
+        EmulateError::NotRun { command: program.clone(), source }
+    } else {
+        EmulateError::Emulator(error)
     }
 }
 
@@ -205,6 +213,3 @@ impl Signals {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).last
     }
 }
-
-/// There is one link only.
-const LINK: u8 = 1;

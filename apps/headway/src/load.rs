@@ -21,7 +21,7 @@ use crate::output::OutputArguments;
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  headway load --to 192.0.2.1:5000 --transport tcp,sctp:6 --rate 200")]
 pub(crate) struct Arguments {
-    /// Address and port of the echo server, `[ADDR]:PORT` for IPv6; the port is that of TCP, UDP or SCTP
+    /// Address and port of the echo server, IPv6 in brackets; the port is that of TCP, UDP or SCTP
     #[arg(long, value_name = "ADDR:PORT", required = true, num_args = 1.., value_parser = parse_address)]
     to: Vec<SocketAddr>,
     /// UDP ports that carry SCTP: ours (0: any) and the server's [default: 0:9899]

@@ -25,15 +25,17 @@ fn emulate(options: &str, command: &[&str]) -> Option<Output> {
     Some(output)
 }
 
+// The far end is in this host's namespace: tests at the same time need links of their own.
+
 #[test]
 fn command_sees_the_link_and_counters_follow_it() {
-    let Some(output) = emulate("--rtt 20ms --json -", &["cat", "/proc/net/dev"]) else { return };
+    let Some(output) = emulate("--link 201 --rtt 20ms --json -", &["cat", "/proc/net/dev"]) else { return };
     assert_eq!(output.status.code(), Some(0));
     let printed = String::from_utf8(output.stdout).unwrap();
-    assert_contains(&printed, &["headway1:"]);
+    assert_contains(&printed, &["headway201:"]);
     let json = printed.split_at(printed.find("\n{").unwrap()).1;
     let result: Value = serde_json::from_str(json).unwrap();
-    assert_eq!((&result["command_status"], &result["links"][0]["index"]), (&0.into(), &1.into()));
+    assert_eq!((&result["command_status"], &result["links"][0]["index"]), (&0.into(), &201.into()));
     assert_eq!(result["links"][0]["request"]["stats"]["offered"], 0);
     assert_contains(&String::from_utf8(output.stderr).unwrap(), &["direction", "request", "response"]);
 }
@@ -41,8 +43,9 @@ fn command_sees_the_link_and_counters_follow_it() {
 #[test]
 fn packets_of_the_command_are_dropped_as_listed() {
     // UDP to the discard port: nobody answers but with ICMP errors, which are not numbered.
-    let script = "for n in 1 2 3; do echo $n > /dev/udp/10.77.1.2/9; done; exit 0";
-    let Some(output) = emulate("--delay 1ms --drop 2 --quiet --json -", &["bash", "-c", script]) else {
+    let script = "for n in 1 2 3; do echo $n > /dev/udp/10.77.202.2/9; done; exit 0";
+    let Some(output) = emulate("--link 202 --delay 1ms --drop 2 --quiet --json -", &["bash", "-c", script])
+    else {
         return;
     };
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -57,10 +60,10 @@ fn packets_of_the_command_are_dropped_as_listed() {
 
 #[test]
 fn command_that_fails_or_does_not_exist_is_named() {
-    let Some(output) = emulate("--quiet", &["false"]) else { return };
+    let Some(output) = emulate("--link 203 --quiet", &["false"]) else { return };
     assert_eq!(output.status.code(), Some(1));
     assert_contains(&String::from_utf8(output.stderr).unwrap(), &["'false'", "exit status: 1"]);
-    let output = emulate("--quiet", &["no-such-program"]).unwrap();
+    let output = emulate("--link 203 --quiet", &["no-such-program"]).unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert_contains(&String::from_utf8(output.stderr).unwrap(), &["'no-such-program'", "cannot be run"]);
 }
@@ -69,7 +72,7 @@ fn command_that_fails_or_does_not_exist_is_named() {
 fn interrupt_is_passed_on_and_counters_are_printed() {
     // The command interrupts the emulator, which is its parent.
     let script = "kill -INT $PPID; exec sleep 600";
-    let Some(output) = emulate("--json -", &["sh", "-c", script]) else { return };
+    let Some(output) = emulate("--link 204 --json -", &["sh", "-c", script]) else { return };
     assert_eq!(output.status.code(), Some(130));
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(result["command_status"], Value::Null);

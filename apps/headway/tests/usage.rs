@@ -134,6 +134,7 @@ fn addresses_that_cannot_be_used_are_refused() {
 #[test]
 fn emulate_needs_something_to_emulate_for() {
     assert_contains(&refusal("emulate"), &["--between", "COMMAND"]);
+    assert_contains(&refusal("emulate --link 256 -- true"), &["--link", "'256'", "1..=255"]);
     assert_contains(&refusal("emulate --between one"), &["--between", "2 values required"]);
     assert_contains(&refusal("emulate --between one two -- true"), &["--between", "COMMAND"]);
 }
