@@ -66,6 +66,9 @@ struct Probe {
     path: PathId,
     sent_at: Instant,
     highest: Tsn,
+    /// When one of its chunks was acknowledged first; whether thanks to the probe shows a moment later, when
+    /// duplicates are reported, or not.
+    answered_at: Option<Instant>,
 }
 
 /// Zero-window probing (RFC 9260 §6.1 (A)).
@@ -328,7 +331,8 @@ impl Sender {
         if idle { self.rack.probe_at(path, &paths.path(path).rto, &self.outstanding) } else { None }
     }
 
-    /// RFC 8985 §7.4.2: a probe that was acknowledged and not reported as a duplicate repaired a loss.
+    /// RFC 8985 §7.4.2: a probe that was acknowledged and, a round trip after it was sent, not reported as a duplicate
+    /// has repaired a loss.
     fn settle_probe(
         &mut self,
         now: Instant,
@@ -337,16 +341,22 @@ impl Sender {
         answered: bool,
         outcome: &mut SackOutcome,
     ) {
-        let Some(probe) = self.probe else { return };
-        let needless = sack.duplicate_tsns().any(|tsn| !probe.highest.precedes(tsn));
-        let too_soon = paths.path(probe.path).rto.min_rtt().is_some_and(|rtt| now.since(probe.sent_at) < rtt);
-        if needless || (answered && too_soon) {
+        let Some(probe) = self.probe.as_mut() else { return };
+        if answered {
+            probe.answered_at.get_or_insert(now);
+        }
+        if sack.duplicate_tsns().any(|tsn| !probe.highest.precedes(tsn)) {
             self.probe = None;
-        } else if answered {
+            return;
+        }
+        let round_trip = paths.path(probe.path).rto.srtt().unwrap_or_default();
+        let path = probe.path;
+        let is_settled = probe.answered_at.is_some_and(|at| now.since(at) >= round_trip / 4);
+        if is_settled && now.since(probe.sent_at) >= round_trip {
             self.probe = None;
             if self.recovery_exit.is_none() {
                 self.recovery_exit = Some(self.outstanding.next_tsn().previous());
-                outcome.repaired_by_probe = Some(probe.path);
+                outcome.repaired_by_probe = Some(path);
             }
         }
     }

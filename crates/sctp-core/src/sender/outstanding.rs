@@ -39,6 +39,9 @@ pub(crate) struct SentChunk {
     /// Missing reports since it was last sent (RFC 9260 §7.2.4).
     pub(crate) missing_reports: u8,
     pub(crate) fast_retransmitted: bool,
+    /// Last sent as a tail-loss probe, while the one before may still be on its way: which of the two an
+    /// acknowledgment answers cannot be told.
+    pub(crate) is_probed: bool,
 }
 
 /// Where a chunk is.
@@ -156,6 +159,7 @@ impl Outstanding {
             transmissions: 1,
             missing_reports: 0,
             fast_retransmitted: false,
+            is_probed: false,
         };
         self.add_flight(path, chunk.wire_bytes(), chunk.fragment.payload.len());
         self.chunks.push_back(chunk);
@@ -166,6 +170,7 @@ impl Outstanding {
         let Some(chunk) = self.chunks.get_mut(index) else { return };
         let (wire, payload, before) = (chunk.wire_bytes(), chunk.fragment.payload.len(), chunk.path);
         let was = chunk.state;
+        chunk.is_probed = was == ChunkState::InFlight;
         chunk.state = ChunkState::InFlight;
         chunk.path = path;
         chunk.sent_at = now;

@@ -59,6 +59,11 @@ impl Rack {
     ) {
         let path = self.path_mut(chunk.path);
         path.probes_unanswered = 0;
+        // After a peer has paused, the answers to the originals look like answers to the probe: they say nothing
+        // about what was sent in between.
+        if chunk.is_probed {
+            return;
+        }
         let rtt = now.since(chunk.sent_at);
         // The ack of a retransmission that came too soon is the original's.
         if chunk.transmissions > 1 && min_rtt.is_some_and(|smallest| rtt < smallest) {

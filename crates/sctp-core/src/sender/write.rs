@@ -126,7 +126,7 @@ impl Sender {
         }
         let Some(highest) = highest else { return false };
         self.rack.on_probe(path.id);
-        self.probe = Some(Probe { path: path.id, sent_at: now, highest });
+        self.probe = Some(Probe { path: path.id, sent_at: now, highest, answered_at: None });
         true
     }
 

@@ -52,6 +52,9 @@ fn probe_that_repaired_a_loss_counts_as_a_recovery_and_a_needless_one_does_not()
     pair.drop_next(End::Left, &[1]);
     send_spaced(&mut pair, 1);
     pair.run_ms(1000);
+    // A later acknowledgment without duplicates settles it.
+    send_spaced(&mut pair, 1);
+    pair.run_ms(100);
     assert_eq!(pair.statistics(End::Left).paths[0].counters.recoveries, 1);
 
     let mut pair = measured(Setup::signalling());

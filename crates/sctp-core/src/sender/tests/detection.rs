@@ -140,15 +140,17 @@ fn no_probe_without_a_round_trip_or_in_the_profile_without_them() {
 /// RFC 8985 §7.4.2.
 #[test]
 fn answered_probe_is_a_recovery_and_a_duplicate_is_not() {
-    let probed = || {
+    let answered = |duplicates: &[u32]| {
         let mut bench = Bench::measured(Profile::Signalling);
         bench.send_apart(1, 40);
         bench.write_probe();
-        bench.pass(20);
-        bench
+        bench.send_apart(1, 20);
+        assert_eq!(bench.sack(1, &[]).unwrap().repaired_by_probe, None, "a duplicate may yet be reported");
+        bench.pass(5);
+        bench.sack_with(2, WINDOW, &[], duplicates).unwrap().repaired_by_probe
     };
-    assert_eq!(probed().sack(1, &[]).unwrap().repaired_by_probe, Some(PathId::FIRST));
-    assert_eq!(probed().sack_with(1, WINDOW, &[], &[0]).unwrap().repaired_by_probe, None);
+    assert_eq!(answered(&[]), Some(PathId::FIRST));
+    assert_eq!(answered(&[0]), None);
 }
 
 /// RFC 9260 §6.3.3 (E3).
@@ -161,4 +163,24 @@ fn timeout_declares_everything_in_flight_lost_and_nothing_that_arrived() {
     assert_eq!(bench.flight(), 0);
     let resent: Vec<u32> = bench.write_lost().iter().map(|(tsn, ..)| *tsn).collect();
     assert_eq!(resent, [0, 3, 4]);
+}
+
+/// A peer that paused answers the originals one by one, after a probe has gone out: that condemns nothing that was
+/// sent between original and probe, and costs no window once the duplicates are reported.
+#[test]
+fn answers_to_originals_after_a_probe_are_no_evidence_of_loss() {
+    let mut bench = Bench::measured(Profile::Signalling);
+    bench.send_apart(3, 0);
+    bench.pass(39);
+    bench.send_apart(2, 0);
+    bench.pass(1);
+    assert_eq!(bench.write_probe().len(), 3);
+    bench.pass(21);
+    for count in 1..=3 {
+        let outcome = bench.sack(count, &[]).unwrap();
+        assert!(!outcome.losses.any && outcome.repaired_by_probe.is_none(), "nothing is lost");
+    }
+    bench.pass(1);
+    let outcome = bench.sack_with(5, WINDOW, &[], &[0, 1, 2]).unwrap();
+    assert_eq!((outcome.repaired_by_probe, outcome.acknowledgment.spurious), (None, 0));
 }
