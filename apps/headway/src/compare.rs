@@ -68,6 +68,8 @@ pub(crate) enum CompareFailure {
     Output(#[from] OutputError),
     #[error("{0}")]
     Runs(String),
+    #[error("interrupted: these are the results until then")]
+    Interrupted,
 }
 
 impl CompareFailure {
@@ -80,6 +82,7 @@ impl CompareFailure {
             | Self::Report { .. }
             | Self::Output(_)
             | Self::Runs(_) => 1,
+            Self::Interrupted => interrupt::INTERRUPTED,
         }
     }
 }
@@ -118,7 +121,7 @@ impl Arguments {
 pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), CompareFailure> {
     let config = arguments.config()?;
     arguments.destination.prepare()?;
-    interrupt::end_on_interrupt();
+    interrupt::stop_on_interrupt(&config.stop);
     let in_real_time = arguments.wants_namespaces() && rights.are_granted();
     let progress = Progress::start(&arguments.output, in_real_time.then(|| expected_time(&config)));
     let raw = run_compare(&config, &mut WithRights(rights), &mut Simulator);
@@ -127,7 +130,9 @@ pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), CompareFa
     let comparison = Comparison::new(&config, &raw, Conditions::of_this_host(), |transport| {
         prediction::predict(&config, transport)
     });
-    arguments.destination.publish(&Outcome { comparison: &comparison, raw: &raw }, &arguments.output)
+    let published =
+        arguments.destination.publish(&Outcome { comparison: &comparison, raw: &raw }, &arguments.output);
+    if config.stop.is_raised() { Err(CompareFailure::Interrupted) } else { published }
 }
 
 /// How long it takes when all is answered soon after the last request.

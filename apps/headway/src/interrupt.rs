@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::sync::mpsc;
 
+use lab::StopSignal;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Exit status after an interrupt, as shells have it: 128 + SIGINT.
@@ -17,11 +18,13 @@ pub(crate) enum Ending {
     Terminate,
 }
 
-/// From now on Ctrl-C ends the program with status 130; nothing stays behind, as namespaces and devices have no
-/// names and end with the process.
-pub(crate) fn end_on_interrupt() {
-    on_signal(|ending| {
+/// From now on Ctrl-C raises `stop`, so that what was measured is still printed; the second one ends the program at
+/// once, and so does SIGTERM. Nothing stays behind: namespaces and devices have no names and end with the process.
+pub(crate) fn stop_on_interrupt(stop: &StopSignal) {
+    let stop = stop.clone();
+    on_signal(move |ending| {
         let status = match ending {
+            Ending::Interrupt if !stop.is_raised() => return stop.raise(),
             Ending::Interrupt => i32::from(INTERRUPTED),
             Ending::Terminate => 143,
         };

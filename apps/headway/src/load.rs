@@ -77,12 +77,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CompareFailure> {
     let (config, mut network) = (arguments.config()?, arguments.network()?);
     config.validate().map_err(RunError::Config)?;
     arguments.destination.prepare()?;
-    interrupt::end_on_interrupt();
+    interrupt::stop_on_interrupt(&config.stop);
     let expected: Duration = expected_time(&config);
     let progress = Progress::start(&arguments.output, Some(expected));
     let raw = network.run(&config, config.transports.as_slice());
     progress.finish();
     let raw = raw.map_err(RunError::Backend)?;
     let comparison = Comparison::new(&config, &raw, Conditions::of_this_host(), |_transport| None);
-    arguments.destination.publish(&Outcome { comparison: &comparison, raw: &raw }, &arguments.output)
+    let published =
+        arguments.destination.publish(&Outcome { comparison: &comparison, raw: &raw }, &arguments.output);
+    if config.stop.is_raised() { Err(CompareFailure::Interrupted) } else { published }
 }

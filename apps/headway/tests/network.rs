@@ -126,9 +126,9 @@ fn absent_server_fails_the_run_with_the_remedy() {
 }
 
 #[test]
-fn interrupted_load_ends_with_status_130_and_no_result() {
+fn interrupted_load_ends_with_status_130_and_what_it_has() {
     let echo = Echo::start(Ipv4Addr::LOCALHOST.into(), "tcp");
-    let arguments = echo.load("--transport tcp --quiet").replace("300ms", "60s");
+    let arguments = echo.load("--transport tcp --json -").replace("300ms", "60s");
     let mut load = Command::new(env!("CARGO_BIN_EXE_headway"))
         .args(arguments.split_whitespace())
         .stdout(Stdio::piped())
@@ -145,7 +145,8 @@ fn interrupted_load_ends_with_status_130_and_no_result() {
     assert_eq!(load.wait().unwrap().code(), Some(130));
     let mut printed = String::new();
     load.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
-    assert_eq!(printed, "");
+    let result: Value = serde_json::from_str(&printed).unwrap();
+    assert_contains(result["runs"][0]["because"].as_str().unwrap(), &["interrupted"]);
 }
 
 /// `SigCgt` of `/proc/PID/status`: the signals that have a handler.

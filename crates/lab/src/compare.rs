@@ -3,6 +3,7 @@
 mod backend;
 mod config;
 mod raw;
+mod stop;
 
 pub use backend::{Backend, BackendError, BackendKind, Fallback, RunError, run_compare};
 pub use config::{
@@ -12,6 +13,7 @@ pub use config::{
 pub use raw::{
     Blocking, DirectionPackets, MeasuredDelay, PacketCounts, Prediction, RawOutcome, RawRun, Skipped,
 };
+pub use stop::StopSignal;
 
 #[cfg(test)]
 mod tests;

@@ -41,8 +41,8 @@ pub use backend::{EncapsulationPorts, Namespaces, Network, real};
 pub use compare::{
     Arrivals, Backend, BackendChoice, BackendError, BackendKind, Blocking, CONCURRENT_RATE_LIMIT,
     CompareConfig, CompareError, DirectionPackets, Fallback, MeasuredDelay, PacketCounts, Prediction,
-    RawOutcome, RawRun, RunError, Schedule, Skipped, TraceFileError, Traffic, UnknownName, WorkloadKind,
-    run_compare,
+    RawOutcome, RawRun, RunError, Schedule, Skipped, StopSignal, TraceFileError, Traffic, UnknownName,
+    WorkloadKind, run_compare,
 };
 pub use conditions::Conditions;
 pub use device_kind::DeviceKind;

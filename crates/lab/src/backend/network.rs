@@ -52,6 +52,9 @@ impl Backend for Network {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
         let mut raw = Vec::new();
         for batch in batches(config, transports) {
+            if config.stop.is_raised() {
+                break;
+            }
             raw.extend(runtime.block_on(self.run_batch(config, batch)));
         }
         raw.sort_by_key(|(index, _)| *index);
@@ -106,7 +109,8 @@ impl Network {
         match planned.transport {
             TransportSpec::Tcp { .. } => {
                 self.reach_over_tcp().await?;
-                let driven = over_tcp::load(self.to, &config.tcp_congestion, load, clock).await?;
+                let driven =
+                    over_tcp::load(self.to, &config.tcp_congestion, load, clock, &config.stop).await?;
                 Ok(Done { driven, statistics: None, retransmissions: None })
             }
             TransportSpec::Udp => {
@@ -114,7 +118,7 @@ impl Network {
                 let socket = socket.map_err(RealError::socket("cannot open a UDP socket"))?;
                 let connected = socket.connect(self.to).await;
                 connected.map_err(RealError::socket("cannot connect the UDP socket"))?;
-                let (driven, retransmissions) = over_udp::load(&socket, load, clock).await?;
+                let (driven, retransmissions) = over_udp::load(&socket, load, clock, &config.stop).await?;
                 Ok(Done { driven, statistics: None, retransmissions: Some(retransmissions) })
             }
             TransportSpec::Sctp { .. } | TransportSpec::SctpUnordered => {
@@ -122,7 +126,8 @@ impl Network {
                 let (_endpoint, association) = self.associate(config, planned).await?;
                 let ordered = planned.transport.is_ordered();
                 let delivery = if ordered { Delivery::Ordered } else { Delivery::Unordered };
-                let (driven, statistics) = over_sctp::load(association, delivery, load, clock).await?;
+                let (driven, statistics) =
+                    over_sctp::load(association, delivery, load, clock, &config.stop).await?;
                 Ok(Done { driven, statistics: Some(statistics), retransmissions: None })
             }
         }

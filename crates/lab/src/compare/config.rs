@@ -12,6 +12,7 @@ use workload::{ArrivalSpec, LoadConfig, MessageSize, RetransmissionConfig, Trace
 
 pub use names::{BackendChoice, UnknownName, WorkloadKind};
 
+use super::StopSignal;
 use crate::transport::{TransportList, TransportSpec};
 
 /// One comparison. The defaults are those of the command line and take half a minute.
@@ -43,6 +44,8 @@ pub struct CompareConfig {
     pub pcap: Option<PathBuf>,
     /// Seed of send times and losses. Default 1.
     pub seed: u64,
+    /// Ends it before its time. Default: nobody raises it.
+    pub stop: StopSignal,
 }
 
 /// The requests of one run.
@@ -147,6 +150,7 @@ impl Default for CompareConfig {
             workload: WorkloadKind::Echo,
             pcap: None,
             seed: 1,
+            stop: StopSignal::default(),
         }
     }
 }

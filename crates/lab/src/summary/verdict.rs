@@ -13,9 +13,12 @@ pub(super) fn because(runs: &[&RawRun], drain: Duration) -> Option<String> {
     let errors = sum(|run| run.counters.errors());
     let mut reasons: Vec<String> = runs.iter().filter_map(|run| run.ended_early.clone()).collect();
     if failed > 0 {
-        reasons.push(format!(
-            "{failed} of {requests} requests not answered within {drain:?} after sending ended"
-        ));
+        let until = if reasons.is_empty() {
+            format!("within {drain:?} after sending ended")
+        } else {
+            "by then".to_owned()
+        };
+        reasons.push(format!("{failed} of {requests} requests not answered {until}"));
     }
     if untaken > 0 {
         reasons.push(format!("{untaken} more requests were due, but the transport never took them"));

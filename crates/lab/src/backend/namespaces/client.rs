@@ -54,7 +54,8 @@ async fn load(
     let peer = |port| SocketAddr::new(IpAddr::V4(link.peer_v4), port);
     match planned.transport {
         TransportSpec::Tcp { .. } => {
-            let driven = over_tcp::load(peer(ECHO_PORT), &config.tcp_congestion, load, clock).await?;
+            let driven =
+                over_tcp::load(peer(ECHO_PORT), &config.tcp_congestion, load, clock, &config.stop).await?;
             Ok(ClientRun { driven, statistics: None, retransmissions: None })
         }
         TransportSpec::Udp => {
@@ -64,14 +65,15 @@ async fn load(
                 .connect(peer(ECHO_PORT))
                 .await
                 .map_err(RealError::socket("cannot connect the UDP socket"))?;
-            let (driven, retransmissions) = over_udp::load(&socket, load, clock).await?;
+            let (driven, retransmissions) = over_udp::load(&socket, load, clock, &config.stop).await?;
             Ok(ClientRun { driven, statistics: None, retransmissions: Some(retransmissions) })
         }
         TransportSpec::Sctp { .. } | TransportSpec::SctpUnordered => {
             let (endpoint, association) = connect(config, planned, link).await?;
             let ordered = planned.transport.is_ordered();
             let delivery = if ordered { Delivery::Ordered } else { Delivery::Unordered };
-            let (driven, statistics) = over_sctp::load(association, delivery, load, clock).await?;
+            let (driven, statistics) =
+                over_sctp::load(association, delivery, load, clock, &config.stop).await?;
             drop(endpoint);
             Ok(ClientRun { driven, statistics: Some(statistics), retransmissions: None })
         }

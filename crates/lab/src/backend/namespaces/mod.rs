@@ -34,6 +34,9 @@ impl Backend for Namespaces {
         let mut raw = Vec::new();
         let mut reports = Vec::new();
         for batch in batches(config, transports) {
+            if config.stop.is_raised() {
+                break;
+            }
             let (more, report) = run_batch(config, &batch)?;
             raw.extend(more);
             reports.push(report);

@@ -7,6 +7,7 @@ use virtual_time::Instant;
 use workload::{Lane, LoadConfig, LoadCounters, LoadGenerator, Sample};
 
 use super::{Alarm, RealError};
+use crate::compare::StopSignal;
 
 /// Where the requests of one lane go: a queue that a task empties into the transport.
 pub type Outlet = UnboundedSender<Bytes>;
@@ -56,11 +57,17 @@ pub async fn drive(
     outlets: &[Outlet],
     arrivals: &mut UnboundedReceiver<Arrived>,
     mut alarm: Alarm,
+    stop: &StopSignal,
 ) -> Result<Driven, RealError> {
     let start = alarm.now();
     let mut generator = LoadGenerator::new(config, start)?;
     let mut ended_early = None;
     while !generator.is_finished(alarm.now()) && ended_early.is_none() {
+        if stop.is_raised() {
+            ended_early = Some(INTERRUPTED.to_owned());
+            break;
+        }
+        let next = generator.poll_timeout().into_iter().chain([alarm.now() + LOOK_FOR_STOP]).min();
         tokio::select! {
             biased;
             arrived = arrivals.recv() => match arrived {
@@ -71,7 +78,7 @@ pub async fn drive(
                 Some(Arrived::Ended { because }) => ended_early = Some(because),
                 None => ended_early = Some("the transport is closed".to_owned()),
             },
-            waited = alarm.until(generator.poll_timeout()) => {
+            waited = alarm.until(next) => {
                 waited.map_err(RealError::socket("cannot wait"))?;
                 let now = alarm.now();
                 generator.handle_timeout(now);
@@ -93,3 +100,9 @@ fn offer(generator: &mut LoadGenerator, outlets: &[Outlet], now: Instant) {
         }
     }
 }
+
+/// Why a run ended that was asked to.
+pub(super) const INTERRUPTED: &str = "interrupted";
+
+/// How often a run looks whether it is asked to end.
+pub(super) const LOOK_FOR_STOP: Duration = Duration::from_millis(100);

@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 use workload::{EchoConfig, EchoServer, Lane, LoadConfig, Reply};
 
 use super::{Alarm, Arrived, Driven, RealError, drive};
+use crate::compare::StopSignal;
 
 /// Runs a load over an association, one lane a stream; gives the association's counters beside the samples.
 ///
@@ -20,6 +21,7 @@ pub async fn load(
     delivery: Delivery,
     config: LoadConfig,
     clock: Clock,
+    stop: &StopSignal,
 ) -> Result<(Driven, AssociationStatistics), RealError> {
     let alarm = Alarm::new(clock).map_err(RealError::socket("cannot open a timer"))?;
     let (arrived, mut arrivals) = unbounded_channel();
@@ -31,7 +33,7 @@ pub async fn load(
         tasks.spawn(write(association.clone(), StreamId::new(lane), delivery, requests));
         outlets.push(outlet);
     }
-    let driven = drive(config, &outlets, &mut arrivals, alarm).await;
+    let driven = drive(config, &outlets, &mut arrivals, alarm, stop).await;
     drop(outlets);
     tasks.abort_all();
     // A peer that does not answer any more must not hold up the results.

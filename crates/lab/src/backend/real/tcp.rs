@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 use workload::{EchoConfig, EchoServer, Lane, LoadConfig, MessageSize, Reply, StreamFramer};
 
 use super::{Alarm, Arrived, Driven, RealError, drive};
+use crate::compare::StopSignal;
 
 /// Runs a load over as many connections as it has lanes. Nagle is off, congestion control as named.
 ///
@@ -23,6 +24,7 @@ pub async fn load(
     congestion: &str,
     config: LoadConfig,
     clock: Clock,
+    stop: &StopSignal,
 ) -> Result<Driven, RealError> {
     let alarm = Alarm::new(clock).map_err(RealError::socket("cannot open a timer"))?;
     let (arrived, mut arrivals) = unbounded_channel();
@@ -36,7 +38,7 @@ pub async fn load(
         outlets.push(outlet);
     }
     drop(arrived);
-    let driven = drive(config, &outlets, &mut arrivals, alarm).await;
+    let driven = drive(config, &outlets, &mut arrivals, alarm, stop).await;
     tasks.shutdown().await;
     driven
 }

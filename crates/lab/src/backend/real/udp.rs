@@ -11,20 +11,33 @@ use workload::{
     UdpRequester,
 };
 
+use super::drive::{INTERRUPTED, LOOK_FOR_STOP};
 use super::{Alarm, Driven, RealError};
+use crate::compare::StopSignal;
 
 /// Runs a load over a connected socket; gives the number of requests sent again beside the samples.
 ///
 /// # Errors
 /// The workload makes no sense, or the system refuses a timer.
-pub async fn load(socket: &UdpSocket, config: LoadConfig, clock: Clock) -> Result<(Driven, u64), RealError> {
+pub async fn load(
+    socket: &UdpSocket,
+    config: LoadConfig,
+    clock: Clock,
+    stop: &StopSignal,
+) -> Result<(Driven, u64), RealError> {
     let mut alarm = Alarm::new(clock).map_err(RealError::socket("cannot open a timer"))?;
     let start = alarm.now();
     let mut generator = LoadGenerator::new(config, start)?;
     let mut requester = UdpRequester::new(RetransmissionConfig::default());
     let mut buffer = vec![0; 64 << 10];
+    let mut ended_early = None;
     while !generator.is_finished(alarm.now()) {
-        let next = generator.poll_timeout().into_iter().chain(requester.poll_timeout()).min();
+        if stop.is_raised() {
+            ended_early = Some(INTERRUPTED.to_owned());
+            break;
+        }
+        let look = alarm.now() + LOOK_FOR_STOP;
+        let next = generator.poll_timeout().into_iter().chain(requester.poll_timeout()).chain([look]).min();
         tokio::select! {
             biased;
             // An ICMP error is as good as a lost packet: the request is repeated.
@@ -47,7 +60,7 @@ pub async fn load(socket: &UdpSocket, config: LoadConfig, clock: Clock) -> Resul
     }
     let retransmissions = requester.counters().retransmissions;
     let counters = *generator.counters();
-    Ok((Driven { start, counters, samples: generator.into_samples(), ended_early: None }, retransmissions))
+    Ok((Driven { start, counters, samples: generator.into_samples(), ended_early }, retransmissions))
 }
 
 fn take(generator: &mut LoadGenerator, requester: &mut UdpRequester, alarm: &Alarm, octets: &[u8]) {

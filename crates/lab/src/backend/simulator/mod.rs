@@ -88,7 +88,8 @@ fn run(config: &CompareConfig, transport: TransportSpec, repetition: u32) -> Res
     world.wake(client);
     // The handshake may need all its retries before the load generator's own deadline exists.
     let deadline = Instant::EPOCH + config.traffic.duration + config.drain(transport) + HANDSHAKE;
-    world.run_while(deadline, |world| !world.host(client).is_finished(world.now()));
+    let is_running = |world: &World<Station>| !world.host(client).is_finished(world.now());
+    world.run_while(deadline, |world| is_running(world) && !config.stop.is_raised());
     world.finish_captures().map_err(|error| BackendError::Failed { because: error.to_string() })?;
     let outcome = world.host(client).outcome(world.host(server));
     Ok(RawRun {
