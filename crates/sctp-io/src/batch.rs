@@ -1,9 +1,10 @@
 //! Large reused buffers for received packets, cut into datagrams without copying.
 
-use std::io::IoSliceMut;
+use std::io::{self, IoSliceMut};
+use std::ops::Range;
 
-use quinn_udp::{BATCH_SIZE, RecvMeta};
-use sctp_core::{Datagram, Destination, Ecn, Encapsulation};
+use quinn_udp::BATCH_SIZE;
+use sctp_core::{Datagram, Destination, Ecn};
 
 /// The packets one [`receive`](crate::PacketIo::receive) brought.
 ///
@@ -11,8 +12,7 @@ use sctp_core::{Datagram, Destination, Ecn, Encapsulation};
 /// allocation of which untouched pages cost nothing. Make one per driver and reuse it.
 pub struct ReceiveBatch {
     storage: Vec<u8>,
-    metas: [RecvMeta; BATCH_SIZE],
-    filled: usize,
+    arrived: Arrived,
 }
 
 impl ReceiveBatch {
@@ -21,43 +21,33 @@ impl ReceiveBatch {
     pub fn new() -> Self {
         Self {
             storage: vec![0; BATCH_SIZE * MESSAGE_BYTES],
-            metas: [RecvMeta::default(); BATCH_SIZE],
-            filled: 0,
+            arrived: Arrived(Vec::with_capacity(BATCH_SIZE)),
         }
     }
 
     /// The received packets in the order of their arrival.
     pub fn datagrams(&self) -> impl Iterator<Item = Datagram<'_>> {
-        self.messages().flat_map(|(meta, contents)| {
-            let source = Destination {
-                address: meta.addr.ip().to_canonical(),
-                encapsulation: Encapsulation::Udp { port: meta.addr.port() },
-            };
-            let local = meta.dst_ip.map(|address| address.to_canonical());
-            let ecn = from_codepoint(meta.ecn);
-            contents.chunks(meta.stride.max(1)).map(move |payload| Datagram { source, local, ecn, payload })
+        self.arrived.0.iter().flat_map(|message| {
+            let contents = self.storage.get(message.contents.clone()).unwrap_or_default();
+            contents.chunks(message.stride.max(1)).map(|payload| Datagram {
+                source: message.source,
+                local: message.local,
+                ecn: message.ecn,
+                payload,
+            })
         })
     }
 
-    /// Lets `fill` write into the buffers; it returns how many it used. After an error the batch is empty.
-    pub(crate) fn fill_with<E>(
+    /// Lets `fill` write into the buffers and say what is in them. After an error the batch is empty.
+    pub(crate) fn fill_with(
         &mut self,
-        fill: impl FnOnce(Slots<'_, '_>) -> Result<usize, E>,
-    ) -> Result<(), E> {
-        self.filled = 0;
+        fill: impl FnOnce(&mut [IoSliceMut<'_>; BATCH_SIZE], &mut Arrived) -> io::Result<()>,
+    ) -> io::Result<()> {
+        self.arrived.0.clear();
         let mut buffers = self.storage.chunks_mut(MESSAGE_BYTES);
         let mut slices: [IoSliceMut<'_>; BATCH_SIZE] =
             std::array::from_fn(|_| IoSliceMut::new(buffers.next().unwrap_or_default()));
-        self.filled = fill(Slots { buffers: &mut slices, metas: &mut self.metas })?.min(BATCH_SIZE);
-        Ok(())
-    }
-
-    fn messages(&self) -> impl Iterator<Item = (&RecvMeta, &[u8])> {
-        self.metas
-            .iter()
-            .zip(self.storage.chunks(MESSAGE_BYTES))
-            .take(self.filled)
-            .map(|(meta, buffer)| (meta, &buffer[..meta.len.min(buffer.len())]))
+        fill(&mut slices, &mut self.arrived).inspect_err(|_| self.arrived.0.clear())
     }
 }
 
@@ -69,20 +59,37 @@ impl Default for ReceiveBatch {
 
 impl std::fmt::Debug for ReceiveBatch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ReceiveBatch").field("messages", &self.filled).finish_non_exhaustive()
+        f.debug_struct("ReceiveBatch").field("messages", &self.arrived.0.len()).finish_non_exhaustive()
     }
 }
 
-/// The empty buffers of a batch, for the socket that fills them.
+/// What is in the buffers of a batch.
 #[derive(Debug)]
-pub(crate) struct Slots<'a, 'b> {
-    /// Where contents go.
-    pub(crate) buffers: &'a mut [IoSliceMut<'b>],
-    /// What is known about each: source, length, stride of coalesced packets, ECN, local address.
-    pub(crate) metas: &'a mut [RecvMeta],
+pub(crate) struct Arrived(Vec<Message>);
+
+impl Arrived {
+    /// Says what is in the buffer with this number; a buffer nothing is said about counts as empty.
+    pub(crate) fn push(&mut self, buffer: usize, message: Message) {
+        let start = buffer * MESSAGE_BYTES;
+        let place = |offset: usize| start + offset.min(MESSAGE_BYTES);
+        let contents = place(message.contents.start)..place(message.contents.end);
+        self.0.push(Message { contents, ..message });
+    }
 }
 
-fn from_codepoint(codepoint: Option<quinn_udp::EcnCodepoint>) -> Ecn {
+/// A message in a buffer: one packet, or several that the kernel coalesced.
+#[derive(Debug)]
+pub(crate) struct Message {
+    pub(crate) source: Destination,
+    pub(crate) local: Option<std::net::IpAddr>,
+    pub(crate) ecn: Ecn,
+    /// Where in its buffer the SCTP packets are.
+    pub(crate) contents: Range<usize>,
+    /// Octets of each packet, the last may be shorter.
+    pub(crate) stride: usize,
+}
+
+pub(crate) fn from_codepoint(codepoint: Option<quinn_udp::EcnCodepoint>) -> Ecn {
     match codepoint {
         None => Ecn::NotEct,
         Some(quinn_udp::EcnCodepoint::Ect0) => Ecn::Ect0,
@@ -91,5 +98,5 @@ fn from_codepoint(codepoint: Option<quinn_udp::EcnCodepoint>) -> Ecn {
     }
 }
 
-/// No UDP datagram and no coalesced run of them is longer.
+/// No UDP datagram, no coalesced run of them and no IP packet is longer.
 const MESSAGE_BYTES: usize = 65_536;

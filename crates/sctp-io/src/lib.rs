@@ -6,8 +6,8 @@
 //!        ▼                   ▼
 //!   PacketIo::send      PacketIo::receive ─► ReceiveBatch ─► Datagram, Datagram, …
 //!        │                   ▲
-//!   UdpEncapsulation: one UDP socket, many associations (RFC 6951)
-//!        │ GSO, ECN          │ GRO, recvmmsg, ECN, local address
+//!   UdpEncapsulation: one UDP socket, many associations (RFC 6951); RawIp: directly over IP, protocol 132
+//!        │ GSO (UDP), ECN    │ GRO (UDP), recvmmsg, ECN, local address
 //!        ▼                   │
 //!      kernel ───────────────┘        Clock + Timer: CLOCK_MONOTONIC and a timerfd, in nanoseconds
 //! ```
@@ -47,7 +47,9 @@
 mod batch;
 mod clock;
 mod entropy;
+mod kernel;
 mod packet_io;
+mod raw;
 mod timer;
 mod udp;
 
@@ -55,5 +57,6 @@ pub use batch::ReceiveBatch;
 pub use clock::Clock;
 pub use entropy::os_entropy;
 pub use packet_io::{IoStatistics, NetworkError, NetworkErrorKind, Outgoing, PacketIo};
+pub use raw::{KernelSctp, PortFilter, RawIp, RawIpError, RawIpOptions};
 pub use timer::Timer;
 pub use udp::UdpEncapsulation;

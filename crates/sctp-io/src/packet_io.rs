@@ -11,8 +11,7 @@ use crate::batch::ReceiveBatch;
 
 /// A non-blocking socket that carries SCTP packets.
 ///
-/// [`UdpEncapsulation`](crate::UdpEncapsulation) is the one there is; raw IP (protocol 132) fits behind the
-/// same methods. The file descriptor behind [`AsFd`] becomes readable when [`receive`](Self::receive) may
+/// There are two: [`UdpEncapsulation`](crate::UdpEncapsulation) and [`RawIp`](crate::RawIp). The file descriptor behind [`AsFd`] becomes readable when [`receive`](Self::receive) may
 /// succeed, writable when [`send`](Self::send) may, and reports an error condition when
 /// [`receive_error`](Self::receive_error) has something.
 pub trait PacketIo: AsFd + Debug + Send + Sync {
@@ -104,6 +103,9 @@ pub struct IoStatistics {
     pub send_calls: u64,
     /// SCTP packets received.
     pub packets_received: u64,
+    /// Packets that concern another SCTP port or address of this host, ignored; only a raw socket sees them, and it
+    /// counts those that the kernel's filter lets through ([`PortFilter`](crate::PortFilter)).
+    pub packets_foreign: u64,
     /// System calls that brought them.
     pub receive_calls: u64,
     /// How often the send buffer was full and sending had to wait.

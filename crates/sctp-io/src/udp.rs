@@ -6,15 +6,15 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::sys::socket::{setsockopt, sockopt};
-use quinn_udp::{EcnCodepoint, Transmit, TransportErrorPayload, UdpSocketState};
+use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
 use sctp_core::{Destination, Ecn, Encapsulation};
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::batch::ReceiveBatch;
-use crate::packet_io::{IoStatistics, NetworkError, NetworkErrorKind, Outgoing, PacketIo};
+use crate::batch::{Message, ReceiveBatch, from_codepoint};
+use crate::kernel::{Counters, add, count, enlarge_buffers, past_reports, send_all};
+use crate::packet_io::{IoStatistics, NetworkError, Outgoing, PacketIo};
 
 /// A UDP socket that carries SCTP packets.
 ///
@@ -117,69 +117,29 @@ impl PacketIo for UdpEncapsulation {
     fn send(&self, packets: &mut Outgoing<'_>) -> io::Result<()> {
         let destination =
             self.socket_address(packets.destination).inspect_err(|_| count(&self.counters.send_refused))?;
-        let mut is_retry = false;
-        while !packets.contents.is_empty() {
-            match self.send_some(packets, destination) {
-                Ok(len) => packets.contents = &packets.contents[len..],
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    count(&self.counters.send_blocked);
-                    return Err(error);
-                }
-                // The error may be an ICMP report about an earlier packet, perhaps of another destination,
-                // or quinn-udp may just have learned that the device cannot segment: the second try tells.
-                Err(_) if !is_retry => is_retry = true,
-                Err(error) if quinn_udp::is_msg_size_err(&error) => {
-                    count(&self.counters.send_too_big);
-                    return Err(error);
-                }
-                Err(error) => {
-                    count(&self.counters.send_refused);
-                    return Err(error);
-                }
-            }
-        }
-        Ok(())
+        send_all(packets, &self.counters, |packets| self.send_some(packets, destination))
     }
 
     fn receive(&self, batch: &mut ReceiveBatch) -> io::Result<()> {
-        loop {
-            match batch.fill_with(|slots| self.state.recv((&self.socket).into(), slots.buffers, slots.metas))
-            {
-                Ok(()) => break,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
-                // A pending ICMP report makes the call fail once; without one the socket is broken.
-                Err(error) => match self.receive_error()? {
-                    Some(_) => {}
-                    None if is_report(&error) => {}
-                    None => return Err(error),
-                },
-            }
-        }
+        batch.fill_with(|buffers, arrived| {
+            let mut metas = [RecvMeta::default(); BATCH_SIZE];
+            let messages =
+                past_reports(self, || self.state.recv((&self.socket).into(), buffers, &mut metas))?;
+            metas
+                .iter()
+                .take(messages)
+                .enumerate()
+                .for_each(|(slot, meta)| arrived.push(slot, message(meta)));
+            Ok(())
+        })?;
         count(&self.counters.receive_calls);
         add(&self.counters.packets_received, batch.datagrams().count());
         Ok(())
     }
 
     fn receive_error(&self) -> io::Result<Option<NetworkError>> {
-        let Some(report) = self.state.recv_transport_error((&self.socket).into())? else {
-            return Ok(None);
-        };
-        let kind = match report.payload {
-            TransportErrorPayload::Unreachable => {
-                count(&self.counters.reported_unreachable);
-                NetworkErrorKind::Unreachable
-            }
-            TransportErrorPayload::TooBig { mtu } => {
-                count(&self.counters.reported_too_big);
-                NetworkErrorKind::TooBig { mtu_bytes: mtu }
-            }
-            // The enum is marked as growing, so what is not known yet counts as other too.
-            TransportErrorPayload::Other | _ => {
-                count(&self.counters.reported_other);
-                NetworkErrorKind::Other(report.raw_errno)
-            }
-        };
-        Ok(Some(NetworkError { reporter: report.addr.map(|address| address.ip().to_canonical()), kind }))
+        let report = self.state.recv_transport_error((&self.socket).into())?;
+        Ok(report.map(|report| self.counters.report(&report)))
     }
 
     fn local_address(&self) -> SocketAddr {
@@ -197,69 +157,19 @@ impl AsFd for UdpEncapsulation {
     }
 }
 
-/// [`IoStatistics`], countable from several threads.
-#[derive(Debug, Default)]
-struct Counters {
-    packets_sent: AtomicU64,
-    send_calls: AtomicU64,
-    packets_received: AtomicU64,
-    receive_calls: AtomicU64,
-    send_blocked: AtomicU64,
-    send_too_big: AtomicU64,
-    send_refused: AtomicU64,
-    reported_unreachable: AtomicU64,
-    reported_too_big: AtomicU64,
-    reported_other: AtomicU64,
-}
-
-impl Counters {
-    fn snapshot(&self) -> IoStatistics {
-        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        IoStatistics {
-            packets_sent: read(&self.packets_sent),
-            send_calls: read(&self.send_calls),
-            packets_received: read(&self.packets_received),
-            receive_calls: read(&self.receive_calls),
-            send_blocked: read(&self.send_blocked),
-            send_too_big: read(&self.send_too_big),
-            send_refused: read(&self.send_refused),
-            reported_unreachable: read(&self.reported_unreachable),
-            reported_too_big: read(&self.reported_too_big),
-            reported_other: read(&self.reported_other),
-        }
+/// What the kernel said about one message, in our words.
+fn message(meta: &RecvMeta) -> Message {
+    let encapsulation = Encapsulation::Udp { port: meta.addr.port() };
+    Message {
+        source: Destination { address: meta.addr.ip().to_canonical(), encapsulation },
+        local: meta.dst_ip.map(|address| address.to_canonical()),
+        ecn: from_codepoint(meta.ecn),
+        contents: 0..meta.len,
+        stride: meta.stride,
     }
 }
 
-fn count(counter: &AtomicU64) {
-    counter.fetch_add(1, Ordering::Relaxed);
-}
-
-fn add(counter: &AtomicU64, packets: usize) {
-    counter.fetch_add(u64::try_from(packets).unwrap_or(u64::MAX), Ordering::Relaxed);
-}
-
-/// Asks for [`BUFFER_BYTES`] each way: beyond the system's limit where the process may (CAP_NET_ADMIN), up to
-/// it otherwise.
-fn enlarge_buffers(socket: &Socket) -> io::Result<()> {
-    use rustix::net::sockopt::{set_socket_recv_buffer_size_force, set_socket_send_buffer_size_force};
-    if set_socket_send_buffer_size_force(socket, BUFFER_BYTES).is_err() {
-        socket.set_send_buffer_size(BUFFER_BYTES)?;
-    }
-    if set_socket_recv_buffer_size_force(socket, BUFFER_BYTES).is_err() {
-        socket.set_recv_buffer_size(BUFFER_BYTES)?;
-    }
-    Ok(())
-}
-
-/// Whether `error` is one an ICMP report leaves on a socket.
-fn is_report(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::ConnectionRefused | io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable
-    ) || quinn_udp::is_msg_size_err(error)
-}
-
-fn codepoint(ecn: Ecn) -> Option<EcnCodepoint> {
+pub(crate) fn codepoint(ecn: Ecn) -> Option<EcnCodepoint> {
     match ecn {
         Ecn::NotEct => None,
         Ecn::Ect0 => Some(EcnCodepoint::Ect0),
@@ -267,9 +177,6 @@ fn codepoint(ecn: Ecn) -> Option<EcnCodepoint> {
         Ecn::Ce => Some(EcnCodepoint::Ce),
     }
 }
-
-/// Buffer asked for in each direction: 40 ms of a 1 Gbit/s link, and a burst of thousands of small requests.
-const BUFFER_BYTES: usize = 4 << 20;
 
 /// What one call with segmentation offload may carry: a UDP datagram over IPv6 or IPv4, rounded down.
 const OFFLOAD_BYTES: usize = 65_000;

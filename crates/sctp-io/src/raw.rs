@@ -1,0 +1,351 @@
+//! SCTP straight over IP, protocol 132: a raw socket carries the packets of one SCTP port.
+//!
+//! Owns the socket, its options, its filter and its counters. What is read from an IPv4 raw socket begins with the IP
+//! header, from an IPv6 one with the SCTP packet; what is written is the SCTP packet in both cases.
+//!
+//! Why `quinn-udp` for a socket that is not UDP: `sendmsg`, `recvmmsg`, control messages and error queue are the same.
+//! Raw sockets have no segmentation offload, so packets are sent one by one.
+
+mod claim;
+mod filter;
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+
+use nix::sys::socket::{setsockopt, sockopt};
+use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
+use rustix::net::sockopt::{
+    Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery, set_ip_mtu_discover, set_ipv6_mtu_discover,
+};
+use sctp_core::{Destination, Encapsulation, SctpPort};
+use socket2::{Domain, Protocol, Socket, Type};
+
+pub use self::claim::KernelSctp;
+use self::claim::{Claim, KERNEL_SCTP, check_kernel_sctp};
+pub use self::filter::PortFilter;
+use self::filter::{Family, attach, sctp_packet};
+use crate::batch::{Message, ReceiveBatch, from_codepoint};
+use crate::kernel::{Counters, add, count, enlarge_buffers, past_reports, send_all};
+use crate::packet_io::{IoStatistics, NetworkError, Outgoing, PacketIo};
+use crate::udp::codepoint;
+
+/// A raw socket that carries the SCTP packets of one port (RFC 9260 §1: protocol number 132).
+///
+/// Packets for other SCTP ports, or for addresses not bound, are somebody else's and never come out of
+/// [`receive`](PacketIo::receive), so that nothing answers them.
+///
+/// Options set: ECN and local address of received packets, no fragmentation by the kernel (DF, and packets beyond the
+/// path MTU the kernel knows are refused), ICMP errors by the error queue, 4 MiB of buffer each way. SCTP has its own
+/// checksum: the kernel computes none (`IPV6_CHECKSUM` is off for this protocol).
+///
+/// The kernel tells every raw socket of protocol 132 about every ICMP error, also those that other processes caused:
+/// the counters of reports are the host's.
+#[derive(Debug)]
+pub struct RawIp {
+    socket: Socket,
+    state: UdpSocketState,
+    /// At least one, all of one family.
+    addresses: Vec<IpAddr>,
+    family: Family,
+    port: SctpPort,
+    counters: Counters,
+    _claims: Vec<Claim>,
+}
+
+impl RawIp {
+    /// Binds a socket to an SCTP port at `addresses`, with all options as by default.
+    ///
+    /// `0.0.0.0` or `::` alone stands for all addresses of that family. There is no dual-stack raw socket: for both
+    /// families make two endpoints.
+    ///
+    /// # Errors
+    ///
+    /// See [`RawIpError`].
+    pub fn bind(addresses: &[IpAddr], port: SctpPort) -> Result<Self, RawIpError> {
+        Self::bind_with(addresses, port, RawIpOptions::default())
+    }
+
+    /// As [`bind`](Self::bind), with options.
+    ///
+    /// # Errors
+    ///
+    /// As [`bind`](Self::bind).
+    pub fn bind_with(
+        addresses: &[IpAddr],
+        port: SctpPort,
+        options: RawIpOptions,
+    ) -> Result<Self, RawIpError> {
+        let family = common_family(addresses)?;
+        match options.kernel_sctp {
+            KernelSctp::Refuse => check_kernel_sctp(Path::new(KERNEL_SCTP))?,
+            KernelSctp::Ignore => {}
+        }
+        let any = unspecified(family);
+        let bound = if let [address] = addresses { *address } else { any };
+        let at = |source| RawIpError::Socket { address: bound, source };
+        let socket = open(family)?;
+        match options.port_filter {
+            PortFilter::Kernel => attach(&socket, family, port).map_err(at)?,
+            PortFilter::Process => {}
+        }
+        for address in addresses {
+            check_is_local(*address)?;
+        }
+        socket.bind(&SocketAddr::new(bound, 0).into()).map_err(at)?;
+        let claims = addresses.iter().map(|address| Claim::new(*address, port)).collect::<Result<_, _>>()?;
+        let state = configure(&socket, family).map_err(at)?;
+        let addresses = addresses.to_vec();
+        Ok(Self { socket, state, addresses, family, port, counters: Counters::default(), _claims: claims })
+    }
+
+    /// The sizes of the socket's send and receive buffers as the system granted them, in octets; see
+    /// [`UdpEncapsulation::buffer_bytes`](crate::UdpEncapsulation::buffer_bytes).
+    ///
+    /// # Errors
+    ///
+    /// None in practice; what the kernel says otherwise.
+    pub fn buffer_bytes(&self) -> io::Result<(usize, usize)> {
+        Ok((self.socket.send_buffer_size()?, self.socket.recv_buffer_size()?))
+    }
+
+    /// Sends the first of `packets`; how many octets went.
+    fn send_one(&self, packets: &Outgoing<'_>, source: Option<IpAddr>) -> io::Result<usize> {
+        let len = packets.contents.len().min(packets.segment_bytes.unwrap_or(usize::MAX).max(1));
+        let transmit = Transmit {
+            // A raw IPv6 socket takes a port for a protocol number; zero leaves it at 132.
+            destination: SocketAddr::new(packets.destination.address, 0),
+            ecn: codepoint(packets.ecn),
+            contents: &packets.contents[..len],
+            segment_size: None,
+            src_ip: source,
+        };
+        self.state.try_send((&self.socket).into(), &transmit)?;
+        count(&self.counters.send_calls);
+        count(&self.counters.packets_sent);
+        Ok(len)
+    }
+
+    /// The address packets to `peer` leave from where the protocol does not say.
+    ///
+    /// With several addresses bound the routing table may choose one that is not among them; then it is the first.
+    /// This happens before the first packet of a path was received, that is, for INIT: looking it up is cheap enough.
+    fn source_towards(&self, peer: IpAddr) -> Option<IpAddr> {
+        let [first, _, ..] = self.addresses.as_slice() else { return None };
+        let routed = routed_source(peer).ok().filter(|address| self.addresses.contains(address));
+        Some(routed.unwrap_or(*first))
+    }
+
+    /// What the kernel said about one message, in our words; `None` if it is somebody else's.
+    fn message(&self, meta: &RecvMeta, contents: &[u8]) -> Option<Message> {
+        let contents = sctp_packet(self.family, self.port, contents)?;
+        let is_local = match (self.addresses.as_slice(), meta.dst_ip) {
+            // The kernel has looked, or there is nothing to look for.
+            ([_], _) | (_, None) => true,
+            (addresses, Some(address)) => addresses.contains(&address),
+        };
+        is_local.then(|| Message {
+            source: Destination { address: meta.addr.ip(), encapsulation: Encapsulation::Ip },
+            local: meta.dst_ip,
+            ecn: from_codepoint(meta.ecn),
+            stride: contents.len(),
+            contents,
+        })
+    }
+}
+
+impl PacketIo for RawIp {
+    fn check(&self, destination: Destination) -> io::Result<()> {
+        let reason = match (destination.encapsulation, Family::of(destination.address) == self.family) {
+            (Encapsulation::Ip, true) => return Ok(()),
+            (Encapsulation::Ip, false) => {
+                "a raw socket speaks one IP version; bind another endpoint to an address of the other"
+            }
+            (Encapsulation::Udp { .. }, _) => {
+                "a raw socket cannot send to a destination with UDP encapsulation"
+            }
+        };
+        Err(io::Error::new(io::ErrorKind::Unsupported, reason))
+    }
+
+    fn send(&self, packets: &mut Outgoing<'_>) -> io::Result<()> {
+        self.check(packets.destination).inspect_err(|_| count(&self.counters.send_refused))?;
+        let source = packets.source.or_else(|| self.source_towards(packets.destination.address));
+        send_all(packets, &self.counters, |packets| self.send_one(packets, source))
+    }
+
+    fn receive(&self, batch: &mut ReceiveBatch) -> io::Result<()> {
+        batch.fill_with(|buffers, arrived| {
+            let mut metas = [RecvMeta::default(); BATCH_SIZE];
+            let messages =
+                past_reports(self, || self.state.recv((&self.socket).into(), buffers, &mut metas))?;
+            for (slot, (meta, buffer)) in metas.iter().zip(buffers.iter()).take(messages).enumerate() {
+                let contents = buffer.get(..meta.len).unwrap_or_default();
+                match self.message(meta, contents) {
+                    Some(message) => arrived.push(slot, message),
+                    None => count(&self.counters.packets_foreign),
+                }
+            }
+            Ok(())
+        })?;
+        count(&self.counters.receive_calls);
+        add(&self.counters.packets_received, batch.datagrams().count());
+        Ok(())
+    }
+
+    fn receive_error(&self) -> io::Result<Option<NetworkError>> {
+        let report = self.state.recv_transport_error((&self.socket).into())?;
+        Ok(report.map(|report| self.counters.report(&report)))
+    }
+
+    /// The address bound, all zero if there are several; the port is the SCTP port.
+    fn local_address(&self) -> SocketAddr {
+        let address = match self.addresses.as_slice() {
+            [address] => *address,
+            _ => unspecified(self.family),
+        };
+        SocketAddr::new(address, self.port.get())
+    }
+
+    fn statistics(&self) -> IoStatistics {
+        self.counters.snapshot()
+    }
+}
+
+impl AsFd for RawIp {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// What may be chosen about a [`RawIp`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RawIpOptions {
+    /// Where packets for other ports are dropped. Default: in the kernel. Change it to see them counted.
+    pub port_filter: PortFilter,
+    /// What to do when the kernel's own SCTP is there. Default: refuse.
+    pub kernel_sctp: KernelSctp,
+}
+
+/// Why no raw socket was to be had.
+#[derive(Debug, thiserror::Error)]
+pub enum RawIpError {
+    /// No address was given.
+    #[error("no address to bind to; 0.0.0.0 or :: stands for all of a family")]
+    NoAddress,
+    /// `0.0.0.0` or `::` beside others.
+    #[error("{0} stands for all addresses already; bind to it alone, or leave it out")]
+    AnyAmongOthers(IpAddr),
+    /// IPv4 and IPv6 addresses together.
+    #[error(
+        "{first} and {other} are of different IP versions, and a raw socket speaks one; make two endpoints"
+    )]
+    MixedFamilies {
+        /// The first address given.
+        first: IpAddr,
+        /// The first that does not fit to it.
+        other: IpAddr,
+    },
+    /// The process lacks CAP_NET_RAW.
+    #[error(
+        "SCTP directly over IP needs the capability CAP_NET_RAW: run as root, grant it to the program \
+         (setcap cap_net_raw+ep PROGRAM), or use SCTP in UDP, which needs none"
+    )]
+    NotPermitted,
+    /// The kernel's own SCTP would abort our associations.
+    #[error(
+        "the kernel's own SCTP is active ({evidence} exists) and would abort our associations: unload it (modprobe -r \
+         sctp) and keep it out (a line `install sctp /bin/false` in /etc/modprobe.d), or use SCTP in UDP"
+    )]
+    KernelSctp {
+        /// What gives it away.
+        evidence: PathBuf,
+    },
+    /// Another socket of ours, perhaps in another process, answers for this port.
+    #[error("SCTP port {port} at {address} is in use by another process; choose another port")]
+    PortInUse {
+        /// Where.
+        address: IpAddr,
+        /// Which.
+        port: SctpPort,
+    },
+    /// The system refused otherwise: an address that is not ours, a family that is not available.
+    #[error("cannot open a raw SCTP socket at {address}: {source}")]
+    Socket {
+        /// The address in question.
+        address: IpAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+fn common_family(addresses: &[IpAddr]) -> Result<Family, RawIpError> {
+    let [first, others @ ..] = addresses else { return Err(RawIpError::NoAddress) };
+    let family = Family::of(*first);
+    if let Some(other) = others.iter().find(|address| Family::of(**address) != family) {
+        return Err(RawIpError::MixedFamilies { first: *first, other: *other });
+    }
+    match addresses.iter().find(|address| address.is_unspecified()) {
+        Some(any) if !others.is_empty() => Err(RawIpError::AnyAmongOthers(*any)),
+        _ => Ok(family),
+    }
+}
+
+fn open(family: Family) -> Result<Socket, RawIpError> {
+    let domain = match family {
+        Family::V4 => Domain::IPV4,
+        Family::V6 => Domain::IPV6,
+    };
+    Socket::new(domain, Type::RAW, Some(Protocol::from(PROTOCOL_SCTP))).map_err(|source| {
+        if source.kind() == io::ErrorKind::PermissionDenied {
+            RawIpError::NotPermitted
+        } else {
+            RawIpError::Socket { address: unspecified(family), source }
+        }
+    })
+}
+
+fn configure(socket: &Socket, family: Family) -> io::Result<UdpSocketState> {
+    let state = UdpSocketState::new(socket.into())?;
+    // See `UdpEncapsulation::bind`: room in the control buffer.
+    setsockopt(socket, sockopt::ReceiveTimestampns, &false)?;
+    match family {
+        Family::V4 => {
+            set_ip_mtu_discover(socket, Ipv4PathMtuDiscovery::DO)?;
+            setsockopt(socket, sockopt::Ipv4RecvErr, &true)?;
+        }
+        Family::V6 => {
+            set_ipv6_mtu_discover(socket, Ipv6PathMtuDiscovery::DO)?;
+            setsockopt(socket, sockopt::Ipv6DontFrag, &true)?;
+            setsockopt(socket, sockopt::Ipv6RecvErr, &true)?;
+        }
+    }
+    enlarge_buffers(socket)?;
+    Ok(state)
+}
+
+/// A socket can be bound only to addresses of this host; several are not bound by the kernel, so they are tried.
+fn check_is_local(address: IpAddr) -> Result<(), RawIpError> {
+    UdpSocket::bind((address, 0)).map(|_| ()).map_err(|source| RawIpError::Socket { address, source })
+}
+
+/// Asks the routing table by connecting a socket that sends nothing.
+fn routed_source(peer: IpAddr) -> io::Result<IpAddr> {
+    let socket = UdpSocket::bind((unspecified(Family::of(peer)), 0))?;
+    socket.connect((peer, 9))?;
+    Ok(socket.local_addr()?.ip())
+}
+
+fn unspecified(family: Family) -> IpAddr {
+    match family {
+        Family::V4 => std::net::Ipv4Addr::UNSPECIFIED.into(),
+        Family::V6 => std::net::Ipv6Addr::UNSPECIFIED.into(),
+    }
+}
+
+/// SCTP's number among the protocols over IP (RFC 9260 §1).
+const PROTOCOL_SCTP: i32 = 132;
+
+#[cfg(test)]
+mod tests;
