@@ -1,11 +1,11 @@
 //! The endpoint: one socket, one SCTP port, many associations.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sctp_core::{AssociationConfig, Destination, EndpointConfig, EndpointStatistics, SctpPort};
-use sctp_io::{Clock, IoStatistics, PacketIo, Timer, UdpEncapsulation, os_entropy};
+use sctp_io::{Clock, IoStatistics, PacketIo, RawIp, Timer, UdpEncapsulation, os_entropy};
 
 use crate::association::Association;
 use crate::capture::Capture;
@@ -131,7 +131,7 @@ impl Endpoint {
         until(&shared.signals.idle, || shared.lock().is_idle().then_some(())).await;
     }
 
-    /// The address the UDP socket is bound to, its port filled in.
+    /// The address the socket is bound to, with the UDP port, or with the SCTP port if there is no UDP.
     #[must_use]
     pub fn local_address(&self) -> SocketAddr {
         self.inner.shared.io.local_address()
@@ -168,8 +168,8 @@ pub struct EndpointBuilder {
 impl EndpointBuilder {
     /// Writes every packet sent and received to `path`, for Wireshark and tshark (pcapng).
     ///
-    /// Packets are written as they are handed to and taken from the socket, with IP and UDP headers made up for
-    /// them. Default: no capture. For diagnosis only: it costs a system call for each turn of the driver.
+    /// Packets are written as they are handed to and taken from the socket, with IP headers, and UDP headers if there
+    /// is UDP, made up for them. Default: no capture. For diagnosis only: it costs a system call for each turn of the driver.
     #[must_use]
     pub fn capture(mut self, path: impl AsRef<Path>) -> Self {
         self.capture = Some(path.as_ref().to_owned());
@@ -184,6 +184,21 @@ impl EndpointBuilder {
     pub async fn bind(self, address: SocketAddr) -> Result<Endpoint, BindError> {
         self.config.association.validate()?; // before a socket is bound in vain
         let io = UdpEncapsulation::bind(address).map_err(|source| BindError::Socket { address, source })?;
+        self.bind_io(io).await
+    }
+
+    /// Binds the endpoint to protocol 132, SCTP directly over IP, at `addresses` and starts driving it.
+    ///
+    /// All addresses are of one IP version; `0.0.0.0` or `::` alone stands for all of them. Packets for other SCTP
+    /// ports of the host are left to whom they belong to. Needs the capability CAP_NET_RAW, and a kernel whose own
+    /// SCTP is not loaded. For other options see [`RawIp::bind_with`] and [`bind_io`](Self::bind_io).
+    ///
+    /// # Errors
+    ///
+    /// As [`bind`](Self::bind); [`BindError::RawIp`] says what the socket lacks and what to do.
+    pub async fn bind_ip(self, addresses: &[IpAddr]) -> Result<Endpoint, BindError> {
+        self.config.association.validate()?; // before a socket is bound in vain
+        let io = RawIp::bind(addresses, self.config.port)?;
         self.bind_io(io).await
     }
 

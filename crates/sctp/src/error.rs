@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use sctp_core::{AssociationError, ConfigError, Destination, Message, StreamId};
+use sctp_io::RawIpError;
 
 /// Why an endpoint could not be bound.
 #[derive(Debug, thiserror::Error)]
@@ -12,7 +13,7 @@ pub enum BindError {
     /// The configuration cannot work.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The socket could not be bound.
+    /// The UDP socket could not be bound.
     #[error("cannot bind a UDP socket to {address}: {source}")]
     Socket {
         /// Where it should have been bound.
@@ -20,6 +21,9 @@ pub enum BindError {
         /// What the system said.
         source: io::Error,
     },
+    /// The raw socket could not be bound.
+    #[error(transparent)]
+    RawIp(#[from] RawIpError),
     /// Timer, entropy or event loop are not to be had.
     #[error("the system refuses what an endpoint needs: {0}")]
     System(#[source] io::Error),

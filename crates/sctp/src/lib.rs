@@ -9,12 +9,13 @@
 //!  one lock                     sctp_core::Endpoint (the protocol, no IO)
 //!                                     │         ▲
 //!  the caller's thread, or            ▼         │
-//!  the endpoint's task          sctp_io::UdpEncapsulation ⇄ kernel
+//!  the endpoint's task          sctp_io::UdpEncapsulation or RawIp ⇄ kernel
 //! ```
 //!
 //! What is here: handles for tasks to share, waiting and waking, back-pressure, the task that feeds packets and
 //! timeouts to the core. What is not: the protocol, which is `sctp-core`, and system calls, which are `sctp-io`.
-//! Packets travel in UDP (RFC 6951).
+//! Packets travel in UDP (RFC 6951), which needs no privilege and crosses middleboxes, or directly over IP
+//! ([`EndpointBuilder::bind_ip`]), which is what the SCTP of operating systems speaks.
 //!
 //! ```
 //! use sctp::{Endpoint, EndpointConfig, Message, SctpPort, StreamId};
@@ -73,14 +74,14 @@ mod shared;
 mod slot;
 mod state;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 pub use sctp_core::{
     AssociationConfig, AssociationError, AssociationId, AssociationStatistics, Delivery, Destination,
     Encapsulation, EndpointConfig, EndpointStatistics, Event, Incoming, Message, Origin, PathId, PathState,
     PayloadProtocolId, Profile, Received, SctpPort, StreamId,
 };
-pub use sctp_io::{IoStatistics, PacketIo};
+pub use sctp_io::{IoStatistics, KernelSctp, PacketIo, PortFilter, RawIp, RawIpError, RawIpOptions};
 
 pub use self::association::Association;
 pub use self::endpoint::{Endpoint, EndpointBuilder};
@@ -90,4 +91,10 @@ pub use self::error::{BindError, CommunicationLost, ConnectError, SendError};
 #[must_use]
 pub const fn udp(address: SocketAddr) -> Destination {
     Destination { address: address.ip(), encapsulation: Encapsulation::Udp { port: address.port() } }
+}
+
+/// The destination behind an IP address: SCTP directly over IP, protocol 132.
+#[must_use]
+pub const fn ip(address: IpAddr) -> Destination {
+    Destination { address, encapsulation: Encapsulation::Ip }
 }

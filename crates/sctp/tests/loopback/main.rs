@@ -8,6 +8,7 @@ mod endings;
 mod endpoints;
 mod full_socket;
 mod messages;
+mod raw_ip;
 
 use std::future::Future;
 use std::time::Duration;
