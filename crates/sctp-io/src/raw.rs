@@ -255,8 +255,9 @@ pub enum RawIpError {
     NotPermitted,
     /// The kernel's own SCTP would abort our associations.
     #[error(
-        "the kernel's own SCTP is active ({evidence} exists) and would abort our associations: unload it (modprobe -r \
-         sctp) and keep it out (a line `install sctp /bin/false` in /etc/modprobe.d), or use SCTP in UDP"
+        "the kernel's own SCTP is active ({evidence} exists) and would abort our associations: keep it from loading (a \
+         line `install sctp /bin/false` in /etc/modprobe.d) and restart the host, for a kernel rarely unloads it, or \
+         use SCTP in UDP"
     )]
     KernelSctp {
         /// What gives it away.
