@@ -140,11 +140,9 @@ impl RawIp {
     /// What the kernel said about one message, in our words; `None` if it is somebody else's.
     fn message(&self, meta: &RecvMeta, contents: &[u8]) -> Option<Message> {
         let contents = sctp_packet(self.family, self.port, contents)?;
-        let is_local = match (self.addresses.as_slice(), meta.dst_ip) {
-            // The kernel has looked, or there is nothing to look for.
-            ([_], _) | (_, None) => true,
-            (addresses, Some(address)) => addresses.contains(&address),
-        };
+        // Also if the kernel looks at the address: packets from before the socket was bound may be of any.
+        let is_ours = |address| self.addresses.iter().any(|ours| ours.is_unspecified() || *ours == address);
+        let is_local = meta.dst_ip.is_none_or(is_ours);
         is_local.then(|| Message {
             source: Destination { address: meta.addr.ip(), encapsulation: Encapsulation::Ip },
             local: meta.dst_ip,

@@ -44,7 +44,8 @@ pub(super) fn attach(socket: &Socket, family: Family, port: SctpPort) -> io::Res
 
 /// Where in a received message the SCTP packet is, if it is for `port`.
 ///
-/// Needed behind the kernel's filter too: packets may come between the making of a socket and its filter.
+/// Needed behind the kernel's filter too: a socket is given packets from the moment it exists, and its filter does
+/// not stop those that another processor is about to queue.
 pub(super) fn sctp_packet(family: Family, port: SctpPort, message: &[u8]) -> Option<Range<usize>> {
     let start = match family {
         // The header's length in words of four octets (RFC 791 §3.1).

@@ -1,6 +1,7 @@
 //! On the loopback interface. Each test has addresses (IPv4) or ports (IPv6) of its own: a raw socket hears all.
 #![allow(clippy::print_stderr, reason = "a test that is left out says why")]
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -76,6 +77,14 @@ fn receive(socket: &RawIp, expected: usize) -> Vec<Seen> {
     seen
 }
 
+/// Whatever still waits in the socket is not ours.
+fn nothing_is_left(socket: &RawIp) {
+    let mut batch = ReceiveBatch::new();
+    while let Ok(()) = socket.receive(&mut batch) {
+        assert_eq!(batch.datagrams().count(), 0);
+    }
+}
+
 #[test]
 fn a_packet_arrives_without_ip_header_with_addresses_and_ecn() {
     for (here_at, there_at, number) in [("127.13.1.1", "127.13.1.2", 11), ("::1", "::1", 13)] {
@@ -116,9 +125,8 @@ fn packets_for_another_port_are_ignored_and_counted() {
             here.send(&mut to(address, &contents)).unwrap();
         }
         assert_eq!(receive(&counting, 1)[0].payload, packet(number, number + 1, 50));
-        let foreign = counting.statistics().packets_foreign;
-        // ::1 is shared with the other tests of this file.
-        assert!(if address == "::1" { foreign >= 1 } else { foreign == 1 }, "{foreign}");
+        // Packets of other tests may be among them: all those to ::1, and some from before the socket was bound.
+        assert!(counting.statistics().packets_foreign >= 1);
         assert_eq!(counting.statistics().packets_received, 1);
     }
 }
@@ -128,15 +136,51 @@ fn packets_for_another_port_do_not_even_wake_the_process() {
     for (address, number) in [("127.13.4.1", 41), ("::1", 44)] {
         let Some(here) = open(address, number, PortFilter::Kernel) else { return };
         let there = open(address, number + 1, PortFilter::Kernel).unwrap();
+        nothing_is_left(&there);
+        let before = there.statistics().packets_foreign;
         for stump in [packet(number, number + 2, 100), vec![0, 1, 2], packet(number, number + 1, 60)] {
             here.send(&mut to(address, &stump)).unwrap();
         }
         assert_eq!(receive(&there, 1)[0].payload, packet(number, number + 1, 60));
-        let statistics = there.statistics();
-        assert_eq!((statistics.packets_foreign, statistics.receive_calls), (0, 1));
-        let error = there.receive(&mut ReceiveBatch::new()).unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+        nothing_is_left(&there);
+        assert_eq!(there.statistics().packets_received, 1);
+        // None of the two, then; packets of other tests may have come before the socket was bound.
+        assert_eq!(before, there.statistics().packets_foreign);
     }
+}
+
+/// One thread keeps sending to one port while sockets of that port at another address are made.
+#[test]
+fn what_came_before_the_socket_was_bound_is_not_received() {
+    let Some(sender) = open("127.13.12.1", 121, PortFilter::Kernel) else { return };
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let stray = to("127.13.12.2", &packet(121, 122, 40));
+            while !is_done.load(Ordering::Relaxed) {
+                // Nobody has protocol 132 there: what the kernel reports about it is not the point.
+                let _ = sender.send(&mut { stray });
+            }
+        });
+        let (mut foreign, mut received) = (0, 0);
+        // The moment is short: until it was met a few times, on a busy machine perhaps never.
+        for _ in 0..20_000 {
+            let late = open("127.13.12.3", 122, PortFilter::Kernel).unwrap();
+            let mut batch = ReceiveBatch::new();
+            if late.receive(&mut batch).is_ok() {
+                received += batch.datagrams().count();
+            }
+            foreign += late.statistics().packets_foreign;
+            if foreign >= 10 {
+                break;
+            }
+        }
+        is_done.store(true, Ordering::Relaxed);
+        assert_eq!(received, 0);
+        if foreign == 0 {
+            eprintln!("no packet came before a socket was bound: nothing shown");
+        }
+    });
 }
 
 #[test]
@@ -149,7 +193,8 @@ fn of_several_addresses_each_receives_and_others_do_not() {
     }
     let locals: Vec<_> = receive(&there, 2).into_iter().map(|seen| seen.local).collect();
     assert_eq!(locals, ours.map(Some));
-    assert_eq!(there.statistics().packets_foreign, 1);
+    nothing_is_left(&there);
+    assert!(there.statistics().packets_foreign >= 1);
     assert!(there.local_address().ip().is_unspecified());
 
     // The routing table would choose 127.0.0.1.
@@ -180,8 +225,7 @@ fn an_unreachable_protocol_is_counted_and_harms_nobody_else() {
     provoke_report(&here, "127.13.6.3");
     here.send(&mut to("127.13.6.2", &packet(61, 62, 40))).unwrap();
     assert_eq!(receive(&there, 1).len(), 1);
-    let error = here.receive(&mut ReceiveBatch::new()).unwrap_err();
-    assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+    nothing_is_left(&here);
     while here.receive_error().unwrap().is_some() {}
     let statistics = here.statistics();
     assert_eq!(statistics.reported_unreachable + statistics.reported_other, 1, "{statistics:?}");

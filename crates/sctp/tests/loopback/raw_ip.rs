@@ -77,7 +77,6 @@ async fn endpoints_with_different_ports_do_not_disturb_each_other() {
                 for endpoint in client.await.unwrap() {
                     let statistics = endpoint.statistics();
                     assert_eq!(statistics.out_of_the_blue_answered, 0, "{statistics:?}");
-                    assert_eq!(endpoint.io_statistics().packets_foreign, 0);
                 }
             }
         }
