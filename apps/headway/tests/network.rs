@@ -10,6 +10,12 @@ use std::process::{Child, Command, Stdio};
 use serde_json::{Value, json};
 use support::{assert_contains, assert_fields, headway, json, keys, text};
 
+/// One that this user may choose; the default, `cubic`, may be reserved to root.
+fn allowed_congestion() -> String {
+    let allowed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control").unwrap();
+    allowed.split_whitespace().next().unwrap().to_owned()
+}
+
 /// An echo server in a process of its own; ended with it.
 struct Echo {
     process: Child,
@@ -22,8 +28,10 @@ impl Echo {
     fn start(ip: IpAddr, transports: &str) -> Self {
         let to = std::net::SocketAddr::new(ip, free_port(ip)).to_string();
         let arguments = ["echo", "--listen", &to, "--transport", transports, "--encap-port", "0"];
+        let congestion = allowed_congestion();
         let mut process = Command::new(env!("CARGO_BIN_EXE_headway"))
             .args(arguments)
+            .args(["--tcp-congestion", &congestion])
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -50,7 +58,10 @@ impl Echo {
             0 => String::new(),
             port => format!("--encap-port 0:{port}"),
         };
-        format!("load --to {to} {encapsulation} --duration 300ms --rate 200 {options}")
+        let congestion = allowed_congestion();
+        format!(
+            "load --to {to} {encapsulation} --tcp-congestion {congestion} --duration 300ms --rate 200 {options}"
+        )
     }
 }
 

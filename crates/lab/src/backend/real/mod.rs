@@ -42,12 +42,12 @@ pub enum RealError {
     #[error(transparent)]
     Load(#[from] workload::ConfigError),
     /// The congestion control asked for does not exist here.
-    #[error(
-        "the kernel has no TCP congestion control `{name}` ({source}); see net.ipv4.tcp_available_congestion_control"
-    )]
+    #[error("TCP congestion control `{name}` is refused ({source}); allowed here: {allowed}")]
     Congestion {
         /// The one asked for.
         name: String,
+        /// `net.ipv4.tcp_allowed_congestion_control`: what may be used without privileges.
+        allowed: String,
         /// What the system said.
         source: std::io::Error,
     },

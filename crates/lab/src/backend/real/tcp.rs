@@ -67,7 +67,10 @@ pub fn listen(at: SocketAddr, congestion: &str) -> Result<TcpListener, RealError
 
 fn set_congestion(socket: &TcpSocket, name: &str) -> Result<(), RealError> {
     let set = socket2::SockRef::from(socket).set_tcp_congestion(name.as_bytes());
-    set.map_err(|source| RealError::Congestion { name: name.to_owned(), source })
+    set.map_err(|source| {
+        let allowed = std::fs::read_to_string(ALLOWED_CONGESTION).unwrap_or_default().trim().to_owned();
+        RealError::Congestion { name: name.to_owned(), allowed, source }
+    })
 }
 
 async fn write(mut writer: OwnedWriteHalf, mut requests: UnboundedReceiver<Bytes>) {
@@ -164,3 +167,5 @@ async fn serve(mut stream: TcpStream, processing: Duration, clock: Clock) -> Res
         }
     }
 }
+
+const ALLOWED_CONGESTION: &str = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
