@@ -50,6 +50,9 @@ pub enum ConnectError {
     /// No destination was given.
     #[error("no destination address was given")]
     NoDestination,
+    /// Associations have one path so far.
+    #[error("several destination addresses were given, and associations have one path so far; give one")]
+    SeveralDestinations,
     /// One association per pair of transport addresses.
     #[error("an association with this peer address and port exists already")]
     Exists,

@@ -43,7 +43,7 @@ impl Association {
     /// Opens an association: INIT goes out with the next packet (RFC 9260 §5.1 (A)).
     pub(crate) fn initiate(
         now: Instant,
-        destinations: &[Destination],
+        destination: Destination,
         ports: (SctpPort, SctpPort),
         config: AssociationConfig,
         tag: VerificationTag,
@@ -60,22 +60,11 @@ impl Association {
             tie_tag: rng.u64() | 1,
             local_initial_tsn: initial_tsn,
             streams: Negotiated { outbound: config.streams.outbound, inbound: config.streams.inbound },
-            addresses: destinations.iter().map(|destination| destination.address).collect(),
+            addresses: SmallVec::from_iter([destination.address]),
         };
-        let mut association = Self {
-            state: State::cookie_wait(init),
-            sender: Sender::new(&config, initial_tsn, config.streams.outbound, 0),
-            receiver: None,
-            paths: PathSet::new(destinations[0], None, &config),
-            timers: Timers::default(),
-            control: ControlQueue::default(),
-            events: VecDeque::new(),
-            rng,
-            counters: AssociationCounters::default(),
-            outgoing: Outgoing::new(&config),
-            peer,
-            config,
-        };
+        let sender = Sender::new(&config, initial_tsn, config.streams.outbound, 0);
+        let state = State::cookie_wait(init);
+        let mut association = Self::assemble(state, peer, (sender, None), destination, config, rng);
         association.send_handshake_chunk(now, Timer::T1Init);
         Ok(association)
     }
@@ -98,28 +87,38 @@ impl Association {
             streams: cookie.streams,
             addresses: cookie.addresses.clone(),
         };
-        let mut association = Self {
-            state: State::established(),
-            sender: Sender::new(
-                &config,
-                cookie.local_initial_tsn,
-                cookie.streams.outbound,
-                cookie.peer_window,
-            ),
-            receiver: Some(Receiver::new(receiver_config(&config, cookie.streams), cookie.peer_initial_tsn)),
-            paths: PathSet::new(cookie.source, None, &config),
+        let (tsn, outbound) = (cookie.local_initial_tsn, cookie.streams.outbound);
+        let sender = Sender::new(&config, tsn, outbound, cookie.peer_window);
+        let receiver = Receiver::new(receiver_config(&config, cookie.streams), cookie.peer_initial_tsn);
+        let halves = (sender, Some(receiver));
+        let mut association = Self::assemble(State::established(), peer, halves, cookie.source, config, rng);
+        association.push_chunk(PathId::FIRST, Ok(ChunkBuf::cookie_ack()));
+        association.communication_up(now);
+        association
+    }
+
+    fn assemble(
+        state: State,
+        peer: Peer,
+        (sender, receiver): (Sender, Option<Receiver>),
+        first: Destination,
+        config: AssociationConfig,
+        rng: Rng,
+    ) -> Self {
+        Self {
+            state,
+            peer,
+            sender,
+            receiver,
+            paths: PathSet::new(first, None, &config),
             timers: Timers::default(),
             control: ControlQueue::default(),
             events: VecDeque::new(),
             rng,
             counters: AssociationCounters::default(),
             outgoing: Outgoing::new(&config),
-            peer,
             config,
-        };
-        association.push_chunk(PathId::FIRST, Ok(ChunkBuf::cookie_ack()));
-        association.communication_up(now);
-        association
+        }
     }
 
     /// What an INIT means for this association.

@@ -127,13 +127,13 @@ impl Endpoint {
         &self.statistics
     }
 
-    /// Opens an association with the endpoint `port` at `destinations`; INIT goes to the first of them.
+    /// Opens an association with the endpoint `port` at `destinations`: one, as long as associations have one path.
     ///
     /// Messages may be sent at once: they travel with the handshake as early as the RFC allows. The outcome is
     /// [`Event::CommunicationUp`] or [`Event::CannotStart`].
     ///
     /// # Errors
-    /// No destination, an association with this peer exists, too many of them, or a configuration that cannot work.
+    /// No destination or several, an association with this peer exists, too many of them, or a configuration that cannot work.
     pub fn connect(
         &mut self,
         now: Instant,
@@ -143,6 +143,9 @@ impl Endpoint {
     ) -> Result<AssociationId, ConnectError> {
         config.validate()?;
         let first = *destinations.first().ok_or(ConnectError::NoDestination)?;
+        if destinations.len() > 1 {
+            return Err(ConnectError::SeveralDestinations);
+        }
         if self.demux.by_peer(first.address, port).is_some() {
             return Err(ConnectError::Exists);
         }
@@ -153,7 +156,7 @@ impl Endpoint {
         let tag = self.unused_tag();
         let rng = self.rng.split();
         let ports = (self.config.port, port);
-        let association = Association::initiate(now, destinations, ports, config, tag, rng)
+        let association = Association::initiate(now, first, ports, config, tag, rng)
             .map_err(|_full| ConnectError::NoDestination)?;
         self.statistics.initiated += 1;
         Ok(self.insert(association))
