@@ -1,9 +1,9 @@
-//! Error causes of ABORT and ERROR (RFC 9260 §3.3.10), read and written.
+//! Error causes of ABORT and ERROR (RFC 9260 §3.3.10) and of ASCONF-ACK (RFC 5061 §4.3), read and written.
 
 use core::fmt::{self, Display, Formatter};
 use core::iter::FusedIterator;
 
-use crate::codepoints::{CauseCode, ChunkType};
+use crate::codepoints::{CauseCode, ChunkType, HmacId};
 use crate::cursor::{Cursor, Tlv};
 use crate::error::{DecodeError, Flaw, Layer};
 use crate::list::Walked;
@@ -120,7 +120,19 @@ pub enum Cause<'a> {
     UserInitiatedAbort(&'a [u8]),
     /// The peer broke the protocol; the octets may say how.
     ProtocolViolation(&'a [u8]),
-    /// A code this crate does not decode; those of extensions are named in [`CauseCode`].
+    /// The whole request to delete the only address there is.
+    DeleteLastAddress(&'a [u8]),
+    /// The whole request there is no room for.
+    ResourceShortage(&'a [u8]),
+    /// The whole request to delete the address the ASCONF came from.
+    DeleteSourceAddress(&'a [u8]),
+    /// An ASCONF-ACK came that no ASCONF had asked for.
+    IllegalAsconfAck,
+    /// The whole request its sender has no right to.
+    NoAuthorization(&'a [u8]),
+    /// An AUTH was computed in a way its receiver does not know.
+    UnsupportedHmacIdentifier(HmacId),
+    /// A code this crate does not decode.
     Unknown {
         /// Its code.
         code: CauseCode,
@@ -149,6 +161,10 @@ impl<'a> Cause<'a> {
             CauseCode::INVALID_MANDATORY_PARAMETER => Self::InvalidMandatoryParameter,
             CauseCode::NO_USER_DATA => Self::NoUserData(Tsn::new(cursor.u32()?)),
             CauseCode::COOKIE_RECEIVED_WHILE_SHUTTING_DOWN => Self::CookieReceivedWhileShuttingDown,
+            CauseCode::ILLEGAL_ASCONF_ACK => Self::IllegalAsconfAck,
+            CauseCode::UNSUPPORTED_HMAC_IDENTIFIER => {
+                Self::UnsupportedHmacIdentifier(HmacId::new(cursor.u16()?))
+            }
             CauseCode::UNRESOLVABLE_ADDRESS => return Ok(Self::UnresolvableAddress(value)),
             CauseCode::UNRECOGNIZED_CHUNK_TYPE => return Ok(Self::UnrecognizedChunkType(value)),
             CauseCode::UNRECOGNIZED_PARAMETERS => return Ok(Self::UnrecognizedParameters(value)),
@@ -157,6 +173,10 @@ impl<'a> Cause<'a> {
             }
             CauseCode::USER_INITIATED_ABORT => return Ok(Self::UserInitiatedAbort(value)),
             CauseCode::PROTOCOL_VIOLATION => return Ok(Self::ProtocolViolation(value)),
+            CauseCode::DELETE_LAST_ADDRESS => return Ok(Self::DeleteLastAddress(value)),
+            CauseCode::RESOURCE_SHORTAGE => return Ok(Self::ResourceShortage(value)),
+            CauseCode::DELETE_SOURCE_ADDRESS => return Ok(Self::DeleteSourceAddress(value)),
+            CauseCode::NO_AUTHORIZATION => return Ok(Self::NoAuthorization(value)),
             _ => return Ok(Self::Unknown { code, value }),
         };
         cursor.finish().map(|()| cause)
@@ -179,6 +199,12 @@ impl<'a> Cause<'a> {
             Self::RestartWithNewAddresses(_) => CauseCode::RESTART_WITH_NEW_ADDRESSES,
             Self::UserInitiatedAbort(_) => CauseCode::USER_INITIATED_ABORT,
             Self::ProtocolViolation(_) => CauseCode::PROTOCOL_VIOLATION,
+            Self::DeleteLastAddress(_) => CauseCode::DELETE_LAST_ADDRESS,
+            Self::ResourceShortage(_) => CauseCode::RESOURCE_SHORTAGE,
+            Self::DeleteSourceAddress(_) => CauseCode::DELETE_SOURCE_ADDRESS,
+            Self::IllegalAsconfAck => CauseCode::ILLEGAL_ASCONF_ACK,
+            Self::NoAuthorization(_) => CauseCode::NO_AUTHORIZATION,
+            Self::UnsupportedHmacIdentifier(_) => CauseCode::UNSUPPORTED_HMAC_IDENTIFIER,
             Self::Unknown { code, .. } => *code,
         }
     }
@@ -195,15 +221,22 @@ impl<'a> Cause<'a> {
             }
             Self::StaleCookie { staleness_us } => value.u32(*staleness_us),
             Self::NoUserData(tsn) => value.u32(tsn.get()),
+            Self::UnsupportedHmacIdentifier(id) => value.u16(id.get()),
             Self::RestartWithNewAddresses(addresses) => value.bytes(addresses.as_bytes()),
             Self::UnresolvableAddress(octets)
             | Self::UnrecognizedChunkType(octets)
             | Self::UnrecognizedParameters(octets)
             | Self::UserInitiatedAbort(octets)
             | Self::ProtocolViolation(octets)
+            | Self::DeleteLastAddress(octets)
+            | Self::ResourceShortage(octets)
+            | Self::DeleteSourceAddress(octets)
+            | Self::NoAuthorization(octets)
             | Self::Unknown { value: octets, .. } => value.bytes(octets),
-            Self::OutOfResource | Self::InvalidMandatoryParameter | Self::CookieReceivedWhileShuttingDown => {
-            }
+            Self::OutOfResource
+            | Self::InvalidMandatoryParameter
+            | Self::CookieReceivedWhileShuttingDown
+            | Self::IllegalAsconfAck => {}
         });
     }
 }
@@ -219,17 +252,22 @@ impl Display for Cause<'_> {
                 Some(kind) => write!(f, " [{}]", ChunkType::new(*kind)),
                 None => Ok(()),
             },
-            Self::UnresolvableAddress(reported) | Self::UnrecognizedParameters(reported) => {
-                write!(f, " {}", types_of(reported))
-            }
+            Self::UnresolvableAddress(reported)
+            | Self::UnrecognizedParameters(reported)
+            | Self::DeleteLastAddress(reported)
+            | Self::ResourceShortage(reported)
+            | Self::DeleteSourceAddress(reported)
+            | Self::NoAuthorization(reported) => write!(f, " {}", types_of(reported)),
+            Self::UnsupportedHmacIdentifier(id) => write!(f, " {id}"),
             Self::NoUserData(tsn) => write!(f, " tsn={tsn}"),
             Self::RestartWithNewAddresses(addresses) => write!(f, " {}", Walked(*addresses)),
             Self::UserInitiatedAbort(octets)
             | Self::ProtocolViolation(octets)
             | Self::Unknown { value: octets, .. } => write!(f, " {} B", octets.len()),
-            Self::OutOfResource | Self::InvalidMandatoryParameter | Self::CookieReceivedWhileShuttingDown => {
-                Ok(())
-            }
+            Self::OutOfResource
+            | Self::InvalidMandatoryParameter
+            | Self::CookieReceivedWhileShuttingDown
+            | Self::IllegalAsconfAck => Ok(()),
         }
     }
 }

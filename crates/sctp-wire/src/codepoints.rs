@@ -1,5 +1,6 @@
 //! The registered numbers of SCTP with their names: chunk types, parameter types, error causes, payload
-//! protocol identifiers. Extensions are named here before the stack speaks them, so that traces read well.
+//! protocol identifiers, and those of the extensions. Extensions are named before the stack speaks them, so that
+//! traces read well.
 
 use core::fmt;
 
@@ -69,14 +70,14 @@ codepoints! {
         ECNE = 12, "ECNE", "RFC 9260 §3.2, reserved";
         CWR = 13, "CWR", "RFC 9260 §3.2, reserved";
         SHUTDOWN_COMPLETE = 14, "SHUTDOWN COMPLETE", "RFC 9260 §3.3.13";
-        AUTH = 15, "AUTH", "RFC 4895";
-        I_DATA = 64, "I-DATA", "RFC 8260";
-        ASCONF_ACK = 128, "ASCONF-ACK", "RFC 5061";
-        RE_CONFIG = 130, "RE-CONFIG", "RFC 6525";
-        PAD = 132, "PAD", "RFC 4820";
-        FORWARD_TSN = 192, "FORWARD TSN", "RFC 3758";
-        ASCONF = 193, "ASCONF", "RFC 5061";
-        I_FORWARD_TSN = 194, "I-FORWARD-TSN", "RFC 8260";
+        AUTH = 15, "AUTH", "RFC 4895 §5.1";
+        I_DATA = 64, "I-DATA", "RFC 8260 §2.1";
+        ASCONF_ACK = 128, "ASCONF-ACK", "RFC 5061 §4.1.2";
+        RE_CONFIG = 130, "RE-CONFIG", "RFC 6525 §3.1";
+        PAD = 132, "PAD", "RFC 4820 §3";
+        FORWARD_TSN = 192, "FORWARD TSN", "RFC 3758 §3.2";
+        ASCONF = 193, "ASCONF", "RFC 5061 §4.1.1";
+        I_FORWARD_TSN = 194, "I-FORWARD-TSN", "RFC 8260 §2.3.1";
     }
 }
 
@@ -91,26 +92,26 @@ codepoints! {
         COOKIE_PRESERVATIVE = 9, "Cookie Preservative", "RFC 9260 §3.3.2.1.3";
         HOST_NAME_ADDRESS = 11, "Host Name", "RFC 9260 §3.3.2.1.4, deprecated";
         SUPPORTED_ADDRESS_TYPES = 12, "Supported Address Types", "RFC 9260 §3.3.2.1.5";
-        OUTGOING_SSN_RESET_REQUEST = 13, "Outgoing SSN Reset Request", "RFC 6525";
-        INCOMING_SSN_RESET_REQUEST = 14, "Incoming SSN Reset Request", "RFC 6525";
-        SSN_TSN_RESET_REQUEST = 15, "SSN/TSN Reset Request", "RFC 6525";
-        RE_CONFIGURATION_RESPONSE = 16, "Re-configuration Response", "RFC 6525";
-        ADD_OUTGOING_STREAMS_REQUEST = 17, "Add Outgoing Streams Request", "RFC 6525";
-        ADD_INCOMING_STREAMS_REQUEST = 18, "Add Incoming Streams Request", "RFC 6525";
+        OUTGOING_SSN_RESET_REQUEST = 13, "Outgoing SSN Reset Request", "RFC 6525 §4.1";
+        INCOMING_SSN_RESET_REQUEST = 14, "Incoming SSN Reset Request", "RFC 6525 §4.2";
+        SSN_TSN_RESET_REQUEST = 15, "SSN/TSN Reset Request", "RFC 6525 §4.3";
+        RE_CONFIGURATION_RESPONSE = 16, "Re-configuration Response", "RFC 6525 §4.4";
+        ADD_OUTGOING_STREAMS_REQUEST = 17, "Add Outgoing Streams Request", "RFC 6525 §4.5";
+        ADD_INCOMING_STREAMS_REQUEST = 18, "Add Incoming Streams Request", "RFC 6525 §4.6";
         ECN_CAPABLE = 0x8000, "ECN Capable", "RFC 9260 §3.3.2, reserved";
         ZERO_CHECKSUM_ACCEPTABLE = 0x8001, "Zero Checksum Acceptable", "RFC 9653";
-        RANDOM = 0x8002, "Random", "RFC 4895";
-        CHUNK_LIST = 0x8003, "Chunk List", "RFC 4895";
-        HMAC_ALGORITHMS = 0x8004, "HMAC Algorithms", "RFC 4895";
-        PADDING = 0x8005, "Padding", "RFC 4820";
-        SUPPORTED_EXTENSIONS = 0x8008, "Supported Extensions", "RFC 5061";
-        FORWARD_TSN_SUPPORTED = 0xC000, "Forward-TSN-Supported", "RFC 3758";
-        ADD_IP_ADDRESS = 0xC001, "Add IP Address", "RFC 5061";
-        DELETE_IP_ADDRESS = 0xC002, "Delete IP Address", "RFC 5061";
-        ERROR_CAUSE_INDICATION = 0xC003, "Error Cause Indication", "RFC 5061";
-        SET_PRIMARY_ADDRESS = 0xC004, "Set Primary Address", "RFC 5061";
-        SUCCESS_INDICATION = 0xC005, "Success Indication", "RFC 5061";
-        ADAPTATION_LAYER_INDICATION = 0xC006, "Adaptation Layer Indication", "RFC 5061";
+        RANDOM = 0x8002, "Random", "RFC 4895 §3.1";
+        CHUNK_LIST = 0x8003, "Chunk List", "RFC 4895 §3.2";
+        HMAC_ALGORITHMS = 0x8004, "HMAC Algorithms", "RFC 4895 §3.3";
+        PADDING = 0x8005, "Padding", "RFC 4820 §4";
+        SUPPORTED_EXTENSIONS = 0x8008, "Supported Extensions", "RFC 5061 §4.2.7";
+        FORWARD_TSN_SUPPORTED = 0xC000, "Forward-TSN-Supported", "RFC 3758 §3.1";
+        ADD_IP_ADDRESS = 0xC001, "Add IP Address", "RFC 5061 §4.2.1";
+        DELETE_IP_ADDRESS = 0xC002, "Delete IP Address", "RFC 5061 §4.2.2";
+        ERROR_CAUSE_INDICATION = 0xC003, "Error Cause Indication", "RFC 5061 §4.2.3";
+        SET_PRIMARY_ADDRESS = 0xC004, "Set Primary Address", "RFC 5061 §4.2.4";
+        SUCCESS_INDICATION = 0xC005, "Success Indication", "RFC 5061 §4.2.5";
+        ADAPTATION_LAYER_INDICATION = 0xC006, "Adaptation Layer Indication", "RFC 5061 §4.2.6";
     }
 }
 
@@ -130,12 +131,27 @@ codepoints! {
         RESTART_WITH_NEW_ADDRESSES = 11, "Restart of an Association with New Addresses", "RFC 9260 §3.3.10.11";
         USER_INITIATED_ABORT = 12, "User-Initiated Abort", "RFC 9260 §3.3.10.12";
         PROTOCOL_VIOLATION = 13, "Protocol Violation", "RFC 9260 §3.3.10.13";
-        DELETE_LAST_ADDRESS = 0xA0, "Request to Delete Last Remaining IP Address", "RFC 5061";
-        RESOURCE_SHORTAGE = 0xA1, "Operation Refused Due to Resource Shortage", "RFC 5061";
-        DELETE_SOURCE_ADDRESS = 0xA2, "Request to Delete Source IP Address", "RFC 5061";
-        ILLEGAL_ASCONF_ACK = 0xA3, "Association Aborted Due to Illegal ASCONF-ACK", "RFC 5061";
-        NO_AUTHORIZATION = 0xA4, "Request Refused - No Authorization", "RFC 5061";
-        UNSUPPORTED_HMAC_IDENTIFIER = 0x105, "Unsupported HMAC Identifier", "RFC 4895";
+        DELETE_LAST_ADDRESS = 0xA0, "Request to Delete Last Remaining IP Address", "RFC 5061 §4.3.1";
+        RESOURCE_SHORTAGE = 0xA1, "Operation Refused Due to Resource Shortage", "RFC 5061 §4.3.2";
+        DELETE_SOURCE_ADDRESS = 0xA2, "Request to Delete Source IP Address", "RFC 5061 §4.3.3";
+        ILLEGAL_ASCONF_ACK = 0xA3, "Association Aborted Due to Illegal ASCONF-ACK", "RFC 5061 §4.3.4";
+        NO_AUTHORIZATION = 0xA4, "Request Refused - No Authorization", "RFC 5061 §4.3.5";
+        UNSUPPORTED_HMAC_IDENTIFIER = 0x105, "Unsupported HMAC Identifier", "RFC 4895 §4.1";
+    }
+}
+
+codepoints! {
+    /// How an AUTH chunk was computed (RFC 4895 §3.3).
+    HmacId(u16) {
+        SHA_1 = 1, "SHA-1", "RFC 4895 §3.3";
+        SHA_256 = 3, "SHA-256", "RFC 4895 §3.3";
+    }
+}
+
+codepoints! {
+    /// What detects errors where a checksum of zero is accepted (RFC 9653).
+    ErrorDetectionMethod(u32) {
+        SCTP_OVER_DTLS = 1, "SCTP over DTLS", "RFC 9653";
     }
 }
 
@@ -191,6 +207,23 @@ impl ChunkType {
     pub const fn unknown_action(self) -> UnknownAction {
         UnknownAction::from_top_bits(self.0 >> 6)
     }
+
+    /// Whether it is a chunk of an extension known here, which an association may or may not speak; false for
+    /// those of RFC 9260 and for types without a name.
+    #[must_use]
+    pub const fn is_extension(self) -> bool {
+        matches!(
+            self,
+            Self::AUTH
+                | Self::I_DATA
+                | Self::ASCONF_ACK
+                | Self::RE_CONFIG
+                | Self::PAD
+                | Self::FORWARD_TSN
+                | Self::ASCONF
+                | Self::I_FORWARD_TSN
+        )
+    }
 }
 
 impl ParameterType {
@@ -200,10 +233,37 @@ impl ParameterType {
         UnknownAction::from_top_bits(self.to_wire()[0] >> 6)
     }
 
+    /// Whether it is a parameter of an extension known here, which an association may or may not speak; false
+    /// for those of RFC 9260 and for types without a name.
+    #[must_use]
+    pub const fn is_extension(self) -> bool {
+        self.name().is_some() && (matches!(self.0, 13..=18) || self.0 > Self::ECN_CAPABLE.0)
+    }
+
     /// The two octets that stand on the wire, for building a [`ParameterTypes`](crate::ParameterTypes).
     #[must_use]
     pub const fn to_wire(self) -> [u8; 2] {
         self.0.to_be_bytes()
+    }
+}
+
+impl HmacId {
+    /// The two octets that stand on the wire, for building a [`HmacIds`](crate::HmacIds).
+    #[must_use]
+    pub const fn to_wire(self) -> [u8; 2] {
+        self.0.to_be_bytes()
+    }
+}
+
+impl From<[u8; 2]> for ParameterType {
+    fn from(octets: [u8; 2]) -> Self {
+        Self(u16::from_be_bytes(octets))
+    }
+}
+
+impl From<[u8; 2]> for HmacId {
+    fn from(octets: [u8; 2]) -> Self {
+        Self(u16::from_be_bytes(octets))
     }
 }
 
@@ -222,6 +282,19 @@ impl fmt::Display for ParameterType {
 impl fmt::Display for CauseCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         display(f, self.name(), "cause", u32::from(self.0))
+    }
+}
+
+impl fmt::Display for HmacId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        display(f, self.name(), "HMAC", u32::from(self.0))
+    }
+}
+
+/// The plain number.
+impl fmt::Display for ErrorDetectionMethod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 

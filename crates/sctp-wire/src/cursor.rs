@@ -18,6 +18,8 @@ pub(crate) struct Tlv<'a> {
     pub(crate) raw: &'a [u8],
     /// The value, without padding.
     pub(crate) value: &'a [u8],
+    /// What stands behind it in its list, its padding first.
+    pub(crate) behind: &'a [u8],
     /// Where the header begins in the packet.
     pub(crate) offset: usize,
 }
@@ -59,6 +61,20 @@ impl<'a> Cursor<'a> {
         Ok(list.as_chunks().0)
     }
 
+    /// Everything that is left, in groups of `N` octets.
+    pub(crate) fn all_groups<const N: usize>(self) -> Result<&'a [[u8; N]], Flaw> {
+        match self.rest.as_chunks() {
+            (list, []) => Ok(list),
+            (_, left) => Err(Flaw::TooLong { octets: left.len() }),
+        }
+    }
+
+    /// The item of this list whose header begins at `offset` of the packet.
+    pub(crate) fn tlv_at(&self, layer: Layer, offset: usize) -> Option<Tlv<'a>> {
+        let onward = self.rest.get(offset.checked_sub(self.offset)?..)?;
+        Self::new(onward, offset).tlv(layer)?.ok()
+    }
+
     /// Nothing may be left.
     pub(crate) const fn finish(self) -> Result<(), Flaw> {
         match self.rest.len() {
@@ -89,6 +105,7 @@ impl<'a> Cursor<'a> {
         let padded = raw.len().next_multiple_of(4).min(bytes.len());
         self.rest = &bytes[padded..];
         self.offset = offset + padded;
-        Some(Ok(Tlv { head, raw, value, offset }))
+        let behind = &bytes[raw.len()..];
+        Some(Ok(Tlv { head, raw, value, behind, offset }))
     }
 }

@@ -145,6 +145,9 @@ pub enum Flaw {
     /// A HEARTBEAT does not hold one Heartbeat Info parameter.
     #[error("no Heartbeat Info parameter in it")]
     NoHeartbeatInfo,
+    /// An ASCONF, or one of its requests, has no IPv4 or IPv6 address where it needs one.
+    #[error("no IPv4 or IPv6 address parameter in it")]
+    NoAddress,
     /// A list of 16-bit numbers has an odd number of octets.
     #[error("a list of 16-bit numbers takes {octets} octets")]
     OddList {

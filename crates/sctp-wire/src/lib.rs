@@ -25,8 +25,9 @@
 //!   [`ChunkType`], [`ParameterType`], [`CauseCode`], [`PayloadProtocolId`] name what is registered.
 //!
 //! Not here: what a value *means*. An initiate tag of 0, a window of 10 octets, DATA without data all decode,
-//! because the association has to answer them (crate `sctp-core`). Chunks of extensions come as
-//! [`Chunk::Unknown`] with a named type.
+//! because the association has to answer them (crate `sctp-core`). Chunks of extensions are decoded too; an
+//! association that does not speak one takes it as unknown ([`Chunk::as_unknown`]). AUTH computes nothing here:
+//! [`Auth::authenticated_octets`] and [`PacketWriter::finish_authenticated`] hand out what an HMAC covers.
 //!
 //! ```
 //! use sctp_wire::{Checksum, Chunk, DataFlags, DataHeader, Packet, PacketWriter};
@@ -73,12 +74,23 @@ mod write;
 
 pub use cause::{Cause, Causes, CausesIter};
 pub use chunk::{
-    Abort, CHUNK_HEADER_BYTES, Chunk, Cookie, Data, DataFlags, DataHeader, GapAckBlock, HeartbeatInfo, Init,
-    InitHeader, Sack, Shutdown, TagOrigin, UnknownChunk,
+    Abort, Asconf, AsconfAck, Auth, CHUNK_HEADER_BYTES, Chunk, Cookie, Data, DataFlags, DataHeader,
+    ForwardTsn, FragmentLabel, GapAckBlock, HeartbeatInfo, HmacAlgorithm, IData, IDataHeader, IForwardTsn,
+    Init, InitHeader, Pad, ReConfig, ReconfigCombination, Sack, Shutdown, SkippedMid, SkippedSsn, TagOrigin,
+    UnknownChunk,
 };
-pub use codepoints::{CauseCode, ChunkType, ParameterType, PayloadProtocolId, UnknownAction};
+pub use codepoints::{
+    CauseCode, ChunkType, ErrorDetectionMethod, HmacId, ParameterType, PayloadProtocolId, UnknownAction,
+};
 pub use error::{DecodeError, Flaw, Item, Layer};
-pub use numbers::{Fsn, Mid, SctpPort, Ssn, StreamId, Tsn, VerificationTag, ZeroPort};
+pub use numbers::{
+    AsconfSerial, CorrelationId, Fsn, Mid, ReconfigSequence, SctpPort, SharedKeyId, Ssn, StreamId, Tsn,
+    VerificationTag, ZeroPort,
+};
 pub use packet::{COMMON_HEADER_BYTES, Checksum, Chunks, Packet};
-pub use parameter::{Parameter, ParameterTypes, Parameters, ParametersIter, UnknownParameter};
+pub use parameter::{
+    AddStreams, AddressRequest, ChunkTypes, ErrorCauseIndication, HmacIds, IncomingSsnReset, NextTsns,
+    OutgoingSsnReset, Parameter, ParameterTypes, Parameters, ParametersIter, ReconfigResponse,
+    ReconfigResult, StreamIds, UnknownParameter,
+};
 pub use write::{ChunkBuf, Full, PacketWriter, ValueWriter, encode_causes, encode_parameters};

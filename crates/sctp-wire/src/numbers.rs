@@ -85,27 +85,67 @@ serial_number! {
     Fsn(u32)
 }
 
-/// One stream of an association, in one direction (RFC 9260 §3.3.1).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct StreamId(u16);
+serial_number! {
+    /// Number of an ASCONF and of the ASCONF-ACK that answers it (RFC 5061 §4.1.1).
+    AsconfSerial(u32)
+}
+serial_number! {
+    /// Number of a re-configuration request and of the response to it (RFC 6525 §4.1).
+    ReconfigSequence(u32)
+}
+
+macro_rules! identifier {
+    ($(#[$doc:meta])* $name:ident($int:ty)) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+        pub struct $name($int);
+
+        impl $name {
+            /// Number `value`.
+            #[must_use]
+            pub const fn new(value: $int) -> Self {
+                Self(value)
+            }
+
+            /// The plain number.
+            #[must_use]
+            pub const fn get(self) -> $int {
+                self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+identifier! {
+    /// One stream of an association, in one direction (RFC 9260 §3.3.1).
+    StreamId(u16)
+}
+identifier! {
+    /// Which endpoint pair shared key an AUTH chunk was computed with; 0 without one (RFC 4895 §5.1).
+    SharedKeyId(u16)
+}
+identifier! {
+    /// Ties the answer in an ASCONF-ACK to the request in an ASCONF (RFC 5061 §4.2.1).
+    CorrelationId(u32)
+}
 
 impl StreamId {
-    /// Stream `value`.
+    /// The two octets that stand on the wire, for building a [`StreamIds`](crate::StreamIds).
     #[must_use]
-    pub const fn new(value: u16) -> Self {
-        Self(value)
-    }
-
-    /// The plain number.
-    #[must_use]
-    pub const fn get(self) -> u16 {
-        self.0
+    pub const fn to_wire(self) -> [u8; 2] {
+        self.0.to_be_bytes()
     }
 }
 
-impl fmt::Display for StreamId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+impl From<[u8; 2]> for StreamId {
+    fn from(octets: [u8; 2]) -> Self {
+        Self(u16::from_be_bytes(octets))
     }
 }
 

@@ -4,7 +4,7 @@ use core::fmt;
 use core::iter::FusedIterator;
 
 use crate::checksum;
-use crate::chunk::Chunk;
+use crate::chunk::{Chunk, UnknownChunk};
 use crate::cursor::Cursor;
 use crate::error::{DecodeError, Item, Layer};
 use crate::numbers::{SctpPort, VerificationTag};
@@ -70,6 +70,16 @@ impl<'a> Packet<'a> {
     #[must_use]
     pub const fn chunks(&self) -> Chunks<'a> {
         Chunks { cursor: self.chunks }
+    }
+
+    /// The malformed chunk that `error` of the walk over [`chunks`](Self::chunks) is about, as it came; `None` if
+    /// it has no sound length.
+    ///
+    /// A receiver that does not speak the chunk's type does what the type says, whatever is in it.
+    #[must_use]
+    pub fn undecoded(&self, error: &DecodeError) -> Option<UnknownChunk<'a>> {
+        let DecodeError::Body { item: Item::Chunk(_), offset, .. } = error else { return None };
+        self.chunks.tlv_at(Layer::Chunk, *offset).map(UnknownChunk::of)
     }
 }
 

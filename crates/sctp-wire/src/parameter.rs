@@ -1,13 +1,26 @@
-//! Parameters of INIT and INIT ACK (RFC 9260 §3.2.1, §3.3.2.1, §3.3.3.1), read and written.
+//! Parameters of INIT and INIT ACK (RFC 9260 §3.2.1, §3.3.2.1, §3.3.3.1) and of the extensions' chunks, read
+//! and written.
 
-use core::fmt::{self, Display, Formatter};
+mod address;
+mod display;
+mod lists;
+mod reconfig;
+
+pub(crate) use address::take_address;
+pub use address::{AddressRequest, ErrorCauseIndication};
+pub(crate) use display::types_of;
+pub use lists::{ChunkTypes, HmacIds, ParameterTypes, StreamIds};
+pub use reconfig::{
+    AddStreams, IncomingSsnReset, NextTsns, OutgoingSsnReset, ReconfigResponse, ReconfigResult,
+};
+
 use core::iter::FusedIterator;
-use core::net::{Ipv4Addr, Ipv6Addr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::codepoints::{ChunkType, ParameterType, UnknownAction};
+use crate::codepoints::{ErrorDetectionMethod, ParameterType, UnknownAction};
 use crate::cursor::{Cursor, Tlv};
-use crate::error::{DecodeError, Flaw, Layer};
-use crate::list::Bracketed;
+use crate::error::{DecodeError, Flaw, Item, Layer};
+use crate::numbers::{CorrelationId, ReconfigSequence};
 use crate::write::ValueWriter;
 
 /// A list of parameters, decoded as it is walked over.
@@ -37,6 +50,15 @@ impl<'a> Parameters<'a> {
     #[must_use]
     pub const fn iter(&self) -> ParametersIter<'a> {
         ParametersIter { cursor: self.cursor }
+    }
+
+    /// The malformed parameter that `error` of this walk is about, as it came; `None` if it has no sound length.
+    ///
+    /// A receiver that does not speak the parameter does what its type says, whatever is in it.
+    #[must_use]
+    pub fn undecoded(&self, error: &DecodeError) -> Option<UnknownParameter<'a>> {
+        let DecodeError::Body { item: Item::Parameter(_), offset, .. } = error else { return None };
+        self.cursor.tlv_at(Layer::Parameter, *offset).map(UnknownParameter::of)
     }
 }
 
@@ -83,8 +105,7 @@ impl FusedIterator for ParametersIter<'_> {}
 
 /// One parameter. The same type is read and written.
 ///
-/// Parameters of AUTH, dynamic addresses and stream reconfiguration come as [`Parameter::Unknown`] with the
-/// named constants of [`ParameterType`].
+/// Which parameters a chunk may hold is for the association to judge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Parameter<'a> {
     /// The content of a HEARTBEAT.
@@ -111,23 +132,54 @@ pub enum Parameter<'a> {
     /// The sender accepts packets with a checksum of zero (RFC 9653).
     ZeroChecksumAcceptable {
         /// The error detection method that takes the checksum's place; 1 is SCTP over DTLS.
-        edmid: u32,
+        edmid: ErrorDetectionMethod,
     },
+    /// The sender's part of the association's key; 32 octets from a sound peer (RFC 4895 §3.1).
+    Random(&'a [u8]),
+    /// Chunks the sender accepts only when authenticated (RFC 4895 §3.2).
+    ChunkList(ChunkTypes<'a>),
+    /// Message authentication codes the sender can verify (RFC 4895 §3.3).
+    HmacAlgorithms(HmacIds<'a>),
     /// Chunk types of the extensions the sender speaks (RFC 5061 §4.2.7).
-    SupportedExtensions(&'a [u8]),
+    SupportedExtensions(ChunkTypes<'a>),
     /// The sender speaks FORWARD TSN (RFC 3758).
     ForwardTsnSupported,
     /// A code point of the layer above (RFC 5061 §4.2.6).
     AdaptationLayerIndication(u32),
-    /// Fills an INIT up (RFC 4820).
+    /// Fills an INIT up (RFC 4820 §4).
     Padding(&'a [u8]),
+    /// In an ASCONF: the sender can be reached here too (RFC 5061 §4.2.1).
+    AddIpAddress(AddressRequest),
+    /// In an ASCONF: the sender cannot be reached here any more (RFC 5061 §4.2.2).
+    DeleteIpAddress(AddressRequest),
+    /// The sender would like to be sent to here (RFC 5061 §4.2.4).
+    SetPrimaryAddress(AddressRequest),
+    /// In an ASCONF-ACK: a request failed (RFC 5061 §4.2.3).
+    ErrorCauseIndication(ErrorCauseIndication<'a>),
+    /// In an ASCONF-ACK: a request was met (RFC 5061 §4.2.5).
+    SuccessIndication(CorrelationId),
+    /// In a RE-CONFIG: the sender resets streams it sends on.
+    OutgoingSsnReset(OutgoingSsnReset<'a>),
+    /// In a RE-CONFIG: the sender asks the peer to do so.
+    IncomingSsnReset(IncomingSsnReset<'a>),
+    /// In a RE-CONFIG: all streams and the TSNs of both sides start anew (RFC 6525 §4.3).
+    SsnTsnReset {
+        /// The number of this request.
+        request: ReconfigSequence,
+    },
+    /// In a RE-CONFIG: what became of a request.
+    ReconfigResponse(ReconfigResponse),
+    /// In a RE-CONFIG: the sender wants to send on more streams.
+    AddOutgoingStreams(AddStreams),
+    /// In a RE-CONFIG: the sender wants the peer to send on more streams.
+    AddIncomingStreams(AddStreams),
     /// A type this crate does not decode.
     Unknown(UnknownParameter<'a>),
 }
 
 impl<'a> Parameter<'a> {
     fn decode(tlv: Tlv<'a>) -> Result<Self, Flaw> {
-        let kind = ParameterType::new(u16::from_be_bytes(tlv.head));
+        let kind = ParameterType::from(tlv.head);
         let value = tlv.value;
         let mut cursor = Cursor::new(value, tlv.offset + 4);
         let parameter = match kind {
@@ -135,9 +187,6 @@ impl<'a> Parameter<'a> {
             ParameterType::IPV6_ADDRESS => Self::Ipv6Address(cursor.array::<16>()?.into()),
             ParameterType::COOKIE_PRESERVATIVE => Self::CookiePreservative { increment_ms: cursor.u32()? },
             ParameterType::ECN_CAPABLE => Self::EcnCapable,
-            ParameterType::ZERO_CHECKSUM_ACCEPTABLE => Self::ZeroChecksumAcceptable { edmid: cursor.u32()? },
-            ParameterType::FORWARD_TSN_SUPPORTED => Self::ForwardTsnSupported,
-            ParameterType::ADAPTATION_LAYER_INDICATION => Self::AdaptationLayerIndication(cursor.u32()?),
             ParameterType::SUPPORTED_ADDRESS_TYPES => {
                 return ParameterTypes::decode(value).map(Self::SupportedAddressTypes);
             }
@@ -145,9 +194,52 @@ impl<'a> Parameter<'a> {
             ParameterType::STATE_COOKIE => return Ok(Self::StateCookie(value)),
             ParameterType::UNRECOGNIZED_PARAMETER => return Ok(Self::UnrecognizedParameter(value)),
             ParameterType::HOST_NAME_ADDRESS => return Ok(Self::HostNameAddress(value)),
-            ParameterType::SUPPORTED_EXTENSIONS => return Ok(Self::SupportedExtensions(value)),
+            _ => return Self::decode_extension(kind, tlv, cursor),
+        };
+        cursor.finish().map(|()| parameter)
+    }
+
+    fn decode_extension(kind: ParameterType, tlv: Tlv<'a>, mut cursor: Cursor<'a>) -> Result<Self, Flaw> {
+        let (value, fields) = (tlv.value, &mut cursor);
+        let parameter = match kind {
+            ParameterType::ZERO_CHECKSUM_ACCEPTABLE => {
+                Self::ZeroChecksumAcceptable { edmid: ErrorDetectionMethod::new(fields.u32()?) }
+            }
+            ParameterType::FORWARD_TSN_SUPPORTED => Self::ForwardTsnSupported,
+            ParameterType::ADAPTATION_LAYER_INDICATION => Self::AdaptationLayerIndication(fields.u32()?),
+            ParameterType::ADD_IP_ADDRESS => Self::AddIpAddress(AddressRequest::decode(fields)?),
+            ParameterType::DELETE_IP_ADDRESS => Self::DeleteIpAddress(AddressRequest::decode(fields)?),
+            ParameterType::SET_PRIMARY_ADDRESS => Self::SetPrimaryAddress(AddressRequest::decode(fields)?),
+            ParameterType::SUCCESS_INDICATION => Self::SuccessIndication(CorrelationId::new(fields.u32()?)),
+            ParameterType::SSN_TSN_RESET_REQUEST => {
+                Self::SsnTsnReset { request: ReconfigSequence::new(fields.u32()?) }
+            }
+            ParameterType::RE_CONFIGURATION_RESPONSE => {
+                Self::ReconfigResponse(ReconfigResponse::decode(fields)?)
+            }
+            ParameterType::ADD_OUTGOING_STREAMS_REQUEST => {
+                Self::AddOutgoingStreams(AddStreams::decode(fields)?)
+            }
+            ParameterType::ADD_INCOMING_STREAMS_REQUEST => {
+                Self::AddIncomingStreams(AddStreams::decode(fields)?)
+            }
+            ParameterType::OUTGOING_SSN_RESET_REQUEST => {
+                return OutgoingSsnReset::decode(cursor).map(Self::OutgoingSsnReset);
+            }
+            ParameterType::INCOMING_SSN_RESET_REQUEST => {
+                return IncomingSsnReset::decode(cursor).map(Self::IncomingSsnReset);
+            }
+            ParameterType::ERROR_CAUSE_INDICATION => {
+                return ErrorCauseIndication::decode(cursor).map(Self::ErrorCauseIndication);
+            }
+            ParameterType::HMAC_ALGORITHMS => return HmacIds::decode(value).map(Self::HmacAlgorithms),
+            ParameterType::RANDOM => return Ok(Self::Random(value)),
+            ParameterType::CHUNK_LIST => return Ok(Self::ChunkList(ChunkTypes::new(value))),
+            ParameterType::SUPPORTED_EXTENSIONS => {
+                return Ok(Self::SupportedExtensions(ChunkTypes::new(value)));
+            }
             ParameterType::PADDING => return Ok(Self::Padding(value)),
-            _ => return Ok(Self::Unknown(UnknownParameter { kind, value, raw: tlv.raw })),
+            _ => return Ok(Self::Unknown(UnknownParameter::of(tlv))),
         };
         cursor.finish().map(|()| parameter)
     }
@@ -170,6 +262,20 @@ impl<'a> Parameter<'a> {
             Self::ForwardTsnSupported => ParameterType::FORWARD_TSN_SUPPORTED,
             Self::AdaptationLayerIndication(_) => ParameterType::ADAPTATION_LAYER_INDICATION,
             Self::Padding(_) => ParameterType::PADDING,
+            Self::Random(_) => ParameterType::RANDOM,
+            Self::ChunkList(_) => ParameterType::CHUNK_LIST,
+            Self::HmacAlgorithms(_) => ParameterType::HMAC_ALGORITHMS,
+            Self::AddIpAddress(_) => ParameterType::ADD_IP_ADDRESS,
+            Self::DeleteIpAddress(_) => ParameterType::DELETE_IP_ADDRESS,
+            Self::SetPrimaryAddress(_) => ParameterType::SET_PRIMARY_ADDRESS,
+            Self::ErrorCauseIndication(_) => ParameterType::ERROR_CAUSE_INDICATION,
+            Self::SuccessIndication(_) => ParameterType::SUCCESS_INDICATION,
+            Self::OutgoingSsnReset(_) => ParameterType::OUTGOING_SSN_RESET_REQUEST,
+            Self::IncomingSsnReset(_) => ParameterType::INCOMING_SSN_RESET_REQUEST,
+            Self::SsnTsnReset { .. } => ParameterType::SSN_TSN_RESET_REQUEST,
+            Self::ReconfigResponse(_) => ParameterType::RE_CONFIGURATION_RESPONSE,
+            Self::AddOutgoingStreams(_) => ParameterType::ADD_OUTGOING_STREAMS_REQUEST,
+            Self::AddIncomingStreams(_) => ParameterType::ADD_INCOMING_STREAMS_REQUEST,
             Self::Unknown(unknown) => unknown.kind,
         }
     }
@@ -186,47 +292,40 @@ impl<'a> Parameter<'a> {
             | Self::StateCookie(octets)
             | Self::UnrecognizedParameter(octets)
             | Self::HostNameAddress(octets)
-            | Self::SupportedExtensions(octets)
+            | Self::Random(octets)
             | Self::Padding(octets) => value.bytes(octets),
             Self::Ipv4Address(address) => value.bytes(&address.octets()),
             Self::Ipv6Address(address) => value.bytes(&address.octets()),
-            Self::CookiePreservative { increment_ms: number }
-            | Self::ZeroChecksumAcceptable { edmid: number }
-            | Self::AdaptationLayerIndication(number) => value.u32(*number),
+            Self::CookiePreservative { increment_ms: number } | Self::AdaptationLayerIndication(number) => {
+                value.u32(*number)
+            }
+            Self::ZeroChecksumAcceptable { edmid } => value.u32(edmid.get()),
+            Self::SuccessIndication(correlation) => value.u32(correlation.get()),
+            Self::SsnTsnReset { request } => value.u32(request.get()),
             Self::SupportedAddressTypes(types) => value.bytes(types.as_bytes()),
+            Self::ChunkList(types) | Self::SupportedExtensions(types) => value.bytes(types.as_bytes()),
+            Self::HmacAlgorithms(algorithms) => value.bytes(algorithms.as_bytes()),
+            Self::AddIpAddress(request)
+            | Self::DeleteIpAddress(request)
+            | Self::SetPrimaryAddress(request) => request.write(value),
+            Self::ErrorCauseIndication(indication) => indication.write(value),
+            Self::OutgoingSsnReset(reset) => reset.write(value),
+            Self::IncomingSsnReset(reset) => reset.write(value),
+            Self::ReconfigResponse(response) => response.write(value),
+            Self::AddOutgoingStreams(request) | Self::AddIncomingStreams(request) => request.write(value),
             Self::EcnCapable | Self::ForwardTsnSupported => {}
             Self::Unknown(unknown) => value.bytes(unknown.value),
         });
     }
 }
 
-impl Display for Parameter<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.kind())?;
-        match self {
-            Self::HeartbeatInfo(octets)
-            | Self::StateCookie(octets)
-            | Self::HostNameAddress(octets)
-            | Self::Padding(octets) => write!(f, " {} B", octets.len()),
-            Self::Ipv4Address(address) => write!(f, " {address}"),
-            Self::Ipv6Address(address) => write!(f, " {address}"),
-            Self::UnrecognizedParameter(octets) => write!(f, " {}", types_of(octets)),
-            Self::CookiePreservative { increment_ms } => write!(f, " {increment_ms} ms"),
-            Self::SupportedAddressTypes(types) => write!(f, " {types}"),
-            Self::ZeroChecksumAcceptable { edmid } => write!(f, " edmid={edmid}"),
-            Self::SupportedExtensions(types) => {
-                write!(f, " {}", Bracketed(", ", types.iter().copied().map(ChunkType::new)))
-            }
-            Self::AdaptationLayerIndication(code) => write!(f, " {code:#010x}"),
-            Self::EcnCapable | Self::ForwardTsnSupported => Ok(()),
-            Self::Unknown(unknown) => write!(f, " {} B", unknown.value.len()),
+impl From<IpAddr> for Parameter<'_> {
+    fn from(address: IpAddr) -> Self {
+        match address {
+            IpAddr::V4(address) => Self::Ipv4Address(address),
+            IpAddr::V6(address) => Self::Ipv6Address(address),
         }
     }
-}
-
-/// The types of reported parameters; their content is not shown, so that a report of a report cannot nest.
-pub(crate) fn types_of(reported: &[u8]) -> impl Display {
-    Bracketed(", ", ParametersIter { cursor: Cursor::new(reported, 0) }.flatten().map(|found| found.kind()))
 }
 
 /// A parameter this crate does not decode.
@@ -240,69 +339,15 @@ pub struct UnknownParameter<'a> {
     pub raw: &'a [u8],
 }
 
-impl UnknownParameter<'_> {
+impl<'a> UnknownParameter<'a> {
+    fn of(tlv: Tlv<'a>) -> Self {
+        Self { kind: ParameterType::from(tlv.head), value: tlv.value, raw: tlv.raw }
+    }
+
     /// What to do with it.
     #[must_use]
     pub const fn action(&self) -> UnknownAction {
         self.kind.unknown_action()
-    }
-}
-
-/// A list of parameter types: address families, or what is missing.
-///
-/// ```
-/// use sctp_wire::{ParameterType, ParameterTypes};
-///
-/// let wire = [ParameterType::IPV4_ADDRESS.to_wire(), ParameterType::IPV6_ADDRESS.to_wire()];
-/// assert_eq!(ParameterTypes::new(&wire).to_string(), "[IPv4, IPv6]");
-/// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ParameterTypes<'a>(&'a [[u8; 2]]);
-
-impl<'a> ParameterTypes<'a> {
-    /// Only IPv4.
-    pub const IPV4: ParameterTypes<'static> = ParameterTypes(&[ParameterType::IPV4_ADDRESS.to_wire()]);
-    /// Only IPv6.
-    pub const IPV6: ParameterTypes<'static> = ParameterTypes(&[ParameterType::IPV6_ADDRESS.to_wire()]);
-    /// Both families.
-    pub const IPV4_AND_IPV6: ParameterTypes<'static> =
-        ParameterTypes(&[ParameterType::IPV4_ADDRESS.to_wire(), ParameterType::IPV6_ADDRESS.to_wire()]);
-    /// The one parameter an INIT ACK cannot do without.
-    pub const STATE_COOKIE: ParameterTypes<'static> =
-        ParameterTypes(&[ParameterType::STATE_COOKIE.to_wire()]);
-
-    /// The list of these types, each as [`ParameterType::to_wire`] gives it.
-    #[must_use]
-    pub const fn new(types: &'a [[u8; 2]]) -> Self {
-        Self(types)
-    }
-
-    fn decode(value: &'a [u8]) -> Result<Self, Flaw> {
-        match value.as_chunks() {
-            (types, []) => Ok(Self(types)),
-            _ => Err(Flaw::OddList { octets: value.len() }),
-        }
-    }
-
-    /// The types, in the order given.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = ParameterType> + Clone + use<'a> {
-        self.0.iter().map(|&octets| ParameterType::new(u16::from_be_bytes(octets)))
-    }
-
-    /// Whether `kind` is in the list.
-    #[must_use]
-    pub fn contains(&self, kind: ParameterType) -> bool {
-        self.0.contains(&kind.to_wire())
-    }
-
-    pub(crate) const fn as_bytes(&self) -> &'a [u8] {
-        self.0.as_flattened()
-    }
-}
-
-impl Display for ParameterTypes<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        Bracketed(", ", self.iter()).fmt(f)
     }
 }
 

@@ -5,7 +5,7 @@ mod strategies;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use sctp_wire::{Cause, Causes, Checksum, Chunk, DecodeError, Packet, Parameters};
+use sctp_wire::{Cause, Causes, Checksum, Chunk, DecodeError, Packet, Parameter, Parameters};
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 1024, ..ProptestConfig::default() })]
@@ -19,7 +19,7 @@ proptest! {
     /// Chunk types and lengths that are mostly plausible reach deeper than noise.
     #[test]
     fn plausible_octets_decode_or_fail(
-        chunks in vec((0_u8..20, any::<u8>(), 0_u8..60, vec(0_u8..16, 0..60)), 0..6),
+        chunks in vec((plausible_type(), any::<u8>(), 0_u8..60, vec(plausible_octet(), 0..60)), 0..6),
     ) {
         let mut octets = vec![1; 12];
         for (kind, flags, length, value) in chunks {
@@ -44,12 +44,27 @@ proptest! {
     }
 }
 
+fn plausible_type() -> impl Strategy<Value = u8> {
+    prop_oneof![0_u8..20, prop::sample::select(&[64_u8, 128, 130, 132, 192, 193, 194][..])]
+}
+
+/// Small numbers make types and lengths; 0x80 and 0xC0 begin the types of most extensions' parameters.
+fn plausible_octet() -> impl Strategy<Value = u8> {
+    prop_oneof![20 => 0_u8..20, 1 => Just(0x80), 3 => Just(0xc0)]
+}
+
 /// Reads and shows everything there is to read.
 fn walk_packet(octets: &[u8]) {
     let Ok(packet) = Packet::decode(octets, Checksum::Ignore) else { return };
     let _ = packet.to_string();
+    for error in packet.chunks().filter_map(Result::err) {
+        assert_eq!(packet.undecoded(&error).is_none(), error.ends_walk());
+    }
     let chunks = check_walk(packet.chunks(), octets.len());
     for chunk in chunks {
+        if let Some(unknown) = chunk.as_unknown() {
+            assert_eq!((unknown.kind, unknown.raw.len()), (chunk.kind(), unknown.value.len() + 4));
+        }
         match chunk {
             Chunk::Init(init) | Chunk::InitAck(init) => walk_parameters(init.parameters, octets.len()),
             Chunk::Abort(abort) => walk_causes(abort.causes, octets.len()),
@@ -58,7 +73,21 @@ fn walk_packet(octets: &[u8]) {
                 assert_eq!(sack.gap_ack_blocks().count(), sack.gap_ack_block_count());
                 assert!(sack.duplicate_tsns().count() * 4 <= octets.len());
             }
+            Chunk::Auth(auth) => {
+                let covered = auth.authenticated_octets().map(<[u8]>::len).sum::<usize>();
+                assert!((auth.hmac.len() + 8..=octets.len() - 12).contains(&covered));
+            }
+            Chunk::ForwardTsn(forward) => assert!(forward.skipped().count() * 4 <= octets.len()),
+            Chunk::IForwardTsn(forward) => assert!(forward.skipped().count() * 8 <= octets.len()),
+            Chunk::Asconf(asconf) => walk_parameters(asconf.requests, octets.len()),
+            Chunk::AsconfAck(ack) => walk_parameters(ack.responses, octets.len()),
+            Chunk::ReConfig(reconfig) => {
+                let _ = reconfig.combination();
+                walk_parameters(reconfig.parameters, octets.len());
+            }
+            Chunk::IData(data) => assert_eq!(data.flags.beginning, data.label.ppid().is_some()),
             Chunk::Data(_)
+            | Chunk::Pad(_)
             | Chunk::Heartbeat(_)
             | Chunk::HeartbeatAck(_)
             | Chunk::Shutdown(_)
@@ -72,7 +101,14 @@ fn walk_packet(octets: &[u8]) {
 }
 
 fn walk_parameters(parameters: Parameters<'_>, length: usize) {
-    let _ = check_walk(parameters.iter(), length);
+    for error in parameters.iter().filter_map(Result::err) {
+        assert_eq!(parameters.undecoded(&error).is_none(), error.ends_walk());
+    }
+    for parameter in check_walk(parameters.iter(), length) {
+        if let Parameter::ErrorCauseIndication(indication) = parameter {
+            walk_causes(indication.causes, length);
+        }
+    }
 }
 
 fn walk_causes(causes: Causes<'_>, length: usize) {

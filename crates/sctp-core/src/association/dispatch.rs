@@ -1,6 +1,9 @@
 //! Which chunk goes where, and in which state it counts.
 
-use sctp_wire::{Cause, Causes, Chunk, ChunkBuf, Data, HeartbeatInfo, Sack, UnknownAction, UnknownChunk};
+use sctp_wire::{
+    Cause, Causes, Chunk, ChunkBuf, Data, DecodeError, HeartbeatInfo, Packet, Sack, UnknownAction,
+    UnknownChunk,
+};
 use virtual_time::Instant;
 
 use super::{Association, AssociationState as S, Timer};
@@ -34,7 +37,18 @@ impl Association {
             Chunk::Shutdown(shutdown) => self.on_shutdown(now, shutdown.cumulative_tsn_ack),
             Chunk::ShutdownAck => self.on_shutdown_ack(path),
             Chunk::ShutdownComplete(_) => self.on_shutdown_complete(),
-            Chunk::Unknown(unknown) => return self.on_unknown(path, &unknown),
+            // Extensions that are not spoken.
+            Chunk::Auth(_)
+            | Chunk::IData(_)
+            | Chunk::ForwardTsn(_)
+            | Chunk::IForwardTsn(_)
+            | Chunk::Asconf(_)
+            | Chunk::AsconfAck(_)
+            | Chunk::ReConfig(_)
+            | Chunk::Pad(_)
+            | Chunk::Unknown(_) => {
+                return chunk.as_unknown().map_or(Flow::Continue, |unknown| self.on_unknown(path, &unknown));
+            }
             // The endpoint handles these before an association sees the packet.
             Chunk::Init(_) | Chunk::CookieEcho(_) => {}
         }
@@ -212,6 +226,11 @@ impl Association {
             UnknownAction::Skip | UnknownAction::SkipAndReport => Flow::Continue,
         }
     }
+}
+
+/// A malformed chunk of an extension: to who does not speak it, unknown like a sound one (RFC 9260 §3.2).
+pub(super) fn unspoken<'a>(packet: &Packet<'a>, error: &DecodeError) -> Option<Chunk<'a>> {
+    packet.undecoded(error).filter(|chunk| chunk.kind.is_extension()).map(Chunk::Unknown)
 }
 
 /// The first cause of an ABORT or ERROR.

@@ -6,8 +6,8 @@
 use std::collections::VecDeque;
 
 use sctp_wire::{
-    Cause, ChunkBuf, Full, Init, InitHeader, Parameter, ParameterTypes, SctpPort, TagOrigin, Tsn,
-    VerificationTag, encode_parameters,
+    Cause, ChunkBuf, DecodeError, Full, Init, InitHeader, Parameter, ParameterTypes, SctpPort, TagOrigin,
+    Tsn, VerificationTag, encode_parameters,
 };
 use smallvec::SmallVec;
 use virtual_time::Instant;
@@ -362,7 +362,10 @@ impl<'a> Reading<'a> {
     /// Walks once; stops where an unknown parameter asks for it (RFC 9260 §3.2.1).
     pub(crate) fn of(init: &Init<'a>) -> Self {
         let mut reading = Self::default();
-        for parameter in init.parameters.iter().flatten() {
+        for parameter in init.parameters.iter() {
+            let Some(parameter) = parameter.map_or_else(|error| unspoken(init, &error), Some) else {
+                continue;
+            };
             match parameter {
                 Parameter::StateCookie(cookie) => reading.cookie = Some(cookie),
                 Parameter::Ipv4Address(address) => reading.address(address.into()),
@@ -379,6 +382,20 @@ impl<'a> Reading<'a> {
                 | Parameter::ForwardTsnSupported
                 | Parameter::AdaptationLayerIndication(_)
                 | Parameter::Padding(_)
+                | Parameter::Random(_)
+                | Parameter::ChunkList(_)
+                | Parameter::HmacAlgorithms(_)
+                | Parameter::AddIpAddress(_)
+                | Parameter::DeleteIpAddress(_)
+                | Parameter::SetPrimaryAddress(_)
+                | Parameter::ErrorCauseIndication(_)
+                | Parameter::SuccessIndication(_)
+                | Parameter::OutgoingSsnReset(_)
+                | Parameter::IncomingSsnReset(_)
+                | Parameter::SsnTsnReset { .. }
+                | Parameter::ReconfigResponse(_)
+                | Parameter::AddOutgoingStreams(_)
+                | Parameter::AddIncomingStreams(_)
                 | Parameter::Unknown(_)) => {
                     let action = other.action();
                     if action.reports() {
@@ -407,6 +424,11 @@ impl<'a> Reading<'a> {
             self.addresses.push(address);
         }
     }
+}
+
+/// A malformed parameter of an extension: to who does not speak it, unknown like a sound one (RFC 9260 §3.2.1).
+fn unspoken<'a>(init: &Init<'a>, error: &DecodeError) -> Option<Parameter<'a>> {
+    init.parameters.undecoded(error).filter(|parameter| parameter.kind.is_extension()).map(Parameter::Unknown)
 }
 
 /// The smallest a_rwnd of INIT and INIT ACK (RFC 9260 §3.3.2, §3.3.3).

@@ -27,7 +27,7 @@ use sctp_wire::{Chunk, Packet, TagOrigin, Tsn, VerificationTag};
 use virtual_time::Instant;
 
 use self::control::{Bundling, ControlQueue};
-use self::dispatch::Flow;
+use self::dispatch::{Flow, unspoken};
 pub(crate) use self::handshake::{InitReply, Reading};
 pub(crate) use self::peer::{Negotiated, Peer};
 pub use self::state::AssociationState;
@@ -170,11 +170,14 @@ impl Association {
         for chunk in packet.chunks() {
             let chunk = match chunk {
                 Ok(chunk) => chunk,
-                Err(error) => {
-                    self.counters.malformed_chunks += 1;
-                    tracing::debug!(%error, "chunk discarded");
-                    continue;
-                }
+                Err(error) => match unspoken(packet, &error) {
+                    Some(unknown) => unknown,
+                    None => {
+                        self.counters.malformed_chunks += 1;
+                        tracing::debug!(%error, "chunk discarded");
+                        continue;
+                    }
+                },
             };
             if !self.tag_fits(packet.verification_tag, &chunk) {
                 self.counters.bad_tags += 1;
@@ -208,6 +211,14 @@ impl Association {
             | Chunk::Error(_)
             | Chunk::CookieEcho(_)
             | Chunk::CookieAck
+            | Chunk::Auth(_)
+            | Chunk::IData(_)
+            | Chunk::ForwardTsn(_)
+            | Chunk::IForwardTsn(_)
+            | Chunk::Asconf(_)
+            | Chunk::AsconfAck(_)
+            | Chunk::ReConfig(_)
+            | Chunk::Pad(_)
             | Chunk::Unknown(_) => TagOrigin::Receiver,
         };
         match origin {

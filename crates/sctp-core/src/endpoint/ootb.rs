@@ -42,6 +42,14 @@ pub(super) fn respond(source: IpAddr, packet: &Packet<'_>) -> Response {
             | Chunk::Shutdown(_)
             | Chunk::Error(_)
             | Chunk::CookieEcho(_)
+            | Chunk::Auth(_)
+            | Chunk::IData(_)
+            | Chunk::ForwardTsn(_)
+            | Chunk::IForwardTsn(_)
+            | Chunk::Asconf(_)
+            | Chunk::AsconfAck(_)
+            | Chunk::ReConfig(_)
+            | Chunk::Pad(_)
             | Chunk::Unknown(_) => {}
         }
     }

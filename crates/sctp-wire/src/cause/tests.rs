@@ -36,17 +36,47 @@ fn table() -> Vec<(Vec<u8>, Cause<'static>, &'static str)> {
         (vec![0, 10, 0, 4], Cause::CookieReceivedWhileShuttingDown, "Cookie Received While Shutting Down"),
         (vec![0, 12, 0, 5, 65], Cause::UserInitiatedAbort(b"A"), "User-Initiated Abort 1 B"),
         (vec![0, 13, 0, 4], Cause::ProtocolViolation(b""), "Protocol Violation 0 B"),
+    ]
+}
+
+/// RFC 5061 §4.3, RFC 4895 §4.1.
+fn extension_table() -> Vec<(Vec<u8>, Cause<'static>, &'static str)> {
+    const REQUEST: &[u8] = &[0xc0, 1, 0, 16, 0, 0, 0, 1, 0, 5, 0, 8, 10, 0, 0, 1];
+    let with = |code| [&[0, code, 0, 20], REQUEST].concat();
+    vec![
+        (
+            with(0xa0),
+            Cause::DeleteLastAddress(REQUEST),
+            "Request to Delete Last Remaining IP Address [Add IP Address]",
+        ),
+        (
+            with(0xa1),
+            Cause::ResourceShortage(REQUEST),
+            "Operation Refused Due to Resource Shortage [Add IP Address]",
+        ),
+        (
+            with(0xa2),
+            Cause::DeleteSourceAddress(REQUEST),
+            "Request to Delete Source IP Address [Add IP Address]",
+        ),
+        (vec![0, 0xa3, 0, 4], Cause::IllegalAsconfAck, "Association Aborted Due to Illegal ASCONF-ACK"),
+        (with(0xa4), Cause::NoAuthorization(REQUEST), "Request Refused - No Authorization [Add IP Address]"),
         (
             vec![1, 5, 0, 6, 0, 2],
-            Cause::Unknown { code: CauseCode::UNSUPPORTED_HMAC_IDENTIFIER, value: &[0, 2] },
-            "Unsupported HMAC Identifier 2 B",
+            Cause::UnsupportedHmacIdentifier(HmacId::new(2)),
+            "Unsupported HMAC Identifier HMAC 0x02",
+        ),
+        (
+            vec![0, 99, 0, 6, 0, 2],
+            Cause::Unknown { code: CauseCode::new(99), value: &[0, 2] },
+            "cause 0x63 2 B",
         ),
     ]
 }
 
 #[test]
 fn every_cause_is_read_written_and_shown() {
-    for (octets, cause, line) in table() {
+    for (octets, cause, line) in table().into_iter().chain(extension_table()) {
         assert_eq!(Causes::new(&octets).iter().next(), Some(Ok(cause)), "{line}");
         assert_eq!(encode_causes(&[cause]).unwrap(), octets, "{line}");
         assert_eq!(cause.to_string(), line);

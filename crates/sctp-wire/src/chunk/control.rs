@@ -1,8 +1,8 @@
-//! The small control chunks (RFC 9260 §3.3.5 to §3.3.13), and chunks of unknown type.
+//! The small control chunks (RFC 9260 §3.3.5 to §3.3.13), PAD, and chunks of unknown type.
 
 use crate::cause::Causes;
 use crate::codepoints::{ChunkType, ParameterType, UnknownAction};
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, Tlv};
 use crate::error::{Flaw, Layer};
 use crate::numbers::Tsn;
 
@@ -81,7 +81,21 @@ impl Shutdown {
     }
 }
 
-/// A chunk this crate does not decode.
+/// A PAD chunk: fills a packet up and means nothing (RFC 4820 §3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pad<'a> {
+    /// The octets that fill.
+    pub padding: &'a [u8],
+    pub(super) raw: &'a [u8],
+}
+
+impl<'a> Pad<'a> {
+    pub(super) const fn decode(tlv: Tlv<'a>) -> Self {
+        Self { padding: tlv.value, raw: tlv.raw }
+    }
+}
+
+/// A chunk this crate does not decode, or that its receiver does not speak.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UnknownChunk<'a> {
     /// Its type.
@@ -94,7 +108,18 @@ pub struct UnknownChunk<'a> {
     pub raw: &'a [u8],
 }
 
-impl UnknownChunk<'_> {
+impl<'a> UnknownChunk<'a> {
+    pub(crate) const fn of(tlv: Tlv<'a>) -> Self {
+        let [kind, flags] = tlv.head;
+        Self { kind: ChunkType::new(kind), flags, value: tlv.value, raw: tlv.raw }
+    }
+
+    /// The chunk of these octets, whose length is known to be right.
+    pub(super) fn of_raw(raw: &'a [u8]) -> Option<Self> {
+        let ([kind, flags, _, _], value) = raw.split_first_chunk()?;
+        Some(Self { kind: ChunkType::new(*kind), flags: *flags, value, raw })
+    }
+
     /// What to do with it.
     #[must_use]
     pub const fn action(&self) -> UnknownAction {

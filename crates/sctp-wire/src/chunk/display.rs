@@ -2,7 +2,7 @@
 
 use core::fmt::{self, Display, Formatter};
 
-use super::{Chunk, Data, Init, Sack, TagOrigin};
+use super::{Chunk, Data, FragmentLabel, IData, Init, Sack, TagOrigin};
 use crate::list::{Bracketed, Walked};
 
 impl Display for Chunk<'_> {
@@ -22,6 +22,14 @@ impl Display for Chunk<'_> {
             Self::CookieEcho(cookie) => write!(f, " {} B", cookie.0.len()),
             Self::ShutdownComplete(tag) => write!(f, "{}", t_bit(*tag)),
             Self::ShutdownAck | Self::CookieAck => Ok(()),
+            Self::Auth(auth) => write!(f, " {auth}"),
+            Self::IData(data) => write!(f, " {data}"),
+            Self::ForwardTsn(forward) => write!(f, " {forward}"),
+            Self::IForwardTsn(forward) => write!(f, " {forward}"),
+            Self::Asconf(asconf) => write!(f, " {asconf}"),
+            Self::AsconfAck(ack) => write!(f, " {ack}"),
+            Self::ReConfig(reconfig) => write!(f, " {reconfig}"),
+            Self::Pad(pad) => write!(f, " {} B", pad.padding.len()),
             Self::Unknown(unknown) => {
                 write!(f, " flags={:#04x} {} B", unknown.flags, unknown.value.len())
             }
@@ -40,6 +48,18 @@ impl Display for Data<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self { tsn, stream, ssn, ppid, flags, payload } = self;
         write!(f, "tsn={tsn} stream={stream} ssn={ssn} ppid={ppid} {flags} {} B", payload.len())
+    }
+}
+
+impl Display for IData<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { tsn, stream, mid, label, flags, payload, .. } = self;
+        write!(f, "tsn={tsn} stream={stream} mid={mid} ")?;
+        match label {
+            FragmentLabel::Beginning(ppid) => write!(f, "ppid={ppid}")?,
+            FragmentLabel::Later(fsn) => write!(f, "fsn={fsn}")?,
+        }
+        write!(f, " {flags} {} B", payload.len())
     }
 }
 

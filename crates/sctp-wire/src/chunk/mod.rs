@@ -1,14 +1,24 @@
-//! The chunks of RFC 9260 as typed values; each layout has its own file.
+//! The chunks of RFC 9260 and of its extensions as typed values; each layout has its own file.
 
+mod asconf;
+mod auth;
 mod control;
 mod data;
 mod display;
+mod forward_tsn;
+mod i_data;
 mod init;
+mod reconfig;
 mod sack;
 
-pub use control::{Abort, Cookie, HeartbeatInfo, Shutdown, TagOrigin, UnknownChunk};
+pub use asconf::{Asconf, AsconfAck};
+pub use auth::{Auth, HmacAlgorithm};
+pub use control::{Abort, Cookie, HeartbeatInfo, Pad, Shutdown, TagOrigin, UnknownChunk};
 pub use data::{Data, DataFlags, DataHeader};
+pub use forward_tsn::{ForwardTsn, IForwardTsn, SkippedMid, SkippedSsn};
+pub use i_data::{FragmentLabel, IData, IDataHeader};
 pub use init::{Init, InitHeader};
+pub use reconfig::{ReConfig, ReconfigCombination};
 pub use sack::{GapAckBlock, Sack};
 
 use crate::cause::Causes;
@@ -22,7 +32,8 @@ pub const CHUNK_HEADER_BYTES: usize = 4;
 /// One chunk, borrowed from its packet.
 ///
 /// Decoding checks structure only. Whether a value is allowed (an initiate tag of 0, a window below 1500,
-/// DATA without data) is for the association to judge, which also knows what to answer.
+/// DATA without data) is for the association to judge, which also knows what to answer. A chunk of an extension
+/// that the association does not speak is to it an unknown one: [`as_unknown`](Self::as_unknown).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Chunk<'a> {
     /// A message, or a fragment of one.
@@ -51,7 +62,23 @@ pub enum Chunk<'a> {
     CookieAck,
     /// Ends the shutdown.
     ShutdownComplete(TagOrigin),
-    /// A type this crate does not decode, extensions included.
+    /// Authenticates the chunks behind it (RFC 4895).
+    Auth(Auth<'a>),
+    /// A message, or a fragment of one, that others may interleave with (RFC 8260).
+    IData(IData<'a>),
+    /// Tells which messages are not sent any more (RFC 3758).
+    ForwardTsn(ForwardTsn<'a>),
+    /// The same where I-DATA is spoken (RFC 8260).
+    IForwardTsn(IForwardTsn<'a>),
+    /// Asks for changes of addresses (RFC 5061).
+    Asconf(Asconf<'a>),
+    /// Answers it (RFC 5061).
+    AsconfAck(AsconfAck<'a>),
+    /// Asks for changes of streams, or answers (RFC 6525).
+    ReConfig(ReConfig<'a>),
+    /// Fills the packet up (RFC 4820).
+    Pad(Pad<'a>),
+    /// A type this crate does not decode.
     Unknown(UnknownChunk<'a>),
 }
 
@@ -76,7 +103,15 @@ impl<'a> Chunk<'a> {
             ChunkType::SHUTDOWN_COMPLETE => {
                 cursor.finish().map(|()| Self::ShutdownComplete(TagOrigin::from_flags(flags)))?
             }
-            _ => Self::Unknown(UnknownChunk { kind, flags, value: tlv.value, raw: tlv.raw }),
+            ChunkType::AUTH => Self::Auth(Auth::decode(cursor, tlv)?),
+            ChunkType::I_DATA => Self::IData(IData::decode(flags, cursor, tlv)?),
+            ChunkType::FORWARD_TSN => Self::ForwardTsn(ForwardTsn::decode(cursor, tlv)?),
+            ChunkType::I_FORWARD_TSN => Self::IForwardTsn(IForwardTsn::decode(cursor, tlv)?),
+            ChunkType::ASCONF => Self::Asconf(Asconf::decode(cursor, tlv)?),
+            ChunkType::ASCONF_ACK => Self::AsconfAck(AsconfAck::decode(cursor, tlv)?),
+            ChunkType::RE_CONFIG => Self::ReConfig(ReConfig::decode(cursor, tlv)),
+            ChunkType::PAD => Self::Pad(Pad::decode(tlv)),
+            _ => Self::Unknown(UnknownChunk::of(tlv)),
         })
     }
 
@@ -97,7 +132,44 @@ impl<'a> Chunk<'a> {
             Self::CookieEcho(_) => ChunkType::COOKIE_ECHO,
             Self::CookieAck => ChunkType::COOKIE_ACK,
             Self::ShutdownComplete(_) => ChunkType::SHUTDOWN_COMPLETE,
+            Self::Auth(_) => ChunkType::AUTH,
+            Self::IData(_) => ChunkType::I_DATA,
+            Self::ForwardTsn(_) => ChunkType::FORWARD_TSN,
+            Self::IForwardTsn(_) => ChunkType::I_FORWARD_TSN,
+            Self::Asconf(_) => ChunkType::ASCONF,
+            Self::AsconfAck(_) => ChunkType::ASCONF_ACK,
+            Self::ReConfig(_) => ChunkType::RE_CONFIG,
+            Self::Pad(_) => ChunkType::PAD,
             Self::Unknown(unknown) => unknown.kind,
+        }
+    }
+
+    /// What the chunk is to a receiver that speaks RFC 9260 alone; `None` for the chunks of RFC 9260.
+    #[must_use]
+    pub fn as_unknown(&self) -> Option<UnknownChunk<'a>> {
+        match self {
+            Self::Auth(Auth { raw, .. })
+            | Self::IData(IData { raw, .. })
+            | Self::ForwardTsn(ForwardTsn { raw, .. })
+            | Self::IForwardTsn(IForwardTsn { raw, .. })
+            | Self::Asconf(Asconf { raw, .. })
+            | Self::AsconfAck(AsconfAck { raw, .. })
+            | Self::ReConfig(ReConfig { raw, .. })
+            | Self::Pad(Pad { raw, .. }) => UnknownChunk::of_raw(raw),
+            Self::Unknown(unknown) => Some(*unknown),
+            Self::Data(_)
+            | Self::Init(_)
+            | Self::InitAck(_)
+            | Self::Sack(_)
+            | Self::Heartbeat(_)
+            | Self::HeartbeatAck(_)
+            | Self::Abort(_)
+            | Self::Shutdown(_)
+            | Self::ShutdownAck
+            | Self::Error(_)
+            | Self::CookieEcho(_)
+            | Self::CookieAck
+            | Self::ShutdownComplete(_) => None,
         }
     }
 }

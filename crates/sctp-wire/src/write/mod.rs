@@ -1,6 +1,7 @@
 //! Building packets straight into the caller's buffer: every octet is written once.
 
 mod chunk_buf;
+mod extension;
 mod value;
 
 pub use chunk_buf::{ChunkBuf, encode_causes, encode_parameters};
@@ -25,6 +26,7 @@ pub struct PacketWriter<'b> {
     buffer: &'b mut Vec<u8>,
     start: usize,
     limit: usize,
+    open_auth: Option<extension::OpenAuth>,
     finished: bool,
 }
 
@@ -47,7 +49,7 @@ impl<'b> PacketWriter<'b> {
         buffer.extend_from_slice(&tag.get().to_be_bytes());
         buffer.extend_from_slice(&[0; 4]);
         let limit = start.saturating_add(max_bytes - max_bytes % 4);
-        Self { buffer, start, limit, finished: false }
+        Self { buffer, start, limit, open_auth: None, finished: false }
     }
 
     /// Octets left for chunks, their headers and padding included; a multiple of 4.
@@ -239,6 +241,9 @@ impl<'b> PacketWriter<'b> {
     }
 
     /// Writes the checksum and leaves the packet in the buffer; returns its octets.
+    ///
+    /// An AUTH chunk keeps an HMAC of zero here and convinces nobody: a packet that has one ends with
+    /// [`finish_authenticated`](Self::finish_authenticated).
     #[must_use = "the length says where the packet ends"]
     pub fn finish(mut self) -> usize {
         let packet = &mut self.buffer[self.start..];

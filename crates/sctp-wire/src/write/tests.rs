@@ -1,3 +1,5 @@
+mod extensions;
+
 use super::*;
 use crate::codepoints::PayloadProtocolId;
 use crate::numbers::{Ssn, StreamId};

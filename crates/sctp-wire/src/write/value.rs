@@ -15,10 +15,10 @@ pub struct Full;
 /// What no longer fits is not written, and the chunk as a whole is refused with [`Full`] when it is closed.
 #[derive(Debug)]
 pub struct ValueWriter<'b> {
-    buffer: &'b mut Vec<u8>,
+    pub(super) buffer: &'b mut Vec<u8>,
     origin: usize,
     limit: usize,
-    is_full: bool,
+    pub(super) is_full: bool,
 }
 
 /// Octets left open by [`ValueWriter::placeholder`].

@@ -1,12 +1,15 @@
 //! Random chunks of every kind, for the properties.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sctp_wire::{
-    Cause, CauseCode, ChunkBuf, ChunkType, DataFlags, InitHeader, PacketWriter, Parameter, ParameterType,
-    ParameterTypes, Parameters, SctpPort, StreamId, TagOrigin, Tsn, UnknownParameter, VerificationTag,
+    AddStreams, AddressRequest, AsconfSerial, Cause, CauseCode, Causes, ChunkBuf, ChunkType, ChunkTypes,
+    CorrelationId, DataFlags, ErrorCauseIndication, ErrorDetectionMethod, HmacId, HmacIds, IncomingSsnReset,
+    InitHeader, NextTsns, OutgoingSsnReset, PacketWriter, Parameter, ParameterType, ParameterTypes,
+    Parameters, ReconfigResponse, ReconfigResult, ReconfigSequence, SctpPort, StreamId, StreamIds, TagOrigin,
+    Tsn, UnknownParameter, VerificationTag,
 };
 
 /// Raw material for one parameter, cause or chunk.
@@ -50,14 +53,62 @@ impl Seed {
             Parameter::HostNameAddress(octets),
             Parameter::SupportedAddressTypes(ParameterTypes::new(octets.as_chunks().0)),
             Parameter::EcnCapable,
-            Parameter::ZeroChecksumAcceptable { edmid: number },
-            Parameter::SupportedExtensions(octets),
+            Parameter::ZeroChecksumAcceptable { edmid: ErrorDetectionMethod::new(number) },
+            Parameter::SupportedExtensions(ChunkTypes::new(octets)),
             Parameter::ForwardTsnSupported,
             Parameter::AdaptationLayerIndication(number),
             Parameter::Padding(octets),
-            Parameter::Unknown(UnknownParameter { kind: ParameterType::RANDOM, value: octets, raw: &[] }),
+            Parameter::Random(octets),
+            Parameter::ChunkList(ChunkTypes::new(octets)),
+            Parameter::HmacAlgorithms(HmacIds::new(octets.as_chunks().0)),
+            Parameter::Unknown(UnknownParameter {
+                kind: ParameterType::new(0x80fe),
+                value: octets,
+                raw: &[],
+            }),
         ];
-        parameters[self.pick % parameters.len()]
+        match self.pick % 3 {
+            0 => self.request(),
+            _ => parameters[self.pick / 3 % parameters.len()],
+        }
+    }
+
+    /// A parameter of ASCONF, ASCONF-ACK or RE-CONFIG.
+    fn request(&self) -> Parameter<'_> {
+        let (octets, [number, other, tsn, _]) = (&self.octets[..], self.numbers);
+        let correlation = CorrelationId::new(number);
+        let (request, response) = (ReconfigSequence::new(number), ReconfigSequence::new(other));
+        let (last_tsn, streams) = (Tsn::new(tsn), StreamIds::new(octets.as_chunks().0));
+        let add = AddStreams { request, count: u16::from(self.flags) };
+        let address = AddressRequest { correlation, address: self.address() };
+        let next_tsns =
+            (self.flags & 1 == 0).then_some(NextTsns { sender: last_tsn, receiver: Tsn::new(other) });
+        let result = ReconfigResult::from(tsn % 9);
+        let requests = [
+            Parameter::AddIpAddress(address),
+            Parameter::DeleteIpAddress(address),
+            Parameter::SetPrimaryAddress(address),
+            Parameter::SuccessIndication(correlation),
+            Parameter::ErrorCauseIndication(ErrorCauseIndication {
+                correlation,
+                causes: Causes::new(octets),
+            }),
+            Parameter::OutgoingSsnReset(OutgoingSsnReset { request, response, last_tsn, streams }),
+            Parameter::IncomingSsnReset(IncomingSsnReset { request, streams }),
+            Parameter::SsnTsnReset { request },
+            Parameter::ReconfigResponse(ReconfigResponse { response, result, next_tsns }),
+            Parameter::AddOutgoingStreams(add),
+            Parameter::AddIncomingStreams(add),
+        ];
+        requests[self.pick / 3 % requests.len()]
+    }
+
+    fn address(&self) -> IpAddr {
+        let [number, ..] = self.numbers;
+        match self.flags & 2 {
+            0 => Ipv4Addr::from(number).into(),
+            _ => Ipv6Addr::from(u128::from(number) << 90).into(),
+        }
     }
 
     fn cause(&self) -> Cause<'_> {
@@ -76,7 +127,13 @@ impl Seed {
             Cause::RestartWithNewAddresses(Parameters::new(octets)),
             Cause::UserInitiatedAbort(octets),
             Cause::ProtocolViolation(octets),
-            Cause::Unknown { code: CauseCode::NO_AUTHORIZATION, value: octets },
+            Cause::DeleteLastAddress(octets),
+            Cause::ResourceShortage(octets),
+            Cause::DeleteSourceAddress(octets),
+            Cause::IllegalAsconfAck,
+            Cause::NoAuthorization(octets),
+            Cause::UnsupportedHmacIdentifier(HmacId::new(u16::from(self.flags))),
+            Cause::Unknown { code: CauseCode::new(99), value: octets },
         ];
         causes[self.pick % causes.len()]
     }
@@ -86,7 +143,7 @@ impl Seed {
         let tag = if self.flags & 1 == 0 { TagOrigin::Receiver } else { TagOrigin::Reflected };
         let parameters: Vec<_> = parts.iter().map(Seed::parameter).collect();
         let causes: Vec<_> = parts.iter().map(Seed::cause).collect();
-        match self.pick % 14 {
+        match self.pick % 22 {
             0 => self.data(),
             1 => ChunkBuf::init(&self.init(), &parameters).unwrap(),
             2 => ChunkBuf::init_ack(&self.init(), &parameters).unwrap(),
@@ -100,16 +157,54 @@ impl Seed {
             10 => ChunkBuf::cookie_echo(&self.octets).unwrap(),
             11 => ChunkBuf::cookie_ack(),
             12 => ChunkBuf::shutdown_complete(tag),
-            _ => ChunkBuf::encode(ChunkType::I_DATA, self.flags, |value| value.bytes(&self.octets)).unwrap(),
+            13 => self.with_octets(ChunkType::AUTH, 0, 1, &self.octets),
+            14 => self.i_data(),
+            15 => {
+                self.with_octets(ChunkType::FORWARD_TSN, 0, 1, self.octets.as_chunks::<4>().0.as_flattened())
+            }
+            16 => self.i_forward_tsn(parts),
+            17 => ChunkBuf::asconf(AsconfSerial::new(number), self.address(), &parameters).unwrap(),
+            18 => ChunkBuf::asconf_ack(AsconfSerial::new(number), &parameters).unwrap(),
+            19 => ChunkBuf::re_config(&parameters).unwrap(),
+            20 => self.with_octets(ChunkType::PAD, 0, 0, &vec![0; self.octets.len()]),
+            _ => self.with_octets(ChunkType::new(0xbf), self.flags, 0, &self.octets),
         }
     }
 
-    fn data(&self) -> ChunkBuf {
-        ChunkBuf::encode(ChunkType::DATA, DataFlags::from(self.flags).bits(), |value| {
-            self.numbers.iter().take(3).for_each(|number| value.u32(*number));
+    fn with_octets(&self, kind: ChunkType, flags: u8, numbers: usize, octets: &[u8]) -> ChunkBuf {
+        ChunkBuf::encode(kind, flags, |value| {
+            self.numbers.iter().take(numbers).for_each(|number| value.u32(*number));
+            value.bytes(octets);
+        })
+        .unwrap()
+    }
+
+    fn i_data(&self) -> ChunkBuf {
+        ChunkBuf::encode(ChunkType::I_DATA, DataFlags::from(self.flags).bits(), |value| {
+            value.u32(self.numbers[0]);
+            value.u16(u16::from(self.flags));
+            value.u16(0);
+            value.u32(self.numbers[1]);
+            value.u32(self.numbers[2]);
             value.bytes(&self.octets);
         })
         .unwrap()
+    }
+
+    fn i_forward_tsn(&self, parts: &[Seed]) -> ChunkBuf {
+        ChunkBuf::encode(ChunkType::I_FORWARD_TSN, 0, |value| {
+            value.u32(self.numbers[0]);
+            for part in parts {
+                value.u16(u16::from(part.flags));
+                value.u16(u16::from(part.flags & 1));
+                value.u32(part.numbers[0]);
+            }
+        })
+        .unwrap()
+    }
+
+    fn data(&self) -> ChunkBuf {
+        self.with_octets(ChunkType::DATA, DataFlags::from(self.flags).bits(), 3, &self.octets)
     }
 
     fn sack(&self, duplicates: &[Seed]) -> ChunkBuf {

@@ -1,0 +1,96 @@
+//! Lists that parameters and causes hold: parameter types, streams, chunk types, HMAC identifiers.
+
+use core::fmt::{self, Display, Formatter};
+
+use crate::codepoints::{ChunkType, HmacId, ParameterType};
+use crate::error::Flaw;
+use crate::list::{Bracketed, wire_list};
+use crate::numbers::StreamId;
+
+wire_list! {
+    /// A list of parameter types: address families, or what is missing.
+    ///
+    /// ```
+    /// use sctp_wire::{ParameterType, ParameterTypes};
+    ///
+    /// let wire = [ParameterType::IPV4_ADDRESS.to_wire(), ParameterType::IPV6_ADDRESS.to_wire()];
+    /// assert_eq!(ParameterTypes::new(&wire).to_string(), "[IPv4, IPv6]");
+    /// ```
+    ParameterTypes of ParameterType
+}
+wire_list! {
+    /// Streams to reset; an empty list means all of them (RFC 6525 §4.1, §4.2).
+    StreamIds of StreamId
+}
+wire_list! {
+    /// Message authentication codes its sender can verify, the preferred one first (RFC 4895 §3.3).
+    HmacIds of HmacId
+}
+
+impl ParameterTypes<'_> {
+    /// Only IPv4.
+    pub const IPV4: ParameterTypes<'static> = ParameterTypes(&[ParameterType::IPV4_ADDRESS.to_wire()]);
+    /// Only IPv6.
+    pub const IPV6: ParameterTypes<'static> = ParameterTypes(&[ParameterType::IPV6_ADDRESS.to_wire()]);
+    /// Both families.
+    pub const IPV4_AND_IPV6: ParameterTypes<'static> =
+        ParameterTypes(&[ParameterType::IPV4_ADDRESS.to_wire(), ParameterType::IPV6_ADDRESS.to_wire()]);
+    /// The one parameter an INIT ACK cannot do without.
+    pub const STATE_COOKIE: ParameterTypes<'static> =
+        ParameterTypes(&[ParameterType::STATE_COOKIE.to_wire()]);
+}
+
+impl HmacIds<'_> {
+    /// Only the one every implementation knows (RFC 4895 §3.3).
+    pub const SHA_1: HmacIds<'static> = HmacIds(&[HmacId::SHA_1.to_wire()]);
+    /// SHA-256 before SHA-1.
+    pub const SHA_256_AND_SHA_1: HmacIds<'static> =
+        HmacIds(&[HmacId::SHA_256.to_wire(), HmacId::SHA_1.to_wire()]);
+}
+
+/// A list of chunk types: extensions spoken, or chunks that have to be authenticated.
+///
+/// ```
+/// use sctp_wire::{ChunkType, ChunkTypes};
+///
+/// let wire = [ChunkType::RE_CONFIG.get(), ChunkType::FORWARD_TSN.get()];
+/// let spoken = ChunkTypes::new(&wire);
+/// assert!(spoken.contains(ChunkType::RE_CONFIG) && !spoken.contains(ChunkType::ASCONF));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ChunkTypes<'a>(&'a [u8]);
+
+impl<'a> ChunkTypes<'a> {
+    /// The list of these types, each as [`ChunkType::get`] gives it.
+    #[must_use]
+    pub const fn new(types: &'a [u8]) -> Self {
+        Self(types)
+    }
+
+    /// The types, in the order given.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = ChunkType> + Clone + use<'a> {
+        self.0.iter().map(|&kind| ChunkType::new(kind))
+    }
+
+    /// Whether nothing is in it.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether `kind` is in it.
+    #[must_use]
+    pub fn contains(&self, kind: ChunkType) -> bool {
+        self.0.contains(&kind.get())
+    }
+
+    pub(crate) const fn as_bytes(&self) -> &'a [u8] {
+        self.0
+    }
+}
+
+impl Display for ChunkTypes<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        Bracketed(", ", self.iter()).fmt(f)
+    }
+}
