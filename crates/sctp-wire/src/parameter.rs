@@ -297,7 +297,7 @@ impl<'a> Parameter<'a> {
             Self::Ipv4Address(address) => value.bytes(&address.octets()),
             Self::Ipv6Address(address) => value.bytes(&address.octets()),
             Self::CookiePreservative { increment_ms: number } | Self::AdaptationLayerIndication(number) => {
-                value.u32(*number)
+                value.u32(*number);
             }
             Self::ZeroChecksumAcceptable { edmid } => value.u32(edmid.get()),
             Self::SuccessIndication(correlation) => value.u32(correlation.get()),

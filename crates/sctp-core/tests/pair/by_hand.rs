@@ -66,7 +66,7 @@ impl Hand {
         self.init_with(pair, &[Parameter::Ipv4Address(address)]);
     }
 
-    fn init_with(&mut self, pair: &mut Pair, parameters: &[Parameter<'_>]) {
+    pub(crate) fn init_with(&mut self, pair: &mut Pair, parameters: &[Parameter<'_>]) {
         let header = self.header();
         let init = with_tag(self.port, RIGHT_PORT, 0, |writer| writer.init(&header, parameters).unwrap());
         pair.inject(End::Right, self.address, &init);

@@ -186,3 +186,29 @@ fn unknown_chunks_are_skipped_stopped_at_and_reported_as_their_type_says() {
         assert_eq!(pair.statistics(End::Right).association.unknown_chunks, 1);
     }
 }
+
+/// RFC 9260 §3.2: what is not spoken is unknown, and then it does not matter whether its content is sound.
+#[test]
+fn chunks_of_extensions_that_are_not_spoken_are_unknown_sound_or_not() {
+    for kind in [15, 64, 128, 130, 132, 192, 193, 194].map(sctp_wire::ChunkType::new) {
+        for value in [
+            &[][..],
+            &[0, 0, 0, 1, 0, 5, 0, 8, 1, 2, 3, 4],
+            &[0, 0, 0, 1, 0, 5, 0, 8, 1, 2, 3, 4, 0, 0, 0, 1],
+        ] {
+            let mut pair = Setup::rfc9260().build();
+            let mut hand = Hand::new(LEFT_PORT, 5);
+            hand.establish(&mut pair);
+            let header = hand.data_header(0);
+            hand.tell(&mut pair, |writer| {
+                writer.chunk(kind, 0, |octets| octets.bytes(value)).unwrap();
+                writer.data(&header, b"behind").unwrap();
+            });
+            let action = kind.unknown_action();
+            assert_eq!(pair.side(End::Right).received.len(), usize::from(!action.stops()), "{kind}");
+            assert_eq!(pair.times_of(End::Right, "ERROR", 0).len(), usize::from(action.reports()), "{kind}");
+            let counters = pair.statistics(End::Right).association;
+            assert_eq!((counters.unknown_chunks, counters.malformed_chunks), (1, 0), "{kind}");
+        }
+    }
+}

@@ -3,8 +3,10 @@
 use std::iter::once;
 
 use sctp_core::{AssociationError, ConnectError, Event, Incoming};
+use sctp_wire::{Chunk, Parameter, ParameterType, UnknownParameter};
 
-use crate::net::{End, RIGHT, RIGHT_PORT, Setup, by_ip, is_up, millis, ms, ordered, port};
+use crate::by_hand::Hand;
+use crate::net::{End, LEFT_PORT, RIGHT, RIGHT_PORT, Setup, by_ip, is_up, millis, ms, ordered, port};
 
 /// When each end was told that the association is up.
 fn up_times(setup: Setup) -> [Vec<u64>; 2] {
@@ -167,5 +169,41 @@ fn cookies_that_are_always_stale_end_the_attempt() {
     match &pair.endings(End::Left)[..] {
         [Err(AssociationError::Refused(error))] => assert_eq!(error.cause, Some(3)),
         other => panic!("{other:?}"),
+    }
+}
+
+/// RFC 9260 §3.2.1: what is not spoken is unknown, and then it does not matter whether its content is sound.
+#[test]
+fn parameters_of_extensions_that_are_not_spoken_are_unknown_sound_or_not() {
+    let add_address = [0, 0, 0, 1, 0, 5, 0, 8, 10, 0, 0, 7];
+    let table = [(0xc001, 0b11), (0x8004, 0b10), (0xc000, 0b11), (15, 0b00)];
+    for ((kind, bits), value) in table.into_iter().flat_map(|row| [(row, &add_address[..]), (row, &[1])]) {
+        let kind = ParameterType::new(kind);
+        let odd = Parameter::Unknown(UnknownParameter { kind, value, raw: &[] });
+        let mut pair = Setup::rfc9260().build();
+        Hand::new(LEFT_PORT, 5).init_with(&mut pair, &[odd, Parameter::AdaptationLayerIndication(1)]);
+        let answer = pair.side(End::Right).sent.last().unwrap();
+        let Some(Ok(Chunk::InitAck(ack))) = answer.packet().chunks().next() else {
+            panic!("{}", answer.kinds())
+        };
+        let reported = ack.parameters.iter().flatten().filter_map(|parameter| {
+            if let Parameter::UnrecognizedParameter(report) = parameter {
+                Some(report.to_vec())
+            } else {
+                None
+            }
+        });
+        let reported: Vec<_> = reported.collect();
+        let mut expected = Vec::new();
+        if bits & 1 == 1 {
+            let length = u16::try_from(value.len() + 4).unwrap().to_be_bytes();
+            expected.push([&kind.to_wire()[..], &length, value].concat());
+            let padded = expected[0].len().next_multiple_of(4);
+            expected[0].resize(padded, 0);
+        }
+        if bits & 2 == 2 {
+            expected.push(vec![0xc0, 6, 0, 8, 0, 0, 0, 1]);
+        }
+        assert_eq!(reported, expected, "{kind}");
     }
 }
