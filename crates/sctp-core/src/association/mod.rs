@@ -197,31 +197,7 @@ impl Association {
 
     /// RFC 9260 §8.5.1 (B), (C): the T bit says whose tag an ABORT or SHUTDOWN COMPLETE carries.
     fn tag_fits(&self, tag: VerificationTag, chunk: &Chunk<'_>) -> bool {
-        let origin = match chunk {
-            Chunk::Abort(abort) => abort.tag,
-            Chunk::ShutdownComplete(origin) => *origin,
-            Chunk::Data(_)
-            | Chunk::Init(_)
-            | Chunk::InitAck(_)
-            | Chunk::Sack(_)
-            | Chunk::Heartbeat(_)
-            | Chunk::HeartbeatAck(_)
-            | Chunk::Shutdown(_)
-            | Chunk::ShutdownAck
-            | Chunk::Error(_)
-            | Chunk::CookieEcho(_)
-            | Chunk::CookieAck
-            | Chunk::Auth(_)
-            | Chunk::IData(_)
-            | Chunk::ForwardTsn(_)
-            | Chunk::IForwardTsn(_)
-            | Chunk::Asconf(_)
-            | Chunk::AsconfAck(_)
-            | Chunk::ReConfig(_)
-            | Chunk::Pad(_)
-            | Chunk::Unknown(_) => TagOrigin::Receiver,
-        };
-        match origin {
+        match chunk.tag_origin() {
             TagOrigin::Receiver => tag == self.peer.local_tag,
             TagOrigin::Reflected => Some(tag) == self.peer.peer_tag,
         }

@@ -103,9 +103,5 @@ fn is_shutdown_ack(packet: &Packet<'_>) -> bool {
 
 /// Whether a packet may carry its receiver's own tag back (RFC 9260 §8.5.1 (B), (C)).
 fn may_reflect(packet: &Packet<'_>) -> bool {
-    let reflects = |chunk: Chunk<'_>| {
-        matches!(chunk, Chunk::Abort(abort) if abort.tag == TagOrigin::Reflected)
-            || matches!(chunk, Chunk::ShutdownComplete(TagOrigin::Reflected))
-    };
-    packet.chunks().flatten().any(reflects)
+    packet.chunks().flatten().any(|chunk| chunk.tag_origin() == TagOrigin::Reflected)
 }

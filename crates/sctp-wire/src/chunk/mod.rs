@@ -144,6 +144,16 @@ impl<'a> Chunk<'a> {
         }
     }
 
+    /// Whose verification tag its packet carries, as the T bit of ABORT and SHUTDOWN COMPLETE says (RFC 9260 §8.5.1).
+    #[must_use]
+    pub const fn tag_origin(&self) -> TagOrigin {
+        if let Self::Abort(Abort { tag: origin, .. }) | Self::ShutdownComplete(origin) = self {
+            *origin
+        } else {
+            TagOrigin::Receiver
+        }
+    }
+
     /// What the chunk is to a receiver that speaks RFC 9260 alone; `None` for the chunks of RFC 9260.
     #[must_use]
     pub fn as_unknown(&self) -> Option<UnknownChunk<'a>> {
