@@ -71,10 +71,11 @@ mod sender;
 mod stats;
 mod transmit;
 
-pub use association::{Association, AssociationState};
+pub use association::{Association, AssociationState, Capabilities, Capability};
 pub use config::{
-    AssociationConfig, Attempts, Buffers, EndpointConfig, HeartbeatConfig, ImmediateSack, Incoming,
-    LossDetection, Nagle, Profile, RecoveryConfig, RtoConfig, SackConfig, Streams, UnknownProfile,
+    AssociationConfig, Attempts, Buffers, EndpointConfig, Extensions, HeartbeatConfig, ImmediateSack,
+    Incoming, LossDetection, Nagle, Offer, Profile, RecoveryConfig, RtoConfig, SackConfig, Streams,
+    UnknownProfile,
 };
 pub use endpoint::{AssociationId, Endpoint};
 pub use error::{

@@ -14,10 +14,10 @@ use virtual_time::Instant;
 
 use super::collision::{CollisionAction, Tags, TieTags, decide};
 use super::{
-    Association, AssociationState as S, Bundling, ControlQueue, Negotiated, Outgoing, Peer, State, Timer,
-    Timers,
+    Association, AssociationState as S, Bundling, Capability, ControlQueue, Negotiated, OfferedExtensions,
+    Outgoing, Peer, State, Timer, Timers,
 };
-use crate::config::AssociationConfig;
+use crate::config::{AssociationConfig, Extensions};
 use crate::endpoint::cookie::StateCookie;
 use crate::error::{AssociationError, ProtocolViolation, RemoteError};
 use crate::event::{Event, Origin};
@@ -59,7 +59,7 @@ impl Association {
             peer_tag: None,
             tie_tag: rng.u64() | 1,
             local_initial_tsn: initial_tsn,
-            streams: Negotiated { outbound: config.streams.outbound, inbound: config.streams.inbound },
+            agreed: Negotiated::alone(config.streams),
             addresses: SmallVec::from_iter([destination.address]),
         };
         let sender = Sender::new(&config, initial_tsn, config.streams.outbound, 0);
@@ -84,12 +84,12 @@ impl Association {
             peer_tag: Some(cookie.peer_tag),
             tie_tag: rng.u64() | 1,
             local_initial_tsn: cookie.local_initial_tsn,
-            streams: cookie.streams,
+            agreed: cookie.agreed,
             addresses: cookie.addresses.clone(),
         };
-        let (tsn, outbound) = (cookie.local_initial_tsn, cookie.streams.outbound);
+        let (tsn, outbound) = (cookie.local_initial_tsn, cookie.agreed.outbound);
         let sender = Sender::new(&config, tsn, outbound, cookie.peer_window);
-        let receiver = Receiver::new(receiver_config(&config, cookie.streams), cookie.peer_initial_tsn);
+        let receiver = Receiver::new(receiver_config(&config, cookie.agreed), cookie.peer_initial_tsn);
         let halves = (sender, Some(receiver));
         let mut association = Self::assemble(State::established(), peer, halves, cookie.source, config, rng);
         association.push_chunk(PathId::FIRST, Ok(ChunkBuf::cookie_ack()));
@@ -189,7 +189,7 @@ impl Association {
         }
         self.timers.stop(Timer::T1Init);
         self.timers.stop(Timer::T1Cookie);
-        self.negotiated(cookie.peer_tag, cookie.streams, cookie.peer_window, cookie.peer_initial_tsn);
+        self.negotiated(cookie.peer_tag, cookie.agreed, cookie.peer_window, cookie.peer_initial_tsn);
         self.state.enter_established();
         self.push_chunk(PathId::FIRST, Ok(ChunkBuf::cookie_ack()));
         self.communication_up(now);
@@ -226,7 +226,7 @@ impl Association {
         if init_ack.outbound_streams == 0 || init_ack.inbound_streams == 0 {
             return self.abort_for(ProtocolViolation::ZeroStreams);
         }
-        let reading = Reading::of(init_ack);
+        let reading = Reading::of(init_ack, &self.config.extensions);
         if reading.has_host_name {
             return self.abort_for(ProtocolViolation::HostNameAddress);
         }
@@ -237,9 +237,8 @@ impl Association {
                 self.peer.addresses.push(address);
             }
         }
-        let streams =
-            Negotiated::new(self.config.streams, init_ack.outbound_streams, init_ack.inbound_streams);
-        self.negotiated(tag, streams, init_ack.a_rwnd, init_ack.initial_tsn);
+        let agreed = Negotiated::new(&self.config, init_ack, reading.offered);
+        self.negotiated(tag, agreed, init_ack.a_rwnd, init_ack.initial_tsn);
         self.timers.stop(Timer::T1Init);
         self.measure_handshake(now);
         self.state.enter_cookie_echoed(cookie_echo);
@@ -298,11 +297,11 @@ impl Association {
         }
     }
 
-    fn negotiated(&mut self, tag: VerificationTag, streams: Negotiated, window: u32, peer_initial_tsn: Tsn) {
+    fn negotiated(&mut self, tag: VerificationTag, agreed: Negotiated, window: u32, peer_initial_tsn: Tsn) {
         self.peer.peer_tag = Some(tag);
-        self.peer.streams = streams;
-        self.receiver = Some(Receiver::new(receiver_config(&self.config, streams), peer_initial_tsn));
-        for message in self.sender.on_negotiated(streams.outbound, window) {
+        self.peer.agreed = agreed;
+        self.receiver = Some(Receiver::new(receiver_config(&self.config, agreed), peer_initial_tsn));
+        for message in self.sender.on_negotiated(agreed.outbound, window) {
             let error = AssociationError::StreamNotNegotiated;
             self.events.push_back(Event::SendFailed { message, error });
         }
@@ -310,8 +309,8 @@ impl Association {
 
     fn communication_up(&mut self, now: Instant) {
         self.events.push_back(Event::CommunicationUp {
-            outbound_streams: self.peer.streams.outbound,
-            inbound_streams: self.peer.streams.inbound,
+            outbound_streams: self.peer.agreed.outbound,
+            inbound_streams: self.peer.agreed.inbound,
             origin: self.peer.origin,
         });
         let paths: SmallVec<[PathId; 1]> = self.paths.iter().map(|path| path.id).collect();
@@ -328,11 +327,11 @@ impl Association {
     }
 }
 
-fn receiver_config(config: &AssociationConfig, streams: Negotiated) -> ReceiverConfig {
+fn receiver_config(config: &AssociationConfig, agreed: Negotiated) -> ReceiverConfig {
     ReceiverConfig {
         buffer_bytes: config.buffers.receive_bytes,
         message_bytes: config.buffers.message_bytes,
-        inbound_streams: streams.inbound,
+        inbound_streams: agreed.inbound,
         sack_every_packets: config.sack.every_packets,
     }
 }
@@ -345,7 +344,11 @@ fn init_chunk(config: &AssociationConfig, tag: VerificationTag, initial_tsn: Tsn
         inbound_streams: config.streams.inbound,
         initial_tsn,
     };
-    ChunkBuf::init(&header, &[Parameter::SupportedAddressTypes(ParameterTypes::IPV4_AND_IPV6)])
+    let offered = OfferedExtensions::of(&config.extensions);
+    let chunk_types = offered.chunk_types();
+    let mut parameters = offered.parameters(&chunk_types);
+    parameters.push(Parameter::SupportedAddressTypes(ParameterTypes::IPV4_AND_IPV6));
+    ChunkBuf::init(&header, &parameters)
 }
 
 /// What the parameters of an INIT or INIT ACK say.
@@ -354,13 +357,16 @@ pub(crate) struct Reading<'a> {
     pub(crate) cookie: Option<&'a [u8]>,
     pub(crate) addresses: SmallVec<[std::net::IpAddr; 4]>,
     pub(crate) has_host_name: bool,
+    pub(crate) offered: OfferedExtensions,
     /// Encoded parameters that we do not know and are asked to report, each by itself.
     pub(crate) reports: Vec<Vec<u8>>,
 }
 
 impl<'a> Reading<'a> {
-    /// Walks once; stops where an unknown parameter asks for it (RFC 9260 §3.2.1).
-    pub(crate) fn of(init: &Init<'a>) -> Self {
+    /// Walks once; stops where an unknown parameter asks for it (RFC 9260 §3.2.1). Parameters of extensions that are
+    /// not in `ours` count as unknown.
+    pub(crate) fn of(init: &Init<'a>, ours: &Extensions) -> Self {
+        let ours = OfferedExtensions::of(ours).capabilities;
         let mut reading = Self::default();
         for parameter in init.parameters.iter() {
             let Some(parameter) = parameter.map_or_else(|error| unspoken(init, &error), Some) else {
@@ -370,6 +376,11 @@ impl<'a> Reading<'a> {
                 Parameter::StateCookie(cookie) => reading.cookie = Some(cookie),
                 Parameter::Ipv4Address(address) => reading.address(address.into()),
                 Parameter::Ipv6Address(address) => reading.address(address.into()),
+                // Skipped without a report by who does not know it: what it lists is compared with ours later.
+                Parameter::SupportedExtensions(listed) => reading.offered.on_supported_extensions(listed),
+                Parameter::ForwardTsnSupported if ours.has(Capability::PartialReliability) => {
+                    reading.offered.add(Capability::PartialReliability);
+                }
                 Parameter::HostNameAddress(_) => reading.has_host_name = true,
                 // Understood, and nothing to do: both address types are always supported here.
                 Parameter::SupportedAddressTypes(_)
@@ -378,7 +389,6 @@ impl<'a> Reading<'a> {
                 other @ (Parameter::HeartbeatInfo(_)
                 | Parameter::EcnCapable
                 | Parameter::ZeroChecksumAcceptable { .. }
-                | Parameter::SupportedExtensions(_)
                 | Parameter::ForwardTsnSupported
                 | Parameter::AdaptationLayerIndication(_)
                 | Parameter::Padding(_)

@@ -8,8 +8,9 @@
 //! | `shutdown` | ending (RFC 9260 §9) |
 //! | `timers`, `expiry` | what runs, what happens when it runs out |
 //! | `packetizer` | what goes into the next packet |
-//! | `peer`, `state` | identity, state machine |
+//! | `peer`, `capabilities`, `state` | identity, extensions agreed on, state machine |
 
+mod capabilities;
 pub(crate) mod collision;
 mod control;
 mod dispatch;
@@ -26,6 +27,8 @@ use std::collections::VecDeque;
 use sctp_wire::{Chunk, Packet, TagOrigin, Tsn, VerificationTag};
 use virtual_time::Instant;
 
+pub(crate) use self::capabilities::OfferedExtensions;
+pub use self::capabilities::{Capabilities, Capability};
 use self::control::{Bundling, ControlQueue};
 use self::dispatch::{Flow, unspoken};
 pub(crate) use self::handshake::{InitReply, Reading};
@@ -109,6 +112,12 @@ impl Association {
         self.state.name()
     }
 
+    /// The extensions both sides agreed on; none before the peer's offer is known.
+    #[must_use]
+    pub fn capabilities(&self) -> Capabilities {
+        self.peer.agreed.capabilities
+    }
+
     /// Everything counted so far.
     #[must_use]
     pub fn statistics(&self) -> AssociationStatistics {
@@ -132,6 +141,10 @@ impl Association {
     #[must_use]
     pub fn receive_memory_bytes(&self) -> usize {
         self.receiver.as_ref().map_or(0, Receiver::memory_bytes)
+    }
+
+    pub(crate) fn config(&self) -> &AssociationConfig {
+        &self.config
     }
 
     pub(crate) fn peer(&self) -> &Peer {

@@ -2,9 +2,11 @@
 
 use std::net::IpAddr;
 
-use sctp_wire::{SctpPort, Tsn, VerificationTag};
+use sctp_wire::{Init, SctpPort, Tsn, VerificationTag};
 use smallvec::SmallVec;
 
+use super::{Capabilities, OfferedExtensions};
+use crate::config::{AssociationConfig, Streams};
 use crate::event::Origin;
 
 /// Identity of an association.
@@ -20,21 +22,31 @@ pub(crate) struct Peer {
     /// Stands for both tags in cookies (RFC 9260 §5.2.2); never zero.
     pub(crate) tie_tag: u64,
     pub(crate) local_initial_tsn: Tsn,
-    pub(crate) streams: Negotiated,
+    pub(crate) agreed: Negotiated,
     /// Every address the peer listed, and the one it wrote from.
     pub(crate) addresses: SmallVec<[IpAddr; 1]>,
 }
 
-/// Streams both sides agreed on (RFC 9260 §5.1.1).
+/// What both sides agreed on: streams (RFC 9260 §5.1.1) and extensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Negotiated {
     pub(crate) outbound: u16,
     pub(crate) inbound: u16,
+    pub(crate) capabilities: Capabilities,
 }
 
 impl Negotiated {
-    /// The smaller of what one side asks and the other allows.
-    pub(crate) fn new(ours: crate::config::Streams, peer_outbound: u16, peer_inbound: u16) -> Self {
-        Self { outbound: ours.outbound.min(peer_inbound), inbound: ours.inbound.min(peer_outbound) }
+    /// Before the peer has said anything.
+    pub(crate) fn alone(ours: Streams) -> Self {
+        Self { outbound: ours.outbound, inbound: ours.inbound, capabilities: Capabilities::NONE }
+    }
+
+    /// The smaller of what one side asks and the other allows; the extensions both offer.
+    pub(crate) fn new(ours: &AssociationConfig, peer: &Init<'_>, offered: OfferedExtensions) -> Self {
+        Self {
+            outbound: ours.streams.outbound.min(peer.inbound_streams),
+            inbound: ours.streams.inbound.min(peer.outbound_streams),
+            capabilities: OfferedExtensions::of(&ours.extensions).agreed_with(offered),
+        }
     }
 }

@@ -3,6 +3,7 @@
 //! Every field says its unit, its default and who should change it. [`AssociationConfig::validate`] refuses
 //! what cannot work, naming the field, the value and the bound.
 
+mod extensions;
 mod profile;
 #[cfg(test)]
 mod tests;
@@ -11,6 +12,7 @@ use core::time::Duration;
 
 use sctp_wire::SctpPort;
 
+pub use self::extensions::{Extensions, Offer};
 pub use self::profile::{Profile, UnknownProfile};
 use crate::error::ConfigError;
 
@@ -61,6 +63,8 @@ pub enum Incoming {
 pub struct AssociationConfig {
     /// Streams asked for and allowed.
     pub streams: Streams,
+    /// What is offered beyond RFC 9260.
+    pub extensions: Extensions,
     /// What the association may hold in memory.
     pub buffers: Buffers,
     /// Retransmission timeout.

@@ -5,7 +5,7 @@ use core::str::FromStr;
 use core::time::Duration;
 
 use super::{
-    AssociationConfig, Attempts, Buffers, HeartbeatConfig, ImmediateSack, LossDetection, Nagle,
+    AssociationConfig, Attempts, Buffers, Extensions, HeartbeatConfig, ImmediateSack, LossDetection, Nagle,
     RecoveryConfig, RtoConfig, SackConfig, Streams,
 };
 
@@ -62,6 +62,7 @@ impl AssociationConfig {
     fn rfc9260() -> Self {
         Self {
             streams: Streams { outbound: 64, inbound: 2048 },
+            extensions: Extensions::NONE,
             buffers: Buffers { send_bytes: 1 << 20, receive_bytes: 1 << 20, message_bytes: 256 << 10 },
             rto: RtoConfig {
                 initial: Duration::from_secs(1),

@@ -1,7 +1,7 @@
 //! The state cookie (RFC 9260 §5.1.3): everything needed to build an association, signed, so that nothing is
 //! kept until the peer has shown that it receives at the address it writes from.
 //!
-//! HMAC-SHA-256 over the whole of it: ports, tags, tie-tags, TSNs, addresses, streams, time. The key is random and
+//! HMAC-SHA-256 over the whole of it: ports, tags, tie-tags, TSNs, addresses, streams, extensions, time. The key is random and
 //! changes every Valid.Cookie.Life; the one before stays good for as long. Parsing keeps its bounds even after
 //! the signature has been found right.
 
@@ -14,7 +14,7 @@ use sha2::Sha256;
 use smallvec::SmallVec;
 use virtual_time::Instant;
 
-use crate::association::Negotiated;
+use crate::association::{Capabilities, Negotiated};
 use crate::rng::{Rng, keyed};
 use crate::transmit::{Destination, Encapsulation};
 
@@ -31,7 +31,7 @@ pub(crate) struct StateCookie {
     pub(crate) local_initial_tsn: Tsn,
     pub(crate) peer_initial_tsn: Tsn,
     pub(crate) peer_window: u32,
-    pub(crate) streams: Negotiated,
+    pub(crate) agreed: Negotiated,
     /// Where the INIT came from.
     pub(crate) source: Destination,
     /// The addresses the INIT listed, at most [`MAX_ADDRESSES`].
@@ -115,9 +115,10 @@ impl StateCookie {
             out.extend_from_slice(&number.to_be_bytes());
         }
         let ports = [self.local_port.get(), self.peer_port.get()];
-        for number in ports.into_iter().chain([self.streams.outbound, self.streams.inbound]) {
+        for number in ports.into_iter().chain([self.agreed.outbound, self.agreed.inbound]) {
             out.extend_from_slice(&number.to_be_bytes());
         }
+        out.push(self.agreed.capabilities.to_octet());
         // UDP port 0 cannot be a peer's: it stands for "no encapsulation".
         let port = match self.source.encapsulation {
             Encapsulation::Ip => 0,
@@ -141,8 +142,10 @@ impl StateCookie {
         let peer_window = u32_field()?;
         let mut u16_field = || Some(u16::from_be_bytes(take(&mut rest)?));
         let (local_port, peer_port) = (u16_field()?, u16_field()?);
-        let streams = Negotiated { outbound: u16_field()?, inbound: u16_field()? };
-        let encapsulation = match u16_field()? {
+        let (outbound, inbound) = (u16_field()?, u16_field()?);
+        let [capabilities] = take::<1>(&mut rest)?;
+        let capabilities = Capabilities::from_octet(capabilities);
+        let encapsulation = match u16::from_be_bytes(take(&mut rest)?) {
             0 => Encapsulation::Ip,
             port => Encapsulation::Udp { port },
         };
@@ -161,7 +164,7 @@ impl StateCookie {
             local_initial_tsn: Tsn::new(local_initial_tsn),
             peer_initial_tsn: Tsn::new(peer_initial_tsn),
             peer_window,
-            streams,
+            agreed: Negotiated { outbound, inbound, capabilities },
             source,
             addresses,
         })
@@ -198,7 +201,7 @@ fn decode_address(rest: &mut &[u8]) -> Option<IpAddr> {
 /// Addresses remembered in a cookie; further ones of the INIT are not used.
 pub(crate) const MAX_ADDRESSES: usize = 8;
 const MAC_BYTES: usize = 32;
-const FIXED_BYTES: usize = 2 * 8 + 5 * 4 + 5 * 2;
+const FIXED_BYTES: usize = 2 * 8 + 5 * 4 + 5 * 2 + 1;
 
 #[cfg(test)]
 mod tests;

@@ -12,8 +12,8 @@ use virtual_time::Instant;
 use super::Endpoint;
 use super::cookie::StateCookie;
 use crate::association::collision::CollisionAction;
-use crate::association::{Association, InitReply, Negotiated, Reading};
-use crate::config::Incoming;
+use crate::association::{Association, InitReply, Negotiated, OfferedExtensions, Reading};
+use crate::config::{AssociationConfig, Incoming};
 use crate::transmit::{Datagram, Destination};
 
 /// A packet that belongs to no association.
@@ -57,7 +57,8 @@ impl Endpoint {
         if existing.is_none() && self.config.incoming == Incoming::Refuse {
             return self.refuse_init(datagram, packet, init, &[]);
         }
-        let mut reading = Reading::of(init);
+        let extensions = self.config_for(existing).extensions;
+        let mut reading = Reading::of(init, &extensions);
         if reading.has_host_name {
             return self.refuse_init(datagram, packet, init, &[Cause::UnresolvableAddress(&[])]);
         }
@@ -83,7 +84,12 @@ impl Endpoint {
             }
             Some(InitReply::ShutdownAck) => return self.repeat_shutdown_ack(now, existing),
         };
-        self.send_init_ack(now, datagram, packet, init, identity, &reading);
+        self.send_init_ack(now, datagram, packet, init, (existing, identity), &reading);
+    }
+
+    /// An association that exists answers with the configuration it was opened with.
+    fn config_for(&self, existing: Option<usize>) -> &AssociationConfig {
+        existing.map_or(&self.config.association, |slot| self.associations[slot].association.config())
     }
 
     fn repeat_shutdown_ack(&mut self, now: Instant, slot: Option<usize>) {
@@ -111,11 +117,20 @@ impl Endpoint {
         datagram: &Datagram<'_>,
         packet: &Packet<'_>,
         init: &Init<'_>,
-        identity: Identity,
+        (existing, identity): (Option<usize>, Identity),
         reading: &Reading<'_>,
     ) {
-        let ours = self.config.association.streams;
-        let streams = Negotiated::new(ours, init.outbound_streams, init.inbound_streams);
+        let config = self.config_for(existing);
+        let agreed = Negotiated::new(config, init, reading.offered);
+        let offered = OfferedExtensions::of(&config.extensions);
+        let header = InitHeader {
+            initiate_tag: identity.tag,
+            a_rwnd: u32::try_from(config.buffers.receive_bytes).unwrap_or(u32::MAX),
+            // RFC 9260 §3.3.3: not more than the INIT allows.
+            outbound_streams: agreed.outbound,
+            inbound_streams: config.streams.inbound,
+            initial_tsn: identity.initial_tsn,
+        };
         let cookie = StateCookie {
             created_at: now,
             local_port: self.config.port,
@@ -126,21 +141,14 @@ impl Endpoint {
             local_initial_tsn: identity.initial_tsn,
             peer_initial_tsn: init.initial_tsn,
             peer_window: init.a_rwnd,
-            streams,
+            agreed,
             source: datagram.source,
             addresses: reading.addresses.iter().copied().collect(),
         };
         let cookie = self.cookies.sign(now, &cookie);
-        let header = InitHeader {
-            initiate_tag: identity.tag,
-            a_rwnd: u32::try_from(self.config.association.buffers.receive_bytes).unwrap_or(u32::MAX),
-            // RFC 9260 §3.3.3: not more than the INIT allows.
-            outbound_streams: streams.outbound,
-            inbound_streams: ours.inbound,
-            initial_tsn: identity.initial_tsn,
-        };
-        let mut parameters: SmallVec<[Parameter<'_>; 2]> =
-            SmallVec::from_iter([Parameter::StateCookie(&cookie)]);
+        let chunk_types = offered.chunk_types();
+        let mut parameters = offered.parameters(&chunk_types);
+        parameters.insert(0, Parameter::StateCookie(&cookie));
         // One report a parameter (RFC 9260 §3.3.3.1.2).
         parameters.extend(reading.reports.iter().map(|report| Parameter::UnrecognizedParameter(report)));
         let Ok(chunk) = ChunkBuf::init_ack(&header, &parameters) else { return };

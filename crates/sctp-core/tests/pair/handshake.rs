@@ -2,7 +2,7 @@
 
 use std::iter::once;
 
-use sctp_core::{AssociationError, ConnectError, Event, Incoming};
+use sctp_core::{AssociationError, Capabilities, Capability, ConnectError, Event, Incoming, Offer};
 use sctp_wire::{Chunk, Parameter, ParameterType, UnknownParameter};
 
 use crate::by_hand::Hand;
@@ -205,5 +205,19 @@ fn parameters_of_extensions_that_are_not_spoken_are_unknown_sound_or_not() {
             expected.push(vec![0xc0, 6, 0, 8, 0, 0, 0, 1]);
         }
         assert_eq!(reported, expected, "{kind}");
+    }
+}
+
+#[test]
+fn both_ends_agree_on_the_extensions_both_offer() {
+    let mut setup = Setup::rfc9260();
+    setup.client.extensions.reconfiguration = Offer::On;
+    setup.client.extensions.partial_reliability = Offer::On;
+    setup.server.association.extensions.reconfiguration = Offer::On;
+    let pair = setup.connected();
+    for end in [End::Left, End::Right] {
+        let side = pair.side(end);
+        let capabilities = side.endpoint.association(side.id.unwrap()).unwrap().capabilities();
+        assert_eq!(capabilities, Capabilities::NONE.with(Capability::Reconfiguration), "{end:?}");
     }
 }

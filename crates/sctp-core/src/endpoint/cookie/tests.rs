@@ -1,4 +1,5 @@
 use super::*;
+use crate::association::Capability;
 
 const LIFE: Duration = Duration::from_secs(60);
 
@@ -17,7 +18,11 @@ fn cookie() -> StateCookie {
         local_initial_tsn: Tsn::new(u32::MAX),
         peer_initial_tsn: Tsn::new(0),
         peer_window: 65_536,
-        streams: Negotiated { outbound: 6, inbound: 10 },
+        agreed: Negotiated {
+            outbound: 6,
+            inbound: 10,
+            capabilities: Capabilities::NONE.with(Capability::Reconfiguration),
+        },
         source: Destination {
             address: [10, 0, 0, 1].into(),
             encapsulation: Encapsulation::Udp { port: 9899 },
