@@ -88,7 +88,7 @@ pub use path::PathCounters;
 pub use receiver::{
     BlockingHistogram, BlockingStatistics, ReceiverStatistics, ReceiverViolation, StreamBlocking,
 };
-pub use sctp_wire::{PayloadProtocolId, SctpPort, Ssn, StreamId, Tsn};
+pub use sctp_wire::{Fsn, Mid, PayloadProtocolId, SctpPort, Ssn, StreamId, Tsn};
 pub use sender::SenderStatistics;
 pub use stats::{AssociationCounters, AssociationStatistics, EndpointStatistics, PathStatistics};
 pub use transmit::{Datagram, Destination, Ecn, Encapsulation, PathId, Transmit};

@@ -1,16 +1,15 @@
 //! Which chunk goes where, and in which state it counts.
 
 use sctp_wire::{
-    Cause, Causes, Chunk, ChunkBuf, Data, DecodeError, HeartbeatInfo, Packet, Sack, UnknownAction,
-    UnknownChunk,
+    Cause, Causes, Chunk, ChunkBuf, DecodeError, HeartbeatInfo, Packet, Sack, UnknownAction, UnknownChunk,
 };
 use virtual_time::Instant;
 
-use super::{Association, AssociationState as S, Timer};
+use super::{Association, AssociationState as S, Capabilities, Capability, Timer};
 use crate::error::{AssociationError, ProtocolViolation, RemoteError};
 use crate::event::Event;
 use crate::path::{Acknowledged, Heartbeat};
-use crate::receiver::Arrival;
+use crate::receiver::{Arrival, Receiver};
 use crate::sender::acknowledge::SackRefused;
 use crate::sender::{Losses, SackOutcome};
 use crate::transmit::PathId;
@@ -26,7 +25,10 @@ impl Association {
     pub(super) fn dispatch(&mut self, now: Instant, path: PathId, chunk: Chunk<'_>) -> Flow {
         tracing::trace!(%path, %chunk, "received");
         match chunk {
-            Chunk::Data(data) => self.on_data(now, &data),
+            Chunk::Data(data) => self.on_arrival(|receiver| receiver.on_data(now, &data)),
+            Chunk::IData(data) if self.offers(Capability::Interleaving) => {
+                self.on_arrival(|receiver| receiver.on_i_data(now, &data));
+            }
             Chunk::Sack(sack) => self.on_sack(now, &sack),
             Chunk::Heartbeat(info) => self.on_heartbeat(path, info),
             Chunk::HeartbeatAck(info) => self.on_heartbeat_ack(now, info),
@@ -55,14 +57,25 @@ impl Association {
         Flow::Continue
     }
 
-    /// RFC 9260 §6.2, §6.5; DATA counts in three states only (§6).
-    fn on_data(&mut self, now: Instant, data: &Data<'_>) {
+    /// Whether chunks of an extension are known here; whether they may be used is for their owner to judge.
+    fn offers(&self, capability: Capability) -> bool {
+        Capabilities::offered_by(&self.config.extensions).has(capability)
+    }
+
+    /// Whether a chunk is answered with a SACK.
+    pub(super) fn counts_as_data(&self, chunk: &Chunk<'_>) -> bool {
+        matches!(chunk, Chunk::Data(_))
+            || (matches!(chunk, Chunk::IData(_)) && self.offers(Capability::Interleaving))
+    }
+
+    /// RFC 9260 §6.2, §6.5; DATA and I-DATA count in three states only (§6).
+    fn on_arrival(&mut self, arrive: impl FnOnce(&mut Receiver) -> Arrival) {
         if !matches!(self.state.name(), S::Established | S::ShutdownPending | S::ShutdownSent) {
             self.counters.data_in_wrong_state += 1;
             return;
         }
         let Some(receiver) = self.receiver.as_mut() else { return };
-        match receiver.on_data(now, data) {
+        match arrive(receiver) {
             Arrival::Accepted { message_ready: true } => self.tell_message_ready(),
             Arrival::Accepted { message_ready: false }
             | Arrival::Duplicate
@@ -72,6 +85,7 @@ impl Association {
                 let path = self.outgoing.sack_path;
                 self.push_chunk(path, ChunkBuf::error(&[Cause::InvalidStreamIdentifier(stream)]));
             }
+            Arrival::Hopeless { bytes } => self.abort_exhausted(bytes),
             Arrival::NoUserData(tsn) => self.abort_for(ProtocolViolation::NoUserData(tsn)),
             Arrival::Violation(violation) => self.abort_for(violation.into()),
         }

@@ -196,7 +196,7 @@ impl Association {
                 self.counters.bad_tags += 1;
                 continue;
             }
-            had_data |= matches!(chunk, Chunk::Data(_));
+            had_data |= self.counts_as_data(&chunk);
             if self.dispatch(now, path, chunk) == Flow::Stop || self.is_closed() {
                 break;
             }

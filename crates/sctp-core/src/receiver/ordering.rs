@@ -1,4 +1,4 @@
-//! Order within a stream (RFC 9260 §6.5, §6.6), and what it costs.
+//! Order within a stream, by SSN or MID (RFC 9260 §6.5, §6.6, RFC 8260 §2.1), and what it costs.
 //!
 //! An unordered message, and the one its stream waits for, go to the application's queue at once. Any other
 //! one is *blocked*: complete, yet held back by an earlier one. How long is the study's question, so it is
@@ -6,57 +6,63 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use sctp_wire::{Ssn, StreamId, Tsn};
+use sctp_wire::StreamId;
 use virtual_time::Instant;
 
 use super::ReceiverViolation;
 use super::blocking::BlockingStatistics;
+use super::fragment::{Fragment, Numbering, Sequence};
 use super::reassembly::Assembled;
 use crate::message::{Delivery, Message, Received};
 
 /// Complete messages: those that wait for an earlier one, and those that wait for the application.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Ordering {
+    numbering: Numbering,
     /// By stream, as far as the highest stream used.
-    next_ssns: Vec<Ssn>,
-    blocked: BTreeMap<(u16, u16), Blocked>,
+    next: Vec<Sequence>,
+    blocked: BTreeMap<(u16, u32), Blocked>,
     ready: VecDeque<Received>,
     statistics: BlockingStatistics,
 }
 
 impl Ordering {
-    /// Whether a chunk's SSN is one its stream still waits for; each SSN is used once per round.
-    pub(super) fn check(
-        &self,
-        tsn: Tsn,
-        stream: StreamId,
-        ssn: Option<Ssn>,
-    ) -> Result<(), ReceiverViolation> {
-        let Some(ssn) = ssn else { return Ok(()) };
-        if ssn.precedes(self.next_ssn(stream)) || self.blocked.contains_key(&key(stream, ssn)) {
-            return Err(ReceiverViolation::SsnUsedTwice { tsn, stream, ssn });
+    pub(super) fn new(numbering: Numbering) -> Self {
+        Self {
+            numbering,
+            next: Vec::new(),
+            blocked: BTreeMap::new(),
+            ready: VecDeque::new(),
+            statistics: BlockingStatistics::default(),
         }
-        Ok(())
+    }
+
+    /// Whether a chunk's message is one its stream still waits for; each number is used once per round.
+    pub(super) fn check(&self, fragment: &Fragment<'_>) -> Result<(), ReceiverViolation> {
+        let (tsn, stream) = (fragment.tsn, fragment.stream);
+        let Some(order) = fragment.order() else { return Ok(()) };
+        if !order.precedes(self.next(stream)) && !self.blocked.contains_key(&key(stream, order)) {
+            return Ok(());
+        }
+        Err(match self.numbering {
+            Numbering::Ssn => ReceiverViolation::SsnUsedTwice { tsn, stream, ssn: order.ssn() },
+            Numbering::Mid => ReceiverViolation::MidUsedTwice { tsn, stream, mid: order.mid() },
+        })
     }
 
     /// Takes a complete message; says whether anything new waits for the application.
     pub(super) fn insert(&mut self, now: Instant, message: Assembled) -> bool {
-        let Some(ssn) = message.ssn else {
+        let Some(order) = message.order else {
             self.deliver(now, now, message);
             return true;
         };
         let stream = message.stream;
-        if ssn != self.next_ssn(stream) {
-            self.blocked.insert(key(stream, ssn), Blocked { message, complete_at: now });
+        if order != self.next(stream) {
+            self.blocked.insert(key(stream, order), Blocked { message, complete_at: now });
             return false;
         }
         self.deliver(now, now, message);
-        let mut next = ssn.next();
-        while let Some(follower) = self.blocked.remove(&key(stream, next)) {
-            self.deliver(now, follower.complete_at, follower.message);
-            next = next.next();
-        }
-        self.expect(stream, next);
+        self.follow(now, stream, self.numbering.next(order));
         true
     }
 
@@ -85,25 +91,34 @@ impl Ordering {
         &self.statistics
     }
 
+    /// Delivers what waited for nothing but its predecessor, from `next` on.
+    fn follow(&mut self, now: Instant, stream: StreamId, mut next: Sequence) {
+        while let Some(follower) = self.blocked.remove(&key(stream, next)) {
+            self.deliver(now, follower.complete_at, follower.message);
+            next = self.numbering.next(next);
+        }
+        self.expect(stream, next);
+    }
+
     fn deliver(&mut self, now: Instant, complete_at: Instant, assembled: Assembled) {
-        let Assembled { stream, ssn, ppid, payload, chunks: _ } = assembled;
+        let Assembled { stream, order, ppid, payload, chunks: _ } = assembled;
         let blocked = now.since(complete_at);
         self.statistics.record(stream, blocked);
-        let delivery = if ssn.is_some() { Delivery::Ordered } else { Delivery::Unordered };
+        let delivery = if order.is_some() { Delivery::Ordered } else { Delivery::Unordered };
         let message = Message { stream, ppid, delivery, payload };
         self.ready.push_back(Received { message, complete_at, blocked });
     }
 
-    fn next_ssn(&self, stream: StreamId) -> Ssn {
-        self.next_ssns.get(usize::from(stream.get())).copied().unwrap_or(Ssn::new(0))
+    fn next(&self, stream: StreamId) -> Sequence {
+        self.next.get(usize::from(stream.get())).copied().unwrap_or_default()
     }
 
-    fn expect(&mut self, stream: StreamId, next: Ssn) {
+    fn expect(&mut self, stream: StreamId, next: Sequence) {
         let index = usize::from(stream.get());
-        if index >= self.next_ssns.len() {
-            self.next_ssns.resize(index + 1, Ssn::new(0));
+        if index >= self.next.len() {
+            self.next.resize(index + 1, Sequence::default());
         }
-        if let Some(slot) = self.next_ssns.get_mut(index) {
+        if let Some(slot) = self.next.get_mut(index) {
             *slot = next;
         }
     }
@@ -115,9 +130,9 @@ struct Blocked {
     complete_at: Instant,
 }
 
-/// Looked up only, never ordered by SSN: serial numbers have no order.
-fn key(stream: StreamId, ssn: Ssn) -> (u16, u16) {
-    (stream.get(), ssn.get())
+/// Looked up only, never ordered by number: serial numbers have no order.
+fn key(stream: StreamId, order: Sequence) -> (u16, u32) {
+    (stream.get(), order.get())
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use super::window::{CHUNK_OVERHEAD_BYTES, MEMORY_FACTOR};
 use super::*;
 use crate::message::Delivery;
 
+mod interleaving;
 mod laws;
 
 const CONFIG: ReceiverConfig = ReceiverConfig {
@@ -16,6 +17,7 @@ const CONFIG: ReceiverConfig = ReceiverConfig {
     message_bytes: 20_000,
     inbound_streams: 4,
     sack_every_packets: 2,
+    capabilities: Capabilities::NONE,
 };
 
 fn receiver(config: ReceiverConfig) -> Receiver {

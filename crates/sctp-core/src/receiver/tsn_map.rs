@@ -136,6 +136,14 @@ impl TsnMap {
 pub(super) struct Position(u64);
 
 impl Position {
+    pub(super) const fn new(index: u64) -> Self {
+        Self(index)
+    }
+
+    pub(super) const fn get(self) -> u64 {
+        self.0
+    }
+
     pub(super) const fn next(self) -> Self {
         Self(self.0 + 1)
     }
