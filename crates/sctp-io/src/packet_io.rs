@@ -126,8 +126,9 @@ pub struct IoStatistics {
     pub send_calls: u64,
     /// SCTP packets received.
     pub packets_received: u64,
-    /// Packets that concern another SCTP port or address of this host, ignored; only a raw socket sees them, and it
-    /// counts those that the kernel's filter lets through ([`PortFilter`](crate::PortFilter)).
+    /// Packets that concern another SCTP port or address of this host, ignored. A UDP socket sees those for addresses
+    /// it does not serve; a raw socket those that the kernel's filter lets through
+    /// ([`PortFilter`](crate::PortFilter)).
     pub packets_foreign: u64,
     /// System calls that brought them.
     pub receive_calls: u64,

@@ -189,6 +189,19 @@ impl EndpointBuilder {
         self.bind_io(io).await
     }
 
+    /// Binds the endpoint to UDP port `port` (RFC 6951) at each of `addresses`; see
+    /// [`UdpEncapsulation::bind_addresses`].
+    ///
+    /// # Errors
+    ///
+    /// As [`bind`](Self::bind).
+    pub async fn bind_addresses(self, addresses: &[IpAddr], port: u16) -> Result<Endpoint, BindError> {
+        self.config.association.validate()?; // before a socket is bound in vain
+        let first = addresses.first().copied().unwrap_or(IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED));
+        let at = |source| BindError::Socket { address: SocketAddr::new(first, port), source };
+        self.bind_io(UdpEncapsulation::bind_addresses(addresses, port).map_err(at)?).await
+    }
+
     /// Binds the endpoint to protocol 132, SCTP directly over IP, at `addresses` and starts driving it.
     ///
     /// `0.0.0.0` stands for all IPv4 addresses, `::` for all of IPv6; both versions together are possible. Packets for
