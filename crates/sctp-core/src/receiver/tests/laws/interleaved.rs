@@ -37,8 +37,7 @@ fn interleaved(script: &[Scripted], turns: &[prop::sample::Index], initial: Tsn)
     let mut streams: Vec<VecDeque<Piece>> =
         (0..4).map(|stream| stream_pieces(script, StreamId::new(stream))).collect();
     let mut schedule = Vec::new();
-    let mut turns = turns.iter().cycle();
-    while let Some(turn) = turns.next() {
+    for turn in turns.iter().cycle() {
         streams.retain(|pieces| !pieces.is_empty());
         let Some(count) = core::num::NonZeroUsize::new(streams.len()) else { break };
         let tsn = initial.advance(u32::try_from(schedule.len()).unwrap());
