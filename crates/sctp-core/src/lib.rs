@@ -86,7 +86,7 @@ pub use event::{Event, Origin, PathState};
 pub use message::{Delivery, Message, Received};
 pub use path::PathCounters;
 pub use receiver::{
-    BlockingHistogram, BlockingStatistics, ReceiverStatistics, ReceiverViolation, StreamBlocking,
+    BlockingHistogram, BlockingStatistics, GivenUp, ReceiverStatistics, ReceiverViolation, StreamBlocking,
 };
 pub use sctp_wire::{Fsn, Mid, PayloadProtocolId, SctpPort, Ssn, StreamId, Tsn};
 pub use sender::SenderStatistics;

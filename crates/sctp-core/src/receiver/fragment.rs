@@ -60,6 +60,11 @@ impl Numbering {
         Sequence(sequence.0.wrapping_add(self.step()))
     }
 
+    /// How many steps lead from one number forward to another, wrapping.
+    pub(super) const fn distance(self, from: Sequence, to: Sequence) -> u32 {
+        to.0.wrapping_sub(from.0) / self.step()
+    }
+
     const fn step(self) -> u32 {
         match self {
             Self::Ssn => 1 << SSN_SHIFT,
@@ -84,6 +89,16 @@ impl Sequence {
     /// The number as a key: to be looked up, and compared only within one half of the circle.
     pub(super) const fn get(self) -> u32 {
         self.0
+    }
+
+    /// The lowest number that is not after this one: half the circle behind it.
+    pub(super) const fn half_circle_below(self) -> Self {
+        Self(self.0.wrapping_sub((1 << (u32::BITS - 1)) - 1))
+    }
+
+    /// The number that [`get`](Self::get) gave.
+    pub(super) const fn from_key(key: u32) -> Self {
+        Self(key)
     }
 
     pub(super) const fn mid(self) -> Mid {
@@ -120,6 +135,8 @@ mod tests {
         assert_eq!((Numbering::Ssn.next(last), last.ssn()), (Sequence::default(), Ssn::new(u16::MAX)));
         assert_eq!(Numbering::Mid.next(Mid::new(u32::MAX).into()), Sequence::default());
         assert_eq!(Numbering::Mid.next(Mid::new(0xffff).into()), Mid::new(0x1_0000).into());
+        assert_eq!(Numbering::Ssn.distance(last, Ssn::new(2).into()), 3);
+        assert_eq!(Numbering::Mid.distance(Mid::new(u32::MAX).into(), Mid::new(2).into()), 3);
     }
 
     #[test]

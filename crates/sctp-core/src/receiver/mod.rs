@@ -18,6 +18,8 @@ use sctp_wire::{Data, Full, IData, PacketWriter, Tsn};
 use virtual_time::Instant;
 
 pub use blocking::{BlockingHistogram, BlockingStatistics, StreamBlocking};
+pub(crate) use forward::Forwarding;
+pub use forward::GivenUp;
 pub(crate) use outcome::Arrival;
 pub use outcome::{ReceiverStatistics, ReceiverViolation};
 pub(crate) use sack::SackDemand;
@@ -32,6 +34,7 @@ use tsn_map::{Place, Position, TsnMap};
 use window::{Credit, Window};
 
 mod blocking;
+mod forward;
 mod fragment;
 mod ordering;
 mod outcome;
@@ -71,6 +74,8 @@ pub(crate) struct Receiver {
     reassembly: Reassembly,
     ordering: Ordering,
     sack: SackSchedule,
+    /// The last position of what the peer gave up; `None` as long as it has given up nothing.
+    given_up_through: Option<Position>,
     /// Without `reassembly_bytes` and `blocked`, which their owners know.
     counters: ReceiverStatistics,
 }
@@ -84,6 +89,7 @@ impl Receiver {
             reassembly: Reassembly::new(config.numbering()),
             ordering: Ordering::new(config.numbering()),
             sack: SackSchedule::new(config.sack_every_packets),
+            given_up_through: None,
             counters: ReceiverStatistics::default(),
         }
     }
@@ -219,6 +225,10 @@ impl Receiver {
         if data.stream.get() >= self.config.inbound_streams {
             return self.acknowledge_only(position, data);
         }
+        if self.is_given_up(position, data) {
+            return self.on_given_up(position, data);
+        }
+        self.cut_off_below(position, data);
         if !self.has_room(position, data.payload.len()) {
             return self.drop_for_room(position);
         }

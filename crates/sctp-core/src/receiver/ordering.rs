@@ -50,6 +50,32 @@ impl Ordering {
         })
     }
 
+    /// Whether a message's number is one that its stream has delivered or skipped.
+    pub(super) fn has_passed(&self, stream: StreamId, order: Sequence) -> bool {
+        order.precedes(self.next(stream))
+    }
+
+    /// Waits no longer for any message up to `last`: those that are there are delivered, and those that only
+    /// waited for them (RFC 3758 §3.6).
+    pub(super) fn skip(&mut self, now: Instant, stream: StreamId, last: Sequence) -> Passed {
+        let next = self.next(stream);
+        if last.precedes(next) {
+            return Passed::default();
+        }
+        let ready = self.ready.len();
+        let steps = self.numbering.distance(next, last);
+        let mut undelivered = u64::from(steps) + 1;
+        while let Some(order) = self.first_blocked(stream, next)
+            && self.numbering.distance(next, order) <= steps
+            && let Some(stranded) = self.blocked.remove(&key(stream, order))
+        {
+            undelivered -= 1;
+            self.deliver(now, stranded.complete_at, stranded.message);
+        }
+        self.follow(now, stream, self.numbering.next(last));
+        Passed { undelivered, message_ready: self.ready.len() > ready }
+    }
+
     /// Takes a complete message; says whether anything new waits for the application.
     pub(super) fn insert(&mut self, now: Instant, message: Assembled) -> bool {
         let Some(order) = message.order else {
@@ -57,6 +83,11 @@ impl Ordering {
             return true;
         };
         let stream = message.stream;
+        if self.has_passed(stream, order) {
+            // Its stream has gone on without it: late, but whole.
+            self.deliver(now, now, message);
+            return true;
+        }
         if order != self.next(stream) {
             self.blocked.insert(key(stream, order), Blocked { message, complete_at: now });
             return false;
@@ -100,6 +131,14 @@ impl Ordering {
         self.expect(stream, next);
     }
 
+    /// The blocked message of a stream that comes first, counted from the one it waits for.
+    fn first_blocked(&self, stream: StreamId, next: Sequence) -> Option<Sequence> {
+        let (lowest, from, highest) = ((stream.get(), 0), key(stream, next), (stream.get(), u32::MAX));
+        let first =
+            self.blocked.range(from..=highest).next().or_else(|| self.blocked.range(lowest..from).next());
+        first.map(|(&(_, order), _)| Sequence::from_key(order))
+    }
+
     fn deliver(&mut self, now: Instant, complete_at: Instant, assembled: Assembled) {
         let Assembled { stream, order, ppid, payload, chunks: _ } = assembled;
         let blocked = now.since(complete_at);
@@ -122,6 +161,15 @@ impl Ordering {
             *slot = next;
         }
     }
+}
+
+/// What [`Ordering::skip`] did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Passed {
+    /// Messages that will never be delivered.
+    pub(super) undelivered: u64,
+    /// Whether others were delivered because of it.
+    pub(super) message_ready: bool,
 }
 
 #[derive(Debug)]

@@ -3,6 +3,7 @@
 use sctp_wire::{Fsn, Mid, Ssn, StreamId, Tsn};
 
 use super::blocking::BlockingStatistics;
+use super::forward::GivenUp;
 
 /// What became of one DATA or I-DATA chunk.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,6 +23,8 @@ pub(crate) enum Arrival {
     },
     /// Too far above the cumulative TSN, or one gap too many. As if lost.
     DroppedOutOfReach,
+    /// Of a message the peer gave up before: acknowledged and thrown away.
+    GivenUp,
     /// Acknowledged and thrown away; answer with ERROR, cause Invalid Stream Identifier (RFC 9260 §6.5).
     InvalidStream(StreamId),
     /// A chunk without payload; answer with ABORT, cause No User Data (RFC 9260 §6.2).
@@ -93,6 +96,12 @@ pub enum ReceiverViolation {
     /// I-DATA though the peer did not offer it (RFC 8260 §2.2.1).
     #[error("TSN {0} came in an I-DATA chunk though the peer did not offer I-DATA")]
     IDataNotAgreed(Tsn),
+    /// FORWARD TSN though both sides agreed on I-DATA, with which I-FORWARD-TSN goes (RFC 8260 §2.3.1).
+    #[error("FORWARD TSN to {0} though I-DATA was agreed on: it takes an I-FORWARD-TSN")]
+    ForwardTsnWithIData(Tsn),
+    /// I-FORWARD-TSN though I-DATA was not agreed on (RFC 8260 §2.3.1).
+    #[error("I-FORWARD-TSN to {0} though I-DATA was not agreed on: it takes a FORWARD TSN")]
+    IForwardTsnWithData(Tsn),
 }
 
 /// What the receiving half of an association has done so far.
@@ -114,6 +123,8 @@ pub struct ReceiverStatistics {
     pub invalid_streams: u64,
     /// Payload octets in fragments that wait for others, now.
     pub reassembly_bytes: usize,
+    /// What the peer gave up.
+    pub given_up: GivenUp,
     /// Head-of-line blocking.
     pub blocked: BlockingStatistics,
 }

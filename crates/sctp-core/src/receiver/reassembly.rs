@@ -61,6 +61,36 @@ impl Reassembly {
             Self::ByFsn(runs) => runs.insert(runs.place_of(fragment), fragment),
         }
     }
+
+    /// Waits for no chunk up to a position any more, and for none of a message its stream `has_passed`: drops
+    /// what cannot be completed. Gives also the end of the last message dropped, if it lies above.
+    pub(super) fn forward(
+        &mut self,
+        through: Position,
+        has_passed: impl Fn(StreamId, Sequence) -> bool,
+    ) -> (Discarded, Position) {
+        match self {
+            Self::ByTsn(runs) => runs.forward(through, has_passed),
+            // What is given up is listed, message by message: TSNs say nothing (RFC 8260 §2.2.3).
+            Self::ByFsn(_) => (Discarded::default(), through),
+        }
+    }
+
+    /// Drops the messages of a stream up to one; with DATA the TSNs say which those are.
+    pub(super) fn skip(&mut self, stream: StreamId, unordered: bool, last: Sequence) -> Discarded {
+        match self {
+            Self::ByTsn(_) => Discarded::default(),
+            Self::ByFsn(runs) => runs.skip(stream, unordered, last),
+        }
+    }
+
+    /// Drops the beginning of a message whose next fragment would stand at a position where another begins.
+    pub(super) fn cut_off_below(&mut self, position: Position) -> Discarded {
+        match self {
+            Self::ByTsn(runs) => runs.cut_off_below(position),
+            Self::ByFsn(_) => Discarded::default(),
+        }
+    }
 }
 
 /// A whole message, not yet in order.
@@ -73,4 +103,14 @@ pub(super) struct Assembled {
     pub(super) payload: Bytes,
     /// How many chunks it came in.
     pub(super) chunks: usize,
+}
+
+/// Fragments thrown away.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Discarded {
+    /// Payload octets.
+    pub(super) bytes: usize,
+    pub(super) chunks: usize,
+    /// Messages they were of; not counted with DATA.
+    pub(super) messages: u64,
 }

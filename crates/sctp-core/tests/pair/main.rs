@@ -13,6 +13,7 @@ mod collision;
 mod congestion;
 mod data;
 mod flow;
+mod given_up;
 mod handshake;
 mod interleaving;
 mod out_of_the_blue;

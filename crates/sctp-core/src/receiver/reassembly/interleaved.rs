@@ -3,6 +3,7 @@
 
 use sctp_wire::{Fsn, StreamId};
 
+use super::Discarded;
 use super::runs::{Place, Runs};
 use crate::receiver::ReceiverViolation;
 use crate::receiver::fragment::{Fragment, Sequence};
@@ -81,6 +82,28 @@ impl Runs<FsnPlace> {
             return Err(ReceiverViolation::MessageTooLong { bytes, limit: message_bytes });
         }
         Ok(())
+    }
+
+    /// Drops the messages of a stream up to one, half the circle of MIDs at most (RFC 8260 §2.3.1).
+    pub(super) fn skip(&mut self, stream: StreamId, unordered: bool, last: Sequence) -> Discarded {
+        let bounds = |from: u32, to: u32| {
+            let at = |mid| FsnPlace::beginning(stream, unordered, Sequence::from_key(mid));
+            at(from)..=at(to).highest()
+        };
+        let (from, to) = (last.half_circle_below().get(), last.get());
+        let firsts = if from <= to {
+            self.firsts(bounds(from, to))
+        } else {
+            [self.firsts(bounds(from, u32::MAX)), self.firsts(bounds(0, to))].concat()
+        };
+        let mut discarded = Discarded::default();
+        let mut latest = None;
+        for first in firsts {
+            discarded.messages += u64::from(latest != Some(first.mid));
+            latest = Some(first.mid);
+            self.discard(first, &mut discarded);
+        }
+        discarded
     }
 }
 

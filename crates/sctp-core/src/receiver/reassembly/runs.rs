@@ -3,12 +3,13 @@
 //! A chunk joins the run below it, the run above it, or both; a run that holds both ends leaves as a message.
 //! Fragments join by reference, and the octets are copied once, when the message is whole.
 
+use core::ops::RangeInclusive;
 use std::collections::{BTreeMap, VecDeque};
 
 use bytes::{Bytes, BytesMut};
 use sctp_wire::{PayloadProtocolId, StreamId};
 
-use super::Assembled;
+use super::{Assembled, Discarded};
 use crate::receiver::ReceiverViolation;
 use crate::receiver::fragment::{Fragment, Sequence};
 use crate::receiver::tsn_map::{Position, TsnMap};
@@ -108,6 +109,20 @@ impl<P: Place> Runs<P> {
         }
     }
 
+    /// Throws a run away.
+    pub(super) fn discard(&mut self, first: P, discarded: &mut Discarded) {
+        if let Some(run) = self.runs.remove(&first) {
+            self.bytes -= run.bytes;
+            discarded.bytes += run.bytes;
+            discarded.chunks += run.pieces.len();
+        }
+    }
+
+    /// Where the runs within these bounds begin.
+    pub(super) fn firsts(&self, bounds: RangeInclusive<P>) -> Vec<P> {
+        self.runs.range(bounds).map(|(first, _)| *first).collect()
+    }
+
     fn adjoining_below(&self, place: P) -> Option<P> {
         self.run_below(place).filter(|(_, run)| run.end == place.index()).map(|(first, _)| first)
     }
@@ -132,6 +147,39 @@ impl Runs<Position> {
             return Err(ReceiverViolation::MessageTooLong { bytes, limit: message_bytes });
         }
         Ok(())
+    }
+
+    /// Drops every run that misses a chunk up to `through`, or whose message its stream `has_passed`. Gives also
+    /// the last position up to which chunks of dropped messages may follow.
+    pub(super) fn forward(
+        &mut self,
+        through: Position,
+        has_passed: impl Fn(StreamId, Sequence) -> bool,
+    ) -> (Discarded, Position) {
+        let (mut discarded, mut end) = (Discarded::default(), through);
+        for first in self.firsts(Position::new(0)..=through.next()) {
+            let Some(run) = self.runs.get(&first) else { continue };
+            let is_passed = run.order.is_some_and(|order| has_passed(run.stream, order));
+            let misses_nothing = run.begins && run.end > through.get();
+            if misses_nothing && !is_passed {
+                continue;
+            }
+            if !run.ends {
+                end = end.max(Position::new(run.end).previous());
+            }
+            self.discard(first, &mut discarded);
+        }
+        (discarded, end)
+    }
+
+    /// Drops the run that ends right below a position without having ended its message.
+    pub(super) fn cut_off_below(&mut self, position: Position) -> Discarded {
+        let mut discarded = Discarded::default();
+        let cut_off = self.run_below(position).filter(|(_, run)| run.end == position.get() && !run.ends);
+        if let Some((first, _)) = cut_off {
+            self.discard(first, &mut discarded);
+        }
+        discarded
     }
 
     fn below(&self, position: Position, arrived: &TsnMap) -> Neighbour<'_> {
