@@ -12,12 +12,13 @@ use sctp_wire::{
 use smallvec::SmallVec;
 use virtual_time::Instant;
 
+use super::auth::{Found, WrongRandomLength};
 use super::collision::{CollisionAction, Tags, TieTags, decide};
 use super::{
-    Association, AssociationState as S, Bundling, Capability, ControlQueue, Negotiated, OfferedExtensions,
-    Outgoing, Peer, State, Timer, Timers,
+    Announcement, Association, AssociationState as S, Authentication, Bundling, Capability, ControlQueue,
+    Negotiated, OfferedExtensions, Outgoing, Peer, State, Timer, Timers,
 };
-use crate::config::{AssociationConfig, Extensions};
+use crate::config::{AssociationConfig, Extensions, Offer};
 use crate::endpoint::cookie::StateCookie;
 use crate::error::{AssociationError, ProtocolViolation, RemoteError};
 use crate::event::{Event, Origin};
@@ -50,7 +51,8 @@ impl Association {
         mut rng: Rng,
     ) -> Result<Self, Full> {
         let initial_tsn = rng.tsn();
-        let init = init_chunk(&config, tag, initial_tsn)?;
+        let announcement = Announcement::ours(&config, rng.key());
+        let init = init_chunk(&config, tag, initial_tsn, announcement.as_ref())?;
         let peer = Peer {
             origin: Origin::Initiated,
             local_port: ports.0,
@@ -64,7 +66,9 @@ impl Association {
         };
         let sender = Sender::new(&config, initial_tsn, config.streams.outbound, 0);
         let state = State::cookie_wait(init);
-        let mut association = Self::assemble(state, peer, (sender, None), destination, config, rng);
+        let authentication = Authentication::new(announcement);
+        let halves = (sender, None);
+        let mut association = Self::assemble(state, peer, halves, authentication, destination, config, rng);
         association.send_handshake_chunk(now, Timer::T1Init);
         Ok(association)
     }
@@ -91,7 +95,11 @@ impl Association {
         let sender = Sender::new(&config, tsn, outbound, cookie.peer_window);
         let receiver = Receiver::new(receiver_config(&config, cookie.agreed), cookie.peer_initial_tsn);
         let halves = (sender, Some(receiver));
-        let mut association = Self::assemble(State::established(), peer, halves, cookie.source, config, rng);
+        let authentication =
+            Authentication::agreed(cookie.key_material.as_ref(), &config.authentication.keys);
+        let (state, first) = (State::established(), cookie.source);
+        let mut association = Self::assemble(state, peer, halves, authentication, first, config, rng);
+        association.reserve_for_authentication();
         association.push_chunk(PathId::FIRST, Ok(ChunkBuf::cookie_ack()));
         association.communication_up(now);
         association
@@ -101,6 +109,7 @@ impl Association {
         state: State,
         peer: Peer,
         (sender, receiver): (Sender, Option<Receiver>),
+        authentication: Authentication,
         first: Destination,
         config: AssociationConfig,
         rng: Rng,
@@ -113,6 +122,7 @@ impl Association {
             paths: PathSet::new(first, None, &config),
             timers: Timers::default(),
             control: ControlQueue::default(),
+            authentication,
             events: VecDeque::new(),
             rng,
             counters: AssociationCounters::default(),
@@ -175,6 +185,7 @@ impl Association {
         // Whoever waited for room in the old buffer finds it in the new one.
         fresh.events.push_back(Event::SendBufferAvailable);
         fresh.peer.origin = self.peer.origin;
+        fresh.authentication.statistics = self.authentication.statistics;
         fresh.counters = AssociationCounters { restarts: self.counters.restarts + 1, ..self.counters };
         *self = fresh;
     }
@@ -182,13 +193,15 @@ impl Association {
     /// Action B: both sides sent INIT. The cookie holds what we could not know yet.
     fn on_crossing_cookie(&mut self, now: Instant, cookie: &StateCookie) {
         if !matches!(self.state.name(), S::CookieWait | S::CookieEchoed) {
-            // Established by the same exchange already: only the peer's tag is newer.
+            // Established by the same exchange already: only the peer's tag and what goes with it are newer.
             self.peer.peer_tag = Some(cookie.peer_tag);
+            self.agree_on_keys(cookie.key_material.as_ref().map(|material| material.peer.clone()));
             self.push_chunk(PathId::FIRST, Ok(ChunkBuf::cookie_ack()));
             return;
         }
         self.timers.stop(Timer::T1Init);
         self.timers.stop(Timer::T1Cookie);
+        self.agree_on_keys(cookie.key_material.as_ref().map(|material| material.peer.clone()));
         self.negotiated(cookie.peer_tag, cookie.agreed, cookie.peer_window, cookie.peer_initial_tsn);
         self.state.enter_established();
         self.push_chunk(PathId::FIRST, Ok(ChunkBuf::cookie_ack()));
@@ -230,6 +243,10 @@ impl Association {
         if reading.has_host_name {
             return self.abort_for(ProtocolViolation::HostNameAddress);
         }
+        let announcement = match reading.announcement(&self.config) {
+            Ok(announcement) => announcement,
+            Err(violation) => return self.abort_for(violation),
+        };
         let Some(cookie) = reading.cookie else { return self.abort_for(ProtocolViolation::MissingCookie) };
         let Ok(cookie_echo) = ChunkBuf::cookie_echo(cookie) else { return };
         for address in reading.addresses {
@@ -238,6 +255,7 @@ impl Association {
             }
         }
         let agreed = Negotiated::new(&self.config, init_ack, reading.offered);
+        self.agree_on_keys(announcement);
         self.negotiated(tag, agreed, init_ack.a_rwnd, init_ack.initial_tsn);
         self.timers.stop(Timer::T1Init);
         self.measure_handshake(now);
@@ -271,7 +289,8 @@ impl Association {
         }
         // What went with the COOKIE ECHO was not taken; it goes with the next one.
         self.sender.on_timeout(now, PathId::FIRST);
-        let Ok(init) = init_chunk(&self.config, self.peer.local_tag, self.peer.local_initial_tsn) else {
+        let (tag, initial_tsn) = (self.peer.local_tag, self.peer.local_initial_tsn);
+        let Ok(init) = init_chunk(&self.config, tag, initial_tsn, self.authentication.ours()) else {
             return;
         };
         self.state.enter_cookie_wait(init);
@@ -307,6 +326,17 @@ impl Association {
         }
     }
 
+    fn agree_on_keys(&mut self, peer: Option<Announcement>) {
+        self.authentication.agree(peer, &self.config.authentication.keys);
+        self.reserve_for_authentication();
+    }
+
+    /// Fragments leave room for the AUTH chunk in front of them.
+    fn reserve_for_authentication(&mut self) {
+        let overhead_bytes = self.authentication.data_overhead_bytes(&self.config.authentication.keys);
+        self.sender.reserve_in_packets(overhead_bytes);
+    }
+
     fn communication_up(&mut self, now: Instant) {
         self.events.push_back(Event::CommunicationUp {
             outbound_streams: self.peer.agreed.outbound,
@@ -336,7 +366,12 @@ fn receiver_config(config: &AssociationConfig, agreed: Negotiated) -> ReceiverCo
     }
 }
 
-fn init_chunk(config: &AssociationConfig, tag: VerificationTag, initial_tsn: Tsn) -> Result<ChunkBuf, Full> {
+fn init_chunk(
+    config: &AssociationConfig,
+    tag: VerificationTag,
+    initial_tsn: Tsn,
+    announcement: Option<&Announcement>,
+) -> Result<ChunkBuf, Full> {
     let header = InitHeader {
         initiate_tag: tag,
         a_rwnd: u32::try_from(config.buffers.receive_bytes).unwrap_or(u32::MAX),
@@ -347,6 +382,7 @@ fn init_chunk(config: &AssociationConfig, tag: VerificationTag, initial_tsn: Tsn
     let offered = OfferedExtensions::of(&config.extensions);
     let chunk_types = offered.chunk_types();
     let mut parameters = offered.parameters(&chunk_types);
+    parameters.extend(announcement.into_iter().flat_map(Announcement::parameters));
     parameters.push(Parameter::SupportedAddressTypes(ParameterTypes::IPV4_AND_IPV6));
     ChunkBuf::init(&header, &parameters)
 }
@@ -358,6 +394,7 @@ pub(crate) struct Reading<'a> {
     pub(crate) addresses: SmallVec<[std::net::IpAddr; 4]>,
     pub(crate) has_host_name: bool,
     pub(crate) offered: OfferedExtensions,
+    authentication: Found<'a>,
     /// Encoded parameters that we do not know and are asked to report, each by itself.
     pub(crate) reports: Vec<Vec<u8>>,
 }
@@ -380,6 +417,11 @@ impl<'a> Reading<'a> {
                 Parameter::SupportedExtensions(listed) => reading.offered.on_supported_extensions(listed),
                 Parameter::ForwardTsnSupported if ours.has(Capability::PartialReliability) => {
                     reading.offered.add(Capability::PartialReliability);
+                }
+                Parameter::Random(_) | Parameter::ChunkList(_) | Parameter::HmacAlgorithms(_)
+                    if ours.has(Capability::Authentication) =>
+                {
+                    reading.authentication.note(parameter);
                 }
                 Parameter::HostNameAddress(_) => reading.has_host_name = true,
                 // Understood, and nothing to do: both address types are always supported here.
@@ -417,7 +459,29 @@ impl<'a> Reading<'a> {
                 }
             }
         }
+        if let Ok(Some(_announcement)) = reading.authentication.announcement() {
+            reading.offered.add(Capability::Authentication);
+        }
         reading
+    }
+
+    /// What the peer announces for authentication, or why there can be no association with it.
+    pub(crate) fn announcement(
+        &self,
+        ours: &AssociationConfig,
+    ) -> Result<Option<Announcement>, ProtocolViolation> {
+        let announced = self.authentication.announcement();
+        let announced =
+            announced.map_err(|WrongRandomLength { octets }| ProtocolViolation::RandomLength { octets })?;
+        // What the user wants authenticated is not taken otherwise, whoever removed the parameters on the way.
+        if announced.is_none() && !ours.authentication.chunks.is_empty() {
+            return Err(ProtocolViolation::NoAuthentication);
+        }
+        let offers_asconf = self.offered.capabilities.has(Capability::DynamicAddresses);
+        if announced.is_none() && offers_asconf && ours.extensions.dynamic_addresses == Offer::On {
+            return Err(ProtocolViolation::AsconfWithoutAuthentication);
+        }
+        Ok(announced)
     }
 
     /// Notes a parameter to report, as far as the answer has room.
