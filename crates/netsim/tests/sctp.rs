@@ -55,7 +55,7 @@ impl Application for User {
             | Event::PeerAddressChange { .. } => {}
             Event::ShutdownComplete
             | Event::ShutdownReceived
-            | Event::Restart
+            | Event::Restart { .. }
             | Event::CommunicationLost(_)
             | Event::CannotStart(_)
             | Event::RemoteError(_)

@@ -74,8 +74,8 @@ mod transmit;
 pub use association::{Association, AssociationState, AuthenticationStatistics, Capabilities, Capability};
 pub use config::{
     AssociationConfig, Attempts, AuthConfig, AuthKeys, Buffers, EndpointConfig, Extensions, HeartbeatConfig,
-    HmacPreference, ImmediateSack, Incoming, LossDetection, Nagle, Offer, Profile, RecoveryConfig, RtoConfig,
-    SackConfig, Streams, UnknownProfile,
+    HmacPreference, ImmediateSack, Incoming, InitRate, LossDetection, Nagle, Offer, Profile, RecoveryConfig,
+    RtoConfig, SackConfig, Streams, UnknownProfile,
 };
 pub use endpoint::{AssociationId, Endpoint, KeyOwner};
 pub use error::{

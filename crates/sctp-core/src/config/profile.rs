@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use super::{
     AssociationConfig, Attempts, AuthConfig, Buffers, Extensions, HeartbeatConfig, ImmediateSack,
-    LossDetection, Nagle, RecoveryConfig, RtoConfig, SackConfig, Streams,
+    LossDetection, Nagle, Offer, RecoveryConfig, RtoConfig, SackConfig, Streams,
 };
 
 /// A named set of parameters to start from.
@@ -86,6 +86,7 @@ impl AssociationConfig {
     fn signalling() -> Self {
         let base = Self::rfc9260();
         Self {
+            extensions: Extensions { authentication: Offer::On, ..base.extensions },
             rto: RtoConfig { min: Duration::from_millis(200), ..base.rto },
             recovery: RecoveryConfig {
                 loss_detection: LossDetection::Rack,

@@ -31,6 +31,10 @@ fn authentication(pair: &Pair, end: End) -> AuthenticationStatistics {
     pair.statistics(end).authentication
 }
 
+fn is_restart(event: &Event) -> bool {
+    matches!(event, Event::Restart { .. })
+}
+
 /// Packets of an end in which one of these chunks stands without AUTH in front of it.
 fn unsigned(pair: &Pair, end: End, kinds: &[&str]) -> Vec<String> {
     let log = pair.log(end, 0).into_iter();
@@ -108,7 +112,7 @@ fn crossing_opens_and_restarts_agree_on_keys() {
         pair.send(End::Left, ordered(0, 3, 20));
         pair.send(End::Right, ordered(0, 4, 20));
         pair.run_ms(1000);
-        assert_eq!(pair.count(End::Right, |event| *event == Event::Restart), 1);
+        assert_eq!(pair.count(End::Right, is_restart), 1);
         assert_eq!(pair.payloads(End::Right).last(), Some(&&[3; 20][..]));
         assert_eq!(pair.payloads(End::Left), [[4; 20]]);
         assert_eq!(authentication(&pair, End::Right).wrong_hmacs, 0);
@@ -479,14 +483,14 @@ fn restart_is_signed_with_the_key_of_the_old_association_where_cookie_echo_is_de
     let mut new = Signer::new(&mut pair, 6);
     let cookie = new.hand.cookie().to_vec();
     new.tell(&mut pair, 0, |writer| writer.cookie_echo(&cookie).unwrap());
-    assert_eq!(pair.count(End::Right, |event| *event == Event::Restart), 0, "signed with the new key");
+    assert_eq!(pair.count(End::Right, is_restart), 0, "signed with the new key");
     let header = new.hand.data_header(0);
     let by_old_key = Signer { association_key: old.association_key, ..new };
     by_old_key.tell(&mut pair, 0, |writer| {
         writer.cookie_echo(&cookie).unwrap();
         writer.data(&header, b"at once").unwrap();
     });
-    assert_eq!(pair.count(End::Right, |event| *event == Event::Restart), 1);
+    assert_eq!(pair.count(End::Right, is_restart), 1);
     assert_eq!(pair.payloads(End::Right), [b"at once"]);
 }
 
