@@ -101,6 +101,22 @@ pub enum SendError {
     UnknownAssociation(#[from] UnknownAssociation),
 }
 
+/// Why a stream could not be changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StreamError {
+    /// The stream was not negotiated.
+    #[error("stream {stream} does not exist; {negotiated} streams were negotiated")]
+    UnknownStream {
+        /// The one asked for.
+        stream: StreamId,
+        /// How many there are.
+        negotiated: u16,
+    },
+    /// No such association (any more).
+    #[error(transparent)]
+    UnknownAssociation(#[from] UnknownAssociation),
+}
+
 /// The association does not exist (any more).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no such association; it may have ended")]

@@ -74,12 +74,12 @@ mod transmit;
 pub use association::{Association, AssociationState, Capabilities, Capability};
 pub use config::{
     AssociationConfig, Attempts, Buffers, EndpointConfig, Extensions, HeartbeatConfig, ImmediateSack,
-    Incoming, LossDetection, Nagle, Offer, Profile, RecoveryConfig, RtoConfig, SackConfig, Streams,
-    UnknownProfile,
+    Incoming, LossDetection, Nagle, Offer, Profile, RecoveryConfig, RtoConfig, SackConfig, StreamScheduler,
+    StreamShare, Streams, UnknownProfile,
 };
 pub use endpoint::{AssociationId, Endpoint};
 pub use error::{
-    AssociationError, ConfigError, ConnectError, ProtocolViolation, RemoteError, SendError,
+    AssociationError, ConfigError, ConnectError, ProtocolViolation, RemoteError, SendError, StreamError,
     UnknownAssociation,
 };
 pub use event::{Event, Origin, PathState};
@@ -89,6 +89,6 @@ pub use receiver::{
     BlockingHistogram, BlockingStatistics, ReceiverStatistics, ReceiverViolation, StreamBlocking,
 };
 pub use sctp_wire::{PayloadProtocolId, SctpPort, Ssn, StreamId, Tsn};
-pub use sender::SenderStatistics;
+pub use sender::{SenderStatistics, StreamStatistics};
 pub use stats::{AssociationCounters, AssociationStatistics, EndpointStatistics, PathStatistics};
 pub use transmit::{Datagram, Destination, Ecn, Encapsulation, PathId, Transmit};

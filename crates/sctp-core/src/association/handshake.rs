@@ -62,7 +62,7 @@ impl Association {
             agreed: Negotiated::alone(config.streams),
             addresses: SmallVec::from_iter([destination.address]),
         };
-        let sender = Sender::new(&config, initial_tsn, config.streams.outbound, 0);
+        let sender = Sender::new(&config, initial_tsn);
         let state = State::cookie_wait(init);
         let mut association = Self::assemble(state, peer, (sender, None), destination, config, rng);
         association.send_handshake_chunk(now, Timer::T1Init);
@@ -87,8 +87,8 @@ impl Association {
             agreed: cookie.agreed,
             addresses: cookie.addresses.clone(),
         };
-        let (tsn, outbound) = (cookie.local_initial_tsn, cookie.agreed.outbound);
-        let sender = Sender::new(&config, tsn, outbound, cookie.peer_window);
+        let mut sender = Sender::new(&config, cookie.local_initial_tsn);
+        sender.on_negotiated(cookie.agreed, cookie.peer_window);
         let receiver = Receiver::new(receiver_config(&config, cookie.agreed), cookie.peer_initial_tsn);
         let halves = (sender, Some(receiver));
         let mut association = Self::assemble(State::established(), peer, halves, cookie.source, config, rng);
@@ -301,7 +301,7 @@ impl Association {
         self.peer.peer_tag = Some(tag);
         self.peer.agreed = agreed;
         self.receiver = Some(Receiver::new(receiver_config(&self.config, agreed), peer_initial_tsn));
-        for message in self.sender.on_negotiated(agreed.outbound, window) {
+        for message in self.sender.on_negotiated(agreed, window) {
             let error = AssociationError::StreamNotNegotiated;
             self.events.push_back(Event::SendFailed { message, error });
         }

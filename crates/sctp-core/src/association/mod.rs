@@ -24,7 +24,7 @@ mod timers;
 
 use std::collections::VecDeque;
 
-use sctp_wire::{Chunk, Packet, TagOrigin, Tsn, VerificationTag};
+use sctp_wire::{Chunk, Packet, StreamId, TagOrigin, Tsn, VerificationTag};
 use virtual_time::Instant;
 
 pub(crate) use self::capabilities::OfferedExtensions;
@@ -36,14 +36,14 @@ pub(crate) use self::peer::{Negotiated, Peer};
 pub use self::state::AssociationState;
 use self::state::State;
 use self::timers::{Timer, Timers};
-use crate::config::AssociationConfig;
-use crate::error::{AssociationError, SendError};
+use crate::config::{AssociationConfig, StreamShare};
+use crate::error::{AssociationError, SendError, StreamError};
 use crate::event::Event;
 use crate::message::{Message, Received};
 use crate::path::PathSet;
 use crate::receiver::{Receiver, SackDemand};
 use crate::rng::Rng;
-use crate::sender::Sender;
+use crate::sender::{Sender, StreamStatistics};
 use crate::stats::{AssociationCounters, AssociationStatistics, PathStatistics};
 use crate::transmit::{Datagram, PathId};
 
@@ -129,6 +129,12 @@ impl Association {
             receiver: self.receiver.as_ref().map(Receiver::statistics).unwrap_or_default(),
             paths,
         }
+    }
+
+    /// What an outgoing stream did so far.
+    #[must_use]
+    pub fn stream_statistics(&self, stream: StreamId) -> StreamStatistics {
+        self.sender.stream_statistics(stream)
     }
 
     /// Octets queued and in flight, 64 per message for bookkeeping included.
@@ -289,6 +295,15 @@ impl Association {
         self.outgoing.burst_left = self.config.max_burst_packets;
         self.watch_peer_window(now);
         Ok(())
+    }
+
+    /// Changes what an outgoing stream gets beside others.
+    pub(crate) fn set_stream_share(
+        &mut self,
+        stream: StreamId,
+        change: impl FnOnce(&mut StreamShare),
+    ) -> Result<(), StreamError> {
+        self.sender.set_stream_share(stream, change)
     }
 
     pub(crate) fn receive(&mut self, now: Instant) -> Option<Received> {

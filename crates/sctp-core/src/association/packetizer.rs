@@ -7,7 +7,6 @@ use virtual_time::Instant;
 
 use super::control::{Bundling, ControlChunk};
 use super::{Association, AssociationState as S, Timer};
-use crate::sender::outstanding::DATA_HEADER_BYTES;
 use crate::transmit::{PathId, Transmit};
 
 /// What a packet carries of the user's data.
@@ -123,7 +122,10 @@ impl Association {
 
     fn write_data(&mut self, now: Instant, path: PathId, writer: &mut PacketWriter<'_>) -> DataWritten {
         let mut written = DataWritten::default();
-        if path != self.paths.for_data() || !self.may_send_data() || writer.remaining() <= DATA_HEADER_BYTES {
+        if path != self.paths.for_data()
+            || !self.may_send_data()
+            || writer.remaining() <= self.sender.header_bytes()
+        {
             return written;
         }
         // Only data ends the idleness of a congestion window (RFC 9260 §7.2.1).

@@ -5,6 +5,7 @@
 
 mod extensions;
 mod profile;
+mod scheduling;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +15,7 @@ use sctp_wire::SctpPort;
 
 pub use self::extensions::{Extensions, Offer};
 pub use self::profile::{Profile, UnknownProfile};
+pub use self::scheduling::{StreamScheduler, StreamShare};
 use crate::error::ConfigError;
 
 /// What an [`Endpoint`](crate::Endpoint) is: its port, and what it does with associations opened by others.
@@ -79,6 +81,9 @@ pub struct AssociationConfig {
     pub attempts: Attempts,
     /// Whether small messages wait to be bundled while data is in flight. Default: they do not.
     pub nagle: Nagle,
+    /// In which order streams are served (RFC 8260 §3). Default first come, first served, which costs least. Change it
+    /// where streams compete: bulk beside requests, or media as in WebRTC ([`StreamScheduler::WeightedFair`]).
+    pub scheduler: StreamScheduler,
     /// Max.Burst (RFC 9260 §6.1 (D)): packets sent at most on one occasion. Default 4.
     pub max_burst_packets: u32,
     /// Path MTU in octets, IP header included. Default 1400, which leaves room for tunnels; the largest the path

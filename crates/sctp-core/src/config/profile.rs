@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use super::{
     AssociationConfig, Attempts, Buffers, Extensions, HeartbeatConfig, ImmediateSack, LossDetection, Nagle,
-    RecoveryConfig, RtoConfig, SackConfig, Streams,
+    RecoveryConfig, RtoConfig, SackConfig, StreamScheduler, Streams,
 };
 
 /// A named set of parameters to start from.
@@ -77,6 +77,7 @@ impl AssociationConfig {
             heartbeat: HeartbeatConfig { interval: Some(Duration::from_secs(30)) },
             attempts: Attempts { init: 8, path: 5, association: 10 },
             nagle: Nagle::Off,
+            scheduler: StreamScheduler::FirstComeFirstServed,
             max_burst_packets: 4,
             mtu_bytes: 1400,
         }

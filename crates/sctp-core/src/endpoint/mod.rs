@@ -13,9 +13,10 @@ mod incoming;
 mod ootb;
 
 use core::cmp::Reverse;
+use core::num::NonZeroU16;
 use std::collections::{BinaryHeap, VecDeque};
 
-use sctp_wire::{Checksum, Chunk, DecodeError, Packet, SctpPort, VerificationTag};
+use sctp_wire::{Checksum, Chunk, DecodeError, Packet, SctpPort, StreamId, VerificationTag};
 use slab::Slab;
 use virtual_time::Instant;
 
@@ -23,8 +24,8 @@ use self::cookie::CookieKeys;
 use self::demux::{Demux, Lookup};
 use self::incoming::Answer;
 use crate::association::Association;
-use crate::config::{AssociationConfig, EndpointConfig, Incoming};
-use crate::error::{ConfigError, ConnectError, SendError, UnknownAssociation};
+use crate::config::{AssociationConfig, EndpointConfig, Incoming, StreamShare};
+use crate::error::{ConfigError, ConnectError, SendError, StreamError, UnknownAssociation};
 use crate::event::Event;
 use crate::message::{Message, Received};
 use crate::rng::Rng;
@@ -295,6 +296,44 @@ impl Endpoint {
         let result = self.associations[slot].association.send(now, message);
         self.refresh(slot);
         result
+    }
+
+    /// Sets the priority of an outgoing stream for [`StreamScheduler::Priority`](crate::StreamScheduler::Priority):
+    /// lower goes first; 256 if never set.
+    ///
+    /// # Errors
+    /// There is no such association or stream.
+    pub fn set_stream_priority(
+        &mut self,
+        id: AssociationId,
+        stream: StreamId,
+        priority: u16,
+    ) -> Result<(), StreamError> {
+        self.set_stream_share(id, stream, |share| share.priority = priority)
+    }
+
+    /// Sets the weight of an outgoing stream for
+    /// [`StreamScheduler::WeightedFair`](crate::StreamScheduler::WeightedFair); 256 if never set.
+    ///
+    /// # Errors
+    /// There is no such association or stream.
+    pub fn set_stream_weight(
+        &mut self,
+        id: AssociationId,
+        stream: StreamId,
+        weight: NonZeroU16,
+    ) -> Result<(), StreamError> {
+        self.set_stream_share(id, stream, |share| share.weight = weight)
+    }
+
+    fn set_stream_share(
+        &mut self,
+        id: AssociationId,
+        stream: StreamId,
+        change: impl FnOnce(&mut StreamShare),
+    ) -> Result<(), StreamError> {
+        let slot = self.slot(id)?;
+        self.associations[slot].association.set_stream_share(stream, change)
     }
 
     /// The next message from the peer, if one is ready. A closed association can be read until it is empty.

@@ -8,23 +8,27 @@ pub(crate) mod acknowledge;
 pub(crate) mod outstanding;
 pub(crate) mod queue;
 pub(crate) mod rack;
+pub(crate) mod scheduler;
+mod streams;
 #[cfg(test)]
 mod tests;
 mod write;
 
 use core::time::Duration;
 
-use sctp_wire::{Sack, Ssn, Tsn};
+use sctp_wire::{Sack, Tsn};
 use smallvec::SmallVec;
 use virtual_time::Instant;
 
 use self::acknowledge::{Acknowledgment, RttSample, SackRefused};
 use self::outstanding::{ChunkState, Outstanding};
-use self::queue::SendQueue;
+pub use self::queue::StreamStatistics;
+use self::queue::{Framing, SendQueue};
 use self::rack::Rack;
+use crate::association::Negotiated;
 use crate::config::{AssociationConfig, ImmediateSack, LossDetection, Nagle};
 use crate::error::SendError;
-use crate::message::{Delivery, Message};
+use crate::message::Message;
 use crate::path::PathSet;
 use crate::transmit::PathId;
 
@@ -34,8 +38,6 @@ pub(crate) struct Sender {
     options: SenderOptions,
     queue: SendQueue,
     outstanding: Outstanding,
-    /// The SSN of the next ordered message, by stream; grows with the streams used.
-    next_ssn: Vec<Ssn>,
     /// The window the peer last advertised; less what is in flight it is what it has room for.
     advertised_window: usize,
     /// Fast Recovery lasts until this TSN is acknowledged (RFC 9260 §7.2.4 (6)).
@@ -137,25 +139,20 @@ pub(crate) struct Losses {
 }
 
 impl Sender {
-    pub(crate) fn new(
-        config: &AssociationConfig,
-        initial_tsn: Tsn,
-        outbound_streams: u16,
-        peer_window: u32,
-    ) -> Self {
+    /// A sender that knows nothing of its peer yet.
+    pub(crate) fn new(config: &AssociationConfig, initial_tsn: Tsn) -> Self {
         Self {
             options: SenderOptions {
-                outbound_streams,
+                outbound_streams: config.streams.outbound,
                 message_bytes: config.buffers.message_bytes,
                 loss_detection: config.recovery.loss_detection,
                 immediate_sack: config.recovery.immediate_sack,
                 nagle: config.nagle,
                 is_draining: false,
             },
-            queue: SendQueue::default(),
+            queue: SendQueue::new(config.scheduler),
             outstanding: Outstanding::new(initial_tsn),
-            next_ssn: Vec::new(),
-            advertised_window: peer_window as usize,
+            advertised_window: 0,
             recovery_exit: None,
             rack: Rack::default(),
             rtt_samples: SmallVec::new(),
@@ -190,11 +187,15 @@ impl Sender {
         Ok(())
     }
 
-    /// Streams were negotiated and the peer's window is known. Gives back what was queued for other streams.
-    pub(crate) fn on_negotiated(&mut self, outbound_streams: u16, peer_window: u32) -> Vec<Message> {
-        self.options.outbound_streams = outbound_streams;
+    /// Streams and extensions were agreed on and the peer's window is known. Gives back what was queued for other
+    /// streams.
+    pub(crate) fn on_negotiated(&mut self, agreed: Negotiated, peer_window: u32) -> Vec<Message> {
+        self.options.outbound_streams = agreed.outbound;
         self.advertised_window = peer_window as usize;
-        let unknown = self.queue.drain_unknown_streams(outbound_streams);
+        let framing = Framing::agreed(agreed.capabilities);
+        self.queue.set_framing(framing);
+        self.outstanding.set_framing(framing);
+        let unknown = self.queue.drain_unknown_streams(agreed.outbound);
         let freed: usize = unknown.iter().map(|message| message.payload.len() + MESSAGE_OVERHEAD_BYTES).sum();
         self.buffer.used -= freed;
         unknown
@@ -402,21 +403,8 @@ impl Sender {
         last.map(|(index, _)| self.outstanding.tsn_at(index))
     }
 
-    fn ssn_for(next_ssn: &mut Vec<Ssn>, message: &Message) -> Ssn {
-        if message.delivery == Delivery::Unordered {
-            return Ssn::new(0);
-        }
-        let stream = usize::from(message.stream.get());
-        if next_ssn.len() <= stream {
-            next_ssn.resize(stream + 1, Ssn::new(0));
-        }
-        let ssn = next_ssn[stream];
-        next_ssn[stream] = ssn.next();
-        ssn
-    }
-
     /// Everything of which nothing was sent.
-    pub(crate) fn drain_unsent(&mut self) -> impl Iterator<Item = Message> {
+    pub(crate) fn drain_unsent(&mut self) -> Vec<Message> {
         self.queue.drain_unsent()
     }
 

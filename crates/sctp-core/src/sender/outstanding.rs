@@ -9,7 +9,7 @@ use sctp_wire::Tsn;
 use smallvec::SmallVec;
 use virtual_time::Instant;
 
-use super::queue::Fragment;
+use super::queue::{Fragment, Framing};
 use crate::transmit::PathId;
 
 /// The ring of outstanding chunks.
@@ -58,16 +58,9 @@ pub(crate) enum ChunkState {
 impl SentChunk {
     /// Octets of the chunk in a packet (RFC 9260 §3.3.1).
     pub(crate) fn wire_bytes(&self) -> usize {
-        wire_bytes(self.fragment.payload.len())
+        self.fragment.framing.header_bytes() + self.fragment.payload.len().next_multiple_of(4)
     }
 }
-
-/// Octets of a DATA chunk with this payload: header and padding included.
-pub(crate) const fn wire_bytes(payload: usize) -> usize {
-    DATA_HEADER_BYTES + payload.next_multiple_of(4)
-}
-
-pub(crate) const DATA_HEADER_BYTES: usize = 16;
 
 impl Outstanding {
     pub(crate) fn new(first: Tsn) -> Self {
@@ -163,6 +156,18 @@ impl Outstanding {
         };
         self.add_flight(path, chunk.wire_bytes(), chunk.fragment.payload.len());
         self.chunks.push_back(chunk);
+    }
+
+    /// The peer was asked anew, and agreed to other chunks than those of a COOKIE ECHO packet it refused.
+    pub(crate) fn set_framing(&mut self, framing: Framing) {
+        for chunk in &mut self.chunks {
+            let before = chunk.wire_bytes();
+            chunk.fragment.framing = framing;
+            if chunk.state == ChunkState::InFlight {
+                let flight = &mut self.flight[chunk.path.index()];
+                *flight = *flight - before + chunk.wire_bytes();
+            }
+        }
     }
 
     /// A chunk was sent again: lost ones return into flight, probed ones stay in it.

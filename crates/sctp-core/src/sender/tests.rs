@@ -6,6 +6,7 @@ use core::time::Duration;
 use sctp_wire::{Checksum, Chunk, GapAckBlock, Packet, PacketWriter, SctpPort, StreamId, VerificationTag};
 
 use super::*;
+use crate::association::{Capabilities, Capability};
 use crate::config::Profile;
 use crate::transmit::{Destination, Encapsulation};
 
@@ -18,6 +19,10 @@ struct Bench {
     sender: Sender,
     paths: PathSet,
     now: Instant,
+}
+
+fn agreed(outbound: u16, capabilities: Capabilities) -> Negotiated {
+    Negotiated { outbound, inbound: 10, capabilities }
 }
 
 /// A chunk as it left: offset of its TSN from the first, payload octets, I bit.
@@ -33,7 +38,8 @@ impl Bench {
         change(&mut config);
         let peer = Destination { address: [10, 0, 0, 2].into(), encapsulation: Encapsulation::Ip };
         let paths = PathSet::new(peer, None, &config);
-        let sender = Sender::new(&config, FIRST, 10, WINDOW);
+        let mut sender = Sender::new(&config, FIRST);
+        sender.on_negotiated(agreed(10, Capabilities::NONE), WINDOW);
         Self { sender, paths, now: Instant::from_millis(1000) }
     }
 
@@ -47,11 +53,7 @@ impl Bench {
 
     /// One packet, filled by `write`.
     fn packet(&mut self, write: impl FnOnce(&mut Self, &mut PacketWriter<'_>)) -> Vec<Written> {
-        let mut octets = Vec::new();
-        let port = SctpPort::new(9).unwrap();
-        let mut writer = PacketWriter::begin(&mut octets, port, port, VerificationTag::new(1), 1380);
-        write(self, &mut writer);
-        let _len = writer.finish();
+        let octets = self.octets(write);
         let packet = Packet::decode(&octets, Checksum::Verify).unwrap();
         let written = packet.chunks().map(|chunk| {
             let chunk = chunk.unwrap();
@@ -59,6 +61,15 @@ impl Bench {
             (FIRST.distance(data.tsn), data.payload.len(), data.flags.immediate)
         });
         written.collect()
+    }
+
+    fn octets(&mut self, write: impl FnOnce(&mut Self, &mut PacketWriter<'_>)) -> Vec<u8> {
+        let mut octets = Vec::new();
+        let port = SctpPort::new(9).unwrap();
+        let mut writer = PacketWriter::begin(&mut octets, port, port, VerificationTag::new(1), 1380);
+        write(self, &mut writer);
+        let _len = writer.finish();
+        octets
     }
 
     fn write_new(&mut self) -> Vec<Written> {
@@ -129,4 +140,5 @@ impl Bench {
 
 mod detection;
 mod sacks;
+mod streams;
 mod writing;

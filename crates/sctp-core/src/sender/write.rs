@@ -1,11 +1,11 @@
-//! DATA chunks into packets: retransmissions, new data, probes.
+//! DATA or I-DATA chunks into packets: retransmissions, new data, probes.
 
-use sctp_wire::{DataFlags, DataHeader, PacketWriter};
+use sctp_wire::{COMMON_HEADER_BYTES, DataFlags, DataHeader, Full, IDataHeader, PacketWriter, Tsn};
 use virtual_time::Instant;
 
 use super::acknowledge::RttSample;
-use super::outstanding::{ChunkState, DATA_HEADER_BYTES, SentChunk};
-use super::queue::Fragment;
+use super::outstanding::{ChunkState, SentChunk};
+use super::queue::{Fragment, Framing};
 use super::{Probe, Sender, WindowProbe};
 use crate::config::{ImmediateSack, Nagle};
 use crate::path::Path;
@@ -88,6 +88,12 @@ impl Sender {
         path: &Path,
         writer: &mut PacketWriter<'_>,
     ) -> (bool, Blocked) {
+        let result = self.fill(now, path, writer);
+        self.queue.end_packet();
+        result
+    }
+
+    fn fill(&mut self, now: Instant, path: &Path, writer: &mut PacketWriter<'_>) -> (bool, Blocked) {
         let mut any = false;
         let limit = path.congestion.cwnd();
         // RFC 9260 §6.1 (B): one packet may exceed cwnd, so the window is looked at before the packet only.
@@ -95,7 +101,7 @@ impl Sender {
             return (any, Blocked::CongestionWindow);
         }
         loop {
-            let room = writer.remaining().saturating_sub(DATA_HEADER_BYTES);
+            let room = writer.remaining().saturating_sub(self.header_bytes());
             let blocked = if any { self.next_blocked(path, room) } else { self.first_blocked(path, room) };
             if let Some(blocked) = blocked {
                 return (any, blocked);
@@ -131,13 +137,13 @@ impl Sender {
     }
 
     fn next_blocked(&self, path: &Path, room: usize) -> Option<Blocked> {
-        if self.queue.is_empty() {
+        if !self.queue.has_next() {
             return Some(Blocked::NothingToSend);
         }
         if self.outstanding.len() >= OUTSTANDING_CHUNKS_MAX {
             return Some(Blocked::TooManyOutstanding);
         }
-        let full_room = full_room(path);
+        let full_room = self.full_room(path);
         let Some(len) = self.queue.next_len(room.min(full_room), full_room) else {
             return Some(Blocked::PacketFull);
         };
@@ -150,19 +156,16 @@ impl Sender {
     /// The same for the first new chunk of a packet: Nagle holds packets back, not chunks that could share one.
     fn first_blocked(&self, path: &Path, room: usize) -> Option<Blocked> {
         let held = self.options.nagle == Nagle::On && self.outstanding.total_flight() > 0;
-        let is_small = self.queue.payload_bytes() < full_room(path);
+        let is_small = self.queue.payload_bytes() < self.full_room(path);
         self.next_blocked(path, room).or_else(|| (held && is_small).then_some(Blocked::Nagle))
     }
 
     fn write_next(&mut self, now: Instant, path: &Path, room: usize, writer: &mut PacketWriter<'_>) -> bool {
-        let Some(len) = self.queue.next_len(room, full_room(path)) else { return false };
-        let next_ssn = &mut self.next_ssn;
-        let Some(fragment) = self.queue.take(len, |message| Self::ssn_for(next_ssn, message)) else {
-            return false;
-        };
+        let Some(len) = self.queue.next_len(room, self.full_room(path)) else { return false };
+        let Some(fragment) = self.queue.take(len) else { return false };
         let tsn = self.outstanding.next_tsn();
         let flags = self.flags(&fragment, path);
-        if writer.data(&header(tsn, &fragment, flags), &fragment.payload).is_err() {
+        if write_chunk(writer, tsn, &fragment, flags).is_err() {
             return false;
         }
         if self.window_probe == WindowProbe::Allowed {
@@ -185,7 +188,7 @@ impl Sender {
         let tsn = self.outstanding.tsn_at(index);
         let mut flags = chunk.fragment.flags;
         flags.immediate = self.options.immediate_sack == ImmediateSack::WhenSenderDry;
-        writer.data(&header(tsn, &chunk.fragment, flags), &chunk.fragment.payload).ok()?;
+        write_chunk(writer, tsn, &chunk.fragment, flags).ok()?;
         self.outstanding.resent(now, path, index);
         for sample in &mut self.rtt_samples {
             sample.on_resent(tsn);
@@ -197,10 +200,20 @@ impl Sender {
     fn flags(&self, fragment: &Fragment, path: &Path) -> DataFlags {
         let filled = self.flight(path.id) + fragment.payload.len() >= path.congestion.cwnd();
         let immediate = match self.options.immediate_sack {
-            ImmediateSack::WhenSenderDry => self.queue.is_empty() || filled,
+            ImmediateSack::WhenSenderDry => !self.queue.has_next() || filled,
             ImmediateSack::WhenShuttingDown => self.options.is_draining,
         };
         DataFlags { immediate, ..fragment.flags }
+    }
+
+    /// Octets of a chunk before its payload.
+    pub(crate) fn header_bytes(&self) -> usize {
+        self.queue.framing().header_bytes()
+    }
+
+    /// Payload octets of a chunk alone in a packet.
+    fn full_room(&self, path: &Path) -> usize {
+        path.packet_bytes() - COMMON_HEADER_BYTES - self.header_bytes()
     }
 
     fn rtt_sample(&mut self, path: PathId) -> &mut RttSample {
@@ -219,13 +232,19 @@ pub(crate) struct Resent {
     pub(crate) earliest: bool,
 }
 
-fn header(tsn: sctp_wire::Tsn, fragment: &Fragment, flags: DataFlags) -> DataHeader {
-    DataHeader { tsn, stream: fragment.stream, ssn: fragment.ssn, ppid: fragment.ppid, flags }
-}
-
-/// Payload octets of a DATA chunk alone in a packet.
-fn full_room(path: &Path) -> usize {
-    path.packet_bytes() - sctp_wire::COMMON_HEADER_BYTES - DATA_HEADER_BYTES
+fn write_chunk(
+    writer: &mut PacketWriter<'_>,
+    tsn: Tsn,
+    fragment: &Fragment,
+    flags: DataFlags,
+) -> Result<(), Full> {
+    let &Fragment { stream, mid, ppid, ref payload, .. } = fragment;
+    match fragment.framing {
+        Framing::Data => writer.data(&DataHeader { tsn, stream, ssn: fragment.ssn(), ppid, flags }, payload),
+        Framing::IData => {
+            writer.i_data(&IDataHeader { tsn, stream, mid, label: fragment.label(), flags }, payload)
+        }
+    }
 }
 
 /// Outstanding chunks at most: TSNs and SSNs stay unambiguous (RFC 9260 §6.1 allows 2^16 − 1 messages a stream).

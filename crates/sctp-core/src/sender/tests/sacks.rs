@@ -126,7 +126,7 @@ fn message_under_way_survives_a_late_negotiation() {
     bench.sender.send(Message::ordered(StreamId::new(6), vec![6; 10])).unwrap();
     bench.send(10);
     bench.write_new();
-    let unknown = bench.sender.on_negotiated(2, WINDOW);
+    let unknown = bench.sender.on_negotiated(agreed(2, Capabilities::NONE), WINDOW);
     assert_eq!(unknown.len(), 1);
     assert_eq!(unknown[0].stream, StreamId::new(6));
     assert_eq!(bench.write_new(), [(1, FULL, false)]);
