@@ -24,7 +24,7 @@ impl Ring {
         place.and_then(|index| self.0.remove(index)).is_some()
     }
 
-    fn to_the_end(&mut self, stream: StreamId) {
+    fn move_to_end(&mut self, stream: StreamId) {
         if self.leave(stream) {
             self.0.push_back(stream);
         }
@@ -52,7 +52,7 @@ impl Discipline for RoundRobin {
             Rest::None => {
                 self.ring.leave(stream);
             }
-            Rest::Some if served.ends_turn => self.ring.to_the_end(stream),
+            Rest::Some if served.ends_turn => self.ring.move_to_end(stream),
             Rest::Some => {}
         }
     }
@@ -92,7 +92,7 @@ impl Discipline for RoundRobinPerPacket {
 
     fn packet_ended(&mut self) {
         if let Some(stream) = self.in_packet.take() {
-            self.ring.to_the_end(stream);
+            self.ring.move_to_end(stream);
         }
     }
 

@@ -28,10 +28,13 @@ impl Bench {
             bench.sender.write_new(bench.now, bench.paths.path(PathId::FIRST), writer);
         });
         let packet = Packet::decode(&octets, Checksum::Verify).unwrap();
-        let chunks = packet.chunks().map(|chunk| match chunk.unwrap() {
-            Chunk::Data(data) => (data.stream.get(), data.payload.len()),
-            Chunk::IData(data) => (data.stream.get(), data.payload.len()),
-            other => panic!("{other}"),
+        let chunks = packet.chunks().map(|chunk| {
+            let chunk = chunk.unwrap();
+            if let Chunk::IData(data) = chunk {
+                return (data.stream.get(), data.payload.len());
+            }
+            let Chunk::Data(data) = chunk else { panic!("{chunk}") };
+            (data.stream.get(), data.payload.len())
         });
         let chunks = chunks.collect();
         self.sack(FIRST.distance(self.sender.outstanding.next_tsn()), &[]).unwrap();
