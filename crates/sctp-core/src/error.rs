@@ -160,6 +160,23 @@ pub enum AssociationError {
     PeerRestarted,
 }
 
+/// Why a message that was accepted is not sent any more.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SendFailure {
+    /// The association ended or began anew, or was never there.
+    #[error(transparent)]
+    Association(#[from] AssociationError),
+    /// [`Reliability::Lifetime`](crate::Reliability::Lifetime): it took too long.
+    #[error("the message's lifetime is over")]
+    LifetimeExpired,
+    /// [`Reliability::Retransmissions`](crate::Reliability::Retransmissions): it would have to be sent once more.
+    #[error("the message was lost as often as its limit of retransmissions allows")]
+    RetransmissionsExceeded,
+    /// [`Reliability::Priority`](crate::Reliability::Priority): it made room for a more important one.
+    #[error("the message was displaced by one of higher priority")]
+    Displaced,
+}
+
 /// An error the peer reported: the first cause of an ABORT or ERROR chunk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RemoteError {

@@ -1,6 +1,6 @@
 //! What an association tells its user; names after RFC 6458 §6.1.
 
-use crate::error::{AssociationError, RemoteError};
+use crate::error::{AssociationError, RemoteError, SendFailure};
 use crate::message::Message;
 use crate::transmit::PathId;
 
@@ -41,12 +41,14 @@ pub enum Event {
     },
     /// The peer reported an error (SCTP_REMOTE_ERROR).
     RemoteError(RemoteError),
-    /// This message was queued and will never be sent (SCTP_SEND_FAILED_EVENT).
+    /// This message was accepted and is not sent any more (SCTP_SEND_FAILED_EVENT).
     SendFailed {
         /// The message, as it was handed in.
         message: Message,
+        /// Whether any part of it was sent; the peer may have received it even so (SCTP_DATA_SENT).
+        was_sent: bool,
         /// Why.
-        error: AssociationError,
+        reason: SendFailure,
     },
     /// Everything sent has been acknowledged (SCTP_SENDER_DRY_EVENT).
     SenderDry,

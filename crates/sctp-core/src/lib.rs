@@ -79,16 +79,16 @@ pub use config::{
 };
 pub use endpoint::{AssociationId, Endpoint};
 pub use error::{
-    AssociationError, ConfigError, ConnectError, ProtocolViolation, RemoteError, SendError, StreamError,
-    UnknownAssociation,
+    AssociationError, ConfigError, ConnectError, ProtocolViolation, RemoteError, SendError, SendFailure,
+    StreamError, UnknownAssociation,
 };
 pub use event::{Event, Origin, PathState};
-pub use message::{Delivery, Message, Received};
+pub use message::{Delivery, Message, Received, Reliability};
 pub use path::PathCounters;
 pub use receiver::{
     BlockingHistogram, BlockingStatistics, ReceiverStatistics, ReceiverViolation, StreamBlocking,
 };
 pub use sctp_wire::{PayloadProtocolId, SctpPort, Ssn, StreamId, Tsn};
-pub use sender::{SenderStatistics, StreamStatistics};
+pub use sender::{AbandonedCount, AbandonedMessages, SenderStatistics, StreamStatistics};
 pub use stats::{AssociationCounters, AssociationStatistics, EndpointStatistics, PathStatistics};
 pub use transmit::{Datagram, Destination, Ecn, Encapsulation, PathId, Transmit};

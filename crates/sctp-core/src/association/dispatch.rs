@@ -120,12 +120,18 @@ impl Association {
             self.outgoing.acknowledged_bytes += acked.bytes;
             self.answered(acked.path);
             let t3 = Timer::T3Rtx(acked.path);
-            if !self.sender.has_outstanding(acked.path) {
-                self.timers.stop(t3);
-            } else if acked.earliest {
+            if self.sender.has_outstanding(acked.path) && acked.earliest {
                 let rto = self.paths.path(acked.path).rto.rto();
                 self.timers.set(t3, now + rto);
             }
+        }
+        for path in self.paths.iter() {
+            if !self.sender.needs_t3(path.id) {
+                self.timers.stop(Timer::T3Rtx(path.id));
+            }
+        }
+        if let Some(path) = outcome.forward_confirmed {
+            self.answered(path);
         }
         if let Some(path) = outcome.repaired_by_probe {
             self.cut_window(path);

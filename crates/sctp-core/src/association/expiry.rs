@@ -30,6 +30,9 @@ impl Association {
                 }
             }
             Timer::WindowProbe => self.sender.allow_window_probe(),
+            // What expired is looked for after every input.
+            Timer::Lifetime => {}
+            Timer::ForwardTsn => self.sender.repeat_forward(),
             Timer::Reordering => {
                 let losses = self.sender.losses_by_time(now, &self.paths);
                 self.apply_losses(&losses);

@@ -164,9 +164,8 @@ impl Association {
             self.push_chunk(PathId::FIRST, ChunkBuf::error(&[Cause::CookieReceivedWhileShuttingDown]));
             return;
         }
-        for message in self.sender.drain_unsent() {
-            self.events.push_back(Event::SendFailed { message, error: AssociationError::PeerRestarted });
-        }
+        let unsent = self.sender.drain_unsent();
+        self.report_unsent(unsent, &AssociationError::PeerRestarted);
         let mut fresh = Self::accept(now, cookie, self.config.clone(), self.rng.split());
         if let (Some(new), Some(old)) = (fresh.receiver.as_mut(), self.receiver.as_mut()) {
             new.adopt_ready(old);
@@ -315,10 +314,8 @@ impl Association {
         self.peer.peer_tag = Some(tag);
         self.peer.agreed = agreed;
         self.receiver = Some(Receiver::new(receiver_config(&self.config, agreed), peer_initial_tsn));
-        for message in self.sender.on_negotiated(agreed, window) {
-            let error = AssociationError::StreamNotNegotiated;
-            self.events.push_back(Event::SendFailed { message, error });
-        }
+        let unknown = self.sender.on_negotiated(agreed, window);
+        self.report_unsent(unknown, &AssociationError::StreamNotNegotiated);
     }
 
     fn communication_up(&mut self, now: Instant) {

@@ -43,6 +43,7 @@ use crate::message::{Message, Received};
 use crate::path::PathSet;
 use crate::receiver::{Receiver, SackDemand};
 use crate::rng::Rng;
+use crate::sender::abandon::Failed;
 use crate::sender::{Sender, StreamStatistics};
 use crate::stats::{AssociationCounters, AssociationStatistics, PathStatistics};
 use crate::transmit::{Datagram, PathId};
@@ -242,6 +243,7 @@ impl Association {
         if self.is_closed() {
             return;
         }
+        self.give_up(now);
         let packet_bytes = self.paths.path(self.paths.for_data()).packet_bytes();
         let replaced = core::mem::take(&mut self.outgoing.acknowledged_bytes) / packet_bytes;
         let replaced = u32::try_from(replaced).unwrap_or(u32::MAX);
@@ -249,6 +251,48 @@ impl Association {
         self.progress_shutdown(now);
         self.watch_peer_window(now);
         self.watch_tail(now);
+        self.watch_lifetimes();
+    }
+
+    /// Gives up messages that are not to be sent (again) by now (RFC 3758 §3.5, RFC 7496 §3).
+    fn give_up(&mut self, now: Instant) {
+        let abandonment = self.sender.abandon_due(now);
+        let any = !abandonment.failed.is_empty();
+        self.report_failed(abandonment.failed);
+        if abandonment.buffer_available {
+            self.events.push_back(Event::SendBufferAvailable);
+        }
+        if any && self.sender.is_dry() {
+            self.events.push_back(Event::SenderDry);
+        }
+    }
+
+    fn report_failed(&mut self, failed: Vec<Failed>) {
+        self.events.extend(failed.into_iter().map(|Failed { message, was_sent, reason }| {
+            tracing::debug!(stream = %message.stream, %reason, was_sent, "message given up");
+            Event::SendFailed { message, was_sent, reason }
+        }));
+    }
+
+    /// Nothing of these was sent, and nothing will be.
+    fn report_unsent(&mut self, unsent: Vec<Message>, error: &AssociationError) {
+        let failed = unsent.into_iter().map(|message| Failed {
+            message,
+            was_sent: false,
+            reason: error.clone().into(),
+        });
+        self.events.extend(failed.map(|Failed { message, was_sent, reason }| Event::SendFailed {
+            message,
+            was_sent,
+            reason,
+        }));
+    }
+
+    /// Keeps the timers of partial reliability in step with what waits and what is unconfirmed.
+    fn watch_lifetimes(&mut self) {
+        let (expiry, again_at) = (self.sender.next_expiry(), self.sender.forward_again_at());
+        self.timers.apply(Timer::Lifetime, expiry);
+        self.timers.apply(Timer::ForwardTsn, again_at);
     }
 
     /// RFC 9260 §6.1 (A): a closed window with nothing in flight is probed after an RTO.
@@ -291,7 +335,9 @@ impl Association {
         if !is_open {
             return Err(SendError::ShuttingDown);
         }
-        self.sender.send(message)?;
+        let displaced = self.sender.send(now, message)?;
+        self.report_failed(displaced);
+        self.watch_lifetimes();
         self.outgoing.burst_left = self.config.max_burst_packets;
         self.watch_peer_window(now);
         Ok(())
@@ -341,9 +387,8 @@ impl Association {
             self.events.push_back(Event::ShutdownComplete);
             return;
         };
-        for message in self.sender.drain_unsent() {
-            self.events.push_back(Event::SendFailed { message, error: error.clone() });
-        }
+        let unsent = self.sender.drain_unsent();
+        self.report_unsent(unsent, &error);
         self.events.push_back(match was {
             AssociationState::CookieWait | AssociationState::CookieEchoed => Event::CannotStart(error),
             AssociationState::Established

@@ -16,11 +16,16 @@ struct DataWritten {
     new: bool,
     /// The earliest outstanding chunk was sent again: T3-rtx starts anew.
     earliest: bool,
+    /// A FORWARD TSN, for which T3-rtx has to run as well (RFC 3758 §3.5 (C5)).
+    forward: bool,
 }
 
 impl Association {
     /// Appends one packet to `buffer`; `None` when there is nothing to send.
     pub(crate) fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        if self.may_send_data() {
+            self.give_up(now);
+        }
         let path = self.next_path()?;
         let tag = self.control.front().map(|control| control.tag).or(self.peer.peer_tag)?;
         let (ports, limit) = ((self.peer.local_port, self.peer.peer_port), self.packet_limit(path));
@@ -28,7 +33,8 @@ impl Association {
         let mut data = DataWritten::default();
         if self.write_control(path, tag, &mut writer) == Bundling::Bundled {
             self.write_sack(path, &mut writer);
-            data = self.write_data(now, path, &mut writer);
+            let forward = self.write_forward(now, path, &mut writer);
+            data = DataWritten { forward, ..self.write_data(now, path, &mut writer) };
         }
         if writer.is_empty() {
             drop(writer);
@@ -68,7 +74,7 @@ impl Association {
             return Some(self.outgoing.sack_path);
         }
         let path = self.paths.for_data();
-        let wants = self.may_send_data() && self.data_is_due(path);
+        let wants = self.may_send_data() && (self.sender.forward_is_due() || self.data_is_due(path));
         wants.then_some(path)
     }
 
@@ -120,6 +126,14 @@ impl Association {
         }
     }
 
+    /// Before DATA (RFC 3758 §3.5 (F2)), on the path data takes.
+    fn write_forward(&mut self, now: Instant, path: PathId, writer: &mut PacketWriter<'_>) -> bool {
+        path == self.paths.for_data()
+            && self.may_send_data()
+            && self.state.name() != S::CookieEchoed
+            && self.sender.write_forward(now, path, writer)
+    }
+
     fn write_data(&mut self, now: Instant, path: PathId, writer: &mut PacketWriter<'_>) -> DataWritten {
         let mut written = DataWritten::default();
         if path != self.paths.for_data()
@@ -149,7 +163,7 @@ impl Association {
         if self.sender.has_lost() && (window_open || self.outgoing.fast_retransmit) {
             let resent = self.sender.write_lost(now, path, writer);
             self.outgoing.fast_retransmit &= !resent.any;
-            written = DataWritten { any: resent.any, new: false, earliest: resent.earliest };
+            written = DataWritten { any: resent.any, earliest: resent.earliest, ..written };
         }
         if window_open && !self.sender.has_lost() {
             let (any, _blocked) = self.sender.write_new(now, entry, writer);
@@ -163,13 +177,13 @@ impl Association {
     fn on_sent(&mut self, now: Instant, path: PathId, data: DataWritten) {
         let entry = self.paths.path_mut(path);
         entry.counters.packets_sent += 1;
-        if !data.any {
+        if !data.any && !data.forward {
             return;
         }
         if data.new {
             entry.last_used = now;
         }
-        self.outgoing.burst_left = self.outgoing.burst_left.saturating_sub(1);
+        self.outgoing.burst_left = self.outgoing.burst_left.saturating_sub(u32::from(data.any));
         // Data that went with COOKIE ECHO goes with the next one: T1-cookie is its timer.
         if self.state.name() == S::CookieEchoed {
             return;

@@ -212,6 +212,11 @@ impl RttSample {
         self.timed = self.timed.filter(|(timed, _)| timed.precedes(tsn));
     }
 
+    /// What is timed will not be acknowledged.
+    pub(crate) fn forget_if(&mut self, is_lost_for_good: impl Fn(Tsn) -> bool) {
+        self.timed = self.timed.filter(|(timed, _)| !is_lost_for_good(*timed));
+    }
+
     pub(crate) fn on_delivered(&mut self, now: Instant, tsn: Tsn) -> Option<Duration> {
         let (_, sent_at) = self.timed.filter(|(timed, _)| *timed == tsn)?;
         self.timed = None;

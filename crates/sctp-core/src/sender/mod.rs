@@ -4,7 +4,9 @@
 //! chunks into packets. It does not own windows of the network (`path::congestion`) or timers: it returns what
 //! happened and the association applies it.
 
+pub(crate) mod abandon;
 pub(crate) mod acknowledge;
+mod forward;
 pub(crate) mod outstanding;
 pub(crate) mod queue;
 pub(crate) mod rack;
@@ -20,15 +22,18 @@ use sctp_wire::{Sack, Tsn};
 use smallvec::SmallVec;
 use virtual_time::Instant;
 
+use self::abandon::Failed;
+pub use self::abandon::{AbandonedCount, AbandonedMessages};
 use self::acknowledge::{Acknowledgment, RttSample, SackRefused};
+use self::forward::Forwarding;
 use self::outstanding::{ChunkState, Outstanding};
 pub use self::queue::StreamStatistics;
-use self::queue::{Framing, SendQueue};
+use self::queue::{Framing, SendQueue, Unfinished};
 use self::rack::Rack;
 use crate::association::Negotiated;
 use crate::config::{AssociationConfig, ImmediateSack, LossDetection, Nagle};
 use crate::error::SendError;
-use crate::message::Message;
+use crate::message::{Message, Reliability};
 use crate::path::PathSet;
 use crate::transmit::PathId;
 
@@ -47,6 +52,7 @@ pub(crate) struct Sender {
     /// The last tail-loss probe, until its fate is known.
     probe: Option<Probe>,
     window_probe: WindowProbe,
+    forwarding: Forwarding,
     buffer: SendBuffer,
     statistics: SenderStatistics,
 }
@@ -60,6 +66,8 @@ struct SenderOptions {
     nagle: Nagle,
     /// The user asked for shutdown: what is left goes out with the I bit (RFC 9260 §9.2).
     is_draining: bool,
+    /// Some message was not reliable: look for what has to be given up.
+    gives_up: bool,
 }
 
 /// A tail-loss probe whose meaning is open: did it repair a loss, or was it needless (RFC 8985 §7.4)?
@@ -112,6 +120,10 @@ pub struct SenderStatistics {
     pub spurious: u64,
     /// Duplicates the peer reported.
     pub duplicates_reported: u64,
+    /// Messages given up (RFC 7496 §4.4).
+    pub abandoned: AbandonedMessages,
+    /// FORWARD TSN or I-FORWARD-TSN chunks sent.
+    pub forward_tsns: u64,
 }
 
 /// What a SACK, or a look at the clock, led to.
@@ -122,6 +134,8 @@ pub(crate) struct SackOutcome {
     pub(crate) losses: Losses,
     /// A probe turned out to have repaired a loss on this path.
     pub(crate) repaired_by_probe: Option<PathId>,
+    /// The peer took a FORWARD TSN in that was sent on this path.
+    pub(crate) forward_confirmed: Option<PathId>,
     pub(crate) in_recovery: bool,
     pub(crate) all_acknowledged: bool,
     pub(crate) buffer_available: bool,
@@ -149,6 +163,7 @@ impl Sender {
                 immediate_sack: config.recovery.immediate_sack,
                 nagle: config.nagle,
                 is_draining: false,
+                gives_up: false,
             },
             queue: SendQueue::new(config.scheduler),
             outstanding: Outstanding::new(initial_tsn),
@@ -158,13 +173,14 @@ impl Sender {
             rtt_samples: SmallVec::new(),
             probe: None,
             window_probe: WindowProbe::Idle,
+            forwarding: Forwarding::default(),
             buffer: SendBuffer { limit: config.buffers.send_bytes, used: 0, refused: false },
             statistics: SenderStatistics::default(),
         }
     }
 
-    /// Queues a message, or says why not.
-    pub(crate) fn send(&mut self, message: Message) -> Result<(), SendError> {
+    /// Queues a message, or says why not. Gives what it displaced.
+    pub(crate) fn send(&mut self, now: Instant, message: Message) -> Result<Vec<Failed>, SendError> {
         let (bytes, limit) = (message.payload.len(), self.options.message_bytes);
         if bytes == 0 {
             return Err(SendError::Empty);
@@ -177,14 +193,25 @@ impl Sender {
             return Err(SendError::UnknownStream { stream, negotiated });
         }
         let cost = bytes + MESSAGE_OVERHEAD_BYTES;
-        if self.buffer.used > 0 && self.buffer.used + cost > self.buffer.limit {
-            self.buffer.refused = true;
-            return Err(SendError::BufferFull(message));
+        let mut displaced = Vec::new();
+        if self.is_too_much(cost) {
+            let excess = self.buffer.used + cost - self.buffer.limit;
+            displaced = self.displace(now, excess.min(self.buffer.used), message.reliability);
+            if self.is_too_much(cost) {
+                self.buffer.refused = true;
+                return Err(SendError::BufferFull(message));
+            }
         }
         self.buffer.used += cost;
         self.statistics.messages += 1;
-        self.queue.push(message);
-        Ok(())
+        self.options.gives_up |= message.reliability != Reliability::Reliable;
+        self.queue.push(now, message);
+        Ok(displaced)
+    }
+
+    /// A message that finds the buffer empty is always taken.
+    fn is_too_much(&self, cost: usize) -> bool {
+        self.buffer.used > 0 && self.buffer.used + cost > self.buffer.limit
     }
 
     /// Streams and extensions were agreed on and the peer's window is known. Gives back what was queued for other
@@ -193,7 +220,7 @@ impl Sender {
         self.options.outbound_streams = agreed.outbound;
         self.advertised_window = peer_window as usize;
         let framing = Framing::agreed(agreed.capabilities);
-        self.queue.set_framing(framing);
+        self.queue.on_negotiated(framing, Unfinished::agreed(agreed.capabilities));
         self.outstanding.set_framing(framing);
         let unknown = self.queue.drain_unknown_streams(agreed.outbound);
         let freed: usize = unknown.iter().map(|message| message.payload.len() + MESSAGE_OVERHEAD_BYTES).sum();
@@ -223,6 +250,8 @@ impl Sender {
         self.settle_probe(now, sack, paths, probe_answered, &mut outcome);
         self.leave_recovery();
         self.update_window(now, sack.a_rwnd as usize, paths);
+        outcome.forward_confirmed = self.advance_peer_ack_point();
+        self.on_unconfirmed_forward(paths);
         // Growth comes before the cut (RFC 9260 §7.2.4, note): what counts is the state the SACK met.
         outcome.in_recovery = self.recovery_exit.is_some();
         outcome.losses = self.losses_after_sack(now, paths, &outcome.acknowledgment);
@@ -322,6 +351,8 @@ impl Sender {
         }
         self.recovery_exit = None;
         self.probe = None;
+        // RFC 3758 §3.5 (A5).
+        self.repeat_forward();
     }
 
     /// When the next tail-loss probe of a path is due; `None` where the profile has none or repair is under way.
@@ -392,6 +423,11 @@ impl Sender {
     fn release(&mut self, acknowledgment: &Acknowledgment) -> bool {
         self.buffer.used -=
             acknowledgment.freed_payload + acknowledgment.freed_messages * MESSAGE_OVERHEAD_BYTES;
+        self.buffer_available()
+    }
+
+    /// Whether to tell the user that there is room again.
+    fn buffer_available(&mut self) -> bool {
         let available = self.buffer.refused && self.buffer.used <= self.buffer.limit / 2;
         self.buffer.refused &= !available;
         available

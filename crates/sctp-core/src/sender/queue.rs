@@ -5,15 +5,19 @@
 //! the fragments of a message follow each other (RFC 9260 §6.9); with it a message of another stream may come
 //! between (RFC 8260 §2).
 
-use std::collections::VecDeque;
+use core::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use sctp_wire::{DataFlags, FragmentLabel, Fsn, IData, Mid, PayloadProtocolId, Ssn, StreamId};
+use virtual_time::Instant;
 
+use super::abandon::{AbandonedMessages, Terms};
 use super::scheduler::{Discipline, Rest, Served, Waiting, discipline};
 use crate::association::{Capabilities, Capability};
 use crate::config::{StreamScheduler, StreamShare};
-use crate::message::{Delivery, Message};
+use crate::message::{Delivery, Message, Reliability};
 
 /// Unsent messages of all streams.
 #[derive(Debug)]
@@ -22,6 +26,7 @@ pub(crate) struct SendQueue {
     streams: Vec<OutStream>,
     discipline: Box<dyn Discipline>,
     framing: Framing,
+    unfinished_messages: Unfinished,
     /// The stream whose message was begun and must be finished first.
     unfinished: Option<StreamId>,
     /// The stream of the packet being filled, where a packet carries one only.
@@ -29,6 +34,10 @@ pub(crate) struct SendQueue {
     accepted: u64,
     messages: usize,
     payload_bytes: usize,
+    /// When waiting messages expire. Those that are gone meanwhile are passed over when they come up.
+    deadlines: BinaryHeap<Reverse<(Instant, u64, StreamId)>>,
+    /// Messages that make room for more important ones: the least important first, of those the oldest.
+    displaceable: BTreeMap<(Reverse<u32>, u64), (StreamId, usize)>,
 }
 
 /// The chunk that messages travel in: agreed on for the whole association (RFC 8260 §2.2.1).
@@ -72,6 +81,19 @@ struct OutStream {
 struct Queued {
     message: Message,
     number: u64,
+    /// When it is given up; not if it was begun and the peer has to get the whole of it.
+    deadline: Option<Instant>,
+}
+
+/// A message that was taken out before it was sent to its end.
+#[derive(Debug)]
+pub(crate) struct Removed {
+    pub(crate) message: Message,
+    pub(crate) number: u64,
+    /// Payload octets of it that had not been sent.
+    pub(crate) unsent_bytes: usize,
+    /// In place of what was not sent, if part of it was: see [`Fragment::end_without_payload`].
+    pub(crate) end: Option<Fragment>,
 }
 
 /// A message of which fragments have left already.
@@ -80,6 +102,7 @@ struct Begun {
     mid: Mid,
     next_fsn: Fsn,
     rest: Bytes,
+    terms: Option<Arc<Terms>>,
 }
 
 /// Message identifiers of a stream; the lower half of that of an ordered message is its SSN.
@@ -100,6 +123,8 @@ pub struct StreamStatistics {
     pub messages_sent: u64,
     /// Payload octets sent; retransmissions do not count.
     pub octets_sent: u64,
+    /// Messages given up (RFC 7496 §4.3).
+    pub abandoned: AbandonedMessages,
 }
 
 /// What one DATA or I-DATA chunk carries; it keeps this for every retransmission.
@@ -113,9 +138,20 @@ pub(crate) struct Fragment {
     pub(crate) flags: DataFlags,
     pub(crate) framing: Framing,
     pub(crate) payload: Bytes,
+    /// Under which the message may be given up; `None`: never.
+    pub(crate) terms: Option<Arc<Terms>>,
 }
 
 impl Fragment {
+    /// Takes the place of what is not sent any more of a message. Its TSN is never sent: it is what a FORWARD TSN
+    /// passes over, so that the peer does not wait for the rest.
+    fn end_without_payload(stream: StreamId, head: &Message, begun: &Begun, framing: Framing) -> Self {
+        let unordered = head.delivery == Delivery::Unordered;
+        let flags = DataFlags { immediate: false, unordered, beginning: false, ending: false };
+        let (mid, fsn, payload) = (begun.mid, begun.next_fsn, Bytes::new());
+        Self { stream, mid, fsn, ppid: head.ppid, flags, framing, payload, terms: None }
+    }
+
     /// What an I-DATA chunk has in the place that PPID and FSN share.
     pub(crate) fn label(&self) -> FragmentLabel {
         if self.flags.beginning {
@@ -127,9 +163,14 @@ impl Fragment {
 
     /// The number of the message where messages do not interleave; unordered ones have none.
     pub(crate) fn ssn(&self) -> Ssn {
-        let [_, _, high, low] = self.mid.get().to_be_bytes();
-        Ssn::new(if self.flags.unordered { 0 } else { u16::from_be_bytes([high, low]) })
+        if self.flags.unordered { Ssn::new(0) } else { ssn(self.mid) }
     }
+}
+
+/// The SSN of an ordered message: both count the messages of the stream.
+pub(crate) fn ssn(mid: Mid) -> Ssn {
+    let [_, _, high, low] = mid.get().to_be_bytes();
+    Ssn::new(u16::from_be_bytes([high, low]))
 }
 
 impl OutStream {
@@ -168,26 +209,46 @@ impl SendQueue {
             streams: Vec::new(),
             discipline: discipline(scheduler),
             framing: Framing::Data,
+            unfinished_messages: Unfinished::MustBeFinished,
             unfinished: None,
             in_packet: None,
             accepted: 0,
             messages: 0,
             payload_bytes: 0,
+            deadlines: BinaryHeap::new(),
+            displaceable: BTreeMap::new(),
         }
     }
 
-    pub(crate) fn push(&mut self, message: Message) {
+    pub(crate) fn push(&mut self, now: Instant, message: Message) {
         self.payload_bytes += message.payload.len();
         self.messages += 1;
         self.accepted += 1;
         let (id, number) = (message.stream, self.accepted);
+        let deadline = self.note_terms(now, &message, number);
         let stream = self.stream_mut(id);
         stream.statistics.messages_queued += 1;
         stream.statistics.octets_queued += message.payload.len() as u64;
         let (before, share, is_held) = (stream.rest(), stream.share, stream.is_held);
-        stream.queue.push_back(Queued { message, number });
+        stream.queue.push_back(Queued { message, number, deadline });
         if !is_held {
             self.discipline.queued(Waiting { stream: id, number, share }, before);
+        }
+    }
+
+    fn note_terms(&mut self, now: Instant, message: &Message, number: u64) -> Option<Instant> {
+        match message.reliability {
+            Reliability::Reliable | Reliability::Retransmissions(_) => None,
+            Reliability::Lifetime(lifetime) => {
+                let deadline = now + lifetime;
+                self.deadlines.push(Reverse((deadline, number, message.stream)));
+                Some(deadline)
+            }
+            Reliability::Priority(priority) => {
+                let entry = (message.stream, message.payload.len());
+                self.displaceable.insert((Reverse(priority), number), entry);
+                None
+            }
         }
     }
 
@@ -230,18 +291,26 @@ impl SendQueue {
         let stream = self.streams.get_mut(usize::from(id.get()))?;
         let head = stream.queue.front()?;
         let (number, beginning, delivery) = (head.number, stream.begun.is_none(), head.message.delivery);
+        if let Reliability::Priority(priority) = head.message.reliability
+            && beginning
+        {
+            self.displaceable.remove(&(Reverse(priority), number));
+        }
+        let terms = (beginning && self.unfinished_messages == Unfinished::MayBeLeft)
+            .then(|| Terms::of(&head.message, number, head.deadline));
         let begun = stream.begun.get_or_insert_with(|| Begun {
             mid: stream.next.take(delivery),
             next_fsn: Fsn::new(0),
             rest: head.message.payload.clone(),
+            terms: terms.flatten(),
         });
         let payload = begun.rest.split_to(len.min(begun.rest.len()));
         let (mid, fsn, ending) = (begun.mid, begun.next_fsn, begun.rest.is_empty());
         begun.next_fsn = fsn.next();
         let flags =
             DataFlags { immediate: false, unordered: delivery == Delivery::Unordered, beginning, ending };
-        let (ppid, framing) = (head.message.ppid, self.framing);
-        let fragment = Fragment { stream: id, mid, fsn, ppid, flags, framing, payload };
+        let (ppid, framing, terms) = (head.message.ppid, self.framing, begun.terms.clone());
+        let fragment = Fragment { stream: id, mid, fsn, ppid, flags, framing, payload, terms };
         stream.statistics.octets_sent += fragment.payload.len() as u64;
         if ending {
             stream.statistics.messages_sent += 1;
@@ -278,8 +347,14 @@ impl SendQueue {
         self.framing
     }
 
-    pub(crate) fn set_framing(&mut self, framing: Framing) {
+    /// Whether a message may be given up of which part was sent.
+    pub(crate) fn may_leave_unfinished(&self) -> bool {
+        self.unfinished_messages == Unfinished::MayBeLeft
+    }
+
+    pub(crate) fn on_negotiated(&mut self, framing: Framing, unfinished_messages: Unfinished) {
         self.framing = framing;
+        self.unfinished_messages = unfinished_messages;
     }
 
     /// Sets what a stream gets beside others, from its next message on.
@@ -308,6 +383,94 @@ impl SendQueue {
     /// The next message of the stream is its first again (RFC 6525 §5.2.2, RFC 8260 §2.3.2).
     pub(crate) fn reset(&mut self, stream: StreamId) {
         self.stream_mut(stream).next = NextMids::default();
+    }
+
+    /// When the first of the waiting messages expires.
+    pub(crate) fn next_expiry(&mut self) -> Option<Instant> {
+        while let Some(&Reverse((deadline, number, stream))) = self.deadlines.peek() {
+            if self.position(stream, number).is_some() {
+                return Some(deadline);
+            }
+            self.deadlines.pop();
+        }
+        None
+    }
+
+    /// Takes out what has expired (RFC 3758 §4.1 (TR3)); what was begun only if it may be left unfinished.
+    pub(crate) fn take_expired(&mut self, now: Instant) -> Vec<Removed> {
+        let mut expired = Vec::new();
+        while let Some(&Reverse((deadline, number, stream))) = self.deadlines.peek()
+            && deadline <= now
+        {
+            self.deadlines.pop();
+            let must_stay = !self.may_leave_unfinished() && self.is_begun(stream, number);
+            if !must_stay {
+                expired.extend(self.remove(stream, number));
+            }
+        }
+        expired
+    }
+
+    /// Takes out messages that are less important than one of this reliability, until so many octets are free, each
+    /// message counted with its bookkeeping; none if that is not enough (RFC 7496 §3.2).
+    pub(crate) fn displace(&mut self, needed: usize, by: Reliability, overhead: usize) -> Vec<Removed> {
+        let priority = match by {
+            Reliability::Priority(priority) => Some(priority),
+            Reliability::Reliable | Reliability::Lifetime(_) | Reliability::Retransmissions(_) => None,
+        };
+        let mut freed = 0;
+        let mut chosen = Vec::new();
+        for (&(Reverse(theirs), number), &(stream, bytes)) in &self.displaceable {
+            if freed >= needed || priority.is_some_and(|ours| theirs <= ours) {
+                break;
+            }
+            freed += bytes + overhead;
+            chosen.push((stream, number));
+        }
+        if freed < needed {
+            return Vec::new();
+        }
+        chosen.into_iter().filter_map(|(stream, number)| self.remove(stream, number)).collect()
+    }
+
+    /// Takes out a message, begun or not.
+    pub(crate) fn remove(&mut self, id: StreamId, number: u64) -> Option<Removed> {
+        let index = self.position(id, number)?;
+        let stream = &mut self.streams[usize::from(id.get())];
+        let Queued { message, .. } = stream.queue.remove(index)?;
+        let begun = if index == 0 { stream.begun.take() } else { None };
+        let unsent_bytes = begun.as_ref().map_or(message.payload.len(), |begun| begun.rest.len());
+        let framing = self.framing;
+        let end = begun.as_ref().map(|begun| Fragment::end_without_payload(id, &message, begun, framing));
+        let (waiting, rest) = (Waiting { stream: id, number, share: stream.share }, stream.rest());
+        if begun.is_some() && self.unfinished == Some(id) {
+            self.unfinished = None;
+        }
+        self.messages -= 1;
+        self.payload_bytes -= unsent_bytes;
+        self.forget_priority(&message, number);
+        self.discipline.removed(waiting, rest);
+        Some(Removed { message, number, unsent_bytes, end })
+    }
+
+    fn forget_priority(&mut self, message: &Message, number: u64) {
+        if let Reliability::Priority(priority) = message.reliability {
+            self.displaceable.remove(&(Reverse(priority), number));
+        }
+    }
+
+    /// Counts a message that was given up.
+    pub(crate) fn note_abandoned(&mut self, stream: StreamId, count: impl FnOnce(&mut AbandonedMessages)) {
+        count(&mut self.stream_mut(stream).statistics.abandoned);
+    }
+
+    fn position(&self, stream: StreamId, number: u64) -> Option<usize> {
+        let queue = &self.streams.get(usize::from(stream.get()))?.queue;
+        queue.binary_search_by_key(&number, |queued| queued.number).ok()
+    }
+
+    fn is_begun(&self, stream: StreamId, number: u64) -> bool {
+        self.has_begun(stream) && self.position(stream, number) == Some(0)
     }
 
     pub(crate) fn stream_statistics(&self, stream: StreamId) -> StreamStatistics {
@@ -343,6 +506,7 @@ impl SendQueue {
             self.announce(StreamId::new(id));
         }
         drained.sort_by_key(|queued| queued.number);
+        drained.iter().for_each(|queued| self.forget_priority(&queued.message, queued.number));
         self.messages -= drained.len();
         self.payload_bytes -= drained.iter().map(|queued| queued.message.payload.len()).sum::<usize>();
         drained.into_iter().map(|queued| queued.message).collect()
@@ -371,6 +535,20 @@ impl SendQueue {
             self.streams.resize_with(index + 1, OutStream::default);
         }
         &mut self.streams[index]
+    }
+}
+
+/// Whether a message of which part was sent may be left unfinished: that takes a peer that knows FORWARD TSN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unfinished {
+    MayBeLeft,
+    MustBeFinished,
+}
+
+impl Unfinished {
+    pub(crate) fn agreed(capabilities: Capabilities) -> Self {
+        let skips = capabilities.has(Capability::PartialReliability);
+        if skips { Self::MayBeLeft } else { Self::MustBeFinished }
     }
 }
 

@@ -48,7 +48,7 @@ impl Bench {
     }
 
     fn send(&mut self, len: usize) {
-        self.sender.send(Message::ordered(StreamId::new(0), vec![7; len])).unwrap();
+        self.sender.send(self.now, Message::ordered(StreamId::new(0), vec![7; len])).unwrap();
     }
 
     /// One packet, filled by `write`.
@@ -64,9 +64,17 @@ impl Bench {
     }
 
     fn octets(&mut self, write: impl FnOnce(&mut Self, &mut PacketWriter<'_>)) -> Vec<u8> {
+        self.octets_within(1380, write)
+    }
+
+    fn octets_within(
+        &mut self,
+        limit: usize,
+        write: impl FnOnce(&mut Self, &mut PacketWriter<'_>),
+    ) -> Vec<u8> {
         let mut octets = Vec::new();
         let port = SctpPort::new(9).unwrap();
-        let mut writer = PacketWriter::begin(&mut octets, port, port, VerificationTag::new(1), 1380);
+        let mut writer = PacketWriter::begin(&mut octets, port, port, VerificationTag::new(1), limit);
         write(self, &mut writer);
         let _len = writer.finish();
         octets
@@ -138,6 +146,7 @@ impl Bench {
     }
 }
 
+mod abandoning;
 mod detection;
 mod sacks;
 mod streams;

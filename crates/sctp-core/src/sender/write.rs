@@ -68,7 +68,7 @@ impl Sender {
     /// Writes lost chunks, lowest TSN first. True if the earliest outstanding chunk of the path was among them.
     pub(crate) fn write_lost(&mut self, now: Instant, path: PathId, writer: &mut PacketWriter<'_>) -> Resent {
         let mut resent = Resent::default();
-        let earliest = self.outstanding.iter().find(|(_, chunk)| chunk.state != ChunkState::Acknowledged);
+        let earliest = self.outstanding.iter().find(|(_, chunk)| chunk.is_unsettled());
         let earliest = earliest.map(|(index, _)| index);
         while let Some(index) = self.outstanding.first_lost() {
             if self.write_again(now, path, index, writer).is_none() {
@@ -122,6 +122,11 @@ impl Sender {
             let Some(chunk) = self.outstanding.get(index) else { break };
             let wanted = chunk.state == ChunkState::InFlight && chunk.path == path.id;
             if !wanted || now.since(chunk.sent_at) < overdue {
+                continue;
+            }
+            // Found lost it is given up: what would repair it is not sent (RFC 3758 §4.1 (TR4), RFC 7496 §3.1).
+            if !chunk.may_be_resent(now) {
+                self.outstanding.mark_last_try(index);
                 continue;
             }
             if self.write_again(now, path.id, index, writer).is_none() {

@@ -82,6 +82,12 @@ impl Discipline for Fair {
         }
     }
 
+    fn removed(&mut self, message: Waiting, rest: Rest) {
+        if rest == Rest::None {
+            self.withdrawn(message.stream);
+        }
+    }
+
     fn withdrawn(&mut self, stream: StreamId) {
         self.order.remove(&(self.position(stream), stream));
     }

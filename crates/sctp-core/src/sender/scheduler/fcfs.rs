@@ -42,6 +42,10 @@ impl Discipline for Fcfs {
         }
     }
 
+    fn removed(&mut self, message: Waiting, _rest: Rest) {
+        self.remove(message.number);
+    }
+
     fn withdrawn(&mut self, stream: StreamId) {
         self.order.retain(|(_, waiting)| *waiting != stream);
     }

@@ -47,6 +47,9 @@ pub(crate) trait Discipline: Debug + Send + Sync {
     /// A chunk was taken from a stream.
     fn served(&mut self, served: Served);
 
+    /// A message left its stream without having been sent to its end.
+    fn removed(&mut self, message: Waiting, rest: Rest);
+
     /// The stream is not served any more.
     fn withdrawn(&mut self, stream: StreamId);
 

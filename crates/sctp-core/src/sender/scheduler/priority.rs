@@ -47,6 +47,12 @@ impl Discipline for Priority {
         }
     }
 
+    fn removed(&mut self, message: Waiting, rest: Rest) {
+        if rest == Rest::None {
+            self.withdrawn(message.stream);
+        }
+    }
+
     fn withdrawn(&mut self, stream: StreamId) {
         if let Some(turn) = self.turns.remove(&stream) {
             self.order.remove(&(turn, stream));

@@ -57,6 +57,12 @@ impl Discipline for RoundRobin {
         }
     }
 
+    fn removed(&mut self, message: Waiting, rest: Rest) {
+        if rest == Rest::None {
+            self.withdrawn(message.stream);
+        }
+    }
+
     fn withdrawn(&mut self, stream: StreamId) {
         self.ring.leave(stream);
     }
@@ -83,6 +89,12 @@ impl Discipline for RoundRobinPerPacket {
         self.in_packet = Some(served.message.stream);
         if served.rest == Rest::None {
             self.ring.leave(served.message.stream);
+        }
+    }
+
+    fn removed(&mut self, message: Waiting, rest: Rest) {
+        if rest == Rest::None {
+            self.withdrawn(message.stream);
         }
     }
 

@@ -19,7 +19,7 @@ impl Bench {
     }
 
     fn send_on(&mut self, stream: u16, len: usize) {
-        self.sender.send(Message::ordered(StreamId::new(stream), vec![7; len])).unwrap();
+        self.sender.send(self.now, Message::ordered(StreamId::new(stream), vec![7; len])).unwrap();
     }
 
     /// One packet of new chunks and the acknowledgment of all: stream and payload octets of each.
@@ -200,7 +200,7 @@ fn i_data_numbers_messages_by_stream_and_order_and_fragments_by_message() {
     bench.send_on(1, 10);
     bench.send_on(0, 10);
     bench.send_on(1, 10);
-    bench.sender.send(long).unwrap();
+    bench.sender.send(bench.now, long).unwrap();
     let mut seen = Vec::new();
     for _ in 0..2 {
         let octets = bench.octets(|bench, writer| {
@@ -297,10 +297,10 @@ fn reset_stream_begins_with_ssn_zero_and_what_waited_keeps_its_place() {
 fn added_streams_can_be_used_and_never_exceed_what_ids_allow() {
     let mut bench = Bench::new(Profile::Rfc9260);
     let message = Message::ordered(id(10), vec![7; 10]);
-    assert!(bench.sender.send(message.clone()).is_err());
+    assert!(bench.sender.send(bench.now, message.clone()).is_err());
     bench.sender.add_streams(1);
-    bench.sender.send(message).unwrap();
+    bench.sender.send(bench.now, message).unwrap();
     assert_eq!(bench.write_new().len(), 1);
     bench.sender.add_streams(u16::MAX);
-    assert!(bench.sender.send(Message::ordered(id(u16::MAX), vec![7])).is_err());
+    assert!(bench.sender.send(bench.now, Message::ordered(id(u16::MAX), vec![7])).is_err());
 }
