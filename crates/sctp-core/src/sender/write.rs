@@ -4,7 +4,7 @@ use sctp_wire::{COMMON_HEADER_BYTES, DataFlags, DataHeader, Full, IDataHeader, P
 use virtual_time::Instant;
 
 use super::acknowledge::RttSample;
-use super::outstanding::{ChunkState, SentChunk};
+use super::outstanding::ChunkState;
 use super::queue::{Fragment, Framing};
 use super::{Probe, Sender, WindowProbe};
 use crate::config::{ImmediateSack, Nagle};
@@ -44,7 +44,7 @@ impl Sender {
     /// Octets of the chunk that is sent again first; zero if none waits.
     pub(crate) fn first_lost_bytes(&mut self) -> usize {
         let first = self.outstanding.first_lost().and_then(|index| self.outstanding.get(index));
-        first.map_or(0, SentChunk::wire_bytes)
+        first.map_or(0, |chunk| chunk.wire_bytes() + self.options.reserved_bytes)
     }
 
     /// Whether what is queued waits for the peer's window alone, with nothing in flight: probe it (§6.1 (A)).
@@ -218,7 +218,7 @@ impl Sender {
 
     /// Payload octets of a chunk alone in a packet.
     fn full_room(&self, path: &Path) -> usize {
-        path.packet_bytes() - COMMON_HEADER_BYTES - self.header_bytes()
+        path.packet_bytes() - COMMON_HEADER_BYTES - self.options.reserved_bytes - self.header_bytes()
     }
 
     fn rtt_sample(&mut self, path: PathId) -> &mut RttSample {

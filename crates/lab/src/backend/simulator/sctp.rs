@@ -117,6 +117,7 @@ impl Application for SctpLoad {
             | Event::PeerAddressChange { .. }
             | Event::RemoteError(_)
             | Event::SendFailed { .. }
+            | Event::NewPeerKey(_)
             | Event::SenderDry => {}
         }
     }
@@ -213,6 +214,7 @@ impl Application for SctpEcho {
             | Event::PeerAddressChange { .. }
             | Event::RemoteError(_)
             | Event::SendFailed { .. }
+            | Event::NewPeerKey(_)
             | Event::SenderDry => {}
         }
         self.answer(now, endpoint);
