@@ -101,7 +101,8 @@ impl Sender {
             return false;
         }
         let framing = self.queue.framing();
-        let entries = writer.remaining().saturating_sub(ForwardTsn::HEADER_BYTES) / entry_bytes(framing);
+        let taken = ForwardTsn::HEADER_BYTES + self.options.reserved_bytes;
+        let entries = writer.remaining().saturating_sub(taken) / entry_bytes(framing);
         let mut skipped = Skipped::new();
         let covered = (0..ahead).take_while(|index| {
             let chunk = self.outstanding.get(*index);
