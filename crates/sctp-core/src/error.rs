@@ -174,6 +174,15 @@ pub enum AssociationError {
     /// T5-shutdown-guard expired (RFC 9260 §9.2).
     #[error("the peer did not finish the shutdown within the guard time")]
     ShutdownTimedOut,
+    /// The receive buffer is full of pieces of messages of which none can be completed any more; an ABORT was sent.
+    /// Happens only where interleaving was agreed on ([`Extensions::interleaving`](crate::Extensions::interleaving)).
+    #[error(
+        "the peer began more long messages at once than the receive buffer holds ({bytes} octets of pieces): raise buffers.receive_bytes"
+    )]
+    ReceiveBufferExhausted {
+        /// Payload octets in pieces.
+        bytes: usize,
+    },
     /// The peer broke the protocol; an ABORT was sent.
     #[error("the peer violated the protocol: {0}")]
     ProtocolViolation(#[from] ProtocolViolation),
@@ -247,10 +256,10 @@ pub enum ProtocolViolation {
     /// RFC 5061 §6: dynamic addresses without authentication are refused.
     #[error("the peer lists ASCONF without authentication")]
     AsconfWithoutAuthentication,
-    /// RFC 9260 §6.5, §6.9: DATA chunks that contradict each other or the limits.
+    /// RFC 9260 §6.5, §6.9, RFC 8260 §2: DATA or I-DATA chunks that contradict each other or the limits.
     #[error(transparent)]
     Data(#[from] ReceiverViolation),
-    /// RFC 9260 §3.3.1: DATA without payload.
+    /// RFC 9260 §3.3.1, RFC 8260 §2.1: DATA or I-DATA without payload.
     #[error("DATA chunk with TSN {0} carries no user data")]
     NoUserData(Tsn),
 }

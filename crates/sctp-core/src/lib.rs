@@ -86,10 +86,11 @@ pub use event::{Event, Origin, PathState};
 pub use message::{Delivery, Message, Received, Reliability};
 pub use path::PathCounters;
 pub use receiver::{
-    BlockingHistogram, BlockingStatistics, ReceiverStatistics, ReceiverViolation, StreamBlocking,
+    BlockingHistogram, BlockingStatistics, GivenUp, ReceiverStatistics, ReceiverViolation, StreamBlocking,
 };
 pub use sctp_wire::{
-    ChunkSet, ChunkType, HmacAlgorithm, PayloadProtocolId, SctpPort, SharedKeyId, Ssn, StreamId, Tsn,
+    ChunkSet, ChunkType, Fsn, HmacAlgorithm, Mid, PayloadProtocolId, SctpPort, SharedKeyId, Ssn, StreamId,
+    Tsn,
 };
 pub use sender::{AbandonedCount, AbandonedMessages, SenderStatistics, StreamStatistics};
 pub use stats::{AssociationCounters, AssociationStatistics, EndpointStatistics, PathStatistics};

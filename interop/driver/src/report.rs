@@ -109,6 +109,7 @@ fn cause(error: &AssociationError) -> u16 {
         | AssociationError::AbortedLocally
         | AssociationError::ShutdownTimedOut
         | AssociationError::ProtocolViolation(_)
+        | AssociationError::ReceiveBufferExhausted { .. }
         | AssociationError::StreamNotNegotiated
         | AssociationError::PeerRestarted => 0,
     }

@@ -1,16 +1,15 @@
 //! Which chunk goes where, and in which state it counts.
 
 use sctp_wire::{
-    Cause, Causes, Chunk, ChunkBuf, Data, DecodeError, HeartbeatInfo, Packet, Sack, UnknownAction,
-    UnknownChunk,
+    Cause, Causes, Chunk, ChunkBuf, DecodeError, HeartbeatInfo, Packet, Sack, UnknownAction, UnknownChunk,
 };
 use virtual_time::Instant;
 
-use super::{Association, AssociationState as S, Timer};
+use super::{Association, AssociationState as S, Capabilities, Capability, Timer};
 use crate::error::{AssociationError, ProtocolViolation, RemoteError};
 use crate::event::Event;
 use crate::path::{Acknowledged, Heartbeat};
-use crate::receiver::Arrival;
+use crate::receiver::{Arrival, Forwarding, Receiver};
 use crate::sender::acknowledge::SackRefused;
 use crate::sender::{Losses, SackOutcome};
 use crate::transmit::PathId;
@@ -26,7 +25,16 @@ impl Association {
     pub(super) fn dispatch(&mut self, now: Instant, path: PathId, chunk: Chunk<'_>) -> Flow {
         tracing::trace!(%path, %chunk, "received");
         match chunk {
-            Chunk::Data(data) => self.on_data(now, &data),
+            Chunk::Data(data) => self.on_arrival(|receiver| receiver.on_data(now, &data)),
+            Chunk::IData(data) if self.offers(Capability::Interleaving) => {
+                self.on_arrival(|receiver| receiver.on_i_data(now, &data));
+            }
+            Chunk::ForwardTsn(forward) if self.speaks(Capability::PartialReliability) => {
+                self.on_forwarding(|receiver| receiver.on_forward_tsn(now, &forward));
+            }
+            Chunk::IForwardTsn(forward) if self.speaks(Capability::PartialReliability) => {
+                self.on_forwarding(|receiver| receiver.on_i_forward_tsn(now, &forward));
+            }
             Chunk::Sack(sack) => self.on_sack(now, &sack),
             Chunk::Heartbeat(info) => self.on_heartbeat(path, info),
             Chunk::HeartbeatAck(info) => self.on_heartbeat_ack(now, info),
@@ -55,26 +63,61 @@ impl Association {
         Flow::Continue
     }
 
-    /// RFC 9260 §6.2, §6.5; DATA counts in three states only (§6).
-    fn on_data(&mut self, now: Instant, data: &Data<'_>) {
-        if !matches!(self.state.name(), S::Established | S::ShutdownPending | S::ShutdownSent) {
-            self.counters.data_in_wrong_state += 1;
-            return;
-        }
-        let Some(receiver) = self.receiver.as_mut() else { return };
-        match receiver.on_data(now, data) {
+    /// Whether chunks of an extension are known here; whether they may be used is for their owner to judge.
+    fn offers(&self, capability: Capability) -> bool {
+        Capabilities::offered_by(&self.config.extensions).has(capability)
+    }
+
+    /// Whether chunks of an extension may be used.
+    fn speaks(&self, capability: Capability) -> bool {
+        self.peer.agreed.capabilities.has(capability)
+    }
+
+    /// Whether a chunk is answered with a SACK.
+    pub(super) fn counts_as_data(&self, chunk: &Chunk<'_>) -> bool {
+        matches!(chunk, Chunk::Data(_))
+            || (matches!(chunk, Chunk::IData(_)) && self.offers(Capability::Interleaving))
+            || (matches!(chunk, Chunk::ForwardTsn(_) | Chunk::IForwardTsn(_))
+                && self.speaks(Capability::PartialReliability))
+    }
+
+    /// RFC 9260 §6.2, §6.5; DATA and I-DATA count in three states only (§6).
+    fn on_arrival(&mut self, arrive: impl FnOnce(&mut Receiver) -> Arrival) {
+        let Some(receiver) = self.receiver_of_data() else { return };
+        match arrive(receiver) {
             Arrival::Accepted { message_ready: true } => self.tell_message_ready(),
             Arrival::Accepted { message_ready: false }
             | Arrival::Duplicate
             | Arrival::DroppedNoBuffer
-            | Arrival::DroppedOutOfReach => {}
+            | Arrival::DroppedOutOfReach
+            | Arrival::GivenUp => {}
             Arrival::InvalidStream(stream) => {
                 let path = self.outgoing.sack_path;
                 self.push_chunk(path, ChunkBuf::error(&[Cause::InvalidStreamIdentifier(stream)]));
             }
+            Arrival::Hopeless { bytes } => self.abort_exhausted(bytes),
             Arrival::NoUserData(tsn) => self.abort_for(ProtocolViolation::NoUserData(tsn)),
             Arrival::Violation(violation) => self.abort_for(violation.into()),
         }
+    }
+
+    /// RFC 3758 §3.6, RFC 8260 §2.3.1.
+    fn on_forwarding(&mut self, forward: impl FnOnce(&mut Receiver) -> Forwarding) {
+        let Some(receiver) = self.receiver_of_data() else { return };
+        match forward(receiver) {
+            Forwarding::Moved { message_ready: true } => self.tell_message_ready(),
+            Forwarding::Moved { message_ready: false } | Forwarding::Old | Forwarding::OutOfReach => {}
+            Forwarding::Violation(violation) => self.abort_for(violation.into()),
+        }
+    }
+
+    /// The receiver, in a state in which the peer may send data (RFC 9260 §6).
+    fn receiver_of_data(&mut self) -> Option<&mut Receiver> {
+        if !matches!(self.state.name(), S::Established | S::ShutdownPending | S::ShutdownSent) {
+            self.counters.data_in_wrong_state += 1;
+            return None;
+        }
+        self.receiver.as_mut()
     }
 
     fn tell_message_ready(&mut self) {

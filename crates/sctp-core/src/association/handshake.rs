@@ -374,6 +374,7 @@ fn receiver_config(config: &AssociationConfig, agreed: Negotiated) -> ReceiverCo
         message_bytes: config.buffers.message_bytes,
         inbound_streams: agreed.inbound,
         sack_every_packets: config.sack.every_packets,
+        capabilities: agreed.capabilities,
     }
 }
 

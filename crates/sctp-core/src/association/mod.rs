@@ -217,7 +217,7 @@ impl Association {
                 Admission::Skipped => continue,
                 Admission::RestDiscarded => break,
             }
-            had_data |= matches!(chunk, Chunk::Data(_));
+            had_data |= self.counts_as_data(&chunk);
             if self.dispatch(now, path, chunk) == Flow::Stop || self.is_closed() {
                 break;
             }

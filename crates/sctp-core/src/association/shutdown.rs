@@ -66,6 +66,12 @@ impl Association {
         self.close(Some(violation.into()));
     }
 
+    /// What the peer sends can neither be kept nor be delivered.
+    pub(super) fn abort_exhausted(&mut self, bytes: usize) {
+        self.send_abort(TagOrigin::Receiver, &[Cause::OutOfResource]);
+        self.close(Some(AssociationError::ReceiveBufferExhausted { bytes }));
+    }
+
     /// Nothing else goes out any more.
     fn send_abort(&mut self, tag: TagOrigin, causes: &[Cause<'_>]) {
         self.control.clear();
