@@ -73,13 +73,13 @@ mod transmit;
 
 pub use association::{Association, AssociationState, Capabilities, Capability};
 pub use config::{
-    AssociationConfig, Attempts, Buffers, EndpointConfig, Extensions, HeartbeatConfig, ImmediateSack,
-    Incoming, LossDetection, Nagle, Offer, Profile, RecoveryConfig, RtoConfig, SackConfig, Streams,
-    UnknownProfile,
+    AssociationConfig, Attempts, Buffers, EndpointConfig, Extensions, FailureConfig, HeartbeatConfig,
+    ImmediateSack, Incoming, LossDetection, Nagle, Offer, Profile, RecoveryConfig, RtoConfig, SackConfig,
+    Streams, UnknownProfile,
 };
 pub use endpoint::{AssociationId, Endpoint};
 pub use error::{
-    AssociationError, ConfigError, ConnectError, ProtocolViolation, RemoteError, SendError,
+    AssociationError, ConfigError, ConnectError, ProtocolViolation, RemoteError, SendError, SetPrimaryError,
     UnknownAssociation,
 };
 pub use event::{Event, Origin, PathState};

@@ -1,15 +1,14 @@
 //! Which chunk goes where, and in which state it counts.
 
 use sctp_wire::{
-    Cause, Causes, Chunk, ChunkBuf, Data, DecodeError, HeartbeatInfo, Packet, Sack, UnknownAction,
-    UnknownChunk,
+    Cause, Causes, Chunk, ChunkBuf, Data, DecodeError, Packet, Sack, UnknownAction, UnknownChunk,
 };
 use virtual_time::Instant;
 
 use super::{Association, AssociationState as S, Timer};
 use crate::error::{AssociationError, ProtocolViolation, RemoteError};
 use crate::event::Event;
-use crate::path::{Acknowledged, Heartbeat};
+use crate::path::{Acknowledged, Answer};
 use crate::receiver::Arrival;
 use crate::sender::acknowledge::SackRefused;
 use crate::sender::{Losses, SackOutcome};
@@ -64,8 +63,8 @@ impl Association {
         let Some(receiver) = self.receiver.as_mut() else { return };
         match receiver.on_data(now, data) {
             Arrival::Accepted { message_ready: true } => self.tell_message_ready(),
+            Arrival::Duplicate => self.outgoing.had_duplicate = true,
             Arrival::Accepted { message_ready: false }
-            | Arrival::Duplicate
             | Arrival::DroppedNoBuffer
             | Arrival::DroppedOutOfReach => {}
             Arrival::InvalidStream(stream) => {
@@ -118,7 +117,8 @@ impl Association {
                 in_recovery: outcome.in_recovery,
             });
             self.outgoing.acknowledged_bytes += acked.bytes;
-            self.answered(acked.path);
+            let answer = if acked.is_certain { Answer::Acknowledged } else { Answer::Ambiguous };
+            self.answered(now, acked.path, answer);
             let t3 = Timer::T3Rtx(acked.path);
             if !self.sender.has_outstanding(acked.path) {
                 self.timers.stop(t3);
@@ -127,6 +127,7 @@ impl Association {
                 self.timers.set(t3, now + rto);
             }
         }
+        self.stop_timers_of_moved();
         if let Some(path) = outcome.repaired_by_probe {
             self.cut_window(path);
         }
@@ -136,6 +137,17 @@ impl Association {
         }
         if outcome.acknowledgment.cumulative_advanced && self.sender.is_dry() {
             self.events.push_back(Event::SenderDry);
+        }
+    }
+
+    /// RFC 9260 §6.3.2 (R2) for paths whose chunks were acknowledged after they went again on another one.
+    fn stop_timers_of_moved(&mut self) {
+        if self.paths.has_several() {
+            for path in self.paths.ids() {
+                if !self.sender.has_outstanding(path) {
+                    self.timers.stop(Timer::T3Rtx(path));
+                }
+            }
         }
     }
 
@@ -153,38 +165,6 @@ impl Association {
         path.congestion.on_loss();
         path.counters.recoveries += 1;
         tracing::debug!(path = %path.id, cwnd = path.congestion.cwnd(), "loss recovery begins");
-    }
-
-    /// The peer answered on a path: error counters are cleared (RFC 9260 §8.1, §8.2).
-    pub(super) fn answered(&mut self, path: PathId) {
-        self.outgoing.errors = 0;
-        let path = self.paths.path_mut(path);
-        if path.on_answered() {
-            self.events.push_back(Event::PeerAddressChange { path: path.id, state: path.state });
-        }
-    }
-
-    /// RFC 9260 §8.3: echoed unchanged, while data may flow.
-    fn on_heartbeat(&mut self, path: PathId, info: HeartbeatInfo<'_>) {
-        if matches!(self.state.name(), S::CookieWait | S::ShutdownAckSent | S::Closed) {
-            return;
-        }
-        self.push_chunk(path, ChunkBuf::heartbeat_ack(info.0));
-    }
-
-    fn on_heartbeat_ack(&mut self, now: Instant, info: HeartbeatInfo<'_>) {
-        let sent =
-            Heartbeat::parse(info.0).filter(|(path, _)| self.paths.iter().any(|known| known.id == *path));
-        let answer = sent.and_then(|(path, nonce)| {
-            self.paths.path_mut(path).heartbeat.on_ack(now, nonce).map(|rtt| (path, rtt))
-        });
-        let Some((path, rtt)) = answer else {
-            self.counters.unexpected_heartbeat_acks += 1;
-            return;
-        };
-        self.paths.on_measurement(path, now, rtt);
-        self.answered(path);
-        self.schedule_heartbeat(now, path);
     }
 
     /// RFC 9260 §9.1.

@@ -4,6 +4,7 @@
 //! association here when the cookie comes back.
 
 use std::collections::VecDeque;
+use std::net::IpAddr;
 
 use sctp_wire::{
     Cause, ChunkBuf, DecodeError, Full, Init, InitHeader, Parameter, ParameterTypes, SctpPort, TagOrigin,
@@ -20,8 +21,9 @@ use super::{
 use crate::config::{AssociationConfig, Extensions};
 use crate::endpoint::cookie::StateCookie;
 use crate::error::{AssociationError, ProtocolViolation, RemoteError};
-use crate::event::{Event, Origin};
-use crate::path::PathSet;
+use crate::event::{Event, Origin, PathState};
+use crate::path::address::listed;
+use crate::path::{Answer, PathSet};
 use crate::receiver::{Receiver, ReceiverConfig};
 use crate::rng::Rng;
 use crate::sender::Sender;
@@ -43,14 +45,20 @@ impl Association {
     /// Opens an association: INIT goes out with the next packet (RFC 9260 §5.1 (A)).
     pub(crate) fn initiate(
         now: Instant,
-        destination: Destination,
+        destinations: (Destination, &[Destination]),
+        locals: &[IpAddr],
         ports: (SctpPort, SctpPort),
         config: AssociationConfig,
         tag: VerificationTag,
         mut rng: Rng,
     ) -> Result<Self, Full> {
         let initial_tsn = rng.tsn();
-        let init = init_chunk(&config, tag, initial_tsn)?;
+        let (first, others) = destinations;
+        let mut paths = PathSet::new(first, locals, &config);
+        for &destination in others {
+            let _added = paths.add(destination, PathState::Active, &config);
+        }
+        let init = init_chunk(&config, &paths, tag, initial_tsn)?;
         let peer = Peer {
             origin: Origin::Initiated,
             local_port: ports.0,
@@ -60,19 +68,22 @@ impl Association {
             tie_tag: rng.u64() | 1,
             local_initial_tsn: initial_tsn,
             agreed: Negotiated::alone(config.streams),
-            addresses: SmallVec::from_iter([destination.address]),
+            addresses: paths.iter().map(|path| path.destination.address).collect(),
         };
         let sender = Sender::new(&config, initial_tsn, config.streams.outbound, 0);
         let state = State::cookie_wait(init);
-        let mut association = Self::assemble(state, peer, (sender, None), destination, config, rng);
+        let mut association = Self::assemble(state, peer, (sender, None), paths, config, rng);
         association.send_handshake_chunk(now, Timer::T1Init);
         Ok(association)
     }
 
-    /// A valid cookie came back: the association exists (RFC 9260 §5.1 (D)).
+    /// A valid cookie came back from `source`: the association exists (RFC 9260 §5.1 (D)). Confirmed is the address the
+    /// INIT ACK went to, and no other (RFC 9260 §5.4).
     pub(crate) fn accept(
         now: Instant,
         cookie: &StateCookie,
+        source: Destination,
+        locals: &[IpAddr],
         config: AssociationConfig,
         mut rng: Rng,
     ) -> Self {
@@ -91,9 +102,11 @@ impl Association {
         let sender = Sender::new(&config, tsn, outbound, cookie.peer_window);
         let receiver = Receiver::new(receiver_config(&config, cookie.agreed), cookie.peer_initial_tsn);
         let halves = (sender, Some(receiver));
-        let mut association = Self::assemble(State::established(), peer, halves, cookie.source, config, rng);
-        association.push_chunk(PathId::FIRST, Ok(ChunkBuf::cookie_ack()));
+        let paths = PathSet::new(cookie.source, locals, &config);
+        let mut association = Self::assemble(State::established(), peer, halves, paths, config, rng);
+        association.add_listed(cookie.source, &cookie.addresses);
         association.communication_up(now);
+        association.send_cookie_ack(now, association.path_of(source));
         association
     }
 
@@ -101,7 +114,7 @@ impl Association {
         state: State,
         peer: Peer,
         (sender, receiver): (Sender, Option<Receiver>),
-        first: Destination,
+        paths: PathSet,
         config: AssociationConfig,
         rng: Rng,
     ) -> Self {
@@ -110,7 +123,7 @@ impl Association {
             peer,
             sender,
             receiver,
-            paths: PathSet::new(first, None, &config),
+            paths,
             timers: Timers::default(),
             control: ControlQueue::default(),
             events: VecDeque::new(),
@@ -135,7 +148,12 @@ impl Association {
     }
 
     /// A valid COOKIE ECHO for this association: the table of RFC 9260 §5.2.4 decides.
-    pub(crate) fn on_cookie_echo(&mut self, now: Instant, cookie: &StateCookie) -> CollisionAction {
+    pub(crate) fn on_cookie_echo(
+        &mut self,
+        now: Instant,
+        source: Destination,
+        cookie: &StateCookie,
+    ) -> CollisionAction {
         let ties = match cookie.tie_tag {
             0 => TieTags::None,
             tie if tie == self.peer.tie_tag => TieTags::Match,
@@ -148,25 +166,27 @@ impl Association {
         });
         tracing::debug!(?action, "COOKIE ECHO for an existing association");
         match action {
-            CollisionAction::Restart => self.on_restart(now, cookie),
-            CollisionAction::Initialise => self.on_crossing_cookie(now, cookie),
-            CollisionAction::Duplicate => self.on_duplicate_cookie(now),
+            CollisionAction::Restart => self.on_restart(now, source, cookie),
+            CollisionAction::Initialise => self.on_crossing_cookie(now, source, cookie),
+            CollisionAction::Duplicate => self.on_duplicate_cookie(now, source),
             CollisionAction::Late | CollisionAction::Discard => self.counters.late_cookies += 1,
         }
         action
     }
 
     /// Action A: the peer begins anew; so do we, keeping identity and the user's attention.
-    fn on_restart(&mut self, now: Instant, cookie: &StateCookie) {
+    fn on_restart(&mut self, now: Instant, source: Destination, cookie: &StateCookie) {
         if self.state.name() == S::ShutdownAckSent {
-            self.push_chunk(PathId::FIRST, Ok(ChunkBuf::shutdown_ack()));
-            self.push_chunk(PathId::FIRST, ChunkBuf::error(&[Cause::CookieReceivedWhileShuttingDown]));
+            let path = self.path_of(source);
+            self.push_chunk(path, Ok(ChunkBuf::shutdown_ack()));
+            self.push_chunk(path, ChunkBuf::error(&[Cause::CookieReceivedWhileShuttingDown]));
             return;
         }
         for message in self.sender.drain_unsent() {
             self.events.push_back(Event::SendFailed { message, error: AssociationError::PeerRestarted });
         }
-        let mut fresh = Self::accept(now, cookie, self.config.clone(), self.rng.split());
+        let locals = self.paths.local_addresses();
+        let mut fresh = Self::accept(now, cookie, source, locals, self.config.clone(), self.rng.split());
         if let (Some(new), Some(old)) = (fresh.receiver.as_mut(), self.receiver.as_mut()) {
             new.adopt_ready(old);
         }
@@ -175,34 +195,53 @@ impl Association {
         // Whoever waited for room in the old buffer finds it in the new one.
         fresh.events.push_back(Event::SendBufferAvailable);
         fresh.peer.origin = self.peer.origin;
-        fresh.counters = AssociationCounters { restarts: self.counters.restarts + 1, ..self.counters };
+        fresh.counters = AssociationCounters {
+            restarts: self.counters.restarts + 1,
+            addresses_ignored: self.counters.addresses_ignored + fresh.counters.addresses_ignored,
+            ..self.counters
+        };
         *self = fresh;
     }
 
     /// Action B: both sides sent INIT. The cookie holds what we could not know yet.
-    fn on_crossing_cookie(&mut self, now: Instant, cookie: &StateCookie) {
+    fn on_crossing_cookie(&mut self, now: Instant, source: Destination, cookie: &StateCookie) {
         if !matches!(self.state.name(), S::CookieWait | S::CookieEchoed) {
             // Established by the same exchange already: only the peer's tag is newer.
             self.peer.peer_tag = Some(cookie.peer_tag);
-            self.push_chunk(PathId::FIRST, Ok(ChunkBuf::cookie_ack()));
-            return;
+            return self.send_cookie_ack(now, self.path_of(source));
         }
         self.timers.stop(Timer::T1Init);
         self.timers.stop(Timer::T1Cookie);
         self.negotiated(cookie.peer_tag, cookie.agreed, cookie.peer_window, cookie.peer_initial_tsn);
         self.state.enter_established();
-        self.push_chunk(PathId::FIRST, Ok(ChunkBuf::cookie_ack()));
+        self.note_addresses(cookie.source, &cookie.addresses);
+        self.send_cookie_ack(now, self.path_of(source));
         self.communication_up(now);
     }
 
     /// Action D.
-    fn on_duplicate_cookie(&mut self, now: Instant) {
+    fn on_duplicate_cookie(&mut self, now: Instant, source: Destination) {
         if self.state.name() == S::CookieEchoed {
             self.timers.stop(Timer::T1Cookie);
             self.state.enter_established();
             self.communication_up(now);
         }
-        self.push_chunk(PathId::FIRST, Ok(ChunkBuf::cookie_ack()));
+        self.send_cookie_ack(now, self.path_of(source));
+    }
+
+    /// The path to who wrote from there; the one for data if it is none of the peer's addresses.
+    fn path_of(&self, source: Destination) -> PathId {
+        self.paths.by_address(source.address).unwrap_or_else(|| self.paths.for_data())
+    }
+
+    /// The peer's list, which it sent from `source`.
+    fn note_addresses(&mut self, source: Destination, listed: &[IpAddr]) {
+        for &address in listed {
+            if !self.peer.addresses.contains(&address) {
+                self.peer.addresses.push(address);
+            }
+        }
+        self.add_listed(source, listed);
     }
 
     /// RFC 9260 §5.1 (C), §5.2.3, §3.3.3.
@@ -232,11 +271,11 @@ impl Association {
         }
         let Some(cookie) = reading.cookie else { return self.abort_for(ProtocolViolation::MissingCookie) };
         let Ok(cookie_echo) = ChunkBuf::cookie_echo(cookie) else { return };
-        for address in reading.addresses {
-            if !self.peer.addresses.contains(&address) {
-                self.peer.addresses.push(address);
-            }
-        }
+        // The way the INIT ACK came works: data begins there.
+        let _is_confirmed = self.paths.set_primary(path);
+        self.outgoing.control_path = self.paths.for_data();
+        self.counters.addresses_ignored += reading.addresses_ignored;
+        self.note_addresses(self.paths.path(path).destination, &reading.addresses);
         let agreed = Negotiated::new(&self.config, init_ack, reading.offered);
         self.negotiated(tag, agreed, init_ack.a_rwnd, init_ack.initial_tsn);
         self.timers.stop(Timer::T1Init);
@@ -258,7 +297,7 @@ impl Association {
         self.timers.stop(Timer::T1Cookie);
         self.measure_handshake(now);
         self.state.enter_established();
-        self.answered(path);
+        self.answered(now, path, Answer::Acknowledged);
         self.communication_up(now);
     }
 
@@ -270,8 +309,10 @@ impl Association {
             return self.close(Some(AssociationError::Refused(error)));
         }
         // What went with the COOKIE ECHO was not taken; it goes with the next one.
-        self.sender.on_timeout(now, PathId::FIRST);
-        let Ok(init) = init_chunk(&self.config, self.peer.local_tag, self.peer.local_initial_tsn) else {
+        self.sender.on_timeout(now, self.outgoing.control_path);
+        let Ok(init) =
+            init_chunk(&self.config, &self.paths, self.peer.local_tag, self.peer.local_initial_tsn)
+        else {
             return;
         };
         self.state.enter_cookie_wait(init);
@@ -284,8 +325,9 @@ impl Association {
     pub(super) fn send_handshake_chunk(&mut self, now: Instant, timer: Timer) {
         let Some(chunk) = self.state.handshake_chunk().cloned() else { return };
         let bundling = if timer == Timer::T1Init { Bundling::Alone } else { Bundling::Bundled };
-        self.push_control(PathId::FIRST, Ok(chunk), bundling);
-        let rto = self.paths.path(PathId::FIRST).rto.rto();
+        let path = self.outgoing.control_path;
+        self.push_control(path, Ok(chunk), bundling);
+        let rto = self.paths.path(path).rto.rto();
         self.timers.set(timer, now + rto);
         self.outgoing.handshake_sent_at = Some(now);
     }
@@ -293,7 +335,7 @@ impl Association {
     /// INIT ACK or COOKIE ACK: a round trip, unless the question was sent twice (RFC 9260 §6.3.1 (C5)).
     fn measure_handshake(&mut self, now: Instant) {
         if let Some(sent_at) = self.outgoing.handshake_sent_at.take() {
-            self.paths.on_measurement(PathId::FIRST, now, now.since(sent_at));
+            self.paths.on_measurement(self.outgoing.control_path, now, now.since(sent_at));
         }
     }
 
@@ -313,9 +355,8 @@ impl Association {
             inbound_streams: self.peer.agreed.inbound,
             origin: self.peer.origin,
         });
-        let paths: SmallVec<[PathId; 1]> = self.paths.iter().map(|path| path.id).collect();
-        for path in paths {
-            self.schedule_heartbeat(now, path);
+        self.begin_supervision(now);
+        for path in self.paths.ids() {
             if self.sender.has_outstanding(path) {
                 let rto = self.paths.path(path).rto.rto();
                 self.timers.start_if_stopped(Timer::T3Rtx(path), now + rto);
@@ -336,7 +377,12 @@ fn receiver_config(config: &AssociationConfig, agreed: Negotiated) -> ReceiverCo
     }
 }
 
-fn init_chunk(config: &AssociationConfig, tag: VerificationTag, initial_tsn: Tsn) -> Result<ChunkBuf, Full> {
+fn init_chunk(
+    config: &AssociationConfig,
+    paths: &PathSet,
+    tag: VerificationTag,
+    initial_tsn: Tsn,
+) -> Result<ChunkBuf, Full> {
     let header = InitHeader {
         initiate_tag: tag,
         a_rwnd: u32::try_from(config.buffers.receive_bytes).unwrap_or(u32::MAX),
@@ -348,14 +394,25 @@ fn init_chunk(config: &AssociationConfig, tag: VerificationTag, initial_tsn: Tsn
     let chunk_types = offered.chunk_types();
     let mut parameters = offered.parameters(&chunk_types);
     parameters.push(Parameter::SupportedAddressTypes(ParameterTypes::IPV4_AND_IPV6));
+    let listed = listed(paths.local_addresses(), paths.iter().map(|path| path.destination.address));
+    parameters.extend(listed.into_iter().map(address_parameter));
     ChunkBuf::init(&header, &parameters)
+}
+
+pub(crate) fn address_parameter<'a>(address: IpAddr) -> Parameter<'a> {
+    match address {
+        IpAddr::V4(v4) => Parameter::Ipv4Address(v4),
+        IpAddr::V6(v6) => Parameter::Ipv6Address(v6),
+    }
 }
 
 /// What the parameters of an INIT or INIT ACK say.
 #[derive(Debug, Default)]
 pub(crate) struct Reading<'a> {
     pub(crate) cookie: Option<&'a [u8]>,
-    pub(crate) addresses: SmallVec<[std::net::IpAddr; 4]>,
+    pub(crate) addresses: SmallVec<[IpAddr; 4]>,
+    /// Addresses beyond those that are used.
+    pub(crate) addresses_ignored: u64,
     pub(crate) has_host_name: bool,
     pub(crate) offered: OfferedExtensions,
     /// Encoded parameters that we do not know and are asked to report, each by itself.
@@ -429,9 +486,11 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn address(&mut self, address: std::net::IpAddr) {
+    fn address(&mut self, address: IpAddr) {
         if self.addresses.len() < crate::endpoint::cookie::MAX_ADDRESSES {
             self.addresses.push(address);
+        } else {
+            self.addresses_ignored += 1;
         }
     }
 }

@@ -10,10 +10,11 @@ use smallvec::SmallVec;
 use virtual_time::Instant;
 
 use super::Endpoint;
-use super::cookie::StateCookie;
+use super::cookie::{MAX_ADDRESSES, StateCookie};
 use crate::association::collision::CollisionAction;
-use crate::association::{Association, InitReply, Negotiated, OfferedExtensions, Reading};
+use crate::association::{Association, InitReply, Negotiated, OfferedExtensions, Reading, address_parameter};
 use crate::config::{AssociationConfig, Incoming};
+use crate::path::address::listed;
 use crate::transmit::{Datagram, Destination};
 
 /// A packet that belongs to no association.
@@ -53,7 +54,7 @@ impl Endpoint {
         if init.a_rwnd < 1500 || init.outbound_streams == 0 || init.inbound_streams == 0 {
             return self.refuse_init(datagram, packet, init, &[Cause::InvalidMandatoryParameter]);
         }
-        let existing = self.demux.by_peer(datagram.source.address, packet.source_port);
+        let existing = self.demux.by_list(datagram.source, &listed_in(init), packet.source_port);
         if existing.is_none() && self.config.incoming == Incoming::Refuse {
             return self.refuse_init(datagram, packet, init, &[]);
         }
@@ -62,6 +63,7 @@ impl Endpoint {
         if reading.has_host_name {
             return self.refuse_init(datagram, packet, init, &[Cause::UnresolvableAddress(&[])]);
         }
+        self.statistics.addresses_ignored += reading.addresses_ignored;
         if !reading.addresses.contains(&datagram.source.address) {
             reading.addresses.insert(0, datagram.source.address);
         }
@@ -102,12 +104,8 @@ impl Endpoint {
     /// Addresses of an INIT that the existing association does not have, encoded for cause 11.
     fn new_addresses(&self, slot: usize, reading: &Reading<'_>) -> Vec<u8> {
         let known = &self.associations[slot].association.peer().addresses;
-        let parameter = |address: &IpAddr| match address {
-            IpAddr::V4(v4) => Parameter::Ipv4Address(*v4),
-            IpAddr::V6(v6) => Parameter::Ipv6Address(*v6),
-        };
-        let new: SmallVec<[Parameter<'_>; 4]> =
-            reading.addresses.iter().filter(|address| !known.contains(address)).map(parameter).collect();
+        let new = reading.addresses.iter().copied().filter(|address| !known.contains(address));
+        let new: SmallVec<[Parameter<'_>; 4]> = new.map(address_parameter).collect();
         if new.is_empty() { Vec::new() } else { encode_parameters(&new).unwrap_or_default() }
     }
 
@@ -149,6 +147,8 @@ impl Endpoint {
         let chunk_types = offered.chunk_types();
         let mut parameters = offered.parameters(&chunk_types);
         parameters.insert(0, Parameter::StateCookie(&cookie));
+        let listed = listed(&self.locals, core::iter::once(datagram.source.address));
+        parameters.extend(listed.into_iter().map(address_parameter));
         // One report a parameter (RFC 9260 §3.3.3.1.2).
         parameters.extend(reading.reports.iter().map(|report| Parameter::UnrecognizedParameter(report)));
         let Ok(chunk) = ChunkBuf::init_ack(&header, &parameters) else { return };
@@ -197,7 +197,10 @@ impl Endpoint {
                 return;
             }
         };
-        let existing = self.demux.by_peer(datagram.source.address, packet.source_port);
+        // A COOKIE ECHO may come again from another address than the first time: then the tag knows (§5.2.4 (D)).
+        let named = self.demux.by_tag(cookie.local_tag);
+        let existing =
+            named.or_else(|| self.demux.by_list(datagram.source, &cookie.addresses, packet.source_port));
         if self.is_stale(now, &cookie, existing) {
             return self.report_stale_cookie(now, datagram, packet, &cookie);
         }
@@ -242,9 +245,12 @@ impl Endpoint {
         }
         self.statistics.accepted += 1;
         let mut cookie = cookie.clone();
-        cookie.source = datagram.source;
-        let rng = self.rng.split();
-        let association = Association::accept(now, &cookie, self.config.association.clone(), rng);
+        // A NAT may have changed the UDP port since the INIT.
+        if cookie.source.address == datagram.source.address {
+            cookie.source = datagram.source;
+        }
+        let (rng, config) = (self.rng.split(), self.config.association.clone());
+        let association = Association::accept(now, &cookie, datagram.source, &self.locals, config, rng);
         self.insert(association);
         self.route(now, datagram, packet);
     }
@@ -257,9 +263,8 @@ impl Endpoint {
         packet: &Packet<'_>,
         cookie: &StateCookie,
     ) {
-        self.demux.remove(slot, &self.associations[slot].association);
-        let action = self.associations[slot].association.on_cookie_echo(now, cookie);
-        self.demux.insert(slot, &self.associations[slot].association);
+        let action = self.associations[slot].association.on_cookie_echo(now, datagram.source, cookie);
+        self.enter(slot);
         self.refresh(slot);
         match action {
             CollisionAction::Restart | CollisionAction::Initialise | CollisionAction::Duplicate => {
@@ -296,6 +301,20 @@ impl Endpoint {
             packet: octets,
         });
     }
+}
+
+/// The addresses an INIT lists, as far as they are looked at.
+fn listed_in(init: &Init<'_>) -> SmallVec<[IpAddr; MAX_ADDRESSES]> {
+    let address = |parameter| {
+        if let Parameter::Ipv4Address(v4) = parameter {
+            Some(IpAddr::V4(v4))
+        } else if let Parameter::Ipv6Address(v6) = parameter {
+            Some(IpAddr::V6(v6))
+        } else {
+            None
+        }
+    };
+    init.parameters.iter().flatten().filter_map(address).take(MAX_ADDRESSES).collect()
 }
 
 /// Answers outside associations that may wait to be sent.

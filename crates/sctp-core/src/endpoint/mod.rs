@@ -14,6 +14,7 @@ mod ootb;
 
 use core::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::net::IpAddr;
 
 use sctp_wire::{Checksum, Chunk, DecodeError, Packet, SctpPort, VerificationTag};
 use slab::Slab;
@@ -24,9 +25,10 @@ use self::demux::{Demux, Lookup};
 use self::incoming::Answer;
 use crate::association::Association;
 use crate::config::{AssociationConfig, EndpointConfig, Incoming};
-use crate::error::{ConfigError, ConnectError, SendError, UnknownAssociation};
+use crate::error::{ConfigError, ConnectError, SendError, SetPrimaryError, UnknownAssociation};
 use crate::event::Event;
 use crate::message::{Message, Received};
+use crate::path::MAX_PATHS;
 use crate::rng::Rng;
 use crate::stats::EndpointStatistics;
 use crate::transmit::{Datagram, Destination, PathId, Transmit};
@@ -46,6 +48,8 @@ pub struct AssociationId {
 /// time. Time never goes back; extra calls are harmless; draining may stop in the middle and go on later.
 pub struct Endpoint {
     config: EndpointConfig,
+    /// The local addresses that are there.
+    locals: Vec<IpAddr>,
     rng: Rng,
     cookies: CookieKeys,
     associations: Slab<Entry>,
@@ -80,6 +84,8 @@ struct Entry {
     armed_at: Option<Instant>,
     is_sendable: bool,
     is_eventful: bool,
+    /// Of the paths, as the tables know them.
+    revision: u32,
 }
 
 impl Endpoint {
@@ -91,10 +97,11 @@ impl Endpoint {
     /// # Errors
     /// The configuration cannot work.
     pub fn new(config: EndpointConfig, entropy: [u8; 32]) -> Result<Self, ConfigError> {
-        config.association.validate()?;
+        config.validate()?;
         let mut rng = Rng::new(&entropy);
         let cookies = CookieKeys::new(rng.split(), config.cookie_life);
         Ok(Self {
+            locals: config.local_addresses.clone(),
             config,
             rng,
             cookies,
@@ -127,13 +134,16 @@ impl Endpoint {
         &self.statistics
     }
 
-    /// Opens an association with the endpoint `port` at `destinations`: one, as long as associations have one path.
+    /// Opens an association with the endpoint `port` at `destinations`: all addresses of it that are known, the preferred
+    /// one first. They are tried in turn, and all of them may carry data; those the peer names beyond them must be
+    /// verified before (RFC 9260 §5.4).
     ///
     /// Messages may be sent at once: they travel with the handshake as early as the RFC allows. The outcome is
     /// [`Event::CommunicationUp`] or [`Event::CannotStart`].
     ///
     /// # Errors
-    /// No destination or several, an association with this peer exists, too many of them, or a configuration that cannot work.
+    /// No destination or more than 8, an association with this peer exists, too many of them, or a configuration that
+    /// cannot work.
     pub fn connect(
         &mut self,
         now: Instant,
@@ -142,11 +152,11 @@ impl Endpoint {
         config: AssociationConfig,
     ) -> Result<AssociationId, ConnectError> {
         config.validate()?;
-        let first = *destinations.first().ok_or(ConnectError::NoDestination)?;
-        if destinations.len() > 1 {
-            return Err(ConnectError::SeveralDestinations);
+        let (&first, others) = destinations.split_first().ok_or(ConnectError::NoDestination)?;
+        if destinations.len() > MAX_PATHS {
+            return Err(ConnectError::TooManyDestinations { given: destinations.len(), limit: MAX_PATHS });
         }
-        if self.demux.by_peer(first.address, port).is_some() {
+        if destinations.iter().any(|&destination| self.demux.by_peer(destination, port).is_some()) {
             return Err(ConnectError::Exists);
         }
         let limit = self.config.association_limit;
@@ -156,7 +166,8 @@ impl Endpoint {
         let tag = self.unused_tag();
         let rng = self.rng.split();
         let ports = (self.config.port, port);
-        let association = Association::initiate(now, first, ports, config, tag, rng)
+        let destinations = (first, others);
+        let association = Association::initiate(now, destinations, &self.locals, ports, config, tag, rng)
             .map_err(|_full| ConnectError::NoDestination)?;
         self.statistics.initiated += 1;
         Ok(self.insert(association))
@@ -332,6 +343,39 @@ impl Endpoint {
         Ok(())
     }
 
+    /// Makes a path the primary one: data goes there while it is active (RFC 9260 §6.4, §11.1.5). Paths and their
+    /// addresses are in [`Association::statistics`].
+    ///
+    /// # Errors
+    /// There is no such association or path, or the path's address is not confirmed.
+    pub fn set_primary(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        path: PathId,
+    ) -> Result<(), SetPrimaryError> {
+        let slot = self.slot(id)?;
+        let result = self.associations[slot].association.set_primary(now, path);
+        self.refresh(slot);
+        result
+    }
+
+    /// This host has lost an address. What was sent from it goes again at once, from another of
+    /// [`EndpointConfig::local_addresses`] or on another path. Peers keep the address in their lists.
+    pub fn local_address_down(&mut self, now: Instant, address: IpAddr) {
+        self.locals.retain(|local| *local != address);
+        self.each_association(|association| association.local_address_down(now, address));
+    }
+
+    /// This host has an address, again or new. Paths that do not work are tried from there; new associations list it
+    /// after those known before.
+    pub fn local_address_up(&mut self, now: Instant, address: IpAddr) {
+        if !self.locals.contains(&address) && self.locals.len() < MAX_PATHS {
+            self.locals.push(address);
+        }
+        self.each_association(|association| association.local_address_up(now, address));
+    }
+
     /// An association, to look at. It stays until its last event has been polled and all messages are read.
     #[must_use]
     pub fn association(&self, id: AssociationId) -> Option<&Association> {
@@ -344,6 +388,14 @@ impl Endpoint {
         self.associations.len()
     }
 
+    fn each_association(&mut self, mut change: impl FnMut(&mut Association)) {
+        let slots: Vec<usize> = self.associations.iter().map(|(slot, _)| slot).collect();
+        for slot in slots {
+            change(&mut self.associations[slot].association);
+            self.refresh(slot);
+        }
+    }
+
     fn slot(&self, id: AssociationId) -> Result<usize, UnknownAssociation> {
         let slot = id.slot as usize;
         let entry = self.associations.get(slot).ok_or(UnknownAssociation)?;
@@ -353,11 +405,25 @@ impl Endpoint {
     fn insert(&mut self, association: Association) -> AssociationId {
         self.generation = self.generation.wrapping_add(1);
         let generation = self.generation;
-        let entry = Entry { association, generation, armed_at: None, is_sendable: false, is_eventful: false };
+        let entry = Entry {
+            association,
+            generation,
+            armed_at: None,
+            is_sendable: false,
+            is_eventful: false,
+            revision: 0,
+        };
         let slot = self.associations.insert(entry);
-        self.demux.insert(slot, &self.associations[slot].association);
+        self.enter(slot);
         self.refresh(slot);
         id(slot, generation)
+    }
+
+    /// Tells the tables where this association is found.
+    fn enter(&mut self, slot: usize) {
+        let entry = &mut self.associations[slot];
+        entry.revision = entry.association.paths().revision();
+        self.demux.insert(slot, &entry.association);
     }
 
     /// After a call into an association: put it into the queues where it belongs now.
@@ -370,7 +436,9 @@ impl Endpoint {
             self.eventful.push_back(slot);
         }
         if entry.association.is_closed() {
-            self.demux.remove(slot, &entry.association);
+            self.demux.remove(slot);
+        } else if entry.revision != entry.association.paths().revision() {
+            self.enter(slot);
         }
         self.rearm(slot);
         self.note_if_finished(slot);
@@ -398,7 +466,8 @@ impl Endpoint {
     fn reap(&mut self) {
         for slot in core::mem::take(&mut self.finished) {
             let entry = self.associations.remove(slot);
-            self.demux.remove(slot, &entry.association);
+            drop(entry);
+            self.demux.remove(slot);
             self.sendable.retain(|queued| *queued != slot);
             self.eventful.retain(|queued| *queued != slot);
         }
