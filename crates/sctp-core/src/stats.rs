@@ -127,8 +127,6 @@ pub struct EndpointStatistics {
     pub out_of_the_blue_answered: u64,
     /// INITs answered with INIT ACK.
     pub init_acks_sent: u64,
-    /// Addresses listed in INITs beyond those that are used.
-    pub addresses_ignored: u64,
     /// INITs refused: invalid, not wanted, or too many associations.
     pub inits_refused: u64,
     /// Cookies with a bad signature.

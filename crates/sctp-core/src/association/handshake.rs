@@ -104,6 +104,7 @@ impl Association {
         let halves = (sender, Some(receiver));
         let paths = PathSet::new(cookie.source, locals, &config);
         let mut association = Self::assemble(State::established(), peer, halves, paths, config, rng);
+        association.counters.addresses_ignored = u64::from(cookie.addresses_ignored);
         association.add_listed(cookie.source, &cookie.addresses);
         association.communication_up(now);
         association.send_cookie_ack(now, association.path_of(source));
@@ -274,7 +275,7 @@ impl Association {
         // The way the INIT ACK came works: data begins there.
         let _is_confirmed = self.paths.set_primary(path);
         self.outgoing.control_path = self.paths.for_data();
-        self.counters.addresses_ignored += reading.addresses_ignored;
+        self.counters.addresses_ignored += u64::from(reading.addresses_ignored);
         self.note_addresses(self.paths.path(path).destination, &reading.addresses);
         let agreed = Negotiated::new(&self.config, init_ack, reading.offered);
         self.negotiated(tag, agreed, init_ack.a_rwnd, init_ack.initial_tsn);
@@ -412,7 +413,7 @@ pub(crate) struct Reading<'a> {
     pub(crate) cookie: Option<&'a [u8]>,
     pub(crate) addresses: SmallVec<[IpAddr; 4]>,
     /// Addresses beyond those that are used.
-    pub(crate) addresses_ignored: u64,
+    pub(crate) addresses_ignored: u8,
     pub(crate) has_host_name: bool,
     pub(crate) offered: OfferedExtensions,
     /// Encoded parameters that we do not know and are asked to report, each by itself.
@@ -486,11 +487,23 @@ impl<'a> Reading<'a> {
         }
     }
 
+    /// The address it came from counts as listed (RFC 9260 §5.1.2 (C)), and before all others.
+    pub(crate) fn add_source(&mut self, source: IpAddr) {
+        if self.addresses.contains(&source) {
+            return;
+        }
+        if self.addresses.len() >= crate::endpoint::cookie::MAX_ADDRESSES {
+            self.addresses.pop();
+            self.addresses_ignored = self.addresses_ignored.saturating_add(1);
+        }
+        self.addresses.insert(0, source);
+    }
+
     fn address(&mut self, address: IpAddr) {
         if self.addresses.len() < crate::endpoint::cookie::MAX_ADDRESSES {
             self.addresses.push(address);
         } else {
-            self.addresses_ignored += 1;
+            self.addresses_ignored = self.addresses_ignored.saturating_add(1);
         }
     }
 }

@@ -36,6 +36,8 @@ pub(crate) struct StateCookie {
     pub(crate) source: Destination,
     /// The addresses the INIT listed, at most [`MAX_ADDRESSES`].
     pub(crate) addresses: SmallVec<[IpAddr; 1]>,
+    /// How many more it listed.
+    pub(crate) addresses_ignored: u8,
 }
 
 /// Why a cookie was refused.
@@ -119,6 +121,7 @@ impl StateCookie {
             out.extend_from_slice(&number.to_be_bytes());
         }
         out.push(self.agreed.capabilities.to_octet());
+        out.push(self.addresses_ignored);
         // UDP port 0 cannot be a peer's: it stands for "no encapsulation".
         let port = match self.source.encapsulation {
             Encapsulation::Ip => 0,
@@ -143,7 +146,7 @@ impl StateCookie {
         let mut u16_field = || Some(u16::from_be_bytes(take(&mut rest)?));
         let (local_port, peer_port) = (u16_field()?, u16_field()?);
         let (outbound, inbound) = (u16_field()?, u16_field()?);
-        let [capabilities] = take::<1>(&mut rest)?;
+        let [capabilities, addresses_ignored] = take(&mut rest)?;
         let capabilities = Capabilities::from_octet(capabilities);
         let encapsulation = match u16::from_be_bytes(take(&mut rest)?) {
             0 => Encapsulation::Ip,
@@ -167,6 +170,7 @@ impl StateCookie {
             agreed: Negotiated { outbound, inbound, capabilities },
             source,
             addresses,
+            addresses_ignored,
         })
     }
 }
@@ -201,7 +205,7 @@ fn decode_address(rest: &mut &[u8]) -> Option<IpAddr> {
 /// Addresses remembered in a cookie; further ones of the INIT are not used.
 pub(crate) const MAX_ADDRESSES: usize = 8;
 const MAC_BYTES: usize = 32;
-const FIXED_BYTES: usize = 2 * 8 + 5 * 4 + 5 * 2 + 1;
+const FIXED_BYTES: usize = 2 * 8 + 5 * 4 + 5 * 2 + 2;
 
 #[cfg(test)]
 mod tests;

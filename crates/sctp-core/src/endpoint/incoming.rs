@@ -63,10 +63,7 @@ impl Endpoint {
         if reading.has_host_name {
             return self.refuse_init(datagram, packet, init, &[Cause::UnresolvableAddress(&[])]);
         }
-        self.statistics.addresses_ignored += reading.addresses_ignored;
-        if !reading.addresses.contains(&datagram.source.address) {
-            reading.addresses.insert(0, datagram.source.address);
-        }
+        reading.add_source(datagram.source.address);
         let reply = existing.map(|slot| self.associations[slot].association.on_init());
         let new_addresses = existing.map_or_else(Vec::new, |slot| self.new_addresses(slot, &reading));
         // Before INIT ACK the peer's addresses are not known yet: none can be new (§5.2.1).
@@ -142,6 +139,7 @@ impl Endpoint {
             agreed,
             source: datagram.source,
             addresses: reading.addresses.iter().copied().collect(),
+            addresses_ignored: reading.addresses_ignored,
         };
         let cookie = self.cookies.sign(now, &cookie);
         let chunk_types = offered.chunk_types();

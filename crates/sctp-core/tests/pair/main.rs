@@ -14,6 +14,7 @@ mod congestion;
 mod data;
 mod flow;
 mod handshake;
+mod homes;
 mod out_of_the_blue;
 mod random;
 mod recovery;
