@@ -74,8 +74,8 @@ mod transmit;
 pub use association::{Association, AssociationState, Capabilities, Capability};
 pub use config::{
     AssociationConfig, Attempts, Buffers, EndpointConfig, Extensions, FailureConfig, HeartbeatConfig,
-    ImmediateSack, Incoming, LossDetection, Nagle, Offer, Profile, RecoveryConfig, RtoConfig, SackConfig,
-    Streams, UnknownProfile,
+    ImmediateSack, Incoming, InitRate, LossDetection, Nagle, Offer, Profile, RecoveryConfig, RtoConfig,
+    SackConfig, Streams, UnknownProfile,
 };
 pub use endpoint::{AssociationId, Endpoint};
 pub use error::{
