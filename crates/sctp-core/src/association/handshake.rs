@@ -14,12 +14,13 @@ use sctp_wire::{
 use smallvec::SmallVec;
 use virtual_time::Instant;
 
+use super::auth::{Found, WrongRandomLength};
 use super::collision::{CollisionAction, Tags, TieTags, decide};
 use super::{
-    Association, AssociationState as S, Bundling, Capability, ControlQueue, Negotiated, OfferedExtensions,
-    Outgoing, Peer, State, Timer, Timers,
+    Announcement, Association, AssociationState as S, Authentication, Bundling, Capability, ControlQueue,
+    Negotiated, OfferedExtensions, Outgoing, Peer, State, Timer, Timers,
 };
-use crate::config::{AssociationConfig, Extensions};
+use crate::config::{AssociationConfig, Extensions, Offer};
 use crate::endpoint::cookie::StateCookie;
 use crate::error::{AssociationError, ProtocolViolation, RemoteError};
 use crate::event::{Event, Origin, PathState};
@@ -59,7 +60,8 @@ impl Association {
         for &destination in others {
             let _added = paths.add(destination, PathState::Active, &config);
         }
-        let init = init_chunk(&config, &paths, tag, initial_tsn, None)?;
+        let announcement = Announcement::ours(&config, rng.key());
+        let init = init_chunk(&config, &paths, tag, initial_tsn, announcement.as_ref(), None)?;
         let peer = Peer {
             origin: Origin::Initiated,
             local_port: ports.0,
@@ -73,7 +75,9 @@ impl Association {
         };
         let sender = Sender::new(&config, initial_tsn, config.streams.outbound, 0);
         let state = State::cookie_wait(init);
-        let mut association = Self::assemble(state, peer, (sender, None), paths, config, rng);
+        let authentication = Authentication::new(announcement);
+        let halves = (sender, None);
+        let mut association = Self::assemble(state, peer, halves, authentication, paths, config, rng);
         association.send_handshake_chunk(now, Timer::T1Init);
         Ok(association)
     }
@@ -103,10 +107,14 @@ impl Association {
         let sender = Sender::new(&config, tsn, outbound, cookie.peer_window);
         let receiver = Receiver::new(receiver_config(&config, cookie.agreed), cookie.peer_initial_tsn);
         let halves = (sender, Some(receiver));
+        let authentication =
+            Authentication::agreed(cookie.key_material.as_ref(), &config.authentication.keys);
         let paths = PathSet::new(cookie.source, locals, &config);
-        let mut association = Self::assemble(State::established(), peer, halves, paths, config, rng);
+        let state = State::established();
+        let mut association = Self::assemble(state, peer, halves, authentication, paths, config, rng);
         association.counters.addresses_ignored = u64::from(cookie.addresses_ignored);
         association.add_listed(cookie.source, &cookie.addresses);
+        association.reserve_for_authentication();
         association.communication_up(now);
         association.send_cookie_ack(now, association.path_of(source));
         association
@@ -116,6 +124,7 @@ impl Association {
         state: State,
         peer: Peer,
         (sender, receiver): (Sender, Option<Receiver>),
+        authentication: Authentication,
         paths: PathSet,
         config: AssociationConfig,
         rng: Rng,
@@ -128,6 +137,7 @@ impl Association {
             paths,
             timers: Timers::default(),
             control: ControlQueue::default(),
+            authentication,
             events: VecDeque::new(),
             rng,
             counters: AssociationCounters::default(),
@@ -200,6 +210,7 @@ impl Association {
         // Whoever waited for room in the old buffer finds it in the new one.
         fresh.events.push_back(Event::SendBufferAvailable);
         fresh.peer.origin = self.peer.origin;
+        fresh.authentication.statistics = self.authentication.statistics;
         fresh.counters = AssociationCounters {
             restarts: self.counters.restarts + 1,
             addresses_ignored: self.counters.addresses_ignored + fresh.counters.addresses_ignored,
@@ -211,12 +222,14 @@ impl Association {
     /// Action B: both sides sent INIT. The cookie holds what we could not know yet.
     fn on_crossing_cookie(&mut self, now: Instant, source: Destination, cookie: &StateCookie) {
         if !matches!(self.state.name(), S::CookieWait | S::CookieEchoed) {
-            // Established by the same exchange already: only the peer's tag is newer.
+            // Established by the same exchange already: only the peer's tag and what goes with it are newer.
             self.peer.peer_tag = Some(cookie.peer_tag);
+            self.agree_on_keys(cookie.key_material.as_ref().map(|material| material.peer.clone()));
             return self.send_cookie_ack(now, self.path_of(source));
         }
         self.timers.stop(Timer::T1Init);
         self.timers.stop(Timer::T1Cookie);
+        self.agree_on_keys(cookie.key_material.as_ref().map(|material| material.peer.clone()));
         self.negotiated(cookie.peer_tag, cookie.agreed, cookie.peer_window, cookie.peer_initial_tsn);
         self.state.enter_established();
         self.note_addresses(cookie.source, &cookie.addresses);
@@ -274,6 +287,10 @@ impl Association {
         if reading.has_host_name {
             return self.abort_for(ProtocolViolation::HostNameAddress);
         }
+        let announcement = match reading.announcement(&self.config) {
+            Ok(announcement) => announcement,
+            Err(violation) => return self.abort_for(violation),
+        };
         let Some(cookie) = reading.cookie else { return self.abort_for(ProtocolViolation::MissingCookie) };
         let Ok(cookie_echo) = ChunkBuf::cookie_echo(cookie) else { return };
         // The way the INIT ACK came works: data begins there.
@@ -282,6 +299,7 @@ impl Association {
         self.counters.addresses_ignored += u64::from(reading.addresses_ignored);
         self.note_addresses(self.paths.path(path).destination, &reading.addresses);
         let agreed = Negotiated::new(&self.config, init_ack, reading.offered);
+        self.agree_on_keys(announcement);
         self.negotiated(tag, agreed, init_ack.a_rwnd, init_ack.initial_tsn);
         self.timers.stop(Timer::T1Init);
         self.measure_handshake(now);
@@ -317,7 +335,10 @@ impl Association {
         self.sender.on_timeout(now, self.outgoing.control_path);
         let increment = self.cookie_increment(now);
         let (tag, tsn) = (self.peer.local_tag, self.peer.local_initial_tsn);
-        let Ok(init) = init_chunk(&self.config, &self.paths, tag, tsn, Some(increment)) else { return };
+        let announcement = self.authentication.ours();
+        let Ok(init) = init_chunk(&self.config, &self.paths, tag, tsn, announcement, Some(increment)) else {
+            return;
+        };
         self.state.enter_cookie_wait(init);
         self.peer.peer_tag = None;
         self.receiver = None;
@@ -362,6 +383,17 @@ impl Association {
         }
     }
 
+    fn agree_on_keys(&mut self, peer: Option<Announcement>) {
+        self.authentication.agree(peer, &self.config.authentication.keys);
+        self.reserve_for_authentication();
+    }
+
+    /// Fragments leave room for the AUTH chunk in front of them.
+    fn reserve_for_authentication(&mut self) {
+        let overhead_bytes = self.authentication.data_overhead_bytes(&self.config.authentication.keys);
+        self.sender.reserve_in_packets(overhead_bytes);
+    }
+
     fn communication_up(&mut self, now: Instant) {
         self.events.push_back(Event::CommunicationUp {
             outbound_streams: self.peer.agreed.outbound,
@@ -395,6 +427,7 @@ fn init_chunk(
     paths: &PathSet,
     tag: VerificationTag,
     initial_tsn: Tsn,
+    announcement: Option<&Announcement>,
     cookie_preservative: Option<Parameter<'_>>,
 ) -> Result<ChunkBuf, Full> {
     let header = InitHeader {
@@ -407,6 +440,7 @@ fn init_chunk(
     let offered = OfferedExtensions::of(&config.extensions);
     let chunk_types = offered.chunk_types();
     let mut parameters = offered.parameters(&chunk_types);
+    parameters.extend(announcement.into_iter().flat_map(Announcement::parameters));
     parameters.push(Parameter::SupportedAddressTypes(ParameterTypes::IPV4_AND_IPV6));
     let listed = listed(paths.local_addresses(), paths.iter().map(|path| path.destination.address));
     parameters.extend(listed.into_iter().map(address_parameter));
@@ -432,6 +466,7 @@ pub(crate) struct Reading<'a> {
     /// How much longer than usual the cookie should live (RFC 9260 §3.3.2.1.3).
     pub(crate) cookie_increment: Duration,
     pub(crate) offered: OfferedExtensions,
+    authentication: Found<'a>,
     /// Encoded parameters that we do not know and are asked to report, each by itself.
     pub(crate) reports: Vec<Vec<u8>>,
 }
@@ -454,6 +489,11 @@ impl<'a> Reading<'a> {
                 Parameter::SupportedExtensions(listed) => reading.offered.on_supported_extensions(listed),
                 Parameter::ForwardTsnSupported if ours.has(Capability::PartialReliability) => {
                     reading.offered.add(Capability::PartialReliability);
+                }
+                Parameter::Random(_) | Parameter::ChunkList(_) | Parameter::HmacAlgorithms(_)
+                    if ours.has(Capability::Authentication) =>
+                {
+                    reading.authentication.note(parameter);
                 }
                 Parameter::HostNameAddress(_) => reading.has_host_name = true,
                 Parameter::CookiePreservative { increment_ms } => {
@@ -492,7 +532,29 @@ impl<'a> Reading<'a> {
                 }
             }
         }
+        if let Ok(Some(_announcement)) = reading.authentication.announcement() {
+            reading.offered.add(Capability::Authentication);
+        }
         reading
+    }
+
+    /// What the peer announces for authentication, or why there can be no association with it.
+    pub(crate) fn announcement(
+        &self,
+        ours: &AssociationConfig,
+    ) -> Result<Option<Announcement>, ProtocolViolation> {
+        let announced = self.authentication.announcement();
+        let announced =
+            announced.map_err(|WrongRandomLength { octets }| ProtocolViolation::RandomLength { octets })?;
+        // What the user wants authenticated is not taken otherwise, whoever removed the parameters on the way.
+        if announced.is_none() && !ours.authentication.chunks.is_empty() {
+            return Err(ProtocolViolation::NoAuthentication);
+        }
+        let offers_asconf = self.offered.capabilities.has(Capability::DynamicAddresses);
+        if announced.is_none() && offers_asconf && ours.extensions.dynamic_addresses == Offer::On {
+            return Err(ProtocolViolation::AsconfWithoutAuthentication);
+        }
+        Ok(announced)
     }
 
     /// Notes a parameter to report, as far as the answer has room.
