@@ -74,10 +74,12 @@ pub enum Origin {
 /// What is known of a path (RFC 9260 §5.4, §8.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathState {
-    /// Never verified: carries no data.
+    /// The peer listed the address and has not shown to be there: carries HEARTBEATs only.
     Unconfirmed,
     /// In use.
     Active,
+    /// More than PotentiallyFailed.Max.Retrans consecutive errors (RFC 7829): avoided while another path is active.
+    PotentiallyFailed,
     /// More than Path.Max.Retrans consecutive errors.
     Inactive,
 }

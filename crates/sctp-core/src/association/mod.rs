@@ -8,9 +8,12 @@
 //! | `shutdown` | ending (RFC 9260 §9) |
 //! | `auth` | which chunks are authenticated, with which keys (RFC 4895) |
 //! | `timers`, `expiry` | what runs, what happens when it runs out |
+//! | `supervision` | whether paths and peer are still there (RFC 9260 §8) |
+//! | `addresses` | what the user and the host decide about paths |
 //! | `packetizer` | what goes into the next packet |
 //! | `peer`, `capabilities`, `state` | identity, extensions agreed on, state machine |
 
+mod addresses;
 mod auth;
 mod capabilities;
 pub(crate) mod collision;
@@ -22,6 +25,7 @@ mod packetizer;
 mod peer;
 mod shutdown;
 mod state;
+mod supervision;
 mod timers;
 
 use std::collections::VecDeque;
@@ -36,7 +40,7 @@ pub(crate) use self::capabilities::OfferedExtensions;
 pub use self::capabilities::{Capabilities, Capability};
 use self::control::{Bundling, ControlQueue};
 use self::dispatch::{Flow, unspoken};
-pub(crate) use self::handshake::{InitReply, Reading};
+pub(crate) use self::handshake::{InitReply, Reading, address_parameter};
 pub(crate) use self::peer::{Negotiated, Peer};
 pub use self::state::AssociationState;
 use self::state::State;
@@ -86,8 +90,10 @@ struct Outgoing {
     errors: u32,
     /// The path data last came in on: SACKs go back there (RFC 9260 §6.4).
     sack_path: PathId,
-    /// A tail-loss probe is due on this path.
-    probe_due: Option<PathId>,
+    /// Data came twice in the packet being read: SACKs may be lost on their way.
+    had_duplicate: bool,
+    /// Where the chunk went that T1 or T2 waits for an answer to.
+    control_path: PathId,
     /// The next packet of retransmissions ignores cwnd (RFC 9260 §7.2.4 (3)).
     fast_retransmit: bool,
     /// The user asked for shutdown before the association was up.
@@ -104,7 +110,8 @@ impl Outgoing {
             handshake_sent_at: None,
             errors: 0,
             sack_path: PathId::FIRST,
-            probe_due: None,
+            had_duplicate: false,
+            control_path: PathId::FIRST,
             fast_retransmit: false,
             shutdown_wanted: false,
             peer_is_alive: false,
@@ -128,10 +135,10 @@ impl Association {
     /// Everything counted so far.
     #[must_use]
     pub fn statistics(&self) -> AssociationStatistics {
-        let paths =
-            self.paths.iter().map(|path| PathStatistics::of(path, self.sender.flight(path.id))).collect();
+        let of = |path| PathStatistics::of(path, self.paths.primary(), self.sender.flight(path.id));
+        let paths = self.paths.iter().map(of).collect();
         AssociationStatistics {
-            association: self.counters,
+            association: AssociationCounters { path_switches: self.paths.switches(), ..self.counters },
             sender: self.sender.statistics(),
             receiver: self.receiver.as_ref().map(Receiver::statistics).unwrap_or_default(),
             authentication: self.authentication.statistics,
@@ -223,7 +230,7 @@ impl Association {
             }
         }
         if had_data && !self.is_closed() {
-            self.outgoing.sack_path = path;
+            self.outgoing.sack_path = self.path_for_sack(path);
             self.on_data_packet_end(now);
         }
         self.after_input(now);
@@ -324,13 +331,10 @@ impl Association {
         if self.state.name() == AssociationState::CookieEchoed {
             return;
         }
-        let due = self.outgoing.probe_due;
         // One that is due already is not armed again: it waits for a packet, not for a time.
-        for path in self.paths.iter().filter(|path| due != Some(path.id)) {
+        for path in self.paths.iter().filter(|path| !path.probe_is_due) {
             let at = self.sender.probe_at(path.id, &self.paths).map(|at| at.max(now));
-            let is_due = self.outgoing.probe_due == Some(path.id);
-            let before_t3 =
-                at.filter(|at| !is_due && self.timers.at(Timer::T3Rtx(path.id)).is_none_or(|t3| *at < t3));
+            let before_t3 = at.filter(|at| self.timers.at(Timer::T3Rtx(path.id)).is_none_or(|t3| *at < t3));
             self.timers.apply(Timer::TailLossProbe(path.id), before_t3);
         }
     }

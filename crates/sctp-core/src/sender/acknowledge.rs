@@ -49,6 +49,8 @@ pub(crate) struct PathAcknowledgment {
     pub(crate) flight_before: usize,
     /// Whether the earliest outstanding chunk of the path was acknowledged (RFC 9260 §6.3.2 (R3)).
     pub(crate) earliest: bool,
+    /// Whether any of the chunks was sent on this path only, so that the path it came by is certain.
+    pub(crate) is_certain: bool,
 }
 
 impl Acknowledgment {
@@ -66,12 +68,14 @@ impl Acknowledgment {
             Some(entry) => {
                 entry.bytes += bytes;
                 entry.earliest |= earliest;
+                entry.is_certain |= !chunk.is_split;
             }
             None => self.paths.push(PathAcknowledgment {
                 path: chunk.path,
                 bytes,
                 flight_before: before.flight,
                 earliest,
+                is_certain: !chunk.is_split,
             }),
         }
     }

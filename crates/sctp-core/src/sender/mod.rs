@@ -343,7 +343,7 @@ impl Sender {
         losses
     }
 
-    /// T3-rtx expired on a path: everything in flight there counts as lost (RFC 9260 §6.3.3 (E3)).
+    /// T3-rtx expired on a path, or it was taken away: everything in flight there counts as lost (RFC 9260 §6.3.3 (E3)).
     pub(crate) fn on_timeout(&mut self, now: Instant, path: PathId) {
         // A first chunk that is gap-acknowledged cannot be: the peer took its word back.
         if self.outstanding.get(0).is_some_and(|chunk| chunk.state == ChunkState::Acknowledged) {
@@ -353,7 +353,7 @@ impl Sender {
         }
         for index in 0..self.outstanding.len() {
             let here = self.outstanding.get(index).is_some_and(|chunk| chunk.path == path);
-            if here && self.outstanding.mark_lost(index) {
+            if here && self.outstanding.mark_timed_out(index) {
                 self.statistics.lost_by_timeout += 1;
             }
         }

@@ -47,6 +47,10 @@ pub(crate) struct SentChunk {
     pub(crate) is_probed: bool,
     /// Under the terms of its message it is not sent again, not even as a probe.
     pub(crate) is_last_try: bool,
+    /// Sent on more than one path: whose merit its acknowledgment is cannot be told (RFC 7829 §3.2, point 9).
+    pub(crate) is_split: bool,
+    /// It waits for retransmission because its path did not answer in time: another path is preferred (RFC 9260 §6.4).
+    pub(crate) timed_out: bool,
 }
 
 /// Where a chunk is.
@@ -160,6 +164,10 @@ impl Outstanding {
 
     /// The outstanding, not yet acknowledged chunk with the lowest TSN last sent on this path.
     pub(crate) fn earliest(&self, path: PathId) -> Option<usize> {
+        // Every SACK asks for every path: those that are not in use must not cost a walk over the others' chunks.
+        if self.flight(path) == 0 && self.lost == 0 {
+            return None;
+        }
         self.chunks.iter().position(|chunk| chunk.is_unsettled() && chunk.path == path)
     }
 
@@ -176,6 +184,8 @@ impl Outstanding {
             fast_retransmitted: false,
             is_probed: false,
             is_last_try,
+            is_split: false,
+            timed_out: false,
         };
         self.add_flight(path, chunk.wire_bytes(), chunk.fragment.payload.len());
         self.chunks.push_back(chunk);
@@ -201,6 +211,8 @@ impl Outstanding {
         chunk.is_probed = was == ChunkState::InFlight;
         chunk.state = ChunkState::InFlight;
         chunk.path = path;
+        chunk.is_split |= before != path;
+        chunk.timed_out = false;
         chunk.sent_at = now;
         chunk.transmissions = chunk.transmissions.saturating_add(1);
         chunk.is_last_try = !chunk.may_be_resent(now);
@@ -239,6 +251,15 @@ impl Outstanding {
         self.lost += 1;
         self.lost_from = self.lost_from.min(index);
         true
+    }
+
+    /// The path of a chunk did not answer in time. True if it was in flight.
+    pub(crate) fn mark_timed_out(&mut self, index: usize) -> bool {
+        let was_in_flight = self.mark_lost(index);
+        if let Some(chunk) = self.chunks.get_mut(index).filter(|chunk| chunk.state == ChunkState::Lost) {
+            chunk.timed_out = true;
+        }
+        was_in_flight
     }
 
     /// A gap ack block covers this chunk. Gives it back if that is news.

@@ -37,7 +37,7 @@ impl Bench {
         let mut config = AssociationConfig::profile(profile);
         change(&mut config);
         let peer = Destination { address: [10, 0, 0, 2].into(), encapsulation: Encapsulation::Ip };
-        let paths = PathSet::new(peer, None, &config);
+        let paths = PathSet::new(peer, &[], &config);
         let mut sender = Sender::new(&config, FIRST);
         sender.on_negotiated(agreed(10, Capabilities::NONE), WINDOW);
         Self { sender, paths, now: Instant::from_millis(1000) }
@@ -88,13 +88,13 @@ impl Bench {
 
     fn write_lost(&mut self) -> Vec<Written> {
         self.packet(|bench, writer| {
-            bench.sender.write_lost(bench.now, PathId::FIRST, writer);
+            bench.sender.write_lost(bench.now, PathId::FIRST, &bench.paths, writer);
         })
     }
 
     fn write_probe(&mut self) -> Vec<Written> {
         self.packet(|bench, writer| {
-            bench.sender.write_probe(bench.now, bench.paths.path(PathId::FIRST), writer);
+            bench.sender.write_probe(bench.now, bench.paths.path(PathId::FIRST), PathId::FIRST, writer);
         })
     }
 

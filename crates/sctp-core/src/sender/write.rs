@@ -4,11 +4,11 @@ use sctp_wire::{COMMON_HEADER_BYTES, DataFlags, DataHeader, Full, IDataHeader, P
 use virtual_time::Instant;
 
 use super::acknowledge::RttSample;
-use super::outstanding::ChunkState;
+use super::outstanding::{ChunkState, SentChunk};
 use super::queue::{Fragment, Framing};
 use super::{Probe, Sender, WindowProbe};
 use crate::config::{ImmediateSack, Nagle};
-use crate::path::Path;
+use crate::path::{Loss, Path, PathSet};
 use crate::transmit::PathId;
 
 /// Why no more new data goes into this packet or the next.
@@ -29,16 +29,30 @@ pub(crate) enum Blocked {
 }
 
 impl Sender {
-    /// Whether a packet of retransmissions or new data could go out on this path, for want of anything else to
-    /// send there.
-    pub(crate) fn wants_to_send(&mut self, path: &Path) -> bool {
-        let window = self.flight(path.id) < path.congestion.cwnd();
-        window && (self.outstanding.has_lost() || self.first_blocked(path, usize::MAX).is_none())
+    /// Whether a packet of new data could go out on this path, for want of anything else to send there.
+    pub(crate) fn wants_to_send(&self, path: &Path) -> bool {
+        self.has_window(path) && self.first_blocked(path, usize::MAX).is_none()
+    }
+
+    /// Whether the congestion window of a path has room (RFC 9260 §6.1 (B)).
+    pub(crate) fn has_window(&self, path: &Path) -> bool {
+        self.flight(path.id) < path.congestion.cwnd()
     }
 
     /// Whether chunks wait for retransmission.
     pub(crate) fn has_lost(&self) -> bool {
         self.outstanding.has_lost()
+    }
+
+    /// The path on which the chunk goes that is sent again first (RFC 9260 §6.4).
+    pub(crate) fn path_of_lost(&mut self, paths: &PathSet) -> Option<PathId> {
+        let index = self.outstanding.first_lost()?;
+        self.outstanding.get(index).map(|chunk| target(chunk, paths))
+    }
+
+    /// Tail-loss probes sent for a path since it last answered.
+    pub(crate) fn probes_unanswered(&self, path: PathId) -> u32 {
+        self.rack.probes_unanswered(path)
     }
 
     /// Octets of the chunk that is sent again first; zero if none waits.
@@ -65,13 +79,20 @@ impl Sender {
         self.outstanding.get(0).is_some_and(|chunk| chunk.fragment.payload.len() > self.advertised_window)
     }
 
-    /// Writes lost chunks, lowest TSN first. True if the earliest outstanding chunk of the path was among them.
-    pub(crate) fn write_lost(&mut self, now: Instant, path: PathId, writer: &mut PacketWriter<'_>) -> Resent {
+    /// Writes lost chunks, lowest TSN first, up to one that is to go on another path.
+    pub(crate) fn write_lost(
+        &mut self,
+        now: Instant,
+        path: PathId,
+        paths: &PathSet,
+        writer: &mut PacketWriter<'_>,
+    ) -> Resent {
         let mut resent = Resent::default();
         let earliest = self.outstanding.iter().find(|(_, chunk)| chunk.is_unsettled());
         let earliest = earliest.map(|(index, _)| index);
         while let Some(index) = self.outstanding.first_lost() {
-            if self.write_again(now, path, index, writer).is_none() {
+            let goes_here = self.outstanding.get(index).is_some_and(|chunk| target(chunk, paths) == path);
+            if !goes_here || self.write_again(now, path, index, writer).is_none() {
                 break;
             }
             self.statistics.retransmissions += 1;
@@ -113,8 +134,15 @@ impl Sender {
         }
     }
 
-    /// Writes a tail-loss probe: the overdue chunks with the lowest TSNs, as many as fit (RFC 8985 §7.3).
-    pub(crate) fn write_probe(&mut self, now: Instant, path: &Path, writer: &mut PacketWriter<'_>) -> bool {
+    /// Writes a tail-loss probe for `path` into a packet that goes out `on` a path: the overdue chunks with the lowest
+    /// TSNs, as many as fit (RFC 8985 §7.3).
+    pub(crate) fn write_probe(
+        &mut self,
+        now: Instant,
+        path: &Path,
+        on: PathId,
+        writer: &mut PacketWriter<'_>,
+    ) -> bool {
         let srtt = path.rto.srtt().unwrap_or_default();
         let overdue = srtt + path.rto.min_rtt().unwrap_or_default() / 4;
         let mut highest = None;
@@ -129,7 +157,7 @@ impl Sender {
                 self.outstanding.mark_last_try(index);
                 continue;
             }
-            if self.write_again(now, path.id, index, writer).is_none() {
+            if self.write_again(now, on, index, writer).is_none() {
                 break;
             }
             self.statistics.probe_chunks += 1;
@@ -235,6 +263,12 @@ pub(crate) struct Resent {
     pub(crate) any: bool,
     /// The earliest outstanding chunk was among it: T3-rtx starts anew (RFC 9260 §6.1).
     pub(crate) earliest: bool,
+}
+
+/// Where a lost chunk goes again.
+fn target(chunk: &SentChunk, paths: &PathSet) -> PathId {
+    let loss = if chunk.timed_out { Loss::TimedOut } else { Loss::Reported };
+    paths.for_lost(chunk.path, loss)
 }
 
 fn write_chunk(

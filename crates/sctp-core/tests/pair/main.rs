@@ -16,6 +16,7 @@ mod data;
 mod flow;
 mod given_up;
 mod handshake;
+mod homes;
 mod interleaving;
 mod out_of_the_blue;
 mod random;
