@@ -6,7 +6,7 @@ use virtual_time::Instant;
 use super::acknowledge::RttSample;
 use super::outstanding::{ChunkState, DATA_HEADER_BYTES, SentChunk};
 use super::queue::Fragment;
-use super::{Probe, Sender, WindowProbe};
+use super::{Sender, WindowProbe};
 use crate::config::{ImmediateSack, Nagle};
 use crate::path::Path;
 use crate::transmit::PathId;
@@ -107,29 +107,6 @@ impl Sender {
         }
     }
 
-    /// Writes a tail-loss probe: the overdue chunks with the lowest TSNs, as many as fit (RFC 8985 §7.3).
-    pub(crate) fn write_probe(&mut self, now: Instant, path: &Path, writer: &mut PacketWriter<'_>) -> bool {
-        let srtt = path.rto.srtt().unwrap_or_default();
-        let overdue = srtt + path.rto.min_rtt().unwrap_or_default() / 4;
-        let mut highest = None;
-        for index in 0..self.outstanding.len() {
-            let Some(chunk) = self.outstanding.get(index) else { break };
-            let wanted = chunk.state == ChunkState::InFlight && chunk.path == path.id;
-            if !wanted || now.since(chunk.sent_at) < overdue {
-                continue;
-            }
-            if self.write_again(now, path.id, index, writer).is_none() {
-                break;
-            }
-            self.statistics.probe_chunks += 1;
-            highest = Some(self.outstanding.tsn_at(index));
-        }
-        let Some(highest) = highest else { return false };
-        self.rack.on_probe(path.id);
-        self.probe = Some(Probe { path: path.id, sent_at: now, highest, answered_at: None });
-        true
-    }
-
     fn next_blocked(&self, path: &Path, room: usize) -> Option<Blocked> {
         if self.queue.is_empty() {
             return Some(Blocked::NothingToSend);
@@ -174,7 +151,7 @@ impl Sender {
         true
     }
 
-    fn write_again(
+    pub(super) fn write_again(
         &mut self,
         now: Instant,
         path: PathId,
@@ -186,6 +163,7 @@ impl Sender {
         let mut flags = chunk.fragment.flags;
         flags.immediate = self.options.immediate_sack == ImmediateSack::WhenSenderDry;
         writer.data(&header(tsn, &chunk.fragment, flags), &chunk.fragment.payload).ok()?;
+        self.recoveries.on_resent(tsn, chunk);
         self.outstanding.resent(now, path, index);
         for sample in &mut self.rtt_samples {
             sample.on_resent(tsn);
