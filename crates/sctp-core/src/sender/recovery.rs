@@ -140,12 +140,13 @@ impl Recoveries {
         }
         let is_too_soon = min_rtt.is_some_and(|smallest| now.since(chunk.sent_at) < smallest / 2);
         // Of several retransmissions an earlier one may have repaired a loss.
-        if chunk.transmissions == 2 && is_too_soon {
-            if let Some(resent) = self.resent.iter_mut().find(|resent| resent.tsn == tsn) {
-                resent.is_refuted = true;
-                let resent = *resent;
-                self.refute(resent);
-            }
+        if chunk.transmissions == 2
+            && is_too_soon
+            && let Some(resent) = self.resent.iter_mut().find(|resent| resent.tsn == tsn)
+        {
+            resent.is_refuted = true;
+            let resent = *resent;
+            self.refute(resent);
         }
     }
 
