@@ -12,6 +12,7 @@ mod attack;
 mod collision;
 mod congestion;
 mod data;
+mod figures;
 mod flow;
 mod handshake;
 mod out_of_the_blue;
