@@ -61,6 +61,8 @@ pub struct PathCounters {
     pub recoveries: u64,
     /// Tail-loss probes sent for what was in flight here, on this path or another.
     pub probes: u64,
+    /// Recoveries and timeouts that turned out to have been needless; their cut of the window was taken back.
+    pub recoveries_undone: u64,
     /// HEARTBEATs sent.
     pub heartbeats: u64,
     /// HEARTBEATs that went unanswered for an RTO.

@@ -47,8 +47,8 @@ pub(crate) struct SentChunk {
     pub(crate) is_probed: bool,
     /// Under the terms of its message it is not sent again, not even as a probe.
     pub(crate) is_last_try: bool,
-    /// Sent on more than one path: whose merit its acknowledgment is cannot be told (RFC 7829 §3.2, point 9).
-    pub(crate) is_split: bool,
+    /// Sent on more than one path: an acknowledgment of it says nothing about either (RFC 7829 §3.2, point 9).
+    pub(crate) is_moved: bool,
     /// It waits for retransmission because its path did not answer in time: another path is preferred (RFC 9260 §6.4).
     pub(crate) timed_out: bool,
 }
@@ -184,7 +184,7 @@ impl Outstanding {
             fast_retransmitted: false,
             is_probed: false,
             is_last_try,
-            is_split: false,
+            is_moved: false,
             timed_out: false,
         };
         self.add_flight(path, chunk.wire_bytes(), chunk.fragment.payload.len());
@@ -210,8 +210,8 @@ impl Outstanding {
         let was = chunk.state;
         chunk.is_probed = was == ChunkState::InFlight;
         chunk.state = ChunkState::InFlight;
+        chunk.is_moved |= before != path;
         chunk.path = path;
-        chunk.is_split |= before != path;
         chunk.timed_out = false;
         chunk.sent_at = now;
         chunk.transmissions = chunk.transmissions.saturating_add(1);
@@ -277,6 +277,22 @@ impl Outstanding {
         self.lost_from = self.lost_from.saturating_sub(1);
         let news = self.leave(chunk.state, chunk.path, chunk.wire_bytes(), chunk.fragment.payload.len());
         Some((chunk, news))
+    }
+
+    /// Chunks of a path that wait for retransmission count as in flight again, as if sent now: they were declared lost
+    /// without need.
+    pub(crate) fn take_back_lost(&mut self, now: Instant, path: PathId) {
+        let (mut wire, mut payload) = (0, 0);
+        for chunk in &mut self.chunks {
+            if chunk.state == ChunkState::Lost && chunk.path == path {
+                chunk.state = ChunkState::InFlight;
+                chunk.sent_at = now;
+                self.lost -= 1;
+                wire += chunk.wire_bytes();
+                payload += chunk.fragment.payload.len();
+            }
+        }
+        self.add_flight(path, wire, payload);
     }
 
     /// The peer took a gap acknowledgment back (RFC 9260 §6.2.1): the chunk counts as in flight again, as if sent

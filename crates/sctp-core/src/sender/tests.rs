@@ -8,6 +8,7 @@ use sctp_wire::{Checksum, Chunk, GapAckBlock, Packet, PacketWriter, SctpPort, St
 use super::*;
 use crate::association::{Capabilities, Capability};
 use crate::config::Profile;
+use crate::event::PathState;
 use crate::transmit::{Destination, Encapsulation};
 
 const FIRST: Tsn = Tsn::new(u32::MAX - 2);
@@ -18,6 +19,8 @@ const FULL: usize = 1400 - 20 - 12 - 16;
 struct Bench {
     sender: Sender,
     paths: PathSet,
+    /// Where packets go.
+    path: PathId,
     now: Instant,
 }
 
@@ -40,7 +43,7 @@ impl Bench {
         let paths = PathSet::new(peer, &[], &config);
         let mut sender = Sender::new(&config, FIRST);
         sender.on_negotiated(agreed(10, Capabilities::NONE), WINDOW);
-        Self { sender, paths, now: Instant::from_millis(1000) }
+        Self { sender, paths, path: PathId::FIRST, now: Instant::from_millis(1000) }
     }
 
     fn pass(&mut self, millis: u64) {
@@ -82,19 +85,19 @@ impl Bench {
 
     fn write_new(&mut self) -> Vec<Written> {
         self.packet(|bench, writer| {
-            bench.sender.write_new(bench.now, bench.paths.path(PathId::FIRST), writer);
+            bench.sender.write_new(bench.now, bench.paths.path(bench.path), writer);
         })
     }
 
     fn write_lost(&mut self) -> Vec<Written> {
         self.packet(|bench, writer| {
-            bench.sender.write_lost(bench.now, PathId::FIRST, &bench.paths, writer);
+            bench.sender.write_lost(bench.now, bench.path, &bench.paths, writer);
         })
     }
 
     fn write_probe(&mut self) -> Vec<Written> {
         self.packet(|bench, writer| {
-            bench.sender.write_probe(bench.now, bench.paths.path(PathId::FIRST), PathId::FIRST, writer);
+            bench.sender.write_probe(bench.now, bench.paths.path(bench.path), bench.path, writer);
         })
     }
 
@@ -141,6 +144,22 @@ impl Bench {
         bench
     }
 
+    /// Five milliseconds later, when the reordering window of a round trip of 20 ms has run out.
+    fn look_again(&mut self) -> Losses {
+        self.pass(5);
+        self.sender.losses_by_time(self.now, &self.paths)
+    }
+
+    /// From now on packets take a second path with the same round trip.
+    fn change_over(&mut self) {
+        let address = [10, 0, 0, 3].into();
+        let second = Destination { address, encapsulation: Encapsulation::Ip };
+        let _added = self.paths.add(second, PathState::Active, &AssociationConfig::default());
+        let twin = PathId::new(1);
+        self.paths.on_measurement(twin, self.now, Duration::from_millis(20));
+        self.path = twin;
+    }
+
     fn flight(&self) -> usize {
         self.sender.flight(PathId::FIRST)
     }
@@ -148,6 +167,7 @@ impl Bench {
 
 mod abandoning;
 mod detection;
+mod recoveries;
 mod sacks;
 mod streams;
 mod writing;

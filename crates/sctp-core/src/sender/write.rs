@@ -4,9 +4,9 @@ use sctp_wire::{COMMON_HEADER_BYTES, DataFlags, DataHeader, Full, IDataHeader, P
 use virtual_time::Instant;
 
 use super::acknowledge::RttSample;
-use super::outstanding::{ChunkState, SentChunk};
+use super::outstanding::SentChunk;
 use super::queue::{Fragment, Framing};
-use super::{Probe, Sender, WindowProbe};
+use super::{Sender, WindowProbe};
 use crate::config::{ImmediateSack, Nagle};
 use crate::path::{Loss, Path, PathSet};
 use crate::transmit::PathId;
@@ -134,41 +134,6 @@ impl Sender {
         }
     }
 
-    /// Writes a tail-loss probe for `path` into a packet that goes out `on` a path: the overdue chunks with the lowest
-    /// TSNs, as many as fit (RFC 8985 §7.3).
-    pub(crate) fn write_probe(
-        &mut self,
-        now: Instant,
-        path: &Path,
-        on: PathId,
-        writer: &mut PacketWriter<'_>,
-    ) -> bool {
-        let srtt = path.rto.srtt().unwrap_or_default();
-        let overdue = srtt + path.rto.min_rtt().unwrap_or_default() / 4;
-        let mut highest = None;
-        for index in 0..self.outstanding.len() {
-            let Some(chunk) = self.outstanding.get(index) else { break };
-            let wanted = chunk.state == ChunkState::InFlight && chunk.path == path.id;
-            if !wanted || now.since(chunk.sent_at) < overdue {
-                continue;
-            }
-            // Found lost it is given up: what would repair it is not sent (RFC 3758 §4.1 (TR4), RFC 7496 §3.1).
-            if !chunk.may_be_resent(now) {
-                self.outstanding.mark_last_try(index);
-                continue;
-            }
-            if self.write_again(now, on, index, writer).is_none() {
-                break;
-            }
-            self.statistics.probe_chunks += 1;
-            highest = Some(self.outstanding.tsn_at(index));
-        }
-        let Some(highest) = highest else { return false };
-        self.rack.on_probe(path.id);
-        self.probe = Some(Probe { path: path.id, sent_at: now, highest, answered_at: None });
-        true
-    }
-
     fn next_blocked(&self, path: &Path, room: usize) -> Option<Blocked> {
         if !self.queue.has_next() {
             return Some(Blocked::NothingToSend);
@@ -210,7 +175,7 @@ impl Sender {
         true
     }
 
-    fn write_again(
+    pub(super) fn write_again(
         &mut self,
         now: Instant,
         path: PathId,
@@ -222,6 +187,7 @@ impl Sender {
         let mut flags = chunk.fragment.flags;
         flags.immediate = self.options.immediate_sack == ImmediateSack::WhenSenderDry;
         write_chunk(writer, tsn, &chunk.fragment, flags).ok()?;
+        self.recoveries.on_resent(tsn, chunk);
         self.outstanding.resent(now, path, index);
         for sample in &mut self.rtt_samples {
             sample.on_resent(tsn);

@@ -13,6 +13,7 @@ mod authentication;
 mod collision;
 mod congestion;
 mod data;
+mod figures;
 mod flow;
 mod given_up;
 mod handshake;

@@ -27,6 +27,8 @@ pub(crate) enum End {
 pub(crate) enum Reading {
     AtOnce,
     Paused,
+    /// Sends it back, which has to succeed.
+    Echoing,
 }
 
 /// Whether packets that leave are written down.
@@ -92,6 +94,13 @@ impl Side {
         }
     }
 
+    fn echo(&mut self, now: Instant) {
+        let Some(id) = self.id else { return };
+        while let Some(received) = self.endpoint.receive(now, id) {
+            self.endpoint.send(now, id, received.message).unwrap();
+        }
+    }
+
     fn after_change(&mut self, now: Instant) {
         while let Some((id, event)) = self.endpoint.poll_event() {
             if self.id.is_none_or(|known| known < id || self.endpoint.association(known).is_none()) {
@@ -99,8 +108,10 @@ impl Side {
             }
             let ready = event == Event::MessageReady;
             self.events.push((now, event));
-            if ready && self.reading == Reading::AtOnce {
-                self.read_all(now);
+            match self.reading {
+                Reading::AtOnce if ready => self.read_all(now),
+                Reading::Echoing if ready => self.echo(now),
+                Reading::AtOnce | Reading::Echoing | Reading::Paused => {}
             }
         }
     }
