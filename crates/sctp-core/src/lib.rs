@@ -74,7 +74,7 @@ mod transmit;
 pub use association::{Association, AssociationState, Capabilities, Capability};
 pub use config::{
     AssociationConfig, Attempts, Buffers, EndpointConfig, Extensions, HeartbeatConfig, ImmediateSack,
-    Incoming, LossDetection, Nagle, Offer, Profile, RecoveryConfig, RtoConfig, SackConfig, Streams,
+    Incoming, InitRate, LossDetection, Nagle, Offer, Profile, RecoveryConfig, RtoConfig, SackConfig, Streams,
     UnknownProfile,
 };
 pub use endpoint::{AssociationId, Endpoint};

@@ -59,6 +59,6 @@ pub use batch::ReceiveBatch;
 pub use clock::Clock;
 pub use entropy::os_entropy;
 pub use packet_io::{IoStatistics, NetworkError, NetworkErrorKind, Outgoing, PacketIo};
-pub use raw::{KernelSctp, PortFilter, RawIp, RawIpError, RawIpOptions};
+pub use raw::{DualStackRawIp, KernelSctp, PortFilter, RawIp, RawIpError, RawIpOptions};
 pub use timer::Timer;
 pub use udp::UdpEncapsulation;
