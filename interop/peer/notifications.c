@@ -18,6 +18,11 @@ void subscribe(stack_socket s)
 static void note_change(const struct sctp_assoc_change *change)
 {
 	const char *name = "unknown";
+#ifdef PEER_ON_USRSCTP
+	unsigned error = change->sac_error;
+#else
+	unsigned error = ntohs(change->sac_error); /* the kernel hands out what was on the wire */
+#endif
 	switch (change->sac_state) {
 	case SCTP_COMM_UP: name = "up"; tally.is_up = true; break;
 	case SCTP_COMM_LOST: name = "lost"; tally.was_aborted = true; break;
@@ -30,7 +35,7 @@ static void note_change(const struct sctp_assoc_change *change)
 		break;
 	}
 	printf("{\"event\":\"%s\",\"outbound_streams\":%u,\"inbound_streams\":%u,\"error\":%u}\n", name,
-	       change->sac_outbound_streams, change->sac_inbound_streams, ntohs(change->sac_error));
+	       change->sac_outbound_streams, change->sac_inbound_streams, error);
 }
 
 static void note_path(const struct sctp_paddr_change *change)
