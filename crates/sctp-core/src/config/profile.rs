@@ -5,8 +5,8 @@ use core::str::FromStr;
 use core::time::Duration;
 
 use super::{
-    AssociationConfig, Attempts, Buffers, Extensions, HeartbeatConfig, ImmediateSack, LossDetection, Nagle,
-    RecoveryConfig, RtoConfig, SackConfig, Streams,
+    AssociationConfig, Attempts, AuthConfig, Buffers, Extensions, HeartbeatConfig, ImmediateSack,
+    LossDetection, Nagle, Offer, RecoveryConfig, RtoConfig, SackConfig, Streams,
 };
 
 /// A named set of parameters to start from.
@@ -63,6 +63,7 @@ impl AssociationConfig {
         Self {
             streams: Streams { outbound: 64, inbound: 2048 },
             extensions: Extensions::NONE,
+            authentication: AuthConfig::default(),
             buffers: Buffers { send_bytes: 1 << 20, receive_bytes: 1 << 20, message_bytes: 256 << 10 },
             rto: RtoConfig {
                 initial: Duration::from_secs(1),
@@ -85,6 +86,7 @@ impl AssociationConfig {
     fn signalling() -> Self {
         let base = Self::rfc9260();
         Self {
+            extensions: Extensions { authentication: Offer::On, ..base.extensions },
             rto: RtoConfig { min: Duration::from_millis(200), ..base.rto },
             recovery: RecoveryConfig {
                 loss_detection: LossDetection::Rack,

@@ -56,6 +56,8 @@ struct SenderOptions {
     loss_detection: LossDetection,
     immediate_sack: ImmediateSack,
     nagle: Nagle,
+    /// Octets of each packet that other things than DATA take.
+    reserved_bytes: usize,
     /// The user asked for shutdown: what is left goes out with the I bit (RFC 9260 §9.2).
     is_draining: bool,
 }
@@ -150,6 +152,7 @@ impl Sender {
                 loss_detection: config.recovery.loss_detection,
                 immediate_sack: config.recovery.immediate_sack,
                 nagle: config.nagle,
+                reserved_bytes: 0,
                 is_draining: false,
             },
             queue: SendQueue::default(),
@@ -198,6 +201,11 @@ impl Sender {
         let freed: usize = unknown.iter().map(|message| message.payload.len() + MESSAGE_OVERHEAD_BYTES).sum();
         self.buffer.used -= freed;
         unknown
+    }
+
+    /// Every packet with DATA has this many octets less for it.
+    pub(crate) fn reserve_in_packets(&mut self, reserved_bytes: usize) {
+        self.options.reserved_bytes = reserved_bytes;
     }
 
     /// Takes a SACK in (RFC 9260 §6.2.1, then §7.2.4 or RFC 8985 §6.2).

@@ -4,7 +4,7 @@ use sctp_wire::{DataFlags, DataHeader, PacketWriter};
 use virtual_time::Instant;
 
 use super::acknowledge::RttSample;
-use super::outstanding::{ChunkState, DATA_HEADER_BYTES, SentChunk};
+use super::outstanding::{ChunkState, DATA_HEADER_BYTES};
 use super::queue::Fragment;
 use super::{Probe, Sender, WindowProbe};
 use crate::config::{ImmediateSack, Nagle};
@@ -44,7 +44,7 @@ impl Sender {
     /// Octets of the chunk that is sent again first; zero if none waits.
     pub(crate) fn first_lost_bytes(&mut self) -> usize {
         let first = self.outstanding.first_lost().and_then(|index| self.outstanding.get(index));
-        first.map_or(0, SentChunk::wire_bytes)
+        first.map_or(0, |chunk| chunk.wire_bytes() + self.options.reserved_bytes)
     }
 
     /// Whether what is queued waits for the peer's window alone, with nothing in flight: probe it (§6.1 (A)).
@@ -137,7 +137,7 @@ impl Sender {
         if self.outstanding.len() >= OUTSTANDING_CHUNKS_MAX {
             return Some(Blocked::TooManyOutstanding);
         }
-        let full_room = full_room(path);
+        let full_room = self.full_room(path);
         let Some(len) = self.queue.next_len(room.min(full_room), full_room) else {
             return Some(Blocked::PacketFull);
         };
@@ -150,12 +150,12 @@ impl Sender {
     /// The same for the first new chunk of a packet: Nagle holds packets back, not chunks that could share one.
     fn first_blocked(&self, path: &Path, room: usize) -> Option<Blocked> {
         let held = self.options.nagle == Nagle::On && self.outstanding.total_flight() > 0;
-        let is_small = self.queue.payload_bytes() < full_room(path);
+        let is_small = self.queue.payload_bytes() < self.full_room(path);
         self.next_blocked(path, room).or_else(|| (held && is_small).then_some(Blocked::Nagle))
     }
 
     fn write_next(&mut self, now: Instant, path: &Path, room: usize, writer: &mut PacketWriter<'_>) -> bool {
-        let Some(len) = self.queue.next_len(room, full_room(path)) else { return false };
+        let Some(len) = self.queue.next_len(room, self.full_room(path)) else { return false };
         let next_ssn = &mut self.next_ssn;
         let Some(fragment) = self.queue.take(len, |message| Self::ssn_for(next_ssn, message)) else {
             return false;
@@ -203,6 +203,12 @@ impl Sender {
         DataFlags { immediate, ..fragment.flags }
     }
 
+    /// Payload octets of a DATA chunk alone in a packet.
+    fn full_room(&self, path: &Path) -> usize {
+        let taken = sctp_wire::COMMON_HEADER_BYTES + self.options.reserved_bytes + DATA_HEADER_BYTES;
+        path.packet_bytes() - taken
+    }
+
     fn rtt_sample(&mut self, path: PathId) -> &mut RttSample {
         if self.rtt_samples.len() <= path.index() {
             self.rtt_samples.resize(path.index() + 1, RttSample::default());
@@ -221,11 +227,6 @@ pub(crate) struct Resent {
 
 fn header(tsn: sctp_wire::Tsn, fragment: &Fragment, flags: DataFlags) -> DataHeader {
     DataHeader { tsn, stream: fragment.stream, ssn: fragment.ssn, ppid: fragment.ppid, flags }
-}
-
-/// Payload octets of a DATA chunk alone in a packet.
-fn full_room(path: &Path) -> usize {
-    path.packet_bytes() - sctp_wire::COMMON_HEADER_BYTES - DATA_HEADER_BYTES
 }
 
 /// Outstanding chunks at most: TSNs and SSNs stay unambiguous (RFC 9260 §6.1 allows 2^16 − 1 messages a stream).

@@ -9,6 +9,7 @@ mod by_hand;
 mod net;
 
 mod attack;
+mod authentication;
 mod collision;
 mod congestion;
 mod data;

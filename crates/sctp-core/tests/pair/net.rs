@@ -359,6 +359,7 @@ impl Pair {
             | Event::PeerAddressChange { .. }
             | Event::RemoteError(_)
             | Event::SendFailed { .. }
+            | Event::NewPeerKey(_)
             | Event::SenderDry
             | Event::MessageReady
             | Event::SendBufferAvailable => None,
