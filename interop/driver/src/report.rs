@@ -13,7 +13,7 @@ pub(crate) enum Line {
     /// Connect from now on.
     Listening {
         port: u16,
-        udp: SocketAddr,
+        at: SocketAddr,
     },
     Up {
         outbound_streams: u16,

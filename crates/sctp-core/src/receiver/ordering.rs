@@ -172,7 +172,7 @@ impl Ordering {
         let blocked = now.since(complete_at);
         self.statistics.record(stream, blocked);
         let delivery = if order.is_some() { Delivery::Ordered } else { Delivery::Unordered };
-        let message = Message { stream, ppid, delivery, payload };
+        let message = Message::new(stream, delivery, payload).with_ppid(ppid);
         self.ready.push_back(Received { message, complete_at, blocked });
     }
 
