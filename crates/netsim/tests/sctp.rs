@@ -49,10 +49,13 @@ impl Application for User {
                     }
                 }
             }
-            Event::SenderDry | Event::SendBufferAvailable | Event::PeerAddressChange { .. } => {}
+            Event::SenderDry
+            | Event::SendBufferAvailable
+            | Event::NewPeerKey(_)
+            | Event::PeerAddressChange { .. } => {}
             Event::ShutdownComplete
             | Event::ShutdownReceived
-            | Event::Restart
+            | Event::Restart { .. }
             | Event::CommunicationLost(_)
             | Event::CannotStart(_)
             | Event::RemoteError(_)

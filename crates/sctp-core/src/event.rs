@@ -1,8 +1,9 @@
 //! What an association tells its user; names after RFC 6458 §6.1.
 
-use crate::error::{AssociationError, RemoteError};
+use crate::error::{AssociationError, RemoteError, SendFailure};
 use crate::message::Message;
 use crate::transmit::PathId;
+use sctp_wire::SharedKeyId;
 
 /// Something the user of an association should know.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +23,12 @@ pub enum Event {
     CannotStart(AssociationError),
     /// The peer lost its state and started anew: stream sequence numbers begin at zero, what was in flight is
     /// lost (SCTP_RESTART, RFC 9260 §5.2.4 action A).
-    Restart,
+    Restart {
+        /// Streams this side may send on from now on.
+        outbound_streams: u16,
+        /// Streams the peer may send on from now on.
+        inbound_streams: u16,
+    },
     /// The peer asked for a graceful end; nothing more can be sent (SCTP_SHUTDOWN_EVENT).
     ShutdownReceived,
     /// Both sides delivered everything and the association is gone (SCTP_SHUTDOWN_COMP).
@@ -36,13 +42,18 @@ pub enum Event {
     },
     /// The peer reported an error (SCTP_REMOTE_ERROR).
     RemoteError(RemoteError),
-    /// This message was queued and will never be sent (SCTP_SEND_FAILED_EVENT).
+    /// This message was accepted and is not sent any more (SCTP_SEND_FAILED_EVENT).
     SendFailed {
         /// The message, as it was handed in.
         message: Message,
+        /// Whether any part of it was sent; the peer may have received it even so (SCTP_DATA_SENT).
+        was_sent: bool,
         /// Why.
-        error: AssociationError,
+        reason: SendFailure,
     },
+    /// The peer signs with another key than before; at first it is expected to use the one active here
+    /// (SCTP_AUTH_NEW_KEY of SCTP_AUTHENTICATION_EVENT).
+    NewPeerKey(SharedKeyId),
     /// Everything sent has been acknowledged (SCTP_SENDER_DRY_EVENT).
     SenderDry,
     /// A message can be read: read until there is none.
@@ -63,10 +74,12 @@ pub enum Origin {
 /// What is known of a path (RFC 9260 §5.4, §8.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathState {
-    /// Never verified: carries no data.
+    /// The peer listed the address and has not shown to be there: carries HEARTBEATs only.
     Unconfirmed,
     /// In use.
     Active,
+    /// More than PotentiallyFailed.Max.Retrans consecutive errors (RFC 7829): avoided while another path is active.
+    PotentiallyFailed,
     /// More than Path.Max.Retrans consecutive errors.
     Inactive,
 }

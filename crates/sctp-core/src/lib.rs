@@ -71,24 +71,27 @@ mod sender;
 mod stats;
 mod transmit;
 
-pub use association::{Association, AssociationState, Capabilities, Capability};
+pub use association::{Association, AssociationState, AuthenticationStatistics, Capabilities, Capability};
 pub use config::{
-    AssociationConfig, Attempts, Buffers, EndpointConfig, Extensions, HeartbeatConfig, ImmediateSack,
-    Incoming, LossDetection, Nagle, Offer, Profile, RecoveryConfig, RtoConfig, SackConfig, Streams,
-    UnknownProfile,
+    AssociationConfig, Attempts, AuthConfig, AuthKeys, Buffers, EndpointConfig, Extensions, FailureConfig,
+    HeartbeatConfig, HmacPreference, ImmediateSack, Incoming, InitRate, LossDetection, Nagle, Offer, Profile,
+    RecoveryConfig, RtoConfig, SackConfig, StreamScheduler, StreamShare, Streams, UnknownProfile,
 };
-pub use endpoint::{AssociationId, Endpoint};
+pub use endpoint::{AssociationId, Endpoint, KeyOwner};
 pub use error::{
-    AssociationError, ConfigError, ConnectError, ProtocolViolation, RemoteError, SendError,
-    UnknownAssociation,
+    AssociationError, AuthKeyError, ConfigError, ConnectError, ProtocolViolation, RemoteError, SendError,
+    SendFailure, SetPrimaryError, StreamError, UnknownAssociation,
 };
 pub use event::{Event, Origin, PathState};
-pub use message::{Delivery, Message, Received};
+pub use message::{Delivery, Message, Received, Reliability};
 pub use path::PathCounters;
 pub use receiver::{
-    BlockingHistogram, BlockingStatistics, ReceiverStatistics, ReceiverViolation, StreamBlocking,
+    BlockingHistogram, BlockingStatistics, GivenUp, ReceiverStatistics, ReceiverViolation, StreamBlocking,
 };
-pub use sctp_wire::{PayloadProtocolId, SctpPort, Ssn, StreamId, Tsn};
-pub use sender::SenderStatistics;
+pub use sctp_wire::{
+    ChunkSet, ChunkType, Fsn, HmacAlgorithm, Mid, PayloadProtocolId, SctpPort, SharedKeyId, Ssn, StreamId,
+    Tsn,
+};
+pub use sender::{AbandonedCount, AbandonedMessages, SenderStatistics, StreamStatistics};
 pub use stats::{AssociationCounters, AssociationStatistics, EndpointStatistics, PathStatistics};
 pub use transmit::{Datagram, Destination, Ecn, Encapsulation, PathId, Transmit};

@@ -3,6 +3,7 @@
 use core::time::Duration;
 use std::net::IpAddr;
 
+use crate::association::AuthenticationStatistics;
 use crate::event::PathState;
 use crate::path::{Path, PathCounters};
 use crate::receiver::ReceiverStatistics;
@@ -18,6 +19,8 @@ pub struct AssociationStatistics {
     pub sender: SenderStatistics,
     /// The receiving half, with what head-of-line blocking cost.
     pub receiver: ReceiverStatistics,
+    /// Authentication of chunks.
+    pub authentication: AuthenticationStatistics,
     /// Every path.
     pub paths: Vec<PathStatistics>,
 }
@@ -51,6 +54,10 @@ pub struct AssociationCounters {
     pub control_dropped: u64,
     /// Restarts of the peer.
     pub restarts: u64,
+    /// Addresses the peer listed that are not used: too many, or none it can be reached at (RFC 9260 §5.1.2).
+    pub addresses_ignored: u64,
+    /// How often new data changed its path.
+    pub path_switches: u64,
 }
 
 /// One path as it stands.
@@ -60,8 +67,12 @@ pub struct PathStatistics {
     pub path: PathId,
     /// The peer's address.
     pub address: IpAddr,
+    /// The local address packets are sent from; `None` leaves it to the routing table.
+    pub source: Option<IpAddr>,
     /// Its state.
     pub state: PathState,
+    /// Whether it is the primary path.
+    pub is_primary: bool,
     /// Smoothed round-trip time; `None` before the first measurement.
     pub srtt: Option<Duration>,
     /// Retransmission timeout.
@@ -79,12 +90,14 @@ pub struct PathStatistics {
 }
 
 impl PathStatistics {
-    pub(crate) fn of(path: &Path, flight_bytes: usize) -> Self {
+    pub(crate) fn of(path: &Path, primary: PathId, flight_bytes: usize) -> Self {
         let ssthresh = path.congestion.ssthresh();
         Self {
             path: path.id,
             address: path.destination.address,
+            source: path.source,
             state: path.state,
+            is_primary: path.id == primary,
             srtt: path.rto.srtt(),
             rto: path.rto.rto(),
             cwnd_bytes: path.congestion.cwnd(),
@@ -119,8 +132,12 @@ pub struct EndpointStatistics {
     pub init_acks_sent: u64,
     /// INITs refused: invalid, not wanted, or too many associations.
     pub inits_refused: u64,
+    /// INITs dropped because their source network sent too many ([`InitRate`](crate::InitRate)).
+    pub inits_over_rate: u64,
     /// Cookies with a bad signature.
     pub bad_cookies: u64,
+    /// COOKIE ECHOs not authenticated although they must be, or in vain (RFC 4895 §6.3).
+    pub unauthenticated_cookies: u64,
     /// Cookies older than Valid.Cookie.Life.
     pub stale_cookies: u64,
     /// Answers not queued because too many waited.

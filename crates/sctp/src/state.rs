@@ -215,11 +215,12 @@ impl State {
                 let ending = Err(error.clone().into());
                 self.on_end(now, id, event, ending, signals);
             }
-            Event::Restart
+            Event::Restart { .. }
             | Event::ShutdownReceived
             | Event::PeerAddressChange { .. }
             | Event::RemoteError(_)
             | Event::SendFailed { .. }
+            | Event::NewPeerKey(_)
             | Event::SenderDry => self.queue_event(id, event),
         }
         CoreChanged::No

@@ -13,7 +13,7 @@ pub(crate) enum Line {
     /// Connect from now on.
     Listening {
         port: u16,
-        udp: SocketAddr,
+        at: SocketAddr,
     },
     Up {
         outbound_streams: u16,
@@ -80,7 +80,7 @@ impl Line {
             Event::CommunicationLost(error) | Event::CannotStart(error) => {
                 Some(Self::Lost { error: cause(error), text: error.to_string() })
             }
-            Event::Restart => Some(Self::Restart),
+            Event::Restart { .. } => Some(Self::Restart),
             Event::ShutdownReceived => Some(Self::ShutdownReceived),
             Event::ShutdownComplete => Some(Self::ShutdownComplete),
             Event::PeerAddressChange { path, state } => {
@@ -90,6 +90,7 @@ impl Line {
                 Some(Self::RemoteError { error: error.cause.unwrap_or_default(), text: error.to_string() })
             }
             Event::SendFailed { .. }
+            | Event::NewPeerKey(_)
             | Event::SenderDry
             | Event::MessageReady
             | Event::SendBufferAvailable => None,
@@ -108,6 +109,7 @@ fn cause(error: &AssociationError) -> u16 {
         | AssociationError::AbortedLocally
         | AssociationError::ShutdownTimedOut
         | AssociationError::ProtocolViolation(_)
+        | AssociationError::ReceiveBufferExhausted { .. }
         | AssociationError::StreamNotNegotiated
         | AssociationError::PeerRestarted => 0,
     }

@@ -6,6 +6,7 @@ use virtual_time::Instant;
 use super::{Association, AssociationState as S, Bundling, Timer};
 use crate::error::{AssociationError, ProtocolViolation};
 use crate::event::Event;
+use crate::path::Answer;
 use crate::sender::acknowledge::SackRefused;
 use crate::transmit::PathId;
 
@@ -38,6 +39,11 @@ impl Association {
 
     /// The peer broke the protocol.
     pub(super) fn abort_for(&mut self, violation: ProtocolViolation) {
+        if self.authentication.spares() {
+            tracing::debug!(%violation, "violation by an unauthenticated chunk, ignored");
+            self.authentication.statistics.unauthenticated_chunks += 1;
+            return;
+        }
         self.abort_with(violation, TagOrigin::Receiver);
     }
 
@@ -52,17 +58,26 @@ impl Association {
             }
             ProtocolViolation::AcknowledgedUnsent(_)
             | ProtocolViolation::ZeroInitiateTag
+            | ProtocolViolation::RandomLength { .. }
+            | ProtocolViolation::NoAuthentication
+            | ProtocolViolation::AsconfWithoutAuthentication
             | ProtocolViolation::Data(_) => Cause::ProtocolViolation(text.as_bytes()),
         };
         self.send_abort(tag, &[cause]);
         self.close(Some(violation.into()));
     }
 
+    /// What the peer sends can neither be kept nor be delivered.
+    pub(super) fn abort_exhausted(&mut self, bytes: usize) {
+        self.send_abort(TagOrigin::Receiver, &[Cause::OutOfResource]);
+        self.close(Some(AssociationError::ReceiveBufferExhausted { bytes }));
+    }
+
     /// Nothing else goes out any more.
     fn send_abort(&mut self, tag: TagOrigin, causes: &[Cause<'_>]) {
         self.control.clear();
         if self.peer.peer_tag.is_some() {
-            self.push_control(PathId::FIRST, ChunkBuf::abort(tag, causes), Bundling::Alone);
+            self.push_control(self.paths.for_data(), ChunkBuf::abort(tag, causes), Bundling::Alone);
         }
     }
 
@@ -75,12 +90,12 @@ impl Association {
             S::ShutdownPending => {
                 self.state.enter_shutdown_sent();
                 self.timers.set(Timer::T5ShutdownGuard, now + self.config.rto.max * 5);
-                self.send_shutdown(now);
+                self.send_shutdown(now, self.paths.for_data());
             }
             S::ShutdownReceived => {
                 self.state.enter_shutdown_ack_sent();
                 self.timers.set(Timer::T5ShutdownGuard, now + self.config.rto.max * 5);
-                self.send_shutdown(now);
+                self.send_shutdown(now, self.paths.for_data());
             }
             S::CookieWait
             | S::CookieEchoed
@@ -92,8 +107,7 @@ impl Association {
     }
 
     /// SHUTDOWN or SHUTDOWN ACK, whichever this state sends, and T2 (again).
-    pub(super) fn send_shutdown(&mut self, now: Instant) {
-        let path = self.paths.for_data();
+    pub(super) fn send_shutdown(&mut self, now: Instant, path: PathId) {
         match self.state.name() {
             S::ShutdownSent => self.push_chunk(path, Ok(ChunkBuf::shutdown(self.cumulative_tsn()))),
             S::ShutdownAckSent => self.push_chunk(path, Ok(ChunkBuf::shutdown_ack())),
@@ -106,6 +120,7 @@ impl Association {
                 return;
             }
         }
+        self.outgoing.control_path = path;
         let rto = self.paths.path(path).rto.rto();
         self.timers.set(Timer::T2Shutdown, now + rto);
     }
@@ -115,8 +130,8 @@ impl Association {
         if let Some(receiver) = self.receiver.as_mut() {
             receiver.on_sack_timer();
         }
-        self.answered(self.outgoing.sack_path);
-        self.send_shutdown(now);
+        self.answered(now, self.outgoing.sack_path, Answer::Acknowledged);
+        self.send_shutdown(now, self.outgoing.sack_path);
     }
 
     pub(super) fn on_shutdown(&mut self, now: Instant, cumulative_tsn_ack: Tsn) {
@@ -136,17 +151,15 @@ impl Association {
             // Both sides asked at the same time.
             S::ShutdownSent => {
                 self.state.enter_shutdown_ack_sent();
-                self.send_shutdown(now);
+                self.send_shutdown(now, self.paths.for_data());
             }
             S::ShutdownReceived | S::CookieWait | S::CookieEchoed | S::ShutdownAckSent | S::Closed => {}
         }
     }
 
-    /// The Cumulative TSN Ack of a SHUTDOWN, as a SACK without gaps. False if it ended the association.
+    /// The Cumulative TSN Ack of a SHUTDOWN, as a SACK without gaps; one of what was never sent breaks the protocol
+    /// even when nothing is outstanding. False if it ended the association.
     fn acknowledge_cumulatively(&mut self, now: Instant, cumulative_tsn_ack: Tsn) -> bool {
-        if self.sender.outstanding_is_empty() {
-            return true;
-        }
         let a_rwnd = u32::try_from(self.sender.peer_window()).unwrap_or(u32::MAX);
         let sack = Sack::cumulative(cumulative_tsn_ack, a_rwnd);
         match self.sender.on_sack(now, &sack, &self.paths) {
@@ -178,7 +191,7 @@ impl Association {
 
     /// The peer restarted while we were waiting for its SHUTDOWN COMPLETE (RFC 9260 §9.2).
     pub(crate) fn repeat_shutdown_ack(&mut self, now: Instant) {
-        self.send_shutdown(now);
+        self.send_shutdown(now, self.paths.for_data());
     }
 }
 

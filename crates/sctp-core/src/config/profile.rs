@@ -5,8 +5,9 @@ use core::str::FromStr;
 use core::time::Duration;
 
 use super::{
-    AssociationConfig, Attempts, Buffers, Extensions, HeartbeatConfig, ImmediateSack, LossDetection, Nagle,
-    RecoveryConfig, RtoConfig, SackConfig, Streams,
+    AssociationConfig, Attempts, AuthConfig, Buffers, Extensions, FailureConfig, HeartbeatConfig,
+    ImmediateSack, LossDetection, Nagle, Offer, RecoveryConfig, RtoConfig, SackConfig, StreamScheduler,
+    Streams,
 };
 
 /// A named set of parameters to start from.
@@ -63,6 +64,7 @@ impl AssociationConfig {
         Self {
             streams: Streams { outbound: 64, inbound: 2048 },
             extensions: Extensions::NONE,
+            authentication: AuthConfig::default(),
             buffers: Buffers { send_bytes: 1 << 20, receive_bytes: 1 << 20, message_bytes: 256 << 10 },
             rto: RtoConfig {
                 initial: Duration::from_secs(1),
@@ -74,9 +76,11 @@ impl AssociationConfig {
                 loss_detection: LossDetection::MissingReports,
                 immediate_sack: ImmediateSack::WhenShuttingDown,
             },
-            heartbeat: HeartbeatConfig { interval: Some(Duration::from_secs(30)) },
+            heartbeat: HeartbeatConfig { interval: Some(Duration::from_secs(30)), max_burst: 1 },
             attempts: Attempts { init: 8, path: 5, association: 10 },
+            failure: FailureConfig { potentially_failed: None, primary_switchover: None },
             nagle: Nagle::Off,
+            scheduler: StreamScheduler::FirstComeFirstServed,
             max_burst_packets: 4,
             mtu_bytes: 1400,
         }
@@ -85,11 +89,13 @@ impl AssociationConfig {
     fn signalling() -> Self {
         let base = Self::rfc9260();
         Self {
+            extensions: Extensions { authentication: Offer::On, ..base.extensions },
             rto: RtoConfig { min: Duration::from_millis(200), ..base.rto },
             recovery: RecoveryConfig {
                 loss_detection: LossDetection::Rack,
                 immediate_sack: ImmediateSack::WhenSenderDry,
             },
+            failure: FailureConfig { potentially_failed: Some(0), ..base.failure },
             ..base
         }
     }

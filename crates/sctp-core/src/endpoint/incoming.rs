@@ -3,17 +3,21 @@
 use std::net::IpAddr;
 
 use sctp_wire::{
-    Cause, ChunkBuf, Init, InitHeader, Packet, PacketWriter, Parameter, Parameters, TagOrigin, Tsn,
-    VerificationTag, encode_parameters,
+    Auth, Cause, ChunkBuf, ChunkType, Init, InitHeader, Packet, PacketWriter, Parameter, Parameters,
+    TagOrigin, Tsn, VerificationTag, encode_parameters,
 };
 use smallvec::SmallVec;
 use virtual_time::Instant;
 
 use super::Endpoint;
-use super::cookie::StateCookie;
+use super::cookie::{MAX_ADDRESSES, StateCookie};
 use crate::association::collision::CollisionAction;
-use crate::association::{Association, InitReply, Negotiated, OfferedExtensions, Reading};
+use crate::association::{
+    Announcement, Association, Authentication, Authenticity, InitReply, KeyMaterial, Negotiated,
+    OfferedExtensions, Reading, Verdict, address_parameter,
+};
 use crate::config::{AssociationConfig, Incoming};
+use crate::path::address::listed;
 use crate::transmit::{Datagram, Destination};
 
 /// A packet that belongs to no association.
@@ -25,11 +29,12 @@ pub(super) struct Answer {
 }
 
 /// Tags and numbers for an INIT ACK.
-#[derive(Clone, Copy)]
 struct Identity {
     tag: VerificationTag,
     initial_tsn: Tsn,
     tie_tag: u64,
+    /// What both announce for authentication, if both do.
+    key_material: Option<KeyMaterial>,
 }
 
 impl Endpoint {
@@ -50,10 +55,14 @@ impl Endpoint {
             self.statistics.inits_refused += 1;
             return;
         }
+        if !self.init_limiter.admits(now, datagram.source.address) {
+            self.statistics.inits_over_rate += 1;
+            return;
+        }
         if init.a_rwnd < 1500 || init.outbound_streams == 0 || init.inbound_streams == 0 {
             return self.refuse_init(datagram, packet, init, &[Cause::InvalidMandatoryParameter]);
         }
-        let existing = self.demux.by_peer(datagram.source.address, packet.source_port);
+        let existing = self.demux.by_list(datagram.source, &listed_in(init), packet.source_port);
         if existing.is_none() && self.config.incoming == Incoming::Refuse {
             return self.refuse_init(datagram, packet, init, &[]);
         }
@@ -62,9 +71,19 @@ impl Endpoint {
         if reading.has_host_name {
             return self.refuse_init(datagram, packet, init, &[Cause::UnresolvableAddress(&[])]);
         }
-        if !reading.addresses.contains(&datagram.source.address) {
-            reading.addresses.insert(0, datagram.source.address);
-        }
+        let announced = match reading.announcement(self.config_for(existing)) {
+            Ok(announced) => announced,
+            Err(violation) => {
+                let text = violation.to_string();
+                return self.refuse_init(
+                    datagram,
+                    packet,
+                    init,
+                    &[Cause::ProtocolViolation(text.as_bytes())],
+                );
+            }
+        };
+        reading.add_source(datagram.source.address);
         let reply = existing.map(|slot| self.associations[slot].association.on_init());
         let new_addresses = existing.map_or_else(Vec::new, |slot| self.new_addresses(slot, &reading));
         // Before INIT ACK the peer's addresses are not known yet: none can be new (§5.2.1).
@@ -77,14 +96,28 @@ impl Endpoint {
             return self.refuse_init(datagram, packet, init, &[cause]);
         }
         let identity = match reply {
-            None => Identity { tag: self.unused_tag(), initial_tsn: self.rng.tsn(), tie_tag: 0 },
-            Some(InitReply::Crossing { tag, initial_tsn, tie_tag }) => Identity { tag, initial_tsn, tie_tag },
-            Some(InitReply::Restarting { tie_tag }) => {
-                Identity { tag: self.unused_tag(), initial_tsn: self.rng.tsn(), tie_tag }
+            None => self.new_identity(existing, 0, announced),
+            Some(InitReply::Crossing { tag, initial_tsn, tie_tag }) => {
+                let ours = existing.and_then(|slot| self.associations[slot].association.announcement());
+                let key_material = KeyMaterial::of(ours.cloned(), announced);
+                Identity { tag, initial_tsn, tie_tag, key_material }
             }
+            Some(InitReply::Restarting { tie_tag }) => self.new_identity(existing, tie_tag, announced),
             Some(InitReply::ShutdownAck) => return self.repeat_shutdown_ack(now, existing),
         };
         self.send_init_ack(now, datagram, packet, init, (existing, identity), &reading);
+    }
+
+    fn new_identity(
+        &mut self,
+        existing: Option<usize>,
+        tie_tag: u64,
+        announced: Option<Announcement>,
+    ) -> Identity {
+        let (tag, initial_tsn) = (self.unused_tag(), self.rng.tsn());
+        let random = announced.as_ref().map(|_| self.rng.key());
+        let ours = random.and_then(|random| Announcement::ours(self.config_for(existing), random));
+        Identity { tag, initial_tsn, tie_tag, key_material: KeyMaterial::of(ours, announced) }
     }
 
     /// An association that exists answers with the configuration it was opened with.
@@ -102,12 +135,8 @@ impl Endpoint {
     /// Addresses of an INIT that the existing association does not have, encoded for cause 11.
     fn new_addresses(&self, slot: usize, reading: &Reading<'_>) -> Vec<u8> {
         let known = &self.associations[slot].association.peer().addresses;
-        let parameter = |address: &IpAddr| match address {
-            IpAddr::V4(v4) => Parameter::Ipv4Address(*v4),
-            IpAddr::V6(v6) => Parameter::Ipv6Address(*v6),
-        };
-        let new: SmallVec<[Parameter<'_>; 4]> =
-            reading.addresses.iter().filter(|address| !known.contains(address)).map(parameter).collect();
+        let new = reading.addresses.iter().copied().filter(|address| !known.contains(address));
+        let new: SmallVec<[Parameter<'_>; 4]> = new.map(address_parameter).collect();
         if new.is_empty() { Vec::new() } else { encode_parameters(&new).unwrap_or_default() }
     }
 
@@ -123,6 +152,9 @@ impl Endpoint {
         let config = self.config_for(existing);
         let agreed = Negotiated::new(config, init, reading.offered);
         let offered = OfferedExtensions::of(&config.extensions);
+        // What the peer does not do is not mentioned: it might take offence (RFC 5061 §6).
+        let has_keys = identity.key_material.is_some();
+        let offered = if has_keys { offered } else { offered.without_authentication() };
         let header = InitHeader {
             initiate_tag: identity.tag,
             a_rwnd: u32::try_from(config.buffers.receive_bytes).unwrap_or(u32::MAX),
@@ -132,7 +164,7 @@ impl Endpoint {
             initial_tsn: identity.initial_tsn,
         };
         let cookie = StateCookie {
-            created_at: now,
+            expires_at: self.cookies.expiry(now, reading.cookie_increment),
             local_port: self.config.port,
             peer_port: packet.source_port,
             local_tag: identity.tag,
@@ -142,13 +174,18 @@ impl Endpoint {
             peer_initial_tsn: init.initial_tsn,
             peer_window: init.a_rwnd,
             agreed,
+            key_material: identity.key_material,
             source: datagram.source,
             addresses: reading.addresses.iter().copied().collect(),
+            addresses_ignored: reading.addresses_ignored,
         };
-        let cookie = self.cookies.sign(now, &cookie);
+        let signed = self.cookies.sign(now, &cookie);
         let chunk_types = offered.chunk_types();
         let mut parameters = offered.parameters(&chunk_types);
-        parameters.insert(0, Parameter::StateCookie(&cookie));
+        parameters.insert(0, Parameter::StateCookie(&signed));
+        parameters.extend(cookie.key_material.iter().flat_map(|material| material.ours.parameters()));
+        let listed = listed(&self.locals, core::iter::once(datagram.source.address));
+        parameters.extend(listed.into_iter().map(address_parameter));
         // One report a parameter (RFC 9260 §3.3.3.1.2).
         parameters.extend(reading.reports.iter().map(|report| Parameter::UnrecognizedParameter(report)));
         let Ok(chunk) = ChunkBuf::init_ack(&header, &parameters) else { return };
@@ -177,6 +214,7 @@ impl Endpoint {
         datagram: &Datagram<'_>,
         packet: &Packet<'_>,
         cookie: &[u8],
+        auth: Option<&Auth<'_>>,
     ) {
         let ports = (packet.destination_port, packet.source_port);
         let cookie = match self.cookies.verify(now, cookie) {
@@ -197,13 +235,53 @@ impl Endpoint {
                 return;
             }
         };
-        let existing = self.demux.by_peer(datagram.source.address, packet.source_port);
+        // A COOKIE ECHO may come again from another address than the first time: then the tag knows (§5.2.4 (D)).
+        let named = self.demux.by_tag(cookie.local_tag);
+        let existing =
+            named.or_else(|| self.demux.by_list(datagram.source, &cookie.addresses, packet.source_port));
         if self.is_stale(now, &cookie, existing) {
             return self.report_stale_cookie(now, datagram, packet, &cookie);
         }
+        let Some(authenticity) = self.authenticate_cookie(&cookie, existing, auth) else {
+            self.statistics.unauthenticated_cookies += 1;
+            return;
+        };
         match existing {
-            Some(slot) => self.on_cookie_for_existing(now, slot, datagram, packet, &cookie),
-            None => self.accept(now, datagram, packet, &cookie),
+            Some(slot) => self.on_cookie_for_existing(now, slot, datagram, packet, (&cookie, authenticity)),
+            None => self.accept(now, datagram, packet, (&cookie, authenticity)),
+        }
+    }
+
+    /// RFC 4895 §6.3: a COOKIE ECHO is authenticated with what the cookie itself holds; with the keys of the
+    /// association there is when it is to replace that one. `None` if it does not count.
+    fn authenticate_cookie(
+        &mut self,
+        cookie: &StateCookie,
+        existing: Option<usize>,
+        auth: Option<&Auth<'_>>,
+    ) -> Option<Authenticity> {
+        let restarts =
+            |slot: &usize| self.associations[*slot].association.peer().local_tag != cookie.local_tag;
+        let replaced = existing.filter(restarts);
+        let keys = &self.config_for(existing).authentication.keys;
+        let mut by_cookie = Authentication::agreed(cookie.key_material.as_ref(), keys);
+        let Some(auth) = auth else {
+            let old = replaced.map(|slot| self.associations[slot].association.authentication());
+            let is_demanded = old.unwrap_or(&by_cookie).demands(ChunkType::COOKIE_ECHO);
+            return (!is_demanded).then_some(Authenticity::NotShown);
+        };
+        let old = replaced.map(|slot| &mut self.associations[slot].association);
+        let verdict = match old.filter(|old| old.authentication().is_agreed()) {
+            Some(old) => old.verify(auth),
+            None => by_cookie.verify(&self.config_for(existing).authentication.keys, auth),
+        };
+        match verdict {
+            Verdict::Authentic | Verdict::AuthenticByNewKey(_) if replaced.is_some() => {
+                Some(Authenticity::ShownBefore)
+            }
+            // The association will verify it again, as the first of its AUTH chunks.
+            Verdict::Authentic | Verdict::AuthenticByNewKey(_) => Some(Authenticity::NotShown),
+            Verdict::UnsupportedHmac(_) | Verdict::UnknownKey | Verdict::WrongHmac => None,
         }
     }
 
@@ -213,7 +291,7 @@ impl Endpoint {
             let peer = self.associations[slot].association.peer();
             peer.local_tag == cookie.local_tag && peer.peer_tag == Some(cookie.peer_tag)
         });
-        !current && now.since(cookie.created_at) > self.cookies.life()
+        !current && now > cookie.expires_at
     }
 
     fn report_stale_cookie(
@@ -224,14 +302,19 @@ impl Endpoint {
         cookie: &StateCookie,
     ) {
         self.statistics.stale_cookies += 1;
-        let overdue = now.since(cookie.created_at).saturating_sub(self.cookies.life());
-        let staleness_us = u32::try_from(overdue.as_micros()).unwrap_or(u32::MAX);
+        let staleness_us = u32::try_from(now.since(cookie.expires_at).as_micros()).unwrap_or(u32::MAX);
         if let Ok(chunk) = ChunkBuf::error(&[Cause::StaleCookie { staleness_us }]) {
             self.answer(datagram, packet, cookie.peer_tag, &chunk);
         }
     }
 
-    fn accept(&mut self, now: Instant, datagram: &Datagram<'_>, packet: &Packet<'_>, cookie: &StateCookie) {
+    fn accept(
+        &mut self,
+        now: Instant,
+        datagram: &Datagram<'_>,
+        packet: &Packet<'_>,
+        (cookie, authenticity): (&StateCookie, Authenticity),
+    ) {
         let full = self.associations.len() >= self.config.association_limit;
         if full || self.config.incoming == Incoming::Refuse {
             self.statistics.inits_refused += 1;
@@ -242,11 +325,14 @@ impl Endpoint {
         }
         self.statistics.accepted += 1;
         let mut cookie = cookie.clone();
-        cookie.source = datagram.source;
-        let rng = self.rng.split();
-        let association = Association::accept(now, &cookie, self.config.association.clone(), rng);
+        // A NAT may have changed the UDP port since the INIT.
+        if cookie.source.address == datagram.source.address {
+            cookie.source = datagram.source;
+        }
+        let (rng, config) = (self.rng.split(), self.config.association.clone());
+        let association = Association::accept(now, &cookie, datagram.source, &self.locals, config, rng);
         self.insert(association);
-        self.route(now, datagram, packet);
+        self.route(now, datagram, packet, authenticity);
     }
 
     fn on_cookie_for_existing(
@@ -255,15 +341,14 @@ impl Endpoint {
         slot: usize,
         datagram: &Datagram<'_>,
         packet: &Packet<'_>,
-        cookie: &StateCookie,
+        (cookie, authenticity): (&StateCookie, Authenticity),
     ) {
-        self.demux.remove(slot, &self.associations[slot].association);
-        let action = self.associations[slot].association.on_cookie_echo(now, cookie);
-        self.demux.insert(slot, &self.associations[slot].association);
+        let action = self.associations[slot].association.on_cookie_echo(now, datagram.source, cookie);
+        self.enter(slot);
         self.refresh(slot);
         match action {
             CollisionAction::Restart | CollisionAction::Initialise | CollisionAction::Duplicate => {
-                self.route(now, datagram, packet);
+                self.route(now, datagram, packet, authenticity);
             }
             CollisionAction::Late | CollisionAction::Discard => {}
         }
@@ -296,6 +381,20 @@ impl Endpoint {
             packet: octets,
         });
     }
+}
+
+/// The addresses an INIT lists, as far as they are looked at.
+fn listed_in(init: &Init<'_>) -> SmallVec<[IpAddr; MAX_ADDRESSES]> {
+    let address = |parameter| {
+        if let Parameter::Ipv4Address(v4) = parameter {
+            Some(IpAddr::V4(v4))
+        } else if let Parameter::Ipv6Address(v6) = parameter {
+            Some(IpAddr::V6(v6))
+        } else {
+            None
+        }
+    };
+    init.parameters.iter().flatten().filter_map(address).take(MAX_ADDRESSES).collect()
 }
 
 /// Answers outside associations that may wait to be sent.

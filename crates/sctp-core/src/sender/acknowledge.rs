@@ -30,8 +30,8 @@ pub(crate) enum SackRefused {
 #[derive(Debug, Default)]
 pub(crate) struct Acknowledgment {
     pub(crate) cumulative_advanced: bool,
-    /// The highest TSN acknowledged for the first time (HTNA, RFC 9260 §7.2.4).
-    pub(crate) highest_new: Option<Tsn>,
+    /// Whether anything was acknowledged for the first time.
+    pub(crate) is_news: bool,
     pub(crate) paths: SmallVec<[PathAcknowledgment; 1]>,
     /// Payload octets that left the send buffer, and messages of which the last chunk left it.
     pub(crate) freed_payload: usize,
@@ -47,33 +47,42 @@ pub(crate) struct PathAcknowledgment {
     /// Octets newly acknowledged, chunk headers and padding included.
     pub(crate) bytes: usize,
     pub(crate) flight_before: usize,
+    /// The highest TSN acknowledged for the first time of those that never travelled on another path.
+    pub(crate) highest_new: Option<Tsn>,
     /// Whether the earliest outstanding chunk of the path was acknowledged (RFC 9260 §6.3.2 (R3)).
     pub(crate) earliest: bool,
+    /// Whether any of the chunks was sent on this path only, so that the path it came by is certain.
+    pub(crate) is_certain: bool,
 }
 
 impl Acknowledgment {
-    pub(crate) fn is_news(&self) -> bool {
-        self.highest_new.is_some()
-    }
-
     fn note(&mut self, tsn: Tsn, chunk: &SentChunk, before: Before) {
         let earliest = before.earliest == Some(tsn);
-        if self.highest_new.is_none_or(|highest| highest.precedes(tsn)) {
-            self.highest_new = Some(tsn);
+        self.is_news = true;
+        let entry = self.entry(chunk.path, before.flight);
+        entry.bytes += chunk.wire_bytes();
+        entry.earliest |= earliest;
+        entry.is_certain |= !chunk.is_moved;
+        if !chunk.is_moved && entry.highest_new.is_none_or(|highest| highest.precedes(tsn)) {
+            entry.highest_new = Some(tsn);
         }
-        let bytes = chunk.wire_bytes();
-        match self.paths.iter_mut().find(|entry| entry.path == chunk.path) {
-            Some(entry) => {
-                entry.bytes += bytes;
-                entry.earliest |= earliest;
-            }
-            None => self.paths.push(PathAcknowledgment {
-                path: chunk.path,
+    }
+
+    fn entry(&mut self, path: PathId, flight_before: usize) -> &mut PathAcknowledgment {
+        let known = self.paths.iter().position(|entry| entry.path == path);
+        let index = known.unwrap_or_else(|| {
+            let (bytes, highest_new, earliest, is_certain) = (0, None, false, false);
+            self.paths.push(PathAcknowledgment {
+                path,
                 bytes,
-                flight_before: before.flight,
+                flight_before,
+                highest_new,
                 earliest,
-            }),
-        }
+                is_certain,
+            });
+            self.paths.len() - 1
+        });
+        &mut self.paths[index]
     }
 }
 
@@ -117,12 +126,13 @@ pub(crate) fn check(sack: &Sack<'_>, outstanding: &Outstanding) -> Result<(), Sa
     Ok(())
 }
 
-/// Applies a checked SACK. `delivered` hears of every chunk acknowledged for the first time.
+/// Applies a checked SACK. `delivered` hears of every chunk acknowledged for the first time, and its
+/// state before.
 pub(crate) fn apply(
     now: Instant,
     sack: &Sack<'_>,
     outstanding: &mut Outstanding,
-    mut delivered: impl FnMut(Tsn, &SentChunk),
+    mut delivered: impl FnMut(Tsn, &SentChunk, ChunkState),
 ) -> Acknowledgment {
     let before: SmallVec<[Before; 1]> =
         outstanding.paths().map(|path| Before::of(path, outstanding)).collect();
@@ -138,18 +148,18 @@ pub(crate) fn apply(
         if is_news {
             result.spurious += usize::from(chunk.state == ChunkState::Lost);
             result.note(tsn, &chunk, before(chunk.path));
-            delivered(tsn, &chunk);
+            delivered(tsn, &chunk, chunk.state);
         }
     }
     for (index, tsn) in gap_indices(sack, outstanding) {
-        let was_lost = outstanding.get(index).is_some_and(|chunk| chunk.state == ChunkState::Lost);
+        let was = outstanding.get(index).map_or(ChunkState::InFlight, |chunk| chunk.state);
         if let Some(chunk) = outstanding.acknowledge(index) {
-            result.spurious += usize::from(was_lost);
+            result.spurious += usize::from(was == ChunkState::Lost);
             result.note(tsn, chunk, before(chunk.path));
-            delivered(tsn, chunk);
+            delivered(tsn, chunk, was);
         }
     }
-    if result.is_news() {
+    if result.is_news {
         take_back_reneged(now, sack, outstanding);
     }
     result
@@ -177,13 +187,21 @@ fn gap_indices(sack: &Sack<'_>, outstanding: &Outstanding) -> SmallVec<[(usize, 
     sack.gap_ack_blocks().flat_map(range).map(|index| (index, outstanding.tsn_at(index))).collect()
 }
 
-/// RFC 9260 §7.2.4: counts a missing report on every chunk in flight before `below`; gives those with three.
+/// RFC 9260 §7.2.4: counts a missing report on every chunk of a path in flight before `below`; gives those with three.
 ///
-/// A chunk that was fast-retransmitted before is not so again (point 5).
-pub(crate) fn report_missing(outstanding: &mut Outstanding, below: Tsn) -> SmallVec<[usize; 8]> {
+/// A chunk that was fast-retransmitted before is not so again (point 5). Only chunks of the same path count: after a
+/// changeover those of the new path overtake those of the old one without anything being lost.
+pub(crate) fn report_missing(
+    outstanding: &mut Outstanding,
+    path: PathId,
+    below: Tsn,
+) -> SmallVec<[usize; 8]> {
     let limit = outstanding.index_of(below).unwrap_or(0);
     let mut due = SmallVec::new();
     for index in 0..limit {
+        if outstanding.get(index).is_none_or(|chunk| chunk.path != path) {
+            continue;
+        }
         if let Some(chunk) = outstanding.report_missing(index)
             && chunk.missing_reports >= MISSING_REPORTS
             && !chunk.fast_retransmitted
@@ -210,6 +228,11 @@ impl RttSample {
     /// A retransmission up to the timed chunk makes its ack ambiguous.
     pub(crate) fn on_resent(&mut self, tsn: Tsn) {
         self.timed = self.timed.filter(|(timed, _)| timed.precedes(tsn));
+    }
+
+    /// What is timed will not be acknowledged.
+    pub(crate) fn forget_if(&mut self, is_lost_for_good: impl Fn(Tsn) -> bool) {
+        self.timed = self.timed.filter(|(timed, _)| !is_lost_for_good(*timed));
     }
 
     pub(crate) fn on_delivered(&mut self, now: Instant, tsn: Tsn) -> Option<Duration> {

@@ -9,11 +9,16 @@ mod by_hand;
 mod net;
 
 mod attack;
+mod authentication;
 mod collision;
 mod congestion;
 mod data;
+mod figures;
 mod flow;
+mod given_up;
 mod handshake;
+mod homes;
+mod interleaving;
 mod out_of_the_blue;
 mod random;
 mod recovery;

@@ -16,6 +16,8 @@ pub(crate) struct Rfc9260 {
     partial_bytes_acked: usize,
     /// When data was last sent, and how many idle RTOs have been charged since.
     last_sent: Option<Instant>,
+    /// cwnd and ssthresh before the last cut, until it is undone.
+    before_cut: Option<(usize, usize)>,
 }
 
 impl Rfc9260 {
@@ -23,7 +25,7 @@ impl Rfc9260 {
     pub(crate) fn new(pmdcs: usize, is_ipv4: bool) -> Self {
         let floor = if is_ipv4 { 4404 } else { 4344 };
         let cwnd = (4 * pmdcs).min(floor.max(2 * pmdcs));
-        Self { pmdcs, cwnd, ssthresh: usize::MAX, partial_bytes_acked: 0, last_sent: None }
+        Self { pmdcs, cwnd, ssthresh: usize::MAX, partial_bytes_acked: 0, last_sent: None, before_cut: None }
     }
 
     pub(crate) fn cwnd(&self) -> usize {
@@ -81,6 +83,7 @@ impl Rfc9260 {
 
     /// Losses found through SACKs (RFC 9260 §7.2.3). The caller makes sure it happens once per Fast Recovery.
     pub(crate) fn on_loss(&mut self) {
+        self.before_cut = Some((self.cwnd, self.ssthresh));
         self.ssthresh = (self.cwnd / 2).max(4 * self.pmdcs);
         self.cwnd = self.ssthresh;
         self.partial_bytes_acked = 0;
@@ -88,9 +91,18 @@ impl Rfc9260 {
 
     /// T3-rtx expired (RFC 9260 §7.2.3): start over with one packet.
     pub(crate) fn on_timeout(&mut self) {
+        self.before_cut = Some((self.cwnd, self.ssthresh));
         self.ssthresh = (self.cwnd / 2).max(4 * self.pmdcs);
         self.cwnd = self.pmdcs;
         self.partial_bytes_acked = 0;
+    }
+
+    /// The last cut was needless: nothing was lost (RFC 4015 §3.2).
+    pub(crate) fn on_spurious(&mut self) {
+        if let Some((cwnd, ssthresh)) = self.before_cut.take() {
+            self.cwnd = self.cwnd.max(cwnd);
+            self.ssthresh = self.ssthresh.max(ssthresh);
+        }
     }
 }
 
