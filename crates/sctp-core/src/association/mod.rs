@@ -90,6 +90,8 @@ struct Outgoing {
     errors: u32,
     /// The path data last came in on: SACKs go back there (RFC 9260 §6.4).
     sack_path: PathId,
+    /// The path the last SACK was sent on.
+    sacked_on: PathId,
     /// Data came twice in the packet being read: SACKs may be lost on their way.
     had_duplicate: bool,
     /// Where the chunk went that T1 or T2 waits for an answer to.
@@ -110,6 +112,7 @@ impl Outgoing {
             handshake_sent_at: None,
             errors: 0,
             sack_path: PathId::FIRST,
+            sacked_on: PathId::FIRST,
             had_duplicate: false,
             control_path: PathId::FIRST,
             fast_retransmit: false,

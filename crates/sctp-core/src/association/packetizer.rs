@@ -169,6 +169,7 @@ impl Association {
             && receiver.write_sack(writer).is_ok()
         {
             self.timers.stop(Timer::SackDelay);
+            self.outgoing.sacked_on = path;
         }
     }
 
