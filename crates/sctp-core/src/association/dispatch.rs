@@ -1,6 +1,8 @@
 //! Which chunk goes where, and in which state it counts.
 
-use sctp_wire::{Cause, Causes, Chunk, ChunkBuf, DecodeError, Packet, Sack, UnknownAction, UnknownChunk};
+use sctp_wire::{
+    Cause, Causes, Chunk, ChunkBuf, ChunkType, DecodeError, Packet, Sack, UnknownAction, UnknownChunk,
+};
 use virtual_time::Instant;
 
 use super::{Association, AssociationState as S, Capabilities, Capability, Timer};
@@ -60,6 +62,18 @@ impl Association {
             Chunk::Init(_) | Chunk::CookieEcho(_) => {}
         }
         Flow::Continue
+    }
+
+    /// A malformed chunk of an extension: to who does not speak it, unknown like a sound one (RFC 9260 §3.2).
+    pub(super) fn unspoken<'a>(&self, packet: &Packet<'a>, error: &DecodeError) -> Option<Chunk<'a>> {
+        let chunk = packet.undecoded(error)?;
+        let is_known = if chunk.kind == ChunkType::I_DATA {
+            self.offers(Capability::Interleaving)
+        } else {
+            matches!(chunk.kind, ChunkType::FORWARD_TSN | ChunkType::I_FORWARD_TSN)
+                && self.speaks(Capability::PartialReliability)
+        };
+        (chunk.kind.is_extension() && !is_known).then_some(Chunk::Unknown(chunk))
     }
 
     /// Whether chunks of an extension are known here; whether they may be used is for their owner to judge.
@@ -262,11 +276,6 @@ impl Association {
             UnknownAction::Skip | UnknownAction::SkipAndReport => Flow::Continue,
         }
     }
-}
-
-/// A malformed chunk of an extension: to who does not speak it, unknown like a sound one (RFC 9260 §3.2).
-pub(super) fn unspoken<'a>(packet: &Packet<'a>, error: &DecodeError) -> Option<Chunk<'a>> {
-    packet.undecoded(error).filter(|chunk| chunk.kind.is_extension()).map(Chunk::Unknown)
 }
 
 /// The first cause of an ABORT or ERROR.

@@ -39,7 +39,7 @@ pub(crate) use self::auth::{Announcement, Authentication, Authenticity, KeyMater
 pub(crate) use self::capabilities::OfferedExtensions;
 pub use self::capabilities::{Capabilities, Capability};
 use self::control::{Bundling, ControlQueue};
-use self::dispatch::{Flow, unspoken};
+use self::dispatch::Flow;
 pub(crate) use self::handshake::{InitReply, Reading, address_parameter};
 pub(crate) use self::peer::{Negotiated, Peer};
 pub use self::state::AssociationState;
@@ -216,7 +216,7 @@ impl Association {
         for chunk in packet.chunks() {
             let chunk = match chunk {
                 Ok(chunk) => chunk,
-                Err(error) => match unspoken(packet, &error) {
+                Err(error) => match self.unspoken(packet, &error) {
                     Some(unknown) => unknown,
                     None => {
                         self.counters.malformed_chunks += 1;
