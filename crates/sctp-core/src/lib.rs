@@ -94,4 +94,4 @@ pub use sctp_wire::{
 };
 pub use sender::{AbandonedCount, AbandonedMessages, SenderStatistics, StreamStatistics};
 pub use stats::{AssociationCounters, AssociationStatistics, EndpointStatistics, PathStatistics};
-pub use transmit::{Datagram, Destination, Ecn, Encapsulation, PathId, Transmit};
+pub use transmit::{Datagram, Destination, Ecn, Encapsulation, Fragmentation, PathId, Transmit};

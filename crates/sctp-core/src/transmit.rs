@@ -129,4 +129,17 @@ pub struct Transmit {
     pub len: usize,
     /// `Some(n)`: several packets of `n` octets each, the last one possibly shorter (for GSO). `None`: one packet.
     pub segment_bytes: Option<usize>,
+    /// What IP may do with a packet that is too long for a link. A driver whose lower layer does not let it choose by
+    /// packet forbids it for all: what [`Fragmentation::Allowed`] marks is then lost on such a path.
+    pub fragmentation: Fragmentation,
+}
+
+/// Whether IP may fragment a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fragmentation {
+    /// It fits the path MTU: whoever finds it too long shall say so (DF set).
+    Forbidden,
+    /// It holds a chunk that was numbered before the path MTU fell and cannot be cut any more (RFC 9260 §6.9): one
+    /// chunk, longer than the path MTU (DF not set).
+    Allowed,
 }

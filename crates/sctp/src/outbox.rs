@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use sctp_core::{Ecn, Transmit};
+use sctp_core::{Ecn, Fragmentation, Transmit};
 use sctp_io::{Outgoing, PacketIo};
 use virtual_time::Instant;
 
@@ -98,14 +98,18 @@ struct Run {
 
 impl Run {
     fn new(transmit: Transmit) -> Self {
-        Self { transmit, is_open: transmit.segment_bytes.is_none() }
+        // A packet beyond the path MTU is one for IP to cut, not for segmentation offload.
+        let fits = transmit.fragmentation == Fragmentation::Forbidden;
+        Self { transmit, is_open: transmit.segment_bytes.is_none() && fits }
     }
 
     /// Appends a packet that lies behind this run in the buffer; false if it cannot be part of it.
     fn extend(&mut self, next: &Transmit) -> bool {
         let segment = self.transmit.segment_bytes.unwrap_or(self.transmit.len);
         let same_way = (self.transmit.source, self.transmit.destination) == (next.source, next.destination);
-        let fits = self.is_open && same_way && next.segment_bytes.is_none() && next.len <= segment;
+        let same_kind = self.transmit.fragmentation == next.fragmentation;
+        let fits =
+            self.is_open && same_way && same_kind && next.segment_bytes.is_none() && next.len <= segment;
         if fits {
             self.transmit.segment_bytes = Some(segment);
             self.transmit.len += next.len;
@@ -132,7 +136,8 @@ mod tests {
     fn single(last_octet: u8, len: usize) -> Transmit {
         let encapsulation = Encapsulation::Udp { port: 9899 };
         let destination = Destination { address: [192, 0, 2, last_octet].into(), encapsulation };
-        Transmit { path: PathId::FIRST, source: None, destination, len, segment_bytes: None }
+        let fragmentation = Fragmentation::Forbidden;
+        Transmit { path: PathId::FIRST, source: None, destination, len, segment_bytes: None, fragmentation }
     }
 
     #[test]
@@ -152,5 +157,7 @@ mod tests {
         let ready_made = Transmit { segment_bytes: Some(500), ..single(1, 1_000) };
         assert!(!run.extend(&ready_made));
         assert!(!Run::new(ready_made).extend(&single(1, 500)));
+        let oversize = Transmit { fragmentation: Fragmentation::Allowed, ..single(1, 1_000) };
+        assert!(!Run::new(oversize).extend(&oversize) && !run.extend(&oversize));
     }
 }

@@ -7,7 +7,7 @@ use virtual_time::Instant;
 
 use super::control::{Bundling, ControlChunk};
 use super::{Association, AssociationState as S, Timer};
-use crate::transmit::{PathId, Transmit};
+use crate::transmit::{Fragmentation, PathId, Transmit};
 
 /// What a packet carries of the user's data.
 #[derive(Clone, Copy, Debug, Default)]
@@ -67,12 +67,14 @@ impl Association {
         let len = writer.finish();
         self.on_sent(now, path, data);
         let path = self.paths.path(path);
+        let fits = len <= path.packet_bytes();
         Some(Transmit {
             path: path.id,
             source: path.source,
             destination: path.destination,
             len,
             segment_bytes: None,
+            fragmentation: if fits { Fragmentation::Forbidden } else { Fragmentation::Allowed },
         })
     }
 
@@ -281,3 +283,6 @@ impl Association {
         self.counters.control_dropped += u64::from(!queued);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -89,7 +89,11 @@ impl AssociationConfig {
     fn signalling() -> Self {
         let base = Self::rfc9260();
         Self {
-            extensions: Extensions { authentication: Offer::On, ..base.extensions },
+            extensions: Extensions {
+                authentication: Offer::On,
+                partial_reliability: Offer::On,
+                ..base.extensions
+            },
             rto: RtoConfig { min: Duration::from_millis(200), ..base.rto },
             recovery: RecoveryConfig {
                 loss_detection: LossDetection::Rack,

@@ -41,7 +41,7 @@ use crate::message::{Message, Received};
 use crate::path::MAX_PATHS;
 use crate::rng::Rng;
 use crate::stats::EndpointStatistics;
-use crate::transmit::{Datagram, Destination, PathId, Transmit};
+use crate::transmit::{Datagram, Destination, Fragmentation, PathId, Transmit};
 
 /// Names an association of an endpoint. Never reused while the endpoint lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -296,6 +296,7 @@ impl Endpoint {
                 destination: answer.destination,
                 len: answer.packet.len(),
                 segment_bytes: None,
+                fragmentation: Fragmentation::Forbidden,
             });
         }
         while let Some(&slot) = self.sendable.front() {

@@ -20,6 +20,7 @@ mod handshake;
 mod homes;
 mod interleaving;
 mod out_of_the_blue;
+mod partial_reliability;
 mod random;
 mod recovery;
 mod shutdown;
