@@ -73,9 +73,9 @@ mod transmit;
 
 pub use association::{Association, AssociationState, AuthenticationStatistics, Capabilities, Capability};
 pub use config::{
-    AssociationConfig, Attempts, AuthConfig, AuthKeys, Buffers, EndpointConfig, Extensions, HeartbeatConfig,
-    HmacPreference, ImmediateSack, Incoming, InitRate, LossDetection, Nagle, Offer, Profile, RecoveryConfig,
-    RtoConfig, SackConfig, Streams, UnknownProfile,
+    AssociationConfig, Attempts, AuthConfig, AuthKeys, Buffers, Discovery, EndpointConfig, Extensions,
+    HeartbeatConfig, HmacPreference, ImmediateSack, Incoming, InitRate, LossDetection, Nagle, Offer,
+    PathMtuConfig, Profile, RecoveryConfig, RtoConfig, SackConfig, Streams, UnknownProfile,
 };
 pub use endpoint::{AssociationId, Endpoint, KeyOwner};
 pub use error::{
@@ -93,4 +93,4 @@ pub use sctp_wire::{
 };
 pub use sender::SenderStatistics;
 pub use stats::{AssociationCounters, AssociationStatistics, EndpointStatistics, PathStatistics};
-pub use transmit::{Datagram, Destination, Ecn, Encapsulation, PathId, Transmit};
+pub use transmit::{Datagram, Destination, Ecn, Encapsulation, Fragmentation, PathId, Transmit};

@@ -132,7 +132,7 @@ mod tests {
     fn single(last_octet: u8, len: usize) -> Transmit {
         let encapsulation = Encapsulation::Udp { port: 9899 };
         let destination = Destination { address: [192, 0, 2, last_octet].into(), encapsulation };
-        Transmit { path: PathId::FIRST, source: None, destination, len, segment_bytes: None }
+        Transmit { path: PathId::FIRST, source: None, destination, len, fragmentation: Fragmentation::Allowed, segment_bytes: None }
     }
 
     #[test]

@@ -38,6 +38,8 @@ impl Association {
             Chunk::Shutdown(shutdown) => self.on_shutdown(now, shutdown.cumulative_tsn_ack),
             Chunk::ShutdownAck => self.on_shutdown_ack(path),
             Chunk::ShutdownComplete(_) => self.on_shutdown_complete(),
+            // Only its length matters, to who sent it (RFC 4820 §3).
+            Chunk::Pad(_) => {}
             // Extensions that are not spoken.
             Chunk::Auth(_)
             | Chunk::IData(_)
@@ -46,7 +48,6 @@ impl Association {
             | Chunk::Asconf(_)
             | Chunk::AsconfAck(_)
             | Chunk::ReConfig(_)
-            | Chunk::Pad(_)
             | Chunk::Unknown(_) => {
                 return chunk.as_unknown().map_or(Flow::Continue, |unknown| self.on_unknown(path, &unknown));
             }
@@ -147,6 +148,9 @@ impl Association {
             self.cut_window(path);
             self.outgoing.fast_retransmit = true;
         }
+        for &path in &losses.vanishing {
+            self.on_vanishing(path);
+        }
         self.timers.apply(Timer::Reordering, losses.look_again_at);
     }
 
@@ -190,6 +194,9 @@ impl Association {
     fn on_heartbeat_ack(&mut self, now: Instant, info: HeartbeatInfo<'_>) {
         let sent =
             Heartbeat::parse(info.0).filter(|(path, _)| self.paths.iter().any(|known| known.id == *path));
+        if sent.is_some_and(|(path, nonce)| self.on_mtu_ack(now, path, nonce)) {
+            return;
+        }
         let answer = sent.and_then(|(path, nonce)| {
             self.paths.path_mut(path).heartbeat.on_ack(now, nonce).map(|rtt| (path, rtt))
         });

@@ -36,6 +36,7 @@ impl Association {
             }
             Timer::T3Rtx(path) => self.on_t3(now, path),
             Timer::TailLossProbe(path) => self.outgoing.probe_due = Some(path),
+            Timer::PathMtu(path) => self.on_mtu_timer(now, path),
             Timer::Heartbeat(path) => self.on_heartbeat_timer(now, path),
         }
     }
@@ -78,7 +79,9 @@ impl Association {
             entry.congestion.on_timeout();
         }
         tracing::debug!(%path, rto = ?entry.rto.rto(), errors = entry.errors, "T3-rtx expired");
-        self.sender.on_timeout(now, path);
+        if self.sender.on_timeout(now, path) {
+            self.on_vanishing(path);
+        }
         self.timers.stop(Timer::Reordering);
         self.timers.stop(Timer::TailLossProbe(path));
         self.outgoing.probe_due = None;

@@ -360,6 +360,7 @@ impl Association {
         let paths: SmallVec<[PathId; 1]> = self.paths.iter().map(|path| path.id).collect();
         for path in paths {
             self.schedule_heartbeat(now, path);
+            self.begin_mtu_search(now, path);
             if self.sender.has_outstanding(path) {
                 let rto = self.paths.path(path).rto.rto();
                 self.timers.start_if_stopped(Timer::T3Rtx(path), now + rto);

@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use super::{
     AssociationConfig, Attempts, AuthConfig, Buffers, Extensions, HeartbeatConfig, ImmediateSack,
-    LossDetection, Nagle, Offer, RecoveryConfig, RtoConfig, SackConfig, Streams,
+    LossDetection, Nagle, Offer, PathMtuConfig, RecoveryConfig, RtoConfig, SackConfig, Streams,
 };
 
 /// A named set of parameters to start from.
@@ -80,6 +80,7 @@ impl AssociationConfig {
             nagle: Nagle::Off,
             max_burst_packets: 4,
             mtu_bytes: 1400,
+            path_mtu: PathMtuConfig::default(),
         }
     }
 

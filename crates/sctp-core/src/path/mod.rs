@@ -5,6 +5,7 @@
 
 pub(crate) mod congestion;
 mod heartbeat;
+pub(crate) mod pmtud;
 pub(crate) mod rto;
 
 use core::time::Duration;
@@ -15,6 +16,7 @@ use virtual_time::Instant;
 
 pub(crate) use self::congestion::{Acknowledged, Rfc9260};
 pub(crate) use self::heartbeat::Heartbeat;
+use self::pmtud::PathMtu;
 use self::rto::RtoEstimator;
 use crate::config::AssociationConfig;
 use crate::event::PathState;
@@ -36,7 +38,7 @@ pub(crate) struct Path {
     /// When something that yields a round trip was last sent: an idle path gets HEARTBEATs.
     pub(crate) last_used: Instant,
     pub(crate) counters: PathCounters,
-    mtu_bytes: usize,
+    pub(crate) mtu: PathMtu,
 }
 
 /// What a path has seen.
@@ -50,6 +52,10 @@ pub struct PathCounters {
     pub timeouts: u64,
     /// Losses found by acknowledgments (fast retransmit or time-based detection), counted per recovery.
     pub recoveries: u64,
+    /// Probes of larger packets sent (RFC 8899).
+    pub mtu_probes: u64,
+    /// Times large packets vanished and smaller ones took their place.
+    pub black_holes: u64,
     /// Tail-loss probes sent.
     pub probes: u64,
     /// Recoveries and timeouts that turned out to have been needless; their cut of the window was taken back.
@@ -58,7 +64,8 @@ pub struct PathCounters {
 
 impl Path {
     fn new(id: PathId, destination: Destination, state: PathState, config: &AssociationConfig) -> Self {
-        let pmdcs = packet_bytes(config.mtu_bytes, destination) - sctp_wire::COMMON_HEADER_BYTES;
+        let mtu = PathMtu::new(config.path_mtu, config.mtu_bytes, destination.address.is_ipv4());
+        let pmdcs = packet_bytes(mtu.current(), destination) - sctp_wire::COMMON_HEADER_BYTES;
         Self {
             id,
             destination,
@@ -70,13 +77,18 @@ impl Path {
             errors: 0,
             last_used: Instant::EPOCH,
             counters: PathCounters::default(),
-            mtu_bytes: config.mtu_bytes,
+            mtu,
         }
     }
 
     /// The largest SCTP packet this path carries, common header included.
     pub(crate) fn packet_bytes(&self) -> usize {
-        packet_bytes(self.mtu_bytes, self.destination)
+        packet_bytes(self.mtu.current(), self.destination)
+    }
+
+    /// Packets may have become larger or smaller.
+    pub(crate) fn on_mtu_changed(&mut self) {
+        self.congestion.on_packet_size(self.packet_bytes() - sctp_wire::COMMON_HEADER_BYTES);
     }
 
     /// An answer came: the counter is cleared (RFC 9260 §8.2). True if the path was not active before.

@@ -132,6 +132,8 @@ pub(crate) struct SackOutcome {
 pub(crate) struct Losses {
     /// Paths on which losses began a new recovery: their windows are to be cut.
     pub(crate) paths: SmallVec<[PathId; 1]>,
+    /// Paths on which a chunk was lost as often as suggests that packets of its size vanish (RFC 8899 §4.3).
+    pub(crate) vanishing: SmallVec<[PathId; 1]>,
     /// When the reordering window of a chunk runs out.
     pub(crate) look_again_at: Option<Instant>,
     /// Whether any chunk was declared lost.
@@ -327,8 +329,15 @@ impl Sender {
     fn declare_lost(&mut self, indices: &[usize]) -> Losses {
         let mut losses = Losses::default();
         for &index in indices {
-            let Some(path) = self.outstanding.get(index).map(|chunk| chunk.path) else { continue };
+            let Some((path, transmissions)) =
+                self.outstanding.get(index).map(|chunk| (chunk.path, chunk.transmissions))
+            else {
+                continue;
+            };
             if self.outstanding.mark_lost(index) {
+                if transmissions >= VANISHED && !losses.vanishing.contains(&path) {
+                    losses.vanishing.push(path);
+                }
                 self.statistics.lost_by_acknowledgment += 1;
                 losses.any = true;
                 if !self.recoveries.is_recovering(path) {
@@ -341,8 +350,9 @@ impl Sender {
         losses
     }
 
-    /// T3-rtx expired on a path: everything in flight there counts as lost (RFC 9260 §6.3.3 (E3)).
-    pub(crate) fn on_timeout(&mut self, now: Instant, path: PathId) {
+    /// T3-rtx expired on a path: everything in flight there counts as lost (RFC 9260 §6.3.3 (E3)). True if something
+    /// had been sent again before.
+    pub(crate) fn on_timeout(&mut self, now: Instant, path: PathId) -> bool {
         // A first chunk that is gap-acknowledged cannot be: the peer took its word back.
         if self.outstanding.get(0).is_some_and(|chunk| chunk.state == ChunkState::Acknowledged) {
             for index in 0..self.outstanding.len() {
@@ -351,14 +361,18 @@ impl Sender {
         }
         let earliest = self.outstanding.earliest(path).map(|index| self.outstanding.tsn_at(index));
         self.recoveries.on_timeout(path, earliest);
+        let mut was_repeated = false;
         for index in 0..self.outstanding.len() {
-            let here = self.outstanding.get(index).is_some_and(|chunk| chunk.path == path);
-            if here && self.outstanding.mark_lost(index) {
+            let here = self.outstanding.get(index).filter(|chunk| chunk.path == path);
+            let Some(transmissions) = here.map(|chunk| chunk.transmissions) else { continue };
+            if self.outstanding.mark_lost(index) {
+                was_repeated |= transmissions > 1;
                 self.statistics.lost_by_timeout += 1;
                 self.recoveries.on_lost(path);
             }
         }
         self.probes.retain(|probe| !probe.is_on(path));
+        was_repeated
     }
 
     /// The peer's window as it is now. Chunks it had no room for, and now has, go out again without waiting for a
@@ -438,6 +452,9 @@ impl Sender {
         self.statistics
     }
 }
+
+/// Transmissions of a chunk after which its loss suggests that packets of its size vanish (RFC 8899 §4.3).
+const VANISHED: u16 = 3;
 
 /// What a queued message costs beside its payload. Counted, so that tiny messages cannot exhaust memory.
 pub(crate) const MESSAGE_OVERHEAD_BYTES: usize = 64;

@@ -17,6 +17,7 @@ mod figures;
 mod flow;
 mod handshake;
 mod out_of_the_blue;
+mod path_mtu;
 mod random;
 mod recovery;
 mod shutdown;
