@@ -5,8 +5,8 @@ use virtual_time::Instant;
 
 use super::{Association, Timer};
 use crate::event::PathState;
-use crate::path::Heartbeat;
 use crate::path::pmtud::Next;
+use crate::path::{Answer, Heartbeat};
 use crate::transmit::{Fragmentation, PathId, Transmit};
 
 impl Association {
@@ -26,12 +26,15 @@ impl Association {
         let (next, has_fallen) = entry.mtu.on_unanswered();
         entry.counters.black_holes += u64::from(has_fallen);
         self.apply_mtu(now, path, next);
+        if has_fallen {
+            self.sender.on_packets_shrunk(self.paths.path(path));
+        }
     }
 
     /// A HEARTBEAT ACK that answers no HEARTBEAT may answer a probe. True if it does.
     pub(super) fn on_mtu_ack(&mut self, now: Instant, path: PathId, nonce: u64) -> bool {
         let Some(next) = self.paths.path_mut(path).mtu.on_ack(nonce) else { return false };
-        self.answered(path);
+        self.answered(now, path, Answer::Verified);
         self.apply_mtu(now, path, next);
         true
     }
@@ -44,6 +47,7 @@ impl Association {
             entry.on_mtu_changed();
             tracing::debug!(%path, mtu = entry.mtu.current(), "large packets vanish");
             self.timers.stop(Timer::PathMtu(path));
+            self.sender.on_packets_shrunk(self.paths.path(path));
         }
     }
 
@@ -84,7 +88,7 @@ impl Association {
         let size = entry.mtu.send_probe(nonce)?;
         entry.counters.mtu_probes += 1;
         let limit = (size - entry.destination.header_bytes()) & !3;
-        self.timers.set(Timer::PathMtu(path), now + entry.rto.rto());
+        self.timers.set(Timer::PathMtu(path), now + entry.rto.without_back_off());
         let (ports, info) = ((self.peer.local_port, self.peer.peer_port), Heartbeat::info(path, nonce));
         let mut writer = PacketWriter::begin(buffer, ports.0, ports.1, tag, limit);
         if let Some(policy) = self.authentication.policy(&self.config.authentication.keys) {

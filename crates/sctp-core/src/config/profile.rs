@@ -5,8 +5,9 @@ use core::str::FromStr;
 use core::time::Duration;
 
 use super::{
-    AssociationConfig, Attempts, AuthConfig, Buffers, Extensions, HeartbeatConfig, ImmediateSack,
-    LossDetection, Nagle, Offer, PathMtuConfig, RecoveryConfig, RtoConfig, SackConfig, Streams,
+    AssociationConfig, Attempts, AuthConfig, Buffers, Extensions, FailureConfig, HeartbeatConfig,
+    ImmediateSack, LossDetection, Nagle, Offer, PathMtuConfig, RecoveryConfig, RtoConfig, SackConfig,
+    StreamScheduler, Streams,
 };
 
 /// A named set of parameters to start from.
@@ -75,9 +76,11 @@ impl AssociationConfig {
                 loss_detection: LossDetection::MissingReports,
                 immediate_sack: ImmediateSack::WhenShuttingDown,
             },
-            heartbeat: HeartbeatConfig { interval: Some(Duration::from_secs(30)) },
+            heartbeat: HeartbeatConfig { interval: Some(Duration::from_secs(30)), max_burst: 1 },
             attempts: Attempts { init: 8, path: 5, association: 10 },
+            failure: FailureConfig { potentially_failed: None, primary_switchover: None },
             nagle: Nagle::Off,
+            scheduler: StreamScheduler::FirstComeFirstServed,
             max_burst_packets: 4,
             mtu_bytes: 1400,
             path_mtu: PathMtuConfig::default(),
@@ -93,6 +96,7 @@ impl AssociationConfig {
                 loss_detection: LossDetection::Rack,
                 immediate_sack: ImmediateSack::WhenSenderDry,
             },
+            failure: FailureConfig { potentially_failed: Some(0), ..base.failure },
             ..base
         }
     }

@@ -2,7 +2,7 @@
 
 use sctp_core::Discovery;
 
-use crate::net::{End, Pair, RIGHT, Setup, ms, ordered};
+use crate::net::{End, Pair, RIGHT, Setup, by_ip, ms, ordered};
 
 /// Established over routers of this MTU in both directions.
 fn searching(setup: Setup, mtu: usize) -> Pair {
@@ -109,7 +109,7 @@ fn forged_packet_too_big_changes_nothing() {
     pair.run_ms(1000);
     let quoted = pair.side(End::Left).sent.last().unwrap().octets[..8].to_vec();
     let report = |pair: &mut Pair, quoted: &[u8]| {
-        pair.with(End::Left, |side, _| side.endpoint.handle_packet_too_big(RIGHT, quoted, 600))
+        pair.with(End::Left, |side, _| side.endpoint.handle_packet_too_big(by_ip(RIGHT), quoted, 600))
     };
     let probes = pair.statistics(End::Left).paths[0].counters.mtu_probes;
     for wrong in 0..8 {
@@ -132,7 +132,7 @@ fn true_packet_too_big_is_confirmed_by_probes_before_data_is_lost() {
     pair.run_ms(1000);
     narrow(&mut pair, 1400);
     let quoted = pair.side(End::Left).sent.last().unwrap().octets[..8].to_vec();
-    assert!(pair.with(End::Left, |side, _| side.endpoint.handle_packet_too_big(RIGHT, &quoted, 1400)));
+    assert!(pair.with(End::Left, |side, _| side.endpoint.handle_packet_too_big(by_ip(RIGHT), &quoted, 1400)));
     pair.run_ms(5000);
     assert!((1368..=1400).contains(&mtu(&pair, End::Left)));
     transfer(&mut pair, 20);
