@@ -125,14 +125,21 @@ const GATHERED_BYTES: usize = 60_000;
 
 #[cfg(test)]
 mod tests {
-    use sctp_core::{Destination, Encapsulation, PathId};
+    use sctp_core::{Destination, Encapsulation, Fragmentation, PathId};
 
     use super::*;
 
     fn single(last_octet: u8, len: usize) -> Transmit {
         let encapsulation = Encapsulation::Udp { port: 9899 };
         let destination = Destination { address: [192, 0, 2, last_octet].into(), encapsulation };
-        Transmit { path: PathId::FIRST, source: None, destination, len, fragmentation: Fragmentation::Allowed, segment_bytes: None }
+        Transmit {
+            path: PathId::FIRST,
+            source: None,
+            destination,
+            len,
+            fragmentation: Fragmentation::Allowed,
+            segment_bytes: None,
+        }
     }
 
     #[test]
