@@ -73,9 +73,10 @@ mod transmit;
 
 pub use association::{Association, AssociationState, AuthenticationStatistics, Capabilities, Capability};
 pub use config::{
-    AssociationConfig, Attempts, AuthConfig, AuthKeys, Buffers, EndpointConfig, Extensions, FailureConfig,
-    HeartbeatConfig, HmacPreference, ImmediateSack, Incoming, InitRate, LossDetection, Nagle, Offer, Profile,
-    RecoveryConfig, RtoConfig, SackConfig, StreamScheduler, StreamShare, Streams, UnknownProfile,
+    AssociationConfig, Attempts, AuthConfig, AuthKeys, Buffers, Discovery, EndpointConfig, Extensions,
+    FailureConfig, HeartbeatConfig, HmacPreference, ImmediateSack, Incoming, InitRate, LossDetection, Nagle,
+    Offer, PathMtuConfig, Profile, RecoveryConfig, RtoConfig, SackConfig, StreamScheduler, StreamShare,
+    Streams, UnknownProfile,
 };
 pub use endpoint::{AssociationId, Endpoint, KeyOwner};
 pub use error::{

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use sctp_core::{Ecn, Fragmentation, Transmit};
+use sctp_core::{Ecn, Transmit};
 use sctp_io::{Outgoing, PacketIo};
 use virtual_time::Instant;
 
@@ -98,9 +98,7 @@ struct Run {
 
 impl Run {
     fn new(transmit: Transmit) -> Self {
-        // A packet beyond the path MTU is one for IP to cut, not for segmentation offload.
-        let fits = transmit.fragmentation == Fragmentation::Forbidden;
-        Self { transmit, is_open: transmit.segment_bytes.is_none() && fits }
+        Self { transmit, is_open: transmit.segment_bytes.is_none() }
     }
 
     /// Appends a packet that lies behind this run in the buffer; false if it cannot be part of it.
@@ -129,7 +127,7 @@ const GATHERED_BYTES: usize = 60_000;
 
 #[cfg(test)]
 mod tests {
-    use sctp_core::{Destination, Encapsulation, PathId};
+    use sctp_core::{Destination, Encapsulation, Fragmentation, PathId};
 
     use super::*;
 
@@ -157,7 +155,7 @@ mod tests {
         let ready_made = Transmit { segment_bytes: Some(500), ..single(1, 1_000) };
         assert!(!run.extend(&ready_made));
         assert!(!Run::new(ready_made).extend(&single(1, 500)));
-        let oversize = Transmit { fragmentation: Fragmentation::Allowed, ..single(1, 1_000) };
-        assert!(!Run::new(oversize).extend(&oversize) && !run.extend(&oversize));
+        let other_kind = Transmit { fragmentation: Fragmentation::Allowed, ..single(1, 1_000) };
+        assert!(!run.extend(&other_kind));
     }
 }

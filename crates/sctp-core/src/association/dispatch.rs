@@ -46,6 +46,8 @@ impl Association {
             Chunk::Shutdown(shutdown) => self.on_shutdown(now, shutdown.cumulative_tsn_ack),
             Chunk::ShutdownAck => self.on_shutdown_ack(path),
             Chunk::ShutdownComplete(_) => self.on_shutdown_complete(),
+            // Only its length matters, to who sent it (RFC 4820 §3).
+            Chunk::Pad(_) => {}
             // Extensions that are not spoken.
             Chunk::Auth(_)
             | Chunk::IData(_)
@@ -54,7 +56,6 @@ impl Association {
             | Chunk::Asconf(_)
             | Chunk::AsconfAck(_)
             | Chunk::ReConfig(_)
-            | Chunk::Pad(_)
             | Chunk::Unknown(_) => {
                 return chunk.as_unknown().map_or(Flow::Continue, |unknown| self.on_unknown(path, &unknown));
             }
@@ -213,6 +214,9 @@ impl Association {
         for &path in &losses.paths {
             self.cut_window(path);
             self.outgoing.fast_retransmit = true;
+        }
+        for &path in &losses.vanishing {
+            self.on_vanishing(path);
         }
         self.timers.apply(Timer::Reordering, losses.look_again_at);
     }

@@ -39,6 +39,7 @@ impl Association {
             }
             Timer::T3Rtx(path) => self.on_t3(now, path),
             Timer::TailLossProbe(path) => self.paths.path_mut(path).probe_is_due = true,
+            Timer::PathMtu(path) => self.on_mtu_timer(now, path),
             Timer::Heartbeat(path) => self.on_heartbeat_timer(now, path),
         }
     }
@@ -84,7 +85,9 @@ impl Association {
             entry.congestion.on_timeout();
         }
         tracing::debug!(%path, rto = ?entry.rto.rto(), errors = entry.errors, "T3-rtx expired");
-        self.sender.on_timeout(now, path);
+        if self.sender.on_timeout(now, path) {
+            self.on_vanishing(path);
+        }
         self.timers.stop(Timer::Reordering);
         self.timers.stop(Timer::TailLossProbe(path));
         self.paths.path_mut(path).probe_is_due = false;

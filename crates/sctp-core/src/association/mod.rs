@@ -22,6 +22,7 @@ mod dispatch;
 mod expiry;
 mod handshake;
 mod packetizer;
+mod path_mtu;
 mod peer;
 mod shutdown;
 mod state;

@@ -6,8 +6,8 @@ use core::time::Duration;
 
 use super::{
     AssociationConfig, Attempts, AuthConfig, Buffers, Extensions, FailureConfig, HeartbeatConfig,
-    ImmediateSack, LossDetection, Nagle, Offer, RecoveryConfig, RtoConfig, SackConfig, StreamScheduler,
-    Streams,
+    ImmediateSack, LossDetection, Nagle, Offer, PathMtuConfig, RecoveryConfig, RtoConfig, SackConfig,
+    StreamScheduler, Streams,
 };
 
 /// A named set of parameters to start from.
@@ -83,6 +83,7 @@ impl AssociationConfig {
             scheduler: StreamScheduler::FirstComeFirstServed,
             max_burst_packets: 4,
             mtu_bytes: 1400,
+            path_mtu: PathMtuConfig::default(),
         }
     }
 
