@@ -3,6 +3,7 @@
 use sctp_wire::{Cause, Causes, Chunk, ChunkBuf, DecodeError, Packet, Sack, UnknownAction, UnknownChunk};
 use virtual_time::Instant;
 
+use super::asconf::is_about_asconf;
 use super::{Association, AssociationState as S, Capabilities, Capability, Timer};
 use crate::error::{AssociationError, ProtocolViolation, RemoteError};
 use crate::event::Event;
@@ -44,6 +45,13 @@ impl Association {
             Chunk::Shutdown(shutdown) => self.on_shutdown(now, shutdown.cumulative_tsn_ack),
             Chunk::ShutdownAck => self.on_shutdown_ack(path),
             Chunk::ShutdownComplete(_) => self.on_shutdown_complete(),
+            Chunk::Asconf(asconf) if self.has(Capability::DynamicAddresses) => {
+                let source = self.paths.path(path).destination;
+                self.on_asconf(now, source, &asconf);
+            }
+            Chunk::AsconfAck(ack) if self.has(Capability::DynamicAddresses) => {
+                self.on_asconf_ack(now, path, &ack);
+            }
             // Extensions that are not spoken.
             Chunk::Auth(_)
             | Chunk::IData(_)
@@ -240,6 +248,9 @@ impl Association {
     }
 
     fn on_error(&mut self, now: Instant, causes: Causes<'_>) {
+        if causes.iter().flatten().any(|cause| is_about_asconf(&cause)) {
+            self.on_asconf_not_understood(now);
+        }
         let stale = causes.iter().flatten().any(|cause| matches!(cause, Cause::StaleCookie { .. }));
         if stale && self.state.name() == S::CookieEchoed {
             self.on_stale_cookie(now, remote_error(causes));
