@@ -5,6 +5,7 @@ use sctp_wire::{
 };
 use virtual_time::Instant;
 
+use super::asconf::is_about_asconf;
 use super::{Association, AssociationState as S, Capabilities, Capability, Timer};
 use crate::error::{AssociationError, ProtocolViolation, RemoteError};
 use crate::event::Event;
@@ -48,6 +49,13 @@ impl Association {
             Chunk::ShutdownComplete(_) => self.on_shutdown_complete(),
             // Only its length matters, to who sent it (RFC 4820 §3).
             Chunk::Pad(_) => {}
+            Chunk::Asconf(asconf) if self.has(Capability::DynamicAddresses) => {
+                let source = self.paths.path(path).destination;
+                self.on_asconf(now, source, &asconf);
+            }
+            Chunk::AsconfAck(ack) if self.has(Capability::DynamicAddresses) => {
+                self.on_asconf_ack(now, path, &ack);
+            }
             // Extensions that are not spoken.
             Chunk::Auth(_)
             | Chunk::IData(_)
@@ -258,6 +266,9 @@ impl Association {
     }
 
     fn on_error(&mut self, now: Instant, causes: Causes<'_>) {
+        if causes.iter().flatten().any(|cause| is_about_asconf(&cause)) {
+            self.on_asconf_not_understood(now);
+        }
         let stale = causes.iter().flatten().any(|cause| matches!(cause, Cause::StaleCookie { .. }));
         if stale && self.state.name() == S::CookieEchoed {
             self.on_stale_cookie(now, remote_error(causes));

@@ -6,6 +6,7 @@
 //! | `dispatch` | which chunk goes where, in which state |
 //! | `handshake`, `collision` | setting up (RFC 9260 §5) |
 //! | `shutdown` | ending (RFC 9260 §9) |
+//! | `asconf` | addresses that come and go (RFC 5061) |
 //! | `auth` | which chunks are authenticated, with which keys (RFC 4895) |
 //! | `timers`, `expiry` | what runs, what happens when it runs out |
 //! | `supervision` | whether paths and peer are still there (RFC 9260 §8) |
@@ -14,6 +15,7 @@
 //! | `peer`, `capabilities`, `state` | identity, extensions agreed on, state machine |
 
 mod addresses;
+mod asconf;
 mod auth;
 mod capabilities;
 pub(crate) mod collision;
@@ -34,6 +36,8 @@ use std::collections::VecDeque;
 use sctp_wire::{COMMON_HEADER_BYTES, Chunk, Packet, StreamId, TagOrigin, Tsn, VerificationTag};
 use virtual_time::Instant;
 
+use self::asconf::DynamicAddresses;
+pub use self::asconf::{AddressChange, AddressOutcome, AsconfStatistics};
 use self::auth::Admission;
 pub use self::auth::AuthenticationStatistics;
 pub(crate) use self::auth::{Announcement, Authentication, Authenticity, KeyMaterial, Verdict};
@@ -71,6 +75,7 @@ pub struct Association {
     timers: Timers,
     control: ControlQueue,
     authentication: Authentication,
+    addresses: DynamicAddresses,
     events: VecDeque<Event>,
     rng: Rng,
     counters: AssociationCounters,
@@ -149,6 +154,7 @@ impl Association {
             sender: self.sender.statistics(),
             receiver: self.receiver.as_ref().map(Receiver::statistics).unwrap_or_default(),
             authentication: self.authentication.statistics,
+            asconf: self.addresses.statistics,
             paths,
         }
     }
@@ -231,6 +237,9 @@ impl Association {
             };
             if !self.tag_fits(packet.verification_tag, &chunk) {
                 self.counters.bad_tags += 1;
+                continue;
+            }
+            if matches!(chunk, Chunk::Abort(_)) && self.is_leaving(datagram.local) {
                 continue;
             }
             match self.admit(path, &chunk) {

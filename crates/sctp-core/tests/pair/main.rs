@@ -13,6 +13,7 @@ mod authentication;
 mod collision;
 mod congestion;
 mod data;
+mod dynamic_addresses;
 mod figures;
 mod flow;
 mod given_up;
