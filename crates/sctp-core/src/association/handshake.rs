@@ -445,7 +445,7 @@ fn init_chunk(
     let mut parameters = offered.parameters(&chunk_types);
     parameters.extend(announcement.into_iter().flat_map(Announcement::parameters));
     parameters.push(Parameter::SupportedAddressTypes(ParameterTypes::IPV4_AND_IPV6));
-    let listed = listed(paths.local_addresses(), paths.iter().map(|path| path.destination.address));
+    let listed = listed(paths.local_addresses(), None, paths.iter().map(|path| path.destination.address));
     parameters.extend(listed.into_iter().map(address_parameter));
     parameters.extend(cookie_preservative);
     ChunkBuf::init(&header, &parameters)
