@@ -45,6 +45,8 @@ pub(crate) struct Side {
     pub(crate) sniffing: Sniffing,
     /// The narrowest router behind this host: octets of an IPv4 packet that passes unfragmented.
     pub(crate) path_mtu: usize,
+    /// From and to which address nothing leaves this host.
+    pub(crate) cut: BTreeSet<(Option<IpAddr>, IpAddr)>,
     /// The latest association an event told of, or the one opened here.
     pub(crate) id: Option<AssociationId>,
     pub(crate) events: Vec<(Instant, Event)>,
@@ -83,6 +85,7 @@ impl Side {
             reading: Reading::AtOnce,
             sniffing: Sniffing::On,
             path_mtu: usize::MAX,
+            cut: BTreeSet::new(),
             id: None,
             events: Vec::new(),
             received: Vec::new(),
@@ -107,6 +110,8 @@ impl Side {
     fn after_change(&mut self, now: Instant) {
         while let Some((id, event)) = self.endpoint.poll_event() {
             if self.id.is_none_or(|known| known < id || self.endpoint.association(known).is_none()) {
+                // What came by the old one is read before it is forgotten.
+                self.read_all(now);
                 self.id = Some(id);
             }
             let ready = event == Event::MessageReady;
@@ -142,7 +147,8 @@ impl Host for Side {
                 return None;
             };
             // What may be fragmented arrives in one piece in the end: the other host has put it together.
-            if transmit.fragmentation == Fragmentation::Allowed || 20 + transmit.len <= self.path_mtu {
+            let fits = transmit.fragmentation == Fragmentation::Allowed || 20 + transmit.len <= self.path_mtu;
+            if fits && !self.cut.contains(&(transmit.source, transmit.destination.address)) {
                 break transmit;
             }
             buffer.truncate(start);
@@ -176,6 +182,7 @@ pub(crate) struct Setup {
     /// How many of them the left end tells of; `None` for all.
     told: Option<usize>,
     right: Vec<IpAddr>,
+    has_one_link: bool,
 }
 
 impl Setup {
@@ -185,8 +192,18 @@ impl Setup {
         server.association = config.clone();
         let link = Impairments { delay: ms(10), ..Impairments::default() };
         let (left, right) = (vec![LEFT], vec![RIGHT]);
-        let told = None;
-        Self { seed: 1, request: link.clone(), response: link, client: config, server, left, told, right }
+        let (told, has_one_link) = (None, false);
+        Self {
+            seed: 1,
+            request: link.clone(),
+            response: link,
+            client: config,
+            server,
+            left,
+            told,
+            right,
+            has_one_link,
+        }
     }
 
     /// Several addresses on each side, all of them listed to the other. There are as many links as the side with fewer
@@ -194,6 +211,12 @@ impl Setup {
     pub(crate) fn homes(mut self, left: &[&str], right: &[&str]) -> Self {
         let parse = |addresses: &[&str]| addresses.iter().map(|text| text.parse().unwrap()).collect();
         (self.left, self.right) = (parse(left), parse(right));
+        self
+    }
+
+    /// All addresses of an end are on one link: each can be reached from each.
+    pub(crate) fn on_one_link(mut self) -> Self {
+        self.has_one_link = true;
         self
     }
 
@@ -250,7 +273,8 @@ impl Setup {
         let hosts = [left, right].map(|config| {
             world.add_host_with(|_, entropy| Side::new(Endpoint::new(config, entropy).unwrap()))
         });
-        let count = addresses[0].len().min(addresses[1].len());
+        let most = if self.has_one_link { 1 } else { usize::MAX };
+        let count = addresses[0].len().min(addresses[1].len()).min(most);
         let mut links = Vec::new();
         for number in 0..count {
             let [a, b] = [0, 1].map(|end| {
@@ -379,7 +403,7 @@ impl Pair {
 
     /// Drops the next packets of an end, counted from 1 for the very next.
     pub(crate) fn drop_next(&mut self, from: End, packets: &[u64]) {
-        let sent = self.world.link_stats(self.links[0], direction(from)).offered;
+        let sent = self.offered(from);
         let drop_packets: BTreeSet<u64> = packets.iter().map(|packet| sent + packet).collect();
         let link = match from {
             End::Left => self.impairments[0].clone(),
@@ -391,6 +415,11 @@ impl Pair {
     /// Changes what the first link does to packets from this end.
     pub(crate) fn impair(&mut self, from: End, impairments: Impairments) {
         self.world.set_impairments(self.links[0], direction(from), impairments).unwrap();
+    }
+
+    /// How many packets of this end the first link was given.
+    pub(crate) fn offered(&self, from: End) -> u64 {
+        self.world.link_stats(self.links[0], direction(from)).offered
     }
 
     pub(crate) fn cut(&mut self) {
