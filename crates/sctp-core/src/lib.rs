@@ -76,10 +76,10 @@ pub use association::{
     Capabilities, Capability,
 };
 pub use config::{
-    AssociationConfig, Attempts, AuthConfig, AuthKeys, AutomaticAddresses, Buffers, EndpointConfig,
-    Extensions, FailureConfig, HeartbeatConfig, HmacPreference, ImmediateSack, Incoming, InitRate,
-    LossDetection, Nagle, Offer, Profile, RecoveryConfig, RtoConfig, SackConfig, StreamScheduler,
-    StreamShare, Streams, UnknownProfile,
+    AssociationConfig, Attempts, AuthConfig, AuthKeys, AutomaticAddresses, Buffers, Discovery,
+    EndpointConfig, Extensions, FailureConfig, HeartbeatConfig, HmacPreference, ImmediateSack, Incoming,
+    InitRate, LossDetection, Nagle, Offer, PathMtuConfig, Profile, RecoveryConfig, RtoConfig, SackConfig,
+    StreamScheduler, StreamShare, Streams, UnknownProfile,
 };
 pub use endpoint::{AssociationId, Endpoint, KeyOwner};
 pub use error::{
@@ -98,4 +98,4 @@ pub use sctp_wire::{
 };
 pub use sender::{AbandonedCount, AbandonedMessages, SenderStatistics, StreamStatistics};
 pub use stats::{AssociationCounters, AssociationStatistics, EndpointStatistics, PathStatistics};
-pub use transmit::{Datagram, Destination, Ecn, Encapsulation, PathId, Transmit};
+pub use transmit::{Datagram, Destination, Ecn, Encapsulation, Fragmentation, PathId, Transmit};

@@ -90,7 +90,7 @@ impl Association {
     pub(super) fn path_for_sack(&mut self, source: PathId) -> PathId {
         let had_duplicate = core::mem::take(&mut self.outgoing.had_duplicate);
         if had_duplicate {
-            return self.paths.next_active(self.outgoing.sack_path);
+            return self.paths.next_active(self.outgoing.sacked_on);
         }
         self.permitted(source)
     }

@@ -40,6 +40,7 @@ impl Association {
             }
             Timer::T3Rtx(path) => self.on_t3(now, path),
             Timer::TailLossProbe(path) => self.paths.path_mut(path).probe_is_due = true,
+            Timer::PathMtu(path) => self.on_mtu_timer(now, path),
             Timer::Heartbeat(path) => self.on_heartbeat_timer(now, path),
         }
     }
@@ -73,7 +74,8 @@ impl Association {
     fn on_t3(&mut self, now: Instant, path: PathId) {
         // What was on its way to an address that the peer has deleted says nothing about the peer.
         if !self.paths.contains(path) {
-            return self.sender.on_timeout(now, path);
+            let _was_repeated = self.sender.on_timeout(now, path);
+            return;
         }
         // A closed window that the peer keeps confirming is no failure (RFC 9260 §6.1 (A)).
         let waits_for_window = self.sender.waits_for_window();
@@ -89,7 +91,9 @@ impl Association {
             entry.congestion.on_timeout();
         }
         tracing::debug!(%path, rto = ?entry.rto.rto(), errors = entry.errors, "T3-rtx expired");
-        self.sender.on_timeout(now, path);
+        if self.sender.on_timeout(now, path) {
+            self.on_vanishing(path);
+        }
         self.timers.stop(Timer::Reordering);
         self.timers.stop(Timer::TailLossProbe(path));
         self.paths.path_mut(path).probe_is_due = false;

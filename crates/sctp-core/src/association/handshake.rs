@@ -403,6 +403,7 @@ impl Association {
         });
         self.begin_supervision(now);
         for path in self.paths.ids() {
+            self.begin_mtu_search(now, path);
             if self.sender.has_outstanding(path) {
                 let rto = self.paths.path(path).rto.rto();
                 self.timers.start_if_stopped(Timer::T3Rtx(path), now + rto);

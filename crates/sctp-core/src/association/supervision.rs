@@ -32,6 +32,9 @@ impl Association {
 
     pub(super) fn on_heartbeat_ack(&mut self, now: Instant, info: HeartbeatInfo<'_>) {
         let sent = Heartbeat::parse(info.0).filter(|(path, _)| self.paths.contains(*path));
+        if sent.is_some_and(|(path, nonce)| self.on_mtu_ack(now, path, nonce)) {
+            return;
+        }
         let answer = sent.and_then(|(path, nonce)| {
             self.paths.path_mut(path).heartbeat.on_ack(now, nonce).map(|rtt| (path, rtt))
         });
@@ -49,6 +52,9 @@ impl Association {
         self.outgoing.errors = 0;
         if let Some(state) = self.paths.on_answer(path, answer) {
             self.events.push_back(Event::PeerAddressChange { path, state });
+            if state == PathState::Active {
+                self.begin_mtu_search(now, path);
+            }
             // What was asked before the path came back is answered by that.
             let _asked = self.paths.path_mut(path).heartbeat.expire();
             self.schedule_heartbeat(now, path);

@@ -32,6 +32,8 @@ pub(crate) enum Timer {
     T3Rtx(PathId),
     /// Nothing heard on a path: tail-loss probe (RFC 8985 §7).
     TailLossProbe(PathId),
+    /// A probe of the path MTU is unanswered, or the next search is due (RFC 8899 §5.1.1).
+    PathMtu(PathId),
     /// A path is idle: HEARTBEAT (RFC 9260 §8.3).
     Heartbeat(PathId),
 }

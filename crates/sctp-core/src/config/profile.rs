@@ -6,8 +6,8 @@ use core::time::Duration;
 
 use super::{
     AssociationConfig, Attempts, AuthConfig, AutomaticAddresses, Buffers, Extensions, FailureConfig,
-    HeartbeatConfig, ImmediateSack, LossDetection, Nagle, Offer, RecoveryConfig, RtoConfig, SackConfig,
-    StreamScheduler, Streams,
+    HeartbeatConfig, ImmediateSack, LossDetection, Nagle, Offer, PathMtuConfig, RecoveryConfig, RtoConfig,
+    SackConfig, StreamScheduler, Streams,
 };
 
 /// A named set of parameters to start from.
@@ -84,13 +84,18 @@ impl AssociationConfig {
             scheduler: StreamScheduler::FirstComeFirstServed,
             max_burst_packets: 4,
             mtu_bytes: 1400,
+            path_mtu: PathMtuConfig::default(),
         }
     }
 
     fn signalling() -> Self {
         let base = Self::rfc9260();
         Self {
-            extensions: Extensions { authentication: Offer::On, ..base.extensions },
+            extensions: Extensions {
+                authentication: Offer::On,
+                partial_reliability: Offer::On,
+                ..base.extensions
+            },
             rto: RtoConfig { min: Duration::from_millis(200), ..base.rto },
             recovery: RecoveryConfig {
                 loss_detection: LossDetection::Rack,

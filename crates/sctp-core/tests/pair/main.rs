@@ -21,6 +21,8 @@ mod handshake;
 mod homes;
 mod interleaving;
 mod out_of_the_blue;
+mod partial_reliability;
+mod path_mtu;
 mod random;
 mod recovery;
 mod shutdown;

@@ -9,8 +9,8 @@ use netem::Impairments;
 use netsim::{Direction, Host, HostId, LinkId, LinkSpec, LinkState, Outgoing, Protocol, World};
 use sctp_core::{
     AssociationConfig, AssociationError, AssociationId, AssociationState, AssociationStatistics, Datagram,
-    Destination, Ecn, Encapsulation, Endpoint, EndpointConfig, Event, Message, PathState, Profile, Received,
-    SctpPort, SendError, StreamId,
+    Destination, Ecn, Encapsulation, Endpoint, EndpointConfig, Event, Fragmentation, Message, PathState,
+    Profile, Received, SctpPort, SendError, StreamId,
 };
 use sctp_wire::{Checksum, Packet};
 use virtual_time::Instant;
@@ -43,6 +43,8 @@ pub(crate) struct Side {
     pub(crate) endpoint: Endpoint,
     pub(crate) reading: Reading,
     pub(crate) sniffing: Sniffing,
+    /// The narrowest router behind this host: octets of an IPv4 packet that passes unfragmented.
+    pub(crate) path_mtu: usize,
     /// The latest association an event told of, or the one opened here.
     pub(crate) id: Option<AssociationId>,
     pub(crate) events: Vec<(Instant, Event)>,
@@ -80,6 +82,7 @@ impl Side {
             endpoint,
             reading: Reading::AtOnce,
             sniffing: Sniffing::On,
+            path_mtu: usize::MAX,
             id: None,
             events: Vec::new(),
             received: Vec::new(),
@@ -133,9 +136,16 @@ impl Host for Side {
 
     fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Outgoing> {
         let start = buffer.len();
-        let Some(transmit) = self.endpoint.poll_transmit(now, buffer) else {
-            self.after_change(now);
-            return None;
+        let transmit = loop {
+            let Some(transmit) = self.endpoint.poll_transmit(now, buffer) else {
+                self.after_change(now);
+                return None;
+            };
+            // What may be fragmented arrives in one piece in the end: the other host has put it together.
+            if transmit.fragmentation == Fragmentation::Allowed || 20 + transmit.len <= self.path_mtu {
+                break transmit;
+            }
+            buffer.truncate(start);
         };
         if self.sniffing == Sniffing::On {
             let to = transmit.destination.address;
