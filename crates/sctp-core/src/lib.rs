@@ -71,18 +71,21 @@ mod sender;
 mod stats;
 mod transmit;
 
-pub use association::{Association, AssociationState, AuthenticationStatistics, Capabilities, Capability};
+pub use association::{
+    Association, AssociationState, AuthenticationStatistics, Capabilities, Capability, ResetDirection,
+};
 pub use config::{
-    AssociationConfig, Attempts, AuthConfig, AuthKeys, Buffers, EndpointConfig, Extensions, FailureConfig,
-    HeartbeatConfig, HmacPreference, ImmediateSack, Incoming, InitRate, LossDetection, Nagle, Offer, Profile,
-    RecoveryConfig, RtoConfig, SackConfig, StreamScheduler, StreamShare, Streams, UnknownProfile,
+    Acceptance, AssociationConfig, Attempts, AuthConfig, AuthKeys, Buffers, EndpointConfig, Extensions,
+    FailureConfig, HeartbeatConfig, HmacPreference, ImmediateSack, Incoming, InitRate, LossDetection, Nagle,
+    Offer, Profile, ReconfigConfig, RecoveryConfig, RtoConfig, SackConfig, StreamScheduler, StreamShare,
+    Streams, UnknownProfile,
 };
 pub use endpoint::{AssociationId, Endpoint, KeyOwner};
 pub use error::{
-    AssociationError, AuthKeyError, ConfigError, ConnectError, ProtocolViolation, RemoteError, SendError,
-    SendFailure, SetPrimaryError, StreamError, UnknownAssociation,
+    AssociationError, AuthKeyError, ConfigError, ConnectError, ProtocolViolation, ReconfigError, RemoteError,
+    SendError, SendFailure, SetPrimaryError, StreamError, UnknownAssociation,
 };
-pub use event::{Event, Origin, PathState};
+pub use event::{Event, Origin, PathState, ReconfigOutcome, StreamDirection};
 pub use message::{Delivery, Message, Received, Reliability};
 pub use path::PathCounters;
 pub use receiver::{
@@ -93,5 +96,7 @@ pub use sctp_wire::{
     Tsn,
 };
 pub use sender::{AbandonedCount, AbandonedMessages, SenderStatistics, StreamStatistics};
-pub use stats::{AssociationCounters, AssociationStatistics, EndpointStatistics, PathStatistics};
+pub use stats::{
+    AssociationCounters, AssociationStatistics, EndpointStatistics, PathStatistics, ReconfigStatistics,
+};
 pub use transmit::{Datagram, Destination, Ecn, Encapsulation, PathId, Transmit};

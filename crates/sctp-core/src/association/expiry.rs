@@ -37,6 +37,7 @@ impl Association {
                 let losses = self.sender.losses_by_time(now, &self.paths);
                 self.apply_losses(&losses);
             }
+            Timer::Reconfiguration => self.on_reconfig_timer(now),
             Timer::T3Rtx(path) => self.on_t3(now, path),
             Timer::TailLossProbe(path) => self.paths.path_mut(path).probe_is_due = true,
             Timer::Heartbeat(path) => self.on_heartbeat_timer(now, path),

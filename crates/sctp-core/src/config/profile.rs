@@ -6,8 +6,8 @@ use core::time::Duration;
 
 use super::{
     AssociationConfig, Attempts, AuthConfig, Buffers, Extensions, FailureConfig, HeartbeatConfig,
-    ImmediateSack, LossDetection, Nagle, Offer, RecoveryConfig, RtoConfig, SackConfig, StreamScheduler,
-    Streams,
+    ImmediateSack, LossDetection, Nagle, Offer, ReconfigConfig, RecoveryConfig, RtoConfig, SackConfig,
+    StreamScheduler, Streams,
 };
 
 /// A named set of parameters to start from.
@@ -63,7 +63,7 @@ impl AssociationConfig {
     fn rfc9260() -> Self {
         Self {
             streams: Streams { outbound: 64, inbound: 2048 },
-            extensions: Extensions::NONE,
+            extensions: Extensions { reconfiguration: Offer::On, ..Extensions::NONE },
             authentication: AuthConfig::default(),
             buffers: Buffers { send_bytes: 1 << 20, receive_bytes: 1 << 20, message_bytes: 256 << 10 },
             rto: RtoConfig {
@@ -81,6 +81,7 @@ impl AssociationConfig {
             failure: FailureConfig { potentially_failed: None, primary_switchover: None },
             nagle: Nagle::Off,
             scheduler: StreamScheduler::FirstComeFirstServed,
+            reconfiguration: ReconfigConfig::default(),
             max_burst_packets: 4,
             mtu_bytes: 1400,
         }

@@ -6,6 +6,7 @@
 //! | `incoming` | INIT and COOKIE ECHO, before and beside associations |
 //! | `init_limiter` | how many INITs a source network may send |
 //! | `cookie` | signing and checking state cookies |
+//! | `streams` | resetting and adding streams |
 //! | `ootb` | packets out of the blue |
 
 pub(crate) mod cookie;
@@ -13,6 +14,7 @@ mod demux;
 mod incoming;
 mod init_limiter;
 mod ootb;
+mod streams;
 
 use core::cmp::Reverse;
 use core::num::NonZeroU16;

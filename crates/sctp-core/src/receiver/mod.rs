@@ -39,6 +39,7 @@ mod fragment;
 mod ordering;
 mod outcome;
 mod reassembly;
+mod reconfig;
 mod sack;
 mod tsn_map;
 mod window;

@@ -102,6 +102,33 @@ impl Ordering {
         self.ready.pop_front()
     }
 
+    /// These streams wait for their first message again; none listed means all. What waited for an earlier message of
+    /// such a stream waits in vain: it is delivered. Says whether there was any.
+    pub(super) fn reset(&mut self, now: Instant, streams: &[StreamId]) -> bool {
+        let is_meant = |stream: u16| streams.is_empty() || streams.contains(&StreamId::new(stream));
+        let ready = self.ready.len();
+        let mut waiting: Vec<u16> = self.blocked.keys().map(|(stream, _)| *stream).collect();
+        waiting.dedup();
+        for stream in waiting.into_iter().filter(|stream| is_meant(*stream)).map(StreamId::new) {
+            while let Some(order) = self.first_blocked(stream, self.next(stream))
+                && let Some(stranded) = self.blocked.remove(&key(stream, order))
+            {
+                self.deliver(now, stranded.complete_at, stranded.message);
+            }
+        }
+        for (stream, next) in (0..=u16::MAX).zip(&mut self.next) {
+            if is_meant(stream) {
+                *next = Sequence::default();
+            }
+        }
+        self.ready.len() > ready
+    }
+
+    /// Goes on counting where a predecessor stopped.
+    pub(super) fn adopt_statistics(&mut self, predecessor: &Self) {
+        self.statistics = predecessor.statistics.clone();
+    }
+
     /// Puts a message of a predecessor behind what is ready.
     pub(super) fn adopt(&mut self, received: Received) {
         self.ready.push_back(received);

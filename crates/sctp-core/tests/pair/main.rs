@@ -21,6 +21,7 @@ mod homes;
 mod interleaving;
 mod out_of_the_blue;
 mod random;
+mod reconfig;
 mod recovery;
 mod shutdown;
 mod supervision;
