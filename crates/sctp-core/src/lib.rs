@@ -72,18 +72,19 @@ mod stats;
 mod transmit;
 
 pub use association::{
-    Association, AssociationState, AuthenticationStatistics, Capabilities, Capability, ResetDirection,
+    AddressChange, AddressOutcome, AsconfStatistics, Association, AssociationState, AuthenticationStatistics,
+    Capabilities, Capability, ResetDirection,
 };
 pub use config::{
-    Acceptance, AssociationConfig, Attempts, AuthConfig, AuthKeys, Buffers, EndpointConfig, Extensions,
-    FailureConfig, HeartbeatConfig, HmacPreference, ImmediateSack, Incoming, InitRate, LossDetection, Nagle,
-    Offer, Profile, ReconfigConfig, RecoveryConfig, RtoConfig, SackConfig, StreamScheduler, StreamShare,
-    Streams, UnknownProfile,
+    Acceptance, AssociationConfig, Attempts, AuthConfig, AuthKeys, AutomaticAddresses, Buffers, Discovery,
+    EndpointConfig, Extensions, FailureConfig, HeartbeatConfig, HmacPreference, ImmediateSack, Incoming,
+    InitRate, LossDetection, Nagle, Offer, PathMtuConfig, Profile, ReconfigConfig, RecoveryConfig, RtoConfig,
+    SackConfig, StreamScheduler, StreamShare, Streams, UnknownProfile,
 };
 pub use endpoint::{AssociationId, Endpoint, KeyOwner};
 pub use error::{
-    AssociationError, AuthKeyError, ConfigError, ConnectError, ProtocolViolation, ReconfigError, RemoteError,
-    SendError, SendFailure, SetPrimaryError, StreamError, UnknownAssociation,
+    AddressChangeError, AssociationError, AuthKeyError, ConfigError, ConnectError, ProtocolViolation,
+    ReconfigError, RemoteError, SendError, SendFailure, SetPrimaryError, StreamError, UnknownAssociation,
 };
 pub use event::{Event, Origin, PathState, ReconfigOutcome, StreamDirection};
 pub use message::{Delivery, Message, Received, Reliability};
@@ -99,4 +100,4 @@ pub use sender::{AbandonedCount, AbandonedMessages, SenderStatistics, StreamStat
 pub use stats::{
     AssociationCounters, AssociationStatistics, EndpointStatistics, PathStatistics, ReconfigStatistics,
 };
-pub use transmit::{Datagram, Destination, Ecn, Encapsulation, PathId, Transmit};
+pub use transmit::{Datagram, Destination, Ecn, Encapsulation, Fragmentation, PathId, Transmit};

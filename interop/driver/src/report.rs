@@ -94,6 +94,8 @@ impl Line {
             | Event::AssociationReset { .. }
             | Event::StreamsAdded { .. }
             | Event::NewPeerKey(_)
+            | Event::AddressChangeAnswered { .. }
+            | Event::PeerPrimary(_)
             | Event::SenderDry
             | Event::MessageReady
             | Event::SendBufferAvailable => None,

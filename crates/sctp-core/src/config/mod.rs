@@ -6,6 +6,7 @@
 mod authentication;
 mod extensions;
 mod failure;
+mod path_mtu;
 mod profile;
 mod reconfiguration;
 mod scheduling;
@@ -19,8 +20,9 @@ use sctp_wire::SctpPort;
 
 pub(crate) use self::authentication::NEVER_AUTHENTICATED;
 pub use self::authentication::{AuthConfig, AuthKeys, HmacPreference};
-pub use self::extensions::{Extensions, Offer};
+pub use self::extensions::{AutomaticAddresses, Extensions, Offer};
 pub use self::failure::FailureConfig;
+pub use self::path_mtu::{Discovery, PathMtuConfig};
 pub use self::profile::{Profile, UnknownProfile};
 pub use self::reconfiguration::{Acceptance, ReconfigConfig};
 pub use self::scheduling::{StreamScheduler, StreamShare};
@@ -39,6 +41,11 @@ pub struct EndpointConfig {
     /// Associations this endpoint holds at most; further ones are refused with "Out of Resource". Default 10,000.
     /// Raise it on servers with memory for more: an idle association costs a few KB.
     pub association_limit: usize,
+    /// Octets that all associations together hold at most of what was received and not read, bookkeeping included.
+    /// Half of it is divided equally among [`association_limit`](Self::association_limit) associations, the other half
+    /// goes to those that need more. Default 512 MiB; at least twice the [`Buffers::receive_bytes`] of one association.
+    /// Lower it on small hosts, raise it where thousands of readers are slow.
+    pub receive_memory_bytes: usize,
     /// Valid.Cookie.Life (RFC 9260 §16): how old a returned state cookie may be. Default 60 s.
     pub cookie_life: Duration,
     /// The addresses of this host that peers are told of in INIT and INIT ACK (RFC 9260 §5.1.2), and that packets are
@@ -64,6 +71,7 @@ impl EndpointConfig {
             association: AssociationConfig::default(),
             incoming: Incoming::Accept,
             association_limit: 10_000,
+            receive_memory_bytes: 512 << 20,
             cookie_life: Duration::from_secs(60),
             local_addresses: Vec::new(),
             cookie_extension: Duration::from_secs(10),
@@ -110,6 +118,9 @@ pub struct AssociationConfig {
     pub streams: Streams,
     /// What is offered beyond RFC 9260.
     pub extensions: Extensions,
+    /// Whether address events of this host become ASCONFs where [`Extensions::dynamic_addresses`] is agreed on. Default: no.
+    /// Switch it on for hosts that change networks and whose addresses may all be told to the peer.
+    pub automatic_addresses: AutomaticAddresses,
     /// What is authenticated, and with which keys.
     pub authentication: AuthConfig,
     /// What the association may hold in memory.
@@ -138,6 +149,8 @@ pub struct AssociationConfig {
     /// Path MTU in octets, IP header included. Default 1400, which leaves room for tunnels; the largest the path
     /// carries gives the fewest packets. At least 576.
     pub mtu_bytes: usize,
+    /// Search for the largest packets a path carries. Default off; when on it takes the place of `mtu_bytes`.
+    pub path_mtu: PathMtuConfig,
 }
 
 /// Stream counts (RFC 9260 §5.1.1): the smaller of what one side asks and the other allows is used.
@@ -262,6 +275,8 @@ impl EndpointConfig {
             at_least("init_rate.per_second", rate.per_second as usize, 1)?;
             at_least("init_rate.burst", rate.burst as usize, 1)?;
         }
+        let two_windows = self.association.buffers.receive_bytes.saturating_mul(2);
+        at_least("receive_memory_bytes", self.receive_memory_bytes, two_windows)?;
         at_most("local_addresses.len()", self.local_addresses.len(), crate::path::MAX_PATHS)?;
         for (position, &address) in self.local_addresses.iter().enumerate() {
             if !is_unicast(address) || self.local_addresses[..position].contains(&address) {
@@ -284,6 +299,7 @@ impl AssociationConfig {
         at_least("max_burst_packets", self.max_burst_packets as usize, 1)?;
         at_least("mtu_bytes", self.mtu_bytes, 576)?;
         at_most("mtu_bytes", self.mtu_bytes, 65_535)?;
+        self.path_mtu.validate()?;
         at_least("buffers.message_bytes", self.buffers.message_bytes, 1)?;
         // An INIT with a smaller window is refused by every peer: RFC 9260 §3.3.2.
         at_least("buffers.receive_bytes", self.buffers.receive_bytes, 1500)?;

@@ -4,7 +4,7 @@
 //! one is *blocked*: complete, yet held back by an earlier one. How long is the study's question, so it is
 //! measured here for every message.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use sctp_wire::StreamId;
 use virtual_time::Instant;
@@ -105,15 +105,16 @@ impl Ordering {
     /// These streams wait for their first message again; none listed means all. What waited for an earlier message of
     /// such a stream waits in vain: it is delivered. Says whether there was any.
     pub(super) fn reset(&mut self, now: Instant, streams: &[StreamId]) -> bool {
-        let is_meant = |stream: u16| streams.is_empty() || streams.contains(&StreamId::new(stream));
-        let ready = self.ready.len();
-        let mut waiting: Vec<u16> = self.blocked.keys().map(|(stream, _)| *stream).collect();
-        waiting.dedup();
-        for stream in waiting.into_iter().filter(|stream| is_meant(*stream)).map(StreamId::new) {
-            while let Some(order) = self.first_blocked(stream, self.next(stream))
-                && let Some(stranded) = self.blocked.remove(&key(stream, order))
-            {
-                self.deliver(now, stranded.complete_at, stranded.message);
+        let listed: BTreeSet<u16> = streams.iter().map(|stream| stream.get()).collect();
+        let is_meant = |stream: u16| listed.is_empty() || listed.contains(&stream);
+        let mut stranded: Vec<(u16, u32)> =
+            self.blocked.keys().copied().filter(|(stream, _)| is_meant(*stream)).collect();
+        stranded.sort_by_key(|&(stream, order)| {
+            (stream, self.numbering.distance(self.next(StreamId::new(stream)), Sequence::from_key(order)))
+        });
+        for key in &stranded {
+            if let Some(blocked) = self.blocked.remove(key) {
+                self.deliver(now, blocked.complete_at, blocked.message);
             }
         }
         for (stream, next) in (0..=u16::MAX).zip(&mut self.next) {
@@ -121,7 +122,7 @@ impl Ordering {
                 *next = Sequence::default();
             }
         }
-        self.ready.len() > ready
+        !stranded.is_empty()
     }
 
     /// Goes on counting where a predecessor stopped.

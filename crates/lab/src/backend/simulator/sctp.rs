@@ -121,6 +121,8 @@ impl Application for SctpLoad {
             | Event::RemoteError(_)
             | Event::SendFailed { .. }
             | Event::NewPeerKey(_)
+            | Event::AddressChangeAnswered { .. }
+            | Event::PeerPrimary(_)
             | Event::SenderDry => {}
         }
     }
@@ -221,6 +223,8 @@ impl Application for SctpEcho {
             | Event::RemoteError(_)
             | Event::SendFailed { .. }
             | Event::NewPeerKey(_)
+            | Event::AddressChangeAnswered { .. }
+            | Event::PeerPrimary(_)
             | Event::SenderDry => {}
         }
         self.answer(now, endpoint);
