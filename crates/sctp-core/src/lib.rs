@@ -73,20 +73,20 @@ mod transmit;
 
 pub use association::{
     AddressChange, AddressOutcome, AsconfStatistics, Association, AssociationState, AuthenticationStatistics,
-    Capabilities, Capability,
+    Capabilities, Capability, ResetDirection,
 };
 pub use config::{
-    AssociationConfig, Attempts, AuthConfig, AuthKeys, AutomaticAddresses, Buffers, Discovery,
+    Acceptance, AssociationConfig, Attempts, AuthConfig, AuthKeys, AutomaticAddresses, Buffers, Discovery,
     EndpointConfig, Extensions, FailureConfig, HeartbeatConfig, HmacPreference, ImmediateSack, Incoming,
-    InitRate, LossDetection, Nagle, Offer, PathMtuConfig, Profile, RecoveryConfig, RtoConfig, SackConfig,
-    StreamScheduler, StreamShare, Streams, UnknownProfile,
+    InitRate, LossDetection, Nagle, Offer, PathMtuConfig, Profile, ReconfigConfig, RecoveryConfig, RtoConfig,
+    SackConfig, StreamScheduler, StreamShare, Streams, UnknownProfile,
 };
 pub use endpoint::{AssociationId, Endpoint, KeyOwner};
 pub use error::{
     AddressChangeError, AssociationError, AuthKeyError, ConfigError, ConnectError, ProtocolViolation,
-    RemoteError, SendError, SendFailure, SetPrimaryError, StreamError, UnknownAssociation,
+    ReconfigError, RemoteError, SendError, SendFailure, SetPrimaryError, StreamError, UnknownAssociation,
 };
-pub use event::{Event, Origin, PathState};
+pub use event::{Event, Origin, PathState, ReconfigOutcome, StreamDirection};
 pub use message::{Delivery, Message, Received, Reliability};
 pub use path::PathCounters;
 pub use receiver::{
@@ -97,5 +97,7 @@ pub use sctp_wire::{
     Tsn,
 };
 pub use sender::{AbandonedCount, AbandonedMessages, SenderStatistics, StreamStatistics};
-pub use stats::{AssociationCounters, AssociationStatistics, EndpointStatistics, PathStatistics};
+pub use stats::{
+    AssociationCounters, AssociationStatistics, EndpointStatistics, PathStatistics, ReconfigStatistics,
+};
 pub use transmit::{Datagram, Destination, Ecn, Encapsulation, Fragmentation, PathId, Transmit};

@@ -462,6 +462,9 @@ impl Pair {
             Event::CommunicationLost(error) | Event::CannotStart(error) => Some(Err(error.clone())),
             Event::CommunicationUp { .. }
             | Event::Restart { .. }
+            | Event::StreamsReset { .. }
+            | Event::AssociationReset { .. }
+            | Event::StreamsAdded { .. }
             | Event::ShutdownReceived
             | Event::PeerAddressChange { .. }
             | Event::RemoteError(_)
