@@ -43,6 +43,7 @@ impl Association {
             Timer::TailLossProbe(path) => self.paths.path_mut(path).probe_is_due = true,
             Timer::PathMtu(path) => self.on_mtu_timer(now, path),
             Timer::Heartbeat(path) => self.on_heartbeat_timer(now, path),
+            Timer::Autoclose => self.on_autoclose_timer(now),
         }
     }
 

@@ -77,7 +77,12 @@ impl AssociationConfig {
                 loss_detection: LossDetection::MissingReports,
                 immediate_sack: ImmediateSack::WhenShuttingDown,
             },
-            heartbeat: HeartbeatConfig { interval: Some(Duration::from_secs(30)), max_burst: 1 },
+            heartbeat: HeartbeatConfig {
+                interval: Some(Duration::from_secs(30)),
+                max_burst: 1,
+                nat_keepalive: Some(Duration::from_secs(15)),
+            },
+            autoclose: None,
             attempts: Attempts { init: 8, path: 5, association: 10 },
             failure: FailureConfig { potentially_failed: None, primary_switchover: None },
             nagle: Nagle::Off,
