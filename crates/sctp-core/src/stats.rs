@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::net::IpAddr;
 
-use crate::association::AuthenticationStatistics;
+use crate::association::{AsconfStatistics, AuthenticationStatistics};
 use crate::event::PathState;
 use crate::path::{Path, PathCounters};
 use crate::receiver::ReceiverStatistics;
@@ -21,6 +21,8 @@ pub struct AssociationStatistics {
     pub receiver: ReceiverStatistics,
     /// Authentication of chunks.
     pub authentication: AuthenticationStatistics,
+    /// Changes of addresses.
+    pub asconf: AsconfStatistics,
     /// Every path.
     pub paths: Vec<PathStatistics>,
 }

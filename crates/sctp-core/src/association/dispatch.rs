@@ -1,8 +1,11 @@
 //! Which chunk goes where, and in which state it counts.
 
-use sctp_wire::{Cause, Causes, Chunk, ChunkBuf, DecodeError, Packet, Sack, UnknownAction, UnknownChunk};
+use sctp_wire::{
+    Cause, Causes, Chunk, ChunkBuf, ChunkType, DecodeError, Packet, Sack, UnknownAction, UnknownChunk,
+};
 use virtual_time::Instant;
 
+use super::asconf::is_about_asconf;
 use super::{Association, AssociationState as S, Capabilities, Capability, Timer};
 use crate::error::{AssociationError, ProtocolViolation, RemoteError};
 use crate::event::Event;
@@ -46,6 +49,13 @@ impl Association {
             Chunk::ShutdownComplete(_) => self.on_shutdown_complete(),
             // Only its length matters, to who sent it (RFC 4820 §3).
             Chunk::Pad(_) => {}
+            Chunk::Asconf(asconf) if self.has(Capability::DynamicAddresses) => {
+                let source = self.paths.path(path).destination;
+                self.on_asconf(now, source, &asconf);
+            }
+            Chunk::AsconfAck(ack) if self.has(Capability::DynamicAddresses) => {
+                self.on_asconf_ack(now, path, &ack);
+            }
             // Extensions that are not spoken.
             Chunk::Auth(_)
             | Chunk::IData(_)
@@ -61,6 +71,18 @@ impl Association {
             Chunk::Init(_) | Chunk::CookieEcho(_) => {}
         }
         Flow::Continue
+    }
+
+    /// A malformed chunk of an extension: to who does not speak it, unknown like a sound one (RFC 9260 §3.2).
+    pub(super) fn unspoken<'a>(&self, packet: &Packet<'a>, error: &DecodeError) -> Option<Chunk<'a>> {
+        let chunk = packet.undecoded(error)?;
+        let is_known = if chunk.kind == ChunkType::I_DATA {
+            self.offers(Capability::Interleaving)
+        } else {
+            matches!(chunk.kind, ChunkType::FORWARD_TSN | ChunkType::I_FORWARD_TSN)
+                && self.speaks(Capability::PartialReliability)
+        };
+        (chunk.kind.is_extension() && !is_known).then_some(Chunk::Unknown(chunk))
     }
 
     /// Whether chunks of an extension are known here; whether they may be used is for their owner to judge.
@@ -244,6 +266,9 @@ impl Association {
     }
 
     fn on_error(&mut self, now: Instant, causes: Causes<'_>) {
+        if causes.iter().flatten().any(|cause| is_about_asconf(&cause)) {
+            self.on_asconf_not_understood(now);
+        }
         let stale = causes.iter().flatten().any(|cause| matches!(cause, Cause::StaleCookie { .. }));
         if stale && self.state.name() == S::CookieEchoed {
             self.on_stale_cookie(now, remote_error(causes));
@@ -266,11 +291,6 @@ impl Association {
             UnknownAction::Skip | UnknownAction::SkipAndReport => Flow::Continue,
         }
     }
-}
-
-/// A malformed chunk of an extension: to who does not speak it, unknown like a sound one (RFC 9260 §3.2).
-pub(super) fn unspoken<'a>(packet: &Packet<'a>, error: &DecodeError) -> Option<Chunk<'a>> {
-    packet.undecoded(error).filter(|chunk| chunk.kind.is_extension()).map(Chunk::Unknown)
 }
 
 /// The first cause of an ABORT or ERROR.

@@ -84,7 +84,7 @@ impl Association {
         let path = self.paths.path(path);
         Transmit {
             path: path.id,
-            source: path.source,
+            source: path.source.or(self.addresses.only_source()),
             destination: path.destination,
             len,
             fragmentation,
@@ -115,7 +115,7 @@ impl Association {
             return None;
         }
         if self.receiver.as_ref().is_some_and(crate::receiver::Receiver::wants_sack) {
-            return Some(self.outgoing.sack_path);
+            return Some(self.outgoing.sack_path).filter(|path| !self.paths.path(*path).is_stranded);
         }
         if self.may_send_data() && self.sender.forward_is_due() {
             return Some(self.paths.for_data());
@@ -125,7 +125,7 @@ impl Association {
 
     /// What of the user's data wants to be sent, and where.
     fn data_due(&mut self) -> Option<DataDue> {
-        if !self.may_send_data() {
+        if !self.may_send_data() || !self.paths.is_open() {
             return None;
         }
         let burst = self.outgoing.burst_left > 0;
@@ -189,6 +189,7 @@ impl Association {
             && receiver.write_sack(writer).is_ok()
         {
             self.timers.stop(Timer::SackDelay);
+            self.outgoing.sacked_on = path;
         }
     }
 
@@ -300,3 +301,6 @@ impl Association {
         self.counters.control_dropped += u64::from(!queued);
     }
 }
+
+#[cfg(test)]
+mod tests;

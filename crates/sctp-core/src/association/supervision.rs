@@ -122,7 +122,7 @@ impl Association {
                     VerificationSlot::At(at) => Due::At(at),
                 }
             }
-            (_, None) => Due::Never,
+            (PathState::Removed, _) | (_, None) => Due::Never,
             // RFC 7829 §3.2, points 5 and 6: once an RTO.
             (PathState::PotentiallyFailed, _) if self.is_asked_by_data(path) => {
                 Due::At(now + entry.rto.rto())

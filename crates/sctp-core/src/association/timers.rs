@@ -14,6 +14,8 @@ pub(crate) enum Timer {
     T1Cookie,
     /// T2-shutdown: SHUTDOWN or SHUTDOWN ACK unanswered (RFC 9260 §9.2).
     T2Shutdown,
+    /// T4-rto: ASCONF unanswered (RFC 5061 §5.1).
+    T4Asconf,
     /// T5-shutdown-guard: the whole shutdown takes too long.
     T5ShutdownGuard,
     /// SACK.Delay (RFC 9260 §6.2).

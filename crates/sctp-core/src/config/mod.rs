@@ -19,7 +19,7 @@ use sctp_wire::SctpPort;
 
 pub(crate) use self::authentication::NEVER_AUTHENTICATED;
 pub use self::authentication::{AuthConfig, AuthKeys, HmacPreference};
-pub use self::extensions::{Extensions, Offer};
+pub use self::extensions::{AutomaticAddresses, Extensions, Offer};
 pub use self::failure::FailureConfig;
 pub use self::path_mtu::{Discovery, PathMtuConfig};
 pub use self::profile::{Profile, UnknownProfile};
@@ -116,6 +116,9 @@ pub struct AssociationConfig {
     pub streams: Streams,
     /// What is offered beyond RFC 9260.
     pub extensions: Extensions,
+    /// Whether address events of this host become ASCONFs where [`Extensions::dynamic_addresses`] is agreed on. Default: no.
+    /// Switch it on for hosts that change networks and whose addresses may all be told to the peer.
+    pub automatic_addresses: AutomaticAddresses,
     /// What is authenticated, and with which keys.
     pub authentication: AuthConfig,
     /// What the association may hold in memory.

@@ -128,7 +128,7 @@ impl Path {
 
     /// Whether the peer has shown that it is at this address (RFC 9260 §5.4).
     pub(crate) fn is_confirmed(&self) -> bool {
-        self.state != PathState::Unconfirmed
+        !matches!(self.state, PathState::Unconfirmed | PathState::Removed)
     }
 
     /// An answer came (RFC 9260 §8.2). The new state if that changed it.

@@ -173,6 +173,8 @@ pub(crate) struct Setup {
     pub(crate) client: AssociationConfig,
     pub(crate) server: EndpointConfig,
     left: Vec<IpAddr>,
+    /// How many of them the left end tells of; `None` for all.
+    told: Option<usize>,
     right: Vec<IpAddr>,
 }
 
@@ -183,7 +185,8 @@ impl Setup {
         server.association = config.clone();
         let link = Impairments { delay: ms(10), ..Impairments::default() };
         let (left, right) = (vec![LEFT], vec![RIGHT]);
-        Self { seed: 1, request: link.clone(), response: link, client: config, server, left, right }
+        let told = None;
+        Self { seed: 1, request: link.clone(), response: link, client: config, server, left, told, right }
     }
 
     /// Several addresses on each side, all of them listed to the other. There are as many links as the side with fewer
@@ -191,6 +194,12 @@ impl Setup {
     pub(crate) fn homes(mut self, left: &[&str], right: &[&str]) -> Self {
         let parse = |addresses: &[&str]| addresses.iter().map(|text| text.parse().unwrap()).collect();
         (self.left, self.right) = (parse(left), parse(right));
+        self
+    }
+
+    /// The left end tells of the first `count` of its addresses alone; the host has the others all the same.
+    pub(crate) fn telling(mut self, count: usize) -> Self {
+        self.told = Some(count);
         self
     }
 
@@ -237,6 +246,7 @@ impl Setup {
                 config.local_addresses.clone_from(addresses);
             }
         }
+        left.local_addresses.truncate(self.told.unwrap_or(usize::MAX));
         let hosts = [left, right].map(|config| {
             world.add_host_with(|_, entropy| Side::new(Endpoint::new(config, entropy).unwrap()))
         });
@@ -457,6 +467,8 @@ impl Pair {
             | Event::RemoteError(_)
             | Event::SendFailed { .. }
             | Event::NewPeerKey(_)
+            | Event::AddressChangeAnswered { .. }
+            | Event::PeerPrimary(_)
             | Event::SenderDry
             | Event::MessageReady
             | Event::SendBufferAvailable => None,
