@@ -116,6 +116,7 @@ impl Association {
         association.add_listed(cookie.source, &cookie.addresses);
         association.reserve_for_authentication();
         association.agree_on_addresses(cookie.peer_initial_tsn);
+        association.measure_cookie(now, cookie, source);
         association.communication_up(now);
         association.send_cookie_ack(now, association.path_of(source));
         association
@@ -372,6 +373,15 @@ impl Association {
     fn measure_handshake(&mut self, now: Instant) {
         if let Some(sent_at) = self.outgoing.handshake_sent_at.take() {
             self.paths.on_measurement(self.outgoing.control_path, now, now.since(sent_at));
+        }
+    }
+
+    /// The age of a cookie is the round trip of INIT ACK and COOKIE ECHO, unless the COOKIE ECHO was repeated; that cannot
+    /// be seen, but no peer repeats sooner than RTO.Min: an age beyond it does not count (RFC 9260 §6.3.1 (C5)).
+    fn measure_cookie(&mut self, now: Instant, cookie: &StateCookie, source: Destination) {
+        let age = now.since(cookie.issued_at);
+        if source == cookie.source && age < self.config.rto.min {
+            self.paths.on_measurement(PathId::FIRST, now, age);
         }
     }
 

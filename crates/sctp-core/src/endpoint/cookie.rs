@@ -25,6 +25,8 @@ use crate::transmit::{Destination, Encapsulation};
 pub(crate) struct StateCookie {
     /// Valid.Cookie.Life from its making, and what the INIT asked for beyond it (RFC 9260 §3.3.2.1.3).
     pub(crate) expires_at: Instant,
+    /// When the INIT ACK with it left.
+    pub(crate) issued_at: Instant,
     pub(crate) local_port: SctpPort,
     pub(crate) peer_port: SctpPort,
     pub(crate) local_tag: VerificationTag,
@@ -120,6 +122,7 @@ impl StateCookie {
     fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(FIXED_BYTES + 17 * (1 + self.addresses.len()) + 3 + MAC_BYTES);
         out.extend_from_slice(&self.expires_at.as_nanos().to_be_bytes());
+        out.extend_from_slice(&self.issued_at.as_nanos().to_be_bytes());
         out.extend_from_slice(&self.tie_tag.to_be_bytes());
         for number in [
             self.local_tag.get(),
@@ -156,6 +159,7 @@ impl StateCookie {
     fn decode(body: &[u8]) -> Option<Self> {
         let mut rest = body;
         let expires_at = Instant::from_nanos(u64::from_be_bytes(take(&mut rest)?));
+        let issued_at = Instant::from_nanos(u64::from_be_bytes(take(&mut rest)?));
         let tie_tag = u64::from_be_bytes(take(&mut rest)?);
         let mut u32_field = || Some(u32::from_be_bytes(take(&mut rest)?));
         let (local_tag, peer_tag) = (u32_field()?, u32_field()?);
@@ -185,6 +189,7 @@ impl StateCookie {
         }
         Some(Self {
             expires_at,
+            issued_at,
             local_port: SctpPort::new(local_port)?,
             peer_port: SctpPort::new(peer_port)?,
             local_tag: VerificationTag::new(local_tag),
@@ -234,7 +239,7 @@ pub(crate) const MAX_ADDRESSES: usize = 8;
 const MAC_BYTES: usize = 32;
 /// One in which a key signs, two that its cookies may live, and one in which they are recognised as stale.
 const PERIODS_KNOWN: u32 = 4;
-const FIXED_BYTES: usize = 2 * 8 + 5 * 4 + 5 * 2 + 2;
+const FIXED_BYTES: usize = 3 * 8 + 5 * 4 + 5 * 2 + 2;
 
 #[cfg(test)]
 mod tests;

@@ -165,6 +165,7 @@ impl Endpoint {
         };
         let cookie = StateCookie {
             expires_at: self.cookies.expiry(now, reading.cookie_increment),
+            issued_at: now,
             local_port: self.config.port,
             peer_port: packet.source_port,
             local_tag: identity.tag,

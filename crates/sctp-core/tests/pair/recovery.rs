@@ -69,6 +69,27 @@ fn probe_that_repaired_a_loss_counts_as_a_recovery_and_a_needless_one_does_not()
     assert_eq!(pair.side(End::Right).received.len(), 11);
 }
 
+/// The state cookie tells the accepting end a round trip (RFC 9260 §6.3.1 (C2)): its very first message is probed for.
+#[test]
+fn first_message_of_the_accepting_end_is_recovered_like_any_other() {
+    let mut pair = Setup::signalling().connected();
+    assert_eq!(pair.statistics(End::Right).paths[0].srtt, Some(ms(20)));
+    pair.drop_next(End::Right, &[1]);
+    let begun = pair.now_ms();
+    pair.send(End::Right, ordered(0, 1, 100));
+    pair.run_ms(500);
+    assert_eq!(pair.times_of(End::Right, "DATA", begun), [begun, begun + 40]);
+}
+
+/// RFC 9260 §6.3.1 (C5): a COOKIE ECHO that may have been repeated is no measurement.
+#[test]
+fn age_of_a_cookie_that_was_echoed_late_is_no_round_trip() {
+    let mut pair = Setup::signalling().drop_from_left(&[2]).build();
+    pair.connect();
+    pair.run_ms(2000);
+    assert_eq!(pair.statistics(End::Right).paths[0].srtt, None);
+}
+
 /// Lost is what is a round trip and a quarter late when a later chunk is acknowledged (RFC 8985 §6.2).
 #[test]
 fn loss_is_repaired_at_the_next_acknowledgment_or_after_a_round_trip_and_a_quarter() {
