@@ -52,6 +52,8 @@ impl Application for User {
             Event::SenderDry
             | Event::SendBufferAvailable
             | Event::NewPeerKey(_)
+            | Event::AddressChangeAnswered { .. }
+            | Event::PeerPrimary(_)
             | Event::PeerAddressChange { .. } => {}
             Event::ShutdownComplete
             | Event::ShutdownReceived

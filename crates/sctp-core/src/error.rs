@@ -157,6 +157,29 @@ pub enum SetPrimaryError {
     UnknownAssociation(#[from] UnknownAssociation),
 }
 
+/// Why the peer is not asked to change addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AddressChangeError {
+    /// Both ends have to offer [`Extensions::dynamic_addresses`](crate::Extensions::dynamic_addresses).
+    #[error("dynamic addresses were not agreed on; switch on extensions.dynamic_addresses at both ends")]
+    NotAgreed,
+    /// The peer agreed and then did not understand such a request: it is not asked again (RFC 5061 §5.3 (F3)).
+    #[error("the peer does not understand this kind of change")]
+    NotUnderstood,
+    /// The association is not established, or is ending (RFC 5061 §5.1.1 (C4)).
+    #[error("the association is not up, or shutting down")]
+    WrongState,
+    /// RFC 5061 §5.3 (F5).
+    #[error("{0} is the last address of this side; add another one before")]
+    LastAddress(IpAddr),
+    /// The peer answers one request at a time.
+    #[error("too many changes wait for the peer; wait for Event::AddressChangeAnswered")]
+    TooMany,
+    /// No such association (any more).
+    #[error(transparent)]
+    UnknownAssociation(#[from] UnknownAssociation),
+}
+
 /// Why a key could not be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AuthKeyError {
@@ -282,6 +305,9 @@ pub enum ProtocolViolation {
     /// Chunks are to be authenticated ([`AuthConfig::chunks`](crate::AuthConfig::chunks)), and the peer cannot.
     #[error("the peer does not do the authentication that is asked for here")]
     NoAuthentication,
+    /// RFC 5061 §5.3 (F0).
+    #[error("ASCONF-ACK for an ASCONF that was never sent")]
+    IllegalAsconfAck,
     /// RFC 5061 §6: dynamic addresses without authentication are refused.
     #[error("the peer lists ASCONF without authentication")]
     AsconfWithoutAuthentication,

@@ -1,5 +1,6 @@
 //! What an association tells its user; names after RFC 6458 §6.1.
 
+use crate::association::{AddressChange, AddressOutcome};
 use crate::error::{AssociationError, RemoteError, SendFailure};
 use crate::message::Message;
 use crate::transmit::PathId;
@@ -54,6 +55,16 @@ pub enum Event {
     /// The peer signs with another key than before; at first it is expected to use the one active here
     /// (SCTP_AUTH_NEW_KEY of SCTP_AUTHENTICATION_EVENT).
     NewPeerKey(SharedKeyId),
+    /// The peer answered a request to change this side's addresses (RFC 5061 §5.1).
+    AddressChangeAnswered {
+        /// What was asked for.
+        change: AddressChange,
+        /// What became of it.
+        outcome: AddressOutcome,
+    },
+    /// The peer would like to be sent to on this path; it is the primary one as soon as its address is confirmed
+    /// (SCTP_ADDR_MADE_PRIM of SCTP_PEER_ADDR_CHANGE).
+    PeerPrimary(PathId),
     /// Everything sent has been acknowledged (SCTP_SENDER_DRY_EVENT).
     SenderDry,
     /// A message can be read: read until there is none.
@@ -82,4 +93,6 @@ pub enum PathState {
     PotentiallyFailed,
     /// More than Path.Max.Retrans consecutive errors.
     Inactive,
+    /// The peer has deleted the address (RFC 5061 §4.2.2): nothing is sent there any more.
+    Removed,
 }

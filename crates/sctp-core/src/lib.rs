@@ -71,16 +71,20 @@ mod sender;
 mod stats;
 mod transmit;
 
-pub use association::{Association, AssociationState, AuthenticationStatistics, Capabilities, Capability};
+pub use association::{
+    AddressChange, AddressOutcome, AsconfStatistics, Association, AssociationState, AuthenticationStatistics,
+    Capabilities, Capability,
+};
 pub use config::{
-    AssociationConfig, Attempts, AuthConfig, AuthKeys, Buffers, EndpointConfig, Extensions, FailureConfig,
-    HeartbeatConfig, HmacPreference, ImmediateSack, Incoming, InitRate, LossDetection, Nagle, Offer, Profile,
-    RecoveryConfig, RtoConfig, SackConfig, StreamScheduler, StreamShare, Streams, UnknownProfile,
+    AssociationConfig, Attempts, AuthConfig, AuthKeys, AutomaticAddresses, Buffers, Discovery,
+    EndpointConfig, Extensions, FailureConfig, HeartbeatConfig, HmacPreference, ImmediateSack, Incoming,
+    InitRate, LossDetection, Nagle, Offer, PathMtuConfig, Profile, RecoveryConfig, RtoConfig, SackConfig,
+    StreamScheduler, StreamShare, Streams, UnknownProfile,
 };
 pub use endpoint::{AssociationId, Endpoint, KeyOwner};
 pub use error::{
-    AssociationError, AuthKeyError, ConfigError, ConnectError, ProtocolViolation, RemoteError, SendError,
-    SendFailure, SetPrimaryError, StreamError, UnknownAssociation,
+    AddressChangeError, AssociationError, AuthKeyError, ConfigError, ConnectError, ProtocolViolation,
+    RemoteError, SendError, SendFailure, SetPrimaryError, StreamError, UnknownAssociation,
 };
 pub use event::{Event, Origin, PathState};
 pub use message::{Delivery, Message, Received, Reliability};
@@ -94,4 +98,4 @@ pub use sctp_wire::{
 };
 pub use sender::{AbandonedCount, AbandonedMessages, SenderStatistics, StreamStatistics};
 pub use stats::{AssociationCounters, AssociationStatistics, EndpointStatistics, PathStatistics};
-pub use transmit::{Datagram, Destination, Ecn, Encapsulation, PathId, Transmit};
+pub use transmit::{Datagram, Destination, Ecn, Encapsulation, Fragmentation, PathId, Transmit};

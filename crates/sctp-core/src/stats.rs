@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::net::IpAddr;
 
-use crate::association::AuthenticationStatistics;
+use crate::association::{AsconfStatistics, AuthenticationStatistics};
 use crate::event::PathState;
 use crate::path::{Path, PathCounters};
 use crate::receiver::ReceiverStatistics;
@@ -21,6 +21,8 @@ pub struct AssociationStatistics {
     pub receiver: ReceiverStatistics,
     /// Authentication of chunks.
     pub authentication: AuthenticationStatistics,
+    /// Changes of addresses.
+    pub asconf: AsconfStatistics,
     /// Every path.
     pub paths: Vec<PathStatistics>,
 }
@@ -81,6 +83,8 @@ pub struct PathStatistics {
     pub cwnd_bytes: usize,
     /// Slow-start threshold in octets; `None` while it was never set.
     pub ssthresh_bytes: Option<usize>,
+    /// What packets may have now, in octets, IP header included.
+    pub mtu_bytes: usize,
     /// Octets in flight.
     pub flight_bytes: usize,
     /// Consecutive unanswered transmissions.
@@ -102,6 +106,7 @@ impl PathStatistics {
             rto: path.rto.rto(),
             cwnd_bytes: path.congestion.cwnd(),
             ssthresh_bytes: (ssthresh != usize::MAX).then_some(ssthresh),
+            mtu_bytes: path.mtu.current(),
             flight_bytes,
             errors: path.errors,
             counters: path.counters,
@@ -140,6 +145,10 @@ pub struct EndpointStatistics {
     pub unauthenticated_cookies: u64,
     /// Cookies older than Valid.Cookie.Life.
     pub stale_cookies: u64,
+    /// Reports that a packet was too big which quote one of an association (RFC 8899 §4.6).
+    pub packet_too_big: u64,
+    /// Such reports that quote none, forged ones for example.
+    pub foreign_packet_too_big: u64,
     /// Answers not queued because too many waited.
     pub answers_dropped: u64,
     /// Associations established by peers.

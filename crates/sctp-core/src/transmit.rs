@@ -127,6 +127,21 @@ pub struct Transmit {
     pub destination: Destination,
     /// Octets appended to the buffer.
     pub len: usize,
+    /// Whether IP may fragment it on the way. A driver whose lower layer does not let it choose by packet forbids it for
+    /// all.
+    pub fragmentation: Fragmentation,
     /// `Some(n)`: several packets of `n` octets each, the last one possibly shorter (for GSO). `None`: one packet.
     pub segment_bytes: Option<usize>,
+}
+
+/// Whether IP may fragment a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fragmentation {
+    /// As the lower layer sees fit: the path MTU is not searched for, or the packet holds a chunk that was numbered
+    /// before it fell and cannot be cut any more (RFC 9260 §6.9).
+    #[default]
+    Allowed,
+    /// Never, neither here nor on the way (DF over IPv4): the size is what is being tried (RFC 8899 §3, point 3).
+    /// Packets have this only where [`PathMtuConfig::discovery`](crate::PathMtuConfig::discovery) is on.
+    Forbidden,
 }

@@ -240,6 +240,8 @@ impl State {
             | Event::RemoteError(_)
             | Event::SendFailed { .. }
             | Event::NewPeerKey(_)
+            | Event::AddressChangeAnswered { .. }
+            | Event::PeerPrimary(_)
             | Event::SenderDry => self.queue_event(id, event),
         }
         CoreChanged::No

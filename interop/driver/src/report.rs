@@ -91,6 +91,8 @@ impl Line {
             }
             Event::SendFailed { .. }
             | Event::NewPeerKey(_)
+            | Event::AddressChangeAnswered { .. }
+            | Event::PeerPrimary(_)
             | Event::SenderDry
             | Event::MessageReady
             | Event::SendBufferAvailable => None,

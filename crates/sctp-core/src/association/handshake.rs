@@ -18,7 +18,7 @@ use super::auth::{Found, WrongRandomLength};
 use super::collision::{CollisionAction, Tags, TieTags, decide};
 use super::{
     Announcement, Association, AssociationState as S, Authentication, Bundling, Capability, ControlQueue,
-    Negotiated, OfferedExtensions, Outgoing, Peer, State, Timer, Timers,
+    DynamicAddresses, Negotiated, OfferedExtensions, Outgoing, Peer, State, Timer, Timers,
 };
 use crate::config::{AssociationConfig, Extensions, Offer};
 use crate::endpoint::cookie::StateCookie;
@@ -115,6 +115,7 @@ impl Association {
         association.counters.addresses_ignored = u64::from(cookie.addresses_ignored);
         association.add_listed(cookie.source, &cookie.addresses);
         association.reserve_for_authentication();
+        association.agree_on_addresses(cookie.peer_initial_tsn);
         association.communication_up(now);
         association.send_cookie_ack(now, association.path_of(source));
         association
@@ -138,6 +139,7 @@ impl Association {
             timers: Timers::default(),
             control: ControlQueue::default(),
             authentication,
+            addresses: DynamicAddresses::default(),
             events: VecDeque::new(),
             rng,
             counters: AssociationCounters::default(),
@@ -210,6 +212,7 @@ impl Association {
         fresh.events.push_back(Event::SendBufferAvailable);
         fresh.peer.origin = self.peer.origin;
         fresh.authentication.statistics = self.authentication.statistics;
+        fresh.addresses.statistics = self.addresses.statistics;
         fresh.counters = AssociationCounters {
             restarts: self.counters.restarts + 1,
             addresses_ignored: self.counters.addresses_ignored + fresh.counters.addresses_ignored,
@@ -376,6 +379,7 @@ impl Association {
         self.peer.peer_tag = Some(tag);
         self.peer.agreed = agreed;
         self.receiver = Some(Receiver::new(receiver_config(&self.config, agreed), peer_initial_tsn));
+        self.agree_on_addresses(peer_initial_tsn);
         let unknown = self.sender.on_negotiated(agreed, window);
         self.report_unsent(unknown, &AssociationError::StreamNotNegotiated);
     }
@@ -399,6 +403,7 @@ impl Association {
         });
         self.begin_supervision(now);
         for path in self.paths.ids() {
+            self.begin_mtu_search(now, path);
             if self.sender.has_outstanding(path) {
                 let rto = self.paths.path(path).rto.rto();
                 self.timers.start_if_stopped(Timer::T3Rtx(path), now + rto);

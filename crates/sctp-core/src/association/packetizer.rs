@@ -1,13 +1,13 @@
 //! The only place where octets leave: asks its sources in order and fills one packet.
 //!
-//! control → SACK → retransmissions → new data → tail-loss probe
+//! control → SACK → retransmissions → new data → tail-loss probe; a packet of its own: probe of the path MTU
 
 use sctp_wire::{COMMON_HEADER_BYTES, ChunkBuf, Full, PacketWriter, VerificationTag};
 use virtual_time::Instant;
 
 use super::control::{Bundling, ControlChunk};
 use super::{Association, AssociationState as S, Timer};
-use crate::transmit::{PathId, Transmit};
+use crate::transmit::{Fragmentation, PathId, Transmit};
 
 /// What a packet carries of the user's data.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,7 +45,10 @@ impl Association {
         if self.may_send_data() {
             self.give_up(now);
         }
-        let path = self.next_path()?;
+        let Some(path) = self.next_path() else {
+            let (path, tag) = (self.mtu_probe_path()?, self.peer.peer_tag?);
+            return self.write_mtu_probe(now, path, tag, buffer);
+        };
         let tag = self.control.front().map(|control| control.tag).or(self.peer.peer_tag)?;
         let (ports, limit) = ((self.peer.local_port, self.peer.peer_port), self.packet_limit(path));
         let mut writer = PacketWriter::begin(buffer, ports.0, ports.1, tag, limit);
@@ -62,18 +65,35 @@ impl Association {
             drop(writer);
             return None;
         }
+        self.on_sent(now, path, data);
+        let searching = self.paths.path(path).mtu.is_searching();
+        let fits = limit <= self.paths.path(path).packet_bytes();
+        let fragmentation = if searching && fits { Fragmentation::Forbidden } else { Fragmentation::Allowed };
+        Some(self.finish_packet(path, writer, fragmentation))
+    }
+
+    pub(super) fn finish_packet(
+        &mut self,
+        path: PathId,
+        mut writer: PacketWriter<'_>,
+        fragmentation: Fragmentation,
+    ) -> Transmit {
         let (authentication, keys) = (&mut self.authentication, &self.config.authentication.keys);
         writer.sign(|octets, hmac| authentication.sign(keys, octets, hmac));
         let len = writer.finish();
-        self.on_sent(now, path, data);
         let path = self.paths.path(path);
-        Some(Transmit {
+        Transmit {
             path: path.id,
-            source: path.source,
+            source: path.source.or(self.addresses.only_source()),
             destination: path.destination,
             len,
+            fragmentation,
             segment_bytes: None,
-        })
+        }
+    }
+
+    pub(super) fn count_packet(&mut self, path: PathId) {
+        self.paths.path_mut(path).counters.packets_sent += 1;
     }
 
     /// Octets of the next packet at most. A chunk to be sent again that the path no longer carries in one packet goes
@@ -95,7 +115,7 @@ impl Association {
             return None;
         }
         if self.receiver.as_ref().is_some_and(crate::receiver::Receiver::wants_sack) {
-            return Some(self.outgoing.sack_path);
+            return Some(self.outgoing.sack_path).filter(|path| !self.paths.path(*path).is_stranded);
         }
         if self.may_send_data() && self.sender.forward_is_due() {
             return Some(self.paths.for_data());
@@ -105,7 +125,7 @@ impl Association {
 
     /// What of the user's data wants to be sent, and where.
     fn data_due(&mut self) -> Option<DataDue> {
-        if !self.may_send_data() {
+        if !self.may_send_data() || !self.paths.is_open() {
             return None;
         }
         let burst = self.outgoing.burst_left > 0;
@@ -169,6 +189,7 @@ impl Association {
             && receiver.write_sack(writer).is_ok()
         {
             self.timers.stop(Timer::SackDelay);
+            self.outgoing.sacked_on = path;
         }
     }
 
@@ -232,8 +253,8 @@ impl Association {
 
     /// Timers and counters after a packet was written.
     fn on_sent(&mut self, now: Instant, path: PathId, data: DataWritten) {
+        self.count_packet(path);
         let entry = self.paths.path_mut(path);
-        entry.counters.packets_sent += 1;
         if !data.any && !data.forward {
             return;
         }
@@ -280,3 +301,6 @@ impl Association {
         self.counters.control_dropped += u64::from(!queued);
     }
 }
+
+#[cfg(test)]
+mod tests;

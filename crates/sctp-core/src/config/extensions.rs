@@ -13,7 +13,9 @@ pub struct Extensions {
     /// Chunks may be authenticated: AUTH (RFC 4895); which, see [`AuthConfig`](crate::AuthConfig). On by `signalling`, for
     /// it costs some 50 octets in INIT and INIT ACK and nothing later unless one side demands something.
     pub authentication: Offer,
-    /// Addresses may come and go: ASCONF (RFC 5061). Needs [`Extensions::authentication`].
+    /// Addresses may come and go: ASCONF (RFC 5061). Needs [`Extensions::authentication`]. Off by default: who saw the
+    /// handshake can move the association elsewhere, unless the two ends share a key ([`AuthConfig::keys`](crate::AuthConfig::keys)).
+    /// Switch it on for hosts that change networks.
     pub dynamic_addresses: Offer,
     /// Packets with a checksum of zero are accepted where the lower layer detects errors better (RFC 9653).
     pub zero_checksum: Offer,
@@ -29,6 +31,17 @@ impl Extensions {
         dynamic_addresses: Offer::Off,
         zero_checksum: Offer::Off,
     };
+}
+
+/// Whether the peer is told when this host's addresses change (SCTP_AUTO_ASCONF of RFC 6458 §8.1.24).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AutomaticAddresses {
+    /// Only of what [`add_local_address`](crate::Endpoint::add_local_address) and its like are called for.
+    #[default]
+    Off,
+    /// [`local_address_up`](crate::Endpoint::local_address_up) and
+    /// [`local_address_down`](crate::Endpoint::local_address_down) become ASCONFs.
+    On,
 }
 
 /// Whether an extension is offered to the peer.

@@ -6,6 +6,7 @@
 mod authentication;
 mod extensions;
 mod failure;
+mod path_mtu;
 mod profile;
 mod scheduling;
 #[cfg(test)]
@@ -18,8 +19,9 @@ use sctp_wire::SctpPort;
 
 pub(crate) use self::authentication::NEVER_AUTHENTICATED;
 pub use self::authentication::{AuthConfig, AuthKeys, HmacPreference};
-pub use self::extensions::{Extensions, Offer};
+pub use self::extensions::{AutomaticAddresses, Extensions, Offer};
 pub use self::failure::FailureConfig;
+pub use self::path_mtu::{Discovery, PathMtuConfig};
 pub use self::profile::{Profile, UnknownProfile};
 pub use self::scheduling::{StreamScheduler, StreamShare};
 use crate::error::ConfigError;
@@ -114,6 +116,9 @@ pub struct AssociationConfig {
     pub streams: Streams,
     /// What is offered beyond RFC 9260.
     pub extensions: Extensions,
+    /// Whether address events of this host become ASCONFs where [`Extensions::dynamic_addresses`] is agreed on. Default: no.
+    /// Switch it on for hosts that change networks and whose addresses may all be told to the peer.
+    pub automatic_addresses: AutomaticAddresses,
     /// What is authenticated, and with which keys.
     pub authentication: AuthConfig,
     /// What the association may hold in memory.
@@ -140,6 +145,8 @@ pub struct AssociationConfig {
     /// Path MTU in octets, IP header included. Default 1400, which leaves room for tunnels; the largest the path
     /// carries gives the fewest packets. At least 576.
     pub mtu_bytes: usize,
+    /// Search for the largest packets a path carries. Default off; when on it takes the place of `mtu_bytes`.
+    pub path_mtu: PathMtuConfig,
 }
 
 /// Stream counts (RFC 9260 §5.1.1): the smaller of what one side asks and the other allows is used.
@@ -288,6 +295,7 @@ impl AssociationConfig {
         at_least("max_burst_packets", self.max_burst_packets as usize, 1)?;
         at_least("mtu_bytes", self.mtu_bytes, 576)?;
         at_most("mtu_bytes", self.mtu_bytes, 65_535)?;
+        self.path_mtu.validate()?;
         at_least("buffers.message_bytes", self.buffers.message_bytes, 1)?;
         // An INIT with a smaller window is refused by every peer: RFC 9260 §3.3.2.
         at_least("buffers.receive_bytes", self.buffers.receive_bytes, 1500)?;

@@ -5,9 +5,9 @@ use core::str::FromStr;
 use core::time::Duration;
 
 use super::{
-    AssociationConfig, Attempts, AuthConfig, Buffers, Extensions, FailureConfig, HeartbeatConfig,
-    ImmediateSack, LossDetection, Nagle, Offer, RecoveryConfig, RtoConfig, SackConfig, StreamScheduler,
-    Streams,
+    AssociationConfig, Attempts, AuthConfig, AutomaticAddresses, Buffers, Extensions, FailureConfig,
+    HeartbeatConfig, ImmediateSack, LossDetection, Nagle, Offer, PathMtuConfig, RecoveryConfig, RtoConfig,
+    SackConfig, StreamScheduler, Streams,
 };
 
 /// A named set of parameters to start from.
@@ -64,6 +64,7 @@ impl AssociationConfig {
         Self {
             streams: Streams { outbound: 64, inbound: 2048 },
             extensions: Extensions::NONE,
+            automatic_addresses: AutomaticAddresses::Off,
             authentication: AuthConfig::default(),
             buffers: Buffers { send_bytes: 1 << 20, receive_bytes: 1 << 20, message_bytes: 256 << 10 },
             rto: RtoConfig {
@@ -83,13 +84,18 @@ impl AssociationConfig {
             scheduler: StreamScheduler::FirstComeFirstServed,
             max_burst_packets: 4,
             mtu_bytes: 1400,
+            path_mtu: PathMtuConfig::default(),
         }
     }
 
     fn signalling() -> Self {
         let base = Self::rfc9260();
         Self {
-            extensions: Extensions { authentication: Offer::On, ..base.extensions },
+            extensions: Extensions {
+                authentication: Offer::On,
+                partial_reliability: Offer::On,
+                ..base.extensions
+            },
             rto: RtoConfig { min: Duration::from_millis(200), ..base.rto },
             recovery: RecoveryConfig {
                 loss_detection: LossDetection::Rack,

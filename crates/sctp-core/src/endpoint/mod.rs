@@ -31,17 +31,18 @@ use self::demux::{Demux, Lookup};
 use self::incoming::Answer;
 use self::init_limiter::InitLimiter;
 use self::memory::ReceiveMemory;
-use crate::association::{Association, Authenticity};
+use crate::association::{AddressChange, Association, Authenticity};
 use crate::config::{AssociationConfig, AuthKeys, EndpointConfig, Incoming, StreamShare};
 use crate::error::{
-    AuthKeyError, ConfigError, ConnectError, SendError, SetPrimaryError, StreamError, UnknownAssociation,
+    AddressChangeError, AuthKeyError, ConfigError, ConnectError, SendError, SetPrimaryError, StreamError,
+    UnknownAssociation,
 };
 use crate::event::Event;
 use crate::message::{Message, Received};
 use crate::path::MAX_PATHS;
 use crate::rng::Rng;
 use crate::stats::EndpointStatistics;
-use crate::transmit::{Datagram, Destination, PathId, Transmit};
+use crate::transmit::{Datagram, Destination, Fragmentation, PathId, Transmit};
 
 /// Names an association of an endpoint. Never reused while the endpoint lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -255,9 +256,59 @@ impl Endpoint {
                 self.associations[slot].association.handle_packet(now, path, datagram, packet, authenticity);
                 self.refresh(slot);
             }
-            Lookup::UnknownSource => self.statistics.unknown_source += 1,
+            Lookup::UnknownSource => self.on_unknown_source(now, datagram, packet),
             Lookup::BadTag => self.statistics.bad_tag += 1,
             Lookup::OutOfTheBlue => self.on_out_of_the_blue(datagram, packet),
+        }
+    }
+
+    /// A router reported that a packet to `destination` was larger than the `mtu_bytes` it can pass on, IP header
+    /// included (ICMP type 3 code 4, or ICMPv6 type 2). `quoted` is what it quotes of the SCTP packet.
+    ///
+    /// A hint only: it counts if it quotes ports and verification tag of an association (RFC 9260 §10), and then makes a
+    /// search for the path MTU probe; only the answers to probes change what is sent (RFC 8899 §4.6). True if it was
+    /// about an association.
+    pub fn handle_packet_too_big(
+        &mut self,
+        destination: Destination,
+        quoted: &[u8],
+        mtu_bytes: usize,
+    ) -> bool {
+        let found = self.quoted_association(destination, quoted);
+        let Some((slot, path)) = found else {
+            self.statistics.foreign_packet_too_big += 1;
+            return false;
+        };
+        self.statistics.packet_too_big += 1;
+        self.associations[slot].association.on_packet_too_big(path, mtu_bytes);
+        self.refresh(slot);
+        true
+    }
+
+    /// Whose packet begins like this: source port, destination port, verification tag.
+    fn quoted_association(&self, destination: Destination, quoted: &[u8]) -> Option<(usize, PathId)> {
+        let (ports, rest) = quoted.split_first_chunk::<4>()?;
+        let tag = VerificationTag::new(u32::from_be_bytes(*rest.first_chunk()?));
+        let [source, peer] = [[ports[0], ports[1]], [ports[2], ports[3]]].map(u16::from_be_bytes);
+        if source != self.config.port.get() {
+            return None;
+        }
+        let slot = self.demux.by_peer(destination, SctpPort::new(peer)?)?;
+        let association = &self.associations[slot].association;
+        let path = association.paths().by_address(destination.address)?;
+        (association.peer().peer_tag == Some(tag)).then_some((slot, path))
+    }
+
+    /// RFC 5061 §5.2: the tag says which association it is for, and an ASCONF in it may make the address the peer's.
+    fn on_unknown_source(&mut self, now: Instant, datagram: &Datagram<'_>, packet: &Packet<'_>) {
+        let slot = self.demux.by_tag(packet.verification_tag);
+        let about_it = slot.filter(|slot| self.associations[*slot].association.may_introduce_itself(packet));
+        match about_it {
+            Some(slot) => {
+                self.associations[slot].association.handle_stranger(now, datagram, packet);
+                self.refresh(slot);
+            }
+            None => self.statistics.unknown_source += 1,
         }
     }
 
@@ -295,6 +346,7 @@ impl Endpoint {
                 source: answer.source,
                 destination: answer.destination,
                 len: answer.packet.len(),
+                fragmentation: Fragmentation::Allowed,
                 segment_bytes: None,
             });
         }
@@ -436,6 +488,61 @@ impl Endpoint {
     ) -> Result<(), SetPrimaryError> {
         let slot = self.slot(id)?;
         let result = self.associations[slot].association.set_primary(now, path);
+        self.refresh(slot);
+        result
+    }
+
+    /// Tells the peer that this side can be reached at `address` too (RFC 5061 §4.2.1). It is sent from as soon as the peer
+    /// has agreed, which [`Event::AddressChangeAnswered`] tells. The unspecified address stands for the one the request
+    /// will seem to come from: for hosts behind a NAT.
+    ///
+    /// # Errors
+    /// See [`AddressChangeError`].
+    pub fn add_local_address(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        address: IpAddr,
+    ) -> Result<(), AddressChangeError> {
+        self.change_address(now, id, AddressChange::Add(address))
+    }
+
+    /// Tells the peer that this side cannot be reached at `address` any more (RFC 5061 §4.2.2). Nothing is sent from it
+    /// any more; what still comes to it counts until the peer has agreed. The unspecified address stands for all but the
+    /// one the request will seem to come from.
+    ///
+    /// # Errors
+    /// See [`AddressChangeError`].
+    pub fn delete_local_address(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        address: IpAddr,
+    ) -> Result<(), AddressChangeError> {
+        self.change_address(now, id, AddressChange::Delete(address))
+    }
+
+    /// Asks the peer to send to `address` of this side (RFC 5061 §4.2.4, SCTP_SET_PEER_PRIMARY_ADDR).
+    ///
+    /// # Errors
+    /// See [`AddressChangeError`].
+    pub fn request_peer_primary(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        address: IpAddr,
+    ) -> Result<(), AddressChangeError> {
+        self.change_address(now, id, AddressChange::SetPrimary(address))
+    }
+
+    fn change_address(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        change: AddressChange,
+    ) -> Result<(), AddressChangeError> {
+        let slot = self.slot(id)?;
+        let result = self.associations[slot].association.request_address_change(now, change);
         self.refresh(slot);
         result
     }

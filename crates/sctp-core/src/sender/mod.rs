@@ -39,7 +39,7 @@ use crate::association::Negotiated;
 use crate::config::{AssociationConfig, ImmediateSack, LossDetection, Nagle};
 use crate::error::SendError;
 use crate::message::{Message, Reliability};
-use crate::path::PathSet;
+use crate::path::{Path, PathSet};
 use crate::transmit::PathId;
 
 /// The sending half.
@@ -148,6 +148,8 @@ pub(crate) struct SackOutcome {
 pub(crate) struct Losses {
     /// Paths on which losses began a new recovery: their windows are to be cut.
     pub(crate) paths: SmallVec<[PathId; 1]>,
+    /// Paths on which a chunk was lost as often as suggests that packets of its size vanish (RFC 8899 §4.3).
+    pub(crate) vanishing: SmallVec<[PathId; 1]>,
     /// When the reordering window of a chunk runs out.
     pub(crate) look_again_at: Option<Instant>,
     /// Whether any chunk was declared lost.
@@ -357,8 +359,15 @@ impl Sender {
     fn declare_lost(&mut self, indices: &[usize]) -> Losses {
         let mut losses = Losses::default();
         for &index in indices {
-            let Some(path) = self.outstanding.get(index).map(|chunk| chunk.path) else { continue };
+            let Some((path, transmissions)) =
+                self.outstanding.get(index).map(|chunk| (chunk.path, chunk.transmissions))
+            else {
+                continue;
+            };
             if self.outstanding.mark_lost(index) {
+                if transmissions >= VANISHED && !losses.vanishing.contains(&path) {
+                    losses.vanishing.push(path);
+                }
                 self.statistics.lost_by_acknowledgment += 1;
                 losses.any = true;
                 if !self.recoveries.is_recovering(path) {
@@ -372,7 +381,8 @@ impl Sender {
     }
 
     /// T3-rtx expired on a path, or it was taken away: everything in flight there counts as lost (RFC 9260 §6.3.3 (E3)).
-    pub(crate) fn on_timeout(&mut self, now: Instant, path: PathId) {
+    /// True if something had been sent again before.
+    pub(crate) fn on_timeout(&mut self, now: Instant, path: PathId) -> bool {
         // A first chunk that is gap-acknowledged cannot be: the peer took its word back.
         if self.outstanding.get(0).is_some_and(|chunk| chunk.state == ChunkState::Acknowledged) {
             for index in 0..self.outstanding.len() {
@@ -381,9 +391,12 @@ impl Sender {
         }
         let earliest = self.outstanding.earliest(path).map(|index| self.outstanding.tsn_at(index));
         self.recoveries.on_timeout(path, earliest);
+        let mut was_repeated = false;
         for index in 0..self.outstanding.len() {
-            let here = self.outstanding.get(index).is_some_and(|chunk| chunk.path == path);
-            if here && self.outstanding.mark_timed_out(index) {
+            let here = self.outstanding.get(index).filter(|chunk| chunk.path == path);
+            let Some(transmissions) = here.map(|chunk| chunk.transmissions) else { continue };
+            if self.outstanding.mark_timed_out(index) {
+                was_repeated |= transmissions > 1;
                 self.statistics.lost_by_timeout += 1;
                 self.recoveries.on_lost(path);
             }
@@ -391,6 +404,19 @@ impl Sender {
         self.probes.retain(|probe| !probe.is_on(path));
         // RFC 3758 §3.5 (A5).
         self.repeat_forward();
+        was_repeated
+    }
+
+    /// Packets of a path have become smaller: chunks in flight that do not fit any more are lost, and go out again one to
+    /// a packet (RFC 9260 §7.3).
+    pub(crate) fn on_packets_shrunk(&mut self, path: &Path) {
+        let room = path.packet_bytes() - sctp_wire::COMMON_HEADER_BYTES;
+        for index in 0..self.outstanding.len() {
+            let is_too_large = |chunk: &SentChunk| chunk.path == path.id && chunk.wire_bytes() > room;
+            if self.outstanding.get(index).is_some_and(is_too_large) && self.outstanding.mark_lost(index) {
+                self.recoveries.on_lost(path.id);
+            }
+        }
     }
 
     /// The peer's window as it is now. Chunks it had no room for, and now has, go out again without waiting for a
@@ -462,6 +488,9 @@ impl Sender {
         self.statistics
     }
 }
+
+/// Transmissions of a chunk after which its loss suggests that packets of its size vanish (RFC 8899 §4.3).
+const VANISHED: u16 = 3;
 
 /// What a queued message costs beside its payload. Counted, so that tiny messages cannot exhaust memory.
 pub(crate) const MESSAGE_OVERHEAD_BYTES: usize = 64;

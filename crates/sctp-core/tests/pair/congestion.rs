@@ -117,3 +117,37 @@ fn acknowledgments_that_come_together_do_not_throttle() {
     assert_eq!(pair.side(End::Right).received.len(), 500);
     assert!(cwnd(&pair) > 8 * PMDCS, "cwnd {} after {} ms", cwnd(&pair), pair.now_ms() - from);
 }
+
+/// An idle right end and a left end with a window of many packets.
+fn wide_open() -> Pair {
+    let mut pair = paced().connected();
+    flow(&mut pair, 200);
+    pair.run_ms(600);
+    assert!(cwnd(&pair) > 12 * PMDCS);
+    pair
+}
+
+/// RFC 9260 §6.1 (D): whoever sends message by message gets no more than whoever hands them over at once.
+#[test]
+fn sending_in_a_loop_does_not_renew_the_burst_limit() {
+    let mut pair = wide_open();
+    let from = pair.now_ms();
+    flow(&mut pair, 12);
+    assert_eq!(pair.times_of(End::Left, "DATA", from).len(), 4);
+    pair.run_ms(200);
+    assert_eq!(pair.side(End::Right).received.len(), 212);
+}
+
+/// Small messages, and large ones no denser than the window allows, leave at once all the same.
+#[test]
+fn burst_limit_does_not_delay_messages_that_come_one_by_one() {
+    for (bytes, pause) in [(100, 1), (1352, 4)] {
+        let mut pair = wide_open();
+        for number in 0..30 {
+            let now = pair.now_ms();
+            pair.send(End::Left, ordered(0, number, bytes));
+            assert_eq!(pair.times_of(End::Left, "DATA", now).len(), 1, "message {number} of {bytes}");
+            pair.run_ms(pause);
+        }
+    }
+}

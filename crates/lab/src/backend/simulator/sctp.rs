@@ -118,6 +118,8 @@ impl Application for SctpLoad {
             | Event::RemoteError(_)
             | Event::SendFailed { .. }
             | Event::NewPeerKey(_)
+            | Event::AddressChangeAnswered { .. }
+            | Event::PeerPrimary(_)
             | Event::SenderDry => {}
         }
     }
@@ -215,6 +217,8 @@ impl Application for SctpEcho {
             | Event::RemoteError(_)
             | Event::SendFailed { .. }
             | Event::NewPeerKey(_)
+            | Event::AddressChangeAnswered { .. }
+            | Event::PeerPrimary(_)
             | Event::SenderDry => {}
         }
         self.answer(now, endpoint);

@@ -97,6 +97,11 @@ impl Rfc9260 {
         self.partial_bytes_acked = 0;
     }
 
+    /// Packets of the path carry this much from now on (RFC 9260 §7.3).
+    pub(crate) fn on_packet_size(&mut self, pmdcs: usize) {
+        self.pmdcs = pmdcs;
+    }
+
     /// The last cut was needless: nothing was lost (RFC 4015 §3.2).
     pub(crate) fn on_spurious(&mut self) {
         if let Some((cwnd, ssthresh)) = self.before_cut.take() {
