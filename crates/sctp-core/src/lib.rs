@@ -73,9 +73,9 @@ mod transmit;
 
 pub use association::{Association, AssociationState, Capabilities, Capability};
 pub use config::{
-    AssociationConfig, Attempts, Buffers, EndpointConfig, Extensions, HeartbeatConfig, ImmediateSack,
-    Incoming, LossDetection, Nagle, Offer, Profile, RecoveryConfig, RtoConfig, SackConfig, Streams,
-    UnknownProfile,
+    AssociationConfig, Attempts, Buffers, CongestionAlgorithm, CongestionConfig, EndpointConfig, Extensions,
+    HeartbeatConfig, ImmediateSack, Incoming, InitialWindow, LossDetection, Nagle, Offer, Profile,
+    RecoveryConfig, RtoConfig, SackConfig, Streams, UnknownProfile,
 };
 pub use endpoint::{AssociationId, Endpoint};
 pub use error::{

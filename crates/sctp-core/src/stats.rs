@@ -4,6 +4,7 @@ use core::time::Duration;
 use std::net::IpAddr;
 
 use crate::event::PathState;
+use crate::path::congestion::Window;
 use crate::path::{Path, PathCounters};
 use crate::receiver::ReceiverStatistics;
 use crate::sender::SenderStatistics;
@@ -80,15 +81,15 @@ pub struct PathStatistics {
 
 impl PathStatistics {
     pub(crate) fn of(path: &Path, flight_bytes: usize) -> Self {
-        let ssthresh = path.congestion.ssthresh();
+        let window = path.congestion.window();
         Self {
             path: path.id,
             address: path.destination.address,
             state: path.state,
             srtt: path.rto.srtt(),
             rto: path.rto.rto(),
-            cwnd_bytes: path.congestion.cwnd(),
-            ssthresh_bytes: (ssthresh != usize::MAX).then_some(ssthresh),
+            cwnd_bytes: window.cwnd,
+            ssthresh_bytes: (window.ssthresh != Window::NO_THRESHOLD).then_some(window.ssthresh),
             flight_bytes,
             errors: path.errors,
             counters: path.counters,

@@ -99,7 +99,7 @@ pub(crate) struct EndOptions {
     /// UDP address of this end [default: port 9899 on all addresses, of the peer's family if there is one]
     #[arg(long)]
     pub(crate) bind: Option<SocketAddr>,
-    /// Protocol parameters to start from: signalling or rfc9260
+    /// Protocol parameters to start from: signalling, rfc9260 or studies
     #[arg(long, default_value_t)]
     pub(crate) profile: Profile,
     /// How often INIT and COOKIE ECHO are repeated [default: the profile's 8, four minutes]

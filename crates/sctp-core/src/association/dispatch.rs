@@ -110,10 +110,9 @@ impl Association {
         }
         for acked in &outcome.acknowledgment.paths {
             let path = self.paths.path_mut(acked.path);
-            path.congestion.on_acknowledged(Acknowledged {
+            path.congestion.on_acknowledged(&Acknowledged {
                 bytes: acked.bytes,
                 flight_before: acked.flight_before,
-                cumulative_advanced: outcome.acknowledgment.cumulative_advanced,
                 all_acknowledged: outcome.all_acknowledged,
                 in_recovery: outcome.in_recovery,
             });

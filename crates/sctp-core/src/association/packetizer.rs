@@ -143,7 +143,7 @@ impl Association {
                 return written;
             }
         }
-        let window_open = flight < entry.congestion.cwnd() && self.outgoing.burst_left > 0;
+        let window_open = entry.congestion.admits(flight) && self.outgoing.burst_left > 0;
         if self.sender.has_lost() && (window_open || self.outgoing.fast_retransmit) {
             let resent = self.sender.write_lost(now, path, writer);
             self.outgoing.fast_retransmit &= !resent.any;

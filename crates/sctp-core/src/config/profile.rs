@@ -5,8 +5,8 @@ use core::str::FromStr;
 use core::time::Duration;
 
 use super::{
-    AssociationConfig, Attempts, Buffers, Extensions, HeartbeatConfig, ImmediateSack, LossDetection, Nagle,
-    RecoveryConfig, RtoConfig, SackConfig, Streams,
+    AssociationConfig, Attempts, Buffers, CongestionAlgorithm, CongestionConfig, Extensions, HeartbeatConfig,
+    ImmediateSack, InitialWindow, LossDetection, Nagle, RecoveryConfig, RtoConfig, SackConfig, Streams,
 };
 
 /// A named set of parameters to start from.
@@ -19,11 +19,15 @@ pub enum Profile {
     /// immediate acknowledgment of the last chunk. Congestion control is RFC 9260's.
     #[default]
     Signalling,
+    /// As the stacks of the published studies did, under RFC 2960 and RFC 4960: RTO.Initial 3 s, RTO.Min 1 s, the
+    /// initial window of RFC 4960, fast retransmission of a chunk as often as three reports ask for it, packets as
+    /// large as Ethernet carries, no extensions. For comparing with what they measured; not for use.
+    Studies,
 }
 
 impl Profile {
     /// Every profile, in the order in which they are documented.
-    pub const ALL: [Self; 2] = [Self::Rfc9260, Self::Signalling];
+    pub const ALL: [Self; 3] = [Self::Rfc9260, Self::Signalling, Self::Studies];
 }
 
 impl fmt::Display for Profile {
@@ -31,13 +35,14 @@ impl fmt::Display for Profile {
         f.write_str(match self {
             Self::Rfc9260 => "rfc9260",
             Self::Signalling => "signalling",
+            Self::Studies => "studies",
         })
     }
 }
 
 /// A profile name that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no profile `{0}`; use rfc9260 or signalling")]
+#[error("there is no profile `{0}`; use rfc9260, signalling or studies")]
 pub struct UnknownProfile(String);
 
 impl FromStr for Profile {
@@ -56,6 +61,7 @@ impl AssociationConfig {
         match profile {
             Profile::Rfc9260 => Self::rfc9260(),
             Profile::Signalling => Self::signalling(),
+            Profile::Studies => Self::studies(),
         }
     }
 
@@ -70,6 +76,10 @@ impl AssociationConfig {
                 max: Duration::from_secs(60),
             },
             sack: SackConfig { delay: Duration::from_millis(200), every_packets: 2 },
+            congestion: CongestionConfig {
+                algorithm: CongestionAlgorithm::Rfc9260,
+                initial_window: InitialWindow::Rfc9260,
+            },
             recovery: RecoveryConfig {
                 loss_detection: LossDetection::MissingReports,
                 immediate_sack: ImmediateSack::WhenShuttingDown,
@@ -90,6 +100,21 @@ impl AssociationConfig {
                 loss_detection: LossDetection::Rack,
                 immediate_sack: ImmediateSack::WhenSenderDry,
             },
+            ..base
+        }
+    }
+
+    fn studies() -> Self {
+        let base = Self::rfc9260();
+        Self {
+            extensions: Extensions::NONE,
+            rto: RtoConfig { initial: Duration::from_secs(3), ..base.rto },
+            congestion: CongestionConfig { initial_window: InitialWindow::Rfc4960, ..base.congestion },
+            recovery: RecoveryConfig {
+                loss_detection: LossDetection::RepeatedMissingReports,
+                ..base.recovery
+            },
+            mtu_bytes: 1500,
             ..base
         }
     }

@@ -13,7 +13,7 @@ use std::net::IpAddr;
 use smallvec::SmallVec;
 use virtual_time::Instant;
 
-pub(crate) use self::congestion::{Acknowledged, Rfc9260};
+pub(crate) use self::congestion::{Acknowledged, Congestion, PathCapacity};
 pub(crate) use self::heartbeat::Heartbeat;
 use self::rto::RtoEstimator;
 use crate::config::AssociationConfig;
@@ -29,7 +29,7 @@ pub(crate) struct Path {
     pub(crate) local: Option<IpAddr>,
     pub(crate) state: PathState,
     pub(crate) rto: RtoEstimator,
-    pub(crate) congestion: Rfc9260,
+    pub(crate) congestion: Congestion,
     pub(crate) heartbeat: Heartbeat,
     /// Consecutive transmissions that went unanswered (RFC 9260 §8.2).
     pub(crate) errors: u32,
@@ -57,13 +57,15 @@ pub struct PathCounters {
 impl Path {
     fn new(id: PathId, destination: Destination, state: PathState, config: &AssociationConfig) -> Self {
         let pmdcs = packet_bytes(config.mtu_bytes, destination) - sctp_wire::COMMON_HEADER_BYTES;
+        let (first_window, is_ipv4) = (config.congestion.initial_window, destination.address.is_ipv4());
+        let capacity = PathCapacity::new(first_window, pmdcs, config.mtu_bytes, is_ipv4);
         Self {
             id,
             destination,
             local: None,
             state,
             rto: RtoEstimator::new(config.rto),
-            congestion: Rfc9260::new(pmdcs, destination.address.is_ipv4()),
+            congestion: Congestion::new(config.congestion, capacity),
             heartbeat: Heartbeat::default(),
             errors: 0,
             last_used: Instant::EPOCH,
@@ -141,7 +143,13 @@ impl PathSet {
         let path = self.path_mut(id);
         path.counters.packets_received += 1;
         path.destination.encapsulation = source.encapsulation;
-        path.local = local.or(path.local);
+        if let Some(local) = local {
+            // RFC 9260 §7.2.5.2: from another source address the way to the peer may be another.
+            let was = path.local.replace(local);
+            if was.is_some_and(|was| was != local) {
+                path.congestion.reinitialise();
+            }
+        }
     }
 
     /// The path for new data (RFC 9260 §6.4).

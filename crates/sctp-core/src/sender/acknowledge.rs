@@ -32,6 +32,8 @@ pub(crate) struct Acknowledgment {
     pub(crate) cumulative_advanced: bool,
     /// The highest TSN acknowledged for the first time (HTNA, RFC 9260 §7.2.4).
     pub(crate) highest_new: Option<Tsn>,
+    /// When the chunk sent last of those was sent.
+    pub(crate) newest: Instant,
     pub(crate) paths: SmallVec<[PathAcknowledgment; 1]>,
     /// Payload octets that left the send buffer, and messages of which the last chunk left it.
     pub(crate) freed_payload: usize,
@@ -61,6 +63,7 @@ impl Acknowledgment {
         if self.highest_new.is_none_or(|highest| highest.precedes(tsn)) {
             self.highest_new = Some(tsn);
         }
+        self.newest = self.newest.max(chunk.sent_at);
         let bytes = chunk.wire_bytes();
         match self.paths.iter_mut().find(|entry| entry.path == chunk.path) {
             Some(entry) => {
@@ -179,20 +182,41 @@ fn gap_indices(sack: &Sack<'_>, outstanding: &Outstanding) -> SmallVec<[(usize, 
 
 /// RFC 9260 §7.2.4: counts a missing report on every chunk in flight before `below`; gives those with three.
 ///
-/// A chunk that was fast-retransmitted before is not so again (point 5).
-pub(crate) fn report_missing(outstanding: &mut Outstanding, below: Tsn) -> SmallVec<[usize; 8]> {
+/// A chunk that was fast-retransmitted before is not so again (point 5), unless [`Repetition::Allowed`]: then
+/// reports count that tell of a chunk sent after it was sent again.
+pub(crate) fn report_missing(
+    outstanding: &mut Outstanding,
+    below: Tsn,
+    newest: Instant,
+    repetition: Repetition,
+) -> SmallVec<[usize; 8]> {
     let limit = outstanding.index_of(below).unwrap_or(0);
     let mut due = SmallVec::new();
     for index in 0..limit {
-        if let Some(chunk) = outstanding.report_missing(index)
+        let was_repeated = outstanding.get(index).is_some_and(|chunk| chunk.fast_retransmitted);
+        let is_told_of = match repetition {
+            Repetition::Never => !was_repeated,
+            Repetition::Allowed => {
+                !was_repeated || outstanding.get(index).is_some_and(|chunk| chunk.sent_at < newest)
+            }
+        };
+        if is_told_of
+            && let Some(chunk) = outstanding.report_missing(index)
             && chunk.missing_reports >= MISSING_REPORTS
-            && !chunk.fast_retransmitted
         {
             chunk.fast_retransmitted = true;
             due.push(index);
         }
     }
     due
+}
+
+/// Whether a chunk may be fast-retransmitted more than once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Repetition {
+    /// RFC 9260 §7.2.4 (5).
+    Never,
+    Allowed,
 }
 
 /// Karn's rule for one path at a time: the chunk being timed (RFC 9260 §6.3.1 (C4), (C5)).

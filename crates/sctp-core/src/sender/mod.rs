@@ -18,7 +18,7 @@ use sctp_wire::{Sack, Ssn, Tsn};
 use smallvec::SmallVec;
 use virtual_time::Instant;
 
-use self::acknowledge::{Acknowledgment, RttSample, SackRefused};
+use self::acknowledge::{Acknowledgment, Repetition, RttSample, SackRefused};
 use self::outstanding::{ChunkState, Outstanding};
 use self::queue::SendQueue;
 use self::rack::Rack;
@@ -255,12 +255,15 @@ impl Sender {
         acknowledgment: &Acknowledgment,
     ) -> Losses {
         match self.options.loss_detection {
-            LossDetection::MissingReports => self.losses_by_reports(acknowledgment),
+            LossDetection::MissingReports => self.losses_by_reports(acknowledgment, Repetition::Never),
+            LossDetection::RepeatedMissingReports => {
+                self.losses_by_reports(acknowledgment, Repetition::Allowed)
+            }
             LossDetection::Rack => self.losses_by_time(now, paths),
         }
     }
 
-    fn losses_by_reports(&mut self, acknowledgment: &Acknowledgment) -> Losses {
+    fn losses_by_reports(&mut self, acknowledgment: &Acknowledgment, repetition: Repetition) -> Losses {
         let Some(highest_new) = acknowledgment.highest_new else { return Losses::default() };
         let in_recovery = self.recovery_exit.is_some();
         // In Fast Recovery an advancing cumulative ack counts for all that the SACK reports missing.
@@ -269,7 +272,8 @@ impl Sender {
         } else {
             highest_new
         };
-        let lost = acknowledge::report_missing(&mut self.outstanding, below);
+        let lost =
+            acknowledge::report_missing(&mut self.outstanding, below, acknowledgment.newest, repetition);
         self.declare_lost(&lost)
     }
 

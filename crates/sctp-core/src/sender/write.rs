@@ -32,7 +32,7 @@ impl Sender {
     /// Whether a packet of retransmissions or new data could go out on this path, for want of anything else to
     /// send there.
     pub(crate) fn wants_to_send(&mut self, path: &Path) -> bool {
-        let window = self.flight(path.id) < path.congestion.cwnd();
+        let window = path.congestion.admits(self.flight(path.id));
         window && (self.outstanding.has_lost() || self.first_blocked(path, usize::MAX).is_none())
     }
 
@@ -89,9 +89,8 @@ impl Sender {
         writer: &mut PacketWriter<'_>,
     ) -> (bool, Blocked) {
         let mut any = false;
-        let limit = path.congestion.cwnd();
         // RFC 9260 §6.1 (B): one packet may exceed cwnd, so the window is looked at before the packet only.
-        if self.flight(path.id) >= limit {
+        if !path.congestion.admits(self.flight(path.id)) {
             return (any, Blocked::CongestionWindow);
         }
         loop {
@@ -195,7 +194,7 @@ impl Sender {
 
     /// The I bit (RFC 9260 §6.1): on the last chunk there is, and on the one that fills a window.
     fn flags(&self, fragment: &Fragment, path: &Path) -> DataFlags {
-        let filled = self.flight(path.id) + fragment.payload.len() >= path.congestion.cwnd();
+        let filled = !path.congestion.admits(self.flight(path.id) + fragment.payload.len());
         let immediate = match self.options.immediate_sack {
             ImmediateSack::WhenSenderDry => self.queue.is_empty() || filled,
             ImmediateSack::WhenShuttingDown => self.options.is_draining,

@@ -1,11 +1,60 @@
-//! Congestion control of one path.
+//! Congestion control of one path: how much may be in flight.
 //!
-//! The sender reports what happened; a controller answers with a window. Sizes are octets of DATA chunks,
-//! chunk header and padding included, as RFC 9260 §7.2 counts them.
+//! | module | decides |
+//! |---|---|
+//! | `rfc9260` | how the window grows, and what a loss costs: a [`CongestionControl`] |
+//! | `window` | what the rest of an association sees: [`Congestion`], one per path |
+//!
+//! Sizes are octets of DATA chunks, chunk header and padding included, as RFC 9260 §7.2 counts them. What is in
+//! flight is the sender's knowledge; a controller is told.
 
 mod rfc9260;
+mod window;
 
-pub(crate) use self::rfc9260::Rfc9260;
+use core::fmt;
+
+pub(crate) use self::window::{Congestion, PathCapacity};
+
+/// An algorithm: it hears what happened and answers with a window.
+///
+/// The contract: events come in the order in which they happened and time never goes back. A loss found by
+/// acknowledgments is reported once per recovery (RFC 9260 §7.2.4 (2)), after the acknowledgment that revealed it; a
+/// timeout may come at any time. A window is never zero. Nothing is allocated and nothing waits: an algorithm has no
+/// timers.
+pub(crate) trait CongestionControl: fmt::Debug {
+    /// The window as it stands.
+    fn window(&self) -> Window;
+
+    /// A SACK acknowledged something new on this path. The window grows only if it was used fully.
+    fn on_acknowledged(&mut self, acked: &Acknowledged);
+
+    /// A recovery begins: chunks were found lost through SACKs.
+    fn on_loss(&mut self);
+
+    /// T3-rtx expired: start over with one packet.
+    fn on_timeout(&mut self);
+
+    /// Nothing was sent for a while, or less than the window allows: the window is no more than this from now on.
+    fn on_unused(&mut self, window: Window);
+}
+
+/// A congestion window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Window {
+    /// Octets that may be in flight.
+    pub(crate) cwnd: usize,
+    /// Slow-start threshold; [`Window::NO_THRESHOLD`] while nothing was ever lost.
+    pub(crate) ssthresh: usize,
+}
+
+impl Window {
+    /// RFC 9260 §7.2.1: arbitrarily high at first.
+    pub(crate) const NO_THRESHOLD: usize = usize::MAX;
+
+    pub(crate) fn is_slow_start(self) -> bool {
+        self.cwnd <= self.ssthresh
+    }
+}
 
 /// What a SACK acknowledged on one path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,8 +63,6 @@ pub(crate) struct Acknowledged {
     pub(crate) bytes: usize,
     /// Octets in flight on the path before this SACK.
     pub(crate) flight_before: usize,
-    /// Whether the Cumulative TSN Ack Point advanced.
-    pub(crate) cumulative_advanced: bool,
     /// Whether nothing is outstanding any more.
     pub(crate) all_acknowledged: bool,
     /// Whether the association is in Fast Recovery.

@@ -1,0 +1,80 @@
+use super::*;
+use crate::config::{AssociationConfig, Profile};
+
+const PMDCS: usize = 1000;
+const RTO: Duration = Duration::from_secs(1);
+
+fn capacity() -> PathCapacity {
+    PathCapacity { pmdcs: PMDCS, initial_window: 4000 }
+}
+
+fn congestion() -> Congestion {
+    Congestion::new(AssociationConfig::profile(Profile::Rfc9260).congestion, capacity())
+}
+
+fn grown(packets: usize) -> Congestion {
+    let mut congestion = congestion();
+    for _ in 4..packets {
+        congestion.on_acknowledged(&acked(usize::MAX));
+    }
+    assert_eq!(congestion.cwnd(), packets * PMDCS);
+    congestion
+}
+
+fn acked(flight_before: usize) -> Acknowledged {
+    Acknowledged { bytes: PMDCS, flight_before, ..Acknowledged::default() }
+}
+
+/// RFC 9260 §7.2.1, first point, and RFC 4960 §7.2.1.
+#[test]
+fn initial_window_depends_on_what_a_packet_carries() {
+    let window = |rule, pmdcs, is_ipv4| PathCapacity::new(rule, pmdcs, pmdcs + 32, is_ipv4).initial_window;
+    assert_eq!(window(InitialWindow::Rfc9260, 1000, true), 4000);
+    assert_eq!(window(InitialWindow::Rfc9260, 1460, true), 4404);
+    assert_eq!(window(InitialWindow::Rfc9260, 1440, false), 4344);
+    assert_eq!(window(InitialWindow::Rfc9260, 8960, true), 17_920);
+    assert_eq!(window(InitialWindow::Rfc4960, 1468, true), 4380);
+    assert_eq!(window(InitialWindow::Rfc4960, 968, false), 4000);
+    assert_eq!(window(InitialWindow::Rfc4960, 3968, true), 8000);
+}
+
+/// RFC 9260 §7.2.1, last point.
+#[test]
+fn idle_window_shrinks_once_per_rto_down_to_four_packets() {
+    let mut congestion = grown(32);
+    congestion.on_send(Instant::EPOCH, RTO, 0);
+    congestion.on_send(Instant::from_millis(2500), RTO, 0);
+    assert_eq!(congestion.window(), Window { cwnd: 8000, ssthresh: 32_000 });
+    congestion.on_send(Instant::from_millis(60_000), RTO, 0);
+    assert_eq!(congestion.cwnd(), 4000);
+}
+
+#[test]
+fn idleness_never_raises_a_window() {
+    let mut congestion = congestion();
+    congestion.on_send(Instant::EPOCH, RTO, 0);
+    congestion.on_timeout();
+    congestion.on_send(Instant::from_millis(60_000), RTO, 0);
+    assert_eq!(congestion.cwnd(), PMDCS);
+}
+
+/// RFC 9260 §7.2.1, second point, and §7.2.3.
+#[test]
+fn after_a_timeout_one_packet_at_a_time_until_one_is_acknowledged() {
+    let mut congestion = congestion();
+    assert!(congestion.admits(3999) && !congestion.admits(4000));
+    congestion.on_timeout();
+    assert!(congestion.admits(0) && !congestion.admits(80));
+    congestion.on_acknowledged(&acked(80));
+    assert!(congestion.admits(80) && !congestion.admits(PMDCS));
+}
+
+/// RFC 9260 §7.2.5.
+#[test]
+fn another_network_begins_with_the_initial_window() {
+    let mut congestion = grown(20);
+    congestion.on_timeout();
+    congestion.reinitialise();
+    assert_eq!(congestion.window(), Window { cwnd: 4000, ssthresh: Window::NO_THRESHOLD });
+    assert!(congestion.admits(80));
+}
