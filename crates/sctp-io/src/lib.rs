@@ -14,7 +14,7 @@
 //!
 //! What is here: non-blocking sockets behind [`PacketIo`], batches of received packets, the [`Clock`] that
 //! turns the kernel's monotonic time into `virtual_time::Instant`, a [`Timer`] without the millisecond
-//! rounding of event loops, and [`os_entropy`]. What is not: any protocol knowledge, threads, an async
+//! rounding of event loops, the [`AddressWatch`] that tells of addresses that come and go, and [`os_entropy`]. What is not: any protocol knowledge, threads, an async
 //! runtime. Sockets and timers are file descriptors ([`AsFd`](std::os::fd::AsFd)): a driver registers them
 //! with whatever event loop it has.
 //!
@@ -44,6 +44,7 @@
 //! ```
 #![deny(unsafe_code)]
 
+mod addresses;
 mod batch;
 mod clock;
 mod entropy;
@@ -53,10 +54,11 @@ mod raw;
 mod timer;
 mod udp;
 
+pub use addresses::{AddressEvent, AddressWatch};
 pub use batch::ReceiveBatch;
 pub use clock::Clock;
 pub use entropy::os_entropy;
 pub use packet_io::{IoStatistics, NetworkError, NetworkErrorKind, Outgoing, PacketIo};
-pub use raw::{KernelSctp, PortFilter, RawIp, RawIpError, RawIpOptions};
+pub use raw::{DualStackRawIp, KernelSctp, PortFilter, RawIp, RawIpError, RawIpOptions};
 pub use timer::Timer;
 pub use udp::UdpEncapsulation;

@@ -11,9 +11,11 @@ use crate::batch::ReceiveBatch;
 
 /// A non-blocking socket that carries SCTP packets.
 ///
-/// There are two: [`UdpEncapsulation`](crate::UdpEncapsulation) and [`RawIp`](crate::RawIp). The file descriptor behind [`AsFd`] becomes readable when [`receive`](Self::receive) may
-/// succeed, writable when [`send`](Self::send) may, and reports an error condition when
-/// [`receive_error`](Self::receive_error) has something.
+/// There are three: [`UdpEncapsulation`](crate::UdpEncapsulation), [`RawIp`](crate::RawIp) and
+/// [`DualStackRawIp`](crate::DualStackRawIp). The file descriptor behind [`AsFd`] becomes readable when
+/// [`receive`](Self::receive) may succeed, writable *or* readable when [`send`](Self::send) may again after
+/// `WouldBlock`, and reports an error condition or becomes readable when [`receive_error`](Self::receive_error) has
+/// something.
 pub trait PacketIo: AsFd + Debug + Send + Sync {
     /// Whether this socket can send to `destination` at all, wherever the network may end.
     ///
@@ -54,6 +56,27 @@ pub trait PacketIo: AsFd + Debug + Send + Sync {
 
     /// What went through the socket so far.
     fn statistics(&self) -> IoStatistics;
+}
+
+/// What went through both of two sockets.
+impl core::ops::Add for IoStatistics {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            packets_sent: self.packets_sent + other.packets_sent,
+            send_calls: self.send_calls + other.send_calls,
+            packets_received: self.packets_received + other.packets_received,
+            packets_foreign: self.packets_foreign + other.packets_foreign,
+            receive_calls: self.receive_calls + other.receive_calls,
+            send_blocked: self.send_blocked + other.send_blocked,
+            send_too_big: self.send_too_big + other.send_too_big,
+            send_refused: self.send_refused + other.send_refused,
+            reported_unreachable: self.reported_unreachable + other.reported_unreachable,
+            reported_too_big: self.reported_too_big + other.reported_too_big,
+            reported_other: self.reported_other + other.reported_other,
+        }
+    }
 }
 
 /// Packets for one destination, as a core's `poll_transmit` hands them out.
@@ -103,8 +126,9 @@ pub struct IoStatistics {
     pub send_calls: u64,
     /// SCTP packets received.
     pub packets_received: u64,
-    /// Packets that concern another SCTP port or address of this host, ignored; only a raw socket sees them, and it
-    /// counts those that the kernel's filter lets through ([`PortFilter`](crate::PortFilter)).
+    /// Packets that concern another SCTP port or address of this host, ignored. A UDP socket sees those for addresses
+    /// it does not serve; a raw socket those that the kernel's filter lets through
+    /// ([`PortFilter`](crate::PortFilter)).
     pub packets_foreign: u64,
     /// System calls that brought them.
     pub receive_calls: u64,

@@ -7,6 +7,7 @@
 //! Raw sockets have no segmentation offload, so packets are sent one by one.
 
 mod claim;
+mod dual_stack;
 mod filter;
 
 use std::io;
@@ -24,6 +25,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 pub use self::claim::KernelSctp;
 use self::claim::{Claim, KERNEL_SCTP, check_kernel_sctp};
+pub use self::dual_stack::DualStackRawIp;
 pub use self::filter::PortFilter;
 use self::filter::{Family, attach, sctp_packet};
 use crate::batch::{Message, ReceiveBatch, from_codepoint};
@@ -57,8 +59,8 @@ pub struct RawIp {
 impl RawIp {
     /// Binds a socket to an SCTP port at `addresses`, with all options as by default.
     ///
-    /// `0.0.0.0` or `::` alone stands for all addresses of that family. There is no dual-stack raw socket: for both
-    /// families make two endpoints.
+    /// `0.0.0.0` or `::` alone stands for all addresses of that family. A raw socket speaks one IP version; for both
+    /// there is [`DualStackRawIp`].
     ///
     /// # Errors
     ///
@@ -157,9 +159,7 @@ impl PacketIo for RawIp {
     fn check(&self, destination: Destination) -> io::Result<()> {
         let reason = match (destination.encapsulation, Family::of(destination.address) == self.family) {
             (Encapsulation::Ip, true) => return Ok(()),
-            (Encapsulation::Ip, false) => {
-                "a raw socket speaks one IP version; bind another endpoint to an address of the other"
-            }
+            (Encapsulation::Ip, false) => "a raw socket speaks one IP version; bind to addresses of both",
             (Encapsulation::Udp { .. }, _) => {
                 "a raw socket cannot send to a destination with UDP encapsulation"
             }
@@ -237,7 +237,7 @@ pub enum RawIpError {
     AnyAmongOthers(IpAddr),
     /// IPv4 and IPv6 addresses together.
     #[error(
-        "{first} and {other} are of different IP versions, and a raw socket speaks one; make two endpoints"
+        "{first} and {other} are of different IP versions, and a raw socket speaks one; use two that are joined"
     )]
     MixedFamilies {
         /// The first address given.

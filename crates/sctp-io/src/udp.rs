@@ -4,7 +4,7 @@
 //! business; the UDP ports only get it through middleboxes.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use nix::sys::socket::{setsockopt, sockopt};
@@ -21,7 +21,8 @@ use crate::packet_io::{IoStatistics, NetworkError, Outgoing, PacketIo};
 /// Bound to exactly the address given. `0.0.0.0` serves every IPv4 address of the host; `[::]` serves every
 /// IPv6 *and* every IPv4 address (dual-stack: `IPV6_V6ONLY` is switched off, whatever the system's default), so that
 /// one endpoint with addresses of both families needs one port and one socket. IPv4 peers of a dual-stack
-/// socket are reported with their IPv4 address. A specific address restricts the socket to it.
+/// socket are reported with their IPv4 address. A specific address restricts the socket to it; several are served by
+/// [`bind_addresses`](Self::bind_addresses).
 ///
 /// Options set: segmentation and receive offload, ECN and local address of received packets, no
 /// fragmentation by the kernel (DF), ICMP errors by the error queue, 4 MiB of buffer each way.
@@ -30,6 +31,8 @@ pub struct UdpEncapsulation {
     socket: Socket,
     state: UdpSocketState,
     local: SocketAddr,
+    /// Local addresses whose packets are taken; none stands for all the socket gets.
+    serves: Vec<IpAddr>,
     counters: Counters,
 }
 
@@ -42,6 +45,35 @@ impl UdpEncapsulation {
     ///
     /// If the address is in use, not ours, or its family is not available.
     pub fn bind(address: SocketAddr) -> io::Result<Self> {
+        Self::open(address, Vec::new())
+    }
+
+    /// Binds a socket to the same port at each of `addresses`: a multi-homed endpoint's.
+    ///
+    /// The socket is bound to the port at every address of the host, and packets for other addresses than these are
+    /// ignored and counted. One address is bound as [`bind`](Self::bind) does. `port` 0 lets the system choose.
+    ///
+    /// # Errors
+    ///
+    /// If there is no address, one is not this host's, or the port is in use at any address.
+    pub fn bind_addresses(addresses: &[IpAddr], port: u16) -> io::Result<Self> {
+        if let [address] = addresses {
+            return Self::bind(SocketAddr::new(*address, port));
+        }
+        if addresses.is_empty() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "no address to bind to"));
+        }
+        for address in addresses {
+            // The kernel does not look at what is bound by nobody.
+            std::net::UdpSocket::bind((*address, 0))?;
+        }
+        let any_v4 = IpAddr::from(Ipv4Addr::UNSPECIFIED);
+        let any = if addresses.iter().all(IpAddr::is_ipv4) { any_v4 } else { Ipv6Addr::UNSPECIFIED.into() };
+        let serves = if addresses.contains(&any) { Vec::new() } else { addresses.to_vec() };
+        Self::open(SocketAddr::new(any, port), serves)
+    }
+
+    fn open(address: SocketAddr, serves: Vec<IpAddr>) -> io::Result<Self> {
         let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
         if address.is_ipv6() {
             socket.set_only_v6(false)?;
@@ -54,7 +86,7 @@ impl UdpEncapsulation {
         state.enable_transport_errors((&socket).into())?;
         enlarge_buffers(&socket)?;
         let local = socket.local_addr()?.as_socket().unwrap_or(address);
-        Ok(Self { socket, state, local, counters: Counters::default() })
+        Ok(Self { socket, state, local, serves, counters: Counters::default() })
     }
 
     /// The sizes of the socket's send and receive buffers as the system granted them, in octets.
@@ -85,6 +117,10 @@ impl UdpEncapsulation {
         count(&self.counters.send_calls);
         add(&self.counters.packets_sent, len.div_ceil(segment));
         Ok(len)
+    }
+
+    fn is_served(&self, local: Option<IpAddr>) -> bool {
+        self.serves.is_empty() || local.is_none_or(|local| self.serves.contains(&local))
     }
 
     /// `destination` as this socket's family needs it.
@@ -125,11 +161,14 @@ impl PacketIo for UdpEncapsulation {
             let mut metas = [RecvMeta::default(); BATCH_SIZE];
             let messages =
                 past_reports(self, || self.state.recv((&self.socket).into(), buffers, &mut metas))?;
-            metas
-                .iter()
-                .take(messages)
-                .enumerate()
-                .for_each(|(slot, meta)| arrived.push(slot, message(meta)));
+            for (slot, meta) in metas.iter().take(messages).enumerate() {
+                let message = message(meta);
+                if self.is_served(message.local) {
+                    arrived.push(slot, message);
+                } else {
+                    add(&self.counters.packets_foreign, meta.len.div_ceil(meta.stride.max(1)));
+                }
+            }
             Ok(())
         })?;
         count(&self.counters.receive_calls);

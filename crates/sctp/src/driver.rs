@@ -61,7 +61,13 @@ impl Driver {
                     let ready = guard.ready();
                     if ready.is_readable() {
                         match receive(&self.stop.shared, &mut batch)? {
-                            Received::Nothing => guard.clear_ready_matching(Ready::READABLE),
+                            Received::Nothing => {
+                                guard.clear_ready_matching(Ready::READABLE);
+                                // Two sockets behind one descriptor tell of room to send in this way too.
+                                if self.stop.shared.lock().outbox.is_blocked() {
+                                    resume_sending(&self.stop.shared);
+                                }
+                            }
                             Received::Packets => self.stop.shared.complete(),
                             Received::News => {
                                 // Those who were told run first: what they answer at once travels with the SACK.

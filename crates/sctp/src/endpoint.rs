@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sctp_core::{AssociationConfig, Destination, EndpointConfig, EndpointStatistics, SctpPort};
-use sctp_io::{Clock, IoStatistics, PacketIo, RawIp, Timer, UdpEncapsulation, os_entropy};
+use sctp_io::{
+    Clock, DualStackRawIp, IoStatistics, PacketIo, RawIp, RawIpOptions, Timer, UdpEncapsulation, os_entropy,
+};
 
 use crate::association::Association;
 use crate::capture::Capture;
@@ -187,10 +189,23 @@ impl EndpointBuilder {
         self.bind_io(io).await
     }
 
+    /// Binds the endpoint to UDP port `port` (RFC 6951) at each of `addresses`; see
+    /// [`UdpEncapsulation::bind_addresses`].
+    ///
+    /// # Errors
+    ///
+    /// As [`bind`](Self::bind).
+    pub async fn bind_addresses(self, addresses: &[IpAddr], port: u16) -> Result<Endpoint, BindError> {
+        self.config.association.validate()?; // before a socket is bound in vain
+        let first = addresses.first().copied().unwrap_or(IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED));
+        let at = |source| BindError::Socket { address: SocketAddr::new(first, port), source };
+        self.bind_io(UdpEncapsulation::bind_addresses(addresses, port).map_err(at)?).await
+    }
+
     /// Binds the endpoint to protocol 132, SCTP directly over IP, at `addresses` and starts driving it.
     ///
-    /// All addresses are of one IP version; `0.0.0.0` or `::` alone stands for all of them. Packets for other SCTP
-    /// ports of the host are left to whom they belong to. Needs the capability CAP_NET_RAW, and a kernel whose own
+    /// `0.0.0.0` stands for all IPv4 addresses, `::` for all of IPv6; both versions together are possible. Packets for
+    /// other SCTP ports of the host are left to whom they belong to. Needs the capability CAP_NET_RAW, and a kernel whose own
     /// SCTP is not loaded. For other options see [`RawIp::bind_with`] and [`bind_io`](Self::bind_io).
     ///
     /// # Errors
@@ -198,8 +213,13 @@ impl EndpointBuilder {
     /// As [`bind`](Self::bind); [`BindError::RawIp`] says what the socket lacks and what to do.
     pub async fn bind_ip(self, addresses: &[IpAddr]) -> Result<Endpoint, BindError> {
         self.config.association.validate()?; // before a socket is bound in vain
-        let io = RawIp::bind(addresses, self.config.port)?;
-        self.bind_io(io).await
+        let port = self.config.port;
+        let both = addresses.iter().any(IpAddr::is_ipv4) && addresses.iter().any(IpAddr::is_ipv6);
+        if both {
+            let io = DualStackRawIp::bind_with(addresses, port, RawIpOptions::default())?;
+            return self.bind_io(io).await;
+        }
+        self.bind_io(RawIp::bind(addresses, port)?).await
     }
 
     /// Starts an endpoint over a socket of your own: one with other options, or one that does something to the

@@ -297,6 +297,35 @@ fn destinations_the_socket_does_not_speak_are_refused() {
 }
 
 #[test]
+fn both_ip_versions_come_through_one_descriptor() {
+    if open("127.13.13.9", 130, PortFilter::Kernel).is_none() {
+        return;
+    }
+    let addresses = ["127.13.13.1", "::1"].map(|address| address.parse().unwrap());
+    let there = DualStackRawIp::bind_with(&addresses, port(131), RawIpOptions::default()).unwrap();
+    let timeout = Timespec::try_from(Duration::from_secs(5)).unwrap();
+    let mut batch = ReceiveBatch::new();
+    for (number, address) in (132..).zip(["127.13.13.1", "::1", "::1", "127.13.13.1"]) {
+        let here =
+            open(if address == "::1" { "::1" } else { "127.13.13.2" }, number, PortFilter::Kernel).unwrap();
+        here.send(&mut to(address, &packet(number, 131, 64))).unwrap();
+        while there.receive(&mut batch).is_err() || batch.datagrams().count() == 0 {
+            assert_eq!(
+                poll(&mut [PollFd::new(&there, PollFlags::IN)], Some(&timeout)).unwrap(),
+                1,
+                "{address}"
+            );
+        }
+        assert_eq!(batch.datagrams().next().unwrap().local, Some(address.parse().unwrap()));
+        there.send(&mut to(&here.local_address().ip().to_string(), &packet(131, number, 64))).unwrap();
+        assert_eq!(receive(&here, 1)[0].source, address.parse::<IpAddr>().unwrap());
+    }
+    assert_eq!((there.statistics().packets_received, there.statistics().packets_sent), (4, 4));
+    let idle = poll(&mut [PollFd::new(&there, PollFlags::IN)], Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
+    assert_eq!(idle.unwrap(), 0, "room to send wakes nobody who does not wait for it");
+}
+
+#[test]
 fn a_kernel_with_its_own_sctp_is_refused_with_the_remedy() {
     let folder = std::env::temp_dir();
     let error = check_kernel_sctp(&folder).unwrap_err().to_string();

@@ -190,3 +190,32 @@ fn a_full_send_buffer_leaves_the_rest_to_send() {
     }
     assert_eq!(here.statistics().packets_sent, 400);
 }
+
+#[test]
+fn several_addresses_are_served_and_others_are_not() {
+    let ours = ["127.13.20.1", "127.13.20.2", "::1"].map(|address| address.parse().unwrap());
+    let there = UdpEncapsulation::bind_addresses(&ours, 0).unwrap();
+    let (here, here_v6) = (bind("127.13.20.9:0"), bind("[::1]:0"));
+    for address in ["127.13.20.3", "127.13.20.1", "127.13.20.2"] {
+        here.send(&mut single(destination(&there, address), b"four")).unwrap();
+    }
+    here_v6.send(&mut single(destination(&there, "::1"), b"six")).unwrap();
+    let locals: Vec<_> = receive(&there, 3).into_iter().map(|seen| seen.local).collect();
+    assert_eq!(locals, ours.map(Some));
+    assert_eq!((there.statistics().packets_received, there.statistics().packets_foreign), (3, 1));
+
+    let chosen = Outgoing { source: Some(ours[1]), ..single(destination(&here, "127.13.20.9"), b"answer") };
+    there.send(&mut { chosen }).unwrap();
+    assert_eq!(receive(&here, 1)[0].source.address, ours[1]);
+}
+
+#[test]
+fn addresses_that_are_not_ours_are_refused() {
+    let bind = |addresses: &[&str]| {
+        let addresses: Vec<_> = addresses.iter().map(|address| address.parse().unwrap()).collect();
+        UdpEncapsulation::bind_addresses(&addresses, 0).map(drop).map_err(|error| error.kind())
+    };
+    assert_eq!(bind(&["127.0.0.1", "192.0.2.1"]), Err(io::ErrorKind::AddrNotAvailable));
+    assert_eq!(bind(&[]), Err(io::ErrorKind::InvalidInput));
+    assert_eq!(bind(&["0.0.0.0", "127.0.0.1"]), Ok(()));
+}
