@@ -52,7 +52,7 @@ impl Application for User {
             Event::SenderDry | Event::SendBufferAvailable | Event::PeerAddressChange { .. } => {}
             Event::ShutdownComplete
             | Event::ShutdownReceived
-            | Event::Restart
+            | Event::Restart { .. }
             | Event::CommunicationLost(_)
             | Event::CannotStart(_)
             | Event::RemoteError(_)

@@ -22,7 +22,12 @@ pub enum Event {
     CannotStart(AssociationError),
     /// The peer lost its state and started anew: stream sequence numbers begin at zero, what was in flight is
     /// lost (SCTP_RESTART, RFC 9260 §5.2.4 action A).
-    Restart,
+    Restart {
+        /// Streams this side may send on from now on.
+        outbound_streams: u16,
+        /// Streams the peer may send on from now on.
+        inbound_streams: u16,
+    },
     /// The peer asked for a graceful end; nothing more can be sent (SCTP_SHUTDOWN_EVENT).
     ShutdownReceived,
     /// Both sides delivered everything and the association is gone (SCTP_SHUTDOWN_COMP).

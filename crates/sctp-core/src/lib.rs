@@ -74,7 +74,7 @@ mod transmit;
 pub use association::{Association, AssociationState, Capabilities, Capability};
 pub use config::{
     AssociationConfig, Attempts, Buffers, CongestionAlgorithm, CongestionConfig, EndpointConfig, Extensions,
-    HeartbeatConfig, ImmediateSack, Incoming, InitialWindow, LossDetection, Nagle, Offer, Profile,
+    HeartbeatConfig, ImmediateSack, Incoming, InitRate, InitialWindow, LossDetection, Nagle, Offer, Profile,
     RecoveryConfig, RtoConfig, SackConfig, Streams, UnknownProfile,
 };
 pub use endpoint::{AssociationId, Endpoint};

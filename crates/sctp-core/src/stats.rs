@@ -120,6 +120,8 @@ pub struct EndpointStatistics {
     pub init_acks_sent: u64,
     /// INITs refused: invalid, not wanted, or too many associations.
     pub inits_refused: u64,
+    /// INITs dropped because their source network sent too many ([`InitRate`](crate::InitRate)).
+    pub inits_over_rate: u64,
     /// Cookies with a bad signature.
     pub bad_cookies: u64,
     /// Cookies older than Valid.Cookie.Life.

@@ -131,15 +131,17 @@ mod tests {
 
     use super::*;
 
+    const RESTART: Event = Event::Restart { outbound_streams: 1, inbound_streams: 1 };
+
     #[test]
     fn repeated_sender_dry_is_one_event() {
         let mut queue = EventQueue::default();
         queue.push(Event::SenderDry);
         queue.push(Event::SenderDry);
-        queue.push(Event::Restart);
+        queue.push(RESTART);
         queue.push(Event::SenderDry);
         let all: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
-        assert_eq!(all, [Event::SenderDry, Event::Restart, Event::SenderDry]);
+        assert_eq!(all, [Event::SenderDry, RESTART, Event::SenderDry]);
     }
 
     #[test]
@@ -152,10 +154,10 @@ mod tests {
         queue.push(failed.clone());
         queue.push(Event::ShutdownReceived);
         for _ in 0..EVENTS_KEPT {
-            queue.push(Event::Restart);
+            queue.push(RESTART);
         }
         assert_eq!(queue.pop(), Some(failed));
         let rest: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
-        assert_eq!(rest, vec![Event::Restart; EVENTS_KEPT]);
+        assert_eq!(rest, vec![RESTART; EVENTS_KEPT]);
     }
 }

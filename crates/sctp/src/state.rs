@@ -215,7 +215,7 @@ impl State {
                 let ending = Err(error.clone().into());
                 self.on_end(now, id, event, ending, signals);
             }
-            Event::Restart
+            Event::Restart { .. }
             | Event::ShutdownReceived
             | Event::PeerAddressChange { .. }
             | Event::RemoteError(_)

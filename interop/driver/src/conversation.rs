@@ -128,7 +128,7 @@ impl Conversation {
     }
 
     fn note(&mut self, event: &Event) {
-        if *event == Event::Restart {
+        if matches!(event, Event::Restart { .. }) {
             self.tally.restarts += 1;
             self.verification = Verification::default();
         }

@@ -80,7 +80,7 @@ impl Line {
             Event::CommunicationLost(error) | Event::CannotStart(error) => {
                 Some(Self::Lost { error: cause(error), text: error.to_string() })
             }
-            Event::Restart => Some(Self::Restart),
+            Event::Restart { .. } => Some(Self::Restart),
             Event::ShutdownReceived => Some(Self::ShutdownReceived),
             Event::ShutdownComplete => Some(Self::ShutdownComplete),
             Event::PeerAddressChange { path, state } => {

@@ -3,6 +3,7 @@
 //! The side that is asked keeps nothing: `endpoint::incoming` answers INIT with a signed cookie and builds the
 //! association here when the cookie comes back.
 
+use core::time::Duration;
 use std::collections::VecDeque;
 
 use sctp_wire::{
@@ -50,7 +51,7 @@ impl Association {
         mut rng: Rng,
     ) -> Result<Self, Full> {
         let initial_tsn = rng.tsn();
-        let init = init_chunk(&config, tag, initial_tsn)?;
+        let init = init_chunk(&config, tag, initial_tsn, None)?;
         let peer = Peer {
             origin: Origin::Initiated,
             local_port: ports.0,
@@ -171,7 +172,10 @@ impl Association {
             new.adopt_ready(old);
         }
         fresh.events = core::mem::take(&mut self.events);
-        fresh.events.push_back(Event::Restart);
+        fresh.events.push_back(Event::Restart {
+            outbound_streams: cookie.agreed.outbound,
+            inbound_streams: cookie.agreed.inbound,
+        });
         // Whoever waited for room in the old buffer finds it in the new one.
         fresh.events.push_back(Event::SendBufferAvailable);
         fresh.peer.origin = self.peer.origin;
@@ -262,7 +266,7 @@ impl Association {
         self.communication_up(now);
     }
 
-    /// RFC 9260 §5.2.6 (1): a new INIT, as often as an unanswered one may be sent again.
+    /// RFC 9260 §5.2.6 (3): a new INIT that asks for a longer life, as often as an unanswered one may be sent again.
     pub(super) fn on_stale_cookie(&mut self, now: Instant, error: RemoteError) {
         self.counters.stale_cookies += 1;
         self.timers.stop(Timer::T1Cookie);
@@ -271,13 +275,23 @@ impl Association {
         }
         // What went with the COOKIE ECHO was not taken; it goes with the next one.
         self.sender.on_timeout(now, PathId::FIRST);
-        let Ok(init) = init_chunk(&self.config, self.peer.local_tag, self.peer.local_initial_tsn) else {
-            return;
-        };
+        let increment = self.cookie_increment(now);
+        let (tag, tsn) = (self.peer.local_tag, self.peer.local_initial_tsn);
+        let Ok(init) = init_chunk(&self.config, tag, tsn, Some(increment)) else { return };
         self.state.enter_cookie_wait(init);
         self.peer.peer_tag = None;
         self.receiver = None;
         self.send_handshake_chunk(now, Timer::T1Init);
+    }
+
+    /// The round trip that COOKIE ECHO and ERROR took, and as much again, but no more than a second
+    /// (RFC 9260 §5.2.6 (3)).
+    fn cookie_increment(&self, now: Instant) -> Parameter<'static> {
+        let rto = self.paths.path(PathId::FIRST).rto.rto();
+        let round_trip = self.outgoing.handshake_sent_at.map_or(rto, |sent_at| now.since(sent_at));
+        let increment = round_trip + round_trip.min(Duration::from_secs(1));
+        let increment_ms = u32::try_from(increment.as_millis()).unwrap_or(u32::MAX);
+        Parameter::CookiePreservative { increment_ms }
     }
 
     /// Sends INIT or COOKIE ECHO (again) and waits for the answer.
@@ -336,7 +350,12 @@ fn receiver_config(config: &AssociationConfig, agreed: Negotiated) -> ReceiverCo
     }
 }
 
-fn init_chunk(config: &AssociationConfig, tag: VerificationTag, initial_tsn: Tsn) -> Result<ChunkBuf, Full> {
+fn init_chunk(
+    config: &AssociationConfig,
+    tag: VerificationTag,
+    initial_tsn: Tsn,
+    cookie_preservative: Option<Parameter<'_>>,
+) -> Result<ChunkBuf, Full> {
     let header = InitHeader {
         initiate_tag: tag,
         a_rwnd: u32::try_from(config.buffers.receive_bytes).unwrap_or(u32::MAX),
@@ -348,6 +367,7 @@ fn init_chunk(config: &AssociationConfig, tag: VerificationTag, initial_tsn: Tsn
     let chunk_types = offered.chunk_types();
     let mut parameters = offered.parameters(&chunk_types);
     parameters.push(Parameter::SupportedAddressTypes(ParameterTypes::IPV4_AND_IPV6));
+    parameters.extend(cookie_preservative);
     ChunkBuf::init(&header, &parameters)
 }
 
@@ -357,6 +377,8 @@ pub(crate) struct Reading<'a> {
     pub(crate) cookie: Option<&'a [u8]>,
     pub(crate) addresses: SmallVec<[std::net::IpAddr; 4]>,
     pub(crate) has_host_name: bool,
+    /// How much longer than usual the cookie should live (RFC 9260 §3.3.2.1.3).
+    pub(crate) cookie_increment: Duration,
     pub(crate) offered: OfferedExtensions,
     /// Encoded parameters that we do not know and are asked to report, each by itself.
     pub(crate) reports: Vec<Vec<u8>>,
@@ -382,10 +404,11 @@ impl<'a> Reading<'a> {
                     reading.offered.add(Capability::PartialReliability);
                 }
                 Parameter::HostNameAddress(_) => reading.has_host_name = true,
+                Parameter::CookiePreservative { increment_ms } => {
+                    reading.cookie_increment = Duration::from_millis(increment_ms.into());
+                }
                 // Understood, and nothing to do: both address types are always supported here.
-                Parameter::SupportedAddressTypes(_)
-                | Parameter::CookiePreservative { .. }
-                | Parameter::UnrecognizedParameter(_) => {}
+                Parameter::SupportedAddressTypes(_) | Parameter::UnrecognizedParameter(_) => {}
                 other @ (Parameter::HeartbeatInfo(_)
                 | Parameter::EcnCapable
                 | Parameter::ZeroChecksumAcceptable { .. }
@@ -424,7 +447,7 @@ impl<'a> Reading<'a> {
     fn report(&mut self, mut encoded: Vec<u8>) {
         encoded.resize(encoded.len().next_multiple_of(4), 0);
         let noted: usize = self.reports.iter().map(Vec::len).sum();
-        if noted + encoded.len() <= REPORTED_BYTES {
+        if noted + encoded.len() <= REPORTED_BYTES && self.reports.len() < REPORTS {
             self.reports.push(encoded);
         }
     }
@@ -444,5 +467,7 @@ fn unspoken<'a>(init: &Init<'a>, error: &DecodeError) -> Option<Parameter<'a>> {
 /// The smallest a_rwnd of INIT and INIT ACK (RFC 9260 §3.3.2, §3.3.3).
 pub(crate) const MIN_WINDOW_BYTES: u32 = 1500;
 
+/// Unknown parameters reported at most: each report is 4 octets longer than what it reports.
+const REPORTS: usize = 16;
 /// Octets of unknown parameters reported at most.
 const REPORTED_BYTES: usize = 512;

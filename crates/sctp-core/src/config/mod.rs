@@ -32,6 +32,12 @@ pub struct EndpointConfig {
     pub association_limit: usize,
     /// Valid.Cookie.Life (RFC 9260 §16): how old a returned state cookie may be. Default 60 s.
     pub cookie_life: Duration,
+    /// How much longer than that a cookie may live at most when a peer whose last one was stale asks for it
+    /// (RFC 9260 §3.3.2.1.3). Default 10 s; a longer life gives more time to replay a cookie. Zero: never longer.
+    pub cookie_extension: Duration,
+    /// INITs answered at most per source network. Default [`InitRate::default`]. `None`: no limit, for closed
+    /// networks and load tests.
+    pub init_rate: Option<InitRate>,
 }
 
 impl EndpointConfig {
@@ -44,7 +50,28 @@ impl EndpointConfig {
             incoming: Incoming::Accept,
             association_limit: 10_000,
             cookie_life: Duration::from_secs(60),
+            cookie_extension: Duration::from_secs(10),
+            init_rate: Some(InitRate::default()),
         }
+    }
+}
+
+/// How many INITs an endpoint answers per source network (an IPv4 /24, an IPv6 /48); the rest are dropped without an
+/// answer, so that a flood costs little and reflects nothing (RFC 5062 §5).
+///
+/// Networks are told apart in a table of fixed size: two may share an allowance, none can make the table grow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InitRate {
+    /// INITs a second in the long run. Default 5000, far above what clients of one network need. Lower it where
+    /// peers are few.
+    pub per_second: u32,
+    /// INITs at once after a silence. Default 10,000.
+    pub burst: u32,
+}
+
+impl Default for InitRate {
+    fn default() -> Self {
+        Self { per_second: 5000, burst: 10_000 }
     }
 }
 
@@ -197,6 +224,23 @@ pub enum Nagle {
 impl Default for AssociationConfig {
     fn default() -> Self {
         Self::profile(Profile::Signalling)
+    }
+}
+
+impl EndpointConfig {
+    /// Checks every field, those of [`EndpointConfig::association`] too.
+    ///
+    /// # Errors
+    /// The first field that cannot work, with its value and bound.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let day = Duration::from_secs(24 * 3600);
+        duration("cookie_life", self.cookie_life, Duration::from_millis(1), day)?;
+        duration("cookie_extension", self.cookie_extension, Duration::ZERO, day)?;
+        if let Some(rate) = self.init_rate {
+            at_least("init_rate.per_second", rate.per_second as usize, 1)?;
+            at_least("init_rate.burst", rate.burst as usize, 1)?;
+        }
+        self.association.validate()
     }
 }
 

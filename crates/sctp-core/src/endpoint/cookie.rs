@@ -1,11 +1,13 @@
 //! The state cookie (RFC 9260 §5.1.3): everything needed to build an association, signed, so that nothing is
 //! kept until the peer has shown that it receives at the address it writes from.
 //!
-//! HMAC-SHA-256 over the whole of it: ports, tags, tie-tags, TSNs, addresses, streams, extensions, time. The key is random and
-//! changes every Valid.Cookie.Life; the one before stays good for as long. Parsing keeps its bounds even after
-//! the signature has been found right.
+//! HMAC-SHA-256 over the whole of it: ports, tags, tie-tags, TSNs, addresses, streams, extensions, time. The key is
+//! random and changes every Valid.Cookie.Life; the ones before stay known for a while, so that a cookie whose life
+//! is over is told from a forged one and its owner hears that it is stale (RFC 9260 §5.2.6). Parsing keeps its
+//! bounds even after the signature has been found right.
 
 use core::time::Duration;
+use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use hmac::{Hmac, Mac};
@@ -21,7 +23,8 @@ use crate::transmit::{Destination, Encapsulation};
 /// What a cookie says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StateCookie {
-    pub(crate) created_at: Instant,
+    /// Valid.Cookie.Life from its making, and what the INIT asked for beyond it (RFC 9260 §3.3.2.1.3).
+    pub(crate) expires_at: Instant,
     pub(crate) local_port: SctpPort,
     pub(crate) peer_port: SctpPort,
     pub(crate) local_tag: VerificationTag,
@@ -47,31 +50,39 @@ pub(crate) enum CookieRefused {
     Malformed,
 }
 
-/// The keys cookies are signed with.
+/// The keys cookies are signed with, the current one first.
 pub(crate) struct CookieKeys {
-    current: Hmac<Sha256>,
-    previous: Option<Hmac<Sha256>>,
-    changed_at: Instant,
+    keys: VecDeque<Key>,
     life: Duration,
+    /// The longest that a cookie's life may be extended.
+    extension: Duration,
     rng: Rng,
 }
 
+struct Key {
+    hmac: Hmac<Sha256>,
+    in_use_since: Instant,
+}
+
 impl CookieKeys {
-    pub(crate) fn new(mut rng: Rng, life: Duration) -> Self {
-        let current = keyed(&rng.key());
-        Self { current, previous: None, changed_at: Instant::EPOCH, life, rng }
+    pub(crate) fn new(mut rng: Rng, life: Duration, extension: Duration) -> Self {
+        let first = Key { hmac: keyed(&rng.key()), in_use_since: Instant::EPOCH };
+        Self { keys: VecDeque::from([first]), life, extension, rng }
     }
 
-    pub(crate) fn life(&self) -> Duration {
-        self.life
+    /// When a cookie made now expires, if the peer asks for this much more than the usual.
+    pub(crate) fn expiry(&self, now: Instant, increment: Duration) -> Instant {
+        now + self.life + increment.min(self.extension)
     }
 
     /// The octets of a signed cookie.
     pub(crate) fn sign(&mut self, now: Instant, cookie: &StateCookie) -> Vec<u8> {
         self.rotate(now);
         let mut octets = cookie.encode();
-        let mac = self.current.clone().chain_update(&octets).finalize();
-        octets.extend_from_slice(&mac.into_bytes());
+        // Never empty: `rotate` puts a key in before it forgets others.
+        if let Some(key) = self.keys.front() {
+            octets.extend_from_slice(&key.hmac.clone().chain_update(&octets).finalize().into_bytes());
+        }
         octets
     }
 
@@ -80,30 +91,31 @@ impl CookieKeys {
         self.rotate(now);
         let body_bytes = octets.len().checked_sub(MAC_BYTES).ok_or(CookieRefused::Signature)?;
         let (body, mac) = octets.split_at(body_bytes);
-        let signed_by = |key: &Hmac<Sha256>| key.clone().chain_update(body).verify_slice(mac).is_ok();
-        if !signed_by(&self.current) && !self.previous.as_ref().is_some_and(signed_by) {
+        let signed_by = |key: &Key| key.hmac.clone().chain_update(body).verify_slice(mac).is_ok();
+        if !self.keys.iter().any(signed_by) {
             return Err(CookieRefused::Signature);
         }
         StateCookie::decode(body).ok_or(CookieRefused::Malformed)
     }
 
+    /// A key signs for one period and is known for [`PERIODS_KNOWN`]: the cookies it signs live two periods at most.
     fn rotate(&mut self, now: Instant) {
-        let age = now.since(self.changed_at);
-        if age < self.life {
-            return;
+        let period = self.life.max(self.extension);
+        let is_due = self.keys.front().is_none_or(|current| now.since(current.in_use_since) >= period);
+        if is_due {
+            self.keys.push_front(Key { hmac: keyed(&self.rng.key()), in_use_since: now });
         }
-        let next = keyed(&self.rng.key());
-        let last = core::mem::replace(&mut self.current, next);
-        // After a long silence even the last key is older than any cookie that may still come.
-        self.previous = (age < self.life * 2).then_some(last);
-        self.changed_at = now;
+        while self.keys.back().is_some_and(|oldest| now.since(oldest.in_use_since) >= period * PERIODS_KNOWN)
+        {
+            self.keys.pop_back();
+        }
     }
 }
 
 impl StateCookie {
     fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(FIXED_BYTES + 17 * (1 + self.addresses.len()) + 3 + MAC_BYTES);
-        out.extend_from_slice(&self.created_at.as_nanos().to_be_bytes());
+        out.extend_from_slice(&self.expires_at.as_nanos().to_be_bytes());
         out.extend_from_slice(&self.tie_tag.to_be_bytes());
         for number in [
             self.local_tag.get(),
@@ -134,7 +146,7 @@ impl StateCookie {
 
     fn decode(body: &[u8]) -> Option<Self> {
         let mut rest = body;
-        let created_at = Instant::from_nanos(u64::from_be_bytes(take(&mut rest)?));
+        let expires_at = Instant::from_nanos(u64::from_be_bytes(take(&mut rest)?));
         let tie_tag = u64::from_be_bytes(take(&mut rest)?);
         let mut u32_field = || Some(u32::from_be_bytes(take(&mut rest)?));
         let (local_tag, peer_tag) = (u32_field()?, u32_field()?);
@@ -155,7 +167,7 @@ impl StateCookie {
             addresses.push(decode_address(&mut rest)?);
         }
         Some(Self {
-            created_at,
+            expires_at,
             local_port: SctpPort::new(local_port)?,
             peer_port: SctpPort::new(peer_port)?,
             local_tag: VerificationTag::new(local_tag),
@@ -201,6 +213,8 @@ fn decode_address(rest: &mut &[u8]) -> Option<IpAddr> {
 /// Addresses remembered in a cookie; further ones of the INIT are not used.
 pub(crate) const MAX_ADDRESSES: usize = 8;
 const MAC_BYTES: usize = 32;
+/// One in which a key signs, two that its cookies may live, and one in which they are recognised as stale.
+const PERIODS_KNOWN: u32 = 4;
 const FIXED_BYTES: usize = 2 * 8 + 5 * 4 + 5 * 2 + 1;
 
 #[cfg(test)]

@@ -50,6 +50,10 @@ impl Endpoint {
             self.statistics.inits_refused += 1;
             return;
         }
+        if !self.init_limiter.admits(now, datagram.source.address) {
+            self.statistics.inits_over_rate += 1;
+            return;
+        }
         if init.a_rwnd < 1500 || init.outbound_streams == 0 || init.inbound_streams == 0 {
             return self.refuse_init(datagram, packet, init, &[Cause::InvalidMandatoryParameter]);
         }
@@ -132,7 +136,7 @@ impl Endpoint {
             initial_tsn: identity.initial_tsn,
         };
         let cookie = StateCookie {
-            created_at: now,
+            expires_at: self.cookies.expiry(now, reading.cookie_increment),
             local_port: self.config.port,
             peer_port: packet.source_port,
             local_tag: identity.tag,
@@ -213,7 +217,7 @@ impl Endpoint {
             let peer = self.associations[slot].association.peer();
             peer.local_tag == cookie.local_tag && peer.peer_tag == Some(cookie.peer_tag)
         });
-        !current && now.since(cookie.created_at) > self.cookies.life()
+        !current && now > cookie.expires_at
     }
 
     fn report_stale_cookie(
@@ -224,8 +228,7 @@ impl Endpoint {
         cookie: &StateCookie,
     ) {
         self.statistics.stale_cookies += 1;
-        let overdue = now.since(cookie.created_at).saturating_sub(self.cookies.life());
-        let staleness_us = u32::try_from(overdue.as_micros()).unwrap_or(u32::MAX);
+        let staleness_us = u32::try_from(now.since(cookie.expires_at).as_micros()).unwrap_or(u32::MAX);
         if let Ok(chunk) = ChunkBuf::error(&[Cause::StaleCookie { staleness_us }]) {
             self.answer(datagram, packet, cookie.peer_tag, &chunk);
         }

@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `demux` | which association a packet belongs to |
 //! | `incoming` | INIT and COOKIE ECHO, before and beside associations |
+//! | `init_limiter` | how many INITs a source network may send |
 //! | `cookie` | signing and checking state cookies |
 //! | `ootb` | packets out of the blue |
 
 pub(crate) mod cookie;
 mod demux;
 mod incoming;
+mod init_limiter;
 mod ootb;
 
 use core::cmp::Reverse;
@@ -22,6 +24,7 @@ use virtual_time::Instant;
 use self::cookie::CookieKeys;
 use self::demux::{Demux, Lookup};
 use self::incoming::Answer;
+use self::init_limiter::InitLimiter;
 use crate::association::Association;
 use crate::config::{AssociationConfig, EndpointConfig, Incoming};
 use crate::error::{ConfigError, ConnectError, SendError, UnknownAssociation};
@@ -48,6 +51,7 @@ pub struct Endpoint {
     config: EndpointConfig,
     rng: Rng,
     cookies: CookieKeys,
+    init_limiter: InitLimiter,
     associations: Slab<Entry>,
     demux: Demux,
     deadlines: BinaryHeap<Reverse<(Instant, usize, u32)>>,
@@ -91,13 +95,15 @@ impl Endpoint {
     /// # Errors
     /// The configuration cannot work.
     pub fn new(config: EndpointConfig, entropy: [u8; 32]) -> Result<Self, ConfigError> {
-        config.association.validate()?;
+        config.validate()?;
         let mut rng = Rng::new(&entropy);
-        let cookies = CookieKeys::new(rng.split(), config.cookie_life);
+        let cookies = CookieKeys::new(rng.split(), config.cookie_life, config.cookie_extension);
+        let init_limiter = InitLimiter::new(&rng.split().key(), config.init_rate);
         Ok(Self {
             config,
             rng,
             cookies,
+            init_limiter,
             associations: Slab::new(),
             demux: Demux::default(),
             deadlines: BinaryHeap::new(),

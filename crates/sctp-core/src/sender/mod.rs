@@ -433,10 +433,6 @@ impl Sender {
         self.outstanding.earliest(path).is_some()
     }
 
-    pub(crate) fn outstanding_is_empty(&self) -> bool {
-        self.outstanding.is_empty()
-    }
-
     pub(crate) fn flight(&self, path: PathId) -> usize {
         self.outstanding.flight(path)
     }

@@ -1,9 +1,10 @@
 //! Octets that no honest peer sends, into an established association: never a panic, never a wrong message.
 
-use sctp_wire::ChunkType;
+use sctp_core::InitRate;
+use sctp_wire::{ChunkType, PacketWriter, Parameter, ParameterType};
 
 use crate::by_hand::Hand;
-use crate::net::{End, LEFT_PORT, Pair, Setup, Side, ordered};
+use crate::net::{End, LEFT_PORT, Pair, RIGHT_PORT, Setup, Side, ordered};
 use crate::random::Dice;
 
 /// Recomputes the checksum, so that a changed packet is looked at.
@@ -159,4 +160,62 @@ fn reneged_chunk_is_sent_again() {
     assert!(pair.times_of(End::Right, "DATA", from).len() >= 2);
     hand.sack(&mut pair, 4, 100_000, &[]);
     assert_eq!(pair.statistics(End::Right).paths[0].flight_bytes, 0);
+}
+
+/// RFC 5062 §5: a flood of INITs is answered up to the rate of its network, and honest peers elsewhere still connect.
+#[test]
+fn init_flood_is_answered_up_to_the_rate_and_others_still_connect() {
+    let mut setup = Setup::rfc9260();
+    setup.server.init_rate = Some(InitRate { per_second: 10, burst: 20 });
+    let mut pair = setup.build();
+    let flooder = Hand::new(LEFT_PORT, 5);
+    let init = crate::by_hand::with_tag(LEFT_PORT, RIGHT_PORT, 0, |writer| {
+        writer.init(&flooder.header(), &[]).unwrap();
+    });
+    for last in 0..200 {
+        pair.inject(End::Right, [192, 0, 2, last].into(), &init);
+    }
+    pair.run_ms(1000);
+    for last in 0..200 {
+        pair.inject(End::Right, [192, 0, 2, last].into(), &init);
+    }
+    let statistics = *pair.side(End::Right).endpoint.statistics();
+    assert_eq!((statistics.init_acks_sent, statistics.inits_over_rate), (20 + 10, 370));
+    pair.connect();
+    pair.run_ms(100);
+    assert_eq!(pair.count(End::Left, crate::net::is_up), 1);
+}
+
+/// RFC 5062 §10: what an unverified address gets is no larger than what it sent, but for INIT ACK with its cookie.
+#[test]
+fn answers_to_unverified_addresses_are_bounded_by_what_provoked_them() {
+    let unknown = |value: &'static [u8]| {
+        Parameter::Unknown(sctp_wire::UnknownParameter { kind: ParameterType::new(0xc0fe), value, raw: &[] })
+    };
+    let addresses: Vec<Parameter<'_>> =
+        (1..30).map(|last| Parameter::Ipv4Address([192, 0, 2, last].into())).collect();
+    let tables = [vec![], vec![unknown(&[]); 300], vec![unknown(&[1; 500]); 2], addresses];
+    for parameters in &tables {
+        let mut pair = Setup::rfc9260().build();
+        let header = Hand::new(LEFT_PORT, 5).header();
+        let init = crate::by_hand::with_tag(LEFT_PORT, RIGHT_PORT, 0, |writer| {
+            writer.init(&header, parameters).unwrap();
+        });
+        pair.inject(End::Right, crate::net::LEFT, &init);
+        let [answer] = &pair.side(End::Right).sent[..] else { panic!("one answer") };
+        assert!(answer.octets.len() <= init.len() + 256, "{} for {}", answer.octets.len(), init.len());
+    }
+    let mut pair = Setup::rfc9260().build();
+    let probes: [fn(&mut PacketWriter<'_>); 3] = [
+        |writer| writer.heartbeat(&[]).unwrap(),
+        |writer| writer.shutdown_ack().unwrap(),
+        |writer| writer.cookie_ack().unwrap(),
+    ];
+    for probe in probes {
+        let packet = crate::by_hand::with_tag(LEFT_PORT, RIGHT_PORT, 9, probe);
+        let before = pair.side(End::Right).sent.len();
+        pair.inject(End::Right, crate::net::LEFT, &packet);
+        let answers = &pair.side(End::Right).sent[before..];
+        assert!(answers.len() <= 1 && answers.iter().all(|answer| answer.octets.len() <= packet.len()));
+    }
 }

@@ -157,10 +157,37 @@ fn stale_cookie_leads_to_a_new_one() {
     assert_eq!(pair.statistics(End::Left).association.stale_cookies, 1);
 }
 
+/// RFC 9260 §5.2.6 (3), §3.3.2.1.3: the second INIT asks for twice the round trip, which the bound here just allows.
+#[test]
+fn cookie_that_is_too_short_lived_for_the_path_is_asked_to_live_longer() {
+    let mut setup = Setup::rfc9260();
+    setup.server.cookie_life = ms(18);
+    setup.server.cookie_extension = ms(3);
+    let mut pair = setup.build();
+    pair.connect();
+    pair.run_ms(500);
+    let inits = pair.times_of(End::Left, "INIT", 0);
+    assert_eq!(inits, [0, 40]);
+    let asked = pair.side(End::Left).sent.iter().filter_map(|sent| match sent.packet().chunks().next() {
+        Some(Ok(Chunk::Init(init))) => Some(init.parameters.iter().flatten().find_map(|parameter| {
+            if let Parameter::CookiePreservative { increment_ms } = parameter {
+                Some(increment_ms)
+            } else {
+                None
+            }
+        })),
+        _ => None,
+    });
+    assert_eq!(asked.collect::<Vec<_>>(), [None, Some(40)]);
+    assert_eq!(pair.count(End::Left, is_up), 1);
+    assert_eq!(pair.side(End::Right).endpoint.statistics().stale_cookies, 1);
+}
+
 #[test]
 fn cookies_that_are_always_stale_end_the_attempt() {
     let mut setup = Setup::rfc9260();
     setup.server.cookie_life = ms(18);
+    setup.server.cookie_extension = ms(0);
     let mut pair = setup.build();
     pair.connect();
     pair.send(End::Left, ordered(0, 1, 10));

@@ -358,7 +358,7 @@ impl Pair {
             Event::ShutdownComplete => Some(Ok(())),
             Event::CommunicationLost(error) | Event::CannotStart(error) => Some(Err(error.clone())),
             Event::CommunicationUp { .. }
-            | Event::Restart
+            | Event::Restart { .. }
             | Event::ShutdownReceived
             | Event::PeerAddressChange { .. }
             | Event::RemoteError(_)

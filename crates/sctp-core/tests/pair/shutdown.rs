@@ -1,6 +1,6 @@
 //! Ending an association (RFC 9260 §9): by agreement from either side, and at once.
 
-use sctp_core::{AssociationError, AssociationState, Event, SendError};
+use sctp_core::{AssociationError, AssociationState, Event, ProtocolViolation, SendError};
 
 use crate::by_hand::Hand;
 use crate::net::{End, LEFT_PORT, Pair, Setup, Side, ordered};
@@ -185,4 +185,16 @@ fn data_after_shutdown_is_acknowledged_at_once() {
     hand.data(&mut pair, 0, 10);
     assert_eq!(pair.side(End::Right).sent[sent].kinds(), "SHUTDOWN SACK");
     assert_eq!(pair.payloads(End::Right), [[7; 10]]);
+}
+
+/// RFC 9260 §9.2, §3.3.8: what was never sent cannot be acknowledged, also when nothing is outstanding.
+#[test]
+fn shutdown_that_acknowledges_what_was_never_sent_ends_the_association() {
+    let mut pair = Setup::rfc9260().build();
+    let mut hand = Hand::new(LEFT_PORT, 5);
+    hand.establish(&mut pair);
+    let never_sent = hand.peer_tsn.advance(7);
+    hand.tell(&mut pair, |writer| writer.shutdown(never_sent).unwrap());
+    let violation = ProtocolViolation::AcknowledgedUnsent(never_sent);
+    assert_eq!(pair.endings(End::Right), [Err(AssociationError::ProtocolViolation(violation))]);
 }

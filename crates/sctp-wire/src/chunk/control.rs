@@ -7,6 +7,8 @@ use crate::error::{Flaw, Layer};
 use crate::numbers::Tsn;
 
 /// The content of HEARTBEAT and HEARTBEAT ACK: understood by the HEARTBEAT's sender alone.
+///
+/// It is the first parameter; what a chunk holds behind it is of no concern (RFC 9260 §3.3.5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HeartbeatInfo<'a>(pub &'a [u8]);
 
@@ -18,7 +20,6 @@ impl<'a> HeartbeatInfo<'a> {
         if info.head != ParameterType::HEARTBEAT_INFO.to_wire() {
             return Err(Flaw::NoHeartbeatInfo);
         }
-        cursor.finish()?;
         Ok(Self(info.value))
     }
 }

@@ -117,7 +117,7 @@ impl Application for SctpLoad {
             Event::ShutdownReceived | Event::ShutdownComplete => {
                 self.ended_early = Some("the echo server shut the association down".to_owned());
             }
-            Event::Restart
+            Event::Restart { .. }
             | Event::PeerAddressChange { .. }
             | Event::RemoteError(_)
             | Event::SendFailed { .. }
@@ -214,7 +214,7 @@ impl Application for SctpEcho {
             }
             Event::CommunicationLost(_)
             | Event::CannotStart(_)
-            | Event::Restart
+            | Event::Restart { .. }
             | Event::ShutdownReceived
             | Event::ShutdownComplete
             | Event::PeerAddressChange { .. }

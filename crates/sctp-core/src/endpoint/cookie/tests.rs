@@ -4,12 +4,12 @@ use crate::association::Capability;
 const LIFE: Duration = Duration::from_secs(60);
 
 fn keys() -> CookieKeys {
-    CookieKeys::new(Rng::new(&[7; 32]), LIFE)
+    CookieKeys::new(Rng::new(&[7; 32]), LIFE, Duration::from_secs(10))
 }
 
 fn cookie() -> StateCookie {
     StateCookie {
-        created_at: Instant::from_millis(1234),
+        expires_at: Instant::from_millis(1234),
         local_port: SctpPort::new(7626).unwrap(),
         peer_port: SctpPort::new(5001).unwrap(),
         local_tag: VerificationTag::new(0x0102_0304),
@@ -70,10 +70,23 @@ fn truncated_body_never_parses_to_a_cookie_that_lacks_fields() {
     }
 }
 
+/// RFC 9260 §5.2.6: the owner of a cookie that is merely too old is told so, which takes a key that still knows it.
 #[test]
-fn cookie_outlives_one_key_change_but_not_two() {
+fn cookie_is_recognised_for_three_lives_and_then_forgotten() {
     let mut keys = keys();
     let octets = keys.sign(Instant::from_millis(59_000), &cookie());
-    assert!(keys.verify(Instant::from_millis(61_000), &octets).is_ok());
-    assert_eq!(keys.verify(Instant::from_millis(122_000), &octets), Err(CookieRefused::Signature));
+    for millis in [61_000, 122_000, 183_000, 239_000] {
+        assert!(keys.verify(Instant::from_millis(millis), &octets).is_ok(), "{millis}");
+    }
+    assert_eq!(keys.verify(Instant::from_millis(300_000), &octets), Err(CookieRefused::Signature));
+    assert!(keys.keys.len() <= 4, "keys do not pile up");
+}
+
+/// RFC 9260 §3.3.2.1.3: a wish, met within the bound.
+#[test]
+fn wish_for_a_longer_life_is_met_within_the_bound() {
+    let (keys, at) = (keys(), Instant::from_millis);
+    assert_eq!(keys.expiry(at(5), Duration::ZERO), at(60_005));
+    assert_eq!(keys.expiry(at(5), Duration::from_secs(3)), at(63_005));
+    assert_eq!(keys.expiry(at(5), Duration::from_millis(u64::from(u32::MAX))), at(70_005));
 }
