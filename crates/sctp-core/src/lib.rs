@@ -74,8 +74,8 @@ mod transmit;
 pub use association::{Association, AssociationState, Capabilities, Capability};
 pub use config::{
     AssociationConfig, Attempts, Buffers, CongestionAlgorithm, CongestionConfig, EndpointConfig, Extensions,
-    HeartbeatConfig, ImmediateSack, Incoming, InitRate, InitialWindow, LossDetection, Nagle, Offer, Profile,
-    RecoveryConfig, RtoConfig, SackConfig, Streams, UnknownProfile,
+    HeartbeatConfig, ImmediateSack, Incoming, InitRate, InitialWindow, LossDetection, Nagle, Offer, Pacing,
+    Profile, RecoveryConfig, RtoConfig, SackConfig, Streams, UnknownProfile, WindowValidation,
 };
 pub use endpoint::{AssociationId, Endpoint};
 pub use error::{
@@ -84,7 +84,7 @@ pub use error::{
 };
 pub use event::{Event, Origin, PathState};
 pub use message::{Delivery, Message, Received};
-pub use path::PathCounters;
+pub use path::{CongestionCounters, PathCounters};
 pub use receiver::{
     BlockingHistogram, BlockingStatistics, ReceiverStatistics, ReceiverViolation, StreamBlocking,
 };

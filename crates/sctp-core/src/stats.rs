@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use crate::event::PathState;
 use crate::path::congestion::Window;
-use crate::path::{Path, PathCounters};
+use crate::path::{CongestionCounters, Path, PathCounters};
 use crate::receiver::ReceiverStatistics;
 use crate::sender::SenderStatistics;
 use crate::transmit::PathId;
@@ -77,6 +77,8 @@ pub struct PathStatistics {
     pub errors: u32,
     /// What it has seen.
     pub counters: PathCounters,
+    /// What its congestion control did.
+    pub congestion: CongestionCounters,
 }
 
 impl PathStatistics {
@@ -93,6 +95,7 @@ impl PathStatistics {
             flight_bytes,
             errors: path.errors,
             counters: path.counters,
+            congestion: path.congestion.counters(),
         }
     }
 }

@@ -111,10 +111,12 @@ impl Association {
         for acked in &outcome.acknowledgment.paths {
             let path = self.paths.path_mut(acked.path);
             path.congestion.on_acknowledged(&Acknowledged {
+                now,
                 bytes: acked.bytes,
                 flight_before: acked.flight_before,
                 all_acknowledged: outcome.all_acknowledged,
                 in_recovery: outcome.in_recovery,
+                srtt: path.rto.srtt().unwrap_or_default(),
             });
             self.outgoing.acknowledged_bytes += acked.bytes;
             self.answered(acked.path);

@@ -36,6 +36,8 @@ impl Association {
             }
             Timer::T3Rtx(path) => self.on_t3(now, path),
             Timer::TailLossProbe(path) => self.outgoing.probe_due = Some(path),
+            // That time has passed is all there is to it: the packetizer looks again.
+            Timer::Pacing(_) => {}
             Timer::Heartbeat(path) => self.on_heartbeat_timer(now, path),
         }
     }

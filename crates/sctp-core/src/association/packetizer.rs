@@ -22,13 +22,16 @@ struct DataWritten {
 impl Association {
     /// Appends one packet to `buffer`; `None` when there is nothing to send.
     pub(crate) fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
-        let path = self.next_path()?;
+        let Some(path) = self.next_path(now) else {
+            self.watch_pacing(now);
+            return None;
+        };
         let tag = self.control.front().map(|control| control.tag).or(self.peer.peer_tag)?;
         let (ports, limit) = ((self.peer.local_port, self.peer.peer_port), self.packet_limit(path));
         let mut writer = PacketWriter::begin(buffer, ports.0, ports.1, tag, limit);
         let mut data = DataWritten::default();
         if self.write_control(path, tag, &mut writer) == Bundling::Bundled {
-            self.write_sack(path, &mut writer);
+            self.write_sack(now, path, &mut writer);
             data = self.write_data(now, path, &mut writer);
         }
         if writer.is_empty() {
@@ -36,7 +39,7 @@ impl Association {
             return None;
         }
         let len = writer.finish();
-        self.on_sent(now, path, data);
+        self.on_sent(now, path, len, data);
         let path = self.paths.path(path);
         Some(Transmit {
             path: path.id,
@@ -56,7 +59,7 @@ impl Association {
     }
 
     /// The path of the next packet: where a control chunk, a SACK or data wants to go.
-    fn next_path(&mut self) -> Option<PathId> {
+    fn next_path(&mut self, now: Instant) -> Option<PathId> {
         if let Some(control) = self.control.front() {
             return Some(control.path);
         }
@@ -69,15 +72,36 @@ impl Association {
             return Some(self.outgoing.sack_path);
         }
         let path = self.paths.for_data();
-        let wants = self.may_send_data() && self.data_is_due(path);
+        let wants = self.may_send_data() && self.data_is_due(now, path);
         wants.then_some(path)
     }
 
-    fn data_is_due(&mut self, path: PathId) -> bool {
+    fn data_is_due(&mut self, now: Instant, path: PathId) -> bool {
         let fast = self.outgoing.fast_retransmit && self.sender.has_lost();
-        let burst = self.outgoing.burst_left > 0;
         fast || self.outgoing.probe_due == Some(path)
-            || (burst && self.sender.wants_to_send(self.paths.path(path)))
+            || (self.burst_allows(now, path) && self.sender.wants_to_send(self.paths.path(path)))
+    }
+
+    /// How much may leave on one occasion: the pacer says it or, while there is none, Max.Burst (RFC 9260 §6.1 (D)).
+    fn burst_allows(&self, now: Instant, path: PathId) -> bool {
+        let congestion = &self.paths.path(path).congestion;
+        if congestion.is_paced() {
+            congestion.paced_until(now).is_none()
+        } else {
+            self.outgoing.burst_left > 0
+        }
+    }
+
+    /// Nothing leaves now: wakes up when the pacer lets something go, if it is what data waits for.
+    fn watch_pacing(&mut self, now: Instant) {
+        let path = self.paths.for_data();
+        let may_send = self.may_send_data() && self.state.name() != S::CookieEchoed;
+        let until = self.paths.path(path).congestion.paced_until(now).filter(|_| may_send);
+        let until = until.filter(|_| self.sender.wants_to_send(self.paths.path(path)));
+        if until.is_some() && !self.timers.is_running(Timer::Pacing(path)) {
+            self.paths.path_mut(path).congestion.on_paced();
+        }
+        self.timers.apply(Timer::Pacing(path), until);
     }
 
     fn write_control(
@@ -108,11 +132,12 @@ impl Association {
     }
 
     /// A SACK goes out when it must, or along with data (RFC 9260 §6.1).
-    fn write_sack(&mut self, path: PathId, writer: &mut PacketWriter<'_>) {
+    fn write_sack(&mut self, now: Instant, path: PathId, writer: &mut PacketWriter<'_>) {
         if self.state.name() == S::CookieEchoed || self.is_closed() {
             return;
         }
-        let data_follows = path == self.paths.for_data() && self.may_send_data() && self.data_is_due(path);
+        let data_follows =
+            path == self.paths.for_data() && self.may_send_data() && self.data_is_due(now, path);
         let Some(receiver) = self.receiver.as_mut() else { return };
         if (receiver.wants_sack() || (data_follows && receiver.is_sack_pending()))
             && receiver.write_sack(writer).is_ok()
@@ -127,7 +152,7 @@ impl Association {
             return written;
         }
         // Only data ends the idleness of a congestion window (RFC 9260 §7.2.1).
-        if !self.data_is_due(path) {
+        if !self.data_is_due(now, path) {
             return written;
         }
         let (rto, flight) = (self.paths.path(path).rto.rto(), self.sender.flight(path));
@@ -143,14 +168,15 @@ impl Association {
                 return written;
             }
         }
-        let window_open = entry.congestion.admits(flight) && self.outgoing.burst_left > 0;
+        let window_open = entry.congestion.admits(flight) && self.burst_allows(now, path);
         if self.sender.has_lost() && (window_open || self.outgoing.fast_retransmit) {
             let resent = self.sender.write_lost(now, path, writer);
             self.outgoing.fast_retransmit &= !resent.any;
+            self.paths.path_mut(path).congestion.on_resent(resent.bytes);
             written = DataWritten { any: resent.any, new: false, earliest: resent.earliest };
         }
         if window_open && !self.sender.has_lost() {
-            let (any, _blocked) = self.sender.write_new(now, entry, writer);
+            let (any, _blocked) = self.sender.write_new(now, self.paths.path(path), writer);
             written.any |= any;
             written.new = any;
         }
@@ -158,12 +184,13 @@ impl Association {
     }
 
     /// Timers and counters after a packet was written.
-    fn on_sent(&mut self, now: Instant, path: PathId, data: DataWritten) {
+    fn on_sent(&mut self, now: Instant, path: PathId, packet_bytes: usize, data: DataWritten) {
         let entry = self.paths.path_mut(path);
         entry.counters.packets_sent += 1;
         if !data.any {
             return;
         }
+        entry.congestion.on_sent(now, packet_bytes);
         if data.new {
             entry.last_used = now;
         }

@@ -26,6 +26,8 @@ pub(crate) enum Timer {
     T3Rtx(PathId),
     /// Nothing heard on a path: tail-loss probe (RFC 8985 §7).
     TailLossProbe(PathId),
+    /// Data that the windows allow waits for the packets before it to drain (RFC 9002 §7.7).
+    Pacing(PathId),
     /// A path is idle: HEARTBEAT (RFC 9260 §8.3).
     Heartbeat(PathId),
 }

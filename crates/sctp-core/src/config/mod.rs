@@ -13,7 +13,7 @@ use core::time::Duration;
 
 use sctp_wire::SctpPort;
 
-pub use self::congestion::{CongestionAlgorithm, CongestionConfig, InitialWindow};
+pub use self::congestion::{CongestionAlgorithm, CongestionConfig, InitialWindow, Pacing, WindowValidation};
 pub use self::extensions::{Extensions, Offer};
 pub use self::profile::{Profile, UnknownProfile};
 use crate::error::ConfigError;

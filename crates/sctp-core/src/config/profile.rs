@@ -6,7 +6,8 @@ use core::time::Duration;
 
 use super::{
     AssociationConfig, Attempts, Buffers, CongestionAlgorithm, CongestionConfig, Extensions, HeartbeatConfig,
-    ImmediateSack, InitialWindow, LossDetection, Nagle, RecoveryConfig, RtoConfig, SackConfig, Streams,
+    ImmediateSack, InitialWindow, LossDetection, Nagle, Pacing, RecoveryConfig, RtoConfig, SackConfig,
+    Streams, WindowValidation,
 };
 
 /// A named set of parameters to start from.
@@ -16,7 +17,8 @@ pub enum Profile {
     /// the timer, one second at least.
     Rfc9260,
     /// For request/response traffic that cannot wait: time-based loss detection with probes, RTO.Min 200 ms,
-    /// immediate acknowledgment of the last chunk. Congestion control is RFC 9260's.
+    /// immediate acknowledgment of the last chunk. The congestion window grows and shrinks as RFC 9260 says; it
+    /// outlives pauses (RFC 7661), and large bursts are paced.
     #[default]
     Signalling,
     /// As the stacks of the published studies did, under RFC 2960 and RFC 4960: RTO.Initial 3 s, RTO.Min 1 s, the
@@ -79,6 +81,8 @@ impl AssociationConfig {
             congestion: CongestionConfig {
                 algorithm: CongestionAlgorithm::Rfc9260,
                 initial_window: InitialWindow::Rfc9260,
+                window_validation: WindowValidation::Rfc9260,
+                pacing: Pacing::Off,
             },
             recovery: RecoveryConfig {
                 loss_detection: LossDetection::MissingReports,
@@ -96,6 +100,11 @@ impl AssociationConfig {
         let base = Self::rfc9260();
         Self {
             rto: RtoConfig { min: Duration::from_millis(200), ..base.rto },
+            congestion: CongestionConfig {
+                window_validation: WindowValidation::Rfc7661,
+                pacing: Pacing::On,
+                ..base.congestion
+            },
             recovery: RecoveryConfig {
                 loss_detection: LossDetection::Rack,
                 immediate_sack: ImmediateSack::WhenSenderDry,

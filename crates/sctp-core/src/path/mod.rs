@@ -13,6 +13,7 @@ use std::net::IpAddr;
 use smallvec::SmallVec;
 use virtual_time::Instant;
 
+pub use self::congestion::CongestionCounters;
 pub(crate) use self::congestion::{Acknowledged, Congestion, PathCapacity};
 pub(crate) use self::heartbeat::Heartbeat;
 use self::rto::RtoEstimator;
@@ -59,13 +60,14 @@ impl Path {
         let pmdcs = packet_bytes(config.mtu_bytes, destination) - sctp_wire::COMMON_HEADER_BYTES;
         let (first_window, is_ipv4) = (config.congestion.initial_window, destination.address.is_ipv4());
         let capacity = PathCapacity::new(first_window, pmdcs, config.mtu_bytes, is_ipv4);
+        let congestion = Congestion::new(config.congestion, capacity, config.max_burst_packets);
         Self {
             id,
             destination,
             local: None,
             state,
             rto: RtoEstimator::new(config.rto),
-            congestion: Congestion::new(config.congestion, capacity),
+            congestion,
             heartbeat: Heartbeat::default(),
             errors: 0,
             last_used: Instant::EPOCH,

@@ -71,11 +71,13 @@ impl Sender {
         let earliest = self.outstanding.iter().find(|(_, chunk)| chunk.state != ChunkState::Acknowledged);
         let earliest = earliest.map(|(index, _)| index);
         while let Some(index) = self.outstanding.first_lost() {
+            let bytes = self.outstanding.get(index).map_or(0, SentChunk::wire_bytes);
             if self.write_again(now, path, index, writer).is_none() {
                 break;
             }
             self.statistics.retransmissions += 1;
             resent.any = true;
+            resent.bytes += bytes;
             resent.earliest |= Some(index) == earliest;
         }
         resent
@@ -214,6 +216,8 @@ impl Sender {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Resent {
     pub(crate) any: bool,
+    /// Octets of DATA chunks.
+    pub(crate) bytes: usize,
     /// The earliest outstanding chunk was among it: T3-rtx starts anew (RFC 9260 §6.1).
     pub(crate) earliest: bool,
 }

@@ -2,17 +2,26 @@
 //!
 //! | module | decides |
 //! |---|---|
-//! | `rfc9260` | how the window grows, and what a loss costs: a [`CongestionControl`] |
+//! | `rfc9260`, `cubic` | how the window grows, and what a loss costs: a [`CongestionControl`] each |
+//! | `validation` | what becomes of a window that is not used (RFC 7661) |
+//! | `pacer` | when the next packet may leave |
 //! | `window` | what the rest of an association sees: [`Congestion`], one per path |
 //!
 //! Sizes are octets of DATA chunks, chunk header and padding included, as RFC 9260 §7.2 counts them. What is in
 //! flight is the sender's knowledge; a controller is told.
 
+mod cubic;
+mod pacer;
 mod rfc9260;
+mod validation;
 mod window;
 
 use core::fmt;
+use core::time::Duration;
 
+use virtual_time::Instant;
+
+pub use self::window::CongestionCounters;
 pub(crate) use self::window::{Congestion, PathCapacity};
 
 /// An algorithm: it hears what happened and answers with a window.
@@ -34,7 +43,7 @@ pub(crate) trait CongestionControl: fmt::Debug {
     /// T3-rtx expired: start over with one packet.
     fn on_timeout(&mut self);
 
-    /// Nothing was sent for a while, or less than the window allows: the window is no more than this from now on.
+    /// The window was not used, or less than it allowed: this is the window from now on.
     fn on_unused(&mut self, window: Window);
 }
 
@@ -59,6 +68,7 @@ impl Window {
 /// What a SACK acknowledged on one path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Acknowledged {
+    pub(crate) now: Instant,
     /// Octets acknowledged for the first time, cumulatively or by gap ack blocks.
     pub(crate) bytes: usize,
     /// Octets in flight on the path before this SACK.
@@ -67,4 +77,6 @@ pub(crate) struct Acknowledged {
     pub(crate) all_acknowledged: bool,
     /// Whether the association is in Fast Recovery.
     pub(crate) in_recovery: bool,
+    /// Smoothed round-trip time of the path; zero before the first measurement.
+    pub(crate) srtt: Duration,
 }

@@ -9,11 +9,19 @@ fn capacity() -> PathCapacity {
 }
 
 fn congestion() -> Congestion {
-    Congestion::new(AssociationConfig::profile(Profile::Rfc9260).congestion, capacity())
+    with(Profile::Rfc9260)
+}
+
+fn with(profile: Profile) -> Congestion {
+    Congestion::new(AssociationConfig::profile(profile).congestion, capacity(), 4)
 }
 
 fn grown(packets: usize) -> Congestion {
-    let mut congestion = congestion();
+    grown_with(Profile::Rfc9260, packets)
+}
+
+fn grown_with(profile: Profile, packets: usize) -> Congestion {
+    let mut congestion = with(profile);
     for _ in 4..packets {
         congestion.on_acknowledged(&acked(usize::MAX));
     }
@@ -77,4 +85,44 @@ fn another_network_begins_with_the_initial_window() {
     congestion.reinitialise();
     assert_eq!(congestion.window(), Window { cwnd: 4000, ssthresh: Window::NO_THRESHOLD });
     assert!(congestion.admits(80));
+}
+
+/// RFC 7661 §4.3, §4.4.1: the window outlives a pause; a loss then leaves half of what was in flight.
+#[test]
+fn signalling_keeps_an_unused_window_and_a_loss_cuts_to_what_was_in_use() {
+    let mut congestion = grown_with(Profile::Signalling, 64);
+    for millis in 1000..2500 {
+        let now = Instant::from_millis(millis);
+        let srtt = Duration::from_millis(20);
+        congestion.on_acknowledged(&Acknowledged { now, bytes: 500, srtt, ..Acknowledged::default() });
+    }
+    congestion.on_send(Instant::from_millis(60_000), RTO, 0);
+    assert_eq!(congestion.cwnd(), 64_000);
+    congestion.on_acknowledged(&Acknowledged { flight_before: 24_000, ..acked(24_000) });
+    congestion.on_loss();
+    assert_eq!(congestion.window(), Window { cwnd: 12_000, ssthresh: 12_000 });
+    congestion.on_resent(4000);
+    congestion.on_acknowledged(&Acknowledged { now: Instant::from_millis(60_100), ..acked(4000) });
+    assert_eq!(congestion.cwnd(), 10_000);
+    assert_eq!(congestion.counters().unvalidated_losses, 1);
+}
+
+#[test]
+fn pacing_begins_with_the_first_round_trip_and_holds_what_exceeds_a_burst() {
+    let mut congestion = grown_with(Profile::Signalling, 20);
+    let now = Instant::from_millis(1000);
+    congestion.on_sent(now, 60_000);
+    assert_eq!(congestion.paced_until(now), None);
+    let srtt = Duration::from_millis(100);
+    congestion.on_acknowledged(&Acknowledged { now, srtt, ..acked(1000) });
+    let sent = (0..20).take_while(|_| {
+        let admitted = congestion.paced_until(now).is_none();
+        congestion.on_sent(now, PMDCS);
+        admitted
+    });
+    assert_eq!(sent.count(), 4);
+    let mut unpaced = grown(20);
+    unpaced.on_acknowledged(&Acknowledged { now, srtt, ..acked(1000) });
+    unpaced.on_sent(now, 20_000);
+    assert!(!unpaced.is_paced() && unpaced.paced_until(now).is_none());
 }
