@@ -134,12 +134,12 @@ impl Cubic {
 
     /// The retransmission timer expired: one segment (RFC 9438 §4.8).
     pub fn on_timeout(&mut self) {
-        self.before = None;
+        self.before = Some(self.state.clone());
         let (cwnd_prior, ssthresh) = (self.state.cwnd, Some(self.reduced()));
         self.state = State { cwnd: self.segment, ssthresh, w_max: 0, cwnd_prior, epoch: None };
     }
 
-    /// The last congestion event was none: as if it had not been (RFC 9438 §4.9.2), unless the window has outgrown
+    /// The last congestion event or timeout was none: as if it had not been (RFC 9438 §4.9), unless the window has outgrown
     /// what it was.
     pub fn on_spurious_congestion(&mut self) {
         if let Some(before) = self.before.take()

@@ -49,7 +49,10 @@ impl Application for User {
                     }
                 }
             }
-            Event::SenderDry | Event::SendBufferAvailable | Event::PeerAddressChange { .. } => {}
+            Event::SenderDry
+            | Event::SendBufferAvailable
+            | Event::NewPeerKey(_)
+            | Event::PeerAddressChange { .. } => {}
             Event::ShutdownComplete
             | Event::ShutdownReceived
             | Event::Restart { .. }

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use sctp_wire::{StreamId, Tsn};
+use sctp_wire::{ChunkType, SharedKeyId, StreamId, Tsn};
 
 use crate::message::Message;
 use crate::receiver::ReceiverViolation;
@@ -42,6 +42,17 @@ pub enum ConfigError {
         /// The longest that works.
         max: Duration,
     },
+    /// RFC 4895 §3.2.
+    #[error("authentication.chunks lists {chunk}, which cannot be authenticated; leave it out")]
+    NotAuthenticable {
+        /// The chunk.
+        chunk: ChunkType,
+    },
+    /// Authentication is needed and not offered.
+    #[error(
+        "extensions.authentication is off, and authentication.chunks or extensions.dynamic_addresses needs it; switch it on"
+    )]
+    AuthenticationOff,
 }
 
 /// Why an association could not be opened.
@@ -96,6 +107,20 @@ pub enum SendError {
     /// The association is shutting down or over.
     #[error("the association is shutting down or closed")]
     ShuttingDown,
+    /// No such association (any more).
+    #[error(transparent)]
+    UnknownAssociation(#[from] UnknownAssociation),
+}
+
+/// Why a key could not be changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AuthKeyError {
+    /// No key has this identifier.
+    #[error("there is no key {0}; set it first")]
+    Unknown(SharedKeyId),
+    /// The active key stays: without one everything would go out unsigned.
+    #[error("key {0} is active; activate another one before it is deleted")]
+    Active(SharedKeyId),
     /// No such association (any more).
     #[error(transparent)]
     UnknownAssociation(#[from] UnknownAssociation),
@@ -177,6 +202,18 @@ pub enum ProtocolViolation {
     /// RFC 9260 §3.3.2.1.6: the deprecated host name address.
     #[error("host name address parameter")]
     HostNameAddress,
+    /// RFC 4895 §6.1: RANDOM has to be 32 octets long.
+    #[error("RANDOM parameter of {octets} octets instead of 32")]
+    RandomLength {
+        /// Its length.
+        octets: usize,
+    },
+    /// Chunks are to be authenticated ([`AuthConfig::chunks`](crate::AuthConfig::chunks)), and the peer cannot.
+    #[error("the peer does not do the authentication that is asked for here")]
+    NoAuthentication,
+    /// RFC 5061 §6: dynamic addresses without authentication are refused.
+    #[error("the peer lists ASCONF without authentication")]
+    AsconfWithoutAuthentication,
     /// RFC 9260 §6.5, §6.9: DATA chunks that contradict each other or the limits.
     #[error(transparent)]
     Data(#[from] ReceiverViolation),

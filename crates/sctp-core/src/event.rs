@@ -3,6 +3,7 @@
 use crate::error::{AssociationError, RemoteError};
 use crate::message::Message;
 use crate::transmit::PathId;
+use sctp_wire::SharedKeyId;
 
 /// Something the user of an association should know.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +49,9 @@ pub enum Event {
         /// Why.
         error: AssociationError,
     },
+    /// The peer signs with another key than before; at first it is expected to use the one active here
+    /// (SCTP_AUTH_NEW_KEY of SCTP_AUTHENTICATION_EVENT).
+    NewPeerKey(SharedKeyId),
     /// Everything sent has been acknowledged (SCTP_SENDER_DRY_EVENT).
     SenderDry,
     /// A message can be read: read until there is none.

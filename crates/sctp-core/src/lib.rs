@@ -71,15 +71,16 @@ mod sender;
 mod stats;
 mod transmit;
 
-pub use association::{Association, AssociationState, Capabilities, Capability};
+pub use association::{Association, AssociationState, AuthenticationStatistics, Capabilities, Capability};
 pub use config::{
-    AssociationConfig, Attempts, Buffers, CongestionAlgorithm, CongestionConfig, EndpointConfig, Extensions,
-    HeartbeatConfig, ImmediateSack, Incoming, InitRate, InitialWindow, LossDetection, Nagle, Offer, Pacing,
-    Profile, RecoveryConfig, RtoConfig, SackConfig, Streams, UnknownProfile, WindowValidation,
+    AssociationConfig, Attempts, AuthConfig, AuthKeys, Buffers, CongestionAlgorithm, CongestionConfig,
+    EndpointConfig, Extensions, HeartbeatConfig, HmacPreference, ImmediateSack, Incoming, InitRate,
+    InitialWindow, LossDetection, Nagle, Offer, Pacing, Profile, RecoveryConfig, RtoConfig, SackConfig,
+    Streams, UnknownProfile, WindowValidation,
 };
-pub use endpoint::{AssociationId, Endpoint};
+pub use endpoint::{AssociationId, Endpoint, KeyOwner};
 pub use error::{
-    AssociationError, ConfigError, ConnectError, ProtocolViolation, RemoteError, SendError,
+    AssociationError, AuthKeyError, ConfigError, ConnectError, ProtocolViolation, RemoteError, SendError,
     UnknownAssociation,
 };
 pub use event::{Event, Origin, PathState};
@@ -88,7 +89,9 @@ pub use path::{CongestionCounters, PathCounters};
 pub use receiver::{
     BlockingHistogram, BlockingStatistics, ReceiverStatistics, ReceiverViolation, StreamBlocking,
 };
-pub use sctp_wire::{PayloadProtocolId, SctpPort, Ssn, StreamId, Tsn};
+pub use sctp_wire::{
+    ChunkSet, ChunkType, HmacAlgorithm, PayloadProtocolId, SctpPort, SharedKeyId, Ssn, StreamId, Tsn,
+};
 pub use sender::SenderStatistics;
 pub use stats::{AssociationCounters, AssociationStatistics, EndpointStatistics, PathStatistics};
 pub use transmit::{Datagram, Destination, Ecn, Encapsulation, PathId, Transmit};

@@ -3,6 +3,7 @@
 use core::time::Duration;
 use std::net::IpAddr;
 
+use crate::association::AuthenticationStatistics;
 use crate::event::PathState;
 use crate::path::congestion::Window;
 use crate::path::{CongestionCounters, Path, PathCounters};
@@ -19,6 +20,8 @@ pub struct AssociationStatistics {
     pub sender: SenderStatistics,
     /// The receiving half, with what head-of-line blocking cost.
     pub receiver: ReceiverStatistics,
+    /// Authentication of chunks.
+    pub authentication: AuthenticationStatistics,
     /// Every path.
     pub paths: Vec<PathStatistics>,
 }
@@ -127,6 +130,8 @@ pub struct EndpointStatistics {
     pub inits_over_rate: u64,
     /// Cookies with a bad signature.
     pub bad_cookies: u64,
+    /// COOKIE ECHOs not authenticated although they must be, or in vain (RFC 4895 §6.3).
+    pub unauthenticated_cookies: u64,
     /// Cookies older than Valid.Cookie.Life.
     pub stale_cookies: u64,
     /// Answers not queued because too many waited.

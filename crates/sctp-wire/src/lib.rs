@@ -89,8 +89,8 @@ pub use numbers::{
 };
 pub use packet::{COMMON_HEADER_BYTES, Checksum, Chunks, Packet};
 pub use parameter::{
-    AddStreams, AddressRequest, ChunkTypes, ErrorCauseIndication, HmacIds, IncomingSsnReset, NextTsns,
-    OutgoingSsnReset, Parameter, ParameterTypes, Parameters, ParametersIter, ReconfigResponse,
+    AddStreams, AddressRequest, ChunkSet, ChunkTypes, ErrorCauseIndication, HmacIds, IncomingSsnReset,
+    NextTsns, OutgoingSsnReset, Parameter, ParameterTypes, Parameters, ParametersIter, ReconfigResponse,
     ReconfigResult, StreamIds, UnknownParameter,
 };
-pub use write::{ChunkBuf, Full, PacketWriter, ValueWriter, encode_causes, encode_parameters};
+pub use write::{AuthPolicy, ChunkBuf, Full, PacketWriter, ValueWriter, encode_causes, encode_parameters};

@@ -9,7 +9,7 @@ mod reconfig;
 pub(crate) use address::take_address;
 pub use address::{AddressRequest, ErrorCauseIndication};
 pub(crate) use display::types_of;
-pub use lists::{ChunkTypes, HmacIds, ParameterTypes, StreamIds};
+pub use lists::{ChunkSet, ChunkTypes, HmacIds, ParameterTypes, StreamIds};
 pub use reconfig::{
     AddStreams, IncomingSsnReset, NextTsns, OutgoingSsnReset, ReconfigResponse, ReconfigResult,
 };

@@ -220,6 +220,7 @@ impl State {
             | Event::PeerAddressChange { .. }
             | Event::RemoteError(_)
             | Event::SendFailed { .. }
+            | Event::NewPeerKey(_)
             | Event::SenderDry => self.queue_event(id, event),
         }
         CoreChanged::No

@@ -90,6 +90,7 @@ impl Line {
                 Some(Self::RemoteError { error: error.cause.unwrap_or_default(), text: error.to_string() })
             }
             Event::SendFailed { .. }
+            | Event::NewPeerKey(_)
             | Event::SenderDry
             | Event::MessageReady
             | Event::SendBufferAvailable => None,

@@ -128,7 +128,8 @@ impl OfferedExtensions {
 
     /// Notes what the peer lists in Supported Extensions.
     pub(crate) fn on_supported_extensions(&mut self, listed: ChunkTypes<'_>) {
-        for capability in Capability::ALL {
+        // AUTH in the list is not enough: RANDOM and HMAC-ALGO say what authentication needs (RFC 4895 §3).
+        for capability in Capability::ALL.into_iter().filter(|other| *other != Capability::Authentication) {
             let types = capability.chunk_types();
             if !types.is_empty() && types.iter().all(|kind| listed.contains(*kind)) {
                 self.add(capability);
@@ -140,6 +141,12 @@ impl OfferedExtensions {
     /// Notes a capability that a parameter of its own stands for.
     pub(crate) fn add(&mut self, capability: Capability) {
         self.capabilities = self.capabilities.with(capability);
+    }
+
+    /// What is left for a peer that does not do authentication.
+    pub(crate) const fn without_authentication(self) -> Self {
+        let capabilities = self.capabilities.without(Capability::Authentication);
+        Self { capabilities: capabilities.without(Capability::DynamicAddresses), ..self }
     }
 
     /// What both sides offer, and can be used together.

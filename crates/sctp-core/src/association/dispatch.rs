@@ -12,6 +12,7 @@ use crate::event::Event;
 use crate::path::{Acknowledged, Heartbeat};
 use crate::receiver::Arrival;
 use crate::sender::acknowledge::SackRefused;
+use crate::sender::recovery::{LossCause, Refuted};
 use crate::sender::{Losses, SackOutcome};
 use crate::transmit::PathId;
 
@@ -115,7 +116,7 @@ impl Association {
                 bytes: acked.bytes,
                 flight_before: acked.flight_before,
                 all_acknowledged: outcome.all_acknowledged,
-                in_recovery: outcome.in_recovery,
+                in_recovery: outcome.recovering.contains(&acked.path),
                 srtt: path.rto.srtt().unwrap_or_default(),
             });
             self.outgoing.acknowledged_bytes += acked.bytes;
@@ -128,7 +129,8 @@ impl Association {
                 self.timers.set(t3, now + rto);
             }
         }
-        if let Some(path) = outcome.repaired_by_probe {
+        self.undo(&outcome.refuted);
+        for &path in &outcome.repaired_by_probe {
             self.cut_window(path);
         }
         self.apply_losses(&outcome.losses);
@@ -147,6 +149,19 @@ impl Association {
             self.outgoing.fast_retransmit = true;
         }
         self.timers.apply(Timer::Reordering, losses.look_again_at);
+    }
+
+    /// Takes back what needless recoveries did (RFC 4015 §3.2, RFC 5682 §3).
+    fn undo(&mut self, refuted: &[Refuted]) {
+        for Refuted { path, cause } in refuted {
+            let path = self.paths.path_mut(*path);
+            path.congestion.on_spurious();
+            path.counters.recoveries_undone += 1;
+            if *cause == LossCause::Timeout {
+                path.rto.end_back_off();
+            }
+            tracing::debug!(path = %path.id, cwnd = path.congestion.cwnd(), "loss recovery was needless");
+        }
     }
 
     fn cut_window(&mut self, path: PathId) {

@@ -13,12 +13,13 @@ use sctp_wire::{
 use smallvec::SmallVec;
 use virtual_time::Instant;
 
+use super::auth::{Found, WrongRandomLength};
 use super::collision::{CollisionAction, Tags, TieTags, decide};
 use super::{
-    Association, AssociationState as S, Bundling, Capability, ControlQueue, Negotiated, OfferedExtensions,
-    Outgoing, Peer, State, Timer, Timers,
+    Announcement, Association, AssociationState as S, Authentication, Bundling, Capability, ControlQueue,
+    Negotiated, OfferedExtensions, Outgoing, Peer, State, Timer, Timers,
 };
-use crate::config::{AssociationConfig, Extensions};
+use crate::config::{AssociationConfig, Extensions, Offer};
 use crate::endpoint::cookie::StateCookie;
 use crate::error::{AssociationError, ProtocolViolation, RemoteError};
 use crate::event::{Event, Origin};
@@ -51,7 +52,8 @@ impl Association {
         mut rng: Rng,
     ) -> Result<Self, Full> {
         let initial_tsn = rng.tsn();
-        let init = init_chunk(&config, tag, initial_tsn, None)?;
+        let announcement = Announcement::ours(&config, rng.key());
+        let init = init_chunk(&config, tag, initial_tsn, announcement.as_ref(), None)?;
         let peer = Peer {
             origin: Origin::Initiated,
             local_port: ports.0,
@@ -65,7 +67,9 @@ impl Association {
         };
         let sender = Sender::new(&config, initial_tsn, config.streams.outbound, 0);
         let state = State::cookie_wait(init);
-        let mut association = Self::assemble(state, peer, (sender, None), destination, config, rng);
+        let authentication = Authentication::new(announcement);
+        let halves = (sender, None);
+        let mut association = Self::assemble(state, peer, halves, authentication, destination, config, rng);
         association.send_handshake_chunk(now, Timer::T1Init);
         Ok(association)
     }
@@ -92,7 +96,11 @@ impl Association {
         let sender = Sender::new(&config, tsn, outbound, cookie.peer_window);
         let receiver = Receiver::new(receiver_config(&config, cookie.agreed), cookie.peer_initial_tsn);
         let halves = (sender, Some(receiver));
-        let mut association = Self::assemble(State::established(), peer, halves, cookie.source, config, rng);
+        let authentication =
+            Authentication::agreed(cookie.key_material.as_ref(), &config.authentication.keys);
+        let (state, first) = (State::established(), cookie.source);
+        let mut association = Self::assemble(state, peer, halves, authentication, first, config, rng);
+        association.reserve_for_authentication();
         association.push_chunk(PathId::FIRST, Ok(ChunkBuf::cookie_ack()));
         association.communication_up(now);
         association
@@ -102,6 +110,7 @@ impl Association {
         state: State,
         peer: Peer,
         (sender, receiver): (Sender, Option<Receiver>),
+        authentication: Authentication,
         first: Destination,
         config: AssociationConfig,
         rng: Rng,
@@ -114,6 +123,7 @@ impl Association {
             paths: PathSet::new(first, None, &config),
             timers: Timers::default(),
             control: ControlQueue::default(),
+            authentication,
             events: VecDeque::new(),
             rng,
             counters: AssociationCounters::default(),
@@ -179,6 +189,7 @@ impl Association {
         // Whoever waited for room in the old buffer finds it in the new one.
         fresh.events.push_back(Event::SendBufferAvailable);
         fresh.peer.origin = self.peer.origin;
+        fresh.authentication.statistics = self.authentication.statistics;
         fresh.counters = AssociationCounters { restarts: self.counters.restarts + 1, ..self.counters };
         *self = fresh;
     }
@@ -186,13 +197,15 @@ impl Association {
     /// Action B: both sides sent INIT. The cookie holds what we could not know yet.
     fn on_crossing_cookie(&mut self, now: Instant, cookie: &StateCookie) {
         if !matches!(self.state.name(), S::CookieWait | S::CookieEchoed) {
-            // Established by the same exchange already: only the peer's tag is newer.
+            // Established by the same exchange already: only the peer's tag and what goes with it are newer.
             self.peer.peer_tag = Some(cookie.peer_tag);
+            self.agree_on_keys(cookie.key_material.as_ref().map(|material| material.peer.clone()));
             self.push_chunk(PathId::FIRST, Ok(ChunkBuf::cookie_ack()));
             return;
         }
         self.timers.stop(Timer::T1Init);
         self.timers.stop(Timer::T1Cookie);
+        self.agree_on_keys(cookie.key_material.as_ref().map(|material| material.peer.clone()));
         self.negotiated(cookie.peer_tag, cookie.agreed, cookie.peer_window, cookie.peer_initial_tsn);
         self.state.enter_established();
         self.push_chunk(PathId::FIRST, Ok(ChunkBuf::cookie_ack()));
@@ -234,6 +247,10 @@ impl Association {
         if reading.has_host_name {
             return self.abort_for(ProtocolViolation::HostNameAddress);
         }
+        let announcement = match reading.announcement(&self.config) {
+            Ok(announcement) => announcement,
+            Err(violation) => return self.abort_for(violation),
+        };
         let Some(cookie) = reading.cookie else { return self.abort_for(ProtocolViolation::MissingCookie) };
         let Ok(cookie_echo) = ChunkBuf::cookie_echo(cookie) else { return };
         for address in reading.addresses {
@@ -242,6 +259,7 @@ impl Association {
             }
         }
         let agreed = Negotiated::new(&self.config, init_ack, reading.offered);
+        self.agree_on_keys(announcement);
         self.negotiated(tag, agreed, init_ack.a_rwnd, init_ack.initial_tsn);
         self.timers.stop(Timer::T1Init);
         self.measure_handshake(now);
@@ -277,7 +295,8 @@ impl Association {
         self.sender.on_timeout(now, PathId::FIRST);
         let increment = self.cookie_increment(now);
         let (tag, tsn) = (self.peer.local_tag, self.peer.local_initial_tsn);
-        let Ok(init) = init_chunk(&self.config, tag, tsn, Some(increment)) else { return };
+        let announcement = self.authentication.ours();
+        let Ok(init) = init_chunk(&self.config, tag, tsn, announcement, Some(increment)) else { return };
         self.state.enter_cookie_wait(init);
         self.peer.peer_tag = None;
         self.receiver = None;
@@ -321,6 +340,17 @@ impl Association {
         }
     }
 
+    fn agree_on_keys(&mut self, peer: Option<Announcement>) {
+        self.authentication.agree(peer, &self.config.authentication.keys);
+        self.reserve_for_authentication();
+    }
+
+    /// Fragments leave room for the AUTH chunk in front of them.
+    fn reserve_for_authentication(&mut self) {
+        let overhead_bytes = self.authentication.data_overhead_bytes(&self.config.authentication.keys);
+        self.sender.reserve_in_packets(overhead_bytes);
+    }
+
     fn communication_up(&mut self, now: Instant) {
         self.events.push_back(Event::CommunicationUp {
             outbound_streams: self.peer.agreed.outbound,
@@ -354,6 +384,7 @@ fn init_chunk(
     config: &AssociationConfig,
     tag: VerificationTag,
     initial_tsn: Tsn,
+    announcement: Option<&Announcement>,
     cookie_preservative: Option<Parameter<'_>>,
 ) -> Result<ChunkBuf, Full> {
     let header = InitHeader {
@@ -366,6 +397,7 @@ fn init_chunk(
     let offered = OfferedExtensions::of(&config.extensions);
     let chunk_types = offered.chunk_types();
     let mut parameters = offered.parameters(&chunk_types);
+    parameters.extend(announcement.into_iter().flat_map(Announcement::parameters));
     parameters.push(Parameter::SupportedAddressTypes(ParameterTypes::IPV4_AND_IPV6));
     parameters.extend(cookie_preservative);
     ChunkBuf::init(&header, &parameters)
@@ -380,6 +412,7 @@ pub(crate) struct Reading<'a> {
     /// How much longer than usual the cookie should live (RFC 9260 §3.3.2.1.3).
     pub(crate) cookie_increment: Duration,
     pub(crate) offered: OfferedExtensions,
+    authentication: Found<'a>,
     /// Encoded parameters that we do not know and are asked to report, each by itself.
     pub(crate) reports: Vec<Vec<u8>>,
 }
@@ -402,6 +435,11 @@ impl<'a> Reading<'a> {
                 Parameter::SupportedExtensions(listed) => reading.offered.on_supported_extensions(listed),
                 Parameter::ForwardTsnSupported if ours.has(Capability::PartialReliability) => {
                     reading.offered.add(Capability::PartialReliability);
+                }
+                Parameter::Random(_) | Parameter::ChunkList(_) | Parameter::HmacAlgorithms(_)
+                    if ours.has(Capability::Authentication) =>
+                {
+                    reading.authentication.note(parameter);
                 }
                 Parameter::HostNameAddress(_) => reading.has_host_name = true,
                 Parameter::CookiePreservative { increment_ms } => {
@@ -440,7 +478,29 @@ impl<'a> Reading<'a> {
                 }
             }
         }
+        if let Ok(Some(_announcement)) = reading.authentication.announcement() {
+            reading.offered.add(Capability::Authentication);
+        }
         reading
+    }
+
+    /// What the peer announces for authentication, or why there can be no association with it.
+    pub(crate) fn announcement(
+        &self,
+        ours: &AssociationConfig,
+    ) -> Result<Option<Announcement>, ProtocolViolation> {
+        let announced = self.authentication.announcement();
+        let announced =
+            announced.map_err(|WrongRandomLength { octets }| ProtocolViolation::RandomLength { octets })?;
+        // What the user wants authenticated is not taken otherwise, whoever removed the parameters on the way.
+        if announced.is_none() && !ours.authentication.chunks.is_empty() {
+            return Err(ProtocolViolation::NoAuthentication);
+        }
+        let offers_asconf = self.offered.capabilities.has(Capability::DynamicAddresses);
+        if announced.is_none() && offers_asconf && ours.extensions.dynamic_addresses == Offer::On {
+            return Err(ProtocolViolation::AsconfWithoutAuthentication);
+        }
+        Ok(announced)
     }
 
     /// Notes a parameter to report, as far as the answer has room.

@@ -6,10 +6,12 @@
 //! | `dispatch` | which chunk goes where, in which state |
 //! | `handshake`, `collision` | setting up (RFC 9260 §5) |
 //! | `shutdown` | ending (RFC 9260 §9) |
+//! | `auth` | which chunks are authenticated, with which keys (RFC 4895) |
 //! | `timers`, `expiry` | what runs, what happens when it runs out |
 //! | `packetizer` | what goes into the next packet |
 //! | `peer`, `capabilities`, `state` | identity, extensions agreed on, state machine |
 
+mod auth;
 mod capabilities;
 pub(crate) mod collision;
 mod control;
@@ -27,6 +29,9 @@ use std::collections::VecDeque;
 use sctp_wire::{Chunk, Packet, TagOrigin, Tsn, VerificationTag};
 use virtual_time::Instant;
 
+use self::auth::Admission;
+pub use self::auth::AuthenticationStatistics;
+pub(crate) use self::auth::{Announcement, Authentication, Authenticity, KeyMaterial, Verdict};
 pub(crate) use self::capabilities::OfferedExtensions;
 pub use self::capabilities::{Capabilities, Capability};
 use self::control::{Bundling, ControlQueue};
@@ -59,6 +64,7 @@ pub struct Association {
     paths: PathSet,
     timers: Timers,
     control: ControlQueue,
+    authentication: Authentication,
     events: VecDeque<Event>,
     rng: Rng,
     counters: AssociationCounters,
@@ -127,6 +133,7 @@ impl Association {
             association: self.counters,
             sender: self.sender.statistics(),
             receiver: self.receiver.as_ref().map(Receiver::statistics).unwrap_or_default(),
+            authentication: self.authentication.statistics,
             paths,
         }
     }
@@ -176,9 +183,11 @@ impl Association {
         path: PathId,
         datagram: &Datagram<'_>,
         packet: &Packet<'_>,
+        authenticity: Authenticity,
     ) {
         self.paths.on_packet(path, datagram.source, datagram.local);
         self.counters.packets_received += 1;
+        self.authentication.on_packet(authenticity);
         let mut had_data = false;
         for chunk in packet.chunks() {
             let chunk = match chunk {
@@ -195,6 +204,11 @@ impl Association {
             if !self.tag_fits(packet.verification_tag, &chunk) {
                 self.counters.bad_tags += 1;
                 continue;
+            }
+            match self.admit(path, &chunk) {
+                Admission::Admitted => {}
+                Admission::Skipped => continue,
+                Admission::RestDiscarded => break,
             }
             had_data |= matches!(chunk, Chunk::Data(_));
             if self.dispatch(now, path, chunk) == Flow::Stop || self.is_closed() {

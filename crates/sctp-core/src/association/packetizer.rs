@@ -29,6 +29,9 @@ impl Association {
         let tag = self.control.front().map(|control| control.tag).or(self.peer.peer_tag)?;
         let (ports, limit) = ((self.peer.local_port, self.peer.peer_port), self.packet_limit(path));
         let mut writer = PacketWriter::begin(buffer, ports.0, ports.1, tag, limit);
+        if let Some(policy) = self.authentication.policy(&self.config.authentication.keys) {
+            writer.authenticate(policy);
+        }
         let mut data = DataWritten::default();
         if self.write_control(path, tag, &mut writer) == Bundling::Bundled {
             self.write_sack(now, path, &mut writer);
@@ -38,6 +41,8 @@ impl Association {
             drop(writer);
             return None;
         }
+        let (authentication, keys) = (&mut self.authentication, &self.config.authentication.keys);
+        writer.sign(|octets, hmac| authentication.sign(keys, octets, hmac));
         let len = writer.finish();
         self.on_sent(now, path, len, data);
         let path = self.paths.path(path);

@@ -38,6 +38,11 @@ impl Association {
 
     /// The peer broke the protocol.
     pub(super) fn abort_for(&mut self, violation: ProtocolViolation) {
+        if self.authentication.spares() {
+            tracing::debug!(%violation, "violation by an unauthenticated chunk, ignored");
+            self.authentication.statistics.unauthenticated_chunks += 1;
+            return;
+        }
         self.abort_with(violation, TagOrigin::Receiver);
     }
 
@@ -52,6 +57,9 @@ impl Association {
             }
             ProtocolViolation::AcknowledgedUnsent(_)
             | ProtocolViolation::ZeroInitiateTag
+            | ProtocolViolation::RandomLength { .. }
+            | ProtocolViolation::NoAuthentication
+            | ProtocolViolation::AsconfWithoutAuthentication
             | ProtocolViolation::Data(_) => Cause::ProtocolViolation(text.as_bytes()),
         };
         self.send_abort(tag, &[cause]);

@@ -3,6 +3,7 @@
 //! Every field says its unit, its default and who should change it. [`AssociationConfig::validate`] refuses
 //! what cannot work, naming the field, the value and the bound.
 
+mod authentication;
 mod congestion;
 mod extensions;
 mod profile;
@@ -13,6 +14,8 @@ use core::time::Duration;
 
 use sctp_wire::SctpPort;
 
+pub(crate) use self::authentication::NEVER_AUTHENTICATED;
+pub use self::authentication::{AuthConfig, AuthKeys, HmacPreference};
 pub use self::congestion::{CongestionAlgorithm, CongestionConfig, InitialWindow, Pacing, WindowValidation};
 pub use self::extensions::{Extensions, Offer};
 pub use self::profile::{Profile, UnknownProfile};
@@ -94,6 +97,8 @@ pub struct AssociationConfig {
     pub streams: Streams,
     /// What is offered beyond RFC 9260.
     pub extensions: Extensions,
+    /// What is authenticated, and with which keys.
+    pub authentication: AuthConfig,
     /// What the association may hold in memory.
     pub buffers: Buffers,
     /// Retransmission timeout.
@@ -252,6 +257,7 @@ impl AssociationConfig {
     pub fn validate(&self) -> Result<(), ConfigError> {
         at_least("streams.outbound", usize::from(self.streams.outbound), 1)?;
         at_least("streams.inbound", usize::from(self.streams.inbound), 1)?;
+        self.authentication.validate(&self.extensions)?;
         at_least("max_burst_packets", self.max_burst_packets as usize, 1)?;
         at_least("mtu_bytes", self.mtu_bytes, 576)?;
         at_most("mtu_bytes", self.mtu_bytes, 65_535)?;

@@ -5,9 +5,9 @@ use core::str::FromStr;
 use core::time::Duration;
 
 use super::{
-    AssociationConfig, Attempts, Buffers, CongestionAlgorithm, CongestionConfig, Extensions, HeartbeatConfig,
-    ImmediateSack, InitialWindow, LossDetection, Nagle, Pacing, RecoveryConfig, RtoConfig, SackConfig,
-    Streams, WindowValidation,
+    AssociationConfig, Attempts, AuthConfig, Buffers, CongestionAlgorithm, CongestionConfig, Extensions,
+    HeartbeatConfig, ImmediateSack, InitialWindow, LossDetection, Nagle, Offer, Pacing, RecoveryConfig,
+    RtoConfig, SackConfig, Streams, WindowValidation,
 };
 
 /// A named set of parameters to start from.
@@ -71,6 +71,7 @@ impl AssociationConfig {
         Self {
             streams: Streams { outbound: 64, inbound: 2048 },
             extensions: Extensions::NONE,
+            authentication: AuthConfig::default(),
             buffers: Buffers { send_bytes: 1 << 20, receive_bytes: 1 << 20, message_bytes: 256 << 10 },
             rto: RtoConfig {
                 initial: Duration::from_secs(1),
@@ -99,6 +100,7 @@ impl AssociationConfig {
     fn signalling() -> Self {
         let base = Self::rfc9260();
         Self {
+            extensions: Extensions { authentication: Offer::On, ..base.extensions },
             rto: RtoConfig { min: Duration::from_millis(200), ..base.rto },
             congestion: CongestionConfig {
                 window_validation: WindowValidation::Rfc7661,

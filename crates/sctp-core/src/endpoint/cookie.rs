@@ -16,7 +16,7 @@ use sha2::Sha256;
 use smallvec::SmallVec;
 use virtual_time::Instant;
 
-use crate::association::{Capabilities, Negotiated};
+use crate::association::{Announcement, Capabilities, Capability, KeyMaterial, Negotiated};
 use crate::rng::{Rng, keyed};
 use crate::transmit::{Destination, Encapsulation};
 
@@ -35,6 +35,8 @@ pub(crate) struct StateCookie {
     pub(crate) peer_initial_tsn: Tsn,
     pub(crate) peer_window: u32,
     pub(crate) agreed: Negotiated,
+    /// Present if authentication is among what was agreed.
+    pub(crate) key_material: Option<KeyMaterial>,
     /// Where the INIT came from.
     pub(crate) source: Destination,
     /// The addresses the INIT listed, at most [`MAX_ADDRESSES`].
@@ -131,6 +133,10 @@ impl StateCookie {
             out.extend_from_slice(&number.to_be_bytes());
         }
         out.push(self.agreed.capabilities.to_octet());
+        if let Some(KeyMaterial { ours, peer }) = &self.key_material {
+            ours.encode(&mut out);
+            peer.encode(&mut out);
+        }
         // UDP port 0 cannot be a peer's: it stands for "no encapsulation".
         let port = match self.source.encapsulation {
             Encapsulation::Ip => 0,
@@ -157,6 +163,14 @@ impl StateCookie {
         let (outbound, inbound) = (u16_field()?, u16_field()?);
         let [capabilities] = take::<1>(&mut rest)?;
         let capabilities = Capabilities::from_octet(capabilities);
+        let key_material = if capabilities.has(Capability::Authentication) {
+            Some(KeyMaterial {
+                ours: Announcement::decode(&mut rest)?,
+                peer: Announcement::decode(&mut rest)?,
+            })
+        } else {
+            None
+        };
         let encapsulation = match u16::from_be_bytes(take(&mut rest)?) {
             0 => Encapsulation::Ip,
             port => Encapsulation::Udp { port },
@@ -177,6 +191,7 @@ impl StateCookie {
             peer_initial_tsn: Tsn::new(peer_initial_tsn),
             peer_window,
             agreed: Negotiated { outbound, inbound, capabilities },
+            key_material,
             source,
             addresses,
         })

@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 
 use sctp_wire::{
-    Cause, ChunkBuf, Init, InitHeader, Packet, PacketWriter, Parameter, Parameters, TagOrigin, Tsn,
-    VerificationTag, encode_parameters,
+    Auth, Cause, ChunkBuf, ChunkType, Init, InitHeader, Packet, PacketWriter, Parameter, Parameters,
+    TagOrigin, Tsn, VerificationTag, encode_parameters,
 };
 use smallvec::SmallVec;
 use virtual_time::Instant;
@@ -12,7 +12,10 @@ use virtual_time::Instant;
 use super::Endpoint;
 use super::cookie::StateCookie;
 use crate::association::collision::CollisionAction;
-use crate::association::{Association, InitReply, Negotiated, OfferedExtensions, Reading};
+use crate::association::{
+    Announcement, Association, Authentication, Authenticity, InitReply, KeyMaterial, Negotiated,
+    OfferedExtensions, Reading, Verdict,
+};
 use crate::config::{AssociationConfig, Incoming};
 use crate::transmit::{Datagram, Destination};
 
@@ -25,11 +28,12 @@ pub(super) struct Answer {
 }
 
 /// Tags and numbers for an INIT ACK.
-#[derive(Clone, Copy)]
 struct Identity {
     tag: VerificationTag,
     initial_tsn: Tsn,
     tie_tag: u64,
+    /// What both announce for authentication, if both do.
+    key_material: Option<KeyMaterial>,
 }
 
 impl Endpoint {
@@ -66,6 +70,18 @@ impl Endpoint {
         if reading.has_host_name {
             return self.refuse_init(datagram, packet, init, &[Cause::UnresolvableAddress(&[])]);
         }
+        let announced = match reading.announcement(self.config_for(existing)) {
+            Ok(announced) => announced,
+            Err(violation) => {
+                let text = violation.to_string();
+                return self.refuse_init(
+                    datagram,
+                    packet,
+                    init,
+                    &[Cause::ProtocolViolation(text.as_bytes())],
+                );
+            }
+        };
         if !reading.addresses.contains(&datagram.source.address) {
             reading.addresses.insert(0, datagram.source.address);
         }
@@ -81,14 +97,28 @@ impl Endpoint {
             return self.refuse_init(datagram, packet, init, &[cause]);
         }
         let identity = match reply {
-            None => Identity { tag: self.unused_tag(), initial_tsn: self.rng.tsn(), tie_tag: 0 },
-            Some(InitReply::Crossing { tag, initial_tsn, tie_tag }) => Identity { tag, initial_tsn, tie_tag },
-            Some(InitReply::Restarting { tie_tag }) => {
-                Identity { tag: self.unused_tag(), initial_tsn: self.rng.tsn(), tie_tag }
+            None => self.new_identity(existing, 0, announced),
+            Some(InitReply::Crossing { tag, initial_tsn, tie_tag }) => {
+                let ours = existing.and_then(|slot| self.associations[slot].association.announcement());
+                let key_material = KeyMaterial::of(ours.cloned(), announced);
+                Identity { tag, initial_tsn, tie_tag, key_material }
             }
+            Some(InitReply::Restarting { tie_tag }) => self.new_identity(existing, tie_tag, announced),
             Some(InitReply::ShutdownAck) => return self.repeat_shutdown_ack(now, existing),
         };
         self.send_init_ack(now, datagram, packet, init, (existing, identity), &reading);
+    }
+
+    fn new_identity(
+        &mut self,
+        existing: Option<usize>,
+        tie_tag: u64,
+        announced: Option<Announcement>,
+    ) -> Identity {
+        let (tag, initial_tsn) = (self.unused_tag(), self.rng.tsn());
+        let random = announced.as_ref().map(|_| self.rng.key());
+        let ours = random.and_then(|random| Announcement::ours(self.config_for(existing), random));
+        Identity { tag, initial_tsn, tie_tag, key_material: KeyMaterial::of(ours, announced) }
     }
 
     /// An association that exists answers with the configuration it was opened with.
@@ -127,6 +157,9 @@ impl Endpoint {
         let config = self.config_for(existing);
         let agreed = Negotiated::new(config, init, reading.offered);
         let offered = OfferedExtensions::of(&config.extensions);
+        // What the peer does not do is not mentioned: it might take offence (RFC 5061 §6).
+        let has_keys = identity.key_material.is_some();
+        let offered = if has_keys { offered } else { offered.without_authentication() };
         let header = InitHeader {
             initiate_tag: identity.tag,
             a_rwnd: u32::try_from(config.buffers.receive_bytes).unwrap_or(u32::MAX),
@@ -146,13 +179,15 @@ impl Endpoint {
             peer_initial_tsn: init.initial_tsn,
             peer_window: init.a_rwnd,
             agreed,
+            key_material: identity.key_material,
             source: datagram.source,
             addresses: reading.addresses.iter().copied().collect(),
         };
-        let cookie = self.cookies.sign(now, &cookie);
+        let signed = self.cookies.sign(now, &cookie);
         let chunk_types = offered.chunk_types();
         let mut parameters = offered.parameters(&chunk_types);
-        parameters.insert(0, Parameter::StateCookie(&cookie));
+        parameters.insert(0, Parameter::StateCookie(&signed));
+        parameters.extend(cookie.key_material.iter().flat_map(|material| material.ours.parameters()));
         // One report a parameter (RFC 9260 §3.3.3.1.2).
         parameters.extend(reading.reports.iter().map(|report| Parameter::UnrecognizedParameter(report)));
         let Ok(chunk) = ChunkBuf::init_ack(&header, &parameters) else { return };
@@ -181,6 +216,7 @@ impl Endpoint {
         datagram: &Datagram<'_>,
         packet: &Packet<'_>,
         cookie: &[u8],
+        auth: Option<&Auth<'_>>,
     ) {
         let ports = (packet.destination_port, packet.source_port);
         let cookie = match self.cookies.verify(now, cookie) {
@@ -205,9 +241,46 @@ impl Endpoint {
         if self.is_stale(now, &cookie, existing) {
             return self.report_stale_cookie(now, datagram, packet, &cookie);
         }
+        let Some(authenticity) = self.authenticate_cookie(&cookie, existing, auth) else {
+            self.statistics.unauthenticated_cookies += 1;
+            return;
+        };
         match existing {
-            Some(slot) => self.on_cookie_for_existing(now, slot, datagram, packet, &cookie),
-            None => self.accept(now, datagram, packet, &cookie),
+            Some(slot) => self.on_cookie_for_existing(now, slot, datagram, packet, (&cookie, authenticity)),
+            None => self.accept(now, datagram, packet, (&cookie, authenticity)),
+        }
+    }
+
+    /// RFC 4895 §6.3: a COOKIE ECHO is authenticated with what the cookie itself holds; with the keys of the
+    /// association there is when it is to replace that one. `None` if it does not count.
+    fn authenticate_cookie(
+        &mut self,
+        cookie: &StateCookie,
+        existing: Option<usize>,
+        auth: Option<&Auth<'_>>,
+    ) -> Option<Authenticity> {
+        let restarts =
+            |slot: &usize| self.associations[*slot].association.peer().local_tag != cookie.local_tag;
+        let replaced = existing.filter(restarts);
+        let keys = &self.config_for(existing).authentication.keys;
+        let mut by_cookie = Authentication::agreed(cookie.key_material.as_ref(), keys);
+        let Some(auth) = auth else {
+            let old = replaced.map(|slot| self.associations[slot].association.authentication());
+            let is_demanded = old.unwrap_or(&by_cookie).demands(ChunkType::COOKIE_ECHO);
+            return (!is_demanded).then_some(Authenticity::NotShown);
+        };
+        let old = replaced.map(|slot| &mut self.associations[slot].association);
+        let verdict = match old.filter(|old| old.authentication().is_agreed()) {
+            Some(old) => old.verify(auth),
+            None => by_cookie.verify(&self.config_for(existing).authentication.keys, auth),
+        };
+        match verdict {
+            Verdict::Authentic | Verdict::AuthenticByNewKey(_) if replaced.is_some() => {
+                Some(Authenticity::ShownBefore)
+            }
+            // The association will verify it again, as the first of its AUTH chunks.
+            Verdict::Authentic | Verdict::AuthenticByNewKey(_) => Some(Authenticity::NotShown),
+            Verdict::UnsupportedHmac(_) | Verdict::UnknownKey | Verdict::WrongHmac => None,
         }
     }
 
@@ -234,7 +307,13 @@ impl Endpoint {
         }
     }
 
-    fn accept(&mut self, now: Instant, datagram: &Datagram<'_>, packet: &Packet<'_>, cookie: &StateCookie) {
+    fn accept(
+        &mut self,
+        now: Instant,
+        datagram: &Datagram<'_>,
+        packet: &Packet<'_>,
+        (cookie, authenticity): (&StateCookie, Authenticity),
+    ) {
         let full = self.associations.len() >= self.config.association_limit;
         if full || self.config.incoming == Incoming::Refuse {
             self.statistics.inits_refused += 1;
@@ -249,7 +328,7 @@ impl Endpoint {
         let rng = self.rng.split();
         let association = Association::accept(now, &cookie, self.config.association.clone(), rng);
         self.insert(association);
-        self.route(now, datagram, packet);
+        self.route(now, datagram, packet, authenticity);
     }
 
     fn on_cookie_for_existing(
@@ -258,7 +337,7 @@ impl Endpoint {
         slot: usize,
         datagram: &Datagram<'_>,
         packet: &Packet<'_>,
-        cookie: &StateCookie,
+        (cookie, authenticity): (&StateCookie, Authenticity),
     ) {
         self.demux.remove(slot, &self.associations[slot].association);
         let action = self.associations[slot].association.on_cookie_echo(now, cookie);
@@ -266,7 +345,7 @@ impl Endpoint {
         self.refresh(slot);
         match action {
             CollisionAction::Restart | CollisionAction::Initialise | CollisionAction::Duplicate => {
-                self.route(now, datagram, packet);
+                self.route(now, datagram, packet, authenticity);
             }
             CollisionAction::Late | CollisionAction::Discard => {}
         }

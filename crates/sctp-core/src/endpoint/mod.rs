@@ -17,7 +17,8 @@ mod ootb;
 use core::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use sctp_wire::{Checksum, Chunk, DecodeError, Packet, SctpPort, VerificationTag};
+use bytes::Bytes;
+use sctp_wire::{Checksum, Chunk, DecodeError, Packet, SctpPort, SharedKeyId, VerificationTag};
 use slab::Slab;
 use virtual_time::Instant;
 
@@ -25,9 +26,9 @@ use self::cookie::CookieKeys;
 use self::demux::{Demux, Lookup};
 use self::incoming::Answer;
 use self::init_limiter::InitLimiter;
-use crate::association::Association;
-use crate::config::{AssociationConfig, EndpointConfig, Incoming};
-use crate::error::{ConfigError, ConnectError, SendError, UnknownAssociation};
+use crate::association::{Association, Authenticity};
+use crate::config::{AssociationConfig, AuthKeys, EndpointConfig, Incoming};
+use crate::error::{AuthKeyError, ConfigError, ConnectError, SendError, UnknownAssociation};
 use crate::event::Event;
 use crate::message::{Message, Received};
 use crate::rng::Rng;
@@ -39,6 +40,15 @@ use crate::transmit::{Datagram, Destination, PathId, Transmit};
 pub struct AssociationId {
     slot: u32,
     generation: u32,
+}
+
+/// Whose keys are changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyOwner {
+    /// Those of one association.
+    Association(AssociationId),
+    /// Those of associations that peers will open.
+    Accepted,
 }
 
 /// An SCTP endpoint (RFC 9260 §1.3) as a state machine without clock and IO.
@@ -190,14 +200,28 @@ impl Endpoint {
         }
         match packet.chunks().next() {
             Some(Ok(Chunk::Init(init))) => self.on_init(now, &datagram, &packet, &init),
-            Some(Ok(Chunk::CookieEcho(cookie))) => self.on_cookie_echo(now, &datagram, &packet, cookie.0),
-            Some(_) => self.route(now, &datagram, &packet),
+            Some(Ok(Chunk::CookieEcho(cookie))) => {
+                self.on_cookie_echo(now, &datagram, &packet, cookie.0, None);
+            }
+            Some(Ok(Chunk::Auth(auth))) => match packet.chunks().nth(1) {
+                Some(Ok(Chunk::CookieEcho(cookie))) => {
+                    self.on_cookie_echo(now, &datagram, &packet, cookie.0, Some(&auth));
+                }
+                _ => self.route(now, &datagram, &packet, Authenticity::NotShown),
+            },
+            Some(_) => self.route(now, &datagram, &packet, Authenticity::NotShown),
             None => self.statistics.malformed += 1,
         }
     }
 
     /// Hands a packet to the association it belongs to (RFC 9260 §8.5), or treats it as out of the blue (§8.4).
-    fn route(&mut self, now: Instant, datagram: &Datagram<'_>, packet: &Packet<'_>) {
+    fn route(
+        &mut self,
+        now: Instant,
+        datagram: &Datagram<'_>,
+        packet: &Packet<'_>,
+        authenticity: Authenticity,
+    ) {
         // Tag zero is for INIT alone (§8.5.1 (A)).
         if packet.verification_tag == VerificationTag::ZERO {
             self.statistics.bad_tag += 1;
@@ -205,7 +229,7 @@ impl Endpoint {
         }
         match self.lookup(datagram, packet) {
             Lookup::Association(slot, path) => {
-                self.associations[slot].association.handle_packet(now, path, datagram, packet);
+                self.associations[slot].association.handle_packet(now, path, datagram, packet, authenticity);
                 self.refresh(slot);
             }
             Lookup::UnknownSource => self.statistics.unknown_source += 1,
@@ -336,6 +360,50 @@ impl Endpoint {
         self.associations[slot].association.abort(reason);
         self.refresh(slot);
         Ok(())
+    }
+
+    /// Adds a key to sign and verify with, or replaces the one with this identifier (RFC 4895 §6.1,
+    /// SCTP_AUTH_KEY). See [`AuthKeys`] for how to change keys while data flows.
+    ///
+    /// # Errors
+    /// There is no such association.
+    pub fn set_auth_key(
+        &mut self,
+        owner: KeyOwner,
+        key: SharedKeyId,
+        secret: impl Into<Bytes>,
+    ) -> Result<(), UnknownAssociation> {
+        self.with_keys(owner, |keys| keys.set(key, secret))
+    }
+
+    /// From now on packets are signed with this key (SCTP_AUTH_ACTIVE_KEY).
+    ///
+    /// # Errors
+    /// There is no such key or association.
+    pub fn activate_auth_key(&mut self, owner: KeyOwner, key: SharedKeyId) -> Result<(), AuthKeyError> {
+        self.with_keys(owner, |keys| keys.activate(key))?
+    }
+
+    /// Forgets a key: what is signed with it is discarded from now on (SCTP_AUTH_DELETE_KEY).
+    ///
+    /// # Errors
+    /// There is no such key or association, or the key is active.
+    pub fn delete_auth_key(&mut self, owner: KeyOwner, key: SharedKeyId) -> Result<(), AuthKeyError> {
+        self.with_keys(owner, |keys| keys.delete(key))?
+    }
+
+    fn with_keys<R>(
+        &mut self,
+        owner: KeyOwner,
+        change: impl FnOnce(&mut AuthKeys) -> R,
+    ) -> Result<R, UnknownAssociation> {
+        match owner {
+            KeyOwner::Association(id) => {
+                let slot = self.slot(id)?;
+                Ok(self.associations[slot].association.change_keys(change))
+            }
+            KeyOwner::Accepted => Ok(change(&mut self.config.association.authentication.keys)),
+        }
     }
 
     /// An association, to look at. It stays until its last event has been polled and all messages are read.

@@ -53,6 +53,8 @@ pub struct PathCounters {
     pub recoveries: u64,
     /// Tail-loss probes sent.
     pub probes: u64,
+    /// Recoveries and timeouts that turned out to have been needless; their cut of the window was taken back.
+    pub recoveries_undone: u64,
 }
 
 impl Path {
@@ -157,6 +159,14 @@ impl PathSet {
     /// The path for new data (RFC 9260 §6.4).
     pub(crate) fn for_data(&self) -> PathId {
         self.primary
+    }
+
+    /// A further path to the same destination, for tests of the sender alone.
+    #[cfg(test)]
+    pub(crate) fn push_twin(&mut self, config: &AssociationConfig) -> PathId {
+        let id = PathId::new(u8::try_from(self.paths.len()).unwrap());
+        self.paths.push(Path::new(id, self.paths[0].destination, PathState::Active, config));
+        id
     }
 
     pub(crate) fn on_measurement(&mut self, id: PathId, now: Instant, rtt: Duration) {

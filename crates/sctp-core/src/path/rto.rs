@@ -38,8 +38,15 @@ impl RtoEstimator {
             }
         };
         self.smoothed = Some(smoothed);
-        let variation = (smoothed.rttvar * 4).max(CLOCK_GRANULARITY);
-        self.rto = (smoothed.srtt + variation).clamp(self.config.min, self.config.max);
+        self.end_back_off();
+    }
+
+    /// The timeouts that led to the back-off turned out to have been needless: the RTO is that of the measurements again.
+    pub(crate) fn end_back_off(&mut self) {
+        self.rto = self.smoothed.map_or(self.config.initial, |smoothed| {
+            let variation = (smoothed.rttvar * 4).max(CLOCK_GRANULARITY);
+            (smoothed.srtt + variation).clamp(self.config.min, self.config.max)
+        });
     }
 
     /// T3-rtx, T1 or an unanswered HEARTBEAT ran out: double (RFC 9260 §6.3.3 (E2)).

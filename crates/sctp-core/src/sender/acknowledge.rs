@@ -30,8 +30,8 @@ pub(crate) enum SackRefused {
 #[derive(Debug, Default)]
 pub(crate) struct Acknowledgment {
     pub(crate) cumulative_advanced: bool,
-    /// The highest TSN acknowledged for the first time (HTNA, RFC 9260 §7.2.4).
-    pub(crate) highest_new: Option<Tsn>,
+    /// Whether anything was acknowledged for the first time.
+    pub(crate) is_news: bool,
     /// When the chunk sent last of those was sent.
     pub(crate) newest: Instant,
     pub(crate) paths: SmallVec<[PathAcknowledgment; 1]>,
@@ -49,34 +49,33 @@ pub(crate) struct PathAcknowledgment {
     /// Octets newly acknowledged, chunk headers and padding included.
     pub(crate) bytes: usize,
     pub(crate) flight_before: usize,
+    /// The highest TSN acknowledged for the first time of those that never travelled on another path.
+    pub(crate) highest_new: Option<Tsn>,
     /// Whether the earliest outstanding chunk of the path was acknowledged (RFC 9260 §6.3.2 (R3)).
     pub(crate) earliest: bool,
 }
 
 impl Acknowledgment {
-    pub(crate) fn is_news(&self) -> bool {
-        self.highest_new.is_some()
-    }
-
     fn note(&mut self, tsn: Tsn, chunk: &SentChunk, before: Before) {
         let earliest = before.earliest == Some(tsn);
-        if self.highest_new.is_none_or(|highest| highest.precedes(tsn)) {
-            self.highest_new = Some(tsn);
-        }
         self.newest = self.newest.max(chunk.sent_at);
-        let bytes = chunk.wire_bytes();
-        match self.paths.iter_mut().find(|entry| entry.path == chunk.path) {
-            Some(entry) => {
-                entry.bytes += bytes;
-                entry.earliest |= earliest;
-            }
-            None => self.paths.push(PathAcknowledgment {
-                path: chunk.path,
-                bytes,
-                flight_before: before.flight,
-                earliest,
-            }),
+        self.is_news = true;
+        let entry = self.entry(chunk.path, before.flight);
+        entry.bytes += chunk.wire_bytes();
+        entry.earliest |= earliest;
+        if !chunk.is_moved && entry.highest_new.is_none_or(|highest| highest.precedes(tsn)) {
+            entry.highest_new = Some(tsn);
         }
+    }
+
+    fn entry(&mut self, path: PathId, flight_before: usize) -> &mut PathAcknowledgment {
+        let known = self.paths.iter().position(|entry| entry.path == path);
+        let index = known.unwrap_or_else(|| {
+            let (bytes, highest_new, earliest) = (0, None, false);
+            self.paths.push(PathAcknowledgment { path, bytes, flight_before, highest_new, earliest });
+            self.paths.len() - 1
+        });
+        &mut self.paths[index]
     }
 }
 
@@ -120,12 +119,13 @@ pub(crate) fn check(sack: &Sack<'_>, outstanding: &Outstanding) -> Result<(), Sa
     Ok(())
 }
 
-/// Applies a checked SACK. `delivered` hears of every chunk acknowledged for the first time.
+/// Applies a checked SACK. `delivered` hears of every chunk acknowledged for the first time, and its
+/// state before.
 pub(crate) fn apply(
     now: Instant,
     sack: &Sack<'_>,
     outstanding: &mut Outstanding,
-    mut delivered: impl FnMut(Tsn, &SentChunk),
+    mut delivered: impl FnMut(Tsn, &SentChunk, ChunkState),
 ) -> Acknowledgment {
     let before: SmallVec<[Before; 1]> =
         outstanding.paths().map(|path| Before::of(path, outstanding)).collect();
@@ -141,18 +141,18 @@ pub(crate) fn apply(
         if is_news {
             result.spurious += usize::from(chunk.state == ChunkState::Lost);
             result.note(tsn, &chunk, before(chunk.path));
-            delivered(tsn, &chunk);
+            delivered(tsn, &chunk, chunk.state);
         }
     }
     for (index, tsn) in gap_indices(sack, outstanding) {
-        let was_lost = outstanding.get(index).is_some_and(|chunk| chunk.state == ChunkState::Lost);
+        let was = outstanding.get(index).map_or(ChunkState::InFlight, |chunk| chunk.state);
         if let Some(chunk) = outstanding.acknowledge(index) {
-            result.spurious += usize::from(was_lost);
+            result.spurious += usize::from(was == ChunkState::Lost);
             result.note(tsn, chunk, before(chunk.path));
-            delivered(tsn, chunk);
+            delivered(tsn, chunk, was);
         }
     }
-    if result.is_news() {
+    if result.is_news {
         take_back_reneged(now, sack, outstanding);
     }
     result
@@ -180,12 +180,14 @@ fn gap_indices(sack: &Sack<'_>, outstanding: &Outstanding) -> SmallVec<[(usize, 
     sack.gap_ack_blocks().flat_map(range).map(|index| (index, outstanding.tsn_at(index))).collect()
 }
 
-/// RFC 9260 §7.2.4: counts a missing report on every chunk in flight before `below`; gives those with three.
+/// RFC 9260 §7.2.4: counts a missing report on every chunk of a path in flight before `below`; gives those with three.
 ///
-/// A chunk that was fast-retransmitted before is not so again (point 5), unless [`Repetition::Allowed`]: then
-/// reports count that tell of a chunk sent after it was sent again.
+/// A chunk that was fast-retransmitted before is not so again (point 5), unless [`Repetition::Allowed`]: then reports
+/// count that tell of a chunk sent after it was sent again. Only chunks of the same path count: after a changeover those
+/// of the new path overtake those of the old one without anything being lost.
 pub(crate) fn report_missing(
     outstanding: &mut Outstanding,
+    path: PathId,
     below: Tsn,
     newest: Instant,
     repetition: Repetition,
@@ -193,14 +195,11 @@ pub(crate) fn report_missing(
     let limit = outstanding.index_of(below).unwrap_or(0);
     let mut due = SmallVec::new();
     for index in 0..limit {
-        let was_repeated = outstanding.get(index).is_some_and(|chunk| chunk.fast_retransmitted);
-        let is_told_of = match repetition {
-            Repetition::Never => !was_repeated,
-            Repetition::Allowed => {
-                !was_repeated || outstanding.get(index).is_some_and(|chunk| chunk.sent_at < newest)
-            }
-        };
-        if is_told_of
+        let counts = outstanding.get(index).is_some_and(|chunk| {
+            let may_repeat = repetition == Repetition::Allowed && chunk.sent_at < newest;
+            chunk.path == path && (!chunk.fast_retransmitted || may_repeat)
+        });
+        if counts
             && let Some(chunk) = outstanding.report_missing(index)
             && chunk.missing_reports >= MISSING_REPORTS
         {

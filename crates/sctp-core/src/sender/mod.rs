@@ -6,8 +6,11 @@
 
 pub(crate) mod acknowledge;
 pub(crate) mod outstanding;
+mod probe;
 pub(crate) mod queue;
 pub(crate) mod rack;
+pub(crate) mod recovery;
+mod reordering;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -19,9 +22,11 @@ use smallvec::SmallVec;
 use virtual_time::Instant;
 
 use self::acknowledge::{Acknowledgment, Repetition, RttSample, SackRefused};
-use self::outstanding::{ChunkState, Outstanding};
+use self::outstanding::{ChunkState, Outstanding, SentChunk};
+use self::probe::Probe;
 use self::queue::SendQueue;
 use self::rack::Rack;
+use self::recovery::{Recoveries, Refuted};
 use crate::config::{AssociationConfig, ImmediateSack, LossDetection, Nagle};
 use crate::error::SendError;
 use crate::message::{Delivery, Message};
@@ -38,12 +43,11 @@ pub(crate) struct Sender {
     next_ssn: Vec<Ssn>,
     /// The window the peer last advertised; less what is in flight it is what it has room for.
     advertised_window: usize,
-    /// Fast Recovery lasts until this TSN is acknowledged (RFC 9260 §7.2.4 (6)).
-    recovery_exit: Option<Tsn>,
+    recoveries: Recoveries,
     rack: Rack,
     rtt_samples: SmallVec<[RttSample; 1]>,
-    /// The last tail-loss probe, until its fate is known.
-    probe: Option<Probe>,
+    /// The last tail-loss probe of each path, until its fate is known.
+    probes: SmallVec<[Probe; 1]>,
     window_probe: WindowProbe,
     buffer: SendBuffer,
     statistics: SenderStatistics,
@@ -56,19 +60,10 @@ struct SenderOptions {
     loss_detection: LossDetection,
     immediate_sack: ImmediateSack,
     nagle: Nagle,
+    /// Octets of each packet that other things than DATA take.
+    reserved_bytes: usize,
     /// The user asked for shutdown: what is left goes out with the I bit (RFC 9260 §9.2).
     is_draining: bool,
-}
-
-/// A tail-loss probe whose meaning is open: did it repair a loss, or was it needless (RFC 8985 §7.4)?
-#[derive(Clone, Copy, Debug)]
-struct Probe {
-    path: PathId,
-    sent_at: Instant,
-    highest: Tsn,
-    /// When one of its chunks was acknowledged first; whether thanks to the probe shows a moment later, when
-    /// duplicates are reported, or not.
-    answered_at: Option<Instant>,
 }
 
 /// Zero-window probing (RFC 9260 §6.1 (A)).
@@ -106,8 +101,12 @@ pub struct SenderStatistics {
     pub lost_by_acknowledgment: u64,
     /// Chunks declared lost by T3-rtx.
     pub lost_by_timeout: u64,
-    /// Chunks declared lost that had arrived.
+    /// Chunks declared lost that were acknowledged before they were sent again.
     pub spurious: u64,
+    /// Chunks sent again because they were late, of which the peer reports that it has them twice.
+    pub needless_retransmissions: u64,
+    /// Times such a report made a path more patient (RFC 8985 §6.2 step 4).
+    pub reordering_window_growths: u64,
     /// Duplicates the peer reported.
     pub duplicates_reported: u64,
 }
@@ -118,9 +117,12 @@ pub(crate) struct SackOutcome {
     pub(crate) acknowledgment: Acknowledgment,
     pub(crate) rtt: SmallVec<[(PathId, Duration); 1]>,
     pub(crate) losses: Losses,
-    /// A probe turned out to have repaired a loss on this path.
-    pub(crate) repaired_by_probe: Option<PathId>,
-    pub(crate) in_recovery: bool,
+    /// Paths on which a probe turned out to have repaired a loss.
+    pub(crate) repaired_by_probe: SmallVec<[PathId; 1]>,
+    /// Paths that were in Fast Recovery when the SACK came.
+    pub(crate) recovering: SmallVec<[PathId; 1]>,
+    /// Recoveries that turned out to have been needless: what they did to windows and timers is to be undone.
+    pub(crate) refuted: SmallVec<[Refuted; 1]>,
     pub(crate) all_acknowledged: bool,
     pub(crate) buffer_available: bool,
 }
@@ -150,16 +152,17 @@ impl Sender {
                 loss_detection: config.recovery.loss_detection,
                 immediate_sack: config.recovery.immediate_sack,
                 nagle: config.nagle,
+                reserved_bytes: 0,
                 is_draining: false,
             },
             queue: SendQueue::default(),
             outstanding: Outstanding::new(initial_tsn),
             next_ssn: Vec::new(),
             advertised_window: peer_window as usize,
-            recovery_exit: None,
+            recoveries: Recoveries::default(),
             rack: Rack::default(),
             rtt_samples: SmallVec::new(),
-            probe: None,
+            probes: SmallVec::new(),
             window_probe: WindowProbe::Idle,
             buffer: SendBuffer { limit: config.buffers.send_bytes, used: 0, refused: false },
             statistics: SenderStatistics::default(),
@@ -200,6 +203,11 @@ impl Sender {
         unknown
     }
 
+    /// Every packet with DATA has this many octets less for it.
+    pub(crate) fn reserve_in_packets(&mut self, reserved_bytes: usize) {
+        self.options.reserved_bytes = reserved_bytes;
+    }
+
     /// Takes a SACK in (RFC 9260 §6.2.1, then §7.2.4 or RFC 8985 §6.2).
     pub(crate) fn on_sack(
         &mut self,
@@ -209,27 +217,53 @@ impl Sender {
     ) -> Result<SackOutcome, SackRefused> {
         acknowledge::check(sack, &self.outstanding)?;
         let mut outcome = SackOutcome::default();
-        let (rack, samples) = (&mut self.rack, &mut self.rtt_samples);
-        let probe = self.probe;
-        let mut probe_answered = false;
-        outcome.acknowledgment = acknowledge::apply(now, sack, &mut self.outstanding, |tsn, chunk| {
-            rack.on_delivered(now, tsn, chunk, paths.path(chunk.path).rto.min_rtt());
-            let sample = samples.get_mut(chunk.path.index()).and_then(|sample| sample.on_delivered(now, tsn));
-            outcome.rtt.extend(sample.map(|rtt| (chunk.path, rtt)));
-            probe_answered |=
-                probe.is_some_and(|probe| chunk.transmissions > 1 && !probe.highest.precedes(tsn));
-        });
-        self.settle_probe(now, sack, paths, probe_answered, &mut outcome);
-        self.leave_recovery();
+        self.apply_sack(now, sack, paths, &mut outcome);
+        self.settle_probes(now, sack, paths, &mut outcome);
+        self.judge_recoveries(now, sack, &mut outcome);
         self.update_window(now, sack.a_rwnd as usize, paths);
         // Growth comes before the cut (RFC 9260 §7.2.4, note): what counts is the state the SACK met.
-        outcome.in_recovery = self.recovery_exit.is_some();
+        let recovering = self.outstanding.paths().filter(|path| self.recoveries.is_recovering(*path));
+        outcome.recovering = recovering.collect();
         outcome.losses = self.losses_after_sack(now, paths, &outcome.acknowledgment);
         outcome.all_acknowledged = self.outstanding.is_empty();
         outcome.buffer_available = self.release(&outcome.acknowledgment);
         self.statistics.spurious += outcome.acknowledgment.spurious as u64;
         self.statistics.duplicates_reported += sack.duplicate_tsns().len() as u64;
         Ok(outcome)
+    }
+
+    fn apply_sack(&mut self, now: Instant, sack: &Sack<'_>, paths: &PathSet, outcome: &mut SackOutcome) {
+        let (rack, samples, probes) = (&mut self.rack, &mut self.rtt_samples, &mut self.probes);
+        let recoveries = &mut self.recoveries;
+        outcome.acknowledgment = acknowledge::apply(now, sack, &mut self.outstanding, |tsn, chunk, was| {
+            let min_rtt = paths.path(chunk.path).rto.min_rtt();
+            rack.on_delivered(now, tsn, chunk, min_rtt);
+            recoveries.on_delivered(now, tsn, chunk, was, min_rtt);
+            let sample = samples.get_mut(chunk.path.index()).and_then(|sample| sample.on_delivered(now, tsn));
+            outcome.rtt.extend(sample.map(|rtt| (chunk.path, rtt)));
+            probes.iter_mut().for_each(|probe| probe.on_delivered(now, tsn, chunk));
+        });
+    }
+
+    /// What the SACK says about recoveries: over, or needless from the beginning.
+    fn judge_recoveries(&mut self, now: Instant, sack: &Sack<'_>, outcome: &mut SackOutcome) {
+        let point = self.outstanding.cumulative_ack();
+        self.rack.on_cumulative_ack(point);
+        for path in self.recoveries.on_cumulative_ack(point) {
+            self.rack.window_mut(path).on_recovered();
+        }
+        for tsn in sack.duplicate_tsns() {
+            if let Some(path) = self.recoveries.on_duplicate(tsn) {
+                let next_tsn = self.outstanding.next_tsn();
+                self.statistics.needless_retransmissions += 1;
+                let grew = self.rack.window_mut(path).on_needless_retransmission(next_tsn);
+                self.statistics.reordering_window_growths += u64::from(grew);
+            }
+        }
+        outcome.refuted = self.recoveries.take_refuted();
+        for refuted in &outcome.refuted {
+            self.outstanding.take_back_lost(now, refuted.path);
+        }
     }
 
     /// No further message will come: send the rest without delay.
@@ -264,25 +298,28 @@ impl Sender {
     }
 
     fn losses_by_reports(&mut self, acknowledgment: &Acknowledgment, repetition: Repetition) -> Losses {
-        let Some(highest_new) = acknowledgment.highest_new else { return Losses::default() };
-        let in_recovery = self.recovery_exit.is_some();
-        // In Fast Recovery an advancing cumulative ack counts for all that the SACK reports missing.
-        let below = if in_recovery && acknowledgment.cumulative_advanced {
-            self.highest_acknowledged().unwrap_or(highest_new)
-        } else {
-            highest_new
-        };
-        let lost =
-            acknowledge::report_missing(&mut self.outstanding, below, acknowledgment.newest, repetition);
+        let mut lost = SmallVec::<[usize; 8]>::new();
+        for path in self.outstanding.paths() {
+            let news = acknowledgment.paths.iter().find(|entry| entry.path == path);
+            let mut below = news.and_then(|entry| entry.highest_new);
+            // In Fast Recovery an advancing cumulative ack counts for all that the SACK reports missing.
+            if self.recoveries.is_recovering(path) && acknowledgment.cumulative_advanced {
+                below = self.highest_acknowledged(path).or(below);
+            }
+            if let Some(below) = below {
+                let (outstanding, newest) = (&mut self.outstanding, acknowledgment.newest);
+                lost.extend(acknowledge::report_missing(outstanding, path, below, newest, repetition));
+            }
+        }
         self.declare_lost(&lost)
     }
 
     /// Looks for overdue chunks (RFC 8985 §6.2 step 5): after a SACK and when the reordering window runs out.
     pub(crate) fn losses_by_time(&mut self, now: Instant, paths: &PathSet) -> Losses {
-        let in_recovery = self.recovery_exit.is_some();
         let mut lost = SmallVec::<[usize; 8]>::new();
         let mut again_at: Option<Instant> = None;
         for path in paths.iter() {
+            let in_recovery = self.recoveries.is_recovering(path.id);
             let verdict = self.rack.detect(now, path.id, &path.rto, &self.outstanding, in_recovery);
             lost.extend_from_slice(&verdict.lost);
             again_at = again_at.into_iter().chain(verdict.again_at).min();
@@ -298,13 +335,12 @@ impl Sender {
             if self.outstanding.mark_lost(index) {
                 self.statistics.lost_by_acknowledgment += 1;
                 losses.any = true;
-                if self.recovery_exit.is_none() && !losses.paths.contains(&path) {
+                if !self.recoveries.is_recovering(path) {
+                    self.recoveries.begin(path, self.outstanding.next_tsn().previous());
                     losses.paths.push(path);
                 }
+                self.recoveries.on_lost(path);
             }
-        }
-        if losses.any {
-            self.recovery_exit.get_or_insert(self.outstanding.next_tsn().previous());
         }
         losses
     }
@@ -317,57 +353,16 @@ impl Sender {
                 self.outstanding.renege(now, index);
             }
         }
+        let earliest = self.outstanding.earliest(path).map(|index| self.outstanding.tsn_at(index));
+        self.recoveries.on_timeout(path, earliest);
         for index in 0..self.outstanding.len() {
             let here = self.outstanding.get(index).is_some_and(|chunk| chunk.path == path);
             if here && self.outstanding.mark_lost(index) {
                 self.statistics.lost_by_timeout += 1;
+                self.recoveries.on_lost(path);
             }
         }
-        self.recovery_exit = None;
-        self.probe = None;
-    }
-
-    /// When the next tail-loss probe of a path is due; `None` where the profile has none or repair is under way.
-    pub(crate) fn probe_at(&self, path: PathId, paths: &PathSet) -> Option<Instant> {
-        let wanted =
-            self.options.loss_detection == LossDetection::Rack && self.window_probe != WindowProbe::Sent;
-        let idle = wanted && !self.outstanding.has_lost();
-        if idle { self.rack.probe_at(path, &paths.path(path).rto, &self.outstanding) } else { None }
-    }
-
-    /// RFC 8985 §7.4.2: a probe that was acknowledged and, a round trip after it was sent, not reported as a duplicate
-    /// has repaired a loss.
-    fn settle_probe(
-        &mut self,
-        now: Instant,
-        sack: &Sack<'_>,
-        paths: &PathSet,
-        answered: bool,
-        outcome: &mut SackOutcome,
-    ) {
-        let Some(probe) = self.probe.as_mut() else { return };
-        if answered {
-            probe.answered_at.get_or_insert(now);
-        }
-        if sack.duplicate_tsns().any(|tsn| !probe.highest.precedes(tsn)) {
-            self.probe = None;
-            return;
-        }
-        let round_trip = paths.path(probe.path).rto.srtt().unwrap_or_default();
-        let path = probe.path;
-        let is_settled = probe.answered_at.is_some_and(|at| now.since(at) >= round_trip / 4);
-        if is_settled && now.since(probe.sent_at) >= round_trip {
-            self.probe = None;
-            if self.recovery_exit.is_none() {
-                self.recovery_exit = Some(self.outstanding.next_tsn().previous());
-                outcome.repaired_by_probe = Some(path);
-            }
-        }
-    }
-
-    fn leave_recovery(&mut self) {
-        let point = self.outstanding.cumulative_ack();
-        self.recovery_exit = self.recovery_exit.filter(|exit| point.precedes(*exit));
+        self.probes.retain(|probe| !probe.is_on(path));
     }
 
     /// The peer's window as it is now. Chunks it had no room for, and now has, go out again without waiting for a
@@ -400,9 +395,11 @@ impl Sender {
         available
     }
 
-    fn highest_acknowledged(&self) -> Option<Tsn> {
-        let last =
-            self.outstanding.iter().filter(|(_, chunk)| chunk.state == ChunkState::Acknowledged).last();
+    fn highest_acknowledged(&self, path: PathId) -> Option<Tsn> {
+        let is_evidence = |chunk: &SentChunk| {
+            chunk.state == ChunkState::Acknowledged && chunk.path == path && !chunk.is_moved
+        };
+        let last = self.outstanding.iter().filter(|(_, chunk)| is_evidence(chunk)).last();
         last.map(|(index, _)| self.outstanding.tsn_at(index))
     }
 

@@ -42,6 +42,8 @@ pub(crate) struct SentChunk {
     /// Last sent as a tail-loss probe, while the one before may still be on its way: which of the two an
     /// acknowledgment answers cannot be told.
     pub(crate) is_probed: bool,
+    /// Sent on more than one path: an acknowledgment of it says nothing about either.
+    pub(crate) is_moved: bool,
 }
 
 /// Where a chunk is.
@@ -160,6 +162,7 @@ impl Outstanding {
             missing_reports: 0,
             fast_retransmitted: false,
             is_probed: false,
+            is_moved: false,
         };
         self.add_flight(path, chunk.wire_bytes(), chunk.fragment.payload.len());
         self.chunks.push_back(chunk);
@@ -172,6 +175,7 @@ impl Outstanding {
         let was = chunk.state;
         chunk.is_probed = was == ChunkState::InFlight;
         chunk.state = ChunkState::InFlight;
+        chunk.is_moved |= before != path;
         chunk.path = path;
         chunk.sent_at = now;
         chunk.transmissions = chunk.transmissions.saturating_add(1);
@@ -225,6 +229,22 @@ impl Outstanding {
         self.lost_from = self.lost_from.saturating_sub(1);
         let news = self.leave(chunk.state, chunk.path, chunk.wire_bytes(), chunk.fragment.payload.len());
         Some((chunk, news))
+    }
+
+    /// Chunks of a path that wait for retransmission count as in flight again, as if sent now: they were declared lost
+    /// without need.
+    pub(crate) fn take_back_lost(&mut self, now: Instant, path: PathId) {
+        let (mut wire, mut payload) = (0, 0);
+        for chunk in &mut self.chunks {
+            if chunk.state == ChunkState::Lost && chunk.path == path {
+                chunk.state = ChunkState::InFlight;
+                chunk.sent_at = now;
+                self.lost -= 1;
+                wire += chunk.wire_bytes();
+                payload += chunk.fragment.payload.len();
+            }
+        }
+        self.add_flight(path, wire, payload);
     }
 
     /// The peer took a gap acknowledgment back (RFC 9260 §6.2.1): the chunk counts as in flight again, as if sent

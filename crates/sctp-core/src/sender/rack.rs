@@ -1,7 +1,7 @@
 //! Time-based loss detection and tail-loss probes (RFC 8985), on chunks instead of segments.
 //!
-//! Pure bookkeeping per path: which of the delivered chunks was sent last, its round trip, whether the path
-//! reorders, how many probes went unanswered. The caller marks chunks and sends probes.
+//! Pure bookkeeping per path: which of the delivered chunks was sent last, its round trip, how patient to be, how many
+//! probes went unanswered. The caller marks chunks and sends probes. Chunks of different paths never judge each other.
 //!
 //! Two departures from RFC 8985 §7, both for thin flows: a probe is due two round trips after the *oldest*
 //! unanswered transmission, not after the newest, and it carries the oldest chunks, which repairs the loss
@@ -14,6 +14,7 @@ use smallvec::SmallVec;
 use virtual_time::Instant;
 
 use super::outstanding::{ChunkState, Outstanding, SentChunk};
+use super::reordering::ReorderingWindow;
 use crate::path::rto::RtoEstimator;
 use crate::transmit::PathId;
 
@@ -28,7 +29,7 @@ struct RackPath {
     /// Of all delivered chunks, the one sent last (RFC 8985 §5.2: RACK.xmit_ts, RACK.end_seq, RACK.rtt).
     newest: Option<Delivered>,
     highest_delivered: Option<Tsn>,
-    reordering_seen: bool,
+    window: ReorderingWindow,
     probes_unanswered: u32,
 }
 
@@ -61,7 +62,7 @@ impl Rack {
         path.probes_unanswered = 0;
         // After a peer has paused, the answers to the originals look like answers to the probe: they say nothing
         // about what was sent in between.
-        if chunk.is_probed {
+        if chunk.is_probed || chunk.is_moved {
             return;
         }
         let rtt = now.since(chunk.sent_at);
@@ -73,9 +74,23 @@ impl Rack {
             path.newest = Some(Delivered { sent_at: chunk.sent_at, tsn, rtt });
         }
         match path.highest_delivered {
-            Some(highest) if tsn.precedes(highest) => path.reordering_seen |= chunk.transmissions == 1,
-            _ => path.highest_delivered = Some(tsn),
+            Some(highest) if tsn.precedes(highest) => {
+                if chunk.transmissions == 1 {
+                    path.window.on_reordering();
+                }
+            }
+            Some(_) | None => path.highest_delivered = Some(tsn),
         }
+    }
+
+    /// What the reordering window of a path goes by beyond its chunks.
+    pub(crate) fn window_mut(&mut self, path: PathId) -> &mut ReorderingWindow {
+        &mut self.path_mut(path).window
+    }
+
+    /// Everything up to this TSN is acknowledged.
+    pub(crate) fn on_cumulative_ack(&mut self, point: Tsn) {
+        self.paths.iter_mut().for_each(|path| path.window.on_cumulative_ack(point));
     }
 
     /// Looks for chunks sent so long before a delivered one that they must be lost (RFC 8985 §6.2 steps 4, 5).
@@ -90,8 +105,10 @@ impl Rack {
         let mut verdict = Verdict::default();
         let Some(state) = self.paths.get(path.index()) else { return verdict };
         let Some(newest) = state.newest else { return verdict };
-        let acknowledged = outstanding.iter().filter(|(_, c)| c.state == ChunkState::Acknowledged).count();
-        let wait = newest.rtt + state.reordering_window(rto, in_recovery, acknowledged);
+        let is_acknowledged =
+            |chunk: &SentChunk| chunk.path == path && chunk.state == ChunkState::Acknowledged;
+        let acknowledged = outstanding.iter().filter(|(_, chunk)| is_acknowledged(chunk)).count();
+        let wait = newest.rtt + state.window.patience(rto, in_recovery, acknowledged);
         for (index, chunk) in outstanding.iter() {
             let candidate = chunk.state == ChunkState::InFlight && chunk.path == path;
             let tsn = outstanding.tsn_at(index);
@@ -136,24 +153,10 @@ impl Rack {
     }
 }
 
-impl RackPath {
-    /// How much later than expected a chunk may arrive before it counts as lost (RFC 8985 §6.2 step 4).
-    fn reordering_window(&self, rto: &RtoEstimator, in_recovery: bool, acknowledged: usize) -> Duration {
-        if !self.reordering_seen && (in_recovery || acknowledged >= DUPLICATE_THRESHOLD) {
-            return Duration::ZERO;
-        }
-        let quarter = rto.min_rtt().unwrap_or_default() / 4;
-        rto.srtt().map_or(quarter, |srtt| quarter.min(srtt))
-    }
-}
-
 /// RFC 8985 §6.2: sent later, or at the same time with a higher sequence number.
 fn is_after(a: (Instant, Tsn), b: (Instant, Tsn)) -> bool {
     a.0 > b.0 || (a.0 == b.0 && b.1.precedes(a.1))
 }
-
-/// Chunks acknowledged by gap blocks after which a path without reordering needs no further patience.
-const DUPLICATE_THRESHOLD: usize = 3;
 
 /// On very short paths a probe waits at least this much longer than a round trip: schedulers are not that precise.
 const PROBE_SLACK: Duration = Duration::from_millis(10);

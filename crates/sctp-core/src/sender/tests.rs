@@ -17,6 +17,8 @@ const FULL: usize = 1400 - 20 - 12 - 16;
 struct Bench {
     sender: Sender,
     paths: PathSet,
+    /// Where packets go.
+    path: PathId,
     now: Instant,
 }
 
@@ -34,7 +36,7 @@ impl Bench {
         let peer = Destination { address: [10, 0, 0, 2].into(), encapsulation: Encapsulation::Ip };
         let paths = PathSet::new(peer, None, &config);
         let sender = Sender::new(&config, FIRST, 10, WINDOW);
-        Self { sender, paths, now: Instant::from_millis(1000) }
+        Self { sender, paths, path: PathId::FIRST, now: Instant::from_millis(1000) }
     }
 
     fn pass(&mut self, millis: u64) {
@@ -63,19 +65,19 @@ impl Bench {
 
     fn write_new(&mut self) -> Vec<Written> {
         self.packet(|bench, writer| {
-            bench.sender.write_new(bench.now, bench.paths.path(PathId::FIRST), writer);
+            bench.sender.write_new(bench.now, bench.paths.path(bench.path), writer);
         })
     }
 
     fn write_lost(&mut self) -> Vec<Written> {
         self.packet(|bench, writer| {
-            bench.sender.write_lost(bench.now, PathId::FIRST, writer);
+            bench.sender.write_lost(bench.now, bench.path, writer);
         })
     }
 
     fn write_probe(&mut self) -> Vec<Written> {
         self.packet(|bench, writer| {
-            bench.sender.write_probe(bench.now, bench.paths.path(PathId::FIRST), writer);
+            bench.sender.write_probe(bench.now, bench.paths.path(bench.path), writer);
         })
     }
 
@@ -122,11 +124,25 @@ impl Bench {
         bench
     }
 
+    /// Five milliseconds later, when the reordering window of a round trip of 20 ms has run out.
+    fn look_again(&mut self) -> Losses {
+        self.pass(5);
+        self.sender.losses_by_time(self.now, &self.paths)
+    }
+
+    /// From now on packets take a second path with the same round trip.
+    fn change_over(&mut self) {
+        let twin = self.paths.push_twin(&AssociationConfig::default());
+        self.paths.on_measurement(twin, self.now, Duration::from_millis(20));
+        self.path = twin;
+    }
+
     fn flight(&self) -> usize {
         self.sender.flight(PathId::FIRST)
     }
 }
 
 mod detection;
+mod recoveries;
 mod sacks;
 mod writing;

@@ -6,7 +6,7 @@ use virtual_time::Instant;
 use super::acknowledge::RttSample;
 use super::outstanding::{ChunkState, DATA_HEADER_BYTES, SentChunk};
 use super::queue::Fragment;
-use super::{Probe, Sender, WindowProbe};
+use super::{Sender, WindowProbe};
 use crate::config::{ImmediateSack, Nagle};
 use crate::path::Path;
 use crate::transmit::PathId;
@@ -44,7 +44,7 @@ impl Sender {
     /// Octets of the chunk that is sent again first; zero if none waits.
     pub(crate) fn first_lost_bytes(&mut self) -> usize {
         let first = self.outstanding.first_lost().and_then(|index| self.outstanding.get(index));
-        first.map_or(0, SentChunk::wire_bytes)
+        first.map_or(0, |chunk| chunk.wire_bytes() + self.options.reserved_bytes)
     }
 
     /// Whether what is queued waits for the peer's window alone, with nothing in flight: probe it (§6.1 (A)).
@@ -108,29 +108,6 @@ impl Sender {
         }
     }
 
-    /// Writes a tail-loss probe: the overdue chunks with the lowest TSNs, as many as fit (RFC 8985 §7.3).
-    pub(crate) fn write_probe(&mut self, now: Instant, path: &Path, writer: &mut PacketWriter<'_>) -> bool {
-        let srtt = path.rto.srtt().unwrap_or_default();
-        let overdue = srtt + path.rto.min_rtt().unwrap_or_default() / 4;
-        let mut highest = None;
-        for index in 0..self.outstanding.len() {
-            let Some(chunk) = self.outstanding.get(index) else { break };
-            let wanted = chunk.state == ChunkState::InFlight && chunk.path == path.id;
-            if !wanted || now.since(chunk.sent_at) < overdue {
-                continue;
-            }
-            if self.write_again(now, path.id, index, writer).is_none() {
-                break;
-            }
-            self.statistics.probe_chunks += 1;
-            highest = Some(self.outstanding.tsn_at(index));
-        }
-        let Some(highest) = highest else { return false };
-        self.rack.on_probe(path.id);
-        self.probe = Some(Probe { path: path.id, sent_at: now, highest, answered_at: None });
-        true
-    }
-
     fn next_blocked(&self, path: &Path, room: usize) -> Option<Blocked> {
         if self.queue.is_empty() {
             return Some(Blocked::NothingToSend);
@@ -138,7 +115,7 @@ impl Sender {
         if self.outstanding.len() >= OUTSTANDING_CHUNKS_MAX {
             return Some(Blocked::TooManyOutstanding);
         }
-        let full_room = full_room(path);
+        let full_room = self.full_room(path);
         let Some(len) = self.queue.next_len(room.min(full_room), full_room) else {
             return Some(Blocked::PacketFull);
         };
@@ -151,12 +128,12 @@ impl Sender {
     /// The same for the first new chunk of a packet: Nagle holds packets back, not chunks that could share one.
     fn first_blocked(&self, path: &Path, room: usize) -> Option<Blocked> {
         let held = self.options.nagle == Nagle::On && self.outstanding.total_flight() > 0;
-        let is_small = self.queue.payload_bytes() < full_room(path);
+        let is_small = self.queue.payload_bytes() < self.full_room(path);
         self.next_blocked(path, room).or_else(|| (held && is_small).then_some(Blocked::Nagle))
     }
 
     fn write_next(&mut self, now: Instant, path: &Path, room: usize, writer: &mut PacketWriter<'_>) -> bool {
-        let Some(len) = self.queue.next_len(room, full_room(path)) else { return false };
+        let Some(len) = self.queue.next_len(room, self.full_room(path)) else { return false };
         let next_ssn = &mut self.next_ssn;
         let Some(fragment) = self.queue.take(len, |message| Self::ssn_for(next_ssn, message)) else {
             return false;
@@ -175,7 +152,7 @@ impl Sender {
         true
     }
 
-    fn write_again(
+    pub(super) fn write_again(
         &mut self,
         now: Instant,
         path: PathId,
@@ -187,6 +164,7 @@ impl Sender {
         let mut flags = chunk.fragment.flags;
         flags.immediate = self.options.immediate_sack == ImmediateSack::WhenSenderDry;
         writer.data(&header(tsn, &chunk.fragment, flags), &chunk.fragment.payload).ok()?;
+        self.recoveries.on_resent(tsn, chunk);
         self.outstanding.resent(now, path, index);
         for sample in &mut self.rtt_samples {
             sample.on_resent(tsn);
@@ -202,6 +180,12 @@ impl Sender {
             ImmediateSack::WhenShuttingDown => self.options.is_draining,
         };
         DataFlags { immediate, ..fragment.flags }
+    }
+
+    /// Payload octets of a DATA chunk alone in a packet.
+    fn full_room(&self, path: &Path) -> usize {
+        let taken = sctp_wire::COMMON_HEADER_BYTES + self.options.reserved_bytes + DATA_HEADER_BYTES;
+        path.packet_bytes() - taken
     }
 
     fn rtt_sample(&mut self, path: PathId) -> &mut RttSample {
@@ -224,11 +208,6 @@ pub(crate) struct Resent {
 
 fn header(tsn: sctp_wire::Tsn, fragment: &Fragment, flags: DataFlags) -> DataHeader {
     DataHeader { tsn, stream: fragment.stream, ssn: fragment.ssn, ppid: fragment.ppid, flags }
-}
-
-/// Payload octets of a DATA chunk alone in a packet.
-fn full_room(path: &Path) -> usize {
-    path.packet_bytes() - sctp_wire::COMMON_HEADER_BYTES - DATA_HEADER_BYTES
 }
 
 /// Outstanding chunks at most: TSNs and SSNs stay unambiguous (RFC 9260 §6.1 allows 2^16 − 1 messages a stream).

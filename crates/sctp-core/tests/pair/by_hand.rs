@@ -91,7 +91,12 @@ impl Hand {
         }
     }
 
-    pub(crate) fn echo(&mut self, pair: &mut Pair) {
+    /// The state cookie of the INIT ACK.
+    pub(crate) fn cookie(&self) -> &[u8] {
+        &self.cookie
+    }
+
+    pub(crate) fn echo(&self, pair: &mut Pair) {
         let cookie = self.cookie.clone();
         self.tell(pair, |writer| writer.cookie_echo(&cookie).unwrap());
     }

@@ -9,9 +9,11 @@ mod by_hand;
 mod net;
 
 mod attack;
+mod authentication;
 mod collision;
 mod congestion;
 mod data;
+mod figures;
 mod flow;
 mod handshake;
 mod out_of_the_blue;

@@ -26,6 +26,8 @@ pub(crate) enum End {
 pub(crate) enum Reading {
     AtOnce,
     Paused,
+    /// Sends it back, which has to succeed.
+    Echoing,
 }
 
 /// Whether packets that leave are written down.
@@ -90,6 +92,13 @@ impl Side {
         }
     }
 
+    fn echo(&mut self, now: Instant) {
+        let Some(id) = self.id else { return };
+        while let Some(received) = self.endpoint.receive(now, id) {
+            self.endpoint.send(now, id, received.message).unwrap();
+        }
+    }
+
     fn after_change(&mut self, now: Instant) {
         while let Some((id, event)) = self.endpoint.poll_event() {
             if self.id.is_none_or(|known| known < id || self.endpoint.association(known).is_none()) {
@@ -97,8 +106,10 @@ impl Side {
             }
             let ready = event == Event::MessageReady;
             self.events.push((now, event));
-            if ready && self.reading == Reading::AtOnce {
-                self.read_all(now);
+            match self.reading {
+                Reading::AtOnce if ready => self.read_all(now),
+                Reading::Echoing if ready => self.echo(now),
+                Reading::AtOnce | Reading::Echoing | Reading::Paused => {}
             }
         }
     }
@@ -363,6 +374,7 @@ impl Pair {
             | Event::PeerAddressChange { .. }
             | Event::RemoteError(_)
             | Event::SendFailed { .. }
+            | Event::NewPeerKey(_)
             | Event::SenderDry
             | Event::MessageReady
             | Event::SendBufferAvailable => None,

@@ -1,6 +1,8 @@
 //! What a lost packet costs, in both profiles. Round trip 20 ms.
 
-use crate::net::{End, Pair, Setup, ordered};
+use netem::Impairments;
+
+use crate::net::{End, Pair, Setup, ms, ordered};
 
 /// Established, and the round trip is known from ten messages, each acknowledged at once or by the next.
 fn measured(setup: Setup) -> Pair {
@@ -139,6 +141,23 @@ fn timeout_shrinks_the_window_to_one_packet_and_its_answer_is_no_measurement() {
     assert_eq!(after.srtt, before.srtt);
     assert_eq!(after.rto, 2 * before.rto);
     assert_eq!(after.errors, 0);
+}
+
+/// RFC 5682, RFC 4015 §3.2: the duplicate shows that the original was only late.
+#[test]
+fn timeout_by_a_delay_spike_gives_window_and_timeout_back() {
+    let mut pair = measured(Setup::rfc9260());
+    let before = pair.statistics(End::Left).paths[0];
+    pair.impair(End::Left, Impairments { delay: ms(1500), ..Impairments::default() });
+    pair.send(End::Left, ordered(0, 1, 100));
+    pair.impair(End::Left, Impairments { delay: ms(10), ..Impairments::default() });
+    pair.run_ms(1100);
+    let shrunk = pair.statistics(End::Left).paths[0];
+    assert_eq!((shrunk.counters.timeouts, shrunk.cwnd_bytes), (1, 1400 - 20 - 12));
+    pair.run_ms(500);
+    let after = pair.statistics(End::Left).paths[0];
+    assert_eq!(after.counters.recoveries_undone, 1);
+    assert_eq!((after.cwnd_bytes, after.ssthresh_bytes, after.rto), (before.cwnd_bytes, None, before.rto));
 }
 
 #[test]

@@ -84,8 +84,63 @@ impl<'a> ChunkTypes<'a> {
         self.0.contains(&kind.get())
     }
 
-    pub(crate) const fn as_bytes(&self) -> &'a [u8] {
+    /// The list as it travels.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &'a [u8] {
         self.0
+    }
+}
+
+/// A set of chunk types, of any of which it takes one step to say whether it is in it.
+///
+/// ```
+/// use sctp_wire::{ChunkSet, ChunkType};
+///
+/// let set = ChunkSet::from_iter([ChunkType::ASCONF, ChunkType::ASCONF_ACK]);
+/// assert!(set.contains(ChunkType::ASCONF) && !set.contains(ChunkType::DATA));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct ChunkSet {
+    bits: [u64; 4],
+}
+
+impl ChunkSet {
+    /// No type.
+    pub const EMPTY: Self = Self { bits: [0; 4] };
+
+    /// Whether `kind` is in it.
+    #[must_use]
+    pub const fn contains(&self, kind: ChunkType) -> bool {
+        let kind = kind.get() as usize;
+        self.bits[kind / 64] >> (kind % 64) & 1 == 1
+    }
+
+    /// Whether it has no type.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::EMPTY
+    }
+
+    /// The types in it, in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = ChunkType> + use<> {
+        let set = *self;
+        (0..=u8::MAX).map(ChunkType::new).filter(move |kind| set.contains(*kind))
+    }
+}
+
+impl FromIterator<ChunkType> for ChunkSet {
+    fn from_iter<I: IntoIterator<Item = ChunkType>>(types: I) -> Self {
+        types.into_iter().fold(Self::EMPTY, |mut set, kind| {
+            let kind = usize::from(kind.get());
+            set.bits[kind / 64] |= 1 << (kind % 64);
+            set
+        })
+    }
+}
+
+impl fmt::Debug for ChunkSet {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
     }
 }
 

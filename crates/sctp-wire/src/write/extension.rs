@@ -2,18 +2,37 @@
 
 use core::net::IpAddr;
 
-use super::value::{Full, ValueWriter};
+use super::value::{self, Full, ValueWriter};
 use super::{ChunkBuf, PacketWriter};
 use crate::chunk::{Auth, HmacAlgorithm, IDataHeader, SkippedMid, SkippedSsn};
 use crate::codepoints::ChunkType;
 use crate::numbers::{AsconfSerial, SharedKeyId, Tsn};
-use crate::parameter::Parameter;
+use crate::parameter::{ChunkSet, Parameter};
+
+/// Which chunks of a packet have to stand behind an AUTH chunk, and how it is made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AuthPolicy {
+    /// The key it names.
+    pub key: SharedKeyId,
+    /// The algorithm of its HMAC.
+    pub algorithm: HmacAlgorithm,
+    /// The chunks that need it.
+    pub chunks: ChunkSet,
+}
 
 /// An AUTH chunk whose HMAC is still zero.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OpenAuth {
     start: usize,
     algorithm: HmacAlgorithm,
+}
+
+impl AuthPolicy {
+    /// Whether messages have to be authenticated.
+    #[must_use]
+    pub const fn covers_data(&self) -> bool {
+        self.chunks.contains(ChunkType::DATA) || self.chunks.contains(ChunkType::I_DATA)
+    }
 }
 
 /// Chunks of extensions.
@@ -29,13 +48,66 @@ impl PacketWriter<'_> {
             return Err(Full);
         }
         let start = self.buffer.len();
-        self.chunk(ChunkType::AUTH, 0, |value| {
+        value::write_chunk(self.buffer, self.limit, ChunkType::AUTH, 0, |value| {
             value.u16(key.get());
             value.u16(algorithm.id().get());
             value.zeros(algorithm.hmac_bytes());
         })?;
         self.open_auth = Some(OpenAuth { start, algorithm });
         Ok(())
+    }
+
+    /// From here on, the first chunk that `policy` names gets an AUTH chunk in front of it, or does not fit.
+    ///
+    /// ```
+    /// use sctp_wire::{AuthPolicy, ChunkSet, ChunkType, HmacAlgorithm, Packet, Checksum};
+    /// # use sctp_wire::{PacketWriter, SctpPort, SharedKeyId, VerificationTag};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let port = SctpPort::try_from(7626)?;
+    /// # let mut datagram = Vec::new();
+    /// let mut packet = PacketWriter::begin(&mut datagram, port, port, VerificationTag::new(1), 1200);
+    /// let chunks = ChunkSet::from_iter([ChunkType::COOKIE_ACK]);
+    /// packet.authenticate(AuthPolicy { key: SharedKeyId::new(3), algorithm: HmacAlgorithm::Sha1, chunks });
+    /// packet.shutdown_ack()?;
+    /// packet.cookie_ack()?;
+    /// packet.sign(|_octets, hmac| hmac.fill(0xaa));
+    /// let _octets = packet.finish();
+    /// let kinds: Vec<_> = Packet::decode(&datagram, Checksum::Verify)?.chunks().flatten().map(|c| c.kind()).collect();
+    /// assert_eq!(kinds, [ChunkType::SHUTDOWN_ACK, ChunkType::AUTH, ChunkType::COOKIE_ACK]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn authenticate(&mut self, policy: AuthPolicy) {
+        self.authentication = Some(policy);
+    }
+
+    /// Puts AUTH in front of a chunk that needs it; says how long the packet was without it.
+    pub(super) fn open_auth_for(&mut self, kind: ChunkType) -> Result<Option<usize>, Full> {
+        let Some(policy) = self.authentication else { return Ok(None) };
+        if self.open_auth.is_some() || !policy.chunks.contains(kind) {
+            return Ok(None);
+        }
+        let before = self.buffer.len();
+        self.auth(policy.key, policy.algorithm).map(|()| Some(before))
+    }
+
+    /// Takes back an AUTH chunk that [`open_auth_for`](Self::open_auth_for) wrote for nothing.
+    pub(super) fn take_back(&mut self, before: Option<usize>) {
+        if let Some(before) = before {
+            self.buffer.truncate(before);
+            self.open_auth = None;
+        }
+    }
+
+    /// Octets of the AUTH chunk without which no DATA or I-DATA can be written.
+    pub(super) fn auth_owed_to_data(&self) -> usize {
+        match self.authentication {
+            Some(policy) if self.open_auth.is_none() && policy.covers_data() => {
+                policy.algorithm.chunk_bytes()
+            }
+            _ => 0,
+        }
     }
 
     /// Has the HMAC of the AUTH chunk computed, then does what [`finish`](Self::finish) does.
@@ -61,14 +133,20 @@ impl PacketWriter<'_> {
     /// ```
     #[must_use = "the length says where the packet ends"]
     pub fn finish_authenticated(mut self, compute: impl FnOnce(&[u8], &mut [u8])) -> usize {
+        self.sign(compute);
+        self.finish()
+    }
+
+    /// The same without the end: the packet is finished later, and takes no further chunk.
+    pub fn sign(&mut self, compute: impl FnOnce(&[u8], &mut [u8])) {
         if let Some(OpenAuth { start, algorithm }) = self.open_auth.take() {
             let mut hmac = [0; HmacAlgorithm::MOST_BYTES];
             let hmac = &mut hmac[..algorithm.hmac_bytes()];
             compute(&self.buffer[start..], hmac);
             let place = start + Auth::HEADER_BYTES;
             self.buffer[place..place + algorithm.hmac_bytes()].copy_from_slice(hmac);
+            self.limit = self.buffer.len();
         }
-        self.finish()
     }
 
     /// Appends an I-DATA chunk. An empty payload is written as it is, though no receiver accepts it.

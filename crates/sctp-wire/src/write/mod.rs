@@ -5,6 +5,7 @@ mod extension;
 mod value;
 
 pub use chunk_buf::{ChunkBuf, encode_causes, encode_parameters};
+pub use extension::AuthPolicy;
 pub use value::{Full, ValueWriter};
 
 use crate::cause::Cause;
@@ -26,6 +27,7 @@ pub struct PacketWriter<'b> {
     buffer: &'b mut Vec<u8>,
     start: usize,
     limit: usize,
+    authentication: Option<AuthPolicy>,
     open_auth: Option<extension::OpenAuth>,
     finished: bool,
 }
@@ -49,13 +51,14 @@ impl<'b> PacketWriter<'b> {
         buffer.extend_from_slice(&tag.get().to_be_bytes());
         buffer.extend_from_slice(&[0; 4]);
         let limit = start.saturating_add(max_bytes - max_bytes % 4);
-        Self { buffer, start, limit, open_auth: None, finished: false }
+        Self { buffer, start, limit, authentication: None, open_auth: None, finished: false }
     }
 
-    /// Octets left for chunks, their headers and padding included; a multiple of 4.
+    /// Octets left for chunks, their headers and padding included; a multiple of 4. The AUTH chunk that DATA or
+    /// I-DATA still needs in front of it is taken off.
     #[must_use]
     pub fn remaining(&self) -> usize {
-        self.limit.saturating_sub(self.buffer.len())
+        self.limit.saturating_sub(self.buffer.len() + self.auth_owed_to_data())
     }
 
     /// Whether no chunk has been written.
@@ -81,7 +84,9 @@ impl<'b> PacketWriter<'b> {
         flags: u8,
         write_value: impl FnOnce(&mut ValueWriter<'_>),
     ) -> Result<(), Full> {
-        value::write_chunk(self.buffer, self.limit, kind, flags, write_value)
+        let before = self.open_auth_for(kind)?;
+        let written = value::write_chunk(self.buffer, self.limit, kind, flags, write_value);
+        written.inspect_err(|_full| self.take_back(before))
     }
 
     /// Appends a DATA chunk. An empty payload is written as it is, though no receiver accepts it.
@@ -133,8 +138,10 @@ impl<'b> PacketWriter<'b> {
     ///
     /// [`Full`] if it does not fit.
     pub fn raw(&mut self, chunk: &ChunkBuf) -> Result<(), Full> {
+        let before = self.open_auth_for(chunk.kind())?;
         let octets = chunk.as_bytes();
-        if octets.len() > self.remaining() {
+        if octets.len() > self.limit.saturating_sub(self.buffer.len()) {
+            self.take_back(before);
             return Err(Full);
         }
         self.buffer.extend_from_slice(octets);

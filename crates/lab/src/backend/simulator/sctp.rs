@@ -121,6 +121,7 @@ impl Application for SctpLoad {
             | Event::PeerAddressChange { .. }
             | Event::RemoteError(_)
             | Event::SendFailed { .. }
+            | Event::NewPeerKey(_)
             | Event::SenderDry => {}
         }
     }
@@ -220,6 +221,7 @@ impl Application for SctpEcho {
             | Event::PeerAddressChange { .. }
             | Event::RemoteError(_)
             | Event::SendFailed { .. }
+            | Event::NewPeerKey(_)
             | Event::SenderDry => {}
         }
         self.answer(now, endpoint);

@@ -23,11 +23,35 @@ fn cookie() -> StateCookie {
             inbound: 10,
             capabilities: Capabilities::NONE.with(Capability::Reconfiguration),
         },
+        key_material: None,
         source: Destination {
             address: [10, 0, 0, 1].into(),
             encapsulation: Encapsulation::Udp { port: 9899 },
         },
         addresses: SmallVec::from_iter([IpAddr::from([10, 0, 0, 1]), IpAddr::from(Ipv6Addr::LOCALHOST)]),
+    }
+}
+
+/// With what authentication needs: RANDOM, CHUNKS, HMAC-ALGO of both sides (RFC 4895 §6.3).
+fn cookie_with_keys() -> StateCookie {
+    let announcement = |fill: u8| {
+        let octets = [&[fill; 32][..], &[0, 3, 0xc1, 0x80, 2, 0, 3, 0, 1]].concat();
+        Announcement::decode(&mut &octets[..]).unwrap()
+    };
+    let mut cookie = cookie();
+    cookie.agreed.capabilities = cookie.agreed.capabilities.with(Capability::Authentication);
+    cookie.key_material = Some(KeyMaterial { ours: announcement(1), peer: announcement(2) });
+    cookie
+}
+
+#[test]
+fn signed_cookie_with_key_material_comes_back_whole() {
+    let mut keys = keys();
+    let octets = keys.sign(Instant::EPOCH, &cookie_with_keys());
+    assert_eq!(keys.verify(Instant::from_millis(20), &octets), Ok(cookie_with_keys()));
+    let body = cookie_with_keys().encode();
+    for len in 0..FIXED_BYTES + 2 * 41 + 5 {
+        assert_eq!(StateCookie::decode(&body[..len]), None, "length {len}");
     }
 }
 

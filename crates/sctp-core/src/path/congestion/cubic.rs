@@ -41,6 +41,11 @@ impl CongestionControl for Cubic {
         self.curve.on_timeout();
     }
 
+    /// RFC 9438 §4.9.
+    fn on_spurious(&mut self) {
+        self.curve.on_spurious_congestion();
+    }
+
     fn on_unused(&mut self, window: Window) {
         let ssthresh = (window.ssthresh != Window::NO_THRESHOLD).then(|| octets(window.ssthresh));
         self.curve.set_window(octets(window.cwnd), ssthresh);

@@ -43,6 +43,10 @@ pub(crate) trait CongestionControl: fmt::Debug {
     /// T3-rtx expired: start over with one packet.
     fn on_timeout(&mut self);
 
+    /// What the last loss or timeout was told of had not been lost: the window is at least what it was before
+    /// (RFC 4015 §3.2).
+    fn on_spurious(&mut self);
+
     /// The window was not used, or less than it allowed: this is the window from now on.
     fn on_unused(&mut self, window: Window);
 }

@@ -8,12 +8,14 @@ pub(crate) struct Rfc9260 {
     capacity: PathCapacity,
     window: Window,
     partial_bytes_acked: usize,
+    /// The window before the last cut, until that is undone.
+    before_cut: Option<Window>,
 }
 
 impl Rfc9260 {
     pub(crate) fn new(capacity: PathCapacity) -> Self {
         let window = Window { cwnd: capacity.initial_window, ssthresh: Window::NO_THRESHOLD };
-        Self { capacity, window, partial_bytes_acked: 0 }
+        Self { capacity, window, partial_bytes_acked: 0, before_cut: None }
     }
 
     /// RFC 9260 §7.2.2.
@@ -58,17 +60,27 @@ impl CongestionControl for Rfc9260 {
     }
 
     fn on_loss(&mut self) {
+        self.before_cut = Some(self.window);
         let halved = self.halved();
         self.window = Window { cwnd: halved, ssthresh: halved };
         self.partial_bytes_acked = 0;
     }
 
     fn on_timeout(&mut self) {
+        self.before_cut = Some(self.window);
         self.window = Window { cwnd: self.capacity.pmdcs, ssthresh: self.halved() };
         self.partial_bytes_acked = 0;
     }
 
+    fn on_spurious(&mut self) {
+        if let Some(before) = self.before_cut.take() {
+            self.window.cwnd = self.window.cwnd.max(before.cwnd);
+            self.window.ssthresh = self.window.ssthresh.max(before.ssthresh);
+        }
+    }
+
     fn on_unused(&mut self, window: Window) {
+        self.before_cut = None;
         self.window = window;
     }
 }

@@ -92,6 +92,11 @@ impl Validation {
         }
     }
 
+    /// There was no loss: what the recovery was to leave behind is void.
+    pub(super) fn on_spurious(&mut self) {
+        self.loss = None;
+    }
+
     pub(super) fn on_timeout(&mut self) {
         self.pipe_ack.reset();
         self.loss = None;

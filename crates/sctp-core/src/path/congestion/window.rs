@@ -48,6 +48,8 @@ pub(crate) struct Congestion {
     pacer: Pacer,
     /// T3-rtx expired and nothing was acknowledged since: one packet at a time (RFC 9260 §7.2.3).
     is_probing: bool,
+    /// The window before it was cut to what was in use, until that is undone.
+    before_cut: Option<Window>,
     /// What was in flight when it was told of last.
     flight: usize,
     srtt: Duration,
@@ -125,6 +127,7 @@ impl Congestion {
             unused: UnusedRule::new(config.window_validation),
             pacer: Pacer::new(burst),
             is_probing: false,
+            before_cut: None,
             flight: 0,
             srtt: Duration::ZERO,
             counters: CongestionCounters::default(),
@@ -136,6 +139,7 @@ impl Congestion {
         self.controller = Controller::new(self.config.algorithm, self.capacity);
         self.unused = UnusedRule::new(self.config.window_validation);
         self.is_probing = false;
+        self.before_cut = None;
         self.srtt = Duration::ZERO;
     }
 
@@ -228,6 +232,7 @@ impl Congestion {
             UnusedRule::Rfc9260 { .. } => None,
             UnusedRule::Rfc7661(validation) => validation.on_loss(self.flight, window, floor),
         };
+        self.before_cut = unvalidated.map(|_| window);
         match unvalidated {
             None => self.controller.get_mut().on_loss(),
             Some(used) => {
@@ -239,10 +244,27 @@ impl Congestion {
 
     pub(crate) fn on_timeout(&mut self) {
         self.is_probing = true;
+        self.before_cut = None;
         self.controller.get_mut().on_timeout();
         match &mut self.unused {
             UnusedRule::Rfc9260 { .. } => {}
             UnusedRule::Rfc7661(validation) => validation.on_timeout(),
+        }
+    }
+
+    /// The last cut was needless: nothing was lost (RFC 4015 §3.2).
+    pub(crate) fn on_spurious(&mut self) {
+        self.is_probing = false;
+        let now = self.window();
+        match (&mut self.unused, self.before_cut.take()) {
+            (UnusedRule::Rfc7661(validation), Some(Window { cwnd, ssthresh })) => {
+                validation.on_spurious();
+                let window = Window { cwnd: now.cwnd.max(cwnd), ssthresh: now.ssthresh.max(ssthresh) };
+                self.controller.get_mut().on_unused(window);
+            }
+            (UnusedRule::Rfc9260 { .. } | UnusedRule::Rfc7661(_), _) => {
+                self.controller.get_mut().on_spurious();
+            }
         }
     }
 }

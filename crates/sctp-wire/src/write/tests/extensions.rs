@@ -3,12 +3,12 @@
 use core::net::{IpAddr, Ipv4Addr};
 
 use super::begin;
-use crate::codepoints::PayloadProtocolId;
+use crate::codepoints::{ChunkType, PayloadProtocolId};
 use crate::packet::{Checksum, Packet};
 use crate::{
-    AddressRequest, AsconfSerial, Chunk, ChunkBuf, CorrelationId, DataFlags, FragmentLabel, Fsn, Full,
-    HmacAlgorithm, IDataHeader, Mid, Parameter, ReconfigSequence, SharedKeyId, SkippedMid, SkippedSsn, Ssn,
-    StreamId, Tsn,
+    AddressRequest, AsconfSerial, AuthPolicy, Chunk, ChunkBuf, CorrelationId, DataFlags, FragmentLabel, Fsn,
+    Full, HmacAlgorithm, IDataHeader, Mid, Parameter, ReconfigSequence, SharedKeyId, SkippedMid, SkippedSsn,
+    Ssn, StreamId, Tsn,
 };
 
 /// No HMAC, but a sum that notices every octet and its place.
@@ -59,6 +59,49 @@ fn a_packet_takes_one_auth_chunk_if_it_fits() {
         40
     );
     assert_eq!(buffer[20..], [9; 20]);
+}
+
+fn policy(kinds: &[ChunkType]) -> AuthPolicy {
+    let chunks = kinds.iter().copied().collect();
+    AuthPolicy { key: SharedKeyId::new(5), algorithm: HmacAlgorithm::Sha1, chunks }
+}
+
+/// RFC 4895 §6.2: what has to be authenticated follows an AUTH chunk, one for all of it, and what fits no more
+/// leaves no AUTH chunk behind.
+#[test]
+fn auth_stands_in_front_of_the_first_chunk_that_needs_it_or_not_at_all() {
+    let mut buffer = Vec::new();
+    let mut writer = begin(&mut buffer, 12 + 4 + 28 + 4 + 8 + 4);
+    writer.authenticate(policy(&[ChunkType::COOKIE_ACK, ChunkType::SHUTDOWN]));
+    writer.shutdown_ack().unwrap();
+    assert_eq!(writer.cookie_echo(&[1; 41]), Err(Full));
+    let too_long = ChunkBuf::encode(ChunkType::SHUTDOWN, 0, |value| value.zeros(24)).unwrap();
+    assert_eq!(writer.raw(&too_long), Err(Full));
+    assert_eq!(writer.chunk(ChunkType::SHUTDOWN, 0, |value| value.zeros(24)), Err(Full));
+    assert_eq!(writer.len(), 16, "no AUTH chunk with nothing behind it");
+    writer.cookie_ack().unwrap();
+    writer.raw(&ChunkBuf::shutdown(Tsn::new(1))).unwrap();
+    writer.sign(|octets, hmac| hmac.fill(u8::try_from(octets.len()).unwrap()));
+    assert_eq!(writer.shutdown_ack(), Err(Full), "nothing follows what is signed");
+    let _octets = writer.finish();
+    let packet = Packet::decode(&buffer, Checksum::Verify).unwrap();
+    let kinds: Vec<_> = packet.chunks().map(|chunk| chunk.unwrap().kind()).collect();
+    use ChunkType as C;
+    assert_eq!(kinds, [C::SHUTDOWN_ACK, C::AUTH, C::COOKIE_ACK, C::SHUTDOWN]);
+    assert_eq!(buffer[24..44], [28 + 4 + 8; 20]);
+}
+
+#[test]
+fn room_for_data_leaves_out_the_auth_chunk_it_needs() {
+    for (kinds, owed) in [(&[ChunkType::DATA][..], 28), (&[ChunkType::I_DATA], 28), (&[ChunkType::SACK], 0)] {
+        let mut buffer = Vec::new();
+        let mut writer = begin(&mut buffer, 112);
+        writer.authenticate(policy(kinds));
+        assert_eq!(writer.remaining(), 100 - owed);
+        writer.chunk(kinds[0], 0, |_| {}).unwrap();
+        assert_eq!(writer.remaining(), 100 - 28 - 4);
+        let _unfinished = writer;
+    }
 }
 
 #[test]

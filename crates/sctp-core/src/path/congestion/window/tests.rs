@@ -126,3 +126,23 @@ fn pacing_begins_with_the_first_round_trip_and_holds_what_exceeds_a_burst() {
     unpaced.on_sent(now, 20_000);
     assert!(!unpaced.is_paced() && unpaced.paced_until(now).is_none());
 }
+
+/// RFC 4015 §3.2.
+#[test]
+fn needless_cut_is_taken_back_whichever_rule_made_it() {
+    for profile in [Profile::Rfc9260, Profile::Signalling] {
+        let mut congestion = grown_with(profile, 40);
+        for millis in 1000..2500 {
+            let (now, srtt) = (Instant::from_millis(millis), Duration::from_millis(20));
+            congestion.on_acknowledged(&Acknowledged { now, bytes: 500, srtt, ..Acknowledged::default() });
+        }
+        let before = congestion.window();
+        congestion.on_loss();
+        assert!(congestion.cwnd() < before.cwnd);
+        congestion.on_spurious();
+        assert_eq!(congestion.window(), before, "{profile}");
+        congestion.on_timeout();
+        congestion.on_spurious();
+        assert!(congestion.window() == before && congestion.admits(80), "{profile}");
+    }
+}

@@ -1,0 +1,305 @@
+//! Authentication of chunks (RFC 4895): which have to be authenticated in which direction, and with which keys.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `announcement` | what each side says in INIT and INIT ACK |
+//! | `key` | association shared keys, HMACs |
+//!
+//! Where authentication was not agreed, all this costs is one look at an `Option` per chunk and packet.
+
+mod announcement;
+mod key;
+#[cfg(test)]
+mod tests;
+
+use sctp_wire::{
+    Auth, AuthPolicy, Cause, Chunk, ChunkBuf, ChunkSet, ChunkType, HmacAlgorithm, HmacId, SharedKeyId,
+};
+use smallvec::SmallVec;
+
+pub(crate) use self::announcement::{Announcement, Found, KeyMaterial, WrongRandomLength};
+use self::key::{Keyed, association_key};
+use super::Association;
+use crate::config::AuthKeys;
+use crate::event::Event;
+use crate::transmit::PathId;
+
+/// Authentication of one association.
+#[derive(Debug, Default)]
+pub(crate) struct Authentication {
+    /// What we announce; `None` with the extension off.
+    ours: Option<Announcement>,
+    agreed: Option<Box<Agreed>>,
+    /// Of the packet that is looked at.
+    authenticity: Authenticity,
+    pub(crate) statistics: AuthenticationStatistics,
+}
+
+/// What exists once both sides have announced.
+#[derive(Debug)]
+struct Agreed {
+    material: KeyMaterial,
+    /// How we sign: the peer's first HMAC that we know.
+    hmac: HmacAlgorithm,
+    /// What the peer takes authenticated only.
+    peer_demands: ChunkSet,
+    /// What we take authenticated only.
+    we_demand: ChunkSet,
+    /// The key the peer signed with last; at first it is expected to use ours.
+    peer_key: SharedKeyId,
+    /// Keys and algorithms used so far.
+    derived: SmallVec<[(SharedKeyId, Keyed); 2]>,
+}
+
+/// Authentication of chunks, counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AuthenticationStatistics {
+    /// Packets sent with an AUTH chunk.
+    pub packets_signed: u64,
+    /// AUTH chunks received with the right HMAC.
+    pub verified: u64,
+    /// AUTH chunks with a wrong HMAC; what followed them was discarded.
+    pub wrong_hmacs: u64,
+    /// AUTH chunks that name a key that does not exist here; what followed them was discarded.
+    pub unknown_keys: u64,
+    /// AUTH chunks that name an HMAC that was not offered; what followed them was discarded.
+    pub unsupported_hmacs: u64,
+    /// Second AUTH chunks in a packet; what followed them was discarded (RFC 4895 §5.1).
+    pub repeated: u64,
+    /// Chunks discarded because they came unauthenticated and must not, or broke the protocol unauthenticated where
+    /// ABORT must be authenticated (RFC 4895 §6.3).
+    pub unauthenticated_chunks: u64,
+}
+
+/// What an AUTH chunk is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// What follows comes from the peer.
+    Authentic,
+    /// The same, and the peer has not signed with this key before.
+    AuthenticByNewKey(SharedKeyId),
+    /// We do not do this HMAC, or did not offer it.
+    UnsupportedHmac(HmacId),
+    UnknownKey,
+    WrongHmac,
+}
+
+/// What is known about the origin of the chunks of a packet that is looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Authenticity {
+    /// No AUTH chunk so far.
+    #[default]
+    NotShown,
+    /// The AUTH chunk in front has been verified with the key of the association that this one replaced.
+    ShownBefore,
+    /// An AUTH chunk has been verified.
+    Shown,
+}
+
+/// Whether a chunk counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Admission {
+    Admitted,
+    /// It does not.
+    Skipped,
+    /// Neither does what follows it.
+    RestDiscarded,
+}
+
+impl Authentication {
+    pub(crate) fn new(ours: Option<Announcement>) -> Self {
+        Self { ours, ..Self::default() }
+    }
+
+    /// As a state cookie has it.
+    pub(crate) fn agreed(material: Option<&KeyMaterial>, keys: &AuthKeys) -> Self {
+        let mut authentication = Self::new(material.map(|material| material.ours.clone()));
+        authentication.agree(material.map(|material| material.peer.clone()), keys);
+        authentication
+    }
+
+    /// What we announce, the same for as long as our tag is (RFC 4895 §6.1).
+    pub(crate) fn ours(&self) -> Option<&Announcement> {
+        self.ours.as_ref()
+    }
+
+    pub(crate) fn is_agreed(&self) -> bool {
+        self.agreed.is_some()
+    }
+
+    /// The peer has announced, or does no authentication.
+    pub(crate) fn agree(&mut self, peer: Option<Announcement>, keys: &AuthKeys) {
+        let material = KeyMaterial::of(self.ours.clone(), peer);
+        self.agreed = material.and_then(|material| Agreed::new(material, keys)).map(Box::new);
+    }
+
+    /// Keys have changed: nothing is kept that was made from the old ones.
+    pub(crate) fn on_keys_changed(&mut self) {
+        if let Some(agreed) = &mut self.agreed {
+            agreed.derived.clear();
+        }
+    }
+
+    /// A packet begins.
+    pub(crate) fn on_packet(&mut self, authenticity: Authenticity) {
+        self.authenticity = authenticity;
+    }
+
+    /// Whether what is looked at must not end the association: with ABORT to be authenticated, an unauthenticated chunk
+    /// that breaks the protocol must not do what ABORT cannot (RFC 4895 §6.3).
+    pub(crate) fn spares(&self) -> bool {
+        self.authenticity != Authenticity::Shown && self.demands(ChunkType::ABORT)
+    }
+
+    /// Whether this chunk must come authenticated.
+    pub(crate) fn demands(&self, kind: ChunkType) -> bool {
+        self.agreed.as_ref().is_some_and(|agreed| agreed.we_demand.contains(kind))
+    }
+
+    /// How packets to the peer are signed; `None` if it wants nothing authenticated.
+    pub(crate) fn policy(&self, keys: &AuthKeys) -> Option<AuthPolicy> {
+        let agreed = self.agreed.as_ref().filter(|agreed| !agreed.peer_demands.is_empty())?;
+        Some(AuthPolicy { key: keys.active(), algorithm: agreed.hmac, chunks: agreed.peer_demands })
+    }
+
+    /// Octets of each packet with data that its AUTH chunk takes.
+    pub(crate) fn data_overhead_bytes(&self, keys: &AuthKeys) -> usize {
+        let policy = self.policy(keys).filter(AuthPolicy::covers_data);
+        policy.map_or(0, |policy| policy.algorithm.chunk_bytes())
+    }
+
+    /// Fills in the HMAC of a packet, by the active key.
+    pub(crate) fn sign(&mut self, keys: &AuthKeys, octets: &[u8], hmac: &mut [u8]) {
+        let Some(agreed) = &mut self.agreed else { return };
+        let algorithm = agreed.hmac;
+        if let Some(keyed) = agreed.keyed(keys, keys.active(), algorithm) {
+            keyed.sign(octets, hmac);
+            self.statistics.packets_signed += 1;
+        }
+    }
+
+    /// Looks at an AUTH chunk (RFC 4895 §6.3).
+    pub(crate) fn verify(&mut self, keys: &AuthKeys, auth: &Auth<'_>) -> Verdict {
+        let verdict = self.agreed.as_mut().map_or(Verdict::UnknownKey, |agreed| agreed.verify(keys, auth));
+        let statistics = &mut self.statistics;
+        *match verdict {
+            Verdict::Authentic | Verdict::AuthenticByNewKey(_) => &mut statistics.verified,
+            Verdict::UnsupportedHmac(_) => &mut statistics.unsupported_hmacs,
+            Verdict::UnknownKey => &mut statistics.unknown_keys,
+            Verdict::WrongHmac => &mut statistics.wrong_hmacs,
+        } += 1;
+        verdict
+    }
+}
+
+impl Agreed {
+    fn new(material: KeyMaterial, keys: &AuthKeys) -> Option<Self> {
+        let KeyMaterial { ours, peer } = &material;
+        Some(Self {
+            hmac: peer.preferred_hmac()?,
+            peer_demands: peer.accepted_authenticated_only(),
+            we_demand: ours.accepted_authenticated_only(),
+            peer_key: keys.active(),
+            derived: SmallVec::new(),
+            material,
+        })
+    }
+
+    fn verify(&mut self, keys: &AuthKeys, auth: &Auth<'_>) -> Verdict {
+        let Some(algorithm) =
+            HmacAlgorithm::of(auth.hmac_id).filter(|_| self.material.ours.lists(auth.hmac_id))
+        else {
+            return Verdict::UnsupportedHmac(auth.hmac_id);
+        };
+        match self.keyed(keys, auth.key, algorithm) {
+            None => return Verdict::UnknownKey,
+            Some(keyed) if !keyed.verify(auth) => return Verdict::WrongHmac,
+            Some(_right) => {}
+        }
+        if core::mem::replace(&mut self.peer_key, auth.key) == auth.key {
+            Verdict::Authentic
+        } else {
+            Verdict::AuthenticByNewKey(auth.key)
+        }
+    }
+
+    /// The HMAC of a key, made when it is first needed.
+    fn keyed(&mut self, keys: &AuthKeys, id: SharedKeyId, algorithm: HmacAlgorithm) -> Option<&Keyed> {
+        // Asked first: a deleted key is gone, whatever was made from it.
+        let secret = keys.secret(id)?;
+        let wanted = |(known, keyed): &(SharedKeyId, Keyed)| *known == id && keyed.algorithm() == algorithm;
+        let known = self.derived.iter().position(wanted);
+        let index = match known {
+            Some(index) => index,
+            None => {
+                let (ours, peer) = (self.material.ours.key_vector(), self.material.peer.key_vector());
+                let key = association_key(secret, &ours, &peer);
+                self.derived.push((id, Keyed::new(algorithm, &key)?));
+                self.derived.len() - 1
+            }
+        };
+        self.derived.get(index).map(|(_, keyed)| keyed)
+    }
+}
+
+impl Association {
+    pub(crate) fn authentication(&self) -> &Authentication {
+        &self.authentication
+    }
+
+    /// What we announce to this peer.
+    pub(crate) fn announcement(&self) -> Option<&Announcement> {
+        self.authentication.ours()
+    }
+
+    pub(crate) fn verify(&mut self, auth: &Auth<'_>) -> Verdict {
+        self.authentication.verify(&self.config.authentication.keys, auth)
+    }
+
+    /// Changes the keys; what was made from the old ones is forgotten.
+    pub(crate) fn change_keys<R>(&mut self, change: impl FnOnce(&mut AuthKeys) -> R) -> R {
+        self.authentication.on_keys_changed();
+        change(&mut self.config.authentication.keys)
+    }
+
+    /// Whether a chunk counts: AUTH chunks are verified here, and what has to follow one is discarded without.
+    pub(super) fn admit(&mut self, path: PathId, chunk: &Chunk<'_>) -> Admission {
+        if !self.authentication.is_agreed() {
+            return Admission::Admitted;
+        }
+        if let Chunk::Auth(auth) = chunk {
+            return self.on_auth(path, auth);
+        }
+        let is_shown = self.authentication.authenticity == Authenticity::Shown;
+        if !is_shown && self.authentication.demands(chunk.kind()) {
+            self.authentication.statistics.unauthenticated_chunks += 1;
+            return Admission::Skipped;
+        }
+        Admission::Admitted
+    }
+
+    fn on_auth(&mut self, path: PathId, auth: &Auth<'_>) -> Admission {
+        match self.authentication.authenticity {
+            Authenticity::ShownBefore => {
+                self.authentication.authenticity = Authenticity::Shown;
+                return Admission::Skipped;
+            }
+            Authenticity::Shown => {
+                self.authentication.statistics.repeated += 1;
+                return Admission::RestDiscarded;
+            }
+            Authenticity::NotShown => {}
+        }
+        match self.verify(auth) {
+            Verdict::Authentic => {}
+            Verdict::AuthenticByNewKey(key) => self.events.push_back(Event::NewPeerKey(key)),
+            Verdict::UnsupportedHmac(id) => {
+                self.push_chunk(path, ChunkBuf::error(&[Cause::UnsupportedHmacIdentifier(id)]));
+                return Admission::RestDiscarded;
+            }
+            Verdict::UnknownKey | Verdict::WrongHmac => return Admission::RestDiscarded,
+        }
+        self.authentication.authenticity = Authenticity::Shown;
+        Admission::Skipped
+    }
+}

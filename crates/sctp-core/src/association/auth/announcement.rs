@@ -1,0 +1,146 @@
+//! What each side announces in INIT and INIT ACK: the material of the association's keys (RFC 4895 §3, §6.1).
+
+use sctp_wire::{
+    ChunkSet, ChunkType, ChunkTypes, HmacAlgorithm, HmacId, HmacIds, Parameter, encode_parameters,
+};
+use smallvec::SmallVec;
+
+use crate::config::{AssociationConfig, NEVER_AUTHENTICATED, Offer};
+
+/// RANDOM, CHUNKS and HMAC-ALGO of one side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Announcement {
+    random: [u8; RANDOM_BYTES],
+    /// CHUNKS as it was sent, in its order; `None` if it was not.
+    chunks: Option<SmallVec<[u8; 8]>>,
+    hmacs: SmallVec<[[u8; 2]; 2]>,
+}
+
+/// What both sides announced: all that the keys are made of, but for the shared keys themselves, which no cookie may
+/// hold (RFC 4895 §6.3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KeyMaterial {
+    pub(crate) ours: Announcement,
+    pub(crate) peer: Announcement,
+}
+
+impl KeyMaterial {
+    pub(crate) fn of(ours: Option<Announcement>, peer: Option<Announcement>) -> Option<Self> {
+        ours.zip(peer).map(|(ours, peer)| Self { ours, peer })
+    }
+}
+
+/// The parameters of the peer, as they are found one by one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Found<'a> {
+    random: Option<&'a [u8]>,
+    chunks: Option<ChunkTypes<'a>>,
+    hmacs: Option<HmacIds<'a>>,
+}
+
+/// RANDOM is not 32 octets long: the association cannot be (RFC 4895 §6.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WrongRandomLength {
+    pub(crate) octets: usize,
+}
+
+impl<'a> Found<'a> {
+    /// Notes a parameter; each may come once (RFC 4895 §3), and of several the first counts.
+    pub(crate) fn note(&mut self, parameter: Parameter<'a>) {
+        if let Parameter::Random(random) = parameter {
+            self.random.get_or_insert(random);
+        } else if let Parameter::ChunkList(chunks) = parameter {
+            self.chunks.get_or_insert(chunks);
+        } else if let Parameter::HmacAlgorithms(hmacs) = parameter {
+            self.hmacs.get_or_insert(hmacs);
+        }
+    }
+
+    /// The announcement; `None` if the peer does no authentication, or none that we could do.
+    pub(crate) fn announcement(&self) -> Result<Option<Announcement>, WrongRandomLength> {
+        let Some(random) = self.random else { return Ok(None) };
+        let random = random.try_into().map_err(|_other| WrongRandomLength { octets: random.len() })?;
+        let Some(hmacs) = self.hmacs.filter(|hmacs| hmacs.iter().len() <= HMACS_MAX) else { return Ok(None) };
+        let chunks = self.chunks.map(|chunks| SmallVec::from_slice(chunks.as_bytes()));
+        if chunks.as_ref().is_some_and(|chunks: &SmallVec<[u8; 8]>| chunks.len() > CHUNKS_MAX) {
+            return Ok(None);
+        }
+        let announcement =
+            Announcement { random, chunks, hmacs: hmacs.iter().map(HmacId::to_wire).collect() };
+        Ok(announcement.preferred_hmac().is_some().then_some(announcement))
+    }
+}
+
+impl Announcement {
+    /// Ours; `None` with the extension off.
+    pub(crate) fn ours(config: &AssociationConfig, random: [u8; RANDOM_BYTES]) -> Option<Self> {
+        if config.extensions.authentication == Offer::Off {
+            return None;
+        }
+        let chunks = config.authentication.accepted_authenticated_only(&config.extensions);
+        let chunks: SmallVec<[u8; 8]> = chunks.iter().map(ChunkType::get).collect();
+        let hmacs = config.authentication.hmacs.algorithms().iter().map(|hmac| hmac.id().to_wire());
+        Some(Self { random, chunks: (!chunks.is_empty()).then_some(chunks), hmacs: hmacs.collect() })
+    }
+
+    /// The parameters that say so.
+    pub(crate) fn parameters(&self) -> SmallVec<[Parameter<'_>; 3]> {
+        let chunks = self.chunks.as_ref().map(|chunks| Parameter::ChunkList(ChunkTypes::new(chunks)));
+        let hmacs = Parameter::HmacAlgorithms(HmacIds::new(&self.hmacs));
+        core::iter::once(Parameter::Random(&self.random)).chain(chunks).chain([hmacs]).collect()
+    }
+
+    /// The key vector (RFC 4895 §6.1): the parameters one after the other, without padding.
+    pub(super) fn key_vector(&self) -> Vec<u8> {
+        let parameters = self.parameters();
+        let encoded = parameters.iter().map(|parameter| encode_parameters(core::slice::from_ref(parameter)));
+        encoded.flat_map(Result::unwrap_or_default).collect()
+    }
+
+    /// The chunks its sender takes authenticated only; those that cannot be do not count (RFC 4895 §3.2).
+    pub(crate) fn accepted_authenticated_only(&self) -> ChunkSet {
+        let listed = self.chunks.iter().flatten().map(|kind| ChunkType::new(*kind));
+        listed.filter(|kind| !NEVER_AUTHENTICATED.contains(kind)).collect()
+    }
+
+    /// The first of its sender's HMACs that we know (RFC 4895 §6.1).
+    pub(super) fn preferred_hmac(&self) -> Option<HmacAlgorithm> {
+        self.hmacs.iter().find_map(|id| HmacAlgorithm::of(HmacId::from(*id)))
+    }
+
+    pub(super) fn lists(&self, hmac: HmacId) -> bool {
+        self.hmacs.contains(&hmac.to_wire())
+    }
+
+    /// As the state cookie keeps it.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.random);
+        // Zero for no CHUNKS, so that an empty one stays one: it is part of the key vector.
+        let chunks = self.chunks.as_ref().map_or(0, |chunks| chunks.len() + 1);
+        out.extend_from_slice(&u16::try_from(chunks).unwrap_or(0).to_be_bytes());
+        out.extend(self.chunks.iter().flatten());
+        out.push(u8::try_from(self.hmacs.len()).unwrap_or(0));
+        out.extend_from_slice(self.hmacs.as_flattened());
+    }
+
+    pub(crate) fn decode(rest: &mut &[u8]) -> Option<Self> {
+        let (random, tail) = rest.split_first_chunk::<RANDOM_BYTES>()?;
+        let (chunks, tail) = tail.split_first_chunk::<2>()?;
+        let chunks = usize::from(u16::from_be_bytes(*chunks));
+        let (listed, tail) = tail.split_at_checked(chunks.saturating_sub(1))?;
+        let (hmacs, tail) = tail.split_first()?;
+        let (ids, tail) = tail.split_at_checked(2 * usize::from(*hmacs))?;
+        *rest = tail;
+        let chunks = (chunks > 0).then(|| SmallVec::from_slice(listed));
+        Some(Self { random: *random, chunks, hmacs: SmallVec::from_slice(ids.as_chunks().0) })
+    }
+}
+
+/// Octets of RANDOM (RFC 4895 §6.1).
+const RANDOM_BYTES: usize = 32;
+
+/// Chunk types in CHUNKS at most (RFC 4895 §3.2: 260 octets).
+const CHUNKS_MAX: usize = 256;
+
+/// HMAC identifiers of a peer at most: what the cookie carries is bounded. Two are defined.
+const HMACS_MAX: usize = 32;

@@ -1,0 +1,106 @@
+//! Tail-loss probes (RFC 8985 §7): when one is due, what it carries, what its answer says.
+
+use sctp_wire::{PacketWriter, Sack, Tsn};
+use virtual_time::Instant;
+
+use super::outstanding::{ChunkState, SentChunk};
+use super::{SackOutcome, Sender, WindowProbe};
+use crate::config::LossDetection;
+use crate::path::{Path, PathSet};
+use crate::transmit::PathId;
+
+/// A tail-loss probe whose meaning is open: did it repair a loss, or was it needless (RFC 8985 §7.4)?
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Probe {
+    path: PathId,
+    sent_at: Instant,
+    highest: Tsn,
+    /// When one of its chunks was acknowledged first; whether thanks to the probe shows a moment later, when
+    /// duplicates are reported, or not.
+    answered_at: Option<Instant>,
+}
+
+impl Probe {
+    pub(super) fn is_on(&self, path: PathId) -> bool {
+        self.path == path
+    }
+
+    /// A chunk was acknowledged for the first time.
+    pub(super) fn on_delivered(&mut self, now: Instant, tsn: Tsn, chunk: &SentChunk) {
+        let is_probed = chunk.path == self.path && chunk.transmissions > 1;
+        if is_probed && !self.highest.precedes(tsn) {
+            self.answered_at.get_or_insert(now);
+        }
+    }
+}
+
+/// What has become of a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Open,
+    Needless,
+    Repaired,
+}
+
+impl Sender {
+    /// When the next tail-loss probe of a path is due; `None` where the profile has none or repair is under way.
+    pub(crate) fn probe_at(&self, path: PathId, paths: &PathSet) -> Option<Instant> {
+        let wanted =
+            self.options.loss_detection == LossDetection::Rack && self.window_probe != WindowProbe::Sent;
+        let idle = wanted && !self.outstanding.has_lost();
+        if idle { self.rack.probe_at(path, &paths.path(path).rto, &self.outstanding) } else { None }
+    }
+
+    /// Writes a tail-loss probe: the overdue chunks with the lowest TSNs, as many as fit (RFC 8985 §7.3).
+    pub(crate) fn write_probe(&mut self, now: Instant, path: &Path, writer: &mut PacketWriter<'_>) -> bool {
+        let srtt = path.rto.srtt().unwrap_or_default();
+        let overdue = srtt + path.rto.min_rtt().unwrap_or_default() / 4;
+        let mut highest = None;
+        for index in 0..self.outstanding.len() {
+            let Some(chunk) = self.outstanding.get(index) else { break };
+            let wanted = chunk.state == ChunkState::InFlight && chunk.path == path.id;
+            if !wanted || now.since(chunk.sent_at) < overdue {
+                continue;
+            }
+            if self.write_again(now, path.id, index, writer).is_none() {
+                break;
+            }
+            self.statistics.probe_chunks += 1;
+            highest = Some(self.outstanding.tsn_at(index));
+        }
+        let Some(highest) = highest else { return false };
+        self.rack.on_probe(path.id);
+        self.probes.retain(|probe| probe.path != path.id);
+        self.probes.push(Probe { path: path.id, sent_at: now, highest, answered_at: None });
+        true
+    }
+
+    /// RFC 8985 §7.4.2: a probe that was acknowledged and, a round trip after it was sent, not reported as a duplicate
+    /// has repaired a loss.
+    pub(super) fn settle_probes(
+        &mut self,
+        now: Instant,
+        sack: &Sack<'_>,
+        paths: &PathSet,
+        outcome: &mut SackOutcome,
+    ) {
+        let (recoveries, highest) = (&mut self.recoveries, self.outstanding.next_tsn().previous());
+        self.probes.retain(|probe| {
+            let fate = fate(probe, now, sack, paths);
+            if fate == Fate::Repaired && !recoveries.is_recovering(probe.path) {
+                recoveries.begin(probe.path, highest);
+                outcome.repaired_by_probe.push(probe.path);
+            }
+            fate == Fate::Open
+        });
+    }
+}
+
+fn fate(probe: &Probe, now: Instant, sack: &Sack<'_>, paths: &PathSet) -> Fate {
+    if sack.duplicate_tsns().any(|tsn| !probe.highest.precedes(tsn)) {
+        return Fate::Needless;
+    }
+    let round_trip = paths.path(probe.path).rto.srtt().unwrap_or_default();
+    let is_settled = probe.answered_at.is_some_and(|at| now.since(at) >= round_trip / 4);
+    if is_settled && now.since(probe.sent_at) >= round_trip { Fate::Repaired } else { Fate::Open }
+}

@@ -1,0 +1,212 @@
+//! Recoveries, path by path: how long each lasts, and whether it turns out to have been needless.
+//!
+//! A recovery begins when chunks are declared lost and halves (or, by T3-rtx, shrinks) the window of the path. It is
+//! refuted when every single loss of it is: a chunk is acknowledged before it was sent again, or so soon after that
+//! the answer can only be the original's, or the peer reports that it has it twice. A timeout is refuted already when
+//! its earliest chunk turns out to have been acknowledged before (the idea of RFC 5682, with RFC 4015's response).
+//!
+//! A network that duplicates makes such reports worthless (RFC 3708 §3): one of a chunk that was not sent again
+//! closes the running investigations.
+
+use core::time::Duration;
+use std::collections::VecDeque;
+
+use sctp_wire::Tsn;
+use smallvec::SmallVec;
+use virtual_time::Instant;
+
+use super::outstanding::{ChunkState, SentChunk};
+use crate::transmit::PathId;
+
+/// The recoveries of every path, and what was sent again of late.
+#[derive(Debug, Default)]
+pub(crate) struct Recoveries {
+    paths: SmallVec<[PathRecovery; 1]>,
+    resent: VecDeque<Resent>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct PathRecovery {
+    /// Fast Recovery lasts until this TSN is acknowledged (RFC 9260 §7.2.4 (6)).
+    exit: Option<Tsn>,
+    /// Counts the recoveries of the path, to tell what belongs to which.
+    number: u32,
+    open: Option<Investigation>,
+}
+
+/// Losses of a recovery, as long as each may still turn out to be none.
+#[derive(Clone, Copy, Debug)]
+struct Investigation {
+    cause: LossCause,
+    declared: u32,
+    refuted: u32,
+    /// The earliest chunk in flight when T3-rtx ran out.
+    earliest: Option<Tsn>,
+    timeout_refuted: bool,
+}
+
+/// Why a chunk was sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LossCause {
+    /// Acknowledgments, or time after them, said it was lost.
+    Acknowledgment,
+    /// T3-rtx ran out.
+    Timeout,
+    /// A tail-loss probe: nobody said that it was lost.
+    Probe,
+}
+
+/// A chunk that was sent again.
+#[derive(Clone, Copy, Debug)]
+struct Resent {
+    tsn: Tsn,
+    /// The path it was lost on.
+    path: PathId,
+    number: u32,
+    cause: LossCause,
+    is_refuted: bool,
+}
+
+/// A recovery that turned out to have been needless: its effects are to be taken back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Refuted {
+    pub(crate) path: PathId,
+    pub(crate) cause: LossCause,
+}
+
+impl Recoveries {
+    /// Whether losses of this path are under repair: further ones cut its window no more.
+    pub(crate) fn is_recovering(&self, path: PathId) -> bool {
+        self.paths.get(path.index()).is_some_and(|state| state.exit.is_some())
+    }
+
+    /// Acknowledgments said that chunks of this path are lost; `highest` is the highest outstanding TSN.
+    pub(crate) fn begin(&mut self, path: PathId, highest: Tsn) {
+        self.restart(path, LossCause::Acknowledgment, None).exit = Some(highest);
+    }
+
+    /// T3-rtx ran out on this path, with `earliest` as the first chunk in flight there.
+    pub(crate) fn on_timeout(&mut self, path: PathId, earliest: Option<Tsn>) {
+        self.restart(path, LossCause::Timeout, earliest).exit = None;
+    }
+
+    fn restart(&mut self, path: PathId, cause: LossCause, earliest: Option<Tsn>) -> &mut PathRecovery {
+        if self.paths.len() <= path.index() {
+            self.paths.resize(path.index() + 1, PathRecovery::default());
+        }
+        let state = &mut self.paths[path.index()];
+        state.number = state.number.wrapping_add(1);
+        let (declared, refuted, timeout_refuted) = (0, 0, false);
+        state.open = Some(Investigation { cause, declared, refuted, earliest, timeout_refuted });
+        state
+    }
+
+    /// A chunk of this path was declared lost.
+    pub(crate) fn on_lost(&mut self, path: PathId) {
+        if let Some(open) = self.open(path) {
+            open.declared = open.declared.saturating_add(1);
+        }
+    }
+
+    /// A chunk is about to be sent again.
+    pub(crate) fn on_resent(&mut self, tsn: Tsn, chunk: &SentChunk) {
+        let state = self.paths.get(chunk.path.index()).copied().unwrap_or_default();
+        let cause = match chunk.state {
+            ChunkState::Lost => state.open.map_or(LossCause::Acknowledgment, |open| open.cause),
+            ChunkState::InFlight | ChunkState::Acknowledged => LossCause::Probe,
+        };
+        if self.resent.len() >= REMEMBERED {
+            self.resent.pop_front();
+        }
+        let (path, number) = (chunk.path, state.number);
+        self.resent.push_back(Resent { tsn, path, number, cause, is_refuted: false });
+    }
+
+    /// A chunk was acknowledged for the first time; `was` is its state before.
+    pub(crate) fn on_delivered(
+        &mut self,
+        now: Instant,
+        tsn: Tsn,
+        chunk: &SentChunk,
+        was: ChunkState,
+        min_rtt: Option<Duration>,
+    ) {
+        if was == ChunkState::Lost {
+            // What was sent again before and is lost once more proves nothing: which transmission arrived is unknown.
+            if let Some(open) = self.open(chunk.path).filter(|_| chunk.transmissions == 1) {
+                open.refuted = open.refuted.saturating_add(1);
+            }
+            return;
+        }
+        let is_too_soon = min_rtt.is_some_and(|smallest| now.since(chunk.sent_at) < smallest / 2);
+        // Of several retransmissions an earlier one may have repaired a loss.
+        if chunk.transmissions == 2
+            && is_too_soon
+            && let Some(resent) = self.resent.iter_mut().find(|resent| resent.tsn == tsn)
+        {
+            resent.is_refuted = true;
+            let resent = *resent;
+            self.refute(resent);
+        }
+    }
+
+    /// The peer reports that it received a chunk again. Of several retransmissions of it each needs a report, the
+    /// first one first: the last was needless only if the original arrived. Gives the path whose patience was too
+    /// short, if that is why the chunk was sent again.
+    pub(crate) fn on_duplicate(&mut self, tsn: Tsn) -> Option<PathId> {
+        let Some(index) = self.resent.iter().position(|resent| resent.tsn == tsn) else {
+            for state in &mut self.paths {
+                state.open = None;
+            }
+            return None;
+        };
+        let resent = self.resent.remove(index)?;
+        if !resent.is_refuted {
+            self.refute(resent);
+        }
+        (resent.cause == LossCause::Acknowledgment).then_some(resent.path)
+    }
+
+    fn refute(&mut self, resent: Resent) {
+        let state = self.paths.get_mut(resent.path.index()).filter(|state| state.number == resent.number);
+        let Some(open) = state.and_then(|state| state.open.as_mut()) else { return };
+        if resent.cause == LossCause::Probe {
+            return;
+        }
+        open.refuted = open.refuted.saturating_add(1);
+        open.timeout_refuted |= open.cause == LossCause::Timeout && open.earliest == Some(resent.tsn);
+    }
+
+    /// Recoveries that are refuted by now; each is given once and is over.
+    pub(crate) fn take_refuted(&mut self) -> SmallVec<[Refuted; 1]> {
+        let mut result = SmallVec::new();
+        for (path, state) in (0..=u8::MAX).map(PathId::new).zip(&mut self.paths) {
+            let is_refuted = |open: &Investigation| {
+                open.timeout_refuted || (open.declared > 0 && open.refuted >= open.declared)
+            };
+            if let Some(open) = state.open.take_if(|open| is_refuted(open)) {
+                state.exit = None;
+                result.push(Refuted { path, cause: open.cause });
+            }
+        }
+        result
+    }
+
+    /// Everything up to this TSN is acknowledged. Gives the paths on which a recovery ended.
+    pub(crate) fn on_cumulative_ack(&mut self, point: Tsn) -> SmallVec<[PathId; 1]> {
+        let mut ended = SmallVec::new();
+        for (path, state) in (0..=u8::MAX).map(PathId::new).zip(&mut self.paths) {
+            if state.exit.take_if(|exit| !point.precedes(*exit)).is_some() {
+                ended.push(path);
+            }
+        }
+        ended
+    }
+
+    fn open(&mut self, path: PathId) -> Option<&mut Investigation> {
+        self.paths.get_mut(path.index())?.open.as_mut()
+    }
+}
+
+/// Retransmissions remembered at most; the duplicate of an older one tells nothing.
+const REMEMBERED: usize = 256;
