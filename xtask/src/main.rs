@@ -24,6 +24,7 @@ mod finding;
 mod layers;
 mod phrases;
 mod reasons;
+mod rfcs;
 mod sizes;
 mod sources;
 mod tools;
@@ -46,6 +47,10 @@ enum Task {
     Layers,
     /// Every dependency has a reason in docs/decisions/0002-dependencies.md
     Reasons,
+    /// The table of RFCs in README.md says what tests and interop runs show
+    Rfcs,
+    /// Writes the table of RFCs into README.md
+    RfcTable,
     /// Files, functions and structs stay readable
     Sizes,
     /// No promises in shipped code, no obsolete citations, no paths of one machine
@@ -63,10 +68,11 @@ enum Task {
 }
 
 /// Cheap checks first, so that a mistake shows before the compiler has run.
-const ALL: [Task; 9] = [
+const ALL: [Task; 10] = [
     Task::Fmt,
     Task::Layers,
     Task::Reasons,
+    Task::Rfcs,
     Task::Sizes,
     Task::Phrases,
     Task::Typos,
@@ -117,6 +123,8 @@ fn look(task: Task, workspace: &Workspace, sources: &Sources) -> Result<Vec<Find
         Task::Check => Vec::new(), // expanded to `ALL` before
         Task::Layers => layers::check(workspace, sources)?,
         Task::Reasons => reasons::check(sources),
+        Task::Rfcs => rfcs::check(sources),
+        Task::RfcTable => rfcs::write(&workspace.root, sources),
         Task::Sizes => sizes::check(sources),
         Task::Phrases => phrases::check(sources),
         Task::Fmt => tools::fmt(&workspace.root)?,

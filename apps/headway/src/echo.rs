@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use lab::real::{RealError, sctp as over_sctp, tcp as over_tcp, udp as over_udp};
+use lab::{Carrier, EncapsulationPorts};
 use sctp::{AssociationConfig, Endpoint, EndpointConfig, Profile, SctpPort};
 use sctp_io::Clock;
 use serde::Serialize;
@@ -14,7 +15,7 @@ use tokio::task::JoinSet;
 use workload::MessageSize;
 
 use crate::arguments::{
-    EncapPort, ProcessingArguments, UsageError, only_address, parse_address, parse_congestion,
+    Address, EncapPort, Place, ProcessingArguments, UsageError, parse_address, parse_congestion,
 };
 use crate::interrupt::{Ending, INTERRUPTED, Signals};
 use crate::output::{OutputArguments, OutputError};
@@ -25,9 +26,10 @@ use crate::output::{OutputArguments, OutputError};
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  headway echo --listen 0.0.0.0:5000")]
 pub(crate) struct Arguments {
-    /// Address and port, IPv6 in brackets; the port is that of TCP, UDP and SCTP
+    /// Addresses with the same port, IPv6 in brackets; SCTP serves several as one multi-homed endpoint, and after
+    /// `ip:` directly over IP (protocol 132)
     #[arg(long, value_name = "ADDR:PORT", required = true, num_args = 1.., value_parser = parse_address)]
-    listen: Vec<SocketAddr>,
+    listen: Vec<Address>,
     /// Transports to serve
     #[arg(long, value_name = "LIST", value_enum, value_delimiter = ',', default_value = "tcp,sctp,udp")]
     transport: Vec<Protocol>,
@@ -51,7 +53,7 @@ pub(crate) struct Arguments {
 enum Protocol {
     /// The kernel's TCP
     Tcp,
-    /// Our SCTP, in UDP
+    /// Our SCTP, in UDP or after `ip:` over IP
     Sctp,
     /// One datagram, one message
     Udp,
@@ -87,22 +89,35 @@ impl EchoError {
 #[derive(Debug, Serialize)]
 struct Answer {
     headway: &'static str,
-    listening: Vec<Place>,
+    listening: Vec<Listening>,
 }
 
 #[derive(Debug, Serialize)]
-struct Place {
+struct Listening {
     transport: &'static str,
     address: SocketAddr,
+    /// The other addresses of a multi-homed endpoint.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    further: Vec<SocketAddr>,
     /// UDP port that carries SCTP; null for others.
     encap_port: Option<u16>,
 }
 
+impl Arguments {
+    /// The registered UDP port (RFC 6951 §5.1) unless another is asked for.
+    fn encapsulation(&self) -> EncapsulationPorts {
+        let registered = EncapsulationPorts::default().remote;
+        let local = self.encap_port.map_or(registered, |ports| ports.local);
+        EncapsulationPorts { local, ..EncapsulationPorts::default() }
+    }
+}
+
 pub(crate) fn run(arguments: &Arguments) -> Result<(), EchoError> {
-    let address = only_address("--listen", &arguments.listen)?;
+    let place = Place::of("--listen", &arguments.listen)?;
+    let carrier = place.carrier(arguments.encap_port, arguments.encapsulation())?;
     let processing = arguments.processing.processing()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let ending = runtime.block_on(serve(arguments, address, processing))?;
+    let ending = runtime.block_on(serve(arguments, &place, carrier, processing))?;
     match ending {
         Ending::Interrupt => Err(EchoError::Interrupted),
         Ending::Terminate => Ok(()),
@@ -111,16 +126,30 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), EchoError> {
 
 async fn serve(
     arguments: &Arguments,
-    address: SocketAddr,
+    place: &Place,
+    carrier: Carrier,
     processing: Duration,
 ) -> Result<Ending, EchoError> {
     let mut signals = Signals::new()?;
     let mut servers = Vec::new();
     for protocol in &arguments.transport {
-        servers.push(listen(arguments, *protocol, address).await?);
+        // SCTP has one endpoint for all addresses, the others one server for each.
+        let plain = match protocol {
+            Protocol::Sctp => {
+                servers.push(listen_over_sctp(arguments, place, carrier).await?);
+                continue;
+            }
+            Protocol::Tcp => Plain::Tcp,
+            Protocol::Udp => Plain::Udp,
+        };
+        for address in &place.addresses {
+            servers.push(listen(arguments, plain, *address).await?);
+        }
     }
-    let answer =
-        Answer { headway: env!("CARGO_PKG_VERSION"), listening: servers.iter().map(Server::place).collect() };
+    let answer = Answer {
+        headway: env!("CARGO_PKG_VERSION"),
+        listening: servers.iter().map(Server::listening).collect(),
+    };
     arguments.output.write(&answer.text(), &answer)?;
     let (stop, stopped) = watch::channel(false);
     let clock = Clock::start();
@@ -135,26 +164,37 @@ async fn serve(
     Ok(ending)
 }
 
-async fn listen(arguments: &Arguments, protocol: Protocol, address: SocketAddr) -> Result<Server, EchoError> {
+async fn listen(arguments: &Arguments, protocol: Plain, address: SocketAddr) -> Result<Server, EchoError> {
     let refused = |because: String| EchoError::Listen { address, protocol: protocol.name(), because };
     match protocol {
-        Protocol::Tcp => {
+        Plain::Tcp => {
             let listener = over_tcp::listen(address, &arguments.tcp_congestion);
             Ok(Server::Tcp(listener.map_err(|error: RealError| refused(error.to_string()))?, address))
         }
-        Protocol::Udp => {
+        Plain::Udp => {
             let socket = UdpSocket::bind(address).await;
             Ok(Server::Udp(socket.map_err(|error| refused(error.to_string()))?, address))
         }
-        Protocol::Sctp => {
-            let port = SctpPort::try_from(address.port()).map_err(|error| refused(error.to_string()))?;
-            let config =
-                EndpointConfig { association: association(arguments.profile), ..EndpointConfig::new(port) };
-            let encap_port = arguments.encap_port.map_or(ENCAPSULATION_PORT, |ports| ports.local);
-            let endpoint = Endpoint::bind(config, SocketAddr::new(address.ip(), encap_port)).await;
-            Ok(Server::Sctp(endpoint.map_err(|error| refused(error.to_string()))?, address))
-        }
     }
+}
+
+/// One endpoint at all addresses.
+async fn listen_over_sctp(
+    arguments: &Arguments,
+    place: &Place,
+    carrier: Carrier,
+) -> Result<Server, EchoError> {
+    let first = place.first();
+    let refused = |because: String| EchoError::Listen { address: first, protocol: "sctp", because };
+    let port = SctpPort::try_from(first.port()).map_err(|error| refused(error.to_string()))?;
+    let config = EndpointConfig { association: association(arguments.profile), ..EndpointConfig::new(port) };
+    let builder = Endpoint::builder(config);
+    let endpoint = match carrier {
+        Carrier::Udp(ports) => builder.bind_addresses(&place.ips(), ports.local).await,
+        Carrier::Ip => builder.bind_ip(&place.ips()).await,
+    };
+    let endpoint = endpoint.map_err(|error| refused(error.to_string()))?;
+    Ok(Server::Sctp { endpoint, addresses: place.addresses.clone(), carrier })
 }
 
 /// Room for whatever a client may ask: any number of streams, the largest message.
@@ -173,18 +213,25 @@ fn association(profile: Profile) -> AssociationConfig {
 enum Server {
     Tcp(TcpListener, SocketAddr),
     Udp(UdpSocket, SocketAddr),
-    Sctp(Endpoint, SocketAddr),
+    Sctp { endpoint: Endpoint, addresses: Vec<SocketAddr>, carrier: Carrier },
 }
 
 impl Server {
-    fn place(&self) -> Place {
+    fn listening(&self) -> Listening {
+        let plain = |transport, address: &SocketAddr| Listening {
+            transport,
+            address: *address,
+            further: Vec::new(),
+            encap_port: None,
+        };
         match self {
-            Self::Tcp(_, address) => Place { transport: "tcp", address: *address, encap_port: None },
-            Self::Udp(_, address) => Place { transport: "udp", address: *address, encap_port: None },
-            Self::Sctp(endpoint, address) => Place {
+            Self::Tcp(_, address) => plain("tcp", address),
+            Self::Udp(_, address) => plain("udp", address),
+            Self::Sctp { endpoint, addresses, carrier } => Listening {
                 transport: "sctp",
-                address: *address,
-                encap_port: Some(endpoint.local_address().port()),
+                address: addresses[0],
+                further: addresses[1..].to_vec(),
+                encap_port: matches!(carrier, Carrier::Udp(_)).then(|| endpoint.local_address().port()),
             },
         }
     }
@@ -205,7 +252,7 @@ impl Server {
                     );
                 }
             }
-            Self::Sctp(endpoint, _) => {
+            Self::Sctp { endpoint, .. } => {
                 tokio::select! {
                     _counters = over_sctp::echo(&endpoint, processing, None, clock) => {}
                     () = stop => {}
@@ -220,24 +267,36 @@ impl Server {
 
 impl Answer {
     fn text(&self) -> String {
-        let line = |place: &Place| match place.encap_port {
-            Some(port) => format!("echo over {} at {}, in UDP port {port}\n", place.transport, place.address),
-            None => format!("echo over {} at {}\n", place.transport, place.address),
-        };
-        self.listening.iter().map(line).collect()
+        self.listening.iter().map(Listening::line).collect()
     }
 }
 
-impl Protocol {
+impl Listening {
+    fn line(&self) -> String {
+        let further: String = self.further.iter().map(|address| format!(" and {address}")).collect();
+        let carrier = match self.encap_port {
+            Some(port) => format!(", in UDP port {port}"),
+            None if self.transport == "sctp" => ", directly over IP".to_owned(),
+            None => String::new(),
+        };
+        format!("echo over {} at {}{further}{carrier}\n", self.transport, self.address)
+    }
+}
+
+/// What has one server for each address.
+#[derive(Debug, Clone, Copy)]
+enum Plain {
+    Tcp,
+    Udp,
+}
+
+impl Plain {
     fn name(self) -> &'static str {
         match self {
             Self::Tcp => "tcp",
-            Self::Sctp => "sctp",
             Self::Udp => "udp",
         }
     }
 }
 
-/// The registered UDP port for SCTP (RFC 6951 §5.1).
-const ENCAPSULATION_PORT: u16 = 9899;
 const CLOSING_TIME: Duration = Duration::from_secs(1);

@@ -1,6 +1,5 @@
 //! `headway load`: the load generator against an echo server on another host.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::Args;
@@ -9,7 +8,7 @@ use lab::{
 };
 use netem::Impairments;
 
-use crate::arguments::{EncapPort, TrafficArguments, UsageError, only_address, parse_address};
+use crate::arguments::{Address, EncapPort, Place, TrafficArguments, UsageError, parse_address};
 use crate::compare::{CompareFailure, Destination, Outcome, Progress, expected_time};
 use crate::interrupt;
 use crate::output::OutputArguments;
@@ -21,9 +20,10 @@ use crate::output::OutputArguments;
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  headway load --to 192.0.2.1:5000 --transport tcp,sctp:6 --rate 200")]
 pub(crate) struct Arguments {
-    /// Address and port of the echo server, IPv6 in brackets; the port is that of TCP, UDP or SCTP
+    /// Addresses of the echo server with the same port, IPv6 in brackets: several for a multi-homed SCTP, of which TCP
+    /// and UDP use the first; after `ip:` SCTP travels directly over IP (protocol 132)
     #[arg(long, value_name = "ADDR:PORT", required = true, num_args = 1.., value_parser = parse_address)]
-    to: Vec<SocketAddr>,
+    to: Vec<Address>,
     /// UDP ports that carry SCTP: ours (0: any) and the server's [default: 0:9899]
     #[arg(long, value_name = "LOCAL[:REMOTE]")]
     encap_port: Option<EncapPort>,
@@ -47,13 +47,14 @@ impl Arguments {
     }
 
     fn network(&self) -> Result<Network, UsageError> {
-        let to = only_address("--to", &self.to)?;
+        let place = Place::of("--to", &self.to)?;
         let defaults = EncapsulationPorts::default();
         let encapsulation = self.encap_port.map_or(defaults, |ports| EncapsulationPorts {
             local: ports.local,
             remote: ports.remote.unwrap_or(defaults.remote),
         });
-        Ok(Network { to, encapsulation })
+        let carrier = place.carrier(self.encap_port, encapsulation)?;
+        Ok(Network { to: place.addresses, carrier })
     }
 
     /// Every association has a UDP port of its own.

@@ -1,5 +1,5 @@
 //! `headway echo` and `headway load` over the loopback device.
-#![allow(clippy::unwrap_used, clippy::unreachable, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::unreachable, clippy::print_stderr, reason = "tests")]
 
 mod support;
 
@@ -99,6 +99,32 @@ fn every_transport_is_answered_and_reported_as_compare_does() {
         assert!(run["requests"].as_u64().unwrap() > 30, "{run}");
         assert_fields(run, &json!({"responses": run["requests"], "predicted": null, "packets": null}));
     }
+}
+
+/// Needs CAP_NET_RAW and a kernel without its own SCTP, and says so where it lacks one.
+#[test]
+fn sctp_travels_directly_over_ip() {
+    let to = format!("ip:127.0.0.1:{}", free_port(Ipv4Addr::LOCALHOST.into()));
+    let mut process = Command::new(env!("CARGO_BIN_EXE_headway"))
+        .args(["echo", "--listen", &to, "--transport", "sctp"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(process.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    if line.is_empty() {
+        let output = process.wait_with_output().unwrap();
+        let reason = String::from_utf8(output.stderr).unwrap();
+        assert!(reason.contains("CAP_NET_RAW") || reason.contains("kernel's own SCTP"), "{reason}");
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "{reason}");
+        return eprintln!("left out: {reason}");
+    }
+    let echo = Echo { process, to: to.clone(), encap_port: 0 };
+    assert_contains(&line, &["echo over sctp at 127.0.0.1", "directly over IP"]);
+    let result = json(&echo.load("--transport sctp:6"));
+    assert!(result["runs"][0]["requests"].as_u64().unwrap() > 30);
+    assert_fields(&result["runs"][0], &json!({"responses": result["runs"][0]["requests"]}));
 }
 
 #[test]

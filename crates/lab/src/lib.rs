@@ -37,7 +37,7 @@ mod transport;
 
 pub use backend::Simulator;
 #[cfg(target_os = "linux")]
-pub use backend::{EncapsulationPorts, Namespaces, Network, real};
+pub use backend::{Carrier, EncapsulationPorts, Namespaces, Network, real};
 pub use compare::{
     Arrivals, Backend, BackendChoice, BackendError, BackendKind, Blocking, CONCURRENT_RATE_LIMIT,
     CompareConfig, CompareError, DirectionPackets, Fallback, MeasuredDelay, PacketCounts, Prediction,

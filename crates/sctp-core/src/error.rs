@@ -1,11 +1,13 @@
 //! Every way things can go wrong, one variant each.
 
 use core::time::Duration;
+use std::net::IpAddr;
 
 use sctp_wire::{ChunkType, SharedKeyId, StreamId, Tsn};
 
 use crate::message::Message;
 use crate::receiver::ReceiverViolation;
+use crate::transmit::PathId;
 
 /// A configuration that cannot work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -29,6 +31,14 @@ pub enum ConfigError {
         value: usize,
         /// The largest that works.
         bound: usize,
+    },
+    /// An address that cannot be used.
+    #[error("{field} has {address}; each must be a unicast address and stand there once")]
+    Address {
+        /// Which field.
+        field: &'static str,
+        /// The address.
+        address: IpAddr,
     },
     /// A duration outside its bounds.
     #[error("{field} is {value:?}; it must be from {min:?} to {max:?}")]
@@ -61,9 +71,14 @@ pub enum ConnectError {
     /// No destination was given.
     #[error("no destination address was given")]
     NoDestination,
-    /// Associations have one path so far.
-    #[error("several destination addresses were given, and associations have one path so far; give one")]
-    SeveralDestinations,
+    /// More destinations than an association has paths.
+    #[error("{given} destination addresses were given; an association has at most {limit} paths")]
+    TooManyDestinations {
+        /// How many were given.
+        given: usize,
+        /// How many there may be.
+        limit: usize,
+    },
     /// One association per pair of transport addresses.
     #[error("an association with this peer address and port exists already")]
     Exists,
@@ -107,6 +122,36 @@ pub enum SendError {
     /// The association is shutting down or over.
     #[error("the association is shutting down or closed")]
     ShuttingDown,
+    /// No such association (any more).
+    #[error(transparent)]
+    UnknownAssociation(#[from] UnknownAssociation),
+}
+
+/// Why a stream could not be changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StreamError {
+    /// The stream was not negotiated.
+    #[error("stream {stream} does not exist; {negotiated} streams were negotiated")]
+    UnknownStream {
+        /// The one asked for.
+        stream: StreamId,
+        /// How many there are.
+        negotiated: u16,
+    },
+    /// No such association (any more).
+    #[error(transparent)]
+    UnknownAssociation(#[from] UnknownAssociation),
+}
+
+/// Why a path did not become the primary one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SetPrimaryError {
+    /// The association has no such path.
+    #[error("the association has no {0}")]
+    UnknownPath(PathId),
+    /// Its address is not verified yet, so no data may go there (RFC 9260 §5.4).
+    #[error("the address of {0} is not confirmed yet; wait until its state is no longer Unconfirmed")]
+    Unconfirmed(PathId),
     /// No such association (any more).
     #[error(transparent)]
     UnknownAssociation(#[from] UnknownAssociation),
@@ -158,6 +203,15 @@ pub enum AssociationError {
     /// T5-shutdown-guard expired (RFC 9260 §9.2).
     #[error("the peer did not finish the shutdown within the guard time")]
     ShutdownTimedOut,
+    /// The receive buffer is full of pieces of messages of which none can be completed any more; an ABORT was sent.
+    /// Happens only where interleaving was agreed on ([`Extensions::interleaving`](crate::Extensions::interleaving)).
+    #[error(
+        "the peer began more long messages at once than the receive buffer holds ({bytes} octets of pieces): raise buffers.receive_bytes"
+    )]
+    ReceiveBufferExhausted {
+        /// Payload octets in pieces.
+        bytes: usize,
+    },
     /// The peer broke the protocol; an ABORT was sent.
     #[error("the peer violated the protocol: {0}")]
     ProtocolViolation(#[from] ProtocolViolation),
@@ -167,6 +221,23 @@ pub enum AssociationError {
     /// The peer restarted: what was queued for its predecessor is void.
     #[error("the peer restarted")]
     PeerRestarted,
+}
+
+/// Why a message that was accepted is not sent any more.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SendFailure {
+    /// The association ended or began anew, or was never there.
+    #[error(transparent)]
+    Association(#[from] AssociationError),
+    /// [`Reliability::Lifetime`](crate::Reliability::Lifetime): it took too long.
+    #[error("the message's lifetime is over")]
+    LifetimeExpired,
+    /// [`Reliability::Retransmissions`](crate::Reliability::Retransmissions): it would have to be sent once more.
+    #[error("the message was lost as often as its limit of retransmissions allows")]
+    RetransmissionsExceeded,
+    /// [`Reliability::Priority`](crate::Reliability::Priority): it made room for a more important one.
+    #[error("the message was displaced by one of higher priority")]
+    Displaced,
 }
 
 /// An error the peer reported: the first cause of an ABORT or ERROR chunk.
@@ -214,10 +285,10 @@ pub enum ProtocolViolation {
     /// RFC 5061 §6: dynamic addresses without authentication are refused.
     #[error("the peer lists ASCONF without authentication")]
     AsconfWithoutAuthentication,
-    /// RFC 9260 §6.5, §6.9: DATA chunks that contradict each other or the limits.
+    /// RFC 9260 §6.5, §6.9, RFC 8260 §2: DATA or I-DATA chunks that contradict each other or the limits.
     #[error(transparent)]
     Data(#[from] ReceiverViolation),
-    /// RFC 9260 §3.3.1: DATA without payload.
+    /// RFC 9260 §3.3.1, RFC 8260 §2.1: DATA or I-DATA without payload.
     #[error("DATA chunk with TSN {0} carries no user data")]
     NoUserData(Tsn),
 }

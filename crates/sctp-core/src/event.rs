@@ -1,6 +1,6 @@
 //! What an association tells its user; names after RFC 6458 §6.1.
 
-use crate::error::{AssociationError, RemoteError};
+use crate::error::{AssociationError, RemoteError, SendFailure};
 use crate::message::Message;
 use crate::transmit::PathId;
 use sctp_wire::SharedKeyId;
@@ -42,12 +42,14 @@ pub enum Event {
     },
     /// The peer reported an error (SCTP_REMOTE_ERROR).
     RemoteError(RemoteError),
-    /// This message was queued and will never be sent (SCTP_SEND_FAILED_EVENT).
+    /// This message was accepted and is not sent any more (SCTP_SEND_FAILED_EVENT).
     SendFailed {
         /// The message, as it was handed in.
         message: Message,
+        /// Whether any part of it was sent; the peer may have received it even so (SCTP_DATA_SENT).
+        was_sent: bool,
         /// Why.
-        error: AssociationError,
+        reason: SendFailure,
     },
     /// The peer signs with another key than before; at first it is expected to use the one active here
     /// (SCTP_AUTH_NEW_KEY of SCTP_AUTHENTICATION_EVENT).
@@ -72,10 +74,12 @@ pub enum Origin {
 /// What is known of a path (RFC 9260 §5.4, §8.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathState {
-    /// Never verified: carries no data.
+    /// The peer listed the address and has not shown to be there: carries HEARTBEATs only.
     Unconfirmed,
     /// In use.
     Active,
+    /// More than PotentiallyFailed.Max.Retrans consecutive errors (RFC 7829): avoided while another path is active.
+    PotentiallyFailed,
     /// More than Path.Max.Retrans consecutive errors.
     Inactive,
 }

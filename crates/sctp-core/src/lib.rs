@@ -74,24 +74,25 @@ mod transmit;
 pub use association::{Association, AssociationState, AuthenticationStatistics, Capabilities, Capability};
 pub use config::{
     AssociationConfig, Attempts, AuthConfig, AuthKeys, Buffers, CongestionAlgorithm, CongestionConfig,
-    EndpointConfig, Extensions, HeartbeatConfig, HmacPreference, ImmediateSack, Incoming, InitRate,
-    InitialWindow, LossDetection, Nagle, Offer, Pacing, Profile, RecoveryConfig, RtoConfig, SackConfig,
-    Streams, UnknownProfile, WindowValidation,
+    EndpointConfig, Extensions, FailureConfig, HeartbeatConfig, HmacPreference, ImmediateSack, Incoming,
+    InitRate, InitialWindow, LossDetection, Nagle, Offer, Pacing, Profile, RecoveryConfig, RtoConfig,
+    SackConfig, StreamScheduler, StreamShare, Streams, UnknownProfile, WindowValidation,
 };
 pub use endpoint::{AssociationId, Endpoint, KeyOwner};
 pub use error::{
     AssociationError, AuthKeyError, ConfigError, ConnectError, ProtocolViolation, RemoteError, SendError,
-    UnknownAssociation,
+    SendFailure, SetPrimaryError, StreamError, UnknownAssociation,
 };
 pub use event::{Event, Origin, PathState};
-pub use message::{Delivery, Message, Received};
+pub use message::{Delivery, Message, Received, Reliability};
 pub use path::{CongestionCounters, PathCounters};
 pub use receiver::{
-    BlockingHistogram, BlockingStatistics, ReceiverStatistics, ReceiverViolation, StreamBlocking,
+    BlockingHistogram, BlockingStatistics, GivenUp, ReceiverStatistics, ReceiverViolation, StreamBlocking,
 };
 pub use sctp_wire::{
-    ChunkSet, ChunkType, HmacAlgorithm, PayloadProtocolId, SctpPort, SharedKeyId, Ssn, StreamId, Tsn,
+    ChunkSet, ChunkType, Fsn, HmacAlgorithm, Mid, PayloadProtocolId, SctpPort, SharedKeyId, Ssn, StreamId,
+    Tsn,
 };
-pub use sender::SenderStatistics;
+pub use sender::{AbandonedCount, AbandonedMessages, SenderStatistics, StreamStatistics};
 pub use stats::{AssociationCounters, AssociationStatistics, EndpointStatistics, PathStatistics};
 pub use transmit::{Datagram, Destination, Ecn, Encapsulation, PathId, Transmit};

@@ -16,6 +16,25 @@ pub enum Delivery {
     Unordered,
 }
 
+/// How long a message is worth sending (RFC 3758, RFC 7496).
+///
+/// What is given up comes back as [`Event::SendFailed`](crate::Event::SendFailed). Once part of a message has been
+/// sent, the peer has to know partial reliability, or the message is sent to its end and again until it is
+/// acknowledged ([`Capability::PartialReliability`](crate::Capability::PartialReliability)).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reliability {
+    /// Until it is acknowledged or the association ends.
+    #[default]
+    Reliable,
+    /// Neither sent nor sent again once this much time has passed since it was handed in (RFC 3758 §4.1).
+    Lifetime(Duration),
+    /// None of its chunks is sent again more often than this; 0: never (RFC 7496 §3.1).
+    Retransmissions(u32),
+    /// As reliable as any, but while nothing of it is sent it makes room in a full send buffer: for messages with a
+    /// lower number, and for all that have none (RFC 7496 §3.2). 0 is the highest priority.
+    Priority(u32),
+}
+
 /// A user message: whole on both sides, whatever packets it travelled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
@@ -25,6 +44,11 @@ pub struct Message {
     pub ppid: PayloadProtocolId,
     /// Ordered or unordered.
     pub delivery: Delivery,
+    /// When the sender may give it up; not transmitted.
+    pub reliability: Reliability,
+    /// The sender's own mark, handed back with [`Event::SendFailed`](crate::Event::SendFailed) (RFC 6458 §5.3.4,
+    /// `snd_context`); not transmitted.
+    pub context: u64,
     /// At least one octet (RFC 9260 §3.3.1 knows no empty message).
     pub payload: Bytes,
 }
@@ -37,6 +61,8 @@ impl Message {
             stream,
             ppid: PayloadProtocolId::UNSPECIFIED,
             delivery: Delivery::Ordered,
+            reliability: Reliability::Reliable,
+            context: 0,
             payload: payload.into(),
         }
     }
@@ -45,6 +71,42 @@ impl Message {
     #[must_use]
     pub fn unordered(stream: StreamId, payload: impl Into<Bytes>) -> Self {
         Self { delivery: Delivery::Unordered, ..Self::ordered(stream, payload) }
+    }
+
+    /// A reliable message with or without order.
+    #[must_use]
+    pub fn new(stream: StreamId, delivery: Delivery, payload: impl Into<Bytes>) -> Self {
+        Self { delivery, ..Self::ordered(stream, payload) }
+    }
+
+    /// With this payload protocol identifier.
+    #[must_use]
+    pub fn with_ppid(self, ppid: PayloadProtocolId) -> Self {
+        Self { ppid, ..self }
+    }
+
+    /// Given up when this much time has passed ([`Reliability::Lifetime`]).
+    #[must_use]
+    pub fn with_lifetime(self, lifetime: Duration) -> Self {
+        Self { reliability: Reliability::Lifetime(lifetime), ..self }
+    }
+
+    /// Given up instead of being sent again more often than this ([`Reliability::Retransmissions`]).
+    #[must_use]
+    pub fn with_retransmissions(self, limit: u32) -> Self {
+        Self { reliability: Reliability::Retransmissions(limit), ..self }
+    }
+
+    /// Makes room for messages with a lower number ([`Reliability::Priority`]).
+    #[must_use]
+    pub fn with_priority(self, priority: u32) -> Self {
+        Self { reliability: Reliability::Priority(priority), ..self }
+    }
+
+    /// With a mark of the sender's own.
+    #[must_use]
+    pub fn with_context(self, context: u64) -> Self {
+        Self { context, ..self }
     }
 }
 

@@ -55,6 +55,10 @@ pub struct AssociationCounters {
     pub control_dropped: u64,
     /// Restarts of the peer.
     pub restarts: u64,
+    /// Addresses the peer listed that are not used: too many, or none it can be reached at (RFC 9260 §5.1.2).
+    pub addresses_ignored: u64,
+    /// How often new data changed its path.
+    pub path_switches: u64,
 }
 
 /// One path as it stands.
@@ -64,8 +68,12 @@ pub struct PathStatistics {
     pub path: PathId,
     /// The peer's address.
     pub address: IpAddr,
+    /// The local address packets are sent from; `None` leaves it to the routing table.
+    pub source: Option<IpAddr>,
     /// Its state.
     pub state: PathState,
+    /// Whether it is the primary path.
+    pub is_primary: bool,
     /// Smoothed round-trip time; `None` before the first measurement.
     pub srtt: Option<Duration>,
     /// Retransmission timeout.
@@ -85,12 +93,14 @@ pub struct PathStatistics {
 }
 
 impl PathStatistics {
-    pub(crate) fn of(path: &Path, flight_bytes: usize) -> Self {
+    pub(crate) fn of(path: &Path, primary: PathId, flight_bytes: usize) -> Self {
         let window = path.congestion.window();
         Self {
             path: path.id,
             address: path.destination.address,
+            source: path.source,
             state: path.state,
+            is_primary: path.id == primary,
             srtt: path.rto.srtt(),
             rto: path.rto.rto(),
             cwnd_bytes: window.cwnd,

@@ -2,7 +2,12 @@
 
 use std::sync::Arc;
 
-use sctp_core::{AssociationId, AssociationStatistics, Event, Message, Received};
+use core::num::NonZeroU16;
+
+use sctp_core::{
+    AssociationId, AssociationStatistics, Capabilities, Event, Message, PathId, Received, SetPrimaryError,
+    StreamError, StreamId,
+};
 
 use crate::error::{CommunicationLost, SendError};
 use crate::shared::{Shared, until};
@@ -153,6 +158,46 @@ impl Association {
     pub async fn closed(&self) -> Result<(), CommunicationLost> {
         let Inner { shared, signals, .. } = &*self.inner;
         until(&signals.phase, || self.ending(&shared.lock())).await
+    }
+
+    /// Makes a path the primary one: data goes there while it is active (RFC 9260 §6.4). Paths and their addresses are
+    /// in [`statistics`](Self::statistics).
+    ///
+    /// # Errors
+    ///
+    /// There is no such path, its address is not confirmed yet, or the association is over.
+    pub fn set_primary(&self, path: PathId) -> Result<(), SetPrimaryError> {
+        let Inner { shared, id, .. } = &*self.inner;
+        shared.change(|state, now| state.core.set_primary(now, *id, path))
+    }
+
+    /// Under [`StreamScheduler::Priority`](crate::StreamScheduler::Priority) streams with smaller numbers go first; see
+    /// [`sctp_core::Endpoint::set_stream_priority`].
+    ///
+    /// # Errors
+    ///
+    /// There is no such stream, or the association is over.
+    pub fn set_stream_priority(&self, stream: StreamId, priority: u16) -> Result<(), StreamError> {
+        let Inner { shared, id, .. } = &*self.inner;
+        shared.change(|state, _now| state.core.set_stream_priority(*id, stream, priority))
+    }
+
+    /// Under [`StreamScheduler::WeightedFair`](crate::StreamScheduler::WeightedFair) streams share by their weights; see
+    /// [`sctp_core::Endpoint::set_stream_weight`].
+    ///
+    /// # Errors
+    ///
+    /// There is no such stream, or the association is over.
+    pub fn set_stream_weight(&self, stream: StreamId, weight: NonZeroU16) -> Result<(), StreamError> {
+        let Inner { shared, id, .. } = &*self.inner;
+        shared.change(|state, _now| state.core.set_stream_weight(*id, stream, weight))
+    }
+
+    /// The extensions both sides agreed on; none before the association is established or after its end.
+    #[must_use]
+    pub fn capabilities(&self) -> Capabilities {
+        let state = self.inner.shared.lock();
+        state.core.association(self.inner.id).map_or(Capabilities::NONE, sctp_core::Association::capabilities)
     }
 
     /// What was counted so far; after the end, the final counts.

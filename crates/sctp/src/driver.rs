@@ -1,10 +1,10 @@
 //! The task behind an endpoint: packets and timeouts in, whenever the kernel says so.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
 
-use sctp_io::{ReceiveBatch, Timer};
+use sctp_io::{AddressEvent, AddressWatch, ReceiveBatch, Timer};
 use tokio::io::unix::AsyncFd;
 use tokio::io::{Interest, Ready};
 
@@ -17,20 +17,35 @@ use crate::state::Openness;
 pub(crate) struct Readiness {
     socket: AsyncFd<OwnedFd>,
     timer: AsyncFd<OwnedFd>,
+    /// For endpoints with addresses that may come and go.
+    addresses: Option<AsyncFd<AddressWatch>>,
 }
 
 impl Readiness {
     /// Registers duplicates of both descriptors: the originals stay where application threads use them.
-    pub(crate) fn new(socket: impl AsFd, timer: &Timer) -> io::Result<Self> {
+    pub(crate) fn new(socket: impl AsFd, timer: &Timer, addresses: Option<AddressWatch>) -> io::Result<Self> {
         let timer = register(timer.as_fd().try_clone_to_owned()?, Interest::READABLE)?;
-        Ok(Self { socket: register(socket.as_fd().try_clone_to_owned()?, SOCKET_INTEREST)?, timer })
+        let socket = register(socket.as_fd().try_clone_to_owned()?, SOCKET_INTEREST)?;
+        let addresses = addresses.map(|watch| register(watch, Interest::READABLE)).transpose()?;
+        Ok(Self { socket, timer, addresses })
+    }
+
+    /// Waits for the next change of an address; for ever, where none is watched.
+    async fn address(addresses: &mut Option<AsyncFd<AddressWatch>>) -> io::Result<AddressEvent> {
+        let Some(addresses) = addresses else { return std::future::pending().await };
+        loop {
+            if let Some(event) = addresses.get_mut().poll_event()? {
+                return Ok(event);
+            }
+            addresses.readable().await?.clear_ready();
+        }
     }
 }
 
 /// Tokio's constructor without `unsafe`. It is deprecated for types whose descriptor may change or close behind
-/// tokio's back; an `OwnedFd` can do neither.
+/// tokio's back; an `OwnedFd` can do neither, nor can the one in an `AddressWatch`.
 #[allow(deprecated)]
-fn register(descriptor: OwnedFd, interest: Interest) -> io::Result<AsyncFd<OwnedFd>> {
+fn register<T: AsRawFd>(descriptor: T, interest: Interest) -> io::Result<AsyncFd<T>> {
     AsyncFd::with_interest(descriptor, interest)
 }
 
@@ -90,6 +105,10 @@ impl Driver {
                         state.acknowledge_timer();
                         state.handle_timeout(now);
                     });
+                }
+                event = Readiness::address(&mut self.readiness.addresses) => {
+                    let event = event?;
+                    self.stop.shared.change(|state, now| state.on_address(now, event));
                 }
                 () = self.stop.shared.signals.driver.notified() => {}
             }

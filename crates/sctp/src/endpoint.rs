@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use sctp_core::{AssociationConfig, Destination, EndpointConfig, EndpointStatistics, SctpPort};
 use sctp_io::{
-    Clock, DualStackRawIp, IoStatistics, PacketIo, RawIp, RawIpOptions, Timer, UdpEncapsulation, os_entropy,
+    AddressWatch, Clock, DualStackRawIp, IoStatistics, PacketIo, RawIp, RawIpOptions, Timer,
+    UdpEncapsulation, os_entropy,
 };
 
 use crate::association::Association;
@@ -184,42 +185,56 @@ impl EndpointBuilder {
     ///
     /// As [`Endpoint::bind`], or if the capture file cannot be written.
     pub async fn bind(self, address: SocketAddr) -> Result<Endpoint, BindError> {
-        self.config.association.validate()?; // before a socket is bound in vain
+        self.config.validate()?; // before a socket is bound in vain
         let io = UdpEncapsulation::bind(address).map_err(|source| BindError::Socket { address, source })?;
         self.bind_io(io).await
     }
 
-    /// Binds the endpoint to UDP port `port` (RFC 6951) at each of `addresses`; see
-    /// [`UdpEncapsulation::bind_addresses`].
+    /// Binds the endpoint to UDP port `port` (RFC 6951) at each of `addresses`, of which peers are told: a multi-homed
+    /// endpoint. See [`UdpEncapsulation::bind_addresses`] and [`EndpointConfig::local_addresses`], which `addresses`
+    /// replace unless it is set. Addresses that come and go are noticed.
     ///
     /// # Errors
     ///
     /// As [`bind`](Self::bind).
     pub async fn bind_addresses(self, addresses: &[IpAddr], port: u16) -> Result<Endpoint, BindError> {
-        self.config.association.validate()?; // before a socket is bound in vain
+        let builder = self.listing(addresses);
+        builder.config.validate()?; // before a socket is bound in vain
         let first = addresses.first().copied().unwrap_or(IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED));
         let at = |source| BindError::Socket { address: SocketAddr::new(first, port), source };
-        self.bind_io(UdpEncapsulation::bind_addresses(addresses, port).map_err(at)?).await
+        let io = UdpEncapsulation::bind_addresses(addresses, port).map_err(at)?;
+        builder.bind_io(io).await
+    }
+
+    /// Several addresses are told to peers, each named.
+    fn listing(mut self, addresses: &[IpAddr]) -> Self {
+        let are_named = addresses.len() > 1 && !addresses.iter().any(IpAddr::is_unspecified);
+        if are_named && self.config.local_addresses.is_empty() {
+            self.config.local_addresses = addresses.to_vec();
+        }
+        self
     }
 
     /// Binds the endpoint to protocol 132, SCTP directly over IP, at `addresses` and starts driving it.
     ///
     /// `0.0.0.0` stands for all IPv4 addresses, `::` for all of IPv6; both versions together are possible. Packets for
-    /// other SCTP ports of the host are left to whom they belong to. Needs the capability CAP_NET_RAW, and a kernel whose own
+    /// other SCTP ports of the host are left to whom they belong to. Several addresses are told to peers, as by
+    /// [`bind_addresses`](Self::bind_addresses). Needs the capability CAP_NET_RAW, and a kernel whose own
     /// SCTP is not loaded. For other options see [`RawIp::bind_with`] and [`bind_io`](Self::bind_io).
     ///
     /// # Errors
     ///
     /// As [`bind`](Self::bind); [`BindError::RawIp`] says what the socket lacks and what to do.
     pub async fn bind_ip(self, addresses: &[IpAddr]) -> Result<Endpoint, BindError> {
-        self.config.association.validate()?; // before a socket is bound in vain
-        let port = self.config.port;
+        let builder = self.listing(addresses);
+        builder.config.validate()?; // before a socket is bound in vain
+        let port = builder.config.port;
         let both = addresses.iter().any(IpAddr::is_ipv4) && addresses.iter().any(IpAddr::is_ipv6);
         if both {
             let io = DualStackRawIp::bind_with(addresses, port, RawIpOptions::default())?;
-            return self.bind_io(io).await;
+            return builder.bind_io(io).await;
         }
-        self.bind_io(RawIp::bind(addresses, port)?).await
+        builder.bind_io(RawIp::bind(addresses, port)?).await
     }
 
     /// Starts an endpoint over a socket of your own: one with other options, or one that does something to the
@@ -231,6 +246,7 @@ impl EndpointBuilder {
     pub async fn bind_io(self, io: impl PacketIo + 'static) -> Result<Endpoint, BindError> {
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| BindError::NoRuntime)?;
         let association = self.config.association.clone();
+        let listed = self.config.local_addresses.clone();
         let core = sctp_core::Endpoint::new(self.config, os_entropy().map_err(BindError::System)?)?;
         let capture = self
             .capture
@@ -238,8 +254,9 @@ impl EndpointBuilder {
             .transpose()?;
         let clock = Clock::start();
         let timer = Timer::new(clock).map_err(BindError::System)?;
-        let readiness = Readiness::new(&io, &timer).map_err(BindError::System)?;
-        let shared = Arc::new(Shared::new(Box::new(io), clock, State::new(core, timer, capture)));
+        let addresses = (listed.len() > 1).then(AddressWatch::open).transpose().map_err(BindError::System)?;
+        let readiness = Readiness::new(&io, &timer, addresses).map_err(BindError::System)?;
+        let shared = Arc::new(Shared::new(Box::new(io), clock, State::new(core, listed, timer, capture)));
         runtime.spawn(driver::run(Arc::clone(&shared), readiness));
         Ok(Endpoint { inner: Arc::new(Inner { shared, association }) })
     }

@@ -77,9 +77,10 @@ mod state;
 use std::net::{IpAddr, SocketAddr};
 
 pub use sctp_core::{
-    AssociationConfig, AssociationError, AssociationId, AssociationStatistics, Delivery, Destination,
-    Encapsulation, EndpointConfig, EndpointStatistics, Event, Incoming, Message, Origin, PathId, PathState,
-    PayloadProtocolId, Profile, Received, SctpPort, StreamId,
+    AssociationConfig, AssociationError, AssociationId, AssociationStatistics, Capabilities, Capability,
+    Delivery, Destination, Encapsulation, EndpointConfig, EndpointStatistics, Event, Extensions, Incoming,
+    Message, Offer, Origin, PathId, PathState, PayloadProtocolId, Profile, Received, Reliability, SctpPort,
+    SetPrimaryError, StreamError, StreamId, StreamScheduler,
 };
 pub use sctp_io::{IoStatistics, KernelSctp, PacketIo, PortFilter, RawIp, RawIpError, RawIpOptions};
 

@@ -148,7 +148,8 @@ mod tests {
     fn old_notices_make_room_but_failed_messages_stay() {
         let failed = Event::SendFailed {
             message: Message::ordered(StreamId::new(0), "lost"),
-            error: AssociationError::PeerRestarted,
+            was_sent: false,
+            reason: AssociationError::PeerRestarted.into(),
         };
         let mut queue = EventQueue::default();
         queue.push(failed.clone());

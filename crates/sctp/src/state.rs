@@ -5,9 +5,10 @@
 //! message is therefore on the wire before `send` returns, without a detour through another task.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
 
 use sctp_core::{Association, AssociationId, Datagram, Event, Incoming, Origin};
-use sctp_io::{PacketIo, Timer};
+use sctp_io::{AddressEvent, PacketIo, Timer};
 use tokio::sync::Notify;
 use virtual_time::Instant;
 
@@ -25,6 +26,8 @@ pub(crate) struct State {
     pub(crate) openness: Openness,
     pub(crate) outbox: Outbox,
     pub(crate) capture: Option<Capture>,
+    /// The addresses peers are told of.
+    listed: Vec<IpAddr>,
     timer: Timer,
     /// Slots whose association has not ended.
     live: usize,
@@ -55,7 +58,12 @@ pub(crate) struct EndpointSignals {
 }
 
 impl State {
-    pub(crate) fn new(core: sctp_core::Endpoint, timer: Timer, capture: Option<Capture>) -> Self {
+    pub(crate) fn new(
+        core: sctp_core::Endpoint,
+        listed: Vec<IpAddr>,
+        timer: Timer,
+        capture: Option<Capture>,
+    ) -> Self {
         Self {
             core,
             slots: BTreeMap::new(),
@@ -63,6 +71,7 @@ impl State {
             openness: Openness::Open,
             outbox: Outbox::default(),
             capture,
+            listed,
             timer,
             live: 0,
             driver_settles: false,
@@ -85,6 +94,16 @@ impl State {
             capture.received(now, io.local_address(), &datagram);
         }
         self.core.handle_packet(now, datagram);
+    }
+
+    /// An address of this host came or went.
+    pub(crate) fn on_address(&mut self, now: Instant, event: AddressEvent) {
+        match event {
+            // Of those this endpoint has nothing to do with nothing is said.
+            AddressEvent::Up(address) | AddressEvent::Down(address) if !self.listed.contains(&address) => {}
+            AddressEvent::Up(address) => self.core.local_address_up(now, address),
+            AddressEvent::Down(address) => self.core.local_address_down(now, address),
+        }
     }
 
     /// The timer's descriptor became readable, or may have.

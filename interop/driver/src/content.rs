@@ -1,4 +1,4 @@
-//! What messages consist of, and whether those received are the ones due. The same as in `peer.c`.
+//! What messages consist of, and whether those received are the ones due. The same as in `peer/content.c`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

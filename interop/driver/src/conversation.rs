@@ -240,7 +240,7 @@ fn numbered(number: u64, load: &Load) -> Message {
         *last ^= 1;
     }
     let ppid = PayloadProtocolId::new(load.ppid);
-    Message { stream, ppid, delivery: delivery(load), payload: octets.into() }
+    Message::new(stream, delivery(load), octets).with_ppid(ppid)
 }
 
 fn delivery(load: &Load) -> Delivery {

@@ -1,8 +1,8 @@
-//! One end of an association on our own stack, to meet other stacks with: the twin of `kernel-sctp/peer.c`.
+//! One end of an association on our own stack, to meet other stacks with: the twin of `peer/`.
 //!
 //! ```text
-//! interop/run ──► interop-driver serve ◄── UDP 9899 ──► peer send     (in the box)
-//!            └──► interop-driver send  ◄── UDP 9899 ──► peer serve    (in the box)
+//! interop/run ──► interop-driver serve ◄── UDP 9899 or IP ──► peer send
+//!            └──► interop-driver send  ◄── UDP 9899 or IP ──► peer serve
 //! ```
 //!
 //! This file binds the endpoint and knows the exit status; [`options`] is the command line, [`conversation`] what
@@ -22,7 +22,7 @@ use clap::Parser;
 use sctp::{AssociationConfig, BindError, ConnectError, Endpoint, EndpointConfig, Incoming, SctpPort};
 
 use self::conversation::Conversation;
-use self::options::{EndOptions, Options, Role, SendOptions, ServeOptions};
+use self::options::{Carrier, EndOptions, Options, Role, SendOptions, ServeOptions};
 use self::report::Line;
 
 #[tokio::main(flavor = "current_thread")]
@@ -57,7 +57,7 @@ async fn run(role: &Role) -> Result<bool, Failure> {
 async fn serve(options: &ServeOptions) -> Result<bool, Failure> {
     let ServeOptions { end, mode, count, streams, finish } = options;
     let endpoint = bind(end, end.port, None, end.association(*streams), Incoming::Accept).await?;
-    Line::Listening { port: end.port.get(), udp: endpoint.local_address() }.print();
+    Line::Listening { port: end.port.get(), at: endpoint.local_address() }.print();
     let mut is_good = true;
     let mut served = 0;
     while *count == 0 || served < *count {
@@ -73,8 +73,9 @@ async fn serve(options: &ServeOptions) -> Result<bool, Failure> {
 async fn send(options: &SendOptions) -> Result<bool, Failure> {
     let SendOptions { end, to, encap, local_port, load, finish } = options;
     let config = end.association(load.streams);
-    let endpoint = bind(end, *local_port, Some(*to), config, Incoming::Refuse).await?;
-    let association = endpoint.connect(&[sctp::udp(SocketAddr::new(*to, *encap))], end.port).await?;
+    let endpoint = bind(end, *local_port, to.first().copied(), config, Incoming::Refuse).await?;
+    let destinations: Vec<_> = to.iter().map(|address| end.destination(*address, *encap)).collect();
+    let association = endpoint.connect(&destinations, end.port).await?;
     let is_good = Conversation::new(association).send(end, load, *finish).await;
     endpoint.wait_idle().await;
     Ok(is_good)
@@ -86,13 +87,18 @@ async fn bind(
     peer: Option<IpAddr>,
     association: AssociationConfig,
     incoming: Incoming,
-) -> Result<Endpoint, BindError> {
+) -> Result<Endpoint, Failure> {
     let config = EndpointConfig { association, incoming, ..EndpointConfig::new(port) };
     let builder = match &options.pcap {
         Some(path) => Endpoint::builder(config).capture(path),
         None => Endpoint::builder(config),
     };
-    builder.bind(options.bind_address(peer)).await
+    let addresses = options.addresses(peer);
+    match (options.over, addresses.as_slice()) {
+        (Carrier::Ip, addresses) => Ok(builder.bind_ip(addresses).await?),
+        (Carrier::Udp, [address]) => Ok(builder.bind(SocketAddr::new(*address, options.udp)).await?),
+        (Carrier::Udp, _) => Err(Failure::SeveralInUdp),
+    }
 }
 
 /// Why there was no association.
@@ -100,6 +106,8 @@ async fn bind(
 enum Failure {
     #[error(transparent)]
     Bind(#[from] BindError),
+    #[error("one UDP socket has one --bind address; leave it out for all addresses")]
+    SeveralInUdp,
     #[error(transparent)]
     Connect(#[from] ConnectError),
 }
@@ -107,7 +115,7 @@ enum Failure {
 impl Failure {
     fn line(&self) -> Line {
         let call = match self {
-            Self::Bind(_) => "bind",
+            Self::Bind(_) | Self::SeveralInUdp => "bind",
             Self::Connect(_) => "connect",
         };
         Line::Error { call, message: self.to_string() }

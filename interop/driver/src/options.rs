@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use sctp::{AssociationConfig, Profile, SctpPort};
+use sctp::{AssociationConfig, Destination, Profile, SctpPort};
 
 /// One end of an SCTP association on Headway, in UDP, to test another stack against.
 ///
@@ -48,9 +48,9 @@ pub(crate) struct ServeOptions {
 pub(crate) struct SendOptions {
     #[command(flatten)]
     pub(crate) end: EndOptions,
-    /// The peer's IP address
-    #[arg(long)]
-    pub(crate) to: IpAddr,
+    /// The peer's IP address; several for a peer that has them
+    #[arg(long, required = true)]
+    pub(crate) to: Vec<IpAddr>,
     /// The peer's UDP port for encapsulation
     #[arg(long, default_value_t = 9899)]
     pub(crate) encap: u16,
@@ -96,9 +96,15 @@ pub(crate) struct EndOptions {
     /// SCTP port of the server
     #[arg(long, default_value = "5000", value_parser = parse_port)]
     pub(crate) port: SctpPort,
-    /// UDP address of this end [default: port 9899 on all addresses, of the peer's family if there is one]
+    /// IP address of this end, several with `--over ip` [default: all, of the peer's family if there is one]
     #[arg(long)]
-    pub(crate) bind: Option<SocketAddr>,
+    pub(crate) bind: Vec<IpAddr>,
+    /// What carries the packets
+    #[arg(long, value_enum, default_value_t = Carrier::Udp)]
+    pub(crate) over: Carrier,
+    /// UDP port of this end
+    #[arg(long, default_value_t = 9899)]
+    pub(crate) udp: u16,
     /// Protocol parameters to start from: signalling, rfc9260 or studies
     #[arg(long, default_value_t)]
     pub(crate) profile: Profile,
@@ -131,14 +137,34 @@ impl EndOptions {
         config
     }
 
-    /// Where to bind: as told, or the registered port of RFC 6951 on all addresses that can talk to `peer`.
-    pub(crate) fn bind_address(&self, peer: Option<IpAddr>) -> SocketAddr {
-        let any = match peer {
-            Some(IpAddr::V4(_)) => Ipv4Addr::UNSPECIFIED.into(),
-            Some(IpAddr::V6(_)) | None => Ipv6Addr::UNSPECIFIED.into(),
-        };
-        self.bind.unwrap_or(SocketAddr::new(any, 9899))
+    /// Where to bind: as told, or all addresses that can talk to `peer`.
+    pub(crate) fn addresses(&self, peer: Option<IpAddr>) -> Vec<IpAddr> {
+        if !self.bind.is_empty() {
+            return self.bind.clone();
+        }
+        // There is no raw socket for both versions of IP.
+        vec![match (peer, self.over) {
+            (Some(IpAddr::V4(_)), _) | (None, Carrier::Ip) => Ipv4Addr::UNSPECIFIED.into(),
+            (Some(IpAddr::V6(_)), _) | (None, Carrier::Udp) => Ipv6Addr::UNSPECIFIED.into(),
+        }]
     }
+
+    /// The peer at `address`, whose UDP port is `encap` if there is UDP.
+    pub(crate) fn destination(&self, address: IpAddr, encap: u16) -> Destination {
+        match self.over {
+            Carrier::Udp => sctp::udp(SocketAddr::new(address, encap)),
+            Carrier::Ip => sctp::ip(address),
+        }
+    }
+}
+
+/// What carries the packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Carrier {
+    /// UDP (RFC 6951).
+    Udp,
+    /// IP itself, protocol 132.
+    Ip,
 }
 
 /// What a server does with messages.

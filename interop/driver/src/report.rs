@@ -13,7 +13,7 @@ pub(crate) enum Line {
     /// Connect from now on.
     Listening {
         port: u16,
-        udp: SocketAddr,
+        at: SocketAddr,
     },
     Up {
         outbound_streams: u16,
@@ -109,6 +109,7 @@ fn cause(error: &AssociationError) -> u16 {
         | AssociationError::AbortedLocally
         | AssociationError::ShutdownTimedOut
         | AssociationError::ProtocolViolation(_)
+        | AssociationError::ReceiveBufferExhausted { .. }
         | AssociationError::StreamNotNegotiated
         | AssociationError::PeerRestarted => 0,
     }

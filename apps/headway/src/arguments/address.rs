@@ -1,45 +1,101 @@
-//! Transport addresses: `192.0.2.1:5000`, `[2001:db8::1]:5000`, and the UDP ports that carry SCTP.
+//! Transport addresses: `192.0.2.1:5000`, `[2001:db8::1]:5000`, `ip:192.0.2.1:5000`, and the UDP ports that carry SCTP.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
+
+use lab::Carrier;
 
 use super::UsageError;
 
 /// What is wrong with an address.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum AddressError {
-    #[error("write an address and a port, such as 192.0.2.1:5000 or [2001:db8::1]:5000")]
+    #[error("write an address and a port, such as 192.0.2.1:5000, [2001:db8::1]:5000 or ip:192.0.2.1:5000")]
     NotAnAddress,
     #[error("IPv6 addresses stand in brackets: write for example [::1]:5000")]
     NoBrackets,
-    #[error("raw IP 132 is not there yet: leave ip: out and use UDP encapsulation (--encap-port)")]
-    RawIp,
     #[error("port 0 is no port that others could find: write 1 to 65535")]
     PortZero,
 }
 
+/// One address with its port, and whether SCTP travels there directly over IP (`ip:`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Address {
+    socket: SocketAddr,
+    over_ip: bool,
+}
+
 /// Parses one address with its port.
-pub(crate) fn parse_address(text: &str) -> Result<SocketAddr, AddressError> {
-    if text.starts_with("ip:") {
-        return Err(AddressError::RawIp);
-    }
+pub(crate) fn parse_address(text: &str) -> Result<Address, AddressError> {
+    let (over_ip, text) = text.strip_prefix("ip:").map_or((false, text), |rest| (true, rest));
     match text.parse::<SocketAddr>() {
         Ok(address) if address.port() == 0 => Err(AddressError::PortZero),
-        Ok(address) => Ok(address),
+        Ok(socket) => Ok(Address { socket, over_ip }),
         Err(_) if text.matches(':').count() > 1 && !text.starts_with('[') => Err(AddressError::NoBrackets),
         Err(_) => Err(AddressError::NotAnAddress),
     }
 }
 
-/// The only one of several addresses: multihoming is not there yet.
-pub(crate) fn only_address(option: &'static str, addresses: &[SocketAddr]) -> Result<SocketAddr, UsageError> {
-    match addresses {
-        [address] => Ok(*address),
-        _ => {
-            let all: Vec<_> = addresses.iter().map(SocketAddr::to_string).collect();
-            let because = "several paths per association are not there yet";
-            Err(UsageError::value(option, all.join(" "), because, "give one address"))
+/// Where an endpoint is: one address, or several if it is multi-homed, all with the same port. Clap asks for one at
+/// least.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) addresses: Vec<SocketAddr>,
+    pub(crate) over_ip: bool,
+}
+
+impl Place {
+    pub(crate) fn of(option: &'static str, given: &[Address]) -> Result<Self, UsageError> {
+        let over_ip = given.first().is_some_and(|first| first.over_ip);
+        let port = given.first().map(|first| first.socket.port());
+        let all = || given.iter().map(Address::to_string).collect::<Vec<_>>().join(" ");
+        if given.iter().any(|address| address.over_ip != over_ip) {
+            let because = "the addresses of one endpoint are reached in the same way";
+            return Err(UsageError::value(
+                option,
+                all(),
+                because,
+                "write ip: before all of them or before none",
+            ));
         }
+        if given.iter().any(|address| Some(address.socket.port()) != port) {
+            let because = "an SCTP endpoint has one port at all of its addresses";
+            return Err(UsageError::value(option, all(), because, "give them the same port"));
+        }
+        Ok(Self { addresses: given.iter().map(|address| address.socket).collect(), over_ip })
+    }
+
+    /// How SCTP travels, with these UDP ports where it needs some.
+    pub(crate) fn carrier(
+        &self,
+        option: Option<EncapPort>,
+        ports: lab::EncapsulationPorts,
+    ) -> Result<Carrier, UsageError> {
+        match option {
+            Some(given) if self.over_ip => Err(UsageError::value(
+                "--encap-port",
+                given.local.to_string(),
+                "directly over IP (ip:) there are no UDP ports",
+                "leave one of the two out",
+            )),
+            _ if self.over_ip => Ok(Carrier::Ip),
+            _ => Ok(Carrier::Udp(ports)),
+        }
+    }
+
+    pub(crate) fn first(&self) -> SocketAddr {
+        self.addresses[0]
+    }
+
+    pub(crate) fn ips(&self) -> Vec<IpAddr> {
+        self.addresses.iter().map(SocketAddr::ip).collect()
+    }
+}
+
+impl std::fmt::Display for Address {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let prefix = if self.over_ip { "ip:" } else { "" };
+        write!(f, "{prefix}{}", self.socket)
     }
 }
 
@@ -76,12 +132,25 @@ mod tests {
 
     #[test]
     fn addresses_carry_a_port_and_ipv6_brackets() {
-        assert_eq!(parse_address("127.0.0.1:5000"), Ok(([127, 0, 0, 1], 5000).into()));
-        assert!(parse_address("[::1]:5000").unwrap().is_ipv6());
+        let udp = |socket: SocketAddr| Ok(Address { socket, over_ip: false });
+        assert_eq!(parse_address("127.0.0.1:5000"), udp(([127, 0, 0, 1], 5000).into()));
+        assert!(parse_address("[::1]:5000").unwrap().socket.is_ipv6());
+        assert!(parse_address("ip:[::1]:5000").unwrap().over_ip);
         assert_eq!(parse_address("::1:5000"), Err(AddressError::NoBrackets));
         assert_eq!(parse_address("127.0.0.1"), Err(AddressError::NotAnAddress));
         assert_eq!(parse_address("127.0.0.1:0"), Err(AddressError::PortZero));
-        assert_eq!(parse_address("ip:[::1]:5000"), Err(AddressError::RawIp));
+    }
+
+    #[test]
+    fn several_addresses_share_port_and_carrier() {
+        let place = |texts: &[&str]| {
+            let given: Vec<_> = texts.iter().map(|text| parse_address(text).unwrap()).collect();
+            Place::of("--to", &given).map_err(|error| error.to_string())
+        };
+        assert_eq!(place(&["127.0.0.1:5", "[::1]:5"]).unwrap().addresses.len(), 2);
+        assert!(place(&["ip:127.0.0.1:5", "ip:127.0.0.2:5"]).unwrap().over_ip);
+        assert!(place(&["127.0.0.1:5", "127.0.0.2:6"]).unwrap_err().contains("same port"));
+        assert!(place(&["ip:127.0.0.1:5", "127.0.0.2:5"]).unwrap_err().contains("before none"));
     }
 
     #[test]

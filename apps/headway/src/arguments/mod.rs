@@ -15,7 +15,7 @@ mod size;
 mod traffic;
 mod usage;
 
-pub(crate) use address::{EncapPort, only_address, parse_address};
+pub(crate) use address::{Address, EncapPort, Place, parse_address};
 pub(crate) use congestion::parse_congestion;
 pub(crate) use duration::{format_duration, parse_duration, parse_positive_duration};
 pub(crate) use impairments::ImpairmentArguments;

@@ -11,7 +11,7 @@ mod simulator;
 #[cfg(target_os = "linux")]
 pub use namespaces::Namespaces;
 #[cfg(target_os = "linux")]
-pub use network::{EncapsulationPorts, Network};
+pub use network::{Carrier, EncapsulationPorts, Network};
 pub use simulator::Simulator;
 
 use std::num::NonZeroU32;

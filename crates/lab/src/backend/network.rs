@@ -6,7 +6,10 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use sctp::{Association, AssociationConfig, AssociationStatistics, Delivery, Endpoint, EndpointConfig};
+use sctp::{
+    Association, AssociationConfig, AssociationStatistics, BindError, Delivery, Destination, Endpoint,
+    EndpointConfig,
+};
 use sctp::{Incoming, SctpPort};
 use sctp_io::Clock;
 use tokio::net::{TcpStream, UdpSocket};
@@ -19,12 +22,22 @@ use crate::compare::{Backend, BackendError, BackendKind, CompareConfig, RawOutco
 use crate::transport::TransportSpec;
 
 /// The backend of `headway load`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Network {
-    /// Where the echo server is; the port is that of TCP, UDP or SCTP.
-    pub to: SocketAddr,
-    /// UDP ports that carry SCTP.
-    pub encapsulation: EncapsulationPorts,
+    /// Where the echo server is, at least one address; the port, the same for all, is that of TCP, UDP or SCTP. TCP and
+    /// UDP use the first.
+    pub to: Vec<SocketAddr>,
+    /// What carries SCTP.
+    pub carrier: Carrier,
+}
+
+/// What carries SCTP packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// UDP, at these ports.
+    Udp(EncapsulationPorts),
+    /// IP itself, protocol 132.
+    Ip,
 }
 
 /// UDP ports that carry SCTP (RFC 6951).
@@ -42,6 +55,16 @@ impl Default for EncapsulationPorts {
     }
 }
 
+/// As in "no answer at … in UDP port 9899".
+impl core::fmt::Display for Carrier {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Udp(ports) => write!(f, "in UDP port {}", ports.remote),
+            Self::Ip => f.write_str("over IP protocol 132"),
+        }
+    }
+}
+
 impl Backend for Network {
     fn run(
         &mut self,
@@ -50,6 +73,11 @@ impl Backend for Network {
     ) -> Result<RawOutcome, BackendError> {
         let failed = |error: std::io::Error| BackendError::Failed { because: error.to_string() };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+        if self.to.is_empty() {
+            return Err(BackendError::Failed {
+                because: "no address of an echo server was given".to_owned(),
+            });
+        }
         let mut raw = Vec::new();
         for batch in batches(config, transports) {
             if config.stop.is_raised() {
@@ -90,13 +118,13 @@ fn batches(config: &CompareConfig, transports: &[TransportSpec]) -> Vec<Vec<Plan
 }
 
 impl Network {
-    async fn run_batch(self, config: &CompareConfig, batch: Vec<Planned>) -> Vec<(u16, RawRun)> {
+    async fn run_batch(&self, config: &CompareConfig, batch: Vec<Planned>) -> Vec<(u16, RawRun)> {
         let clock = Clock::start();
         let mut tasks = JoinSet::new();
         for planned in batch {
-            let config = config.clone();
+            let (network, config) = (self.clone(), config.clone());
             tasks.spawn(async move {
-                let done = self.load(&config, planned, clock).await;
+                let done = network.load(&config, planned, clock).await;
                 let done = done.unwrap_or_else(|error| Done::not_begun(&error, clock));
                 (planned.index, done.into_raw(&config, planned))
             });
@@ -104,19 +132,19 @@ impl Network {
         tasks.join_all().await
     }
 
-    async fn load(self, config: &CompareConfig, planned: Planned, clock: Clock) -> Result<Done, RealError> {
+    async fn load(&self, config: &CompareConfig, planned: Planned, clock: Clock) -> Result<Done, RealError> {
         let load = config.load(planned.transport, planned.repetition);
         match planned.transport {
             TransportSpec::Tcp { .. } => {
                 self.reach_over_tcp().await?;
                 let driven =
-                    over_tcp::load(self.to, &config.tcp_congestion, load, clock, &config.stop).await?;
+                    over_tcp::load(self.to[0], &config.tcp_congestion, load, clock, &config.stop).await?;
                 Ok(Done { driven, statistics: None, retransmissions: None })
             }
             TransportSpec::Udp => {
                 let socket = UdpSocket::bind(self.any_address(0)).await;
                 let socket = socket.map_err(RealError::socket("cannot open a UDP socket"))?;
-                let connected = socket.connect(self.to).await;
+                let connected = socket.connect(self.to[0]).await;
                 connected.map_err(RealError::socket("cannot connect the UDP socket"))?;
                 let (driven, retransmissions) = over_udp::load(&socket, load, clock, &config.stop).await?;
                 Ok(Done { driven, statistics: None, retransmissions: Some(retransmissions) })
@@ -134,15 +162,16 @@ impl Network {
     }
 
     /// A server that is not there is known before the first request is due.
-    async fn reach_over_tcp(self) -> Result<(), RealError> {
-        let connected = tokio::time::timeout(CONNECT_TIME, TcpStream::connect(self.to)).await;
+    async fn reach_over_tcp(&self) -> Result<(), RealError> {
+        let to = self.to[0];
+        let connected = tokio::time::timeout(CONNECT_TIME, TcpStream::connect(to)).await;
         let connected = connected.unwrap_or_else(|_late| Err(std::io::ErrorKind::TimedOut.into()));
-        let refused = |error| format!("no TCP server at {}: {error}; start `headway echo` there", self.to);
+        let refused = |error| format!("no TCP server at {to}: {error}; start `headway echo` there");
         connected.map(drop).map_err(|error| RealError::Configuration { because: refused(error) })
     }
 
     async fn associate(
-        self,
+        &self,
         config: &CompareConfig,
         planned: Planned,
     ) -> Result<(Endpoint, Association), RealError> {
@@ -157,21 +186,41 @@ impl Network {
             incoming: Incoming::Refuse,
             ..EndpointConfig::new(port(own_port(planned.index))?)
         };
-        let endpoint = Endpoint::bind(own, self.any_address(self.encapsulation.local)).await?;
-        let peer = [sctp::udp(SocketAddr::new(self.to.ip(), self.encapsulation.remote))];
-        let connecting = endpoint.connect_with(&peer, port(self.to.port())?, association);
+        let endpoint = self.bind(own).await?;
+        let peer: Vec<_> = self.to.iter().map(|to| self.destination(to.ip())).collect();
+        let connecting = endpoint.connect_with(&peer, port(self.to[0].port())?, association);
         let association = tokio::time::timeout(CONNECT_TIME, connecting).await.map_err(|_late| {
-            let port = self.encapsulation.remote;
+            let (to, carrier) = (self.to[0], self.carrier);
             refused(format!(
-                "no SCTP server answered at {} in UDP port {port} within {CONNECT_TIME:?}; start `headway echo` there",
-                self.to
+                "no SCTP server answered at {to} {carrier} within {CONNECT_TIME:?}; start `headway echo` there"
             ))
         })??;
         Ok((endpoint, association))
     }
 
-    fn any_address(self, port: u16) -> SocketAddr {
-        let any = match self.to {
+    async fn bind(&self, own: EndpointConfig) -> Result<Endpoint, BindError> {
+        let families: [fn(&SocketAddr) -> bool; 2] = [SocketAddr::is_ipv4, SocketAddr::is_ipv6];
+        let any = [IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V6(Ipv6Addr::UNSPECIFIED)];
+        let used = families.into_iter().zip(any).filter(|(is_used, _)| self.to.iter().any(is_used));
+        let any: Vec<_> = used.map(|(_, any)| any).collect();
+        match self.carrier {
+            // Unspecified IPv6 serves IPv4 too.
+            Carrier::Udp(ports) => {
+                Endpoint::bind(own, SocketAddr::new(any[any.len() - 1], ports.local)).await
+            }
+            Carrier::Ip => Endpoint::builder(own).bind_ip(&any).await,
+        }
+    }
+
+    fn destination(&self, address: IpAddr) -> Destination {
+        match self.carrier {
+            Carrier::Udp(ports) => sctp::udp(SocketAddr::new(address, ports.remote)),
+            Carrier::Ip => sctp::ip(address),
+        }
+    }
+
+    fn any_address(&self, port: u16) -> SocketAddr {
+        let any = match self.to[0] {
             SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
             SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
         };

@@ -1,16 +1,13 @@
 //! Which chunk goes where, and in which state it counts.
 
-use sctp_wire::{
-    Cause, Causes, Chunk, ChunkBuf, Data, DecodeError, HeartbeatInfo, Packet, Sack, UnknownAction,
-    UnknownChunk,
-};
+use sctp_wire::{Cause, Causes, Chunk, ChunkBuf, DecodeError, Packet, Sack, UnknownAction, UnknownChunk};
 use virtual_time::Instant;
 
-use super::{Association, AssociationState as S, Timer};
+use super::{Association, AssociationState as S, Capabilities, Capability, Timer};
 use crate::error::{AssociationError, ProtocolViolation, RemoteError};
 use crate::event::Event;
-use crate::path::{Acknowledged, Heartbeat};
-use crate::receiver::Arrival;
+use crate::path::{Acknowledged, Answer};
+use crate::receiver::{Arrival, Forwarding, Receiver};
 use crate::sender::acknowledge::SackRefused;
 use crate::sender::recovery::{LossCause, Refuted};
 use crate::sender::{Losses, SackOutcome};
@@ -27,7 +24,16 @@ impl Association {
     pub(super) fn dispatch(&mut self, now: Instant, path: PathId, chunk: Chunk<'_>) -> Flow {
         tracing::trace!(%path, %chunk, "received");
         match chunk {
-            Chunk::Data(data) => self.on_data(now, &data),
+            Chunk::Data(data) => self.on_arrival(|receiver| receiver.on_data(now, &data)),
+            Chunk::IData(data) if self.offers(Capability::Interleaving) => {
+                self.on_arrival(|receiver| receiver.on_i_data(now, &data));
+            }
+            Chunk::ForwardTsn(forward) if self.speaks(Capability::PartialReliability) => {
+                self.on_forwarding(|receiver| receiver.on_forward_tsn(now, &forward));
+            }
+            Chunk::IForwardTsn(forward) if self.speaks(Capability::PartialReliability) => {
+                self.on_forwarding(|receiver| receiver.on_i_forward_tsn(now, &forward));
+            }
             Chunk::Sack(sack) => self.on_sack(now, &sack),
             Chunk::Heartbeat(info) => self.on_heartbeat(path, info),
             Chunk::HeartbeatAck(info) => self.on_heartbeat_ack(now, info),
@@ -56,26 +62,61 @@ impl Association {
         Flow::Continue
     }
 
-    /// RFC 9260 §6.2, §6.5; DATA counts in three states only (§6).
-    fn on_data(&mut self, now: Instant, data: &Data<'_>) {
-        if !matches!(self.state.name(), S::Established | S::ShutdownPending | S::ShutdownSent) {
-            self.counters.data_in_wrong_state += 1;
-            return;
-        }
-        let Some(receiver) = self.receiver.as_mut() else { return };
-        match receiver.on_data(now, data) {
+    /// Whether chunks of an extension are known here; whether they may be used is for their owner to judge.
+    fn offers(&self, capability: Capability) -> bool {
+        Capabilities::offered_by(&self.config.extensions).has(capability)
+    }
+
+    /// Whether chunks of an extension may be used.
+    fn speaks(&self, capability: Capability) -> bool {
+        self.peer.agreed.capabilities.has(capability)
+    }
+
+    /// Whether a chunk is answered with a SACK.
+    pub(super) fn counts_as_data(&self, chunk: &Chunk<'_>) -> bool {
+        matches!(chunk, Chunk::Data(_))
+            || (matches!(chunk, Chunk::IData(_)) && self.offers(Capability::Interleaving))
+            || (matches!(chunk, Chunk::ForwardTsn(_) | Chunk::IForwardTsn(_))
+                && self.speaks(Capability::PartialReliability))
+    }
+
+    /// RFC 9260 §6.2, §6.5; DATA and I-DATA count in three states only (§6).
+    fn on_arrival(&mut self, arrive: impl FnOnce(&mut Receiver) -> Arrival) {
+        let Some(receiver) = self.receiver_of_data() else { return };
+        match arrive(receiver) {
             Arrival::Accepted { message_ready: true } => self.tell_message_ready(),
+            Arrival::Duplicate => self.outgoing.had_duplicate = true,
             Arrival::Accepted { message_ready: false }
-            | Arrival::Duplicate
             | Arrival::DroppedNoBuffer
-            | Arrival::DroppedOutOfReach => {}
+            | Arrival::DroppedOutOfReach
+            | Arrival::GivenUp => {}
             Arrival::InvalidStream(stream) => {
                 let path = self.outgoing.sack_path;
                 self.push_chunk(path, ChunkBuf::error(&[Cause::InvalidStreamIdentifier(stream)]));
             }
+            Arrival::Hopeless { bytes } => self.abort_exhausted(bytes),
             Arrival::NoUserData(tsn) => self.abort_for(ProtocolViolation::NoUserData(tsn)),
             Arrival::Violation(violation) => self.abort_for(violation.into()),
         }
+    }
+
+    /// RFC 3758 §3.6, RFC 8260 §2.3.1.
+    fn on_forwarding(&mut self, forward: impl FnOnce(&mut Receiver) -> Forwarding) {
+        let Some(receiver) = self.receiver_of_data() else { return };
+        match forward(receiver) {
+            Forwarding::Moved { message_ready: true } => self.tell_message_ready(),
+            Forwarding::Moved { message_ready: false } | Forwarding::Old | Forwarding::OutOfReach => {}
+            Forwarding::Violation(violation) => self.abort_for(violation.into()),
+        }
+    }
+
+    /// The receiver, in a state in which the peer may send data (RFC 9260 §6).
+    fn receiver_of_data(&mut self) -> Option<&mut Receiver> {
+        if !matches!(self.state.name(), S::Established | S::ShutdownPending | S::ShutdownSent) {
+            self.counters.data_in_wrong_state += 1;
+            return None;
+        }
+        self.receiver.as_mut()
     }
 
     fn tell_message_ready(&mut self) {
@@ -120,14 +161,17 @@ impl Association {
                 srtt: path.rto.srtt().unwrap_or_default(),
             });
             self.outgoing.acknowledged_bytes += acked.bytes;
-            self.answered(acked.path);
+            let answer = if acked.is_certain { Answer::Acknowledged } else { Answer::Ambiguous };
+            self.answered(now, acked.path, answer);
             let t3 = Timer::T3Rtx(acked.path);
-            if !self.sender.has_outstanding(acked.path) {
-                self.timers.stop(t3);
-            } else if acked.earliest {
+            if self.sender.has_outstanding(acked.path) && acked.earliest {
                 let rto = self.paths.path(acked.path).rto.rto();
                 self.timers.set(t3, now + rto);
             }
+        }
+        self.stop_idle_timers();
+        if let Some(path) = outcome.forward_confirmed {
+            self.answered(now, path, Answer::Acknowledged);
         }
         self.undo(&outcome.refuted);
         for &path in &outcome.repaired_by_probe {
@@ -139,6 +183,15 @@ impl Association {
         }
         if outcome.acknowledgment.cumulative_advanced && self.sender.is_dry() {
             self.events.push_back(Event::SenderDry);
+        }
+    }
+
+    /// RFC 9260 §6.3.2 (R2), also for paths whose chunks were acknowledged after they went again on another one.
+    fn stop_idle_timers(&mut self) {
+        for path in self.paths.iter() {
+            if !self.sender.needs_t3(path.id) {
+                self.timers.stop(Timer::T3Rtx(path.id));
+            }
         }
     }
 
@@ -169,38 +222,6 @@ impl Association {
         path.congestion.on_loss();
         path.counters.recoveries += 1;
         tracing::debug!(path = %path.id, cwnd = path.congestion.cwnd(), "loss recovery begins");
-    }
-
-    /// The peer answered on a path: error counters are cleared (RFC 9260 §8.1, §8.2).
-    pub(super) fn answered(&mut self, path: PathId) {
-        self.outgoing.errors = 0;
-        let path = self.paths.path_mut(path);
-        if path.on_answered() {
-            self.events.push_back(Event::PeerAddressChange { path: path.id, state: path.state });
-        }
-    }
-
-    /// RFC 9260 §8.3: echoed unchanged, while data may flow.
-    fn on_heartbeat(&mut self, path: PathId, info: HeartbeatInfo<'_>) {
-        if matches!(self.state.name(), S::CookieWait | S::ShutdownAckSent | S::Closed) {
-            return;
-        }
-        self.push_chunk(path, ChunkBuf::heartbeat_ack(info.0));
-    }
-
-    fn on_heartbeat_ack(&mut self, now: Instant, info: HeartbeatInfo<'_>) {
-        let sent =
-            Heartbeat::parse(info.0).filter(|(path, _)| self.paths.iter().any(|known| known.id == *path));
-        let answer = sent.and_then(|(path, nonce)| {
-            self.paths.path_mut(path).heartbeat.on_ack(now, nonce).map(|rtt| (path, rtt))
-        });
-        let Some((path, rtt)) = answer else {
-            self.counters.unexpected_heartbeat_acks += 1;
-            return;
-        };
-        self.paths.on_measurement(path, now, rtt);
-        self.answered(path);
-        self.schedule_heartbeat(now, path);
     }
 
     /// RFC 9260 §9.1.

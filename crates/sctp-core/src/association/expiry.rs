@@ -3,9 +3,9 @@
 use sctp_wire::ChunkBuf;
 use virtual_time::Instant;
 
-use super::{Association, AssociationState as S, Timer};
+use super::{Association, Timer};
 use crate::error::AssociationError;
-use crate::event::Event;
+use crate::path::{Loss, Unanswered};
 use crate::transmit::PathId;
 
 impl Association {
@@ -30,25 +30,30 @@ impl Association {
                 }
             }
             Timer::WindowProbe => self.sender.allow_window_probe(),
+            // What expired is looked for after every input.
+            Timer::Lifetime => {}
+            Timer::ForwardTsn => self.sender.repeat_forward(),
             Timer::Reordering => {
                 let losses = self.sender.losses_by_time(now, &self.paths);
                 self.apply_losses(&losses);
             }
             Timer::T3Rtx(path) => self.on_t3(now, path),
-            Timer::TailLossProbe(path) => self.outgoing.probe_due = Some(path),
+            Timer::TailLossProbe(path) => self.paths.path_mut(path).probe_is_due = true,
             // That time has passed is all there is to it: the packetizer looks again.
             Timer::Pacing(_) => {}
             Timer::Heartbeat(path) => self.on_heartbeat_timer(now, path),
         }
     }
 
-    /// RFC 9260 §5.1.6 with the limit of Max.Init.Retransmits.
+    /// RFC 9260 §5.1.6 with the limit of Max.Init.Retransmits. Each attempt goes to the next of the user's addresses.
     fn on_t1(&mut self, now: Instant, timer: Timer) {
         match self.state.retry_handshake(self.config.attempts.init) {
             Ok(()) => {
-                self.paths.path_mut(PathId::FIRST).rto.back_off();
+                let path = self.outgoing.control_path;
+                self.paths.path_mut(path).rto.back_off();
                 self.counters.handshake_retransmissions += 1;
-                self.sender.on_timeout(now, PathId::FIRST);
+                self.sender.on_timeout(now, path);
+                self.outgoing.control_path = self.paths.next_confirmed(path);
                 self.send_handshake_chunk(now, timer);
                 self.outgoing.handshake_sent_at = None;
             }
@@ -57,10 +62,11 @@ impl Association {
     }
 
     fn on_t2(&mut self, now: Instant) {
-        let path = self.paths.for_data();
-        if self.unanswered(path) {
+        let path = self.outgoing.control_path;
+        if self.unanswered(now, path, Unanswered::Transmission) {
             self.paths.path_mut(path).rto.back_off();
-            self.send_shutdown(now);
+            // RFC 9260 §6.4: what timed out goes elsewhere.
+            self.send_shutdown(now, self.paths.for_lost(path, Loss::TimedOut));
         }
     }
 
@@ -70,7 +76,7 @@ impl Association {
         let waits_for_window = self.sender.waits_for_window();
         let heard = core::mem::take(&mut self.outgoing.peer_is_alive);
         let excused = waits_for_window && heard;
-        if !excused && !self.unanswered(path) {
+        if !excused && !self.unanswered(now, path, Unanswered::Transmission) {
             return;
         }
         let entry = self.paths.path_mut(path);
@@ -83,65 +89,15 @@ impl Association {
         self.sender.on_timeout(now, path);
         self.timers.stop(Timer::Reordering);
         self.timers.stop(Timer::TailLossProbe(path));
-        self.outgoing.probe_due = None;
+        self.paths.path_mut(path).probe_is_due = false;
         self.outgoing.fast_retransmit = false;
     }
 
-    /// Counts an error on path and association. False if that was one too many and the association is over.
-    fn unanswered(&mut self, path: PathId) -> bool {
-        let entry = self.paths.path_mut(path);
-        if entry.on_unanswered(self.config.attempts.path) {
-            let state = entry.state;
-            tracing::debug!(%path, "path inactive");
-            self.events.push_back(Event::PeerAddressChange { path, state });
-        }
-        self.outgoing.errors += 1;
-        let errors = self.outgoing.errors;
-        if errors <= self.config.attempts.association {
-            return true;
-        }
-        self.abort_quietly(AssociationError::PeerUnreachable { errors });
-        false
-    }
-
     /// Gives up: an ABORT is sent on the chance that the peer hears it.
-    fn abort_quietly(&mut self, error: AssociationError) {
+    pub(super) fn abort_quietly(&mut self, error: AssociationError) {
         self.control.clear();
         let abort = ChunkBuf::abort(sctp_wire::TagOrigin::Receiver, &[]);
         self.push_control(self.paths.for_data(), abort, super::Bundling::Alone);
         self.close(Some(error));
-    }
-
-    /// RFC 9260 §8.3: the last HEARTBEAT went unanswered for an RTO, or the path was idle for a period.
-    fn on_heartbeat_timer(&mut self, now: Instant, path: PathId) {
-        let Some(interval) = self.config.heartbeat.interval else { return };
-        if !matches!(self.state.name(), S::Established | S::ShutdownPending | S::ShutdownReceived) {
-            return;
-        }
-        if self.paths.path_mut(path).heartbeat.expire() {
-            if self.unanswered(path) {
-                self.paths.path_mut(path).rto.back_off();
-                self.timers.set(Timer::Heartbeat(path), now + interval);
-            }
-            return;
-        }
-        let last_used = self.paths.path(path).last_used;
-        if now.since(last_used) < interval {
-            return self.schedule_heartbeat(last_used, path);
-        }
-        let nonce = self.rng.u64();
-        let entry = self.paths.path_mut(path);
-        let info = entry.heartbeat.send(now, path, nonce);
-        let unanswered_at = now + entry.rto.rto();
-        self.push_chunk(path, ChunkBuf::heartbeat(&info));
-        self.timers.set(Timer::Heartbeat(path), unanswered_at);
-    }
-
-    /// The next HEARTBEAT: after RTO + HB.interval, give or take half an RTO.
-    pub(super) fn schedule_heartbeat(&mut self, now: Instant, path: PathId) {
-        let Some(interval) = self.config.heartbeat.interval else { return };
-        let rto = self.paths.path(path).rto.rto();
-        let jittered = rto / 2 + self.rng.up_to(rto);
-        self.timers.set(Timer::Heartbeat(path), now + interval + jittered);
     }
 }

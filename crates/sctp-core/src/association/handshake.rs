@@ -5,6 +5,7 @@
 
 use core::time::Duration;
 use std::collections::VecDeque;
+use std::net::IpAddr;
 
 use sctp_wire::{
     Cause, ChunkBuf, DecodeError, Full, Init, InitHeader, Parameter, ParameterTypes, SctpPort, TagOrigin,
@@ -22,8 +23,9 @@ use super::{
 use crate::config::{AssociationConfig, Extensions, Offer};
 use crate::endpoint::cookie::StateCookie;
 use crate::error::{AssociationError, ProtocolViolation, RemoteError};
-use crate::event::{Event, Origin};
-use crate::path::PathSet;
+use crate::event::{Event, Origin, PathState};
+use crate::path::address::listed;
+use crate::path::{Answer, PathSet};
 use crate::receiver::{Receiver, ReceiverConfig};
 use crate::rng::Rng;
 use crate::sender::Sender;
@@ -45,15 +47,21 @@ impl Association {
     /// Opens an association: INIT goes out with the next packet (RFC 9260 §5.1 (A)).
     pub(crate) fn initiate(
         now: Instant,
-        destination: Destination,
+        destinations: (Destination, &[Destination]),
+        locals: &[IpAddr],
         ports: (SctpPort, SctpPort),
         config: AssociationConfig,
         tag: VerificationTag,
         mut rng: Rng,
     ) -> Result<Self, Full> {
         let initial_tsn = rng.tsn();
+        let (first, others) = destinations;
+        let mut paths = PathSet::new(first, locals, &config);
+        for &destination in others {
+            let _added = paths.add(destination, PathState::Active, &config);
+        }
         let announcement = Announcement::ours(&config, rng.key());
-        let init = init_chunk(&config, tag, initial_tsn, announcement.as_ref(), None)?;
+        let init = init_chunk(&config, &paths, tag, initial_tsn, announcement.as_ref(), None)?;
         let peer = Peer {
             origin: Origin::Initiated,
             local_port: ports.0,
@@ -63,21 +71,24 @@ impl Association {
             tie_tag: rng.u64() | 1,
             local_initial_tsn: initial_tsn,
             agreed: Negotiated::alone(config.streams),
-            addresses: SmallVec::from_iter([destination.address]),
+            addresses: paths.iter().map(|path| path.destination.address).collect(),
         };
-        let sender = Sender::new(&config, initial_tsn, config.streams.outbound, 0);
+        let sender = Sender::new(&config, initial_tsn);
         let state = State::cookie_wait(init);
         let authentication = Authentication::new(announcement);
         let halves = (sender, None);
-        let mut association = Self::assemble(state, peer, halves, authentication, destination, config, rng);
+        let mut association = Self::assemble(state, peer, halves, authentication, paths, config, rng);
         association.send_handshake_chunk(now, Timer::T1Init);
         Ok(association)
     }
 
-    /// A valid cookie came back: the association exists (RFC 9260 §5.1 (D)).
+    /// A valid cookie came back from `source`: the association exists (RFC 9260 §5.1 (D)). Confirmed is the address the
+    /// INIT ACK went to, and no other (RFC 9260 §5.4).
     pub(crate) fn accept(
         now: Instant,
         cookie: &StateCookie,
+        source: Destination,
+        locals: &[IpAddr],
         config: AssociationConfig,
         mut rng: Rng,
     ) -> Self {
@@ -92,17 +103,20 @@ impl Association {
             agreed: cookie.agreed,
             addresses: cookie.addresses.clone(),
         };
-        let (tsn, outbound) = (cookie.local_initial_tsn, cookie.agreed.outbound);
-        let sender = Sender::new(&config, tsn, outbound, cookie.peer_window);
+        let mut sender = Sender::new(&config, cookie.local_initial_tsn);
+        sender.on_negotiated(cookie.agreed, cookie.peer_window);
         let receiver = Receiver::new(receiver_config(&config, cookie.agreed), cookie.peer_initial_tsn);
         let halves = (sender, Some(receiver));
         let authentication =
             Authentication::agreed(cookie.key_material.as_ref(), &config.authentication.keys);
-        let (state, first) = (State::established(), cookie.source);
-        let mut association = Self::assemble(state, peer, halves, authentication, first, config, rng);
+        let paths = PathSet::new(cookie.source, locals, &config);
+        let state = State::established();
+        let mut association = Self::assemble(state, peer, halves, authentication, paths, config, rng);
+        association.counters.addresses_ignored = u64::from(cookie.addresses_ignored);
+        association.add_listed(cookie.source, &cookie.addresses);
         association.reserve_for_authentication();
-        association.push_chunk(PathId::FIRST, Ok(ChunkBuf::cookie_ack()));
         association.communication_up(now);
+        association.send_cookie_ack(now, association.path_of(source));
         association
     }
 
@@ -111,7 +125,7 @@ impl Association {
         peer: Peer,
         (sender, receiver): (Sender, Option<Receiver>),
         authentication: Authentication,
-        first: Destination,
+        paths: PathSet,
         config: AssociationConfig,
         rng: Rng,
     ) -> Self {
@@ -120,7 +134,7 @@ impl Association {
             peer,
             sender,
             receiver,
-            paths: PathSet::new(first, None, &config),
+            paths,
             timers: Timers::default(),
             control: ControlQueue::default(),
             authentication,
@@ -146,7 +160,12 @@ impl Association {
     }
 
     /// A valid COOKIE ECHO for this association: the table of RFC 9260 §5.2.4 decides.
-    pub(crate) fn on_cookie_echo(&mut self, now: Instant, cookie: &StateCookie) -> CollisionAction {
+    pub(crate) fn on_cookie_echo(
+        &mut self,
+        now: Instant,
+        source: Destination,
+        cookie: &StateCookie,
+    ) -> CollisionAction {
         let ties = match cookie.tie_tag {
             0 => TieTags::None,
             tie if tie == self.peer.tie_tag => TieTags::Match,
@@ -159,25 +178,26 @@ impl Association {
         });
         tracing::debug!(?action, "COOKIE ECHO for an existing association");
         match action {
-            CollisionAction::Restart => self.on_restart(now, cookie),
-            CollisionAction::Initialise => self.on_crossing_cookie(now, cookie),
-            CollisionAction::Duplicate => self.on_duplicate_cookie(now),
+            CollisionAction::Restart => self.on_restart(now, source, cookie),
+            CollisionAction::Initialise => self.on_crossing_cookie(now, source, cookie),
+            CollisionAction::Duplicate => self.on_duplicate_cookie(now, source),
             CollisionAction::Late | CollisionAction::Discard => self.counters.late_cookies += 1,
         }
         action
     }
 
     /// Action A: the peer begins anew; so do we, keeping identity and the user's attention.
-    fn on_restart(&mut self, now: Instant, cookie: &StateCookie) {
+    fn on_restart(&mut self, now: Instant, source: Destination, cookie: &StateCookie) {
         if self.state.name() == S::ShutdownAckSent {
-            self.push_chunk(PathId::FIRST, Ok(ChunkBuf::shutdown_ack()));
-            self.push_chunk(PathId::FIRST, ChunkBuf::error(&[Cause::CookieReceivedWhileShuttingDown]));
+            let path = self.path_of(source);
+            self.push_chunk(path, Ok(ChunkBuf::shutdown_ack()));
+            self.push_chunk(path, ChunkBuf::error(&[Cause::CookieReceivedWhileShuttingDown]));
             return;
         }
-        for message in self.sender.drain_unsent() {
-            self.events.push_back(Event::SendFailed { message, error: AssociationError::PeerRestarted });
-        }
-        let mut fresh = Self::accept(now, cookie, self.config.clone(), self.rng.split());
+        let unsent = self.sender.drain_unsent();
+        self.report_unsent(unsent, &AssociationError::PeerRestarted);
+        let locals = self.paths.local_addresses();
+        let mut fresh = Self::accept(now, cookie, source, locals, self.config.clone(), self.rng.split());
         if let (Some(new), Some(old)) = (fresh.receiver.as_mut(), self.receiver.as_mut()) {
             new.adopt_ready(old);
         }
@@ -190,36 +210,55 @@ impl Association {
         fresh.events.push_back(Event::SendBufferAvailable);
         fresh.peer.origin = self.peer.origin;
         fresh.authentication.statistics = self.authentication.statistics;
-        fresh.counters = AssociationCounters { restarts: self.counters.restarts + 1, ..self.counters };
+        fresh.counters = AssociationCounters {
+            restarts: self.counters.restarts + 1,
+            addresses_ignored: self.counters.addresses_ignored + fresh.counters.addresses_ignored,
+            ..self.counters
+        };
         *self = fresh;
     }
 
     /// Action B: both sides sent INIT. The cookie holds what we could not know yet.
-    fn on_crossing_cookie(&mut self, now: Instant, cookie: &StateCookie) {
+    fn on_crossing_cookie(&mut self, now: Instant, source: Destination, cookie: &StateCookie) {
         if !matches!(self.state.name(), S::CookieWait | S::CookieEchoed) {
             // Established by the same exchange already: only the peer's tag and what goes with it are newer.
             self.peer.peer_tag = Some(cookie.peer_tag);
             self.agree_on_keys(cookie.key_material.as_ref().map(|material| material.peer.clone()));
-            self.push_chunk(PathId::FIRST, Ok(ChunkBuf::cookie_ack()));
-            return;
+            return self.send_cookie_ack(now, self.path_of(source));
         }
         self.timers.stop(Timer::T1Init);
         self.timers.stop(Timer::T1Cookie);
         self.agree_on_keys(cookie.key_material.as_ref().map(|material| material.peer.clone()));
         self.negotiated(cookie.peer_tag, cookie.agreed, cookie.peer_window, cookie.peer_initial_tsn);
         self.state.enter_established();
-        self.push_chunk(PathId::FIRST, Ok(ChunkBuf::cookie_ack()));
+        self.note_addresses(cookie.source, &cookie.addresses);
+        self.send_cookie_ack(now, self.path_of(source));
         self.communication_up(now);
     }
 
     /// Action D.
-    fn on_duplicate_cookie(&mut self, now: Instant) {
+    fn on_duplicate_cookie(&mut self, now: Instant, source: Destination) {
         if self.state.name() == S::CookieEchoed {
             self.timers.stop(Timer::T1Cookie);
             self.state.enter_established();
             self.communication_up(now);
         }
-        self.push_chunk(PathId::FIRST, Ok(ChunkBuf::cookie_ack()));
+        self.send_cookie_ack(now, self.path_of(source));
+    }
+
+    /// The path to who wrote from there; the one for data if it is none of the peer's addresses.
+    fn path_of(&self, source: Destination) -> PathId {
+        self.paths.by_address(source.address).unwrap_or_else(|| self.paths.for_data())
+    }
+
+    /// The peer's list, which it sent from `source`.
+    fn note_addresses(&mut self, source: Destination, listed: &[IpAddr]) {
+        for &address in listed {
+            if !self.peer.addresses.contains(&address) {
+                self.peer.addresses.push(address);
+            }
+        }
+        self.add_listed(source, listed);
     }
 
     /// RFC 9260 §5.1 (C), §5.2.3, §3.3.3.
@@ -253,11 +292,11 @@ impl Association {
         };
         let Some(cookie) = reading.cookie else { return self.abort_for(ProtocolViolation::MissingCookie) };
         let Ok(cookie_echo) = ChunkBuf::cookie_echo(cookie) else { return };
-        for address in reading.addresses {
-            if !self.peer.addresses.contains(&address) {
-                self.peer.addresses.push(address);
-            }
-        }
+        // The way the INIT ACK came works: data begins there.
+        let _is_confirmed = self.paths.set_primary(path);
+        self.outgoing.control_path = self.paths.for_data();
+        self.counters.addresses_ignored += u64::from(reading.addresses_ignored);
+        self.note_addresses(self.paths.path(path).destination, &reading.addresses);
         let agreed = Negotiated::new(&self.config, init_ack, reading.offered);
         self.agree_on_keys(announcement);
         self.negotiated(tag, agreed, init_ack.a_rwnd, init_ack.initial_tsn);
@@ -280,7 +319,7 @@ impl Association {
         self.timers.stop(Timer::T1Cookie);
         self.measure_handshake(now);
         self.state.enter_established();
-        self.answered(path);
+        self.answered(now, path, Answer::Acknowledged);
         self.communication_up(now);
     }
 
@@ -292,11 +331,13 @@ impl Association {
             return self.close(Some(AssociationError::Refused(error)));
         }
         // What went with the COOKIE ECHO was not taken; it goes with the next one.
-        self.sender.on_timeout(now, PathId::FIRST);
+        self.sender.on_timeout(now, self.outgoing.control_path);
         let increment = self.cookie_increment(now);
         let (tag, tsn) = (self.peer.local_tag, self.peer.local_initial_tsn);
         let announcement = self.authentication.ours();
-        let Ok(init) = init_chunk(&self.config, tag, tsn, announcement, Some(increment)) else { return };
+        let Ok(init) = init_chunk(&self.config, &self.paths, tag, tsn, announcement, Some(increment)) else {
+            return;
+        };
         self.state.enter_cookie_wait(init);
         self.peer.peer_tag = None;
         self.receiver = None;
@@ -306,7 +347,7 @@ impl Association {
     /// The round trip that COOKIE ECHO and ERROR took, and as much again, but no more than a second
     /// (RFC 9260 §5.2.6 (3)).
     fn cookie_increment(&self, now: Instant) -> Parameter<'static> {
-        let rto = self.paths.path(PathId::FIRST).rto.rto();
+        let rto = self.paths.path(self.outgoing.control_path).rto.rto();
         let round_trip = self.outgoing.handshake_sent_at.map_or(rto, |sent_at| now.since(sent_at));
         let increment = round_trip + round_trip.min(Duration::from_secs(1));
         let increment_ms = u32::try_from(increment.as_millis()).unwrap_or(u32::MAX);
@@ -317,8 +358,9 @@ impl Association {
     pub(super) fn send_handshake_chunk(&mut self, now: Instant, timer: Timer) {
         let Some(chunk) = self.state.handshake_chunk().cloned() else { return };
         let bundling = if timer == Timer::T1Init { Bundling::Alone } else { Bundling::Bundled };
-        self.push_control(PathId::FIRST, Ok(chunk), bundling);
-        let rto = self.paths.path(PathId::FIRST).rto.rto();
+        let path = self.outgoing.control_path;
+        self.push_control(path, Ok(chunk), bundling);
+        let rto = self.paths.path(path).rto.rto();
         self.timers.set(timer, now + rto);
         self.outgoing.handshake_sent_at = Some(now);
     }
@@ -326,7 +368,7 @@ impl Association {
     /// INIT ACK or COOKIE ACK: a round trip, unless the question was sent twice (RFC 9260 §6.3.1 (C5)).
     fn measure_handshake(&mut self, now: Instant) {
         if let Some(sent_at) = self.outgoing.handshake_sent_at.take() {
-            self.paths.on_measurement(PathId::FIRST, now, now.since(sent_at));
+            self.paths.on_measurement(self.outgoing.control_path, now, now.since(sent_at));
         }
     }
 
@@ -334,10 +376,8 @@ impl Association {
         self.peer.peer_tag = Some(tag);
         self.peer.agreed = agreed;
         self.receiver = Some(Receiver::new(receiver_config(&self.config, agreed), peer_initial_tsn));
-        for message in self.sender.on_negotiated(agreed.outbound, window) {
-            let error = AssociationError::StreamNotNegotiated;
-            self.events.push_back(Event::SendFailed { message, error });
-        }
+        let unknown = self.sender.on_negotiated(agreed, window);
+        self.report_unsent(unknown, &AssociationError::StreamNotNegotiated);
     }
 
     fn agree_on_keys(&mut self, peer: Option<Announcement>) {
@@ -357,9 +397,8 @@ impl Association {
             inbound_streams: self.peer.agreed.inbound,
             origin: self.peer.origin,
         });
-        let paths: SmallVec<[PathId; 1]> = self.paths.iter().map(|path| path.id).collect();
-        for path in paths {
-            self.schedule_heartbeat(now, path);
+        self.begin_supervision(now);
+        for path in self.paths.ids() {
             if self.sender.has_outstanding(path) {
                 let rto = self.paths.path(path).rto.rto();
                 self.timers.start_if_stopped(Timer::T3Rtx(path), now + rto);
@@ -377,11 +416,13 @@ fn receiver_config(config: &AssociationConfig, agreed: Negotiated) -> ReceiverCo
         message_bytes: config.buffers.message_bytes,
         inbound_streams: agreed.inbound,
         sack_every_packets: config.sack.every_packets,
+        capabilities: agreed.capabilities,
     }
 }
 
 fn init_chunk(
     config: &AssociationConfig,
+    paths: &PathSet,
     tag: VerificationTag,
     initial_tsn: Tsn,
     announcement: Option<&Announcement>,
@@ -399,15 +440,26 @@ fn init_chunk(
     let mut parameters = offered.parameters(&chunk_types);
     parameters.extend(announcement.into_iter().flat_map(Announcement::parameters));
     parameters.push(Parameter::SupportedAddressTypes(ParameterTypes::IPV4_AND_IPV6));
+    let listed = listed(paths.local_addresses(), paths.iter().map(|path| path.destination.address));
+    parameters.extend(listed.into_iter().map(address_parameter));
     parameters.extend(cookie_preservative);
     ChunkBuf::init(&header, &parameters)
+}
+
+pub(crate) fn address_parameter<'a>(address: IpAddr) -> Parameter<'a> {
+    match address {
+        IpAddr::V4(v4) => Parameter::Ipv4Address(v4),
+        IpAddr::V6(v6) => Parameter::Ipv6Address(v6),
+    }
 }
 
 /// What the parameters of an INIT or INIT ACK say.
 #[derive(Debug, Default)]
 pub(crate) struct Reading<'a> {
     pub(crate) cookie: Option<&'a [u8]>,
-    pub(crate) addresses: SmallVec<[std::net::IpAddr; 4]>,
+    pub(crate) addresses: SmallVec<[IpAddr; 4]>,
+    /// Addresses beyond those that are used.
+    pub(crate) addresses_ignored: u8,
     pub(crate) has_host_name: bool,
     /// How much longer than usual the cookie should live (RFC 9260 §3.3.2.1.3).
     pub(crate) cookie_increment: Duration,
@@ -512,9 +564,23 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn address(&mut self, address: std::net::IpAddr) {
+    /// The address it came from counts as listed (RFC 9260 §5.1.2 (C)), and before all others.
+    pub(crate) fn add_source(&mut self, source: IpAddr) {
+        if self.addresses.contains(&source) {
+            return;
+        }
+        if self.addresses.len() >= crate::endpoint::cookie::MAX_ADDRESSES {
+            self.addresses.pop();
+            self.addresses_ignored = self.addresses_ignored.saturating_add(1);
+        }
+        self.addresses.insert(0, source);
+    }
+
+    fn address(&mut self, address: IpAddr) {
         if self.addresses.len() < crate::endpoint::cookie::MAX_ADDRESSES {
             self.addresses.push(address);
+        } else {
+            self.addresses_ignored = self.addresses_ignored.saturating_add(1);
         }
     }
 }

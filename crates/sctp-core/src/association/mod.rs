@@ -8,9 +8,12 @@
 //! | `shutdown` | ending (RFC 9260 §9) |
 //! | `auth` | which chunks are authenticated, with which keys (RFC 4895) |
 //! | `timers`, `expiry` | what runs, what happens when it runs out |
+//! | `supervision` | whether paths and peer are still there (RFC 9260 §8) |
+//! | `addresses` | what the user and the host decide about paths |
 //! | `packetizer` | what goes into the next packet |
 //! | `peer`, `capabilities`, `state` | identity, extensions agreed on, state machine |
 
+mod addresses;
 mod auth;
 mod capabilities;
 pub(crate) mod collision;
@@ -22,11 +25,12 @@ mod packetizer;
 mod peer;
 mod shutdown;
 mod state;
+mod supervision;
 mod timers;
 
 use std::collections::VecDeque;
 
-use sctp_wire::{Chunk, Packet, TagOrigin, Tsn, VerificationTag};
+use sctp_wire::{Chunk, Packet, StreamId, TagOrigin, Tsn, VerificationTag};
 use virtual_time::Instant;
 
 use self::auth::Admission;
@@ -36,19 +40,20 @@ pub(crate) use self::capabilities::OfferedExtensions;
 pub use self::capabilities::{Capabilities, Capability};
 use self::control::{Bundling, ControlQueue};
 use self::dispatch::{Flow, unspoken};
-pub(crate) use self::handshake::{InitReply, Reading};
+pub(crate) use self::handshake::{InitReply, Reading, address_parameter};
 pub(crate) use self::peer::{Negotiated, Peer};
 pub use self::state::AssociationState;
 use self::state::State;
 use self::timers::{Timer, Timers};
-use crate::config::AssociationConfig;
-use crate::error::{AssociationError, SendError};
+use crate::config::{AssociationConfig, StreamShare};
+use crate::error::{AssociationError, SendError, StreamError};
 use crate::event::Event;
 use crate::message::{Message, Received};
 use crate::path::PathSet;
 use crate::receiver::{Receiver, SackDemand};
 use crate::rng::Rng;
-use crate::sender::Sender;
+use crate::sender::abandon::Failed;
+use crate::sender::{Sender, StreamStatistics};
 use crate::stats::{AssociationCounters, AssociationStatistics, PathStatistics};
 use crate::transmit::{Datagram, PathId};
 
@@ -85,8 +90,10 @@ struct Outgoing {
     errors: u32,
     /// The path data last came in on: SACKs go back there (RFC 9260 §6.4).
     sack_path: PathId,
-    /// A tail-loss probe is due on this path.
-    probe_due: Option<PathId>,
+    /// Data came twice in the packet being read: SACKs may be lost on their way.
+    had_duplicate: bool,
+    /// Where the chunk went that T1 or T2 waits for an answer to.
+    control_path: PathId,
     /// The next packet of retransmissions ignores cwnd (RFC 9260 §7.2.4 (3)).
     fast_retransmit: bool,
     /// The user asked for shutdown before the association was up.
@@ -103,7 +110,8 @@ impl Outgoing {
             handshake_sent_at: None,
             errors: 0,
             sack_path: PathId::FIRST,
-            probe_due: None,
+            had_duplicate: false,
+            control_path: PathId::FIRST,
             fast_retransmit: false,
             shutdown_wanted: false,
             peer_is_alive: false,
@@ -127,15 +135,21 @@ impl Association {
     /// Everything counted so far.
     #[must_use]
     pub fn statistics(&self) -> AssociationStatistics {
-        let paths =
-            self.paths.iter().map(|path| PathStatistics::of(path, self.sender.flight(path.id))).collect();
+        let of = |path| PathStatistics::of(path, self.paths.primary(), self.sender.flight(path.id));
+        let paths = self.paths.iter().map(of).collect();
         AssociationStatistics {
-            association: self.counters,
+            association: AssociationCounters { path_switches: self.paths.switches(), ..self.counters },
             sender: self.sender.statistics(),
             receiver: self.receiver.as_ref().map(Receiver::statistics).unwrap_or_default(),
             authentication: self.authentication.statistics,
             paths,
         }
+    }
+
+    /// What an outgoing stream did so far.
+    #[must_use]
+    pub fn stream_statistics(&self, stream: StreamId) -> StreamStatistics {
+        self.sender.stream_statistics(stream)
     }
 
     /// Octets queued and in flight, 64 per message for bookkeeping included.
@@ -210,13 +224,13 @@ impl Association {
                 Admission::Skipped => continue,
                 Admission::RestDiscarded => break,
             }
-            had_data |= matches!(chunk, Chunk::Data(_));
+            had_data |= self.counts_as_data(&chunk);
             if self.dispatch(now, path, chunk) == Flow::Stop || self.is_closed() {
                 break;
             }
         }
         if had_data && !self.is_closed() {
-            self.outgoing.sack_path = path;
+            self.outgoing.sack_path = self.path_for_sack(path);
             self.on_data_packet_end(now);
         }
         self.after_input(now);
@@ -250,6 +264,7 @@ impl Association {
         if self.is_closed() {
             return;
         }
+        self.give_up(now);
         let packet_bytes = self.paths.path(self.paths.for_data()).packet_bytes();
         let replaced = core::mem::take(&mut self.outgoing.acknowledged_bytes) / packet_bytes;
         let replaced = u32::try_from(replaced).unwrap_or(u32::MAX);
@@ -257,6 +272,48 @@ impl Association {
         self.progress_shutdown(now);
         self.watch_peer_window(now);
         self.watch_tail(now);
+        self.watch_lifetimes();
+    }
+
+    /// Gives up messages that are not to be sent (again) by now (RFC 3758 §3.5, RFC 7496 §3).
+    fn give_up(&mut self, now: Instant) {
+        let abandonment = self.sender.abandon_due(now);
+        let any = !abandonment.failed.is_empty();
+        self.report_failed(abandonment.failed);
+        if abandonment.buffer_available {
+            self.events.push_back(Event::SendBufferAvailable);
+        }
+        if any && self.sender.is_dry() {
+            self.events.push_back(Event::SenderDry);
+        }
+    }
+
+    fn report_failed(&mut self, failed: Vec<Failed>) {
+        self.events.extend(failed.into_iter().map(|Failed { message, was_sent, reason }| {
+            tracing::debug!(stream = %message.stream, %reason, was_sent, "message given up");
+            Event::SendFailed { message, was_sent, reason }
+        }));
+    }
+
+    /// Nothing of these was sent, and nothing will be.
+    fn report_unsent(&mut self, unsent: Vec<Message>, error: &AssociationError) {
+        let failed = unsent.into_iter().map(|message| Failed {
+            message,
+            was_sent: false,
+            reason: error.clone().into(),
+        });
+        self.events.extend(failed.map(|Failed { message, was_sent, reason }| Event::SendFailed {
+            message,
+            was_sent,
+            reason,
+        }));
+    }
+
+    /// Keeps the timers of partial reliability in step with what waits and what is unconfirmed.
+    fn watch_lifetimes(&mut self) {
+        let (expiry, again_at) = (self.sender.next_expiry(), self.sender.forward_again_at());
+        self.timers.apply(Timer::Lifetime, expiry);
+        self.timers.apply(Timer::ForwardTsn, again_at);
     }
 
     /// RFC 9260 §6.1 (A): a closed window with nothing in flight is probed after an RTO.
@@ -274,13 +331,10 @@ impl Association {
         if self.state.name() == AssociationState::CookieEchoed {
             return;
         }
-        let due = self.outgoing.probe_due;
         // One that is due already is not armed again: it waits for a packet, not for a time.
-        for path in self.paths.iter().filter(|path| due != Some(path.id)) {
+        for path in self.paths.iter().filter(|path| !path.probe_is_due) {
             let at = self.sender.probe_at(path.id, &self.paths).map(|at| at.max(now));
-            let is_due = self.outgoing.probe_due == Some(path.id);
-            let before_t3 =
-                at.filter(|at| !is_due && self.timers.at(Timer::T3Rtx(path.id)).is_none_or(|t3| *at < t3));
+            let before_t3 = at.filter(|at| self.timers.at(Timer::T3Rtx(path.id)).is_none_or(|t3| *at < t3));
             self.timers.apply(Timer::TailLossProbe(path.id), before_t3);
         }
     }
@@ -299,10 +353,21 @@ impl Association {
         if !is_open {
             return Err(SendError::ShuttingDown);
         }
-        self.sender.send(message)?;
+        let displaced = self.sender.send(now, message)?;
+        self.report_failed(displaced);
+        self.watch_lifetimes();
         self.outgoing.burst_left = self.config.max_burst_packets;
         self.watch_peer_window(now);
         Ok(())
+    }
+
+    /// Changes what an outgoing stream gets beside others.
+    pub(crate) fn set_stream_share(
+        &mut self,
+        stream: StreamId,
+        change: impl FnOnce(&mut StreamShare),
+    ) -> Result<(), StreamError> {
+        self.sender.set_stream_share(stream, change)
     }
 
     pub(crate) fn receive(&mut self, now: Instant) -> Option<Received> {
@@ -340,9 +405,8 @@ impl Association {
             self.events.push_back(Event::ShutdownComplete);
             return;
         };
-        for message in self.sender.drain_unsent() {
-            self.events.push_back(Event::SendFailed { message, error: error.clone() });
-        }
+        let unsent = self.sender.drain_unsent();
+        self.report_unsent(unsent, &error);
         self.events.push_back(match was {
             AssociationState::CookieWait | AssociationState::CookieEchoed => Event::CannotStart(error),
             AssociationState::Established

@@ -7,7 +7,6 @@ use virtual_time::Instant;
 
 use super::control::{Bundling, ControlChunk};
 use super::{Association, AssociationState as S, Timer};
-use crate::sender::outstanding::DATA_HEADER_BYTES;
 use crate::transmit::{PathId, Transmit};
 
 /// What a packet carries of the user's data.
@@ -17,11 +16,35 @@ struct DataWritten {
     new: bool,
     /// The earliest outstanding chunk was sent again: T3-rtx starts anew.
     earliest: bool,
+    /// A FORWARD TSN, for which T3-rtx has to run as well (RFC 3758 §3.5 (C5)).
+    forward: bool,
+}
+
+/// What of the user's data wants to be sent, and on which path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum DataDue {
+    /// Chunks that were lost (RFC 9260 §6.3.3, §7.2.4).
+    Lost(PathId),
+    /// A tail-loss probe for what is in flight on one path, sent on the same or another.
+    Probe { of: PathId, on: PathId },
+    /// New data.
+    New(PathId),
+}
+
+impl DataDue {
+    fn path(self) -> PathId {
+        match self {
+            Self::Lost(path) | Self::Probe { on: path, .. } | Self::New(path) => path,
+        }
+    }
 }
 
 impl Association {
     /// Appends one packet to `buffer`; `None` when there is nothing to send.
     pub(crate) fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        if self.may_send_data() {
+            self.give_up(now);
+        }
         let Some(path) = self.next_path(now) else {
             self.watch_pacing(now);
             return None;
@@ -35,7 +58,8 @@ impl Association {
         let mut data = DataWritten::default();
         if self.write_control(path, tag, &mut writer) == Bundling::Bundled {
             self.write_sack(now, path, &mut writer);
-            data = self.write_data(now, path, &mut writer);
+            let forward = self.write_forward(now, path, &mut writer);
+            data = DataWritten { forward, ..self.write_data(now, path, &mut writer) };
         }
         if writer.is_empty() {
             drop(writer);
@@ -48,7 +72,7 @@ impl Association {
         let path = self.paths.path(path);
         Some(Transmit {
             path: path.id,
-            source: path.local,
+            source: path.source,
             destination: path.destination,
             len,
             segment_bytes: None,
@@ -76,15 +100,28 @@ impl Association {
         if self.receiver.as_ref().is_some_and(crate::receiver::Receiver::wants_sack) {
             return Some(self.outgoing.sack_path);
         }
-        let path = self.paths.for_data();
-        let wants = self.may_send_data() && self.data_is_due(now, path);
-        wants.then_some(path)
+        if self.may_send_data() && self.sender.forward_is_due() {
+            return Some(self.paths.for_data());
+        }
+        self.data_due(now).map(DataDue::path)
     }
 
-    fn data_is_due(&mut self, now: Instant, path: PathId) -> bool {
-        let fast = self.outgoing.fast_retransmit && self.sender.has_lost();
-        fast || self.outgoing.probe_due == Some(path)
-            || (self.burst_allows(now, path) && self.sender.wants_to_send(self.paths.path(path)))
+    /// What of the user's data wants to be sent, and where.
+    fn data_due(&mut self, now: Instant) -> Option<DataDue> {
+        if !self.may_send_data() {
+            return None;
+        }
+        if let Some(path) = self.sender.path_of_lost(&self.paths) {
+            let may_go = self.burst_allows(now, path) && self.sender.has_window(self.paths.path(path));
+            return (may_go || self.outgoing.fast_retransmit).then_some(DataDue::Lost(path));
+        }
+        if let Some(probed) = self.paths.iter().find(|path| path.probe_is_due) {
+            let of = probed.id;
+            return Some(DataDue::Probe { of, on: self.path_for_probe(of) });
+        }
+        let path = self.paths.for_data();
+        let may_go = self.burst_allows(now, path) && self.sender.wants_to_send(self.paths.path(path));
+        may_go.then_some(DataDue::New(path))
     }
 
     /// How much may leave on one occasion: the pacer says it or, while there is none, Max.Burst (RFC 9260 §6.1 (D)).
@@ -99,14 +136,25 @@ impl Association {
 
     /// Nothing leaves now: wakes up when the pacer lets something go, if it is what data waits for.
     fn watch_pacing(&mut self, now: Instant) {
-        let path = self.paths.for_data();
         let may_send = self.may_send_data() && self.state.name() != S::CookieEchoed;
-        let until = self.paths.path(path).congestion.paced_until(now).filter(|_| may_send);
-        let until = until.filter(|_| self.sender.wants_to_send(self.paths.path(path)));
+        let lost = self.sender.path_of_lost(&self.paths);
+        let path = lost.unwrap_or_else(|| self.paths.for_data());
+        let entry = self.paths.path(path);
+        let wants =
+            if lost.is_some() { self.sender.has_window(entry) } else { self.sender.wants_to_send(entry) };
+        let until = entry.congestion.paced_until(now).filter(|_| may_send && wants);
         if until.is_some() && !self.timers.is_running(Timer::Pacing(path)) {
             self.paths.path_mut(path).congestion.on_paced();
         }
         self.timers.apply(Timer::Pacing(path), until);
+    }
+
+    /// A second probe in a row takes another path, if one is active: the first may have been lost for the same reason as
+    /// what it probes for.
+    fn path_for_probe(&self, of: PathId) -> PathId {
+        let is_first = self.sender.probes_unanswered(of) == 0;
+        let other = if is_first { None } else { self.paths.alternate(of) };
+        other.unwrap_or(of)
     }
 
     fn write_control(
@@ -136,13 +184,13 @@ impl Association {
         Bundling::Bundled
     }
 
-    /// A SACK goes out when it must, or along with data (RFC 9260 §6.1).
+    /// A SACK goes out when it must, or along with data (RFC 9260 §6.1); always where the data came from (§6.4).
     fn write_sack(&mut self, now: Instant, path: PathId, writer: &mut PacketWriter<'_>) {
-        if self.state.name() == S::CookieEchoed || self.is_closed() {
+        let is_elsewhere = path != self.outgoing.sack_path;
+        if is_elsewhere || self.state.name() == S::CookieEchoed || self.is_closed() {
             return;
         }
-        let data_follows =
-            path == self.paths.for_data() && self.may_send_data() && self.data_is_due(now, path);
+        let data_follows = self.data_due(now).is_some_and(|due| due.path() == path);
         let Some(receiver) = self.receiver.as_mut() else { return };
         if (receiver.wants_sack() || (data_follows && receiver.is_sack_pending()))
             && receiver.write_sack(writer).is_ok()
@@ -151,36 +199,39 @@ impl Association {
         }
     }
 
+    /// Before DATA (RFC 3758 §3.5 (F2)), on the path data takes.
+    fn write_forward(&mut self, now: Instant, path: PathId, writer: &mut PacketWriter<'_>) -> bool {
+        path == self.paths.for_data()
+            && self.may_send_data()
+            && self.state.name() != S::CookieEchoed
+            && self.sender.write_forward(now, path, writer)
+    }
+
     fn write_data(&mut self, now: Instant, path: PathId, writer: &mut PacketWriter<'_>) -> DataWritten {
-        let mut written = DataWritten::default();
-        if path != self.paths.for_data() || !self.may_send_data() || writer.remaining() <= DATA_HEADER_BYTES {
-            return written;
+        if writer.remaining() <= self.sender.header_bytes() {
+            return DataWritten::default();
         }
+        let Some(due) = self.data_due(now).filter(|due| due.path() == path) else {
+            return DataWritten::default();
+        };
         // Only data ends the idleness of a congestion window (RFC 9260 §7.2.1).
-        if !self.data_is_due(now, path) {
-            return written;
-        }
         let (rto, flight) = (self.paths.path(path).rto.rto(), self.sender.flight(path));
         self.paths.path_mut(path).congestion.on_send(now, rto, flight);
-        let entry = self.paths.path(path);
-        if self.outgoing.probe_due == Some(path) {
-            // Kept for the next packet if this one had no room beside its control chunks.
-            self.outgoing.probe_due = self.outgoing.probe_due.filter(|_| !writer.is_empty());
-            written.any = !self.sender.has_lost() && self.sender.write_probe(now, entry, writer);
-            if written.any {
-                self.outgoing.probe_due = None;
-                self.paths.path_mut(path).counters.probes += 1;
-                return written;
-            }
+        if let DataDue::Probe { of, on } = due
+            && self.write_probe(now, (of, on), writer)
+        {
+            return DataWritten { any: true, ..DataWritten::default() };
         }
+        let mut written = DataWritten::default();
+        let entry = self.paths.path(path);
         let window_open = entry.congestion.admits(flight) && self.burst_allows(now, path);
         if self.sender.has_lost() && (window_open || self.outgoing.fast_retransmit) {
-            let resent = self.sender.write_lost(now, path, writer);
+            let resent = self.sender.write_lost(now, path, &self.paths, writer);
             self.outgoing.fast_retransmit &= !resent.any;
             self.paths.path_mut(path).congestion.on_resent(resent.bytes);
-            written = DataWritten { any: resent.any, new: false, earliest: resent.earliest };
+            written = DataWritten { any: resent.any, earliest: resent.earliest, ..written };
         }
-        if window_open && !self.sender.has_lost() {
+        if window_open && path == self.paths.for_data() && !self.sender.has_lost() {
             let (any, _blocked) = self.sender.write_new(now, self.paths.path(path), writer);
             written.any |= any;
             written.new = any;
@@ -188,18 +239,37 @@ impl Association {
         written
     }
 
+    /// A tail-loss probe for what is in flight on path `of`, in a packet that goes out `on` a path.
+    fn write_probe(
+        &mut self,
+        now: Instant,
+        (of, on): (PathId, PathId),
+        writer: &mut PacketWriter<'_>,
+    ) -> bool {
+        let is_written = self.sender.write_probe(now, self.paths.path(of), on, writer);
+        let entry = self.paths.path_mut(of);
+        // Kept for the next packet if this one had no room beside its control chunks.
+        entry.probe_is_due = !is_written && !writer.is_empty();
+        entry.counters.probes += u64::from(is_written);
+        if is_written && of != on {
+            // An answer by the other path says nothing about this one.
+            self.probe_path(now, of);
+        }
+        is_written
+    }
+
     /// Timers and counters after a packet was written.
     fn on_sent(&mut self, now: Instant, path: PathId, packet_bytes: usize, data: DataWritten) {
         let entry = self.paths.path_mut(path);
         entry.counters.packets_sent += 1;
-        if !data.any {
+        if !data.any && !data.forward {
             return;
         }
         entry.congestion.on_sent(now, packet_bytes);
         if data.new {
             entry.last_used = now;
         }
-        self.outgoing.burst_left = self.outgoing.burst_left.saturating_sub(1);
+        self.outgoing.burst_left = self.outgoing.burst_left.saturating_sub(u32::from(data.any));
         // Data that went with COOKIE ECHO goes with the next one: T1-cookie is its timer.
         if self.state.name() == S::CookieEchoed {
             return;
@@ -220,6 +290,15 @@ impl Association {
     }
 
     pub(super) fn push_control(&mut self, path: PathId, chunk: Result<ChunkBuf, Full>, bundling: Bundling) {
+        self.push_to(self.permitted(path), chunk, bundling);
+    }
+
+    /// HEARTBEAT or HEARTBEAT ACK: these may also go to an unconfirmed address (RFC 9260 §5.4).
+    pub(super) fn push_heartbeat(&mut self, path: PathId, chunk: Result<ChunkBuf, Full>) {
+        self.push_to(path, chunk, Bundling::Bundled);
+    }
+
+    pub(super) fn push_to(&mut self, path: PathId, chunk: Result<ChunkBuf, Full>, bundling: Bundling) {
         let Ok(chunk) = chunk else {
             self.counters.control_dropped += 1;
             return;

@@ -6,6 +6,7 @@ use virtual_time::Instant;
 use super::{Association, AssociationState as S, Bundling, Timer};
 use crate::error::{AssociationError, ProtocolViolation};
 use crate::event::Event;
+use crate::path::Answer;
 use crate::sender::acknowledge::SackRefused;
 use crate::transmit::PathId;
 
@@ -66,11 +67,17 @@ impl Association {
         self.close(Some(violation.into()));
     }
 
+    /// What the peer sends can neither be kept nor be delivered.
+    pub(super) fn abort_exhausted(&mut self, bytes: usize) {
+        self.send_abort(TagOrigin::Receiver, &[Cause::OutOfResource]);
+        self.close(Some(AssociationError::ReceiveBufferExhausted { bytes }));
+    }
+
     /// Nothing else goes out any more.
     fn send_abort(&mut self, tag: TagOrigin, causes: &[Cause<'_>]) {
         self.control.clear();
         if self.peer.peer_tag.is_some() {
-            self.push_control(PathId::FIRST, ChunkBuf::abort(tag, causes), Bundling::Alone);
+            self.push_control(self.paths.for_data(), ChunkBuf::abort(tag, causes), Bundling::Alone);
         }
     }
 
@@ -83,12 +90,12 @@ impl Association {
             S::ShutdownPending => {
                 self.state.enter_shutdown_sent();
                 self.timers.set(Timer::T5ShutdownGuard, now + self.config.rto.max * 5);
-                self.send_shutdown(now);
+                self.send_shutdown(now, self.paths.for_data());
             }
             S::ShutdownReceived => {
                 self.state.enter_shutdown_ack_sent();
                 self.timers.set(Timer::T5ShutdownGuard, now + self.config.rto.max * 5);
-                self.send_shutdown(now);
+                self.send_shutdown(now, self.paths.for_data());
             }
             S::CookieWait
             | S::CookieEchoed
@@ -100,8 +107,7 @@ impl Association {
     }
 
     /// SHUTDOWN or SHUTDOWN ACK, whichever this state sends, and T2 (again).
-    pub(super) fn send_shutdown(&mut self, now: Instant) {
-        let path = self.paths.for_data();
+    pub(super) fn send_shutdown(&mut self, now: Instant, path: PathId) {
         match self.state.name() {
             S::ShutdownSent => self.push_chunk(path, Ok(ChunkBuf::shutdown(self.cumulative_tsn()))),
             S::ShutdownAckSent => self.push_chunk(path, Ok(ChunkBuf::shutdown_ack())),
@@ -114,6 +120,7 @@ impl Association {
                 return;
             }
         }
+        self.outgoing.control_path = path;
         let rto = self.paths.path(path).rto.rto();
         self.timers.set(Timer::T2Shutdown, now + rto);
     }
@@ -123,8 +130,8 @@ impl Association {
         if let Some(receiver) = self.receiver.as_mut() {
             receiver.on_sack_timer();
         }
-        self.answered(self.outgoing.sack_path);
-        self.send_shutdown(now);
+        self.answered(now, self.outgoing.sack_path, Answer::Acknowledged);
+        self.send_shutdown(now, self.outgoing.sack_path);
     }
 
     pub(super) fn on_shutdown(&mut self, now: Instant, cumulative_tsn_ack: Tsn) {
@@ -144,7 +151,7 @@ impl Association {
             // Both sides asked at the same time.
             S::ShutdownSent => {
                 self.state.enter_shutdown_ack_sent();
-                self.send_shutdown(now);
+                self.send_shutdown(now, self.paths.for_data());
             }
             S::ShutdownReceived | S::CookieWait | S::CookieEchoed | S::ShutdownAckSent | S::Closed => {}
         }
@@ -184,7 +191,7 @@ impl Association {
 
     /// The peer restarted while we were waiting for its SHUTDOWN COMPLETE (RFC 9260 §9.2).
     pub(crate) fn repeat_shutdown_ack(&mut self, now: Instant) {
-        self.send_shutdown(now);
+        self.send_shutdown(now, self.paths.for_data());
     }
 }
 

@@ -20,6 +20,10 @@ pub(crate) enum Timer {
     SackDelay,
     /// The peer's window is closed: probe it (RFC 9260 §6.1 (A)).
     WindowProbe,
+    /// A message that waits to be sent expires (RFC 3758 §4.1).
+    Lifetime,
+    /// A FORWARD TSN was not confirmed (RFC 3758 §3.5 (F3)).
+    ForwardTsn,
     /// A chunk's reordering window runs out (RFC 8985 §6.2).
     Reordering,
     /// T3-rtx of a path.

@@ -10,8 +10,8 @@ pub struct CongestionConfig {
     /// What becomes of a window that is not used. Default [`WindowValidation::Rfc7661`] by `signalling`, whose users
     /// send in bursts; [`WindowValidation::Rfc9260`] by the others.
     pub window_validation: WindowValidation,
-    /// Whether packets are spread over the round trip. Default [`Pacing::On`] by `signalling`, [`Pacing::Off`] by the
-    /// others.
+    /// Whether packets are spread over the round trip. Default [`Pacing::Off`]; switch it on for bulk over paths with
+    /// short queues.
     pub pacing: Pacing,
 }
 

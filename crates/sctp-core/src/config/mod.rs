@@ -6,11 +6,14 @@
 mod authentication;
 mod congestion;
 mod extensions;
+mod failure;
 mod profile;
+mod scheduling;
 #[cfg(test)]
 mod tests;
 
 use core::time::Duration;
+use std::net::IpAddr;
 
 use sctp_wire::SctpPort;
 
@@ -18,8 +21,11 @@ pub(crate) use self::authentication::NEVER_AUTHENTICATED;
 pub use self::authentication::{AuthConfig, AuthKeys, HmacPreference};
 pub use self::congestion::{CongestionAlgorithm, CongestionConfig, InitialWindow, Pacing, WindowValidation};
 pub use self::extensions::{Extensions, Offer};
+pub use self::failure::FailureConfig;
 pub use self::profile::{Profile, UnknownProfile};
+pub use self::scheduling::{StreamScheduler, StreamShare};
 use crate::error::ConfigError;
+use crate::path::address::is_unicast;
 
 /// What an [`Endpoint`](crate::Endpoint) is: its port, and what it does with associations opened by others.
 #[derive(Clone, Debug)]
@@ -35,6 +41,12 @@ pub struct EndpointConfig {
     pub association_limit: usize,
     /// Valid.Cookie.Life (RFC 9260 §16): how old a returned state cookie may be. Default 60 s.
     pub cookie_life: Duration,
+    /// The addresses of this host that peers are told of in INIT and INIT ACK (RFC 9260 §5.1.2), and that packets are
+    /// sent from; at most 8. Default none: peers use the address they see, which is right for hosts with one address
+    /// and the only thing that works behind a NAT (RFC 6951 §4.8). Name them all on hosts with several interfaces.
+    /// A peer is not told of addresses it cannot reach: loopback ones only on the same host, link-local ones only on
+    /// the link, private ones only where it is reached at a private address itself.
+    pub local_addresses: Vec<IpAddr>,
     /// How much longer than that a cookie may live at most when a peer whose last one was stale asks for it
     /// (RFC 9260 §3.3.2.1.3). Default 10 s; a longer life gives more time to replay a cookie. Zero: never longer.
     pub cookie_extension: Duration,
@@ -53,6 +65,7 @@ impl EndpointConfig {
             incoming: Incoming::Accept,
             association_limit: 10_000,
             cookie_life: Duration::from_secs(60),
+            local_addresses: Vec::new(),
             cookie_extension: Duration::from_secs(10),
             init_rate: Some(InitRate::default()),
         }
@@ -113,8 +126,13 @@ pub struct AssociationConfig {
     pub heartbeat: HeartbeatConfig,
     /// How often something is tried before it is given up.
     pub attempts: Attempts,
+    /// What becomes of a path that fails, and of the primary path.
+    pub failure: FailureConfig,
     /// Whether small messages wait to be bundled while data is in flight. Default: they do not.
     pub nagle: Nagle,
+    /// In which order streams are served (RFC 8260 §3). Default first come, first served, which costs least. Change it
+    /// where streams compete: bulk beside requests, or media as in WebRTC ([`StreamScheduler::WeightedFair`]).
+    pub scheduler: StreamScheduler,
     /// Max.Burst (RFC 9260 §6.1 (D)): packets sent at most on one occasion. Default 4.
     pub max_burst_packets: u32,
     /// Path MTU in octets, IP header included. Default 1400, which leaves room for tunnels; the largest the path
@@ -203,6 +221,9 @@ pub enum ImmediateSack {
 pub struct HeartbeatConfig {
     /// HB.interval: an idle path is probed every RTO + this. Default 30 s. `None`: no HEARTBEATs on confirmed paths.
     pub interval: Option<Duration>,
+    /// HB.Max.Burst (RFC 9260 §16): HEARTBEATs to addresses not verified yet in one RTO. Default 1, at least 1. Raise it
+    /// where peers have many addresses and verifying them one a second is too slow.
+    pub max_burst: u32,
 }
 
 /// How often something is tried before it is given up (RFC 9260 §16).
@@ -245,6 +266,12 @@ impl EndpointConfig {
             at_least("init_rate.per_second", rate.per_second as usize, 1)?;
             at_least("init_rate.burst", rate.burst as usize, 1)?;
         }
+        at_most("local_addresses.len()", self.local_addresses.len(), crate::path::MAX_PATHS)?;
+        for (position, &address) in self.local_addresses.iter().enumerate() {
+            if !is_unicast(address) || self.local_addresses[..position].contains(&address) {
+                return Err(ConfigError::Address { field: "local_addresses", address });
+            }
+        }
         self.association.validate()
     }
 }
@@ -268,6 +295,8 @@ impl AssociationConfig {
         at_most("buffers.message_bytes", self.buffers.message_bytes, self.buffers.receive_bytes)?;
         at_most("buffers.message_bytes", self.buffers.message_bytes, self.buffers.send_bytes)?;
         at_least("sack.every_packets", self.sack.every_packets as usize, 1)?;
+        at_least("heartbeat.max_burst", self.heartbeat.max_burst as usize, 1)?;
+        self.failure.validate(self.attempts.path)?;
         // RFC 9260 §6.2: the delay must not exceed 500 ms.
         duration("sack.delay", self.sack.delay, Duration::ZERO, Duration::from_millis(500))?;
         duration("rto.min", self.rto.min, Duration::from_millis(1), self.rto.max)?;

@@ -6,8 +6,8 @@ use core::time::Duration;
 
 use super::{
     AssociationConfig, Attempts, AuthConfig, Buffers, CongestionAlgorithm, CongestionConfig, Extensions,
-    HeartbeatConfig, ImmediateSack, InitialWindow, LossDetection, Nagle, Offer, Pacing, RecoveryConfig,
-    RtoConfig, SackConfig, Streams, WindowValidation,
+    FailureConfig, HeartbeatConfig, ImmediateSack, InitialWindow, LossDetection, Nagle, Offer, Pacing,
+    RecoveryConfig, RtoConfig, SackConfig, StreamScheduler, Streams, WindowValidation,
 };
 
 /// A named set of parameters to start from.
@@ -18,7 +18,7 @@ pub enum Profile {
     Rfc9260,
     /// For request/response traffic that cannot wait: time-based loss detection with probes, RTO.Min 200 ms,
     /// immediate acknowledgment of the last chunk. The congestion window grows and shrinks as RFC 9260 says; it
-    /// outlives pauses (RFC 7661), and large bursts are paced.
+    /// outlives pauses (RFC 7661).
     #[default]
     Signalling,
     /// As the stacks of the published studies did, under RFC 2960 and RFC 4960: RTO.Initial 3 s, RTO.Min 1 s, the
@@ -89,9 +89,11 @@ impl AssociationConfig {
                 loss_detection: LossDetection::MissingReports,
                 immediate_sack: ImmediateSack::WhenShuttingDown,
             },
-            heartbeat: HeartbeatConfig { interval: Some(Duration::from_secs(30)) },
+            heartbeat: HeartbeatConfig { interval: Some(Duration::from_secs(30)), max_burst: 1 },
             attempts: Attempts { init: 8, path: 5, association: 10 },
+            failure: FailureConfig { potentially_failed: None, primary_switchover: None },
             nagle: Nagle::Off,
+            scheduler: StreamScheduler::FirstComeFirstServed,
             max_burst_packets: 4,
             mtu_bytes: 1400,
         }
@@ -102,15 +104,12 @@ impl AssociationConfig {
         Self {
             extensions: Extensions { authentication: Offer::On, ..base.extensions },
             rto: RtoConfig { min: Duration::from_millis(200), ..base.rto },
-            congestion: CongestionConfig {
-                window_validation: WindowValidation::Rfc7661,
-                pacing: Pacing::On,
-                ..base.congestion
-            },
+            congestion: CongestionConfig { window_validation: WindowValidation::Rfc7661, ..base.congestion },
             recovery: RecoveryConfig {
                 loss_detection: LossDetection::Rack,
                 immediate_sack: ImmediateSack::WhenSenderDry,
             },
+            failure: FailureConfig { potentially_failed: Some(0), ..base.failure },
             ..base
         }
     }

@@ -41,6 +41,8 @@ pub(crate) struct StateCookie {
     pub(crate) source: Destination,
     /// The addresses the INIT listed, at most [`MAX_ADDRESSES`].
     pub(crate) addresses: SmallVec<[IpAddr; 1]>,
+    /// How many more it listed.
+    pub(crate) addresses_ignored: u8,
 }
 
 /// Why a cookie was refused.
@@ -133,6 +135,7 @@ impl StateCookie {
             out.extend_from_slice(&number.to_be_bytes());
         }
         out.push(self.agreed.capabilities.to_octet());
+        out.push(self.addresses_ignored);
         if let Some(KeyMaterial { ours, peer }) = &self.key_material {
             ours.encode(&mut out);
             peer.encode(&mut out);
@@ -161,7 +164,7 @@ impl StateCookie {
         let mut u16_field = || Some(u16::from_be_bytes(take(&mut rest)?));
         let (local_port, peer_port) = (u16_field()?, u16_field()?);
         let (outbound, inbound) = (u16_field()?, u16_field()?);
-        let [capabilities] = take::<1>(&mut rest)?;
+        let [capabilities, addresses_ignored] = take(&mut rest)?;
         let capabilities = Capabilities::from_octet(capabilities);
         let key_material = if capabilities.has(Capability::Authentication) {
             Some(KeyMaterial {
@@ -194,6 +197,7 @@ impl StateCookie {
             key_material,
             source,
             addresses,
+            addresses_ignored,
         })
     }
 }
@@ -230,7 +234,7 @@ pub(crate) const MAX_ADDRESSES: usize = 8;
 const MAC_BYTES: usize = 32;
 /// One in which a key signs, two that its cookies may live, and one in which they are recognised as stale.
 const PERIODS_KNOWN: u32 = 4;
-const FIXED_BYTES: usize = 2 * 8 + 5 * 4 + 5 * 2 + 1;
+const FIXED_BYTES: usize = 2 * 8 + 5 * 4 + 5 * 2 + 2;
 
 #[cfg(test)]
 mod tests;

@@ -1,22 +1,34 @@
 //! Which association a packet belongs to.
 //!
-//! By verification tag first: ours are unique in the endpoint, so a right tag is an exact answer. By peer address
-//! and port where the tag cannot tell: INIT, reflected tags (RFC 9260 §8.5.1).
+//! By verification tag first: ours are unique in the endpoint, so a right tag is an exact answer. By the peer's transport
+//! address where the tag cannot tell: INIT, reflected tags (RFC 9260 §8.5.1). Two clients behind one NAT may have the
+//! same address and SCTP port; then the UDP port tells them apart (RFC 6951 §5.1).
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use sctp_wire::{Chunk, Packet, SctpPort, TagOrigin, VerificationTag};
+use smallvec::SmallVec;
 
 use super::Endpoint;
 use crate::association::Association;
-use crate::transmit::{Datagram, PathId};
+use crate::transmit::{Datagram, Destination, PathId};
+
+/// Where a peer is: address, UDP port if encapsulated, SCTP port.
+type Peer = (Destination, SctpPort);
 
 /// The lookup tables. Ordered maps: no hash to flood, no order that changes from run to run.
 #[derive(Default)]
 pub(super) struct Demux {
     by_tag: BTreeMap<u32, usize>,
-    by_peer: BTreeMap<(IpAddr, SctpPort), usize>,
+    by_peer: BTreeMap<Peer, usize>,
+    entered: BTreeMap<usize, Entered>,
+}
+
+/// What was entered for an association; it may have changed its mind since.
+struct Entered {
+    tag: u32,
+    peers: SmallVec<[Peer; 1]>,
 }
 
 /// What a packet is.
@@ -33,24 +45,28 @@ pub(super) enum Lookup {
 }
 
 impl Demux {
-    /// Only addresses in use are entered: what a peer merely lists must not lock out its owner (RFC 5062 §2).
+    /// Enters an association, or what became of it. Only addresses at which the peer has shown to be are entered: what a
+    /// peer merely lists must not lock out its owner (RFC 5062 §2).
     pub(super) fn insert(&mut self, slot: usize, association: &Association) {
+        self.remove(slot);
         let peer = association.peer();
-        self.by_tag.insert(peer.local_tag.get(), slot);
-        for path in association.paths().iter() {
-            self.by_peer.entry((path.destination.address, peer.peer_port)).or_insert(slot);
+        let tag = peer.local_tag.get();
+        let peers: SmallVec<[Peer; 1]> =
+            association.paths().confirmed().map(|destination| (destination, peer.peer_port)).collect();
+        self.by_tag.insert(tag, slot);
+        for key in &peers {
+            self.by_peer.entry(*key).or_insert(slot);
         }
+        self.entered.insert(slot, Entered { tag, peers });
     }
 
     /// Takes an association out. Entries that another one has taken over meanwhile stay.
-    pub(super) fn remove(&mut self, slot: usize, association: &Association) {
-        let peer = association.peer();
-        let tag = peer.local_tag.get();
-        if self.by_tag.get(&tag) == Some(&slot) {
-            self.by_tag.remove(&tag);
+    pub(super) fn remove(&mut self, slot: usize) {
+        let Some(entered) = self.entered.remove(&slot) else { return };
+        if self.by_tag.get(&entered.tag) == Some(&slot) {
+            self.by_tag.remove(&entered.tag);
         }
-        for path in association.paths().iter() {
-            let key = (path.destination.address, peer.peer_port);
+        for key in entered.peers {
             if self.by_peer.get(&key) == Some(&slot) {
                 self.by_peer.remove(&key);
             }
@@ -61,8 +77,15 @@ impl Demux {
         self.by_tag.get(&tag.get()).copied()
     }
 
-    pub(super) fn by_peer(&self, address: IpAddr, port: SctpPort) -> Option<usize> {
-        self.by_peer.get(&(address, port)).copied()
+    pub(super) fn by_peer(&self, destination: Destination, port: SctpPort) -> Option<usize> {
+        self.by_peer.get(&(destination, port)).copied()
+    }
+
+    /// The association that an INIT or a cookie from `source` is about: by that address, or by any it lists
+    /// (RFC 9260 §5.1.2 (D)).
+    pub(super) fn by_list(&self, source: Destination, listed: &[IpAddr], port: SctpPort) -> Option<usize> {
+        let listed = listed.iter().map(|&address| Destination { address, ..source });
+        core::iter::once(source).chain(listed).find_map(|destination| self.by_peer(destination, port))
     }
 }
 
@@ -75,7 +98,9 @@ impl Endpoint {
             let path = self.associations[slot].association.paths().by_address(source);
             return path.map_or(Lookup::UnknownSource, |path| Lookup::Association(slot, path));
         }
-        let Some(slot) = self.demux.by_peer(source, packet.source_port) else { return Lookup::OutOfTheBlue };
+        let Some(slot) = self.demux.by_peer(datagram.source, packet.source_port) else {
+            return Lookup::OutOfTheBlue;
+        };
         let association = &self.associations[slot].association;
         let reflected = association.peer().peer_tag == Some(packet.verification_tag) && may_reflect(packet);
         match association.paths().by_address(source) {

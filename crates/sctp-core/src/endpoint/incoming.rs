@@ -10,13 +10,14 @@ use smallvec::SmallVec;
 use virtual_time::Instant;
 
 use super::Endpoint;
-use super::cookie::StateCookie;
+use super::cookie::{MAX_ADDRESSES, StateCookie};
 use crate::association::collision::CollisionAction;
 use crate::association::{
     Announcement, Association, Authentication, Authenticity, InitReply, KeyMaterial, Negotiated,
-    OfferedExtensions, Reading, Verdict,
+    OfferedExtensions, Reading, Verdict, address_parameter,
 };
 use crate::config::{AssociationConfig, Incoming};
+use crate::path::address::listed;
 use crate::transmit::{Datagram, Destination};
 
 /// A packet that belongs to no association.
@@ -61,7 +62,7 @@ impl Endpoint {
         if init.a_rwnd < 1500 || init.outbound_streams == 0 || init.inbound_streams == 0 {
             return self.refuse_init(datagram, packet, init, &[Cause::InvalidMandatoryParameter]);
         }
-        let existing = self.demux.by_peer(datagram.source.address, packet.source_port);
+        let existing = self.demux.by_list(datagram.source, &listed_in(init), packet.source_port);
         if existing.is_none() && self.config.incoming == Incoming::Refuse {
             return self.refuse_init(datagram, packet, init, &[]);
         }
@@ -82,9 +83,7 @@ impl Endpoint {
                 );
             }
         };
-        if !reading.addresses.contains(&datagram.source.address) {
-            reading.addresses.insert(0, datagram.source.address);
-        }
+        reading.add_source(datagram.source.address);
         let reply = existing.map(|slot| self.associations[slot].association.on_init());
         let new_addresses = existing.map_or_else(Vec::new, |slot| self.new_addresses(slot, &reading));
         // Before INIT ACK the peer's addresses are not known yet: none can be new (§5.2.1).
@@ -136,12 +135,8 @@ impl Endpoint {
     /// Addresses of an INIT that the existing association does not have, encoded for cause 11.
     fn new_addresses(&self, slot: usize, reading: &Reading<'_>) -> Vec<u8> {
         let known = &self.associations[slot].association.peer().addresses;
-        let parameter = |address: &IpAddr| match address {
-            IpAddr::V4(v4) => Parameter::Ipv4Address(*v4),
-            IpAddr::V6(v6) => Parameter::Ipv6Address(*v6),
-        };
-        let new: SmallVec<[Parameter<'_>; 4]> =
-            reading.addresses.iter().filter(|address| !known.contains(address)).map(parameter).collect();
+        let new = reading.addresses.iter().copied().filter(|address| !known.contains(address));
+        let new: SmallVec<[Parameter<'_>; 4]> = new.map(address_parameter).collect();
         if new.is_empty() { Vec::new() } else { encode_parameters(&new).unwrap_or_default() }
     }
 
@@ -182,12 +177,15 @@ impl Endpoint {
             key_material: identity.key_material,
             source: datagram.source,
             addresses: reading.addresses.iter().copied().collect(),
+            addresses_ignored: reading.addresses_ignored,
         };
         let signed = self.cookies.sign(now, &cookie);
         let chunk_types = offered.chunk_types();
         let mut parameters = offered.parameters(&chunk_types);
         parameters.insert(0, Parameter::StateCookie(&signed));
         parameters.extend(cookie.key_material.iter().flat_map(|material| material.ours.parameters()));
+        let listed = listed(&self.locals, core::iter::once(datagram.source.address));
+        parameters.extend(listed.into_iter().map(address_parameter));
         // One report a parameter (RFC 9260 §3.3.3.1.2).
         parameters.extend(reading.reports.iter().map(|report| Parameter::UnrecognizedParameter(report)));
         let Ok(chunk) = ChunkBuf::init_ack(&header, &parameters) else { return };
@@ -237,7 +235,10 @@ impl Endpoint {
                 return;
             }
         };
-        let existing = self.demux.by_peer(datagram.source.address, packet.source_port);
+        // A COOKIE ECHO may come again from another address than the first time: then the tag knows (§5.2.4 (D)).
+        let named = self.demux.by_tag(cookie.local_tag);
+        let existing =
+            named.or_else(|| self.demux.by_list(datagram.source, &cookie.addresses, packet.source_port));
         if self.is_stale(now, &cookie, existing) {
             return self.report_stale_cookie(now, datagram, packet, &cookie);
         }
@@ -324,9 +325,12 @@ impl Endpoint {
         }
         self.statistics.accepted += 1;
         let mut cookie = cookie.clone();
-        cookie.source = datagram.source;
-        let rng = self.rng.split();
-        let association = Association::accept(now, &cookie, self.config.association.clone(), rng);
+        // A NAT may have changed the UDP port since the INIT.
+        if cookie.source.address == datagram.source.address {
+            cookie.source = datagram.source;
+        }
+        let (rng, config) = (self.rng.split(), self.config.association.clone());
+        let association = Association::accept(now, &cookie, datagram.source, &self.locals, config, rng);
         self.insert(association);
         self.route(now, datagram, packet, authenticity);
     }
@@ -339,9 +343,8 @@ impl Endpoint {
         packet: &Packet<'_>,
         (cookie, authenticity): (&StateCookie, Authenticity),
     ) {
-        self.demux.remove(slot, &self.associations[slot].association);
-        let action = self.associations[slot].association.on_cookie_echo(now, cookie);
-        self.demux.insert(slot, &self.associations[slot].association);
+        let action = self.associations[slot].association.on_cookie_echo(now, datagram.source, cookie);
+        self.enter(slot);
         self.refresh(slot);
         match action {
             CollisionAction::Restart | CollisionAction::Initialise | CollisionAction::Duplicate => {
@@ -378,6 +381,20 @@ impl Endpoint {
             packet: octets,
         });
     }
+}
+
+/// The addresses an INIT lists, as far as they are looked at.
+fn listed_in(init: &Init<'_>) -> SmallVec<[IpAddr; MAX_ADDRESSES]> {
+    let address = |parameter| {
+        if let Parameter::Ipv4Address(v4) = parameter {
+            Some(IpAddr::V4(v4))
+        } else if let Parameter::Ipv6Address(v6) = parameter {
+            Some(IpAddr::V6(v6))
+        } else {
+            None
+        }
+    };
+    init.parameters.iter().flatten().filter_map(address).take(MAX_ADDRESSES).collect()
 }
 
 /// Answers outside associations that may wait to be sent.

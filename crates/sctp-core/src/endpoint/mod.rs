@@ -15,10 +15,12 @@ mod init_limiter;
 mod ootb;
 
 use core::cmp::Reverse;
+use core::num::NonZeroU16;
 use std::collections::{BinaryHeap, VecDeque};
+use std::net::IpAddr;
 
 use bytes::Bytes;
-use sctp_wire::{Checksum, Chunk, DecodeError, Packet, SctpPort, SharedKeyId, VerificationTag};
+use sctp_wire::{Checksum, Chunk, DecodeError, Packet, SctpPort, SharedKeyId, StreamId, VerificationTag};
 use slab::Slab;
 use virtual_time::Instant;
 
@@ -27,10 +29,13 @@ use self::demux::{Demux, Lookup};
 use self::incoming::Answer;
 use self::init_limiter::InitLimiter;
 use crate::association::{Association, Authenticity};
-use crate::config::{AssociationConfig, AuthKeys, EndpointConfig, Incoming};
-use crate::error::{AuthKeyError, ConfigError, ConnectError, SendError, UnknownAssociation};
+use crate::config::{AssociationConfig, AuthKeys, EndpointConfig, Incoming, StreamShare};
+use crate::error::{
+    AuthKeyError, ConfigError, ConnectError, SendError, SetPrimaryError, StreamError, UnknownAssociation,
+};
 use crate::event::Event;
 use crate::message::{Message, Received};
+use crate::path::MAX_PATHS;
 use crate::rng::Rng;
 use crate::stats::EndpointStatistics;
 use crate::transmit::{Datagram, Destination, PathId, Transmit};
@@ -59,6 +64,8 @@ pub enum KeyOwner {
 /// time. Time never goes back; extra calls are harmless; draining may stop in the middle and go on later.
 pub struct Endpoint {
     config: EndpointConfig,
+    /// The local addresses that are there.
+    locals: Vec<IpAddr>,
     rng: Rng,
     cookies: CookieKeys,
     init_limiter: InitLimiter,
@@ -94,6 +101,8 @@ struct Entry {
     armed_at: Option<Instant>,
     is_sendable: bool,
     is_eventful: bool,
+    /// Of the paths, as the tables know them.
+    revision: u32,
 }
 
 impl Endpoint {
@@ -110,6 +119,7 @@ impl Endpoint {
         let cookies = CookieKeys::new(rng.split(), config.cookie_life, config.cookie_extension);
         let init_limiter = InitLimiter::new(&rng.split().key(), config.init_rate);
         Ok(Self {
+            locals: config.local_addresses.clone(),
             config,
             rng,
             cookies,
@@ -143,13 +153,16 @@ impl Endpoint {
         &self.statistics
     }
 
-    /// Opens an association with the endpoint `port` at `destinations`: one, as long as associations have one path.
+    /// Opens an association with the endpoint `port` at `destinations`: all addresses of it that are known, the preferred
+    /// one first. They are tried in turn, and all of them may carry data; those the peer names beyond them must be
+    /// verified before (RFC 9260 §5.4).
     ///
     /// Messages may be sent at once: they travel with the handshake as early as the RFC allows. The outcome is
     /// [`Event::CommunicationUp`] or [`Event::CannotStart`].
     ///
     /// # Errors
-    /// No destination or several, an association with this peer exists, too many of them, or a configuration that cannot work.
+    /// No destination or more than 8, an association with this peer exists, too many of them, or a configuration that
+    /// cannot work.
     pub fn connect(
         &mut self,
         now: Instant,
@@ -158,11 +171,11 @@ impl Endpoint {
         config: AssociationConfig,
     ) -> Result<AssociationId, ConnectError> {
         config.validate()?;
-        let first = *destinations.first().ok_or(ConnectError::NoDestination)?;
-        if destinations.len() > 1 {
-            return Err(ConnectError::SeveralDestinations);
+        let (&first, others) = destinations.split_first().ok_or(ConnectError::NoDestination)?;
+        if destinations.len() > MAX_PATHS {
+            return Err(ConnectError::TooManyDestinations { given: destinations.len(), limit: MAX_PATHS });
         }
-        if self.demux.by_peer(first.address, port).is_some() {
+        if destinations.iter().any(|&destination| self.demux.by_peer(destination, port).is_some()) {
             return Err(ConnectError::Exists);
         }
         let limit = self.config.association_limit;
@@ -172,7 +185,8 @@ impl Endpoint {
         let tag = self.unused_tag();
         let rng = self.rng.split();
         let ports = (self.config.port, port);
-        let association = Association::initiate(now, first, ports, config, tag, rng)
+        let destinations = (first, others);
+        let association = Association::initiate(now, destinations, &self.locals, ports, config, tag, rng)
             .map_err(|_full| ConnectError::NoDestination)?;
         self.statistics.initiated += 1;
         Ok(self.insert(association))
@@ -327,6 +341,44 @@ impl Endpoint {
         result
     }
 
+    /// Sets the priority of an outgoing stream for [`StreamScheduler::Priority`](crate::StreamScheduler::Priority):
+    /// lower goes first; 256 if never set.
+    ///
+    /// # Errors
+    /// There is no such association or stream.
+    pub fn set_stream_priority(
+        &mut self,
+        id: AssociationId,
+        stream: StreamId,
+        priority: u16,
+    ) -> Result<(), StreamError> {
+        self.set_stream_share(id, stream, |share| share.priority = priority)
+    }
+
+    /// Sets the weight of an outgoing stream for
+    /// [`StreamScheduler::WeightedFair`](crate::StreamScheduler::WeightedFair); 256 if never set.
+    ///
+    /// # Errors
+    /// There is no such association or stream.
+    pub fn set_stream_weight(
+        &mut self,
+        id: AssociationId,
+        stream: StreamId,
+        weight: NonZeroU16,
+    ) -> Result<(), StreamError> {
+        self.set_stream_share(id, stream, |share| share.weight = weight)
+    }
+
+    fn set_stream_share(
+        &mut self,
+        id: AssociationId,
+        stream: StreamId,
+        change: impl FnOnce(&mut StreamShare),
+    ) -> Result<(), StreamError> {
+        let slot = self.slot(id)?;
+        self.associations[slot].association.set_stream_share(stream, change)
+    }
+
     /// The next message from the peer, if one is ready. A closed association can be read until it is empty.
     pub fn receive(&mut self, now: Instant, id: AssociationId) -> Option<Received> {
         let slot = self.slot(id).ok()?;
@@ -360,6 +412,39 @@ impl Endpoint {
         self.associations[slot].association.abort(reason);
         self.refresh(slot);
         Ok(())
+    }
+
+    /// Makes a path the primary one: data goes there while it is active (RFC 9260 §6.4, §11.1.5). Paths and their
+    /// addresses are in [`Association::statistics`].
+    ///
+    /// # Errors
+    /// There is no such association or path, or the path's address is not confirmed.
+    pub fn set_primary(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        path: PathId,
+    ) -> Result<(), SetPrimaryError> {
+        let slot = self.slot(id)?;
+        let result = self.associations[slot].association.set_primary(now, path);
+        self.refresh(slot);
+        result
+    }
+
+    /// This host has lost an address. What was sent from it goes again at once, from another of
+    /// [`EndpointConfig::local_addresses`] or on another path. Peers keep the address in their lists.
+    pub fn local_address_down(&mut self, now: Instant, address: IpAddr) {
+        self.locals.retain(|local| *local != address);
+        self.each_association(|association| association.local_address_down(now, address));
+    }
+
+    /// This host has an address, again or new. Paths that do not work are tried from there; new associations list it
+    /// after those known before.
+    pub fn local_address_up(&mut self, now: Instant, address: IpAddr) {
+        if !self.locals.contains(&address) && self.locals.len() < MAX_PATHS {
+            self.locals.push(address);
+        }
+        self.each_association(|association| association.local_address_up(now, address));
     }
 
     /// Adds a key to sign and verify with, or replaces the one with this identifier (RFC 4895 §6.1,
@@ -418,6 +503,14 @@ impl Endpoint {
         self.associations.len()
     }
 
+    fn each_association(&mut self, mut change: impl FnMut(&mut Association)) {
+        let slots: Vec<usize> = self.associations.iter().map(|(slot, _)| slot).collect();
+        for slot in slots {
+            change(&mut self.associations[slot].association);
+            self.refresh(slot);
+        }
+    }
+
     fn slot(&self, id: AssociationId) -> Result<usize, UnknownAssociation> {
         let slot = id.slot as usize;
         let entry = self.associations.get(slot).ok_or(UnknownAssociation)?;
@@ -427,11 +520,25 @@ impl Endpoint {
     fn insert(&mut self, association: Association) -> AssociationId {
         self.generation = self.generation.wrapping_add(1);
         let generation = self.generation;
-        let entry = Entry { association, generation, armed_at: None, is_sendable: false, is_eventful: false };
+        let entry = Entry {
+            association,
+            generation,
+            armed_at: None,
+            is_sendable: false,
+            is_eventful: false,
+            revision: 0,
+        };
         let slot = self.associations.insert(entry);
-        self.demux.insert(slot, &self.associations[slot].association);
+        self.enter(slot);
         self.refresh(slot);
         id(slot, generation)
+    }
+
+    /// Tells the tables where this association is found.
+    fn enter(&mut self, slot: usize) {
+        let entry = &mut self.associations[slot];
+        entry.revision = entry.association.paths().revision();
+        self.demux.insert(slot, &entry.association);
     }
 
     /// After a call into an association: put it into the queues where it belongs now.
@@ -444,7 +551,9 @@ impl Endpoint {
             self.eventful.push_back(slot);
         }
         if entry.association.is_closed() {
-            self.demux.remove(slot, &entry.association);
+            self.demux.remove(slot);
+        } else if entry.revision != entry.association.paths().revision() {
+            self.enter(slot);
         }
         self.rearm(slot);
         self.note_if_finished(slot);
@@ -472,7 +581,8 @@ impl Endpoint {
     fn reap(&mut self) {
         for slot in core::mem::take(&mut self.finished) {
             let entry = self.associations.remove(slot);
-            self.demux.remove(slot, &entry.association);
+            drop(entry);
+            self.demux.remove(slot);
             self.sendable.retain(|queued| *queued != slot);
             self.eventful.retain(|queued| *queued != slot);
         }

@@ -41,9 +41,13 @@ impl Heartbeat {
         Some(now.since(outstanding.sent_at))
     }
 
-    /// Gives the outstanding one up. True if there was one.
-    pub(crate) fn expire(&mut self) -> bool {
-        self.outstanding.take().is_some()
+    /// Gives the outstanding one up; says when it was sent, if there was one.
+    pub(crate) fn expire(&mut self) -> Option<Instant> {
+        self.outstanding.take().map(|outstanding| outstanding.sent_at)
+    }
+
+    pub(crate) fn is_outstanding(&self) -> bool {
+        self.outstanding.is_some()
     }
 
     /// Path number and nonce of an echoed information; `None` if it is not one of ours.

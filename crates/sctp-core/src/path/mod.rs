@@ -1,22 +1,26 @@
-//! The paths to the peer: who is used, how each one fares.
+//! The paths to the peer: one per destination address, who is used, how each one fares.
 //!
-//! Owns per path: destination, state, RTO, congestion window, error counter, outstanding HEARTBEAT. What is in
-//! flight on a path is the sender's knowledge (`sender::outstanding`).
+//! Owns per path: destination, source, state, RTO, congestion window, error counter, outstanding HEARTBEAT. What is
+//! in flight on a path is the sender's knowledge (`sender::outstanding`). When paths fail and which one is used
+//! instead is decided in `failure`, which addresses may be used at all in `address`.
 
+pub(crate) mod address;
 pub(crate) mod congestion;
+pub(crate) mod failure;
 mod heartbeat;
 pub(crate) mod rto;
+mod set;
 
-use core::time::Duration;
 use std::net::IpAddr;
 
-use smallvec::SmallVec;
 use virtual_time::Instant;
 
 pub use self::congestion::CongestionCounters;
 pub(crate) use self::congestion::{Acknowledged, Congestion, PathCapacity};
+use self::failure::Limits;
 pub(crate) use self::heartbeat::Heartbeat;
 use self::rto::RtoEstimator;
+pub(crate) use self::set::{Added, Loss, MAX_PATHS, PathSet, VerificationSlot};
 use crate::config::AssociationConfig;
 use crate::event::PathState;
 use crate::transmit::{Destination, PathId};
@@ -26,8 +30,11 @@ use crate::transmit::{Destination, PathId};
 pub(crate) struct Path {
     pub(crate) id: PathId,
     pub(crate) destination: Destination,
-    /// The local address the peer reaches us at, learnt from what arrives.
-    pub(crate) local: Option<IpAddr>,
+    /// Where packets are sent from: the local address the peer last reached us at on this path, before that one of
+    /// the configured ones; `None` leaves it to the routing table.
+    pub(crate) source: Option<IpAddr>,
+    /// Whether its source address is gone and no other fits: it cannot be used.
+    pub(crate) is_stranded: bool,
     pub(crate) state: PathState,
     pub(crate) rto: RtoEstimator,
     pub(crate) congestion: Congestion,
@@ -36,6 +43,8 @@ pub(crate) struct Path {
     pub(crate) errors: u32,
     /// When something that yields a round trip was last sent: an idle path gets HEARTBEATs.
     pub(crate) last_used: Instant,
+    /// A tail-loss probe for what is in flight here waits for a packet.
+    pub(crate) probe_is_due: bool,
     pub(crate) counters: PathCounters,
     mtu_bytes: usize,
 }
@@ -51,10 +60,34 @@ pub struct PathCounters {
     pub timeouts: u64,
     /// Losses found by acknowledgments (fast retransmit or time-based detection), counted per recovery.
     pub recoveries: u64,
-    /// Tail-loss probes sent.
+    /// Tail-loss probes sent for what was in flight here, on this path or another.
     pub probes: u64,
     /// Recoveries and timeouts that turned out to have been needless; their cut of the window was taken back.
     pub recoveries_undone: u64,
+    /// HEARTBEATs sent.
+    pub heartbeats: u64,
+    /// HEARTBEATs that went unanswered for an RTO.
+    pub heartbeats_unanswered: u64,
+}
+
+/// What answered on a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// A HEARTBEAT ACK with the right nonce, or the handshake itself: the peer is at this address.
+    Verified,
+    /// An acknowledgment of data that was sent on this path only, or an answer to a control chunk.
+    Acknowledged,
+    /// An acknowledgment of data that was sent on several paths: it may have come by another one.
+    Ambiguous,
+}
+
+/// What went unanswered on a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unanswered {
+    /// Data or a control chunk.
+    Transmission,
+    /// A HEARTBEAT.
+    Heartbeat,
 }
 
 impl Path {
@@ -66,13 +99,15 @@ impl Path {
         Self {
             id,
             destination,
-            local: None,
+            source: None,
+            is_stranded: false,
             state,
             rto: RtoEstimator::new(config.rto),
             congestion,
             heartbeat: Heartbeat::default(),
             errors: 0,
             last_used: Instant::EPOCH,
+            probe_is_due: false,
             counters: PathCounters::default(),
             mtu_bytes: config.mtu_bytes,
         }
@@ -83,93 +118,52 @@ impl Path {
         packet_bytes(self.mtu_bytes, self.destination)
     }
 
-    /// An answer came: the counter is cleared (RFC 9260 §8.2). True if the path was not active before.
-    pub(crate) fn on_answered(&mut self) -> bool {
-        self.errors = 0;
-        let came_back = self.state == PathState::Inactive;
-        if came_back {
-            self.state = PathState::Active;
-        }
-        came_back
+    /// Whether the peer has shown that it is at this address (RFC 9260 §5.4).
+    pub(crate) fn is_confirmed(&self) -> bool {
+        self.state != PathState::Unconfirmed
     }
 
-    /// A transmission went unanswered. True if that made the path inactive (RFC 9260 §8.2).
-    pub(crate) fn on_unanswered(&mut self, path_limit: u32) -> bool {
-        self.errors = self.errors.saturating_add(1);
-        let fails = self.errors > path_limit && self.state == PathState::Active;
-        if fails {
-            self.state = PathState::Inactive;
+    /// An answer came (RFC 9260 §8.2). The new state if that changed it.
+    fn on_answer(&mut self, answer: Answer) -> Option<PathState> {
+        let counts = match answer {
+            Answer::Verified => true,
+            Answer::Acknowledged => self.is_confirmed(),
+            // RFC 7829 §3.2, point 9: it neither revives a path nor clears the errors of a failed one.
+            Answer::Ambiguous => self.state == PathState::Active,
+        };
+        if !counts {
+            return None;
         }
-        fails
+        self.errors = 0;
+        self.enter(PathState::Active)
+    }
+
+    /// A transmission went unanswered (RFC 9260 §8.2). The new state if that changed it.
+    fn on_unanswered(&mut self, what: Unanswered, limits: &Limits) -> Option<PathState> {
+        // RFC 9260 §8.3: HEARTBEATs to an inactive path no longer count. RFC 7829 §4.1, point 3, lets them, to tell
+        // inactive paths apart, within bounds.
+        let most = match (what, limits.potentially_failed) {
+            (Unanswered::Transmission, _) => u32::MAX,
+            (Unanswered::Heartbeat, None) => limits.path.saturating_add(1),
+            (Unanswered::Heartbeat, Some(_)) => limits.path.saturating_add(1).saturating_mul(10),
+        };
+        if self.errors < most {
+            self.errors += 1;
+        }
+        self.enter(limits.after_error(self.state, self.errors))
+    }
+
+    fn enter(&mut self, state: PathState) -> Option<PathState> {
+        let from = core::mem::replace(&mut self.state, state);
+        if from == state {
+            return None;
+        }
+        tracing::debug!(path = %self.id, ?from, to = ?state, errors = self.errors, "path state");
+        Some(state)
     }
 }
 
 fn packet_bytes(mtu_bytes: usize, destination: Destination) -> usize {
     // Chunks are padded to four octets: a limit that is no multiple of four could never be filled.
     (mtu_bytes - destination.header_bytes()) & !3
-}
-
-/// All paths of an association.
-#[derive(Debug)]
-pub(crate) struct PathSet {
-    paths: SmallVec<[Path; 1]>,
-    primary: PathId,
-}
-
-impl PathSet {
-    /// The path of the handshake counts as confirmed: it carried tag and cookie both ways (RFC 9260 §5.4).
-    pub(crate) fn new(first: Destination, local: Option<IpAddr>, config: &AssociationConfig) -> Self {
-        let mut path = Path::new(PathId::FIRST, first, PathState::Active, config);
-        path.local = local;
-        Self { paths: SmallVec::from_iter([path]), primary: PathId::FIRST }
-    }
-
-    /// Panics never: ids are handed out by this set and paths are not removed.
-    pub(crate) fn path(&self, id: PathId) -> &Path {
-        &self.paths[id.index()]
-    }
-
-    pub(crate) fn path_mut(&mut self, id: PathId) -> &mut Path {
-        &mut self.paths[id.index()]
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Path> {
-        self.paths.iter()
-    }
-
-    /// The path a packet from this address belongs to.
-    pub(crate) fn by_address(&self, address: IpAddr) -> Option<PathId> {
-        self.paths.iter().find(|path| path.destination.address == address).map(|path| path.id)
-    }
-
-    /// A packet with a valid tag came in: learn where and how the peer is reached now (RFC 6951 §5.4).
-    pub(crate) fn on_packet(&mut self, id: PathId, source: Destination, local: Option<IpAddr>) {
-        let path = self.path_mut(id);
-        path.counters.packets_received += 1;
-        path.destination.encapsulation = source.encapsulation;
-        if let Some(local) = local {
-            // RFC 9260 §7.2.5.2: from another source address the way to the peer may be another.
-            let was = path.local.replace(local);
-            if was.is_some_and(|was| was != local) {
-                path.congestion.reinitialise();
-            }
-        }
-    }
-
-    /// The path for new data (RFC 9260 §6.4).
-    pub(crate) fn for_data(&self) -> PathId {
-        self.primary
-    }
-
-    /// A further path to the same destination, for tests of the sender alone.
-    #[cfg(test)]
-    pub(crate) fn push_twin(&mut self, config: &AssociationConfig) -> PathId {
-        let id = PathId::new(u8::try_from(self.paths.len()).unwrap());
-        self.paths.push(Path::new(id, self.paths[0].destination, PathState::Active, config));
-        id
-    }
-
-    pub(crate) fn on_measurement(&mut self, id: PathId, now: Instant, rtt: Duration) {
-        self.path_mut(id).rto.on_measurement(now, rtt);
-    }
 }

@@ -1,4 +1,4 @@
-//! The receiving half of an association: DATA chunks in, whole messages and SACKs out.
+//! The receiving half of an association: DATA or I-DATA chunks in, whole messages and SACKs out.
 //!
 //! ```text
 //! on_data ─► tsn_map: new? ─► window: room? ─► reassembly: whole? ─► ordering: its turn? ─► receive
@@ -14,22 +14,28 @@
 //! buffer is full of messages that cannot be delivered, the one chunk that everything waits for is let in
 //! beyond the limit. That is where we leave RFC 9260 §6.2, which would drop the highest TSN for it.
 
-use sctp_wire::{Data, Full, PacketWriter, Tsn};
+use sctp_wire::{Data, Full, IData, PacketWriter, Tsn};
 use virtual_time::Instant;
 
 pub use blocking::{BlockingHistogram, BlockingStatistics, StreamBlocking};
+pub(crate) use forward::Forwarding;
+pub use forward::GivenUp;
 pub(crate) use outcome::Arrival;
 pub use outcome::{ReceiverStatistics, ReceiverViolation};
 pub(crate) use sack::SackDemand;
 
+use crate::association::{Capabilities, Capability};
 use crate::message::Received;
+use fragment::{Fragment, Numbering};
 use ordering::Ordering;
-use reassembly::{Reassembly, effective_ssn};
+use reassembly::Reassembly;
 use sack::SackSchedule;
 use tsn_map::{Place, Position, TsnMap};
 use window::{Credit, Window};
 
 mod blocking;
+mod forward;
+mod fragment;
 mod ordering;
 mod outcome;
 mod reassembly;
@@ -48,6 +54,15 @@ pub(crate) struct ReceiverConfig {
     pub inbound_streams: u16,
     /// A SACK is due after this many packets with new DATA at the latest (RFC 9260 §6.2: 2).
     pub sack_every_packets: u32,
+    /// The extensions agreed on.
+    pub capabilities: Capabilities,
+}
+
+impl ReceiverConfig {
+    /// I-DATA alone or DATA alone (RFC 8260 §2.2.1).
+    fn numbering(&self) -> Numbering {
+        if self.capabilities.has(Capability::Interleaving) { Numbering::Mid } else { Numbering::Ssn }
+    }
 }
 
 /// Everything that came from the peer and is not yet with the application.
@@ -59,6 +74,8 @@ pub(crate) struct Receiver {
     reassembly: Reassembly,
     ordering: Ordering,
     sack: SackSchedule,
+    /// The last position of what the peer gave up; `None` as long as it has given up nothing.
+    given_up_through: Option<Position>,
     /// Without `reassembly_bytes` and `blocked`, which their owners know.
     counters: ReceiverStatistics,
 }
@@ -69,30 +86,27 @@ impl Receiver {
             config,
             arrived: TsnMap::new(peer_initial_tsn),
             window: Window::new(config.buffer_bytes, config.message_bytes),
-            reassembly: Reassembly::default(),
-            ordering: Ordering::default(),
+            reassembly: Reassembly::new(config.numbering()),
+            ordering: Ordering::new(config.numbering()),
             sack: SackSchedule::new(config.sack_every_packets),
+            given_up_through: None,
             counters: ReceiverStatistics::default(),
         }
     }
 
     /// One DATA chunk, in the order of the packet.
     pub(crate) fn on_data(&mut self, now: Instant, data: &Data<'_>) -> Arrival {
-        if data.payload.is_empty() {
-            return Arrival::NoUserData(data.tsn);
+        match self.config.numbering() {
+            Numbering::Ssn => self.on_fragment(now, &data.into()),
+            Numbering::Mid => Arrival::Violation(ReceiverViolation::DataInsteadOfIData(data.tsn)),
         }
-        match self.arrived.place(data.tsn) {
-            Place::Duplicate => {
-                self.counters.duplicates += 1;
-                self.sack.on_duplicate(data.tsn);
-                Arrival::Duplicate
-            }
-            Place::OutOfReach => {
-                self.counters.dropped_out_of_reach += 1;
-                self.sack.on_dropped();
-                Arrival::DroppedOutOfReach
-            }
-            Place::New(position) => self.on_new(now, position, data),
+    }
+
+    /// One I-DATA chunk, in the order of the packet.
+    pub(crate) fn on_i_data(&mut self, now: Instant, data: &IData<'_>) -> Arrival {
+        match self.config.numbering() {
+            Numbering::Mid => self.on_fragment(now, &data.into()),
+            Numbering::Ssn => Arrival::Violation(ReceiverViolation::IDataNotAgreed(data.tsn)),
         }
     }
 
@@ -188,14 +202,35 @@ impl Receiver {
         }
     }
 
-    fn on_new(&mut self, now: Instant, position: Position, data: &Data<'_>) -> Arrival {
+    fn on_fragment(&mut self, now: Instant, data: &Fragment<'_>) -> Arrival {
+        if data.payload.is_empty() {
+            return Arrival::NoUserData(data.tsn);
+        }
+        match self.arrived.place(data.tsn) {
+            Place::Duplicate => {
+                self.counters.duplicates += 1;
+                self.sack.on_duplicate(data.tsn);
+                Arrival::Duplicate
+            }
+            Place::OutOfReach => {
+                self.counters.dropped_out_of_reach += 1;
+                self.sack.on_dropped();
+                Arrival::DroppedOutOfReach
+            }
+            Place::New(position) => self.on_new(now, position, data),
+        }
+    }
+
+    fn on_new(&mut self, now: Instant, position: Position, data: &Fragment<'_>) -> Arrival {
         if data.stream.get() >= self.config.inbound_streams {
             return self.acknowledge_only(position, data);
         }
+        if self.is_given_up(position, data) {
+            return self.on_given_up(position, data);
+        }
+        self.cut_off_below(position, data);
         if !self.has_room(position, data.payload.len()) {
-            self.counters.dropped_no_window += 1;
-            self.sack.on_dropped();
-            return Arrival::DroppedNoBuffer;
+            return self.drop_for_room(position);
         }
         if let Err(violation) = self.check(position, data) {
             return Arrival::Violation(violation);
@@ -203,8 +238,22 @@ impl Receiver {
         self.accept(now, position, data)
     }
 
+    /// As if lost, and the peer sends it again; unless nothing it could send would ever help.
+    fn drop_for_room(&mut self, position: Position) -> Arrival {
+        self.counters.dropped_no_window += 1;
+        self.sack.on_dropped();
+        // With DATA the next chunk always belongs to the one message that waits for it, and enters.
+        let is_hopeless = self.config.numbering() == Numbering::Mid
+            && position == self.arrived.head()
+            && !self.ordering.has_message();
+        if is_hopeless {
+            return Arrival::Hopeless { bytes: self.reassembly.bytes() };
+        }
+        Arrival::DroppedNoBuffer
+    }
+
     /// RFC 9260 §6.5: a chunk on a stream that does not exist is acknowledged and thrown away.
-    fn acknowledge_only(&mut self, position: Position, data: &Data<'_>) -> Arrival {
+    fn acknowledge_only(&mut self, position: Position, data: &Fragment<'_>) -> Arrival {
         self.counters.invalid_streams += 1;
         self.arrived.insert(position);
         self.sack.on_new(data.flags.immediate);
@@ -219,12 +268,12 @@ impl Receiver {
         self.window.admits(payload_bytes, credit)
     }
 
-    fn check(&self, position: Position, data: &Data<'_>) -> Result<(), ReceiverViolation> {
-        self.ordering.check(data.tsn, data.stream, effective_ssn(data))?;
+    fn check(&self, position: Position, data: &Fragment<'_>) -> Result<(), ReceiverViolation> {
+        self.ordering.check(data)?;
         self.reassembly.check(position, data, &self.arrived, self.config.message_bytes)
     }
 
-    fn accept(&mut self, now: Instant, position: Position, data: &Data<'_>) -> Arrival {
+    fn accept(&mut self, now: Instant, position: Position, data: &Fragment<'_>) -> Arrival {
         self.arrived.insert(position);
         self.window.hold(data.payload.len());
         self.sack.on_new(data.flags.immediate);

@@ -1,4 +1,4 @@
-//! Order within a stream (RFC 9260 §6.5, §6.6), and what it costs.
+//! Order within a stream, by SSN or MID (RFC 9260 §6.5, §6.6, RFC 8260 §2.1), and what it costs.
 //!
 //! An unordered message, and the one its stream waits for, go to the application's queue at once. Any other
 //! one is *blocked*: complete, yet held back by an earlier one. How long is the study's question, so it is
@@ -6,57 +6,94 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use sctp_wire::{Ssn, StreamId, Tsn};
+use sctp_wire::StreamId;
 use virtual_time::Instant;
 
 use super::ReceiverViolation;
 use super::blocking::BlockingStatistics;
+use super::fragment::{Fragment, Numbering, Sequence};
 use super::reassembly::Assembled;
 use crate::message::{Delivery, Message, Received};
 
 /// Complete messages: those that wait for an earlier one, and those that wait for the application.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Ordering {
+    numbering: Numbering,
     /// By stream, as far as the highest stream used.
-    next_ssns: Vec<Ssn>,
-    blocked: BTreeMap<(u16, u16), Blocked>,
+    next: Vec<Sequence>,
+    blocked: BTreeMap<(u16, u32), Blocked>,
     ready: VecDeque<Received>,
     statistics: BlockingStatistics,
 }
 
 impl Ordering {
-    /// Whether a chunk's SSN is one its stream still waits for; each SSN is used once per round.
-    pub(super) fn check(
-        &self,
-        tsn: Tsn,
-        stream: StreamId,
-        ssn: Option<Ssn>,
-    ) -> Result<(), ReceiverViolation> {
-        let Some(ssn) = ssn else { return Ok(()) };
-        if ssn.precedes(self.next_ssn(stream)) || self.blocked.contains_key(&key(stream, ssn)) {
-            return Err(ReceiverViolation::SsnUsedTwice { tsn, stream, ssn });
+    pub(super) fn new(numbering: Numbering) -> Self {
+        Self {
+            numbering,
+            next: Vec::new(),
+            blocked: BTreeMap::new(),
+            ready: VecDeque::new(),
+            statistics: BlockingStatistics::default(),
         }
-        Ok(())
+    }
+
+    /// Whether a chunk's message is one its stream still waits for; each number is used once per round.
+    pub(super) fn check(&self, fragment: &Fragment<'_>) -> Result<(), ReceiverViolation> {
+        let (tsn, stream) = (fragment.tsn, fragment.stream);
+        let Some(order) = fragment.order() else { return Ok(()) };
+        if !order.precedes(self.next(stream)) && !self.blocked.contains_key(&key(stream, order)) {
+            return Ok(());
+        }
+        Err(match self.numbering {
+            Numbering::Ssn => ReceiverViolation::SsnUsedTwice { tsn, stream, ssn: order.ssn() },
+            Numbering::Mid => ReceiverViolation::MidUsedTwice { tsn, stream, mid: order.mid() },
+        })
+    }
+
+    /// Whether a message's number is one that its stream has delivered or skipped.
+    pub(super) fn has_passed(&self, stream: StreamId, order: Sequence) -> bool {
+        order.precedes(self.next(stream))
+    }
+
+    /// Waits no longer for any message up to `last`: those that are there are delivered, and those that only
+    /// waited for them (RFC 3758 §3.6).
+    pub(super) fn skip(&mut self, now: Instant, stream: StreamId, last: Sequence) -> Passed {
+        let next = self.next(stream);
+        if last.precedes(next) {
+            return Passed::default();
+        }
+        let ready = self.ready.len();
+        let steps = self.numbering.distance(next, last);
+        let mut undelivered = u64::from(steps) + 1;
+        while let Some(order) = self.first_blocked(stream, next)
+            && self.numbering.distance(next, order) <= steps
+            && let Some(stranded) = self.blocked.remove(&key(stream, order))
+        {
+            undelivered -= 1;
+            self.deliver(now, stranded.complete_at, stranded.message);
+        }
+        self.follow(now, stream, self.numbering.next(last));
+        Passed { undelivered, message_ready: self.ready.len() > ready }
     }
 
     /// Takes a complete message; says whether anything new waits for the application.
     pub(super) fn insert(&mut self, now: Instant, message: Assembled) -> bool {
-        let Some(ssn) = message.ssn else {
+        let Some(order) = message.order else {
             self.deliver(now, now, message);
             return true;
         };
         let stream = message.stream;
-        if ssn != self.next_ssn(stream) {
-            self.blocked.insert(key(stream, ssn), Blocked { message, complete_at: now });
+        if self.has_passed(stream, order) {
+            // Its stream has gone on without it: late, but whole.
+            self.deliver(now, now, message);
+            return true;
+        }
+        if order != self.next(stream) {
+            self.blocked.insert(key(stream, order), Blocked { message, complete_at: now });
             return false;
         }
         self.deliver(now, now, message);
-        let mut next = ssn.next();
-        while let Some(follower) = self.blocked.remove(&key(stream, next)) {
-            self.deliver(now, follower.complete_at, follower.message);
-            next = next.next();
-        }
-        self.expect(stream, next);
+        self.follow(now, stream, self.numbering.next(order));
         true
     }
 
@@ -85,28 +122,54 @@ impl Ordering {
         &self.statistics
     }
 
+    /// Delivers what waited for nothing but its predecessor, from `next` on.
+    fn follow(&mut self, now: Instant, stream: StreamId, mut next: Sequence) {
+        while let Some(follower) = self.blocked.remove(&key(stream, next)) {
+            self.deliver(now, follower.complete_at, follower.message);
+            next = self.numbering.next(next);
+        }
+        self.expect(stream, next);
+    }
+
+    /// The blocked message of a stream that comes first, counted from the one it waits for.
+    fn first_blocked(&self, stream: StreamId, next: Sequence) -> Option<Sequence> {
+        let (lowest, from, highest) = ((stream.get(), 0), key(stream, next), (stream.get(), u32::MAX));
+        let first =
+            self.blocked.range(from..=highest).next().or_else(|| self.blocked.range(lowest..from).next());
+        first.map(|(&(_, order), _)| Sequence::from_key(order))
+    }
+
     fn deliver(&mut self, now: Instant, complete_at: Instant, assembled: Assembled) {
-        let Assembled { stream, ssn, ppid, payload, chunks: _ } = assembled;
+        let Assembled { stream, order, ppid, payload, chunks: _ } = assembled;
         let blocked = now.since(complete_at);
         self.statistics.record(stream, blocked);
-        let delivery = if ssn.is_some() { Delivery::Ordered } else { Delivery::Unordered };
-        let message = Message { stream, ppid, delivery, payload };
+        let delivery = if order.is_some() { Delivery::Ordered } else { Delivery::Unordered };
+        let message = Message::new(stream, delivery, payload).with_ppid(ppid);
         self.ready.push_back(Received { message, complete_at, blocked });
     }
 
-    fn next_ssn(&self, stream: StreamId) -> Ssn {
-        self.next_ssns.get(usize::from(stream.get())).copied().unwrap_or(Ssn::new(0))
+    fn next(&self, stream: StreamId) -> Sequence {
+        self.next.get(usize::from(stream.get())).copied().unwrap_or_default()
     }
 
-    fn expect(&mut self, stream: StreamId, next: Ssn) {
+    fn expect(&mut self, stream: StreamId, next: Sequence) {
         let index = usize::from(stream.get());
-        if index >= self.next_ssns.len() {
-            self.next_ssns.resize(index + 1, Ssn::new(0));
+        if index >= self.next.len() {
+            self.next.resize(index + 1, Sequence::default());
         }
-        if let Some(slot) = self.next_ssns.get_mut(index) {
+        if let Some(slot) = self.next.get_mut(index) {
             *slot = next;
         }
     }
+}
+
+/// What [`Ordering::skip`] did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Passed {
+    /// Messages that will never be delivered.
+    pub(super) undelivered: u64,
+    /// Whether others were delivered because of it.
+    pub(super) message_ready: bool,
 }
 
 #[derive(Debug)]
@@ -115,9 +178,9 @@ struct Blocked {
     complete_at: Instant,
 }
 
-/// Looked up only, never ordered by SSN: serial numbers have no order.
-fn key(stream: StreamId, ssn: Ssn) -> (u16, u16) {
-    (stream.get(), ssn.get())
+/// Looked up only, never ordered by number: serial numbers have no order.
+fn key(stream: StreamId, order: Sequence) -> (u16, u32) {
+    (stream.get(), order.get())
 }
 
 #[cfg(test)]

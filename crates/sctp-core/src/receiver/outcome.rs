@@ -1,10 +1,11 @@
 //! What the receiver tells the association: outcomes, the peer's offences, and statistics.
 
-use sctp_wire::{Ssn, StreamId, Tsn};
+use sctp_wire::{Fsn, Mid, Ssn, StreamId, Tsn};
 
 use super::blocking::BlockingStatistics;
+use super::forward::GivenUp;
 
-/// What became of one DATA chunk.
+/// What became of one DATA or I-DATA chunk.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Arrival {
     /// Kept; `message_ready` says whether the application has something new to read because of it.
@@ -13,8 +14,17 @@ pub(crate) enum Arrival {
     Duplicate,
     /// No room. As if lost; the SACK shows the window.
     DroppedNoBuffer,
+    /// No room, and never any more: the buffer is full of pieces of messages, the application has read everything,
+    /// and the peer would send the same chunk for ever. More long messages were begun at once than the buffer
+    /// holds (RFC 8260 lets every stream begin one); answer with ABORT, cause Out of Resource.
+    Hopeless {
+        /// Payload octets in those pieces.
+        bytes: usize,
+    },
     /// Too far above the cumulative TSN, or one gap too many. As if lost.
     DroppedOutOfReach,
+    /// Of a message the peer gave up before: acknowledged and thrown away.
+    GivenUp,
     /// Acknowledged and thrown away; answer with ERROR, cause Invalid Stream Identifier (RFC 9260 §6.5).
     InvalidStream(StreamId),
     /// A chunk without payload; answer with ABORT, cause No User Data (RFC 9260 §6.2).
@@ -23,7 +33,7 @@ pub(crate) enum Arrival {
     Violation(ReceiverViolation),
 }
 
-/// How a peer's DATA chunks can contradict each other, or us.
+/// How a peer's DATA and I-DATA chunks can contradict each other, or us.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ReceiverViolation {
     /// The chunk before it ends a message, yet it has no B bit.
@@ -58,12 +68,46 @@ pub enum ReceiverViolation {
         /// The SSN.
         ssn: Ssn,
     },
+    /// A second ordered message with the MID of one that is complete or delivered.
+    #[error("TSN {tsn} uses MID {mid} of stream {stream} a second time")]
+    MidUsedTwice {
+        /// The chunk.
+        tsn: Tsn,
+        /// Its stream.
+        stream: StreamId,
+        /// The MID.
+        mid: Mid,
+    },
+    /// Two fragments of a message have the same number.
+    #[error("TSN {tsn} is fragment {fsn} of message {mid} of stream {stream}, which another TSN was before")]
+    FsnUsedTwice {
+        /// The chunk.
+        tsn: Tsn,
+        /// Its stream.
+        stream: StreamId,
+        /// Its message.
+        mid: Mid,
+        /// The number.
+        fsn: Fsn,
+    },
+    /// DATA though both sides agreed on I-DATA (RFC 8260 §2.2.1).
+    #[error("TSN {0} came in a DATA chunk though I-DATA was agreed on")]
+    DataInsteadOfIData(Tsn),
+    /// I-DATA though the peer did not offer it (RFC 8260 §2.2.1).
+    #[error("TSN {0} came in an I-DATA chunk though the peer did not offer I-DATA")]
+    IDataNotAgreed(Tsn),
+    /// FORWARD TSN though both sides agreed on I-DATA, with which I-FORWARD-TSN goes (RFC 8260 §2.3.1).
+    #[error("FORWARD TSN to {0} though I-DATA was agreed on: it takes an I-FORWARD-TSN")]
+    ForwardTsnWithIData(Tsn),
+    /// I-FORWARD-TSN though I-DATA was not agreed on (RFC 8260 §2.3.1).
+    #[error("I-FORWARD-TSN to {0} though I-DATA was not agreed on: it takes a FORWARD TSN")]
+    IForwardTsnWithData(Tsn),
 }
 
 /// What the receiving half of an association has done so far.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ReceiverStatistics {
-    /// DATA chunks kept.
+    /// DATA and I-DATA chunks kept.
     pub data_chunks: u64,
     /// Their payload octets.
     pub octets: u64,
@@ -79,6 +123,8 @@ pub struct ReceiverStatistics {
     pub invalid_streams: u64,
     /// Payload octets in fragments that wait for others, now.
     pub reassembly_bytes: usize,
+    /// What the peer gave up.
+    pub given_up: GivenUp,
     /// Head-of-line blocking.
     pub blocked: BlockingStatistics,
 }

@@ -34,6 +34,11 @@ impl SackSchedule {
         self.packet.asks_at_once |= is_immediate;
     }
 
+    /// The peer gave something up and waits to hear that it is known (RFC 3758 §3.6 would let it wait).
+    pub(super) fn on_forward_tsn(&mut self) {
+        self.on_new(true);
+    }
+
     /// A chunk came again.
     pub(super) fn on_duplicate(&mut self, tsn: Tsn) {
         self.packet.has_duplicate = true;

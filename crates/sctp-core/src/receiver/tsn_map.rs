@@ -87,6 +87,24 @@ impl TsnMap {
         }
     }
 
+    /// Counts everything up to a TSN as arrived, and what follows it without a gap (RFC 3758 §3.6).
+    pub(super) fn forward(&mut self, new_cumulative: Tsn) -> Forward {
+        if !self.cumulative_tsn.precedes(new_cumulative) {
+            return Forward::Old;
+        }
+        let ahead = self.cumulative_tsn.distance(new_cumulative);
+        if ahead > FORWARD_HORIZON {
+            return Forward::OutOfReach;
+        }
+        let through = Position(self.cumulative.0 + u64::from(ahead));
+        while self.ranges.pop_front_if(|range| range.last <= through).is_some() {}
+        if let Some(range) = self.ranges.front_mut().filter(|range| range.first <= through) {
+            range.first = through.next();
+        }
+        self.advance_from(through);
+        Forward::Through(through)
+    }
+
     /// The ranges above the cumulative TSN as offsets from it, lowest first.
     pub(super) fn gap_ack_blocks(&self) -> impl Iterator<Item = GapAckBlock> {
         // TSN_HORIZON fits u16, so nothing saturates.
@@ -99,7 +117,7 @@ impl TsnMap {
     fn advance_from(&mut self, position: Position) {
         let joined = self.ranges.pop_front_if(|range| range.first == position.next());
         let cumulative = joined.map_or(position, |range| range.last);
-        // At most TSN_HORIZON + 1, so nothing saturates.
+        // At most FORWARD_HORIZON and a range, so nothing saturates.
         let steps = u32::try_from(cumulative.0 - self.cumulative.0).unwrap_or(u32::MAX);
         self.cumulative = cumulative;
         self.cumulative_tsn = self.cumulative_tsn.advance(steps);
@@ -136,6 +154,14 @@ impl TsnMap {
 pub(super) struct Position(u64);
 
 impl Position {
+    pub(super) const fn new(index: u64) -> Self {
+        Self(index)
+    }
+
+    pub(super) const fn get(self) -> u64 {
+        self.0
+    }
+
     pub(super) const fn next(self) -> Self {
         Self(self.0 + 1)
     }
@@ -154,6 +180,17 @@ pub(super) enum Place {
     OutOfReach,
 }
 
+/// What [`TsnMap::forward`] did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Forward {
+    /// Up to this position nothing is missing any more; perhaps further.
+    Through(Position),
+    /// Nothing: it had all arrived.
+    Old,
+    /// Nothing: beyond [`FORWARD_HORIZON`].
+    OutOfReach,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Range {
     first: Position,
@@ -164,6 +201,10 @@ struct Range {
 /// that also keeps the SSNs of one stream, at most one per TSN, within the half circle where their serial
 /// comparison has an answer.
 pub(super) const TSN_HORIZON: u32 = 32_767;
+
+/// How far the cumulative TSN is moved at once: as far as a gap ack block reaches (RFC 9260 §3.3.4). Nobody has
+/// more in flight who wants it acknowledged.
+pub(super) const FORWARD_HORIZON: u32 = 65_535;
 
 /// How many separate ranges are kept; three times what a SACK in an Ethernet frame can report. A chunk that
 /// would open one more is dropped; one that extends a range or fills a gap is always taken.

@@ -50,6 +50,12 @@ impl Window {
         self.chunks -= chunks.saturating_sub(1);
     }
 
+    /// Chunks were thrown away.
+    pub(super) fn discard(&mut self, payload_bytes: usize, chunks: usize) {
+        self.payload_bytes -= payload_bytes;
+        self.chunks -= chunks;
+    }
+
     /// A whole message left.
     pub(super) fn release_message(&mut self, payload_bytes: usize) {
         self.payload_bytes -= payload_bytes;

@@ -53,6 +53,8 @@ pub(crate) struct PathAcknowledgment {
     pub(crate) highest_new: Option<Tsn>,
     /// Whether the earliest outstanding chunk of the path was acknowledged (RFC 9260 §6.3.2 (R3)).
     pub(crate) earliest: bool,
+    /// Whether any of the chunks was sent on this path only, so that the path it came by is certain.
+    pub(crate) is_certain: bool,
 }
 
 impl Acknowledgment {
@@ -63,6 +65,7 @@ impl Acknowledgment {
         let entry = self.entry(chunk.path, before.flight);
         entry.bytes += chunk.wire_bytes();
         entry.earliest |= earliest;
+        entry.is_certain |= !chunk.is_moved;
         if !chunk.is_moved && entry.highest_new.is_none_or(|highest| highest.precedes(tsn)) {
             entry.highest_new = Some(tsn);
         }
@@ -71,8 +74,15 @@ impl Acknowledgment {
     fn entry(&mut self, path: PathId, flight_before: usize) -> &mut PathAcknowledgment {
         let known = self.paths.iter().position(|entry| entry.path == path);
         let index = known.unwrap_or_else(|| {
-            let (bytes, highest_new, earliest) = (0, None, false);
-            self.paths.push(PathAcknowledgment { path, bytes, flight_before, highest_new, earliest });
+            let (bytes, highest_new, earliest, is_certain) = (0, None, false, false);
+            self.paths.push(PathAcknowledgment {
+                path,
+                bytes,
+                flight_before,
+                highest_new,
+                earliest,
+                is_certain,
+            });
             self.paths.len() - 1
         });
         &mut self.paths[index]
@@ -233,6 +243,11 @@ impl RttSample {
     /// A retransmission up to the timed chunk makes its ack ambiguous.
     pub(crate) fn on_resent(&mut self, tsn: Tsn) {
         self.timed = self.timed.filter(|(timed, _)| timed.precedes(tsn));
+    }
+
+    /// What is timed will not be acknowledged.
+    pub(crate) fn forget_if(&mut self, is_lost_for_good: impl Fn(Tsn) -> bool) {
+        self.timed = self.timed.filter(|(timed, _)| !is_lost_for_good(*timed));
     }
 
     pub(crate) fn on_delivered(&mut self, now: Instant, tsn: Tsn) -> Option<Duration> {

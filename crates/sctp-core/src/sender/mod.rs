@@ -4,32 +4,41 @@
 //! chunks into packets. It does not own windows of the network (`path::congestion`) or timers: it returns what
 //! happened and the association applies it.
 
+pub(crate) mod abandon;
 pub(crate) mod acknowledge;
+mod forward;
 pub(crate) mod outstanding;
 mod probe;
 pub(crate) mod queue;
 pub(crate) mod rack;
 pub(crate) mod recovery;
 mod reordering;
+pub(crate) mod scheduler;
+mod streams;
 #[cfg(test)]
 mod tests;
 mod write;
 
 use core::time::Duration;
 
-use sctp_wire::{Sack, Ssn, Tsn};
+use sctp_wire::{Sack, Tsn};
 use smallvec::SmallVec;
 use virtual_time::Instant;
 
+use self::abandon::Failed;
+pub use self::abandon::{AbandonedCount, AbandonedMessages};
 use self::acknowledge::{Acknowledgment, Repetition, RttSample, SackRefused};
+use self::forward::Forwarding;
 use self::outstanding::{ChunkState, Outstanding, SentChunk};
 use self::probe::Probe;
-use self::queue::SendQueue;
+pub use self::queue::StreamStatistics;
+use self::queue::{Framing, SendQueue, Unfinished};
 use self::rack::Rack;
 use self::recovery::{Recoveries, Refuted};
+use crate::association::Negotiated;
 use crate::config::{AssociationConfig, ImmediateSack, LossDetection, Nagle};
 use crate::error::SendError;
-use crate::message::{Delivery, Message};
+use crate::message::{Message, Reliability};
 use crate::path::PathSet;
 use crate::transmit::PathId;
 
@@ -39,8 +48,6 @@ pub(crate) struct Sender {
     options: SenderOptions,
     queue: SendQueue,
     outstanding: Outstanding,
-    /// The SSN of the next ordered message, by stream; grows with the streams used.
-    next_ssn: Vec<Ssn>,
     /// The window the peer last advertised; less what is in flight it is what it has room for.
     advertised_window: usize,
     recoveries: Recoveries,
@@ -49,6 +56,7 @@ pub(crate) struct Sender {
     /// The last tail-loss probe of each path, until its fate is known.
     probes: SmallVec<[Probe; 1]>,
     window_probe: WindowProbe,
+    forwarding: Forwarding,
     buffer: SendBuffer,
     statistics: SenderStatistics,
 }
@@ -64,6 +72,8 @@ struct SenderOptions {
     reserved_bytes: usize,
     /// The user asked for shutdown: what is left goes out with the I bit (RFC 9260 §9.2).
     is_draining: bool,
+    /// Some message was not reliable: look for what has to be given up.
+    gives_up: bool,
 }
 
 /// Zero-window probing (RFC 9260 §6.1 (A)).
@@ -109,6 +119,10 @@ pub struct SenderStatistics {
     pub reordering_window_growths: u64,
     /// Duplicates the peer reported.
     pub duplicates_reported: u64,
+    /// Messages given up (RFC 7496 §4.4).
+    pub abandoned: AbandonedMessages,
+    /// FORWARD TSN or I-FORWARD-TSN chunks sent.
+    pub forward_tsns: u64,
 }
 
 /// What a SACK, or a look at the clock, led to.
@@ -119,6 +133,8 @@ pub(crate) struct SackOutcome {
     pub(crate) losses: Losses,
     /// Paths on which a probe turned out to have repaired a loss.
     pub(crate) repaired_by_probe: SmallVec<[PathId; 1]>,
+    /// The peer took a FORWARD TSN in that was sent on this path.
+    pub(crate) forward_confirmed: Option<PathId>,
     /// Paths that were in Fast Recovery when the SACK came.
     pub(crate) recovering: SmallVec<[PathId; 1]>,
     /// Recoveries that turned out to have been needless: what they did to windows and timers is to be undone.
@@ -139,38 +155,35 @@ pub(crate) struct Losses {
 }
 
 impl Sender {
-    pub(crate) fn new(
-        config: &AssociationConfig,
-        initial_tsn: Tsn,
-        outbound_streams: u16,
-        peer_window: u32,
-    ) -> Self {
+    /// A sender that knows nothing of its peer yet.
+    pub(crate) fn new(config: &AssociationConfig, initial_tsn: Tsn) -> Self {
         Self {
             options: SenderOptions {
-                outbound_streams,
+                outbound_streams: config.streams.outbound,
                 message_bytes: config.buffers.message_bytes,
                 loss_detection: config.recovery.loss_detection,
                 immediate_sack: config.recovery.immediate_sack,
                 nagle: config.nagle,
                 reserved_bytes: 0,
                 is_draining: false,
+                gives_up: false,
             },
-            queue: SendQueue::default(),
+            queue: SendQueue::new(config.scheduler),
             outstanding: Outstanding::new(initial_tsn),
-            next_ssn: Vec::new(),
-            advertised_window: peer_window as usize,
+            advertised_window: 0,
             recoveries: Recoveries::default(),
             rack: Rack::default(),
             rtt_samples: SmallVec::new(),
             probes: SmallVec::new(),
             window_probe: WindowProbe::Idle,
+            forwarding: Forwarding::default(),
             buffer: SendBuffer { limit: config.buffers.send_bytes, used: 0, refused: false },
             statistics: SenderStatistics::default(),
         }
     }
 
-    /// Queues a message, or says why not.
-    pub(crate) fn send(&mut self, message: Message) -> Result<(), SendError> {
+    /// Queues a message, or says why not. Gives what it displaced.
+    pub(crate) fn send(&mut self, now: Instant, message: Message) -> Result<Vec<Failed>, SendError> {
         let (bytes, limit) = (message.payload.len(), self.options.message_bytes);
         if bytes == 0 {
             return Err(SendError::Empty);
@@ -183,21 +196,36 @@ impl Sender {
             return Err(SendError::UnknownStream { stream, negotiated });
         }
         let cost = bytes + MESSAGE_OVERHEAD_BYTES;
-        if self.buffer.used > 0 && self.buffer.used + cost > self.buffer.limit {
-            self.buffer.refused = true;
-            return Err(SendError::BufferFull(message));
+        let mut displaced = Vec::new();
+        if self.is_too_much(cost) {
+            let excess = self.buffer.used + cost - self.buffer.limit;
+            displaced = self.displace(now, excess.min(self.buffer.used), message.reliability);
+            if self.is_too_much(cost) {
+                self.buffer.refused = true;
+                return Err(SendError::BufferFull(message));
+            }
         }
         self.buffer.used += cost;
         self.statistics.messages += 1;
-        self.queue.push(message);
-        Ok(())
+        self.options.gives_up |= message.reliability != Reliability::Reliable;
+        self.queue.push(now, message);
+        Ok(displaced)
     }
 
-    /// Streams were negotiated and the peer's window is known. Gives back what was queued for other streams.
-    pub(crate) fn on_negotiated(&mut self, outbound_streams: u16, peer_window: u32) -> Vec<Message> {
-        self.options.outbound_streams = outbound_streams;
+    /// A message that finds the buffer empty is always taken.
+    fn is_too_much(&self, cost: usize) -> bool {
+        self.buffer.used > 0 && self.buffer.used + cost > self.buffer.limit
+    }
+
+    /// Streams and extensions were agreed on and the peer's window is known. Gives back what was queued for other
+    /// streams.
+    pub(crate) fn on_negotiated(&mut self, agreed: Negotiated, peer_window: u32) -> Vec<Message> {
+        self.options.outbound_streams = agreed.outbound;
         self.advertised_window = peer_window as usize;
-        let unknown = self.queue.drain_unknown_streams(outbound_streams);
+        let framing = Framing::agreed(agreed.capabilities);
+        self.queue.on_negotiated(framing, Unfinished::agreed(agreed.capabilities));
+        self.outstanding.set_framing(framing);
+        let unknown = self.queue.drain_unknown_streams(agreed.outbound);
         let freed: usize = unknown.iter().map(|message| message.payload.len() + MESSAGE_OVERHEAD_BYTES).sum();
         self.buffer.used -= freed;
         unknown
@@ -221,6 +249,8 @@ impl Sender {
         self.settle_probes(now, sack, paths, &mut outcome);
         self.judge_recoveries(now, sack, &mut outcome);
         self.update_window(now, sack.a_rwnd as usize, paths);
+        outcome.forward_confirmed = self.advance_peer_ack_point();
+        self.on_unconfirmed_forward(paths);
         // Growth comes before the cut (RFC 9260 §7.2.4, note): what counts is the state the SACK met.
         let recovering = self.outstanding.paths().filter(|path| self.recoveries.is_recovering(*path));
         outcome.recovering = recovering.collect();
@@ -345,7 +375,7 @@ impl Sender {
         losses
     }
 
-    /// T3-rtx expired on a path: everything in flight there counts as lost (RFC 9260 §6.3.3 (E3)).
+    /// T3-rtx expired on a path, or it was taken away: everything in flight there counts as lost (RFC 9260 §6.3.3 (E3)).
     pub(crate) fn on_timeout(&mut self, now: Instant, path: PathId) {
         // A first chunk that is gap-acknowledged cannot be: the peer took its word back.
         if self.outstanding.get(0).is_some_and(|chunk| chunk.state == ChunkState::Acknowledged) {
@@ -357,12 +387,14 @@ impl Sender {
         self.recoveries.on_timeout(path, earliest);
         for index in 0..self.outstanding.len() {
             let here = self.outstanding.get(index).is_some_and(|chunk| chunk.path == path);
-            if here && self.outstanding.mark_lost(index) {
+            if here && self.outstanding.mark_timed_out(index) {
                 self.statistics.lost_by_timeout += 1;
                 self.recoveries.on_lost(path);
             }
         }
         self.probes.retain(|probe| !probe.is_on(path));
+        // RFC 3758 §3.5 (A5).
+        self.repeat_forward();
     }
 
     /// The peer's window as it is now. Chunks it had no room for, and now has, go out again without waiting for a
@@ -390,6 +422,11 @@ impl Sender {
     fn release(&mut self, acknowledgment: &Acknowledgment) -> bool {
         self.buffer.used -=
             acknowledgment.freed_payload + acknowledgment.freed_messages * MESSAGE_OVERHEAD_BYTES;
+        self.buffer_available()
+    }
+
+    /// Whether to tell the user that there is room again.
+    fn buffer_available(&mut self) -> bool {
         let available = self.buffer.refused && self.buffer.used <= self.buffer.limit / 2;
         self.buffer.refused &= !available;
         available
@@ -403,21 +440,8 @@ impl Sender {
         last.map(|(index, _)| self.outstanding.tsn_at(index))
     }
 
-    fn ssn_for(next_ssn: &mut Vec<Ssn>, message: &Message) -> Ssn {
-        if message.delivery == Delivery::Unordered {
-            return Ssn::new(0);
-        }
-        let stream = usize::from(message.stream.get());
-        if next_ssn.len() <= stream {
-            next_ssn.resize(stream + 1, Ssn::new(0));
-        }
-        let ssn = next_ssn[stream];
-        next_ssn[stream] = ssn.next();
-        ssn
-    }
-
     /// Everything of which nothing was sent.
-    pub(crate) fn drain_unsent(&mut self) -> impl Iterator<Item = Message> {
+    pub(crate) fn drain_unsent(&mut self) -> Vec<Message> {
         self.queue.drain_unsent()
     }
 

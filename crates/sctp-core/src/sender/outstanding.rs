@@ -4,12 +4,15 @@
 //! how many chunks wait for retransmission.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
+use bytes::Bytes;
 use sctp_wire::Tsn;
 use smallvec::SmallVec;
 use virtual_time::Instant;
 
-use super::queue::Fragment;
+use super::abandon::Terms;
+use super::queue::{Fragment, Framing};
 use crate::transmit::PathId;
 
 /// The ring of outstanding chunks.
@@ -42,8 +45,12 @@ pub(crate) struct SentChunk {
     /// Last sent as a tail-loss probe, while the one before may still be on its way: which of the two an
     /// acknowledgment answers cannot be told.
     pub(crate) is_probed: bool,
-    /// Sent on more than one path: an acknowledgment of it says nothing about either.
+    /// Under the terms of its message it is not sent again, not even as a probe.
+    pub(crate) is_last_try: bool,
+    /// Sent on more than one path: an acknowledgment of it says nothing about either (RFC 7829 §3.2, point 9).
     pub(crate) is_moved: bool,
+    /// It waits for retransmission because its path did not answer in time: another path is preferred (RFC 9260 §6.4).
+    pub(crate) timed_out: bool,
 }
 
 /// Where a chunk is.
@@ -55,21 +62,27 @@ pub(crate) enum ChunkState {
     Acknowledged,
     /// Declared lost: waits for retransmission.
     Lost,
+    /// Given up: counts as acknowledged, and is passed over by a FORWARD TSN (RFC 3758 §3.5 (A2)).
+    Abandoned,
 }
 
 impl SentChunk {
     /// Octets of the chunk in a packet (RFC 9260 §3.3.1).
     pub(crate) fn wire_bytes(&self) -> usize {
-        wire_bytes(self.fragment.payload.len())
+        self.fragment.framing.header_bytes() + self.fragment.payload.len().next_multiple_of(4)
+    }
+
+    /// Whether its fate is still open.
+    pub(crate) fn is_unsettled(&self) -> bool {
+        matches!(self.state, ChunkState::InFlight | ChunkState::Lost)
+    }
+
+    /// Whether it may be sent again under the terms of its message.
+    pub(crate) fn may_be_resent(&self, now: Instant) -> bool {
+        let terms = self.fragment.terms.as_ref();
+        terms.is_none_or(|terms| terms.allow(now, u32::from(self.transmissions)))
     }
 }
-
-/// Octets of a DATA chunk with this payload: header and padding included.
-pub(crate) const fn wire_bytes(payload: usize) -> usize {
-    DATA_HEADER_BYTES + payload.next_multiple_of(4)
-}
-
-pub(crate) const DATA_HEADER_BYTES: usize = 16;
 
 impl Outstanding {
     pub(crate) fn new(first: Tsn) -> Self {
@@ -141,18 +154,26 @@ impl Outstanding {
         self.chunks.iter().enumerate()
     }
 
-    /// The in-flight chunk with the lowest TSN on this path.
+    /// The in-flight chunk with the lowest TSN on this path that a probe could carry.
     pub(crate) fn earliest_in_flight(&self, path: PathId) -> Option<&SentChunk> {
-        self.chunks.iter().find(|chunk| chunk.state == ChunkState::InFlight && chunk.path == path)
+        let wanted = |chunk: &&SentChunk| {
+            chunk.state == ChunkState::InFlight && chunk.path == path && !chunk.is_last_try
+        };
+        self.chunks.iter().find(wanted)
     }
 
     /// The outstanding, not yet acknowledged chunk with the lowest TSN last sent on this path.
     pub(crate) fn earliest(&self, path: PathId) -> Option<usize> {
-        self.chunks.iter().position(|chunk| chunk.state != ChunkState::Acknowledged && chunk.path == path)
+        // Every SACK asks for every path: those that are not in use must not cost a walk over the others' chunks.
+        if self.flight(path) == 0 && self.lost == 0 {
+            return None;
+        }
+        self.chunks.iter().position(|chunk| chunk.is_unsettled() && chunk.path == path)
     }
 
     /// Appends a chunk sent for the first time.
     pub(crate) fn push(&mut self, now: Instant, path: PathId, fragment: Fragment) {
+        let is_last_try = fragment.terms.as_ref().is_some_and(|terms| !terms.allow(now, 1));
         let chunk = SentChunk {
             fragment,
             state: ChunkState::InFlight,
@@ -162,10 +183,24 @@ impl Outstanding {
             missing_reports: 0,
             fast_retransmitted: false,
             is_probed: false,
+            is_last_try,
             is_moved: false,
+            timed_out: false,
         };
         self.add_flight(path, chunk.wire_bytes(), chunk.fragment.payload.len());
         self.chunks.push_back(chunk);
+    }
+
+    /// The peer was asked anew, and agreed to other chunks than those of a COOKIE ECHO packet it refused.
+    pub(crate) fn set_framing(&mut self, framing: Framing) {
+        for chunk in &mut self.chunks {
+            let before = chunk.wire_bytes();
+            chunk.fragment.framing = framing;
+            if chunk.state == ChunkState::InFlight {
+                let flight = &mut self.flight[chunk.path.index()];
+                *flight = *flight - before + chunk.wire_bytes();
+            }
+        }
     }
 
     /// A chunk was sent again: lost ones return into flight, probed ones stay in it.
@@ -177,15 +212,19 @@ impl Outstanding {
         chunk.state = ChunkState::InFlight;
         chunk.is_moved |= before != path;
         chunk.path = path;
+        chunk.timed_out = false;
         chunk.sent_at = now;
         chunk.transmissions = chunk.transmissions.saturating_add(1);
+        chunk.is_last_try = !chunk.may_be_resent(now);
         chunk.missing_reports = 0;
         match was {
             ChunkState::Lost => {
                 self.lost -= 1;
                 self.lost_from = index + 1;
             }
-            ChunkState::InFlight | ChunkState::Acknowledged => self.sub_flight(before, wire, payload),
+            ChunkState::InFlight | ChunkState::Acknowledged | ChunkState::Abandoned => {
+                self.sub_flight(before, wire, payload);
+            }
         }
         self.add_flight(path, wire, payload);
     }
@@ -214,9 +253,18 @@ impl Outstanding {
         true
     }
 
+    /// The path of a chunk did not answer in time. True if it was in flight.
+    pub(crate) fn mark_timed_out(&mut self, index: usize) -> bool {
+        let was_in_flight = self.mark_lost(index);
+        if let Some(chunk) = self.chunks.get_mut(index).filter(|chunk| chunk.state == ChunkState::Lost) {
+            chunk.timed_out = true;
+        }
+        was_in_flight
+    }
+
     /// A gap ack block covers this chunk. Gives it back if that is news.
     pub(crate) fn acknowledge(&mut self, index: usize) -> Option<&SentChunk> {
-        let chunk = self.chunks.get_mut(index)?;
+        let chunk = self.chunks.get_mut(index).filter(|chunk| chunk.is_unsettled())?;
         let was = core::mem::replace(&mut chunk.state, ChunkState::Acknowledged);
         let (path, wire, payload) = (chunk.path, chunk.wire_bytes(), chunk.fragment.payload.len());
         self.leave(was, path, wire, payload).then(|| &self.chunks[index])
@@ -260,6 +308,51 @@ impl Outstanding {
         self.add_flight(path, wire, payload);
     }
 
+    /// Gives up every chunk of these messages, numbers ascending: what is in flight leaves it, what was acknowledged is
+    /// not waited for either (RFC 3758 §3.5 (A2), (A3)). Gives the payload octets that are not kept any more.
+    pub(crate) fn abandon(&mut self, messages: &[u64]) -> usize {
+        let mut freed = 0;
+        for index in 0..self.chunks.len() {
+            let chunk = &mut self.chunks[index];
+            let is_meant = |terms: &Arc<Terms>| messages.binary_search(&terms.number).is_ok();
+            if !chunk.fragment.terms.as_ref().is_some_and(is_meant) {
+                continue;
+            }
+            let was = core::mem::replace(&mut chunk.state, ChunkState::Abandoned);
+            let (path, wire, payload) = (chunk.path, chunk.wire_bytes(), chunk.fragment.payload.len());
+            chunk.fragment.payload = Bytes::new();
+            chunk.fragment.terms = None;
+            // Its bookkeeping is freed together with the message.
+            chunk.fragment.flags.ending = false;
+            freed += payload;
+            self.leave(was, path, wire, payload);
+        }
+        freed
+    }
+
+    /// Takes up a TSN for what is not sent.
+    pub(crate) fn push_abandoned(&mut self, now: Instant, path: PathId, fragment: Fragment) {
+        self.push(now, path, fragment);
+        if let Some(chunk) = self.chunks.back_mut() {
+            chunk.state = ChunkState::Abandoned;
+            let (wire, payload) = (chunk.wire_bytes(), chunk.fragment.payload.len());
+            self.sub_flight(path, wire, payload);
+        }
+    }
+
+    /// Chunks at the front that were given up: how far the Advanced.Peer.Ack.Point is ahead of the Cumulative TSN Ack
+    /// Point (RFC 3758 §3.5 (C2)).
+    pub(crate) fn abandoned_ahead(&self) -> usize {
+        self.chunks.iter().take_while(|chunk| chunk.state == ChunkState::Abandoned).count()
+    }
+
+    /// Not to be sent again, not even as a probe.
+    pub(crate) fn mark_last_try(&mut self, index: usize) {
+        if let Some(chunk) = self.chunks.get_mut(index) {
+            chunk.is_last_try = true;
+        }
+    }
+
     /// Records a missing report on a chunk in flight and gives the count.
     pub(crate) fn report_missing(&mut self, index: usize) -> Option<&mut SentChunk> {
         let chunk = self.chunks.get_mut(index).filter(|chunk| chunk.state == ChunkState::InFlight)?;
@@ -272,7 +365,7 @@ impl Outstanding {
         match was {
             ChunkState::InFlight => self.sub_flight(path, wire, payload),
             ChunkState::Lost => self.lost -= 1,
-            ChunkState::Acknowledged => return false,
+            ChunkState::Acknowledged | ChunkState::Abandoned => return false,
         }
         true
     }

@@ -51,8 +51,15 @@ impl Sender {
         if idle { self.rack.probe_at(path, &paths.path(path).rto, &self.outstanding) } else { None }
     }
 
-    /// Writes a tail-loss probe: the overdue chunks with the lowest TSNs, as many as fit (RFC 8985 §7.3).
-    pub(crate) fn write_probe(&mut self, now: Instant, path: &Path, writer: &mut PacketWriter<'_>) -> bool {
+    /// Writes a tail-loss probe for `path` into a packet that goes out `on` a path: the overdue chunks with the lowest
+    /// TSNs, as many as fit (RFC 8985 §7.3).
+    pub(crate) fn write_probe(
+        &mut self,
+        now: Instant,
+        path: &Path,
+        on: PathId,
+        writer: &mut PacketWriter<'_>,
+    ) -> bool {
         let srtt = path.rto.srtt().unwrap_or_default();
         let overdue = srtt + path.rto.min_rtt().unwrap_or_default() / 4;
         let mut highest = None;
@@ -62,7 +69,12 @@ impl Sender {
             if !wanted || now.since(chunk.sent_at) < overdue {
                 continue;
             }
-            if self.write_again(now, path.id, index, writer).is_none() {
+            // Found lost it is given up: what would repair it is not sent (RFC 3758 §4.1 (TR4), RFC 7496 §3.1).
+            if !chunk.may_be_resent(now) {
+                self.outstanding.mark_last_try(index);
+                continue;
+            }
+            if self.write_again(now, on, index, writer).is_none() {
                 break;
             }
             self.statistics.probe_chunks += 1;

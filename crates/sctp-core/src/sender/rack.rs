@@ -145,6 +145,11 @@ impl Rack {
         state.probes_unanswered = state.probes_unanswered.saturating_add(1);
     }
 
+    /// Probes sent since a chunk of this path was last delivered.
+    pub(crate) fn probes_unanswered(&self, path: PathId) -> u32 {
+        self.paths.get(path.index()).map_or(0, |state| state.probes_unanswered)
+    }
+
     fn path_mut(&mut self, path: PathId) -> &mut RackPath {
         if self.paths.len() <= path.index() {
             self.paths.resize(path.index() + 1, RackPath::default());

@@ -113,7 +113,7 @@ impl Recoveries {
         let state = self.paths.get(chunk.path.index()).copied().unwrap_or_default();
         let cause = match chunk.state {
             ChunkState::Lost => state.open.map_or(LossCause::Acknowledgment, |open| open.cause),
-            ChunkState::InFlight | ChunkState::Acknowledged => LossCause::Probe,
+            ChunkState::InFlight | ChunkState::Acknowledged | ChunkState::Abandoned => LossCause::Probe,
         };
         if self.resent.len() >= REMEMBERED {
             self.resent.pop_front();

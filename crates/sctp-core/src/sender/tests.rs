@@ -6,7 +6,9 @@ use core::time::Duration;
 use sctp_wire::{Checksum, Chunk, GapAckBlock, Packet, PacketWriter, SctpPort, StreamId, VerificationTag};
 
 use super::*;
+use crate::association::{Capabilities, Capability};
 use crate::config::Profile;
+use crate::event::PathState;
 use crate::transmit::{Destination, Encapsulation};
 
 const FIRST: Tsn = Tsn::new(u32::MAX - 2);
@@ -22,6 +24,10 @@ struct Bench {
     now: Instant,
 }
 
+fn agreed(outbound: u16, capabilities: Capabilities) -> Negotiated {
+    Negotiated { outbound, inbound: 10, capabilities }
+}
+
 /// A chunk as it left: offset of its TSN from the first, payload octets, I bit.
 type Written = (u32, usize, bool);
 
@@ -34,8 +40,9 @@ impl Bench {
         let mut config = AssociationConfig::profile(profile);
         change(&mut config);
         let peer = Destination { address: [10, 0, 0, 2].into(), encapsulation: Encapsulation::Ip };
-        let paths = PathSet::new(peer, None, &config);
-        let sender = Sender::new(&config, FIRST, 10, WINDOW);
+        let paths = PathSet::new(peer, &[], &config);
+        let mut sender = Sender::new(&config, FIRST);
+        sender.on_negotiated(agreed(10, Capabilities::NONE), WINDOW);
         Self { sender, paths, path: PathId::FIRST, now: Instant::from_millis(1000) }
     }
 
@@ -44,16 +51,12 @@ impl Bench {
     }
 
     fn send(&mut self, len: usize) {
-        self.sender.send(Message::ordered(StreamId::new(0), vec![7; len])).unwrap();
+        self.sender.send(self.now, Message::ordered(StreamId::new(0), vec![7; len])).unwrap();
     }
 
     /// One packet, filled by `write`.
     fn packet(&mut self, write: impl FnOnce(&mut Self, &mut PacketWriter<'_>)) -> Vec<Written> {
-        let mut octets = Vec::new();
-        let port = SctpPort::new(9).unwrap();
-        let mut writer = PacketWriter::begin(&mut octets, port, port, VerificationTag::new(1), 1380);
-        write(self, &mut writer);
-        let _len = writer.finish();
+        let octets = self.octets(write);
         let packet = Packet::decode(&octets, Checksum::Verify).unwrap();
         let written = packet.chunks().map(|chunk| {
             let chunk = chunk.unwrap();
@@ -61,6 +64,23 @@ impl Bench {
             (FIRST.distance(data.tsn), data.payload.len(), data.flags.immediate)
         });
         written.collect()
+    }
+
+    fn octets(&mut self, write: impl FnOnce(&mut Self, &mut PacketWriter<'_>)) -> Vec<u8> {
+        self.octets_within(1380, write)
+    }
+
+    fn octets_within(
+        &mut self,
+        limit: usize,
+        write: impl FnOnce(&mut Self, &mut PacketWriter<'_>),
+    ) -> Vec<u8> {
+        let mut octets = Vec::new();
+        let port = SctpPort::new(9).unwrap();
+        let mut writer = PacketWriter::begin(&mut octets, port, port, VerificationTag::new(1), limit);
+        write(self, &mut writer);
+        let _len = writer.finish();
+        octets
     }
 
     fn write_new(&mut self) -> Vec<Written> {
@@ -71,13 +91,13 @@ impl Bench {
 
     fn write_lost(&mut self) -> Vec<Written> {
         self.packet(|bench, writer| {
-            bench.sender.write_lost(bench.now, bench.path, writer);
+            bench.sender.write_lost(bench.now, bench.path, &bench.paths, writer);
         })
     }
 
     fn write_probe(&mut self) -> Vec<Written> {
         self.packet(|bench, writer| {
-            bench.sender.write_probe(bench.now, bench.paths.path(bench.path), writer);
+            bench.sender.write_probe(bench.now, bench.paths.path(bench.path), bench.path, writer);
         })
     }
 
@@ -132,7 +152,10 @@ impl Bench {
 
     /// From now on packets take a second path with the same round trip.
     fn change_over(&mut self) {
-        let twin = self.paths.push_twin(&AssociationConfig::default());
+        let address = [10, 0, 0, 3].into();
+        let second = Destination { address, encapsulation: Encapsulation::Ip };
+        let _added = self.paths.add(second, PathState::Active, &AssociationConfig::default());
+        let twin = PathId::new(1);
         self.paths.on_measurement(twin, self.now, Duration::from_millis(20));
         self.path = twin;
     }
@@ -142,7 +165,9 @@ impl Bench {
     }
 }
 
+mod abandoning;
 mod detection;
 mod recoveries;
 mod sacks;
+mod streams;
 mod writing;

@@ -1,14 +1,14 @@
-//! DATA chunks into packets: retransmissions, new data, probes.
+//! DATA or I-DATA chunks into packets: retransmissions, new data, probes.
 
-use sctp_wire::{DataFlags, DataHeader, PacketWriter};
+use sctp_wire::{COMMON_HEADER_BYTES, DataFlags, DataHeader, Full, IDataHeader, PacketWriter, Tsn};
 use virtual_time::Instant;
 
 use super::acknowledge::RttSample;
-use super::outstanding::{ChunkState, DATA_HEADER_BYTES, SentChunk};
-use super::queue::Fragment;
+use super::outstanding::SentChunk;
+use super::queue::{Fragment, Framing};
 use super::{Sender, WindowProbe};
 use crate::config::{ImmediateSack, Nagle};
-use crate::path::Path;
+use crate::path::{Loss, Path, PathSet};
 use crate::transmit::PathId;
 
 /// Why no more new data goes into this packet or the next.
@@ -29,16 +29,30 @@ pub(crate) enum Blocked {
 }
 
 impl Sender {
-    /// Whether a packet of retransmissions or new data could go out on this path, for want of anything else to
-    /// send there.
-    pub(crate) fn wants_to_send(&mut self, path: &Path) -> bool {
-        let window = path.congestion.admits(self.flight(path.id));
-        window && (self.outstanding.has_lost() || self.first_blocked(path, usize::MAX).is_none())
+    /// Whether a packet of new data could go out on this path, for want of anything else to send there.
+    pub(crate) fn wants_to_send(&self, path: &Path) -> bool {
+        self.has_window(path) && self.first_blocked(path, usize::MAX).is_none()
+    }
+
+    /// Whether the congestion window of a path has room (RFC 9260 §6.1 (B)).
+    pub(crate) fn has_window(&self, path: &Path) -> bool {
+        path.congestion.admits(self.flight(path.id))
     }
 
     /// Whether chunks wait for retransmission.
     pub(crate) fn has_lost(&self) -> bool {
         self.outstanding.has_lost()
+    }
+
+    /// The path on which the chunk goes that is sent again first (RFC 9260 §6.4).
+    pub(crate) fn path_of_lost(&mut self, paths: &PathSet) -> Option<PathId> {
+        let index = self.outstanding.first_lost()?;
+        self.outstanding.get(index).map(|chunk| target(chunk, paths))
+    }
+
+    /// Tail-loss probes sent for a path since it last answered.
+    pub(crate) fn probes_unanswered(&self, path: PathId) -> u32 {
+        self.rack.probes_unanswered(path)
     }
 
     /// Octets of the chunk that is sent again first; zero if none waits.
@@ -65,14 +79,21 @@ impl Sender {
         self.outstanding.get(0).is_some_and(|chunk| chunk.fragment.payload.len() > self.advertised_window)
     }
 
-    /// Writes lost chunks, lowest TSN first. True if the earliest outstanding chunk of the path was among them.
-    pub(crate) fn write_lost(&mut self, now: Instant, path: PathId, writer: &mut PacketWriter<'_>) -> Resent {
+    /// Writes lost chunks, lowest TSN first, up to one that is to go on another path.
+    pub(crate) fn write_lost(
+        &mut self,
+        now: Instant,
+        path: PathId,
+        paths: &PathSet,
+        writer: &mut PacketWriter<'_>,
+    ) -> Resent {
         let mut resent = Resent::default();
-        let earliest = self.outstanding.iter().find(|(_, chunk)| chunk.state != ChunkState::Acknowledged);
+        let earliest = self.outstanding.iter().find(|(_, chunk)| chunk.is_unsettled());
         let earliest = earliest.map(|(index, _)| index);
         while let Some(index) = self.outstanding.first_lost() {
             let bytes = self.outstanding.get(index).map_or(0, SentChunk::wire_bytes);
-            if self.write_again(now, path, index, writer).is_none() {
+            let goes_here = self.outstanding.get(index).is_some_and(|chunk| target(chunk, paths) == path);
+            if !goes_here || self.write_again(now, path, index, writer).is_none() {
                 break;
             }
             self.statistics.retransmissions += 1;
@@ -90,13 +111,19 @@ impl Sender {
         path: &Path,
         writer: &mut PacketWriter<'_>,
     ) -> (bool, Blocked) {
+        let result = self.fill(now, path, writer);
+        self.queue.end_packet();
+        result
+    }
+
+    fn fill(&mut self, now: Instant, path: &Path, writer: &mut PacketWriter<'_>) -> (bool, Blocked) {
         let mut any = false;
         // RFC 9260 §6.1 (B): one packet may exceed cwnd, so the window is looked at before the packet only.
         if !path.congestion.admits(self.flight(path.id)) {
             return (any, Blocked::CongestionWindow);
         }
         loop {
-            let room = writer.remaining().saturating_sub(DATA_HEADER_BYTES);
+            let room = writer.remaining().saturating_sub(self.header_bytes());
             let blocked = if any { self.next_blocked(path, room) } else { self.first_blocked(path, room) };
             if let Some(blocked) = blocked {
                 return (any, blocked);
@@ -109,7 +136,7 @@ impl Sender {
     }
 
     fn next_blocked(&self, path: &Path, room: usize) -> Option<Blocked> {
-        if self.queue.is_empty() {
+        if !self.queue.has_next() {
             return Some(Blocked::NothingToSend);
         }
         if self.outstanding.len() >= OUTSTANDING_CHUNKS_MAX {
@@ -134,13 +161,10 @@ impl Sender {
 
     fn write_next(&mut self, now: Instant, path: &Path, room: usize, writer: &mut PacketWriter<'_>) -> bool {
         let Some(len) = self.queue.next_len(room, self.full_room(path)) else { return false };
-        let next_ssn = &mut self.next_ssn;
-        let Some(fragment) = self.queue.take(len, |message| Self::ssn_for(next_ssn, message)) else {
-            return false;
-        };
+        let Some(fragment) = self.queue.take(len) else { return false };
         let tsn = self.outstanding.next_tsn();
         let flags = self.flags(&fragment, path);
-        if writer.data(&header(tsn, &fragment, flags), &fragment.payload).is_err() {
+        if write_chunk(writer, tsn, &fragment, flags).is_err() {
             return false;
         }
         if self.window_probe == WindowProbe::Allowed {
@@ -163,7 +187,7 @@ impl Sender {
         let tsn = self.outstanding.tsn_at(index);
         let mut flags = chunk.fragment.flags;
         flags.immediate = self.options.immediate_sack == ImmediateSack::WhenSenderDry;
-        writer.data(&header(tsn, &chunk.fragment, flags), &chunk.fragment.payload).ok()?;
+        write_chunk(writer, tsn, &chunk.fragment, flags).ok()?;
         self.recoveries.on_resent(tsn, chunk);
         self.outstanding.resent(now, path, index);
         for sample in &mut self.rtt_samples {
@@ -176,16 +200,20 @@ impl Sender {
     fn flags(&self, fragment: &Fragment, path: &Path) -> DataFlags {
         let filled = !path.congestion.admits(self.flight(path.id) + fragment.payload.len());
         let immediate = match self.options.immediate_sack {
-            ImmediateSack::WhenSenderDry => self.queue.is_empty() || filled,
+            ImmediateSack::WhenSenderDry => !self.queue.has_next() || filled,
             ImmediateSack::WhenShuttingDown => self.options.is_draining,
         };
         DataFlags { immediate, ..fragment.flags }
     }
 
-    /// Payload octets of a DATA chunk alone in a packet.
+    /// Octets of a chunk before its payload.
+    pub(crate) fn header_bytes(&self) -> usize {
+        self.queue.framing().header_bytes()
+    }
+
+    /// Payload octets of a chunk alone in a packet.
     fn full_room(&self, path: &Path) -> usize {
-        let taken = sctp_wire::COMMON_HEADER_BYTES + self.options.reserved_bytes + DATA_HEADER_BYTES;
-        path.packet_bytes() - taken
+        path.packet_bytes() - COMMON_HEADER_BYTES - self.options.reserved_bytes - self.header_bytes()
     }
 
     fn rtt_sample(&mut self, path: PathId) -> &mut RttSample {
@@ -206,8 +234,25 @@ pub(crate) struct Resent {
     pub(crate) earliest: bool,
 }
 
-fn header(tsn: sctp_wire::Tsn, fragment: &Fragment, flags: DataFlags) -> DataHeader {
-    DataHeader { tsn, stream: fragment.stream, ssn: fragment.ssn, ppid: fragment.ppid, flags }
+/// Where a lost chunk goes again.
+fn target(chunk: &SentChunk, paths: &PathSet) -> PathId {
+    let loss = if chunk.timed_out { Loss::TimedOut } else { Loss::Reported };
+    paths.for_lost(chunk.path, loss)
+}
+
+fn write_chunk(
+    writer: &mut PacketWriter<'_>,
+    tsn: Tsn,
+    fragment: &Fragment,
+    flags: DataFlags,
+) -> Result<(), Full> {
+    let &Fragment { stream, mid, ppid, ref payload, .. } = fragment;
+    match fragment.framing {
+        Framing::Data => writer.data(&DataHeader { tsn, stream, ssn: fragment.ssn(), ppid, flags }, payload),
+        Framing::IData => {
+            writer.i_data(&IDataHeader { tsn, stream, mid, label: fragment.label(), flags }, payload)
+        }
+    }
 }
 
 /// Outstanding chunks at most: TSNs and SSNs stay unambiguous (RFC 9260 §6.1 allows 2^16 − 1 messages a stream).

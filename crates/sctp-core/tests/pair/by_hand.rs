@@ -2,13 +2,13 @@
 
 use std::net::IpAddr;
 
-use sctp_core::{PayloadProtocolId, Ssn, StreamId, Tsn};
+use sctp_core::{Destination, PayloadProtocolId, Ssn, StreamId, Tsn};
 use sctp_wire::{
     Chunk, ChunkBuf, DataFlags, DataHeader, GapAckBlock, InitHeader, PacketWriter, Parameter, TagOrigin,
     VerificationTag,
 };
 
-use crate::net::{End, LEFT, LEFT_PORT, Pair, RIGHT_PORT, port};
+use crate::net::{End, LEFT, LEFT_PORT, Pair, RIGHT_PORT, by_ip, port};
 
 /// A packet with this tag and the chunks that `write` writes.
 pub(crate) fn with_tag(from: u16, to: u16, tag: u32, write: impl FnOnce(&mut PacketWriter<'_>)) -> Vec<u8> {
@@ -22,7 +22,7 @@ pub(crate) fn with_tag(from: u16, to: u16, tag: u32, write: impl FnOnce(&mut Pac
 
 /// A peer without timers: it says what it is told to.
 pub(crate) struct Hand {
-    address: IpAddr,
+    pub(crate) source: Destination,
     port: u16,
     tag: u32,
     peer_tag: u32,
@@ -38,9 +38,9 @@ impl Hand {
     pub(crate) fn new(port: u16, tag: u32) -> Self {
         let (next_tsn, next_ssn) = (Tsn::new(u32::MAX - 3), Ssn::new(0));
         let (peer_tag, peer_tsn) = (0, Tsn::new(0));
-        let address = [10, 0, 0, 9].into();
+        let source = by_ip([10, 0, 0, 9].into());
         Self {
-            address,
+            source,
             port,
             tag,
             peer_tag,
@@ -54,7 +54,7 @@ impl Hand {
 
     /// One that writes from the left end's address.
     pub(crate) fn posing_as_left(tag: u32) -> Self {
-        Self { address: LEFT, ..Self::new(LEFT_PORT, tag) }
+        Self { source: by_ip(LEFT), ..Self::new(LEFT_PORT, tag) }
     }
 
     pub(crate) fn init(&mut self, pair: &mut Pair) {
@@ -69,7 +69,7 @@ impl Hand {
     pub(crate) fn init_with(&mut self, pair: &mut Pair, parameters: &[Parameter<'_>]) {
         let header = self.header();
         let init = with_tag(self.port, RIGHT_PORT, 0, |writer| writer.init(&header, parameters).unwrap());
-        pair.inject(End::Right, self.address, &init);
+        pair.inject_from(End::Right, self.source, &init);
         let answer = pair.side(End::Right).sent.last().unwrap().clone();
         if let Some(Ok(Chunk::InitAck(ack))) = answer.packet().chunks().next() {
             self.peer_tag = ack.initiate_tag.get();
@@ -109,7 +109,7 @@ impl Hand {
     /// A packet with the right tag.
     pub(crate) fn tell(&self, pair: &mut Pair, write: impl FnOnce(&mut PacketWriter<'_>)) {
         let packet = with_tag(self.port, RIGHT_PORT, self.peer_tag, write);
-        pair.inject(End::Right, self.address, &packet);
+        pair.inject_from(End::Right, self.source, &packet);
     }
 
     /// A whole ordered message in one chunk.

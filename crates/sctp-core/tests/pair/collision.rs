@@ -1,6 +1,6 @@
 //! INIT and COOKIE ECHO that meet an association (RFC 9260 §5.2), restarts.
 
-use sctp_core::{AssociationError, AssociationState, EndpointConfig, Event};
+use sctp_core::{AssociationError, AssociationState, EndpointConfig, Event, SendFailure};
 
 use crate::by_hand::{Hand, with_tag};
 use crate::net::{End, LEFT, LEFT_PORT, RIGHT_PORT, Setup, is_up, ordered, port};
@@ -92,8 +92,8 @@ fn messages_queued_for_the_predecessor_fail_on_restart() {
     pair.reboot(End::Left, EndpointConfig::new(port(LEFT_PORT)));
     pair.connect();
     pair.run_ms(5000);
-    let failed =
-        |event: &Event| matches!(event, Event::SendFailed { error: AssociationError::PeerRestarted, .. });
+    let why = SendFailure::Association(AssociationError::PeerRestarted);
+    let failed = |event: &Event| matches!(event, Event::SendFailed { reason, .. } if *reason == why);
     assert!(pair.count(End::Right, failed) > 20);
     assert_eq!(pair.side(End::Left).received.len(), 0);
     assert_eq!(pair.state(End::Right), Some(AssociationState::Established));

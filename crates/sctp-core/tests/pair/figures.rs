@@ -9,7 +9,7 @@ use core::time::Duration;
 use netem::Impairments;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use sctp_core::{Delivery, Message, PayloadProtocolId, StreamId};
+use sctp_core::{Message, StreamId};
 
 use crate::net::{End, Pair, Reading, Setup, Sniffing, ms};
 
@@ -72,12 +72,7 @@ fn respond(pair: &mut Pair, requests: usize, per_second: f64) -> Vec<Duration> {
 fn request(number: usize) -> Message {
     let mut payload = vec![0; 64];
     payload[..8].copy_from_slice(&u64::try_from(number).unwrap().to_be_bytes());
-    Message {
-        stream: StreamId::new(0),
-        ppid: PayloadProtocolId::UNSPECIFIED,
-        delivery: Delivery::Unordered,
-        payload: payload.into(),
-    }
+    Message::unordered(StreamId::new(0), payload)
 }
 
 fn number(message: &Message) -> usize {

@@ -2,7 +2,9 @@
 
 use std::iter::once;
 
-use sctp_core::{AssociationError, Capabilities, Capability, ConnectError, Event, Incoming, Offer};
+use sctp_core::{
+    AssociationError, Capabilities, Capability, ConnectError, Event, Incoming, Offer, SendFailure,
+};
 use sctp_wire::{Chunk, Parameter, ParameterType, UnknownParameter};
 
 use crate::by_hand::Hand;
@@ -122,9 +124,9 @@ fn streams_are_the_smaller_of_what_is_asked_and_allowed() {
         })
     };
     assert_eq!((up(End::Left, 2, 9), up(End::Right, 9, 2)), (1, 1));
-    let failed = |event: &Event| {
-        matches!(event, Event::SendFailed { error: AssociationError::StreamNotNegotiated, .. })
-    };
+    let why = SendFailure::Association(AssociationError::StreamNotNegotiated);
+    let failed =
+        |event: &Event| matches!(event, Event::SendFailed { reason, was_sent: false, .. } if *reason == why);
     assert_eq!(pair.count(End::Left, failed), 2);
     assert_eq!(pair.side(End::Right).received.len(), 2);
 }

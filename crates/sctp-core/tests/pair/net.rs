@@ -1,4 +1,5 @@
-//! Two hosts and one link: 10.0.0.1 (`End::Left`, opens associations) and 10.0.0.2 (`End::Right`, accepts them).
+//! Two hosts, `End::Left`, which opens associations, and `End::Right`, which accepts them. Without more ado one link
+//! joins them, 10.0.0.1 and 10.0.0.2; with [`Setup::homes`] they have several interfaces and a link for each pair.
 
 use core::time::Duration;
 use std::collections::BTreeSet;
@@ -8,8 +9,8 @@ use netem::Impairments;
 use netsim::{Direction, Host, HostId, LinkId, LinkSpec, LinkState, Outgoing, Protocol, World};
 use sctp_core::{
     AssociationConfig, AssociationError, AssociationId, AssociationState, AssociationStatistics, Datagram,
-    Destination, Ecn, Encapsulation, Endpoint, EndpointConfig, Event, Message, Profile, Received, SctpPort,
-    SendError, StreamId,
+    Destination, Ecn, Encapsulation, Endpoint, EndpointConfig, Event, Message, PathState, Profile, Received,
+    SctpPort, SendError, StreamId,
 };
 use sctp_wire::{Checksum, Packet};
 use virtual_time::Instant;
@@ -53,6 +54,7 @@ pub(crate) struct Side {
 #[derive(Clone)]
 pub(crate) struct Sent {
     pub(crate) at: Instant,
+    pub(crate) to: IpAddr,
     pub(crate) octets: Vec<u8>,
 }
 
@@ -136,7 +138,8 @@ impl Host for Side {
             return None;
         };
         if self.sniffing == Sniffing::On {
-            self.sent.push(Sent { at: now, octets: buffer[start..].to_vec() });
+            let to = transmit.destination.address;
+            self.sent.push(Sent { at: now, to, octets: buffer[start..].to_vec() });
         }
         Some(Outgoing {
             source: transmit.source,
@@ -159,6 +162,8 @@ pub(crate) struct Setup {
     pub(crate) response: Impairments,
     pub(crate) client: AssociationConfig,
     pub(crate) server: EndpointConfig,
+    left: Vec<IpAddr>,
+    right: Vec<IpAddr>,
 }
 
 impl Setup {
@@ -167,7 +172,21 @@ impl Setup {
         let mut server = EndpointConfig::new(port(RIGHT_PORT));
         server.association = config.clone();
         let link = Impairments { delay: ms(10), ..Impairments::default() };
-        Self { seed: 1, request: link.clone(), response: link, client: config, server }
+        let (left, right) = (vec![LEFT], vec![RIGHT]);
+        Self { seed: 1, request: link.clone(), response: link, client: config, server, left, right }
+    }
+
+    /// Several addresses on each side, all of them listed to the other. There are as many links as the side with fewer
+    /// addresses has; each joins the addresses of equal position, the last one also those left over.
+    pub(crate) fn homes(mut self, left: &[&str], right: &[&str]) -> Self {
+        let parse = |addresses: &[&str]| addresses.iter().map(|text| text.parse().unwrap()).collect();
+        (self.left, self.right) = (parse(left), parse(right));
+        self
+    }
+
+    /// Two interfaces on each side: 10.0.0.1 and 10.0.1.1, 10.0.0.2 and 10.0.1.2.
+    pub(crate) fn two_homes(self) -> Self {
+        self.homes(&["10.0.0.1", "10.0.1.1"], &["10.0.0.2", "10.0.1.2"])
     }
 
     pub(crate) fn rfc9260() -> Self {
@@ -205,13 +224,28 @@ impl Setup {
         let mut world = World::new(self.seed);
         let mut left = EndpointConfig::new(port(LEFT_PORT));
         left.association = self.client.clone();
-        let hosts = [left, self.server].map(|config| {
+        let mut right = self.server;
+        let addresses = [self.left, self.right];
+        for (config, addresses) in [&mut left, &mut right].into_iter().zip(&addresses) {
+            if addresses.len() > 1 {
+                config.local_addresses.clone_from(addresses);
+            }
+        }
+        let hosts = [left, right].map(|config| {
             world.add_host_with(|_, entropy| Side::new(Endpoint::new(config, entropy).unwrap()))
         });
-        let a = world.add_interface(hosts[0], &[LEFT]).unwrap();
-        let b = world.add_interface(hosts[1], &[RIGHT]).unwrap();
-        let link = world.connect(a, b, LinkSpec { request: self.request, response: self.response }).unwrap();
-        Pair { world, hosts, link, client: self.client, links: [request, response] }
+        let count = addresses[0].len().min(addresses[1].len());
+        let mut links = Vec::new();
+        for number in 0..count {
+            let [a, b] = [0, 1].map(|end| {
+                let addresses = &addresses[end];
+                let last = if number + 1 == count { addresses.len() } else { number + 1 };
+                world.add_interface(hosts[end], &addresses[number..last]).unwrap()
+            });
+            let spec = LinkSpec { request: request.clone(), response: response.clone() };
+            links.push(world.connect(a, b, spec).unwrap());
+        }
+        Pair { world, hosts, addresses, links, client: self.client, impairments: [request, response] }
     }
 
     /// With an association that both ends know to be established.
@@ -228,10 +262,11 @@ impl Setup {
 pub(crate) struct Pair {
     pub(crate) world: World<Side>,
     hosts: [HostId; 2],
-    link: LinkId,
+    addresses: [Vec<IpAddr>; 2],
+    links: Vec<LinkId>,
     client: AssociationConfig,
-    /// What the link was set up with, from left and from right.
-    links: [Impairments; 2],
+    /// What the links were set up with, from left and from right.
+    impairments: [Impairments; 2],
 }
 
 impl Pair {
@@ -262,10 +297,17 @@ impl Pair {
         })
     }
 
+    /// The left end opens an association with the first address of the right one.
     pub(crate) fn connect(&mut self) -> AssociationId {
+        self.connect_to(1)
+    }
+
+    /// The left end opens an association with the first `count` addresses of the right one.
+    pub(crate) fn connect_to(&mut self, count: usize) -> AssociationId {
         let config = self.client.clone();
+        let destinations: Vec<_> = self.addresses[1].iter().take(count).copied().map(by_ip).collect();
         self.with(End::Left, |side, now| {
-            let id = side.endpoint.connect(now, &[by_ip(RIGHT)], port(RIGHT_PORT), config).unwrap();
+            let id = side.endpoint.connect(now, &destinations, port(RIGHT_PORT), config).unwrap();
             side.id = Some(id);
             id
         })
@@ -298,8 +340,13 @@ impl Pair {
 
     /// Hands a packet to an end as if it came from `source`.
     pub(crate) fn inject(&mut self, to: End, source: IpAddr, octets: &[u8]) {
+        self.inject_from(to, by_ip(source), octets);
+    }
+
+    /// The same with any encapsulation.
+    pub(crate) fn inject_from(&mut self, to: End, source: Destination, octets: &[u8]) {
         self.with(to, |side, now| {
-            let datagram = Datagram { source: by_ip(source), local: None, ecn: Ecn::NotEct, payload: octets };
+            let datagram = Datagram { source, local: None, ecn: Ecn::NotEct, payload: octets };
             side.endpoint.handle_packet(now, datagram);
         });
     }
@@ -316,25 +363,54 @@ impl Pair {
 
     /// Drops the next packets of an end, counted from 1 for the very next.
     pub(crate) fn drop_next(&mut self, from: End, packets: &[u64]) {
-        let sent = self.world.link_stats(self.link, direction(from)).offered;
+        let sent = self.world.link_stats(self.links[0], direction(from)).offered;
         let drop_packets: BTreeSet<u64> = packets.iter().map(|packet| sent + packet).collect();
         let link = match from {
-            End::Left => self.links[0].clone(),
-            End::Right => self.links[1].clone(),
+            End::Left => self.impairments[0].clone(),
+            End::Right => self.impairments[1].clone(),
         };
         self.impair(from, Impairments { drop_packets, ..link });
     }
 
+    /// Changes what the first link does to packets from this end.
     pub(crate) fn impair(&mut self, from: End, impairments: Impairments) {
-        self.world.set_impairments(self.link, direction(from), impairments).unwrap();
+        self.world.set_impairments(self.links[0], direction(from), impairments).unwrap();
     }
 
     pub(crate) fn cut(&mut self) {
-        self.world.set_link_state(self.link, LinkState::Down);
+        (0..self.links.len()).for_each(|link| self.cut_link(link));
     }
 
     pub(crate) fn mend(&mut self) {
-        self.world.set_link_state(self.link, LinkState::Up);
+        (0..self.links.len()).for_each(|link| self.mend_link(link));
+    }
+
+    pub(crate) fn cut_link(&mut self, link: usize) {
+        self.world.set_link_state(self.links[link], LinkState::Down);
+    }
+
+    pub(crate) fn mend_link(&mut self, link: usize) {
+        self.world.set_link_state(self.links[link], LinkState::Up);
+    }
+
+    /// The state of each path of an end.
+    pub(crate) fn path_states(&self, end: End) -> Vec<PathState> {
+        self.statistics(end).paths.iter().map(|path| path.state).collect()
+    }
+
+    /// When, which and to what paths of an end changed since `from_ms`.
+    pub(crate) fn path_changes(&self, end: End, from_ms: u64) -> Vec<(u64, usize, PathState)> {
+        let change = |(at, event): &(Instant, Event)| {
+            let Event::PeerAddressChange { path, state } = event else { return None };
+            Some((millis(*at), path.index(), *state))
+        };
+        self.side(end).events.iter().filter_map(change).filter(|(at, ..)| *at >= from_ms).collect()
+    }
+
+    /// The chunk types an end sent to an address: `"INIT"`, `"COOKIE_ECHO DATA"`.
+    pub(crate) fn sent_to(&self, end: End, to: &str) -> Vec<String> {
+        let to: IpAddr = to.parse().unwrap();
+        self.side(end).sent.iter().filter(|sent| sent.to == to).map(Sent::kinds).collect()
     }
 
     /// Restarts an end: a new endpoint with other random numbers in place of the old one.

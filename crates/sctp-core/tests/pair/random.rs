@@ -157,12 +157,9 @@ fn expected(stream: usize, is_unordered: bool, number: u32, len: usize) -> Messa
     let mut payload = number.to_be_bytes().to_vec();
     let step = usize::try_from(number).unwrap() + stream;
     payload.extend((4..len).map(|index| (index * 7 + step).to_le_bytes()[0]));
-    Message {
-        stream: StreamId::new(u16::try_from(stream).unwrap()),
-        ppid: PayloadProtocolId::new(number ^ 0x5a5a),
-        delivery: if is_unordered { Delivery::Unordered } else { Delivery::Ordered },
-        payload: payload.into(),
-    }
+    let stream = StreamId::new(u16::try_from(stream).unwrap());
+    let delivery = if is_unordered { Delivery::Unordered } else { Delivery::Ordered };
+    Message::new(stream, delivery, payload).with_ppid(PayloadProtocolId::new(number ^ 0x5a5a))
 }
 
 /// What arrived in one direction.

@@ -1,6 +1,8 @@
 //! One socket, many associations; opening, closing, looking in.
 
-use sctp::{AssociationConfig, BindError, ConnectError, Delivery, Endpoint, EndpointConfig};
+use sctp::{
+    AssociationConfig, BindError, ConnectError, Delivery, Endpoint, EndpointConfig, Event, PathState,
+};
 
 use crate::{CLIENT, Pair, SERVER, bind, echo, numbered, port, within_a_minute};
 
@@ -135,6 +137,41 @@ async fn a_capture_holds_every_packet() {
         assert_eq!(packets, seen.packets_sent + seen.packets_received);
         // Handshake, fragments, SACKs, shutdown.
         assert!(packets >= 9);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn several_addresses_are_paths_and_one_can_be_made_primary() {
+    within_a_minute(async {
+        let bind_at = async |number, addresses: [&str; 2]| {
+            let addresses = addresses.map(|address| address.parse().unwrap());
+            let builder = Endpoint::builder(EndpointConfig::new(port(number)));
+            builder.bind_addresses(&addresses, 0).await.unwrap()
+        };
+        let server = bind_at(SERVER, ["127.14.1.1", "127.14.1.2"]).await;
+        let client = bind_at(CLIENT, ["127.14.1.3", "127.14.1.4"]).await;
+        let first = ("127.14.1.1".parse::<std::net::IpAddr>().unwrap(), server.local_address().port());
+        let destination = [sctp::udp(first.into())];
+        let (here, there) = tokio::join!(client.connect(&destination, port(SERVER)), server.accept());
+        let (here, there) = (here.unwrap(), there.unwrap());
+        // The second address was in INIT ACK; it carries data once a HEARTBEAT was answered.
+        let second = loop {
+            if let Some(Event::PeerAddressChange { path, state: PathState::Active }) = here.next_event().await
+            {
+                break path;
+            }
+        };
+        here.set_primary(second).unwrap();
+        for number in 0..20 {
+            let message = numbered(0, number, 500, Delivery::Ordered);
+            here.send(message.clone()).await.unwrap();
+            assert_eq!(there.recv().await.unwrap().unwrap().message, message);
+        }
+        let paths = here.statistics().paths;
+        assert_eq!(paths[1].address, "127.14.1.2".parse::<std::net::IpAddr>().unwrap());
+        assert!(paths[1].counters.packets_sent >= 20, "{:?}", paths[1].counters);
+        here.shutdown().await.unwrap();
     })
     .await;
 }

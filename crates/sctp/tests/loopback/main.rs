@@ -65,12 +65,7 @@ fn numbered(stream: u16, number: u32, bytes: usize, delivery: Delivery) -> Messa
     let mut payload = number.to_be_bytes().to_vec();
     let pattern: Vec<u8> = pattern.collect();
     payload.extend(pattern.iter().cycle().take(bytes.saturating_sub(payload.len())));
-    Message {
-        stream: StreamId::new(stream),
-        ppid: PayloadProtocolId::new(number),
-        delivery,
-        payload: payload.into(),
-    }
+    Message::new(StreamId::new(stream), delivery, payload).with_ppid(PayloadProtocolId::new(number))
 }
 
 /// The number a message made by [`numbered`] carries.

@@ -51,7 +51,7 @@ async fn write(
     mut requests: UnboundedReceiver<Bytes>,
 ) {
     while let Some(payload) = requests.recv().await {
-        let message = Message { stream, ppid: PayloadProtocolId::UNSPECIFIED, delivery, payload };
+        let message = Message::new(stream, delivery, payload);
         if association.send(message).await.is_err() {
             // The reader reports why the association ended.
             return;
@@ -123,7 +123,7 @@ async fn serve(
         tokio::select! {
             received = association.recv() => match received {
                 Ok(Some(received)) => {
-                    let Message { stream, ppid, delivery, payload } = received.message;
+                    let Message { stream, ppid, delivery, payload, .. } = received.message;
                     let lane = (stream, ppid.get(), delivery == Delivery::Unordered);
                     // What is no message is counted and not answered.
                     let _counted = server.handle_message(alarm.now(), lane, payload);
@@ -136,7 +136,7 @@ async fn serve(
             server.poll_transmit(alarm.now())
         {
             let delivery = if is_unordered { Delivery::Unordered } else { Delivery::Ordered };
-            let reply = Message { stream, ppid: PayloadProtocolId::new(ppid), delivery, payload: message };
+            let reply = Message::new(stream, delivery, message).with_ppid(PayloadProtocolId::new(ppid));
             if association.send(reply).await.is_err() {
                 return Ok(association.statistics());
             }

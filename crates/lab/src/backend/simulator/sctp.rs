@@ -72,12 +72,8 @@ impl SctpLoad {
     fn offer(&mut self, now: Instant, endpoint: &mut Endpoint) {
         let Some(generator) = self.generator.as_mut() else { return };
         while let Some(request) = generator.peek_transmit(now) {
-            let message = Message {
-                stream: StreamId::new(request.lane.0),
-                ppid: PayloadProtocolId::UNSPECIFIED,
-                delivery: self.delivery,
-                payload: request.message.clone(),
-            };
+            let stream = StreamId::new(request.lane.0);
+            let message = Message::new(stream, self.delivery, request.message.clone());
             match endpoint.send(now, self.id, message) {
                 Ok(()) => generator.commit(&request),
                 Err(SendError::BufferFull(_)) => generator.defer(request.lane),
@@ -185,12 +181,9 @@ impl SctpEcho {
     fn answer(&mut self, now: Instant, endpoint: &mut Endpoint) {
         while let Some(reply) = self.server.poll_transmit(now) {
             let EchoLane { association, stream, is_unordered, ppid } = reply.lane;
-            let message = Message {
-                stream,
-                ppid: PayloadProtocolId::new(ppid),
-                delivery: if is_unordered { Delivery::Unordered } else { Delivery::Ordered },
-                payload: reply.message,
-            };
+            let delivery = if is_unordered { Delivery::Unordered } else { Delivery::Ordered };
+            let ppid = PayloadProtocolId::new(ppid);
+            let message = Message::new(stream, delivery, reply.message).with_ppid(ppid);
             match endpoint.send(now, association, message) {
                 Ok(()) => {}
                 Err(SendError::BufferFull(message)) => {

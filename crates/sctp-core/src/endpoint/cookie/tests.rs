@@ -29,6 +29,7 @@ fn cookie() -> StateCookie {
             encapsulation: Encapsulation::Udp { port: 9899 },
         },
         addresses: SmallVec::from_iter([IpAddr::from([10, 0, 0, 1]), IpAddr::from(Ipv6Addr::LOCALHOST)]),
+        addresses_ignored: 3,
     }
 }
 

@@ -1,17 +1,28 @@
 use core::time::Duration;
 
 use bytes::Bytes;
-use sctp_wire::PayloadProtocolId;
+use sctp_wire::{Data, DataFlags, Mid, PayloadProtocolId, Ssn, Tsn};
 
 use super::*;
 
 fn message(stream: u16, ssn: Option<u16>) -> Assembled {
     Assembled {
         stream: StreamId::new(stream),
-        ssn: ssn.map(Ssn::new),
+        order: ssn.map(|ssn| Ssn::new(ssn).into()),
         ppid: PayloadProtocolId::new(0),
         payload: Bytes::from(vec![1, 2, 3]),
         chunks: 1,
+    }
+}
+
+fn with_ssn(ssn: u16) -> Data<'static> {
+    Data {
+        tsn: Tsn::new(9),
+        stream: StreamId::new(0),
+        ssn: Ssn::new(ssn),
+        ppid: PayloadProtocolId::new(0),
+        flags: DataFlags::WHOLE,
+        payload: b"x",
     }
 }
 
@@ -21,7 +32,7 @@ fn at(millis: u64) -> Instant {
 
 #[test]
 fn later_messages_of_a_stream_wait_and_their_waiting_is_measured() {
-    let mut ordering = Ordering::default();
+    let mut ordering = Ordering::new(Numbering::Ssn);
     assert!(!ordering.insert(at(10), message(5, Some(2))));
     assert!(!ordering.insert(at(30), message(5, Some(1))));
     assert!(ordering.insert(at(50), message(5, Some(0))));
@@ -35,7 +46,7 @@ fn later_messages_of_a_stream_wait_and_their_waiting_is_measured() {
 
 #[test]
 fn streams_and_unordered_messages_do_not_wait_for_each_other() {
-    let mut ordering = Ordering::default();
+    let mut ordering = Ordering::new(Numbering::Ssn);
     assert!(!ordering.insert(at(1), message(0, Some(1))));
     assert!(ordering.insert(at(2), message(1, Some(0))));
     assert!(ordering.insert(at(3), message(0, None)));
@@ -47,7 +58,7 @@ fn streams_and_unordered_messages_do_not_wait_for_each_other() {
 
 #[test]
 fn ssns_wrap_after_65535() {
-    let mut ordering = Ordering::default();
+    let mut ordering = Ordering::new(Numbering::Ssn);
     for ssn in 0..=u16::MAX {
         assert!(ordering.insert(at(0), message(0, Some(ssn))));
     }
@@ -58,10 +69,10 @@ fn ssns_wrap_after_65535() {
 
 #[test]
 fn an_ssn_that_is_delivered_or_waits_is_refused() {
-    let mut ordering = Ordering::default();
+    let mut ordering = Ordering::new(Numbering::Ssn);
     ordering.insert(at(0), message(0, Some(0)));
     ordering.insert(at(0), message(0, Some(2)));
-    let check = |ssn| ordering.check(Tsn::new(9), StreamId::new(0), Some(Ssn::new(ssn)));
+    let check = |ssn| ordering.check(&Fragment::from(&with_ssn(ssn)));
     for ssn in [0, 2, u16::MAX] {
         let (stream, ssn) = (StreamId::new(0), Ssn::new(ssn));
         let twice = ReceiverViolation::SsnUsedTwice { tsn: Tsn::new(9), stream, ssn };
@@ -70,8 +81,23 @@ fn an_ssn_that_is_delivered_or_waits_is_refused() {
     assert_eq!((check(1), check(3)), (Ok(()), Ok(())));
 }
 
+/// RFC 8260 §2.1: a MID has 32 bits.
+#[test]
+fn mids_go_on_where_ssns_wrap() {
+    let mut ordering = Ordering::new(Numbering::Mid);
+    let numbered = |mid: u32| Assembled { order: Some(Mid::new(mid).into()), ..message(0, None) };
+    assert!(!ordering.insert(at(0), numbered(0x1_0000)));
+    for mid in 0..=0xffff {
+        assert!(ordering.insert(at(0), numbered(mid)));
+    }
+    assert_eq!(core::iter::from_fn(|| ordering.receive()).count(), 65_537);
+    let fragment = Fragment { sequence: Mid::new(0x1_0000).into(), ..Fragment::from(&with_ssn(0)) };
+    let (tsn, stream, mid) = (Tsn::new(9), StreamId::new(0), Mid::new(0x1_0000));
+    assert_eq!(ordering.check(&fragment), Err(ReceiverViolation::MidUsedTwice { tsn, stream, mid }));
+}
+
 #[test]
 fn the_overhead_charged_for_a_chunk_covers_a_message_that_waits() {
     let overhead = super::super::window::CHUNK_OVERHEAD_BYTES;
-    assert!(size_of::<((u16, u16), Blocked)>() <= overhead && size_of::<Received>() <= overhead);
+    assert!(size_of::<((u16, u32), Blocked)>() <= overhead && size_of::<Received>() <= overhead);
 }

@@ -2,6 +2,8 @@
 
 use super::*;
 
+mod interleaved;
+
 /// A message of the script and the chunks it is cut into.
 #[derive(Clone, Debug)]
 struct Scripted {

@@ -89,7 +89,7 @@ fn buffer_refuses_beyond_its_limit_and_tells_when_half_is_free() {
     });
     bench.send_apart(6, 0);
     let message = Message::ordered(StreamId::new(0), vec![7; 100]);
-    assert_eq!(bench.sender.send(message.clone()), Err(SendError::BufferFull(message)));
+    assert_eq!(bench.sender.send(bench.now, message.clone()), Err(SendError::BufferFull(message)));
     assert!(!bench.sack(2, &[]).unwrap().buffer_available);
     assert!(bench.sack(3, &[]).unwrap().buffer_available);
     assert!(!bench.sack(4, &[]).unwrap().buffer_available, "told once");
@@ -122,11 +122,11 @@ fn window_counts_what_is_in_flight_and_nothing_else() {
 #[test]
 fn message_under_way_survives_a_late_negotiation() {
     let mut bench = Bench::new(Profile::Rfc9260);
-    bench.sender.send(Message::ordered(StreamId::new(5), vec![5; 3000])).unwrap();
-    bench.sender.send(Message::ordered(StreamId::new(6), vec![6; 10])).unwrap();
+    bench.sender.send(bench.now, Message::ordered(StreamId::new(5), vec![5; 3000])).unwrap();
+    bench.sender.send(bench.now, Message::ordered(StreamId::new(6), vec![6; 10])).unwrap();
     bench.send(10);
     bench.write_new();
-    let unknown = bench.sender.on_negotiated(2, WINDOW);
+    let unknown = bench.sender.on_negotiated(agreed(2, Capabilities::NONE), WINDOW);
     assert_eq!(unknown.len(), 1);
     assert_eq!(unknown[0].stream, StreamId::new(6));
     assert_eq!(bench.write_new(), [(1, FULL, false)]);

@@ -1,5 +1,5 @@
 use super::*;
-use crate::config::{AssociationConfig, Profile};
+use crate::config::{AssociationConfig, Pacing, Profile};
 
 const PMDCS: usize = 1000;
 const RTO: Duration = Duration::from_secs(1);
@@ -109,7 +109,8 @@ fn signalling_keeps_an_unused_window_and_a_loss_cuts_to_what_was_in_use() {
 
 #[test]
 fn pacing_begins_with_the_first_round_trip_and_holds_what_exceeds_a_burst() {
-    let mut congestion = grown_with(Profile::Signalling, 20);
+    let mut congestion = grown(20);
+    congestion.config.pacing = Pacing::On;
     let now = Instant::from_millis(1000);
     congestion.on_sent(now, 60_000);
     assert_eq!(congestion.paced_until(now), None);

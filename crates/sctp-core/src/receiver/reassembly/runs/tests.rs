@@ -1,26 +1,28 @@
-use sctp_wire::{DataFlags, Tsn};
+use sctp_wire::{Data, DataFlags, Ssn, Tsn};
 
-use super::super::tsn_map::Place;
 use super::*;
+use crate::receiver::tsn_map::Place as Arrival;
+use crate::receiver::window::CHUNK_OVERHEAD_BYTES;
 
 const MESSAGE_BYTES: usize = 100;
 
 /// Reassembly with the map it relies on.
 struct Bench {
-    reassembly: Reassembly,
+    reassembly: Runs<Position>,
     arrived: TsnMap,
 }
 
 impl Bench {
     fn new() -> Self {
-        Self { reassembly: Reassembly::default(), arrived: TsnMap::new(Tsn::new(1)) }
+        Self { reassembly: Runs::default(), arrived: TsnMap::new(Tsn::new(1)) }
     }
 
     fn arrive(&mut self, data: &Data<'_>) -> Result<Option<Assembled>, ReceiverViolation> {
-        let Place::New(position) = self.arrived.place(data.tsn) else { panic!("{} is not new", data.tsn) };
-        self.reassembly.check(position, data, &self.arrived, MESSAGE_BYTES)?;
+        let Arrival::New(position) = self.arrived.place(data.tsn) else { panic!("{} is not new", data.tsn) };
+        let fragment = Fragment::from(data);
+        self.reassembly.check(position, &fragment, &self.arrived, MESSAGE_BYTES)?;
         self.arrived.insert(position);
-        Ok(self.reassembly.insert(position, data))
+        Ok(self.reassembly.insert(position, &fragment))
     }
 }
 
@@ -121,5 +123,5 @@ fn a_message_beyond_the_limit_is_a_violation_as_soon_as_its_parts_show_it() {
 
 #[test]
 fn the_overhead_charged_for_a_chunk_covers_a_run_of_one_fragment() {
-    assert!(size_of::<(Position, Run)>() + size_of::<Bytes>() <= super::super::window::CHUNK_OVERHEAD_BYTES);
+    assert!(size_of::<(Position, Run)>() + size_of::<Bytes>() <= CHUNK_OVERHEAD_BYTES);
 }

@@ -1,0 +1,109 @@
+//! What the user and the host decide about paths, and where answers go (RFC 9260 §6.4).
+
+use core::net::IpAddr;
+
+use sctp_wire::ChunkBuf;
+use virtual_time::Instant;
+
+use super::{Association, Bundling, Timer};
+use crate::error::SetPrimaryError;
+use crate::event::{Event, PathState};
+use crate::path::{Added, address};
+use crate::transmit::{Destination, PathId};
+
+impl Association {
+    /// Data goes there from now on, while the path is active.
+    pub(crate) fn set_primary(&mut self, now: Instant, path: PathId) -> Result<(), SetPrimaryError> {
+        if !self.paths.contains(path) {
+            return Err(SetPrimaryError::UnknownPath(path));
+        }
+        if !self.paths.set_primary(path) {
+            return Err(SetPrimaryError::Unconfirmed(path));
+        }
+        self.after_input(now);
+        Ok(())
+    }
+
+    /// The addresses the peer listed (RFC 9260 §5.1.2 (C)): paths to verify, reached as the first one is.
+    pub(super) fn add_listed(&mut self, source: Destination, listed: &[IpAddr]) {
+        for &listed in listed {
+            let destination = Destination { address: listed, ..source };
+            let is_usable = address::is_usable(listed, source.address);
+            let added = is_usable.then(|| self.paths.add(destination, PathState::Unconfirmed, &self.config));
+            match added {
+                Some(Added::New | Added::Known) => {}
+                Some(Added::TooMany) | None => self.counters.addresses_ignored += 1,
+            }
+        }
+    }
+
+    /// An address of this host is gone: what was sent from it goes again at once, from another address or on another
+    /// path. The list the peer was told stays as it is.
+    pub(crate) fn local_address_down(&mut self, now: Instant, local: IpAddr) {
+        if self.is_closed() {
+            return;
+        }
+        for path in self.paths.on_local_down(local) {
+            self.sender.on_timeout(now, path);
+            self.timers.stop(Timer::T3Rtx(path));
+            self.timers.stop(Timer::TailLossProbe(path));
+            self.tell_if_inactive(path);
+            let entry = self.paths.path_mut(path);
+            entry.probe_is_due = false;
+            // Whatever window the old address had, the new way to the peer has not earned it.
+            entry.congestion.on_timeout();
+            self.probe_again(now, path);
+        }
+        self.after_input(now);
+    }
+
+    /// A (new) address of this host: paths that do not work may work from there.
+    pub(crate) fn local_address_up(&mut self, now: Instant, local: IpAddr) {
+        if self.is_closed() {
+            return;
+        }
+        for path in self.paths.on_local_up(local) {
+            self.probe_again(now, path);
+        }
+        self.after_input(now);
+    }
+
+    fn tell_if_inactive(&mut self, path: PathId) {
+        let state = self.paths.path(path).state;
+        if state == PathState::Inactive {
+            self.events.push_back(Event::PeerAddressChange { path, state });
+        }
+    }
+
+    /// Whatever was asked before went another way.
+    fn probe_again(&mut self, now: Instant, path: PathId) {
+        let _asked = self.paths.path_mut(path).heartbeat.expire();
+        if !self.paths.path(path).is_stranded {
+            self.probe_path(now, path);
+        }
+    }
+
+    /// SACKs go where the data came from; when data comes twice, which they may cause by getting lost, to the active
+    /// paths in turn (RFC 9260 §6.4).
+    pub(super) fn path_for_sack(&mut self, source: PathId) -> PathId {
+        let had_duplicate = core::mem::take(&mut self.outgoing.had_duplicate);
+        if had_duplicate {
+            return self.paths.next_active(self.outgoing.sack_path);
+        }
+        self.permitted(source)
+    }
+
+    /// Nothing but HEARTBEATs and their answers may go to an unconfirmed address (RFC 9260 §5.4).
+    pub(super) fn permitted(&self, path: PathId) -> PathId {
+        if self.paths.path(path).is_confirmed() { path } else { self.paths.for_data() }
+    }
+
+    /// COOKIE ACK goes where the COOKIE ECHO came from, to an unconfirmed address with a HEARTBEAT beside it
+    /// (RFC 9260 §5.4).
+    pub(super) fn send_cookie_ack(&mut self, now: Instant, path: PathId) {
+        self.push_to(path, Ok(ChunkBuf::cookie_ack()), Bundling::Bundled);
+        if !self.paths.path(path).is_confirmed() {
+            self.send_heartbeat(now, path);
+        }
+    }
+}

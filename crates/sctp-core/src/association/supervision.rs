@@ -1,0 +1,185 @@
+//! Are the paths, and the peer, still there (RFC 9260 §5.4, §8.1 to §8.3; RFC 7829)?
+
+use sctp_wire::{ChunkBuf, HeartbeatInfo};
+use virtual_time::Instant;
+
+use super::{Association, AssociationState as S, Timer};
+use crate::error::AssociationError;
+use crate::event::{Event, PathState};
+use crate::path::{Answer, Heartbeat, Unanswered, VerificationSlot};
+use crate::transmit::PathId;
+
+/// What the heartbeat timer of a path leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Due {
+    /// No HEARTBEATs on this path.
+    Never,
+    /// Later: the path is in use, or the time has not come.
+    At(Instant),
+    /// Not before this and a period of HB.interval have passed.
+    PeriodAfter(Instant),
+    Now,
+}
+
+impl Association {
+    /// RFC 9260 §8.3: echoed unchanged, while data may flow.
+    pub(super) fn on_heartbeat(&mut self, path: PathId, info: HeartbeatInfo<'_>) {
+        if matches!(self.state.name(), S::CookieWait | S::ShutdownAckSent | S::Closed) {
+            return;
+        }
+        self.push_heartbeat(path, ChunkBuf::heartbeat_ack(info.0));
+    }
+
+    pub(super) fn on_heartbeat_ack(&mut self, now: Instant, info: HeartbeatInfo<'_>) {
+        let sent = Heartbeat::parse(info.0).filter(|(path, _)| self.paths.contains(*path));
+        let answer = sent.and_then(|(path, nonce)| {
+            self.paths.path_mut(path).heartbeat.on_ack(now, nonce).map(|rtt| (path, rtt))
+        });
+        let Some((path, rtt)) = answer else {
+            self.counters.unexpected_heartbeat_acks += 1;
+            return;
+        };
+        self.paths.on_measurement(path, now, rtt);
+        self.answered(now, path, Answer::Verified);
+        self.schedule_heartbeat(now, path);
+    }
+
+    /// The peer answered on a path: error counters are cleared (RFC 9260 §8.1, §8.2).
+    pub(super) fn answered(&mut self, now: Instant, path: PathId, answer: Answer) {
+        self.outgoing.errors = 0;
+        if let Some(state) = self.paths.on_answer(path, answer) {
+            self.events.push_back(Event::PeerAddressChange { path, state });
+            // What was asked before the path came back is answered by that.
+            let _asked = self.paths.path_mut(path).heartbeat.expire();
+            self.schedule_heartbeat(now, path);
+        }
+    }
+
+    /// Counts an error on path and association. False if that was one too many and the association is over.
+    pub(super) fn unanswered(&mut self, now: Instant, path: PathId, what: Unanswered) -> bool {
+        // RFC 9260 §8.1, §5.4: HEARTBEATs on paths that carry no data say nothing about the peer.
+        let is_in_use = path == self.paths.for_data() && self.paths.path(path).is_confirmed();
+        if let Some(state) = self.paths.on_unanswered(path, what) {
+            self.events.push_back(Event::PeerAddressChange { path, state });
+            // RFC 7829 §3.2, point 6.
+            if state == PathState::PotentiallyFailed && !self.paths.path(path).heartbeat.is_outstanding() {
+                self.timers.set(Timer::Heartbeat(path), now);
+            }
+        }
+        if what == Unanswered::Heartbeat && !is_in_use {
+            return true;
+        }
+        self.outgoing.errors += 1;
+        let errors = self.outgoing.errors;
+        if errors <= self.config.attempts.association {
+            return true;
+        }
+        self.abort_quietly(AssociationError::PeerUnreachable { errors });
+        false
+    }
+
+    /// The last HEARTBEAT went unanswered for an RTO, or the time for the next has come.
+    pub(super) fn on_heartbeat_timer(&mut self, now: Instant, path: PathId) {
+        if !self.may_send_heartbeats() {
+            return;
+        }
+        let mut asked_at = now;
+        if let Some(sent_at) = self.paths.path_mut(path).heartbeat.expire() {
+            asked_at = sent_at;
+            self.paths.path_mut(path).counters.heartbeats_unanswered += 1;
+            // RFC 7829 §3.2, point 6: where data is on its way, its own timer says the same.
+            if !self.is_asked_by_data(path) {
+                if !self.unanswered(now, path, Unanswered::Heartbeat) {
+                    return;
+                }
+                self.paths.path_mut(path).rto.back_off();
+            }
+        }
+        match self.heartbeat_due(now, path, asked_at) {
+            Due::Never => {}
+            Due::At(at) => self.timers.set(Timer::Heartbeat(path), at),
+            Due::PeriodAfter(at) => self.schedule_heartbeat(at, path),
+            Due::Now => self.send_heartbeat(now, path),
+        }
+    }
+
+    /// `asked_at`: when the HEARTBEAT before went out that was not answered, or now.
+    fn heartbeat_due(&mut self, now: Instant, path: PathId, asked_at: Instant) -> Due {
+        let interval = self.config.heartbeat.interval;
+        let entry = self.paths.path(path);
+        let has_failed = entry.errors > self.config.attempts.path;
+        match (entry.state, interval) {
+            // RFC 9260 §5.4: once an RTO until it failed.
+            (PathState::Unconfirmed, _) if !has_failed => {
+                match self.paths.verification_slot(now, path, self.config.heartbeat.max_burst) {
+                    VerificationSlot::Now => Due::Now,
+                    VerificationSlot::At(at) => Due::At(at),
+                }
+            }
+            (_, None) => Due::Never,
+            // RFC 7829 §3.2, points 5 and 6: once an RTO.
+            (PathState::PotentiallyFailed, _) if self.is_asked_by_data(path) => {
+                Due::At(now + entry.rto.rto())
+            }
+            (PathState::PotentiallyFailed, _) => Due::Now,
+            (PathState::Unconfirmed | PathState::Active | PathState::Inactive, Some(interval)) => {
+                if asked_at < now {
+                    Due::PeriodAfter(asked_at)
+                } else if now.since(entry.last_used) < interval {
+                    Due::PeriodAfter(entry.last_used)
+                } else {
+                    Due::Now
+                }
+            }
+        }
+    }
+
+    /// Whether a potentially failed path carries data all the same, for want of a better one: T3-rtx supervises it.
+    fn is_asked_by_data(&self, path: PathId) -> bool {
+        self.paths.path(path).state == PathState::PotentiallyFailed
+            && path == self.paths.for_data()
+            && self.sender.has_outstanding(path)
+    }
+
+    /// Asks now whether the peer is at the address of this path, unless it is asked already.
+    pub(super) fn probe_path(&mut self, now: Instant, path: PathId) {
+        let is_wanted = self.config.heartbeat.interval.is_some() || !self.paths.path(path).is_confirmed();
+        if is_wanted && self.may_send_heartbeats() && !self.paths.path(path).heartbeat.is_outstanding() {
+            self.send_heartbeat(now, path);
+        }
+    }
+
+    pub(super) fn send_heartbeat(&mut self, now: Instant, path: PathId) {
+        let nonce = self.rng.u64();
+        let entry = self.paths.path_mut(path);
+        let info = entry.heartbeat.send(now, path, nonce);
+        entry.counters.heartbeats += 1;
+        let unanswered_at = now + entry.rto.rto();
+        self.push_heartbeat(path, ChunkBuf::heartbeat(&info));
+        self.timers.set(Timer::Heartbeat(path), unanswered_at);
+    }
+
+    /// The association is up: confirmed paths are asked when they are idle, the others at once (RFC 9260 §5.4, §8.3).
+    pub(super) fn begin_supervision(&mut self, now: Instant) {
+        for path in self.paths.ids() {
+            if self.paths.path(path).is_confirmed() {
+                self.schedule_heartbeat(now, path);
+            } else if !self.paths.path(path).heartbeat.is_outstanding() {
+                self.timers.set(Timer::Heartbeat(path), now);
+            }
+        }
+    }
+
+    /// The next HEARTBEAT: after RTO + HB.interval, give or take half an RTO (RFC 9260 §8.3).
+    pub(super) fn schedule_heartbeat(&mut self, from: Instant, path: PathId) {
+        let Some(interval) = self.config.heartbeat.interval else { return };
+        let rto = self.paths.path(path).rto.rto();
+        let jittered = rto / 2 + self.rng.up_to(rto);
+        self.timers.set(Timer::Heartbeat(path), from + interval + jittered);
+    }
+
+    /// RFC 9260 §8.3: from ESTABLISHED until SHUTDOWN or SHUTDOWN ACK.
+    fn may_send_heartbeats(&self) -> bool {
+        matches!(self.state.name(), S::Established | S::ShutdownPending | S::ShutdownReceived)
+    }
+}

@@ -1,0 +1,29 @@
+//! Failing paths (RFC 7829).
+
+use super::at_least;
+use crate::error::ConfigError;
+
+/// What becomes of a path that fails, and of the primary path (RFC 7829). That a path fails for good after
+/// [`Attempts::path`](super::Attempts::path) errors is not changed by this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FailureConfig {
+    /// PotentiallyFailed.Max.Retrans (RFC 7829 §3.2): after more consecutive errors than this a path is avoided while
+    /// another is active, and probed every RTO. Default 0 by `signalling`, as RFC 7829 recommends; `None` by `rfc9260`,
+    /// which knows no such state: new data then goes to a dead primary path for a minute, and only what timed out goes
+    /// elsewhere. Without effect from [`Attempts::path`](super::Attempts::path) on.
+    pub potentially_failed: Option<u32>,
+    /// Primary.Switchover.Max.Retrans (RFC 7829 §5): after more consecutive errors than this on the primary path, the
+    /// one used instead becomes the primary. At least `potentially_failed`, or [`Attempts::path`](super::Attempts::path)
+    /// without that. Default `None`: data returns to the primary path as soon as that is active again. Set it where
+    /// paths are equally good and going back gains nothing.
+    pub primary_switchover: Option<u32>,
+}
+
+impl FailureConfig {
+    /// RFC 7829 §5, point 1: other values of Primary.Switchover.Max.Retrans must be refused.
+    pub(super) fn validate(&self, path_limit: u32) -> Result<(), ConfigError> {
+        let Some(switchover) = self.primary_switchover else { return Ok(()) };
+        let bound = self.potentially_failed.unwrap_or(path_limit);
+        at_least("failure.primary_switchover", switchover as usize, bound as usize)
+    }
+}

@@ -1,0 +1,338 @@
+//! All paths of an association: primary, path in use, sources.
+
+use core::time::Duration;
+use std::net::IpAddr;
+
+use smallvec::SmallVec;
+use virtual_time::Instant;
+
+use super::address::source_for;
+use super::failure::{Candidate, Choice, Limits, Purpose, choose};
+use super::{Answer, Path, Unanswered};
+use crate::config::AssociationConfig;
+use crate::event::PathState;
+use crate::transmit::{Destination, PathId};
+
+/// All paths of an association. A path keeps its number for the life of the association.
+#[derive(Debug)]
+pub(crate) struct PathSet {
+    paths: SmallVec<[Path; 1]>,
+    primary: PathId,
+    /// Where new data goes: kept up to date with every change, so that sending does not choose.
+    current: PathId,
+    limits: Limits,
+    locals: Locals,
+    verification: VerificationWindow,
+    /// How often new data changed its path.
+    switches: u64,
+    /// Grows with every change of what the endpoint finds associations by: confirmed addresses and their ports.
+    revision: u32,
+}
+
+/// The local addresses that may be sent from.
+#[derive(Clone, Debug)]
+struct Locals {
+    addresses: SmallVec<[IpAddr; 2]>,
+    /// Whether any were configured: otherwise the routing table chooses.
+    are_configured: bool,
+}
+
+/// HEARTBEATs to unconfirmed addresses in the current RTO (HB.Max.Burst, RFC 9260 §5.4).
+#[derive(Clone, Copy, Debug, Default)]
+struct VerificationWindow {
+    ends_at: Instant,
+    sent: u32,
+}
+
+/// When a HEARTBEAT may go to an unconfirmed address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum VerificationSlot {
+    Now,
+    At(Instant),
+}
+
+/// What became of an address of the peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Added {
+    /// It is a path now.
+    New,
+    /// It was one.
+    Known,
+    /// There are [`MAX_PATHS`] already: it is not used.
+    TooMany,
+}
+
+impl PathSet {
+    /// The path of the handshake counts as confirmed: the user named it, or it carried tag and cookie both ways
+    /// (RFC 9260 §5.4). `locals` are the local addresses to choose sources from; with none the routing table chooses.
+    pub(crate) fn new(first: Destination, locals: &[IpAddr], config: &AssociationConfig) -> Self {
+        let mut set = Self {
+            paths: SmallVec::new(),
+            primary: PathId::FIRST,
+            current: PathId::FIRST,
+            limits: Limits::of(config),
+            locals: Locals { addresses: SmallVec::from_slice(locals), are_configured: !locals.is_empty() },
+            verification: VerificationWindow::default(),
+            switches: 0,
+            revision: 0,
+        };
+        let _first = set.add(first, PathState::Active, config);
+        set
+    }
+
+    /// Adds a path to an address of the peer, `Active` if the user vouches for it and `Unconfirmed` otherwise
+    /// (RFC 9260 §5.4). One that is known stays as it is. The caller starts its HEARTBEATs.
+    pub(crate) fn add(
+        &mut self,
+        destination: Destination,
+        state: PathState,
+        config: &AssociationConfig,
+    ) -> Added {
+        if self.by_address(destination.address).is_some() {
+            return Added::Known;
+        }
+        if self.paths.len() >= MAX_PATHS {
+            return Added::TooMany;
+        }
+        let number = self.paths.len();
+        let id = PathId::new(u8::try_from(number).unwrap_or(u8::MAX));
+        let mut path = Path::new(id, destination, state, config);
+        self.locals.assign(&mut path);
+        self.paths.push(path);
+        self.revision += 1;
+        self.reselect();
+        Added::New
+    }
+
+    /// Panics never: ids are handed out by this set and paths are not removed.
+    pub(crate) fn path(&self, id: PathId) -> &Path {
+        &self.paths[id.index()]
+    }
+
+    pub(crate) fn path_mut(&mut self, id: PathId) -> &mut Path {
+        &mut self.paths[id.index()]
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Path> {
+        self.paths.iter()
+    }
+
+    pub(crate) fn ids(&self) -> SmallVec<[PathId; MAX_PATHS]> {
+        self.paths.iter().map(|path| path.id).collect()
+    }
+
+    pub(crate) fn contains(&self, id: PathId) -> bool {
+        id.index() < self.paths.len()
+    }
+
+    pub(crate) fn has_several(&self) -> bool {
+        self.paths.len() > 1
+    }
+
+    /// The path a packet from this address belongs to.
+    pub(crate) fn by_address(&self, address: IpAddr) -> Option<PathId> {
+        self.paths.iter().find(|path| path.destination.address == address).map(|path| path.id)
+    }
+
+    /// The addresses the peer has shown to be its own: by these the endpoint finds the association.
+    pub(crate) fn confirmed(&self) -> impl Iterator<Item = Destination> {
+        self.paths.iter().filter(|path| path.is_confirmed()).map(|path| path.destination)
+    }
+
+    pub(crate) fn revision(&self) -> u32 {
+        self.revision
+    }
+
+    pub(crate) fn switches(&self) -> u64 {
+        self.switches
+    }
+
+    pub(crate) fn local_addresses(&self) -> &[IpAddr] {
+        &self.locals.addresses
+    }
+
+    /// A packet with a valid tag came in: learn where and how the peer is reached now (RFC 6951 §5.4).
+    pub(crate) fn on_packet(&mut self, id: PathId, source: Destination, local: Option<IpAddr>) {
+        let path = self.path_mut(id);
+        path.counters.packets_received += 1;
+        if let Some(local) = local {
+            let was = path.source.replace(local);
+            // RFC 9260 §7.2.5.2: from another source address the way to the peer may be another.
+            if was.is_some_and(|was| was != local) {
+                path.congestion.reinitialise();
+            }
+        }
+        if path.destination.encapsulation != source.encapsulation {
+            path.destination.encapsulation = source.encapsulation;
+            self.revision += 1;
+        }
+    }
+
+    /// The path for new data (RFC 9260 §6.4).
+    pub(crate) fn for_data(&self) -> PathId {
+        self.current
+    }
+
+    pub(crate) fn primary(&self) -> PathId {
+        self.primary
+    }
+
+    /// Where a chunk goes again that was last sent on `path`: one that timed out elsewhere, if elsewhere is as good; one
+    /// that acknowledgments show to be lost on the same path while that is active (RFC 9260 §6.4).
+    pub(crate) fn for_lost(&self, path: PathId, loss: Loss) -> PathId {
+        if !self.has_several() {
+            return path;
+        }
+        match loss {
+            Loss::TimedOut => self.choose(Purpose::TimedOutOn(path)).path().unwrap_or(self.current),
+            Loss::Reported if self.is_usable(path) => path,
+            Loss::Reported => self.current,
+        }
+    }
+
+    /// Another active path than this one.
+    pub(crate) fn alternate(&self, path: PathId) -> Option<PathId> {
+        if !self.has_several() {
+            return None;
+        }
+        let other = self.choose(Purpose::TimedOutOn(path)).path()?;
+        (other != path && self.is_usable(other)).then_some(other)
+    }
+
+    /// The active path after this one, in the order of their numbers and around; itself if there is no other.
+    pub(crate) fn next_active(&self, path: PathId) -> PathId {
+        let after = self.paths.iter().skip(path.index() + 1);
+        let mut others = after.chain(self.paths.iter().take(path.index()));
+        others.find(|other| self.is_usable(other.id)).map_or(path, |other| other.id)
+    }
+
+    /// The confirmed path after this one: where the next INIT, COOKIE ECHO or SHUTDOWN goes.
+    pub(crate) fn next_confirmed(&self, path: PathId) -> PathId {
+        let after = self.paths.iter().skip(path.index() + 1);
+        let mut others = after.chain(self.paths.iter().take(path.index()));
+        others.find(|other| other.is_confirmed()).map_or(path, |other| other.id)
+    }
+
+    /// Makes this path the primary one. False if its address is not confirmed.
+    pub(crate) fn set_primary(&mut self, id: PathId) -> bool {
+        let is_confirmed = self.path(id).is_confirmed();
+        if is_confirmed {
+            self.primary = id;
+            self.reselect();
+        }
+        is_confirmed
+    }
+
+    pub(crate) fn on_measurement(&mut self, id: PathId, now: Instant, rtt: Duration) {
+        self.path_mut(id).rto.on_measurement(now, rtt);
+    }
+
+    /// An answer came on a path. Its new state if that changed it.
+    pub(crate) fn on_answer(&mut self, id: PathId, answer: Answer) -> Option<PathState> {
+        let was_confirmed = self.path(id).is_confirmed();
+        let change = self.path_mut(id).on_answer(answer)?;
+        self.revision += u32::from(!was_confirmed);
+        self.reselect();
+        Some(change)
+    }
+
+    /// A transmission on a path went unanswered. Its new state if that changed it.
+    pub(crate) fn on_unanswered(&mut self, id: PathId, what: Unanswered) -> Option<PathState> {
+        let limits = self.limits;
+        let change = self.path_mut(id).on_unanswered(what, &limits);
+        // Also without a change of state: of failed paths that with the fewest errors is used.
+        self.reselect();
+        if id == self.primary && id != self.current && limits.switches_primary(self.path(id).errors) {
+            tracing::debug!(from = %self.primary, to = %self.current, "primary path switched");
+            self.primary = self.current;
+        }
+        change
+    }
+
+    /// When a HEARTBEAT may go to the unconfirmed address of `id`: at most `burst` in one RTO (RFC 9260 §5.4).
+    pub(crate) fn verification_slot(&mut self, now: Instant, id: PathId, burst: u32) -> VerificationSlot {
+        let rto = self.path(id).rto.rto();
+        let window = &mut self.verification;
+        if now >= window.ends_at {
+            *window = VerificationWindow { ends_at: now + rto, sent: 0 };
+        }
+        if window.sent >= burst {
+            return VerificationSlot::At(window.ends_at);
+        }
+        window.sent += 1;
+        VerificationSlot::Now
+    }
+
+    /// A local address is gone: the paths that used it get another one, or none. Either way they are inactive until the
+    /// peer answers from there: while another path works, it carries the data.
+    pub(crate) fn on_local_down(&mut self, local: IpAddr) -> SmallVec<[PathId; MAX_PATHS]> {
+        self.locals.addresses.retain(|address| *address != local);
+        let mut moved = SmallVec::new();
+        for path in self.paths.iter_mut().filter(|path| path.source == Some(local)) {
+            self.locals.assign(path);
+            if path.is_confirmed() {
+                let _inactive = path.enter(PathState::Inactive);
+            }
+            moved.push(path.id);
+        }
+        self.reselect();
+        moved
+    }
+
+    /// A local address is there (again), after the ones known so far. Gives the paths that do not work and may do so
+    /// now, with the source that fits them best.
+    pub(crate) fn on_local_up(&mut self, local: IpAddr) -> SmallVec<[PathId; MAX_PATHS]> {
+        if !self.locals.addresses.contains(&local) {
+            self.locals.addresses.push(local);
+        }
+        let mut revived = SmallVec::new();
+        for path in self.paths.iter_mut().filter(|path| path.is_stranded || path.state != PathState::Active) {
+            self.locals.assign(path);
+            revived.push(path.id);
+        }
+        self.reselect();
+        revived
+    }
+
+    fn is_usable(&self, id: PathId) -> bool {
+        let path = self.path(id);
+        path.state == PathState::Active && !path.is_stranded
+    }
+
+    fn reselect(&mut self) {
+        let choice = self.choose(Purpose::NewData);
+        let Some(path) = choice.path().filter(|path| *path != self.current) else { return };
+        tracing::debug!(from = %self.current, ?choice, "new data changes its path");
+        self.current = path;
+        self.switches += 1;
+    }
+
+    fn choose(&self, purpose: Purpose) -> Choice {
+        let candidates = self.paths.iter().map(|path| Candidate {
+            path: path.id,
+            state: path.state,
+            errors: path.errors,
+            has_source: !path.is_stranded,
+        });
+        choose(candidates, self.primary, self.current, purpose)
+    }
+}
+
+impl Locals {
+    fn assign(&self, path: &mut Path) {
+        path.source = source_for(path.destination.address, &self.addresses, path.id.index());
+        path.is_stranded = path.source.is_none() && self.are_configured;
+    }
+}
+
+/// How a chunk came to count as lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Loss {
+    /// T3-rtx expired, or the path's local address went away.
+    TimedOut,
+    /// Acknowledgments of others say so.
+    Reported,
+}
+
+/// Addresses of a peer that are used at most: each costs HEARTBEATs and a congestion window.
+pub(crate) const MAX_PATHS: usize = crate::endpoint::cookie::MAX_ADDRESSES;

@@ -1,0 +1,314 @@
+//! Runs of neighbouring fragments, and how DATA makes neighbours (RFC 9260 §6.9).
+//!
+//! A chunk joins the run below it, the run above it, or both; a run that holds both ends leaves as a message.
+//! Fragments join by reference, and the octets are copied once, when the message is whole.
+
+use core::ops::RangeInclusive;
+use std::collections::{BTreeMap, VecDeque};
+
+use bytes::{Bytes, BytesMut};
+use sctp_wire::{PayloadProtocolId, StreamId};
+
+use super::{Assembled, Discarded};
+use crate::receiver::ReceiverViolation;
+use crate::receiver::fragment::{Fragment, Sequence};
+use crate::receiver::tsn_map::{Position, TsnMap};
+
+/// Where a fragment stands among all others; those of one message count on.
+pub(in crate::receiver) trait Place: Copy + Ord {
+    /// Its number, which counts the fragments of a message.
+    fn index(self) -> u64;
+
+    /// The place with another number beside this one.
+    fn at(self, index: u64) -> Self;
+
+    /// No place below this one can be of the same message.
+    fn lowest(self) -> Self;
+
+    /// No place from this one on can be of the same message.
+    fn highest(self) -> Self {
+        self.at(u64::MAX)
+    }
+
+    /// The place after this one.
+    fn next(self) -> Self {
+        self.at(self.index() + 1)
+    }
+}
+
+impl Place for Position {
+    fn index(self) -> u64 {
+        self.get()
+    }
+
+    fn at(self, index: u64) -> Self {
+        Self::new(index)
+    }
+
+    fn lowest(self) -> Self {
+        Self::new(0)
+    }
+}
+
+/// The runs that are not yet messages, by the place of their first fragment.
+#[derive(Debug)]
+pub(in crate::receiver) struct Runs<P> {
+    runs: BTreeMap<P, Run>,
+    bytes: usize,
+}
+
+impl<P> Default for Runs<P> {
+    fn default() -> Self {
+        Self { runs: BTreeMap::new(), bytes: 0 }
+    }
+}
+
+impl<P: Place> Runs<P> {
+    /// Payload octets in fragments that wait for others.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Takes a chunk that agrees with its neighbours; gives the message it completes.
+    pub(super) fn insert(&mut self, place: P, fragment: &Fragment<'_>) -> Option<Assembled> {
+        let piece = Bytes::copy_from_slice(fragment.payload);
+        if fragment.flags.is_whole() {
+            return Some(Assembled::whole(fragment, piece));
+        }
+        self.bytes += piece.len();
+        let (first, run) = self.join(place, fragment, piece);
+        if run.begins && run.ends {
+            self.bytes -= run.bytes;
+            return Some(run.into_message());
+        }
+        self.runs.insert(first, run);
+        None
+    }
+
+    /// The run that begins at a place or above, nearest to it, if it may be of the same message.
+    pub(super) fn run_from(&self, place: P) -> Option<(P, &Run)> {
+        self.runs.range(place..place.highest()).next().map(|(first, run)| (*first, run))
+    }
+
+    /// The run that begins below a place, nearest to it, if it may be of the same message.
+    pub(super) fn run_below(&self, place: P) -> Option<(P, &Run)> {
+        self.runs.range(place.lowest()..place).next_back().map(|(first, run)| (*first, run))
+    }
+
+    /// The run a fragment makes with its neighbours, taken out of the map.
+    fn join(&mut self, place: P, fragment: &Fragment<'_>, piece: Bytes) -> (P, Run) {
+        let below = if fragment.flags.beginning { None } else { self.adjoining_below(place) };
+        let (first, run) = match below.and_then(|first| self.runs.remove_entry(&first)) {
+            Some((first, below)) => (first, below.extended_by(fragment, piece)),
+            None => (place, Run::new(place.index(), fragment, piece)),
+        };
+        let above = if fragment.flags.ending { None } else { self.runs.remove(&place.next()) };
+        match above {
+            Some(above) => (first, run.followed_by(above)),
+            None => (first, run),
+        }
+    }
+
+    /// Throws a run away.
+    pub(super) fn discard(&mut self, first: P, discarded: &mut Discarded) {
+        if let Some(run) = self.runs.remove(&first) {
+            self.bytes -= run.bytes;
+            discarded.bytes += run.bytes;
+            discarded.chunks += run.pieces.len();
+        }
+    }
+
+    /// Where the runs within these bounds begin.
+    pub(super) fn firsts(&self, bounds: RangeInclusive<P>) -> Vec<P> {
+        self.runs.range(bounds).map(|(first, _)| *first).collect()
+    }
+
+    fn adjoining_below(&self, place: P) -> Option<P> {
+        self.run_below(place).filter(|(_, run)| run.end == place.index()).map(|(first, _)| first)
+    }
+}
+
+/// DATA: neighbours are chunks with consecutive TSNs.
+impl Runs<Position> {
+    /// Whether a chunk agrees with the neighbours that have arrived. Changes nothing.
+    pub(super) fn check(
+        &self,
+        position: Position,
+        data: &Fragment<'_>,
+        arrived: &TsnMap,
+        message_bytes: usize,
+    ) -> Result<(), ReceiverViolation> {
+        let below = self.below(position, arrived);
+        let above = self.above(position, arrived);
+        check_side(&below, data, data.flags.beginning, ReceiverViolation::NoBeginning(data.tsn))?;
+        check_side(&above, data, data.flags.ending, ReceiverViolation::NoEnding(data.tsn))?;
+        let bytes = below.bytes() + data.payload.len() + above.bytes();
+        if bytes > message_bytes {
+            return Err(ReceiverViolation::MessageTooLong { bytes, limit: message_bytes });
+        }
+        Ok(())
+    }
+
+    /// Drops every run that misses a chunk up to `through`, or whose message its stream `has_passed`. Gives also
+    /// the last position up to which chunks of dropped messages may follow.
+    pub(super) fn forward(
+        &mut self,
+        through: Position,
+        has_passed: impl Fn(StreamId, Sequence) -> bool,
+    ) -> (Discarded, Position) {
+        let (mut discarded, mut end) = (Discarded::default(), through);
+        for first in self.firsts(Position::new(0)..=through.next()) {
+            let Some(run) = self.runs.get(&first) else { continue };
+            let is_passed = run.order.is_some_and(|order| has_passed(run.stream, order));
+            let misses_nothing = run.begins && run.end > through.get();
+            if misses_nothing && !is_passed {
+                continue;
+            }
+            if !run.ends {
+                end = end.max(Position::new(run.end).previous());
+            }
+            self.discard(first, &mut discarded);
+        }
+        (discarded, end)
+    }
+
+    /// Drops the run that ends right below a position without having ended its message.
+    pub(super) fn cut_off_below(&mut self, position: Position) -> Discarded {
+        let mut discarded = Discarded::default();
+        let cut_off = self.run_below(position).filter(|(_, run)| run.end == position.get() && !run.ends);
+        if let Some((first, _)) = cut_off {
+            self.discard(first, &mut discarded);
+        }
+        discarded
+    }
+
+    fn below(&self, position: Position, arrived: &TsnMap) -> Neighbour<'_> {
+        match self.run_below(position).filter(|(_, run)| run.end == position.index()) {
+            Some((_, run)) if !run.ends => Neighbour::SameMessage(run),
+            Some(_) => Neighbour::OtherMessage,
+            None => Neighbour::outside_runs(arrived.contains(position.previous())),
+        }
+    }
+
+    fn above(&self, position: Position, arrived: &TsnMap) -> Neighbour<'_> {
+        match self.runs.get(&position.next()) {
+            Some(run) if !run.begins => Neighbour::SameMessage(run),
+            Some(_) => Neighbour::OtherMessage,
+            None => Neighbour::outside_runs(arrived.contains(position.next())),
+        }
+    }
+}
+
+impl Assembled {
+    fn whole(fragment: &Fragment<'_>, payload: Bytes) -> Self {
+        Self { stream: fragment.stream, order: fragment.order(), ppid: fragment.ppid, payload, chunks: 1 }
+    }
+}
+
+/// Consecutive fragments of one message.
+#[derive(Debug)]
+pub(super) struct Run {
+    /// The number after that of the last fragment.
+    pub(super) end: u64,
+    pub(super) begins: bool,
+    pub(super) ends: bool,
+    stream: StreamId,
+    order: Option<Sequence>,
+    /// That of the lowest fragment; the first one's counts.
+    ppid: PayloadProtocolId,
+    pub(super) bytes: usize,
+    pieces: VecDeque<Bytes>,
+}
+
+impl Run {
+    fn new(index: u64, fragment: &Fragment<'_>, piece: Bytes) -> Self {
+        Self {
+            end: index + 1,
+            begins: fragment.flags.beginning,
+            ends: fragment.flags.ending,
+            stream: fragment.stream,
+            order: fragment.order(),
+            ppid: fragment.ppid,
+            bytes: piece.len(),
+            pieces: VecDeque::from([piece]),
+        }
+    }
+
+    fn extended_by(mut self, fragment: &Fragment<'_>, piece: Bytes) -> Self {
+        self.end += 1;
+        self.ends = fragment.flags.ending;
+        self.bytes += piece.len();
+        self.pieces.push_back(piece);
+        self
+    }
+
+    /// This run with the one right above it. The shorter one moves, so that neither order of arrival is slow.
+    fn followed_by(mut self, mut above: Self) -> Self {
+        let pieces = if self.pieces.len() >= above.pieces.len() {
+            self.pieces.append(&mut above.pieces);
+            self.pieces
+        } else {
+            while let Some(piece) = self.pieces.pop_back() {
+                above.pieces.push_front(piece);
+            }
+            above.pieces
+        };
+        Self { end: above.end, ends: above.ends, bytes: self.bytes + above.bytes, pieces, ..self }
+    }
+
+    fn into_message(self) -> Assembled {
+        let mut payload = BytesMut::with_capacity(self.bytes);
+        self.pieces.iter().for_each(|piece| payload.extend_from_slice(piece));
+        let chunks = self.pieces.len();
+        Assembled {
+            stream: self.stream,
+            order: self.order,
+            ppid: self.ppid,
+            payload: payload.freeze(),
+            chunks,
+        }
+    }
+}
+
+/// What is known of the chunk right below or above another one.
+enum Neighbour<'a> {
+    Missing,
+    /// Part of the same message, unless the chunk contradicts.
+    SameMessage(&'a Run),
+    /// A message ends between the two.
+    OtherMessage,
+}
+
+impl Neighbour<'_> {
+    /// What has arrived and waits in no run belonged to a message that is whole.
+    fn outside_runs(arrived: bool) -> Self {
+        if arrived { Self::OtherMessage } else { Self::Missing }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::SameMessage(run) => run.bytes,
+            Self::OtherMessage | Self::Missing => 0,
+        }
+    }
+}
+
+/// One side of a chunk: `is_boundary` is its B bit below and its E bit above.
+fn check_side(
+    neighbour: &Neighbour<'_>,
+    data: &Fragment<'_>,
+    is_boundary: bool,
+    missing_boundary: ReceiverViolation,
+) -> Result<(), ReceiverViolation> {
+    match neighbour {
+        Neighbour::OtherMessage if !is_boundary => Err(missing_boundary),
+        Neighbour::SameMessage(_) if is_boundary => Err(ReceiverViolation::BoundaryInsideMessage(data.tsn)),
+        Neighbour::SameMessage(run) if run.stream != data.stream || run.order != data.order() => {
+            Err(ReceiverViolation::MixedFragments(data.tsn))
+        }
+        Neighbour::SameMessage(_) | Neighbour::OtherMessage | Neighbour::Missing => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

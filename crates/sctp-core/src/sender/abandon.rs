@@ -1,0 +1,190 @@
+//! Giving messages up (RFC 3758, RFC 7496): expired, sent too often, displaced.
+//!
+//! A message in the queue is simply taken out. One of which part was sent is given up only when a chunk of it would
+//! have to be sent again, or its rest for the first time: what is in flight may arrive, and if it is lost the
+//! congestion window has to hear of it first (RFC 3758 §3.5 (F5)).
+
+use std::sync::Arc;
+
+use virtual_time::Instant;
+
+use super::outstanding::ChunkState;
+use super::queue::Removed;
+use super::{MESSAGE_OVERHEAD_BYTES, Sender};
+use crate::error::SendFailure;
+use crate::message::{Message, Reliability};
+use crate::transmit::PathId;
+
+/// Under which conditions a message that was begun is given up; every chunk of it has them.
+#[derive(Debug)]
+pub(crate) struct Terms {
+    /// Counts the messages of the association in the order in which they were handed in.
+    pub(crate) number: u64,
+    deadline: Option<Instant>,
+    /// The whole of it, to be handed back.
+    message: Message,
+}
+
+/// A message that is not sent any more.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Failed {
+    pub(crate) message: Message,
+    pub(crate) was_sent: bool,
+    pub(crate) reason: SendFailure,
+}
+
+/// What giving up led to.
+#[derive(Debug, Default)]
+pub(crate) struct Abandonment {
+    pub(crate) failed: Vec<Failed>,
+    pub(crate) buffer_available: bool,
+}
+
+/// Messages given up by policy (RFC 7496 §4.3, §4.4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AbandonedMessages {
+    /// By [`Reliability::Lifetime`].
+    pub lifetime: AbandonedCount,
+    /// By [`Reliability::Retransmissions`].
+    pub retransmissions: AbandonedCount,
+    /// By [`Reliability::Priority`].
+    pub priority: AbandonedCount,
+}
+
+/// Messages given up under one policy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AbandonedCount {
+    /// Before any part of them was sent.
+    pub unsent: u64,
+    /// After a part of them was.
+    pub sent: u64,
+}
+
+impl Terms {
+    /// `None` for a message that is never given up once it is begun.
+    pub(crate) fn of(message: &Message, number: u64, deadline: Option<Instant>) -> Option<Arc<Self>> {
+        match message.reliability {
+            Reliability::Reliable | Reliability::Priority(_) => None,
+            Reliability::Lifetime(_) | Reliability::Retransmissions(_) => {
+                Some(Arc::new(Self { number, deadline, message: message.clone() }))
+            }
+        }
+    }
+
+    /// Whether a chunk that was sent so often may be sent once more.
+    pub(crate) fn allow(&self, now: Instant, transmissions: u32) -> bool {
+        match self.message.reliability {
+            Reliability::Reliable | Reliability::Priority(_) => true,
+            Reliability::Lifetime(_) => self.deadline.is_none_or(|deadline| now < deadline),
+            Reliability::Retransmissions(limit) => transmissions <= limit,
+        }
+    }
+}
+
+impl AbandonedMessages {
+    fn count(&mut self, failed: &Failed) {
+        let policy = match failed.reason {
+            SendFailure::LifetimeExpired => &mut self.lifetime,
+            SendFailure::RetransmissionsExceeded => &mut self.retransmissions,
+            SendFailure::Displaced => &mut self.priority,
+            SendFailure::Association(_) => return,
+        };
+        if failed.was_sent {
+            policy.sent += 1;
+        } else {
+            policy.unsent += 1;
+        }
+    }
+}
+
+impl Sender {
+    /// Gives up what has to be by now: before anything is sent, and after anything was found lost.
+    pub(crate) fn abandon_due(&mut self, now: Instant) -> Abandonment {
+        let mut abandonment = Abandonment::default();
+        if !self.options.gives_up {
+            return abandonment;
+        }
+        for removed in self.queue.take_expired(now) {
+            self.give_up(now, removed, SendFailure::LifetimeExpired, &mut abandonment);
+        }
+        self.abandon_lost(now, &mut abandonment);
+        if !abandonment.failed.is_empty() {
+            self.forget_samples();
+            self.advance_peer_ack_point();
+            abandonment.buffer_available = self.buffer_available();
+        }
+        abandonment
+    }
+
+    /// When a waiting message expires.
+    pub(crate) fn next_expiry(&mut self) -> Option<Instant> {
+        self.queue.next_expiry()
+    }
+
+    /// Makes room in the buffer at the cost of less important messages.
+    pub(super) fn displace(&mut self, now: Instant, needed: usize, by: Reliability) -> Vec<Failed> {
+        let mut abandonment = Abandonment::default();
+        for removed in self.queue.displace(needed, by, MESSAGE_OVERHEAD_BYTES) {
+            self.give_up(now, removed, SendFailure::Displaced, &mut abandonment);
+        }
+        abandonment.failed
+    }
+
+    /// What was given up gives no round trip.
+    fn forget_samples(&mut self) {
+        let outstanding = &self.outstanding;
+        let is_abandoned = |tsn| {
+            let chunk = outstanding.index_of(tsn).and_then(|index| outstanding.get(index));
+            chunk.is_some_and(|chunk| chunk.state == ChunkState::Abandoned)
+        };
+        self.rtt_samples.iter_mut().for_each(|sample| sample.forget_if(is_abandoned));
+    }
+
+    /// Chunks that wait for a retransmission they do not get, with all of their messages (RFC 3758 §3.5 (A3)).
+    fn abandon_lost(&mut self, now: Instant, abandonment: &mut Abandonment) {
+        if !self.outstanding.has_lost() || !self.queue.may_leave_unfinished() {
+            return;
+        }
+        let lost = self.outstanding.iter().filter(|(_, chunk)| chunk.state == ChunkState::Lost);
+        let due = lost.filter(|(_, chunk)| !chunk.may_be_resent(now));
+        let mut terms: Vec<Arc<Terms>> = due.filter_map(|(_, chunk)| chunk.fragment.terms.clone()).collect();
+        terms.sort_by_key(|terms| terms.number);
+        terms.dedup_by_key(|terms| terms.number);
+        for terms in &terms {
+            let reason = match terms.message.reliability {
+                Reliability::Lifetime(_) => SendFailure::LifetimeExpired,
+                Reliability::Reliable | Reliability::Retransmissions(_) | Reliability::Priority(_) => {
+                    SendFailure::RetransmissionsExceeded
+                }
+            };
+            match self.queue.remove(terms.message.stream, terms.number) {
+                Some(removed) => self.give_up(now, removed, reason, abandonment),
+                None => self.fail(terms.message.clone(), true, reason, abandonment),
+            }
+        }
+        let numbers: Vec<u64> = terms.iter().map(|terms| terms.number).collect();
+        if !numbers.is_empty() {
+            self.buffer.used -= self.outstanding.abandon(&numbers);
+        }
+    }
+
+    /// A message that was taken out of the queue, and what was sent of it.
+    fn give_up(&mut self, now: Instant, removed: Removed, reason: SendFailure, into: &mut Abandonment) {
+        let Removed { message, number, unsent_bytes, end } = removed;
+        let was_sent = end.is_some();
+        self.buffer.used -= unsent_bytes;
+        if let Some(end) = end {
+            self.buffer.used -= self.outstanding.abandon(&[number]);
+            self.outstanding.push_abandoned(now, PathId::FIRST, end);
+        }
+        self.fail(message, was_sent, reason, into);
+    }
+
+    fn fail(&mut self, message: Message, was_sent: bool, reason: SendFailure, into: &mut Abandonment) {
+        self.buffer.used -= MESSAGE_OVERHEAD_BYTES;
+        let failed = Failed { message, was_sent, reason };
+        self.statistics.abandoned.count(&failed);
+        self.queue.note_abandoned(failed.message.stream, |abandoned| abandoned.count(&failed));
+        into.failed.push(failed);
+    }
+}

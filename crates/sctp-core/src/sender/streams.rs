@@ -1,0 +1,84 @@
+//! What concerns single streams: their shares, and what re-configuration does to them (RFC 6525).
+//!
+//! To reset streams: [`hold_streams`](Sender::hold_streams), wait until [`is_drained`](Sender::is_drained), ask the
+//! peer, and when it has agreed [`reset_streams`](Sender::reset_streams); if it has not,
+//! [`release_streams`](Sender::release_streams). Messages for held streams are accepted and wait meanwhile.
+
+use sctp_wire::{StreamId, Tsn};
+
+use super::Sender;
+use super::queue::StreamStatistics;
+use crate::config::StreamShare;
+use crate::error::StreamError;
+
+impl Sender {
+    /// Changes what a stream gets beside others.
+    pub(crate) fn set_stream_share(
+        &mut self,
+        stream: StreamId,
+        change: impl FnOnce(&mut StreamShare),
+    ) -> Result<(), StreamError> {
+        let negotiated = self.options.outbound_streams;
+        if stream.get() >= negotiated {
+            return Err(StreamError::UnknownStream { stream, negotiated });
+        }
+        self.queue.set_share(stream, change);
+        Ok(())
+    }
+
+    pub(crate) fn stream_statistics(&self, stream: StreamId) -> StreamStatistics {
+        self.queue.stream_statistics(stream)
+    }
+}
+
+/// For stream re-configuration.
+#[cfg_attr(not(test), expect(dead_code, reason = "called once RE-CONFIG is handled"))]
+impl Sender {
+    /// These streams begin no further message; what was begun is finished (RFC 6525 §5.1.2). No stream named: all,
+    /// as in a request; so for all that follow. Streams that do not exist are passed over.
+    pub(crate) fn hold_streams(&mut self, streams: &[StreamId]) {
+        self.each_of(streams, |sender, stream| sender.queue.hold(stream));
+    }
+
+    /// Whether no message of these streams is under way: none begun and not finished, no chunk unacknowledged. Once
+    /// true of held streams it stays true until they are released.
+    pub(crate) fn is_drained(&self, streams: &[StreamId]) -> bool {
+        let concerned = |stream: StreamId| streams.is_empty() || streams.contains(&stream);
+        let begun = (0..self.options.outbound_streams).map(StreamId::new);
+        !begun.filter(|stream| concerned(*stream)).any(|stream| self.queue.has_begun(stream))
+            && !self.outstanding.iter().any(|(_, chunk)| concerned(chunk.fragment.stream))
+    }
+
+    /// The peer agreed to a reset: the streams start again with SSN or MID 0, and are released.
+    pub(crate) fn reset_streams(&mut self, streams: &[StreamId]) {
+        self.each_of(streams, |sender, stream| {
+            sender.queue.reset(stream);
+            sender.queue.release(stream);
+        });
+    }
+
+    /// Held streams go on as if nothing had been.
+    pub(crate) fn release_streams(&mut self, streams: &[StreamId]) {
+        self.each_of(streams, |sender, stream| sender.queue.release(stream));
+    }
+
+    /// The peer takes `count` more streams (RFC 6525 §5.2.5); at most 65,535 there are.
+    pub(crate) fn add_streams(&mut self, count: u16) {
+        self.options.outbound_streams = self.options.outbound_streams.saturating_add(count);
+    }
+
+    /// The Sender's Last Assigned TSN of a request (RFC 6525 §4.1).
+    pub(crate) fn last_assigned_tsn(&self) -> Tsn {
+        self.outstanding.next_tsn().previous()
+    }
+
+    fn each_of(&mut self, streams: &[StreamId], mut act: impl FnMut(&mut Self, StreamId)) {
+        let negotiated = self.options.outbound_streams;
+        if streams.is_empty() {
+            (0..negotiated).for_each(|stream| act(self, StreamId::new(stream)));
+        }
+        for stream in streams.iter().filter(|stream| stream.get() < negotiated) {
+            act(self, *stream);
+        }
+    }
+}

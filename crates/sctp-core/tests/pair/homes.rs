@@ -1,0 +1,3 @@
+//! Hosts with several addresses: who learns which, what may be sent where.
+
+mod addresses;
