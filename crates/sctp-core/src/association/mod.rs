@@ -164,6 +164,13 @@ impl Association {
         self.receiver.as_ref().map_or(0, Receiver::memory_bytes)
     }
 
+    /// The endpoint says how much the receiving half may hold.
+    pub(crate) fn grant_receive_memory(&mut self, bytes: usize) {
+        if let Some(receiver) = self.receiver.as_mut() {
+            receiver.grant_memory(bytes);
+        }
+    }
+
     pub(crate) fn config(&self) -> &AssociationConfig {
         &self.config
     }

@@ -39,6 +39,11 @@ pub struct EndpointConfig {
     /// Associations this endpoint holds at most; further ones are refused with "Out of Resource". Default 10,000.
     /// Raise it on servers with memory for more: an idle association costs a few KB.
     pub association_limit: usize,
+    /// Octets that all associations together hold at most of what was received and not read, bookkeeping included.
+    /// Half of it is divided equally among [`association_limit`](Self::association_limit) associations, the other half
+    /// goes to those that need more. Default 512 MiB; at least twice the [`Buffers::receive_bytes`] of one association.
+    /// Lower it on small hosts, raise it where thousands of readers are slow.
+    pub receive_memory_bytes: usize,
     /// Valid.Cookie.Life (RFC 9260 §16): how old a returned state cookie may be. Default 60 s.
     pub cookie_life: Duration,
     /// The addresses of this host that peers are told of in INIT and INIT ACK (RFC 9260 §5.1.2), and that packets are
@@ -64,6 +69,7 @@ impl EndpointConfig {
             association: AssociationConfig::default(),
             incoming: Incoming::Accept,
             association_limit: 10_000,
+            receive_memory_bytes: 512 << 20,
             cookie_life: Duration::from_secs(60),
             local_addresses: Vec::new(),
             cookie_extension: Duration::from_secs(10),
@@ -266,6 +272,8 @@ impl EndpointConfig {
             at_least("init_rate.per_second", rate.per_second as usize, 1)?;
             at_least("init_rate.burst", rate.burst as usize, 1)?;
         }
+        let two_windows = self.association.buffers.receive_bytes.saturating_mul(2);
+        at_least("receive_memory_bytes", self.receive_memory_bytes, two_windows)?;
         at_most("local_addresses.len()", self.local_addresses.len(), crate::path::MAX_PATHS)?;
         for (position, &address) in self.local_addresses.iter().enumerate() {
             if !is_unicast(address) || self.local_addresses[..position].contains(&address) {

@@ -6,12 +6,14 @@
 //! | `incoming` | INIT and COOKIE ECHO, before and beside associations |
 //! | `init_limiter` | how many INITs a source network may send |
 //! | `cookie` | signing and checking state cookies |
+//! | `memory` | what associations may hold of received data, together |
 //! | `ootb` | packets out of the blue |
 
 pub(crate) mod cookie;
 mod demux;
 mod incoming;
 mod init_limiter;
+mod memory;
 mod ootb;
 
 use core::cmp::Reverse;
@@ -28,6 +30,7 @@ use self::cookie::CookieKeys;
 use self::demux::{Demux, Lookup};
 use self::incoming::Answer;
 use self::init_limiter::InitLimiter;
+use self::memory::ReceiveMemory;
 use crate::association::{Association, Authenticity};
 use crate::config::{AssociationConfig, AuthKeys, EndpointConfig, Incoming, StreamShare};
 use crate::error::{
@@ -70,6 +73,7 @@ pub struct Endpoint {
     cookies: CookieKeys,
     init_limiter: InitLimiter,
     associations: Slab<Entry>,
+    memory: ReceiveMemory,
     demux: Demux,
     deadlines: BinaryHeap<Reverse<(Instant, usize, u32)>>,
     /// Associations that may have packets to send, each at most once.
@@ -99,6 +103,8 @@ struct Entry {
     generation: u32,
     /// The earliest deadline in the heap.
     armed_at: Option<Instant>,
+    /// What it holds of received data, as `memory` knows it.
+    received_bytes: usize,
     is_sendable: bool,
     is_eventful: bool,
     /// Of the paths, as the tables know them.
@@ -115,6 +121,7 @@ impl Endpoint {
     /// The configuration cannot work.
     pub fn new(config: EndpointConfig, entropy: [u8; 32]) -> Result<Self, ConfigError> {
         config.validate()?;
+        let memory = ReceiveMemory::new(config.receive_memory_bytes, config.association_limit);
         let mut rng = Rng::new(&entropy);
         let cookies = CookieKeys::new(rng.split(), config.cookie_life, config.cookie_extension);
         let init_limiter = InitLimiter::new(&rng.split().key(), config.init_rate);
@@ -125,6 +132,7 @@ impl Endpoint {
             cookies,
             init_limiter,
             associations: Slab::new(),
+            memory,
             demux: Demux::default(),
             deadlines: BinaryHeap::new(),
             sendable: VecDeque::new(),
@@ -243,6 +251,7 @@ impl Endpoint {
         }
         match self.lookup(datagram, packet) {
             Lookup::Association(slot, path) => {
+                self.grant_memory(slot);
                 self.associations[slot].association.handle_packet(now, path, datagram, packet, authenticity);
                 self.refresh(slot);
             }
@@ -499,6 +508,13 @@ impl Endpoint {
         self.slot(id).ok().map(|slot| &self.associations[slot].association)
     }
 
+    /// Octets all associations hold of what was received and not read, bookkeeping included; at most
+    /// [`EndpointConfig::receive_memory_bytes`].
+    #[must_use]
+    pub fn receive_memory_bytes(&self) -> usize {
+        self.memory.held_bytes()
+    }
+
     /// How many associations there are.
     #[must_use]
     pub fn association_count(&self) -> usize {
@@ -526,6 +542,7 @@ impl Endpoint {
             association,
             generation,
             armed_at: None,
+            received_bytes: 0,
             is_sendable: false,
             is_eventful: false,
             revision: 0,
@@ -546,6 +563,8 @@ impl Endpoint {
     /// After a call into an association: put it into the queues where it belongs now.
     fn refresh(&mut self, slot: usize) {
         let Some(entry) = self.associations.get_mut(slot) else { return };
+        let held = entry.association.receive_memory_bytes();
+        self.memory.update(core::mem::replace(&mut entry.received_bytes, held), held);
         if !core::mem::replace(&mut entry.is_sendable, true) {
             self.sendable.push_back(slot);
         }
@@ -559,6 +578,13 @@ impl Endpoint {
         }
         self.rearm(slot);
         self.note_if_finished(slot);
+    }
+
+    /// Before a packet reaches an association: what it may hold.
+    fn grant_memory(&mut self, slot: usize) {
+        if let Some(entry) = self.associations.get_mut(slot) {
+            entry.association.grant_receive_memory(self.memory.allowance(entry.received_bytes));
+        }
     }
 
     /// The heap gets an entry only when a deadline moved closer; later ones are found when the old one comes up.
@@ -583,6 +609,7 @@ impl Endpoint {
     fn reap(&mut self) {
         for slot in core::mem::take(&mut self.finished) {
             let entry = self.associations.remove(slot);
+            self.memory.update(entry.received_bytes, 0);
             drop(entry);
             self.demux.remove(slot);
             self.sendable.retain(|queued| *queued != slot);
