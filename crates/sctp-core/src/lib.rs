@@ -76,10 +76,11 @@ pub use association::{
     Capabilities, Capability,
 };
 pub use config::{
-    AssociationConfig, Attempts, AuthConfig, AuthKeys, AutomaticAddresses, Buffers, Discovery,
-    EndpointConfig, Extensions, FailureConfig, HeartbeatConfig, HmacPreference, ImmediateSack, Incoming,
-    InitRate, LossDetection, Nagle, Offer, PathMtuConfig, Profile, RecoveryConfig, RtoConfig, SackConfig,
-    StreamScheduler, StreamShare, Streams, UnknownProfile,
+    AssociationConfig, Attempts, AuthConfig, AuthKeys, AutomaticAddresses, Buffers, CongestionAlgorithm,
+    CongestionConfig, Discovery, EndpointConfig, Extensions, FailureConfig, HeartbeatConfig, HmacPreference,
+    ImmediateSack, Incoming, InitRate, InitialWindow, LossDetection, Nagle, Offer, Pacing, PathMtuConfig,
+    Profile, RecoveryConfig, RtoConfig, SackConfig, StreamScheduler, StreamShare, Streams, UnknownProfile,
+    WindowValidation,
 };
 pub use endpoint::{AssociationId, Endpoint, KeyOwner};
 pub use error::{
@@ -88,7 +89,7 @@ pub use error::{
 };
 pub use event::{Event, Origin, PathState};
 pub use message::{Delivery, Message, Received, Reliability};
-pub use path::PathCounters;
+pub use path::{CongestionCounters, PathCounters};
 pub use receiver::{
     BlockingHistogram, BlockingStatistics, GivenUp, ReceiverStatistics, ReceiverViolation, StreamBlocking,
 };

@@ -124,7 +124,7 @@ pub(crate) struct EndOptions {
     /// Messages may be missing, since the peer gives some up
     #[arg(long)]
     pub(crate) gaps: bool,
-    /// Protocol parameters to start from: signalling or rfc9260
+    /// Protocol parameters to start from: signalling, rfc9260 or studies
     #[arg(long, default_value_t)]
     pub(crate) profile: Profile,
     /// How often INIT and COOKIE ECHO are repeated [default: the profile's 8, four minutes]

@@ -45,7 +45,8 @@ impl Association {
         if self.may_send_data() {
             self.give_up(now);
         }
-        let Some(path) = self.next_path() else {
+        let Some(path) = self.next_path(now) else {
+            self.watch_pacing(now);
             let (path, tag) = (self.mtu_probe_path()?, self.peer.peer_tag?);
             return self.write_mtu_probe(now, path, tag, buffer);
         };
@@ -57,7 +58,7 @@ impl Association {
         }
         let mut data = DataWritten::default();
         if self.write_control(path, tag, &mut writer) == Bundling::Bundled {
-            self.write_sack(path, &mut writer);
+            self.write_sack(now, path, &mut writer);
             let forward = self.write_forward(now, path, &mut writer);
             data = DataWritten { forward, ..self.write_data(now, path, &mut writer) };
         }
@@ -65,7 +66,7 @@ impl Association {
             drop(writer);
             return None;
         }
-        self.on_sent(now, path, data);
+        self.on_sent(now, path, writer.len(), data);
         let searching = self.paths.path(path).mtu.is_searching();
         let fits = limit <= self.paths.path(path).packet_bytes();
         let fragmentation = if searching && fits { Fragmentation::Forbidden } else { Fragmentation::Allowed };
@@ -105,7 +106,7 @@ impl Association {
     }
 
     /// The path of the next packet: where a control chunk, a SACK or data wants to go.
-    fn next_path(&mut self) -> Option<PathId> {
+    fn next_path(&mut self, now: Instant) -> Option<PathId> {
         if let Some(control) = self.control.front() {
             return Some(control.path);
         }
@@ -120,17 +121,16 @@ impl Association {
         if self.may_send_data() && self.sender.forward_is_due() {
             return Some(self.paths.for_data());
         }
-        self.data_due().map(DataDue::path)
+        self.data_due(now).map(DataDue::path)
     }
 
     /// What of the user's data wants to be sent, and where.
-    fn data_due(&mut self) -> Option<DataDue> {
+    fn data_due(&mut self, now: Instant) -> Option<DataDue> {
         if !self.may_send_data() || !self.paths.is_open() {
             return None;
         }
-        let burst = self.outgoing.burst_left > 0;
         if let Some(path) = self.sender.path_of_lost(&self.paths) {
-            let may_go = burst && self.sender.has_window(self.paths.path(path));
+            let may_go = self.burst_allows(now, path) && self.sender.has_window(self.paths.path(path));
             return (may_go || self.outgoing.fast_retransmit).then_some(DataDue::Lost(path));
         }
         if let Some(probed) = self.paths.iter().find(|path| path.probe_is_due) {
@@ -138,8 +138,33 @@ impl Association {
             return Some(DataDue::Probe { of, on: self.path_for_probe(of) });
         }
         let path = self.paths.for_data();
-        let may_go = burst && self.sender.wants_to_send(self.paths.path(path));
+        let may_go = self.burst_allows(now, path) && self.sender.wants_to_send(self.paths.path(path));
         may_go.then_some(DataDue::New(path))
+    }
+
+    /// How much may leave on one occasion: the pacer says it or, while there is none, Max.Burst (RFC 9260 §6.1 (D)).
+    fn burst_allows(&self, now: Instant, path: PathId) -> bool {
+        let congestion = &self.paths.path(path).congestion;
+        if congestion.is_paced() {
+            congestion.paced_until(now).is_none()
+        } else {
+            self.outgoing.burst_left > 0
+        }
+    }
+
+    /// Nothing leaves now: wakes up when the pacer lets something go, if it is what data waits for.
+    fn watch_pacing(&mut self, now: Instant) {
+        let may_send = self.may_send_data() && self.state.name() != S::CookieEchoed;
+        let lost = self.sender.path_of_lost(&self.paths);
+        let path = lost.unwrap_or_else(|| self.paths.for_data());
+        let entry = self.paths.path(path);
+        let wants =
+            if lost.is_some() { self.sender.has_window(entry) } else { self.sender.wants_to_send(entry) };
+        let until = entry.congestion.paced_until(now).filter(|_| may_send && wants);
+        if until.is_some() && !self.timers.is_running(Timer::Pacing(path)) {
+            self.paths.path_mut(path).congestion.on_paced();
+        }
+        self.timers.apply(Timer::Pacing(path), until);
     }
 
     /// A second probe in a row takes another path, if one is active: the first may have been lost for the same reason as
@@ -178,12 +203,12 @@ impl Association {
     }
 
     /// A SACK goes out when it must, or along with data (RFC 9260 §6.1); always where the data came from (§6.4).
-    fn write_sack(&mut self, path: PathId, writer: &mut PacketWriter<'_>) {
+    fn write_sack(&mut self, now: Instant, path: PathId, writer: &mut PacketWriter<'_>) {
         let is_elsewhere = path != self.outgoing.sack_path;
         if is_elsewhere || self.state.name() == S::CookieEchoed || self.is_closed() {
             return;
         }
-        let data_follows = self.data_due().is_some_and(|due| due.path() == path);
+        let data_follows = self.data_due(now).is_some_and(|due| due.path() == path);
         let Some(receiver) = self.receiver.as_mut() else { return };
         if (receiver.wants_sack() || (data_follows && receiver.is_sack_pending()))
             && receiver.write_sack(writer).is_ok()
@@ -205,7 +230,7 @@ impl Association {
         if writer.remaining() <= self.sender.header_bytes() {
             return DataWritten::default();
         }
-        let Some(due) = self.data_due().filter(|due| due.path() == path) else {
+        let Some(due) = self.data_due(now).filter(|due| due.path() == path) else {
             return DataWritten::default();
         };
         // Only data ends the idleness of a congestion window (RFC 9260 §7.2.1).
@@ -218,10 +243,11 @@ impl Association {
         }
         let mut written = DataWritten::default();
         let entry = self.paths.path(path);
-        let window_open = flight < entry.congestion.cwnd() && self.outgoing.burst_left > 0;
+        let window_open = entry.congestion.admits(flight) && self.burst_allows(now, path);
         if self.sender.has_lost() && (window_open || self.outgoing.fast_retransmit) {
             let resent = self.sender.write_lost(now, path, &self.paths, writer);
             self.outgoing.fast_retransmit &= !resent.any;
+            self.paths.path_mut(path).congestion.on_resent(resent.bytes);
             written = DataWritten { any: resent.any, earliest: resent.earliest, ..written };
         }
         if window_open && path == self.paths.for_data() && !self.sender.has_lost() {
@@ -252,12 +278,13 @@ impl Association {
     }
 
     /// Timers and counters after a packet was written.
-    fn on_sent(&mut self, now: Instant, path: PathId, data: DataWritten) {
+    fn on_sent(&mut self, now: Instant, path: PathId, packet_bytes: usize, data: DataWritten) {
         self.count_packet(path);
         let entry = self.paths.path_mut(path);
         if !data.any && !data.forward {
             return;
         }
+        entry.congestion.on_sent(now, packet_bytes);
         if data.new {
             entry.last_used = now;
         }

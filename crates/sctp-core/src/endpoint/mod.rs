@@ -361,6 +361,8 @@ impl Endpoint {
             }
             entry.is_sendable = false;
             self.sendable.pop_front();
+            // Data that waits for the pacer has set its timer.
+            self.rearm(slot);
             self.note_if_finished(slot);
         }
         None

@@ -167,7 +167,13 @@ impl PathSet {
         let local = local.filter(may_send_from);
         let path = self.path_mut(id);
         path.counters.packets_received += 1;
-        path.source = local.or(path.source);
+        if let Some(local) = local {
+            let was = path.source.replace(local);
+            // RFC 9260 §7.2.5.2: from another source address the way to the peer may be another.
+            if was.is_some_and(|was| was != local) {
+                path.congestion.reinitialise();
+            }
+        }
         if path.destination.encapsulation != source.encapsulation {
             path.destination.encapsulation = source.encapsulation;
             self.revision += 1;

@@ -193,3 +193,32 @@ fn timeouts_double_until_an_answer_comes() {
     assert_eq!(pair.times_of(End::Left, "DATA", begun), times);
     assert_eq!(pair.side(End::Right).received.len(), 11);
 }
+
+/// The stacks of the studies: three further reports send a chunk again, where RFC 9260 §7.2.4 (5) waits for the timer.
+/// Reports of what was sent before the retransmission say nothing about it.
+#[test]
+fn studies_profile_fast_retransmits_again_after_three_further_reports() {
+    let mut pair = measured(Setup::studies());
+    pair.drop_next(End::Left, &[1, 8]);
+    let begun = send_spaced(&mut pair, 14);
+    pair.run_ms(3000);
+    let again = pair.times_of(End::Left, "DATA", begun);
+    assert_eq!(pair.read_times(End::Right)[10..].first(), Some(&(begun + 80)), "{again:?}");
+    let statistics = pair.statistics(End::Left);
+    assert_eq!(statistics.sender.retransmissions, 2);
+    assert_eq!((statistics.paths[0].counters.recoveries, statistics.paths[0].counters.timeouts), (1, 0));
+    assert_eq!(pair.side(End::Right).received.len(), 24);
+}
+
+/// RFC 9260 §7.2.1, §7.2.3: small packets would fit the one-packet window twice.
+#[test]
+fn after_a_timeout_one_packet_travels_until_it_is_acknowledged() {
+    let mut pair = measured(Setup::rfc9260());
+    pair.drop_next(End::Left, &[1]);
+    let begun = send_spaced(&mut pair, 1);
+    pair.run_ms(1000);
+    assert_eq!(pair.times_of(End::Left, "DATA", begun), [begun, begun + 1000]);
+    pair.send(End::Left, ordered(0, 2, 100));
+    pair.run_ms(1000);
+    assert_eq!(pair.times_of(End::Left, "DATA", begun)[2..], [begun + 1220], "by the peer's delayed SACK");
+}
