@@ -73,21 +73,21 @@ mod transmit;
 
 pub use association::{
     AddressChange, AddressOutcome, AsconfStatistics, Association, AssociationState, AuthenticationStatistics,
-    Capabilities, Capability,
+    Capabilities, Capability, ResetDirection,
 };
 pub use config::{
-    AssociationConfig, Attempts, AuthConfig, AuthKeys, AutomaticAddresses, Buffers, CongestionAlgorithm,
-    CongestionConfig, Discovery, EndpointConfig, Extensions, FailureConfig, HeartbeatConfig, HmacPreference,
-    ImmediateSack, Incoming, InitRate, InitialWindow, LossDetection, Nagle, Offer, Pacing, PathMtuConfig,
-    Profile, RecoveryConfig, RtoConfig, SackConfig, StreamScheduler, StreamShare, Streams, UnknownProfile,
-    WindowValidation,
+    Acceptance, AssociationConfig, Attempts, AuthConfig, AuthKeys, AutomaticAddresses, Buffers,
+    CongestionAlgorithm, CongestionConfig, Discovery, EndpointConfig, Extensions, FailureConfig,
+    HeartbeatConfig, HmacPreference, ImmediateSack, Incoming, InitRate, InitialWindow, LossDetection, Nagle,
+    Offer, Pacing, PathMtuConfig, Profile, ReconfigConfig, RecoveryConfig, RtoConfig, SackConfig,
+    StreamScheduler, StreamShare, Streams, UnknownProfile, WindowValidation,
 };
 pub use endpoint::{AssociationId, Endpoint, KeyOwner};
 pub use error::{
     AddressChangeError, AssociationError, AuthKeyError, ConfigError, ConnectError, ProtocolViolation,
-    RemoteError, SendError, SendFailure, SetPrimaryError, StreamError, UnknownAssociation,
+    ReconfigError, RemoteError, SendError, SendFailure, SetPrimaryError, StreamError, UnknownAssociation,
 };
-pub use event::{Event, Origin, PathState};
+pub use event::{Event, Origin, PathState, ReconfigOutcome, StreamDirection};
 pub use message::{Delivery, Message, Received, Reliability};
 pub use path::{CongestionCounters, PathCounters};
 pub use receiver::{
@@ -98,5 +98,7 @@ pub use sctp_wire::{
     Tsn,
 };
 pub use sender::{AbandonedCount, AbandonedMessages, SenderStatistics, StreamStatistics};
-pub use stats::{AssociationCounters, AssociationStatistics, EndpointStatistics, PathStatistics};
+pub use stats::{
+    AssociationCounters, AssociationStatistics, EndpointStatistics, PathStatistics, ReconfigStatistics,
+};
 pub use transmit::{Datagram, Destination, Ecn, Encapsulation, Fragmentation, PathId, Transmit};

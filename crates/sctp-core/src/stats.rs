@@ -16,6 +16,8 @@ use crate::transmit::PathId;
 pub struct AssociationStatistics {
     /// Packets and chunks that belong to neither half alone.
     pub association: AssociationCounters,
+    /// Re-configuration of streams.
+    pub reconfiguration: ReconfigStatistics,
     /// The sending half.
     pub sender: SenderStatistics,
     /// The receiving half, with what head-of-line blocking cost.
@@ -61,6 +63,27 @@ pub struct AssociationCounters {
     pub addresses_ignored: u64,
     /// How often new data changed its path.
     pub path_switches: u64,
+}
+
+/// What re-configuring streams took (RFC 6525).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReconfigStatistics {
+    /// RE-CONFIG chunks with requests of ours.
+    pub requests_sent: u64,
+    /// Requests sent again because no answer came.
+    pub retransmissions: u64,
+    /// Answers that nothing waited for.
+    pub unexpected_responses: u64,
+    /// Requests of the peer, each counted once.
+    pub requests_received: u64,
+    /// Requests answered again as before.
+    pub requests_repeated: u64,
+    /// Requests answered with a refusal.
+    pub requests_refused: u64,
+    /// RE-CONFIG chunks in a state in which there is nothing to re-configure.
+    pub in_wrong_state: u64,
+    /// DATA chunks not taken because their stream is about to be reset; the peer sends them again.
+    pub data_behind_reset: u64,
 }
 
 /// One path as it stands.

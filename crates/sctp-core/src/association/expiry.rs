@@ -38,6 +38,7 @@ impl Association {
                 let losses = self.sender.losses_by_time(now, &self.paths);
                 self.apply_losses(&losses);
             }
+            Timer::Reconfiguration => self.on_reconfig_timer(now),
             Timer::T3Rtx(path) => self.on_t3(now, path),
             Timer::TailLossProbe(path) => self.paths.path_mut(path).probe_is_due = true,
             Timer::PathMtu(path) => self.on_mtu_timer(now, path),

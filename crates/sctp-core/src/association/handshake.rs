@@ -18,7 +18,7 @@ use super::auth::{Found, WrongRandomLength};
 use super::collision::{CollisionAction, Tags, TieTags, decide};
 use super::{
     Announcement, Association, AssociationState as S, Authentication, Bundling, Capability, ControlQueue,
-    DynamicAddresses, Negotiated, OfferedExtensions, Outgoing, Peer, State, Timer, Timers,
+    DynamicAddresses, Negotiated, OfferedExtensions, Outgoing, Peer, Reconfig, State, Timer, Timers,
 };
 use crate::config::{AssociationConfig, Extensions, Offer};
 use crate::endpoint::cookie::StateCookie;
@@ -131,7 +131,10 @@ impl Association {
         config: AssociationConfig,
         rng: Rng,
     ) -> Self {
+        // The initiator learns the peer's initial TSN later.
+        let expected = receiver.as_ref().map_or(Tsn::new(0), |receiver| receiver.cumulative_tsn().next());
         Self {
+            reconfig: Reconfig::new(peer.local_initial_tsn, expected),
             state,
             peer,
             sender,
@@ -388,6 +391,7 @@ impl Association {
     fn negotiated(&mut self, tag: VerificationTag, agreed: Negotiated, window: u32, peer_initial_tsn: Tsn) {
         self.peer.peer_tag = Some(tag);
         self.peer.agreed = agreed;
+        self.reconfig = Reconfig::new(self.peer.local_initial_tsn, peer_initial_tsn);
         self.receiver = Some(Receiver::new(receiver_config(&self.config, agreed), peer_initial_tsn));
         self.agree_on_addresses(peer_initial_tsn);
         let unknown = self.sender.on_negotiated(agreed, window);

@@ -28,6 +28,8 @@ pub(crate) enum Timer {
     ForwardTsn,
     /// A chunk's reordering window runs out (RFC 8985 §6.2).
     Reordering,
+    /// A RE-CONFIG request is unanswered (RFC 6525 §5.1.1).
+    Reconfiguration,
     /// T3-rtx of a path.
     T3Rtx(PathId),
     /// Nothing heard on a path: tail-loss probe (RFC 8985 §7).

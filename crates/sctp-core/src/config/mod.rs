@@ -9,6 +9,7 @@ mod extensions;
 mod failure;
 mod path_mtu;
 mod profile;
+mod reconfiguration;
 mod scheduling;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ pub use self::extensions::{AutomaticAddresses, Extensions, Offer};
 pub use self::failure::FailureConfig;
 pub use self::path_mtu::{Discovery, PathMtuConfig};
 pub use self::profile::{Profile, UnknownProfile};
+pub use self::reconfiguration::{Acceptance, ReconfigConfig};
 pub use self::scheduling::{StreamScheduler, StreamShare};
 use crate::error::ConfigError;
 use crate::path::address::is_unicast;
@@ -144,6 +146,8 @@ pub struct AssociationConfig {
     /// In which order streams are served (RFC 8260 §3). Default first come, first served, which costs least. Change it
     /// where streams compete: bulk beside requests, or media as in WebRTC ([`StreamScheduler::WeightedFair`]).
     pub scheduler: StreamScheduler,
+    /// What the peer may re-configure (RFC 6525).
+    pub reconfiguration: ReconfigConfig,
     /// Max.Burst (RFC 9260 §6.1 (D)): packets sent at most on one occasion. Default 4.
     pub max_burst_packets: u32,
     /// Path MTU in octets, IP header included. Default 1400, which leaves room for tunnels; the largest the path

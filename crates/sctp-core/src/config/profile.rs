@@ -7,8 +7,8 @@ use core::time::Duration;
 use super::{
     AssociationConfig, Attempts, AuthConfig, AutomaticAddresses, Buffers, CongestionAlgorithm,
     CongestionConfig, Extensions, FailureConfig, HeartbeatConfig, ImmediateSack, InitialWindow,
-    LossDetection, Nagle, Offer, Pacing, PathMtuConfig, RecoveryConfig, RtoConfig, SackConfig,
-    StreamScheduler, Streams, WindowValidation,
+    LossDetection, Nagle, Offer, Pacing, PathMtuConfig, ReconfigConfig, RecoveryConfig, RtoConfig,
+    SackConfig, StreamScheduler, Streams, WindowValidation,
 };
 
 /// A named set of parameters to start from.
@@ -71,7 +71,7 @@ impl AssociationConfig {
     fn rfc9260() -> Self {
         Self {
             streams: Streams { outbound: 64, inbound: 2048 },
-            extensions: Extensions::NONE,
+            extensions: Extensions { reconfiguration: Offer::On, ..Extensions::NONE },
             automatic_addresses: AutomaticAddresses::Off,
             authentication: AuthConfig::default(),
             buffers: Buffers { send_bytes: 1 << 20, receive_bytes: 1 << 20, message_bytes: 256 << 10 },
@@ -96,6 +96,7 @@ impl AssociationConfig {
             failure: FailureConfig { potentially_failed: None, primary_switchover: None },
             nagle: Nagle::Off,
             scheduler: StreamScheduler::FirstComeFirstServed,
+            reconfiguration: ReconfigConfig::default(),
             max_burst_packets: 4,
             mtu_bytes: 1400,
             path_mtu: PathMtuConfig::default(),

@@ -6,6 +6,7 @@
 //! | `incoming` | INIT and COOKIE ECHO, before and beside associations |
 //! | `init_limiter` | how many INITs a source network may send |
 //! | `cookie` | signing and checking state cookies |
+//! | `streams` | resetting and adding streams |
 //! | `memory` | what associations may hold of received data, together |
 //! | `ootb` | packets out of the blue |
 
@@ -15,6 +16,7 @@ mod incoming;
 mod init_limiter;
 mod memory;
 mod ootb;
+mod streams;
 
 use core::cmp::Reverse;
 use core::num::NonZeroU16;

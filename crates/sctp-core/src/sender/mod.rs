@@ -50,6 +50,8 @@ pub(crate) struct Sender {
     outstanding: Outstanding,
     /// The window the peer last advertised; less what is in flight it is what it has room for.
     advertised_window: usize,
+    /// What was acknowledged before TSNs were restarted (RFC 6525 §5.1.4).
+    before_restart: Option<Tsn>,
     recoveries: Recoveries,
     rack: Rack,
     rtt_samples: SmallVec<[RttSample; 1]>,
@@ -173,6 +175,7 @@ impl Sender {
             queue: SendQueue::new(config.scheduler),
             outstanding: Outstanding::new(initial_tsn),
             advertised_window: 0,
+            before_restart: None,
             recoveries: Recoveries::default(),
             rack: Rack::default(),
             rtt_samples: SmallVec::new(),
@@ -245,6 +248,9 @@ impl Sender {
         sack: &Sack<'_>,
         paths: &PathSet,
     ) -> Result<SackOutcome, SackRefused> {
+        if self.is_from_before_restart(sack.cumulative_tsn_ack) {
+            return Err(SackRefused::Old);
+        }
         acknowledge::check(sack, &self.outstanding)?;
         let mut outcome = SackOutcome::default();
         self.apply_sack(now, sack, paths, &mut outcome);

@@ -466,6 +466,9 @@ impl Pair {
             Event::CommunicationLost(error) | Event::CannotStart(error) => Some(Err(error.clone())),
             Event::CommunicationUp { .. }
             | Event::Restart { .. }
+            | Event::StreamsReset { .. }
+            | Event::AssociationReset { .. }
+            | Event::StreamsAdded { .. }
             | Event::ShutdownReceived
             | Event::PeerAddressChange { .. }
             | Event::RemoteError(_)
