@@ -2,12 +2,12 @@
 //!
 //! control → SACK → retransmissions → new data → tail-loss probe
 
-use sctp_wire::{COMMON_HEADER_BYTES, ChunkBuf, Full, PacketWriter, VerificationTag};
+use sctp_wire::{COMMON_HEADER_BYTES, ChunkBuf, ChunkType, Full, PacketWriter, VerificationTag};
 use virtual_time::Instant;
 
 use super::control::{Bundling, ControlChunk};
-use super::{Association, AssociationState as S, Timer};
-use crate::transmit::{PathId, Transmit};
+use super::{Association, AssociationState as S, Capability, Timer};
+use crate::transmit::{Encapsulation, PathId, Transmit};
 
 /// What a packet carries of the user's data.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,6 +53,7 @@ impl Association {
             writer.authenticate(policy);
         }
         let mut data = DataWritten::default();
+        let covered = self.next_checksum(path, tag);
         if self.write_control(path, tag, &mut writer) == Bundling::Bundled {
             self.write_sack(path, &mut writer);
             let forward = self.write_forward(now, path, &mut writer);
@@ -64,7 +65,7 @@ impl Association {
         }
         let (authentication, keys) = (&mut self.authentication, &self.config.authentication.keys);
         writer.sign(|octets, hmac| authentication.sign(keys, octets, hmac));
-        let len = writer.finish();
+        let len = self.finish(writer, path, covered);
         self.on_sent(now, path, data);
         let path = self.paths.path(path);
         Some(Transmit {
@@ -74,6 +75,33 @@ impl Association {
             len,
             segment_bytes: None,
         })
+    }
+
+    /// Whether the next packet may leave its checksum to the layer below (RFC 9653): the peer accepts that, this is its
+    /// channel, and none of the chunks is one that has to be protected whatever is agreed.
+    fn next_checksum(&self, path: PathId, tag: VerificationTag) -> Coverage {
+        let is_channel = self.paths.path(path).destination.encapsulation == Encapsulation::Datagrams;
+        let is_agreed = self.peer.agreed.capabilities.has(Capability::ZeroChecksum);
+        let is_of_peer = Some(tag) == self.peer.peer_tag;
+        if is_channel
+            && is_agreed
+            && is_of_peer
+            && !self.control.iter().any(|control| needs_checksum(&control.chunk))
+        {
+            Coverage::LayerBelow
+        } else {
+            Coverage::Checksum
+        }
+    }
+
+    fn finish(&mut self, writer: PacketWriter<'_>, path: PathId, coverage: Coverage) -> usize {
+        match coverage {
+            Coverage::Checksum => writer.finish(),
+            Coverage::LayerBelow => {
+                self.paths.path_mut(path).counters.zero_checksums_sent += 1;
+                writer.finish_with_zero_checksum()
+            }
+        }
     }
 
     /// Octets of the next packet at most. A chunk to be sent again that the path no longer carries in one packet goes
@@ -279,4 +307,18 @@ impl Association {
         let queued = self.control.push(ControlChunk { path, tag, chunk, bundling });
         self.counters.control_dropped += u64::from(!queued);
     }
+}
+
+/// What protects a packet from errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Coverage {
+    /// CRC32c (RFC 9260 §6.8).
+    Checksum,
+    /// The channel; the checksum is zero (RFC 9653).
+    LayerBelow,
+}
+
+/// Chunks that are never sent without a checksum: they may reach a peer that has not agreed, or has forgotten.
+fn needs_checksum(chunk: &ChunkBuf) -> bool {
+    matches!(chunk.kind(), ChunkType::INIT | ChunkType::COOKIE_ECHO | ChunkType::ASCONF)
 }

@@ -20,11 +20,15 @@ pub enum Profile {
     /// immediate acknowledgment of the last chunk. Congestion control is RFC 9260's.
     #[default]
     Signalling,
+    /// For data channels (RFC 8831) over DTLS: the recovery of `signalling`, 65,535 streams, re-configuration and zero
+    /// checksums, packets that fit what browsers use, no HEARTBEATs (ICE watches the path). Meant for
+    /// [`Encapsulation::Datagrams`](crate::Encapsulation::Datagrams).
+    WebRtc,
 }
 
 impl Profile {
     /// Every profile, in the order in which they are documented.
-    pub const ALL: [Self; 2] = [Self::Rfc9260, Self::Signalling];
+    pub const ALL: [Self; 3] = [Self::Rfc9260, Self::Signalling, Self::WebRtc];
 }
 
 impl fmt::Display for Profile {
@@ -32,13 +36,14 @@ impl fmt::Display for Profile {
         f.write_str(match self {
             Self::Rfc9260 => "rfc9260",
             Self::Signalling => "signalling",
+            Self::WebRtc => "webrtc",
         })
     }
 }
 
 /// A profile name that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no profile `{0}`; use rfc9260 or signalling")]
+#[error("there is no profile `{0}`; use rfc9260, signalling or webrtc")]
 pub struct UnknownProfile(String);
 
 impl FromStr for Profile {
@@ -57,6 +62,7 @@ impl AssociationConfig {
         match profile {
             Profile::Rfc9260 => Self::rfc9260(),
             Profile::Signalling => Self::signalling(),
+            Profile::WebRtc => Self::webrtc(),
         }
     }
 
@@ -97,6 +103,24 @@ impl AssociationConfig {
                 immediate_sack: ImmediateSack::WhenSenderDry,
             },
             failure: FailureConfig { potentially_failed: Some(0), ..base.failure },
+            ..base
+        }
+    }
+
+    fn webrtc() -> Self {
+        let base = Self::signalling();
+        let most = u16::MAX;
+        Self {
+            streams: Streams { outbound: most, inbound: most },
+            extensions: Extensions { zero_checksum: Offer::On, ..base.extensions },
+            reconfiguration: ReconfigConfig {
+                max_inbound_streams: most,
+                max_outbound_streams: most,
+                ..base.reconfiguration
+            },
+            heartbeat: HeartbeatConfig { interval: None, ..base.heartbeat },
+            // What IPv6 packets of 1280 octets leave below IP, UDP and DTLS.
+            mtu_bytes: 1191,
             ..base
         }
     }
