@@ -150,6 +150,8 @@ pub struct EndpointStatistics {
     pub malformed: u64,
     /// CRC32c did not match (RFC 9260 §6.8).
     pub bad_checksum: u64,
+    /// Packets taken with a checksum of zero because their channel protects them (RFC 9653).
+    pub zero_checksums_accepted: u64,
     /// For another SCTP port than ours.
     pub wrong_port: u64,
     /// Wrong verification tag for a known peer (RFC 9260 §8.5).

@@ -2,12 +2,12 @@
 //!
 //! control → SACK → retransmissions → new data → tail-loss probe; a packet of its own: probe of the path MTU
 
-use sctp_wire::{COMMON_HEADER_BYTES, ChunkBuf, Full, PacketWriter, VerificationTag};
+use sctp_wire::{COMMON_HEADER_BYTES, ChunkBuf, ChunkType, Full, PacketWriter, VerificationTag};
 use virtual_time::Instant;
 
 use super::control::{Bundling, ControlChunk};
-use super::{Association, AssociationState as S, Timer};
-use crate::transmit::{Fragmentation, PathId, Transmit};
+use super::{Association, AssociationState as S, Capability, Timer};
+use crate::transmit::{Encapsulation, Fragmentation, PathId, Transmit};
 
 /// What a packet carries of the user's data.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,6 +57,7 @@ impl Association {
             writer.authenticate(policy);
         }
         let mut data = DataWritten::default();
+        let covered = self.next_checksum(path, tag);
         if self.write_control(path, tag, &mut writer) == Bundling::Bundled {
             self.write_sack(now, path, &mut writer);
             let forward = self.write_forward(now, path, &mut writer);
@@ -70,18 +71,18 @@ impl Association {
         let searching = self.paths.path(path).mtu.is_searching();
         let fits = limit <= self.paths.path(path).packet_bytes();
         let fragmentation = if searching && fits { Fragmentation::Forbidden } else { Fragmentation::Allowed };
-        Some(self.finish_packet(path, writer, fragmentation))
+        Some(self.finish_packet(path, writer, (fragmentation, covered)))
     }
 
     pub(super) fn finish_packet(
         &mut self,
         path: PathId,
         mut writer: PacketWriter<'_>,
-        fragmentation: Fragmentation,
+        (fragmentation, coverage): (Fragmentation, Coverage),
     ) -> Transmit {
         let (authentication, keys) = (&mut self.authentication, &self.config.authentication.keys);
         writer.sign(|octets, hmac| authentication.sign(keys, octets, hmac));
-        let len = writer.finish();
+        let len = self.finish(writer, path, coverage);
         let path = self.paths.path(path);
         Transmit {
             path: path.id,
@@ -95,6 +96,33 @@ impl Association {
 
     pub(super) fn count_packet(&mut self, path: PathId) {
         self.paths.path_mut(path).counters.packets_sent += 1;
+    }
+
+    /// Whether the next packet may leave its checksum to the layer below (RFC 9653): the peer accepts that, this is its
+    /// channel, and none of the chunks is one that has to be protected whatever is agreed.
+    fn next_checksum(&self, path: PathId, tag: VerificationTag) -> Coverage {
+        let is_channel = self.paths.path(path).destination.encapsulation == Encapsulation::Datagrams;
+        let is_agreed = self.peer.agreed.capabilities.has(Capability::ZeroChecksum);
+        let is_of_peer = Some(tag) == self.peer.peer_tag;
+        if is_channel
+            && is_agreed
+            && is_of_peer
+            && !self.control.iter().any(|control| needs_checksum(&control.chunk))
+        {
+            Coverage::LayerBelow
+        } else {
+            Coverage::Checksum
+        }
+    }
+
+    fn finish(&mut self, writer: PacketWriter<'_>, path: PathId, coverage: Coverage) -> usize {
+        match coverage {
+            Coverage::Checksum => writer.finish(),
+            Coverage::LayerBelow => {
+                self.paths.path_mut(path).counters.zero_checksums_sent += 1;
+                writer.finish_with_zero_checksum()
+            }
+        }
     }
 
     /// Octets of the next packet at most. A chunk to be sent again that the path no longer carries in one packet goes
@@ -327,6 +355,20 @@ impl Association {
         let queued = self.control.push(ControlChunk { path, tag, chunk, bundling });
         self.counters.control_dropped += u64::from(!queued);
     }
+}
+
+/// What protects a packet from errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Coverage {
+    /// CRC32c (RFC 9260 §6.8).
+    Checksum,
+    /// The channel; the checksum is zero (RFC 9653).
+    LayerBelow,
+}
+
+/// Chunks that are never sent without a checksum: they may reach a peer that has not agreed, or has forgotten.
+fn needs_checksum(chunk: &ChunkBuf) -> bool {
+    matches!(chunk.kind(), ChunkType::INIT | ChunkType::COOKIE_ECHO | ChunkType::ASCONF)
 }
 
 #[cfg(test)]

@@ -150,7 +150,8 @@ pub struct AssociationConfig {
     pub reconfiguration: ReconfigConfig,
     /// Max.Burst (RFC 9260 §6.1 (D)): packets sent at most on one occasion. Default 4.
     pub max_burst_packets: u32,
-    /// Path MTU in octets, IP header included. Default 1400, which leaves room for tunnels; the largest the path
+    /// Path MTU in octets, IP header included; over a channel of the caller's
+    /// ([`Encapsulation::Datagrams`](crate::Encapsulation::Datagrams)) the longest datagram it carries. Default 1400, which leaves room for tunnels; the largest the path
     /// carries gives the fewest packets. At least 576.
     pub mtu_bytes: usize,
     /// Search for the largest packets a path carries. Default off; when on it takes the place of `mtu_bytes`.

@@ -26,11 +26,15 @@ pub enum Profile {
     /// initial window of RFC 4960, fast retransmission of a chunk as often as three reports ask for it, packets as
     /// large as Ethernet carries, no extensions. For comparing with what they measured; not for use.
     Studies,
+    /// For data channels (RFC 8831) over DTLS: the recovery of `signalling`, 65,535 streams, re-configuration and zero
+    /// checksums, packets that fit what browsers use, no HEARTBEATs (ICE watches the path). Meant for
+    /// [`Encapsulation::Datagrams`](crate::Encapsulation::Datagrams).
+    WebRtc,
 }
 
 impl Profile {
     /// Every profile, in the order in which they are documented.
-    pub const ALL: [Self; 3] = [Self::Rfc9260, Self::Signalling, Self::Studies];
+    pub const ALL: [Self; 4] = [Self::Rfc9260, Self::Signalling, Self::Studies, Self::WebRtc];
 }
 
 impl fmt::Display for Profile {
@@ -39,13 +43,14 @@ impl fmt::Display for Profile {
             Self::Rfc9260 => "rfc9260",
             Self::Signalling => "signalling",
             Self::Studies => "studies",
+            Self::WebRtc => "webrtc",
         })
     }
 }
 
 /// A profile name that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no profile `{0}`; use rfc9260, signalling or studies")]
+#[error("there is no profile `{0}`; use rfc9260, signalling, studies or webrtc")]
 pub struct UnknownProfile(String);
 
 impl FromStr for Profile {
@@ -65,6 +70,7 @@ impl AssociationConfig {
             Profile::Rfc9260 => Self::rfc9260(),
             Profile::Signalling => Self::signalling(),
             Profile::Studies => Self::studies(),
+            Profile::WebRtc => Self::webrtc(),
         }
     }
 
@@ -133,6 +139,24 @@ impl AssociationConfig {
                 ..base.recovery
             },
             mtu_bytes: 1500,
+            ..base
+        }
+    }
+
+    fn webrtc() -> Self {
+        let base = Self::signalling();
+        let most = u16::MAX;
+        Self {
+            streams: Streams { outbound: most, inbound: most },
+            extensions: Extensions { zero_checksum: Offer::On, ..base.extensions },
+            reconfiguration: ReconfigConfig {
+                max_inbound_streams: most,
+                max_outbound_streams: most,
+                ..base.reconfiguration
+            },
+            heartbeat: HeartbeatConfig { interval: None, ..base.heartbeat },
+            // What IPv6 packets of 1280 octets leave below IP, UDP and DTLS.
+            mtu_bytes: 1191,
             ..base
         }
     }

@@ -7,7 +7,7 @@ fn every_profile_is_valid_and_named() {
         assert_eq!(profile.to_string().parse::<Profile>().unwrap(), profile);
     }
     let error = "tcp".parse::<Profile>().unwrap_err();
-    assert_eq!(error.to_string(), "there is no profile `tcp`; use rfc9260, signalling or studies");
+    assert_eq!(error.to_string(), "there is no profile `tcp`; use rfc9260, signalling, studies or webrtc");
 }
 
 #[test]

@@ -143,11 +143,12 @@ impl StateCookie {
             ours.encode(&mut out);
             peer.encode(&mut out);
         }
-        // UDP port 0 cannot be a peer's: it stands for "no encapsulation".
-        let port = match self.source.encapsulation {
-            Encapsulation::Ip => 0,
-            Encapsulation::Udp { port } => port,
+        let (carrier, port) = match self.source.encapsulation {
+            Encapsulation::Ip => (0, 0),
+            Encapsulation::Udp { port } => (1, port),
+            Encapsulation::Datagrams => (2, 0),
         };
+        out.push(carrier);
         out.extend_from_slice(&port.to_be_bytes());
         encode_address(&mut out, self.source.address);
         for &address in self.addresses.iter().take(MAX_ADDRESSES) {
@@ -178,9 +179,11 @@ impl StateCookie {
         } else {
             None
         };
-        let encapsulation = match u16::from_be_bytes(take(&mut rest)?) {
-            0 => Encapsulation::Ip,
-            port => Encapsulation::Udp { port },
+        let encapsulation = match (take::<1>(&mut rest)?, u16::from_be_bytes(take(&mut rest)?)) {
+            ([0], _) => Encapsulation::Ip,
+            ([1], port) => Encapsulation::Udp { port },
+            ([2], _) => Encapsulation::Datagrams,
+            _ => return None,
         };
         let source = Destination { address: decode_address(&mut rest)?, encapsulation };
         let mut addresses = SmallVec::new();
@@ -239,7 +242,7 @@ pub(crate) const MAX_ADDRESSES: usize = 8;
 const MAC_BYTES: usize = 32;
 /// One in which a key signs, two that its cookies may live, and one in which they are recognised as stale.
 const PERIODS_KNOWN: u32 = 4;
-const FIXED_BYTES: usize = 3 * 8 + 5 * 4 + 5 * 2 + 2;
+const FIXED_BYTES: usize = 3 * 8 + 5 * 4 + 5 * 2 + 2 + 1;
 
 #[cfg(test)]
 mod tests;

@@ -74,6 +74,8 @@ pub struct PathCounters {
     pub heartbeats: u64,
     /// HEARTBEATs that went unanswered for an RTO.
     pub heartbeats_unanswered: u64,
+    /// Packets sent with a checksum of zero (RFC 9653).
+    pub zero_checksums_sent: u64,
 }
 
 /// What answered on a path.

@@ -11,7 +11,7 @@ use super::failure::{Candidate, Choice, Limits, Purpose, choose};
 use super::{Answer, Path, Unanswered};
 use crate::config::AssociationConfig;
 use crate::event::PathState;
-use crate::transmit::{Destination, PathId};
+use crate::transmit::{Destination, Encapsulation, PathId};
 
 /// All paths of an association. A path keeps its number for the life of the association.
 #[derive(Debug)]
@@ -174,7 +174,10 @@ impl PathSet {
                 path.congestion.reinitialise();
             }
         }
-        if path.destination.encapsulation != source.encapsulation {
+        // RFC 6951 §5.4: the peer's encapsulation may change. A channel stays one.
+        let is_channel =
+            [source, path.destination].iter().any(|end| end.encapsulation == Encapsulation::Datagrams);
+        if !is_channel && path.destination.encapsulation != source.encapsulation {
             path.destination.encapsulation = source.encapsulation;
             self.revision += 1;
         }
