@@ -8,6 +8,7 @@
 //! | `shutdown` | ending (RFC 9260 §9) |
 //! | `asconf` | addresses that come and go (RFC 5061) |
 //! | `auth` | which chunks are authenticated, with which keys (RFC 4895) |
+//! | `reconfig` | resetting and adding streams (RFC 6525) |
 //! | `timers`, `expiry` | what runs, what happens when it runs out |
 //! | `supervision` | whether paths and peer are still there (RFC 9260 §8) |
 //! | `addresses` | what the user and the host decide about paths |
@@ -26,6 +27,7 @@ mod handshake;
 mod packetizer;
 mod path_mtu;
 mod peer;
+mod reconfig;
 mod shutdown;
 mod state;
 mod supervision;
@@ -47,6 +49,8 @@ use self::control::{Bundling, ControlQueue};
 use self::dispatch::Flow;
 pub(crate) use self::handshake::{InitReply, Reading, address_parameter};
 pub(crate) use self::peer::{Negotiated, Peer};
+use self::reconfig::Reconfig;
+pub use self::reconfig::ResetDirection;
 pub use self::state::AssociationState;
 use self::state::State;
 use self::timers::{Timer, Timers};
@@ -80,6 +84,7 @@ pub struct Association {
     rng: Rng,
     counters: AssociationCounters,
     outgoing: Outgoing,
+    reconfig: Reconfig,
 }
 
 /// What the next packets have to consider.
@@ -150,6 +155,7 @@ impl Association {
         let of = |path| PathStatistics::of(path, self.paths.primary(), self.sender.flight(path.id));
         let paths = self.paths.iter().map(of).collect();
         AssociationStatistics {
+            reconfiguration: self.reconfig.statistics(),
             association: AssociationCounters { path_switches: self.paths.switches(), ..self.counters },
             sender: self.sender.statistics(),
             receiver: self.receiver.as_ref().map(Receiver::statistics).unwrap_or_default(),
@@ -292,6 +298,7 @@ impl Association {
         let replaced = core::mem::take(&mut self.outgoing.acknowledged_bytes) / packet_bytes;
         self.outgoing.burst_left = self.config.max_burst_packets.saturating_add(packets(replaced));
         self.outgoing.paced_at = now;
+        self.progress_reconfig(now);
         self.progress_shutdown(now);
         self.watch_peer_window(now);
         self.watch_tail(now);

@@ -212,6 +212,10 @@ impl Setup {
         Self::new(Profile::Rfc9260)
     }
 
+    pub(crate) fn studies() -> Self {
+        Self::new(Profile::Studies)
+    }
+
     pub(crate) fn signalling() -> Self {
         Self::new(Profile::Signalling)
     }
@@ -462,6 +466,9 @@ impl Pair {
             Event::CommunicationLost(error) | Event::CannotStart(error) => Some(Err(error.clone())),
             Event::CommunicationUp { .. }
             | Event::Restart { .. }
+            | Event::StreamsReset { .. }
+            | Event::AssociationReset { .. }
+            | Event::StreamsAdded { .. }
             | Event::ShutdownReceived
             | Event::PeerAddressChange { .. }
             | Event::RemoteError(_)
