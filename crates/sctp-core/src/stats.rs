@@ -5,7 +5,8 @@ use std::net::IpAddr;
 
 use crate::association::{AsconfStatistics, AuthenticationStatistics};
 use crate::event::PathState;
-use crate::path::{Path, PathCounters};
+use crate::path::congestion::Window;
+use crate::path::{CongestionCounters, Path, PathCounters};
 use crate::receiver::ReceiverStatistics;
 use crate::sender::SenderStatistics;
 use crate::transmit::PathId;
@@ -116,11 +117,13 @@ pub struct PathStatistics {
     pub errors: u32,
     /// What it has seen.
     pub counters: PathCounters,
+    /// What its congestion control did.
+    pub congestion: CongestionCounters,
 }
 
 impl PathStatistics {
     pub(crate) fn of(path: &Path, primary: PathId, flight_bytes: usize) -> Self {
-        let ssthresh = path.congestion.ssthresh();
+        let window = path.congestion.window();
         Self {
             path: path.id,
             address: path.destination.address,
@@ -129,12 +132,13 @@ impl PathStatistics {
             is_primary: path.id == primary,
             srtt: path.rto.srtt(),
             rto: path.rto.rto(),
-            cwnd_bytes: path.congestion.cwnd(),
-            ssthresh_bytes: (ssthresh != usize::MAX).then_some(ssthresh),
+            cwnd_bytes: window.cwnd,
+            ssthresh_bytes: (window.ssthresh != Window::NO_THRESHOLD).then_some(window.ssthresh),
             mtu_bytes: path.mtu.current(),
             flight_bytes,
             errors: path.errors,
             counters: path.counters,
+            congestion: path.congestion.counters(),
         }
     }
 }
@@ -148,6 +152,8 @@ pub struct EndpointStatistics {
     pub malformed: u64,
     /// CRC32c did not match (RFC 9260 §6.8).
     pub bad_checksum: u64,
+    /// Packets taken with a checksum of zero because their channel protects them (RFC 9653).
+    pub zero_checksums_accepted: u64,
     /// For another SCTP port than ours.
     pub wrong_port: u64,
     /// Wrong verification tag for a known peer (RFC 9260 §8.5).

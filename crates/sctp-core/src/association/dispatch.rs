@@ -184,12 +184,13 @@ impl Association {
         }
         for acked in &outcome.acknowledgment.paths {
             let path = self.paths.path_mut(acked.path);
-            path.congestion.on_acknowledged(Acknowledged {
+            path.congestion.on_acknowledged(&Acknowledged {
+                now,
                 bytes: acked.bytes,
                 flight_before: acked.flight_before,
-                cumulative_advanced: outcome.acknowledgment.cumulative_advanced,
                 all_acknowledged: outcome.all_acknowledged,
                 in_recovery: outcome.recovering.contains(&acked.path),
+                srtt: path.rto.srtt().unwrap_or_default(),
             });
             self.outgoing.acknowledged_bytes += acked.bytes;
             let answer = if acked.is_certain { Answer::Acknowledged } else { Answer::Ambiguous };

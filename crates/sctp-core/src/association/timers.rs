@@ -36,6 +36,8 @@ pub(crate) enum Timer {
     TailLossProbe(PathId),
     /// A probe of the path MTU is unanswered, or the next search is due (RFC 8899 §5.1.1).
     PathMtu(PathId),
+    /// Data that the windows allow waits for the packets before it to drain (RFC 9002 §7.7).
+    Pacing(PathId),
     /// A path is idle: HEARTBEAT (RFC 9260 §8.3).
     Heartbeat(PathId),
     /// The association may be idle: close it (RFC 6458 §8.1.8).

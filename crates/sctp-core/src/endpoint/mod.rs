@@ -24,7 +24,9 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::net::IpAddr;
 
 use bytes::Bytes;
-use sctp_wire::{Checksum, Chunk, DecodeError, Packet, SctpPort, SharedKeyId, StreamId, VerificationTag};
+use sctp_wire::{
+    Checksum, Chunk, ChunkType, DecodeError, Packet, SctpPort, SharedKeyId, StreamId, VerificationTag,
+};
 use slab::Slab;
 use virtual_time::Instant;
 
@@ -34,7 +36,7 @@ use self::incoming::Answer;
 use self::init_limiter::InitLimiter;
 use self::memory::ReceiveMemory;
 use crate::association::{AddressChange, Association, Authenticity};
-use crate::config::{AssociationConfig, AuthKeys, EndpointConfig, Incoming, StreamShare};
+use crate::config::{AssociationConfig, AuthKeys, EndpointConfig, Incoming, Offer, StreamShare};
 use crate::error::{
     AddressChangeError, AuthKeyError, ConfigError, ConnectError, SendError, SetPrimaryError, StreamError,
     UnknownAssociation,
@@ -44,7 +46,7 @@ use crate::message::{Message, Received};
 use crate::path::MAX_PATHS;
 use crate::rng::Rng;
 use crate::stats::EndpointStatistics;
-use crate::transmit::{Datagram, Destination, Fragmentation, PathId, Transmit};
+use crate::transmit::{Datagram, Destination, Encapsulation, Fragmentation, PathId, Transmit};
 
 /// Names an association of an endpoint. Never reused while the endpoint lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -207,7 +209,7 @@ impl Endpoint {
     pub fn handle_packet(&mut self, now: Instant, datagram: Datagram<'_>) {
         self.reap();
         self.statistics.packets_received += 1;
-        let packet = match Packet::decode(datagram.payload, Checksum::Verify) {
+        let packet = match self.decode(&datagram) {
             Ok(packet) => packet,
             Err(DecodeError::Checksum { .. }) => {
                 self.statistics.bad_checksum += 1;
@@ -237,6 +239,30 @@ impl Endpoint {
             Some(_) => self.route(now, &datagram, &packet, Authenticity::NotShown),
             None => self.statistics.malformed += 1,
         }
+    }
+
+    /// A checksum has to be right, unless it is zero and the packet one of those that need none.
+    fn decode<'a>(&mut self, datagram: &Datagram<'a>) -> Result<Packet<'a>, DecodeError> {
+        if datagram.source.encapsulation == Encapsulation::Datagrams
+            && let Ok(packet) = Packet::decode(datagram.payload, Checksum::Ignore)
+            && packet.checksum == 0
+            && self.needs_no_checksum(datagram, &packet)
+        {
+            self.statistics.zero_checksums_accepted += 1;
+            return Ok(packet);
+        }
+        Packet::decode(datagram.payload, Checksum::Verify)
+    }
+
+    /// RFC 9653: we have said that we take zero checksums in this association, the packet came through its channel,
+    /// and no chunk is of the kind that must not come without.
+    fn needs_no_checksum(&self, datagram: &Datagram<'_>, packet: &Packet<'_>) -> bool {
+        let Some(slot) = self.demux.by_tag(packet.verification_tag) else { return false };
+        let association = &self.associations[slot].association;
+        let exempt = [ChunkType::INIT, ChunkType::COOKIE_ECHO, ChunkType::ASCONF];
+        association.config().extensions.zero_checksum == Offer::On
+            && association.paths().iter().any(|path| path.destination == datagram.source)
+            && packet.chunks().all(|chunk| chunk.is_ok_and(|chunk| !exempt.contains(&chunk.kind())))
     }
 
     /// Hands a packet to the association it belongs to (RFC 9260 §8.5), or treats it as out of the blue (§8.4).
@@ -363,6 +389,8 @@ impl Endpoint {
             }
             entry.is_sendable = false;
             self.sendable.pop_front();
+            // Data that waits for the pacer has set its timer.
+            self.rearm(slot);
             self.note_if_finished(slot);
         }
         None

@@ -27,7 +27,7 @@ use virtual_time::Instant;
 
 use self::abandon::Failed;
 pub use self::abandon::{AbandonedCount, AbandonedMessages};
-use self::acknowledge::{Acknowledgment, RttSample, SackRefused};
+use self::acknowledge::{Acknowledgment, Repetition, RttSample, SackRefused};
 use self::forward::Forwarding;
 use self::outstanding::{ChunkState, Outstanding, SentChunk};
 use self::probe::Probe;
@@ -327,12 +327,15 @@ impl Sender {
         acknowledgment: &Acknowledgment,
     ) -> Losses {
         match self.options.loss_detection {
-            LossDetection::MissingReports => self.losses_by_reports(acknowledgment),
+            LossDetection::MissingReports => self.losses_by_reports(acknowledgment, Repetition::Never),
+            LossDetection::RepeatedMissingReports => {
+                self.losses_by_reports(acknowledgment, Repetition::Allowed)
+            }
             LossDetection::Rack => self.losses_by_time(now, paths),
         }
     }
 
-    fn losses_by_reports(&mut self, acknowledgment: &Acknowledgment) -> Losses {
+    fn losses_by_reports(&mut self, acknowledgment: &Acknowledgment, repetition: Repetition) -> Losses {
         let mut lost = SmallVec::<[usize; 8]>::new();
         for path in self.outstanding.paths() {
             let news = acknowledgment.paths.iter().find(|entry| entry.path == path);
@@ -342,7 +345,8 @@ impl Sender {
                 below = self.highest_acknowledged(path).or(below);
             }
             if let Some(below) = below {
-                lost.extend(acknowledge::report_missing(&mut self.outstanding, path, below));
+                let (outstanding, newest) = (&mut self.outstanding, acknowledgment.newest);
+                lost.extend(acknowledge::report_missing(outstanding, path, below, newest, repetition));
             }
         }
         self.declare_lost(&lost)

@@ -223,6 +223,10 @@ impl Setup {
         Self::new(Profile::Rfc9260)
     }
 
+    pub(crate) fn studies() -> Self {
+        Self::new(Profile::Studies)
+    }
+
     pub(crate) fn signalling() -> Self {
         Self::new(Profile::Signalling)
     }

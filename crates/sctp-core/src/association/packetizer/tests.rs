@@ -23,6 +23,7 @@ fn established(now: Instant, config: AssociationConfig) -> Association {
     let port = SctpPort::new(9).unwrap();
     let cookie = StateCookie {
         expires_at: now,
+        issued_at: Instant::EPOCH,
         local_port: port,
         peer_port: port,
         local_tag: VerificationTag::new(1),
