@@ -119,9 +119,7 @@ impl Association {
                 }
             }
             Arrival::Duplicate => self.outgoing.had_duplicate = true,
-            Arrival::DroppedNoBuffer
-            | Arrival::DroppedOutOfReach
-            | Arrival::GivenUp => {}
+            Arrival::DroppedNoBuffer | Arrival::DroppedOutOfReach | Arrival::GivenUp => {}
             Arrival::InvalidStream(stream) => {
                 let path = self.outgoing.sack_path;
                 self.push_chunk(path, ChunkBuf::error(&[Cause::InvalidStreamIdentifier(stream)]));

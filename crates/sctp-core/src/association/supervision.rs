@@ -198,7 +198,8 @@ impl Association {
     fn nat_keepalive(&self, path: PathId) -> Option<Duration> {
         match self.paths.path(path).destination.encapsulation {
             Encapsulation::Udp { .. } => self.config.heartbeat.nat_keepalive,
-            Encapsulation::Ip => None,
+            // Whoever carries the datagrams of such a channel sees to its NATs (for WebRTC: ICE).
+            Encapsulation::Ip | Encapsulation::Datagrams => None,
         }
     }
 

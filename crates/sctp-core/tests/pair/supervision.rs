@@ -139,7 +139,8 @@ fn data_keeps_a_nat_awake_as_well_as_heartbeats_do() {
 
 #[test]
 fn keep_alives_for_nats_can_be_switched_off_and_kept_without_other_heartbeats() {
-    let mut pair = Setup::rfc9260().in_udp().configure(|config| config.heartbeat.nat_keepalive = None).connected();
+    let mut pair =
+        Setup::rfc9260().in_udp().configure(|config| config.heartbeat.nat_keepalive = None).connected();
     pair.run_ms(100_000);
     assert_eq!(pair.times_of(End::Left, "HEARTBEAT", 0).len(), 3);
     let mut pair = Setup::rfc9260().in_udp().configure(|config| config.heartbeat.interval = None).connected();
