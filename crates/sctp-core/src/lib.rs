@@ -147,4 +147,4 @@ pub use sender::{AbandonedCount, AbandonedMessages, SenderStatistics, StreamStat
 pub use stats::{
     AssociationCounters, AssociationStatistics, EndpointStatistics, PathStatistics, ReconfigStatistics,
 };
-pub use transmit::{Datagram, Destination, Ecn, Encapsulation, Fragmentation, PathId, Transmit};
+pub use transmit::{Datagram, Destination, Dscp, Ecn, Encapsulation, Fragmentation, PathId, Transmit};

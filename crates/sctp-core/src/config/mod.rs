@@ -30,6 +30,7 @@ pub use self::reconfiguration::{Acceptance, ReconfigConfig};
 pub use self::scheduling::{StreamScheduler, StreamShare};
 use crate::error::ConfigError;
 use crate::path::address::is_unicast;
+use crate::transmit::Dscp;
 
 /// What an [`Endpoint`](crate::Endpoint) is: its port, and what it does with associations opened by others.
 #[derive(Clone, Debug)]
@@ -154,6 +155,11 @@ pub struct AssociationConfig {
     pub reconfiguration: ReconfigConfig,
     /// Max.Burst (RFC 9260 §6.1 (D)): packets sent at most on one occasion. Default 4.
     pub max_burst_packets: u32,
+    /// What the IP headers of all packets ask of routers (RFC 2474; `spp_dscp` of RFC 6458 §8.1.12). Default CS0: nothing.
+    /// Networks that tell signalling apart expect [`Dscp::CS5`] for it, for conferencing AF41; others clear it at their
+    /// border. Answers to packets outside any association have that of [`EndpointConfig::association`]. Change it
+    /// where the network's operator says which is honoured.
+    pub dscp: Dscp,
     /// Path MTU in octets, IP header included; over a channel of the caller's
     /// ([`Encapsulation::Datagrams`](crate::Encapsulation::Datagrams)) the longest datagram it carries. Default 1400, which leaves room for tunnels; the largest the path
     /// carries gives the fewest packets. At least 576.

@@ -10,6 +10,7 @@ use super::{
     LossDetection, Nagle, Offer, Pacing, PathMtuConfig, ReconfigConfig, RecoveryConfig, RtoConfig,
     SackConfig, StreamScheduler, Streams, WindowValidation,
 };
+use crate::transmit::Dscp;
 
 /// A named set of parameters to start from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -109,6 +110,7 @@ impl AssociationConfig {
             scheduler: StreamScheduler::FirstComeFirstServed,
             reconfiguration: ReconfigConfig::default(),
             max_burst_packets: 4,
+            dscp: Dscp::CS0,
             mtu_bytes: 1400,
             path_mtu: PathMtuConfig::default(),
         }

@@ -375,6 +375,7 @@ impl Endpoint {
                 destination: answer.destination,
                 len: answer.packet.len(),
                 fragmentation: Fragmentation::Allowed,
+                dscp: self.config.association.dscp,
                 segment_bytes: None,
             });
         }
