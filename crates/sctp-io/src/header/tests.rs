@@ -52,7 +52,7 @@ fn packets_carry_the_code_point_of_each_call_and_the_ecn_bits_beside_it_rfc_2474
         let plain = Outgoing::single(at(&there), b"x");
         let source = Some(at(&there).address);
         here.send(&mut Outgoing { dscp: Dscp::CS5, ..plain }).unwrap();
-        here.send(&mut plain.clone()).unwrap();
+        here.send(&mut { plain }).unwrap();
         here.send(&mut Outgoing { dscp: Dscp::AF41, ecn: Ecn::Ect0, source, ..plain }).unwrap();
         assert_eq!(class_octets(&there, 3), [40 << 2, 0, 34 << 2 | 0b10], "{from} to {to}");
     }
