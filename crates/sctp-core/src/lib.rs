@@ -71,6 +71,13 @@ mod sender;
 mod stats;
 mod transmit;
 
+/// Ways in for fuzz targets; no part of the API, and there only when fuzzing.
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing {
+    pub use crate::endpoint::fuzz_cookie as cookie;
+}
+
 pub use association::{Association, AssociationState, AuthenticationStatistics, Capabilities, Capability};
 pub use config::{
     AssociationConfig, Attempts, AuthConfig, AuthKeys, Buffers, EndpointConfig, Extensions, FailureConfig,

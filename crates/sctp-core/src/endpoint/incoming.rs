@@ -399,3 +399,17 @@ fn listed_in(init: &Init<'_>) -> SmallVec<[IpAddr; MAX_ADDRESSES]> {
 
 /// Answers outside associations that may wait to be sent.
 const MAX_ANSWERS: usize = 256;
+
+/// An association from a cookie whose signature is taken for right: parsing keeps its bounds even so.
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub fn fuzz_cookie(octets: &[u8]) {
+    let Some(cookie) = StateCookie::decode(octets) else { return };
+    assert_eq!(StateCookie::decode(&cookie.encode()).as_ref(), Some(&cookie));
+    let (config, rng) = (AssociationConfig::default(), crate::rng::Rng::new(&[7; 32]));
+    let (now, source) = (Instant::EPOCH, cookie.source);
+    let mut association = Association::accept(now, &cookie, source, &[], config, rng);
+    let mut buffer = Vec::new();
+    while association.poll_transmit(now, &mut buffer).is_some() {}
+    while association.poll_event().is_some() {}
+}

@@ -14,6 +14,8 @@ mod incoming;
 mod init_limiter;
 mod ootb;
 
+#[cfg(fuzzing)]
+pub use self::incoming::fuzz_cookie;
 use core::cmp::Reverse;
 use core::num::NonZeroU16;
 use std::collections::{BinaryHeap, VecDeque};
