@@ -52,10 +52,15 @@ impl Application for User {
             Event::SenderDry
             | Event::SendBufferAvailable
             | Event::NewPeerKey(_)
+            | Event::AddressChangeAnswered { .. }
+            | Event::PeerPrimary(_)
             | Event::PeerAddressChange { .. } => {}
             Event::ShutdownComplete
             | Event::ShutdownReceived
             | Event::Restart { .. }
+            | Event::StreamsReset { .. }
+            | Event::AssociationReset { .. }
+            | Event::StreamsAdded { .. }
             | Event::CommunicationLost(_)
             | Event::CannotStart(_)
             | Event::RemoteError(_)

@@ -157,6 +157,29 @@ pub enum SetPrimaryError {
     UnknownAssociation(#[from] UnknownAssociation),
 }
 
+/// Why the peer is not asked to change addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AddressChangeError {
+    /// Both ends have to offer [`Extensions::dynamic_addresses`](crate::Extensions::dynamic_addresses).
+    #[error("dynamic addresses were not agreed on; switch on extensions.dynamic_addresses at both ends")]
+    NotAgreed,
+    /// The peer agreed and then did not understand such a request: it is not asked again (RFC 5061 §5.3 (F3)).
+    #[error("the peer does not understand this kind of change")]
+    NotUnderstood,
+    /// The association is not established, or is ending (RFC 5061 §5.1.1 (C4)).
+    #[error("the association is not up, or shutting down")]
+    WrongState,
+    /// RFC 5061 §5.3 (F5).
+    #[error("{0} is the last address of this side; add another one before")]
+    LastAddress(IpAddr),
+    /// The peer answers one request at a time.
+    #[error("too many changes wait for the peer; wait for Event::AddressChangeAnswered")]
+    TooMany,
+    /// No such association (any more).
+    #[error(transparent)]
+    UnknownAssociation(#[from] UnknownAssociation),
+}
+
 /// Why a key could not be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AuthKeyError {
@@ -166,6 +189,59 @@ pub enum AuthKeyError {
     /// The active key stays: without one everything would go out unsigned.
     #[error("key {0} is active; activate another one before it is deleted")]
     Active(SharedKeyId),
+    /// No such association (any more).
+    #[error(transparent)]
+    UnknownAssociation(#[from] UnknownAssociation),
+}
+
+/// Why a re-configuration of streams (RFC 6525) was not asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReconfigError {
+    /// Only an established association has something to re-configure.
+    #[error("the association is not established, or shutting down")]
+    NotEstablished,
+    /// One of the two sides did not offer the extension.
+    #[error("re-configuration was not agreed on; both sides have to offer it")]
+    NotAgreed,
+    /// The stream was not negotiated.
+    #[error("stream {stream} does not exist; {negotiated} streams were negotiated")]
+    UnknownStream {
+        /// The one asked for.
+        stream: StreamId,
+        /// How many there are.
+        negotiated: u16,
+    },
+    /// More streams than one request can name.
+    #[error("{listed} streams were listed, and a request names at most {limit}; list fewer, or none for all")]
+    TooManyListed {
+        /// How many.
+        listed: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// There are 65,535 streams at most in each direction.
+    #[error("{added} streams beyond {present} are more than 65535")]
+    TooManyStreams {
+        /// How many there are.
+        present: u16,
+        /// How many more were asked for.
+        added: u16,
+    },
+    /// Zero streams in both directions.
+    #[error("no stream is to be added")]
+    NothingToAdd,
+    /// Requests are sent one at a time.
+    #[error("{limit} requests wait for the peer's answers already")]
+    TooManyRequests {
+        /// The limit.
+        limit: usize,
+    },
+    /// One association reset in 30 seconds (RFC 6525 §5.1.4).
+    #[error("the last association reset is too recent; the next may follow in {wait:?}")]
+    TooSoon {
+        /// How long to wait.
+        wait: Duration,
+    },
     /// No such association (any more).
     #[error(transparent)]
     UnknownAssociation(#[from] UnknownAssociation),
@@ -282,6 +358,9 @@ pub enum ProtocolViolation {
     /// Chunks are to be authenticated ([`AuthConfig::chunks`](crate::AuthConfig::chunks)), and the peer cannot.
     #[error("the peer does not do the authentication that is asked for here")]
     NoAuthentication,
+    /// RFC 5061 §5.3 (F0).
+    #[error("ASCONF-ACK for an ASCONF that was never sent")]
+    IllegalAsconfAck,
     /// RFC 5061 §6: dynamic addresses without authentication are refused.
     #[error("the peer lists ASCONF without authentication")]
     AsconfWithoutAuthentication,

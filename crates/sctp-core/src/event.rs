@@ -1,9 +1,11 @@
 //! What an association tells its user; names after RFC 6458 §6.1.
 
+use crate::association::{AddressChange, AddressOutcome};
 use crate::error::{AssociationError, RemoteError, SendFailure};
 use crate::message::Message;
 use crate::transmit::PathId;
 use sctp_wire::SharedKeyId;
+use sctp_wire::{ReconfigResult, StreamId};
 
 /// Something the user of an association should know.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +30,30 @@ pub enum Event {
         outbound_streams: u16,
         /// Streams the peer may send on from now on.
         inbound_streams: u16,
+    },
+    /// Streams begin at their first message again, or the peer would not have it (SCTP_STREAM_RESET_EVENT, RFC 6525).
+    StreamsReset {
+        /// Whose streams.
+        direction: StreamDirection,
+        /// Which; none listed means all.
+        streams: Vec<StreamId>,
+        /// Whether it was done.
+        result: ReconfigOutcome,
+    },
+    /// TSNs and all streams began anew, asked for by either side, or the peer would not have it
+    /// (SCTP_ASSOC_RESET_EVENT).
+    AssociationReset {
+        /// Whether it was done.
+        result: ReconfigOutcome,
+    },
+    /// There are more streams, asked for by either side, or the peer would not have it (SCTP_STREAM_CHANGE_EVENT).
+    StreamsAdded {
+        /// Streams this side may send on now.
+        outbound_streams: u16,
+        /// Streams the peer may send on now.
+        inbound_streams: u16,
+        /// Whether it was done.
+        result: ReconfigOutcome,
     },
     /// The peer asked for a graceful end; nothing more can be sent (SCTP_SHUTDOWN_EVENT).
     ShutdownReceived,
@@ -54,12 +80,66 @@ pub enum Event {
     /// The peer signs with another key than before; at first it is expected to use the one active here
     /// (SCTP_AUTH_NEW_KEY of SCTP_AUTHENTICATION_EVENT).
     NewPeerKey(SharedKeyId),
+    /// The peer answered a request to change this side's addresses (RFC 5061 §5.1).
+    AddressChangeAnswered {
+        /// What was asked for.
+        change: AddressChange,
+        /// What became of it.
+        outcome: AddressOutcome,
+    },
+    /// The peer would like to be sent to on this path; it is the primary one as soon as its address is confirmed
+    /// (SCTP_ADDR_MADE_PRIM of SCTP_PEER_ADDR_CHANGE).
+    PeerPrimary(PathId),
     /// Everything sent has been acknowledged (SCTP_SENDER_DRY_EVENT).
     SenderDry,
     /// A message can be read: read until there is none.
     MessageReady,
     /// After a refusal for lack of room, half of the send buffer is free again.
     SendBufferAvailable,
+}
+
+/// Streams have one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamDirection {
+    /// This side sends on them.
+    Outgoing,
+    /// The peer does.
+    Incoming,
+}
+
+/// What became of a request to re-configure streams (RFC 6525 §4.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReconfigOutcome {
+    /// It was done.
+    Performed,
+    /// The peer saw nothing to do; nothing changed.
+    NothingToDo,
+    /// The peer does not allow it.
+    Denied,
+    /// The peer does not know one of the streams.
+    UnknownStream,
+    /// The peer is busy with another request; it may be asked again later.
+    Busy,
+    /// The peer expected another request number: it cannot be asked any more.
+    BadSequenceNumber,
+    /// The peer's answer lacks what belongs to it.
+    Malformed,
+    /// A result this implementation does not know.
+    Unknown(u32),
+}
+
+impl From<ReconfigResult> for ReconfigOutcome {
+    fn from(result: ReconfigResult) -> Self {
+        match result {
+            ReconfigResult::Performed => Self::Performed,
+            ReconfigResult::NothingToDo => Self::NothingToDo,
+            ReconfigResult::Denied => Self::Denied,
+            ReconfigResult::WrongSsn => Self::UnknownStream,
+            ReconfigResult::RequestAlreadyInProgress | ReconfigResult::InProgress => Self::Busy,
+            ReconfigResult::BadSequenceNumber => Self::BadSequenceNumber,
+            ReconfigResult::Unknown(number) => Self::Unknown(number),
+        }
+    }
 }
 
 /// Who opened an association.
@@ -82,4 +162,6 @@ pub enum PathState {
     PotentiallyFailed,
     /// More than Path.Max.Retrans consecutive errors.
     Inactive,
+    /// The peer has deleted the address (RFC 5061 §4.2.2): nothing is sent there any more.
+    Removed,
 }

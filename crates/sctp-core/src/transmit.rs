@@ -1,7 +1,7 @@
 //! Packets at the border to the lower layer: where they go, how they came.
 
 use core::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// One path of an association: a pair of local and peer transport address (RFC 9260 §1.3, "path").
 ///
@@ -42,6 +42,8 @@ pub enum Encapsulation {
         /// The peer's UDP encapsulation port.
         port: u16,
     },
+    /// In datagrams that the caller carries, DTLS for example (RFC 8261): there are no IP addresses, and one path.
+    Datagrams,
 }
 
 impl Encapsulation {
@@ -49,7 +51,7 @@ impl Encapsulation {
     #[must_use]
     pub const fn header_bytes(self) -> usize {
         match self {
-            Self::Ip => 0,
+            Self::Ip | Self::Datagrams => 0,
             Self::Udp { .. } => 8,
         }
     }
@@ -65,10 +67,21 @@ pub struct Destination {
 }
 
 impl Destination {
+    /// A channel of the caller's that carries datagrams. The number is the caller's too: associations of one endpoint
+    /// over different channels need different ones. It never leaves this side.
+    #[must_use]
+    pub const fn channel(number: u32) -> Self {
+        Self { address: IpAddr::V4(Ipv4Addr::from_bits(number)), encapsulation: Encapsulation::Datagrams }
+    }
+
     /// Octets of IP and encapsulation headers in front of an SCTP packet to this destination.
     #[must_use]
     pub const fn header_bytes(self) -> usize {
-        let ip = if self.address.is_ipv4() { 20 } else { 40 };
+        let ip = match (self.encapsulation, self.address) {
+            (Encapsulation::Datagrams, _) => 0,
+            (Encapsulation::Ip | Encapsulation::Udp { .. }, IpAddr::V4(_)) => 20,
+            (Encapsulation::Ip | Encapsulation::Udp { .. }, IpAddr::V6(_)) => 40,
+        };
         ip + self.encapsulation.header_bytes()
     }
 }
@@ -85,6 +98,10 @@ impl fmt::Display for Destination {
         match self.encapsulation {
             Encapsulation::Ip => write!(f, "{} (ip)", self.address),
             Encapsulation::Udp { port } => write!(f, "{} (udp {port})", self.address),
+            Encapsulation::Datagrams => match self.address {
+                IpAddr::V4(number) => write!(f, "channel {}", number.to_bits()),
+                IpAddr::V6(_) => f.write_str("channel"),
+            },
         }
     }
 }
@@ -127,6 +144,21 @@ pub struct Transmit {
     pub destination: Destination,
     /// Octets appended to the buffer.
     pub len: usize,
+    /// Whether IP may fragment it on the way. A driver whose lower layer does not let it choose by packet forbids it for
+    /// all.
+    pub fragmentation: Fragmentation,
     /// `Some(n)`: several packets of `n` octets each, the last one possibly shorter (for GSO). `None`: one packet.
     pub segment_bytes: Option<usize>,
+}
+
+/// Whether IP may fragment a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fragmentation {
+    /// As the lower layer sees fit: the path MTU is not searched for, or the packet holds a chunk that was numbered
+    /// before it fell and cannot be cut any more (RFC 9260 §6.9).
+    #[default]
+    Allowed,
+    /// Never, neither here nor on the way (DF over IPv4): the size is what is being tried (RFC 8899 §3, point 3).
+    /// Packets have this only where [`PathMtuConfig::discovery`](crate::PathMtuConfig::discovery) is on.
+    Forbidden,
 }

@@ -163,6 +163,7 @@ impl PacketIo for RawIp {
             (Encapsulation::Udp { .. }, _) => {
                 "a raw socket cannot send to a destination with UDP encapsulation"
             }
+            (Encapsulation::Datagrams, _) => "a raw socket cannot send into a channel of the caller's",
         };
         Err(io::Error::new(io::ErrorKind::Unsupported, reason))
     }

@@ -57,7 +57,8 @@ impl Capture {
             source: peer,
             destination: datagram.local.unwrap_or_else(|| self.local_address(bound, peer)),
             transport: match datagram.source.encapsulation {
-                Encapsulation::Ip => Transport::Sctp,
+                // No socket carries a channel of the caller's; were it shown, then as plain SCTP.
+                Encapsulation::Ip | Encapsulation::Datagrams => Transport::Sctp,
                 Encapsulation::Udp { port } => Transport::Udp { source: port, destination: bound.port() },
             },
             ecn: datagram.ecn,
@@ -72,7 +73,8 @@ impl Capture {
             source: packets.source.unwrap_or_else(|| self.local_address(bound, peer)),
             destination: peer,
             transport: match packets.destination.encapsulation {
-                Encapsulation::Ip => Transport::Sctp,
+                // No socket carries a channel of the caller's; were it shown, then as plain SCTP.
+                Encapsulation::Ip | Encapsulation::Datagrams => Transport::Sctp,
                 Encapsulation::Udp { port } => Transport::Udp { source: bound.port(), destination: port },
             },
             ecn: packets.ecn,

@@ -77,10 +77,11 @@ mod state;
 use std::net::{IpAddr, SocketAddr};
 
 pub use sctp_core::{
-    AssociationConfig, AssociationError, AssociationId, AssociationStatistics, Capabilities, Capability,
-    Delivery, Destination, Encapsulation, EndpointConfig, EndpointStatistics, Event, Extensions, Incoming,
-    Message, Offer, Origin, PathId, PathState, PayloadProtocolId, Profile, Received, Reliability, SctpPort,
-    SetPrimaryError, StreamError, StreamId, StreamScheduler,
+    AssociationConfig, AssociationError, AssociationId, AssociationStatistics, AuthConfig, AuthKeys,
+    Capabilities, Capability, ChunkSet, ChunkType, Delivery, Destination, Encapsulation, EndpointConfig,
+    EndpointStatistics, Event, Extensions, Incoming, Message, Offer, Origin, PathId, PathState,
+    PayloadProtocolId, Profile, Received, Reliability, SctpPort, SetPrimaryError, SharedKeyId, StreamError,
+    StreamId, StreamScheduler,
 };
 pub use sctp_io::{IoStatistics, KernelSctp, PacketIo, PortFilter, RawIp, RawIpError, RawIpOptions};
 

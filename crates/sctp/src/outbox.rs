@@ -105,7 +105,9 @@ impl Run {
     fn extend(&mut self, next: &Transmit) -> bool {
         let segment = self.transmit.segment_bytes.unwrap_or(self.transmit.len);
         let same_way = (self.transmit.source, self.transmit.destination) == (next.source, next.destination);
-        let fits = self.is_open && same_way && next.segment_bytes.is_none() && next.len <= segment;
+        let same_kind = self.transmit.fragmentation == next.fragmentation;
+        let fits =
+            self.is_open && same_way && same_kind && next.segment_bytes.is_none() && next.len <= segment;
         if fits {
             self.transmit.segment_bytes = Some(segment);
             self.transmit.len += next.len;
@@ -125,14 +127,15 @@ const GATHERED_BYTES: usize = 60_000;
 
 #[cfg(test)]
 mod tests {
-    use sctp_core::{Destination, Encapsulation, PathId};
+    use sctp_core::{Destination, Encapsulation, Fragmentation, PathId};
 
     use super::*;
 
     fn single(last_octet: u8, len: usize) -> Transmit {
         let encapsulation = Encapsulation::Udp { port: 9899 };
         let destination = Destination { address: [192, 0, 2, last_octet].into(), encapsulation };
-        Transmit { path: PathId::FIRST, source: None, destination, len, segment_bytes: None }
+        let fragmentation = Fragmentation::Forbidden;
+        Transmit { path: PathId::FIRST, source: None, destination, len, segment_bytes: None, fragmentation }
     }
 
     #[test]
@@ -152,5 +155,7 @@ mod tests {
         let ready_made = Transmit { segment_bytes: Some(500), ..single(1, 1_000) };
         assert!(!run.extend(&ready_made));
         assert!(!Run::new(ready_made).extend(&single(1, 500)));
+        let other_kind = Transmit { fragmentation: Fragmentation::Allowed, ..single(1, 1_000) };
+        assert!(!run.extend(&other_kind));
     }
 }

@@ -235,11 +235,16 @@ impl State {
                 self.on_end(now, id, event, ending, signals);
             }
             Event::Restart { .. }
+            | Event::StreamsReset { .. }
+            | Event::AssociationReset { .. }
+            | Event::StreamsAdded { .. }
             | Event::ShutdownReceived
             | Event::PeerAddressChange { .. }
             | Event::RemoteError(_)
             | Event::SendFailed { .. }
             | Event::NewPeerKey(_)
+            | Event::AddressChangeAnswered { .. }
+            | Event::PeerPrimary(_)
             | Event::SenderDry => self.queue_event(id, event),
         }
         CoreChanged::No

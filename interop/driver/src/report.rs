@@ -90,7 +90,12 @@ impl Line {
                 Some(Self::RemoteError { error: error.cause.unwrap_or_default(), text: error.to_string() })
             }
             Event::SendFailed { .. }
+            | Event::StreamsReset { .. }
+            | Event::AssociationReset { .. }
+            | Event::StreamsAdded { .. }
             | Event::NewPeerKey(_)
+            | Event::AddressChangeAnswered { .. }
+            | Event::PeerPrimary(_)
             | Event::SenderDry
             | Event::MessageReady
             | Event::SendBufferAvailable => None,

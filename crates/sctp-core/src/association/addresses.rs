@@ -5,6 +5,7 @@ use core::net::IpAddr;
 use sctp_wire::ChunkBuf;
 use virtual_time::Instant;
 
+use super::asconf::Told;
 use super::{Association, Bundling, Timer};
 use crate::error::SetPrimaryError;
 use crate::event::{Event, PathState};
@@ -43,6 +44,7 @@ impl Association {
         if self.is_closed() {
             return;
         }
+        self.tell_peer_of_loss(now, local);
         for path in self.paths.on_local_down(local) {
             self.sender.on_timeout(now, path);
             self.timers.stop(Timer::T3Rtx(path));
@@ -59,7 +61,7 @@ impl Association {
 
     /// A (new) address of this host: paths that do not work may work from there.
     pub(crate) fn local_address_up(&mut self, now: Instant, local: IpAddr) {
-        if self.is_closed() {
+        if self.is_closed() || self.tell_peer_of_gain(now, local) == Told::Asked {
             return;
         }
         for path in self.paths.on_local_up(local) {
@@ -76,7 +78,7 @@ impl Association {
     }
 
     /// Whatever was asked before went another way.
-    fn probe_again(&mut self, now: Instant, path: PathId) {
+    pub(super) fn probe_again(&mut self, now: Instant, path: PathId) {
         let _asked = self.paths.path_mut(path).heartbeat.expire();
         if !self.paths.path(path).is_stranded {
             self.probe_path(now, path);
@@ -88,14 +90,16 @@ impl Association {
     pub(super) fn path_for_sack(&mut self, source: PathId) -> PathId {
         let had_duplicate = core::mem::take(&mut self.outgoing.had_duplicate);
         if had_duplicate {
-            return self.paths.next_active(self.outgoing.sack_path);
+            return self.paths.next_active(self.outgoing.sacked_on);
         }
         self.permitted(source)
     }
 
-    /// Nothing but HEARTBEATs and their answers may go to an unconfirmed address (RFC 9260 §5.4).
+    /// Nothing but HEARTBEATs and their answers may go to an unconfirmed address (RFC 9260 §5.4), as long as there is another
+    /// one: a peer that deleted all it had before by ASCONF has no other.
     pub(super) fn permitted(&self, path: PathId) -> PathId {
-        if self.paths.path(path).is_confirmed() { path } else { self.paths.for_data() }
+        let is_needless = self.paths.path(path).is_confirmed() || !self.paths.is_open();
+        if is_needless { path } else { self.paths.for_data() }
     }
 
     /// COOKIE ACK goes where the COOKIE ECHO came from, to an unconfirmed address with a HEARTBEAT beside it

@@ -45,8 +45,17 @@ impl ControlQueue {
         has_room
     }
 
+    /// What waits for path `from` goes to path `to`.
+    pub(crate) fn redirect(&mut self, from: PathId, to: PathId) {
+        self.waiting.iter_mut().filter(|control| control.path == from).for_each(|control| control.path = to);
+    }
+
     pub(crate) fn front(&self) -> Option<&ControlChunk> {
         self.waiting.front()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &ControlChunk> {
+        self.waiting.iter()
     }
 
     pub(crate) fn pop(&mut self) -> Option<ControlChunk> {

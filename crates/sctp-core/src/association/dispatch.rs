@@ -1,8 +1,11 @@
 //! Which chunk goes where, and in which state it counts.
 
-use sctp_wire::{Cause, Causes, Chunk, ChunkBuf, DecodeError, Packet, Sack, UnknownAction, UnknownChunk};
+use sctp_wire::{
+    Cause, Causes, Chunk, ChunkBuf, ChunkType, DecodeError, Packet, Sack, UnknownAction, UnknownChunk,
+};
 use virtual_time::Instant;
 
+use super::asconf::is_about_asconf;
 use super::{Association, AssociationState as S, Capabilities, Capability, Timer};
 use crate::error::{AssociationError, ProtocolViolation, RemoteError};
 use crate::event::Event;
@@ -24,6 +27,8 @@ impl Association {
     pub(super) fn dispatch(&mut self, now: Instant, path: PathId, chunk: Chunk<'_>) -> Flow {
         tracing::trace!(%path, %chunk, "received");
         match chunk {
+            Chunk::Data(data) if self.is_behind_reset(data.stream, data.tsn) => {}
+            Chunk::IData(data) if self.is_behind_reset(data.stream, data.tsn) => {}
             Chunk::Data(data) => self.on_arrival(|receiver| receiver.on_data(now, &data)),
             Chunk::IData(data) if self.offers(Capability::Interleaving) => {
                 self.on_arrival(|receiver| receiver.on_i_data(now, &data));
@@ -44,6 +49,18 @@ impl Association {
             Chunk::Shutdown(shutdown) => self.on_shutdown(now, shutdown.cumulative_tsn_ack),
             Chunk::ShutdownAck => self.on_shutdown_ack(path),
             Chunk::ShutdownComplete(_) => self.on_shutdown_complete(),
+            Chunk::ReConfig(chunk) if self.speaks(Capability::Reconfiguration) => {
+                self.on_reconfig(now, path, &chunk);
+            }
+            // Only its length matters, to who sent it (RFC 4820 §3).
+            Chunk::Pad(_) => {}
+            Chunk::Asconf(asconf) if self.has(Capability::DynamicAddresses) => {
+                let source = self.paths.path(path).destination;
+                self.on_asconf(now, source, &asconf);
+            }
+            Chunk::AsconfAck(ack) if self.has(Capability::DynamicAddresses) => {
+                self.on_asconf_ack(now, path, &ack);
+            }
             // Extensions that are not spoken.
             Chunk::Auth(_)
             | Chunk::IData(_)
@@ -52,7 +69,6 @@ impl Association {
             | Chunk::Asconf(_)
             | Chunk::AsconfAck(_)
             | Chunk::ReConfig(_)
-            | Chunk::Pad(_)
             | Chunk::Unknown(_) => {
                 return chunk.as_unknown().map_or(Flow::Continue, |unknown| self.on_unknown(path, &unknown));
             }
@@ -60,6 +76,18 @@ impl Association {
             Chunk::Init(_) | Chunk::CookieEcho(_) => {}
         }
         Flow::Continue
+    }
+
+    /// A malformed chunk of an extension: to who does not speak it, unknown like a sound one (RFC 9260 §3.2).
+    pub(super) fn unspoken<'a>(&self, packet: &Packet<'a>, error: &DecodeError) -> Option<Chunk<'a>> {
+        let chunk = packet.undecoded(error)?;
+        let is_known = if chunk.kind == ChunkType::I_DATA {
+            self.offers(Capability::Interleaving)
+        } else {
+            matches!(chunk.kind, ChunkType::FORWARD_TSN | ChunkType::I_FORWARD_TSN)
+                && self.speaks(Capability::PartialReliability)
+        };
+        (chunk.kind.is_extension() && !is_known).then_some(Chunk::Unknown(chunk))
     }
 
     /// Whether chunks of an extension are known here; whether they may be used is for their owner to judge.
@@ -119,7 +147,7 @@ impl Association {
         self.receiver.as_mut()
     }
 
-    fn tell_message_ready(&mut self) {
+    pub(super) fn tell_message_ready(&mut self) {
         if self.events.back() != Some(&Event::MessageReady) {
             self.events.push_back(Event::MessageReady);
         }
@@ -152,12 +180,13 @@ impl Association {
         }
         for acked in &outcome.acknowledgment.paths {
             let path = self.paths.path_mut(acked.path);
-            path.congestion.on_acknowledged(Acknowledged {
+            path.congestion.on_acknowledged(&Acknowledged {
+                now,
                 bytes: acked.bytes,
                 flight_before: acked.flight_before,
-                cumulative_advanced: outcome.acknowledgment.cumulative_advanced,
                 all_acknowledged: outcome.all_acknowledged,
                 in_recovery: outcome.recovering.contains(&acked.path),
+                srtt: path.rto.srtt().unwrap_or_default(),
             });
             self.outgoing.acknowledged_bytes += acked.bytes;
             let answer = if acked.is_certain { Answer::Acknowledged } else { Answer::Ambiguous };
@@ -200,6 +229,9 @@ impl Association {
             self.cut_window(path);
             self.outgoing.fast_retransmit = true;
         }
+        for &path in &losses.vanishing {
+            self.on_vanishing(path);
+        }
         self.timers.apply(Timer::Reordering, losses.look_again_at);
     }
 
@@ -240,6 +272,9 @@ impl Association {
     }
 
     fn on_error(&mut self, now: Instant, causes: Causes<'_>) {
+        if causes.iter().flatten().any(|cause| is_about_asconf(&cause)) {
+            self.on_asconf_not_understood(now);
+        }
         let stale = causes.iter().flatten().any(|cause| matches!(cause, Cause::StaleCookie { .. }));
         if stale && self.state.name() == S::CookieEchoed {
             self.on_stale_cookie(now, remote_error(causes));
@@ -262,11 +297,6 @@ impl Association {
             UnknownAction::Skip | UnknownAction::SkipAndReport => Flow::Continue,
         }
     }
-}
-
-/// A malformed chunk of an extension: to who does not speak it, unknown like a sound one (RFC 9260 §3.2).
-pub(super) fn unspoken<'a>(packet: &Packet<'a>, error: &DecodeError) -> Option<Chunk<'a>> {
-    packet.undecoded(error).filter(|chunk| chunk.kind.is_extension()).map(Chunk::Unknown)
 }
 
 /// The first cause of an ABORT or ERROR.

@@ -21,6 +21,7 @@ impl Association {
         match timer {
             Timer::T1Init | Timer::T1Cookie => self.on_t1(now, timer),
             Timer::T2Shutdown => self.on_t2(now),
+            Timer::T4Asconf => self.on_t4(now),
             Timer::T5ShutdownGuard => {
                 self.abort_quietly(AssociationError::ShutdownTimedOut);
             }
@@ -37,8 +38,12 @@ impl Association {
                 let losses = self.sender.losses_by_time(now, &self.paths);
                 self.apply_losses(&losses);
             }
+            Timer::Reconfiguration => self.on_reconfig_timer(now),
             Timer::T3Rtx(path) => self.on_t3(now, path),
             Timer::TailLossProbe(path) => self.paths.path_mut(path).probe_is_due = true,
+            Timer::PathMtu(path) => self.on_mtu_timer(now, path),
+            // That time has passed is all there is to it: the packetizer looks again.
+            Timer::Pacing(_) => {}
             Timer::Heartbeat(path) => self.on_heartbeat_timer(now, path),
         }
     }
@@ -70,6 +75,11 @@ impl Association {
 
     /// RFC 9260 §6.3.3.
     fn on_t3(&mut self, now: Instant, path: PathId) {
+        // What was on its way to an address that the peer has deleted says nothing about the peer.
+        if !self.paths.contains(path) {
+            let _was_repeated = self.sender.on_timeout(now, path);
+            return;
+        }
         // A closed window that the peer keeps confirming is no failure (RFC 9260 §6.1 (A)).
         let waits_for_window = self.sender.waits_for_window();
         let heard = core::mem::take(&mut self.outgoing.peer_is_alive);
@@ -84,7 +94,9 @@ impl Association {
             entry.congestion.on_timeout();
         }
         tracing::debug!(%path, rto = ?entry.rto.rto(), errors = entry.errors, "T3-rtx expired");
-        self.sender.on_timeout(now, path);
+        if self.sender.on_timeout(now, path) {
+            self.on_vanishing(path);
+        }
         self.timers.stop(Timer::Reordering);
         self.timers.stop(Timer::TailLossProbe(path));
         self.paths.path_mut(path).probe_is_due = false;

@@ -6,7 +6,9 @@
 //! | `dispatch` | which chunk goes where, in which state |
 //! | `handshake`, `collision` | setting up (RFC 9260 §5) |
 //! | `shutdown` | ending (RFC 9260 §9) |
+//! | `asconf` | addresses that come and go (RFC 5061) |
 //! | `auth` | which chunks are authenticated, with which keys (RFC 4895) |
+//! | `reconfig` | resetting and adding streams (RFC 6525) |
 //! | `timers`, `expiry` | what runs, what happens when it runs out |
 //! | `supervision` | whether paths and peer are still there (RFC 9260 §8) |
 //! | `addresses` | what the user and the host decide about paths |
@@ -14,6 +16,7 @@
 //! | `peer`, `capabilities`, `state` | identity, extensions agreed on, state machine |
 
 mod addresses;
+mod asconf;
 mod auth;
 mod capabilities;
 pub(crate) mod collision;
@@ -22,7 +25,9 @@ mod dispatch;
 mod expiry;
 mod handshake;
 mod packetizer;
+mod path_mtu;
 mod peer;
+mod reconfig;
 mod shutdown;
 mod state;
 mod supervision;
@@ -30,18 +35,22 @@ mod timers;
 
 use std::collections::VecDeque;
 
-use sctp_wire::{Chunk, Packet, StreamId, TagOrigin, Tsn, VerificationTag};
+use sctp_wire::{COMMON_HEADER_BYTES, Chunk, Packet, StreamId, TagOrigin, Tsn, VerificationTag};
 use virtual_time::Instant;
 
+use self::asconf::DynamicAddresses;
+pub use self::asconf::{AddressChange, AddressOutcome, AsconfStatistics};
 use self::auth::Admission;
 pub use self::auth::AuthenticationStatistics;
 pub(crate) use self::auth::{Announcement, Authentication, Authenticity, KeyMaterial, Verdict};
 pub(crate) use self::capabilities::OfferedExtensions;
 pub use self::capabilities::{Capabilities, Capability};
 use self::control::{Bundling, ControlQueue};
-use self::dispatch::{Flow, unspoken};
+use self::dispatch::Flow;
 pub(crate) use self::handshake::{InitReply, Reading, address_parameter};
 pub(crate) use self::peer::{Negotiated, Peer};
+use self::reconfig::Reconfig;
+pub use self::reconfig::ResetDirection;
 pub use self::state::AssociationState;
 use self::state::State;
 use self::timers::{Timer, Timers};
@@ -70,10 +79,12 @@ pub struct Association {
     timers: Timers,
     control: ControlQueue,
     authentication: Authentication,
+    addresses: DynamicAddresses,
     events: VecDeque<Event>,
     rng: Rng,
     counters: AssociationCounters,
     outgoing: Outgoing,
+    reconfig: Reconfig,
 }
 
 /// What the next packets have to consider.
@@ -81,6 +92,8 @@ pub struct Association {
 struct Outgoing {
     /// Packets with new data that may still go out on this occasion (Max.Burst, RFC 9260 §6.1 (D)).
     burst_left: u32,
+    /// Since when messages of the user have added nothing to it.
+    paced_at: Instant,
     /// Octets acknowledged since: what has left the network may be replaced beyond Max.Burst, or a peer that
     /// acknowledges many packets at once would throttle us to Max.Burst a round trip.
     acknowledged_bytes: usize,
@@ -90,6 +103,8 @@ struct Outgoing {
     errors: u32,
     /// The path data last came in on: SACKs go back there (RFC 9260 §6.4).
     sack_path: PathId,
+    /// The path the last SACK was sent on.
+    sacked_on: PathId,
     /// Data came twice in the packet being read: SACKs may be lost on their way.
     had_duplicate: bool,
     /// Where the chunk went that T1 or T2 waits for an answer to.
@@ -106,10 +121,12 @@ impl Outgoing {
     fn new(config: &AssociationConfig) -> Self {
         Self {
             burst_left: config.max_burst_packets,
+            paced_at: Instant::EPOCH,
             acknowledged_bytes: 0,
             handshake_sent_at: None,
             errors: 0,
             sack_path: PathId::FIRST,
+            sacked_on: PathId::FIRST,
             had_duplicate: false,
             control_path: PathId::FIRST,
             fast_retransmit: false,
@@ -138,10 +155,12 @@ impl Association {
         let of = |path| PathStatistics::of(path, self.paths.primary(), self.sender.flight(path.id));
         let paths = self.paths.iter().map(of).collect();
         AssociationStatistics {
+            reconfiguration: self.reconfig.statistics(),
             association: AssociationCounters { path_switches: self.paths.switches(), ..self.counters },
             sender: self.sender.statistics(),
             receiver: self.receiver.as_ref().map(Receiver::statistics).unwrap_or_default(),
             authentication: self.authentication.statistics,
+            asconf: self.addresses.statistics,
             paths,
         }
     }
@@ -162,6 +181,13 @@ impl Association {
     #[must_use]
     pub fn receive_memory_bytes(&self) -> usize {
         self.receiver.as_ref().map_or(0, Receiver::memory_bytes)
+    }
+
+    /// The endpoint says how much the receiving half may hold.
+    pub(crate) fn grant_receive_memory(&mut self, bytes: usize) {
+        if let Some(receiver) = self.receiver.as_mut() {
+            receiver.grant_memory(bytes);
+        }
     }
 
     pub(crate) fn config(&self) -> &AssociationConfig {
@@ -206,7 +232,7 @@ impl Association {
         for chunk in packet.chunks() {
             let chunk = match chunk {
                 Ok(chunk) => chunk,
-                Err(error) => match unspoken(packet, &error) {
+                Err(error) => match self.unspoken(packet, &error) {
                     Some(unknown) => unknown,
                     None => {
                         self.counters.malformed_chunks += 1;
@@ -217,6 +243,9 @@ impl Association {
             };
             if !self.tag_fits(packet.verification_tag, &chunk) {
                 self.counters.bad_tags += 1;
+                continue;
+            }
+            if matches!(chunk, Chunk::Abort(_)) && self.is_leaving(datagram.local) {
                 continue;
             }
             match self.admit(path, &chunk) {
@@ -267,8 +296,9 @@ impl Association {
         self.give_up(now);
         let packet_bytes = self.paths.path(self.paths.for_data()).packet_bytes();
         let replaced = core::mem::take(&mut self.outgoing.acknowledged_bytes) / packet_bytes;
-        let replaced = u32::try_from(replaced).unwrap_or(u32::MAX);
-        self.outgoing.burst_left = self.config.max_burst_packets.saturating_add(replaced);
+        self.outgoing.burst_left = self.config.max_burst_packets.saturating_add(packets(replaced));
+        self.outgoing.paced_at = now;
+        self.progress_reconfig(now);
         self.progress_shutdown(now);
         self.watch_peer_window(now);
         self.watch_tail(now);
@@ -356,9 +386,29 @@ impl Association {
         let displaced = self.sender.send(now, message)?;
         self.report_failed(displaced);
         self.watch_lifetimes();
-        self.outgoing.burst_left = self.config.max_burst_packets;
+        self.renew_burst(now);
         self.watch_peer_window(now);
         Ok(())
+    }
+
+    /// What a message may add to the packets of this occasion. Who sends in a loop has Max.Burst packets in flight (RFC
+    /// 9260 §6.1 (D), counted as it adjusts cwnd) until something comes back; beyond that only as much as the
+    /// congestion window sends in the time that has passed, so that messages far apart do not wait.
+    fn renew_burst(&mut self, now: Instant) {
+        let path = self.paths.path(self.paths.for_data());
+        let chunk_bytes = path.packet_bytes() - COMMON_HEADER_BYTES;
+        let limit = self.config.max_burst_packets;
+        let (burst_bytes, flight) = (chunk_bytes * limit as usize, self.sender.flight(path.id));
+        let in_flight = packets(burst_bytes.saturating_sub(flight).div_ceil(chunk_bytes));
+        let round_trip = path.rto.srtt().unwrap_or(path.rto.rto()).as_nanos().max(1);
+        let passed = now.since(self.outgoing.paced_at).as_nanos().min(round_trip);
+        let paced =
+            usize::try_from(passed * path.congestion.cwnd() as u128 / round_trip).unwrap_or(usize::MAX);
+        let paced = packets(paced / chunk_bytes);
+        if paced > 0 {
+            self.outgoing.paced_at = now;
+        }
+        self.outgoing.burst_left = self.outgoing.burst_left.saturating_add(paced).max(in_flight).min(limit);
     }
 
     /// Changes what an outgoing stream gets beside others.
@@ -435,4 +485,8 @@ impl Association {
     fn cumulative_tsn(&self) -> Tsn {
         self.receiver.as_ref().map_or(Tsn::new(0), Receiver::cumulative_tsn)
     }
+}
+
+fn packets(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }

@@ -56,6 +56,7 @@ impl Association {
             ProtocolViolation::MissingCookie => {
                 Cause::MissingMandatoryParameter(sctp_wire::ParameterTypes::STATE_COOKIE)
             }
+            ProtocolViolation::IllegalAsconfAck => Cause::IllegalAsconfAck,
             ProtocolViolation::AcknowledgedUnsent(_)
             | ProtocolViolation::ZeroInitiateTag
             | ProtocolViolation::RandomLength { .. }

@@ -32,6 +32,9 @@ impl Association {
 
     pub(super) fn on_heartbeat_ack(&mut self, now: Instant, info: HeartbeatInfo<'_>) {
         let sent = Heartbeat::parse(info.0).filter(|(path, _)| self.paths.contains(*path));
+        if sent.is_some_and(|(path, nonce)| self.on_mtu_ack(now, path, nonce)) {
+            return;
+        }
         let answer = sent.and_then(|(path, nonce)| {
             self.paths.path_mut(path).heartbeat.on_ack(now, nonce).map(|rtt| (path, rtt))
         });
@@ -49,6 +52,9 @@ impl Association {
         self.outgoing.errors = 0;
         if let Some(state) = self.paths.on_answer(path, answer) {
             self.events.push_back(Event::PeerAddressChange { path, state });
+            if state == PathState::Active {
+                self.begin_mtu_search(now, path);
+            }
             // What was asked before the path came back is answered by that.
             let _asked = self.paths.path_mut(path).heartbeat.expire();
             self.schedule_heartbeat(now, path);
@@ -116,7 +122,7 @@ impl Association {
                     VerificationSlot::At(at) => Due::At(at),
                 }
             }
-            (_, None) => Due::Never,
+            (PathState::Removed, _) | (_, None) => Due::Never,
             // RFC 7829 §3.2, points 5 and 6: once an RTO.
             (PathState::PotentiallyFailed, _) if self.is_asked_by_data(path) => {
                 Due::At(now + entry.rto.rto())

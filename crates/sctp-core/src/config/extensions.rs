@@ -1,5 +1,7 @@
 //! Which extensions an association offers.
 
+use crate::transmit::Encapsulation;
+
 /// Extensions offered in INIT and INIT ACK. One is used when both sides offer it; see
 /// [`Association::capabilities`](crate::Association::capabilities) for what was agreed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,9 +15,13 @@ pub struct Extensions {
     /// Chunks may be authenticated: AUTH (RFC 4895); which, see [`AuthConfig`](crate::AuthConfig). On by `signalling`, for
     /// it costs some 50 octets in INIT and INIT ACK and nothing later unless one side demands something.
     pub authentication: Offer,
-    /// Addresses may come and go: ASCONF (RFC 5061). Needs [`Extensions::authentication`].
+    /// Addresses may come and go: ASCONF (RFC 5061). Needs [`Extensions::authentication`]. Off by default: who saw the
+    /// handshake can move the association elsewhere, unless the two ends share a key ([`AuthConfig::keys`](crate::AuthConfig::keys)).
+    /// Switch it on for hosts that change networks.
     pub dynamic_addresses: Offer,
-    /// Packets with a checksum of zero are accepted where the lower layer detects errors better (RFC 9653).
+    /// Packets with a checksum of zero are accepted, and sent to a peer that accepts them (RFC 9653, error detection
+    /// method 1). Has an effect over [`Encapsulation::Datagrams`](crate::Encapsulation::Datagrams) only; turn it on
+    /// where that channel protects every datagram as DTLS does, and leave it off where it does not.
     pub zero_checksum: Offer,
 }
 
@@ -29,6 +35,27 @@ impl Extensions {
         dynamic_addresses: Offer::Off,
         zero_checksum: Offer::Off,
     };
+}
+
+impl Extensions {
+    /// Those that make sense over this lower layer: zero checksums need one that detects errors.
+    pub(crate) fn over(self, encapsulation: Encapsulation) -> Self {
+        match encapsulation {
+            Encapsulation::Ip | Encapsulation::Udp { .. } => Self { zero_checksum: Offer::Off, ..self },
+            Encapsulation::Datagrams => self,
+        }
+    }
+}
+
+/// Whether the peer is told when this host's addresses change (SCTP_AUTO_ASCONF of RFC 6458 §8.1.24).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AutomaticAddresses {
+    /// Only of what [`add_local_address`](crate::Endpoint::add_local_address) and its like are called for.
+    #[default]
+    Off,
+    /// [`local_address_up`](crate::Endpoint::local_address_up) and
+    /// [`local_address_down`](crate::Endpoint::local_address_down) become ASCONFs.
+    On,
 }
 
 /// Whether an extension is offered to the peer.

@@ -4,9 +4,12 @@
 //! what cannot work, naming the field, the value and the bound.
 
 mod authentication;
+mod congestion;
 mod extensions;
 mod failure;
+mod path_mtu;
 mod profile;
+mod reconfiguration;
 mod scheduling;
 #[cfg(test)]
 mod tests;
@@ -18,9 +21,12 @@ use sctp_wire::SctpPort;
 
 pub(crate) use self::authentication::NEVER_AUTHENTICATED;
 pub use self::authentication::{AuthConfig, AuthKeys, HmacPreference};
-pub use self::extensions::{Extensions, Offer};
+pub use self::congestion::{CongestionAlgorithm, CongestionConfig, InitialWindow, Pacing, WindowValidation};
+pub use self::extensions::{AutomaticAddresses, Extensions, Offer};
 pub use self::failure::FailureConfig;
+pub use self::path_mtu::{Discovery, PathMtuConfig};
 pub use self::profile::{Profile, UnknownProfile};
+pub use self::reconfiguration::{Acceptance, ReconfigConfig};
 pub use self::scheduling::{StreamScheduler, StreamShare};
 use crate::error::ConfigError;
 use crate::path::address::is_unicast;
@@ -37,6 +43,11 @@ pub struct EndpointConfig {
     /// Associations this endpoint holds at most; further ones are refused with "Out of Resource". Default 10,000.
     /// Raise it on servers with memory for more: an idle association costs a few KB.
     pub association_limit: usize,
+    /// Octets that all associations together hold at most of what was received and not read, bookkeeping included.
+    /// Half of it is divided equally among [`association_limit`](Self::association_limit) associations, the other half
+    /// goes to those that need more. Default 512 MiB; at least twice the [`Buffers::receive_bytes`] of one association.
+    /// Lower it on small hosts, raise it where thousands of readers are slow.
+    pub receive_memory_bytes: usize,
     /// Valid.Cookie.Life (RFC 9260 §16): how old a returned state cookie may be. Default 60 s.
     pub cookie_life: Duration,
     /// The addresses of this host that peers are told of in INIT and INIT ACK (RFC 9260 §5.1.2), and that packets are
@@ -62,6 +73,7 @@ impl EndpointConfig {
             association: AssociationConfig::default(),
             incoming: Incoming::Accept,
             association_limit: 10_000,
+            receive_memory_bytes: 512 << 20,
             cookie_life: Duration::from_secs(60),
             local_addresses: Vec::new(),
             cookie_extension: Duration::from_secs(10),
@@ -108,6 +120,9 @@ pub struct AssociationConfig {
     pub streams: Streams,
     /// What is offered beyond RFC 9260.
     pub extensions: Extensions,
+    /// Whether address events of this host become ASCONFs where [`Extensions::dynamic_addresses`] is agreed on. Default: no.
+    /// Switch it on for hosts that change networks and whose addresses may all be told to the peer.
+    pub automatic_addresses: AutomaticAddresses,
     /// What is authenticated, and with which keys.
     pub authentication: AuthConfig,
     /// What the association may hold in memory.
@@ -116,6 +131,8 @@ pub struct AssociationConfig {
     pub rto: RtoConfig,
     /// When data is acknowledged.
     pub sack: SackConfig,
+    /// How much may be in flight.
+    pub congestion: CongestionConfig,
     /// How losses are found and repaired.
     pub recovery: RecoveryConfig,
     /// How idle paths are supervised.
@@ -129,11 +146,16 @@ pub struct AssociationConfig {
     /// In which order streams are served (RFC 8260 §3). Default first come, first served, which costs least. Change it
     /// where streams compete: bulk beside requests, or media as in WebRTC ([`StreamScheduler::WeightedFair`]).
     pub scheduler: StreamScheduler,
+    /// What the peer may re-configure (RFC 6525).
+    pub reconfiguration: ReconfigConfig,
     /// Max.Burst (RFC 9260 §6.1 (D)): packets sent at most on one occasion. Default 4.
     pub max_burst_packets: u32,
-    /// Path MTU in octets, IP header included. Default 1400, which leaves room for tunnels; the largest the path
+    /// Path MTU in octets, IP header included; over a channel of the caller's
+    /// ([`Encapsulation::Datagrams`](crate::Encapsulation::Datagrams)) the longest datagram it carries. Default 1400, which leaves room for tunnels; the largest the path
     /// carries gives the fewest packets. At least 576.
     pub mtu_bytes: usize,
+    /// Search for the largest packets a path carries. Default off; when on it takes the place of `mtu_bytes`.
+    pub path_mtu: PathMtuConfig,
 }
 
 /// Stream counts (RFC 9260 §5.1.1): the smaller of what one side asks and the other allows is used.
@@ -161,7 +183,7 @@ pub struct Buffers {
 /// Retransmission timeout (RFC 9260 §6.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RtoConfig {
-    /// RTO.Initial: before the first measurement. Default 1 s.
+    /// RTO.Initial: before the first measurement. Default 1 s; 3 s by RFC 4960 and so by `studies`.
     pub initial: Duration,
     /// RTO.Min. Default 1 s by RFC 9260, 200 ms by `signalling` (what TCP stacks use). Lower it only where peers
     /// acknowledge at once.
@@ -193,6 +215,10 @@ pub struct RecoveryConfig {
 pub enum LossDetection {
     /// Three missing reports, once per chunk (RFC 9260 §7.2.4).
     MissingReports,
+    /// Three missing reports, and three further ones for a chunk that was sent again: reports that tell of a chunk
+    /// sent after that. RFC 2960 and RFC 4960 ruled out fast retransmission a second time; the stacks of their day
+    /// did it, and the studies' figures agree with it alone. For comparisons with them.
+    RepeatedMissingReports,
     /// Time: a chunk is lost when one sent later has arrived and a round trip plus a reordering window has passed
     /// (RFC 8985 §6), and when nothing has been heard for two round trips a probe goes out (RFC 8985 §7), repeated
     /// with doubling until T3-rtx takes over. A retransmission that is lost is found in the same way.
@@ -258,6 +284,8 @@ impl EndpointConfig {
             at_least("init_rate.per_second", rate.per_second as usize, 1)?;
             at_least("init_rate.burst", rate.burst as usize, 1)?;
         }
+        let two_windows = self.association.buffers.receive_bytes.saturating_mul(2);
+        at_least("receive_memory_bytes", self.receive_memory_bytes, two_windows)?;
         at_most("local_addresses.len()", self.local_addresses.len(), crate::path::MAX_PATHS)?;
         for (position, &address) in self.local_addresses.iter().enumerate() {
             if !is_unicast(address) || self.local_addresses[..position].contains(&address) {
@@ -280,6 +308,7 @@ impl AssociationConfig {
         at_least("max_burst_packets", self.max_burst_packets as usize, 1)?;
         at_least("mtu_bytes", self.mtu_bytes, 576)?;
         at_most("mtu_bytes", self.mtu_bytes, 65_535)?;
+        self.path_mtu.validate()?;
         at_least("buffers.message_bytes", self.buffers.message_bytes, 1)?;
         // An INIT with a smaller window is refused by every peer: RFC 9260 §3.3.2.
         at_least("buffers.receive_bytes", self.buffers.receive_bytes, 1500)?;

@@ -6,13 +6,17 @@
 //! | `incoming` | INIT and COOKIE ECHO, before and beside associations |
 //! | `init_limiter` | how many INITs a source network may send |
 //! | `cookie` | signing and checking state cookies |
+//! | `streams` | resetting and adding streams |
+//! | `memory` | what associations may hold of received data, together |
 //! | `ootb` | packets out of the blue |
 
 pub(crate) mod cookie;
 mod demux;
 mod incoming;
 mod init_limiter;
+mod memory;
 mod ootb;
+mod streams;
 
 #[cfg(fuzzing)]
 pub use self::incoming::fuzz_cookie;
@@ -22,7 +26,9 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::net::IpAddr;
 
 use bytes::Bytes;
-use sctp_wire::{Checksum, Chunk, DecodeError, Packet, SctpPort, SharedKeyId, StreamId, VerificationTag};
+use sctp_wire::{
+    Checksum, Chunk, ChunkType, DecodeError, Packet, SctpPort, SharedKeyId, StreamId, VerificationTag,
+};
 use slab::Slab;
 use virtual_time::Instant;
 
@@ -30,17 +36,19 @@ use self::cookie::CookieKeys;
 use self::demux::{Demux, Lookup};
 use self::incoming::Answer;
 use self::init_limiter::InitLimiter;
-use crate::association::{Association, Authenticity};
-use crate::config::{AssociationConfig, AuthKeys, EndpointConfig, Incoming, StreamShare};
+use self::memory::ReceiveMemory;
+use crate::association::{AddressChange, Association, Authenticity};
+use crate::config::{AssociationConfig, AuthKeys, EndpointConfig, Incoming, Offer, StreamShare};
 use crate::error::{
-    AuthKeyError, ConfigError, ConnectError, SendError, SetPrimaryError, StreamError, UnknownAssociation,
+    AddressChangeError, AuthKeyError, ConfigError, ConnectError, SendError, SetPrimaryError, StreamError,
+    UnknownAssociation,
 };
 use crate::event::Event;
 use crate::message::{Message, Received};
 use crate::path::MAX_PATHS;
 use crate::rng::Rng;
 use crate::stats::EndpointStatistics;
-use crate::transmit::{Datagram, Destination, PathId, Transmit};
+use crate::transmit::{Datagram, Destination, Encapsulation, Fragmentation, PathId, Transmit};
 
 /// Names an association of an endpoint. Never reused while the endpoint lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -72,6 +80,7 @@ pub struct Endpoint {
     cookies: CookieKeys,
     init_limiter: InitLimiter,
     associations: Slab<Entry>,
+    memory: ReceiveMemory,
     demux: Demux,
     deadlines: BinaryHeap<Reverse<(Instant, usize, u32)>>,
     /// Associations that may have packets to send, each at most once.
@@ -101,6 +110,8 @@ struct Entry {
     generation: u32,
     /// The earliest deadline in the heap.
     armed_at: Option<Instant>,
+    /// What it holds of received data, as `memory` knows it.
+    received_bytes: usize,
     is_sendable: bool,
     is_eventful: bool,
     /// Of the paths, as the tables know them.
@@ -117,6 +128,7 @@ impl Endpoint {
     /// The configuration cannot work.
     pub fn new(config: EndpointConfig, entropy: [u8; 32]) -> Result<Self, ConfigError> {
         config.validate()?;
+        let memory = ReceiveMemory::new(config.receive_memory_bytes, config.association_limit);
         let mut rng = Rng::new(&entropy);
         let cookies = CookieKeys::new(rng.split(), config.cookie_life, config.cookie_extension);
         let init_limiter = InitLimiter::new(&rng.split().key(), config.init_rate);
@@ -127,6 +139,7 @@ impl Endpoint {
             cookies,
             init_limiter,
             associations: Slab::new(),
+            memory,
             demux: Demux::default(),
             deadlines: BinaryHeap::new(),
             sendable: VecDeque::new(),
@@ -198,7 +211,7 @@ impl Endpoint {
     pub fn handle_packet(&mut self, now: Instant, datagram: Datagram<'_>) {
         self.reap();
         self.statistics.packets_received += 1;
-        let packet = match Packet::decode(datagram.payload, Checksum::Verify) {
+        let packet = match self.decode(&datagram) {
             Ok(packet) => packet,
             Err(DecodeError::Checksum { .. }) => {
                 self.statistics.bad_checksum += 1;
@@ -230,6 +243,30 @@ impl Endpoint {
         }
     }
 
+    /// A checksum has to be right, unless it is zero and the packet one of those that need none.
+    fn decode<'a>(&mut self, datagram: &Datagram<'a>) -> Result<Packet<'a>, DecodeError> {
+        if datagram.source.encapsulation == Encapsulation::Datagrams
+            && let Ok(packet) = Packet::decode(datagram.payload, Checksum::Ignore)
+            && packet.checksum == 0
+            && self.needs_no_checksum(datagram, &packet)
+        {
+            self.statistics.zero_checksums_accepted += 1;
+            return Ok(packet);
+        }
+        Packet::decode(datagram.payload, Checksum::Verify)
+    }
+
+    /// RFC 9653: we have said that we take zero checksums in this association, the packet came through its channel,
+    /// and no chunk is of the kind that must not come without.
+    fn needs_no_checksum(&self, datagram: &Datagram<'_>, packet: &Packet<'_>) -> bool {
+        let Some(slot) = self.demux.by_tag(packet.verification_tag) else { return false };
+        let association = &self.associations[slot].association;
+        let exempt = [ChunkType::INIT, ChunkType::COOKIE_ECHO, ChunkType::ASCONF];
+        association.config().extensions.zero_checksum == Offer::On
+            && association.paths().iter().any(|path| path.destination == datagram.source)
+            && packet.chunks().all(|chunk| chunk.is_ok_and(|chunk| !exempt.contains(&chunk.kind())))
+    }
+
     /// Hands a packet to the association it belongs to (RFC 9260 §8.5), or treats it as out of the blue (§8.4).
     fn route(
         &mut self,
@@ -245,12 +282,63 @@ impl Endpoint {
         }
         match self.lookup(datagram, packet) {
             Lookup::Association(slot, path) => {
+                self.grant_memory(slot);
                 self.associations[slot].association.handle_packet(now, path, datagram, packet, authenticity);
                 self.refresh(slot);
             }
-            Lookup::UnknownSource => self.statistics.unknown_source += 1,
+            Lookup::UnknownSource => self.on_unknown_source(now, datagram, packet),
             Lookup::BadTag => self.statistics.bad_tag += 1,
             Lookup::OutOfTheBlue => self.on_out_of_the_blue(datagram, packet),
+        }
+    }
+
+    /// A router reported that a packet to `destination` was larger than the `mtu_bytes` it can pass on, IP header
+    /// included (ICMP type 3 code 4, or ICMPv6 type 2). `quoted` is what it quotes of the SCTP packet.
+    ///
+    /// A hint only: it counts if it quotes ports and verification tag of an association (RFC 9260 §10), and then makes a
+    /// search for the path MTU probe; only the answers to probes change what is sent (RFC 8899 §4.6). True if it was
+    /// about an association.
+    pub fn handle_packet_too_big(
+        &mut self,
+        destination: Destination,
+        quoted: &[u8],
+        mtu_bytes: usize,
+    ) -> bool {
+        let found = self.quoted_association(destination, quoted);
+        let Some((slot, path)) = found else {
+            self.statistics.foreign_packet_too_big += 1;
+            return false;
+        };
+        self.statistics.packet_too_big += 1;
+        self.associations[slot].association.on_packet_too_big(path, mtu_bytes);
+        self.refresh(slot);
+        true
+    }
+
+    /// Whose packet begins like this: source port, destination port, verification tag.
+    fn quoted_association(&self, destination: Destination, quoted: &[u8]) -> Option<(usize, PathId)> {
+        let (ports, rest) = quoted.split_first_chunk::<4>()?;
+        let tag = VerificationTag::new(u32::from_be_bytes(*rest.first_chunk()?));
+        let [source, peer] = [[ports[0], ports[1]], [ports[2], ports[3]]].map(u16::from_be_bytes);
+        if source != self.config.port.get() {
+            return None;
+        }
+        let slot = self.demux.by_peer(destination, SctpPort::new(peer)?)?;
+        let association = &self.associations[slot].association;
+        let path = association.paths().by_address(destination.address)?;
+        (association.peer().peer_tag == Some(tag)).then_some((slot, path))
+    }
+
+    /// RFC 5061 §5.2: the tag says which association it is for, and an ASCONF in it may make the address the peer's.
+    fn on_unknown_source(&mut self, now: Instant, datagram: &Datagram<'_>, packet: &Packet<'_>) {
+        let slot = self.demux.by_tag(packet.verification_tag);
+        let about_it = slot.filter(|slot| self.associations[*slot].association.may_introduce_itself(packet));
+        match about_it {
+            Some(slot) => {
+                self.associations[slot].association.handle_stranger(now, datagram, packet);
+                self.refresh(slot);
+            }
+            None => self.statistics.unknown_source += 1,
         }
     }
 
@@ -288,6 +376,7 @@ impl Endpoint {
                 source: answer.source,
                 destination: answer.destination,
                 len: answer.packet.len(),
+                fragmentation: Fragmentation::Allowed,
                 segment_bytes: None,
             });
         }
@@ -302,6 +391,8 @@ impl Endpoint {
             }
             entry.is_sendable = false;
             self.sendable.pop_front();
+            // Data that waits for the pacer has set its timer.
+            self.rearm(slot);
             self.note_if_finished(slot);
         }
         None
@@ -433,6 +524,61 @@ impl Endpoint {
         result
     }
 
+    /// Tells the peer that this side can be reached at `address` too (RFC 5061 §4.2.1). It is sent from as soon as the peer
+    /// has agreed, which [`Event::AddressChangeAnswered`] tells. The unspecified address stands for the one the request
+    /// will seem to come from: for hosts behind a NAT.
+    ///
+    /// # Errors
+    /// See [`AddressChangeError`].
+    pub fn add_local_address(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        address: IpAddr,
+    ) -> Result<(), AddressChangeError> {
+        self.change_address(now, id, AddressChange::Add(address))
+    }
+
+    /// Tells the peer that this side cannot be reached at `address` any more (RFC 5061 §4.2.2). Nothing is sent from it
+    /// any more; what still comes to it counts until the peer has agreed. The unspecified address stands for all but the
+    /// one the request will seem to come from.
+    ///
+    /// # Errors
+    /// See [`AddressChangeError`].
+    pub fn delete_local_address(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        address: IpAddr,
+    ) -> Result<(), AddressChangeError> {
+        self.change_address(now, id, AddressChange::Delete(address))
+    }
+
+    /// Asks the peer to send to `address` of this side (RFC 5061 §4.2.4, SCTP_SET_PEER_PRIMARY_ADDR).
+    ///
+    /// # Errors
+    /// See [`AddressChangeError`].
+    pub fn request_peer_primary(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        address: IpAddr,
+    ) -> Result<(), AddressChangeError> {
+        self.change_address(now, id, AddressChange::SetPrimary(address))
+    }
+
+    fn change_address(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        change: AddressChange,
+    ) -> Result<(), AddressChangeError> {
+        let slot = self.slot(id)?;
+        let result = self.associations[slot].association.request_address_change(now, change);
+        self.refresh(slot);
+        result
+    }
+
     /// This host has lost an address. What was sent from it goes again at once, from another of
     /// [`EndpointConfig::local_addresses`] or on another path. Peers keep the address in their lists.
     pub fn local_address_down(&mut self, now: Instant, address: IpAddr) {
@@ -499,6 +645,13 @@ impl Endpoint {
         self.slot(id).ok().map(|slot| &self.associations[slot].association)
     }
 
+    /// Octets all associations hold of what was received and not read, bookkeeping included; at most
+    /// [`EndpointConfig::receive_memory_bytes`].
+    #[must_use]
+    pub fn receive_memory_bytes(&self) -> usize {
+        self.memory.held_bytes()
+    }
+
     /// How many associations there are.
     #[must_use]
     pub fn association_count(&self) -> usize {
@@ -526,6 +679,7 @@ impl Endpoint {
             association,
             generation,
             armed_at: None,
+            received_bytes: 0,
             is_sendable: false,
             is_eventful: false,
             revision: 0,
@@ -546,6 +700,8 @@ impl Endpoint {
     /// After a call into an association: put it into the queues where it belongs now.
     fn refresh(&mut self, slot: usize) {
         let Some(entry) = self.associations.get_mut(slot) else { return };
+        let held = entry.association.receive_memory_bytes();
+        self.memory.update(core::mem::replace(&mut entry.received_bytes, held), held);
         if !core::mem::replace(&mut entry.is_sendable, true) {
             self.sendable.push_back(slot);
         }
@@ -559,6 +715,13 @@ impl Endpoint {
         }
         self.rearm(slot);
         self.note_if_finished(slot);
+    }
+
+    /// Before a packet reaches an association: what it may hold.
+    fn grant_memory(&mut self, slot: usize) {
+        if let Some(entry) = self.associations.get_mut(slot) {
+            entry.association.grant_receive_memory(self.memory.allowance(entry.received_bytes));
+        }
     }
 
     /// The heap gets an entry only when a deadline moved closer; later ones are found when the old one comes up.
@@ -583,6 +746,7 @@ impl Endpoint {
     fn reap(&mut self) {
         for slot in core::mem::take(&mut self.finished) {
             let entry = self.associations.remove(slot);
+            self.memory.update(entry.received_bytes, 0);
             drop(entry);
             self.demux.remove(slot);
             self.sendable.retain(|queued| *queued != slot);

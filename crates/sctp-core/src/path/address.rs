@@ -1,6 +1,6 @@
 //! Which addresses are told to whom, and which one to send from: pure decisions on address scopes.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use smallvec::SmallVec;
 
@@ -63,6 +63,14 @@ pub(crate) fn listed(locals: &[IpAddr], peer: impl Iterator<Item = IpAddr>) -> S
 /// it writes from.
 pub(crate) fn is_usable(address: IpAddr, source: IpAddr) -> bool {
     is_unicast(address) && Scope::of(address).may_be_listed_to(Scope::of(source))
+}
+
+/// All zeros, of the family of this address.
+pub(crate) fn unspecified_like(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    }
 }
 
 pub(crate) fn is_unicast(address: IpAddr) -> bool {

@@ -31,6 +31,7 @@ impl Limits {
             // What was never verified does not become usable by failing.
             PathState::Unconfirmed => PathState::Unconfirmed,
             PathState::Inactive => PathState::Inactive,
+            PathState::Removed => PathState::Removed,
             PathState::Active | PathState::PotentiallyFailed if errors > self.path => PathState::Inactive,
             PathState::Active if is_potentially_failed => PathState::PotentiallyFailed,
             PathState::Active | PathState::PotentiallyFailed => state,
@@ -102,18 +103,19 @@ pub(crate) fn choose(
         let (class, errors) = match candidate.state {
             PathState::Active => (0, 0),
             PathState::PotentiallyFailed => (1, candidate.errors),
-            PathState::Inactive | PathState::Unconfirmed => (2, candidate.errors),
+            PathState::Inactive | PathState::Unconfirmed | PathState::Removed => (2, candidate.errors),
         };
         let failed = purpose == Purpose::TimedOutOn(candidate.path);
         (class, errors, failed, candidate.path != primary, candidate.path != current, candidate.path)
     };
-    let usable = |candidate: &Candidate| candidate.state != PathState::Unconfirmed && candidate.has_source;
+    let is_known = |state| !matches!(state, PathState::Unconfirmed | PathState::Removed);
+    let usable = |candidate: &Candidate| is_known(candidate.state) && candidate.has_source;
     let Some(best) = candidates.filter(usable).min_by_key(rank) else { return Choice::Nowhere };
     match best.state {
         PathState::Active if best.path == primary => Choice::Primary(best.path),
         PathState::Active => Choice::Alternate(best.path),
         PathState::PotentiallyFailed => Choice::LeastFailed(best.path),
-        PathState::Inactive | PathState::Unconfirmed => Choice::Dormant(best.path),
+        PathState::Inactive | PathState::Unconfirmed | PathState::Removed => Choice::Dormant(best.path),
     }
 }
 

@@ -28,6 +28,11 @@ impl Heartbeat {
     /// Remembers a new HEARTBEAT and gives the information to send.
     pub(crate) fn send(&mut self, now: Instant, path: PathId, nonce: u64) -> [u8; INFO_BYTES] {
         self.outstanding = Some(Outstanding { nonce, sent_at: now });
+        Self::info(path, nonce)
+    }
+
+    /// The information that names this path and nonce.
+    pub(crate) fn info(path: PathId, nonce: u64) -> [u8; INFO_BYTES] {
         let mut info = [0; INFO_BYTES];
         info[3] = u8::try_from(path.index()).unwrap_or(u8::MAX);
         info[4..].copy_from_slice(&nonce.to_be_bytes());

@@ -8,6 +8,7 @@ pub(crate) mod address;
 pub(crate) mod congestion;
 pub(crate) mod failure;
 mod heartbeat;
+pub(crate) mod pmtud;
 pub(crate) mod rto;
 mod set;
 
@@ -15,9 +16,11 @@ use std::net::IpAddr;
 
 use virtual_time::Instant;
 
-pub(crate) use self::congestion::{Acknowledged, Rfc9260};
+pub use self::congestion::CongestionCounters;
+pub(crate) use self::congestion::{Acknowledged, Congestion, PathCapacity};
 use self::failure::Limits;
 pub(crate) use self::heartbeat::Heartbeat;
+use self::pmtud::PathMtu;
 use self::rto::RtoEstimator;
 pub(crate) use self::set::{Added, Loss, MAX_PATHS, PathSet, VerificationSlot};
 use crate::config::AssociationConfig;
@@ -36,7 +39,7 @@ pub(crate) struct Path {
     pub(crate) is_stranded: bool,
     pub(crate) state: PathState,
     pub(crate) rto: RtoEstimator,
-    pub(crate) congestion: Rfc9260,
+    pub(crate) congestion: Congestion,
     pub(crate) heartbeat: Heartbeat,
     /// Consecutive transmissions that went unanswered (RFC 9260 §8.2).
     pub(crate) errors: u32,
@@ -45,7 +48,7 @@ pub(crate) struct Path {
     /// A tail-loss probe for what is in flight here waits for a packet.
     pub(crate) probe_is_due: bool,
     pub(crate) counters: PathCounters,
-    mtu_bytes: usize,
+    pub(crate) mtu: PathMtu,
 }
 
 /// What a path has seen.
@@ -59,6 +62,10 @@ pub struct PathCounters {
     pub timeouts: u64,
     /// Losses found by acknowledgments (fast retransmit or time-based detection), counted per recovery.
     pub recoveries: u64,
+    /// Probes of larger packets sent (RFC 8899).
+    pub mtu_probes: u64,
+    /// Times large packets vanished and smaller ones took their place.
+    pub black_holes: u64,
     /// Tail-loss probes sent for what was in flight here, on this path or another.
     pub probes: u64,
     /// Recoveries and timeouts that turned out to have been needless; their cut of the window was taken back.
@@ -67,6 +74,8 @@ pub struct PathCounters {
     pub heartbeats: u64,
     /// HEARTBEATs that went unanswered for an RTO.
     pub heartbeats_unanswered: u64,
+    /// Packets sent with a checksum of zero (RFC 9653).
+    pub zero_checksums_sent: u64,
 }
 
 /// What answered on a path.
@@ -91,7 +100,11 @@ pub(crate) enum Unanswered {
 
 impl Path {
     fn new(id: PathId, destination: Destination, state: PathState, config: &AssociationConfig) -> Self {
-        let pmdcs = packet_bytes(config.mtu_bytes, destination) - sctp_wire::COMMON_HEADER_BYTES;
+        let mtu = PathMtu::new(config.path_mtu, config.mtu_bytes, destination.address.is_ipv4());
+        let pmdcs = packet_bytes(mtu.current(), destination) - sctp_wire::COMMON_HEADER_BYTES;
+        let (first_window, is_ipv4) = (config.congestion.initial_window, destination.address.is_ipv4());
+        let capacity = PathCapacity::new(first_window, pmdcs, config.mtu_bytes, is_ipv4);
+        let congestion = Congestion::new(config.congestion, capacity, config.max_burst_packets);
         Self {
             id,
             destination,
@@ -99,24 +112,29 @@ impl Path {
             is_stranded: false,
             state,
             rto: RtoEstimator::new(config.rto),
-            congestion: Rfc9260::new(pmdcs, destination.address.is_ipv4()),
+            congestion,
             heartbeat: Heartbeat::default(),
             errors: 0,
             last_used: Instant::EPOCH,
             probe_is_due: false,
             counters: PathCounters::default(),
-            mtu_bytes: config.mtu_bytes,
+            mtu,
         }
     }
 
     /// The largest SCTP packet this path carries, common header included.
     pub(crate) fn packet_bytes(&self) -> usize {
-        packet_bytes(self.mtu_bytes, self.destination)
+        packet_bytes(self.mtu.current(), self.destination)
+    }
+
+    /// Packets may have become larger or smaller.
+    pub(crate) fn on_mtu_changed(&mut self) {
+        self.congestion.on_packet_size(self.packet_bytes() - sctp_wire::COMMON_HEADER_BYTES);
     }
 
     /// Whether the peer has shown that it is at this address (RFC 9260 §5.4).
     pub(crate) fn is_confirmed(&self) -> bool {
-        self.state != PathState::Unconfirmed
+        !matches!(self.state, PathState::Unconfirmed | PathState::Removed)
     }
 
     /// An answer came (RFC 9260 §8.2). The new state if that changed it.

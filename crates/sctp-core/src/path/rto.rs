@@ -43,10 +43,15 @@ impl RtoEstimator {
 
     /// The timeouts that led to the back-off turned out to have been needless: the RTO is that of the measurements again.
     pub(crate) fn end_back_off(&mut self) {
-        self.rto = self.smoothed.map_or(self.config.initial, |smoothed| {
+        self.rto = self.without_back_off();
+    }
+
+    /// The RTO of the measurements, whatever ran out since.
+    pub(crate) fn without_back_off(&self) -> Duration {
+        self.smoothed.map_or(self.config.initial, |smoothed| {
             let variation = (smoothed.rttvar * 4).max(CLOCK_GRANULARITY);
             (smoothed.srtt + variation).clamp(self.config.min, self.config.max)
-        });
+        })
     }
 
     /// T3-rtx, T1 or an unanswered HEARTBEAT ran out: double (RFC 9260 §6.3.3 (E2)).

@@ -11,7 +11,7 @@ use super::failure::{Candidate, Choice, Limits, Purpose, choose};
 use super::{Answer, Path, Unanswered};
 use crate::config::AssociationConfig;
 use crate::event::PathState;
-use crate::transmit::{Destination, PathId};
+use crate::transmit::{Destination, Encapsulation, PathId};
 
 /// All paths of an association. A path keeps its number for the life of the association.
 #[derive(Debug)]
@@ -20,6 +20,8 @@ pub(crate) struct PathSet {
     primary: PathId,
     /// Where new data goes: kept up to date with every change, so that sending does not choose.
     current: PathId,
+    /// The path the peer would like to be primary, until its address is confirmed.
+    preferred: Option<PathId>,
     limits: Limits,
     locals: Locals,
     verification: VerificationWindow,
@@ -70,6 +72,7 @@ impl PathSet {
             paths: SmallVec::new(),
             primary: PathId::FIRST,
             current: PathId::FIRST,
+            preferred: None,
             limits: Limits::of(config),
             locals: Locals { addresses: SmallVec::from_slice(locals), are_configured: !locals.is_empty() },
             verification: VerificationWindow::default(),
@@ -91,14 +94,17 @@ impl PathSet {
         if self.by_address(destination.address).is_some() {
             return Added::Known;
         }
-        if self.paths.len() >= MAX_PATHS {
-            return Added::TooMany;
-        }
-        let number = self.paths.len();
+        // The number of a deleted address is given out again once all have been.
+        let removed = || self.paths.iter().position(|path| path.state == PathState::Removed);
+        let number = if self.paths.len() < MAX_PATHS { Some(self.paths.len()) } else { removed() };
+        let Some(number) = number else { return Added::TooMany };
         let id = PathId::new(u8::try_from(number).unwrap_or(u8::MAX));
         let mut path = Path::new(id, destination, state, config);
         self.locals.assign(&mut path);
-        self.paths.push(path);
+        match self.paths.get_mut(number) {
+            Some(place) => *place = path,
+            None => self.paths.push(path),
+        }
         self.revision += 1;
         self.reselect();
         Added::New
@@ -113,25 +119,26 @@ impl PathSet {
         &mut self.paths[id.index()]
     }
 
+    /// All but those to addresses the peer has deleted.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Path> {
-        self.paths.iter()
+        self.paths.iter().filter(|path| path.state != PathState::Removed)
     }
 
     pub(crate) fn ids(&self) -> SmallVec<[PathId; MAX_PATHS]> {
-        self.paths.iter().map(|path| path.id).collect()
+        self.iter().map(|path| path.id).collect()
     }
 
     pub(crate) fn contains(&self, id: PathId) -> bool {
-        id.index() < self.paths.len()
+        self.paths.get(id.index()).is_some_and(|path| path.state != PathState::Removed)
     }
 
     pub(crate) fn has_several(&self) -> bool {
-        self.paths.len() > 1
+        self.iter().nth(1).is_some()
     }
 
     /// The path a packet from this address belongs to.
     pub(crate) fn by_address(&self, address: IpAddr) -> Option<PathId> {
-        self.paths.iter().find(|path| path.destination.address == address).map(|path| path.id)
+        self.iter().find(|path| path.destination.address == address).map(|path| path.id)
     }
 
     /// The addresses the peer has shown to be its own: by these the endpoint finds the association.
@@ -153,10 +160,24 @@ impl PathSet {
 
     /// A packet with a valid tag came in: learn where and how the peer is reached now (RFC 6951 §5.4).
     pub(crate) fn on_packet(&mut self, id: PathId, source: Destination, local: Option<IpAddr>) {
+        // What still comes to an address that is given up, or already to one that is not agreed on, does not make it one
+        // to send from (RFC 5061 §5.3 (F1), (F4)).
+        let locals = &self.locals;
+        let may_send_from = |local: &IpAddr| !locals.are_configured || locals.addresses.contains(local);
+        let local = local.filter(may_send_from);
         let path = self.path_mut(id);
         path.counters.packets_received += 1;
-        path.source = local.or(path.source);
-        if path.destination.encapsulation != source.encapsulation {
+        if let Some(local) = local {
+            let was = path.source.replace(local);
+            // RFC 9260 §7.2.5.2: from another source address the way to the peer may be another.
+            if was.is_some_and(|was| was != local) {
+                path.congestion.reinitialise();
+            }
+        }
+        // RFC 6951 §5.4: the peer's encapsulation may change. A channel stays one.
+        let is_channel =
+            [source, path.destination].iter().any(|end| end.encapsulation == Encapsulation::Datagrams);
+        if !is_channel && path.destination.encapsulation != source.encapsulation {
             path.destination.encapsulation = source.encapsulation;
             self.revision += 1;
         }
@@ -207,6 +228,39 @@ impl PathSet {
         others.find(|other| other.is_confirmed()).map_or(path, |other| other.id)
     }
 
+    /// Whether data may be sent at all: there is a confirmed address of the peer, and one of ours to send from.
+    pub(crate) fn is_open(&self) -> bool {
+        let path = self.path(self.current);
+        path.is_confirmed() && !path.is_stranded
+    }
+
+    /// The peer would like this path to be the primary one: it is, or will be when its address is confirmed.
+    pub(crate) fn prefer(&mut self, id: PathId) {
+        let is_primary = self.set_primary(id);
+        self.preferred = (!is_primary).then_some(id);
+    }
+
+    /// The peer has deleted this address. Its number stays taken as long as there are others.
+    pub(crate) fn remove(&mut self, id: PathId) {
+        let path = self.path_mut(id);
+        let _removed = path.enter(PathState::Removed);
+        let _asked = path.heartbeat.expire();
+        path.probe_is_due = false;
+        self.revision += 1;
+        self.reselect();
+        if self.primary == id {
+            self.primary = self.remaining();
+        }
+    }
+
+    /// A path that is left: the one in use, another confirmed one, or any.
+    pub(crate) fn remaining(&self) -> PathId {
+        let is_current = |path: &&Path| path.id == self.current;
+        let confirmed = || self.iter().filter(|path| path.is_confirmed());
+        let path = confirmed().find(is_current).or_else(|| confirmed().next()).or_else(|| self.iter().next());
+        path.map_or(self.current, |path| path.id)
+    }
+
     /// Makes this path the primary one. False if its address is not confirmed.
     pub(crate) fn set_primary(&mut self, id: PathId) -> bool {
         let is_confirmed = self.path(id).is_confirmed();
@@ -225,7 +279,14 @@ impl PathSet {
     pub(crate) fn on_answer(&mut self, id: PathId, answer: Answer) -> Option<PathState> {
         let was_confirmed = self.path(id).is_confirmed();
         let change = self.path_mut(id).on_answer(answer)?;
-        self.revision += u32::from(!was_confirmed);
+        if !was_confirmed {
+            self.revision += 1;
+            let is_preferred = self.preferred == Some(id);
+            if is_preferred || !self.path(self.primary).is_confirmed() {
+                self.primary = id;
+                self.preferred = self.preferred.filter(|_| !is_preferred);
+            }
+        }
         self.reselect();
         Some(change)
     }
@@ -257,12 +318,27 @@ impl PathSet {
         VerificationSlot::Now
     }
 
+    /// A local address is not to be sent from any more: the paths that used it get another one. The peer knows of both, so
+    /// they stay what they were.
+    pub(crate) fn on_local_deleted(&mut self, local: IpAddr) -> SmallVec<[PathId; MAX_PATHS]> {
+        self.locals.addresses.retain(|address| *address != local);
+        let mut moved = SmallVec::new();
+        for path in self.paths.iter_mut().filter(|path| path.source == Some(local)) {
+            self.locals.assign(path);
+            moved.push(path.id);
+        }
+        self.reselect();
+        moved.retain(|path| self.contains(*path));
+        moved
+    }
+
     /// A local address is gone: the paths that used it get another one, or none. Either way they are inactive until the
     /// peer answers from there: while another path works, it carries the data.
     pub(crate) fn on_local_down(&mut self, local: IpAddr) -> SmallVec<[PathId; MAX_PATHS]> {
         self.locals.addresses.retain(|address| *address != local);
         let mut moved = SmallVec::new();
-        for path in self.paths.iter_mut().filter(|path| path.source == Some(local)) {
+        let is_left = |path: &&mut Path| path.source == Some(local) && path.state != PathState::Removed;
+        for path in self.paths.iter_mut().filter(is_left) {
             self.locals.assign(path);
             if path.is_confirmed() {
                 let _inactive = path.enter(PathState::Inactive);
@@ -280,7 +356,10 @@ impl PathSet {
             self.locals.addresses.push(local);
         }
         let mut revived = SmallVec::new();
-        for path in self.paths.iter_mut().filter(|path| path.is_stranded || path.state != PathState::Active) {
+        let is_idle = |path: &&mut Path| {
+            path.state != PathState::Removed && (path.is_stranded || path.state != PathState::Active)
+        };
+        for path in self.paths.iter_mut().filter(is_idle) {
             self.locals.assign(path);
             revived.push(path.id);
         }

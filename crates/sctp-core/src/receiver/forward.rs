@@ -158,7 +158,8 @@ impl Receiver {
         self.config.numbering() == Numbering::Ssn && !data.flags.beginning
     }
 
-    fn discard(&mut self, discarded: &Discarded) {
+    /// What was thrown away takes no room any more.
+    pub(super) fn discard(&mut self, discarded: &Discarded) {
         self.window.discard(discarded.bytes, discarded.chunks);
     }
 }

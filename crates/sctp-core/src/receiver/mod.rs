@@ -39,6 +39,7 @@ mod fragment;
 mod ordering;
 mod outcome;
 mod reassembly;
+mod reconfig;
 mod sack;
 mod tsn_map;
 mod window;
@@ -188,6 +189,11 @@ impl Receiver {
         self.reassembly.bytes() == 0 && self.ordering.is_empty()
     }
 
+    /// The endpoint lets it hold this much in all, bookkeeping included.
+    pub(crate) fn grant_memory(&mut self, bytes: usize) {
+        self.window.grant(bytes);
+    }
+
     /// Memory in use by what arrived, bookkeeping included.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.window.memory_bytes()
@@ -230,7 +236,7 @@ impl Receiver {
         }
         self.cut_off_below(position, data);
         if !self.has_room(position, data.payload.len()) {
-            return self.drop_for_room(position);
+            return self.drop_for_room(position, data.payload.len());
         }
         if let Err(violation) = self.check(position, data) {
             return Arrival::Violation(violation);
@@ -239,13 +245,14 @@ impl Receiver {
     }
 
     /// As if lost, and the peer sends it again; unless nothing it could send would ever help.
-    fn drop_for_room(&mut self, position: Position) -> Arrival {
+    fn drop_for_room(&mut self, position: Position, payload_bytes: usize) -> Arrival {
         self.counters.dropped_no_window += 1;
         self.sack.on_dropped();
         // With DATA the next chunk always belongs to the one message that waits for it, and enters.
         let is_hopeless = self.config.numbering() == Numbering::Mid
             && position == self.arrived.head()
-            && !self.ordering.has_message();
+            && !self.ordering.has_message()
+            && !self.window.could_admit(payload_bytes);
         if is_hopeless {
             return Arrival::Hopeless { bytes: self.reassembly.bytes() };
         }

@@ -4,7 +4,7 @@
 //! one is *blocked*: complete, yet held back by an earlier one. How long is the study's question, so it is
 //! measured here for every message.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use sctp_wire::StreamId;
 use virtual_time::Instant;
@@ -100,6 +100,34 @@ impl Ordering {
     /// The next message for the application.
     pub(super) fn receive(&mut self) -> Option<Received> {
         self.ready.pop_front()
+    }
+
+    /// These streams wait for their first message again; none listed means all. What waited for an earlier message of
+    /// such a stream waits in vain: it is delivered. Says whether there was any.
+    pub(super) fn reset(&mut self, now: Instant, streams: &[StreamId]) -> bool {
+        let listed: BTreeSet<u16> = streams.iter().map(|stream| stream.get()).collect();
+        let is_meant = |stream: u16| listed.is_empty() || listed.contains(&stream);
+        let mut stranded: Vec<(u16, u32)> =
+            self.blocked.keys().copied().filter(|(stream, _)| is_meant(*stream)).collect();
+        stranded.sort_by_key(|&(stream, order)| {
+            (stream, self.numbering.distance(self.next(StreamId::new(stream)), Sequence::from_key(order)))
+        });
+        for key in &stranded {
+            if let Some(blocked) = self.blocked.remove(key) {
+                self.deliver(now, blocked.complete_at, blocked.message);
+            }
+        }
+        for (stream, next) in (0..=u16::MAX).zip(&mut self.next) {
+            if is_meant(stream) {
+                *next = Sequence::default();
+            }
+        }
+        !stranded.is_empty()
+    }
+
+    /// Goes on counting where a predecessor stopped.
+    pub(super) fn adopt_statistics(&mut self, predecessor: &Self) {
+        self.statistics = predecessor.statistics.clone();
     }
 
     /// Puts a message of a predecessor behind what is ready.

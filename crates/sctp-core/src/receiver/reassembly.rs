@@ -84,6 +84,15 @@ impl Reassembly {
         }
     }
 
+    /// Drops what is incomplete in streams whose MIDs start again; none listed means all. With DATA the TSNs keep
+    /// what is old apart from what is new.
+    pub(super) fn reset(&mut self, streams: &[StreamId]) -> Discarded {
+        match self {
+            Self::ByTsn(_) => Discarded::default(),
+            Self::ByFsn(runs) => runs.reset(streams),
+        }
+    }
+
     /// Drops the beginning of a message whose next fragment would stand at a position where another begins.
     pub(super) fn cut_off_below(&mut self, position: Position) -> Discarded {
         match self {

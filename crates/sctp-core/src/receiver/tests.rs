@@ -12,6 +12,7 @@ use crate::message::Delivery;
 mod forward;
 mod interleaving;
 mod laws;
+mod reconfig;
 
 const CONFIG: ReceiverConfig = ReceiverConfig {
     buffer_bytes: 100_000,

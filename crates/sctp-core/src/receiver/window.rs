@@ -1,14 +1,16 @@
 //! How much the peer may send: the receive window, and the memory behind it (RFC 9260 §6.2).
 //!
-//! Two budgets, because a peer counts payload only and memory does not:
+//! Three budgets, because a peer counts payload only and memory does not:
 //!
 //! * **window**: payload octets, `buffer_bytes` in all, promised to the peer as a_rwnd;
 //! * **memory**: payload and [`CHUNK_OVERHEAD_BYTES`] for each chunk, [`MEMORY_FACTOR`] × `buffer_bytes` in
 //!   all. With chunks of at least 64 octets on average the window is always the tighter of the two; a peer
 //!   that sends smaller ones meets the memory limit, and a_rwnd tells it.
 //!
+//! * **allowance**: of memory, what the endpoint leaves this association beside all others.
+//!
 //! What an a_rwnd promised is kept: it shrinks by what arrives (overhead included where memory is the tighter
-//! budget) and by nothing else.
+//! budget) and by nothing else, unless other associations use up what the endpoint has for all of them.
 
 /// The buffer of one association, as numbers.
 #[derive(Debug)]
@@ -17,6 +19,8 @@ pub(super) struct Window {
     message_bytes: usize,
     payload_bytes: usize,
     chunks: usize,
+    /// Memory the endpoint grants; all of it while there is no endpoint to ask.
+    allowance_bytes: usize,
     /// What the peer believes to be left: the last a_rwnd less what has arrived since.
     promised: usize,
 }
@@ -24,18 +28,34 @@ pub(super) struct Window {
 impl Window {
     /// An empty buffer whose size the peer learns from INIT or INIT ACK.
     pub(super) fn new(buffer_bytes: usize, message_bytes: usize) -> Self {
-        Self { buffer_bytes, message_bytes, payload_bytes: 0, chunks: 0, promised: buffer_bytes }
+        Self {
+            buffer_bytes,
+            message_bytes,
+            payload_bytes: 0,
+            chunks: 0,
+            allowance_bytes: usize::MAX,
+            promised: buffer_bytes,
+        }
+    }
+
+    /// The endpoint grants this much memory.
+    pub(super) fn grant(&mut self, bytes: usize) {
+        self.allowance_bytes = bytes;
+    }
+
+    /// What the endpoint granted.
+    pub(super) fn allowance_bytes(&self) -> usize {
+        self.allowance_bytes
     }
 
     /// Whether a chunk with this much payload may be kept.
     pub(super) fn admits(&self, payload_bytes: usize, credit: Credit) -> bool {
-        let limit = match credit {
-            Credit::Window => self.buffer_bytes,
-            Credit::Overdraft => self.buffer_bytes.saturating_add(self.message_bytes),
-        };
-        self.payload_bytes + payload_bytes <= limit
-            && self.memory_bytes() + payload_bytes + CHUNK_OVERHEAD_BYTES
-                <= limit.saturating_mul(MEMORY_FACTOR)
+        self.fits_here(payload_bytes, credit) && self.with_chunk(payload_bytes) <= self.allowance_bytes
+    }
+
+    /// Whether a chunk that everything waits for could be kept if the endpoint had memory for it.
+    pub(super) fn could_admit(&self, payload_bytes: usize) -> bool {
+        self.fits_here(payload_bytes, Credit::Overdraft)
     }
 
     /// A chunk is kept.
@@ -95,11 +115,25 @@ impl Window {
         self.payload_bytes + self.chunks * CHUNK_OVERHEAD_BYTES
     }
 
+    fn fits_here(&self, payload_bytes: usize, credit: Credit) -> bool {
+        let limit = match credit {
+            Credit::Window => self.buffer_bytes,
+            Credit::Overdraft => self.buffer_bytes.saturating_add(self.message_bytes),
+        };
+        self.payload_bytes + payload_bytes <= limit
+            && self.with_chunk(payload_bytes) <= limit.saturating_mul(MEMORY_FACTOR)
+    }
+
+    /// Octets in use with one more chunk.
+    fn with_chunk(&self, payload_bytes: usize) -> usize {
+        self.memory_bytes() + payload_bytes + CHUNK_OVERHEAD_BYTES
+    }
+
     fn free(&self) -> usize {
         let window = self.buffer_bytes.saturating_sub(self.payload_bytes);
         // What is promised must fit in one chunk at least.
-        let taken = self.memory_bytes() + CHUNK_OVERHEAD_BYTES;
-        window.min(self.buffer_bytes.saturating_mul(MEMORY_FACTOR).saturating_sub(taken))
+        let memory = self.buffer_bytes.saturating_mul(MEMORY_FACTOR).min(self.allowance_bytes);
+        window.min(memory.saturating_sub(self.with_chunk(0)))
     }
 
     /// Below this a window counts as nearly closed.

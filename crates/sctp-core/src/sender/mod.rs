@@ -27,7 +27,7 @@ use virtual_time::Instant;
 
 use self::abandon::Failed;
 pub use self::abandon::{AbandonedCount, AbandonedMessages};
-use self::acknowledge::{Acknowledgment, RttSample, SackRefused};
+use self::acknowledge::{Acknowledgment, Repetition, RttSample, SackRefused};
 use self::forward::Forwarding;
 use self::outstanding::{ChunkState, Outstanding, SentChunk};
 use self::probe::Probe;
@@ -39,7 +39,7 @@ use crate::association::Negotiated;
 use crate::config::{AssociationConfig, ImmediateSack, LossDetection, Nagle};
 use crate::error::SendError;
 use crate::message::{Message, Reliability};
-use crate::path::PathSet;
+use crate::path::{Path, PathSet};
 use crate::transmit::PathId;
 
 /// The sending half.
@@ -50,6 +50,8 @@ pub(crate) struct Sender {
     outstanding: Outstanding,
     /// The window the peer last advertised; less what is in flight it is what it has room for.
     advertised_window: usize,
+    /// What was acknowledged before TSNs were restarted (RFC 6525 §5.1.4).
+    before_restart: Option<Tsn>,
     recoveries: Recoveries,
     rack: Rack,
     rtt_samples: SmallVec<[RttSample; 1]>,
@@ -148,6 +150,8 @@ pub(crate) struct SackOutcome {
 pub(crate) struct Losses {
     /// Paths on which losses began a new recovery: their windows are to be cut.
     pub(crate) paths: SmallVec<[PathId; 1]>,
+    /// Paths on which a chunk was lost as often as suggests that packets of its size vanish (RFC 8899 §4.3).
+    pub(crate) vanishing: SmallVec<[PathId; 1]>,
     /// When the reordering window of a chunk runs out.
     pub(crate) look_again_at: Option<Instant>,
     /// Whether any chunk was declared lost.
@@ -171,6 +175,7 @@ impl Sender {
             queue: SendQueue::new(config.scheduler),
             outstanding: Outstanding::new(initial_tsn),
             advertised_window: 0,
+            before_restart: None,
             recoveries: Recoveries::default(),
             rack: Rack::default(),
             rtt_samples: SmallVec::new(),
@@ -243,6 +248,9 @@ impl Sender {
         sack: &Sack<'_>,
         paths: &PathSet,
     ) -> Result<SackOutcome, SackRefused> {
+        if self.is_from_before_restart(sack.cumulative_tsn_ack) {
+            return Err(SackRefused::Old);
+        }
         acknowledge::check(sack, &self.outstanding)?;
         let mut outcome = SackOutcome::default();
         self.apply_sack(now, sack, paths, &mut outcome);
@@ -319,12 +327,15 @@ impl Sender {
         acknowledgment: &Acknowledgment,
     ) -> Losses {
         match self.options.loss_detection {
-            LossDetection::MissingReports => self.losses_by_reports(acknowledgment),
+            LossDetection::MissingReports => self.losses_by_reports(acknowledgment, Repetition::Never),
+            LossDetection::RepeatedMissingReports => {
+                self.losses_by_reports(acknowledgment, Repetition::Allowed)
+            }
             LossDetection::Rack => self.losses_by_time(now, paths),
         }
     }
 
-    fn losses_by_reports(&mut self, acknowledgment: &Acknowledgment) -> Losses {
+    fn losses_by_reports(&mut self, acknowledgment: &Acknowledgment, repetition: Repetition) -> Losses {
         let mut lost = SmallVec::<[usize; 8]>::new();
         for path in self.outstanding.paths() {
             let news = acknowledgment.paths.iter().find(|entry| entry.path == path);
@@ -334,7 +345,8 @@ impl Sender {
                 below = self.highest_acknowledged(path).or(below);
             }
             if let Some(below) = below {
-                lost.extend(acknowledge::report_missing(&mut self.outstanding, path, below));
+                let (outstanding, newest) = (&mut self.outstanding, acknowledgment.newest);
+                lost.extend(acknowledge::report_missing(outstanding, path, below, newest, repetition));
             }
         }
         self.declare_lost(&lost)
@@ -357,8 +369,15 @@ impl Sender {
     fn declare_lost(&mut self, indices: &[usize]) -> Losses {
         let mut losses = Losses::default();
         for &index in indices {
-            let Some(path) = self.outstanding.get(index).map(|chunk| chunk.path) else { continue };
+            let Some((path, transmissions)) =
+                self.outstanding.get(index).map(|chunk| (chunk.path, chunk.transmissions))
+            else {
+                continue;
+            };
             if self.outstanding.mark_lost(index) {
+                if transmissions >= VANISHED && !losses.vanishing.contains(&path) {
+                    losses.vanishing.push(path);
+                }
                 self.statistics.lost_by_acknowledgment += 1;
                 losses.any = true;
                 if !self.recoveries.is_recovering(path) {
@@ -372,7 +391,8 @@ impl Sender {
     }
 
     /// T3-rtx expired on a path, or it was taken away: everything in flight there counts as lost (RFC 9260 §6.3.3 (E3)).
-    pub(crate) fn on_timeout(&mut self, now: Instant, path: PathId) {
+    /// True if something had been sent again before.
+    pub(crate) fn on_timeout(&mut self, now: Instant, path: PathId) -> bool {
         // A first chunk that is gap-acknowledged cannot be: the peer took its word back.
         if self.outstanding.get(0).is_some_and(|chunk| chunk.state == ChunkState::Acknowledged) {
             for index in 0..self.outstanding.len() {
@@ -381,9 +401,12 @@ impl Sender {
         }
         let earliest = self.outstanding.earliest(path).map(|index| self.outstanding.tsn_at(index));
         self.recoveries.on_timeout(path, earliest);
+        let mut was_repeated = false;
         for index in 0..self.outstanding.len() {
-            let here = self.outstanding.get(index).is_some_and(|chunk| chunk.path == path);
-            if here && self.outstanding.mark_timed_out(index) {
+            let here = self.outstanding.get(index).filter(|chunk| chunk.path == path);
+            let Some(transmissions) = here.map(|chunk| chunk.transmissions) else { continue };
+            if self.outstanding.mark_timed_out(index) {
+                was_repeated |= transmissions > 1;
                 self.statistics.lost_by_timeout += 1;
                 self.recoveries.on_lost(path);
             }
@@ -391,6 +414,19 @@ impl Sender {
         self.probes.retain(|probe| !probe.is_on(path));
         // RFC 3758 §3.5 (A5).
         self.repeat_forward();
+        was_repeated
+    }
+
+    /// Packets of a path have become smaller: chunks in flight that do not fit any more are lost, and go out again one to
+    /// a packet (RFC 9260 §7.3).
+    pub(crate) fn on_packets_shrunk(&mut self, path: &Path) {
+        let room = path.packet_bytes() - sctp_wire::COMMON_HEADER_BYTES;
+        for index in 0..self.outstanding.len() {
+            let is_too_large = |chunk: &SentChunk| chunk.path == path.id && chunk.wire_bytes() > room;
+            if self.outstanding.get(index).is_some_and(is_too_large) && self.outstanding.mark_lost(index) {
+                self.recoveries.on_lost(path.id);
+            }
+        }
     }
 
     /// The peer's window as it is now. Chunks it had no room for, and now has, go out again without waiting for a
@@ -462,6 +498,9 @@ impl Sender {
         self.statistics
     }
 }
+
+/// Transmissions of a chunk after which its loss suggests that packets of its size vanish (RFC 8899 §4.3).
+const VANISHED: u16 = 3;
 
 /// What a queued message costs beside its payload. Counted, so that tiny messages cannot exhaust memory.
 pub(crate) const MESSAGE_OVERHEAD_BYTES: usize = 64;

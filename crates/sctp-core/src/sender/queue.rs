@@ -72,8 +72,8 @@ struct OutStream {
     begun: Option<Begun>,
     next: NextMids,
     share: StreamShare,
-    /// Only what was begun goes out (see [`SendQueue::hold`]).
-    is_held: bool,
+    /// Only messages up to this number go out (see [`SendQueue::hold`]).
+    held_behind: Option<u64>,
     statistics: StreamStatistics,
 }
 
@@ -174,9 +174,12 @@ pub(crate) fn ssn(mid: Mid) -> Ssn {
 }
 
 impl OutStream {
+    fn lets_go(&self, queued: &Queued) -> bool {
+        self.held_behind.is_none_or(|last| queued.number <= last)
+    }
+
     fn rest(&self) -> Rest {
-        let waits = if self.is_held { self.begun.is_some() } else { !self.queue.is_empty() };
-        if waits { Rest::Some } else { Rest::None }
+        if self.queue.front().is_some_and(|front| self.lets_go(front)) { Rest::Some } else { Rest::None }
     }
 
     /// Octets of the message at the head that have not left yet.
@@ -229,7 +232,7 @@ impl SendQueue {
         let stream = self.stream_mut(id);
         stream.statistics.messages_queued += 1;
         stream.statistics.octets_queued += message.payload.len() as u64;
-        let (before, share, is_held) = (stream.rest(), stream.share, stream.is_held);
+        let (before, share, is_held) = (stream.rest(), stream.share, stream.held_behind.is_some());
         stream.queue.push_back(Queued { message, number, deadline });
         if !is_held {
             self.discipline.queued(Waiting { stream: id, number, share }, before);
@@ -363,21 +366,27 @@ impl SendQueue {
         self.announce(stream);
     }
 
-    /// The stream begins no further message until it is released; the one under way is finished.
+    /// What is handed in from now on waits until the stream is released. Held again, it stays where it is.
     pub(crate) fn hold(&mut self, stream: StreamId) {
-        self.stream_mut(stream).is_held = true;
+        let last = self.accepted;
+        self.stream_mut(stream).held_behind.get_or_insert(last);
         self.announce(stream);
     }
 
     /// Messages that waited take their place as of the time they were handed in.
     pub(crate) fn release(&mut self, stream: StreamId) {
-        self.stream_mut(stream).is_held = false;
+        self.stream_mut(stream).held_behind = None;
         self.announce(stream);
     }
 
     /// Whether part of a message of this stream has left, and part has not.
-    pub(crate) fn has_begun(&self, stream: StreamId) -> bool {
+    fn has_begun(&self, stream: StreamId) -> bool {
         self.streams.get(usize::from(stream.get())).is_some_and(|stream| stream.begun.is_some())
+    }
+
+    /// Whether a message of this stream is still to go out, in whole or in part, although the stream is held.
+    pub(crate) fn is_under_way(&self, stream: StreamId) -> bool {
+        self.streams.get(usize::from(stream.get())).is_some_and(|stream| stream.rest() == Rest::Some)
     }
 
     /// The next message of the stream is its first again (RFC 6525 §5.2.2, RFC 8260 §2.3.2).
@@ -520,9 +529,8 @@ impl SendQueue {
     fn announce(&mut self, id: StreamId) {
         self.discipline.withdrawn(id);
         let Some(stream) = self.streams.get(usize::from(id.get())) else { return };
-        let count = if stream.is_held { stream.first_unbegun() } else { stream.queue.len() };
         let mut before = Rest::None;
-        for queued in stream.queue.iter().take(count) {
+        for queued in stream.queue.iter().take_while(|queued| stream.lets_go(queued)) {
             let waiting = Waiting { stream: id, number: queued.number, share: stream.share };
             self.discipline.queued(waiting, before);
             before = Rest::Some;

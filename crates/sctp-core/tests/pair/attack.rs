@@ -1,6 +1,6 @@
 //! Octets that no honest peer sends, into an established association: never a panic, never a wrong message.
 
-use sctp_core::InitRate;
+use sctp_core::{ConfigError, Endpoint, InitRate};
 use sctp_wire::{ChunkType, PacketWriter, Parameter, ParameterType};
 
 use crate::by_hand::Hand;
@@ -218,4 +218,37 @@ fn answers_to_unverified_addresses_are_bounded_by_what_provoked_them() {
         let answers = &pair.side(End::Right).sent[before..];
         assert!(answers.len() <= 1 && answers.iter().all(|answer| answer.octets.len() <= packet.len()));
     }
+}
+
+/// Three peers leave a gap and fill what they may, an octet a chunk; a fourth is honest.
+#[test]
+fn robustness_13_floods_on_many_associations_stay_within_the_memory_of_the_endpoint() {
+    let mut setup = Setup::rfc9260();
+    setup.server.association.buffers.receive_bytes = 8000;
+    setup.server.association.buffers.message_bytes = 4000;
+    setup.server.association_limit = 4;
+    setup.server.receive_memory_bytes = 16_000;
+    let mut pair = setup.build();
+    for number in 0..3 {
+        let mut flooder = Hand::new(LEFT_PORT + 1 + number, 5);
+        flooder.establish(&mut pair);
+        let _gap = flooder.data_header(0);
+        for _ in 0..300 {
+            flooder.data(&mut pair, 0, 1);
+            assert!(pair.side(End::Right).endpoint.receive_memory_bytes() <= 16_000);
+        }
+    }
+    assert!(pair.side(End::Right).endpoint.receive_memory_bytes() > 8000);
+    let mut honest = Hand::new(LEFT_PORT, 5);
+    honest.establish(&mut pair);
+    (0..20).for_each(|_| honest.data(&mut pair, 0, 1000));
+    assert_eq!(pair.side(End::Right).received.len(), 20);
+}
+
+#[test]
+fn an_endpoint_without_memory_for_two_windows_is_refused() {
+    let mut config = Setup::rfc9260().server;
+    config.receive_memory_bytes = 2 * config.association.buffers.receive_bytes - 1;
+    let error = Endpoint::new(config, [1; 32]).unwrap_err();
+    assert!(matches!(error, ConfigError::TooSmall { field: "receive_memory_bytes", .. }), "{error}");
 }

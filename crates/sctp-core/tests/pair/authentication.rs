@@ -261,17 +261,22 @@ fn peer_without_authentication_is_welcome_where_nothing_is_demanded() {
 }
 
 /// A peer written by hand that has its own idea of RFC 4895 §6.1 and §6.2.
-struct Signer {
-    hand: Hand,
+pub(crate) struct Signer {
+    pub(crate) hand: Hand,
     association_key: Vec<u8>,
 }
 
 impl Signer {
     /// Offers RANDOM and SHA-1, and wants nothing authenticated itself.
     fn new(pair: &mut Pair, tag: u32) -> Self {
+        Self::offering(pair, tag, &[])
+    }
+
+    /// The same, and something else.
+    pub(crate) fn offering(pair: &mut Pair, tag: u32, more: &[Parameter<'_>]) -> Self {
         let mut hand = Hand::new(LEFT_PORT, tag);
         let mine = [Parameter::Random(&[9; 32]), Parameter::HmacAlgorithms(HmacIds::SHA_1)];
-        hand.init_with(pair, &mine);
+        hand.init_with(pair, &[&mine, more].concat());
         let answer = pair.side(End::Right).sent.last().unwrap().clone();
         let Some(Ok(Chunk::InitAck(ack))) = answer.packet().chunks().next() else {
             panic!("{}", answer.kinds())
@@ -296,7 +301,7 @@ impl Signer {
     }
 
     /// A packet signed with key `id`, which is empty.
-    fn tell(&self, pair: &mut Pair, id: u16, write: impl FnOnce(&mut PacketWriter<'_>)) {
+    pub(crate) fn tell(&self, pair: &mut Pair, id: u16, write: impl FnOnce(&mut PacketWriter<'_>)) {
         self.hand.tell(pair, |writer| {
             writer.auth(key(id), HmacAlgorithm::Sha1).unwrap();
             write(writer);

@@ -79,3 +79,25 @@ fn the_form_that_does_not_go_with_the_data_chunks_is_answered_with_abort_rfc_826
     let with_data = ReceiverViolation::IForwardTsnWithData(tsn);
     assert_eq!(pair.endings(End::Right), [Err(AssociationError::ProtocolViolation(with_data.into()))]);
 }
+
+/// To who speaks them they are not unknown but malformed: nothing is reported, and the rest of the packet counts.
+#[test]
+fn malformed_chunks_of_extensions_that_are_spoken_are_counted_and_skipped() {
+    for (kind, value) in [
+        (ChunkType::I_DATA, &[0, 0, 0, 1, 0, 5][..]),
+        (ChunkType::FORWARD_TSN, &[0, 0, 0, 1, 0, 5]),
+        (ChunkType::I_FORWARD_TSN, &[0, 0, 0, 1, 0, 5, 0, 0]),
+    ] {
+        let (mut pair, peer) = established(Offer::On, Offer::On);
+        let before = pair.side(End::Right).sent.len();
+        peer.tell(&mut pair, |writer| {
+            writer.chunk(kind, 0, |octets| octets.bytes(value)).unwrap();
+            writer.heartbeat(&[1]).unwrap();
+        });
+        let counters = pair.statistics(End::Right).association;
+        assert_eq!((counters.unknown_chunks, counters.malformed_chunks), (0, 1), "{kind}");
+        let answers: Vec<String> =
+            pair.side(End::Right).sent[before..].iter().map(crate::net::Sent::kinds).collect();
+        assert_eq!(answers, ["HEARTBEAT_ACK"], "{kind}");
+    }
+}

@@ -1,3 +1,5 @@
-//! Hosts with several addresses: who learns which, what may be sent where.
+//! Hosts with several addresses: who learns which, what may be sent where, and what happens when paths fail.
 
 mod addresses;
+mod failover;
+mod flaps;

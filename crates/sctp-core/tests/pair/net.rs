@@ -9,8 +9,8 @@ use netem::Impairments;
 use netsim::{Direction, Host, HostId, LinkId, LinkSpec, LinkState, Outgoing, Protocol, World};
 use sctp_core::{
     AssociationConfig, AssociationError, AssociationId, AssociationState, AssociationStatistics, Datagram,
-    Destination, Ecn, Encapsulation, Endpoint, EndpointConfig, Event, Message, PathState, Profile, Received,
-    SctpPort, SendError, StreamId,
+    Destination, Ecn, Encapsulation, Endpoint, EndpointConfig, Event, Fragmentation, Message, PathState,
+    Profile, Received, SctpPort, SendError, StreamId,
 };
 use sctp_wire::{Checksum, Packet};
 use virtual_time::Instant;
@@ -43,6 +43,8 @@ pub(crate) struct Side {
     pub(crate) endpoint: Endpoint,
     pub(crate) reading: Reading,
     pub(crate) sniffing: Sniffing,
+    /// The narrowest router behind this host: octets of an IPv4 packet that passes unfragmented.
+    pub(crate) path_mtu: usize,
     /// The latest association an event told of, or the one opened here.
     pub(crate) id: Option<AssociationId>,
     pub(crate) events: Vec<(Instant, Event)>,
@@ -80,6 +82,7 @@ impl Side {
             endpoint,
             reading: Reading::AtOnce,
             sniffing: Sniffing::On,
+            path_mtu: usize::MAX,
             id: None,
             events: Vec::new(),
             received: Vec::new(),
@@ -133,9 +136,16 @@ impl Host for Side {
 
     fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Outgoing> {
         let start = buffer.len();
-        let Some(transmit) = self.endpoint.poll_transmit(now, buffer) else {
-            self.after_change(now);
-            return None;
+        let transmit = loop {
+            let Some(transmit) = self.endpoint.poll_transmit(now, buffer) else {
+                self.after_change(now);
+                return None;
+            };
+            // What may be fragmented arrives in one piece in the end: the other host has put it together.
+            if transmit.fragmentation == Fragmentation::Allowed || 20 + transmit.len <= self.path_mtu {
+                break transmit;
+            }
+            buffer.truncate(start);
         };
         if self.sniffing == Sniffing::On {
             let to = transmit.destination.address;
@@ -163,6 +173,8 @@ pub(crate) struct Setup {
     pub(crate) client: AssociationConfig,
     pub(crate) server: EndpointConfig,
     left: Vec<IpAddr>,
+    /// How many of them the left end tells of; `None` for all.
+    told: Option<usize>,
     right: Vec<IpAddr>,
 }
 
@@ -173,7 +185,8 @@ impl Setup {
         server.association = config.clone();
         let link = Impairments { delay: ms(10), ..Impairments::default() };
         let (left, right) = (vec![LEFT], vec![RIGHT]);
-        Self { seed: 1, request: link.clone(), response: link, client: config, server, left, right }
+        let told = None;
+        Self { seed: 1, request: link.clone(), response: link, client: config, server, left, told, right }
     }
 
     /// Several addresses on each side, all of them listed to the other. There are as many links as the side with fewer
@@ -184,6 +197,12 @@ impl Setup {
         self
     }
 
+    /// The left end tells of the first `count` of its addresses alone; the host has the others all the same.
+    pub(crate) fn telling(mut self, count: usize) -> Self {
+        self.told = Some(count);
+        self
+    }
+
     /// Two interfaces on each side: 10.0.0.1 and 10.0.1.1, 10.0.0.2 and 10.0.1.2.
     pub(crate) fn two_homes(self) -> Self {
         self.homes(&["10.0.0.1", "10.0.1.1"], &["10.0.0.2", "10.0.1.2"])
@@ -191,6 +210,10 @@ impl Setup {
 
     pub(crate) fn rfc9260() -> Self {
         Self::new(Profile::Rfc9260)
+    }
+
+    pub(crate) fn studies() -> Self {
+        Self::new(Profile::Studies)
     }
 
     pub(crate) fn signalling() -> Self {
@@ -227,6 +250,7 @@ impl Setup {
                 config.local_addresses.clone_from(addresses);
             }
         }
+        left.local_addresses.truncate(self.told.unwrap_or(usize::MAX));
         let hosts = [left, right].map(|config| {
             world.add_host_with(|_, entropy| Side::new(Endpoint::new(config, entropy).unwrap()))
         });
@@ -442,11 +466,16 @@ impl Pair {
             Event::CommunicationLost(error) | Event::CannotStart(error) => Some(Err(error.clone())),
             Event::CommunicationUp { .. }
             | Event::Restart { .. }
+            | Event::StreamsReset { .. }
+            | Event::AssociationReset { .. }
+            | Event::StreamsAdded { .. }
             | Event::ShutdownReceived
             | Event::PeerAddressChange { .. }
             | Event::RemoteError(_)
             | Event::SendFailed { .. }
             | Event::NewPeerKey(_)
+            | Event::AddressChangeAnswered { .. }
+            | Event::PeerPrimary(_)
             | Event::SenderDry
             | Event::MessageReady
             | Event::SendBufferAvailable => None,

@@ -114,10 +114,15 @@ impl Application for SctpLoad {
                 self.ended_early = Some("the echo server shut the association down".to_owned());
             }
             Event::Restart { .. }
+            | Event::StreamsReset { .. }
+            | Event::AssociationReset { .. }
+            | Event::StreamsAdded { .. }
             | Event::PeerAddressChange { .. }
             | Event::RemoteError(_)
             | Event::SendFailed { .. }
             | Event::NewPeerKey(_)
+            | Event::AddressChangeAnswered { .. }
+            | Event::PeerPrimary(_)
             | Event::SenderDry => {}
         }
     }
@@ -209,12 +214,17 @@ impl Application for SctpEcho {
             Event::CommunicationLost(_)
             | Event::CannotStart(_)
             | Event::Restart { .. }
+            | Event::StreamsReset { .. }
+            | Event::AssociationReset { .. }
+            | Event::StreamsAdded { .. }
             | Event::ShutdownReceived
             | Event::ShutdownComplete
             | Event::PeerAddressChange { .. }
             | Event::RemoteError(_)
             | Event::SendFailed { .. }
             | Event::NewPeerKey(_)
+            | Event::AddressChangeAnswered { .. }
+            | Event::PeerPrimary(_)
             | Event::SenderDry => {}
         }
         self.answer(now, endpoint);

@@ -1,6 +1,8 @@
 //! I-DATA: fragments of different messages may alternate, so each says which message it is of and which
 //! fragment in it (RFC 8260 §2.1).
 
+use std::collections::BTreeSet;
+
 use sctp_wire::{Fsn, StreamId};
 
 use super::Discarded;
@@ -82,6 +84,20 @@ impl Runs<FsnPlace> {
             return Err(ReceiverViolation::MessageTooLong { bytes, limit: message_bytes });
         }
         Ok(())
+    }
+
+    /// Drops everything of these streams; none listed means all (RFC 8260 §2.3.2).
+    pub(super) fn reset(&mut self, streams: &[StreamId]) -> Discarded {
+        let lowest = FsnPlace::beginning(StreamId::new(0), false, Sequence::default());
+        let last = FsnPlace::beginning(StreamId::new(u16::MAX), true, Sequence::from_key(u32::MAX));
+        let listed: BTreeSet<u16> = streams.iter().map(|stream| stream.get()).collect();
+        let mut discarded = Discarded::default();
+        for first in self.firsts(lowest..=last.highest()) {
+            if listed.is_empty() || listed.contains(&first.stream) {
+                self.discard(first, &mut discarded);
+            }
+        }
+        discarded
     }
 
     /// Drops the messages of a stream up to one, half the circle of MIDs at most (RFC 8260 §2.3.1).

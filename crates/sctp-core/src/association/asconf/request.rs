@@ -1,0 +1,218 @@
+//! What we ask the peer for in ASCONF, one chunk at a time (RFC 5061 §5.1).
+
+use core::net::IpAddr;
+use std::collections::VecDeque;
+
+use sctp_wire::{
+    AddressRequest, AsconfAck, AsconfSerial, CauseCode, ChunkBuf, CorrelationId, Parameter, Parameters,
+};
+use smallvec::SmallVec;
+
+use super::{AddressChange, AddressOutcome};
+use crate::transmit::PathId;
+
+/// What waits to be asked, and what was asked.
+#[derive(Debug)]
+pub(crate) struct Requests {
+    next_serial: AsconfSerial,
+    next_correlation: u32,
+    waiting: VecDeque<AddressChange>,
+    outstanding: Option<Outstanding>,
+    /// The peer did not understand ASCONF, or adding and deleting (A9, F3a): it is not asked again.
+    is_refused: bool,
+    /// The peer did not understand Set Primary (F3b).
+    is_primary_refused: bool,
+}
+
+/// One ASCONF on its way. It is sent again as it is (B4).
+#[derive(Debug)]
+pub(crate) struct Outstanding {
+    serial: AsconfSerial,
+    pub(crate) chunk: ChunkBuf,
+    asked: SmallVec<[(CorrelationId, AddressChange); 4]>,
+    /// Where it went last.
+    pub(crate) path: PathId,
+}
+
+/// What an ASCONF-ACK is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Answered {
+    /// The answer to each request of the outstanding ASCONF.
+    Outstanding(SmallVec<[(AddressChange, AddressOutcome); 4]>),
+    /// An old one.
+    Stray,
+    /// To an ASCONF that was never sent (RFC 5061 §5.3 (F0)).
+    Illegal,
+}
+
+impl Requests {
+    /// Serial numbers begin at the initial TSN (A2).
+    pub(crate) fn new(first: AsconfSerial) -> Self {
+        Self {
+            next_serial: first,
+            next_correlation: 1,
+            waiting: VecDeque::new(),
+            outstanding: None,
+            is_refused: false,
+            is_primary_refused: false,
+        }
+    }
+
+    /// Queues a request; false if too many wait.
+    #[must_use]
+    pub(crate) fn push(&mut self, change: AddressChange) -> bool {
+        let has_room = self.waiting.len() < WAITING_MAX;
+        if has_room {
+            self.waiting.push_back(change);
+        }
+        has_room
+    }
+
+    /// Whether the peer has said that it does not understand such a request.
+    pub(crate) fn is_refused(&self, change: AddressChange) -> bool {
+        match change {
+            AddressChange::Add(_) | AddressChange::Delete(_) => self.is_refused,
+            AddressChange::SetPrimary(_) => self.is_refused || self.is_primary_refused,
+        }
+    }
+
+    pub(crate) fn outstanding(&self) -> Option<&Outstanding> {
+        self.outstanding.as_ref()
+    }
+
+    /// The outstanding ASCONF goes another way (B4).
+    pub(crate) fn on_resent(&mut self, path: PathId) {
+        if let Some(outstanding) = &mut self.outstanding {
+            outstanding.path = path;
+        }
+    }
+
+    /// Whether another address than this one is being added, or will be.
+    pub(crate) fn adds_another(&self, address: IpAddr) -> bool {
+        let asked =
+            self.outstanding.iter().flat_map(|outstanding| &outstanding.asked).map(|(_, change)| change);
+        let mut all = asked.chain(&self.waiting);
+        all.any(|change| matches!(change, AddressChange::Add(added) if *added != address))
+    }
+
+    /// The first address that the outstanding ASCONF adds.
+    pub(crate) fn being_added(&self) -> Option<IpAddr> {
+        let mut asked = self.outstanding.iter().flat_map(|outstanding| &outstanding.asked);
+        asked.find_map(|(_, change)| match change {
+            AddressChange::Add(address) => Some(*address),
+            AddressChange::Delete(_) | AddressChange::SetPrimary(_) => None,
+        })
+    }
+
+    /// The addresses that the outstanding ASCONF deletes.
+    pub(crate) fn being_deleted(&self) -> SmallVec<[IpAddr; 1]> {
+        let asked = self.outstanding.iter().flat_map(|outstanding| &outstanding.asked);
+        let deleted = asked.filter_map(|(_, change)| match change {
+            AddressChange::Delete(address) => Some(*address),
+            AddressChange::Add(_) | AddressChange::SetPrimary(_) => None,
+        });
+        deleted.collect()
+    }
+
+    /// Makes the next ASCONF of what waits, if none is outstanding (A1 to A3); `lookup` is the address by which the peer
+    /// finds the association.
+    pub(crate) fn next(&mut self, lookup: IpAddr, path: PathId) -> Option<ChunkBuf> {
+        if self.outstanding.is_some() || self.waiting.is_empty() {
+            return None;
+        }
+        let count = self.waiting.len().min(REQUESTS_MAX);
+        let first = self.next_correlation;
+        let numbered = (first..).zip(self.waiting.drain(..count));
+        let asked: SmallVec<[_; 4]> =
+            numbered.map(|(correlation, change)| (CorrelationId::new(correlation), change)).collect();
+        self.next_correlation = first.wrapping_add(u32::try_from(count).unwrap_or(0));
+        let parameters: SmallVec<[Parameter<'_>; 4]> =
+            asked.iter().map(|(correlation, change)| change.parameter(*correlation)).collect();
+        let serial = self.next_serial;
+        let chunk = ChunkBuf::asconf(serial, lookup, &parameters).ok()?;
+        self.next_serial = serial.next();
+        self.outstanding = Some(Outstanding { serial, chunk: chunk.clone(), asked, path });
+        Some(chunk)
+    }
+
+    /// A5 to A8, F0.
+    pub(crate) fn on_ack(&mut self, ack: &AsconfAck<'_>) -> Answered {
+        match self.outstanding.take_if(|outstanding| outstanding.serial == ack.serial) {
+            Some(outstanding) => {
+                let outcomes = outcomes(&outstanding.asked, ack.responses);
+                for (change, outcome) in &outcomes {
+                    self.note_refusal(*change, *outcome);
+                }
+                Answered::Outstanding(outcomes)
+            }
+            None if self.outstanding.is_none() && !ack.serial.precedes(self.next_serial) => Answered::Illegal,
+            None => Answered::Stray,
+        }
+    }
+
+    /// The peer does not know ASCONF at all (A9): nothing is sent any more. Gives what will not be done.
+    pub(crate) fn on_not_understood(&mut self) -> SmallVec<[AddressChange; 4]> {
+        self.is_refused = true;
+        let asked = self.outstanding.take().into_iter().flat_map(|outstanding| outstanding.asked);
+        asked.map(|(_, change)| change).chain(self.waiting.drain(..)).collect()
+    }
+
+    fn note_refusal(&mut self, change: AddressChange, outcome: AddressOutcome) {
+        if outcome != (AddressOutcome::Refused { cause: CauseCode::UNRECOGNIZED_PARAMETERS.get() }) {
+            return;
+        }
+        match change {
+            AddressChange::Add(_) | AddressChange::Delete(_) => self.is_refused = true,
+            AddressChange::SetPrimary(_) => self.is_primary_refused = true,
+        }
+    }
+}
+
+impl AddressChange {
+    fn parameter(self, correlation: CorrelationId) -> Parameter<'static> {
+        match self {
+            Self::Add(address) => Parameter::AddIpAddress(AddressRequest { correlation, address }),
+            Self::Delete(address) => Parameter::DeleteIpAddress(AddressRequest { correlation, address }),
+            Self::SetPrimary(address) => {
+                Parameter::SetPrimaryAddress(AddressRequest { correlation, address })
+            }
+        }
+    }
+}
+
+/// A7, A8: what is not mentioned has been done, up to the first failure; what comes behind that only if it is said.
+fn outcomes(
+    asked: &[(CorrelationId, AddressChange)],
+    responses: Parameters<'_>,
+) -> SmallVec<[(AddressChange, AddressOutcome); 4]> {
+    let mut has_failed = None;
+    let mut outcomes = SmallVec::new();
+    for (correlation, change) in asked {
+        let said = responses.iter().flatten().find_map(|response| said_of(*correlation, &response));
+        let outcome = said.or(has_failed).unwrap_or(AddressOutcome::Done);
+        if let AddressOutcome::Refused { .. } = outcome {
+            has_failed.get_or_insert(outcome);
+        }
+        outcomes.push((*change, outcome));
+    }
+    outcomes
+}
+
+/// What a response says of the request with this identifier.
+fn said_of(request: CorrelationId, response: &Parameter<'_>) -> Option<AddressOutcome> {
+    if let Parameter::SuccessIndication(done) = response {
+        return (*done == request).then_some(AddressOutcome::Done);
+    }
+    let Parameter::ErrorCauseIndication(failed) = response else { return None };
+    let cause = failed.causes.iter().flatten().next().map_or(0, |cause| cause.code().get());
+    (failed.correlation == request).then_some(AddressOutcome::Refused { cause })
+}
+
+/// Requests that may wait.
+const WAITING_MAX: usize = 16;
+
+/// Requests in one chunk: they fit the smallest packet.
+const REQUESTS_MAX: usize = 8;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+//! Probing for the largest packets a path carries (RFC 8899 §6.2): when probes go, what their answers change.
+
+use sctp_wire::{CHUNK_HEADER_BYTES, COMMON_HEADER_BYTES, PacketWriter, VerificationTag};
+use virtual_time::Instant;
+
+use super::packetizer::Coverage;
+use super::{Association, Timer};
+use crate::event::PathState;
+use crate::path::pmtud::Next;
+use crate::path::{Answer, Heartbeat};
+use crate::transmit::{Fragmentation, PathId, Transmit};
+
+impl Association {
+    /// Every path that is in use begins its search (RFC 8899 §6.2.1.1: once connectivity is confirmed).
+    pub(super) fn begin_mtu_search(&mut self, now: Instant, path: PathId) {
+        let next = self.paths.path_mut(path).mtu.begin();
+        self.apply_mtu(now, path, next);
+    }
+
+    /// The probe went unanswered, or it is time to look for more.
+    pub(super) fn on_mtu_timer(&mut self, now: Instant, path: PathId) {
+        let entry = self.paths.path_mut(path);
+        if !entry.mtu.is_probing() {
+            return self.begin_mtu_search(now, path);
+        }
+        // No error of the path and no congestion: the size was too large (RFC 8899 §6.2.1.2, §3 point 7).
+        let (next, has_fallen) = entry.mtu.on_unanswered();
+        entry.counters.black_holes += u64::from(has_fallen);
+        self.apply_mtu(now, path, next);
+        if has_fallen {
+            self.sender.on_packets_shrunk(self.paths.path(path));
+        }
+    }
+
+    /// A HEARTBEAT ACK that answers no HEARTBEAT may answer a probe. True if it does.
+    pub(super) fn on_mtu_ack(&mut self, now: Instant, path: PathId, nonce: u64) -> bool {
+        let Some(next) = self.paths.path_mut(path).mtu.on_ack(nonce) else { return false };
+        self.answered(now, path, Answer::Verified);
+        self.apply_mtu(now, path, next);
+        true
+    }
+
+    /// Chunks vanish again and again: large packets may not get through any more (RFC 8899 §4.3).
+    pub(super) fn on_vanishing(&mut self, path: PathId) {
+        let entry = self.paths.path_mut(path);
+        if entry.mtu.on_black_hole() {
+            entry.counters.black_holes += 1;
+            entry.on_mtu_changed();
+            tracing::debug!(%path, mtu = entry.mtu.current(), "large packets vanish");
+            self.timers.stop(Timer::PathMtu(path));
+            self.sender.on_packets_shrunk(self.paths.path(path));
+        }
+    }
+
+    /// A router said that packets are too big for it; the endpoint has made sure that it saw one of ours.
+    pub(crate) fn on_packet_too_big(&mut self, path: PathId, mtu_bytes: usize) {
+        if self.paths.path_mut(path).mtu.on_hint(mtu_bytes) {
+            self.timers.stop(Timer::PathMtu(path));
+        }
+    }
+
+    fn apply_mtu(&mut self, now: Instant, path: PathId, next: Next) {
+        self.paths.path_mut(path).on_mtu_changed();
+        match next {
+            Next::Nothing | Next::Probe => self.timers.stop(Timer::PathMtu(path)),
+            Next::RaiseAfter(pause) => self.timers.set(Timer::PathMtu(path), now + pause),
+        }
+    }
+
+    /// The path a probe is to be sent on, when nothing else wants to go.
+    pub(super) fn mtu_probe_path(&self) -> Option<PathId> {
+        let wants = |path: &&crate::path::Path| path.state == PathState::Active && path.mtu.wants_probe();
+        if !self.may_send_data() || self.is_setting_up() {
+            return None;
+        }
+        self.paths.iter().find(wants).map(|path| path.id)
+    }
+
+    /// HEARTBEAT and PAD, together as large as the size that is tried (RFC 8899 §6.2.1.2).
+    pub(super) fn write_mtu_probe(
+        &mut self,
+        now: Instant,
+        path: PathId,
+        tag: VerificationTag,
+        buffer: &mut Vec<u8>,
+    ) -> Option<Transmit> {
+        let nonce = self.rng.u64();
+        let entry = self.paths.path_mut(path);
+        let size = entry.mtu.send_probe(nonce)?;
+        entry.counters.mtu_probes += 1;
+        let limit = (size - entry.destination.header_bytes()) & !3;
+        self.timers.set(Timer::PathMtu(path), now + entry.rto.without_back_off());
+        let (ports, info) = ((self.peer.local_port, self.peer.peer_port), Heartbeat::info(path, nonce));
+        let mut writer = PacketWriter::begin(buffer, ports.0, ports.1, tag, limit);
+        if let Some(policy) = self.authentication.policy(&self.config.authentication.keys) {
+            writer.authenticate(policy);
+        }
+        writer.heartbeat(&info).ok()?;
+        // What is left beside HEARTBEAT, and beside AUTH where the peer wants that (RFC 4895).
+        let mut padding = limit - COMMON_HEADER_BYTES - CHUNK_HEADER_BYTES;
+        while writer.pad(padding).is_err() {
+            padding = padding.checked_sub(4)?;
+        }
+        self.count_packet(path);
+        Some(self.finish_packet(path, writer, (Fragmentation::Forbidden, Coverage::Checksum)))
+    }
+}

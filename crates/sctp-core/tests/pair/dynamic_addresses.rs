@@ -1,0 +1,352 @@
+//! Addresses that come and go during an association (RFC 5061).
+
+use std::net::IpAddr;
+
+use sctp_core::{
+    AddressChange, AddressChangeError, AddressOutcome, AsconfStatistics, AssociationError, AssociationState,
+    AutomaticAddresses, ChunkType, Event, Offer, PathState, ProtocolViolation,
+};
+use sctp_wire::{
+    AddressRequest, AsconfSerial, Cause, Chunk, ChunkBuf, ChunkTypes, CorrelationId, Parameter, TagOrigin,
+    Tsn,
+};
+
+use crate::authentication::Signer;
+use crate::by_hand::{Hand, with_tag};
+use crate::net::{End, LEFT, LEFT_PORT, Pair, RIGHT_PORT, Setup, by_ip, ordered};
+
+fn ip(text: &str) -> IpAddr {
+    text.parse().unwrap()
+}
+
+fn moving() -> Setup {
+    Setup::signalling().configure(|config| {
+        config.extensions.authentication = Offer::On;
+        config.extensions.dynamic_addresses = Offer::On;
+    })
+}
+
+/// The left host has two addresses and tells of the first.
+fn moving_from_one_address() -> Setup {
+    moving().homes(&["10.0.0.1", "10.0.0.5"], &["10.0.0.2"]).telling(1)
+}
+
+fn ask(pair: &mut Pair, end: End, change: AddressChange) -> Result<(), AddressChangeError> {
+    pair.with(end, |side, now| {
+        let id = side.id.unwrap();
+        match change {
+            AddressChange::Add(address) => side.endpoint.add_local_address(now, id, address),
+            AddressChange::Delete(address) => side.endpoint.delete_local_address(now, id, address),
+            AddressChange::SetPrimary(address) => side.endpoint.request_peer_primary(now, id, address),
+        }
+    })
+}
+
+fn asconf(pair: &Pair, end: End) -> AsconfStatistics {
+    pair.statistics(end).asconf
+}
+
+fn outcomes(pair: &Pair, end: End) -> Vec<AddressOutcome> {
+    let outcome = |event: &Event| {
+        if let Event::AddressChangeAnswered { outcome, .. } = event { Some(*outcome) } else { None }
+    };
+    pair.side(end).events.iter().filter_map(|(_, event)| outcome(event)).collect()
+}
+
+fn peer_addresses(pair: &Pair, end: End) -> Vec<IpAddr> {
+    pair.statistics(end).paths.iter().map(|path| path.address).collect()
+}
+
+/// A message each way every millisecond from number `from` to `to`, each with its number in it.
+fn talk(pair: &mut Pair, from: u32, to: u32) {
+    for number in from..to {
+        for end in [End::Left, End::Right] {
+            let mut message = ordered(0, 0, 100);
+            message.payload = [&number.to_be_bytes()[..], &[0; 96]].concat().into();
+            pair.send(end, message);
+        }
+        pair.run_ms(1);
+    }
+}
+
+/// Every message in order, none missing, none twice.
+fn assert_all_arrived(pair: &Pair, count: u32) {
+    for end in [End::Left, End::Right] {
+        let numbers: Vec<_> = pair
+            .payloads(end)
+            .iter()
+            .map(|payload| u32::from_be_bytes(payload[..4].try_into().unwrap()))
+            .collect();
+        assert_eq!(numbers, (0..count).collect::<Vec<_>>(), "{end:?}");
+    }
+}
+
+/// A thousand messages a second each way while an association moves from one address to another, with losses and without.
+#[test]
+fn association_moves_to_another_address_under_load_and_nothing_is_lost_doubled_or_reordered() {
+    for lost in [&[][..], &[1, 3, 20, 21], &[2, 5, 6, 7, 40]] {
+        let mut pair = moving_from_one_address().connected();
+        talk(&mut pair, 0, 200);
+        pair.drop_next(End::Left, lost);
+        pair.drop_next(End::Right, lost);
+        ask(&mut pair, End::Left, AddressChange::Add(ip("10.0.0.5"))).unwrap();
+        talk(&mut pair, 200, 400);
+        ask(&mut pair, End::Left, AddressChange::SetPrimary(ip("10.0.0.5"))).unwrap();
+        ask(&mut pair, End::Left, AddressChange::Delete(ip("10.0.0.1"))).unwrap();
+        talk(&mut pair, 400, 1000);
+        pair.run_ms(3000);
+        assert_all_arrived(&pair, 1000);
+        assert_eq!(outcomes(&pair, End::Left), [AddressOutcome::Done; 3]);
+        assert_eq!(peer_addresses(&pair, End::Right), [ip("10.0.0.5")]);
+        let path = pair.statistics(End::Right).paths[0];
+        assert!(path.state == PathState::Active && path.is_primary);
+        let counted = asconf(&pair, End::Right);
+        assert_eq!((counted.added, counted.deleted, counted.refused), (1, 1, 0));
+        assert_eq!(pair.statistics(End::Left).paths[0].source, Some(ip("10.0.0.5")));
+        assert_eq!((pair.endings(End::Left), pair.endings(End::Right)), (vec![], vec![]));
+    }
+}
+
+/// RFC 5061 §5.3.2: the only address goes before the new one is there.
+#[test]
+fn host_that_changes_its_only_address_keeps_its_association() {
+    let setup =
+        moving_from_one_address().configure(|config| config.automatic_addresses = AutomaticAddresses::On);
+    let mut pair = setup.connected();
+    talk(&mut pair, 0, 100);
+    pair.with(End::Left, |side, now| side.endpoint.local_address_down(now, ip("10.0.0.1")));
+    talk(&mut pair, 100, 150);
+    let moved_at = pair.now_ms();
+    pair.with(End::Left, |side, now| side.endpoint.local_address_up(now, ip("10.0.0.5")));
+    talk(&mut pair, 150, 300);
+    pair.run_ms(5000);
+    assert_all_arrived(&pair, 300);
+    let first = pair.log(End::Left, moved_at).first().unwrap().clone();
+    assert!(first.contains("AUTH ASCONF"), "{first}");
+    assert_eq!(outcomes(&pair, End::Left), [AddressOutcome::Done; 2]);
+    assert_eq!(peer_addresses(&pair, End::Right), [ip("10.0.0.5")]);
+    assert_eq!(pair.statistics(End::Right).paths[0].state, PathState::Active);
+}
+
+#[test]
+fn addresses_can_change_far_more_often_than_there_are_paths() {
+    let mut pair = moving_from_one_address().connected();
+    for round in 0..12_u32 {
+        let (new, old) = [("10.0.0.5", "10.0.0.1"), ("10.0.0.1", "10.0.0.5")][round as usize % 2];
+        ask(&mut pair, End::Left, AddressChange::Add(ip(new))).unwrap();
+        ask(&mut pair, End::Left, AddressChange::Delete(ip(old))).unwrap();
+        talk(&mut pair, round * 150, (round + 1) * 150);
+    }
+    pair.run_ms(1000);
+    assert_all_arrived(&pair, 12 * 150);
+    assert_eq!(outcomes(&pair, End::Left), [AddressOutcome::Done; 24]);
+    assert_eq!(peer_addresses(&pair, End::Right), [ip("10.0.0.1")]);
+}
+
+/// RFC 5061 §5.1 (B4): sent again as it was, and answered as it was.
+#[test]
+fn lost_asconfs_and_answers_are_sent_again_unchanged() {
+    for (from_left, processed) in [(true, (1, 0)), (false, (1, 1))] {
+        let mut pair = moving_from_one_address().connected();
+        let end = if from_left { End::Left } else { End::Right };
+        // The first of the right end is a HEARTBEAT to the new address.
+        pair.drop_next(end, if from_left { &[1] } else { &[1, 2] });
+        ask(&mut pair, End::Left, AddressChange::Add(ip("10.0.0.5"))).unwrap();
+        pair.run_ms(2000);
+        assert_eq!(outcomes(&pair, End::Left), [AddressOutcome::Done]);
+        assert_eq!((asconf(&pair, End::Left).sent, asconf(&pair, End::Left).retransmissions), (1, 1));
+        let counted = asconf(&pair, End::Right);
+        assert_eq!((counted.processed, counted.repeated), processed);
+        let asked = pair.side(End::Left).sent.iter().flat_map(|sent| {
+            let chunks = sent.packet().chunks().flatten().filter(|chunk| chunk.kind() == ChunkType::ASCONF);
+            chunks.map(|chunk| chunk.as_unknown().unwrap().raw.to_vec()).collect::<Vec<_>>()
+        });
+        let asked: Vec<_> = asked.collect();
+        assert!(asked.len() == 2 && asked[0] == asked[1], "{asked:?}");
+    }
+}
+
+#[test]
+fn silent_peer_ends_the_association_by_t4() {
+    let mut pair = moving_from_one_address().connected();
+    pair.cut();
+    ask(&mut pair, End::Left, AddressChange::Add(ip("10.0.0.5"))).unwrap();
+    pair.run_ms(600_000);
+    assert!(matches!(pair.endings(End::Left)[..], [Err(AssociationError::PeerUnreachable { .. })]));
+}
+
+#[test]
+fn what_cannot_be_asked_is_said_at_once() {
+    let mut pair = moving_from_one_address().connected();
+    let last = ip("10.0.0.1");
+    assert_eq!(
+        ask(&mut pair, End::Left, AddressChange::Delete(last)),
+        Err(AddressChangeError::LastAddress(last))
+    );
+    let results: Vec<_> =
+        (0..40).map(|_| ask(&mut pair, End::Left, AddressChange::Add(ip("10.0.0.5")))).collect();
+    assert_eq!(results.last(), Some(&Err(AddressChangeError::TooMany)));
+    pair.run_ms(1000);
+    assert!(outcomes(&pair, End::Left).iter().all(|outcome| *outcome == AddressOutcome::Done));
+    pair.shutdown(End::Left);
+    pair.run_ms(1000);
+    assert!(ask(&mut pair, End::Left, AddressChange::Add(last)).is_err());
+    let mut plain = Setup::signalling().connected();
+    assert_eq!(ask(&mut plain, End::Left, AddressChange::Add(last)), Err(AddressChangeError::NotAgreed));
+}
+
+/// A peer by hand that offers ASCONF, and its next serial number.
+fn by_hand(pair: &mut Pair) -> (Signer, AsconfSerial) {
+    let kinds = [ChunkType::ASCONF, ChunkType::ASCONF_ACK, ChunkType::AUTH].map(ChunkType::get);
+    let signer = Signer::offering(pair, 5, &[Parameter::SupportedExtensions(ChunkTypes::new(&kinds))]);
+    signer.hand.echo(pair);
+    let serial = AsconfSerial::new(signer.hand.next_tsn.get());
+    (signer, serial)
+}
+
+fn request(kind: fn(AddressRequest) -> Parameter<'static>, address: &str) -> Parameter<'static> {
+    kind(AddressRequest { correlation: CorrelationId::new(77), address: ip(address) })
+}
+
+const HAND: &str = "10.0.0.9";
+
+fn last_kinds(pair: &Pair) -> String {
+    pair.side(End::Right).sent.last().unwrap().kinds()
+}
+
+/// RFC 5061 §5.2 (D1 to D5), §4.2.1: found by its tag, believed for its HMAC, answered where it came from.
+#[test]
+fn wildcard_from_a_new_address_adds_it_and_without_a_valid_hmac_does_nothing() {
+    let mut pair = moving().build();
+    let (mut signer, serial) = by_hand(&mut pair);
+    signer.hand.source = by_ip(ip("10.0.0.77"));
+    let wish = [request(Parameter::AddIpAddress, "0.0.0.0")];
+    let before = pair.side(End::Right).sent.len();
+    signer.hand.tell(&mut pair, |writer| writer.asconf(serial, ip(HAND), &wish).unwrap());
+    signer.tell(&mut pair, 4, |writer| writer.asconf(serial, ip(HAND), &wish).unwrap());
+    let header = signer.hand.data_header(0);
+    signer.hand.tell(&mut pair, |writer| writer.data(&header, b"from nowhere").unwrap());
+    assert_eq!(pair.side(End::Right).sent.len(), before, "not a word");
+    assert_eq!(peer_addresses(&pair, End::Right), [ip(HAND)]);
+    let counted = pair.statistics(End::Right);
+    assert_eq!((counted.authentication.unauthenticated_chunks, counted.authentication.unknown_keys), (1, 1));
+    assert_eq!(counted.asconf, AsconfStatistics::default());
+    signer.tell(&mut pair, 0, |writer| {
+        writer.asconf(serial, ip(HAND), &wish).unwrap();
+        writer.data(&header, b"too early").unwrap();
+    });
+    assert_eq!(peer_addresses(&pair, End::Right), [ip(HAND), ip("10.0.0.77")]);
+    assert_eq!(pair.path_states(End::Right), [PathState::Active, PathState::Unconfirmed]);
+    let answers = pair.sent_to(End::Right, "10.0.0.77");
+    assert_eq!(answers, ["HEARTBEAT ASCONF-ACK"]);
+    assert!(pair.payloads(End::Right).is_empty(), "what is bundled with the introduction does not count");
+}
+
+/// RFC 5061 §5.3 (F7, F8).
+#[test]
+fn last_and_source_address_stay() {
+    let mut pair = moving().build();
+    let (signer, serial) = by_hand(&mut pair);
+    let refused = |pair: &mut Pair, serial, wishes: &[Parameter<'_>]| {
+        signer.tell(pair, 0, |writer| writer.asconf(serial, ip(HAND), wishes).unwrap());
+        let answer =
+            pair.side(End::Right).sent.iter().rev().find(|sent| sent.kinds().contains("ASCONF")).unwrap();
+        let packet = answer.packet();
+        let ack = packet
+            .chunks()
+            .flatten()
+            .find_map(|chunk| if let Chunk::AsconfAck(ack) = chunk { Some(ack) } else { None });
+        let Some(Ok(Parameter::ErrorCauseIndication(error))) = ack.unwrap().responses.iter().next() else {
+            return None;
+        };
+        error.causes.iter().next().unwrap().ok().map(|cause| cause.code().get())
+    };
+    let delete = request(Parameter::DeleteIpAddress, HAND);
+    assert_eq!(refused(&mut pair, serial, &[delete]), Some(0xa0));
+    let add = request(Parameter::AddIpAddress, "10.0.0.10");
+    assert_eq!(refused(&mut pair, serial.next(), &[add, delete]), Some(0xa2));
+    assert_eq!(peer_addresses(&pair, End::Right).len(), 2);
+    assert_eq!(asconf(&pair, End::Right).refused, 2);
+}
+
+/// RFC 5061 §5.3 (F0).
+#[test]
+fn answer_to_what_was_never_asked_ends_the_association_with_cause_a3() {
+    let mut pair = moving().build();
+    let (signer, _) = by_hand(&mut pair);
+    let peer_tsn = signer.hand.peer_tsn;
+    let ack = |tsn: Tsn| ChunkBuf::asconf_ack(AsconfSerial::new(tsn.get()), &[]).unwrap();
+    signer.tell(&mut pair, 0, |writer| writer.raw(&ack(peer_tsn.previous())).unwrap());
+    assert_eq!(asconf(&pair, End::Right).stray_acks, 1);
+    signer.hand.tell(&mut pair, |writer| writer.raw(&ack(peer_tsn)).unwrap());
+    assert_eq!(pair.endings(End::Right), [], "it was not even authenticated");
+    signer.tell(&mut pair, 0, |writer| writer.raw(&ack(peer_tsn)).unwrap());
+    assert_eq!(pair.endings(End::Right), [Err(ProtocolViolation::IllegalAsconfAck.into())]);
+    let abort = pair.side(End::Right).sent.last().unwrap().clone();
+    let Some(Ok(Chunk::Abort(abort))) = abort.packet().chunks().next() else {
+        panic!("{}", last_kinds(&pair))
+    };
+    assert_eq!(abort.causes.iter().next(), Some(Ok(Cause::IllegalAsconfAck)));
+}
+
+/// RFC 5061 §5.1 (A9).
+#[test]
+fn peer_that_reports_asconf_as_unknown_is_not_asked_again() {
+    let mut pair = moving().build();
+    let (signer, _) = by_hand(&mut pair);
+    ask(&mut pair, End::Right, AddressChange::Add(ip("10.0.0.3"))).unwrap();
+    let error = ChunkBuf::error(&[Cause::UnrecognizedChunkType(&[0xc1, 0, 0, 4])]).unwrap();
+    signer.hand.tell(&mut pair, |writer| writer.raw(&error).unwrap());
+    assert_eq!(outcomes(&pair, End::Right), [AddressOutcome::NotUnderstood]);
+    let again = ask(&mut pair, End::Right, AddressChange::Add(ip("10.0.0.3")));
+    assert_eq!(again, Err(AddressChangeError::NotUnderstood));
+    let sent = pair.times_of(End::Right, "ASCONF", 0).len();
+    pair.run_ms(20_000);
+    assert_eq!(pair.times_of(End::Right, "ASCONF", 0).len(), sent, "T4 is stopped");
+}
+
+/// RFC 5061 §5.3.1, rule F4.
+#[test]
+fn abort_to_an_address_that_is_being_deleted_is_ignored() {
+    let mut pair = moving_from_one_address().connected();
+    ask(&mut pair, End::Left, AddressChange::Add(ip("10.0.0.5"))).unwrap();
+    pair.run_ms(200);
+    let tag = pair.side(End::Right).sent.last().unwrap().packet().verification_tag.get();
+    let abort = ChunkBuf::abort(TagOrigin::Receiver, &[]).unwrap();
+    let abort = with_tag(RIGHT_PORT, LEFT_PORT, tag, |writer| writer.raw(&abort).unwrap());
+    pair.cut();
+    ask(&mut pair, End::Left, AddressChange::Delete(LEFT)).unwrap();
+    let to = |pair: &mut Pair, local: &str| {
+        let local = Some(ip(local));
+        pair.with(End::Left, |side, now| {
+            let source = by_ip(crate::net::RIGHT);
+            let ecn = sctp_core::Ecn::NotEct;
+            side.endpoint.handle_packet(now, sctp_core::Datagram { source, local, ecn, payload: &abort });
+        });
+    };
+    to(&mut pair, "10.0.0.1");
+    assert_eq!(pair.state(End::Left), Some(AssociationState::Established));
+    to(&mut pair, "10.0.0.5");
+    assert!(matches!(pair.endings(End::Left)[..], [Err(AssociationError::AbortedByPeer(_))]));
+}
+
+/// RFC 5061 §6: ASCONF without authentication is not to be had.
+#[test]
+fn peer_that_lists_asconf_without_authentication_is_refused() {
+    let kinds = [ChunkType::ASCONF, ChunkType::ASCONF_ACK, ChunkType::AUTH].map(ChunkType::get);
+    let lists = Parameter::SupportedExtensions(ChunkTypes::new(&kinds));
+    let mut pair = moving().build();
+    Hand::new(LEFT_PORT, 5).init_with(&mut pair, &[lists]);
+    assert_eq!(last_kinds(&pair), "ABORT");
+    pair.cut();
+    pair.connect_back();
+    let init = pair.side(End::Right).sent.last().unwrap().clone();
+    let Some(Ok(Chunk::Init(init))) = init.packet().chunks().next() else { panic!("{}", init.kinds()) };
+    let answer = with_tag(LEFT_PORT, RIGHT_PORT, init.initiate_tag.get(), |writer| {
+        let parameters = [Parameter::StateCookie(b"cookie"), lists];
+        writer.init_ack(&Hand::new(LEFT_PORT, 6).header(), &parameters).unwrap();
+    });
+    pair.inject(End::Right, LEFT, &answer);
+    assert_eq!(pair.endings(End::Right), [Err(ProtocolViolation::AsconfWithoutAuthentication.into())]);
+    assert!(pair.times_of(End::Right, "COOKIE_ECHO", 0).is_empty());
+}

@@ -1,0 +1,305 @@
+//! Paths that fail, what is used instead, and the way back (RFC 9260 §6.4, §8; RFC 7829).
+
+use std::net::IpAddr;
+
+use netem::Impairments;
+use sctp_core::{AssociationError, AssociationState, PathId, PathState};
+
+use crate::net::{End, Pair, Setup, ms, ordered};
+
+/// Two homes on each side, all paths verified and measured.
+fn homed(setup: Setup) -> Pair {
+    let mut pair = setup.two_homes().connected();
+    pair.run_ms(200);
+    assert_eq!(pair.path_states(End::Left), [PathState::Active; 2]);
+    assert_eq!(pair.path_states(End::Right), [PathState::Active; 2]);
+    pair
+}
+
+/// One message every 10 ms for this long; gives when the first left.
+fn talk(pair: &mut Pair, messages: usize) -> u64 {
+    let begun = pair.now_ms();
+    for _ in 0..messages {
+        let number = usize::try_from(pair.statistics(End::Left).sender.messages).unwrap();
+        pair.send(End::Left, ordered(0, number, 100));
+        pair.run_ms(10);
+    }
+    begun
+}
+
+/// The longest time between two deliveries since `from_ms`.
+fn longest_gap(pair: &Pair, from_ms: u64) -> u64 {
+    let times: Vec<u64> = pair.read_times(End::Right).into_iter().filter(|at| *at >= from_ms).collect();
+    times.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap()
+}
+
+/// Every message once and in order.
+fn assert_whole(pair: &Pair, messages: usize) {
+    let payloads = pair.payloads(End::Right);
+    assert_eq!(payloads.len(), messages);
+    for (number, payload) in payloads.into_iter().enumerate() {
+        assert_eq!(payload, [number.to_le_bytes()[0]; 100]);
+    }
+}
+
+fn local_down(pair: &mut Pair, address: &str) {
+    let address: IpAddr = address.parse().unwrap();
+    pair.with(End::Left, |side, now| side.endpoint.local_address_down(now, address));
+}
+
+fn local_up(pair: &mut Pair, address: &str) {
+    let address: IpAddr = address.parse().unwrap();
+    pair.with(End::Left, |side, now| side.endpoint.local_address_up(now, address));
+}
+
+fn kinds_since(pair: &Pair, end: End, to: &str, from_ms: u64) -> Vec<(u64, String)> {
+    let to: IpAddr = to.parse().unwrap();
+    let sent = pair.side(end).sent.iter().filter(|sent| sent.to == to && sent.at_ms() >= from_ms);
+    sent.map(|sent| (sent.at_ms(), sent.kinds())).collect()
+}
+
+#[test]
+fn signalling_fails_over_within_300_ms_and_returns_to_the_primary_path() {
+    let mut pair = homed(Setup::signalling());
+    talk(&mut pair, 100);
+    let cut_at = pair.now_ms();
+    pair.cut_link(0);
+    talk(&mut pair, 300);
+    let gap = longest_gap(&pair, 0);
+    assert!(gap <= 300, "{gap} ms");
+    let changes = pair.path_changes(End::Left, cut_at);
+    assert_eq!(changes[0].1, 0);
+    assert_eq!(changes[0].2, PathState::PotentiallyFailed);
+    pair.mend_link(0);
+    let mended_at = pair.now_ms();
+    talk(&mut pair, 500);
+    assert_eq!(pair.path_states(End::Left), [PathState::Active; 2]);
+    let last = kinds_since(&pair, End::Left, "10.0.0.2", mended_at).pop().unwrap();
+    assert!(last.1.contains("DATA") && last.0 + 20 > pair.now_ms(), "back on the primary path: {last:?}");
+    assert!(longest_gap(&pair, cut_at) <= 300);
+    pair.run_ms(1000);
+    assert_whole(&pair, 900);
+}
+
+/// RFC 9260 §8.2: six expiries, after 1, 2, 4, 8, 16 and 32 s; what timed out goes on the other path (§6.4.1).
+#[test]
+fn rfc9260_primary_path_is_inactive_after_the_sixth_expiry_of_t3() {
+    let mut pair = homed(Setup::rfc9260());
+    talk(&mut pair, 100);
+    pair.run_ms(1000);
+    pair.cut_link(0);
+    let cut_at = pair.now_ms();
+    talk(&mut pair, 7000);
+    let changes = pair.path_changes(End::Left, cut_at);
+    assert_eq!(changes.len(), 1, "{changes:?}");
+    let (at, path, state) = changes[0];
+    assert_eq!((path, state), (0, PathState::Inactive));
+    assert_eq!(at, cut_at + 63_000);
+    assert_eq!(pair.statistics(End::Left).paths[0].counters.timeouts, 6);
+    pair.run_ms(5000);
+    assert_whole(&pair, 7100);
+    assert_eq!(pair.state(End::Left), Some(AssociationState::Established));
+    pair.mend_link(0);
+    pair.run_ms(100_000);
+    let mended_at = pair.now_ms();
+    assert_eq!(pair.path_states(End::Left), [PathState::Active; 2]);
+    talk(&mut pair, 1);
+    assert_eq!(kinds_since(&pair, End::Left, "10.0.0.2", mended_at).len(), 1);
+}
+
+/// RFC 7829 §3.2, points 5, 6 and 8: HEARTBEATs every RTO until the path is inactive, then at the usual rate.
+#[test]
+fn potentially_failed_path_is_probed_every_rto_until_it_is_inactive() {
+    let mut pair = homed(Setup::signalling());
+    talk(&mut pair, 10);
+    pair.cut_link(0);
+    let cut_at = pair.now_ms();
+    talk(&mut pair, 3000);
+    pair.run_ms(20_000);
+    let sent = kinds_since(&pair, End::Left, "10.0.0.2", cut_at);
+    let heartbeats: Vec<u64> =
+        sent.iter().filter(|(_, kinds)| kinds == "HEARTBEAT").map(|(at, _)| *at).collect();
+    let changes = pair.path_changes(End::Left, cut_at);
+    let states: Vec<PathState> = changes.iter().map(|change| change.2).collect();
+    assert_eq!(states, [PathState::PotentiallyFailed, PathState::Inactive]);
+    let while_failed: Vec<u64> = heartbeats.iter().copied().filter(|at| *at <= changes[1].0).collect();
+    assert!(while_failed.windows(2).skip(1).all(|pair| pair[1] - pair[0] <= 15_000), "{while_failed:?}");
+    assert!(while_failed.len() >= 5, "{while_failed:?}");
+    // RFC 9260 §8.1: that path carries no data, so the association does not suffer.
+    assert_eq!(pair.state(End::Left), Some(AssociationState::Established));
+}
+
+/// RFC 7829 §5: without a way back.
+#[test]
+fn primary_switchover_makes_the_other_path_the_primary_one() {
+    let setup = Setup::signalling().configure(|config| config.failure.primary_switchover = Some(0));
+    let mut pair = homed(setup);
+    talk(&mut pair, 10);
+    pair.cut_link(0);
+    talk(&mut pair, 100);
+    let paths = pair.statistics(End::Left).paths;
+    assert!(!paths[0].is_primary && paths[1].is_primary);
+    pair.mend_link(0);
+    pair.run_ms(5000);
+    assert_eq!(pair.path_states(End::Left), [PathState::Active; 2]);
+    let after = pair.now_ms();
+    talk(&mut pair, 10);
+    assert_eq!(kinds_since(&pair, End::Left, "10.0.0.2", after), []);
+    pair.run_ms(500);
+    assert_whole(&pair, 120);
+}
+
+/// RFC 7829 §4.1: when nothing works any more data is still tried, and the first path that answers carries it.
+#[test]
+fn dormant_association_goes_on_trying_and_recovers_on_either_path() {
+    let setup = Setup::signalling().configure(|config| {
+        config.attempts.path = 2;
+        config.attempts.association = 30;
+    });
+    let mut pair = homed(setup);
+    pair.cut();
+    pair.send(End::Left, ordered(0, 0, 100));
+    pair.run_ms(60_000);
+    assert_eq!(pair.path_states(End::Left), [PathState::Inactive; 2]);
+    let tried = kinds_since(&pair, End::Left, "10.0.0.2", 10_000).len();
+    assert!(
+        tried > 0 && !kinds_since(&pair, End::Left, "10.0.1.2", 10_000).is_empty(),
+        "both paths are tried"
+    );
+    pair.mend_link(1);
+    pair.run_ms(130_000);
+    assert_whole(&pair, 1);
+    assert_eq!(pair.path_states(End::Left)[1], PathState::Active);
+}
+
+/// RFC 9260 §8.1: all that goes unanswered on all paths counts for the peer.
+#[test]
+fn peer_that_is_gone_on_every_path_is_given_up() {
+    let mut pair = homed(Setup::signalling());
+    pair.cut();
+    pair.send(End::Left, ordered(0, 0, 100));
+    pair.run_ms(1_000_000);
+    assert_eq!(pair.endings(End::Left), [Err(AssociationError::PeerUnreachable { errors: 11 })]);
+}
+
+/// RFC 9260 §6.4: data that comes twice may mean that SACKs are lost on their way back.
+#[test]
+fn sacks_take_another_path_when_data_comes_twice() {
+    for setup in [Setup::rfc9260(), Setup::signalling()] {
+        let mut pair = homed(setup);
+        let lossy = Impairments { loss: "99.9%".parse().unwrap(), ..Impairments::default() };
+        pair.impair(End::Right, lossy);
+        let begun = talk(&mut pair, 20);
+        pair.run_ms(3000);
+        assert_whole(&pair, 20);
+        assert!(pair.statistics(End::Right).receiver.duplicates > 0);
+        assert!(kinds_since(&pair, End::Right, "10.0.1.1", begun).iter().any(|(_, kinds)| kinds == "SACK"));
+        assert_eq!(pair.statistics(End::Left).paths.iter().map(|path| path.flight_bytes).sum::<usize>(), 0);
+    }
+}
+
+/// RFC 8985 §7 on two paths: the second probe in a row does not go where the first was lost, and the path is asked.
+#[test]
+fn second_probe_takes_the_other_path() {
+    let mut pair = homed(Setup::signalling());
+    talk(&mut pair, 20);
+    pair.run_ms(1000);
+    pair.cut_link(0);
+    let begun = pair.now_ms();
+    pair.send(End::Left, ordered(0, 20, 100));
+    pair.run_ms(170);
+    let data = |to| -> Vec<u64> {
+        let sent = kinds_since(&pair, End::Left, to, begun).into_iter();
+        sent.filter(|(_, kinds)| kinds == "DATA").map(|(at, _)| at - begun).collect()
+    };
+    assert_eq!(data("10.0.0.2"), [0, 40]);
+    assert_eq!(data("10.0.1.2"), [120]);
+    assert_eq!(*pair.read_times(End::Right).last().unwrap(), begun + 130);
+    assert_eq!(pair.path_changes(End::Left, begun), []);
+    pair.run_ms(1000);
+    assert_eq!(pair.path_changes(End::Left, begun)[0].2, PathState::PotentiallyFailed);
+}
+
+/// RFC 7829 §3.2, point 9: an acknowledgment does not say on which of two paths its chunk arrived.
+#[test]
+fn acknowledgment_of_what_went_on_two_paths_does_not_revive_the_first() {
+    let mut pair = homed(Setup::signalling());
+    pair.cut_link(0);
+    talk(&mut pair, 30);
+    pair.run_ms(100);
+    assert_whole(&pair, 30);
+    assert_eq!(pair.path_states(End::Left), [PathState::PotentiallyFailed, PathState::Active]);
+    assert!(pair.statistics(End::Left).paths[0].errors > 0);
+}
+
+#[test]
+fn lost_local_address_moves_the_data_at_once_and_its_return_is_noticed() {
+    let mut pair = homed(Setup::signalling());
+    talk(&mut pair, 50);
+    let lost_at = pair.now_ms();
+    pair.cut_link(0);
+    local_down(&mut pair, "10.0.0.1");
+    talk(&mut pair, 50);
+    assert!(longest_gap(&pair, lost_at - 100) <= 60, "nothing waits for a timer");
+    // The peer's address is reached by the other interface, too.
+    let moved = [(lost_at, 0, PathState::Inactive), (lost_at + 20, 0, PathState::Active)];
+    assert_eq!(pair.path_changes(End::Left, lost_at)[..2], moved);
+    assert_eq!(pair.statistics(End::Left).paths[0].source, Some("10.0.1.1".parse().unwrap()));
+    pair.mend_link(0);
+    local_up(&mut pair, "10.0.0.1");
+    pair.run_ms(5000);
+    // The peer asks whether the address is there again, and so shows that it is.
+    assert_eq!(pair.statistics(End::Left).paths[0].source, Some("10.0.0.1".parse().unwrap()));
+    talk(&mut pair, 10);
+    pair.run_ms(500);
+    assert_whole(&pair, 110);
+}
+
+#[test]
+fn path_without_any_local_address_is_not_used_until_one_is_back() {
+    let setup = Setup::signalling();
+    let mut pair = setup.homes(&["10.0.0.1", "2001:db8::1"], &["10.0.0.2", "2001:db8::2"]).connected();
+    pair.run_ms(200);
+    local_down(&mut pair, "10.0.0.1");
+    let down_at = pair.now_ms();
+    talk(&mut pair, 100);
+    assert_eq!(kinds_since(&pair, End::Left, "10.0.0.2", down_at), []);
+    local_up(&mut pair, "10.0.0.1");
+    pair.run_ms(100);
+    assert_eq!(pair.path_states(End::Left), [PathState::Active; 2]);
+    pair.run_ms(500);
+    assert_whole(&pair, 100);
+}
+
+/// RFC 9260 §6.4, §9.2.
+#[test]
+fn shutdown_takes_the_other_path_when_the_first_is_dead() {
+    for setup in [Setup::rfc9260(), Setup::signalling()] {
+        let mut pair = homed(setup);
+        pair.cut_link(0);
+        pair.shutdown(End::Left);
+        pair.run_ms(5000);
+        assert_eq!(pair.endings(End::Left), [Ok(())]);
+        pair.run_ms(20_000);
+        assert_eq!(pair.endings(End::Right), [Ok(())]);
+    }
+}
+
+/// RFC 9260 §5.2.4 (A): a peer that restarted comes back on another of its addresses.
+#[test]
+fn restart_over_another_known_address_is_a_restart() {
+    let mut pair = homed(Setup::signalling());
+    let mut config = sctp_core::EndpointConfig::new(crate::net::port(crate::net::LEFT_PORT));
+    config.local_addresses = ["10.0.0.1", "10.0.1.1"].map(|text| text.parse().unwrap()).to_vec();
+    pair.reboot(End::Left, config);
+    pair.cut_link(0);
+    pair.connect_to(2);
+    pair.run_ms(5000);
+    assert_eq!(pair.state(End::Left), Some(AssociationState::Established));
+    assert_eq!(pair.side(End::Right).endpoint.association_count(), 1);
+    assert_eq!(pair.statistics(End::Right).association.restarts, 1);
+    assert_eq!(pair.statistics(End::Left).paths[1].path, PathId::new(1));
+    pair.send(End::Right, ordered(0, 1, 100));
+    pair.run_ms(ms(3000).as_millis().try_into().unwrap());
+    assert_eq!(pair.payloads(End::Left), [[1; 100]]);
+}
