@@ -104,7 +104,7 @@ impl Path {
         let pmdcs = packet_bytes(mtu.current(), destination) - sctp_wire::COMMON_HEADER_BYTES;
         let (first_window, is_ipv4) = (config.congestion.initial_window, destination.address.is_ipv4());
         let capacity = PathCapacity::new(first_window, pmdcs, config.mtu_bytes, is_ipv4);
-        let congestion = Congestion::new(config.congestion, capacity, config.max_burst_packets);
+        let congestion = Congestion::new(config.congestion, capacity, config.transmission.max_burst_packets);
         Self {
             id,
             destination,
