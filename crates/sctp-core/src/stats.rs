@@ -28,6 +28,8 @@ pub struct AssociationStatistics {
     pub asconf: AsconfStatistics,
     /// Every path.
     pub paths: Vec<PathStatistics>,
+    /// Whether it is ending for want of use ([`AssociationConfig::autoclose`](crate::AssociationConfig::autoclose)).
+    pub is_autoclosed: bool,
 }
 
 /// Counters of an association that belong to neither half alone.

@@ -29,9 +29,9 @@ impl Association {
         match chunk {
             Chunk::Data(data) if self.is_behind_reset(data.stream, data.tsn) => {}
             Chunk::IData(data) if self.is_behind_reset(data.stream, data.tsn) => {}
-            Chunk::Data(data) => self.on_arrival(|receiver| receiver.on_data(now, &data)),
+            Chunk::Data(data) => self.on_arrival(now, |receiver| receiver.on_data(now, &data)),
             Chunk::IData(data) if self.offers(Capability::Interleaving) => {
-                self.on_arrival(|receiver| receiver.on_i_data(now, &data));
+                self.on_arrival(now, |receiver| receiver.on_i_data(now, &data));
             }
             Chunk::ForwardTsn(forward) if self.speaks(Capability::PartialReliability) => {
                 self.on_forwarding(|receiver| receiver.on_forward_tsn(now, &forward));
@@ -109,15 +109,17 @@ impl Association {
     }
 
     /// RFC 9260 §6.2, §6.5; DATA and I-DATA count in three states only (§6).
-    fn on_arrival(&mut self, arrive: impl FnOnce(&mut Receiver) -> Arrival) {
+    fn on_arrival(&mut self, now: Instant, arrive: impl FnOnce(&mut Receiver) -> Arrival) {
         let Some(receiver) = self.receiver_of_data() else { return };
         match arrive(receiver) {
-            Arrival::Accepted { message_ready: true } => self.tell_message_ready(),
+            Arrival::Accepted { message_ready } => {
+                self.outgoing.usage.on_user_data(now);
+                if message_ready {
+                    self.tell_message_ready();
+                }
+            }
             Arrival::Duplicate => self.outgoing.had_duplicate = true,
-            Arrival::Accepted { message_ready: false }
-            | Arrival::DroppedNoBuffer
-            | Arrival::DroppedOutOfReach
-            | Arrival::GivenUp => {}
+            Arrival::DroppedNoBuffer | Arrival::DroppedOutOfReach | Arrival::GivenUp => {}
             Arrival::InvalidStream(stream) => {
                 let path = self.outgoing.sack_path;
                 self.push_chunk(path, ChunkBuf::error(&[Cause::InvalidStreamIdentifier(stream)]));

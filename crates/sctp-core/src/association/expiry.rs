@@ -45,6 +45,7 @@ impl Association {
             // That time has passed is all there is to it: the packetizer looks again.
             Timer::Pacing(_) => {}
             Timer::Heartbeat(path) => self.on_heartbeat_timer(now, path),
+            Timer::Autoclose => self.on_autoclose_timer(now),
         }
     }
 

@@ -422,6 +422,7 @@ impl Association {
             origin: self.peer.origin,
         });
         self.begin_supervision(now);
+        self.begin_autoclose(now);
         for path in self.paths.ids() {
             self.begin_mtu_search(now, path);
             if self.sender.has_outstanding(path) {

@@ -9,6 +9,7 @@
 //! | `asconf` | addresses that come and go (RFC 5061) |
 //! | `auth` | which chunks are authenticated, with which keys (RFC 4895) |
 //! | `reconfig` | resetting and adding streams (RFC 6525) |
+//! | `autoclose` | ending for want of use (RFC 6458 §8.1.8) |
 //! | `timers`, `expiry` | what runs, what happens when it runs out |
 //! | `supervision` | whether paths and peer are still there (RFC 9260 §8) |
 //! | `addresses` | what the user and the host decide about paths |
@@ -18,6 +19,7 @@
 mod addresses;
 mod asconf;
 mod auth;
+mod autoclose;
 mod capabilities;
 pub(crate) mod collision;
 mod control;
@@ -43,6 +45,7 @@ pub use self::asconf::{AddressChange, AddressOutcome, AsconfStatistics};
 use self::auth::Admission;
 pub use self::auth::AuthenticationStatistics;
 pub(crate) use self::auth::{Announcement, Authentication, Authenticity, KeyMaterial, Verdict};
+use self::autoclose::Usage;
 pub(crate) use self::capabilities::OfferedExtensions;
 pub use self::capabilities::{Capabilities, Capability};
 use self::control::{Bundling, ControlQueue};
@@ -115,6 +118,7 @@ struct Outgoing {
     shutdown_wanted: bool,
     /// The peer's SACKs arrived since the last window probe.
     peer_is_alive: bool,
+    usage: Usage,
 }
 
 impl Outgoing {
@@ -132,6 +136,7 @@ impl Outgoing {
             fast_retransmit: false,
             shutdown_wanted: false,
             peer_is_alive: false,
+            usage: Usage::NONE,
         }
     }
 }
@@ -162,6 +167,7 @@ impl Association {
             authentication: self.authentication.statistics,
             asconf: self.addresses.statistics,
             paths,
+            is_autoclosed: self.outgoing.usage.is_autoclosed,
         }
     }
 
@@ -385,6 +391,7 @@ impl Association {
             return Err(SendError::ShuttingDown);
         }
         let displaced = self.sender.send(now, message)?;
+        self.outgoing.usage.on_user_data(now);
         self.report_failed(displaced);
         self.watch_lifetimes();
         self.renew_burst(now);

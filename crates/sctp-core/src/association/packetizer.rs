@@ -316,6 +316,7 @@ impl Association {
         if data.new {
             entry.last_used = now;
         }
+        self.outgoing.usage.on_user_data(now);
         self.outgoing.burst_left = self.outgoing.burst_left.saturating_sub(u32::from(data.any));
         // Data that went with COOKIE ECHO goes with the next one: T1-cookie is its timer.
         if self.state.name() == S::CookieEchoed {

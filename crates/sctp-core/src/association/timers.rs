@@ -40,6 +40,8 @@ pub(crate) enum Timer {
     Pacing(PathId),
     /// A path is idle: HEARTBEAT (RFC 9260 §8.3).
     Heartbeat(PathId),
+    /// The association may be idle: close it (RFC 6458 §8.1.8).
+    Autoclose,
 }
 
 /// The running timers. Few at a time, so a list beats a heap: nothing is allocated and nothing sorted.

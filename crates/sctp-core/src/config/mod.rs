@@ -134,6 +134,10 @@ pub struct AssociationConfig {
     pub recovery: RecoveryConfig,
     /// How idle paths are supervised.
     pub heartbeat: HeartbeatConfig,
+    /// An association on which no user data was sent or received for this long is shut down gracefully (SCTP_AUTOCLOSE,
+    /// RFC 6458 §8.1.8). Default `None`: never. At least 1 ms. Set it on servers whose clients come once and do not
+    /// always end what they opened.
+    pub autoclose: Option<Duration>,
     /// How often something is tried before it is given up.
     pub attempts: Attempts,
     /// What becomes of a path that fails, of the primary path, and of addresses that come and go.
@@ -142,11 +146,7 @@ pub struct AssociationConfig {
     pub transmission: TransmissionConfig,
     /// What the peer may re-configure (RFC 6525).
     pub reconfiguration: ReconfigConfig,
-    /// Path MTU in octets, IP header included; over a channel of the caller's
-    /// ([`Encapsulation::Datagrams`](crate::Encapsulation::Datagrams)) the longest datagram it carries. Default 1400, which leaves room for tunnels; the largest the path
-    /// carries gives the fewest packets. At least 576.
-    pub mtu_bytes: usize,
-    /// Search for the largest packets a path carries. Default off; when on it takes the place of `mtu_bytes`.
+    /// How large packets may be, and whether to search for the largest a path carries.
     pub path_mtu: PathMtuConfig,
 }
 
@@ -234,6 +234,12 @@ pub struct HeartbeatConfig {
     /// HB.Max.Burst (RFC 9260 §16): HEARTBEATs to addresses not verified yet in one RTO. Default 1, at least 1. Raise it
     /// where peers have many addresses and verifying them one a second is too slow.
     pub max_burst: u32,
+    /// On paths that go through UDP a HEARTBEAT is sent after this long without one and without new data at the latest,
+    /// whatever `interval` says, so that NATs and firewalls on the way do not forget the flow (RFC 6951 §4, RFC 8085
+    /// §3.5). Default 15 s: many forget after 30 s, though RFC 4787 §4.3 asks for 2 min. At least 1 s; less than 15 s is
+    /// more than RFC 8085 §3.5 grants. Raise it where batteries or silence count and the middleboxes are known; `None`,
+    /// no keep-alives, where there are none. Paths directly over IP have none.
+    pub nat_keepalive: Option<Duration>,
 }
 
 /// When queued messages leave, and which first.
@@ -310,8 +316,6 @@ impl AssociationConfig {
         at_least("streams.inbound", usize::from(self.streams.inbound), 1)?;
         self.authentication.validate(&self.extensions)?;
         at_least("transmission.max_burst_packets", self.transmission.max_burst_packets as usize, 1)?;
-        at_least("mtu_bytes", self.mtu_bytes, 576)?;
-        at_most("mtu_bytes", self.mtu_bytes, 65_535)?;
         self.path_mtu.validate()?;
         at_least("buffers.message_bytes", self.buffers.message_bytes, 1)?;
         // An INIT with a smaller window is refused by every peer: RFC 9260 §3.3.2.
@@ -321,6 +325,13 @@ impl AssociationConfig {
         at_most("buffers.message_bytes", self.buffers.message_bytes, self.buffers.send_bytes)?;
         at_least("sack.every_packets", self.sack.every_packets as usize, 1)?;
         at_least("heartbeat.max_burst", self.heartbeat.max_burst as usize, 1)?;
+        let year = Duration::from_secs(365 * 24 * 3600);
+        if let Some(keepalive) = self.heartbeat.nat_keepalive {
+            duration("heartbeat.nat_keepalive", keepalive, Duration::from_secs(1), year)?;
+        }
+        if let Some(idle) = self.autoclose {
+            duration("autoclose", idle, Duration::from_millis(1), year)?;
+        }
         self.paths.validate(self.attempts.path)?;
         // RFC 9260 §6.2: the delay must not exceed 500 ms.
         duration("sack.delay", self.sack.delay, Duration::ZERO, Duration::from_millis(500))?;

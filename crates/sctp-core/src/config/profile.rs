@@ -96,7 +96,12 @@ impl AssociationConfig {
                 loss_detection: LossDetection::MissingReports,
                 immediate_sack: ImmediateSack::WhenShuttingDown,
             },
-            heartbeat: HeartbeatConfig { interval: Some(Duration::from_secs(30)), max_burst: 1 },
+            heartbeat: HeartbeatConfig {
+                interval: Some(Duration::from_secs(30)),
+                max_burst: 1,
+                nat_keepalive: Some(Duration::from_secs(15)),
+            },
+            autoclose: None,
             attempts: Attempts { init: 8, path: 5, association: 10 },
             paths: PathsConfig {
                 potentially_failed: None,
@@ -109,7 +114,6 @@ impl AssociationConfig {
                 max_burst_packets: 4,
             },
             reconfiguration: ReconfigConfig::default(),
-            mtu_bytes: 1400,
             path_mtu: PathMtuConfig::default(),
         }
     }
@@ -143,7 +147,7 @@ impl AssociationConfig {
                 loss_detection: LossDetection::RepeatedMissingReports,
                 ..base.recovery
             },
-            mtu_bytes: 1500,
+            path_mtu: PathMtuConfig { bytes: 1500, ..base.path_mtu },
             ..base
         }
     }
@@ -161,7 +165,7 @@ impl AssociationConfig {
             },
             heartbeat: HeartbeatConfig { interval: None, ..base.heartbeat },
             // What IPv6 packets of 1280 octets leave below IP, UDP and DTLS.
-            mtu_bytes: 1191,
+            path_mtu: PathMtuConfig { bytes: 1191, ..base.path_mtu },
             ..base
         }
     }

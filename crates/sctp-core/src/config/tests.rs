@@ -43,3 +43,14 @@ fn values_out_of_bounds_name_field_value_and_bound() {
     let error = config.validate().unwrap_err();
     assert_eq!(error.to_string(), "buffers.message_bytes is 1048577; it must be at most 1048576");
 }
+
+#[test]
+fn pauses_that_would_never_end_or_never_begin_are_refused() {
+    let mut config = AssociationConfig { autoclose: Some(Duration::ZERO), ..AssociationConfig::default() };
+    let error = config.validate().unwrap_err();
+    assert_eq!(error.to_string(), "autoclose is 0ns; it must be from 1ms to 31536000s");
+    config.autoclose = None;
+    config.heartbeat.nat_keepalive = Some(Duration::from_millis(999));
+    let error = config.validate().unwrap_err();
+    assert_eq!(error.to_string(), "heartbeat.nat_keepalive is 999ms; it must be from 1s to 31536000s");
+}

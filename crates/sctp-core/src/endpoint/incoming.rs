@@ -387,7 +387,7 @@ impl Endpoint {
             return;
         }
         let mut octets = Vec::new();
-        let limit = self.config.association.mtu_bytes - datagram.source.header_bytes();
+        let limit = self.config.association.path_mtu.bytes - datagram.source.header_bytes();
         let ports = (packet.destination_port, packet.source_port);
         let mut writer = PacketWriter::begin(&mut octets, ports.0, ports.1, tag, limit);
         if writer.raw(chunk).is_err() {

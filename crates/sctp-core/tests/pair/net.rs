@@ -45,6 +45,8 @@ pub(crate) struct Side {
     pub(crate) sniffing: Sniffing,
     /// The narrowest router behind this host: octets of an IPv4 packet that passes unfragmented.
     pub(crate) path_mtu: usize,
+    /// How the host takes its packets to have travelled. The links carry SCTP over IP in any case.
+    pub(crate) encapsulation: Encapsulation,
     /// The latest association an event told of, or the one opened here.
     pub(crate) id: Option<AssociationId>,
     pub(crate) events: Vec<(Instant, Event)>,
@@ -83,6 +85,7 @@ impl Side {
             reading: Reading::AtOnce,
             sniffing: Sniffing::On,
             path_mtu: usize::MAX,
+            encapsulation: Encapsulation::Ip,
             id: None,
             events: Vec::new(),
             received: Vec::new(),
@@ -122,7 +125,7 @@ impl Side {
 
 impl Host for Side {
     fn handle_packet(&mut self, now: Instant, packet: netsim::Packet<'_>) {
-        let source = by_ip(packet.source);
+        let source = Destination { address: packet.source, encapsulation: self.encapsulation };
         let local = Some(packet.destination);
         self.endpoint
             .handle_packet(now, Datagram { source, local, ecn: Ecn::NotEct, payload: packet.payload });
@@ -175,6 +178,7 @@ pub(crate) struct Setup {
     left: Vec<IpAddr>,
     /// How many of them the left end tells of; `None` for all.
     told: Option<usize>,
+    encapsulation: Encapsulation,
     right: Vec<IpAddr>,
 }
 
@@ -185,8 +189,9 @@ impl Setup {
         server.association = config.clone();
         let link = Impairments { delay: ms(10), ..Impairments::default() };
         let (left, right) = (vec![LEFT], vec![RIGHT]);
-        let told = None;
-        Self { seed: 1, request: link.clone(), response: link, client: config, server, left, told, right }
+        let (told, encapsulation) = (None, Encapsulation::Ip);
+        let (request, response) = (link.clone(), link);
+        Self { seed: 1, request, response, client: config, server, left, told, encapsulation, right }
     }
 
     /// Several addresses on each side, all of them listed to the other. There are as many links as the side with fewer
@@ -200,6 +205,12 @@ impl Setup {
     /// The left end tells of the first `count` of its addresses alone; the host has the others all the same.
     pub(crate) fn telling(mut self, count: usize) -> Self {
         self.told = Some(count);
+        self
+    }
+
+    /// Both ends take their packets to travel in UDP (RFC 6951).
+    pub(crate) fn in_udp(mut self) -> Self {
+        self.encapsulation = Encapsulation::Udp { port: 9899 };
         self
     }
 
@@ -252,7 +263,10 @@ impl Setup {
         }
         left.local_addresses.truncate(self.told.unwrap_or(usize::MAX));
         let hosts = [left, right].map(|config| {
-            world.add_host_with(|_, entropy| Side::new(Endpoint::new(config, entropy).unwrap()))
+            world.add_host_with(|_, entropy| {
+                let side = Side::new(Endpoint::new(config, entropy).unwrap());
+                Side { encapsulation: self.encapsulation, ..side }
+            })
         });
         let count = addresses[0].len().min(addresses[1].len());
         let mut links = Vec::new();
@@ -325,7 +339,9 @@ impl Pair {
     /// The left end opens an association with the first `count` addresses of the right one.
     pub(crate) fn connect_to(&mut self, count: usize) -> AssociationId {
         let config = self.client.clone();
-        let destinations: Vec<_> = self.addresses[1].iter().take(count).copied().map(by_ip).collect();
+        let encapsulation = self.side(End::Left).encapsulation;
+        let destination = |&address: &IpAddr| Destination { address, encapsulation };
+        let destinations: Vec<_> = self.addresses[1].iter().take(count).map(destination).collect();
         self.with(End::Left, |side, now| {
             let id = side.endpoint.connect(now, &destinations, port(RIGHT_PORT), config).unwrap();
             side.id = Some(id);

@@ -3,7 +3,7 @@
 use sctp_core::{AssociationError, AssociationState, Event, ProtocolViolation, SendError};
 
 use crate::by_hand::Hand;
-use crate::net::{End, LEFT_PORT, Pair, Setup, Side, ordered};
+use crate::net::{End, LEFT_PORT, Pair, Setup, Side, ms, ordered};
 
 const BOTH: [End; 2] = [End::Left, End::Right];
 
@@ -197,4 +197,39 @@ fn shutdown_that_acknowledges_what_was_never_sent_ends_the_association() {
     hand.tell(&mut pair, |writer| writer.shutdown(never_sent).unwrap());
     let violation = ProtocolViolation::AcknowledgedUnsent(never_sent);
     assert_eq!(pair.endings(End::Right), [Err(AssociationError::ProtocolViolation(violation))]);
+}
+
+/// RFC 6458 §8.1.8.
+#[test]
+fn association_without_user_data_is_shut_down_when_its_time_is_over() {
+    let mut setup = Setup::signalling();
+    setup.server.association.autoclose = Some(ms(5_000));
+    let mut pair = setup.connected();
+    // What the peer sends is use as much as what is sent to it.
+    for from in [End::Left, End::Right, End::Left] {
+        pair.run_ms(4_000);
+        pair.send(from, ordered(0, 1, 10));
+    }
+    let used = pair.now_ms();
+    pair.run_ms(4_900);
+    assert_eq!(pair.state(End::Right), Some(AssociationState::Established));
+    pair.run_ms(5_000);
+    assert_eq!(pair.times_of(End::Right, "SHUTDOWN", 0), [used + 10 + 5_000]);
+    assert_eq!((pair.endings(End::Left), pair.endings(End::Right)), (vec![Ok(())], vec![Ok(())]));
+    assert_eq!(pair.payloads(End::Right).len(), 2);
+}
+
+#[test]
+fn association_with_data_that_cannot_be_sent_is_not_idle() {
+    let mut setup = Setup::rfc9260();
+    setup.client.autoclose = Some(ms(500));
+    let mut pair = setup.connected();
+    pair.cut();
+    pair.send(End::Left, ordered(0, 1, 10));
+    pair.run_ms(20_000);
+    assert_eq!(pair.state(End::Left), Some(AssociationState::Established));
+    assert!(!pair.statistics(End::Left).is_autoclosed);
+    pair.mend();
+    pair.run_ms(32_000);
+    assert_eq!((pair.payloads(End::Right).len(), pair.endings(End::Left)), (1, vec![Ok(())]));
 }
