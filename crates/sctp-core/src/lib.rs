@@ -117,16 +117,23 @@ mod sender;
 mod stats;
 mod transmit;
 
+/// Ways in for fuzz targets; no part of the API, and there only when fuzzing.
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing {
+    pub use crate::endpoint::fuzz_cookie as cookie;
+}
+
 pub use association::{
     AddressChange, AddressOutcome, AsconfStatistics, Association, AssociationState, AuthenticationStatistics,
     Capabilities, Capability, ResetDirection,
 };
 pub use config::{
     Acceptance, AssociationConfig, Attempts, AuthConfig, AuthKeys, AutomaticAddresses, Buffers,
-    CongestionAlgorithm, CongestionConfig, Discovery, EndpointConfig, Extensions, FailureConfig,
-    HeartbeatConfig, HmacPreference, ImmediateSack, Incoming, InitRate, InitialWindow, LossDetection, Nagle,
-    Offer, Pacing, PathMtuConfig, Profile, ReconfigConfig, RecoveryConfig, RtoConfig, SackConfig,
-    StreamScheduler, StreamShare, Streams, UnknownProfile, WindowValidation,
+    CongestionAlgorithm, CongestionConfig, Discovery, EndpointConfig, Extensions, HeartbeatConfig,
+    HmacPreference, ImmediateSack, Incoming, InitRate, InitialWindow, LossDetection, Nagle, Offer, Pacing,
+    PathMtuConfig, PathsConfig, Profile, ReconfigConfig, RecoveryConfig, RtoConfig, SackConfig,
+    StreamScheduler, StreamShare, Streams, TransmissionConfig, UnknownProfile, WindowValidation,
 };
 pub use endpoint::{AssociationId, Endpoint, KeyOwner};
 pub use error::{
@@ -145,6 +152,7 @@ pub use sctp_wire::{
 };
 pub use sender::{AbandonedCount, AbandonedMessages, SenderStatistics, StreamStatistics};
 pub use stats::{
-    AssociationCounters, AssociationStatistics, EndpointStatistics, PathStatistics, ReconfigStatistics,
+    AssociationCounters, AssociationStatistics, EndpointStatistics, HandshakeCounters, PathStatistics,
+    ReconfigStatistics,
 };
 pub use transmit::{Datagram, Destination, Dscp, Ecn, Encapsulation, Fragmentation, PathId, Transmit};

@@ -164,6 +164,23 @@ pub struct EndpointStatistics {
     pub out_of_the_blue_discarded: u64,
     /// Out of the blue and answered with ABORT or SHUTDOWN COMPLETE.
     pub out_of_the_blue_answered: u64,
+    /// INITs and cookies.
+    pub handshake: HandshakeCounters,
+    /// Reports that a packet was too big which quote one of an association (RFC 8899 §4.6).
+    pub packet_too_big: u64,
+    /// Such reports that quote none, forged ones for example.
+    pub foreign_packet_too_big: u64,
+    /// Answers not queued because too many waited.
+    pub answers_dropped: u64,
+    /// Associations established by peers.
+    pub accepted: u64,
+    /// Associations opened here.
+    pub initiated: u64,
+}
+
+/// What an endpoint did with INITs and cookies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HandshakeCounters {
     /// INITs answered with INIT ACK.
     pub init_acks_sent: u64,
     /// INITs refused: invalid, not wanted, or too many associations.
@@ -176,14 +193,4 @@ pub struct EndpointStatistics {
     pub unauthenticated_cookies: u64,
     /// Cookies older than Valid.Cookie.Life.
     pub stale_cookies: u64,
-    /// Reports that a packet was too big which quote one of an association (RFC 8899 §4.6).
-    pub packet_too_big: u64,
-    /// Such reports that quote none, forged ones for example.
-    pub foreign_packet_too_big: u64,
-    /// Answers not queued because too many waited.
-    pub answers_dropped: u64,
-    /// Associations established by peers.
-    pub accepted: u64,
-    /// Associations opened here.
-    pub initiated: u64,
 }

@@ -124,7 +124,7 @@ struct Outgoing {
 impl Outgoing {
     fn new(config: &AssociationConfig) -> Self {
         Self {
-            burst_left: config.max_burst_packets,
+            burst_left: config.transmission.max_burst_packets,
             paced_at: Instant::EPOCH,
             acknowledged_bytes: 0,
             handshake_sent_at: None,
@@ -302,7 +302,8 @@ impl Association {
         self.give_up(now);
         let packet_bytes = self.paths.path(self.paths.for_data()).packet_bytes();
         let replaced = core::mem::take(&mut self.outgoing.acknowledged_bytes) / packet_bytes;
-        self.outgoing.burst_left = self.config.max_burst_packets.saturating_add(packets(replaced));
+        self.outgoing.burst_left =
+            self.config.transmission.max_burst_packets.saturating_add(packets(replaced));
         self.outgoing.paced_at = now;
         self.progress_reconfig(now);
         self.progress_shutdown(now);
@@ -396,7 +397,7 @@ impl Association {
     fn renew_burst(&mut self, now: Instant) {
         let path = self.paths.path(self.paths.for_data());
         let chunk_bytes = path.packet_bytes() - COMMON_HEADER_BYTES;
-        let limit = self.config.max_burst_packets;
+        let limit = self.config.transmission.max_burst_packets;
         let (burst_bytes, flight) = (chunk_bytes * limit as usize, self.sender.flight(path.id));
         let in_flight = packets(burst_bytes.saturating_sub(flight).div_ceil(chunk_bytes));
         let round_trip = path.rto.srtt().unwrap_or(path.rto.rto()).as_nanos().max(1);

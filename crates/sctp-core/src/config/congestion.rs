@@ -52,7 +52,7 @@ pub enum Pacing {
 pub enum InitialWindow {
     /// RFC 9260 §7.2.1: three full packets over Ethernet, at least two and at most four of any size.
     Rfc9260,
-    /// RFC 4960 §7.2.1, which counted whole packets instead of the chunks they carry: 4380 octets over Ethernet.
+    /// The old rule, which counted whole packets instead of the chunks they carry: 4380 octets over Ethernet.
     /// For comparisons with older stacks.
     Rfc4960,
 }

@@ -6,8 +6,8 @@
 mod authentication;
 mod congestion;
 mod extensions;
-mod failure;
 mod path_mtu;
+mod paths;
 mod profile;
 mod reconfiguration;
 mod scheduling;
@@ -23,8 +23,8 @@ pub(crate) use self::authentication::NEVER_AUTHENTICATED;
 pub use self::authentication::{AuthConfig, AuthKeys, HmacPreference};
 pub use self::congestion::{CongestionAlgorithm, CongestionConfig, InitialWindow, Pacing, WindowValidation};
 pub use self::extensions::{AutomaticAddresses, Extensions, Offer};
-pub use self::failure::FailureConfig;
 pub use self::path_mtu::{Discovery, PathMtuConfig};
+pub use self::paths::PathsConfig;
 pub use self::profile::{Profile, UnknownProfile};
 pub use self::reconfiguration::{Acceptance, ReconfigConfig};
 pub use self::scheduling::{StreamScheduler, StreamShare};
@@ -121,9 +121,6 @@ pub struct AssociationConfig {
     pub streams: Streams,
     /// What is offered beyond RFC 9260.
     pub extensions: Extensions,
-    /// Whether address events of this host become ASCONFs where [`Extensions::dynamic_addresses`] is agreed on. Default: no.
-    /// Switch it on for hosts that change networks and whose addresses may all be told to the peer.
-    pub automatic_addresses: AutomaticAddresses,
     /// What is authenticated, and with which keys.
     pub authentication: AuthConfig,
     /// What the association may hold in memory.
@@ -144,27 +141,13 @@ pub struct AssociationConfig {
     pub autoclose: Option<Duration>,
     /// How often something is tried before it is given up.
     pub attempts: Attempts,
-    /// What becomes of a path that fails, and of the primary path.
-    pub failure: FailureConfig,
-    /// Whether small messages wait to be bundled while data is in flight. Default: they do not.
-    pub nagle: Nagle,
-    /// In which order streams are served (RFC 8260 §3). Default first come, first served, which costs least. Change it
-    /// where streams compete: bulk beside requests, or media as in WebRTC ([`StreamScheduler::WeightedFair`]).
-    pub scheduler: StreamScheduler,
+    /// What becomes of a path that fails, of the primary path, and of addresses that come and go.
+    pub paths: PathsConfig,
+    /// When queued messages leave, and which first.
+    pub transmission: TransmissionConfig,
     /// What the peer may re-configure (RFC 6525).
     pub reconfiguration: ReconfigConfig,
-    /// Max.Burst (RFC 9260 §6.1 (D)): packets sent at most on one occasion. Default 4.
-    pub max_burst_packets: u32,
-    /// What the IP headers of all packets ask of routers (RFC 2474; `spp_dscp` of RFC 6458 §8.1.12). Default CS0: nothing.
-    /// Networks that tell signalling apart expect [`Dscp::CS5`] for it, for conferencing AF41; others clear it at their
-    /// border. Answers to packets outside any association have that of [`EndpointConfig::association`]. Change it
-    /// where the network's operator says which is honoured.
-    pub dscp: Dscp,
-    /// Path MTU in octets, IP header included; over a channel of the caller's
-    /// ([`Encapsulation::Datagrams`](crate::Encapsulation::Datagrams)) the longest datagram it carries. Default 1400, which leaves room for tunnels; the largest the path
-    /// carries gives the fewest packets. At least 576.
-    pub mtu_bytes: usize,
-    /// Search for the largest packets a path carries. Default off; when on it takes the place of `mtu_bytes`.
+    /// How large packets may be, and whether to search for the largest a path carries.
     pub path_mtu: PathMtuConfig,
 }
 
@@ -193,7 +176,7 @@ pub struct Buffers {
 /// Retransmission timeout (RFC 9260 §6.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RtoConfig {
-    /// RTO.Initial: before the first measurement. Default 1 s; 3 s by RFC 4960 and so by `studies`.
+    /// RTO.Initial: before the first measurement. Default 1 s; 3 s by the old rule and so by `studies`.
     pub initial: Duration,
     /// RTO.Min. Default 1 s by RFC 9260, 200 ms by `signalling` (what TCP stacks use). Lower it only where peers
     /// acknowledge at once.
@@ -226,7 +209,7 @@ pub enum LossDetection {
     /// Three missing reports, once per chunk (RFC 9260 §7.2.4).
     MissingReports,
     /// Three missing reports, and three further ones for a chunk that was sent again: reports that tell of a chunk
-    /// sent after that. RFC 2960 and RFC 4960 ruled out fast retransmission a second time; the stacks of their day
+    /// sent after that. The old rules ruled out fast retransmission a second time; the stacks of their day
     /// did it, and the studies' figures agree with it alone. For comparisons with them.
     RepeatedMissingReports,
     /// Time: a chunk is lost when one sent later has arrived and a round trip plus a reordering window has passed
@@ -258,6 +241,23 @@ pub struct HeartbeatConfig {
     /// more than RFC 8085 §3.5 grants. Raise it where batteries or silence count and the middleboxes are known; `None`,
     /// no keep-alives, where there are none. Paths directly over IP have none.
     pub nat_keepalive: Option<Duration>,
+}
+
+/// When queued messages leave, which first, and as what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransmissionConfig {
+    /// Whether small messages wait to be bundled while data is in flight. Default: they do not.
+    pub nagle: Nagle,
+    /// In which order streams are served (RFC 8260 §3). Default first come, first served, which costs least. Change it
+    /// where streams compete: bulk beside requests, or media as in WebRTC ([`StreamScheduler::WeightedFair`]).
+    pub scheduler: StreamScheduler,
+    /// Max.Burst (RFC 9260 §6.1 (D)): packets sent at most on one occasion. Default 4.
+    pub max_burst_packets: u32,
+    /// What the IP headers of all packets ask of routers (RFC 2474; `spp_dscp` of RFC 6458 §8.1.12). Default CS0: nothing.
+    /// Networks that tell signalling apart expect [`Dscp::CS5`] for it, for conferencing AF41; others clear it at their
+    /// border. Answers to packets outside any association have that of [`EndpointConfig::association`]. Change it
+    /// where the network's operator says which is honoured.
+    pub dscp: Dscp,
 }
 
 /// How often something is tried before it is given up (RFC 9260 §16).
@@ -321,9 +321,7 @@ impl AssociationConfig {
         at_least("streams.outbound", usize::from(self.streams.outbound), 1)?;
         at_least("streams.inbound", usize::from(self.streams.inbound), 1)?;
         self.authentication.validate(&self.extensions)?;
-        at_least("max_burst_packets", self.max_burst_packets as usize, 1)?;
-        at_least("mtu_bytes", self.mtu_bytes, 576)?;
-        at_most("mtu_bytes", self.mtu_bytes, 65_535)?;
+        at_least("transmission.max_burst_packets", self.transmission.max_burst_packets as usize, 1)?;
         self.path_mtu.validate()?;
         at_least("buffers.message_bytes", self.buffers.message_bytes, 1)?;
         // An INIT with a smaller window is refused by every peer: RFC 9260 §3.3.2.
@@ -340,7 +338,7 @@ impl AssociationConfig {
         if let Some(idle) = self.autoclose {
             duration("autoclose", idle, Duration::from_millis(1), year)?;
         }
-        self.failure.validate(self.attempts.path)?;
+        self.paths.validate(self.attempts.path)?;
         // RFC 9260 §6.2: the delay must not exceed 500 ms.
         duration("sack.delay", self.sack.delay, Duration::ZERO, Duration::from_millis(500))?;
         duration("rto.min", self.rto.min, Duration::from_millis(1), self.rto.max)?;

@@ -6,9 +6,9 @@ use core::time::Duration;
 
 use super::{
     AssociationConfig, Attempts, AuthConfig, AutomaticAddresses, Buffers, CongestionAlgorithm,
-    CongestionConfig, Extensions, FailureConfig, HeartbeatConfig, ImmediateSack, InitialWindow,
-    LossDetection, Nagle, Offer, Pacing, PathMtuConfig, ReconfigConfig, RecoveryConfig, RtoConfig,
-    SackConfig, StreamScheduler, Streams, WindowValidation,
+    CongestionConfig, Extensions, HeartbeatConfig, ImmediateSack, InitialWindow, LossDetection, Nagle, Offer,
+    Pacing, PathMtuConfig, PathsConfig, ReconfigConfig, RecoveryConfig, RtoConfig, SackConfig,
+    StreamScheduler, Streams, TransmissionConfig, WindowValidation,
 };
 use crate::transmit::Dscp;
 
@@ -23,8 +23,8 @@ pub enum Profile {
     /// outlives pauses (RFC 7661).
     #[default]
     Signalling,
-    /// As the stacks of the published studies did, under RFC 2960 and RFC 4960: RTO.Initial 3 s, RTO.Min 1 s, the
-    /// initial window of RFC 4960, fast retransmission of a chunk as often as three reports ask for it, packets as
+    /// As the stacks of the published studies did, under the old rules (S1, S4): RTO.Initial 3 s, RTO.Min 1 s, the
+    /// initial window of the old rule, fast retransmission of a chunk as often as three reports ask for it, packets as
     /// large as Ethernet carries, no extensions. For comparing with what they measured; not for use.
     Studies,
     /// For data channels (RFC 8831) over DTLS: the recovery of `signalling`, 65,535 streams, re-configuration and zero
@@ -79,7 +79,6 @@ impl AssociationConfig {
         Self {
             streams: Streams { outbound: 64, inbound: 2048 },
             extensions: Extensions { reconfiguration: Offer::On, ..Extensions::NONE },
-            automatic_addresses: AutomaticAddresses::Off,
             authentication: AuthConfig::default(),
             buffers: Buffers { send_bytes: 1 << 20, receive_bytes: 1 << 20, message_bytes: 256 << 10 },
             rto: RtoConfig {
@@ -105,13 +104,18 @@ impl AssociationConfig {
             },
             autoclose: None,
             attempts: Attempts { init: 8, path: 5, association: 10 },
-            failure: FailureConfig { potentially_failed: None, primary_switchover: None },
-            nagle: Nagle::Off,
-            scheduler: StreamScheduler::FirstComeFirstServed,
+            paths: PathsConfig {
+                potentially_failed: None,
+                primary_switchover: None,
+                automatic_addresses: AutomaticAddresses::Off,
+            },
+            transmission: TransmissionConfig {
+                nagle: Nagle::Off,
+                scheduler: StreamScheduler::FirstComeFirstServed,
+                max_burst_packets: 4,
+                dscp: Dscp::CS0,
+            },
             reconfiguration: ReconfigConfig::default(),
-            max_burst_packets: 4,
-            dscp: Dscp::CS0,
-            mtu_bytes: 1400,
             path_mtu: PathMtuConfig::default(),
         }
     }
@@ -130,7 +134,7 @@ impl AssociationConfig {
                 loss_detection: LossDetection::Rack,
                 immediate_sack: ImmediateSack::WhenSenderDry,
             },
-            failure: FailureConfig { potentially_failed: Some(0), ..base.failure },
+            paths: PathsConfig { potentially_failed: Some(0), ..base.paths },
             ..base
         }
     }
@@ -145,7 +149,7 @@ impl AssociationConfig {
                 loss_detection: LossDetection::RepeatedMissingReports,
                 ..base.recovery
             },
-            mtu_bytes: 1500,
+            path_mtu: PathMtuConfig { bytes: 1500, ..base.path_mtu },
             ..base
         }
     }
@@ -163,7 +167,7 @@ impl AssociationConfig {
             },
             heartbeat: HeartbeatConfig { interval: None, ..base.heartbeat },
             // What IPv6 packets of 1280 octets leave below IP, UDP and DTLS.
-            mtu_bytes: 1191,
+            path_mtu: PathMtuConfig { bytes: 1191, ..base.path_mtu },
             ..base
         }
     }

@@ -119,7 +119,7 @@ impl CookieKeys {
 }
 
 impl StateCookie {
-    fn encode(&self) -> Vec<u8> {
+    pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(FIXED_BYTES + 17 * (1 + self.addresses.len()) + 3 + MAC_BYTES);
         out.extend_from_slice(&self.expires_at.as_nanos().to_be_bytes());
         out.extend_from_slice(&self.issued_at.as_nanos().to_be_bytes());
@@ -157,7 +157,7 @@ impl StateCookie {
         out
     }
 
-    fn decode(body: &[u8]) -> Option<Self> {
+    pub(super) fn decode(body: &[u8]) -> Option<Self> {
         let mut rest = body;
         let expires_at = Instant::from_nanos(u64::from_be_bytes(take(&mut rest)?));
         let issued_at = Instant::from_nanos(u64::from_be_bytes(take(&mut rest)?));

@@ -117,13 +117,13 @@ impl Endpoint {
         let has_tags =
             packet.verification_tag == VerificationTag::ZERO && init.initiate_tag != VerificationTag::ZERO;
         if !alone || !has_tags {
-            self.statistics.inits_refused += 1;
+            self.statistics.handshake.inits_refused += 1;
             return false;
         }
         // Who can write into a channel has shown who it is to the layer below.
         let is_channel = datagram.source.encapsulation == Encapsulation::Datagrams;
         let is_admitted = is_channel || self.init_limiter.admits(now, datagram.source.address);
-        self.statistics.inits_over_rate += u64::from(!is_admitted);
+        self.statistics.handshake.inits_over_rate += u64::from(!is_admitted);
         is_admitted
     }
 
@@ -209,7 +209,7 @@ impl Endpoint {
         // One report a parameter (RFC 9260 §3.3.3.1.2).
         parameters.extend(reading.reports.iter().map(|report| Parameter::UnrecognizedParameter(report)));
         let Ok(chunk) = ChunkBuf::init_ack(&header, &parameters) else { return };
-        self.statistics.init_acks_sent += 1;
+        self.statistics.handshake.init_acks_sent += 1;
         self.answer(datagram, packet, init.initiate_tag, &chunk);
     }
 
@@ -221,7 +221,7 @@ impl Endpoint {
         init: &Init<'_>,
         causes: &[Cause<'_>],
     ) {
-        self.statistics.inits_refused += 1;
+        self.statistics.handshake.inits_refused += 1;
         if let Ok(chunk) = ChunkBuf::abort(TagOrigin::Receiver, causes) {
             self.answer(datagram, packet, init.initiate_tag, &chunk);
         }
@@ -246,12 +246,12 @@ impl Endpoint {
                 cookie
             }
             Ok(_) => {
-                self.statistics.bad_cookies += 1;
+                self.statistics.handshake.bad_cookies += 1;
                 return;
             }
             Err(error) => {
                 tracing::debug!(%error, source = %datagram.source, "COOKIE ECHO discarded");
-                self.statistics.bad_cookies += 1;
+                self.statistics.handshake.bad_cookies += 1;
                 return;
             }
         };
@@ -263,7 +263,7 @@ impl Endpoint {
             return self.report_stale_cookie(now, datagram, packet, &cookie);
         }
         let Some(authenticity) = self.authenticate_cookie(&cookie, existing, auth) else {
-            self.statistics.unauthenticated_cookies += 1;
+            self.statistics.handshake.unauthenticated_cookies += 1;
             return;
         };
         match existing {
@@ -321,7 +321,7 @@ impl Endpoint {
         packet: &Packet<'_>,
         cookie: &StateCookie,
     ) {
-        self.statistics.stale_cookies += 1;
+        self.statistics.handshake.stale_cookies += 1;
         let staleness_us = u32::try_from(now.since(cookie.expires_at).as_micros()).unwrap_or(u32::MAX);
         if let Ok(chunk) = ChunkBuf::error(&[Cause::StaleCookie { staleness_us }]) {
             self.answer(datagram, packet, cookie.peer_tag, &chunk);
@@ -337,7 +337,7 @@ impl Endpoint {
     ) {
         let full = self.associations.len() >= self.config.association_limit;
         if full || self.config.incoming == Incoming::Refuse {
-            self.statistics.inits_refused += 1;
+            self.statistics.handshake.inits_refused += 1;
             if let Ok(chunk) = ChunkBuf::abort(TagOrigin::Receiver, &[Cause::OutOfResource]) {
                 self.answer(datagram, packet, cookie.peer_tag, &chunk);
             }
@@ -387,7 +387,7 @@ impl Endpoint {
             return;
         }
         let mut octets = Vec::new();
-        let limit = self.config.association.mtu_bytes - datagram.source.header_bytes();
+        let limit = self.config.association.path_mtu.bytes - datagram.source.header_bytes();
         let ports = (packet.destination_port, packet.source_port);
         let mut writer = PacketWriter::begin(&mut octets, ports.0, ports.1, tag, limit);
         if writer.raw(chunk).is_err() {
@@ -419,3 +419,17 @@ fn listed_in(init: &Init<'_>) -> SmallVec<[IpAddr; MAX_ADDRESSES]> {
 
 /// Answers outside associations that may wait to be sent.
 const MAX_ANSWERS: usize = 256;
+
+/// An association from a cookie whose signature is taken for right: parsing keeps its bounds even so.
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub fn fuzz_cookie(octets: &[u8]) {
+    let Some(cookie) = StateCookie::decode(octets) else { return };
+    assert_eq!(StateCookie::decode(&cookie.encode()).as_ref(), Some(&cookie));
+    let (config, rng) = (AssociationConfig::default(), crate::rng::Rng::new(&[7; 32]));
+    let (now, source) = (Instant::EPOCH, cookie.source);
+    let mut association = Association::accept(now, &cookie, source, &[], config, rng);
+    let mut buffer = Vec::new();
+    while association.poll_transmit(now, &mut buffer).is_some() {}
+    while association.poll_event().is_some() {}
+}

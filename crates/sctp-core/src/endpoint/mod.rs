@@ -16,8 +16,11 @@ mod incoming;
 mod init_limiter;
 mod memory;
 mod ootb;
+mod slots;
 mod streams;
 
+#[cfg(fuzzing)]
+pub use self::incoming::fuzz_cookie;
 use core::cmp::Reverse;
 use core::num::NonZeroU16;
 use std::collections::{BinaryHeap, VecDeque};
@@ -27,7 +30,6 @@ use bytes::Bytes;
 use sctp_wire::{
     Checksum, Chunk, ChunkType, DecodeError, Packet, SctpPort, SharedKeyId, StreamId, VerificationTag,
 };
-use slab::Slab;
 use virtual_time::Instant;
 
 use self::cookie::CookieKeys;
@@ -35,6 +37,7 @@ use self::demux::{Demux, Lookup};
 use self::incoming::Answer;
 use self::init_limiter::InitLimiter;
 use self::memory::ReceiveMemory;
+use self::slots::Slots;
 use crate::association::{AddressChange, Association, Authenticity};
 use crate::config::{AssociationConfig, AuthKeys, EndpointConfig, Incoming, Offer, StreamShare};
 use crate::error::{
@@ -77,7 +80,7 @@ pub struct Endpoint {
     rng: Rng,
     cookies: CookieKeys,
     init_limiter: InitLimiter,
-    associations: Slab<Entry>,
+    associations: Slots<Entry>,
     memory: ReceiveMemory,
     demux: Demux,
     deadlines: BinaryHeap<Reverse<(Instant, usize, u32)>>,
@@ -136,7 +139,7 @@ impl Endpoint {
             rng,
             cookies,
             init_limiter,
-            associations: Slab::new(),
+            associations: Slots::default(),
             memory,
             demux: Demux::default(),
             deadlines: BinaryHeap::new(),
@@ -375,7 +378,7 @@ impl Endpoint {
                 destination: answer.destination,
                 len: answer.packet.len(),
                 fragmentation: Fragmentation::Allowed,
-                dscp: self.config.association.dscp,
+                dscp: self.config.association.transmission.dscp,
                 segment_bytes: None,
             });
         }
@@ -744,9 +747,8 @@ impl Endpoint {
     /// looked at.
     fn reap(&mut self) {
         for slot in core::mem::take(&mut self.finished) {
-            let entry = self.associations.remove(slot);
-            self.memory.update(entry.received_bytes, 0);
-            drop(entry);
+            let received_bytes = self.associations.remove(slot).map_or(0, |entry| entry.received_bytes);
+            self.memory.update(received_bytes, 0);
             self.demux.remove(slot);
             self.sendable.retain(|queued| *queued != slot);
             self.eventful.retain(|queued| *queued != slot);

@@ -100,11 +100,11 @@ pub(crate) enum Unanswered {
 
 impl Path {
     fn new(id: PathId, destination: Destination, state: PathState, config: &AssociationConfig) -> Self {
-        let mtu = PathMtu::new(config.path_mtu, config.mtu_bytes, destination.address.is_ipv4());
+        let mtu = PathMtu::new(config.path_mtu, destination.address.is_ipv4());
         let pmdcs = packet_bytes(mtu.current(), destination) - sctp_wire::COMMON_HEADER_BYTES;
         let (first_window, is_ipv4) = (config.congestion.initial_window, destination.address.is_ipv4());
-        let capacity = PathCapacity::new(first_window, pmdcs, config.mtu_bytes, is_ipv4);
-        let congestion = Congestion::new(config.congestion, capacity, config.max_burst_packets);
+        let capacity = PathCapacity::new(first_window, pmdcs, config.path_mtu.bytes, is_ipv4);
+        let congestion = Congestion::new(config.congestion, capacity, config.transmission.max_burst_packets);
         Self {
             id,
             destination,

@@ -124,9 +124,7 @@ impl Sender {
         sent.extend(begun);
         self.statistics.undelivered.sent += sent.len() as u64;
         self.statistics.undelivered.unsent += unsent.len() as u64;
-        let failed = |was_sent| {
-            move |message| Failed { message, was_sent, reason: error.clone().into() }
-        };
+        let failed = |was_sent| move |message| Failed { message, was_sent, reason: error.clone().into() };
         sent.into_iter().map(failed(true)).chain(unsent.into_iter().map(failed(false))).collect()
     }
 

@@ -126,7 +126,7 @@ fn short_message_overtakes_a_long_one_of_another_stream() {
     for offer in [Offer::On, Offer::Off] {
         let mut setup = Setup::signalling().configure(|config| {
             config.extensions.interleaving = offer;
-            config.scheduler = StreamScheduler::Priority;
+            config.transmission.scheduler = StreamScheduler::Priority;
         });
         setup.request.rate = netem::BitRate::from_bits_per_second(1_000_000);
         let mut pair = setup.connected();

@@ -260,9 +260,9 @@ fn messages_that_were_sent_and_not_acknowledged_fail_with_the_association() {
         pair.run_ms(100);
         pair.abort(End::Left, b"enough");
         assert_eq!(failed(&pair, End::Left), [(2, true), (3, true), (4, false)], "{interleaving:?}");
-        let lost = pair.side(End::Left).events.iter().find_map(|(_, event)| match event {
-            Event::SendFailed { message, .. } if message.context == 3 => Some(message.clone()),
-            _ => None,
+        let lost = pair.side(End::Left).events.iter().find_map(|(_, event)| {
+            let Event::SendFailed { message, .. } = event else { return None };
+            (message.context == 3).then(|| message.clone())
         });
         assert_eq!(lost, Some(ordered(0, 0, 20_000).with_context(3)), "as it was handed in");
     }

@@ -12,10 +12,12 @@ use crate::{Outgoing, PacketIo, UdpEncapsulation};
 
 /// Reads `expected` packets and says what the traffic class octet of each was.
 fn class_octets(receiver: &UdpSocket, expected: usize) -> Vec<u8> {
-    let class = |message| match message {
-        ControlMessageOwned::Ipv4Tos(octet) => Some(octet),
-        ControlMessageOwned::Ipv6TClass(class) => u8::try_from(class).ok(),
-        _ => None,
+    let class = |message| {
+        if let ControlMessageOwned::Ipv4Tos(octet) = message {
+            return Some(octet);
+        }
+        let ControlMessageOwned::Ipv6TClass(class) = message else { return None };
+        u8::try_from(class).ok()
     };
     let read = |_| {
         let (mut octets, mut space) = ([0; 2_000], cmsg_space!(i32));

@@ -27,7 +27,7 @@ pub(crate) struct PathCapacity {
 }
 
 impl PathCapacity {
-    /// RFC 9260 §7.2.1: min(4·PMDCS, max(2·PMDCS, 4404)), with 4344 instead over IPv6. RFC 4960 §7.2.1 had the same
+    /// RFC 9260 §7.2.1: min(4·PMDCS, max(2·PMDCS, 4404)), with 4344 instead over IPv6. The old rule had the same
     /// with the path MTU in place of PMDCS and 4380 for both.
     pub(crate) fn new(rule: InitialWindow, pmdcs: usize, mtu_bytes: usize, is_ipv4: bool) -> Self {
         let (unit, floor) = match rule {

@@ -9,7 +9,7 @@ use crate::config::StreamScheduler;
 
 impl Bench {
     fn scheduled(scheduler: StreamScheduler) -> Self {
-        Self::with(Profile::Rfc9260, |config| config.scheduler = scheduler)
+        Self::with(Profile::Rfc9260, |config| config.transmission.scheduler = scheduler)
     }
 
     fn interleaving(mut self) -> Self {

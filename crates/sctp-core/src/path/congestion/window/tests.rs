@@ -33,7 +33,7 @@ fn acked(flight_before: usize) -> Acknowledged {
     Acknowledged { bytes: PMDCS, flight_before, ..Acknowledged::default() }
 }
 
-/// RFC 9260 §7.2.1, first point, and RFC 4960 §7.2.1.
+/// RFC 9260 §7.2.1, first point, and the old rule of S1 and S4.
 #[test]
 fn initial_window_depends_on_what_a_packet_carries() {
     let window = |rule, pmdcs, is_ipv4| PathCapacity::new(rule, pmdcs, pmdcs + 32, is_ipv4).initial_window;
