@@ -202,7 +202,7 @@ impl Association {
             self.push_chunk(path, ChunkBuf::error(&[Cause::CookieReceivedWhileShuttingDown]));
             return;
         }
-        let failed = self.sender.drain(&AssociationError::PeerRestarted);
+        let failed = self.sender.fail_all(&AssociationError::PeerRestarted);
         self.report_failed(failed);
         let locals = self.paths.local_addresses();
         let mut fresh = Self::accept(now, cookie, source, locals, self.config.clone(), self.rng.split());

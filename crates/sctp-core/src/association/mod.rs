@@ -455,7 +455,7 @@ impl Association {
             self.events.push_back(Event::ShutdownComplete);
             return;
         };
-        let failed = self.sender.drain(&error);
+        let failed = self.sender.fail_all(&error);
         self.report_failed(failed);
         self.events.push_back(match was {
             AssociationState::CookieWait | AssociationState::CookieEchoed => Event::CannotStart(error),

@@ -118,7 +118,7 @@ impl Sender {
 
     /// The association is over: everything that the peer has not acknowledged, what was sent first. Bounded by the send
     /// buffer.
-    pub(crate) fn drain(&mut self, error: &AssociationError) -> Vec<Failed> {
+    pub(crate) fn fail_all(&mut self, error: &AssociationError) -> Vec<Failed> {
         let (begun, unsent) = self.queue.drain();
         let mut sent = self.outstanding.take_unacknowledged();
         sent.extend(begun);
