@@ -5,7 +5,7 @@
 //! L3      lab ─► sctp
 //! L2      netsim, sctp-io
 //! L1      sctp-core, tcp-core, simco, sip, mobility, workload
-//! L0      sctp-wire, netem, models ─► virtual-time
+//! L0      sctp-wire, cubic, netem, models ─► virtual-time
 //! ```
 //!
 //! A normal or build dependency goes to a strictly lower [`rank`]; the two permitted steps within a layer are
@@ -18,9 +18,10 @@ use crate::sources::{Rust, Source, Sources};
 use crate::workspace::{Member, Tree, Workspace, WorkspaceError, crate_name};
 
 /// Crates below `crates/`, lowest first. Equal ranks may not use each other.
-const RANKS: [(&str, u8); 14] = [
+const RANKS: [(&str, u8); 15] = [
     ("virtual-time", 0),
     ("sctp-wire", 1),
+    ("cubic", 1),
     ("netem", 1),
     ("models", 1),
     ("sctp-core", HIGHEST_CORE),

@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     encap_port: Option<EncapPort>,
     #[command(flatten)]
     processing: ProcessingArguments,
-    /// SCTP profile: signalling or rfc9260
+    /// SCTP profile: signalling, rfc9260 or studies
     #[arg(long, value_name = "NAME", default_value = "signalling")]
     profile: Profile,
     /// Congestion control of the kernel's TCP

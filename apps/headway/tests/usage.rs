@@ -82,7 +82,7 @@ fn every_value_out_of_range_names_itself_and_the_remedy() {
 fn unknown_names_are_refused_with_those_known() {
     let cases: [(&str, &[&str]); 7] = [
         ("--transport carrier-pigeon", &["--transport", "carrier-pigeon", "tcp:N, sctp:N"]),
-        ("--profile fast", &["--profile", "fast", "rfc9260 or signalling"]),
+        ("--profile fast", &["--profile", "fast", "rfc9260, signalling, studies or webrtc"]),
         ("--backend cloud", &["--backend", "cloud", "namespaces or simulator"]),
         ("--workload tea", &["--workload", "tea", "echo"]),
         ("--workload simco", &["--workload 'simco'", "not there yet", "use echo"]),

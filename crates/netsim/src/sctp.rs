@@ -86,7 +86,8 @@ impl<A: Application> SctpHost<A> {
 
     const fn outgoing(&self, transmit: &Transmit) -> Outgoing {
         let protocol = match transmit.destination.encapsulation {
-            Encapsulation::Ip => Protocol::Sctp,
+            // The simulated network has no channel beside IP.
+            Encapsulation::Ip | Encapsulation::Datagrams => Protocol::Sctp,
             Encapsulation::Udp { port } => {
                 Protocol::Udp { source_port: self.udp_port, destination_port: port }
             }

@@ -58,6 +58,9 @@ impl Application for User {
             Event::ShutdownComplete
             | Event::ShutdownReceived
             | Event::Restart { .. }
+            | Event::StreamsReset { .. }
+            | Event::AssociationReset { .. }
+            | Event::StreamsAdded { .. }
             | Event::CommunicationLost(_)
             | Event::CannotStart(_)
             | Event::RemoteError(_)

@@ -194,6 +194,59 @@ pub enum AuthKeyError {
     UnknownAssociation(#[from] UnknownAssociation),
 }
 
+/// Why a re-configuration of streams (RFC 6525) was not asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReconfigError {
+    /// Only an established association has something to re-configure.
+    #[error("the association is not established, or shutting down")]
+    NotEstablished,
+    /// One of the two sides did not offer the extension.
+    #[error("re-configuration was not agreed on; both sides have to offer it")]
+    NotAgreed,
+    /// The stream was not negotiated.
+    #[error("stream {stream} does not exist; {negotiated} streams were negotiated")]
+    UnknownStream {
+        /// The one asked for.
+        stream: StreamId,
+        /// How many there are.
+        negotiated: u16,
+    },
+    /// More streams than one request can name.
+    #[error("{listed} streams were listed, and a request names at most {limit}; list fewer, or none for all")]
+    TooManyListed {
+        /// How many.
+        listed: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// There are 65,535 streams at most in each direction.
+    #[error("{added} streams beyond {present} are more than 65535")]
+    TooManyStreams {
+        /// How many there are.
+        present: u16,
+        /// How many more were asked for.
+        added: u16,
+    },
+    /// Zero streams in both directions.
+    #[error("no stream is to be added")]
+    NothingToAdd,
+    /// Requests are sent one at a time.
+    #[error("{limit} requests wait for the peer's answers already")]
+    TooManyRequests {
+        /// The limit.
+        limit: usize,
+    },
+    /// One association reset in 30 seconds (RFC 6525 §5.1.4).
+    #[error("the last association reset is too recent; the next may follow in {wait:?}")]
+    TooSoon {
+        /// How long to wait.
+        wait: Duration,
+    },
+    /// No such association (any more).
+    #[error(transparent)]
+    UnknownAssociation(#[from] UnknownAssociation),
+}
+
 /// The association does not exist (any more).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no such association; it may have ended")]

@@ -5,6 +5,7 @@ use crate::error::{AssociationError, RemoteError, SendFailure};
 use crate::message::Message;
 use crate::transmit::PathId;
 use sctp_wire::SharedKeyId;
+use sctp_wire::{ReconfigResult, StreamId};
 
 /// Something the user of an association should know.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +31,30 @@ pub enum Event {
         /// Streams the peer may send on from now on.
         inbound_streams: u16,
     },
+    /// Streams begin at their first message again, or the peer would not have it (SCTP_STREAM_RESET_EVENT, RFC 6525).
+    StreamsReset {
+        /// Whose streams.
+        direction: StreamDirection,
+        /// Which; none listed means all.
+        streams: Vec<StreamId>,
+        /// Whether it was done.
+        result: ReconfigOutcome,
+    },
+    /// TSNs and all streams began anew, asked for by either side, or the peer would not have it
+    /// (SCTP_ASSOC_RESET_EVENT).
+    AssociationReset {
+        /// Whether it was done.
+        result: ReconfigOutcome,
+    },
+    /// There are more streams, asked for by either side, or the peer would not have it (SCTP_STREAM_CHANGE_EVENT).
+    StreamsAdded {
+        /// Streams this side may send on now.
+        outbound_streams: u16,
+        /// Streams the peer may send on now.
+        inbound_streams: u16,
+        /// Whether it was done.
+        result: ReconfigOutcome,
+    },
     /// The peer asked for a graceful end; nothing more can be sent (SCTP_SHUTDOWN_EVENT).
     ShutdownReceived,
     /// Both sides delivered everything and the association is gone (SCTP_SHUTDOWN_COMP).
@@ -47,7 +72,8 @@ pub enum Event {
     SendFailed {
         /// The message, as it was handed in.
         message: Message,
-        /// Whether any part of it was sent; the peer may have received it even so (SCTP_DATA_SENT).
+        /// Whether any part of it was sent; the peer may have received it even so (SCTP_DATA_SENT). When an association
+        /// ends, that is every message the peer had not acknowledged in full.
         was_sent: bool,
         /// Why.
         reason: SendFailure,
@@ -71,6 +97,50 @@ pub enum Event {
     MessageReady,
     /// After a refusal for lack of room, half of the send buffer is free again.
     SendBufferAvailable,
+}
+
+/// Streams have one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamDirection {
+    /// This side sends on them.
+    Outgoing,
+    /// The peer does.
+    Incoming,
+}
+
+/// What became of a request to re-configure streams (RFC 6525 §4.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReconfigOutcome {
+    /// It was done.
+    Performed,
+    /// The peer saw nothing to do; nothing changed.
+    NothingToDo,
+    /// The peer does not allow it.
+    Denied,
+    /// The peer does not know one of the streams.
+    UnknownStream,
+    /// The peer is busy with another request; it may be asked again later.
+    Busy,
+    /// The peer expected another request number: it cannot be asked any more.
+    BadSequenceNumber,
+    /// The peer's answer lacks what belongs to it.
+    Malformed,
+    /// A result this implementation does not know.
+    Unknown(u32),
+}
+
+impl From<ReconfigResult> for ReconfigOutcome {
+    fn from(result: ReconfigResult) -> Self {
+        match result {
+            ReconfigResult::Performed => Self::Performed,
+            ReconfigResult::NothingToDo => Self::NothingToDo,
+            ReconfigResult::Denied => Self::Denied,
+            ReconfigResult::WrongSsn => Self::UnknownStream,
+            ReconfigResult::RequestAlreadyInProgress | ReconfigResult::InProgress => Self::Busy,
+            ReconfigResult::BadSequenceNumber => Self::BadSequenceNumber,
+            ReconfigResult::Unknown(number) => Self::Unknown(number),
+        }
+    }
 }
 
 /// Who opened an association.

@@ -56,6 +56,52 @@
 //! assert_eq!(&heard[0].message.payload[..], b"hello");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Over a channel of the caller's
+//!
+//! Packets need not travel over IP: [`Destination::channel`] stands for anything that carries datagrams, DTLS as in
+//! WebRTC (RFC 8261) or a queue between threads. The verbs are the same, the profile `webrtc` fits.
+//!
+//! ```
+//! use std::sync::mpsc;
+//!
+//! use sctp_core::{AssociationConfig, Datagram, Destination, Ecn, Endpoint, EndpointConfig, Event, Message, Profile};
+//! use sctp_wire::{SctpPort, StreamId};
+//! use virtual_time::Instant;
+//!
+//! /// Sends what is due into one end of the channel and takes what has come out of it.
+//! fn exchange(endpoint: &mut Endpoint, to: &mpsc::Sender<Vec<u8>>, from: &mpsc::Receiver<Vec<u8>>) {
+//!     let now = Instant::EPOCH;
+//!     for payload in from.try_iter() {
+//!         let source = Destination::channel(0);
+//!         endpoint.handle_packet(now, Datagram { source, local: None, ecn: Ecn::NotEct, payload: &payload });
+//!     }
+//!     let mut packet = Vec::new();
+//!     while endpoint.poll_transmit(now, &mut packet).is_some() {
+//!         let _gone = to.send(std::mem::take(&mut packet));
+//!     }
+//! }
+//!
+//! let port = SctpPort::try_from(5000)?;
+//! let mut config = EndpointConfig::new(port);
+//! config.association = AssociationConfig::profile(Profile::WebRtc);
+//! let mut browser = Endpoint::new(config.clone(), [1; 32])?;
+//! let mut server = Endpoint::new(config, [2; 32])?;
+//! let (to_server, at_server) = mpsc::channel();
+//! let (to_browser, at_browser) = mpsc::channel();
+//!
+//! let webrtc = AssociationConfig::profile(Profile::WebRtc);
+//! let id = browser.connect(Instant::EPOCH, &[Destination::channel(0)], port, webrtc)?;
+//! browser.send(Instant::EPOCH, id, Message::ordered(StreamId::new(65_534), "hello"))?;
+//! for _ in 0..4 {
+//!     exchange(&mut browser, &to_server, &at_browser);
+//!     exchange(&mut server, &to_browser, &at_server);
+//! }
+//! let heard = std::iter::from_fn(|| server.poll_event()).find(|(_, event)| *event == Event::MessageReady);
+//! let received = heard.and_then(|(id, _)| server.receive(Instant::EPOCH, id));
+//! assert_eq!(received.map(|received| received.message.payload).as_deref(), Some(&b"hello"[..]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod association;
@@ -71,24 +117,32 @@ mod sender;
 mod stats;
 mod transmit;
 
+/// Ways in for fuzz targets; no part of the API, and there only when fuzzing.
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing {
+    pub use crate::endpoint::fuzz_cookie as cookie;
+}
+
 pub use association::{
     AddressChange, AddressOutcome, AsconfStatistics, Association, AssociationState, AuthenticationStatistics,
-    Capabilities, Capability,
+    Capabilities, Capability, ResetDirection,
 };
 pub use config::{
-    AssociationConfig, Attempts, AuthConfig, AuthKeys, AutomaticAddresses, Buffers, Discovery,
-    EndpointConfig, Extensions, FailureConfig, HeartbeatConfig, HmacPreference, ImmediateSack, Incoming,
-    InitRate, LossDetection, Nagle, Offer, PathMtuConfig, Profile, RecoveryConfig, RtoConfig, SackConfig,
-    StreamScheduler, StreamShare, Streams, UnknownProfile,
+    Acceptance, AssociationConfig, Attempts, AuthConfig, AuthKeys, AutomaticAddresses, Buffers,
+    CongestionAlgorithm, CongestionConfig, Discovery, EndpointConfig, Extensions, HeartbeatConfig,
+    HmacPreference, ImmediateSack, Incoming, InitRate, InitialWindow, LossDetection, Nagle, Offer, Pacing,
+    PathMtuConfig, PathsConfig, Profile, ReconfigConfig, RecoveryConfig, RtoConfig, SackConfig,
+    StreamScheduler, StreamShare, Streams, TransmissionConfig, UnknownProfile, WindowValidation,
 };
 pub use endpoint::{AssociationId, Endpoint, KeyOwner};
 pub use error::{
     AddressChangeError, AssociationError, AuthKeyError, ConfigError, ConnectError, ProtocolViolation,
-    RemoteError, SendError, SendFailure, SetPrimaryError, StreamError, UnknownAssociation,
+    ReconfigError, RemoteError, SendError, SendFailure, SetPrimaryError, StreamError, UnknownAssociation,
 };
-pub use event::{Event, Origin, PathState};
+pub use event::{Event, Origin, PathState, ReconfigOutcome, StreamDirection};
 pub use message::{Delivery, Message, Received, Reliability};
-pub use path::PathCounters;
+pub use path::{CongestionCounters, PathCounters};
 pub use receiver::{
     BlockingHistogram, BlockingStatistics, GivenUp, ReceiverStatistics, ReceiverViolation, StreamBlocking,
 };
@@ -97,5 +151,8 @@ pub use sctp_wire::{
     Tsn,
 };
 pub use sender::{AbandonedCount, AbandonedMessages, SenderStatistics, StreamStatistics};
-pub use stats::{AssociationCounters, AssociationStatistics, EndpointStatistics, PathStatistics};
-pub use transmit::{Datagram, Destination, Ecn, Encapsulation, Fragmentation, PathId, Transmit};
+pub use stats::{
+    AssociationCounters, AssociationStatistics, EndpointStatistics, HandshakeCounters, PathStatistics,
+    ReconfigStatistics,
+};
+pub use transmit::{Datagram, Destination, Dscp, Ecn, Encapsulation, Fragmentation, PathId, Transmit};

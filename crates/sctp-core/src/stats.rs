@@ -5,7 +5,8 @@ use std::net::IpAddr;
 
 use crate::association::{AsconfStatistics, AuthenticationStatistics};
 use crate::event::PathState;
-use crate::path::{Path, PathCounters};
+use crate::path::congestion::Window;
+use crate::path::{CongestionCounters, Path, PathCounters};
 use crate::receiver::ReceiverStatistics;
 use crate::sender::SenderStatistics;
 use crate::transmit::PathId;
@@ -15,6 +16,8 @@ use crate::transmit::PathId;
 pub struct AssociationStatistics {
     /// Packets and chunks that belong to neither half alone.
     pub association: AssociationCounters,
+    /// Re-configuration of streams.
+    pub reconfiguration: ReconfigStatistics,
     /// The sending half.
     pub sender: SenderStatistics,
     /// The receiving half, with what head-of-line blocking cost.
@@ -25,6 +28,8 @@ pub struct AssociationStatistics {
     pub asconf: AsconfStatistics,
     /// Every path.
     pub paths: Vec<PathStatistics>,
+    /// Whether it is ending for want of use ([`AssociationConfig::autoclose`](crate::AssociationConfig::autoclose)).
+    pub is_autoclosed: bool,
 }
 
 /// Counters of an association that belong to neither half alone.
@@ -62,6 +67,27 @@ pub struct AssociationCounters {
     pub path_switches: u64,
 }
 
+/// What re-configuring streams took (RFC 6525).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReconfigStatistics {
+    /// RE-CONFIG chunks with requests of ours.
+    pub requests_sent: u64,
+    /// Requests sent again because no answer came.
+    pub retransmissions: u64,
+    /// Answers that nothing waited for.
+    pub unexpected_responses: u64,
+    /// Requests of the peer, each counted once.
+    pub requests_received: u64,
+    /// Requests answered again as before.
+    pub requests_repeated: u64,
+    /// Requests answered with a refusal.
+    pub requests_refused: u64,
+    /// RE-CONFIG chunks in a state in which there is nothing to re-configure.
+    pub in_wrong_state: u64,
+    /// DATA chunks not taken because their stream is about to be reset; the peer sends them again.
+    pub data_behind_reset: u64,
+}
+
 /// One path as it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathStatistics {
@@ -91,11 +117,13 @@ pub struct PathStatistics {
     pub errors: u32,
     /// What it has seen.
     pub counters: PathCounters,
+    /// What its congestion control did.
+    pub congestion: CongestionCounters,
 }
 
 impl PathStatistics {
     pub(crate) fn of(path: &Path, primary: PathId, flight_bytes: usize) -> Self {
-        let ssthresh = path.congestion.ssthresh();
+        let window = path.congestion.window();
         Self {
             path: path.id,
             address: path.destination.address,
@@ -104,12 +132,13 @@ impl PathStatistics {
             is_primary: path.id == primary,
             srtt: path.rto.srtt(),
             rto: path.rto.rto(),
-            cwnd_bytes: path.congestion.cwnd(),
-            ssthresh_bytes: (ssthresh != usize::MAX).then_some(ssthresh),
+            cwnd_bytes: window.cwnd,
+            ssthresh_bytes: (window.ssthresh != Window::NO_THRESHOLD).then_some(window.ssthresh),
             mtu_bytes: path.mtu.current(),
             flight_bytes,
             errors: path.errors,
             counters: path.counters,
+            congestion: path.congestion.counters(),
         }
     }
 }
@@ -123,6 +152,8 @@ pub struct EndpointStatistics {
     pub malformed: u64,
     /// CRC32c did not match (RFC 9260 §6.8).
     pub bad_checksum: u64,
+    /// Packets taken with a checksum of zero because their channel protects them (RFC 9653).
+    pub zero_checksums_accepted: u64,
     /// For another SCTP port than ours.
     pub wrong_port: u64,
     /// Wrong verification tag for a known peer (RFC 9260 §8.5).
@@ -133,6 +164,23 @@ pub struct EndpointStatistics {
     pub out_of_the_blue_discarded: u64,
     /// Out of the blue and answered with ABORT or SHUTDOWN COMPLETE.
     pub out_of_the_blue_answered: u64,
+    /// INITs and cookies.
+    pub handshake: HandshakeCounters,
+    /// Reports that a packet was too big which quote one of an association (RFC 8899 §4.6).
+    pub packet_too_big: u64,
+    /// Such reports that quote none, forged ones for example.
+    pub foreign_packet_too_big: u64,
+    /// Answers not queued because too many waited.
+    pub answers_dropped: u64,
+    /// Associations established by peers.
+    pub accepted: u64,
+    /// Associations opened here.
+    pub initiated: u64,
+}
+
+/// What an endpoint did with INITs and cookies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HandshakeCounters {
     /// INITs answered with INIT ACK.
     pub init_acks_sent: u64,
     /// INITs refused: invalid, not wanted, or too many associations.
@@ -145,14 +193,4 @@ pub struct EndpointStatistics {
     pub unauthenticated_cookies: u64,
     /// Cookies older than Valid.Cookie.Life.
     pub stale_cookies: u64,
-    /// Reports that a packet was too big which quote one of an association (RFC 8899 §4.6).
-    pub packet_too_big: u64,
-    /// Such reports that quote none, forged ones for example.
-    pub foreign_packet_too_big: u64,
-    /// Answers not queued because too many waited.
-    pub answers_dropped: u64,
-    /// Associations established by peers.
-    pub accepted: u64,
-    /// Associations opened here.
-    pub initiated: u64,
 }

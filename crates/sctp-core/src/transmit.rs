@@ -1,7 +1,7 @@
 //! Packets at the border to the lower layer: where they go, how they came.
 
 use core::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// One path of an association: a pair of local and peer transport address (RFC 9260 §1.3, "path").
 ///
@@ -42,6 +42,8 @@ pub enum Encapsulation {
         /// The peer's UDP encapsulation port.
         port: u16,
     },
+    /// In datagrams that the caller carries, DTLS for example (RFC 8261): there are no IP addresses, and one path.
+    Datagrams,
 }
 
 impl Encapsulation {
@@ -49,7 +51,7 @@ impl Encapsulation {
     #[must_use]
     pub const fn header_bytes(self) -> usize {
         match self {
-            Self::Ip => 0,
+            Self::Ip | Self::Datagrams => 0,
             Self::Udp { .. } => 8,
         }
     }
@@ -65,10 +67,21 @@ pub struct Destination {
 }
 
 impl Destination {
+    /// A channel of the caller's that carries datagrams. The number is the caller's too: associations of one endpoint
+    /// over different channels need different ones. It never leaves this side.
+    #[must_use]
+    pub const fn channel(number: u32) -> Self {
+        Self { address: IpAddr::V4(Ipv4Addr::from_bits(number)), encapsulation: Encapsulation::Datagrams }
+    }
+
     /// Octets of IP and encapsulation headers in front of an SCTP packet to this destination.
     #[must_use]
     pub const fn header_bytes(self) -> usize {
-        let ip = if self.address.is_ipv4() { 20 } else { 40 };
+        let ip = match (self.encapsulation, self.address) {
+            (Encapsulation::Datagrams, _) => 0,
+            (Encapsulation::Ip | Encapsulation::Udp { .. }, IpAddr::V4(_)) => 20,
+            (Encapsulation::Ip | Encapsulation::Udp { .. }, IpAddr::V6(_)) => 40,
+        };
         ip + self.encapsulation.header_bytes()
     }
 }
@@ -85,6 +98,10 @@ impl fmt::Display for Destination {
         match self.encapsulation {
             Encapsulation::Ip => write!(f, "{} (ip)", self.address),
             Encapsulation::Udp { port } => write!(f, "{} (udp {port})", self.address),
+            Encapsulation::Datagrams => match self.address {
+                IpAddr::V4(number) => write!(f, "channel {}", number.to_bits()),
+                IpAddr::V6(_) => f.write_str("channel"),
+            },
         }
     }
 }
@@ -101,6 +118,40 @@ pub enum Ecn {
     Ect1,
     /// 11: a router met congestion.
     Ce,
+}
+
+/// A differentiated services code point (RFC 2474 §3): what treatment routers are asked to give a packet.
+///
+/// What is usual (RFC 4594 §2.3): CS5 for signalling, AF41 for video conferences, EF for telephony, AF21 for interactive
+/// data, CS2 for operation and maintenance, CS0 (the default) for everything else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Dscp(u8);
+
+impl Dscp {
+    /// No treatment of its own.
+    pub const CS0: Self = Self(0);
+    /// Operation, administration and maintenance.
+    pub const CS2: Self = Self(16);
+    /// Low-latency data: interactive requests.
+    pub const AF21: Self = Self(18);
+    /// Multimedia conferencing.
+    pub const AF41: Self = Self(34);
+    /// Signalling: what SIP, SIGTRAN and the like ask for.
+    pub const CS5: Self = Self(40);
+    /// Telephony: never waits.
+    pub const EF: Self = Self(46);
+
+    /// The code point with this number; `None` from 64 on, for there are six bits.
+    #[must_use]
+    pub const fn new(number: u8) -> Option<Self> {
+        if number < 64 { Some(Self(number)) } else { None }
+    }
+
+    /// Its number.
+    #[must_use]
+    pub const fn get(self) -> u8 {
+        self.0
+    }
 }
 
 /// A packet as it came from the network, lower headers removed.
@@ -130,6 +181,8 @@ pub struct Transmit {
     /// Whether IP may fragment it on the way. A driver whose lower layer does not let it choose by packet forbids it for
     /// all.
     pub fragmentation: Fragmentation,
+    /// What the IP header asks of routers. Packets of different code points do not go in one run.
+    pub dscp: Dscp,
     /// `Some(n)`: several packets of `n` octets each, the last one possibly shorter (for GSO). `None`: one packet.
     pub segment_bytes: Option<usize>,
 }

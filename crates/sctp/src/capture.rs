@@ -19,7 +19,7 @@ use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
 use pcap_file::{DataLink, PcapError};
-use sctp_core::{Datagram, Encapsulation};
+use sctp_core::{Datagram, Dscp, Encapsulation, Fragmentation};
 use sctp_io::Outgoing;
 use virtual_time::Instant;
 
@@ -57,10 +57,13 @@ impl Capture {
             source: peer,
             destination: datagram.local.unwrap_or_else(|| self.local_address(bound, peer)),
             transport: match datagram.source.encapsulation {
-                Encapsulation::Ip => Transport::Sctp,
+                // No socket carries a channel of the caller's; were it shown, then as plain SCTP.
+                Encapsulation::Ip | Encapsulation::Datagrams => Transport::Sctp,
                 Encapsulation::Udp { port } => Transport::Udp { source: port, destination: bound.port() },
             },
+            dscp: Dscp::CS0,
             ecn: datagram.ecn,
+            fragmentation: Fragmentation::Forbidden,
         };
         self.write(now, headers, datagram.payload, INBOUND);
     }
@@ -72,10 +75,13 @@ impl Capture {
             source: packets.source.unwrap_or_else(|| self.local_address(bound, peer)),
             destination: peer,
             transport: match packets.destination.encapsulation {
-                Encapsulation::Ip => Transport::Sctp,
+                // No socket carries a channel of the caller's; were it shown, then as plain SCTP.
+                Encapsulation::Ip | Encapsulation::Datagrams => Transport::Sctp,
                 Encapsulation::Udp { port } => Transport::Udp { source: bound.port(), destination: port },
             },
+            dscp: packets.dscp,
             ecn: packets.ecn,
+            fragmentation: packets.fragmentation,
         };
         let segment = packets.segment_bytes.unwrap_or(packets.contents.len()).max(1);
         for packet in packets.contents.chunks(segment) {

@@ -235,6 +235,9 @@ impl State {
                 self.on_end(now, id, event, ending, signals);
             }
             Event::Restart { .. }
+            | Event::StreamsReset { .. }
+            | Event::AssociationReset { .. }
+            | Event::StreamsAdded { .. }
             | Event::ShutdownReceived
             | Event::PeerAddressChange { .. }
             | Event::RemoteError(_)

@@ -22,18 +22,31 @@ fn index_of(message: &Message) -> Option<u32> {
 /// Compares messages with those due: on each stream 0, 1, 2 and so on, unordered ones in any order.
 #[derive(Debug, Default)]
 pub(crate) struct Verification {
+    /// Messages may be missing: the sender gives some up.
+    allows_gaps: bool,
     ordered: BTreeMap<StreamId, u32>,
     unordered: BTreeMap<StreamId, BTreeSet<u32>>,
 }
 
 impl Verification {
+    pub(crate) fn new(allows_gaps: bool) -> Self {
+        Self { allows_gaps, ..Self::default() }
+    }
+
+    /// The peer counts from zero again.
+    pub(crate) fn restart(&mut self) {
+        *self = Self::new(self.allows_gaps);
+    }
+
     pub(crate) fn check(&mut self, message: &Message) -> Result<(), Wrong> {
         let stream = message.stream;
         let index = match message.delivery {
             Delivery::Ordered => {
                 let next = self.ordered.entry(stream).or_default();
-                *next += 1;
-                *next - 1
+                let later = index_of(message).filter(|named| self.allows_gaps && *named > *next);
+                let due = later.unwrap_or(*next);
+                *next = due.saturating_add(1);
+                due
             }
             Delivery::Unordered => {
                 let index = index_of(message).ok_or(Wrong::Content)?;
@@ -55,6 +68,7 @@ impl Verification {
     /// Streams whose unordered messages are not all there.
     pub(crate) fn incomplete(&self) -> impl Iterator<Item = StreamId> {
         let has_gap = |seen: &BTreeSet<u32>| seen.iter().zip(0..).any(|(index, due)| *index != due);
+        let has_gap = move |seen: &BTreeSet<u32>| !self.allows_gaps && has_gap(seen);
         self.unordered.iter().filter(move |(_, seen)| has_gap(seen)).map(|(stream, _)| *stream)
     }
 }

@@ -39,10 +39,11 @@ enum Answers {
 }
 
 impl Conversation {
-    pub(crate) fn new(association: Association) -> Self {
+    /// `allows_gaps`: the peer gives some messages up.
+    pub(crate) fn new(association: Association, allows_gaps: bool) -> Self {
         Self {
             association,
-            verification: Verification::default(),
+            verification: Verification::new(allows_gaps),
             tally: Tally::default(),
             started: Instant::now(),
             is_told_all: false,
@@ -130,7 +131,7 @@ impl Conversation {
     fn note(&mut self, event: &Event) {
         if matches!(event, Event::Restart { .. }) {
             self.tally.restarts += 1;
-            self.verification = Verification::default();
+            self.verification.restart();
         }
         if let Some(line) = Line::of(event) {
             line.print();
@@ -240,7 +241,7 @@ fn numbered(number: u64, load: &Load) -> Message {
         *last ^= 1;
     }
     let ppid = PayloadProtocolId::new(load.ppid);
-    Message::new(stream, delivery(load), octets).with_ppid(ppid)
+    Message { reliability: load.pr, ..Message::new(stream, delivery(load), octets).with_ppid(ppid) }
 }
 
 fn delivery(load: &Load) -> Delivery {

@@ -62,7 +62,7 @@ async fn serve(options: &ServeOptions) -> Result<bool, Failure> {
     let mut served = 0;
     while *count == 0 || served < *count {
         let Some(association) = endpoint.accept().await else { break };
-        is_good &= Conversation::new(association).serve(end, *mode, *finish).await;
+        is_good &= Conversation::new(association, end.gaps).serve(end, *mode, *finish).await;
         served += 1;
     }
     endpoint.wait_idle().await;
@@ -76,7 +76,7 @@ async fn send(options: &SendOptions) -> Result<bool, Failure> {
     let endpoint = bind(end, *local_port, to.first().copied(), config, Incoming::Refuse).await?;
     let destinations: Vec<_> = to.iter().map(|address| end.destination(*address, *encap)).collect();
     let association = endpoint.connect(&destinations, end.port).await?;
-    let is_good = Conversation::new(association).send(end, load, *finish).await;
+    let is_good = Conversation::new(association, end.gaps).send(end, load, *finish).await;
     endpoint.wait_idle().await;
     Ok(is_good)
 }
@@ -97,7 +97,7 @@ async fn bind(
     match (options.over, addresses.as_slice()) {
         (Carrier::Ip, addresses) => Ok(builder.bind_ip(addresses).await?),
         (Carrier::Udp, [address]) => Ok(builder.bind(SocketAddr::new(*address, options.udp)).await?),
-        (Carrier::Udp, _) => Err(Failure::SeveralInUdp),
+        (Carrier::Udp, addresses) => Ok(builder.bind_addresses(addresses, options.udp).await?),
     }
 }
 
@@ -106,8 +106,6 @@ async fn bind(
 enum Failure {
     #[error(transparent)]
     Bind(#[from] BindError),
-    #[error("one UDP socket has one --bind address; leave it out for all addresses")]
-    SeveralInUdp,
     #[error(transparent)]
     Connect(#[from] ConnectError),
 }
@@ -115,7 +113,7 @@ enum Failure {
 impl Failure {
     fn line(&self) -> Line {
         let call = match self {
-            Self::Bind(_) | Self::SeveralInUdp => "bind",
+            Self::Bind(_) => "bind",
             Self::Connect(_) => "connect",
         };
         Line::Error { call, message: self.to_string() }

@@ -2,9 +2,13 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use sctp::{AssociationConfig, Destination, Profile, SctpPort};
+use sctp::{
+    AssociationConfig, AuthKeys, ChunkType, Destination, Extensions, Offer, Profile, Reliability, SctpPort,
+    SharedKeyId,
+};
 
 /// One end of an SCTP association on Headway, in UDP, to test another stack against.
 ///
@@ -82,6 +86,9 @@ pub(crate) struct Load {
     /// Payload protocol identifier
     #[arg(long, default_value_t = 46)]
     pub(crate) ppid: u32,
+    /// Give messages up: ttl:MILLISECONDS or rtx:RETRANSMISSIONS
+    #[arg(long, value_parser = parse_reliability, default_value = "reliable")]
+    pub(crate) pr: Reliability,
     /// Do not wait for echoes
     #[arg(long)]
     pub(crate) no_answers: bool,
@@ -96,7 +103,7 @@ pub(crate) struct EndOptions {
     /// SCTP port of the server
     #[arg(long, default_value = "5000", value_parser = parse_port)]
     pub(crate) port: SctpPort,
-    /// IP address of this end, several with `--over ip` [default: all, of the peer's family if there is one]
+    /// IP address of this end, of several for a multi-homed one [default: all, of the peer's family if there is one]
     #[arg(long)]
     pub(crate) bind: Vec<IpAddr>,
     /// What carries the packets
@@ -105,7 +112,19 @@ pub(crate) struct EndOptions {
     /// UDP port of this end
     #[arg(long, default_value_t = 9899)]
     pub(crate) udp: u16,
-    /// Protocol parameters to start from: signalling or rfc9260
+    /// Extensions to offer, with commas between them; `none` for none [default: the profile's]
+    #[arg(long, value_enum, value_delimiter = ',')]
+    pub(crate) offer: Option<Vec<Extension>>,
+    /// Types of chunks that the peer must authenticate, with commas between them
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) auth: Vec<u8>,
+    /// A shared key, ID=TEXT, used from the beginning on
+    #[arg(long, value_parser = parse_key)]
+    pub(crate) key: Option<(u16, String)>,
+    /// Messages may be missing, since the peer gives some up
+    #[arg(long)]
+    pub(crate) gaps: bool,
+    /// Protocol parameters to start from: signalling, rfc9260 or studies
     #[arg(long, default_value_t)]
     pub(crate) profile: Profile,
     /// How often INIT and COOKIE ECHO are repeated [default: the profile's 8, four minutes]
@@ -133,6 +152,13 @@ impl EndOptions {
     pub(crate) fn association(&self, streams: u16) -> AssociationConfig {
         let mut config = AssociationConfig::profile(self.profile);
         config.streams.outbound = streams;
+        if let Some(list) = &self.offer {
+            config.extensions = offered(list);
+        }
+        config.authentication.chunks = self.auth.iter().map(|chunk| ChunkType::new(*chunk)).collect();
+        if let Some((id, secret)) = &self.key {
+            config.authentication.keys = AuthKeys::new(SharedKeyId::new(*id), secret.clone());
+        }
         config.attempts.init = self.attempts.unwrap_or(config.attempts.init);
         config
     }
@@ -165,6 +191,37 @@ pub(crate) enum Carrier {
     Udp,
     /// IP itself, protocol 132.
     Ip,
+}
+
+/// An extension to offer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Extension {
+    /// Nothing but RFC 9260.
+    None,
+    /// Partial reliability, RFC 3758.
+    Pr,
+    /// I-DATA, RFC 8260.
+    Interleaving,
+    /// Stream reconfiguration, RFC 6525.
+    Reconfig,
+    /// Authenticated chunks, RFC 4895.
+    Auth,
+    /// Addresses that come and go, RFC 5061; with `auth`.
+    Asconf,
+    /// Packets without checksum, RFC 9653.
+    ZeroChecksum,
+}
+
+fn offered(list: &[Extension]) -> Extensions {
+    let is = |extension| if list.contains(&extension) { Offer::On } else { Offer::Off };
+    Extensions {
+        partial_reliability: is(Extension::Pr),
+        interleaving: is(Extension::Interleaving),
+        reconfiguration: is(Extension::Reconfig),
+        dynamic_addresses: is(Extension::Asconf),
+        authentication: is(Extension::Auth),
+        zero_checksum: is(Extension::ZeroChecksum),
+    }
 }
 
 /// What a server does with messages.
@@ -201,4 +258,19 @@ fn parse_bytes(text: &str) -> Result<usize, String> {
 fn parse_port(text: &str) -> Result<SctpPort, String> {
     let port = text.parse::<u16>().map_err(|error| error.to_string())?;
     SctpPort::try_from(port).map_err(|error| error.to_string())
+}
+
+fn parse_key(text: &str) -> Result<(u16, String), String> {
+    let (id, secret) = text.split_once('=').ok_or("must be ID=TEXT")?;
+    Ok((id.parse().map_err(|error| format!("{error}"))?, secret.to_owned()))
+}
+
+fn parse_reliability(text: &str) -> Result<Reliability, String> {
+    let number = |value: &str| value.parse::<u32>().map_err(|error| error.to_string());
+    match text.split_once(':') {
+        None if text == "reliable" => Ok(Reliability::Reliable),
+        Some(("ttl", value)) => Ok(Reliability::Lifetime(Duration::from_millis(number(value)?.into()))),
+        Some(("rtx", value)) => Ok(Reliability::Retransmissions(number(value)?)),
+        Some(_) | None => Err("must be ttl:N or rtx:N".to_owned()),
+    }
 }

@@ -90,6 +90,9 @@ impl Line {
                 Some(Self::RemoteError { error: error.cause.unwrap_or_default(), text: error.to_string() })
             }
             Event::SendFailed { .. }
+            | Event::StreamsReset { .. }
+            | Event::AssociationReset { .. }
+            | Event::StreamsAdded { .. }
             | Event::NewPeerKey(_)
             | Event::AddressChangeAnswered { .. }
             | Event::PeerPrimary(_)

@@ -37,7 +37,7 @@ pub(crate) struct TrafficArguments {
     /// Transports: tcp, tcp:N (N connections), sctp:N (N streams), sctp:unordered, udp (SIP-like retransmission)
     #[arg(long, value_name = "LIST", default_value = "tcp,tcp:4,sctp:1,sctp:6,sctp:unordered,udp")]
     transport: TransportList,
-    /// SCTP profile: signalling (RACK, tail loss probes, RTO.Min 200 ms) or rfc9260 (to the letter)
+    /// SCTP profile: signalling (RACK, tail loss probes, RTO.Min 200 ms), rfc9260 (to the letter) or studies (as their stacks did)
     #[arg(long, value_name = "NAME", default_value = "signalling")]
     profile: Profile,
     /// Congestion control of the kernel's TCP

@@ -33,7 +33,7 @@ fn association_config(
     let mut association = AssociationConfig::profile(profile);
     let streams = transport.lanes().max(association.streams.inbound);
     association.streams = Streams { outbound: transport.lanes(), inbound: streams };
-    association.mtu_bytes = PATH_MTU_BYTES;
+    association.path_mtu.bytes = PATH_MTU_BYTES;
     let message = config.traffic.message_bytes.octets();
     association.buffers.message_bytes = association.buffers.message_bytes.max(message);
     association.buffers.send_bytes = association.buffers.send_bytes.max(2 * message);

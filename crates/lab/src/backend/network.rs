@@ -181,7 +181,7 @@ impl Network {
         let association = association.map_err(|error| refused(error.to_string()))?;
         // The path may be narrower than the emulated ones.
         let association =
-            AssociationConfig { mtu_bytes: AssociationConfig::default().mtu_bytes, ..association };
+            AssociationConfig { path_mtu: AssociationConfig::default().path_mtu, ..association };
         let own = EndpointConfig {
             incoming: Incoming::Refuse,
             ..EndpointConfig::new(port(own_port(planned.index))?)

@@ -30,7 +30,8 @@ pub struct CompareConfig {
     pub schedule: Schedule,
     /// Which transports. Default six.
     pub transports: TransportList,
-    /// Name of the association's profile. Default `signalling`; `rfc9260` shows the RFC's own timers.
+    /// Name of the association's profile. Default `signalling`; `rfc9260` shows the RFC's own timers, `studies`
+    /// those of the stacks the studies measured.
     pub profile: String,
     /// Congestion control of the kernel's TCP. Default `cubic`, that of Linux.
     pub tcp_congestion: String,

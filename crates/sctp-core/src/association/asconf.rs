@@ -146,7 +146,7 @@ impl Association {
     /// This host has lost an address: with automatic addresses the peer is asked to forget it, as soon as there is
     /// another one to ask from.
     pub(super) fn tell_peer_of_loss(&mut self, now: Instant, local: IpAddr) {
-        if self.config.automatic_addresses == AutomaticAddresses::Off {
+        if self.config.paths.automatic_addresses == AutomaticAddresses::Off {
             return;
         }
         let has_other = self.paths.local_addresses().iter().any(|other| *other != local);
@@ -163,7 +163,7 @@ impl Association {
 
     /// This host has a new address: with automatic addresses the peer is asked to add it, and to forget those lost before.
     pub(super) fn tell_peer_of_gain(&mut self, now: Instant, local: IpAddr) -> Told {
-        let is_automatic = self.config.automatic_addresses == AutomaticAddresses::On;
+        let is_automatic = self.config.paths.automatic_addresses == AutomaticAddresses::On;
         let may_ask = is_automatic && self.may_change_addresses();
         let Some(agreed) = self.addresses.agreed.as_mut() else { return Told::Nothing };
         agreed.lost.retain(|lost| *lost != local);

@@ -1,6 +1,6 @@
 //! The extensions of an association: what is offered, what the peer offers, what both agreed on.
 
-use sctp_wire::{ChunkType, ChunkTypes, Parameter};
+use sctp_wire::{ChunkType, ChunkTypes, ErrorDetectionMethod, Parameter};
 use smallvec::SmallVec;
 
 use crate::config::{Extensions, Offer};
@@ -180,6 +180,10 @@ impl OfferedExtensions {
         }
         if self.capabilities.has(Capability::PartialReliability) {
             parameters.push(Parameter::ForwardTsnSupported);
+        }
+        if self.capabilities.has(Capability::ZeroChecksum) {
+            let edmid = ErrorDetectionMethod::SCTP_OVER_DTLS;
+            parameters.push(Parameter::ZeroChecksumAcceptable { edmid });
         }
         parameters
     }

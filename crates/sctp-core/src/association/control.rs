@@ -54,6 +54,10 @@ impl ControlQueue {
         self.waiting.front()
     }
 
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &ControlChunk> {
+        self.waiting.iter()
+    }
+
     pub(crate) fn pop(&mut self) -> Option<ControlChunk> {
         self.waiting.pop_front()
     }

@@ -27,9 +27,11 @@ impl Association {
     pub(super) fn dispatch(&mut self, now: Instant, path: PathId, chunk: Chunk<'_>) -> Flow {
         tracing::trace!(%path, %chunk, "received");
         match chunk {
-            Chunk::Data(data) => self.on_arrival(|receiver| receiver.on_data(now, &data)),
+            Chunk::Data(data) if self.is_behind_reset(data.stream, data.tsn) => {}
+            Chunk::IData(data) if self.is_behind_reset(data.stream, data.tsn) => {}
+            Chunk::Data(data) => self.on_arrival(now, |receiver| receiver.on_data(now, &data)),
             Chunk::IData(data) if self.offers(Capability::Interleaving) => {
-                self.on_arrival(|receiver| receiver.on_i_data(now, &data));
+                self.on_arrival(now, |receiver| receiver.on_i_data(now, &data));
             }
             Chunk::ForwardTsn(forward) if self.speaks(Capability::PartialReliability) => {
                 self.on_forwarding(|receiver| receiver.on_forward_tsn(now, &forward));
@@ -47,6 +49,9 @@ impl Association {
             Chunk::Shutdown(shutdown) => self.on_shutdown(now, shutdown.cumulative_tsn_ack),
             Chunk::ShutdownAck => self.on_shutdown_ack(path),
             Chunk::ShutdownComplete(_) => self.on_shutdown_complete(),
+            Chunk::ReConfig(chunk) if self.speaks(Capability::Reconfiguration) => {
+                self.on_reconfig(now, path, &chunk);
+            }
             // Only its length matters, to who sent it (RFC 4820 §3).
             Chunk::Pad(_) => {}
             Chunk::Asconf(asconf) if self.has(Capability::DynamicAddresses) => {
@@ -104,15 +109,17 @@ impl Association {
     }
 
     /// RFC 9260 §6.2, §6.5; DATA and I-DATA count in three states only (§6).
-    fn on_arrival(&mut self, arrive: impl FnOnce(&mut Receiver) -> Arrival) {
+    fn on_arrival(&mut self, now: Instant, arrive: impl FnOnce(&mut Receiver) -> Arrival) {
         let Some(receiver) = self.receiver_of_data() else { return };
         match arrive(receiver) {
-            Arrival::Accepted { message_ready: true } => self.tell_message_ready(),
+            Arrival::Accepted { message_ready } => {
+                self.outgoing.usage.on_user_data(now);
+                if message_ready {
+                    self.tell_message_ready();
+                }
+            }
             Arrival::Duplicate => self.outgoing.had_duplicate = true,
-            Arrival::Accepted { message_ready: false }
-            | Arrival::DroppedNoBuffer
-            | Arrival::DroppedOutOfReach
-            | Arrival::GivenUp => {}
+            Arrival::DroppedNoBuffer | Arrival::DroppedOutOfReach | Arrival::GivenUp => {}
             Arrival::InvalidStream(stream) => {
                 let path = self.outgoing.sack_path;
                 self.push_chunk(path, ChunkBuf::error(&[Cause::InvalidStreamIdentifier(stream)]));
@@ -142,7 +149,7 @@ impl Association {
         self.receiver.as_mut()
     }
 
-    fn tell_message_ready(&mut self) {
+    pub(super) fn tell_message_ready(&mut self) {
         if self.events.back() != Some(&Event::MessageReady) {
             self.events.push_back(Event::MessageReady);
         }
@@ -175,12 +182,13 @@ impl Association {
         }
         for acked in &outcome.acknowledgment.paths {
             let path = self.paths.path_mut(acked.path);
-            path.congestion.on_acknowledged(Acknowledged {
+            path.congestion.on_acknowledged(&Acknowledged {
+                now,
                 bytes: acked.bytes,
                 flight_before: acked.flight_before,
-                cumulative_advanced: outcome.acknowledgment.cumulative_advanced,
                 all_acknowledged: outcome.all_acknowledged,
                 in_recovery: outcome.recovering.contains(&acked.path),
+                srtt: path.rto.srtt().unwrap_or_default(),
             });
             self.outgoing.acknowledged_bytes += acked.bytes;
             let answer = if acked.is_certain { Answer::Acknowledged } else { Answer::Ambiguous };

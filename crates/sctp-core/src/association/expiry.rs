@@ -38,10 +38,14 @@ impl Association {
                 let losses = self.sender.losses_by_time(now, &self.paths);
                 self.apply_losses(&losses);
             }
+            Timer::Reconfiguration => self.on_reconfig_timer(now),
             Timer::T3Rtx(path) => self.on_t3(now, path),
             Timer::TailLossProbe(path) => self.paths.path_mut(path).probe_is_due = true,
             Timer::PathMtu(path) => self.on_mtu_timer(now, path),
+            // That time has passed is all there is to it: the packetizer looks again.
+            Timer::Pacing(_) => {}
             Timer::Heartbeat(path) => self.on_heartbeat_timer(now, path),
+            Timer::Autoclose => self.on_autoclose_timer(now),
         }
     }
 

@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 
 use sctp_wire::{
-    Cause, ChunkBuf, DecodeError, Full, Init, InitHeader, Parameter, ParameterTypes, SctpPort, TagOrigin,
-    Tsn, VerificationTag, encode_parameters,
+    Cause, ChunkBuf, DecodeError, ErrorDetectionMethod, Full, Init, InitHeader, Parameter, ParameterTypes,
+    SctpPort, TagOrigin, Tsn, UnknownAction, VerificationTag, encode_parameters,
 };
 use smallvec::SmallVec;
 use virtual_time::Instant;
@@ -18,7 +18,7 @@ use super::auth::{Found, WrongRandomLength};
 use super::collision::{CollisionAction, Tags, TieTags, decide};
 use super::{
     Announcement, Association, AssociationState as S, Authentication, Bundling, Capability, ControlQueue,
-    DynamicAddresses, Negotiated, OfferedExtensions, Outgoing, Peer, State, Timer, Timers,
+    DynamicAddresses, Negotiated, OfferedExtensions, Outgoing, Peer, Reconfig, State, Timer, Timers,
 };
 use crate::config::{AssociationConfig, Extensions, Offer};
 use crate::endpoint::cookie::StateCookie;
@@ -30,7 +30,7 @@ use crate::receiver::{Receiver, ReceiverConfig};
 use crate::rng::Rng;
 use crate::sender::Sender;
 use crate::stats::AssociationCounters;
-use crate::transmit::{Destination, PathId};
+use crate::transmit::{Destination, Encapsulation, PathId};
 
 /// How an existing association wants an INIT answered (RFC 9260 §5.2.1, §5.2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,12 +50,13 @@ impl Association {
         destinations: (Destination, &[Destination]),
         locals: &[IpAddr],
         ports: (SctpPort, SctpPort),
-        config: AssociationConfig,
+        mut config: AssociationConfig,
         tag: VerificationTag,
         mut rng: Rng,
     ) -> Result<Self, Full> {
         let initial_tsn = rng.tsn();
         let (first, others) = destinations;
+        config.extensions = config.extensions.over(first.encapsulation);
         let mut paths = PathSet::new(first, locals, &config);
         for &destination in others {
             let _added = paths.add(destination, PathState::Active, &config);
@@ -89,9 +90,10 @@ impl Association {
         cookie: &StateCookie,
         source: Destination,
         locals: &[IpAddr],
-        config: AssociationConfig,
+        mut config: AssociationConfig,
         mut rng: Rng,
     ) -> Self {
+        config.extensions = config.extensions.over(cookie.source.encapsulation);
         let peer = Peer {
             origin: Origin::Accepted,
             local_port: cookie.local_port,
@@ -116,6 +118,7 @@ impl Association {
         association.add_listed(cookie.source, &cookie.addresses);
         association.reserve_for_authentication();
         association.agree_on_addresses(cookie.peer_initial_tsn);
+        association.measure_cookie(now, cookie, source);
         association.communication_up(now);
         association.send_cookie_ack(now, association.path_of(source));
         association
@@ -130,7 +133,10 @@ impl Association {
         config: AssociationConfig,
         rng: Rng,
     ) -> Self {
+        // The initiator learns the peer's initial TSN later.
+        let expected = receiver.as_ref().map_or(Tsn::new(0), |receiver| receiver.cumulative_tsn().next());
         Self {
+            reconfig: Reconfig::new(peer.local_initial_tsn, expected),
             state,
             peer,
             sender,
@@ -196,8 +202,8 @@ impl Association {
             self.push_chunk(path, ChunkBuf::error(&[Cause::CookieReceivedWhileShuttingDown]));
             return;
         }
-        let unsent = self.sender.drain_unsent();
-        self.report_unsent(unsent, &AssociationError::PeerRestarted);
+        let failed = self.sender.fail_all(&AssociationError::PeerRestarted);
+        self.report_failed(failed);
         let locals = self.paths.local_addresses();
         let mut fresh = Self::accept(now, cookie, source, locals, self.config.clone(), self.rng.split());
         if let (Some(new), Some(old)) = (fresh.receiver.as_mut(), self.receiver.as_mut()) {
@@ -256,6 +262,10 @@ impl Association {
 
     /// The peer's list, which it sent from `source`.
     fn note_addresses(&mut self, source: Destination, listed: &[IpAddr]) {
+        // RFC 8261 §6.1: over a channel no address means anything.
+        if source.encapsulation == Encapsulation::Datagrams {
+            return;
+        }
         for &address in listed {
             if !self.peer.addresses.contains(&address) {
                 self.peer.addresses.push(address);
@@ -375,9 +385,19 @@ impl Association {
         }
     }
 
+    /// The age of a cookie is the round trip of INIT ACK and COOKIE ECHO, unless the COOKIE ECHO was repeated; that cannot
+    /// be seen, but no peer repeats sooner than RTO.Min: an age beyond it does not count (RFC 9260 §6.3.1 (C5)).
+    fn measure_cookie(&mut self, now: Instant, cookie: &StateCookie, source: Destination) {
+        let age = now.since(cookie.issued_at);
+        if source == cookie.source && age < self.config.rto.min {
+            self.paths.on_measurement(PathId::FIRST, now, age);
+        }
+    }
+
     fn negotiated(&mut self, tag: VerificationTag, agreed: Negotiated, window: u32, peer_initial_tsn: Tsn) {
         self.peer.peer_tag = Some(tag);
         self.peer.agreed = agreed;
+        self.reconfig = Reconfig::new(self.peer.local_initial_tsn, peer_initial_tsn);
         self.receiver = Some(Receiver::new(receiver_config(&self.config, agreed), peer_initial_tsn));
         self.agree_on_addresses(peer_initial_tsn);
         let unknown = self.sender.on_negotiated(agreed, window);
@@ -402,6 +422,7 @@ impl Association {
             origin: self.peer.origin,
         });
         self.begin_supervision(now);
+        self.begin_autoclose(now);
         for path in self.paths.ids() {
             self.begin_mtu_search(now, path);
             if self.sender.has_outstanding(path) {
@@ -444,9 +465,16 @@ fn init_chunk(
     let chunk_types = offered.chunk_types();
     let mut parameters = offered.parameters(&chunk_types);
     parameters.extend(announcement.into_iter().flat_map(Announcement::parameters));
-    parameters.push(Parameter::SupportedAddressTypes(ParameterTypes::IPV4_AND_IPV6));
-    let listed = listed(paths.local_addresses(), None, paths.iter().map(|path| path.destination.address));
-    parameters.extend(listed.into_iter().map(address_parameter));
+    match paths.path(PathId::FIRST).destination.encapsulation {
+        Encapsulation::Ip | Encapsulation::Udp { .. } => {
+            parameters.push(Parameter::SupportedAddressTypes(ParameterTypes::IPV4_AND_IPV6));
+            let listed =
+                listed(paths.local_addresses(), None, paths.iter().map(|path| path.destination.address));
+            parameters.extend(listed.into_iter().map(address_parameter));
+        }
+        // RFC 8261 §6.1: there are no addresses.
+        Encapsulation::Datagrams => {}
+    }
     parameters.extend(cookie_preservative);
     ChunkBuf::init(&header, &parameters)
 }
@@ -498,6 +526,11 @@ impl<'a> Reading<'a> {
                 {
                     reading.authentication.note(parameter);
                 }
+                Parameter::ZeroChecksumAcceptable { edmid: ErrorDetectionMethod::SCTP_OVER_DTLS }
+                    if ours.has(Capability::ZeroChecksum) =>
+                {
+                    reading.offered.add(Capability::ZeroChecksum);
+                }
                 Parameter::HostNameAddress(_) => reading.has_host_name = true,
                 Parameter::CookiePreservative { increment_ms } => {
                     reading.cookie_increment = Duration::from_millis(increment_ms.into());
@@ -525,11 +558,7 @@ impl<'a> Reading<'a> {
                 | Parameter::AddOutgoingStreams(_)
                 | Parameter::AddIncomingStreams(_)
                 | Parameter::Unknown(_)) => {
-                    let action = other.action();
-                    if action.reports() {
-                        reading.report(encode_parameters(&[other]).unwrap_or_default());
-                    }
-                    if action.stops() {
+                    if reading.note_unknown(other).stops() {
                         break;
                     }
                 }
@@ -558,6 +587,15 @@ impl<'a> Reading<'a> {
             return Err(ProtocolViolation::AsconfWithoutAuthentication);
         }
         Ok(announced)
+    }
+
+    /// What the type of a parameter that is not spoken says is done about it (RFC 9260 §3.2.1).
+    fn note_unknown(&mut self, parameter: Parameter<'_>) -> UnknownAction {
+        let action = parameter.action();
+        if action.reports() {
+            self.report(encode_parameters(&[parameter]).unwrap_or_default());
+        }
+        action
     }
 
     /// Notes a parameter to report, as far as the answer has room.

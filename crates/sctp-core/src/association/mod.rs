@@ -8,6 +8,8 @@
 //! | `shutdown` | ending (RFC 9260 §9) |
 //! | `asconf` | addresses that come and go (RFC 5061) |
 //! | `auth` | which chunks are authenticated, with which keys (RFC 4895) |
+//! | `reconfig` | resetting and adding streams (RFC 6525) |
+//! | `autoclose` | ending for want of use (RFC 6458 §8.1.8) |
 //! | `timers`, `expiry` | what runs, what happens when it runs out |
 //! | `supervision` | whether paths and peer are still there (RFC 9260 §8) |
 //! | `addresses` | what the user and the host decide about paths |
@@ -17,6 +19,7 @@
 mod addresses;
 mod asconf;
 mod auth;
+mod autoclose;
 mod capabilities;
 pub(crate) mod collision;
 mod control;
@@ -26,6 +29,7 @@ mod handshake;
 mod packetizer;
 mod path_mtu;
 mod peer;
+mod reconfig;
 mod shutdown;
 mod state;
 mod supervision;
@@ -41,12 +45,15 @@ pub use self::asconf::{AddressChange, AddressOutcome, AsconfStatistics};
 use self::auth::Admission;
 pub use self::auth::AuthenticationStatistics;
 pub(crate) use self::auth::{Announcement, Authentication, Authenticity, KeyMaterial, Verdict};
+use self::autoclose::Usage;
 pub(crate) use self::capabilities::OfferedExtensions;
 pub use self::capabilities::{Capabilities, Capability};
 use self::control::{Bundling, ControlQueue};
 use self::dispatch::Flow;
 pub(crate) use self::handshake::{InitReply, Reading, address_parameter};
 pub(crate) use self::peer::{Negotiated, Peer};
+use self::reconfig::Reconfig;
+pub use self::reconfig::ResetDirection;
 pub use self::state::AssociationState;
 use self::state::State;
 use self::timers::{Timer, Timers};
@@ -80,6 +87,7 @@ pub struct Association {
     rng: Rng,
     counters: AssociationCounters,
     outgoing: Outgoing,
+    reconfig: Reconfig,
 }
 
 /// What the next packets have to consider.
@@ -110,12 +118,13 @@ struct Outgoing {
     shutdown_wanted: bool,
     /// The peer's SACKs arrived since the last window probe.
     peer_is_alive: bool,
+    usage: Usage,
 }
 
 impl Outgoing {
     fn new(config: &AssociationConfig) -> Self {
         Self {
-            burst_left: config.max_burst_packets,
+            burst_left: config.transmission.max_burst_packets,
             paced_at: Instant::EPOCH,
             acknowledged_bytes: 0,
             handshake_sent_at: None,
@@ -127,6 +136,7 @@ impl Outgoing {
             fast_retransmit: false,
             shutdown_wanted: false,
             peer_is_alive: false,
+            usage: Usage::NONE,
         }
     }
 }
@@ -150,12 +160,14 @@ impl Association {
         let of = |path| PathStatistics::of(path, self.paths.primary(), self.sender.flight(path.id));
         let paths = self.paths.iter().map(of).collect();
         AssociationStatistics {
+            reconfiguration: self.reconfig.statistics(),
             association: AssociationCounters { path_switches: self.paths.switches(), ..self.counters },
             sender: self.sender.statistics(),
             receiver: self.receiver.as_ref().map(Receiver::statistics).unwrap_or_default(),
             authentication: self.authentication.statistics,
             asconf: self.addresses.statistics,
             paths,
+            is_autoclosed: self.outgoing.usage.is_autoclosed,
         }
     }
 
@@ -290,8 +302,10 @@ impl Association {
         self.give_up(now);
         let packet_bytes = self.paths.path(self.paths.for_data()).packet_bytes();
         let replaced = core::mem::take(&mut self.outgoing.acknowledged_bytes) / packet_bytes;
-        self.outgoing.burst_left = self.config.max_burst_packets.saturating_add(packets(replaced));
+        self.outgoing.burst_left =
+            self.config.transmission.max_burst_packets.saturating_add(packets(replaced));
         self.outgoing.paced_at = now;
+        self.progress_reconfig(now);
         self.progress_shutdown(now);
         self.watch_peer_window(now);
         self.watch_tail(now);
@@ -320,16 +334,8 @@ impl Association {
 
     /// Nothing of these was sent, and nothing will be.
     fn report_unsent(&mut self, unsent: Vec<Message>, error: &AssociationError) {
-        let failed = unsent.into_iter().map(|message| Failed {
-            message,
-            was_sent: false,
-            reason: error.clone().into(),
-        });
-        self.events.extend(failed.map(|Failed { message, was_sent, reason }| Event::SendFailed {
-            message,
-            was_sent,
-            reason,
-        }));
+        let failed = |message| Failed { message, was_sent: false, reason: error.clone().into() };
+        self.report_failed(unsent.into_iter().map(failed).collect());
     }
 
     /// Keeps the timers of partial reliability in step with what waits and what is unconfirmed.
@@ -377,6 +383,7 @@ impl Association {
             return Err(SendError::ShuttingDown);
         }
         let displaced = self.sender.send(now, message)?;
+        self.outgoing.usage.on_user_data(now);
         self.report_failed(displaced);
         self.watch_lifetimes();
         self.renew_burst(now);
@@ -390,7 +397,7 @@ impl Association {
     fn renew_burst(&mut self, now: Instant) {
         let path = self.paths.path(self.paths.for_data());
         let chunk_bytes = path.packet_bytes() - COMMON_HEADER_BYTES;
-        let limit = self.config.max_burst_packets;
+        let limit = self.config.transmission.max_burst_packets;
         let (burst_bytes, flight) = (chunk_bytes * limit as usize, self.sender.flight(path.id));
         let in_flight = packets(burst_bytes.saturating_sub(flight).div_ceil(chunk_bytes));
         let round_trip = path.rto.srtt().unwrap_or(path.rto.rto()).as_nanos().max(1);
@@ -448,8 +455,8 @@ impl Association {
             self.events.push_back(Event::ShutdownComplete);
             return;
         };
-        let unsent = self.sender.drain_unsent();
-        self.report_unsent(unsent, &error);
+        let failed = self.sender.fail_all(&error);
+        self.report_failed(failed);
         self.events.push_back(match was {
             AssociationState::CookieWait | AssociationState::CookieEchoed => Event::CannotStart(error),
             AssociationState::Established

@@ -2,12 +2,12 @@
 //!
 //! control → SACK → retransmissions → new data → tail-loss probe; a packet of its own: probe of the path MTU
 
-use sctp_wire::{COMMON_HEADER_BYTES, ChunkBuf, Full, PacketWriter, VerificationTag};
+use sctp_wire::{COMMON_HEADER_BYTES, ChunkBuf, ChunkType, Full, PacketWriter, VerificationTag};
 use virtual_time::Instant;
 
 use super::control::{Bundling, ControlChunk};
-use super::{Association, AssociationState as S, Timer};
-use crate::transmit::{Fragmentation, PathId, Transmit};
+use super::{Association, AssociationState as S, Capability, Timer};
+use crate::transmit::{Encapsulation, Fragmentation, PathId, Transmit};
 
 /// What a packet carries of the user's data.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,7 +45,8 @@ impl Association {
         if self.may_send_data() {
             self.give_up(now);
         }
-        let Some(path) = self.next_path() else {
+        let Some(path) = self.next_path(now) else {
+            self.watch_pacing(now);
             let (path, tag) = (self.mtu_probe_path()?, self.peer.peer_tag?);
             return self.write_mtu_probe(now, path, tag, buffer);
         };
@@ -56,8 +57,9 @@ impl Association {
             writer.authenticate(policy);
         }
         let mut data = DataWritten::default();
+        let covered = self.next_checksum(path, tag);
         if self.write_control(path, tag, &mut writer) == Bundling::Bundled {
-            self.write_sack(path, &mut writer);
+            self.write_sack(now, path, &mut writer);
             let forward = self.write_forward(now, path, &mut writer);
             data = DataWritten { forward, ..self.write_data(now, path, &mut writer) };
         }
@@ -65,22 +67,22 @@ impl Association {
             drop(writer);
             return None;
         }
-        self.on_sent(now, path, data);
+        self.on_sent(now, path, writer.len(), data);
         let searching = self.paths.path(path).mtu.is_searching();
         let fits = limit <= self.paths.path(path).packet_bytes();
         let fragmentation = if searching && fits { Fragmentation::Forbidden } else { Fragmentation::Allowed };
-        Some(self.finish_packet(path, writer, fragmentation))
+        Some(self.finish_packet(path, writer, (fragmentation, covered)))
     }
 
     pub(super) fn finish_packet(
         &mut self,
         path: PathId,
         mut writer: PacketWriter<'_>,
-        fragmentation: Fragmentation,
+        (fragmentation, coverage): (Fragmentation, Coverage),
     ) -> Transmit {
         let (authentication, keys) = (&mut self.authentication, &self.config.authentication.keys);
         writer.sign(|octets, hmac| authentication.sign(keys, octets, hmac));
-        let len = writer.finish();
+        let len = self.finish(writer, path, coverage);
         let path = self.paths.path(path);
         Transmit {
             path: path.id,
@@ -88,12 +90,40 @@ impl Association {
             destination: path.destination,
             len,
             fragmentation,
+            dscp: self.config.transmission.dscp,
             segment_bytes: None,
         }
     }
 
     pub(super) fn count_packet(&mut self, path: PathId) {
         self.paths.path_mut(path).counters.packets_sent += 1;
+    }
+
+    /// Whether the next packet may leave its checksum to the layer below (RFC 9653): the peer accepts that, this is its
+    /// channel, and none of the chunks is one that has to be protected whatever is agreed.
+    fn next_checksum(&self, path: PathId, tag: VerificationTag) -> Coverage {
+        let is_channel = self.paths.path(path).destination.encapsulation == Encapsulation::Datagrams;
+        let is_agreed = self.peer.agreed.capabilities.has(Capability::ZeroChecksum);
+        let is_of_peer = Some(tag) == self.peer.peer_tag;
+        if is_channel
+            && is_agreed
+            && is_of_peer
+            && !self.control.iter().any(|control| needs_checksum(&control.chunk))
+        {
+            Coverage::LayerBelow
+        } else {
+            Coverage::Checksum
+        }
+    }
+
+    fn finish(&mut self, writer: PacketWriter<'_>, path: PathId, coverage: Coverage) -> usize {
+        match coverage {
+            Coverage::Checksum => writer.finish(),
+            Coverage::LayerBelow => {
+                self.paths.path_mut(path).counters.zero_checksums_sent += 1;
+                writer.finish_with_zero_checksum()
+            }
+        }
     }
 
     /// Octets of the next packet at most. A chunk to be sent again that the path no longer carries in one packet goes
@@ -105,7 +135,7 @@ impl Association {
     }
 
     /// The path of the next packet: where a control chunk, a SACK or data wants to go.
-    fn next_path(&mut self) -> Option<PathId> {
+    fn next_path(&mut self, now: Instant) -> Option<PathId> {
         if let Some(control) = self.control.front() {
             return Some(control.path);
         }
@@ -120,17 +150,16 @@ impl Association {
         if self.may_send_data() && self.sender.forward_is_due() {
             return Some(self.paths.for_data());
         }
-        self.data_due().map(DataDue::path)
+        self.data_due(now).map(DataDue::path)
     }
 
     /// What of the user's data wants to be sent, and where.
-    fn data_due(&mut self) -> Option<DataDue> {
+    fn data_due(&mut self, now: Instant) -> Option<DataDue> {
         if !self.may_send_data() || !self.paths.is_open() {
             return None;
         }
-        let burst = self.outgoing.burst_left > 0;
         if let Some(path) = self.sender.path_of_lost(&self.paths) {
-            let may_go = burst && self.sender.has_window(self.paths.path(path));
+            let may_go = self.burst_allows(now, path) && self.sender.has_window(self.paths.path(path));
             return (may_go || self.outgoing.fast_retransmit).then_some(DataDue::Lost(path));
         }
         if let Some(probed) = self.paths.iter().find(|path| path.probe_is_due) {
@@ -138,8 +167,33 @@ impl Association {
             return Some(DataDue::Probe { of, on: self.path_for_probe(of) });
         }
         let path = self.paths.for_data();
-        let may_go = burst && self.sender.wants_to_send(self.paths.path(path));
+        let may_go = self.burst_allows(now, path) && self.sender.wants_to_send(self.paths.path(path));
         may_go.then_some(DataDue::New(path))
+    }
+
+    /// How much may leave on one occasion: the pacer says it or, while there is none, Max.Burst (RFC 9260 §6.1 (D)).
+    fn burst_allows(&self, now: Instant, path: PathId) -> bool {
+        let congestion = &self.paths.path(path).congestion;
+        if congestion.is_paced() {
+            congestion.paced_until(now).is_none()
+        } else {
+            self.outgoing.burst_left > 0
+        }
+    }
+
+    /// Nothing leaves now: wakes up when the pacer lets something go, if it is what data waits for.
+    fn watch_pacing(&mut self, now: Instant) {
+        let may_send = self.may_send_data() && self.state.name() != S::CookieEchoed;
+        let lost = self.sender.path_of_lost(&self.paths);
+        let path = lost.unwrap_or_else(|| self.paths.for_data());
+        let entry = self.paths.path(path);
+        let wants =
+            if lost.is_some() { self.sender.has_window(entry) } else { self.sender.wants_to_send(entry) };
+        let until = entry.congestion.paced_until(now).filter(|_| may_send && wants);
+        if until.is_some() && !self.timers.is_running(Timer::Pacing(path)) {
+            self.paths.path_mut(path).congestion.on_paced();
+        }
+        self.timers.apply(Timer::Pacing(path), until);
     }
 
     /// A second probe in a row takes another path, if one is active: the first may have been lost for the same reason as
@@ -178,12 +232,12 @@ impl Association {
     }
 
     /// A SACK goes out when it must, or along with data (RFC 9260 §6.1); always where the data came from (§6.4).
-    fn write_sack(&mut self, path: PathId, writer: &mut PacketWriter<'_>) {
+    fn write_sack(&mut self, now: Instant, path: PathId, writer: &mut PacketWriter<'_>) {
         let is_elsewhere = path != self.outgoing.sack_path;
         if is_elsewhere || self.state.name() == S::CookieEchoed || self.is_closed() {
             return;
         }
-        let data_follows = self.data_due().is_some_and(|due| due.path() == path);
+        let data_follows = self.data_due(now).is_some_and(|due| due.path() == path);
         let Some(receiver) = self.receiver.as_mut() else { return };
         if (receiver.wants_sack() || (data_follows && receiver.is_sack_pending()))
             && receiver.write_sack(writer).is_ok()
@@ -205,7 +259,7 @@ impl Association {
         if writer.remaining() <= self.sender.header_bytes() {
             return DataWritten::default();
         }
-        let Some(due) = self.data_due().filter(|due| due.path() == path) else {
+        let Some(due) = self.data_due(now).filter(|due| due.path() == path) else {
             return DataWritten::default();
         };
         // Only data ends the idleness of a congestion window (RFC 9260 §7.2.1).
@@ -218,10 +272,11 @@ impl Association {
         }
         let mut written = DataWritten::default();
         let entry = self.paths.path(path);
-        let window_open = flight < entry.congestion.cwnd() && self.outgoing.burst_left > 0;
+        let window_open = entry.congestion.admits(flight) && self.burst_allows(now, path);
         if self.sender.has_lost() && (window_open || self.outgoing.fast_retransmit) {
             let resent = self.sender.write_lost(now, path, &self.paths, writer);
             self.outgoing.fast_retransmit &= !resent.any;
+            self.paths.path_mut(path).congestion.on_resent(resent.bytes);
             written = DataWritten { any: resent.any, earliest: resent.earliest, ..written };
         }
         if window_open && path == self.paths.for_data() && !self.sender.has_lost() {
@@ -252,15 +307,17 @@ impl Association {
     }
 
     /// Timers and counters after a packet was written.
-    fn on_sent(&mut self, now: Instant, path: PathId, data: DataWritten) {
+    fn on_sent(&mut self, now: Instant, path: PathId, packet_bytes: usize, data: DataWritten) {
         self.count_packet(path);
         let entry = self.paths.path_mut(path);
         if !data.any && !data.forward {
             return;
         }
+        entry.congestion.on_sent(now, packet_bytes);
         if data.new {
             entry.last_used = now;
         }
+        self.outgoing.usage.on_user_data(now);
         self.outgoing.burst_left = self.outgoing.burst_left.saturating_sub(u32::from(data.any));
         // Data that went with COOKIE ECHO goes with the next one: T1-cookie is its timer.
         if self.state.name() == S::CookieEchoed {
@@ -300,6 +357,20 @@ impl Association {
         let queued = self.control.push(ControlChunk { path, tag, chunk, bundling });
         self.counters.control_dropped += u64::from(!queued);
     }
+}
+
+/// What protects a packet from errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Coverage {
+    /// CRC32c (RFC 9260 §6.8).
+    Checksum,
+    /// The channel; the checksum is zero (RFC 9653).
+    LayerBelow,
+}
+
+/// Chunks that are never sent without a checksum: they may reach a peer that has not agreed, or has forgotten.
+fn needs_checksum(chunk: &ChunkBuf) -> bool {
+    matches!(chunk.kind(), ChunkType::INIT | ChunkType::COOKIE_ECHO | ChunkType::ASCONF)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use sctp_wire::{CHUNK_HEADER_BYTES, COMMON_HEADER_BYTES, PacketWriter, VerificationTag};
 use virtual_time::Instant;
 
+use super::packetizer::Coverage;
 use super::{Association, Timer};
 use crate::event::PathState;
 use crate::path::pmtud::Next;
@@ -101,6 +102,6 @@ impl Association {
             padding = padding.checked_sub(4)?;
         }
         self.count_packet(path);
-        Some(self.finish_packet(path, writer, Fragmentation::Forbidden))
+        Some(self.finish_packet(path, writer, (Fragmentation::Forbidden, Coverage::Checksum)))
     }
 }

@@ -1,5 +1,7 @@
 //! Are the paths, and the peer, still there (RFC 9260 §5.4, §8.1 to §8.3; RFC 7829)?
 
+use core::time::Duration;
+
 use sctp_wire::{ChunkBuf, HeartbeatInfo};
 use virtual_time::Instant;
 
@@ -7,7 +9,7 @@ use super::{Association, AssociationState as S, Timer};
 use crate::error::AssociationError;
 use crate::event::{Event, PathState};
 use crate::path::{Answer, Heartbeat, Unanswered, VerificationSlot};
-use crate::transmit::PathId;
+use crate::transmit::{Encapsulation, PathId};
 
 /// What the heartbeat timer of a path leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,7 +114,7 @@ impl Association {
 
     /// `asked_at`: when the HEARTBEAT before went out that was not answered, or now.
     fn heartbeat_due(&mut self, now: Instant, path: PathId, asked_at: Instant) -> Due {
-        let interval = self.config.heartbeat.interval;
+        let interval = self.idle_limit(path);
         let entry = self.paths.path(path);
         // As long as data may go nowhere, there is nothing to fall back to: until the peer counts as unreachable.
         let has_failed = entry.errors > self.config.attempts.path && self.paths.has_confirmed();
@@ -151,7 +153,7 @@ impl Association {
 
     /// Asks now whether the peer is at the address of this path, unless it is asked already.
     pub(super) fn probe_path(&mut self, now: Instant, path: PathId) {
-        let is_wanted = self.config.heartbeat.interval.is_some() || !self.paths.path(path).is_confirmed();
+        let is_wanted = self.idle_limit(path).is_some() || !self.paths.path(path).is_confirmed();
         if is_wanted && self.may_send_heartbeats() && !self.paths.path(path).heartbeat.is_outstanding() {
             self.send_heartbeat(now, path);
         }
@@ -178,12 +180,29 @@ impl Association {
         }
     }
 
-    /// The next HEARTBEAT: after RTO + HB.interval, give or take half an RTO (RFC 9260 §8.3).
+    /// The next HEARTBEAT: after RTO + HB.interval, give or take half an RTO (RFC 9260 §8.3), but in time for the NATs
+    /// on the way.
     pub(super) fn schedule_heartbeat(&mut self, from: Instant, path: PathId) {
-        let Some(interval) = self.config.heartbeat.interval else { return };
         let rto = self.paths.path(path).rto.rto();
-        let jittered = rto / 2 + self.rng.up_to(rto);
-        self.timers.set(Timer::Heartbeat(path), from + interval + jittered);
+        let interval = self.config.heartbeat.interval;
+        let regular = interval.map(|interval| interval + rto / 2 + self.rng.up_to(rto));
+        if let Some(pause) = regular.into_iter().chain(self.nat_keepalive(path)).min() {
+            self.timers.set(Timer::Heartbeat(path), from + pause);
+        }
+    }
+
+    /// A path without data for less than this is not idle; `None`: nobody asks.
+    fn idle_limit(&self, path: PathId) -> Option<Duration> {
+        self.config.heartbeat.interval.into_iter().chain(self.nat_keepalive(path)).min()
+    }
+
+    /// How long the NATs on a path may hear nothing: those that see UDP (RFC 6951 §4).
+    fn nat_keepalive(&self, path: PathId) -> Option<Duration> {
+        match self.paths.path(path).destination.encapsulation {
+            Encapsulation::Udp { .. } => self.config.heartbeat.nat_keepalive,
+            // Whoever carries the datagrams of such a channel sees to its NATs (for WebRTC: ICE).
+            Encapsulation::Ip | Encapsulation::Datagrams => None,
+        }
     }
 
     /// RFC 9260 §8.3: from ESTABLISHED until SHUTDOWN or SHUTDOWN ACK.

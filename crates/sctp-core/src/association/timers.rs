@@ -28,14 +28,20 @@ pub(crate) enum Timer {
     ForwardTsn,
     /// A chunk's reordering window runs out (RFC 8985 §6.2).
     Reordering,
+    /// A RE-CONFIG request is unanswered (RFC 6525 §5.1.1).
+    Reconfiguration,
     /// T3-rtx of a path.
     T3Rtx(PathId),
     /// Nothing heard on a path: tail-loss probe (RFC 8985 §7).
     TailLossProbe(PathId),
     /// A probe of the path MTU is unanswered, or the next search is due (RFC 8899 §5.1.1).
     PathMtu(PathId),
+    /// Data that the windows allow waits for the packets before it to drain (RFC 9002 §7.7).
+    Pacing(PathId),
     /// A path is idle: HEARTBEAT (RFC 9260 §8.3).
     Heartbeat(PathId),
+    /// The association may be idle: close it (RFC 6458 §8.1.8).
+    Autoclose,
 }
 
 /// The running timers. Few at a time, so a list beats a heap: nothing is allocated and nothing sorted.

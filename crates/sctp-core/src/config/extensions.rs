@@ -1,5 +1,7 @@
 //! Which extensions an association offers.
 
+use crate::transmit::Encapsulation;
+
 /// Extensions offered in INIT and INIT ACK. One is used when both sides offer it; see
 /// [`Association::capabilities`](crate::Association::capabilities) for what was agreed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +19,9 @@ pub struct Extensions {
     /// handshake can move the association elsewhere, unless the two ends share a key ([`AuthConfig::keys`](crate::AuthConfig::keys)).
     /// Switch it on for hosts that change networks.
     pub dynamic_addresses: Offer,
-    /// Packets with a checksum of zero are accepted where the lower layer detects errors better (RFC 9653).
+    /// Packets with a checksum of zero are accepted, and sent to a peer that accepts them (RFC 9653, error detection
+    /// method 1). Has an effect over [`Encapsulation::Datagrams`](crate::Encapsulation::Datagrams) only; turn it on
+    /// where that channel protects every datagram as DTLS does, and leave it off where it does not.
     pub zero_checksum: Offer,
 }
 
@@ -31,6 +35,16 @@ impl Extensions {
         dynamic_addresses: Offer::Off,
         zero_checksum: Offer::Off,
     };
+}
+
+impl Extensions {
+    /// Those that make sense over this lower layer: zero checksums need one that detects errors.
+    pub(crate) fn over(self, encapsulation: Encapsulation) -> Self {
+        match encapsulation {
+            Encapsulation::Ip | Encapsulation::Udp { .. } => Self { zero_checksum: Offer::Off, ..self },
+            Encapsulation::Datagrams => self,
+        }
+    }
 }
 
 /// Whether the peer is told when this host's addresses change (SCTP_AUTO_ASCONF of RFC 6458 §8.1.24).

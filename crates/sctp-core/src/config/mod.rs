@@ -4,10 +4,12 @@
 //! what cannot work, naming the field, the value and the bound.
 
 mod authentication;
+mod congestion;
 mod extensions;
-mod failure;
 mod path_mtu;
+mod paths;
 mod profile;
+mod reconfiguration;
 mod scheduling;
 #[cfg(test)]
 mod tests;
@@ -19,13 +21,16 @@ use sctp_wire::SctpPort;
 
 pub(crate) use self::authentication::NEVER_AUTHENTICATED;
 pub use self::authentication::{AuthConfig, AuthKeys, HmacPreference};
+pub use self::congestion::{CongestionAlgorithm, CongestionConfig, InitialWindow, Pacing, WindowValidation};
 pub use self::extensions::{AutomaticAddresses, Extensions, Offer};
-pub use self::failure::FailureConfig;
 pub use self::path_mtu::{Discovery, PathMtuConfig};
+pub use self::paths::PathsConfig;
 pub use self::profile::{Profile, UnknownProfile};
+pub use self::reconfiguration::{Acceptance, ReconfigConfig};
 pub use self::scheduling::{StreamScheduler, StreamShare};
 use crate::error::ConfigError;
 use crate::path::address::is_unicast;
+use crate::transmit::Dscp;
 
 /// What an [`Endpoint`](crate::Endpoint) is: its port, and what it does with associations opened by others.
 #[derive(Clone, Debug)]
@@ -116,9 +121,6 @@ pub struct AssociationConfig {
     pub streams: Streams,
     /// What is offered beyond RFC 9260.
     pub extensions: Extensions,
-    /// Whether address events of this host become ASCONFs where [`Extensions::dynamic_addresses`] is agreed on. Default: no.
-    /// Switch it on for hosts that change networks and whose addresses may all be told to the peer.
-    pub automatic_addresses: AutomaticAddresses,
     /// What is authenticated, and with which keys.
     pub authentication: AuthConfig,
     /// What the association may hold in memory.
@@ -127,25 +129,25 @@ pub struct AssociationConfig {
     pub rto: RtoConfig,
     /// When data is acknowledged.
     pub sack: SackConfig,
+    /// How much may be in flight.
+    pub congestion: CongestionConfig,
     /// How losses are found and repaired.
     pub recovery: RecoveryConfig,
     /// How idle paths are supervised.
     pub heartbeat: HeartbeatConfig,
+    /// An association on which no user data was sent or received for this long is shut down gracefully (SCTP_AUTOCLOSE,
+    /// RFC 6458 §8.1.8). Default `None`: never. At least 1 ms. Set it on servers whose clients come once and do not
+    /// always end what they opened.
+    pub autoclose: Option<Duration>,
     /// How often something is tried before it is given up.
     pub attempts: Attempts,
-    /// What becomes of a path that fails, and of the primary path.
-    pub failure: FailureConfig,
-    /// Whether small messages wait to be bundled while data is in flight. Default: they do not.
-    pub nagle: Nagle,
-    /// In which order streams are served (RFC 8260 §3). Default first come, first served, which costs least. Change it
-    /// where streams compete: bulk beside requests, or media as in WebRTC ([`StreamScheduler::WeightedFair`]).
-    pub scheduler: StreamScheduler,
-    /// Max.Burst (RFC 9260 §6.1 (D)): packets sent at most on one occasion. Default 4.
-    pub max_burst_packets: u32,
-    /// Path MTU in octets, IP header included. Default 1400, which leaves room for tunnels; the largest the path
-    /// carries gives the fewest packets. At least 576.
-    pub mtu_bytes: usize,
-    /// Search for the largest packets a path carries. Default off; when on it takes the place of `mtu_bytes`.
+    /// What becomes of a path that fails, of the primary path, and of addresses that come and go.
+    pub paths: PathsConfig,
+    /// When queued messages leave, and which first.
+    pub transmission: TransmissionConfig,
+    /// What the peer may re-configure (RFC 6525).
+    pub reconfiguration: ReconfigConfig,
+    /// How large packets may be, and whether to search for the largest a path carries.
     pub path_mtu: PathMtuConfig,
 }
 
@@ -174,7 +176,7 @@ pub struct Buffers {
 /// Retransmission timeout (RFC 9260 §6.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RtoConfig {
-    /// RTO.Initial: before the first measurement. Default 1 s.
+    /// RTO.Initial: before the first measurement. Default 1 s; 3 s by the old rule and so by `studies`.
     pub initial: Duration,
     /// RTO.Min. Default 1 s by RFC 9260, 200 ms by `signalling` (what TCP stacks use). Lower it only where peers
     /// acknowledge at once.
@@ -206,6 +208,10 @@ pub struct RecoveryConfig {
 pub enum LossDetection {
     /// Three missing reports, once per chunk (RFC 9260 §7.2.4).
     MissingReports,
+    /// Three missing reports, and three further ones for a chunk that was sent again: reports that tell of a chunk
+    /// sent after that. The old rules ruled out fast retransmission a second time; the stacks of their day
+    /// did it, and the studies' figures agree with it alone. For comparisons with them.
+    RepeatedMissingReports,
     /// Time: a chunk is lost when one sent later has arrived and a round trip plus a reordering window has passed
     /// (RFC 8985 §6), and when nothing has been heard for two round trips a probe goes out (RFC 8985 §7), repeated
     /// with doubling until T3-rtx takes over. A retransmission that is lost is found in the same way.
@@ -229,6 +235,29 @@ pub struct HeartbeatConfig {
     /// HB.Max.Burst (RFC 9260 §16): HEARTBEATs to addresses not verified yet in one RTO. Default 1, at least 1. Raise it
     /// where peers have many addresses and verifying them one a second is too slow.
     pub max_burst: u32,
+    /// On paths that go through UDP a HEARTBEAT is sent after this long without one and without new data at the latest,
+    /// whatever `interval` says, so that NATs and firewalls on the way do not forget the flow (RFC 6951 §4, RFC 8085
+    /// §3.5). Default 15 s: many forget after 30 s, though RFC 4787 §4.3 asks for 2 min. At least 1 s; less than 15 s is
+    /// more than RFC 8085 §3.5 grants. Raise it where batteries or silence count and the middleboxes are known; `None`,
+    /// no keep-alives, where there are none. Paths directly over IP have none.
+    pub nat_keepalive: Option<Duration>,
+}
+
+/// When queued messages leave, which first, and as what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransmissionConfig {
+    /// Whether small messages wait to be bundled while data is in flight. Default: they do not.
+    pub nagle: Nagle,
+    /// In which order streams are served (RFC 8260 §3). Default first come, first served, which costs least. Change it
+    /// where streams compete: bulk beside requests, or media as in WebRTC ([`StreamScheduler::WeightedFair`]).
+    pub scheduler: StreamScheduler,
+    /// Max.Burst (RFC 9260 §6.1 (D)): packets sent at most on one occasion. Default 4.
+    pub max_burst_packets: u32,
+    /// What the IP headers of all packets ask of routers (RFC 2474; `spp_dscp` of RFC 6458 §8.1.12). Default CS0: nothing.
+    /// Networks that tell signalling apart expect [`Dscp::CS5`] for it, for conferencing AF41; others clear it at their
+    /// border. Answers to packets outside any association have that of [`EndpointConfig::association`]. Change it
+    /// where the network's operator says which is honoured.
+    pub dscp: Dscp,
 }
 
 /// How often something is tried before it is given up (RFC 9260 §16).
@@ -292,9 +321,7 @@ impl AssociationConfig {
         at_least("streams.outbound", usize::from(self.streams.outbound), 1)?;
         at_least("streams.inbound", usize::from(self.streams.inbound), 1)?;
         self.authentication.validate(&self.extensions)?;
-        at_least("max_burst_packets", self.max_burst_packets as usize, 1)?;
-        at_least("mtu_bytes", self.mtu_bytes, 576)?;
-        at_most("mtu_bytes", self.mtu_bytes, 65_535)?;
+        at_least("transmission.max_burst_packets", self.transmission.max_burst_packets as usize, 1)?;
         self.path_mtu.validate()?;
         at_least("buffers.message_bytes", self.buffers.message_bytes, 1)?;
         // An INIT with a smaller window is refused by every peer: RFC 9260 §3.3.2.
@@ -304,7 +331,14 @@ impl AssociationConfig {
         at_most("buffers.message_bytes", self.buffers.message_bytes, self.buffers.send_bytes)?;
         at_least("sack.every_packets", self.sack.every_packets as usize, 1)?;
         at_least("heartbeat.max_burst", self.heartbeat.max_burst as usize, 1)?;
-        self.failure.validate(self.attempts.path)?;
+        let year = Duration::from_secs(365 * 24 * 3600);
+        if let Some(keepalive) = self.heartbeat.nat_keepalive {
+            duration("heartbeat.nat_keepalive", keepalive, Duration::from_secs(1), year)?;
+        }
+        if let Some(idle) = self.autoclose {
+            duration("autoclose", idle, Duration::from_millis(1), year)?;
+        }
+        self.paths.validate(self.attempts.path)?;
         // RFC 9260 §6.2: the delay must not exceed 500 ms.
         duration("sack.delay", self.sack.delay, Duration::ZERO, Duration::from_millis(500))?;
         duration("rto.min", self.rto.min, Duration::from_millis(1), self.rto.max)?;

@@ -4,11 +4,14 @@ use core::time::Duration;
 
 use crate::error::ConfigError;
 
-/// Search for the largest packet a path carries (DPLPMTUD, RFC 8899 §6.2).
+/// How large packets may be, and the search for the largest a path carries (DPLPMTUD, RFC 8899 §6.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathMtuConfig {
-    /// Whether the path MTU is searched for. Default off in every profile: packets are then limited by
-    /// [`mtu_bytes`](super::AssociationConfig::mtu_bytes) alone. Turn it on for bulk over paths of unknown or changing
+    /// Path MTU in octets, IP header included, while it is not searched for; over a channel of the caller's
+    /// ([`Encapsulation::Datagrams`](crate::Encapsulation::Datagrams)) the longest datagram it carries. Default 1400, which
+    /// leaves room for tunnels; the largest the path carries gives the fewest packets. At least 576.
+    pub bytes: usize,
+    /// Whether the path MTU is searched for. Default off in every profile: packets are then limited by `bytes` alone. Turn it on for bulk over paths of unknown or changing
     /// MTU, with a driver that heeds [`Transmit::fragmentation`](crate::Transmit::fragmentation).
     pub discovery: Discovery,
     /// MIN_PLPMTU in octets, IP header included: what every path is taken to carry. Default 576; over IPv6 at least
@@ -38,6 +41,7 @@ pub enum Discovery {
 impl Default for PathMtuConfig {
     fn default() -> Self {
         Self {
+            bytes: 1400,
             discovery: Discovery::Off,
             min_bytes: 576,
             base_bytes: 1200,
@@ -50,6 +54,8 @@ impl Default for PathMtuConfig {
 
 impl PathMtuConfig {
     pub(super) fn validate(&self) -> Result<(), ConfigError> {
+        super::at_least("path_mtu.bytes", self.bytes, 576)?;
+        super::at_most("path_mtu.bytes", self.bytes, 65_535)?;
         super::at_least("path_mtu.min_bytes", self.min_bytes, 576)?;
         super::at_least("path_mtu.base_bytes", self.base_bytes, self.min_bytes)?;
         super::at_least("path_mtu.max_bytes", self.max_bytes, self.base_bytes)?;

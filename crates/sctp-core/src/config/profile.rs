@@ -5,10 +5,12 @@ use core::str::FromStr;
 use core::time::Duration;
 
 use super::{
-    AssociationConfig, Attempts, AuthConfig, AutomaticAddresses, Buffers, Extensions, FailureConfig,
-    HeartbeatConfig, ImmediateSack, LossDetection, Nagle, Offer, PathMtuConfig, RecoveryConfig, RtoConfig,
-    SackConfig, StreamScheduler, Streams,
+    AssociationConfig, Attempts, AuthConfig, AutomaticAddresses, Buffers, CongestionAlgorithm,
+    CongestionConfig, Extensions, HeartbeatConfig, ImmediateSack, InitialWindow, LossDetection, Nagle, Offer,
+    Pacing, PathMtuConfig, PathsConfig, ReconfigConfig, RecoveryConfig, RtoConfig, SackConfig,
+    StreamScheduler, Streams, TransmissionConfig, WindowValidation,
 };
+use crate::transmit::Dscp;
 
 /// A named set of parameters to start from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,14 +19,23 @@ pub enum Profile {
     /// the timer, one second at least.
     Rfc9260,
     /// For request/response traffic that cannot wait: time-based loss detection with probes, RTO.Min 200 ms,
-    /// immediate acknowledgment of the last chunk. Congestion control is RFC 9260's.
+    /// immediate acknowledgment of the last chunk. The congestion window grows and shrinks as RFC 9260 says; it
+    /// outlives pauses (RFC 7661).
     #[default]
     Signalling,
+    /// As the stacks of the published studies did, under the old rules (S1, S4): RTO.Initial 3 s, RTO.Min 1 s, the
+    /// initial window of the old rule, fast retransmission of a chunk as often as three reports ask for it, packets as
+    /// large as Ethernet carries, no extensions. For comparing with what they measured; not for use.
+    Studies,
+    /// For data channels (RFC 8831) over DTLS: the recovery of `signalling`, 65,535 streams, re-configuration and zero
+    /// checksums, packets that fit what browsers use, no HEARTBEATs (ICE watches the path). Meant for
+    /// [`Encapsulation::Datagrams`](crate::Encapsulation::Datagrams).
+    WebRtc,
 }
 
 impl Profile {
     /// Every profile, in the order in which they are documented.
-    pub const ALL: [Self; 2] = [Self::Rfc9260, Self::Signalling];
+    pub const ALL: [Self; 4] = [Self::Rfc9260, Self::Signalling, Self::Studies, Self::WebRtc];
 }
 
 impl fmt::Display for Profile {
@@ -32,13 +43,15 @@ impl fmt::Display for Profile {
         f.write_str(match self {
             Self::Rfc9260 => "rfc9260",
             Self::Signalling => "signalling",
+            Self::Studies => "studies",
+            Self::WebRtc => "webrtc",
         })
     }
 }
 
 /// A profile name that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no profile `{0}`; use rfc9260 or signalling")]
+#[error("there is no profile `{0}`; use rfc9260, signalling, studies or webrtc")]
 pub struct UnknownProfile(String);
 
 impl FromStr for Profile {
@@ -57,14 +70,15 @@ impl AssociationConfig {
         match profile {
             Profile::Rfc9260 => Self::rfc9260(),
             Profile::Signalling => Self::signalling(),
+            Profile::Studies => Self::studies(),
+            Profile::WebRtc => Self::webrtc(),
         }
     }
 
     fn rfc9260() -> Self {
         Self {
             streams: Streams { outbound: 64, inbound: 2048 },
-            extensions: Extensions::NONE,
-            automatic_addresses: AutomaticAddresses::Off,
+            extensions: Extensions { reconfiguration: Offer::On, ..Extensions::NONE },
             authentication: AuthConfig::default(),
             buffers: Buffers { send_bytes: 1 << 20, receive_bytes: 1 << 20, message_bytes: 256 << 10 },
             rto: RtoConfig {
@@ -73,17 +87,35 @@ impl AssociationConfig {
                 max: Duration::from_secs(60),
             },
             sack: SackConfig { delay: Duration::from_millis(200), every_packets: 2 },
+            congestion: CongestionConfig {
+                algorithm: CongestionAlgorithm::Rfc9260,
+                initial_window: InitialWindow::Rfc9260,
+                window_validation: WindowValidation::Rfc9260,
+                pacing: Pacing::Off,
+            },
             recovery: RecoveryConfig {
                 loss_detection: LossDetection::MissingReports,
                 immediate_sack: ImmediateSack::WhenShuttingDown,
             },
-            heartbeat: HeartbeatConfig { interval: Some(Duration::from_secs(30)), max_burst: 1 },
+            heartbeat: HeartbeatConfig {
+                interval: Some(Duration::from_secs(30)),
+                max_burst: 1,
+                nat_keepalive: Some(Duration::from_secs(15)),
+            },
+            autoclose: None,
             attempts: Attempts { init: 8, path: 5, association: 10 },
-            failure: FailureConfig { potentially_failed: None, primary_switchover: None },
-            nagle: Nagle::Off,
-            scheduler: StreamScheduler::FirstComeFirstServed,
-            max_burst_packets: 4,
-            mtu_bytes: 1400,
+            paths: PathsConfig {
+                potentially_failed: None,
+                primary_switchover: None,
+                automatic_addresses: AutomaticAddresses::Off,
+            },
+            transmission: TransmissionConfig {
+                nagle: Nagle::Off,
+                scheduler: StreamScheduler::FirstComeFirstServed,
+                max_burst_packets: 4,
+                dscp: Dscp::CS0,
+            },
+            reconfiguration: ReconfigConfig::default(),
             path_mtu: PathMtuConfig::default(),
         }
     }
@@ -97,11 +129,45 @@ impl AssociationConfig {
                 ..base.extensions
             },
             rto: RtoConfig { min: Duration::from_millis(200), ..base.rto },
+            congestion: CongestionConfig { window_validation: WindowValidation::Rfc7661, ..base.congestion },
             recovery: RecoveryConfig {
                 loss_detection: LossDetection::Rack,
                 immediate_sack: ImmediateSack::WhenSenderDry,
             },
-            failure: FailureConfig { potentially_failed: Some(0), ..base.failure },
+            paths: PathsConfig { potentially_failed: Some(0), ..base.paths },
+            ..base
+        }
+    }
+
+    fn studies() -> Self {
+        let base = Self::rfc9260();
+        Self {
+            extensions: Extensions::NONE,
+            rto: RtoConfig { initial: Duration::from_secs(3), ..base.rto },
+            congestion: CongestionConfig { initial_window: InitialWindow::Rfc4960, ..base.congestion },
+            recovery: RecoveryConfig {
+                loss_detection: LossDetection::RepeatedMissingReports,
+                ..base.recovery
+            },
+            path_mtu: PathMtuConfig { bytes: 1500, ..base.path_mtu },
+            ..base
+        }
+    }
+
+    fn webrtc() -> Self {
+        let base = Self::signalling();
+        let most = u16::MAX;
+        Self {
+            streams: Streams { outbound: most, inbound: most },
+            extensions: Extensions { zero_checksum: Offer::On, ..base.extensions },
+            reconfiguration: ReconfigConfig {
+                max_inbound_streams: most,
+                max_outbound_streams: most,
+                ..base.reconfiguration
+            },
+            heartbeat: HeartbeatConfig { interval: None, ..base.heartbeat },
+            // What IPv6 packets of 1280 octets leave below IP, UDP and DTLS.
+            path_mtu: PathMtuConfig { bytes: 1191, ..base.path_mtu },
             ..base
         }
     }

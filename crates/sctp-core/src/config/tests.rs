@@ -7,7 +7,7 @@ fn every_profile_is_valid_and_named() {
         assert_eq!(profile.to_string().parse::<Profile>().unwrap(), profile);
     }
     let error = "tcp".parse::<Profile>().unwrap_err();
-    assert_eq!(error.to_string(), "there is no profile `tcp`; use rfc9260 or signalling");
+    assert_eq!(error.to_string(), "there is no profile `tcp`; use rfc9260, signalling, studies or webrtc");
 }
 
 #[test]
@@ -17,8 +17,18 @@ fn rfc9260_profile_has_the_values_of_section_16() {
     assert_eq!(config.rto.min, Duration::from_secs(1));
     assert_eq!(config.rto.max, Duration::from_secs(60));
     assert_eq!(config.attempts, Attempts { init: 8, path: 5, association: 10 });
-    assert_eq!(config.max_burst_packets, 4);
+    assert_eq!(config.transmission.max_burst_packets, 4);
     assert_eq!(config.heartbeat.interval, Some(Duration::from_secs(30)));
+}
+
+#[test]
+fn studies_profile_has_the_timers_and_windows_of_rfc_4960() {
+    let config = AssociationConfig::profile(Profile::Studies);
+    assert_eq!(config.rto.initial, Duration::from_secs(3));
+    assert_eq!(config.rto.min, Duration::from_secs(1));
+    assert_eq!(config.sack, SackConfig { delay: Duration::from_millis(200), every_packets: 2 });
+    assert_eq!(config.congestion.initial_window, InitialWindow::Rfc4960);
+    assert_eq!(config.extensions, Extensions::NONE);
 }
 
 #[test]
@@ -32,4 +42,15 @@ fn values_out_of_bounds_name_field_value_and_bound() {
     config.buffers.message_bytes = config.buffers.receive_bytes + 1;
     let error = config.validate().unwrap_err();
     assert_eq!(error.to_string(), "buffers.message_bytes is 1048577; it must be at most 1048576");
+}
+
+#[test]
+fn pauses_that_would_never_end_or_never_begin_are_refused() {
+    let mut config = AssociationConfig { autoclose: Some(Duration::ZERO), ..AssociationConfig::default() };
+    let error = config.validate().unwrap_err();
+    assert_eq!(error.to_string(), "autoclose is 0ns; it must be from 1ms to 31536000s");
+    config.autoclose = None;
+    config.heartbeat.nat_keepalive = Some(Duration::from_millis(999));
+    let error = config.validate().unwrap_err();
+    assert_eq!(error.to_string(), "heartbeat.nat_keepalive is 999ms; it must be from 1s to 31536000s");
 }

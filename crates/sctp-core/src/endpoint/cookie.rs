@@ -25,6 +25,8 @@ use crate::transmit::{Destination, Encapsulation};
 pub(crate) struct StateCookie {
     /// Valid.Cookie.Life from its making, and what the INIT asked for beyond it (RFC 9260 §3.3.2.1.3).
     pub(crate) expires_at: Instant,
+    /// When the INIT ACK with it left.
+    pub(crate) issued_at: Instant,
     pub(crate) local_port: SctpPort,
     pub(crate) peer_port: SctpPort,
     pub(crate) local_tag: VerificationTag,
@@ -117,9 +119,10 @@ impl CookieKeys {
 }
 
 impl StateCookie {
-    fn encode(&self) -> Vec<u8> {
+    pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(FIXED_BYTES + 17 * (1 + self.addresses.len()) + 3 + MAC_BYTES);
         out.extend_from_slice(&self.expires_at.as_nanos().to_be_bytes());
+        out.extend_from_slice(&self.issued_at.as_nanos().to_be_bytes());
         out.extend_from_slice(&self.tie_tag.to_be_bytes());
         for number in [
             self.local_tag.get(),
@@ -140,11 +143,12 @@ impl StateCookie {
             ours.encode(&mut out);
             peer.encode(&mut out);
         }
-        // UDP port 0 cannot be a peer's: it stands for "no encapsulation".
-        let port = match self.source.encapsulation {
-            Encapsulation::Ip => 0,
-            Encapsulation::Udp { port } => port,
+        let (carrier, port) = match self.source.encapsulation {
+            Encapsulation::Ip => (0, 0),
+            Encapsulation::Udp { port } => (1, port),
+            Encapsulation::Datagrams => (2, 0),
         };
+        out.push(carrier);
         out.extend_from_slice(&port.to_be_bytes());
         encode_address(&mut out, self.source.address);
         for &address in self.addresses.iter().take(MAX_ADDRESSES) {
@@ -153,9 +157,10 @@ impl StateCookie {
         out
     }
 
-    fn decode(body: &[u8]) -> Option<Self> {
+    pub(super) fn decode(body: &[u8]) -> Option<Self> {
         let mut rest = body;
         let expires_at = Instant::from_nanos(u64::from_be_bytes(take(&mut rest)?));
+        let issued_at = Instant::from_nanos(u64::from_be_bytes(take(&mut rest)?));
         let tie_tag = u64::from_be_bytes(take(&mut rest)?);
         let mut u32_field = || Some(u32::from_be_bytes(take(&mut rest)?));
         let (local_tag, peer_tag) = (u32_field()?, u32_field()?);
@@ -174,9 +179,11 @@ impl StateCookie {
         } else {
             None
         };
-        let encapsulation = match u16::from_be_bytes(take(&mut rest)?) {
-            0 => Encapsulation::Ip,
-            port => Encapsulation::Udp { port },
+        let encapsulation = match (take::<1>(&mut rest)?, u16::from_be_bytes(take(&mut rest)?)) {
+            ([0], _) => Encapsulation::Ip,
+            ([1], port) => Encapsulation::Udp { port },
+            ([2], _) => Encapsulation::Datagrams,
+            _ => return None,
         };
         let source = Destination { address: decode_address(&mut rest)?, encapsulation };
         let mut addresses = SmallVec::new();
@@ -185,6 +192,7 @@ impl StateCookie {
         }
         Some(Self {
             expires_at,
+            issued_at,
             local_port: SctpPort::new(local_port)?,
             peer_port: SctpPort::new(peer_port)?,
             local_tag: VerificationTag::new(local_tag),
@@ -234,7 +242,7 @@ pub(crate) const MAX_ADDRESSES: usize = 8;
 const MAC_BYTES: usize = 32;
 /// One in which a key signs, two that its cookies may live, and one in which they are recognised as stale.
 const PERIODS_KNOWN: u32 = 4;
-const FIXED_BYTES: usize = 2 * 8 + 5 * 4 + 5 * 2 + 2;
+const FIXED_BYTES: usize = 3 * 8 + 5 * 4 + 5 * 2 + 2 + 1;
 
 #[cfg(test)]
 mod tests;

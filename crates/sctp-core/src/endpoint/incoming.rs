@@ -18,7 +18,7 @@ use crate::association::{
 };
 use crate::config::{AssociationConfig, Incoming};
 use crate::path::address::listed;
-use crate::transmit::{Datagram, Destination};
+use crate::transmit::{Datagram, Destination, Encapsulation};
 
 /// A packet that belongs to no association.
 #[derive(Debug)]
@@ -46,27 +46,20 @@ impl Endpoint {
         packet: &Packet<'_>,
         init: &Init<'_>,
     ) {
-        // INIT travels alone and with tag zero (§6.10, §8.5.1 (A)); a zero initiate tag cannot even be refused.
-        let alone = packet.chunks().nth(1).is_none();
-        if packet.verification_tag != VerificationTag::ZERO
-            || !alone
-            || init.initiate_tag == VerificationTag::ZERO
-        {
-            self.statistics.inits_refused += 1;
+        if !self.may_answer_init(now, datagram, packet, init) {
             return;
         }
-        if !self.init_limiter.admits(now, datagram.source.address) {
-            self.statistics.inits_over_rate += 1;
-            return;
-        }
+        let is_channel = datagram.source.encapsulation == Encapsulation::Datagrams;
         if init.a_rwnd < 1500 || init.outbound_streams == 0 || init.inbound_streams == 0 {
             return self.refuse_init(datagram, packet, init, &[Cause::InvalidMandatoryParameter]);
         }
-        let existing = self.demux.by_list(datagram.source, &listed_in(init), packet.source_port);
+        // RFC 8261 §6.1: over a channel no address means anything.
+        let listed = if is_channel { SmallVec::new() } else { listed_in(init) };
+        let existing = self.demux.by_list(datagram.source, &listed, packet.source_port);
         if existing.is_none() && self.config.incoming == Incoming::Refuse {
             return self.refuse_init(datagram, packet, init, &[]);
         }
-        let extensions = self.config_for(existing).extensions;
+        let extensions = self.config_for(existing).extensions.over(datagram.source.encapsulation);
         let mut reading = Reading::of(init, &extensions);
         if reading.has_host_name {
             return self.refuse_init(datagram, packet, init, &[Cause::UnresolvableAddress(&[])]);
@@ -83,6 +76,9 @@ impl Endpoint {
                 );
             }
         };
+        if is_channel {
+            reading.addresses.clear();
+        }
         reading.add_source(datagram.source.address);
         let reply = existing.map(|slot| self.associations[slot].association.on_init());
         let new_addresses = existing.map_or_else(Vec::new, |slot| self.new_addresses(slot, &reading));
@@ -106,6 +102,29 @@ impl Endpoint {
             Some(InitReply::ShutdownAck) => return self.repeat_shutdown_ack(now, existing),
         };
         self.send_init_ack(now, datagram, packet, init, (existing, identity), &reading);
+    }
+
+    /// Whether an INIT is answered at all, be it with a refusal.
+    fn may_answer_init(
+        &mut self,
+        now: Instant,
+        datagram: &Datagram<'_>,
+        packet: &Packet<'_>,
+        init: &Init<'_>,
+    ) -> bool {
+        // INIT travels alone and with tag zero (§6.10, §8.5.1 (A)); a zero initiate tag cannot even be refused.
+        let alone = packet.chunks().nth(1).is_none();
+        let has_tags =
+            packet.verification_tag == VerificationTag::ZERO && init.initiate_tag != VerificationTag::ZERO;
+        if !alone || !has_tags {
+            self.statistics.handshake.inits_refused += 1;
+            return false;
+        }
+        // Who can write into a channel has shown who it is to the layer below.
+        let is_channel = datagram.source.encapsulation == Encapsulation::Datagrams;
+        let is_admitted = is_channel || self.init_limiter.admits(now, datagram.source.address);
+        self.statistics.handshake.inits_over_rate += u64::from(!is_admitted);
+        is_admitted
     }
 
     fn new_identity(
@@ -151,7 +170,7 @@ impl Endpoint {
     ) {
         let config = self.config_for(existing);
         let agreed = Negotiated::new(config, init, reading.offered);
-        let offered = OfferedExtensions::of(&config.extensions);
+        let offered = OfferedExtensions::of(&config.extensions.over(datagram.source.encapsulation));
         // What the peer does not do is not mentioned: it might take offence (RFC 5061 §6).
         let has_keys = identity.key_material.is_some();
         let offered = if has_keys { offered } else { offered.without_authentication() };
@@ -165,6 +184,7 @@ impl Endpoint {
         };
         let cookie = StateCookie {
             expires_at: self.cookies.expiry(now, reading.cookie_increment),
+            issued_at: now,
             local_port: self.config.port,
             peer_port: packet.source_port,
             local_tag: identity.tag,
@@ -189,7 +209,7 @@ impl Endpoint {
         // One report a parameter (RFC 9260 §3.3.3.1.2).
         parameters.extend(reading.reports.iter().map(|report| Parameter::UnrecognizedParameter(report)));
         let Ok(chunk) = ChunkBuf::init_ack(&header, &parameters) else { return };
-        self.statistics.init_acks_sent += 1;
+        self.statistics.handshake.init_acks_sent += 1;
         self.answer(datagram, packet, init.initiate_tag, &chunk);
     }
 
@@ -201,7 +221,7 @@ impl Endpoint {
         init: &Init<'_>,
         causes: &[Cause<'_>],
     ) {
-        self.statistics.inits_refused += 1;
+        self.statistics.handshake.inits_refused += 1;
         if let Ok(chunk) = ChunkBuf::abort(TagOrigin::Receiver, causes) {
             self.answer(datagram, packet, init.initiate_tag, &chunk);
         }
@@ -226,12 +246,12 @@ impl Endpoint {
                 cookie
             }
             Ok(_) => {
-                self.statistics.bad_cookies += 1;
+                self.statistics.handshake.bad_cookies += 1;
                 return;
             }
             Err(error) => {
                 tracing::debug!(%error, source = %datagram.source, "COOKIE ECHO discarded");
-                self.statistics.bad_cookies += 1;
+                self.statistics.handshake.bad_cookies += 1;
                 return;
             }
         };
@@ -243,7 +263,7 @@ impl Endpoint {
             return self.report_stale_cookie(now, datagram, packet, &cookie);
         }
         let Some(authenticity) = self.authenticate_cookie(&cookie, existing, auth) else {
-            self.statistics.unauthenticated_cookies += 1;
+            self.statistics.handshake.unauthenticated_cookies += 1;
             return;
         };
         match existing {
@@ -301,7 +321,7 @@ impl Endpoint {
         packet: &Packet<'_>,
         cookie: &StateCookie,
     ) {
-        self.statistics.stale_cookies += 1;
+        self.statistics.handshake.stale_cookies += 1;
         let staleness_us = u32::try_from(now.since(cookie.expires_at).as_micros()).unwrap_or(u32::MAX);
         if let Ok(chunk) = ChunkBuf::error(&[Cause::StaleCookie { staleness_us }]) {
             self.answer(datagram, packet, cookie.peer_tag, &chunk);
@@ -317,7 +337,7 @@ impl Endpoint {
     ) {
         let full = self.associations.len() >= self.config.association_limit;
         if full || self.config.incoming == Incoming::Refuse {
-            self.statistics.inits_refused += 1;
+            self.statistics.handshake.inits_refused += 1;
             if let Ok(chunk) = ChunkBuf::abort(TagOrigin::Receiver, &[Cause::OutOfResource]) {
                 self.answer(datagram, packet, cookie.peer_tag, &chunk);
             }
@@ -367,7 +387,7 @@ impl Endpoint {
             return;
         }
         let mut octets = Vec::new();
-        let limit = self.config.association.mtu_bytes - datagram.source.header_bytes();
+        let limit = self.config.association.path_mtu.bytes - datagram.source.header_bytes();
         let ports = (packet.destination_port, packet.source_port);
         let mut writer = PacketWriter::begin(&mut octets, ports.0, ports.1, tag, limit);
         if writer.raw(chunk).is_err() {
@@ -399,3 +419,17 @@ fn listed_in(init: &Init<'_>) -> SmallVec<[IpAddr; MAX_ADDRESSES]> {
 
 /// Answers outside associations that may wait to be sent.
 const MAX_ANSWERS: usize = 256;
+
+/// An association from a cookie whose signature is taken for right: parsing keeps its bounds even so.
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub fn fuzz_cookie(octets: &[u8]) {
+    let Some(cookie) = StateCookie::decode(octets) else { return };
+    assert_eq!(StateCookie::decode(&cookie.encode()).as_ref(), Some(&cookie));
+    let (config, rng) = (AssociationConfig::default(), crate::rng::Rng::new(&[7; 32]));
+    let (now, source) = (Instant::EPOCH, cookie.source);
+    let mut association = Association::accept(now, &cookie, source, &[], config, rng);
+    let mut buffer = Vec::new();
+    while association.poll_transmit(now, &mut buffer).is_some() {}
+    while association.poll_event().is_some() {}
+}

@@ -6,6 +6,7 @@
 //! | `incoming` | INIT and COOKIE ECHO, before and beside associations |
 //! | `init_limiter` | how many INITs a source network may send |
 //! | `cookie` | signing and checking state cookies |
+//! | `streams` | resetting and adding streams |
 //! | `memory` | what associations may hold of received data, together |
 //! | `ootb` | packets out of the blue |
 
@@ -15,15 +16,20 @@ mod incoming;
 mod init_limiter;
 mod memory;
 mod ootb;
+mod slots;
+mod streams;
 
+#[cfg(fuzzing)]
+pub use self::incoming::fuzz_cookie;
 use core::cmp::Reverse;
 use core::num::NonZeroU16;
 use std::collections::{BinaryHeap, VecDeque};
 use std::net::IpAddr;
 
 use bytes::Bytes;
-use sctp_wire::{Checksum, Chunk, DecodeError, Packet, SctpPort, SharedKeyId, StreamId, VerificationTag};
-use slab::Slab;
+use sctp_wire::{
+    Checksum, Chunk, ChunkType, DecodeError, Packet, SctpPort, SharedKeyId, StreamId, VerificationTag,
+};
 use virtual_time::Instant;
 
 use self::cookie::CookieKeys;
@@ -31,8 +37,9 @@ use self::demux::{Demux, Lookup};
 use self::incoming::Answer;
 use self::init_limiter::InitLimiter;
 use self::memory::ReceiveMemory;
+use self::slots::Slots;
 use crate::association::{AddressChange, Association, Authenticity};
-use crate::config::{AssociationConfig, AuthKeys, EndpointConfig, Incoming, StreamShare};
+use crate::config::{AssociationConfig, AuthKeys, EndpointConfig, Incoming, Offer, StreamShare};
 use crate::error::{
     AddressChangeError, AuthKeyError, ConfigError, ConnectError, SendError, SetPrimaryError, StreamError,
     UnknownAssociation,
@@ -42,7 +49,7 @@ use crate::message::{Message, Received};
 use crate::path::MAX_PATHS;
 use crate::rng::Rng;
 use crate::stats::EndpointStatistics;
-use crate::transmit::{Datagram, Destination, Fragmentation, PathId, Transmit};
+use crate::transmit::{Datagram, Destination, Encapsulation, Fragmentation, PathId, Transmit};
 
 /// Names an association of an endpoint. Never reused while the endpoint lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -73,7 +80,7 @@ pub struct Endpoint {
     rng: Rng,
     cookies: CookieKeys,
     init_limiter: InitLimiter,
-    associations: Slab<Entry>,
+    associations: Slots<Entry>,
     memory: ReceiveMemory,
     demux: Demux,
     deadlines: BinaryHeap<Reverse<(Instant, usize, u32)>>,
@@ -132,7 +139,7 @@ impl Endpoint {
             rng,
             cookies,
             init_limiter,
-            associations: Slab::new(),
+            associations: Slots::default(),
             memory,
             demux: Demux::default(),
             deadlines: BinaryHeap::new(),
@@ -205,7 +212,7 @@ impl Endpoint {
     pub fn handle_packet(&mut self, now: Instant, datagram: Datagram<'_>) {
         self.reap();
         self.statistics.packets_received += 1;
-        let packet = match Packet::decode(datagram.payload, Checksum::Verify) {
+        let packet = match self.decode(&datagram) {
             Ok(packet) => packet,
             Err(DecodeError::Checksum { .. }) => {
                 self.statistics.bad_checksum += 1;
@@ -235,6 +242,30 @@ impl Endpoint {
             Some(_) => self.route(now, &datagram, &packet, Authenticity::NotShown),
             None => self.statistics.malformed += 1,
         }
+    }
+
+    /// A checksum has to be right, unless it is zero and the packet one of those that need none.
+    fn decode<'a>(&mut self, datagram: &Datagram<'a>) -> Result<Packet<'a>, DecodeError> {
+        if datagram.source.encapsulation == Encapsulation::Datagrams
+            && let Ok(packet) = Packet::decode(datagram.payload, Checksum::Ignore)
+            && packet.checksum == 0
+            && self.needs_no_checksum(datagram, &packet)
+        {
+            self.statistics.zero_checksums_accepted += 1;
+            return Ok(packet);
+        }
+        Packet::decode(datagram.payload, Checksum::Verify)
+    }
+
+    /// RFC 9653: we have said that we take zero checksums in this association, the packet came through its channel,
+    /// and no chunk is of the kind that must not come without.
+    fn needs_no_checksum(&self, datagram: &Datagram<'_>, packet: &Packet<'_>) -> bool {
+        let Some(slot) = self.demux.by_tag(packet.verification_tag) else { return false };
+        let association = &self.associations[slot].association;
+        let exempt = [ChunkType::INIT, ChunkType::COOKIE_ECHO, ChunkType::ASCONF];
+        association.config().extensions.zero_checksum == Offer::On
+            && association.paths().iter().any(|path| path.destination == datagram.source)
+            && packet.chunks().all(|chunk| chunk.is_ok_and(|chunk| !exempt.contains(&chunk.kind())))
     }
 
     /// Hands a packet to the association it belongs to (RFC 9260 §8.5), or treats it as out of the blue (§8.4).
@@ -347,6 +378,7 @@ impl Endpoint {
                 destination: answer.destination,
                 len: answer.packet.len(),
                 fragmentation: Fragmentation::Allowed,
+                dscp: self.config.association.transmission.dscp,
                 segment_bytes: None,
             });
         }
@@ -361,6 +393,8 @@ impl Endpoint {
             }
             entry.is_sendable = false;
             self.sendable.pop_front();
+            // Data that waits for the pacer has set its timer.
+            self.rearm(slot);
             self.note_if_finished(slot);
         }
         None
@@ -713,9 +747,8 @@ impl Endpoint {
     /// looked at.
     fn reap(&mut self) {
         for slot in core::mem::take(&mut self.finished) {
-            let entry = self.associations.remove(slot);
-            self.memory.update(entry.received_bytes, 0);
-            drop(entry);
+            let received_bytes = self.associations.remove(slot).map_or(0, |entry| entry.received_bytes);
+            self.memory.update(received_bytes, 0);
             self.demux.remove(slot);
             self.sendable.retain(|queued| *queued != slot);
             self.eventful.retain(|queued| *queued != slot);

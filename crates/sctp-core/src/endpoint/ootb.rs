@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use sctp_wire::{Cause, Chunk, ChunkBuf, Packet, TagOrigin};
 
 use super::Endpoint;
-use crate::transmit::{Datagram, Encapsulation};
+use crate::transmit::{Datagram, Destination, Encapsulation};
 
 /// What an out-of-the-blue packet gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,8 +18,8 @@ pub(super) enum Response {
 }
 
 /// The rules in their order; INIT and COOKIE ECHO (3, 4) are dealt with before.
-pub(super) fn respond(source: IpAddr, packet: &Packet<'_>) -> Response {
-    if !is_unicast(source) {
+pub(super) fn respond(source: Destination, packet: &Packet<'_>) -> Response {
+    if source.encapsulation != Encapsulation::Datagrams && !is_unicast(source.address) {
         return Response::Discard;
     }
     let mut response = Response::Abort;
@@ -58,7 +58,7 @@ pub(super) fn respond(source: IpAddr, packet: &Packet<'_>) -> Response {
 
 impl Endpoint {
     pub(super) fn on_out_of_the_blue(&mut self, datagram: &Datagram<'_>, packet: &Packet<'_>) {
-        let chunk = match respond(datagram.source.address, packet) {
+        let chunk = match respond(datagram.source, packet) {
             Response::Discard => {
                 self.statistics.out_of_the_blue_discarded += 1;
                 return;
@@ -73,12 +73,13 @@ impl Endpoint {
         self.answer(datagram, packet, packet.verification_tag, &chunk);
     }
 
-    /// A packet for another SCTP port. Over UDP every port behind the socket is ours to answer for; over IP another
+    /// A packet for another SCTP port. Over UDP every port behind the socket is ours to answer for (and over a channel,
+    /// where an answer hurts nobody who was not spoken to); over IP another
     /// process may own it, so silence is the only safe answer.
     pub(super) fn on_foreign_port(&mut self, datagram: &Datagram<'_>, packet: &Packet<'_>) {
         match datagram.source.encapsulation {
             Encapsulation::Ip => {}
-            Encapsulation::Udp { .. } => match packet.chunks().next() {
+            Encapsulation::Udp { .. } | Encapsulation::Datagrams => match packet.chunks().next() {
                 Some(Ok(Chunk::Init(init))) => self.refuse_init(datagram, packet, &init, &[]),
                 _ => self.on_out_of_the_blue(datagram, packet),
             },
@@ -103,7 +104,8 @@ mod tests {
         let mut writer = PacketWriter::begin(&mut octets, port, port, VerificationTag::new(1), 1400);
         chunks.iter().for_each(|chunk| writer.raw(chunk).unwrap());
         let _len = writer.finish();
-        respond(source.parse().unwrap(), &Packet::decode(&octets, Checksum::Verify).unwrap())
+        let source = Destination { address: source.parse().unwrap(), encapsulation: Encapsulation::Ip };
+        respond(source, &Packet::decode(&octets, Checksum::Verify).unwrap())
     }
 
     #[test]

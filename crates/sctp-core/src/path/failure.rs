@@ -19,8 +19,8 @@ impl Limits {
     pub(crate) fn of(config: &AssociationConfig) -> Self {
         Self {
             path: config.attempts.path,
-            potentially_failed: config.failure.potentially_failed,
-            primary_switchover: config.failure.primary_switchover,
+            potentially_failed: config.paths.potentially_failed,
+            primary_switchover: config.paths.primary_switchover,
         }
     }
 

@@ -16,7 +16,8 @@ use std::net::IpAddr;
 
 use virtual_time::Instant;
 
-pub(crate) use self::congestion::{Acknowledged, Rfc9260};
+pub use self::congestion::CongestionCounters;
+pub(crate) use self::congestion::{Acknowledged, Congestion, PathCapacity};
 use self::failure::Limits;
 pub(crate) use self::heartbeat::Heartbeat;
 use self::pmtud::PathMtu;
@@ -38,7 +39,7 @@ pub(crate) struct Path {
     pub(crate) is_stranded: bool,
     pub(crate) state: PathState,
     pub(crate) rto: RtoEstimator,
-    pub(crate) congestion: Rfc9260,
+    pub(crate) congestion: Congestion,
     pub(crate) heartbeat: Heartbeat,
     /// Consecutive transmissions that went unanswered (RFC 9260 §8.2).
     pub(crate) errors: u32,
@@ -73,6 +74,8 @@ pub struct PathCounters {
     pub heartbeats: u64,
     /// HEARTBEATs that went unanswered for an RTO.
     pub heartbeats_unanswered: u64,
+    /// Packets sent with a checksum of zero (RFC 9653).
+    pub zero_checksums_sent: u64,
 }
 
 /// What answered on a path.
@@ -97,8 +100,11 @@ pub(crate) enum Unanswered {
 
 impl Path {
     fn new(id: PathId, destination: Destination, state: PathState, config: &AssociationConfig) -> Self {
-        let mtu = PathMtu::new(config.path_mtu, config.mtu_bytes, destination.address.is_ipv4());
+        let mtu = PathMtu::new(config.path_mtu, destination.address.is_ipv4());
         let pmdcs = packet_bytes(mtu.current(), destination) - sctp_wire::COMMON_HEADER_BYTES;
+        let (first_window, is_ipv4) = (config.congestion.initial_window, destination.address.is_ipv4());
+        let capacity = PathCapacity::new(first_window, pmdcs, config.path_mtu.bytes, is_ipv4);
+        let congestion = Congestion::new(config.congestion, capacity, config.transmission.max_burst_packets);
         Self {
             id,
             destination,
@@ -106,7 +112,7 @@ impl Path {
             is_stranded: false,
             state,
             rto: RtoEstimator::new(config.rto),
-            congestion: Rfc9260::new(pmdcs, destination.address.is_ipv4()),
+            congestion,
             heartbeat: Heartbeat::default(),
             errors: 0,
             last_used: Instant::EPOCH,

@@ -55,11 +55,11 @@ pub(crate) enum Next {
 
 impl PathMtu {
     /// `fixed_bytes`: the size without discovery.
-    pub(crate) fn new(config: PathMtuConfig, fixed_bytes: usize, is_ipv4: bool) -> Self {
+    pub(crate) fn new(config: PathMtuConfig, is_ipv4: bool) -> Self {
         let min = if is_ipv4 { config.min_bytes } else { config.min_bytes.max(IPV6_MIN_BYTES) };
         let max = config.max_bytes.max(min);
         let current = match config.discovery {
-            Discovery::Off => fixed_bytes,
+            Discovery::Off => config.bytes,
             Discovery::On => config.base_bytes.clamp(min, max),
         };
         Self { config, bounds: (min, max), current, too_large: None, state: State::Idle }

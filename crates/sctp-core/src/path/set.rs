@@ -11,7 +11,7 @@ use super::failure::{Candidate, Choice, Limits, Purpose, choose};
 use super::{Answer, Path, Unanswered};
 use crate::config::AssociationConfig;
 use crate::event::PathState;
-use crate::transmit::{Destination, PathId};
+use crate::transmit::{Destination, Encapsulation, PathId};
 
 /// All paths of an association. A path keeps its number for the life of the association.
 #[derive(Debug)]
@@ -173,8 +173,17 @@ impl PathSet {
         let local = local.filter(may_send_from);
         let path = self.path_mut(id);
         path.counters.packets_received += 1;
-        path.source = local.or(path.source);
-        if path.destination.encapsulation != source.encapsulation {
+        if let Some(local) = local {
+            let was = path.source.replace(local);
+            // RFC 9260 §7.2.5.2: from another source address the way to the peer may be another.
+            if was.is_some_and(|was| was != local) {
+                path.congestion.reinitialise();
+            }
+        }
+        // RFC 6951 §5.4: the peer's encapsulation may change. A channel stays one.
+        let is_channel =
+            [source, path.destination].iter().any(|end| end.encapsulation == Encapsulation::Datagrams);
+        if !is_channel && path.destination.encapsulation != source.encapsulation {
             path.destination.encapsulation = source.encapsulation;
             self.revision += 1;
         }

@@ -39,7 +39,6 @@ mod fragment;
 mod ordering;
 mod outcome;
 mod reassembly;
-#[cfg_attr(not(test), allow(dead_code, reason = "for RE-CONFIG, which is not spoken yet"))]
 mod reconfig;
 mod sack;
 mod tsn_map;

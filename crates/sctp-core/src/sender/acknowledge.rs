@@ -32,6 +32,8 @@ pub(crate) struct Acknowledgment {
     pub(crate) cumulative_advanced: bool,
     /// Whether anything was acknowledged for the first time.
     pub(crate) is_news: bool,
+    /// When the chunk sent last of those was sent.
+    pub(crate) newest: Instant,
     pub(crate) paths: SmallVec<[PathAcknowledgment; 1]>,
     /// Payload octets that left the send buffer, and messages of which the last chunk left it.
     pub(crate) freed_payload: usize,
@@ -58,6 +60,7 @@ pub(crate) struct PathAcknowledgment {
 impl Acknowledgment {
     fn note(&mut self, tsn: Tsn, chunk: &SentChunk, before: Before) {
         let earliest = before.earliest == Some(tsn);
+        self.newest = self.newest.max(chunk.sent_at);
         self.is_news = true;
         let entry = self.entry(chunk.path, before.flight);
         entry.bytes += chunk.wire_bytes();
@@ -189,28 +192,40 @@ fn gap_indices(sack: &Sack<'_>, outstanding: &Outstanding) -> SmallVec<[(usize, 
 
 /// RFC 9260 §7.2.4: counts a missing report on every chunk of a path in flight before `below`; gives those with three.
 ///
-/// A chunk that was fast-retransmitted before is not so again (point 5). Only chunks of the same path count: after a
-/// changeover those of the new path overtake those of the old one without anything being lost.
+/// A chunk that was fast-retransmitted before is not so again (point 5), unless [`Repetition::Allowed`]: then reports
+/// count that tell of a chunk sent after it was sent again. Only chunks of the same path count: after a changeover those
+/// of the new path overtake those of the old one without anything being lost.
 pub(crate) fn report_missing(
     outstanding: &mut Outstanding,
     path: PathId,
     below: Tsn,
+    newest: Instant,
+    repetition: Repetition,
 ) -> SmallVec<[usize; 8]> {
     let limit = outstanding.index_of(below).unwrap_or(0);
     let mut due = SmallVec::new();
     for index in 0..limit {
-        if outstanding.get(index).is_none_or(|chunk| chunk.path != path) {
-            continue;
-        }
-        if let Some(chunk) = outstanding.report_missing(index)
+        let counts = outstanding.get(index).is_some_and(|chunk| {
+            let may_repeat = repetition == Repetition::Allowed && chunk.sent_at < newest;
+            chunk.path == path && (!chunk.fast_retransmitted || may_repeat)
+        });
+        if counts
+            && let Some(chunk) = outstanding.report_missing(index)
             && chunk.missing_reports >= MISSING_REPORTS
-            && !chunk.fast_retransmitted
         {
             chunk.fast_retransmitted = true;
             due.push(index);
         }
     }
     due
+}
+
+/// Whether a chunk may be fast-retransmitted more than once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Repetition {
+    /// RFC 9260 §7.2.4 (5).
+    Never,
+    Allowed,
 }
 
 /// Karn's rule for one path at a time: the chunk being timed (RFC 9260 §6.3.1 (C4), (C5)).

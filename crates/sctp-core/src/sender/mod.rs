@@ -27,7 +27,7 @@ use virtual_time::Instant;
 
 use self::abandon::Failed;
 pub use self::abandon::{AbandonedCount, AbandonedMessages};
-use self::acknowledge::{Acknowledgment, RttSample, SackRefused};
+use self::acknowledge::{Acknowledgment, Repetition, RttSample, SackRefused};
 use self::forward::Forwarding;
 use self::outstanding::{ChunkState, Outstanding, SentChunk};
 use self::probe::Probe;
@@ -50,6 +50,8 @@ pub(crate) struct Sender {
     outstanding: Outstanding,
     /// The window the peer last advertised; less what is in flight it is what it has room for.
     advertised_window: usize,
+    /// What was acknowledged before TSNs were restarted (RFC 6525 §5.1.4).
+    before_restart: Option<Tsn>,
     recoveries: Recoveries,
     rack: Rack,
     rtt_samples: SmallVec<[RttSample; 1]>,
@@ -123,6 +125,8 @@ pub struct SenderStatistics {
     pub abandoned: AbandonedMessages,
     /// FORWARD TSN or I-FORWARD-TSN chunks sent.
     pub forward_tsns: u64,
+    /// Messages that the peer had not acknowledged when the association ended.
+    pub undelivered: AbandonedCount,
 }
 
 /// What a SACK, or a look at the clock, led to.
@@ -165,14 +169,15 @@ impl Sender {
                 message_bytes: config.buffers.message_bytes,
                 loss_detection: config.recovery.loss_detection,
                 immediate_sack: config.recovery.immediate_sack,
-                nagle: config.nagle,
+                nagle: config.transmission.nagle,
                 reserved_bytes: 0,
                 is_draining: false,
                 gives_up: false,
             },
-            queue: SendQueue::new(config.scheduler),
+            queue: SendQueue::new(config.transmission.scheduler),
             outstanding: Outstanding::new(initial_tsn),
             advertised_window: 0,
+            before_restart: None,
             recoveries: Recoveries::default(),
             rack: Rack::default(),
             rtt_samples: SmallVec::new(),
@@ -245,6 +250,9 @@ impl Sender {
         sack: &Sack<'_>,
         paths: &PathSet,
     ) -> Result<SackOutcome, SackRefused> {
+        if self.is_from_before_restart(sack.cumulative_tsn_ack) {
+            return Err(SackRefused::Old);
+        }
         acknowledge::check(sack, &self.outstanding)?;
         let mut outcome = SackOutcome::default();
         self.apply_sack(now, sack, paths, &mut outcome);
@@ -321,12 +329,15 @@ impl Sender {
         acknowledgment: &Acknowledgment,
     ) -> Losses {
         match self.options.loss_detection {
-            LossDetection::MissingReports => self.losses_by_reports(acknowledgment),
+            LossDetection::MissingReports => self.losses_by_reports(acknowledgment, Repetition::Never),
+            LossDetection::RepeatedMissingReports => {
+                self.losses_by_reports(acknowledgment, Repetition::Allowed)
+            }
             LossDetection::Rack => self.losses_by_time(now, paths),
         }
     }
 
-    fn losses_by_reports(&mut self, acknowledgment: &Acknowledgment) -> Losses {
+    fn losses_by_reports(&mut self, acknowledgment: &Acknowledgment, repetition: Repetition) -> Losses {
         let mut lost = SmallVec::<[usize; 8]>::new();
         for path in self.outstanding.paths() {
             let news = acknowledgment.paths.iter().find(|entry| entry.path == path);
@@ -336,7 +347,8 @@ impl Sender {
                 below = self.highest_acknowledged(path).or(below);
             }
             if let Some(below) = below {
-                lost.extend(acknowledge::report_missing(&mut self.outstanding, path, below));
+                let (outstanding, newest) = (&mut self.outstanding, acknowledgment.newest);
+                lost.extend(acknowledge::report_missing(outstanding, path, below, newest, repetition));
             }
         }
         self.declare_lost(&lost)
@@ -460,11 +472,6 @@ impl Sender {
         };
         let last = self.outstanding.iter().filter(|(_, chunk)| is_evidence(chunk)).last();
         last.map(|(index, _)| self.outstanding.tsn_at(index))
-    }
-
-    /// Everything of which nothing was sent.
-    pub(crate) fn drain_unsent(&mut self) -> Vec<Message> {
-        self.queue.drain_unsent()
     }
 
     /// Whether nothing is queued and nothing outstanding.

@@ -72,8 +72,8 @@ struct OutStream {
     begun: Option<Begun>,
     next: NextMids,
     share: StreamShare,
-    /// Only what was begun goes out (see [`SendQueue::hold`]).
-    is_held: bool,
+    /// Only messages up to this number go out (see [`SendQueue::hold`]).
+    held_behind: Option<u64>,
     statistics: StreamStatistics,
 }
 
@@ -140,6 +140,8 @@ pub(crate) struct Fragment {
     pub(crate) payload: Bytes,
     /// Under which the message may be given up; `None`: never.
     pub(crate) terms: Option<Arc<Terms>>,
+    /// With the last fragment of a message: all of it, to be handed back if the association ends before the peer has it.
+    pub(crate) whole: Option<Message>,
 }
 
 impl Fragment {
@@ -149,7 +151,7 @@ impl Fragment {
         let unordered = head.delivery == Delivery::Unordered;
         let flags = DataFlags { immediate: false, unordered, beginning: false, ending: false };
         let (mid, fsn, payload) = (begun.mid, begun.next_fsn, Bytes::new());
-        Self { stream, mid, fsn, ppid: head.ppid, flags, framing, payload, terms: None }
+        Self { stream, mid, fsn, ppid: head.ppid, flags, framing, payload, terms: None, whole: None }
     }
 
     /// What an I-DATA chunk has in the place that PPID and FSN share.
@@ -174,9 +176,12 @@ pub(crate) fn ssn(mid: Mid) -> Ssn {
 }
 
 impl OutStream {
+    fn lets_go(&self, queued: &Queued) -> bool {
+        self.held_behind.is_none_or(|last| queued.number <= last)
+    }
+
     fn rest(&self) -> Rest {
-        let waits = if self.is_held { self.begun.is_some() } else { !self.queue.is_empty() };
-        if waits { Rest::Some } else { Rest::None }
+        if self.queue.front().is_some_and(|front| self.lets_go(front)) { Rest::Some } else { Rest::None }
     }
 
     /// Octets of the message at the head that have not left yet.
@@ -229,7 +234,7 @@ impl SendQueue {
         let stream = self.stream_mut(id);
         stream.statistics.messages_queued += 1;
         stream.statistics.octets_queued += message.payload.len() as u64;
-        let (before, share, is_held) = (stream.rest(), stream.share, stream.is_held);
+        let (before, share, is_held) = (stream.rest(), stream.share, stream.held_behind.is_some());
         stream.queue.push_back(Queued { message, number, deadline });
         if !is_held {
             self.discipline.queued(Waiting { stream: id, number, share }, before);
@@ -310,12 +315,13 @@ impl SendQueue {
         let flags =
             DataFlags { immediate: false, unordered: delivery == Delivery::Unordered, beginning, ending };
         let (ppid, framing, terms) = (head.message.ppid, self.framing, begun.terms.clone());
-        let fragment = Fragment { stream: id, mid, fsn, ppid, flags, framing, payload, terms };
+        let mut fragment =
+            Fragment { stream: id, mid, fsn, ppid, flags, framing, payload, terms, whole: None };
         stream.statistics.octets_sent += fragment.payload.len() as u64;
         if ending {
             stream.statistics.messages_sent += 1;
             stream.begun = None;
-            stream.queue.pop_front();
+            fragment.whole = stream.queue.pop_front().map(|sent| sent.message);
             self.messages -= 1;
         }
         self.payload_bytes -= fragment.payload.len();
@@ -363,21 +369,27 @@ impl SendQueue {
         self.announce(stream);
     }
 
-    /// The stream begins no further message until it is released; the one under way is finished.
+    /// What is handed in from now on waits until the stream is released. Held again, it stays where it is.
     pub(crate) fn hold(&mut self, stream: StreamId) {
-        self.stream_mut(stream).is_held = true;
+        let last = self.accepted;
+        self.stream_mut(stream).held_behind.get_or_insert(last);
         self.announce(stream);
     }
 
     /// Messages that waited take their place as of the time they were handed in.
     pub(crate) fn release(&mut self, stream: StreamId) {
-        self.stream_mut(stream).is_held = false;
+        self.stream_mut(stream).held_behind = None;
         self.announce(stream);
     }
 
     /// Whether part of a message of this stream has left, and part has not.
-    pub(crate) fn has_begun(&self, stream: StreamId) -> bool {
+    fn has_begun(&self, stream: StreamId) -> bool {
         self.streams.get(usize::from(stream.get())).is_some_and(|stream| stream.begun.is_some())
+    }
+
+    /// Whether a message of this stream is still to go out, in whole or in part, although the stream is held.
+    pub(crate) fn is_under_way(&self, stream: StreamId) -> bool {
+        self.streams.get(usize::from(stream.get())).is_some_and(|stream| stream.rest() == Rest::Some)
     }
 
     /// The next message of the stream is its first again (RFC 6525 §5.2.2, RFC 8260 §2.3.2).
@@ -482,17 +494,20 @@ impl SendQueue {
         self.drain_unbegun(streams)
     }
 
-    /// Everything of which nothing was sent, for send-failed events. Nothing is sent any more.
-    pub(crate) fn drain_unsent(&mut self) -> Vec<Message> {
+    /// Everything that waits, for send-failed events: messages of which part was sent, and all others. Nothing is sent
+    /// any more.
+    pub(crate) fn drain(&mut self) -> (Vec<Message>, Vec<Message>) {
         let unsent = self.drain_unbegun(0);
+        let mut begun = Vec::new();
         (self.messages, self.payload_bytes, self.unfinished) = (0, 0, None);
         for id in 0..=u16::MAX {
             let Some(stream) = self.streams.get_mut(usize::from(id)) else { break };
-            stream.queue.clear();
+            begun.extend(stream.queue.drain(..));
             stream.begun = None;
             self.discipline.withdrawn(StreamId::new(id));
         }
-        unsent
+        begun.sort_by_key(|queued| queued.number);
+        (begun.into_iter().map(|queued| queued.message).collect(), unsent)
     }
 
     /// From streams of this number on. A message of which part is under way cannot be taken back: the peer reports
@@ -520,9 +535,8 @@ impl SendQueue {
     fn announce(&mut self, id: StreamId) {
         self.discipline.withdrawn(id);
         let Some(stream) = self.streams.get(usize::from(id.get())) else { return };
-        let count = if stream.is_held { stream.first_unbegun() } else { stream.queue.len() };
         let mut before = Rest::None;
-        for queued in stream.queue.iter().take(count) {
+        for queued in stream.queue.iter().take_while(|queued| stream.lets_go(queued)) {
             let waiting = Waiting { stream: id, number: queued.number, share: stream.share };
             self.discipline.queued(waiting, before);
             before = Rest::Some;

@@ -6,8 +6,12 @@
 
 use sctp_wire::{StreamId, Tsn};
 
-use super::Sender;
+use super::forward::Forwarding;
+use super::outstanding::Outstanding;
 use super::queue::StreamStatistics;
+use super::rack::Rack;
+use super::recovery::Recoveries;
+use super::{Sender, WindowProbe};
 use crate::config::StreamShare;
 use crate::error::StreamError;
 
@@ -32,20 +36,20 @@ impl Sender {
 }
 
 /// For stream re-configuration.
-#[cfg_attr(not(test), expect(dead_code, reason = "called once RE-CONFIG is handled"))]
 impl Sender {
-    /// These streams begin no further message; what was begun is finished (RFC 6525 §5.1.2). No stream named: all,
-    /// as in a request; so for all that follow. Streams that do not exist are passed over.
+    /// What is handed in from now on for these streams waits; what was handed in before still goes out
+    /// (RFC 6525 §5.1.2). No stream named: all, as in a request; so for all that follow. Streams that do not exist are
+    /// passed over.
     pub(crate) fn hold_streams(&mut self, streams: &[StreamId]) {
         self.each_of(streams, |sender, stream| sender.queue.hold(stream));
     }
 
-    /// Whether no message of these streams is under way: none begun and not finished, no chunk unacknowledged. Once
-    /// true of held streams it stays true until they are released.
+    /// Whether no message of these held streams is under way: none that is still to go out, no chunk unacknowledged.
+    /// Once true it stays true until they are released.
     pub(crate) fn is_drained(&self, streams: &[StreamId]) -> bool {
         let concerned = |stream: StreamId| streams.is_empty() || streams.contains(&stream);
         let begun = (0..self.options.outbound_streams).map(StreamId::new);
-        !begun.filter(|stream| concerned(*stream)).any(|stream| self.queue.has_begun(stream))
+        !begun.filter(|stream| concerned(*stream)).any(|stream| self.queue.is_under_way(stream))
             && !self.outstanding.iter().any(|(_, chunk)| concerned(chunk.fragment.stream))
     }
 
@@ -72,6 +76,32 @@ impl Sender {
         self.outstanding.next_tsn().previous()
     }
 
+    /// TSNs go on from `next` (RFC 6525 §5.2.4, §5.2.7 (H5)); nothing is outstanding.
+    pub(crate) fn restart_tsns(&mut self, next: Tsn) {
+        let point = self.outstanding.cumulative_ack();
+        if next != point.next() {
+            self.before_restart = Some(point);
+        }
+        self.outstanding = Outstanding::new(next);
+        self.rack = Rack::default();
+        self.rtt_samples.clear();
+        self.probes.clear();
+        self.forwarding = Forwarding::default();
+        self.recoveries = Recoveries::default();
+        self.window_probe = WindowProbe::Idle;
+    }
+
+    /// Whether a SACK speaks of TSNs from before they were restarted half the number space away. Serial arithmetic
+    /// would take it for one of the future.
+    pub(super) fn is_from_before_restart(&mut self, cumulative: Tsn) -> bool {
+        let Some(before) = self.before_restart else { return false };
+        if before.distance(self.outstanding.cumulative_ack()) > (1 << 31) + REMEMBERED_TSNS {
+            self.before_restart = None;
+            return false;
+        }
+        cumulative.distance(before) < REMEMBERED_TSNS
+    }
+
     fn each_of(&mut self, streams: &[StreamId], mut act: impl FnMut(&mut Self, StreamId)) {
         let negotiated = self.options.outbound_streams;
         if streams.is_empty() {
@@ -82,3 +112,6 @@ impl Sender {
         }
     }
 }
+
+/// SACKs this far behind a restart are recognised, until as much has been acknowledged after it.
+const REMEMBERED_TSNS: u32 = 1 << 20;

@@ -36,7 +36,7 @@ impl Sender {
 
     /// Whether the congestion window of a path has room (RFC 9260 §6.1 (B)).
     pub(crate) fn has_window(&self, path: &Path) -> bool {
-        self.flight(path.id) < path.congestion.cwnd()
+        path.congestion.admits(self.flight(path.id))
     }
 
     /// Whether chunks wait for retransmission.
@@ -91,12 +91,14 @@ impl Sender {
         let earliest = self.outstanding.iter().find(|(_, chunk)| chunk.is_unsettled());
         let earliest = earliest.map(|(index, _)| index);
         while let Some(index) = self.outstanding.first_lost() {
+            let bytes = self.outstanding.get(index).map_or(0, SentChunk::wire_bytes);
             let goes_here = self.outstanding.get(index).is_some_and(|chunk| target(chunk, paths) == path);
             if !goes_here || self.write_again(now, path, index, writer).is_none() {
                 break;
             }
             self.statistics.retransmissions += 1;
             resent.any = true;
+            resent.bytes += bytes;
             resent.earliest |= Some(index) == earliest;
         }
         resent
@@ -116,9 +118,8 @@ impl Sender {
 
     fn fill(&mut self, now: Instant, path: &Path, writer: &mut PacketWriter<'_>) -> (bool, Blocked) {
         let mut any = false;
-        let limit = path.congestion.cwnd();
         // RFC 9260 §6.1 (B): one packet may exceed cwnd, so the window is looked at before the packet only.
-        if self.flight(path.id) >= limit {
+        if !path.congestion.admits(self.flight(path.id)) {
             return (any, Blocked::CongestionWindow);
         }
         loop {
@@ -197,7 +198,7 @@ impl Sender {
 
     /// The I bit (RFC 9260 §6.1): on the last chunk there is, and on the one that fills a window.
     fn flags(&self, fragment: &Fragment, path: &Path) -> DataFlags {
-        let filled = self.flight(path.id) + fragment.payload.len() >= path.congestion.cwnd();
+        let filled = !path.congestion.admits(self.flight(path.id) + fragment.payload.len());
         let immediate = match self.options.immediate_sack {
             ImmediateSack::WhenSenderDry => !self.queue.has_next() || filled,
             ImmediateSack::WhenShuttingDown => self.options.is_draining,
@@ -227,6 +228,8 @@ impl Sender {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Resent {
     pub(crate) any: bool,
+    /// Octets of DATA chunks.
+    pub(crate) bytes: usize,
     /// The earliest outstanding chunk was among it: T3-rtx starts anew (RFC 9260 §6.1).
     pub(crate) earliest: bool,
 }

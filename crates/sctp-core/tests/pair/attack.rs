@@ -180,7 +180,7 @@ fn init_flood_is_answered_up_to_the_rate_and_others_still_connect() {
         pair.inject(End::Right, [192, 0, 2, last].into(), &init);
     }
     let statistics = *pair.side(End::Right).endpoint.statistics();
-    assert_eq!((statistics.init_acks_sent, statistics.inits_over_rate), (20 + 10, 370));
+    assert_eq!((statistics.handshake.init_acks_sent, statistics.handshake.inits_over_rate), (20 + 10, 370));
     pair.connect();
     pair.run_ms(100);
     assert_eq!(pair.count(End::Left, crate::net::is_up), 1);

@@ -458,7 +458,7 @@ fn where_cookie_echo_is_demanded_only_who_knows_the_key_gets_in() {
         assert_eq!(pair.payloads(End::Right).len(), usize::from(is_let_in));
         assert_eq!(unsigned(&pair, End::Left, &["COOKIE_ECHO"]), [""; 0]);
         let endpoint = &pair.side(End::Right).endpoint;
-        assert_eq!(endpoint.statistics().unauthenticated_cookies > 0, !is_let_in);
+        assert_eq!(endpoint.statistics().handshake.unauthenticated_cookies > 0, !is_let_in);
         assert_eq!(endpoint.association_count(), usize::from(is_let_in));
     }
 }
@@ -471,7 +471,7 @@ fn cookie_echo_without_auth_makes_no_association_where_it_is_demanded() {
     signer.hand.echo(&mut pair);
     assert_eq!(pair.side(End::Right).endpoint.association_count(), 0);
     assert_eq!(pair.side(End::Right).sent.len(), before);
-    assert_eq!(pair.side(End::Right).endpoint.statistics().unauthenticated_cookies, 1);
+    assert_eq!(pair.side(End::Right).endpoint.statistics().handshake.unauthenticated_cookies, 1);
     let cookie = signer.hand.cookie().to_vec();
     signer.tell(&mut pair, 0, |writer| writer.cookie_echo(&cookie).unwrap());
     assert_eq!(pair.count(End::Right, is_up), 1);

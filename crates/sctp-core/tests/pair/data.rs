@@ -129,7 +129,7 @@ fn acknowledgment_shares_the_packet_of_an_answer() {
 
 #[test]
 fn nagle_holds_small_messages_while_data_is_in_flight() {
-    let mut pair = Setup::rfc9260().configure(|config| config.nagle = Nagle::On).connected();
+    let mut pair = Setup::rfc9260().configure(|config| config.transmission.nagle = Nagle::On).connected();
     let begun = pair.now_ms();
     pair.send(End::Left, ordered(0, 1, 10));
     pair.run_ms(5);

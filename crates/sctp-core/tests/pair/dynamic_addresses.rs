@@ -110,8 +110,8 @@ fn association_moves_to_another_address_under_load_and_nothing_is_lost_doubled_o
 /// RFC 5061 §5.3.2: the only address goes before the new one is there.
 #[test]
 fn host_that_changes_its_only_address_keeps_its_association() {
-    let setup =
-        moving_from_one_address().configure(|config| config.automatic_addresses = AutomaticAddresses::On);
+    let setup = moving_from_one_address()
+        .configure(|config| config.paths.automatic_addresses = AutomaticAddresses::On);
     let mut pair = setup.connected();
     talk(&mut pair, 0, 100);
     pair.with(End::Left, |side, now| side.endpoint.local_address_down(now, ip("10.0.0.1")));

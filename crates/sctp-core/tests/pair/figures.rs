@@ -80,7 +80,7 @@ fn number(message: &Message) -> usize {
 }
 
 fn requests() -> usize {
-    let text = std::env::var("HEADWAY_SOAK_MESSAGES").unwrap_or_else(|_| "20000".to_owned());
+    let text = std::env::var("HEADWAY_SOAK_MESSAGES").unwrap_or_else(|_| "10000".to_owned());
     text.parse().unwrap_or_else(|_| panic!("HEADWAY_SOAK_MESSAGES is `{text}`; it must be a number"))
 }
 

@@ -75,7 +75,7 @@ fn endpoint_that_accepts_nothing_refuses_at_once() {
     pair.run_ms(100);
     assert!(matches!(&pair.endings(End::Left)[..], [Err(AssociationError::Refused(_))]));
     assert_eq!(pair.now_ms(), 100);
-    assert_eq!(pair.side(End::Right).endpoint.statistics().inits_refused, 1);
+    assert_eq!(pair.side(End::Right).endpoint.statistics().handshake.inits_refused, 1);
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn stale_cookie_leads_to_a_new_one() {
     pair.run_ms(45);
     pair.drop_next(End::Left, &[]);
     pair.run_ms(200);
-    assert_eq!(pair.side(End::Right).endpoint.statistics().stale_cookies, 1);
+    assert_eq!(pair.side(End::Right).endpoint.statistics().handshake.stale_cookies, 1);
     assert_eq!(pair.times_of(End::Left, "INIT", 0), [0, 65]);
     assert_eq!(pair.count(End::Left, is_up), 1);
     assert_eq!(pair.statistics(End::Left).association.stale_cookies, 1);
@@ -182,7 +182,7 @@ fn cookie_that_is_too_short_lived_for_the_path_is_asked_to_live_longer() {
     });
     assert_eq!(asked.collect::<Vec<_>>(), [None, Some(40)]);
     assert_eq!(pair.count(End::Left, is_up), 1);
-    assert_eq!(pair.side(End::Right).endpoint.statistics().stale_cookies, 1);
+    assert_eq!(pair.side(End::Right).endpoint.statistics().handshake.stale_cookies, 1);
 }
 
 #[test]

@@ -1,14 +1,15 @@
 //! I-DATA (RFC 8260), seen from outside.
 
 use sctp_core::{
-    AssociationError, Event, Offer, PayloadProtocolId, ProtocolViolation, ReceiverViolation, StreamId, Tsn,
+    AssociationError, Event, Offer, PayloadProtocolId, ProtocolViolation, ReceiverViolation, StreamId,
+    StreamScheduler, Tsn,
 };
 use sctp_wire::{
     Cause, Chunk, ChunkType, ChunkTypes, DataFlags, FragmentLabel, Fsn, IDataHeader, Mid, Parameter,
 };
 
 use crate::by_hand::Hand;
-use crate::net::{End, LEFT_PORT, Pair, Setup};
+use crate::net::{End, LEFT_PORT, Pair, Setup, ordered};
 
 /// A right end that offers I-DATA, and a peer that lists these chunk types.
 fn established(listed: &[ChunkType], offer: Offer) -> (Pair, Hand) {
@@ -117,4 +118,27 @@ fn robustness_13_more_messages_begun_than_the_buffer_holds_end_the_association()
         "{endings:?}"
     );
     assert_eq!(abort_cause(&pair), 4);
+}
+
+/// RFC 8260 §1: a short message does not wait for the end of a long one. Without interleaving it does.
+#[test]
+fn short_message_overtakes_a_long_one_of_another_stream() {
+    for offer in [Offer::On, Offer::Off] {
+        let mut setup = Setup::signalling().configure(|config| {
+            config.extensions.interleaving = offer;
+            config.transmission.scheduler = StreamScheduler::Priority;
+        });
+        setup.request.rate = netem::BitRate::from_bits_per_second(1_000_000);
+        let mut pair = setup.connected();
+        pair.with(End::Left, |side, _| {
+            side.endpoint.set_stream_priority(side.id.unwrap(), StreamId::new(1), 1).unwrap();
+        });
+        pair.send(End::Left, ordered(0, 1, 200_000));
+        pair.run_ms(200);
+        pair.send(End::Left, ordered(1, 2, 100));
+        pair.run_ms(10_000);
+        let lengths: Vec<usize> = pair.payloads(End::Right).iter().map(|payload| payload.len()).collect();
+        let (short_first, long_first) = ([100, 200_000], [200_000, 100]);
+        assert_eq!(lengths, if offer == Offer::On { short_first } else { long_first });
+    }
 }

@@ -25,6 +25,7 @@ mod out_of_the_blue;
 mod partial_reliability;
 mod path_mtu;
 mod random;
+mod reconfig;
 mod recovery;
 mod shutdown;
 mod supervision;

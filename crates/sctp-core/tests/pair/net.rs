@@ -47,6 +47,8 @@ pub(crate) struct Side {
     pub(crate) path_mtu: usize,
     /// From and to which address nothing leaves this host.
     pub(crate) cut: BTreeSet<(Option<IpAddr>, IpAddr)>,
+    /// How the host takes its packets to have travelled. The links carry SCTP over IP in any case.
+    pub(crate) encapsulation: Encapsulation,
     /// The latest association an event told of, or the one opened here.
     pub(crate) id: Option<AssociationId>,
     pub(crate) events: Vec<(Instant, Event)>,
@@ -86,6 +88,7 @@ impl Side {
             sniffing: Sniffing::On,
             path_mtu: usize::MAX,
             cut: BTreeSet::new(),
+            encapsulation: Encapsulation::Ip,
             id: None,
             events: Vec::new(),
             received: Vec::new(),
@@ -127,7 +130,7 @@ impl Side {
 
 impl Host for Side {
     fn handle_packet(&mut self, now: Instant, packet: netsim::Packet<'_>) {
-        let source = by_ip(packet.source);
+        let source = Destination { address: packet.source, encapsulation: self.encapsulation };
         let local = Some(packet.destination);
         self.endpoint
             .handle_packet(now, Datagram { source, local, ecn: Ecn::NotEct, payload: packet.payload });
@@ -181,6 +184,7 @@ pub(crate) struct Setup {
     left: Vec<IpAddr>,
     /// How many of them the left end tells of; `None` for all.
     told: Option<usize>,
+    encapsulation: Encapsulation,
     right: Vec<IpAddr>,
     has_one_link: bool,
 }
@@ -192,7 +196,7 @@ impl Setup {
         server.association = config.clone();
         let link = Impairments { delay: ms(10), ..Impairments::default() };
         let (left, right) = (vec![LEFT], vec![RIGHT]);
-        let (told, has_one_link) = (None, false);
+        let (told, encapsulation, has_one_link) = (None, Encapsulation::Ip, false);
         Self {
             seed: 1,
             request: link.clone(),
@@ -201,6 +205,7 @@ impl Setup {
             server,
             left,
             told,
+            encapsulation,
             right,
             has_one_link,
         }
@@ -226,6 +231,12 @@ impl Setup {
         self
     }
 
+    /// Both ends take their packets to travel in UDP (RFC 6951).
+    pub(crate) fn in_udp(mut self) -> Self {
+        self.encapsulation = Encapsulation::Udp { port: 9899 };
+        self
+    }
+
     /// Two interfaces on each side: 10.0.0.1 and 10.0.1.1, 10.0.0.2 and 10.0.1.2.
     pub(crate) fn two_homes(self) -> Self {
         self.homes(&["10.0.0.1", "10.0.1.1"], &["10.0.0.2", "10.0.1.2"])
@@ -233,6 +244,10 @@ impl Setup {
 
     pub(crate) fn rfc9260() -> Self {
         Self::new(Profile::Rfc9260)
+    }
+
+    pub(crate) fn studies() -> Self {
+        Self::new(Profile::Studies)
     }
 
     pub(crate) fn signalling() -> Self {
@@ -271,7 +286,10 @@ impl Setup {
         }
         left.local_addresses.truncate(self.told.unwrap_or(usize::MAX));
         let hosts = [left, right].map(|config| {
-            world.add_host_with(|_, entropy| Side::new(Endpoint::new(config, entropy).unwrap()))
+            world.add_host_with(|_, entropy| {
+                let side = Side::new(Endpoint::new(config, entropy).unwrap());
+                Side { encapsulation: self.encapsulation, ..side }
+            })
         });
         let most = if self.has_one_link { 1 } else { usize::MAX };
         let count = addresses[0].len().min(addresses[1].len()).min(most);
@@ -345,7 +363,9 @@ impl Pair {
     /// The left end opens an association with the first `count` addresses of the right one.
     pub(crate) fn connect_to(&mut self, count: usize) -> AssociationId {
         let config = self.client.clone();
-        let destinations: Vec<_> = self.addresses[1].iter().take(count).copied().map(by_ip).collect();
+        let encapsulation = self.side(End::Left).encapsulation;
+        let destination = |&address: &IpAddr| Destination { address, encapsulation };
+        let destinations: Vec<_> = self.addresses[1].iter().take(count).map(destination).collect();
         self.with(End::Left, |side, now| {
             let id = side.endpoint.connect(now, &destinations, port(RIGHT_PORT), config).unwrap();
             side.id = Some(id);
@@ -491,6 +511,9 @@ impl Pair {
             Event::CommunicationLost(error) | Event::CannotStart(error) => Some(Err(error.clone())),
             Event::CommunicationUp { .. }
             | Event::Restart { .. }
+            | Event::StreamsReset { .. }
+            | Event::AssociationReset { .. }
+            | Event::StreamsAdded { .. }
             | Event::ShutdownReceived
             | Event::PeerAddressChange { .. }
             | Event::RemoteError(_)

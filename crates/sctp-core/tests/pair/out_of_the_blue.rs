@@ -66,7 +66,7 @@ fn tag_zero_is_for_init_alone() {
     pair.inject(End::Right, LEFT, &bundled);
     assert!(pair.side(End::Right).sent.is_empty());
     let statistics = pair.side(End::Right).endpoint.statistics();
-    assert_eq!((statistics.bad_tag, statistics.inits_refused), (1, 2));
+    assert_eq!((statistics.bad_tag, statistics.handshake.inits_refused), (1, 2));
 }
 
 #[test]

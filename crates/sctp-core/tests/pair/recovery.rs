@@ -69,6 +69,27 @@ fn probe_that_repaired_a_loss_counts_as_a_recovery_and_a_needless_one_does_not()
     assert_eq!(pair.side(End::Right).received.len(), 11);
 }
 
+/// The state cookie tells the accepting end a round trip (RFC 9260 §6.3.1 (C2)): its very first message is probed for.
+#[test]
+fn first_message_of_the_accepting_end_is_recovered_like_any_other() {
+    let mut pair = Setup::signalling().connected();
+    assert_eq!(pair.statistics(End::Right).paths[0].srtt, Some(ms(20)));
+    pair.drop_next(End::Right, &[1]);
+    let begun = pair.now_ms();
+    pair.send(End::Right, ordered(0, 1, 100));
+    pair.run_ms(500);
+    assert_eq!(pair.times_of(End::Right, "DATA", begun), [begun, begun + 40]);
+}
+
+/// RFC 9260 §6.3.1 (C5): a COOKIE ECHO that may have been repeated is no measurement.
+#[test]
+fn age_of_a_cookie_that_was_echoed_late_is_no_round_trip() {
+    let mut pair = Setup::signalling().drop_from_left(&[2]).build();
+    pair.connect();
+    pair.run_ms(2000);
+    assert_eq!(pair.statistics(End::Right).paths[0].srtt, None);
+}
+
 /// Lost is what is a round trip and a quarter late when a later chunk is acknowledged (RFC 8985 §6.2).
 #[test]
 fn loss_is_repaired_at_the_next_acknowledgment_or_after_a_round_trip_and_a_quarter() {
@@ -171,4 +192,33 @@ fn timeouts_double_until_an_answer_comes() {
     let times = [0, 1000, 3000, 7000, 15_000, 31_000].map(|after| begun + after);
     assert_eq!(pair.times_of(End::Left, "DATA", begun), times);
     assert_eq!(pair.side(End::Right).received.len(), 11);
+}
+
+/// The stacks of the studies: three further reports send a chunk again, where RFC 9260 §7.2.4 (5) waits for the timer.
+/// Reports of what was sent before the retransmission say nothing about it.
+#[test]
+fn studies_profile_fast_retransmits_again_after_three_further_reports() {
+    let mut pair = measured(Setup::studies());
+    pair.drop_next(End::Left, &[1, 8]);
+    let begun = send_spaced(&mut pair, 14);
+    pair.run_ms(3000);
+    let again = pair.times_of(End::Left, "DATA", begun);
+    assert_eq!(pair.read_times(End::Right)[10..].first(), Some(&(begun + 80)), "{again:?}");
+    let statistics = pair.statistics(End::Left);
+    assert_eq!(statistics.sender.retransmissions, 2);
+    assert_eq!((statistics.paths[0].counters.recoveries, statistics.paths[0].counters.timeouts), (1, 0));
+    assert_eq!(pair.side(End::Right).received.len(), 24);
+}
+
+/// RFC 9260 §7.2.1, §7.2.3: small packets would fit the one-packet window twice.
+#[test]
+fn after_a_timeout_one_packet_travels_until_it_is_acknowledged() {
+    let mut pair = measured(Setup::rfc9260());
+    pair.drop_next(End::Left, &[1]);
+    let begun = send_spaced(&mut pair, 1);
+    pair.run_ms(1000);
+    assert_eq!(pair.times_of(End::Left, "DATA", begun), [begun, begun + 1000]);
+    pair.send(End::Left, ordered(0, 2, 100));
+    pair.run_ms(1000);
+    assert_eq!(pair.times_of(End::Left, "DATA", begun)[2..], [begun + 1220], "by the peer's delayed SACK");
 }

@@ -112,3 +112,38 @@ fn heartbeat_is_echoed_and_a_forged_answer_keeps_nothing_alive() {
     hand.tell(&mut pair, |writer| writer.heartbeat_ack(&[0; 12]).unwrap());
     assert_eq!(pair.statistics(End::Right).association.unexpected_heartbeat_acks, 1);
 }
+
+/// RFC 6951 §4, RFC 8085 §3.5: NATs forget UDP flows long before HB.interval.
+#[test]
+fn idle_path_through_udp_is_kept_alive_for_nats() {
+    let mut pair = Setup::rfc9260().in_udp().connected();
+    pair.run_ms(301_000);
+    for end in [End::Left, End::Right] {
+        let times = pair.times_of(end, "HEARTBEAT", 0);
+        assert_eq!(times.len(), 20, "{times:?}");
+        assert!(times.windows(2).all(|pair| pair[1] - pair[0] <= 15_020), "{times:?}");
+        assert_eq!(pair.statistics(end).paths[0].counters.heartbeats, 20);
+    }
+}
+
+#[test]
+fn data_keeps_a_nat_awake_as_well_as_heartbeats_do() {
+    let mut pair = Setup::rfc9260().in_udp().connected();
+    for _ in 0..10 {
+        pair.send(End::Left, ordered(0, 1, 10));
+        pair.run_ms(10_000);
+    }
+    assert_eq!(pair.statistics(End::Left).paths[0].counters.heartbeats, 0);
+    assert!(pair.statistics(End::Right).paths[0].counters.heartbeats >= 6);
+}
+
+#[test]
+fn keep_alives_for_nats_can_be_switched_off_and_kept_without_other_heartbeats() {
+    let mut pair =
+        Setup::rfc9260().in_udp().configure(|config| config.heartbeat.nat_keepalive = None).connected();
+    pair.run_ms(100_000);
+    assert_eq!(pair.times_of(End::Left, "HEARTBEAT", 0).len(), 3);
+    let mut pair = Setup::rfc9260().in_udp().configure(|config| config.heartbeat.interval = None).connected();
+    pair.run_ms(100_000);
+    assert_eq!(pair.times_of(End::Left, "HEARTBEAT", 0).len(), 6);
+}

@@ -49,3 +49,13 @@ fn unordered_messages_come_in_any_order_but_each_once() {
     assert_eq!(verification.check(&unordered(3, 1)), Ok(()));
     assert_eq!(verification.incomplete().count(), 0);
 }
+
+#[test]
+fn with_gaps_allowed_messages_may_be_missing_but_not_late_or_wrong() {
+    let mut verification = Verification::new(true);
+    assert_eq!(verification.check(&ordered(1, 0)), Ok(()));
+    assert_eq!(verification.check(&ordered(1, 5)), Ok(()));
+    assert_eq!(verification.check(&ordered(1, 4)), Err(Wrong::Order));
+    assert_eq!(verification.check(&unordered(2, 7)), Ok(()));
+    assert_eq!(verification.incomplete().count(), 0);
+}

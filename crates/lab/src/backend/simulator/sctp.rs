@@ -114,6 +114,9 @@ impl Application for SctpLoad {
                 self.ended_early = Some("the echo server shut the association down".to_owned());
             }
             Event::Restart { .. }
+            | Event::StreamsReset { .. }
+            | Event::AssociationReset { .. }
+            | Event::StreamsAdded { .. }
             | Event::PeerAddressChange { .. }
             | Event::RemoteError(_)
             | Event::SendFailed { .. }
@@ -211,6 +214,9 @@ impl Application for SctpEcho {
             Event::CommunicationLost(_)
             | Event::CannotStart(_)
             | Event::Restart { .. }
+            | Event::StreamsReset { .. }
+            | Event::AssociationReset { .. }
+            | Event::StreamsAdded { .. }
             | Event::ShutdownReceived
             | Event::ShutdownComplete
             | Event::PeerAddressChange { .. }

@@ -23,6 +23,7 @@ fn established(now: Instant, config: AssociationConfig) -> Association {
     let port = SctpPort::new(9).unwrap();
     let cookie = StateCookie {
         expires_at: now,
+        issued_at: Instant::EPOCH,
         local_port: port,
         peer_port: port,
         local_tag: VerificationTag::new(1),
@@ -52,7 +53,7 @@ fn chunks_longer_than_a_fallen_path_mtu_go_alone_and_ip_may_cut_them() {
         Some((transmit.len, transmit.fragmentation))
     };
     while next(&mut association, now).is_some() {}
-    config.mtu_bytes = 600;
+    config.path_mtu.bytes = 600;
     association.paths = PathSet::new(PEER, &[], &config);
     association.send(now, Message::ordered(StreamId::new(0), vec![7; 1352])).unwrap();
     let now = now + Duration::from_secs(2);

@@ -10,6 +10,7 @@ fn keys() -> CookieKeys {
 fn cookie() -> StateCookie {
     StateCookie {
         expires_at: Instant::from_millis(1234),
+        issued_at: Instant::from_millis(1000),
         local_port: SctpPort::new(7626).unwrap(),
         peer_port: SctpPort::new(5001).unwrap(),
         local_tag: VerificationTag::new(0x0102_0304),

@@ -1,23 +1,89 @@
-//! Congestion control of one path.
+//! Congestion control of one path: how much may be in flight.
 //!
-//! The sender reports what happened; a controller answers with a window. Sizes are octets of DATA chunks,
-//! chunk header and padding included, as RFC 9260 §7.2 counts them.
+//! | module | decides |
+//! |---|---|
+//! | `rfc9260`, `cubic` | how the window grows, and what a loss costs: a [`CongestionControl`] each |
+//! | `validation` | what becomes of a window that is not used (RFC 7661) |
+//! | `pacer` | when the next packet may leave |
+//! | `window` | what the rest of an association sees: [`Congestion`], one per path |
+//!
+//! Sizes are octets of DATA chunks, chunk header and padding included, as RFC 9260 §7.2 counts them. What is in
+//! flight is the sender's knowledge; a controller is told.
 
+mod cubic;
+mod pacer;
 mod rfc9260;
+mod validation;
+mod window;
 
-pub(crate) use self::rfc9260::Rfc9260;
+use core::fmt;
+use core::time::Duration;
+
+use virtual_time::Instant;
+
+pub use self::window::CongestionCounters;
+pub(crate) use self::window::{Congestion, PathCapacity};
+
+/// An algorithm: it hears what happened and answers with a window.
+///
+/// The contract: events come in the order in which they happened and time never goes back. A loss found by
+/// acknowledgments is reported once per recovery (RFC 9260 §7.2.4 (2)), after the acknowledgment that revealed it; a
+/// timeout may come at any time. A window is never zero. Nothing is allocated and nothing waits: an algorithm has no
+/// timers.
+pub(crate) trait CongestionControl: fmt::Debug {
+    /// The window as it stands.
+    fn window(&self) -> Window;
+
+    /// A SACK acknowledged something new on this path. The window grows only if it was used fully.
+    fn on_acknowledged(&mut self, acked: &Acknowledged);
+
+    /// A recovery begins: chunks were found lost through SACKs.
+    fn on_loss(&mut self);
+
+    /// T3-rtx expired: start over with one packet.
+    fn on_timeout(&mut self);
+
+    /// What the last loss or timeout was told of had not been lost: the window is at least what it was before
+    /// (RFC 4015 §3.2).
+    fn on_spurious(&mut self);
+
+    /// Packets of the path carry this many octets of DATA chunks from now on (RFC 9260 §7.3).
+    fn on_packet_size(&mut self, pmdcs: usize);
+
+    /// The window was not used, or less than it allowed: this is the window from now on.
+    fn on_unused(&mut self, window: Window);
+}
+
+/// A congestion window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Window {
+    /// Octets that may be in flight.
+    pub(crate) cwnd: usize,
+    /// Slow-start threshold; [`Window::NO_THRESHOLD`] while nothing was ever lost.
+    pub(crate) ssthresh: usize,
+}
+
+impl Window {
+    /// RFC 9260 §7.2.1: arbitrarily high at first.
+    pub(crate) const NO_THRESHOLD: usize = usize::MAX;
+
+    pub(crate) fn is_slow_start(self) -> bool {
+        self.cwnd <= self.ssthresh
+    }
+}
 
 /// What a SACK acknowledged on one path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Acknowledged {
+    pub(crate) now: Instant,
     /// Octets acknowledged for the first time, cumulatively or by gap ack blocks.
     pub(crate) bytes: usize,
     /// Octets in flight on the path before this SACK.
     pub(crate) flight_before: usize,
-    /// Whether the Cumulative TSN Ack Point advanced.
-    pub(crate) cumulative_advanced: bool,
     /// Whether nothing is outstanding any more.
     pub(crate) all_acknowledged: bool,
     /// Whether the association is in Fast Recovery.
     pub(crate) in_recovery: bool,
+    /// Smoothed round-trip time of the path; zero before the first measurement.
+    pub(crate) srtt: Duration,
 }

@@ -1,113 +1,91 @@
 //! The congestion control of RFC 9260 §7.2.
 
-use core::time::Duration;
-
-use virtual_time::Instant;
-
-use super::Acknowledged;
+use super::{Acknowledged, CongestionControl, PathCapacity, Window};
 
 /// Slow start, congestion avoidance, halving on loss.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Rfc9260 {
-    /// Octets of DATA chunks that fit one packet on this path (PMDCS, RFC 9260 §1.3).
-    pmdcs: usize,
-    cwnd: usize,
-    ssthresh: usize,
+    capacity: PathCapacity,
+    window: Window,
     partial_bytes_acked: usize,
-    /// When data was last sent, and how many idle RTOs have been charged since.
-    last_sent: Option<Instant>,
-    /// cwnd and ssthresh before the last cut, until it is undone.
-    before_cut: Option<(usize, usize)>,
+    /// The window before the last cut, until that is undone.
+    before_cut: Option<Window>,
 }
 
 impl Rfc9260 {
-    /// RFC 9260 §7.2.1: min(4·PMDCS, max(2·PMDCS, 4404)), with 4344 instead over IPv6.
-    pub(crate) fn new(pmdcs: usize, is_ipv4: bool) -> Self {
-        let floor = if is_ipv4 { 4404 } else { 4344 };
-        let cwnd = (4 * pmdcs).min(floor.max(2 * pmdcs));
-        Self { pmdcs, cwnd, ssthresh: usize::MAX, partial_bytes_acked: 0, last_sent: None, before_cut: None }
+    pub(crate) fn new(capacity: PathCapacity) -> Self {
+        let window = Window { cwnd: capacity.initial_window, ssthresh: Window::NO_THRESHOLD };
+        Self { capacity, window, partial_bytes_acked: 0, before_cut: None }
     }
 
-    pub(crate) fn cwnd(&self) -> usize {
-        self.cwnd
-    }
-
-    pub(crate) fn ssthresh(&self) -> usize {
-        self.ssthresh
-    }
-
-    /// Before data is sent: an idle window shrinks once per RTO (RFC 9260 §7.2.1, last point).
-    pub(crate) fn on_send(&mut self, now: Instant, rto: Duration, flight: usize) {
-        let idle = self.last_sent.replace(now).map_or(Duration::ZERO, |sent| now.since(sent));
-        if flight > 0 || idle < rto {
+    /// RFC 9260 §7.2.2.
+    fn avoid_congestion(&mut self, acked: &Acknowledged, is_fully_used: bool) {
+        self.partial_bytes_acked += acked.bytes;
+        let cwnd = self.window.cwnd;
+        if self.partial_bytes_acked < cwnd {
             return;
         }
-        let floor = 4 * self.pmdcs;
-        if self.cwnd > floor {
-            self.ssthresh = self.cwnd;
-        }
-        let mut periods = idle.as_nanos() / rto.as_nanos().max(1);
-        while periods > 0 && self.cwnd > floor {
-            self.cwnd = (self.cwnd / 2).max(floor);
-            periods -= 1;
+        if is_fully_used {
+            self.partial_bytes_acked -= cwnd;
+            self.window.cwnd += self.capacity.pmdcs;
+        } else {
+            self.partial_bytes_acked = cwnd;
         }
     }
 
-    /// A SACK acknowledged something new on this path (RFC 9260 §7.2.1, §7.2.2).
-    pub(crate) fn on_acknowledged(&mut self, acked: Acknowledged) {
-        let fully_used = acked.flight_before >= self.cwnd;
-        if self.cwnd <= self.ssthresh {
-            if fully_used && !acked.in_recovery && acked.cumulative_advanced {
-                self.cwnd += acked.bytes.min(self.pmdcs);
+    /// RFC 9260 §7.2.3.
+    fn halved(&self) -> usize {
+        (self.window.cwnd / 2).max(4 * self.capacity.pmdcs)
+    }
+}
+
+impl CongestionControl for Rfc9260 {
+    fn window(&self) -> Window {
+        self.window
+    }
+
+    fn on_acknowledged(&mut self, acked: &Acknowledged) {
+        let is_fully_used = acked.flight_before >= self.window.cwnd;
+        if self.window.is_slow_start() {
+            // RFC 9260 §7.2.1, with L = 1.
+            if is_fully_used && !acked.in_recovery {
+                self.window.cwnd += acked.bytes.min(self.capacity.pmdcs);
             }
         } else {
-            self.avoid_congestion(acked.bytes, fully_used);
+            self.avoid_congestion(acked, is_fully_used);
         }
         if acked.all_acknowledged {
             self.partial_bytes_acked = 0;
         }
     }
 
-    fn avoid_congestion(&mut self, bytes: usize, fully_used: bool) {
-        self.partial_bytes_acked += bytes;
-        if self.partial_bytes_acked < self.cwnd {
-            return;
-        }
-        if fully_used {
-            self.partial_bytes_acked -= self.cwnd;
-            self.cwnd += self.pmdcs;
-        } else {
-            self.partial_bytes_acked = self.cwnd;
-        }
-    }
-
-    /// Losses found through SACKs (RFC 9260 §7.2.3). The caller makes sure it happens once per Fast Recovery.
-    pub(crate) fn on_loss(&mut self) {
-        self.before_cut = Some((self.cwnd, self.ssthresh));
-        self.ssthresh = (self.cwnd / 2).max(4 * self.pmdcs);
-        self.cwnd = self.ssthresh;
+    fn on_loss(&mut self) {
+        self.before_cut = Some(self.window);
+        let halved = self.halved();
+        self.window = Window { cwnd: halved, ssthresh: halved };
         self.partial_bytes_acked = 0;
     }
 
-    /// T3-rtx expired (RFC 9260 §7.2.3): start over with one packet.
-    pub(crate) fn on_timeout(&mut self) {
-        self.before_cut = Some((self.cwnd, self.ssthresh));
-        self.ssthresh = (self.cwnd / 2).max(4 * self.pmdcs);
-        self.cwnd = self.pmdcs;
+    fn on_timeout(&mut self) {
+        self.before_cut = Some(self.window);
+        self.window = Window { cwnd: self.capacity.pmdcs, ssthresh: self.halved() };
         self.partial_bytes_acked = 0;
     }
 
-    /// Packets of the path carry this much from now on (RFC 9260 §7.3).
-    pub(crate) fn on_packet_size(&mut self, pmdcs: usize) {
-        self.pmdcs = pmdcs;
+    fn on_spurious(&mut self) {
+        if let Some(before) = self.before_cut.take() {
+            self.window.cwnd = self.window.cwnd.max(before.cwnd);
+            self.window.ssthresh = self.window.ssthresh.max(before.ssthresh);
+        }
     }
 
-    /// The last cut was needless: nothing was lost (RFC 4015 §3.2).
-    pub(crate) fn on_spurious(&mut self) {
-        if let Some((cwnd, ssthresh)) = self.before_cut.take() {
-            self.cwnd = self.cwnd.max(cwnd);
-            self.ssthresh = self.ssthresh.max(ssthresh);
-        }
+    fn on_packet_size(&mut self, pmdcs: usize) {
+        self.capacity.pmdcs = pmdcs;
+    }
+
+    fn on_unused(&mut self, window: Window) {
+        self.before_cut = None;
+        self.window = window;
     }
 }
 
@@ -118,72 +96,84 @@ mod tests {
     const PMDCS: usize = 1000;
 
     fn controller() -> Rfc9260 {
-        Rfc9260::new(PMDCS, true)
+        Rfc9260::new(PathCapacity { pmdcs: PMDCS, initial_window: 4000 })
     }
 
-    fn full(bytes: usize, flight_before: usize) -> Acknowledged {
-        Acknowledged { bytes, flight_before, cumulative_advanced: true, ..Acknowledged::default() }
+    fn acked(bytes: usize, flight_before: usize) -> Acknowledged {
+        Acknowledged { bytes, flight_before, ..Acknowledged::default() }
     }
 
-    #[test]
-    fn initial_window_follows_section_7_2_1() {
-        assert_eq!(Rfc9260::new(1000, true).cwnd(), 4000);
-        assert_eq!(Rfc9260::new(1460, true).cwnd(), 4404);
-        assert_eq!(Rfc9260::new(1440, false).cwnd(), 4344);
-        assert_eq!(Rfc9260::new(8960, true).cwnd(), 17_920);
-    }
-
-    #[test]
-    fn slow_start_grows_by_one_packet_per_sack_only_when_the_window_is_used() {
+    fn grown(packets: usize) -> Rfc9260 {
         let mut cc = controller();
-        cc.on_acknowledged(full(2000, 4000));
-        assert_eq!(cc.cwnd(), 5000);
-        cc.on_acknowledged(full(2000, 3000));
-        assert_eq!(cc.cwnd(), 5000);
+        for _ in 4..packets {
+            cc.on_acknowledged(&acked(PMDCS, usize::MAX));
+        }
+        assert_eq!(cc.window().cwnd, packets * PMDCS);
+        cc
     }
 
+    /// RFC 9260 §7.2.1: both conditions are needed, and a SACK is worth one packet at most.
+    #[test]
+    fn slow_start_grows_by_one_packet_per_sack_while_the_window_is_used_and_no_recovery_runs() {
+        let mut cc = controller();
+        cc.on_acknowledged(&acked(2000, 4000));
+        assert_eq!(cc.window().cwnd, 5000);
+        cc.on_acknowledged(&acked(2000, 4999));
+        assert_eq!(cc.window().cwnd, 5000);
+        cc.on_acknowledged(&Acknowledged { in_recovery: true, ..acked(2000, 5000) });
+        assert_eq!(cc.window().cwnd, 5000);
+        cc.on_acknowledged(&acked(300, 5000));
+        assert_eq!(cc.window().cwnd, 5300);
+    }
+
+    /// RFC 9260 §7.2.3.
     #[test]
     fn loss_halves_but_never_below_four_packets() {
-        let mut cc = controller();
-        for _ in 0..20 {
-            cc.on_acknowledged(full(1000, usize::MAX));
-        }
-        assert_eq!(cc.cwnd(), 24_000);
+        let mut cc = grown(24);
         cc.on_loss();
-        assert_eq!((cc.cwnd(), cc.ssthresh()), (12_000, 12_000));
+        assert_eq!(cc.window(), Window { cwnd: 12_000, ssthresh: 12_000 });
         cc.on_loss();
         cc.on_loss();
-        assert_eq!(cc.cwnd(), 4000);
+        assert_eq!(cc.window().cwnd, 4000);
     }
 
+    /// RFC 9260 §7.2.2.
     #[test]
-    fn congestion_avoidance_adds_one_packet_per_window_acknowledged() {
+    fn congestion_avoidance_adds_one_packet_per_window_acknowledged_while_it_is_used() {
         let mut cc = controller();
         cc.on_timeout();
-        assert_eq!((cc.cwnd(), cc.ssthresh()), (1000, 4000));
+        assert_eq!(cc.window(), Window { cwnd: 1000, ssthresh: 4000 });
         for _ in 0..4 {
-            cc.on_acknowledged(full(1000, usize::MAX));
+            cc.on_acknowledged(&acked(1000, usize::MAX));
         }
-        assert_eq!(cc.cwnd(), 5000);
+        assert_eq!(cc.window().cwnd, 5000);
         for _ in 0..4 {
-            cc.on_acknowledged(full(1000, 5000));
+            cc.on_acknowledged(&acked(1000, 5000));
         }
-        assert_eq!(cc.cwnd(), 5000);
-        cc.on_acknowledged(full(1000, 5000));
-        assert_eq!(cc.cwnd(), 6000);
+        assert_eq!(cc.window().cwnd, 5000);
+        cc.on_acknowledged(&acked(1000, 5000));
+        assert_eq!(cc.window().cwnd, 6000);
+        for _ in 0..20 {
+            cc.on_acknowledged(&acked(1000, 5000));
+        }
+        assert_eq!(cc.window().cwnd, 6000);
+        cc.on_acknowledged(&acked(1000, 6000));
+        assert_eq!(cc.window().cwnd, 7000, "what was acknowledged meanwhile counts for one window at most");
+        cc.on_acknowledged(&acked(1000, 7000));
+        assert_eq!(cc.window().cwnd, 7000);
     }
 
+    /// RFC 9260 §7.2.2: with nothing outstanding the count begins anew.
     #[test]
-    fn idle_window_shrinks_once_per_rto_down_to_four_packets() {
-        let mut cc = controller();
-        for _ in 0..28 {
-            cc.on_acknowledged(full(1000, usize::MAX));
-        }
-        let rto = Duration::from_secs(1);
-        cc.on_send(Instant::EPOCH, rto, 0);
-        cc.on_send(Instant::from_millis(2500), rto, 0);
-        assert_eq!((cc.cwnd(), cc.ssthresh()), (8000, 32_000));
-        cc.on_send(Instant::from_millis(60_000), rto, 0);
-        assert_eq!(cc.cwnd(), 4000);
+    fn everything_acknowledged_clears_what_was_counted() {
+        let mut cc = grown(8);
+        cc.on_loss();
+        cc.on_acknowledged(&acked(1000, 4000));
+        cc.on_acknowledged(&Acknowledged { all_acknowledged: true, ..acked(2000, 4000) });
+        let begun = cc.window().cwnd;
+        cc.on_acknowledged(&acked(begun - 1, begun));
+        assert_eq!(cc.window().cwnd, begun);
+        cc.on_acknowledged(&acked(1, begun));
+        assert_eq!(cc.window().cwnd, begun + 1000);
     }
 }

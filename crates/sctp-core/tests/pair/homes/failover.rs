@@ -132,7 +132,7 @@ fn potentially_failed_path_is_probed_every_rto_until_it_is_inactive() {
 /// RFC 7829 §5: without a way back.
 #[test]
 fn primary_switchover_makes_the_other_path_the_primary_one() {
-    let setup = Setup::signalling().configure(|config| config.failure.primary_switchover = Some(0));
+    let setup = Setup::signalling().configure(|config| config.paths.primary_switchover = Some(0));
     let mut pair = homed(setup);
     talk(&mut pair, 10);
     pair.cut_link(0);

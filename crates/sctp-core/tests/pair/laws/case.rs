@@ -3,7 +3,8 @@
 use std::net::IpAddr;
 
 use sctp_core::{
-    AssociationConfig, AutomaticAddresses, Discovery, EndpointConfig, Nagle, Offer, Profile, StreamScheduler,
+    Acceptance, AssociationConfig, AutomaticAddresses, CongestionAlgorithm, Discovery, EndpointConfig, Nagle,
+    Offer, Pacing, Profile, StreamScheduler,
 };
 
 use super::operation::STREAMS;
@@ -61,17 +62,21 @@ fn config(dice: &mut Dice) -> AssociationConfig {
         Offer::Off => offer(dice),
     };
     if dice.below(2) == 0 {
-        config.automatic_addresses = AutomaticAddresses::On;
+        config.paths.automatic_addresses = AutomaticAddresses::On;
     }
     if dice.below(3) == 0 {
         config.path_mtu.discovery = Discovery::On;
     }
     if dice.below(4) == 0 {
-        config.nagle = Nagle::On;
+        config.transmission.nagle = Nagle::On;
     }
-    config.scheduler = SCHEDULERS[dice.index(SCHEDULERS.len())];
+    config.transmission.scheduler = SCHEDULERS[dice.index(SCHEDULERS.len())];
     config.heartbeat.interval = [None, Some(ms(1000)), Some(ms(5000))][dice.index(3)];
-    config.failure.potentially_failed = [None, Some(0), Some(2)][dice.index(3)];
+    config.paths.potentially_failed = [None, Some(0), Some(2)][dice.index(3)];
+    config.congestion.algorithm = [CongestionAlgorithm::Rfc9260, CongestionAlgorithm::Cubic][dice.index(2)];
+    config.congestion.pacing = [Pacing::Off, Pacing::On][dice.index(2)];
+    config.extensions.reconfiguration = offer(dice);
+    config.reconfiguration.association_reset = Acceptance::Accept;
     config.streams.outbound = STREAMS;
     config.buffers.receive_bytes = [10_000, 20_000, 100_000][dice.index(3)];
     config.buffers.send_bytes = [20_000, 60_000][dice.index(2)];

@@ -1,6 +1,6 @@
 //! What users, hosts and networks may do.
 
-use sctp_core::{Delivery, Reliability};
+use sctp_core::{Delivery, Reliability, ResetDirection};
 
 use crate::net::{End, Reading, ms};
 use crate::random::Dice;
@@ -27,6 +27,9 @@ pub(super) enum Operation {
     SetPrimary(End, u8),
     /// The left end, if it has no association, opens one with so many addresses.
     Connect(usize),
+    /// This stream, or all.
+    ResetStreams(End, ResetDirection, Option<u16>),
+    AddStreams(End, u16),
     Shutdown(End),
     Abort(End),
     /// The end forgets everything and, if it is the left one, connects again.
@@ -64,19 +67,28 @@ impl Operation {
             56..=60 => Self::Read(end, [Reading::AtOnce, Reading::AtOnce, Reading::Paused][dice.index(3)]),
             61..=65 => Self::Cut(dice.index(4), dice.index(4)),
             66..=70 => Self::Mend(dice.index(4), dice.index(4)),
-            71..=76 => Self::Impair(end, Damage::any(dice)),
-            77..=81 => Self::DropNext(end, 1 + dice.below(5)),
-            82..=83 => Self::AddressDown(end, address),
-            84..=85 => Self::AddressUp(end, address),
-            86..=87 => Self::AddAddress(end, address),
-            88..=89 => Self::DeleteAddress(end, address),
-            90 => Self::RequestPrimary(end, address),
-            91..=92 => Self::SetPrimary(end, dice.below(4).to_le_bytes()[0]),
-            93..=95 => Self::Connect(1 + address),
-            96 => Self::Shutdown(end),
-            97 => Self::Abort(end),
+            71..=75 => Self::Impair(end, Damage::any(dice)),
+            76..=79 => Self::DropNext(end, 1 + dice.below(5)),
+            80..=81 => Self::AddressDown(end, address),
+            82..=83 => Self::AddressUp(end, address),
+            84..=85 => Self::AddAddress(end, address),
+            86..=87 => Self::DeleteAddress(end, address),
+            88 => Self::RequestPrimary(end, address),
+            89 => Self::SetPrimary(end, dice.below(4).to_le_bytes()[0]),
+            90..=91 => Self::Connect(1 + address),
+            92..=94 => Self::reset_streams(dice),
+            95..=96 => Self::AddStreams(end, 1),
+            97 => Self::Shutdown(end),
+            98 => Self::Abort(end),
             _ => Self::Reboot(end),
         }
+    }
+
+    fn reset_streams(dice: &mut Dice) -> Self {
+        let direction =
+            [ResetDirection::Outgoing, ResetDirection::Incoming, ResetDirection::Both][dice.index(3)];
+        let stream = u16::try_from(dice.below(STREAMS.into())).unwrap();
+        Self::ResetStreams(any_end(dice), direction, (dice.below(3) > 0).then_some(stream))
     }
 
     fn wait(dice: &mut Dice) -> Self {

@@ -6,6 +6,7 @@ use std::panic::AssertUnwindSafe;
 use netem::{Impairments, Probability};
 use sctp_core::{
     Association, AssociationId, AssociationState, Delivery, Event, PathId, PathState, Reliability, SendError,
+    StreamId,
 };
 
 use super::case::{Case, address};
@@ -99,18 +100,25 @@ impl<'a> Run<'a> {
             }),
             Operation::AddressUp(end, at) => self.address_up(end, at),
             Operation::AddAddress(end, at) => {
-                self.with(end, |side, now, id| side.endpoint.add_local_address(now, id, address(end, at)))
+                self.with(end, |side, now, id| side.endpoint.add_local_address(now, id, address(end, at)));
             }
             Operation::DeleteAddress(end, at) => {
-                self.with(end, |side, now, id| side.endpoint.delete_local_address(now, id, address(end, at)))
+                self.with(end, |side, now, id| side.endpoint.delete_local_address(now, id, address(end, at)));
             }
             Operation::RequestPrimary(end, at) => {
-                self.with(end, |side, now, id| side.endpoint.request_peer_primary(now, id, address(end, at)))
+                self.with(end, |side, now, id| side.endpoint.request_peer_primary(now, id, address(end, at)));
             }
             Operation::SetPrimary(end, path) => {
                 self.with(end, |side, now, id| side.endpoint.set_primary(now, id, PathId::new(path)));
             }
             Operation::Connect(addresses) => self.connect(addresses),
+            Operation::ResetStreams(end, direction, stream) => {
+                let streams: Vec<StreamId> = stream.map(StreamId::new).into_iter().collect();
+                self.with(end, |side, now, id| side.endpoint.reset_streams(now, id, &streams, direction));
+            }
+            Operation::AddStreams(end, count) => {
+                self.with(end, |side, now, id| side.endpoint.add_streams(now, id, count, 0));
+            }
             Operation::Shutdown(end) => self.with(end, |side, now, id| side.endpoint.shutdown(now, id)),
             Operation::Abort(end) => self.with(end, |side, now, id| side.endpoint.abort(now, id, b"law")),
             Operation::Reboot(end) => self.reboot(end),
@@ -137,7 +145,7 @@ impl<'a> Run<'a> {
                 match side.endpoint.send(now, id, message.clone()) {
                     Ok(()) => ledger.accepted(message),
                     Err(SendError::BufferFull(back)) => {
-                        assert_eq!(back, message, "what is refused comes back")
+                        assert_eq!(back, message, "what is refused comes back");
                     }
                     Err(SendError::UnknownAssociation(_) | SendError::ShuttingDown) => {}
                     Err(error) => panic!("{error}"),
@@ -267,6 +275,9 @@ impl Run<'_> {
                 }
                 Event::Restart { .. } => self.ledgers[index(end)].excuse(),
                 Event::CommunicationUp { .. }
+                | Event::StreamsReset { .. }
+                | Event::AssociationReset { .. }
+                | Event::StreamsAdded { .. }
                 | Event::ShutdownReceived
                 | Event::ShutdownComplete
                 | Event::PeerAddressChange { .. }

@@ -1,12 +1,12 @@
-//! Failing paths (RFC 7829).
+//! Paths that fail (RFC 7829), addresses that come and go (RFC 5061).
 
-use super::at_least;
+use super::{AutomaticAddresses, at_least};
 use crate::error::ConfigError;
 
-/// What becomes of a path that fails, and of the primary path (RFC 7829). That a path fails for good after
+/// What becomes of a path that fails, of the primary path (RFC 7829), and of addresses that come and go. That a path fails for good after
 /// [`Attempts::path`](super::Attempts::path) errors is not changed by this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FailureConfig {
+pub struct PathsConfig {
     /// PotentiallyFailed.Max.Retrans (RFC 7829 §3.2): after more consecutive errors than this a path is avoided while
     /// another is active, and probed every RTO. Default 0 by `signalling`, as RFC 7829 recommends; `None` by `rfc9260`,
     /// which knows no such state: new data then goes to a dead primary path for a minute, and only what timed out goes
@@ -17,13 +17,17 @@ pub struct FailureConfig {
     /// without that. Default `None`: data returns to the primary path as soon as that is active again. Set it where
     /// paths are equally good and going back gains nothing.
     pub primary_switchover: Option<u32>,
+    /// Whether address events of this host become ASCONFs where
+    /// [`Extensions::dynamic_addresses`](super::Extensions::dynamic_addresses) is agreed on. Default: no. Switch it on
+    /// for hosts that change networks and whose addresses may all be told to the peer.
+    pub automatic_addresses: AutomaticAddresses,
 }
 
-impl FailureConfig {
+impl PathsConfig {
     /// RFC 7829 §5, point 1: other values of Primary.Switchover.Max.Retrans must be refused.
     pub(super) fn validate(&self, path_limit: u32) -> Result<(), ConfigError> {
         let Some(switchover) = self.primary_switchover else { return Ok(()) };
         let bound = self.potentially_failed.unwrap_or(path_limit);
-        at_least("failure.primary_switchover", switchover as usize, bound as usize)
+        at_least("paths.primary_switchover", switchover as usize, bound as usize)
     }
 }

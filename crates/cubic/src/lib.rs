@@ -1,0 +1,167 @@
+//! The congestion window of CUBIC (RFC 9438), for SCTP and TCP alike.
+//!
+//! Owns window, slow-start threshold and the curve between two congestion events. It does not find losses, does not
+//! know what is in flight and has no timers: a protocol reports what happened and asks for the window.
+//!
+//! ```text
+//!  cwnd                                     ╱      W_cubic(t) = C·(t − K)³ + W_max
+//!   │ W_max ┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄╭─────────────╯       K = ∛((W_max − cwnd at t = 0) / C)
+//!   │      │            ╭────╯                     never below what Reno would reach: W_est
+//!   │      ╰── 0.7 ·  ╭─╯
+//!   │          W_max  │
+//!   └─────────────────┴──────┴─────────────► t
+//!                     0      K
+//! ```
+//!
+//! All of it is integer arithmetic: equal events give equal windows on every machine. Times count in microseconds,
+//! the Reno estimate in 1/1024 of an octet.
+//!
+//! ```
+//! use core::time::Duration;
+//! use cubic::{Acknowledged, Cubic};
+//! use virtual_time::Instant;
+//!
+//! let mut cubic = Cubic::new(1000, 10_000);
+//! cubic.on_congestion();
+//! assert_eq!((cubic.cwnd(), cubic.ssthresh()), (7000, Some(7000)));
+//! let srtt = Duration::from_millis(100);
+//! for round in 0..30 {
+//!     let now = Instant::from_millis(100 * round);
+//!     cubic.on_acknowledged(&Acknowledged { now, bytes: cubic.cwnd(), srtt, is_window_used: true });
+//! }
+//! assert!(cubic.cwnd() > 10_000);
+//! ```
+#![forbid(unsafe_code)]
+
+mod curve;
+#[cfg(test)]
+mod tests;
+
+use core::time::Duration;
+
+use virtual_time::Instant;
+
+use self::curve::Epoch;
+
+/// A congestion window that follows RFC 9438.
+#[derive(Clone, Debug)]
+pub struct Cubic {
+    segment: u64,
+    state: State,
+    /// As it was before the last congestion event, in case there was none (RFC 9438 §4.9).
+    before: Option<State>,
+}
+
+/// What a congestion event changes.
+#[derive(Clone, Debug)]
+struct State {
+    cwnd: u64,
+    ssthresh: Option<u64>,
+    /// The window in which the last loss showed, lowered by fast convergence; zero after a timeout.
+    w_max: u64,
+    /// The window before the last reduction.
+    cwnd_prior: u64,
+    /// The curve of this stage of congestion avoidance, once it has begun.
+    epoch: Option<Epoch>,
+}
+
+/// An acknowledgment outside recovery.
+#[derive(Clone, Copy, Debug)]
+pub struct Acknowledged {
+    /// When it came.
+    pub now: Instant,
+    /// Octets acknowledged for the first time.
+    pub bytes: u64,
+    /// Smoothed round-trip time.
+    pub srtt: Duration,
+    /// Whether the window was full before: one that limits nobody does not grow (RFC 9438 §5.8).
+    pub is_window_used: bool,
+}
+
+impl Cubic {
+    /// A window in slow start, for segments of this many octets.
+    #[must_use]
+    pub fn new(segment_bytes: u64, initial_window: u64) -> Self {
+        let state = State { cwnd: initial_window, ssthresh: None, w_max: 0, cwnd_prior: 0, epoch: None };
+        Self { segment: segment_bytes.max(1), state, before: None }
+    }
+
+    /// Octets that may be in flight.
+    #[must_use]
+    pub fn cwnd(&self) -> u64 {
+        self.state.cwnd
+    }
+
+    /// Where slow start ends; `None` while there was no congestion.
+    #[must_use]
+    pub fn ssthresh(&self) -> Option<u64> {
+        self.state.ssthresh
+    }
+
+    /// Segments carry this many octets from now on; the window stays.
+    pub fn set_segment_bytes(&mut self, bytes: u64) {
+        self.segment = bytes.max(1);
+    }
+
+    /// RFC 9438 §4.2 to §4.5; slow start as ever (§4.10): one segment per acknowledgment at most.
+    pub fn on_acknowledged(&mut self, acked: &Acknowledged) {
+        let state = &mut self.state;
+        if state.ssthresh.is_none_or(|ssthresh| state.cwnd < ssthresh) {
+            if acked.is_window_used {
+                state.cwnd += acked.bytes.min(self.segment);
+            }
+            return;
+        }
+        let epoch = match &mut state.epoch {
+            Some(epoch) => epoch,
+            None => {
+                // §4.8: after a timeout the curve begins at its plateau.
+                state.w_max = state.w_max.max(state.cwnd);
+                state.epoch.insert(Epoch::new(acked.now, state.cwnd, state.w_max, self.segment))
+            }
+        };
+        if acked.is_window_used {
+            state.cwnd = epoch.grow(acked, state.cwnd, state.cwnd_prior);
+        } else {
+            epoch.pause(acked.now);
+        }
+    }
+
+    /// Losses showed in acknowledgments (RFC 9438 §4.6, §4.7); once per recovery.
+    pub fn on_congestion(&mut self) {
+        self.before = Some(self.state.clone());
+        let cwnd = self.state.cwnd;
+        // Fast convergence: a flow whose maximum falls makes room for others.
+        let w_max = if cwnd < self.state.w_max { cwnd * 17 / 20 } else { cwnd };
+        let reduced = self.reduced();
+        self.state = State { cwnd: reduced, ssthresh: Some(reduced), w_max, cwnd_prior: cwnd, epoch: None };
+    }
+
+    /// The retransmission timer expired: one segment (RFC 9438 §4.8).
+    pub fn on_timeout(&mut self) {
+        self.before = Some(self.state.clone());
+        let (cwnd_prior, ssthresh) = (self.state.cwnd, Some(self.reduced()));
+        self.state = State { cwnd: self.segment, ssthresh, w_max: 0, cwnd_prior, epoch: None };
+    }
+
+    /// The last congestion event or timeout was none: as if it had not been (RFC 9438 §4.9), unless the window has outgrown
+    /// what it was.
+    pub fn on_spurious_congestion(&mut self) {
+        if let Some(before) = self.before.take()
+            && before.cwnd > self.state.cwnd
+        {
+            self.state = before;
+        }
+    }
+
+    /// Idleness or a validation of the window says what it is from now on; the curve begins anew.
+    pub fn set_window(&mut self, cwnd: u64, ssthresh: Option<u64>) {
+        self.before = None;
+        self.state = State { cwnd, ssthresh, w_max: 0, cwnd_prior: 0, epoch: None };
+    }
+
+    /// β = 0.7, but never less than two segments (RFC 9438 §4.6).
+    fn reduced(&self) -> u64 {
+        (self.state.cwnd * 7 / 10).max(2 * self.segment)
+    }
+}

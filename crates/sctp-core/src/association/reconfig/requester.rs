@@ -1,0 +1,303 @@
+//! Our own requests: one in flight, the others in a bounded queue (RFC 6525 §5.1, §5.2.7).
+//!
+//! Knows numbers, answers and what is asked next. Does not know streams or timers: it says what happened and the
+//! association acts.
+
+use core::time::Duration;
+use std::collections::VecDeque;
+
+use sctp_wire::{
+    AddStreams, ChunkBuf, IncomingSsnReset, NextTsns, OutgoingSsnReset, Parameter, ReconfigResponse,
+    ReconfigResult, ReconfigSequence, StreamId, StreamIds, Tsn,
+};
+use smallvec::SmallVec;
+use virtual_time::Instant;
+
+use super::ResetDirection;
+
+/// One thing to ask the peer for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Request {
+    /// Streams begin at SSN 0 again; none listed means all.
+    ResetStreams {
+        direction: ResetDirection,
+        streams: Vec<StreamId>,
+        /// The peer's incoming reset request that this one answers.
+        answers: Option<ReconfigSequence>,
+    },
+    /// TSNs and all SSNs begin anew.
+    ResetAssociation,
+    AddStreams {
+        outbound: u16,
+        inbound: u16,
+    },
+}
+
+/// What an answer is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    OutgoingReset,
+    IncomingReset,
+    AssociationReset,
+    AddOutgoing(u16),
+    AddIncoming(u16),
+}
+
+/// A part of the request in flight was answered for good.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Completed {
+    pub(crate) part: Part,
+    /// The streams of a stream reset; none listed means all.
+    pub(crate) streams: Vec<StreamId>,
+    pub(crate) result: ReconfigResult,
+    pub(crate) next_tsns: Option<NextTsns>,
+}
+
+/// What a response led to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Answered {
+    /// Nothing waits for it.
+    Unexpected,
+    /// The peer is at it: the timer starts again (RFC 6525 §5.2.7 (H2)).
+    InProgress,
+    Completed(Completed),
+}
+
+impl Request {
+    /// The outgoing streams that have to be still before it is sent; none listed means all.
+    pub(crate) fn held_streams(&self) -> Option<&[StreamId]> {
+        match self {
+            Self::ResetStreams { direction, streams, .. } => direction.is_outgoing().then_some(streams),
+            Self::ResetAssociation => Some(&[]),
+            Self::AddStreams { .. } => None,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Requester {
+    next: ReconfigSequence,
+    waiting: VecDeque<Request>,
+    current: Option<Current>,
+    association_reset_at: Option<Instant>,
+}
+
+/// The request whose turn it is.
+#[derive(Debug)]
+struct Current {
+    request: Request,
+    /// Exists once it was sent; before, it waits for its streams to be drained.
+    flight: Option<Flight>,
+}
+
+#[derive(Debug)]
+struct Flight {
+    chunk: ChunkBuf,
+    unanswered: SmallVec<[(ReconfigSequence, Part); 2]>,
+    /// How often the timer ran out.
+    expirations: u32,
+    /// The peer said that it is at it: it is alive, and no errors are counted.
+    is_in_progress: bool,
+}
+
+impl Requester {
+    pub(crate) fn new(initial: Tsn) -> Self {
+        let next = ReconfigSequence::new(initial.get());
+        Self { next, waiting: VecDeque::new(), current: None, association_reset_at: None }
+    }
+
+    /// Queues a request; false if too many wait already.
+    #[must_use]
+    pub(crate) fn push(&mut self, request: Request) -> bool {
+        let has_room = self.waiting.len() < WAITING_AT_MOST;
+        if has_room {
+            self.waiting.push_back(request);
+        }
+        has_room
+    }
+
+    /// How long an association reset has to wait for the one before (RFC 6525 §5.1.4); `None`: not at all.
+    pub(crate) fn association_reset_wait(&self, now: Instant) -> Option<Duration> {
+        let elapsed = now.since(self.association_reset_at?);
+        ASSOCIATION_RESET_INTERVAL.checked_sub(elapsed).filter(|wait| !wait.is_zero())
+    }
+
+    pub(crate) fn note_association_reset(&mut self, now: Instant) {
+        self.association_reset_at = Some(now);
+    }
+
+    /// Queues a request before all others; false if too many wait already.
+    #[must_use]
+    pub(crate) fn push_first(&mut self, request: Request) -> bool {
+        let has_room = self.waiting.len() < WAITING_AT_MOST;
+        if has_room {
+            self.waiting.push_front(request);
+        }
+        has_room
+    }
+
+    /// Whether nothing is in flight or in preparation.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.current.is_none()
+    }
+
+    /// Makes the next request the current one, if there is none; gives it out so that its streams can be held.
+    pub(crate) fn begin_next(&mut self) -> Option<&Request> {
+        if self.current.is_some() {
+            return None;
+        }
+        let request = self.waiting.pop_front()?;
+        self.current = Some(Current { request, flight: None });
+        self.preparing()
+    }
+
+    /// The current request while it has not been sent.
+    pub(crate) fn preparing(&self) -> Option<&Request> {
+        self.current.as_ref().filter(|current| current.flight.is_none()).map(|current| &current.request)
+    }
+
+    /// The outgoing streams that a request in flight resets; none listed means all.
+    pub(crate) fn resetting(&self) -> Option<&[StreamId]> {
+        self.current.as_ref().filter(|current| current.flight.is_some())?.request.held_streams()
+    }
+
+    /// Whether an incoming reset request of ours is in flight: it is done when the peer has sent a request of its own.
+    pub(crate) fn waits_for_peers_reset(&self) -> bool {
+        let flight = self.current.as_ref().and_then(|current| current.flight.as_ref());
+        flight.is_some_and(|flight| flight.unanswered.iter().any(|(_, part)| *part == Part::IncomingReset))
+    }
+
+    /// Whether this incoming reset request of the peer is answered by a request of ours that is not done yet.
+    pub(crate) fn will_answer(&self, number: ReconfigSequence) -> bool {
+        let current = self.current.iter().map(|current| &current.request);
+        current.chain(&self.waiting).any(|request| answers(request, number))
+    }
+
+    /// Numbers the current request and encodes it. `responded` is the peer's last request (RFC 6525 §5.1.2 (A4)).
+    pub(crate) fn launch(&mut self, last_assigned: Tsn, responded: ReconfigSequence) -> Option<ChunkBuf> {
+        let current = self.current.as_mut().filter(|current| current.flight.is_none())?;
+        let mut number = || {
+            let number = self.next;
+            self.next = number.next();
+            number
+        };
+        let listed: Vec<[u8; 2]>;
+        let mut unanswered = SmallVec::new();
+        let mut parameters: SmallVec<[Parameter<'_>; 2]> = SmallVec::new();
+        match &current.request {
+            Request::ResetStreams { direction, streams, answers } => {
+                listed = streams.iter().map(|stream| stream.to_wire()).collect();
+                let streams = StreamIds::new(&listed);
+                if direction.is_outgoing() {
+                    let (request, response) = (number(), answers.unwrap_or(responded));
+                    let reset = OutgoingSsnReset { request, response, last_tsn: last_assigned, streams };
+                    unanswered.push((request, Part::OutgoingReset));
+                    parameters.push(Parameter::OutgoingSsnReset(reset));
+                }
+                if direction.is_incoming() {
+                    let request = number();
+                    unanswered.push((request, Part::IncomingReset));
+                    parameters.push(Parameter::IncomingSsnReset(IncomingSsnReset { request, streams }));
+                }
+            }
+            Request::ResetAssociation => {
+                let request = number();
+                unanswered.push((request, Part::AssociationReset));
+                parameters.push(Parameter::SsnTsnReset { request });
+            }
+            &Request::AddStreams { outbound, inbound } => {
+                if outbound > 0 {
+                    let request = number();
+                    unanswered.push((request, Part::AddOutgoing(outbound)));
+                    parameters.push(Parameter::AddOutgoingStreams(AddStreams { request, count: outbound }));
+                }
+                if inbound > 0 {
+                    let request = number();
+                    unanswered.push((request, Part::AddIncoming(inbound)));
+                    parameters.push(Parameter::AddIncomingStreams(AddStreams { request, count: inbound }));
+                }
+            }
+        }
+        let chunk = ChunkBuf::re_config(&parameters).ok()?;
+        let flight = Flight { chunk: chunk.clone(), unanswered, expirations: 0, is_in_progress: false };
+        current.flight = Some(flight);
+        Some(chunk)
+    }
+
+    /// The request in flight if it answers this incoming reset request of the peer.
+    pub(crate) fn in_flight_answering(&self, number: ReconfigSequence) -> Option<&ChunkBuf> {
+        let current = self.current.as_ref()?;
+        let flight = current.flight.as_ref()?;
+        answers(&current.request, number).then_some(&flight.chunk)
+    }
+
+    /// RFC 6525 §5.2.7.
+    pub(crate) fn on_response(&mut self, response: &ReconfigResponse) -> Answered {
+        let Some(flight) = self.current.as_mut().and_then(|current| current.flight.as_mut()) else {
+            return Answered::Unexpected;
+        };
+        let position = flight.unanswered.iter().position(|(number, _)| *number == response.response);
+        let Some(position) = position else { return Answered::Unexpected };
+        if response.result == ReconfigResult::InProgress {
+            flight.is_in_progress = true;
+            return Answered::InProgress;
+        }
+        let (_, part) = flight.unanswered.remove(position);
+        let is_done = flight.unanswered.is_empty();
+        let streams = self.current.as_ref().map_or_else(Vec::new, |current| match &current.request {
+            Request::ResetStreams { streams, .. } => streams.clone(),
+            Request::ResetAssociation | Request::AddStreams { .. } => Vec::new(),
+        });
+        if is_done {
+            self.current = None;
+        }
+        let (result, next_tsns) = (response.result, response.next_tsns);
+        Answered::Completed(Completed { part, streams, result, next_tsns })
+    }
+
+    /// The peer did what a request of ours asked for by a request of its own: an outgoing reset answers an incoming
+    /// reset request by its number (§5.2.2 (E1)), added streams answer the wish for them (§5.2.6).
+    pub(crate) fn on_answering_request(&mut self, is_answered: impl Fn(ReconfigSequence, Part) -> bool) {
+        let Some(flight) = self.current.as_mut().and_then(|current| current.flight.as_mut()) else { return };
+        flight.unanswered.retain(|(number, part)| !is_answered(*number, *part));
+        if flight.unanswered.is_empty() {
+            self.current = None;
+        }
+    }
+
+    /// The re-configuration timer ran out: the chunk to send again, and whether that counts as an error.
+    pub(crate) fn on_timer(&mut self) -> Option<(ChunkBuf, Expiry)> {
+        let flight = self.current.as_mut()?.flight.as_mut()?;
+        flight.expirations += 1;
+        let counts = if flight.is_in_progress { Expiry::PeerIsAtIt } else { Expiry::Unanswered };
+        Some((flight.chunk.clone(), counts))
+    }
+
+    /// How long to wait for an answer now: the RTO, doubled each time it ran out (RFC 6525 §5.1.1).
+    pub(crate) fn patience(&self, rto: Duration, longest: Duration) -> Option<Duration> {
+        let flight = self.current.as_ref()?.flight.as_ref()?;
+        let factor = 1_u32.checked_shl(flight.expirations).unwrap_or(u32::MAX);
+        Some(rto.saturating_mul(factor).min(longest))
+    }
+}
+
+fn answers(request: &Request, number: ReconfigSequence) -> bool {
+    match request {
+        Request::ResetStreams { answers, .. } => *answers == Some(number),
+        Request::ResetAssociation | Request::AddStreams { .. } => false,
+    }
+}
+
+/// What it means that the re-configuration timer ran out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Expiry {
+    /// An error of path and association.
+    Unanswered,
+    /// Nothing: the peer said that it takes a while (RFC 6525 §5.2.7 (H2)).
+    PeerIsAtIt,
+}
+
+/// Requests that wait for the one in flight.
+pub(crate) const WAITING_AT_MOST: usize = 16;
+/// At most one SSN/TSN reset request in this time (RFC 6525 §5.1.4).
+pub(crate) const ASSOCIATION_RESET_INTERVAL: Duration = Duration::from_secs(30);

@@ -1,0 +1,199 @@
+//! The peer's requests: which one counts, what it gets (RFC 6525 §5.2).
+
+use sctp_wire::{NextTsns, ReconfigResponse, ReconfigResult, ReconfigSequence, StreamId, Tsn};
+use smallvec::SmallVec;
+
+use crate::config::{Acceptance, ReconfigConfig};
+
+/// Remembers as little as makes every answer repeatable: the peer has one chunk in flight, of two requests at most.
+#[derive(Debug)]
+pub(crate) struct Responder {
+    expected: ReconfigSequence,
+    answered: SmallVec<[ReconfigResponse; 2]>,
+    deferred: Option<Deferred>,
+}
+
+/// What the number of a request says (RFC 6525 §5.2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// The next one.
+    New,
+    /// Answered before; the answer was this.
+    Repeated(ReconfigResponse),
+    /// Neither: refused.
+    OutOfSequence,
+}
+
+/// A request that is granted and has to wait.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Deferred {
+    /// The peer's streams are reset once all up to this TSN has arrived (RFC 6525 §5.2.2 (E2)).
+    StreamReset { request: ReconfigSequence, last_tsn: Tsn, streams: Vec<StreamId> },
+    /// Everything starts anew once our own data is acknowledged, so that none of it is lost.
+    AssociationReset { request: ReconfigSequence },
+}
+
+/// What to do about a new request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Answer with this and do nothing.
+    Answer(ReconfigResult),
+    /// Do it now.
+    Perform,
+    /// Do it later; answer "in progress" now.
+    Defer,
+}
+
+impl Responder {
+    pub(crate) fn new(peer_initial: Tsn) -> Self {
+        let expected = ReconfigSequence::new(peer_initial.get());
+        Self { expected, answered: SmallVec::new(), deferred: None }
+    }
+
+    /// The peer's last request: what an outgoing reset of ours names when it answers none (RFC 6525 §5.1.2 (A4)).
+    pub(crate) fn last(&self) -> ReconfigSequence {
+        self.expected.previous()
+    }
+
+    pub(crate) fn place(&self, number: ReconfigSequence) -> Place {
+        if number == self.expected {
+            return Place::New;
+        }
+        let answered = self.answered.iter().find(|answer| answer.response == number);
+        answered.map_or(Place::OutOfSequence, |answer| Place::Repeated(*answer))
+    }
+
+    /// Notes the answer to the request that was expected, or the final one in place of "in progress".
+    pub(crate) fn answer(
+        &mut self,
+        number: ReconfigSequence,
+        result: ReconfigResult,
+        next_tsns: Option<NextTsns>,
+    ) -> ReconfigResponse {
+        let response = ReconfigResponse { response: number, result, next_tsns };
+        if let Some(earlier) = self.answered.iter_mut().find(|answer| answer.response == number) {
+            *earlier = response;
+            return response;
+        }
+        if number == self.expected {
+            self.expected = number.next();
+            if self.answered.len() == ANSWERS_KEPT {
+                self.answered.remove(0);
+            }
+            self.answered.push(response);
+        }
+        response
+    }
+
+    pub(crate) fn defer(&mut self, deferred: Deferred) {
+        self.deferred = Some(deferred);
+    }
+
+    pub(crate) fn deferred(&self) -> Option<&Deferred> {
+        self.deferred.as_ref()
+    }
+
+    pub(crate) fn take_deferred(&mut self) -> Option<Deferred> {
+        self.deferred.take()
+    }
+
+    /// Whether a chunk on this stream belongs behind a reset that has not happened yet.
+    pub(crate) fn is_behind_reset(&self, stream: StreamId, tsn: Tsn) -> bool {
+        match &self.deferred {
+            Some(Deferred::StreamReset { last_tsn, streams, .. }) => {
+                last_tsn.precedes(tsn) && (streams.is_empty() || streams.contains(&stream))
+            }
+            Some(Deferred::AssociationReset { .. }) | None => false,
+        }
+    }
+}
+
+/// An Outgoing SSN Reset Request: the peer resets streams it sends on (RFC 6525 §5.2.2).
+pub(crate) fn judge_outgoing_reset(
+    config: &ReconfigConfig,
+    streams: &[StreamId],
+    inbound: u16,
+    arrived: Arrived,
+    deferred: Option<&Deferred>,
+) -> Verdict {
+    if deferred.is_some() {
+        return Verdict::Answer(ReconfigResult::RequestAlreadyInProgress);
+    }
+    if config.stream_reset == Acceptance::Deny {
+        return Verdict::Answer(ReconfigResult::Denied);
+    }
+    if streams.iter().any(|stream| stream.get() >= inbound) {
+        return Verdict::Answer(ReconfigResult::WrongSsn);
+    }
+    match arrived {
+        Arrived::All => Verdict::Perform,
+        Arrived::NotAll => Verdict::Defer,
+    }
+}
+
+/// Whether everything up to the request's last TSN is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrived {
+    All,
+    NotAll,
+}
+
+/// An Incoming SSN Reset Request: the peer asks us to reset streams we send on (RFC 6525 §5.2.3).
+///
+/// `resetting`: the streams that a request of ours in flight resets already.
+pub(crate) fn judge_incoming_reset(
+    config: &ReconfigConfig,
+    streams: &[StreamId],
+    outbound: u16,
+    resetting: Option<&[StreamId]>,
+) -> Verdict {
+    if config.stream_reset == Acceptance::Deny || streams.len() > ANSWERED_STREAMS {
+        return Verdict::Answer(ReconfigResult::Denied);
+    }
+    if streams.iter().any(|stream| stream.get() >= outbound) {
+        return Verdict::Answer(ReconfigResult::WrongSsn);
+    }
+    if resetting.is_some_and(|ours| covers(ours, streams)) {
+        return Verdict::Answer(ReconfigResult::NothingToDo);
+    }
+    Verdict::Perform
+}
+
+fn covers(ours: &[StreamId], asked: &[StreamId]) -> bool {
+    ours.is_empty() || (!asked.is_empty() && asked.iter().all(|stream| ours.contains(stream)))
+}
+
+/// How far we are when the peer asks for an SSN/TSN reset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// A request of ours is not done, or one of the peer's.
+    Busy,
+    /// Data of ours is under way.
+    Sending,
+    /// Nothing is under way.
+    Drained,
+}
+
+/// An SSN/TSN Reset Request (RFC 6525 §5.2.4).
+pub(crate) fn judge_association_reset(config: &ReconfigConfig, standing: Standing) -> Verdict {
+    match (config.association_reset, standing) {
+        (Acceptance::Deny, _) => Verdict::Answer(ReconfigResult::Denied),
+        (Acceptance::Accept, Standing::Busy) => Verdict::Answer(ReconfigResult::RequestAlreadyInProgress),
+        (Acceptance::Accept, Standing::Sending) => Verdict::Defer,
+        (Acceptance::Accept, Standing::Drained) => Verdict::Perform,
+    }
+}
+
+/// An Add Outgoing or Add Incoming Streams Request (RFC 6525 §5.2.5, §5.2.6).
+pub(crate) fn judge_added_streams(present: u16, added: u16, most: u16) -> Verdict {
+    match present.checked_add(added) {
+        _ if added == 0 => Verdict::Answer(ReconfigResult::NothingToDo),
+        Some(total) if total <= most => Verdict::Perform,
+        Some(_) | None => Verdict::Answer(ReconfigResult::Denied),
+    }
+}
+
+/// The peer's last chunk has at most this many requests (RFC 6525 §3.1).
+const ANSWERS_KEPT: usize = 2;
+/// Streams in an incoming reset request at most: the request that answers it has to fit the smallest packet.
+pub(crate) const ANSWERED_STREAMS: usize = 240;

@@ -1,0 +1,58 @@
+//! How much may be in flight.
+
+/// Congestion control (RFC 9260 §7.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CongestionConfig {
+    /// How the congestion window grows and shrinks. Default [`CongestionAlgorithm::Rfc9260`].
+    pub algorithm: CongestionAlgorithm,
+    /// How large it is at first. Default [`InitialWindow::Rfc9260`].
+    pub initial_window: InitialWindow,
+    /// What becomes of a window that is not used. Default [`WindowValidation::Rfc7661`] by `signalling`, whose users
+    /// send in bursts; [`WindowValidation::Rfc9260`] by the others.
+    pub window_validation: WindowValidation,
+    /// Whether packets are spread over the round trip. Default [`Pacing::Off`]; switch it on for bulk over paths with
+    /// short queues.
+    pub pacing: Pacing,
+}
+
+/// How the congestion window grows and shrinks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CongestionAlgorithm {
+    /// Slow start, one packet more per round trip, half of it after a loss (RFC 9260 §7.2).
+    Rfc9260,
+    /// Grows with the time since the last loss, whatever the round trip, and shrinks to seven tenths (RFC 9438). For
+    /// bulk over long fat paths, beside TCP that does the same. RFC 9260 §7.2 asks senders to be no more aggressive
+    /// than its own rules: this is.
+    Cubic,
+}
+
+/// What becomes of a congestion window that is not used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowValidation {
+    /// Halved once per RTO in which nothing is sent (RFC 9260 §7.2.1): the first burst after a pause is slow.
+    Rfc9260,
+    /// Kept for five minutes while less than half of it is used, but a loss then leaves half of what was in use, and
+    /// not of what was allowed (RFC 7661, experimental): bursts after a pause are fast, and harmless.
+    Rfc7661,
+}
+
+/// Whether packets are spread over the round trip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pacing {
+    /// What the window allows leaves at once, Max.Burst packets on one occasion (RFC 9260 §6.1 (D)).
+    Off,
+    /// Once a round trip is known: as much as an initial window or Max.Burst packets leaves at once, the rest at 1.25
+    /// windows per round trip, at two in slow start (in the manner of RFC 9002 §7.7). This takes the place of
+    /// Max.Burst. Whoever sends little never waits.
+    On,
+}
+
+/// The congestion window before anything was acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialWindow {
+    /// RFC 9260 §7.2.1: three full packets over Ethernet, at least two and at most four of any size.
+    Rfc9260,
+    /// The old rule, which counted whole packets instead of the chunks they carry: 4380 octets over Ethernet.
+    /// For comparisons with older stacks.
+    Rfc4960,
+}

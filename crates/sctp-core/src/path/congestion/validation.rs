@@ -1,0 +1,262 @@
+//! Congestion window validation (RFC 7661): a window that was not used for long says little about the network.
+//!
+//! Measures what was really acknowledged per round trip (pipeACK). While that is less than half the window, the window
+//! is *not validated*: it is kept for a while, so that a burst need not begin in slow start, but a loss is answered by
+//! what was in use and not by what was allowed.
+
+use core::time::Duration;
+
+use virtual_time::Instant;
+
+use super::{Acknowledged, Window};
+
+/// How far the window of a path is validated.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Validation {
+    pipe_ack: PipeAck,
+    /// When the window was validated last.
+    validated_at: Instant,
+    /// A loss met a window that was not validated; until the recovery ends.
+    loss: Option<UnvalidatedLoss>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct UnvalidatedLoss {
+    /// What was in use: the larger of pipeACK and the octets in flight.
+    used: usize,
+    resent: usize,
+}
+
+impl Validation {
+    /// Whether the window is validated (RFC 7661 §4.3): half of it was used, or nothing is known yet.
+    fn is_validated(&self, window: Window) -> bool {
+        self.pipe_ack.value().is_none_or(|used| used >= window.cwnd / 2)
+    }
+
+    /// Data is about to be sent. After each non-validated period the window is halved (RFC 7661 §4.4.3).
+    pub(super) fn on_send(&mut self, now: Instant, window: Window, initial_window: usize) -> Option<Window> {
+        self.pipe_ack.forget_old(now);
+        if self.is_validated(window) {
+            self.validated_at = now;
+            return None;
+        }
+        let before = window;
+        let mut window = window;
+        while now.since(self.validated_at) >= NON_VALIDATED_PERIOD {
+            self.validated_at += NON_VALIDATED_PERIOD;
+            if window.cwnd <= initial_window {
+                self.validated_at = now;
+                break;
+            }
+            window.ssthresh = window.ssthresh.max(window.cwnd / 4 * 3);
+            window.cwnd = (window.cwnd / 2).max(initial_window);
+        }
+        (window != before).then_some(window)
+    }
+
+    /// A SACK acknowledged something. Gives the window a recovery leaves behind when it ends (RFC 7661 §4.4.1).
+    pub(super) fn on_acknowledged(
+        &mut self,
+        acked: &Acknowledged,
+        window: Window,
+        floor: usize,
+    ) -> Option<Window> {
+        if acked.in_recovery {
+            return None;
+        }
+        if let Some(loss) = self.loss.take() {
+            let cwnd = (loss.used.saturating_sub(loss.resent) / 2).max(floor).min(window.cwnd);
+            return Some(Window { cwnd, ssthresh: cwnd });
+        }
+        self.pipe_ack.on_acknowledged(acked);
+        if self.is_validated(window) {
+            self.validated_at = acked.now;
+        }
+        None
+    }
+
+    /// Losses showed. The window to go on with if the present one was not validated (RFC 7661 §4.4.1).
+    pub(super) fn on_loss(&mut self, flight: usize, window: Window, floor: usize) -> Option<Window> {
+        let pipe_ack = self.pipe_ack.value().filter(|_| !self.is_validated(window));
+        self.pipe_ack.reset();
+        let used = pipe_ack?.max(flight);
+        self.loss = Some(UnvalidatedLoss { used, resent: 0 });
+        let cwnd = (used / 2).max(floor);
+        Some(Window { cwnd, ssthresh: cwnd })
+    }
+
+    /// Octets were sent again.
+    pub(super) fn on_resent(&mut self, bytes: usize) {
+        if let Some(loss) = &mut self.loss {
+            loss.resent += bytes;
+        }
+    }
+
+    /// There was no loss: what the recovery was to leave behind is void.
+    pub(super) fn on_spurious(&mut self) {
+        self.loss = None;
+    }
+
+    pub(super) fn on_timeout(&mut self) {
+        self.pipe_ack.reset();
+        self.loss = None;
+    }
+}
+
+/// The pipeACK variable: the most that was acknowledged in one round trip of late (RFC 7661 §4.2, §4.5.1).
+#[derive(Clone, Copy, Debug, Default)]
+struct PipeAck {
+    /// The round trip being measured: since when, and how much came back.
+    sample: Option<(Instant, usize)>,
+    /// The largest samples of the last measurement periods, the present one first; `None` before the first sample.
+    largest: Option<[usize; 5]>,
+    period_began: Instant,
+    period: Duration,
+}
+
+impl PipeAck {
+    fn value(&self) -> Option<usize> {
+        self.largest.and_then(|largest| largest.into_iter().max())
+    }
+
+    fn reset(&mut self) {
+        *self = Self::default();
+    }
+
+    fn on_acknowledged(&mut self, acked: &Acknowledged) {
+        if acked.srtt.is_zero() {
+            return;
+        }
+        self.period = (acked.srtt * 3).max(SAMPLING_PERIOD_MIN) / PERIODS;
+        self.forget_old(acked.now);
+        let (begun, bytes) = self.sample.unwrap_or((acked.now, 0));
+        if acked.now.since(begun) < acked.srtt {
+            self.sample = Some((begun, bytes + acked.bytes));
+            return;
+        }
+        self.sample = Some((acked.now, acked.bytes));
+        match &mut self.largest {
+            Some([present, ..]) => *present = bytes.max(*present),
+            None => {
+                self.largest = Some([bytes, 0, 0, 0, 0]);
+                self.period_began = acked.now;
+            }
+        }
+    }
+
+    /// Samples older than the sampling period no longer count.
+    fn forget_old(&mut self, now: Instant) {
+        let Some(largest) = &mut self.largest else { return };
+        for _ in 0..PERIODS {
+            if now.since(self.period_began) < self.period {
+                return;
+            }
+            largest.rotate_right(1);
+            largest[0] = 0;
+            self.period_began += self.period;
+        }
+        self.period_began = now;
+    }
+}
+
+/// How long a window is kept that is not used (NVP, RFC 7661 §4.4.3, §5).
+const NON_VALIDATED_PERIOD: Duration = Duration::from_secs(300);
+/// The pipeACK Sampling Period is three round trips, but not less than this (RFC 7661 §4.2)…
+const SAMPLING_PERIOD_MIN: Duration = Duration::from_secs(1);
+/// …measured in so many parts (RFC 7661 §4.5.1).
+const PERIODS: u32 = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RTT: Duration = Duration::from_millis(100);
+    const FLOOR: usize = 4000;
+
+    fn acked(millis: u64, bytes: usize) -> Acknowledged {
+        Acknowledged { now: Instant::from_millis(millis), bytes, srtt: RTT, ..Acknowledged::default() }
+    }
+
+    fn window(cwnd: usize) -> Window {
+        Window { cwnd, ssthresh: 50_000 }
+    }
+
+    /// 2000 octets acknowledged every 100 ms, the round trip, from 0 to `until_ms`.
+    fn thin(until_ms: u64) -> Validation {
+        let mut validation = Validation::default();
+        for millis in (0..=until_ms).step_by(50) {
+            assert_eq!(validation.on_acknowledged(&acked(millis, 1000), window(40_000), FLOOR), None);
+        }
+        validation
+    }
+
+    /// RFC 7661 §4.2.
+    #[test]
+    fn pipe_ack_is_the_largest_round_trip_of_the_last_second() {
+        let mut pipe = PipeAck::default();
+        assert_eq!(pipe.value(), None);
+        for (millis, bytes) in [(0, 500), (50, 3000), (100, 700), (200, 900), (300, 100)] {
+            pipe.on_acknowledged(&acked(millis, bytes));
+        }
+        assert_eq!(pipe.value(), Some(3500));
+        pipe.forget_old(Instant::from_millis(1099));
+        assert_eq!(pipe.value(), Some(3500));
+        pipe.forget_old(Instant::from_millis(1300));
+        assert_eq!(pipe.value(), Some(0));
+        pipe.on_acknowledged(&acked(60_000, 800));
+        pipe.on_acknowledged(&acked(60_100, 1));
+        assert_eq!(pipe.value(), Some(800));
+    }
+
+    /// RFC 7661 §4.3.
+    #[test]
+    fn window_is_validated_while_half_of_it_is_used_or_nothing_is_known() {
+        let validation = thin(1000);
+        assert!(validation.is_validated(window(4000)));
+        assert!(!validation.is_validated(window(4004)));
+        assert!(Validation::default().is_validated(window(1_000_000)));
+    }
+
+    /// RFC 7661 §4.4.3.
+    #[test]
+    fn unused_window_is_kept_for_five_minutes_and_then_halved_down_to_the_initial_one() {
+        let mut validation = thin(1000);
+        let mut send = |millis, cwnd| validation.on_send(Instant::from_millis(millis), window(cwnd), 4404);
+        assert_eq!(send(60_000, 40_000), None);
+        assert_eq!(send(299_000, 40_000), None);
+        assert_eq!(send(302_000, 40_000), Some(window(20_000)));
+        assert_eq!(send(303_000, 20_000), None);
+        assert_eq!(send(10_000_000, 20_000), Some(window(4404)));
+        assert_eq!(send(20_000_000, 4404), None);
+    }
+
+    #[test]
+    fn threshold_remembers_three_quarters_of_the_rate_once_sustained() {
+        let mut validation = thin(1000);
+        let low = Window { cwnd: 40_000, ssthresh: 8000 };
+        let halved = validation.on_send(Instant::from_millis(302_000), low, 4404);
+        assert_eq!(halved, Some(Window { cwnd: 20_000, ssthresh: 30_000 }));
+    }
+
+    /// RFC 7661 §4.4.1: by what was in use; after the recovery less by half of what had to be sent again.
+    #[test]
+    fn loss_in_an_unvalidated_window_cuts_to_half_of_what_was_in_use() {
+        let mut validation = thin(1000);
+        let cut = validation.on_loss(20_000, window(60_000), FLOOR).unwrap();
+        assert_eq!((cut.cwnd, cut.ssthresh), (10_000, 10_000));
+        validation.on_resent(6000);
+        let recovering = Acknowledged { in_recovery: true, ..acked(1100, 1000) };
+        assert_eq!(validation.on_acknowledged(&recovering, cut, FLOOR), None);
+        let after = validation.on_acknowledged(&acked(1200, 1000), cut, FLOOR);
+        assert_eq!(after, Some(Window { cwnd: 7000, ssthresh: 7000 }));
+        assert!(validation.is_validated(window(7000)), "the next measurement begins anew");
+        assert_eq!(validation.on_acknowledged(&acked(1300, 1000), window(7000), FLOOR), None);
+    }
+
+    #[test]
+    fn loss_in_a_validated_window_is_left_to_the_controller() {
+        let mut validation = thin(1000);
+        assert_eq!(validation.on_loss(3000, window(4000), FLOOR), None);
+        assert_eq!(validation.on_acknowledged(&acked(1200, 1000), window(4000), FLOOR), None);
+    }
+}

@@ -1,0 +1,288 @@
+//! The congestion window of one path as the rest of the association sees it.
+//!
+//! Owns the controller and what holds for every one of them: the first window, what becomes of one that is not used,
+//! pacing, one packet after a timeout.
+
+#[cfg(test)]
+mod tests;
+
+use core::time::Duration;
+
+use virtual_time::Instant;
+
+use super::cubic::Cubic;
+use super::pacer::Pacer;
+use super::rfc9260::Rfc9260;
+use super::validation::Validation;
+use super::{Acknowledged, CongestionControl, Window};
+use crate::config::{CongestionAlgorithm, CongestionConfig, InitialWindow, Pacing, WindowValidation};
+
+/// What a path carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PathCapacity {
+    /// Octets of DATA chunks that fit one packet on this path (PMDCS, RFC 9260 §1.3).
+    pub(crate) pmdcs: usize,
+    /// Octets that may be in flight before anything was acknowledged.
+    pub(crate) initial_window: usize,
+}
+
+impl PathCapacity {
+    /// RFC 9260 §7.2.1: min(4·PMDCS, max(2·PMDCS, 4404)), with 4344 instead over IPv6. The old rule had the same
+    /// with the path MTU in place of PMDCS and 4380 for both.
+    pub(crate) fn new(rule: InitialWindow, pmdcs: usize, mtu_bytes: usize, is_ipv4: bool) -> Self {
+        let (unit, floor) = match rule {
+            InitialWindow::Rfc9260 => (pmdcs, if is_ipv4 { 4404 } else { 4344 }),
+            InitialWindow::Rfc4960 => (mtu_bytes, 4380),
+        };
+        Self { pmdcs, initial_window: (4 * unit).min(floor.max(2 * unit)) }
+    }
+}
+
+/// The congestion control of one path.
+#[derive(Clone, Debug)]
+pub(crate) struct Congestion {
+    config: CongestionConfig,
+    capacity: PathCapacity,
+    controller: Controller,
+    unused: UnusedRule,
+    pacer: Pacer,
+    /// T3-rtx expired and nothing was acknowledged since: one packet at a time (RFC 9260 §7.2.3).
+    is_probing: bool,
+    /// The window before it was cut to what was in use, until that is undone.
+    before_cut: Option<Window>,
+    /// What was in flight when it was told of last.
+    flight: usize,
+    srtt: Duration,
+    counters: CongestionCounters,
+}
+
+/// What congestion control did on a path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CongestionCounters {
+    /// Times the window shrank because it was not used.
+    pub unused_cuts: u64,
+    /// Losses that met a window that was not validated (RFC 7661 §4.4.1).
+    pub unvalidated_losses: u64,
+    /// Times data had to wait for the pacer.
+    pub paced: u64,
+}
+
+/// The algorithms: an enum, so that a path needs no allocation for its own.
+#[derive(Clone, Debug)]
+enum Controller {
+    Rfc9260(Rfc9260),
+    Cubic(Cubic),
+}
+
+/// What becomes of a window that is not used.
+#[derive(Clone, Debug)]
+enum UnusedRule {
+    /// When data was last sent, and how many idle RTOs have been charged since.
+    Rfc9260 {
+        last_sent: Option<Instant>,
+    },
+    Rfc7661(Validation),
+}
+
+impl Controller {
+    fn new(algorithm: CongestionAlgorithm, capacity: PathCapacity) -> Self {
+        match algorithm {
+            CongestionAlgorithm::Rfc9260 => Self::Rfc9260(Rfc9260::new(capacity)),
+            CongestionAlgorithm::Cubic => Self::Cubic(Cubic::new(capacity)),
+        }
+    }
+
+    fn get(&self) -> &dyn CongestionControl {
+        match self {
+            Self::Rfc9260(controller) => controller,
+            Self::Cubic(controller) => controller,
+        }
+    }
+
+    fn get_mut(&mut self) -> &mut dyn CongestionControl {
+        match self {
+            Self::Rfc9260(controller) => controller,
+            Self::Cubic(controller) => controller,
+        }
+    }
+}
+
+impl UnusedRule {
+    fn new(rule: WindowValidation) -> Self {
+        match rule {
+            WindowValidation::Rfc9260 => Self::Rfc9260 { last_sent: None },
+            WindowValidation::Rfc7661 => Self::Rfc7661(Validation::default()),
+        }
+    }
+}
+
+impl Congestion {
+    pub(crate) fn new(config: CongestionConfig, capacity: PathCapacity, max_burst_packets: u32) -> Self {
+        let packets = usize::try_from(max_burst_packets).unwrap_or(usize::MAX);
+        let burst = capacity.pmdcs.saturating_mul(packets).max(capacity.initial_window);
+        Self {
+            config,
+            capacity,
+            controller: Controller::new(config.algorithm, capacity),
+            unused: UnusedRule::new(config.window_validation),
+            pacer: Pacer::new(burst),
+            is_probing: false,
+            before_cut: None,
+            flight: 0,
+            srtt: Duration::ZERO,
+            counters: CongestionCounters::default(),
+        }
+    }
+
+    /// The network behind the path is another one: nothing known holds any more (RFC 9260 §7.2.5).
+    pub(crate) fn reinitialise(&mut self) {
+        self.controller = Controller::new(self.config.algorithm, self.capacity);
+        self.unused = UnusedRule::new(self.config.window_validation);
+        self.is_probing = false;
+        self.before_cut = None;
+        self.srtt = Duration::ZERO;
+    }
+
+    pub(crate) fn cwnd(&self) -> usize {
+        self.window().cwnd
+    }
+
+    pub(crate) fn window(&self) -> Window {
+        self.controller.get().window()
+    }
+
+    pub(crate) fn counters(&self) -> CongestionCounters {
+        self.counters
+    }
+
+    /// Whether one more packet may go out with this much in flight. The last one may exceed the window
+    /// (RFC 9260 §6.1 (B)); after a timeout there is only one until it is acknowledged (§7.2.3).
+    pub(crate) fn admits(&self, flight: usize) -> bool {
+        if self.is_probing { flight == 0 } else { flight < self.cwnd() }
+    }
+
+    /// Whether packets are spread over the round trip now, instead of counted by Max.Burst.
+    pub(crate) fn is_paced(&self) -> bool {
+        self.config.pacing == Pacing::On && !self.srtt.is_zero()
+    }
+
+    /// Until when a packet has to wait for those before it; `None` if it need not.
+    pub(crate) fn paced_until(&self, now: Instant) -> Option<Instant> {
+        let is_held = self.is_paced() && !self.pacer.admits(now, self.window(), self.srtt);
+        is_held.then(|| self.pacer.admits_at(self.window(), self.srtt))
+    }
+
+    /// Data waits for the pacer.
+    pub(crate) fn on_paced(&mut self) {
+        self.counters.paced += 1;
+    }
+
+    /// The path MTU has changed.
+    pub(crate) fn on_packet_size(&mut self, pmdcs: usize) {
+        self.capacity.pmdcs = pmdcs;
+        self.controller.get_mut().on_packet_size(pmdcs);
+    }
+
+    /// Before data is sent: what was not used for long shrinks (RFC 9260 §7.2.1, last point, or RFC 7661 §4.4.3).
+    pub(crate) fn on_send(&mut self, now: Instant, rto: Duration, flight: usize) {
+        self.flight = flight;
+        let window = self.window();
+        let floor = 4 * self.capacity.pmdcs;
+        let shrunk = match &mut self.unused {
+            UnusedRule::Rfc9260 { last_sent } => {
+                let idle = last_sent.replace(now).map_or(Duration::ZERO, |sent| now.since(sent));
+                shrunk_by_idleness(window, if flight > 0 { Duration::ZERO } else { idle }, rto, floor)
+            }
+            UnusedRule::Rfc7661(validation) => validation.on_send(now, window, self.capacity.initial_window),
+        };
+        if let Some(window) = shrunk {
+            self.counters.unused_cuts += 1;
+            self.controller.get_mut().on_unused(window);
+        }
+    }
+
+    /// A packet with data left.
+    pub(crate) fn on_sent(&mut self, now: Instant, packet_bytes: usize) {
+        if self.is_paced() {
+            self.pacer.on_sent(now, packet_bytes, self.window(), self.srtt);
+        }
+    }
+
+    /// Octets declared lost were sent again.
+    pub(crate) fn on_resent(&mut self, bytes: usize) {
+        match &mut self.unused {
+            UnusedRule::Rfc9260 { .. } => {}
+            UnusedRule::Rfc7661(validation) => validation.on_resent(bytes),
+        }
+    }
+
+    pub(crate) fn on_acknowledged(&mut self, acked: &Acknowledged) {
+        self.is_probing = false;
+        self.flight = acked.flight_before;
+        self.srtt = acked.srtt;
+        self.controller.get_mut().on_acknowledged(acked);
+        let (window, floor) = (self.window(), 4 * self.capacity.pmdcs);
+        let after_recovery = match &mut self.unused {
+            UnusedRule::Rfc9260 { .. } => None,
+            UnusedRule::Rfc7661(validation) => validation.on_acknowledged(acked, window, floor),
+        };
+        if let Some(window) = after_recovery {
+            self.controller.get_mut().on_unused(window);
+        }
+    }
+
+    /// Losses found through SACKs. The caller makes sure it happens once per Fast Recovery.
+    pub(crate) fn on_loss(&mut self) {
+        let (window, floor) = (self.window(), 4 * self.capacity.pmdcs);
+        let unvalidated = match &mut self.unused {
+            UnusedRule::Rfc9260 { .. } => None,
+            UnusedRule::Rfc7661(validation) => validation.on_loss(self.flight, window, floor),
+        };
+        self.before_cut = unvalidated.map(|_| window);
+        match unvalidated {
+            None => self.controller.get_mut().on_loss(),
+            Some(used) => {
+                self.counters.unvalidated_losses += 1;
+                self.controller.get_mut().on_unused(used);
+            }
+        }
+    }
+
+    pub(crate) fn on_timeout(&mut self) {
+        self.is_probing = true;
+        self.before_cut = None;
+        self.controller.get_mut().on_timeout();
+        match &mut self.unused {
+            UnusedRule::Rfc9260 { .. } => {}
+            UnusedRule::Rfc7661(validation) => validation.on_timeout(),
+        }
+    }
+
+    /// The last cut was needless: nothing was lost (RFC 4015 §3.2).
+    pub(crate) fn on_spurious(&mut self) {
+        self.is_probing = false;
+        let now = self.window();
+        match (&mut self.unused, self.before_cut.take()) {
+            (UnusedRule::Rfc7661(validation), Some(Window { cwnd, ssthresh })) => {
+                validation.on_spurious();
+                let window = Window { cwnd: now.cwnd.max(cwnd), ssthresh: now.ssthresh.max(ssthresh) };
+                self.controller.get_mut().on_unused(window);
+            }
+            (UnusedRule::Rfc9260 { .. } | UnusedRule::Rfc7661(_), _) => {
+                self.controller.get_mut().on_spurious();
+            }
+        }
+    }
+}
+
+/// RFC 9260 §7.2.1: halved once per RTO, but not below four packets; what is smaller already, after a timeout, is not
+/// raised by having been idle.
+fn shrunk_by_idleness(window: Window, idle: Duration, rto: Duration, floor: usize) -> Option<Window> {
+    if idle < rto || window.cwnd <= floor {
+        return None;
+    }
+    let periods = idle.as_nanos() / rto.as_nanos().max(1);
+    let halvings = u32::try_from(periods).unwrap_or(u32::MAX);
+    let cwnd = window.cwnd.checked_shr(halvings).unwrap_or(0).max(floor);
+    Some(Window { cwnd, ssthresh: window.cwnd })
+}

@@ -1,0 +1,419 @@
+//! One connection: routes segments, timers and requests to its two halves.
+
+mod congestion;
+mod receiver;
+mod rto;
+mod sender;
+mod sequence;
+mod state;
+
+use std::collections::VecDeque;
+
+use core::time::Duration;
+
+use smallvec::SmallVec;
+use virtual_time::Instant;
+
+use self::receiver::{AckDemand, Receiver};
+use self::rto::RtoEstimator;
+pub use self::sender::SenderCounters;
+use self::sender::{Piece, Sender};
+use self::sequence::{offset_of, sequence_of, shift_for};
+pub use self::state::State;
+use crate::config::TcpConfig;
+use crate::segment::{Flags, Segment, SynOptions};
+
+/// A TCP connection as a sans-IO state machine.
+///
+/// The contract is that of every core: mutate → drain [`poll_transmit`](Self::poll_transmit) → drain
+/// [`poll_event`](Self::poll_event) → read [`poll_timeout`](Self::poll_timeout) → wait. Time never goes back; extra
+/// calls are harmless.
+#[derive(Debug)]
+pub struct Connection {
+    config: TcpConfig,
+    local: Local,
+    /// Known from the peer's SYN on.
+    peer: Option<Peer>,
+    state: State,
+    sender: Sender,
+    receiver: Receiver,
+    rto: RtoEstimator,
+    timers: Timers,
+    /// Timeouts since something was heard.
+    unanswered: u32,
+    is_refusing: bool,
+    events: VecDeque<Event>,
+    malformed: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Local {
+    port: u16,
+    peer_port: u16,
+    initial_sequence: u32,
+    window_scale: u8,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Peer {
+    initial_sequence: u32,
+    window_scale: u8,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Timers {
+    retransmission: Option<Instant>,
+    acknowledgment: Option<Instant>,
+    time_wait: Option<Instant>,
+}
+
+/// What the application should know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Data may flow.
+    Connected,
+    /// There is something to [`read`](Connection::read).
+    Readable,
+    /// Something was acknowledged: there may be room to [`write`](Connection::write).
+    Writable,
+    /// The peer will send nothing more.
+    PeerFinished,
+    /// Over, as both sides wished.
+    Closed,
+    /// The peer refused or gave up.
+    Reset,
+    /// The peer did not answer.
+    TimedOut,
+}
+
+/// How a connection stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConnectionStatistics {
+    /// The sending half.
+    pub sender: SenderCounters,
+    /// Segments that brought nothing new.
+    pub duplicate_segments: u64,
+    /// Packets that were no segments.
+    pub malformed: u64,
+    /// Congestion window in octets.
+    pub cwnd_bytes: u64,
+    /// Smoothed round-trip time; `None` before the first measurement.
+    pub srtt: Option<Duration>,
+    /// Retransmission timeout.
+    pub rto: Duration,
+}
+
+impl Connection {
+    /// Opens a connection from one port to another. The initial sequence number is the caller's to choose.
+    #[must_use]
+    pub fn connect(config: TcpConfig, port: u16, peer_port: u16, initial_sequence: u32) -> Self {
+        let window_scale = shift_for(config.receive_bytes);
+        let local = Local { port, peer_port, initial_sequence, window_scale };
+        Self::new(config, local, State::SynSent)
+    }
+
+    /// Answers a SYN; `None` if the segment is none.
+    #[must_use]
+    pub fn accept(config: TcpConfig, syn: &Segment<'_>, initial_sequence: u32) -> Option<Self> {
+        let options = syn.syn_options.filter(|_| syn.flags.syn && syn.acknowledgment.is_none())?;
+        let window_scale = shift_for(config.receive_bytes);
+        let (port, peer_port) = (syn.destination_port, syn.source_port);
+        let local = Local { port, peer_port, initial_sequence, window_scale };
+        let mut connection = Self::new(config, local, State::SynReceived);
+        connection.meet(syn.sequence, options);
+        Some(connection)
+    }
+
+    fn new(config: TcpConfig, local: Local, state: State) -> Self {
+        Self {
+            config,
+            local,
+            peer: None,
+            state,
+            sender: Sender::new(&config, config.mss),
+            receiver: Receiver::new(config.receive_bytes),
+            rto: RtoEstimator::new(&config),
+            timers: Timers::default(),
+            unanswered: 0,
+            is_refusing: false,
+            events: VecDeque::new(),
+            malformed: 0,
+        }
+    }
+
+    /// The state it is in.
+    #[must_use]
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// The local port and the peer's.
+    #[must_use]
+    pub fn ports(&self) -> (u16, u16) {
+        (self.local.port, self.local.peer_port)
+    }
+
+    /// Everything counted so far.
+    #[must_use]
+    pub fn statistics(&self) -> ConnectionStatistics {
+        ConnectionStatistics {
+            sender: self.sender.counters,
+            duplicate_segments: self.receiver.duplicate_segments,
+            malformed: self.malformed,
+            cwnd_bytes: self.sender.cwnd(),
+            srtt: self.rto.srtt(),
+            rto: self.rto.rto(),
+        }
+    }
+
+    /// Octets written and not yet acknowledged.
+    #[must_use]
+    pub fn buffered_bytes(&self) -> usize {
+        self.sender.unacknowledged_bytes()
+    }
+
+    /// Hands data over; gives how many octets there was room for. None once closed.
+    pub fn write(&mut self, data: &[u8]) -> usize {
+        match self.state {
+            State::SynSent | State::SynReceived | State::Established | State::CloseWait => {
+                self.sender.write(data)
+            }
+            State::FinWait1
+            | State::FinWait2
+            | State::Closing
+            | State::LastAck
+            | State::TimeWait
+            | State::Closed => 0,
+        }
+    }
+
+    /// Moves everything that arrived in order to the end of `buffer`.
+    pub fn read(&mut self, buffer: &mut Vec<u8>) {
+        self.receiver.read(buffer, u64::from(self.config.mss));
+    }
+
+    /// Nothing more will be written. What was written is still delivered.
+    pub fn close(&mut self) {
+        self.sender.finish();
+        if self.sender.is_open() {
+            self.state = self.state.on_finish();
+        }
+    }
+
+    /// A packet for this connection.
+    pub fn handle_packet(&mut self, now: Instant, octets: &[u8]) {
+        match Segment::decode(octets) {
+            Ok(segment) => self.handle_segment(now, &segment),
+            Err(_not_a_segment) => self.malformed += 1,
+        }
+    }
+
+    /// The same for a segment that was decoded already.
+    pub fn handle_segment(&mut self, now: Instant, segment: &Segment<'_>) {
+        if self.state == State::Closed {
+            return;
+        }
+        if segment.flags.rst {
+            return self.end(Event::Reset);
+        }
+        if let Some(options) = segment.syn_options {
+            if self.peer.is_none() {
+                self.meet(segment.sequence, options);
+            }
+            self.receiver.demand_now();
+        }
+        let Some(peer) = self.peer else { return };
+        self.unanswered = 0;
+        let begins = segment.sequence.wrapping_add(u32::from(segment.flags.syn));
+        let offset = offset_of(begins, peer.initial_sequence, self.receiver.next());
+        self.on_acknowledgment(now, segment, peer);
+        if let Some(offset) = offset.filter(|_| !segment.payload.is_empty() || segment.flags.fin) {
+            self.on_data(offset, segment);
+        }
+        self.settle(now);
+    }
+
+    /// The peer's SYN: where its sequence space begins, and what it accepts.
+    fn meet(&mut self, initial_sequence: u32, options: SynOptions) {
+        self.peer = Some(Peer { initial_sequence, window_scale: options.window_scale });
+        self.sender.limit_mss(options.mss);
+    }
+
+    fn on_acknowledgment(&mut self, now: Instant, segment: &Segment<'_>, peer: Peer) {
+        let own = |sequence, near| offset_of(sequence, self.local.initial_sequence, near);
+        let una = self.sender.una();
+        let Some(ack) = segment.acknowledgment.and_then(|sequence| own(sequence, una)) else { return };
+        let shift = if segment.flags.syn { 0 } else { peer.window_scale };
+        let window = u64::from(segment.window) << shift;
+        let ranges = segment.sack.iter().filter_map(|(from, to)| Some((own(*from, una)?, own(*to, una)?)));
+        let sacked: SmallVec<[(u64, u64); 3]> = ranges.collect();
+        let srtt = self.rto.srtt().unwrap_or_default();
+        let acked = self.sender.on_ack(now, ack, window, &sacked, srtt);
+        if let Some(rtt) = acked.rtt {
+            self.rto.on_measurement(rtt);
+        }
+        if !acked.advanced {
+            return;
+        }
+        if matches!(self.state, State::SynSent | State::SynReceived) {
+            self.events.push_back(Event::Connected);
+            self.state = self.state.on_syn_acknowledged();
+            if self.sender.is_closing() {
+                self.state = self.state.on_finish();
+            }
+        }
+        self.events.push_back(Event::Writable);
+        // RFC 6298 §5.2, §5.3.
+        self.timers.retransmission = None;
+    }
+
+    fn on_data(&mut self, offset: u64, segment: &Segment<'_>) {
+        let was_finished = self.receiver.is_finished();
+        self.receiver.on_segment(offset, segment.payload, segment.flags.fin);
+        if self.receiver.has_data() && self.events.back() != Some(&Event::Readable) {
+            self.events.push_back(Event::Readable);
+        }
+        if self.receiver.is_finished() && !was_finished {
+            self.events.push_back(Event::PeerFinished);
+            self.state = self.state.on_fin();
+        }
+    }
+
+    /// After input: timers that follow from what is the case now.
+    fn settle(&mut self, now: Instant) {
+        if self.sender.is_fin_acknowledged() {
+            self.state = self.state.on_fin_acknowledged();
+        }
+        if self.state == State::Closed {
+            return self.end(Event::Closed);
+        }
+        if self.state == State::TimeWait && self.timers.time_wait.is_none() {
+            self.timers.time_wait = Some(now + TIME_WAIT);
+        }
+        if self.receiver.demand() == AckDemand::Delayed {
+            self.timers.acknowledgment.get_or_insert(now + self.config.ack_delay);
+        }
+        self.watch_retransmission(now);
+    }
+
+    /// RFC 6298 §5.1 to §5.3; a closed window is probed by the same timer (RFC 9293 §3.8.6.1).
+    fn watch_retransmission(&mut self, now: Instant) {
+        let is_needed = self.sender.has_in_flight() || self.sender.waits_for_window();
+        if !is_needed {
+            self.timers.retransmission = None;
+        } else if self.timers.retransmission.is_none() {
+            self.timers.retransmission = Some(now + self.rto.rto());
+        }
+    }
+
+    /// The instant [`poll_timeout`](Self::poll_timeout) named has come.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        let is_due = |timer: Option<Instant>| timer.is_some_and(|at| at <= now);
+        if is_due(self.timers.acknowledgment) {
+            self.timers.acknowledgment = None;
+            self.receiver.demand_now();
+        }
+        if is_due(self.timers.time_wait) {
+            return self.end(Event::Closed);
+        }
+        if is_due(self.timers.retransmission) {
+            self.timers.retransmission = None;
+            self.on_retransmission_timeout();
+            if self.state != State::Closed {
+                self.watch_retransmission(now);
+            }
+        }
+    }
+
+    fn on_retransmission_timeout(&mut self) {
+        self.unanswered += 1;
+        if self.unanswered > self.config.timeouts {
+            self.is_refusing = true;
+            return self.end(Event::TimedOut);
+        }
+        self.rto.back_off();
+        if self.sender.has_in_flight() {
+            self.sender.on_timeout();
+        } else {
+            self.sender.probe_window();
+        }
+    }
+
+    /// Appends the next segment to `buffer` and gives its length; `None` when there is nothing to send now.
+    pub fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<usize> {
+        let start = buffer.len();
+        if core::mem::take(&mut self.is_refusing) {
+            let next = self.sender.next_offset();
+            self.segment(next, Flags { rst: true, ..Flags::default() }, &[]).encode(buffer);
+            return Some(buffer.len() - start);
+        }
+        if self.state == State::Closed {
+            return None;
+        }
+        self.sender.on_send(now, self.rto.rto());
+        if let Some(piece) = self.sender.next_piece() {
+            self.write_piece(piece, buffer);
+            self.sender.on_sent(now, piece);
+            self.watch_retransmission(now);
+        } else if self.receiver.demand() == AckDemand::Now && self.peer.is_some() {
+            self.segment(self.sender.next_offset(), Flags::default(), &[]).encode(buffer);
+        } else {
+            self.watch_retransmission(now);
+            return None;
+        }
+        self.receiver.on_acknowledged();
+        self.timers.acknowledgment = None;
+        Some(buffer.len() - start)
+    }
+
+    fn write_piece(&self, piece: Piece, buffer: &mut Vec<u8>) {
+        let mut payload = Vec::new();
+        let fin = self.sender.copy(piece, &mut payload);
+        let flags = Flags { syn: piece.from == 0, fin, rst: false };
+        self.segment(piece.from, flags, &payload).encode(buffer);
+    }
+
+    fn segment<'a>(&self, offset: u64, flags: Flags, payload: &'a [u8]) -> Segment<'a> {
+        let scale = if flags.syn { 0 } else { self.local.window_scale };
+        let window = u16::try_from(self.receiver.window() >> scale).unwrap_or(u16::MAX);
+        let acknowledged = |peer: Peer| sequence_of(self.receiver.next(), peer.initial_sequence);
+        let block = |peer: Peer, (from, to)| {
+            (sequence_of(from, peer.initial_sequence), sequence_of(to, peer.initial_sequence))
+        };
+        let blocks = |peer| self.receiver.sack_blocks().into_iter().map(|range| block(peer, range)).collect();
+        Segment {
+            source_port: self.local.port,
+            destination_port: self.local.peer_port,
+            sequence: sequence_of(offset, self.local.initial_sequence),
+            acknowledgment: self.peer.map(acknowledged),
+            flags,
+            window,
+            syn_options: flags
+                .syn
+                .then_some(SynOptions { mss: self.config.mss, window_scale: self.local.window_scale }),
+            sack: self.peer.map(blocks).unwrap_or_default(),
+            payload,
+        }
+    }
+
+    /// What the application should know next.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// When to call [`handle_timeout`](Self::handle_timeout).
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let Timers { retransmission, acknowledgment, time_wait } = self.timers;
+        [retransmission, acknowledgment, time_wait].into_iter().flatten().min()
+    }
+
+    fn end(&mut self, event: Event) {
+        self.state = State::Closed;
+        self.timers = Timers::default();
+        self.events.push_back(event);
+    }
+}
+
+/// Twice the maximum segment lifetime (RFC 9293 §3.4.1), which is 30 s here as in Linux.
+const TIME_WAIT: Duration = Duration::from_secs(60);

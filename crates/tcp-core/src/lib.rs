@@ -1,0 +1,52 @@
+//! A SACK TCP for the simulator, never for the real network: bytes and time in, bytes and events out.
+//!
+//! ```text
+//!              segments ─► Connection ─► events
+//!                            │      │
+//!            sender ◄────────┘      └────────► receiver
+//!   stream, scoreboard (RFC 6675)              order, SACK blocks (RFC 2018), delayed acknowledgments
+//!   congestion window, RTO
+//! ```
+//!
+//! What a comparison with SCTP needs: opening and closing (RFC 9293), retransmission timer (RFC 6298), loss recovery
+//! by SACK (RFC 6675), NewReno (RFC 5681) and CUBIC (RFC 9438), window scaling (RFC 7323), the Nagle algorithm. What is
+//! not there: urgent data, simultaneous open, timestamps, ECN, path MTU discovery, RACK, keep-alives, listening: a host
+//! answers a SYN with [`Connection::accept`].
+//!
+//! ```
+//! use tcp_core::{Connection, Segment, TcpConfig};
+//! use virtual_time::Instant;
+//!
+//! let now = Instant::EPOCH;
+//! let mut client = Connection::connect(TcpConfig::default(), 5001, 80, 1000);
+//! client.write(b"hello");
+//! let mut packet = Vec::new();
+//! client.poll_transmit(now, &mut packet).ok_or("a SYN")?;
+//! let syn = Segment::decode(&packet)?;
+//! let mut server = Connection::accept(TcpConfig::default(), &syn, 2000).ok_or("a SYN")?;
+//!
+//! let mut heard = Vec::new();
+//! for _ in 0..3 {
+//!     for (from, to) in [(0, 1), (1, 0)] {
+//!         let mut ends = [&mut client, &mut server];
+//!         packet.clear();
+//!         while ends[from].poll_transmit(now, &mut packet).is_some() {
+//!             ends[to].handle_packet(now, &packet);
+//!             packet.clear();
+//!         }
+//!     }
+//!     server.read(&mut heard);
+//! }
+//! assert_eq!(heard, b"hello");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod config;
+mod connection;
+mod ranges;
+mod segment;
+
+pub use config::{CongestionAlgorithm, Nagle, TcpConfig};
+pub use connection::{Connection, ConnectionStatistics, Event, SenderCounters, State};
+pub use segment::{DecodeError, Flags, HEADER_BYTES, Segment, SynOptions};
