@@ -27,5 +27,6 @@ mod path_mtu;
 mod random;
 mod reconfig;
 mod recovery;
+mod robustness;
 mod shutdown;
 mod supervision;
