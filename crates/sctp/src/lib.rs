@@ -77,11 +77,12 @@ mod state;
 use std::net::{IpAddr, SocketAddr};
 
 pub use sctp_core::{
-    AssociationConfig, AssociationError, AssociationId, AssociationStatistics, AuthConfig, AuthKeys,
-    Capabilities, Capability, ChunkSet, ChunkType, Delivery, Destination, Encapsulation, EndpointConfig,
-    EndpointStatistics, Event, Extensions, Incoming, Message, Offer, Origin, PathId, PathState,
-    PayloadProtocolId, Profile, Received, Reliability, SctpPort, SetPrimaryError, SharedKeyId, StreamError,
-    StreamId, StreamScheduler,
+    AddressChange, AddressChangeError, AddressOutcome, AssociationConfig, AssociationError, AssociationId,
+    AssociationStatistics, AuthConfig, AuthKeyError, AuthKeys, Capabilities, Capability, ChunkSet, ChunkType,
+    Delivery, Destination, Encapsulation, EndpointConfig, EndpointStatistics, Event, Extensions, Incoming,
+    KeyOwner, Message, Offer, Origin, PathId, PathState, PayloadProtocolId, Profile, Received, ReconfigError,
+    ReconfigOutcome, Reliability, ResetDirection, SctpPort, SetPrimaryError, SharedKeyId, StreamDirection,
+    StreamError, StreamId, StreamScheduler, StreamStatistics, UnknownAssociation,
 };
 pub use sctp_io::{IoStatistics, KernelSctp, PacketIo, PortFilter, RawIp, RawIpError, RawIpOptions};
 
