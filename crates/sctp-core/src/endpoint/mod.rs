@@ -382,6 +382,7 @@ impl Endpoint {
                 destination: answer.destination,
                 len: answer.packet.len(),
                 fragmentation: Fragmentation::Allowed,
+                dscp: self.config.association.transmission.dscp,
                 segment_bytes: None,
             });
         }

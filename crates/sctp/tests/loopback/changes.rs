@@ -91,7 +91,7 @@ async fn association_moves_to_an_address_added_by_asconf() {
             assert_eq!(answered, Event::AddressChangeAnswered { change, outcome: AddressOutcome::Done });
         }
         echoed(&here, 0, "from elsewhere").await;
-        let live = |path: &&sctp_core::PathStatistics| path.state != PathState::Removed;
+        let live = |path: &&sctp::PathStatistics| path.state != PathState::Removed;
         let paths = there.statistics().paths;
         let addresses: Vec<IpAddr> = paths.iter().filter(live).map(|path| path.address).collect();
         assert_eq!(addresses, [new]);
