@@ -156,7 +156,7 @@ fn init_ack_may_come_from_an_address_the_init_did_not_go_to() {
 
 /// RFC 9260 §8.5: without our tag it is no answer; once there was one, a second counts no more (§5.2.3).
 #[test]
-fn init_ack_from_elsewhere_counts_only_with_our_tag_and_only_once() {
+fn robustness_23_init_ack_from_elsewhere_counts_only_with_our_tag_and_only_once() {
     let mut pair = Setup::signalling().build();
     pair.cut();
     pair.connect();
