@@ -12,11 +12,13 @@ use crate::message::Delivery;
 mod forward;
 mod interleaving;
 mod laws;
+mod partial;
 mod reconfig;
 
 const CONFIG: ReceiverConfig = ReceiverConfig {
     buffer_bytes: 100_000,
     message_bytes: 20_000,
+    partial_delivery_point: None,
     inbound_streams: 4,
     sack_every_packets: 2,
     capabilities: Capabilities::NONE,

@@ -21,6 +21,7 @@ mod handshake;
 mod homes;
 mod interleaving;
 mod out_of_the_blue;
+mod partial_delivery;
 mod partial_reliability;
 mod path_mtu;
 mod random;
