@@ -10,10 +10,10 @@ pub struct Extensions {
     /// `signalling`: it costs 8 octets in the handshake, and a request that is too old is not worth its retransmission. Off by
     /// `rfc9260`, which offers nothing beyond that document.
     pub partial_reliability: Offer,
-    /// Fragments of different messages may interleave: I-DATA (RFC 8260). Off in both profiles: it helps only where messages
+    /// Fragments of different messages may interleave: I-DATA (RFC 8260). On by `webrtc` alone (RFC 8831 §6.1): it helps only where messages
     /// are longer than a packet, and a peer that begins many long ones at once can fill the receive buffer with pieces
     /// of which none is ever whole; the association is then aborted. Signalling messages fit one packet. Switch it on
-    /// where long and short messages share an association, as in WebRTC, and make
+    /// where long and short messages share an association, and make
     /// [`Buffers::receive_bytes`](crate::Buffers::receive_bytes) large enough for the longest message of every stream.
     pub interleaving: Offer,
     /// Streams may be reset and added: RE-CONFIG (RFC 6525).

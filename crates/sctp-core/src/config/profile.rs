@@ -164,7 +164,7 @@ impl AssociationConfig {
         let most = u16::MAX;
         Self {
             streams: Streams { outbound: most, inbound: most },
-            extensions: Extensions { zero_checksum: Offer::On, ..base.extensions },
+            extensions: Extensions { zero_checksum: Offer::On, interleaving: Offer::On, ..base.extensions },
             reconfiguration: ReconfigConfig {
                 max_inbound_streams: most,
                 max_outbound_streams: most,

@@ -1,6 +1,6 @@
 //! The whole receiver: scripted packets, then laws under any order, loss and repetition.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use sctp_wire::{Checksum, DataFlags, Packet, PayloadProtocolId, SctpPort, Ssn, StreamId, VerificationTag};

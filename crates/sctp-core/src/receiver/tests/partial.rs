@@ -8,8 +8,11 @@ use crate::message::Piece;
 
 const POINT: Option<usize> = Some(4);
 
-/// What is ready: payload, and number, offset and whether it is the last of its message where it is a piece.
-fn ready(receiver: &mut Receiver) -> Vec<(String, Option<(u64, u64, bool)>)> {
+/// A payload; for a piece also the number of its message, its offset, and whether it is the last.
+type Told = (String, Option<(u64, u64, bool)>);
+
+/// What is ready.
+fn ready(receiver: &mut Receiver) -> Vec<Told> {
     let read = core::iter::from_fn(|| receiver.receive());
     let told = read.map(|received| {
         let piece = received.piece.map(|Piece { message, offset, is_last }| (message, offset, is_last));
@@ -18,11 +21,11 @@ fn ready(receiver: &mut Receiver) -> Vec<(String, Option<(u64, u64, bool)>)> {
     told.collect()
 }
 
-fn whole_of(text: &str) -> (String, Option<(u64, u64, bool)>) {
+fn whole_of(text: &str) -> Told {
     (text.to_owned(), None)
 }
 
-fn piece_of(text: &str, message: u64, offset: u64, is_last: bool) -> (String, Option<(u64, u64, bool)>) {
+fn piece_of(text: &str, message: u64, offset: u64, is_last: bool) -> Told {
     (text.to_owned(), Some((message, offset, is_last)))
 }
 
