@@ -181,6 +181,8 @@ impl Receiver {
 
     /// Takes over what a predecessor had ready for the application, when the peer has restarted.
     pub(crate) fn adopt_ready(&mut self, predecessor: &mut Self) {
+        // Pieces among it keep their numbers, which nobody else may get.
+        self.counters.messages_in_pieces = predecessor.counters.messages_in_pieces;
         while let Some(received) = predecessor.receive() {
             self.window.hold(received.message.payload.len());
             self.ordering.adopt(received);

@@ -113,6 +113,8 @@ pub struct ReceiverStatistics {
     pub octets: u64,
     /// Messages completed, whether read or not.
     pub messages: u64,
+    /// Messages of which pieces were delivered, complete by now or not.
+    pub messages_in_pieces: u64,
     /// Pieces delivered of messages that were not complete yet.
     pub pieces: u64,
     /// Messages of which pieces were delivered and that will never be complete.

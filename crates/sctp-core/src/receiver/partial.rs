@@ -39,7 +39,11 @@ impl Receiver {
         };
         let ordering = &self.ordering;
         let is_next = |stream, order| ordering.next(stream) == order;
-        let Some(piece) = self.reassembly.take_piece(&candidate, point, is_next) else { return false };
+        let Some(piece) =
+            self.reassembly.take_piece(&candidate, point, is_next, &mut self.counters.messages_in_pieces)
+        else {
+            return false;
+        };
         self.counters.pieces += 1;
         self.window.merge_chunks(piece.chunks);
         self.ordering.insert_piece(now, piece);

@@ -65,21 +65,22 @@ impl Reassembly {
     }
 
     /// Takes what is there of an unfinished message from its beginning on, if that is more than `point` octets and the
-    /// message the next of its stream.
+    /// message the next of its stream. Counts in `messages`, which gives a message its number.
     pub(super) fn take_piece(
         &mut self,
         candidate: &Candidate,
         point: usize,
         is_next: impl Fn(StreamId, Sequence) -> bool,
+        messages: &mut u64,
     ) -> Option<Assembled> {
         match self {
             Self::ByTsn(runs) => {
                 let first = runs.run_up_to(candidate.head)?;
-                runs.take_piece(first, point, is_next)
+                runs.take_piece(first, point, is_next, messages)
             }
             Self::ByFsn(runs) => {
                 let Candidate { stream, unordered, sequence, .. } = *candidate;
-                runs.take_piece(FsnPlace::beginning(stream, unordered, sequence), point, is_next)
+                runs.take_piece(FsnPlace::beginning(stream, unordered, sequence), point, is_next, messages)
             }
         }
     }
@@ -100,13 +101,13 @@ impl Reassembly {
         }
     }
 
-    /// Takes the place of a predecessor of the same numbering, whose messages delivered in part are aborted.
+    /// A predecessor's messages delivered in part are aborted, and told of with those dropped here.
     pub(super) fn succeed(&mut self, predecessor: &mut Self) {
-        match (self, predecessor) {
-            (Self::ByTsn(runs), Self::ByTsn(predecessor)) => runs.succeed(predecessor),
-            (Self::ByFsn(runs), Self::ByFsn(predecessor)) => runs.succeed(predecessor),
-            // The numbering is agreed on once for the association.
-            (Self::ByTsn(_), Self::ByFsn(_)) | (Self::ByFsn(_), Self::ByTsn(_)) => {}
+        predecessor.abort_partial();
+        let aborted = predecessor.take_aborted();
+        match self {
+            Self::ByTsn(runs) => runs.adopt_aborted(aborted),
+            Self::ByFsn(runs) => runs.adopt_aborted(aborted),
         }
     }
 

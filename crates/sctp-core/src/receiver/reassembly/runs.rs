@@ -57,15 +57,13 @@ impl Place for Position {
 pub(in crate::receiver) struct Runs<P> {
     runs: BTreeMap<P, Run>,
     bytes: usize,
-    /// Messages delivered in part so far.
-    partial_messages: u64,
-    /// Those of them that were dropped, until somebody asks.
+    /// Messages delivered in part that were dropped, until somebody asks.
     aborted: Vec<Aborted>,
 }
 
 impl<P> Default for Runs<P> {
     fn default() -> Self {
-        Self { runs: BTreeMap::new(), bytes: 0, partial_messages: 0, aborted: Vec::new() }
+        Self { runs: BTreeMap::new(), bytes: 0, aborted: Vec::new() }
     }
 }
 
@@ -92,20 +90,21 @@ impl<P: Place> Runs<P> {
     }
 
     /// Takes the pieces of a run that begins its message, if they have more than `point` octets and the message is the next
-    /// of its stream. The run stays, for what follows.
+    /// of its stream. The run stays, for what follows. Counts in `messages`, which gives a message its number.
     pub(super) fn take_piece(
         &mut self,
         first: P,
         point: usize,
         is_next: impl Fn(StreamId, Sequence) -> bool,
+        messages: &mut u64,
     ) -> Option<Assembled> {
         let run = self.runs.get_mut(&first).filter(|run| run.begins && run.bytes > point)?;
         if !run.order.is_none_or(|order| is_next(run.stream, order)) {
             return None;
         }
         if run.delivered.is_none() {
-            self.partial_messages += 1;
-            run.delivered = Some(Box::new(Delivered { message: self.partial_messages, bytes: 0 }));
+            *messages += 1;
+            run.delivered = Some(Box::new(Delivered { message: *messages, bytes: 0 }));
         }
         self.bytes -= run.bytes;
         Some(run.take_piece())
@@ -121,11 +120,9 @@ impl<P: Place> Runs<P> {
         self.aborted.extend(self.runs.values_mut().filter_map(Run::abort));
     }
 
-    /// Numbers messages delivered in part from where a predecessor stopped, whose own are aborted.
-    pub(super) fn succeed(&mut self, predecessor: &mut Self) {
-        predecessor.abort_partial();
-        self.partial_messages = predecessor.partial_messages;
-        self.aborted = predecessor.take_aborted();
+    /// These are told of with those dropped here.
+    pub(super) fn adopt_aborted(&mut self, aborted: Vec<Aborted>) {
+        self.aborted.extend(aborted);
     }
 
     /// The run that begins at a place or above, nearest to it, if it may be of the same message.

@@ -147,6 +147,17 @@ fn what_is_unfinished_at_the_end_is_aborted() {
     }
 }
 
+/// RFC 9260 §5.2.4 (A): what is ready stays ready.
+#[test]
+fn pieces_of_before_a_restart_are_not_taken_for_pieces_of_after_it() {
+    let (mut old, mut new) = (by_data(), by_i_data());
+    take(&mut old, &data(1, 0, 0, 2, b"begins "));
+    new.adopt_ready(&mut old);
+    take(&mut new, &piece(1, 0, 0, 0, 2, b"anew "));
+    assert_eq!(ready(&mut new), [piece_of("begins ", 1, 0, false), piece_of("anew ", 2, 0, false)]);
+    assert_eq!(new.statistics().messages_in_pieces, 2);
+}
+
 /// RFC 6525 §5.2.4: TSNs that begin anew leave no message unfinished.
 #[test]
 fn numbers_of_messages_in_pieces_go_on_after_a_reset_of_the_association() {
