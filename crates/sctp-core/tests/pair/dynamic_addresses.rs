@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use sctp_core::{
     AddressChange, AddressChangeError, AddressOutcome, AsconfStatistics, AssociationError, AssociationState,
-    AutomaticAddresses, ChunkType, Event, Offer, PathState, ProtocolViolation,
+    AutomaticAddresses, ChunkType, Event, Offer, PathId, PathState, ProtocolViolation,
 };
 use sctp_wire::{
     AddressRequest, AsconfSerial, Cause, Chunk, ChunkBuf, ChunkTypes, CorrelationId, Parameter, TagOrigin,
@@ -349,4 +349,24 @@ fn peer_that_lists_asconf_without_authentication_is_refused() {
     pair.inject(End::Right, LEFT, &answer);
     assert_eq!(pair.endings(End::Right), [Err(ProtocolViolation::AsconfWithoutAuthentication.into())]);
     assert!(pair.times_of(End::Right, "COOKIE_ECHO", 0).is_empty());
+}
+
+/// RFC 5061 §5.3 (F13): when one address is left, what was lost on its way to the deleted one goes there.
+#[test]
+fn data_lost_on_its_way_to_a_deleted_address_goes_to_the_one_that_is_left() {
+    let mut pair = moving().two_homes().connected();
+    pair.run_ms(200);
+    pair.with(End::Left, |side, now| side.endpoint.set_primary(now, side.id.unwrap(), PathId::new(1)))
+        .unwrap();
+    pair.cut_link(0);
+    let cut_at = pair.now_ms();
+    pair.send(End::Right, ordered(0, 1, 100));
+    let left = pair.statistics(End::Right).paths[0].address;
+    ask(&mut pair, End::Left, AddressChange::Delete(left)).unwrap();
+    pair.run_ms(30);
+    assert_eq!(outcomes(&pair, End::Left), [AddressOutcome::Done]);
+    pair.run_ms(1000);
+    assert_eq!(pair.read_times(End::Left), [cut_at + 20], "10 ms for ASCONF, 10 ms for DATA");
+    let last = pair.side(End::Right).sent.iter().rfind(|sent| sent.to == left).unwrap();
+    assert!(last.at_ms() <= cut_at + 10, "nothing goes to the deleted address any more");
 }
