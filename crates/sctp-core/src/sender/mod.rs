@@ -300,7 +300,11 @@ impl Sender {
                 self.statistics.reordering_window_growths += u64::from(grew);
             }
         }
-        outcome.refuted = self.recoveries.take_refuted();
+        // RFC 9260 takes nothing back. A path that is dead keeps its back-off even if the peer shows, by way of
+        // another path, that only the last acknowledgment was lost.
+        if self.options.loss_detection == LossDetection::Rack {
+            outcome.refuted = self.recoveries.take_refuted();
+        }
         for refuted in &outcome.refuted {
             self.outstanding.take_back_lost(now, refuted.path);
         }

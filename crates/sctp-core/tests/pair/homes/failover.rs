@@ -107,6 +107,23 @@ fn rfc9260_primary_path_is_inactive_after_the_sixth_expiry_of_t3() {
     assert_eq!(kinds_since(&pair, End::Left, "10.0.0.2", mended_at).len(), 1);
 }
 
+/// RFC 9260 §6.3.3 (E2), §8.2: that the data had arrived, and only its SACK was lost, does not end the back-off.
+#[test]
+fn rfc9260_path_whose_last_sack_was_lost_is_inactive_after_the_sixth_expiry_too() {
+    let mut pair = homed(Setup::rfc9260());
+    talk(&mut pair, 100);
+    pair.cut_link(0);
+    let cut_at = pair.now_ms();
+    talk(&mut pair, 7000);
+    let (at, path, state) = pair.path_changes(End::Left, cut_at)[0];
+    assert_eq!((path, state), (0, PathState::Inactive));
+    assert!(at.abs_diff(cut_at + 63_000) <= 100, "{} ms", at - cut_at);
+    let counters = pair.statistics(End::Left).paths[0].counters;
+    assert_eq!((counters.timeouts, counters.recoveries_undone), (6, 0));
+    pair.run_ms(5000);
+    assert_whole(&pair, 7100);
+}
+
 /// RFC 7829 §3.2, points 5, 6 and 8: HEARTBEATs every RTO until the path is inactive, then at the usual rate.
 #[test]
 fn potentially_failed_path_is_probed_every_rto_until_it_is_inactive() {
