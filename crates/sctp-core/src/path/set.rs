@@ -124,6 +124,11 @@ impl PathSet {
         self.paths.iter().filter(|path| path.state != PathState::Removed)
     }
 
+    /// All, also those to deleted addresses: what was sent there may still be on its way.
+    pub(crate) fn ever(&self) -> impl Iterator<Item = &Path> {
+        self.paths.iter()
+    }
+
     pub(crate) fn ids(&self) -> SmallVec<[PathId; MAX_PATHS]> {
         self.iter().map(|path| path.id).collect()
     }
