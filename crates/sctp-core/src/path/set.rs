@@ -237,6 +237,11 @@ impl PathSet {
         others.find(|other| other.is_confirmed()).map_or(path, |other| other.id)
     }
 
+    /// Whether the peer has shown of any address that it is its own. It may have deleted all of those by ASCONF.
+    pub(crate) fn has_confirmed(&self) -> bool {
+        self.paths.iter().any(Path::is_confirmed)
+    }
+
     /// Whether data may be sent at all: there is a confirmed address of the peer, and one of ours to send from.
     pub(crate) fn is_open(&self) -> bool {
         let path = self.path(self.current);

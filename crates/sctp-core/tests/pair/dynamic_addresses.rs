@@ -13,7 +13,7 @@ use sctp_wire::{
 
 use crate::authentication::Signer;
 use crate::by_hand::{Hand, with_tag};
-use crate::net::{End, LEFT, LEFT_PORT, Pair, RIGHT_PORT, Setup, by_ip, ordered};
+use crate::net::{End, LEFT, LEFT_PORT, Pair, RIGHT_PORT, Setup, by_ip, ms, ordered};
 
 fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()
@@ -369,4 +369,24 @@ fn data_lost_on_its_way_to_a_deleted_address_goes_to_the_one_that_is_left() {
     assert_eq!(pair.read_times(End::Left), [cut_at + 20], "10 ms for ASCONF, 10 ms for DATA");
     let last = pair.side(End::Right).sent.iter().rfind(|sent| sent.to == left).unwrap();
     assert!(last.at_ms() <= cut_at + 10, "nothing goes to the deleted address any more");
+}
+
+/// RFC 9260 §8.1: a peer that has deleted every address but one that it never shows to be its own is not waited for.
+#[test]
+fn peer_that_is_left_with_an_unconfirmed_address_only_and_is_silent_is_given_up() {
+    for interval in [None, Some(ms(30_000))] {
+        let mut setup = moving();
+        setup.server.association.heartbeat.interval = interval;
+        let mut pair = setup.build();
+        let (mut signer, serial) = by_hand(&mut pair);
+        signer.hand.source = by_ip(ip("10.0.0.77"));
+        let wishes = [request(Parameter::AddIpAddress, "0.0.0.0"), request(Parameter::DeleteIpAddress, HAND)];
+        signer.tell(&mut pair, 0, |writer| writer.asconf(serial, ip(HAND), &wishes).unwrap());
+        assert_eq!(pair.path_states(End::Right), [PathState::Unconfirmed]);
+        pair.send(End::Right, ordered(0, 0, 100));
+        pair.run_ms(2_000_000);
+        assert_eq!(pair.endings(End::Right), [Err(AssociationError::PeerUnreachable { errors: 11 })]);
+        let to_it = pair.sent_to(End::Right, "10.0.0.77");
+        assert!(to_it.iter().all(|kinds| !kinds.contains("DATA")), "{to_it:?}");
+    }
 }
