@@ -320,3 +320,24 @@ fn restart_over_another_known_address_is_a_restart() {
     pair.run_ms(ms(3000).as_millis().try_into().unwrap());
     assert_eq!(pair.payloads(End::Left), [[1; 100]]);
 }
+
+/// RFC 9260 §6.4: where the data came from cannot be answered any more, so the SACK goes another way, and holds up nothing.
+#[test]
+fn sack_owed_on_a_path_that_lost_its_local_address_takes_another_one() {
+    let setup = Setup::rfc9260().homes(&["10.0.0.1", "2001:db8::1"], &["10.0.0.2", "2001:db8::2"]);
+    let mut pair = setup.connected();
+    pair.run_ms(3000);
+    pair.with(End::Right, |side, now| side.endpoint.set_primary(now, side.id.unwrap(), PathId::new(1)))
+        .unwrap();
+    pair.send(End::Right, ordered(0, 0, 100));
+    pair.run_ms(50);
+    pair.cut_link(1);
+    local_down(&mut pair, "2001:db8::1");
+    pair.run_ms(200);
+    let sent_at = pair.now_ms();
+    pair.send(End::Left, ordered(0, 0, 100));
+    pair.run_ms(5000);
+    assert_eq!(pair.read_times(End::Right), [sent_at + 10]);
+    let counters = pair.statistics(End::Right).paths.iter().map(|path| path.counters.timeouts).sum::<u64>();
+    assert_eq!(counters, 0, "the SACK came in time");
+}
