@@ -151,6 +151,12 @@ impl PathSet {
         self.paths.iter().filter(|path| path.is_confirmed()).map(|path| path.destination)
     }
 
+    /// Whether there is one that data may go to. A peer can delete all it had by ASCONF and leave those it never
+    /// answered from.
+    pub(crate) fn has_confirmed(&self) -> bool {
+        self.iter().any(Path::is_confirmed)
+    }
+
     pub(crate) fn revision(&self) -> u32 {
         self.revision
     }
@@ -235,11 +241,6 @@ impl PathSet {
         let after = self.paths.iter().skip(path.index() + 1);
         let mut others = after.chain(self.paths.iter().take(path.index()));
         others.find(|other| other.is_confirmed()).map_or(path, |other| other.id)
-    }
-
-    /// Whether the peer has shown of any address that it is its own. It may have deleted all of those by ASCONF.
-    pub(crate) fn has_confirmed(&self) -> bool {
-        self.paths.iter().any(Path::is_confirmed)
     }
 
     /// Whether data may be sent at all: there is a confirmed address of the peer, and one of ours to send from.
