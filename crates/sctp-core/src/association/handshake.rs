@@ -209,6 +209,7 @@ impl Association {
         if let (Some(new), Some(old)) = (fresh.receiver.as_mut(), self.receiver.as_mut()) {
             new.adopt_ready(old);
         }
+        fresh.sender.adopt_shares(&self.sender);
         fresh.events = core::mem::take(&mut self.events);
         fresh.events.push_back(Event::Restart {
             outbound_streams: cookie.agreed.outbound,

@@ -391,6 +391,12 @@ impl SendQueue {
         self.announce(stream);
     }
 
+    /// What streams get beside others, where that is not the default.
+    pub(crate) fn shares(&self) -> impl Iterator<Item = (StreamId, StreamShare)> {
+        let streams = (0..=u16::MAX).map(StreamId::new).zip(&self.streams);
+        streams.map(|(id, stream)| (id, stream.share)).filter(|(_, share)| *share != StreamShare::default())
+    }
+
     /// What is handed in from now on waits until the stream is released. Held again, it stays where it is.
     pub(crate) fn hold(&mut self, stream: StreamId) {
         let last = self.accepted;
