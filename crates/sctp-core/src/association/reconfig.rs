@@ -509,7 +509,9 @@ impl Association {
             return answer;
         }
         let limit = self.config.reconfiguration.max_outbound_streams;
-        match judge_added_streams(self.peer.agreed.outbound, add.count, limit) {
+        // What was granted before and has not been done counts.
+        let granted = self.peer.agreed.outbound.saturating_add(self.reconfig.requester.adding());
+        match judge_added_streams(granted, add.count, limit) {
             Verdict::Answer(result) => self.refuse(add.request, result),
             Verdict::Perform | Verdict::Defer => {
                 let own = Request::AddStreams { outbound: add.count, inbound: 0 };

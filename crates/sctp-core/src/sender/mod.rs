@@ -426,7 +426,7 @@ impl Sender {
     /// Packets of a path have become smaller: chunks in flight that do not fit any more are lost, and go out again one to
     /// a packet (RFC 9260 §7.3).
     pub(crate) fn on_packets_shrunk(&mut self, path: &Path) {
-        let room = path.packet_bytes() - sctp_wire::COMMON_HEADER_BYTES;
+        let room = path.packet_bytes() - sctp_wire::COMMON_HEADER_BYTES - self.options.reserved_bytes;
         for index in 0..self.outstanding.len() {
             let is_too_large = |chunk: &SentChunk| chunk.path == path.id && chunk.wire_bytes() > room;
             if self.outstanding.get(index).is_some_and(is_too_large) && self.outstanding.mark_lost(index) {

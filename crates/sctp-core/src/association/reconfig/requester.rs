@@ -167,6 +167,15 @@ impl Requester {
         flight.is_some_and(|flight| flight.unanswered.iter().any(|(_, part)| *part == Part::IncomingReset))
     }
 
+    /// Outgoing streams that requests which are not done yet would add.
+    pub(crate) fn adding(&self) -> u16 {
+        let current = self.current.iter().map(|current| &current.request);
+        current.chain(&self.waiting).fold(0, |sum: u16, request| match request {
+            Request::AddStreams { outbound, .. } => sum.saturating_add(*outbound),
+            Request::ResetStreams { .. } | Request::ResetAssociation => sum,
+        })
+    }
+
     /// Whether this incoming reset request of the peer is answered by a request of ours that is not done yet.
     pub(crate) fn will_answer(&self, number: ReconfigSequence) -> bool {
         let current = self.current.iter().map(|current| &current.request);
