@@ -49,6 +49,7 @@ use crate::message::{Message, Received};
 use crate::path::MAX_PATHS;
 use crate::rng::Rng;
 use crate::stats::EndpointStatistics;
+use crate::trace::{self, Watched};
 use crate::transmit::{Datagram, Destination, Encapsulation, Fragmentation, PathId, Transmit};
 
 /// Names an association of an endpoint. Never reused while the endpoint lives.
@@ -205,22 +206,30 @@ impl Endpoint {
         let association = Association::initiate(now, destinations, &self.locals, ports, config, tag, rng)
             .map_err(|_full| ConnectError::NoDestination)?;
         self.statistics.initiated += 1;
-        Ok(self.insert(association))
+        Ok(self.insert(now, association))
     }
 
     /// A packet arrived.
     pub fn handle_packet(&mut self, now: Instant, datagram: Datagram<'_>) {
         self.reap();
+        let _span = trace::endpoint(now, self.config.port);
+        let before = trace::is_enabled().then(|| self.statistics);
         self.statistics.packets_received += 1;
+        self.take_in(now, datagram);
+        if let Some(before) = before {
+            trace::packets_discarded(&before, &self.statistics);
+        }
+    }
+
+    fn take_in(&mut self, now: Instant, datagram: Datagram<'_>) {
         let packet = match self.decode(&datagram) {
             Ok(packet) => packet,
             Err(DecodeError::Checksum { .. }) => {
                 self.statistics.bad_checksum += 1;
                 return;
             }
-            Err(error) => {
+            Err(_) => {
                 self.statistics.malformed += 1;
-                tracing::debug!(%error, source = %datagram.source, "packet discarded");
                 return;
             }
         };
@@ -284,7 +293,7 @@ impl Endpoint {
         match self.lookup(datagram, packet) {
             Lookup::Association(slot, path) => {
                 self.grant_memory(slot);
-                self.associations[slot].association.handle_packet(now, path, datagram, packet, authenticity);
+                self.at(now, slot).handle_packet(now, path, datagram, packet, authenticity);
                 self.refresh(slot);
             }
             Lookup::UnknownSource => self.on_unknown_source(now, datagram, packet),
@@ -336,7 +345,7 @@ impl Endpoint {
         let about_it = slot.filter(|slot| self.associations[*slot].association.may_introduce_itself(packet));
         match about_it {
             Some(slot) => {
-                self.associations[slot].association.handle_stranger(now, datagram, packet);
+                self.at(now, slot).handle_stranger(now, datagram, packet);
                 self.refresh(slot);
             }
             None => self.statistics.unknown_source += 1,
@@ -360,10 +369,11 @@ impl Endpoint {
         }
         // Each association once: whatever its timers start again, this call comes to an end.
         for slot in due {
-            let association = &mut self.associations[slot].association;
+            let mut association = self.at(now, slot);
             if association.poll_timeout().is_some_and(|due| due <= now) {
                 association.handle_timeout(now);
             }
+            drop(association);
             self.refresh(slot);
         }
     }
@@ -386,7 +396,10 @@ impl Endpoint {
                 self.sendable.pop_front();
                 continue;
             };
-            if let Some(transmit) = entry.association.poll_transmit(now, buffer) {
+            let mut association = Watched::new(now, entry.generation, &mut entry.association);
+            let transmit = association.poll_transmit(now, buffer);
+            drop(association);
+            if let Some(transmit) = transmit {
                 self.rearm(slot);
                 return Some(transmit);
             }
@@ -430,7 +443,7 @@ impl Endpoint {
     /// See [`SendError`]; with [`SendError::BufferFull`] the message comes back.
     pub fn send(&mut self, now: Instant, id: AssociationId, message: Message) -> Result<(), SendError> {
         let slot = self.slot(id)?;
-        let result = self.associations[slot].association.send(now, message);
+        let result = self.at(now, slot).send(now, message);
         self.refresh(slot);
         result
     }
@@ -476,7 +489,7 @@ impl Endpoint {
     /// The next message from the peer, if one is ready. A closed association can be read until it is empty.
     pub fn receive(&mut self, now: Instant, id: AssociationId) -> Option<Received> {
         let slot = self.slot(id).ok()?;
-        let received = self.associations[slot].association.receive(now)?;
+        let received = self.at(now, slot).receive(now)?;
         self.refresh(slot);
         Some(received)
     }
@@ -487,7 +500,7 @@ impl Endpoint {
     /// There is no such association.
     pub fn shutdown(&mut self, now: Instant, id: AssociationId) -> Result<(), UnknownAssociation> {
         let slot = self.slot(id)?;
-        self.associations[slot].association.shutdown(now);
+        self.at(now, slot).shutdown(now);
         self.refresh(slot);
         Ok(())
     }
@@ -498,12 +511,12 @@ impl Endpoint {
     /// There is no such association.
     pub fn abort(
         &mut self,
-        _now: Instant,
+        now: Instant,
         id: AssociationId,
         reason: &[u8],
     ) -> Result<(), UnknownAssociation> {
         let slot = self.slot(id)?;
-        self.associations[slot].association.abort(reason);
+        self.at(now, slot).abort(reason);
         self.refresh(slot);
         Ok(())
     }
@@ -520,7 +533,7 @@ impl Endpoint {
         path: PathId,
     ) -> Result<(), SetPrimaryError> {
         let slot = self.slot(id)?;
-        let result = self.associations[slot].association.set_primary(now, path);
+        let result = self.at(now, slot).set_primary(now, path);
         self.refresh(slot);
         result
     }
@@ -575,7 +588,7 @@ impl Endpoint {
         change: AddressChange,
     ) -> Result<(), AddressChangeError> {
         let slot = self.slot(id)?;
-        let result = self.associations[slot].association.request_address_change(now, change);
+        let result = self.at(now, slot).request_address_change(now, change);
         self.refresh(slot);
         result
     }
@@ -584,7 +597,7 @@ impl Endpoint {
     /// [`EndpointConfig::local_addresses`] or on another path. Peers keep the address in their lists.
     pub fn local_address_down(&mut self, now: Instant, address: IpAddr) {
         self.locals.retain(|local| *local != address);
-        self.each_association(|association| association.local_address_down(now, address));
+        self.each_association(now, |association| association.local_address_down(now, address));
     }
 
     /// This host has an address, again or new. Paths that do not work are tried from there; new associations list it
@@ -593,7 +606,7 @@ impl Endpoint {
         if !self.locals.contains(&address) && self.locals.len() < MAX_PATHS {
             self.locals.push(address);
         }
-        self.each_association(|association| association.local_address_up(now, address));
+        self.each_association(now, |association| association.local_address_up(now, address));
     }
 
     /// Adds a key to sign and verify with, or replaces the one with this identifier (RFC 4895 §6.1,
@@ -659,12 +672,18 @@ impl Endpoint {
         self.associations.len()
     }
 
-    fn each_association(&mut self, mut change: impl FnMut(&mut Association)) {
+    fn each_association(&mut self, now: Instant, mut change: impl FnMut(&mut Association)) {
         let slots: Vec<usize> = self.associations.iter().map(|(slot, _)| slot).collect();
         for slot in slots {
-            change(&mut self.associations[slot].association);
+            change(&mut self.at(now, slot));
             self.refresh(slot);
         }
+    }
+
+    /// An association, to be called: what it does meanwhile is told of as its doing.
+    fn at(&mut self, now: Instant, slot: usize) -> Watched<'_> {
+        let Entry { association, generation, .. } = &mut self.associations[slot];
+        Watched::new(now, *generation, association)
     }
 
     fn slot(&self, id: AssociationId) -> Result<usize, UnknownAssociation> {
@@ -673,7 +692,7 @@ impl Endpoint {
         if entry.generation == id.generation { Ok(slot) } else { Err(UnknownAssociation) }
     }
 
-    fn insert(&mut self, association: Association) -> AssociationId {
+    fn insert(&mut self, now: Instant, association: Association) -> AssociationId {
         self.generation = self.generation.wrapping_add(1);
         let generation = self.generation;
         let entry = Entry {
@@ -686,6 +705,7 @@ impl Endpoint {
             revision: 0,
         };
         let slot = self.associations.insert(entry);
+        self.at(now, slot).tell_of_beginning();
         self.enter(slot);
         self.refresh(slot);
         id(slot, generation)

@@ -28,3 +28,4 @@ mod reconfig;
 mod recovery;
 mod shutdown;
 mod supervision;
+mod trace;
