@@ -126,6 +126,8 @@ events! {
         "RFC 6525 §5.2.5, §5.2.6", "There are more streams, or shall not be.";
     message_abandoned(stream: StreamId, reason: &dyn Display, was_sent: bool)
         "RFC 3758 §3.5, RFC 7496 §3", "A message is given up.";
+    violation_ignored(violation: &dyn Display)
+        "RFC 4895 §6.3", "A chunk that is not authenticated breaks the protocol, which does not end an authenticated association.";
     packet_discarded(counter: &'static str)
         "RFC 9260 §8.4, §8.5", "The endpoint discards a packet; the counter of its statistics says why.";
     chunk_discarded(counter: &'static str)
@@ -207,7 +209,7 @@ pub(crate) fn packets_discarded(before: &EndpointStatistics, after: &EndpointSta
     risen(&PACKET_DISCARDS, before, after, packet_discarded);
 }
 
-fn risen<T>(counters: &[(&'static str, fn(&T) -> u64)], before: &T, after: &T, tell: fn(&'static str)) {
+fn risen<T>(counters: &[Counter<T>], before: &T, after: &T, tell: fn(&'static str)) {
     for (name, counter) in counters {
         for _ in counter(before)..counter(after) {
             tell(name);
@@ -391,10 +393,11 @@ impl Told for ReconfigOutcome {
     }
 }
 
-type Counters<T, const N: usize> = [(&'static str, fn(&T) -> u64); N];
+/// A counter, and its name.
+type Counter<T> = (&'static str, fn(&T) -> u64);
 
 /// Counters of an endpoint that stand for packets nobody takes.
-const PACKET_DISCARDS: Counters<EndpointStatistics, 12> = [
+const PACKET_DISCARDS: [Counter<EndpointStatistics>; 12] = [
     ("malformed", |of| of.malformed),
     ("bad_checksum", |of| of.bad_checksum),
     ("wrong_port", |of| of.wrong_port),
@@ -410,7 +413,7 @@ const PACKET_DISCARDS: Counters<EndpointStatistics, 12> = [
 ];
 
 /// Counters of an association that stand for chunks without effect.
-const CHUNK_DISCARDS: Counters<AssociationCounters, 8> = [
+const CHUNK_DISCARDS: [Counter<AssociationCounters>; 8] = [
     ("malformed_chunks", |of| of.malformed_chunks),
     ("bad_tags", |of| of.bad_tags),
     ("unknown_chunks", |of| of.unknown_chunks),

@@ -208,8 +208,8 @@ impl Association {
             return;
         }
         let from = self.state.name();
-        let unsent = self.sender.drain_unsent();
-        self.report_unsent(unsent, &AssociationError::PeerRestarted);
+        let failed = self.sender.fail_all(&AssociationError::PeerRestarted);
+        self.report_failed(failed);
         let locals = self.paths.local_addresses();
         let mut fresh = Self::accept(now, cookie, source, locals, self.config.clone(), self.rng.split());
         if let (Some(new), Some(old)) = (fresh.receiver.as_mut(), self.receiver.as_mut()) {

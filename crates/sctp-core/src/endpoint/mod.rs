@@ -213,7 +213,7 @@ impl Endpoint {
     pub fn handle_packet(&mut self, now: Instant, datagram: Datagram<'_>) {
         self.reap();
         let _span = trace::endpoint(now, self.config.port);
-        let before = trace::is_enabled().then(|| self.statistics);
+        let before = trace::is_enabled().then_some(self.statistics);
         self.statistics.packets_received += 1;
         self.take_in(now, datagram);
         if let Some(before) = before {
@@ -388,6 +388,7 @@ impl Endpoint {
                 destination: answer.destination,
                 len: answer.packet.len(),
                 fragmentation: Fragmentation::Allowed,
+                dscp: self.config.association.transmission.dscp,
                 segment_bytes: None,
             });
         }
