@@ -305,13 +305,7 @@ impl Told for AssociationState {
 
 impl Told for PathState {
     fn told(&self) -> impl Value {
-        match self {
-            Self::Unconfirmed => "unconfirmed",
-            Self::Active => "active",
-            Self::PotentiallyFailed => "potentially_failed",
-            Self::Inactive => "inactive",
-            Self::Removed => "removed",
-        }
+        self.name()
     }
 }
 
