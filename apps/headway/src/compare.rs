@@ -16,7 +16,9 @@ use lab::{
 pub(crate) use progress::Progress;
 pub(crate) use result::{Destination, Outcome};
 
-use crate::arguments::{ImpairmentArguments, ProcessingArguments, TrafficArguments, UsageError};
+use crate::arguments::{
+    EventsArguments, ImpairmentArguments, ProcessingArguments, TrafficArguments, UsageError,
+};
 use crate::interrupt;
 use crate::output::{OutputArguments, OutputError};
 use crate::rights::{Rights, WithRights};
@@ -47,6 +49,8 @@ pub(crate) struct Arguments {
     /// Write all packets to this pcapng file (in the simulator one per transport, named after it)
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
+    #[command(flatten)]
+    events: EventsArguments,
     #[command(flatten)]
     destination: Destination,
     #[command(flatten)]
@@ -121,6 +125,7 @@ impl Arguments {
 pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), CompareFailure> {
     let config = arguments.config()?;
     arguments.destination.prepare()?;
+    arguments.events.begin()?;
     interrupt::stop_on_interrupt(&config.stop);
     let in_real_time = arguments.wants_namespaces() && rights.are_granted();
     let progress = Progress::start(&arguments.output, in_real_time.then(|| expected_time(&config)));

@@ -1,6 +1,7 @@
 //! `headway echo`: the echo server for `headway load`, over TCP, SCTP and UDP.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -15,7 +16,8 @@ use tokio::task::JoinSet;
 use workload::MessageSize;
 
 use crate::arguments::{
-    Address, EncapPort, Place, ProcessingArguments, UsageError, parse_address, parse_congestion,
+    Address, EncapPort, EventsArguments, Place, ProcessingArguments, UsageError, parse_address,
+    parse_congestion,
 };
 use crate::interrupt::{Ending, INTERRUPTED, Signals};
 use crate::output::{OutputArguments, OutputError};
@@ -44,6 +46,11 @@ pub(crate) struct Arguments {
     /// Congestion control of the kernel's TCP
     #[arg(long, value_name = "NAME", default_value = "cubic", value_parser = parse_congestion)]
     tcp_congestion: String,
+    /// Write the packets of SCTP to this pcapng file; other transports are for tcpdump
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
+    #[command(flatten)]
+    events: EventsArguments,
     #[command(flatten)]
     output: OutputArguments,
 }
@@ -116,6 +123,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), EchoError> {
     let place = Place::of("--listen", &arguments.listen)?;
     let carrier = place.carrier(arguments.encap_port, arguments.encapsulation())?;
     let processing = arguments.processing.processing()?;
+    arguments.events.begin()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let ending = runtime.block_on(serve(arguments, &place, carrier, processing))?;
     match ending {
@@ -188,7 +196,10 @@ async fn listen_over_sctp(
     let refused = |because: String| EchoError::Listen { address: first, protocol: "sctp", because };
     let port = SctpPort::try_from(first.port()).map_err(|error| refused(error.to_string()))?;
     let config = EndpointConfig { association: association(arguments.profile), ..EndpointConfig::new(port) };
-    let builder = Endpoint::builder(config);
+    let mut builder = Endpoint::builder(config);
+    if let Some(path) = &arguments.pcap {
+        builder = builder.capture(path);
+    }
     let endpoint = match carrier {
         Carrier::Udp(ports) => builder.bind_addresses(&place.ips(), ports.local).await,
         Carrier::Ip => builder.bind_ip(&place.ips()).await,

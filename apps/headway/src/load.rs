@@ -1,5 +1,6 @@
 //! `headway load`: the load generator against an echo server on another host.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -8,7 +9,9 @@ use lab::{
 };
 use netem::Impairments;
 
-use crate::arguments::{Address, EncapPort, Place, TrafficArguments, UsageError, parse_address};
+use crate::arguments::{
+    Address, EncapPort, EventsArguments, Place, TrafficArguments, UsageError, parse_address,
+};
 use crate::compare::{CompareFailure, Destination, Outcome, Progress, expected_time};
 use crate::interrupt;
 use crate::output::OutputArguments;
@@ -29,6 +32,11 @@ pub(crate) struct Arguments {
     encap_port: Option<EncapPort>,
     #[command(flatten)]
     traffic: TrafficArguments,
+    /// Write the packets of SCTP to this pcapng file, one file per association, named after its transport
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
+    #[command(flatten)]
+    events: EventsArguments,
     #[command(flatten)]
     destination: Destination,
     #[command(flatten)]
@@ -40,6 +48,7 @@ impl Arguments {
         let config = CompareConfig {
             request_path: Impairments::default(),
             response_path: Impairments::default(),
+            pcap: self.pcap.clone(),
             ..self.traffic.config()?
         };
         self.check_ports(&config)?;
@@ -78,6 +87,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CompareFailure> {
     let (config, mut network) = (arguments.config()?, arguments.network()?);
     config.validate().map_err(RunError::Config)?;
     arguments.destination.prepare()?;
+    arguments.events.begin()?;
     interrupt::stop_on_interrupt(&config.stop);
     let expected: Duration = expected_time(&config);
     let progress = Progress::start(&arguments.output, Some(expected));

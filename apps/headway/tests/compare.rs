@@ -200,3 +200,30 @@ fn packets_are_captured_one_file_for_each_transport() {
     let sizes: Vec<u64> = sizes.collect();
     assert!(sizes.len() == 2 && sizes.iter().all(|size| *size > 10_000), "{sizes:?}");
 }
+
+/// Equal seeds write equal files, with the names of docs/events.md and the virtual time of the run.
+#[test]
+fn events_of_the_simulator_are_lines_of_json_that_repeat() {
+    let folder = Folder::new("events");
+    std::fs::create_dir(folder.path()).unwrap();
+    let write = |name: &str| {
+        let file = folder.path().join(name);
+        text(&format!("{QUICK} --transport sctp:6 --events {}", file.display()));
+        folder.read(name)
+    };
+    let events = write("first");
+    assert_eq!(events, write("second"));
+    let events: Vec<Value> = events.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let first = json!({"at_ns": 0, "association": 1, "transport": "sctp:6", "repetition": 0, "local_port": 5001,
+        "peer_port": 7, "event": "association_state", "from": "CLOSED", "to": "COOKIE-WAIT"});
+    assert_fields(&events[0], &first);
+    for name in ["chunk_lost", "recovery_begun", "cwnd_changed", "tail_loss_probe_sent"] {
+        assert!(events.iter().any(|event| event["event"] == name), "{name}");
+    }
+}
+
+#[test]
+fn events_need_a_file_that_can_be_written() {
+    let error = support::refusal(&format!("{QUICK} --events /nowhere/events.json"));
+    assert_contains(&error, &["--events '/nowhere/events.json'", "writable folder"]);
+}

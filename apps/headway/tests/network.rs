@@ -193,3 +193,34 @@ fn caught_signals(status: &str) -> u64 {
 }
 
 const SIGINT: u64 = 1 << 1;
+
+/// What the association did, its packets, and how its path stood at the end.
+#[test]
+fn load_over_sctp_shows_events_packets_and_paths() {
+    let folder = support::Folder::new("load-events");
+    std::fs::create_dir(folder.path()).unwrap();
+    let echo = Echo::start(IpAddr::V4(Ipv4Addr::LOCALHOST), "sctp");
+    let files = folder.path().display();
+    let options =
+        format!("--transport sctp:2,udp --events {files}/events --pcap {files}/load.pcapng --no-report");
+    let output = headway(&format!("{} --json -", echo.load(&options)));
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let paths = result["runs"][0]["paths"].as_array().unwrap();
+    assert_eq!(paths.len(), 1);
+    assert_fields(&paths[0], &json!({"path": 0, "address": "127.0.0.1", "state": "active", "primary": true}));
+    assert!(paths[0]["packets_sent"].as_u64().unwrap() > 10);
+    assert!(paths[0]["srtt_ms"].is_number());
+    assert!(result["runs"][1].get("paths").is_none(), "UDP has none");
+    let events = folder.read("events");
+    let states: Vec<Value> = events
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .filter(|event| event["event"] == "association_state")
+        .collect();
+    let to: Vec<&str> = states.iter().map(|event| event["to"].as_str().unwrap()).collect();
+    assert_eq!(to[..3], ["COOKIE-WAIT", "COOKIE-ECHOED", "ESTABLISHED"]);
+    assert_eq!(*to.last().unwrap(), "CLOSED");
+    assert!(states.iter().all(|event| event["transport"] == "sctp:2"));
+    let capture = std::fs::read(folder.path().join("load-sctp-2.pcapng")).unwrap();
+    assert_eq!(capture[..4], [0x0a, 0x0d, 0x0d, 0x0a], "the block type of a section header");
+}

@@ -104,6 +104,7 @@ fn scheduled(
         retransmissions: (transport == TransportSpec::Udp).then_some(41),
         blocking: None,
         packets: Some(PacketCounts { request: packets, response: packets }),
+        paths: None,
         ended_early: None,
     };
     Ok((run, generator.into_samples()))

@@ -28,6 +28,7 @@ mod conditions;
 mod device_kind;
 #[cfg(target_os = "linux")]
 pub mod emulator;
+mod events;
 pub mod report;
 mod statistics;
 mod summary;
@@ -46,9 +47,10 @@ pub use compare::{
 };
 pub use conditions::Conditions;
 pub use device_kind::DeviceKind;
+pub use events::write_events;
 pub use statistics::{MIN_BATCHES, Percentile, ResponseTimes, milliseconds};
 pub use summary::{
-    BlockingResult, CompareResult, Comparison, HostFacts, ImpairmentsResult, PathResult, PredictedResult,
-    ResponseResult, RunCurves, RunResult, WorkloadResult,
+    BlockingResult, CompareResult, Comparison, HostFacts, ImpairmentsResult, PathResult, PeerPath,
+    PredictedResult, ResponseResult, RunCurves, RunResult, WorkloadResult,
 };
 pub use transport::{MAX_CONNECTIONS, TransportError, TransportList, TransportSpec};

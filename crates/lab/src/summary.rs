@@ -10,8 +10,8 @@ use workload::Sample;
 
 pub use curves::RunCurves;
 pub use result::{
-    BlockingResult, CompareResult, ImpairmentsResult, PathResult, PredictedResult, ResponseResult, RunResult,
-    WorkloadResult,
+    BlockingResult, CompareResult, ImpairmentsResult, PathResult, PeerPath, PredictedResult, ResponseResult,
+    RunResult, WorkloadResult,
 };
 
 use crate::compare::{BackendKind, Blocking, CompareConfig, PacketCounts, Prediction, RawOutcome, RawRun};
@@ -98,6 +98,7 @@ impl Row<'_> {
             predicted: prediction.map(PredictedResult::new),
             packets: self.packets(),
             retransmissions: self.optional_sum(|run| run.retransmissions),
+            paths: self.paths(),
         }
     }
 
@@ -114,6 +115,12 @@ impl Row<'_> {
             messages_blocked: sum.messages_blocked + more.messages_blocked,
             total: sum.total.saturating_add(more.total),
         })
+    }
+
+    /// Those of the last repetition: states and timers of several cannot be added.
+    fn paths(&self) -> Option<Vec<PeerPath>> {
+        let paths = self.runs.iter().rev().find_map(|run| run.paths.as_ref())?;
+        Some(paths.iter().map(PeerPath::new).collect())
     }
 
     fn packets(&self) -> Option<PacketCounts> {

@@ -36,6 +36,7 @@ pub(crate) fn run(id: &str, responses: &[Option<Duration>]) -> RawRun {
         retransmissions: None,
         blocking: None,
         packets: None,
+        paths: None,
         ended_early: None,
     }
 }

@@ -173,3 +173,17 @@ pub enum PathState {
     /// The peer has deleted the address (RFC 5061 §4.2.2): nothing is sent there any more.
     Removed,
 }
+
+impl PathState {
+    /// In small letters, for programs.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Unconfirmed => "unconfirmed",
+            Self::Active => "active",
+            Self::PotentiallyFailed => "potentially_failed",
+            Self::Inactive => "inactive",
+            Self::Removed => "removed",
+        }
+    }
+}

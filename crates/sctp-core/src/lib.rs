@@ -115,6 +115,7 @@ mod receiver;
 mod rng;
 mod sender;
 mod stats;
+pub mod trace;
 mod transmit;
 
 /// Ways in for fuzz targets; no part of the API, and there only when fuzzing.

@@ -12,6 +12,7 @@ use sctp_io::{
     AddressWatch, Clock, DualStackRawIp, IoStatistics, PacketIo, RawIp, RawIpOptions, Timer,
     UdpEncapsulation, os_entropy,
 };
+use tracing::Instrument;
 
 use crate::association::Association;
 use crate::capture::Capture;
@@ -295,7 +296,8 @@ impl EndpointBuilder {
         let addresses = (listed.len() > 1).then(AddressWatch::open).transpose().map_err(BindError::System)?;
         let readiness = Readiness::new(&io, &timer, addresses).map_err(BindError::System)?;
         let shared = Arc::new(Shared::new(Box::new(io), clock, State::new(core, listed, timer, capture)));
-        runtime.spawn(driver::run(Arc::clone(&shared), readiness));
+        // What its associations do belongs to what binds it.
+        runtime.spawn(driver::run(Arc::clone(&shared), readiness).in_current_span());
         Ok(Endpoint { inner: Arc::new(Inner { shared, association }) })
     }
 }

@@ -4,6 +4,7 @@
 mod address;
 mod congestion;
 mod duration;
+mod events;
 mod impairments;
 mod json_target;
 mod load;
@@ -18,6 +19,7 @@ mod usage;
 pub(crate) use address::{Address, EncapPort, Place, parse_address};
 pub(crate) use congestion::parse_congestion;
 pub(crate) use duration::{format_duration, parse_duration, parse_positive_duration};
+pub(crate) use events::EventsArguments;
 pub(crate) use impairments::ImpairmentArguments;
 pub(crate) use json_target::JsonTarget;
 pub(crate) use load::LoadArguments;

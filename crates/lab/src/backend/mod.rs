@@ -15,6 +15,7 @@ pub use network::{Carrier, EncapsulationPorts, Network};
 pub use simulator::Simulator;
 
 use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
 
 use sctp_core::{AssociationConfig, AssociationStatistics, Profile, Streams};
 
@@ -61,6 +62,16 @@ fn runs(transports: &[TransportSpec], repeat: NonZeroU32) -> impl Iterator<Item 
         (0..repeat.get()).map(move |repetition| (transport, repetition))
     };
     transports.iter().flat_map(each)
+}
+
+/// `x.pcapng` becomes `x-sctp-6.pcapng`: one capture a run.
+fn capture_path(path: &Path, transport: TransportSpec, repetition: u32) -> PathBuf {
+    let name = path.file_stem().map_or_else(|| "headway".into(), |stem| stem.to_string_lossy().into_owned());
+    let extension =
+        path.extension().map_or_else(|| "pcapng".into(), |end| end.to_string_lossy().into_owned());
+    let transport = transport.to_string().replace(':', "-");
+    let number = if repetition == 0 { String::new() } else { format!("-{}", repetition + 1) };
+    path.with_file_name(format!("{name}-{transport}{number}.{extension}"))
 }
 
 /// MTU of the emulated and simulated links: Ethernet's.

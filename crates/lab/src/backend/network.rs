@@ -8,17 +8,19 @@ use std::time::Duration;
 
 use sctp::{
     Association, AssociationConfig, AssociationStatistics, BindError, Delivery, Destination, Endpoint,
-    EndpointConfig,
+    EndpointBuilder, EndpointConfig,
 };
 use sctp::{Incoming, SctpPort};
 use sctp_io::Clock;
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::task::JoinSet;
+use tracing::Instrument;
 use workload::LoadCounters;
 
 use super::real::{Driven, RealError, sctp as over_sctp, tcp as over_tcp, udp as over_udp};
-use super::{association_config, blocking, runs};
+use super::{association_config, blocking, capture_path, runs};
 use crate::compare::{Backend, BackendError, BackendKind, CompareConfig, RawOutcome, RawRun};
+use crate::events::run_span;
 use crate::transport::TransportSpec;
 
 /// The backend of `headway load`.
@@ -123,11 +125,13 @@ impl Network {
         let mut tasks = JoinSet::new();
         for planned in batch {
             let (network, config) = (self.clone(), config.clone());
-            tasks.spawn(async move {
+            let span = run_span(planned.transport, planned.repetition);
+            let load = async move {
                 let done = network.load(&config, planned, clock).await;
                 let done = done.unwrap_or_else(|error| Done::not_begun(&error, clock));
                 (planned.index, done.into_raw(&config, planned))
-            });
+            };
+            tasks.spawn(load.instrument(span));
         }
         tasks.join_all().await
     }
@@ -186,7 +190,11 @@ impl Network {
             incoming: Incoming::Refuse,
             ..EndpointConfig::new(port(own_port(planned.index))?)
         };
-        let endpoint = self.bind(own).await?;
+        let mut builder = Endpoint::builder(own);
+        if let Some(path) = &config.pcap {
+            builder = builder.capture(capture_path(path, planned.transport, planned.repetition));
+        }
+        let endpoint = self.bind(builder).await?;
         let peer: Vec<_> = self.to.iter().map(|to| self.destination(to.ip())).collect();
         let connecting = endpoint.connect_with(&peer, port(self.to[0].port())?, association);
         let association = tokio::time::timeout(CONNECT_TIME, connecting).await.map_err(|_late| {
@@ -198,17 +206,15 @@ impl Network {
         Ok((endpoint, association))
     }
 
-    async fn bind(&self, own: EndpointConfig) -> Result<Endpoint, BindError> {
+    async fn bind(&self, builder: EndpointBuilder) -> Result<Endpoint, BindError> {
         let families: [fn(&SocketAddr) -> bool; 2] = [SocketAddr::is_ipv4, SocketAddr::is_ipv6];
         let any = [IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V6(Ipv6Addr::UNSPECIFIED)];
         let used = families.into_iter().zip(any).filter(|(is_used, _)| self.to.iter().any(is_used));
         let any: Vec<_> = used.map(|(_, any)| any).collect();
         match self.carrier {
             // Unspecified IPv6 serves IPv4 too.
-            Carrier::Udp(ports) => {
-                Endpoint::bind(own, SocketAddr::new(any[any.len() - 1], ports.local)).await
-            }
-            Carrier::Ip => Endpoint::builder(own).bind_ip(&any).await,
+            Carrier::Udp(ports) => builder.bind(SocketAddr::new(any[any.len() - 1], ports.local)).await,
+            Carrier::Ip => builder.bind_ip(&any).await,
         }
     }
 
@@ -259,6 +265,7 @@ impl Done {
             counters: self.driven.counters,
             retransmissions: self.retransmissions,
             blocking: is_sctp.then(|| blocking(&self.statistics)),
+            paths: self.statistics.map(|statistics| statistics.paths),
             packets: None,
             ended_early: self.driven.ended_early,
         }

@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 
+use sctp_core::PathStatistics;
 use serde::{Deserialize, Serialize};
 use virtual_time::Instant;
 use workload::{LoadCounters, Sample};
@@ -48,6 +49,8 @@ pub struct RawRun {
     pub blocking: Option<Blocking>,
     /// IP packets at the emulator, where they were counted.
     pub packets: Option<PacketCounts>,
+    /// The paths of the association at its end; `None` where they are not asked for.
+    pub paths: Option<Vec<PathStatistics>>,
     /// Why the run ended before its time, such as a lost connection.
     pub ended_early: Option<String>,
 }

@@ -1,10 +1,14 @@
 //! The numbers of a comparison as `--json` prints them.
 
+use std::net::IpAddr;
+
+use sctp_core::PathStatistics;
 use serde::{Deserialize, Serialize};
 
 use super::HostFacts;
 use crate::compare::{BackendKind, Fallback, MeasuredDelay, PacketCounts, Skipped};
 use crate::device_kind::DeviceKind;
+use crate::statistics::milliseconds;
 
 /// A comparison: `results.json`, and what `--json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -116,6 +120,57 @@ pub struct RunResult {
     /// Requests repeated by the application; UDP only.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub retransmissions: Option<u64>,
+    /// The paths of the association at the end of the last repetition; `headway load` over SCTP only.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub paths: Option<Vec<PeerPath>>,
+}
+
+/// A path of an association as it stood at the end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PeerPath {
+    /// Its number, from 0.
+    pub path: usize,
+    /// The peer's address.
+    pub address: IpAddr,
+    /// `unconfirmed`, `active`, `potentially_failed`, `inactive` or `removed`.
+    pub state: String,
+    /// Whether it is the primary path.
+    pub primary: bool,
+    /// Smoothed round-trip time; null without a measurement.
+    pub srtt_ms: Option<f64>,
+    /// Retransmission timeout.
+    pub rto_ms: f64,
+    /// Congestion window in octets.
+    pub cwnd: usize,
+    /// Packets sent.
+    pub packets_sent: u64,
+    /// Packets received.
+    pub packets_received: u64,
+    /// T3-rtx expirations.
+    pub timeouts: u64,
+    /// Recoveries from losses that acknowledgments told of.
+    pub recoveries: u64,
+    /// Tail-loss probes sent for what was in flight there.
+    pub probes: u64,
+}
+
+impl PeerPath {
+    pub(super) fn new(path: &PathStatistics) -> Self {
+        Self {
+            path: path.path.index(),
+            address: path.address,
+            state: path.state.name().to_owned(),
+            primary: path.is_primary,
+            srtt_ms: path.srtt.map(milliseconds),
+            rto_ms: milliseconds(path.rto),
+            cwnd: path.cwnd_bytes,
+            packets_sent: path.counters.packets_sent,
+            packets_received: path.counters.packets_received,
+            timeouts: path.counters.timeouts,
+            recoveries: path.counters.recoveries,
+            probes: path.counters.probes,
+        }
+    }
 }
 
 /// Response times in ms; a number that the samples do not support is null.

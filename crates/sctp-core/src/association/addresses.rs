@@ -9,7 +9,8 @@ use super::asconf::Told;
 use super::{Association, Bundling, Timer};
 use crate::error::SetPrimaryError;
 use crate::event::{Event, PathState};
-use crate::path::{Added, address};
+use crate::path::{Added, Congestion, address};
+use crate::trace;
 use crate::transmit::{Destination, PathId};
 
 impl Association {
@@ -44,6 +45,7 @@ impl Association {
         if self.is_closed() {
             return;
         }
+        trace::local_address_changed("deleted", &local);
         self.tell_peer_of_loss(now, local);
         for path in self.paths.on_local_down(local) {
             self.sender.on_timeout(now, path);
@@ -53,7 +55,7 @@ impl Association {
             let entry = self.paths.path_mut(path);
             entry.probe_is_due = false;
             // Whatever window the old address had, the new way to the peer has not earned it.
-            entry.congestion.on_timeout();
+            entry.change_window("local address deleted", Congestion::on_timeout);
             self.probe_again(now, path);
         }
         // Data will come another way now, and what has come is acknowledged another way.
@@ -65,7 +67,11 @@ impl Association {
 
     /// A (new) address of this host: paths that do not work may work from there.
     pub(crate) fn local_address_up(&mut self, now: Instant, local: IpAddr) {
-        if self.is_closed() || self.tell_peer_of_gain(now, local) == Told::Asked {
+        if self.is_closed() {
+            return;
+        }
+        trace::local_address_changed("added", &local);
+        if self.tell_peer_of_gain(now, local) == Told::Asked {
             return;
         }
         for path in self.paths.on_local_up(local) {

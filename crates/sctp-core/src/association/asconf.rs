@@ -22,6 +22,7 @@ use crate::config::AutomaticAddresses;
 use crate::error::{AddressChangeError, ProtocolViolation};
 use crate::event::{Event, PathState};
 use crate::path::{Added, Answer, MAX_PATHS, Unanswered, address};
+use crate::trace;
 use crate::transmit::{Datagram, Destination, PathId};
 
 /// A change of this side's addresses that the peer is asked for. The unspecified address stands for the one the
@@ -224,7 +225,7 @@ impl Association {
             if !self.unanswered(now, path, Unanswered::Transmission) {
                 return;
             }
-            self.paths.path_mut(path).rto.back_off();
+            self.paths.path_mut(path).back_off();
         }
         let other = self.paths.alternate(path).unwrap_or_else(|| self.paths.for_data());
         if let Some(agreed) = self.addresses.agreed.as_mut() {
@@ -269,6 +270,10 @@ impl Association {
             }
             (AddressChange::Add(_) | AddressChange::Delete(_) | AddressChange::SetPrimary(_), _) => {}
         }
+        let (AddressChange::Add(address)
+        | AddressChange::Delete(address)
+        | AddressChange::SetPrimary(address)) = change;
+        trace::address_change_answered(change, &address, outcome);
         self.events.push_back(Event::AddressChangeAnswered { change, outcome });
     }
 
@@ -355,6 +360,7 @@ impl Association {
             self.peer.addresses.push(destination.address);
         }
         self.addresses.statistics.added += 1;
+        trace::peer_address_added(path, &destination.address);
         self.events.push_back(Event::PeerAddressChange { path, state: PathState::Unconfirmed });
         self.verify_if_unconfirmed(now, path);
     }
@@ -365,6 +371,7 @@ impl Association {
         self.paths.remove(path);
         self.peer.addresses.retain(|known| *known != address);
         self.addresses.statistics.deleted += 1;
+        trace::peer_address_deleted(path, &address);
         let of_path = [
             Timer::T3Rtx(path),
             Timer::TailLossProbe(path),

@@ -46,7 +46,7 @@ impl Association {
             self.timers.set(Timer::Autoclose, idle_until);
             return;
         }
-        tracing::debug!(?idle, "shut down for want of use");
+        crate::trace::autoclose_expired(idle);
         self.outgoing.usage.is_autoclosed = true;
         self.shutdown(now);
     }

@@ -9,11 +9,13 @@ use super::asconf::is_about_asconf;
 use super::{Association, AssociationState as S, Capabilities, Capability, Timer};
 use crate::error::{AssociationError, ProtocolViolation, RemoteError};
 use crate::event::Event;
-use crate::path::{Acknowledged, Answer};
+use crate::path::{Acknowledged, Answer, Congestion};
 use crate::receiver::{Aborted, Arrival, Forwarding, Receiver};
 use crate::sender::acknowledge::SackRefused;
 use crate::sender::recovery::{LossCause, Refuted};
 use crate::sender::{Losses, SackOutcome};
+use crate::stats::AssociationCounters;
+use crate::trace;
 use crate::transmit::PathId;
 
 /// Whether the rest of the packet is looked at.
@@ -24,8 +26,11 @@ pub(super) enum Flow {
 }
 
 impl Association {
+    pub(crate) fn counters(&self) -> &AssociationCounters {
+        &self.counters
+    }
+
     pub(super) fn dispatch(&mut self, now: Instant, path: PathId, chunk: Chunk<'_>) -> Flow {
-        tracing::trace!(%path, %chunk, "received");
         match chunk {
             Chunk::Data(data) if self.is_behind_reset(data.stream, data.tsn) => {}
             Chunk::IData(data) if self.is_behind_reset(data.stream, data.tsn) => {}
@@ -192,14 +197,15 @@ impl Association {
         }
         for acked in &outcome.acknowledgment.paths {
             let path = self.paths.path_mut(acked.path);
-            path.congestion.on_acknowledged(&Acknowledged {
+            let acknowledged = Acknowledged {
                 now,
                 bytes: acked.bytes,
                 flight_before: acked.flight_before,
                 all_acknowledged: outcome.all_acknowledged,
                 in_recovery: outcome.recovering.contains(&acked.path),
                 srtt: path.rto.srtt().unwrap_or_default(),
-            });
+            };
+            path.change_window("acknowledgment", |congestion| congestion.on_acknowledged(&acknowledged));
             self.outgoing.acknowledged_bytes += acked.bytes;
             let answer = if acked.is_certain { Answer::Acknowledged } else { Answer::Ambiguous };
             self.answered(now, acked.path, answer);
@@ -215,6 +221,7 @@ impl Association {
         self.undo(now, &outcome.refuted);
         self.keep_t3_in_step(now);
         for &path in &outcome.repaired_by_probe {
+            trace::tail_loss_probe_repaired(path);
             self.cut_window(path);
         }
         self.apply_losses(&outcome.losses);
@@ -256,12 +263,12 @@ impl Association {
     fn undo(&mut self, now: Instant, refuted: &[Refuted]) {
         for Refuted { path, cause } in refuted {
             let path = self.paths.path_mut(*path);
-            path.congestion.on_spurious();
+            trace::recovery_undone(path.id, *cause);
+            path.change_window("recovery undone", Congestion::on_spurious);
             path.counters.recoveries_undone += 1;
             if *cause == LossCause::Timeout {
                 path.rto.end_back_off();
             }
-            tracing::debug!(path = %path.id, cwnd = path.congestion.cwnd(), "loss recovery was needless");
             let (id, rto) = (path.id, path.rto.rto());
             if self.sender.flight(id) > 0 {
                 self.timers.start_if_stopped(Timer::T3Rtx(id), now + rto);
@@ -271,9 +278,9 @@ impl Association {
 
     fn cut_window(&mut self, path: PathId) {
         let path = self.paths.path_mut(path);
-        path.congestion.on_loss();
+        trace::recovery_begun(path.id);
+        path.change_window("loss", Congestion::on_loss);
         path.counters.recoveries += 1;
-        tracing::debug!(path = %path.id, cwnd = path.congestion.cwnd(), "loss recovery begins");
     }
 
     /// RFC 9260 §9.1.

@@ -5,13 +5,14 @@ use virtual_time::Instant;
 
 use super::{Association, Timer};
 use crate::error::AssociationError;
-use crate::path::{Loss, Unanswered};
+use crate::path::{Congestion, Loss, Unanswered};
+use crate::trace;
 use crate::transmit::PathId;
 
 impl Association {
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         while let Some(timer) = self.timers.take_expired(now) {
-            tracing::trace!(?timer, "expired");
+            self.tell_of(timer);
             self.on_expired(now, timer);
         }
         self.after_input(now);
@@ -49,12 +50,38 @@ impl Association {
         }
     }
 
+    fn tell_of(&self, timer: Timer) {
+        let control_path = self.outgoing.control_path;
+        match timer {
+            Timer::T1Init => trace::t1_init_expired(control_path),
+            Timer::T1Cookie => trace::t1_cookie_expired(control_path),
+            Timer::T2Shutdown => trace::t2_shutdown_expired(control_path),
+            Timer::T3Rtx(path) => {
+                trace::t3_rtx_expired(path, self.paths.path(path).rto.rto(), self.sender.flight(path));
+            }
+            Timer::T4Asconf => trace::t4_rto_expired(),
+            Timer::T5ShutdownGuard => trace::t5_shutdown_guard_expired(),
+            Timer::Reconfiguration => trace::reconfig_timer_expired(),
+            // What these lead to is told of where it happens.
+            Timer::SackDelay
+            | Timer::WindowProbe
+            | Timer::Lifetime
+            | Timer::ForwardTsn
+            | Timer::Reordering
+            | Timer::TailLossProbe(_)
+            | Timer::PathMtu(_)
+            | Timer::Pacing(_)
+            | Timer::Heartbeat(_)
+            | Timer::Autoclose => {}
+        }
+    }
+
     /// RFC 9260 §5.1.6 with the limit of Max.Init.Retransmits. Each attempt goes to the next of the user's addresses.
     fn on_t1(&mut self, now: Instant, timer: Timer) {
         match self.state.retry_handshake(self.config.attempts.init) {
             Ok(()) => {
                 let path = self.outgoing.control_path;
-                self.paths.path_mut(path).rto.back_off();
+                self.paths.path_mut(path).back_off();
                 self.counters.handshake_retransmissions += 1;
                 self.sender.on_timeout(now, path);
                 self.outgoing.control_path = self.paths.next_confirmed(path);
@@ -68,7 +95,7 @@ impl Association {
     fn on_t2(&mut self, now: Instant) {
         let path = self.outgoing.control_path;
         if self.unanswered(now, path, Unanswered::Transmission) {
-            self.paths.path_mut(path).rto.back_off();
+            self.paths.path_mut(path).back_off();
             // RFC 9260 §6.4: what timed out goes elsewhere.
             self.send_shutdown(now, self.paths.for_lost(path, Loss::TimedOut));
         }
@@ -89,12 +116,11 @@ impl Association {
             return;
         }
         let entry = self.paths.path_mut(path);
-        entry.rto.back_off();
+        entry.back_off();
         entry.counters.timeouts += 1;
         if !waits_for_window {
-            entry.congestion.on_timeout();
+            entry.change_window("timeout", Congestion::on_timeout);
         }
-        tracing::debug!(%path, rto = ?entry.rto.rto(), errors = entry.errors, "T3-rtx expired");
         if self.sender.on_timeout(now, path) {
             self.on_vanishing(path);
         }

@@ -31,6 +31,7 @@ use crate::receiver::{Receiver, ReceiverConfig};
 use crate::rng::Rng;
 use crate::sender::Sender;
 use crate::stats::AssociationCounters;
+use crate::trace;
 use crate::transmit::{Destination, Encapsulation, PathId};
 
 /// How an existing association wants an INIT answered (RFC 9260 §5.2.1, §5.2.2).
@@ -185,7 +186,7 @@ impl Association {
             cookie: (cookie.local_tag, cookie.peer_tag),
             ties,
         });
-        tracing::debug!(?action, "COOKIE ECHO for an existing association");
+        trace::cookie_collision(action);
         match action {
             CollisionAction::Restart => self.on_restart(now, source, cookie),
             CollisionAction::Initialise => self.on_crossing_cookie(now, source, cookie),
@@ -193,6 +194,10 @@ impl Association {
             CollisionAction::Late | CollisionAction::Discard => self.counters.late_cookies += 1,
         }
         action
+    }
+
+    pub(crate) fn tell_of_beginning(&self) {
+        self.state.begin();
     }
 
     /// Action A: the peer begins anew; so do we, keeping identity and the user's attention.
@@ -203,6 +208,7 @@ impl Association {
             self.push_chunk(path, ChunkBuf::error(&[Cause::CookieReceivedWhileShuttingDown]));
             return;
         }
+        let from = self.state.name();
         let failed = self.sender.fail_all(&AssociationError::PeerRestarted);
         self.report_failed(failed);
         self.report_aborted(Receiver::abort_partial);
@@ -228,6 +234,10 @@ impl Association {
             ..self.counters
         };
         *self = fresh;
+        trace::association_restarted(self.counters.restarts);
+        if from != S::Established {
+            trace::association_state(from, self.state.name(), &"peer restarted");
+        }
     }
 
     /// Action B: both sides sent INIT. The cookie holds what we could not know yet.

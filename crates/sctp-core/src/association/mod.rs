@@ -67,6 +67,7 @@ use crate::rng::Rng;
 use crate::sender::abandon::Failed;
 use crate::sender::{Sender, StreamStatistics};
 use crate::stats::{AssociationCounters, AssociationStatistics, PathStatistics};
+use crate::trace;
 use crate::transmit::{Datagram, PathId};
 
 /// One SCTP association. Reached through its [`Endpoint`](crate::Endpoint); by itself it can only be looked at.
@@ -242,7 +243,6 @@ impl Association {
                     Some(unknown) => unknown,
                     None => {
                         self.counters.malformed_chunks += 1;
-                        tracing::debug!(%error, "chunk discarded");
                         continue;
                     }
                 },
@@ -328,7 +328,7 @@ impl Association {
 
     fn report_failed(&mut self, failed: Vec<Failed>) {
         self.events.extend(failed.into_iter().map(|Failed { message, was_sent, reason }| {
-            tracing::debug!(stream = %message.stream, %reason, was_sent, "message given up");
+            trace::message_abandoned(message.stream, &reason, was_sent);
             Event::SendFailed { message, was_sent, reason }
         }));
     }

@@ -268,7 +268,8 @@ impl Association {
         };
         // Only data ends the idleness of a congestion window (RFC 9260 §7.2.1).
         let (rto, flight) = (self.paths.path(path).rto.rto(), self.sender.flight(path));
-        self.paths.path_mut(path).congestion.on_send(now, rto, flight);
+        let entry = self.paths.path_mut(path);
+        entry.change_window("unused", |congestion| congestion.on_send(now, rto, flight));
         if let DataDue::Probe { of, on } = due
             && self.write_probe(now, (of, on), writer)
         {

@@ -6,14 +6,15 @@ use virtual_time::Instant;
 use super::packetizer::Coverage;
 use super::{Association, Timer};
 use crate::event::PathState;
-use crate::path::pmtud::Next;
+use crate::path::pmtud::{Next, PathMtu};
 use crate::path::{Answer, Heartbeat};
+use crate::trace;
 use crate::transmit::{Fragmentation, PathId, Transmit};
 
 impl Association {
     /// Every path that is in use begins its search (RFC 8899 §6.2.1.1: once connectivity is confirmed).
     pub(super) fn begin_mtu_search(&mut self, now: Instant, path: PathId) {
-        let next = self.paths.path_mut(path).mtu.begin();
+        let next = self.paths.path_mut(path).change_mtu(PathMtu::begin);
         self.apply_mtu(now, path, next);
     }
 
@@ -24,8 +25,11 @@ impl Association {
             return self.begin_mtu_search(now, path);
         }
         // No error of the path and no congestion: the size was too large (RFC 8899 §6.2.1.2, §3 point 7).
-        let (next, has_fallen) = entry.mtu.on_unanswered();
+        let (next, has_fallen) = entry.change_mtu(PathMtu::on_unanswered);
         entry.counters.black_holes += u64::from(has_fallen);
+        if has_fallen {
+            trace::path_mtu_black_hole(path, entry.mtu.current());
+        }
         self.apply_mtu(now, path, next);
         if has_fallen {
             self.sender.on_packets_shrunk(self.paths.path(path));
@@ -34,7 +38,7 @@ impl Association {
 
     /// A HEARTBEAT ACK that answers no HEARTBEAT may answer a probe. True if it does.
     pub(super) fn on_mtu_ack(&mut self, now: Instant, path: PathId, nonce: u64) -> bool {
-        let Some(next) = self.paths.path_mut(path).mtu.on_ack(nonce) else { return false };
+        let Some(next) = self.paths.path_mut(path).change_mtu(|mtu| mtu.on_ack(nonce)) else { return false };
         self.answered(now, path, Answer::Verified);
         self.apply_mtu(now, path, next);
         true
@@ -43,10 +47,9 @@ impl Association {
     /// Chunks vanish again and again: large packets may not get through any more (RFC 8899 §4.3).
     pub(super) fn on_vanishing(&mut self, path: PathId) {
         let entry = self.paths.path_mut(path);
-        if entry.mtu.on_black_hole() {
+        if entry.change_mtu(PathMtu::on_black_hole) {
             entry.counters.black_holes += 1;
-            entry.on_mtu_changed();
-            tracing::debug!(%path, mtu = entry.mtu.current(), "large packets vanish");
+            trace::path_mtu_black_hole(path, entry.mtu.current());
             self.timers.stop(Timer::PathMtu(path));
             self.sender.on_packets_shrunk(self.paths.path(path));
         }
@@ -60,7 +63,6 @@ impl Association {
     }
 
     fn apply_mtu(&mut self, now: Instant, path: PathId, next: Next) {
-        self.paths.path_mut(path).on_mtu_changed();
         match next {
             Next::Nothing | Next::Probe => self.timers.stop(Timer::PathMtu(path)),
             Next::RaiseAfter(pause) => self.timers.set(Timer::PathMtu(path), now + pause),

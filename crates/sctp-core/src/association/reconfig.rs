@@ -28,6 +28,7 @@ use crate::error::ReconfigError;
 use crate::event::{Event, ReconfigOutcome, StreamDirection};
 use crate::path::Unanswered;
 use crate::stats::ReconfigStatistics;
+use crate::trace;
 use crate::transmit::PathId;
 
 /// Which streams of an association a reset is about.
@@ -237,13 +238,13 @@ impl Association {
                     self.sender.release_streams(&streams);
                 }
                 let direction = StreamDirection::Outgoing;
-                self.events.push_back(Event::StreamsReset { direction, streams, result });
+                self.tell_streams_reset(direction, streams, result);
             }
             // Performed, it is told when the peer's own reset has come.
             Part::IncomingReset if is_performed => {}
             Part::IncomingReset => {
                 let direction = StreamDirection::Incoming;
-                self.events.push_back(Event::StreamsReset { direction, streams, result });
+                self.tell_streams_reset(direction, streams, result);
             }
             Part::AssociationReset => {
                 match next_tsns.filter(|_| is_performed) {
@@ -253,7 +254,7 @@ impl Association {
                 }
                 let result =
                     if next_tsns.is_none() && is_performed { ReconfigOutcome::Malformed } else { result };
-                self.events.push_back(Event::AssociationReset { result });
+                self.tell_association_reset(result);
             }
             Part::AddOutgoing(count) => {
                 if is_performed {
@@ -268,8 +269,24 @@ impl Association {
         }
     }
 
+    fn tell_streams_reset(
+        &mut self,
+        direction: StreamDirection,
+        streams: Vec<StreamId>,
+        result: ReconfigOutcome,
+    ) {
+        trace::streams_reset(direction, streams.len(), result);
+        self.events.push_back(Event::StreamsReset { direction, streams, result });
+    }
+
+    fn tell_association_reset(&mut self, result: ReconfigOutcome) {
+        trace::association_reset(result);
+        self.events.push_back(Event::AssociationReset { result });
+    }
+
     fn tell_streams_added(&mut self, result: ReconfigOutcome) {
         let agreed = self.peer.agreed;
+        trace::streams_added(agreed.outbound, agreed.inbound, result);
         self.events.push_back(Event::StreamsAdded {
             outbound_streams: agreed.outbound,
             inbound_streams: agreed.inbound,
@@ -393,7 +410,7 @@ impl Association {
             self.tell_message_ready();
         }
         let (direction, result) = (StreamDirection::Incoming, ReconfigOutcome::Performed);
-        self.events.push_back(Event::StreamsReset { direction, streams, result });
+        self.tell_streams_reset(direction, streams, result);
         self.reconfig.responder.answer(request, ReconfigResult::Performed, None)
     }
 
@@ -476,7 +493,7 @@ impl Association {
         let sender = self.sender.last_assigned_tsn().next();
         let receiver = self.cumulative_tsn().next().advance(1 << 31);
         self.restart_tsns(now, sender, receiver);
-        self.events.push_back(Event::AssociationReset { result: ReconfigOutcome::Performed });
+        self.tell_association_reset(ReconfigOutcome::Performed);
         let next_tsns = Some(NextTsns { sender, receiver });
         self.reconfig.responder.answer(request, ReconfigResult::Performed, next_tsns)
     }

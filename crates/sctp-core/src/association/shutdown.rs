@@ -8,6 +8,7 @@ use crate::error::{AssociationError, ProtocolViolation};
 use crate::event::Event;
 use crate::path::Answer;
 use crate::sender::acknowledge::SackRefused;
+use crate::trace;
 use crate::transmit::PathId;
 
 impl Association {
@@ -40,7 +41,7 @@ impl Association {
     /// The peer broke the protocol.
     pub(super) fn abort_for(&mut self, violation: ProtocolViolation) {
         if self.authentication.spares() {
-            tracing::debug!(%violation, "violation by an unauthenticated chunk, ignored");
+            trace::violation_ignored(&violation);
             self.authentication.statistics.unauthenticated_chunks += 1;
             return;
         }

@@ -2,9 +2,12 @@
 //!
 //! A state carries what exists only in it. One method per transition; each writes one trace line.
 
+use core::fmt::Display;
+
 use sctp_wire::ChunkBuf;
 
 use crate::error::AssociationError;
+use crate::trace;
 
 /// The state, as others may see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +70,11 @@ impl State {
         }
     }
 
+    /// The association is there, as it was made.
+    pub(crate) fn begin(&self) {
+        trace::association_state(AssociationState::Closed, self.name(), &"association begins");
+    }
+
     /// The handshake chunk to send (again) in this state.
     pub(crate) fn handshake_chunk(&self) -> Option<&ChunkBuf> {
         match &self.0 {
@@ -95,53 +103,50 @@ impl State {
 
     /// INIT ACK received (RFC 9260 §5.1 (C)).
     pub(crate) fn enter_cookie_echoed(&mut self, cookie_echo: ChunkBuf) {
-        self.enter(Inner::CookieEchoed { cookie_echo, attempts: 1 }, "INIT ACK received");
+        self.enter(Inner::CookieEchoed { cookie_echo, attempts: 1 }, &"INIT ACK received");
     }
 
     /// The cookie was stale: begin again (RFC 9260 §5.2.6 (1)).
     pub(crate) fn enter_cookie_wait(&mut self, init: ChunkBuf) {
-        self.enter(Inner::CookieWait { init, attempts: 1 }, "cookie was stale");
+        self.enter(Inner::CookieWait { init, attempts: 1 }, &"cookie was stale");
     }
 
     /// COOKIE ACK received, or COOKIE ECHO accepted in a collision (RFC 9260 §5.1 (E), §5.2.4).
     pub(crate) fn enter_established(&mut self) {
-        self.enter(Inner::Established, "handshake complete");
+        self.enter(Inner::Established, &"handshake complete");
     }
 
     /// The user asked for shutdown (RFC 9260 §9.2).
     pub(crate) fn enter_shutdown_pending(&mut self) {
-        self.enter(Inner::ShutdownPending, "user shuts down");
+        self.enter(Inner::ShutdownPending, &"user shuts down");
     }
 
     /// Everything is acknowledged: SHUTDOWN goes out.
     pub(crate) fn enter_shutdown_sent(&mut self) {
-        self.enter(Inner::ShutdownSent, "all data acknowledged, SHUTDOWN");
+        self.enter(Inner::ShutdownSent, &"all data acknowledged, SHUTDOWN");
     }
 
     /// SHUTDOWN received.
     pub(crate) fn enter_shutdown_received(&mut self) {
-        self.enter(Inner::ShutdownReceived, "SHUTDOWN received");
+        self.enter(Inner::ShutdownReceived, &"SHUTDOWN received");
     }
 
     /// Everything is acknowledged after the peer's SHUTDOWN: SHUTDOWN ACK goes out.
     pub(crate) fn enter_shutdown_ack_sent(&mut self) {
-        self.enter(Inner::ShutdownAckSent, "all data acknowledged, SHUTDOWN ACK");
+        self.enter(Inner::ShutdownAckSent, &"all data acknowledged, SHUTDOWN ACK");
     }
 
     /// Over, by agreement or by error.
     pub(crate) fn enter_closed(&mut self, error: Option<&AssociationError>) {
         match error {
-            None => self.enter(Inner::Closed, "shutdown complete"),
-            Some(error) => {
-                tracing::debug!(from = ?self.name(), to = "Closed", because = %error, "association state");
-                self.0 = Inner::Closed;
-            }
+            None => self.enter(Inner::Closed, &"shutdown complete"),
+            Some(error) => self.enter(Inner::Closed, error),
         }
     }
 
-    fn enter(&mut self, next: Inner, because: &'static str) {
+    fn enter(&mut self, next: Inner, because: &dyn Display) {
         let from = self.name();
         self.0 = next;
-        tracing::debug!(?from, to = ?self.name(), because, "association state");
+        trace::association_state(from, self.name(), because);
     }
 }

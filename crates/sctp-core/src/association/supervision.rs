@@ -9,6 +9,7 @@ use super::{Association, AssociationState as S, Timer};
 use crate::error::AssociationError;
 use crate::event::{Event, PathState};
 use crate::path::{Answer, Heartbeat, Unanswered, VerificationSlot};
+use crate::trace;
 use crate::transmit::{Encapsulation, PathId};
 
 /// What the heartbeat timer of a path leads to.
@@ -95,13 +96,15 @@ impl Association {
         let mut asked_at = now;
         if let Some(sent_at) = self.paths.path_mut(path).heartbeat.expire() {
             asked_at = sent_at;
-            self.paths.path_mut(path).counters.heartbeats_unanswered += 1;
+            let entry = self.paths.path_mut(path);
+            entry.counters.heartbeats_unanswered += 1;
+            trace::heartbeat_unanswered(path, entry.errors);
             // RFC 7829 §3.2, point 6: where data is on its way, its own timer says the same.
             if !self.is_asked_by_data(path) {
                 if !self.unanswered(now, path, Unanswered::Heartbeat) {
                     return;
                 }
-                self.paths.path_mut(path).rto.back_off();
+                self.paths.path_mut(path).back_off();
             }
         }
         match self.heartbeat_due(now, path, asked_at) {

@@ -249,8 +249,7 @@ impl Endpoint {
                 self.statistics.handshake.bad_cookies += 1;
                 return;
             }
-            Err(error) => {
-                tracing::debug!(%error, source = %datagram.source, "COOKIE ECHO discarded");
+            Err(_) => {
                 self.statistics.handshake.bad_cookies += 1;
                 return;
             }
@@ -351,7 +350,7 @@ impl Endpoint {
         }
         let (rng, config) = (self.rng.split(), self.config.association.clone());
         let association = Association::accept(now, &cookie, datagram.source, &self.locals, config, rng);
-        self.insert(association);
+        self.insert(now, association);
         self.route(now, datagram, packet, authenticity);
     }
 
@@ -363,7 +362,7 @@ impl Endpoint {
         packet: &Packet<'_>,
         (cookie, authenticity): (&StateCookie, Authenticity),
     ) {
-        let action = self.associations[slot].association.on_cookie_echo(now, datagram.source, cookie);
+        let action = self.at(now, slot).on_cookie_echo(now, datagram.source, cookie);
         self.enter(slot);
         self.refresh(slot);
         match action {

@@ -49,6 +49,7 @@ use crate::message::{Message, Received};
 use crate::path::MAX_PATHS;
 use crate::rng::Rng;
 use crate::stats::EndpointStatistics;
+use crate::trace::{self, Watched};
 use crate::transmit::{Datagram, Destination, Encapsulation, Fragmentation, PathId, Transmit};
 
 /// Names an association of an endpoint. Never reused while the endpoint lives.
@@ -205,22 +206,30 @@ impl Endpoint {
         let association = Association::initiate(now, destinations, &self.locals, ports, config, tag, rng)
             .map_err(|_full| ConnectError::NoDestination)?;
         self.statistics.initiated += 1;
-        Ok(self.insert(association))
+        Ok(self.insert(now, association))
     }
 
     /// A packet arrived.
     pub fn handle_packet(&mut self, now: Instant, datagram: Datagram<'_>) {
         self.reap();
+        let _span = trace::endpoint(now, self.config.port);
+        let before = trace::is_enabled().then_some(self.statistics);
         self.statistics.packets_received += 1;
+        self.take_in(now, datagram);
+        if let Some(before) = before {
+            trace::packets_discarded(&before, &self.statistics);
+        }
+    }
+
+    fn take_in(&mut self, now: Instant, datagram: Datagram<'_>) {
         let packet = match self.decode(&datagram) {
             Ok(packet) => packet,
             Err(DecodeError::Checksum { .. }) => {
                 self.statistics.bad_checksum += 1;
                 return;
             }
-            Err(error) => {
+            Err(_) => {
                 self.statistics.malformed += 1;
-                tracing::debug!(%error, source = %datagram.source, "packet discarded");
                 return;
             }
         };
@@ -284,7 +293,7 @@ impl Endpoint {
         match self.lookup(datagram, packet) {
             Lookup::Association(slot, path) => {
                 self.grant_memory(slot);
-                self.associations[slot].association.handle_packet(now, path, datagram, packet, authenticity);
+                self.at(now, slot).handle_packet(now, path, datagram, packet, authenticity);
                 self.refresh(slot);
             }
             Lookup::UnknownSource => self.on_unknown_source(now, datagram, packet),
@@ -334,12 +343,12 @@ impl Endpoint {
     /// may make the address the peer's (RFC 5061 §5.2).
     fn on_unknown_source(&mut self, now: Instant, datagram: &Datagram<'_>, packet: &Packet<'_>) {
         let Some(slot) = self.demux.by_tag(packet.verification_tag) else { return };
-        let association = &mut self.associations[slot].association;
+        let association = &self.associations[slot].association;
         if association.may_answer_init(datagram.source, packet) {
             self.statistics.handshake.init_acks_from_elsewhere += 1;
-            association.handle_init_ack_from(now, datagram.source, packet);
+            self.at(now, slot).handle_init_ack_from(now, datagram.source, packet);
         } else if association.may_introduce_itself(packet) {
-            association.handle_stranger(now, datagram, packet);
+            self.at(now, slot).handle_stranger(now, datagram, packet);
         } else {
             self.statistics.unknown_source += 1;
             return;
@@ -364,10 +373,11 @@ impl Endpoint {
         }
         // Each association once: whatever its timers start again, this call comes to an end.
         for slot in due {
-            let association = &mut self.associations[slot].association;
+            let mut association = self.at(now, slot);
             if association.poll_timeout().is_some_and(|due| due <= now) {
                 association.handle_timeout(now);
             }
+            drop(association);
             self.refresh(slot);
         }
     }
@@ -391,7 +401,10 @@ impl Endpoint {
                 self.sendable.pop_front();
                 continue;
             };
-            if let Some(transmit) = entry.association.poll_transmit(now, buffer) {
+            let mut association = Watched::new(now, entry.generation, &mut entry.association);
+            let transmit = association.poll_transmit(now, buffer);
+            drop(association);
+            if let Some(transmit) = transmit {
                 self.rearm(slot);
                 return Some(transmit);
             }
@@ -435,7 +448,7 @@ impl Endpoint {
     /// See [`SendError`]; with [`SendError::BufferFull`] the message comes back.
     pub fn send(&mut self, now: Instant, id: AssociationId, message: Message) -> Result<(), SendError> {
         let slot = self.slot(id)?;
-        let result = self.associations[slot].association.send(now, message);
+        let result = self.at(now, slot).send(now, message);
         self.refresh(slot);
         result
     }
@@ -481,7 +494,7 @@ impl Endpoint {
     /// The next message from the peer, if one is ready. A closed association can be read until it is empty.
     pub fn receive(&mut self, now: Instant, id: AssociationId) -> Option<Received> {
         let slot = self.slot(id).ok()?;
-        let received = self.associations[slot].association.receive(now)?;
+        let received = self.at(now, slot).receive(now)?;
         self.refresh(slot);
         Some(received)
     }
@@ -492,7 +505,7 @@ impl Endpoint {
     /// There is no such association.
     pub fn shutdown(&mut self, now: Instant, id: AssociationId) -> Result<(), UnknownAssociation> {
         let slot = self.slot(id)?;
-        self.associations[slot].association.shutdown(now);
+        self.at(now, slot).shutdown(now);
         self.refresh(slot);
         Ok(())
     }
@@ -503,12 +516,12 @@ impl Endpoint {
     /// There is no such association.
     pub fn abort(
         &mut self,
-        _now: Instant,
+        now: Instant,
         id: AssociationId,
         reason: &[u8],
     ) -> Result<(), UnknownAssociation> {
         let slot = self.slot(id)?;
-        self.associations[slot].association.abort(reason);
+        self.at(now, slot).abort(reason);
         self.refresh(slot);
         Ok(())
     }
@@ -525,7 +538,7 @@ impl Endpoint {
         path: PathId,
     ) -> Result<(), SetPrimaryError> {
         let slot = self.slot(id)?;
-        let result = self.associations[slot].association.set_primary(now, path);
+        let result = self.at(now, slot).set_primary(now, path);
         self.refresh(slot);
         result
     }
@@ -580,7 +593,7 @@ impl Endpoint {
         change: AddressChange,
     ) -> Result<(), AddressChangeError> {
         let slot = self.slot(id)?;
-        let result = self.associations[slot].association.request_address_change(now, change);
+        let result = self.at(now, slot).request_address_change(now, change);
         self.refresh(slot);
         result
     }
@@ -589,7 +602,7 @@ impl Endpoint {
     /// [`EndpointConfig::local_addresses`] or on another path. Peers keep the address in their lists.
     pub fn local_address_down(&mut self, now: Instant, address: IpAddr) {
         self.locals.retain(|local| *local != address);
-        self.each_association(|association| association.local_address_down(now, address));
+        self.each_association(now, |association| association.local_address_down(now, address));
     }
 
     /// This host has an address, again or new. Paths that do not work are tried from there; new associations list it
@@ -598,7 +611,7 @@ impl Endpoint {
         if !self.locals.contains(&address) && self.locals.len() < MAX_PATHS {
             self.locals.push(address);
         }
-        self.each_association(|association| association.local_address_up(now, address));
+        self.each_association(now, |association| association.local_address_up(now, address));
     }
 
     /// Adds a key to sign and verify with, or replaces the one with this identifier (RFC 4895 §6.1,
@@ -664,12 +677,18 @@ impl Endpoint {
         self.associations.len()
     }
 
-    fn each_association(&mut self, mut change: impl FnMut(&mut Association)) {
+    fn each_association(&mut self, now: Instant, mut change: impl FnMut(&mut Association)) {
         let slots: Vec<usize> = self.associations.iter().map(|(slot, _)| slot).collect();
         for slot in slots {
-            change(&mut self.associations[slot].association);
+            change(&mut self.at(now, slot));
             self.refresh(slot);
         }
+    }
+
+    /// An association, to be called: what it does meanwhile is told of as its doing.
+    fn at(&mut self, now: Instant, slot: usize) -> Watched<'_> {
+        let Entry { association, generation, .. } = &mut self.associations[slot];
+        Watched::new(now, *generation, association)
     }
 
     fn slot(&self, id: AssociationId) -> Result<usize, UnknownAssociation> {
@@ -678,7 +697,7 @@ impl Endpoint {
         if entry.generation == id.generation { Ok(slot) } else { Err(UnknownAssociation) }
     }
 
-    fn insert(&mut self, association: Association) -> AssociationId {
+    fn insert(&mut self, now: Instant, association: Association) -> AssociationId {
         self.generation = self.generation.wrapping_add(1);
         let generation = self.generation;
         let entry = Entry {
@@ -691,6 +710,7 @@ impl Endpoint {
             revision: 0,
         };
         let slot = self.associations.insert(entry);
+        self.at(now, slot).tell_of_beginning();
         self.enter(slot);
         self.refresh(slot);
         id(slot, generation)

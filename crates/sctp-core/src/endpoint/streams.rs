@@ -27,7 +27,7 @@ impl Endpoint {
         direction: ResetDirection,
     ) -> Result<(), ReconfigError> {
         let slot = self.slot(id)?;
-        let result = self.associations[slot].association.reset_streams(now, streams, direction);
+        let result = self.at(now, slot).reset_streams(now, streams, direction);
         self.refresh(slot);
         result
     }
@@ -39,7 +39,7 @@ impl Endpoint {
     /// See [`ReconfigError`]; once in 30 seconds.
     pub fn reset_association(&mut self, now: Instant, id: AssociationId) -> Result<(), ReconfigError> {
         let slot = self.slot(id)?;
-        let result = self.associations[slot].association.reset_association(now);
+        let result = self.at(now, slot).reset_association(now);
         self.refresh(slot);
         result
     }
@@ -58,7 +58,7 @@ impl Endpoint {
         inbound: u16,
     ) -> Result<(), ReconfigError> {
         let slot = self.slot(id)?;
-        let result = self.associations[slot].association.add_streams(now, outbound, inbound);
+        let result = self.at(now, slot).add_streams(now, outbound, inbound);
         self.refresh(slot);
         result
     }

@@ -25,6 +25,7 @@ use self::rto::RtoEstimator;
 pub(crate) use self::set::{Added, Loss, MAX_PATHS, PathSet, VerificationSlot};
 use crate::config::AssociationConfig;
 use crate::event::PathState;
+use crate::trace;
 use crate::transmit::{Destination, PathId};
 
 /// One path to the peer.
@@ -127,9 +128,32 @@ impl Path {
         packet_bytes(self.mtu.current(), self.destination)
     }
 
-    /// Packets may have become larger or smaller.
-    pub(crate) fn on_mtu_changed(&mut self) {
-        self.congestion.on_packet_size(self.packet_bytes() - sctp_wire::COMMON_HEADER_BYTES);
+    /// Changes what is known of the path MTU, after which packets may have become larger or smaller.
+    pub(crate) fn change_mtu<R>(&mut self, change: impl FnOnce(&mut PathMtu) -> R) -> R {
+        let from = self.mtu.current();
+        let result = change(&mut self.mtu);
+        if self.mtu.current() != from {
+            trace::path_mtu_changed(self.id, from, self.mtu.current());
+        }
+        let pmdcs = self.packet_bytes() - sctp_wire::COMMON_HEADER_BYTES;
+        self.change_window("packet size", |congestion| congestion.on_packet_size(pmdcs));
+        result
+    }
+
+    /// Changes the congestion window, or what it depends on.
+    pub(crate) fn change_window(&mut self, because: &'static str, change: impl FnOnce(&mut Congestion)) {
+        let from = self.congestion.cwnd();
+        change(&mut self.congestion);
+        let to = self.congestion.cwnd();
+        if from != to {
+            trace::cwnd_changed(self.id, from, to, because);
+        }
+    }
+
+    /// Nothing came back for the RTO: the next wait is longer (RFC 9260 §6.3.3 (E2)).
+    pub(crate) fn back_off(&mut self) {
+        self.rto.back_off();
+        trace::rto_backed_off(self.id, self.rto.rto());
     }
 
     /// Whether the peer has shown that it is at this address (RFC 9260 §5.4).
@@ -172,7 +196,7 @@ impl Path {
         if from == state {
             return None;
         }
-        tracing::debug!(path = %self.id, ?from, to = ?state, errors = self.errors, "path state");
+        trace::path_state(self.id, from, state, self.errors);
         Some(state)
     }
 }

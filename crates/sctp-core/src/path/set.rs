@@ -8,9 +8,10 @@ use virtual_time::Instant;
 
 use super::address::source_for;
 use super::failure::{Candidate, Choice, Limits, Purpose, choose};
-use super::{Answer, Path, Unanswered};
+use super::{Answer, Congestion, Path, Unanswered};
 use crate::config::AssociationConfig;
 use crate::event::PathState;
+use crate::trace;
 use crate::transmit::{Destination, Encapsulation, PathId};
 
 /// All paths of an association. A path keeps its number for the life of the association.
@@ -182,7 +183,7 @@ impl PathSet {
             let was = path.source.replace(local);
             // RFC 9260 §7.2.5.2: from another source address the way to the peer may be another.
             if was.is_some_and(|was| was != local) {
-                path.congestion.reinitialise();
+                path.change_window("source address changed", Congestion::reinitialise);
             }
         }
         // RFC 6951 §5.4: the peer's encapsulation may change. A channel stays one.
@@ -269,7 +270,7 @@ impl PathSet {
             self.current = self.remaining();
         }
         if self.primary == id {
-            self.primary = self.remaining();
+            self.make_primary(self.remaining(), "address deleted");
         }
     }
 
@@ -285,7 +286,7 @@ impl PathSet {
     pub(crate) fn set_primary(&mut self, id: PathId) -> bool {
         let is_confirmed = self.path(id).is_confirmed();
         if is_confirmed {
-            self.primary = id;
+            self.make_primary(id, "chosen");
             self.reselect();
         }
         is_confirmed
@@ -303,7 +304,7 @@ impl PathSet {
             self.revision += 1;
             let is_preferred = self.preferred == Some(id);
             if is_preferred || !self.path(self.primary).is_confirmed() {
-                self.primary = id;
+                self.make_primary(id, "confirmed");
                 self.preferred = self.preferred.filter(|_| !is_preferred);
             }
         }
@@ -318,8 +319,7 @@ impl PathSet {
         // Also without a change of state: of failed paths that with the fewest errors is used.
         self.reselect();
         if id == self.primary && id != self.current && limits.switches_primary(self.path(id).errors) {
-            tracing::debug!(from = %self.primary, to = %self.current, "primary path switched");
-            self.primary = self.current;
+            self.make_primary(self.current, "switchover");
         }
         change
     }
@@ -392,10 +392,17 @@ impl PathSet {
         path.state == PathState::Active && !path.is_stranded
     }
 
+    fn make_primary(&mut self, path: PathId, because: &'static str) {
+        if self.primary != path {
+            trace::primary_path_changed(self.primary, path, because);
+            self.primary = path;
+        }
+    }
+
     fn reselect(&mut self) {
         let choice = self.choose(Purpose::NewData);
         let Some(path) = choice.path().filter(|path| *path != self.current) else { return };
-        tracing::debug!(from = %self.current, ?choice, "new data changes its path");
+        trace::data_path_changed(self.current, path);
         self.current = path;
         self.switches += 1;
     }

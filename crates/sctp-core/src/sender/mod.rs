@@ -40,6 +40,7 @@ use crate::config::{AssociationConfig, ImmediateSack, LossDetection, Nagle};
 use crate::error::SendError;
 use crate::message::{Message, Reliability};
 use crate::path::{Path, PathSet};
+use crate::trace::{self, LossEvidence};
 use crate::transmit::PathId;
 
 /// The sending half.
@@ -290,6 +291,7 @@ impl Sender {
         let point = self.outstanding.cumulative_ack();
         self.rack.on_cumulative_ack(point);
         for path in self.recoveries.on_cumulative_ack(point) {
+            trace::recovery_ended(path);
             self.rack.window_mut(path).on_recovered();
         }
         for tsn in sack.duplicate_tsns() {
@@ -384,6 +386,13 @@ impl Sender {
                 if transmissions >= VANISHED && !losses.vanishing.contains(&path) {
                     losses.vanishing.push(path);
                 }
+                let evidence = match self.options.loss_detection {
+                    LossDetection::Rack => LossEvidence::Time,
+                    LossDetection::MissingReports | LossDetection::RepeatedMissingReports => {
+                        LossEvidence::MissingReports
+                    }
+                };
+                self.tell_of_loss(index, evidence);
                 self.statistics.lost_by_acknowledgment += 1;
                 losses.any = true;
                 if !self.recoveries.is_recovering(path) {
@@ -413,6 +422,7 @@ impl Sender {
             let Some(transmissions) = here.map(|chunk| chunk.transmissions) else { continue };
             if self.outstanding.mark_timed_out(index) {
                 was_repeated |= transmissions > 1;
+                self.tell_of_loss(index, LossEvidence::Timeout);
                 self.statistics.lost_by_timeout += 1;
                 self.recoveries.on_lost(path);
             }
@@ -430,8 +440,15 @@ impl Sender {
         for index in 0..self.outstanding.len() {
             let is_too_large = |chunk: &SentChunk| chunk.path == path.id && chunk.wire_bytes() > room;
             if self.outstanding.get(index).is_some_and(is_too_large) && self.outstanding.mark_lost(index) {
+                self.tell_of_loss(index, LossEvidence::PacketSize);
                 self.recoveries.on_lost(path.id);
             }
+        }
+    }
+
+    fn tell_of_loss(&self, index: usize, evidence: LossEvidence) {
+        if let Some(chunk) = self.outstanding.get(index) {
+            trace::chunk_lost(chunk.path, self.outstanding.tsn_at(index), evidence, chunk.transmissions);
         }
     }
 
@@ -451,8 +468,8 @@ impl Sender {
             let Some(chunk) = self.outstanding.get(index) else { break };
             // What left less than a round trip ago may still be on its way.
             let rtt = paths.path(chunk.path).rto.min_rtt().unwrap_or_default();
-            if now.since(chunk.sent_at) >= rtt {
-                self.outstanding.mark_lost(index);
+            if now.since(chunk.sent_at) >= rtt && self.outstanding.mark_lost(index) {
+                self.tell_of_loss(index, LossEvidence::WindowOpened);
             }
         }
     }

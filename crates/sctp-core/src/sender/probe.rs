@@ -7,6 +7,7 @@ use super::outstanding::{ChunkState, SentChunk};
 use super::{SackOutcome, Sender, WindowProbe};
 use crate::config::LossDetection;
 use crate::path::{Path, PathSet};
+use crate::trace;
 use crate::transmit::PathId;
 
 /// A tail-loss probe whose meaning is open: did it repair a loss, or was it needless (RFC 8985 §7.4)?
@@ -86,6 +87,7 @@ impl Sender {
             highest = Some(self.outstanding.tsn_at(index));
         }
         let Some(highest) = highest else { return false };
+        trace::tail_loss_probe_sent(path.id, on, highest);
         self.rack.on_probe(path.id);
         self.probes.retain(|probe| probe.path != path.id);
         self.probes.push(Probe { path: path.id, sent_at: now, highest, answered_at: None });

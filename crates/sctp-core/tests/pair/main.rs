@@ -31,3 +31,4 @@ mod recovery;
 mod robustness;
 mod shutdown;
 mod supervision;
+mod trace;

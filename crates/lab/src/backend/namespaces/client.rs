@@ -6,6 +6,7 @@ use sctp::{AssociationStatistics, Delivery, Endpoint, EndpointConfig, Incoming, 
 use sctp_io::Clock;
 use tokio::net::UdpSocket;
 use tokio::task::JoinSet;
+use tracing::Instrument;
 use workload::LoadCounters;
 
 use super::super::real::{Driven, RealError, sctp as over_sctp, tcp as over_tcp, udp as over_udp};
@@ -13,6 +14,7 @@ use super::super::{CLIENT_PORT, SERVER_PORT, association_config};
 use super::{ECHO_PORT, ENCAPSULATION_PORT, Planned};
 use crate::compare::CompareConfig;
 use crate::emulator::{SideContext, SideLink};
+use crate::events::run_span;
 use crate::transport::TransportSpec;
 
 /// What a load generator brought home.
@@ -36,7 +38,9 @@ pub(super) fn run(
         let mut tasks = JoinSet::new();
         for (planned, link) in batch.iter().copied().zip(side.links.iter().cloned()) {
             let config = config.clone();
-            tasks.spawn(async move { (planned.link, load(&config, planned, &link, clock).await) });
+            let span = run_span(planned.transport, planned.repetition);
+            let load = async move { (planned.link, load(&config, planned, &link, clock).await) };
+            tasks.spawn(load.instrument(span));
         }
         let mut runs = tasks.join_all().await;
         runs.sort_by_key(|(link, _)| *link);

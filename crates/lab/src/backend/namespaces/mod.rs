@@ -151,6 +151,7 @@ fn raw_run(
         blocking: is_sctp.then(|| blocking(run.statistics.iter().chain(far.into_iter().flatten()))),
         packets: Some(packets(link)),
         ended_early: run.driven.ended_early,
+        paths: None,
     }
 }
 

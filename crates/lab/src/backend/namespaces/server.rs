@@ -9,12 +9,14 @@ use sctp_io::Clock;
 use tokio::net::{TcpListener, UdpSocket};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tracing::Instrument;
 
 use super::super::real::{sctp as over_sctp, tcp as over_tcp, udp as over_udp};
 use super::super::{SERVER_PORT, association_config};
 use super::{ECHO_PORT, ENCAPSULATION_PORT, Planned};
 use crate::compare::CompareConfig;
 use crate::emulator::{SideContext, SideLink};
+use crate::events::run_span;
 use crate::transport::TransportSpec;
 
 /// What the servers saw.
@@ -49,7 +51,8 @@ pub(super) fn run(
     runtime.block_on(async {
         let mut open = Vec::new();
         for (planned, link) in batch.iter().zip(&side.links) {
-            match listen(config, *planned, link).await {
+            let span = run_span(planned.transport, planned.repetition);
+            match listen(config, *planned, link).instrument(span).await {
                 Ok(listening) => open.push((planned.link, listening)),
                 Err(error) => {
                     let _unheard = ready.send(Err(format!("{}: {error}", planned.transport)));

@@ -9,7 +9,7 @@ mod udp;
 use std::fs::File;
 use std::io::BufWriter;
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use netsim::{
     CapturePoint, CaptureScope, Direction, Host, HostId, LinkId, LinkSpec, Outgoing, Packet, World,
@@ -21,11 +21,12 @@ use workload::{LoadCounters, Sample};
 
 use self::sctp::{SctpEcho, SctpLoad};
 use self::udp::{UdpEcho, UdpLoad};
-use super::{CLIENT_PORT, SERVER_PORT, association_config, blocking, runs};
+use super::{CLIENT_PORT, SERVER_PORT, association_config, blocking, capture_path, runs};
 use crate::compare::{
     Backend, BackendError, BackendKind, Blocking, CompareConfig, DirectionPackets, PacketCounts, RawOutcome,
     RawRun, Skipped,
 };
+use crate::events::run_span;
 use crate::transport::TransportSpec;
 
 /// The backend that needs no rights and no time.
@@ -80,6 +81,7 @@ struct Outcome {
 }
 
 fn run(config: &CompareConfig, transport: TransportSpec, repetition: u32) -> Result<RawRun, BackendError> {
+    let _span = run_span(transport, repetition).entered();
     let mut world: World<Station> = World::new(config.repetition_seed("path", repetition));
     let (client, server, link) = build(&mut world, config, transport, repetition)?;
     if let Some(path) = &config.pcap {
@@ -104,6 +106,7 @@ fn run(config: &CompareConfig, transport: TransportSpec, repetition: u32) -> Res
         blocking: outcome.blocking,
         packets: Some(packets(&world, link)),
         ended_early: outcome.ended_early,
+        paths: None,
     })
 }
 
@@ -232,16 +235,6 @@ fn packets(world: &World<Station>, link: LinkId) -> PacketCounts {
         DirectionPackets { sent: stats.offered, dropped: stats.dropped() }
     };
     PacketCounts { request: direction(Direction::Request), response: direction(Direction::Response) }
-}
-
-/// `x.pcapng` becomes `x-sctp-6.pcapng`: one capture a run.
-fn capture_path(path: &Path, transport: TransportSpec, repetition: u32) -> PathBuf {
-    let name = path.file_stem().map_or_else(|| "headway".into(), |stem| stem.to_string_lossy().into_owned());
-    let extension =
-        path.extension().map_or_else(|| "pcapng".into(), |end| end.to_string_lossy().into_owned());
-    let transport = transport.to_string().replace(':', "-");
-    let number = if repetition == 0 { String::new() } else { format!("-{}", repetition + 1) };
-    path.with_file_name(format!("{name}-{transport}{number}.{extension}"))
 }
 
 fn capture(world: &mut World<Station>, path: &Path) -> Result<(), BackendError> {

@@ -1,0 +1,419 @@
+//! What an association does, as events for whoever listens: one per change of a state, one per decision about losses.
+//!
+//! Every event has the target [`TARGET`], the level DEBUG and a field `event` with its name; [`EVENTS`] lists them with
+//! their fields. Events happen inside a span with the time of the protocol (`at_ns`, nanoseconds since the driver's
+//! epoch, virtual in a simulator) and, where one is concerned, the association and its ports. While nobody listens an
+//! event costs the look at a flag, and a span no more. Payload is never told.
+//!
+//! The macro below makes the function that tells of an event and its row of the list from one line: they cannot differ.
+
+use core::fmt::Display;
+use core::time::Duration;
+
+use sctp_wire::{SctpPort, StreamId, Tsn};
+use tracing::Value;
+use tracing::span::EnteredSpan;
+use virtual_time::Instant;
+
+use crate::association::collision::CollisionAction;
+use crate::association::{AddressChange, AddressOutcome, Association, AssociationState};
+use crate::event::{PathState, ReconfigOutcome, StreamDirection};
+use crate::sender::recovery::LossCause;
+use crate::stats::{AssociationCounters, EndpointStatistics};
+use crate::transmit::PathId;
+
+/// What all spans and events of the protocol have as their target.
+pub const TARGET: &str = "sctp";
+
+/// A kind of event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EventKind {
+    /// Its name, the field `event`.
+    pub name: &'static str,
+    /// Its other fields.
+    pub fields: &'static [&'static str],
+    /// Where the RFCs have what it tells of.
+    pub source: &'static str,
+    /// When it happens.
+    pub meaning: &'static str,
+}
+
+macro_rules! events {
+    ($($name:ident($($field:ident: $type:ty),*) $source:literal, $meaning:literal;)*) => {
+        $(
+            #[doc = $meaning]
+            pub(crate) fn $name($($field: $type),*) {
+                tracing::debug!(target: TARGET, event = stringify!($name), $($field = Told::told(&$field)),*);
+            }
+        )*
+
+        /// Every kind of event there is.
+        pub const EVENTS: &[EventKind] = &[
+            $(EventKind {
+                name: stringify!($name),
+                fields: &[$(stringify!($field)),*],
+                source: $source,
+                meaning: $meaning,
+            }),*
+        ];
+    };
+}
+
+events! {
+    association_state(from: AssociationState, to: AssociationState, because: &dyn Display)
+        "RFC 9260 §4", "The association changes its state.";
+    cookie_collision(action: CollisionAction)
+        "RFC 9260 §5.2.4", "A valid COOKIE ECHO arrives for an association that exists.";
+    association_restarted(restarts: u64)
+        "RFC 9260 §5.2.4.1", "The peer has begun anew, and so does this side.";
+    t1_init_expired(path: PathId)
+        "RFC 9260 §5.1", "INIT is unanswered.";
+    t1_cookie_expired(path: PathId)
+        "RFC 9260 §5.1", "COOKIE ECHO is unanswered.";
+    t2_shutdown_expired(path: PathId)
+        "RFC 9260 §9.2", "SHUTDOWN or SHUTDOWN ACK is unanswered.";
+    t3_rtx_expired(path: PathId, rto_ns: Duration, flight_bytes: usize)
+        "RFC 9260 §6.3.3", "Data is unacknowledged for the RTO.";
+    t4_rto_expired()
+        "RFC 5061 §5.1", "ASCONF is unanswered.";
+    t5_shutdown_guard_expired()
+        "RFC 9260 §9.2", "The whole shutdown takes too long.";
+    reconfig_timer_expired()
+        "RFC 6525 §5.1.1", "A RE-CONFIG request is unanswered.";
+    autoclose_expired(idle_ns: Duration)
+        "RFC 6458 §8.1.8", "Nobody has used the association for so long that it is shut down.";
+    rto_backed_off(path: PathId, rto_ns: Duration)
+        "RFC 9260 §6.3.3", "The RTO of a path is doubled.";
+    chunk_lost(path: PathId, tsn: Tsn, by: LossEvidence, transmissions: u16)
+        "RFC 9260 §7.2.4, RFC 8985 §6.2", "A chunk counts as lost.";
+    tail_loss_probe_sent(path: PathId, on: PathId, highest_tsn: Tsn)
+        "RFC 8985 §7.3", "The oldest chunks in flight on a path go again, on this path or another.";
+    tail_loss_probe_repaired(path: PathId)
+        "RFC 8985 §7.4", "The answer to a probe shows that it has repaired a loss.";
+    recovery_begun(path: PathId)
+        "RFC 9260 §7.2.4", "Losses are found through acknowledgments: the window of the path is cut once for all of them.";
+    recovery_ended(path: PathId)
+        "RFC 9260 §7.2.4", "All that was outstanding when a recovery began is acknowledged.";
+    recovery_undone(path: PathId, cause: LossCause)
+        "RFC 4015 §3.2, RFC 5682 §3", "A recovery or timeout turned out to have been needless.";
+    cwnd_changed(path: PathId, from_bytes: usize, to_bytes: usize, because: &'static str)
+        "RFC 9260 §7.2", "The congestion window of a path changes.";
+    path_state(path: PathId, from: PathState, to: PathState, errors: u32)
+        "RFC 9260 §8.2, RFC 7829 §3", "A path changes its state.";
+    heartbeat_unanswered(path: PathId, errors: u32)
+        "RFC 9260 §8.3", "A HEARTBEAT is unanswered for the RTO.";
+    data_path_changed(from: PathId, to: PathId)
+        "RFC 9260 §6.4", "New data takes another path.";
+    primary_path_changed(from: PathId, to: PathId, because: &'static str)
+        "RFC 9260 §6.4, RFC 7829 §5", "Another path is the primary one.";
+    path_mtu_changed(path: PathId, from_bytes: usize, to_bytes: usize)
+        "RFC 8899 §5", "Packets of a path become larger or smaller.";
+    path_mtu_black_hole(path: PathId, mtu_bytes: usize)
+        "RFC 8899 §4.3", "Large packets vanish on a path.";
+    peer_address_added(path: PathId, address: &dyn Display)
+        "RFC 5061 §4.2.1", "The peer has one more address.";
+    peer_address_deleted(path: PathId, address: &dyn Display)
+        "RFC 5061 §4.2.2", "The peer has deleted an address.";
+    local_address_changed(change: &'static str, address: &dyn Display)
+        "RFC 5061 §5.3", "This host has an address more or less.";
+    address_change_answered(change: AddressChange, address: &dyn Display, outcome: AddressOutcome)
+        "RFC 5061 §5.1", "The peer has answered a request to change the addresses of this side.";
+    streams_reset(direction: StreamDirection, streams: usize, outcome: ReconfigOutcome)
+        "RFC 6525 §5.2.2, §5.2.3", "Streams begin anew, or shall not; 0 streams stand for all.";
+    association_reset(outcome: ReconfigOutcome)
+        "RFC 6525 §5.2.4", "TSNs and all streams begin anew, or shall not.";
+    streams_added(outbound_streams: u16, inbound_streams: u16, outcome: ReconfigOutcome)
+        "RFC 6525 §5.2.5, §5.2.6", "There are more streams, or shall not be.";
+    message_abandoned(stream: StreamId, reason: &dyn Display, was_sent: bool)
+        "RFC 3758 §3.5, RFC 7496 §3", "A message is given up.";
+    violation_ignored(violation: &dyn Display)
+        "RFC 4895 §6.3", "A chunk that is not authenticated breaks the protocol, which does not end an authenticated association.";
+    packet_discarded(counter: &'static str)
+        "RFC 9260 §8.4, §8.5", "The endpoint discards a packet; the counter of its statistics says why.";
+    chunk_discarded(counter: &'static str)
+        "RFC 9260 §3.2, §8.5.1", "The association discards a chunk; the counter of its statistics says why.";
+}
+
+/// What says that a chunk is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LossEvidence {
+    /// RFC 9260 §7.2.4.
+    MissingReports,
+    /// RFC 8985 §6.2.
+    Time,
+    /// T3-rtx, T1, or an address that is gone.
+    Timeout,
+    /// Packets have become smaller than it.
+    PacketSize,
+    /// The peer had no room for it and has room now.
+    WindowOpened,
+}
+
+/// Whether anybody listens.
+pub(crate) fn is_enabled() -> bool {
+    tracing::enabled!(target: TARGET, tracing::Level::DEBUG)
+}
+
+/// An association during a call into it.
+pub(crate) struct Watched<'a> {
+    association: &'a mut Association,
+    before: Option<AssociationCounters>,
+    _span: EnteredSpan,
+}
+
+impl<'a> Watched<'a> {
+    /// `number`: unique among the associations of the endpoint.
+    pub(crate) fn new(now: Instant, number: u32, association: &'a mut Association) -> Self {
+        let peer = association.peer();
+        let (local_port, peer_port) = (peer.local_port.get(), peer.peer_port.get());
+        let span = tracing::debug_span!(
+            target: TARGET, "association",
+            at_ns = now.as_nanos(), association = number, local_port, peer_port
+        );
+        let before = is_enabled().then(|| *association.counters());
+        Self { association, before, _span: span.entered() }
+    }
+}
+
+/// Tells of the chunks that were discarded meanwhile.
+impl Drop for Watched<'_> {
+    fn drop(&mut self) {
+        if let Some(before) = &self.before {
+            risen(&CHUNK_DISCARDS, before, self.association.counters(), chunk_discarded);
+        }
+    }
+}
+
+impl core::ops::Deref for Watched<'_> {
+    type Target = Association;
+
+    fn deref(&self) -> &Association {
+        self.association
+    }
+}
+
+impl core::ops::DerefMut for Watched<'_> {
+    fn deref_mut(&mut self) -> &mut Association {
+        self.association
+    }
+}
+
+/// What concerns no association yet, or none any more.
+pub(crate) fn endpoint(now: Instant, local_port: SctpPort) -> EnteredSpan {
+    let local_port = local_port.get();
+    tracing::debug_span!(target: TARGET, "endpoint", at_ns = now.as_nanos(), local_port).entered()
+}
+
+/// Tells of the packets an endpoint has discarded since `before`.
+pub(crate) fn packets_discarded(before: &EndpointStatistics, after: &EndpointStatistics) {
+    risen(&PACKET_DISCARDS, before, after, packet_discarded);
+}
+
+fn risen<T>(counters: &[Counter<T>], before: &T, after: &T, tell: fn(&'static str)) {
+    for (name, counter) in counters {
+        for _ in counter(before)..counter(after) {
+            tell(name);
+        }
+    }
+}
+
+/// How a value is told.
+trait Told {
+    fn told(&self) -> impl Value;
+}
+
+impl Told for &'static str {
+    fn told(&self) -> impl Value {
+        *self
+    }
+}
+
+impl Told for &dyn Display {
+    fn told(&self) -> impl Value {
+        tracing::field::display(*self)
+    }
+}
+
+impl Told for bool {
+    fn told(&self) -> impl Value {
+        *self
+    }
+}
+
+impl Told for u16 {
+    fn told(&self) -> impl Value {
+        u64::from(*self)
+    }
+}
+
+impl Told for u32 {
+    fn told(&self) -> impl Value {
+        u64::from(*self)
+    }
+}
+
+impl Told for u64 {
+    fn told(&self) -> impl Value {
+        *self
+    }
+}
+
+impl Told for usize {
+    fn told(&self) -> impl Value {
+        *self
+    }
+}
+
+impl Told for Duration {
+    fn told(&self) -> impl Value {
+        u64::try_from(self.as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
+impl Told for PathId {
+    fn told(&self) -> impl Value {
+        self.index()
+    }
+}
+
+impl Told for Tsn {
+    fn told(&self) -> impl Value {
+        self.get()
+    }
+}
+
+impl Told for StreamId {
+    fn told(&self) -> impl Value {
+        self.get()
+    }
+}
+
+impl Told for AssociationState {
+    fn told(&self) -> impl Value {
+        match self {
+            Self::CookieWait => "COOKIE-WAIT",
+            Self::CookieEchoed => "COOKIE-ECHOED",
+            Self::Established => "ESTABLISHED",
+            Self::ShutdownPending => "SHUTDOWN-PENDING",
+            Self::ShutdownSent => "SHUTDOWN-SENT",
+            Self::ShutdownReceived => "SHUTDOWN-RECEIVED",
+            Self::ShutdownAckSent => "SHUTDOWN-ACK-SENT",
+            Self::Closed => "CLOSED",
+        }
+    }
+}
+
+impl Told for PathState {
+    fn told(&self) -> impl Value {
+        self.name()
+    }
+}
+
+impl Told for LossEvidence {
+    fn told(&self) -> impl Value {
+        match self {
+            Self::MissingReports => "missing_reports",
+            Self::Time => "time",
+            Self::Timeout => "timeout",
+            Self::PacketSize => "packet_size",
+            Self::WindowOpened => "window_opened",
+        }
+    }
+}
+
+impl Told for LossCause {
+    fn told(&self) -> impl Value {
+        match self {
+            Self::Acknowledgment => "acknowledgment",
+            Self::Timeout => "timeout",
+            Self::Probe => "probe",
+        }
+    }
+}
+
+impl Told for CollisionAction {
+    fn told(&self) -> impl Value {
+        match self {
+            Self::Restart => "A: restart",
+            Self::Initialise => "B: both sent INIT",
+            Self::Late => "C: late",
+            Self::Duplicate => "D: duplicate",
+            Self::Discard => "discard",
+        }
+    }
+}
+
+impl Told for AddressChange {
+    fn told(&self) -> impl Value {
+        match self {
+            Self::Add(_) => "add",
+            Self::Delete(_) => "delete",
+            Self::SetPrimary(_) => "set_primary",
+        }
+    }
+}
+
+impl Told for AddressOutcome {
+    fn told(&self) -> impl Value {
+        match self {
+            Self::Done => "done",
+            Self::Refused { .. } => "refused",
+            Self::NotUnderstood => "not_understood",
+        }
+    }
+}
+
+impl Told for StreamDirection {
+    fn told(&self) -> impl Value {
+        match self {
+            Self::Outgoing => "outgoing",
+            Self::Incoming => "incoming",
+        }
+    }
+}
+
+impl Told for ReconfigOutcome {
+    fn told(&self) -> impl Value {
+        match self {
+            Self::Performed => "performed",
+            Self::NothingToDo => "nothing_to_do",
+            Self::Denied => "denied",
+            Self::UnknownStream => "unknown_stream",
+            Self::Busy => "busy",
+            Self::BadSequenceNumber => "bad_sequence_number",
+            Self::Malformed => "malformed",
+            Self::Unknown(_) => "unknown",
+        }
+    }
+}
+
+/// A counter, and its name.
+type Counter<T> = (&'static str, fn(&T) -> u64);
+
+/// Counters of an endpoint that stand for packets nobody takes.
+const PACKET_DISCARDS: [Counter<EndpointStatistics>; 12] = [
+    ("malformed", |of| of.malformed),
+    ("bad_checksum", |of| of.bad_checksum),
+    ("wrong_port", |of| of.wrong_port),
+    ("bad_tag", |of| of.bad_tag),
+    ("unknown_source", |of| of.unknown_source),
+    ("out_of_the_blue_discarded", |of| of.out_of_the_blue_discarded),
+    ("out_of_the_blue_answered", |of| of.out_of_the_blue_answered),
+    ("inits_refused", |of| of.handshake.inits_refused),
+    ("inits_over_rate", |of| of.handshake.inits_over_rate),
+    ("bad_cookies", |of| of.handshake.bad_cookies),
+    ("unauthenticated_cookies", |of| of.handshake.unauthenticated_cookies),
+    ("stale_cookies", |of| of.handshake.stale_cookies),
+];
+
+/// Counters of an association that stand for chunks without effect.
+const CHUNK_DISCARDS: [Counter<AssociationCounters>; 8] = [
+    ("malformed_chunks", |of| of.malformed_chunks),
+    ("bad_tags", |of| of.bad_tags),
+    ("unknown_chunks", |of| of.unknown_chunks),
+    ("data_in_wrong_state", |of| of.data_in_wrong_state),
+    ("old_sacks", |of| of.old_sacks),
+    ("unexpected_init_acks", |of| of.unexpected_init_acks),
+    ("late_cookies", |of| of.late_cookies),
+    ("unexpected_heartbeat_acks", |of| of.unexpected_heartbeat_acks),
+];
