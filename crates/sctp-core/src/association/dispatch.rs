@@ -205,11 +205,11 @@ impl Association {
                 self.timers.set(t3, now + rto);
             }
         }
-        self.stop_idle_timers();
         if let Some(path) = outcome.forward_confirmed {
             self.answered(now, path, Answer::Acknowledged);
         }
-        self.undo(&outcome.refuted);
+        self.undo(now, &outcome.refuted);
+        self.keep_t3_in_step(now);
         for &path in &outcome.repaired_by_probe {
             trace::tail_loss_probe_repaired(path);
             self.cut_window(path);
@@ -223,11 +223,15 @@ impl Association {
         }
     }
 
-    /// RFC 9260 §6.3.2 (R2), also for paths whose chunks were acknowledged after they went again on another one.
-    fn stop_idle_timers(&mut self) {
-        for path in self.paths.iter() {
+    /// RFC 9260 §6.3.2 (R2), also for paths whose chunks were acknowledged after they went again on another one; (R4),
+    /// also for paths that were idle since.
+    fn keep_t3_in_step(&mut self, now: Instant) {
+        for path in self.paths.ever() {
+            let t3 = Timer::T3Rtx(path.id);
             if !self.sender.needs_t3(path.id) {
-                self.timers.stop(Timer::T3Rtx(path.id));
+                self.timers.stop(t3);
+            } else if self.sender.flight(path.id) > 0 {
+                self.timers.start_if_stopped(t3, now + path.rto.rto());
             }
         }
     }
@@ -244,8 +248,9 @@ impl Association {
         self.timers.apply(Timer::Reordering, losses.look_again_at);
     }
 
-    /// Takes back what needless recoveries did (RFC 4015 §3.2, RFC 5682 §3).
-    fn undo(&mut self, refuted: &[Refuted]) {
+    /// Takes back what needless recoveries did (RFC 4015 §3.2, RFC 5682 §3). What was lost is in flight again and wants its
+    /// timer (RFC 9260 §6.3.2 (R1)), which the timeout has used up.
+    fn undo(&mut self, now: Instant, refuted: &[Refuted]) {
         for Refuted { path, cause } in refuted {
             let path = self.paths.path_mut(*path);
             trace::recovery_undone(path.id, *cause);
@@ -253,6 +258,10 @@ impl Association {
             path.counters.recoveries_undone += 1;
             if *cause == LossCause::Timeout {
                 path.rto.end_back_off();
+            }
+            let (id, rto) = (path.id, path.rto.rto());
+            if self.sender.flight(id) > 0 {
+                self.timers.start_if_stopped(Timer::T3Rtx(id), now + rto);
             }
         }
     }
