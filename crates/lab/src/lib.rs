@@ -51,6 +51,6 @@ pub use events::write_events;
 pub use statistics::{MIN_BATCHES, Percentile, ResponseTimes, milliseconds};
 pub use summary::{
     BlockingResult, CompareResult, Comparison, HostFacts, ImpairmentsResult, PathResult, PeerPath,
-    PredictedResult, ResponseResult, RunCurves, RunResult, WorkloadResult,
+    PredictedResult, RequestCounts, ResponseResult, RunCurves, RunResult, WorkloadResult,
 };
 pub use transport::{MAX_CONNECTIONS, TransportError, TransportList, TransportSpec};

@@ -10,7 +10,7 @@ use workload::Sample;
 
 pub use curves::RunCurves;
 pub use result::{
-    BlockingResult, CompareResult, ImpairmentsResult, PathResult, PeerPath, PredictedResult, ResponseResult,
+    BlockingResult, CompareResult, ImpairmentsResult, PathResult, PeerPath, PredictedResult, RequestCounts, ResponseResult,
     RunResult, WorkloadResult,
 };
 
@@ -89,9 +89,7 @@ impl Row<'_> {
             connections: self.transport.connections(),
             ordered: self.transport.is_ordered(),
             profile: self.runs.iter().find_map(|run| run.profile.clone()),
-            requests,
-            responses,
-            failed: requests.saturating_sub(responses),
+            counts: RequestCounts { requests, responses, failed: requests.saturating_sub(responses) },
             because: verdict::because(&self.runs, config.drain(self.transport)),
             response_ms: ResponseResult::new(times),
             blocking: self.blocking().map(BlockingResult::new),

@@ -160,7 +160,7 @@ fn reservations(result: &CompareResult) -> Vec<String> {
             count(late, "request")
         ));
     }
-    if result.runs.iter().any(|run| run.response_ms.p99.is_none() && run.responses > 0) {
+    if result.runs.iter().any(|run| run.response_ms.p99.is_none() && run.counts.responses > 0) {
         sentences.push(
             "A dash stands for a number that so few requests do not support; run longer for it.".to_owned(),
         );

@@ -36,7 +36,7 @@ pub(super) fn cells(run: &RunResult) -> [String; 11] {
     });
     [
         run.id.clone(),
-        format!("{}/{}", run.responses, run.requests),
+        format!("{}/{}", run.counts.responses, run.counts.requests),
         mean(response),
         plain_or_dash(response.p50),
         plain_or_dash(response.p90),
@@ -54,7 +54,7 @@ pub(super) fn cells(run: &RunResult) -> [String; 11] {
 
 /// Late sends, if they are more than one in a thousand requests: enough to move the 99.9th percentile.
 pub(super) fn late_sends_that_matter(result: &CompareResult) -> Option<u64> {
-    let requests: u64 = result.runs.iter().map(|run| run.requests).sum();
+    let requests: u64 = result.runs.iter().map(|run| run.counts.requests).sum();
     let late = result.workload.late_sends;
     (late.saturating_mul(1000) > requests).then_some(late)
 }

@@ -100,12 +100,9 @@ pub struct RunResult {
     pub ordered: bool,
     /// Profile of the association; null for TCP and UDP.
     pub profile: Option<String>,
-    /// Requests handed to the transport.
-    pub requests: u64,
-    /// Of these, answered.
-    pub responses: u64,
-    /// Of these, not answered by the end of the drain time.
-    pub failed: u64,
+    /// What became of the requests.
+    #[serde(flatten)]
+    pub counts: RequestCounts,
     /// What went wrong; absent if nothing did.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub because: Option<String>,
@@ -123,6 +120,17 @@ pub struct RunResult {
     /// The paths of the association at the end of the last repetition; `headway load` over SCTP only.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub paths: Option<Vec<PeerPath>>,
+}
+
+/// What became of the requests of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestCounts {
+    /// Requests handed to the transport.
+    pub requests: u64,
+    /// Of these, answered.
+    pub responses: u64,
+    /// Of these, not answered by the end of the drain time.
+    pub failed: u64,
 }
 
 /// A path of an association as it stood at the end.

@@ -72,7 +72,7 @@ fn unanswered_requests_fail_the_row_with_the_reason() {
     raw.runs[0].retransmissions = Some(7);
     let result = compare(&raw).result;
     let row = &result.runs[0];
-    assert_eq!((row.requests, row.responses, row.failed, row.retransmissions), (100, 99, 1, Some(7)));
+    assert_eq!((row.counts.requests, row.counts.responses, row.counts.failed, row.retransmissions), (100, 99, 1, Some(7)));
     assert_eq!(row.because.as_deref(), Some("1 of 100 requests not answered within 32s after sending ended"));
     assert!(!result.is_success());
     assert!(compare(&outcome(vec![run("udp", &answered(100))])).result.is_success());
@@ -86,7 +86,7 @@ fn requests_that_the_transport_never_took_are_no_requests_but_a_reason() {
     raw.runs[0].counters.requests = 99;
     raw.runs[0].counters.responses = 99;
     let row = &compare(&raw).result.runs[0];
-    assert_eq!((row.requests, row.failed), (99, 0));
+    assert_eq!((row.counts.requests, row.counts.failed), (99, 0));
     assert!(row.because.as_deref().unwrap().starts_with("1 more requests were due"));
 }
 
@@ -101,7 +101,7 @@ fn repetitions_become_one_row_with_the_sums() {
     let result = compare(&outcome(runs)).result;
     let ids: Vec<&str> = result.runs.iter().map(|run| run.id.as_str()).collect();
     assert_eq!(ids, ["tcp", "udp"]);
-    assert_eq!(result.runs[0].requests, 150);
+    assert_eq!(result.runs[0].counts.requests, 150);
     assert_eq!(result.runs[0].packets.unwrap().request, DirectionPackets { sent: 20, dropped: 2 });
 }
 

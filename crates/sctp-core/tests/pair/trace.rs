@@ -1,5 +1,6 @@
 //! What associations tell of themselves: the events of `sctp_core::trace`, collected by a subscriber of our own.
 
+use core::cell::Cell;
 use core::fmt::{Debug, Write};
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::BTreeMap;
@@ -9,6 +10,7 @@ use netem::Impairments;
 use sctp_core::trace::{EVENTS, TARGET};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::Interest;
 use tracing::{Event, Metadata, Subscriber};
 
 use crate::net::{End, LEFT_PORT, Pair, Setup, ms, ordered};
@@ -23,21 +25,38 @@ enum Said {
     Event(Fields),
 }
 
-/// Passes on whatever is said; what belongs together is found out afterwards.
+thread_local! {
+    /// Who listens to this thread.
+    static SAID: Cell<Option<mpsc::Sender<Said>>> = const { Cell::new(None) };
+}
+
+/// Passes on whatever is said; what belongs together is found out afterwards. One for the whole process: subscribers that
+/// come and go with threads race for what `tracing` remembers of its call sites.
+#[derive(Default)]
 struct Listener {
-    said: mpsc::Sender<Said>,
     spans: AtomicU64,
 }
 
 impl Listener {
     fn say(&self, said: Said) {
-        self.said.send(said).unwrap();
+        let listener = SAID.take();
+        if let Some(listener) = &listener {
+            listener.send(said).unwrap();
+        }
+        SAID.set(listener);
     }
 }
 
 impl Subscriber for Listener {
+    fn register_callsite(&self, _site: &'static Metadata<'static>) -> Interest {
+        Interest::sometimes()
+    }
+
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target() == TARGET
+        let listener = SAID.take();
+        let is_heard = listener.is_some();
+        SAID.set(listener);
+        is_heard && metadata.target() == TARGET
     }
 
     fn new_span(&self, span: &Attributes<'_>) -> Id {
@@ -83,7 +102,11 @@ impl Visit for Texts {
 /// All events of a run, each with the fields of the spans around it.
 fn listen(run: impl FnOnce()) -> Vec<Fields> {
     let (said, heard) = mpsc::channel();
-    tracing::subscriber::with_default(Listener { said, spans: AtomicU64::new(0) }, run);
+    // Fails for all but the first test of the process.
+    let _is_first = tracing::subscriber::set_global_default(Listener::default());
+    SAID.set(Some(said));
+    run();
+    SAID.set(None);
     let (mut spans, mut entered, mut events) = (BTreeMap::new(), Vec::new(), Vec::new());
     for said in heard {
         match said {
