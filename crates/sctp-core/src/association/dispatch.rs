@@ -209,11 +209,11 @@ impl Association {
                 self.timers.set(t3, now + rto);
             }
         }
-        self.stop_idle_timers();
         if let Some(path) = outcome.forward_confirmed {
             self.answered(now, path, Answer::Acknowledged);
         }
         self.undo(now, &outcome.refuted);
+        self.keep_t3_in_step(now);
         for &path in &outcome.repaired_by_probe {
             self.cut_window(path);
         }
@@ -226,11 +226,15 @@ impl Association {
         }
     }
 
-    /// RFC 9260 §6.3.2 (R2), also for paths whose chunks were acknowledged after they went again on another one.
-    fn stop_idle_timers(&mut self) {
-        for path in self.paths.iter() {
+    /// RFC 9260 §6.3.2 (R2), also for paths whose chunks were acknowledged after they went again on another one; (R4),
+    /// also for paths that were idle since.
+    fn keep_t3_in_step(&mut self, now: Instant) {
+        for path in self.paths.ever() {
+            let t3 = Timer::T3Rtx(path.id);
             if !self.sender.needs_t3(path.id) {
-                self.timers.stop(Timer::T3Rtx(path.id));
+                self.timers.stop(t3);
+            } else if self.sender.flight(path.id) > 0 {
+                self.timers.start_if_stopped(t3, now + path.rto.rto());
             }
         }
     }
