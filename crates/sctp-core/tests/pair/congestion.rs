@@ -194,3 +194,19 @@ fn burst_limit_does_not_delay_messages_that_come_one_by_one() {
         }
     }
 }
+
+/// RFC 9260 §6.2: every second packet. In bulk each packet fills the window again; were each marked with the I bit
+/// (§6.1), the flow would be acknowledged, and would open its window in slow start, twice as fast as TCP does.
+#[test]
+fn bulk_is_acknowledged_every_second_packet_in_both_profiles() {
+    for setup in [Setup::rfc9260(), Setup::signalling()] {
+        let mut pair = Setup { request: paced().request, ..setup }.connected();
+        let from = pair.now_ms();
+        flow(&mut pair, 200);
+        pair.run_ms(2000);
+        let [data, sacks] = [(End::Left, "DATA"), (End::Right, "SACK")]
+            .map(|(end, chunk)| pair.times_of(end, chunk, from).len());
+        assert!(data >= 200 && sacks <= data / 2 + 5, "{sacks} SACKs for {data} packets");
+        assert_eq!(pair.side(End::Right).received.len(), 200);
+    }
+}
