@@ -199,11 +199,11 @@ impl Association {
                 self.timers.set(t3, now + rto);
             }
         }
-        self.stop_idle_timers();
         if let Some(path) = outcome.forward_confirmed {
             self.answered(now, path, Answer::Acknowledged);
         }
-        self.undo(&outcome.refuted);
+        self.undo(now, &outcome.refuted);
+        self.keep_t3_in_step(now);
         for &path in &outcome.repaired_by_probe {
             self.cut_window(path);
         }
@@ -216,11 +216,15 @@ impl Association {
         }
     }
 
-    /// RFC 9260 §6.3.2 (R2), also for paths whose chunks were acknowledged after they went again on another one.
-    fn stop_idle_timers(&mut self) {
-        for path in self.paths.iter() {
+    /// RFC 9260 §6.3.2 (R2), also for paths whose chunks were acknowledged after they went again on another one; (R4),
+    /// also for paths that were idle since.
+    fn keep_t3_in_step(&mut self, now: Instant) {
+        for path in self.paths.ever() {
+            let t3 = Timer::T3Rtx(path.id);
             if !self.sender.needs_t3(path.id) {
-                self.timers.stop(Timer::T3Rtx(path.id));
+                self.timers.stop(t3);
+            } else if self.sender.flight(path.id) > 0 {
+                self.timers.start_if_stopped(t3, now + path.rto.rto());
             }
         }
     }
@@ -237,8 +241,9 @@ impl Association {
         self.timers.apply(Timer::Reordering, losses.look_again_at);
     }
 
-    /// Takes back what needless recoveries did (RFC 4015 §3.2, RFC 5682 §3).
-    fn undo(&mut self, refuted: &[Refuted]) {
+    /// Takes back what needless recoveries did (RFC 4015 §3.2, RFC 5682 §3). What was lost is in flight again and wants its
+    /// timer (RFC 9260 §6.3.2 (R1)), which the timeout has used up.
+    fn undo(&mut self, now: Instant, refuted: &[Refuted]) {
         for Refuted { path, cause } in refuted {
             let path = self.paths.path_mut(*path);
             path.congestion.on_spurious();
@@ -247,6 +252,10 @@ impl Association {
                 path.rto.end_back_off();
             }
             tracing::debug!(path = %path.id, cwnd = path.congestion.cwnd(), "loss recovery was needless");
+            let (id, rto) = (path.id, path.rto.rto());
+            if self.sender.flight(id) > 0 {
+                self.timers.start_if_stopped(Timer::T3Rtx(id), now + rto);
+            }
         }
     }
 
