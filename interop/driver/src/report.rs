@@ -125,6 +125,7 @@ impl Line {
             Event::SendFailed { .. }
             | Event::AssociationReset { .. }
             | Event::NewPeerKey(_)
+            | Event::PartialDeliveryAborted { .. }
             | Event::PeerPrimary(_)
             | Event::SenderDry
             | Event::MessageReady
