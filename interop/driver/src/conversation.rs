@@ -5,6 +5,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use sctp::{Association, CommunicationLost, Delivery, Event, Message, PayloadProtocolId, StreamId};
 
+use crate::actions::{Acted, Action};
 use crate::content::{Verification, Wrong, payload};
 use crate::options::{End, EndOptions, Load, Mode};
 use crate::report::{Line, ending};
@@ -16,6 +17,9 @@ pub(crate) struct Conversation {
     verification: Verification,
     tally: Tally,
     started: Instant,
+    /// What is still to be done in the middle, the next one last.
+    actions: Vec<Action>,
+    actions_failed: u32,
     /// The last event was handed out.
     is_told_all: bool,
 }
@@ -39,11 +43,12 @@ enum Answers {
 }
 
 impl Conversation {
-    /// `allows_gaps`: the peer gives some messages up.
-    pub(crate) fn new(association: Association, allows_gaps: bool) -> Self {
+    pub(crate) fn new(association: Association, options: &EndOptions) -> Self {
         Self {
             association,
-            verification: Verification::new(allows_gaps),
+            verification: Verification::new(options.gaps),
+            actions: options.actions.iter().rev().cloned().collect(),
+            actions_failed: 0,
             tally: Tally::default(),
             started: Instant::now(),
             is_told_all: false,
@@ -68,16 +73,48 @@ impl Conversation {
 
     /// The client's part; says whether all was as expected.
     pub(crate) async fn send(mut self, options: &EndOptions, load: &Load, finish: End) -> bool {
-        self.exchange(load).await;
         let due = u64::from(load.messages);
+        while let Some(action) = self.actions.pop() {
+            self.exchange(load, action.after.min(due)).await;
+            self.act_and_wait(&action).await;
+        }
+        self.exchange(load, due).await;
         let is_complete = self.tally.sent == due && (load.no_answers || self.tally.received == due);
         let end = self.finish(options, finish, Answers::Verify).await;
         self.conclude(options, finish, end.as_ref(), is_complete)
     }
 
-    /// Sends as long as there is room and reads meanwhile, so that neither end can fill up.
-    async fn exchange(&mut self, load: &Load) {
-        let due = u64::from(load.messages);
+    /// Does it, and sends nothing until an event tells what became of it.
+    async fn act_and_wait(&mut self, action: &Action) {
+        match action.act(&self.association).await {
+            Acted::Done => return,
+            Acted::Failed => {
+                self.actions_failed += 1;
+                return;
+            }
+            Acted::Asked => {}
+        }
+        let association = self.association.clone();
+        while let Some(event) = association.next_event().await {
+            self.note(&event);
+            if let Some(is_done) = action.outcome(&event) {
+                self.actions_failed += u32::from(!is_done);
+                return;
+            }
+        }
+        self.actions_failed += 1;
+    }
+
+    /// A server acts when the messages have come, and does not wait for what becomes of it.
+    async fn act_if_due(&mut self) {
+        while let Some(action) = self.actions.pop_if(|action| action.after <= self.tally.received) {
+            self.actions_failed += u32::from(action.act(&self.association).await == Acted::Failed);
+        }
+    }
+
+    /// Sends as long as there is room, until `due` are sent and answered, and reads meanwhile, so that neither end can fill
+    /// up.
+    async fn exchange(&mut self, load: &Load, due: u64) {
         let association = self.association.clone();
         let mut waiting = None;
         while self.tally.sent < due || (!load.no_answers && self.tally.received < due) {
@@ -165,6 +202,7 @@ impl Conversation {
     async fn read_on(&mut self, answers: Answers) -> Result<(), CommunicationLost> {
         while let Some(message) = self.next().await? {
             self.count(&message);
+            self.act_if_due().await;
             if answers != Answers::Echo {
                 self.verify(&message);
             }
@@ -218,7 +256,8 @@ impl Conversation {
             End::Vanish => "vanish",
         };
         let Tally { sent, received, octets, wrong, restarts } = self.tally;
-        let ok = is_complete && wrong == 0 && seen == wanted && restarts == options.restarts;
+        let has_acted = self.actions.is_empty() && self.actions_failed == 0;
+        let ok = is_complete && has_acted && wrong == 0 && seen == wanted && restarts == options.restarts;
         let seconds = self.started.elapsed().as_secs_f64();
         Line::Done { ok, sent, received, octets, wrong, restarts, end: seen, seconds }.print();
         if finish == End::Vanish {

@@ -6,9 +6,10 @@
 //! ```
 //!
 //! This file binds the endpoint and knows the exit status; [`options`] is the command line, [`conversation`] what
-//! happens on an association, [`content`] what messages look like, [`report`] the lines it prints.
+//! happens on an association, [`actions`] what is done in the middle, [`content`] what messages look like, [`report`] the lines it prints.
 #![forbid(unsafe_code)]
 
+mod actions;
 mod content;
 mod conversation;
 mod options;
@@ -62,7 +63,7 @@ async fn serve(options: &ServeOptions) -> Result<bool, Failure> {
     let mut served = 0;
     while *count == 0 || served < *count {
         let Some(association) = endpoint.accept().await else { break };
-        is_good &= Conversation::new(association, end.gaps).serve(end, *mode, *finish).await;
+        is_good &= Conversation::new(association, end).serve(end, *mode, *finish).await;
         served += 1;
     }
     endpoint.wait_idle().await;
@@ -76,7 +77,7 @@ async fn send(options: &SendOptions) -> Result<bool, Failure> {
     let endpoint = bind(end, *local_port, to.first().copied(), config, Incoming::Refuse).await?;
     let destinations: Vec<_> = to.iter().map(|address| end.destination(*address, *encap)).collect();
     let association = endpoint.connect(&destinations, end.port).await?;
-    let is_good = Conversation::new(association, end.gaps).send(end, load, *finish).await;
+    let is_good = Conversation::new(association, end).send(end, load, *finish).await;
     endpoint.wait_idle().await;
     Ok(is_good)
 }
@@ -88,12 +89,16 @@ async fn bind(
     association: AssociationConfig,
     incoming: Incoming,
 ) -> Result<Endpoint, Failure> {
-    let config = EndpointConfig { association, incoming, ..EndpointConfig::new(port) };
+    let mut config = EndpointConfig { association, incoming, ..EndpointConfig::new(port) };
+    let mut addresses = options.addresses(peer);
+    if !options.spare.is_empty() {
+        config.local_addresses.clone_from(&addresses);
+        addresses.extend_from_slice(&options.spare);
+    }
     let builder = match &options.pcap {
         Some(path) => Endpoint::builder(config).capture(path),
         None => Endpoint::builder(config),
     };
-    let addresses = options.addresses(peer);
     match (options.over, addresses.as_slice()) {
         (Carrier::Ip, addresses) => Ok(builder.bind_ip(addresses).await?),
         (Carrier::Udp, [address]) => Ok(builder.bind(SocketAddr::new(*address, options.udp)).await?),

@@ -7,8 +7,10 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use sctp::{
     AssociationConfig, AuthKeys, ChunkType, Destination, Extensions, Offer, Profile, Reliability, SctpPort,
-    SharedKeyId,
+    SharedKeyId, StreamScheduler,
 };
+
+use crate::actions::{self, Action};
 
 /// One end of an SCTP association on Headway, in UDP, to test another stack against.
 ///
@@ -106,6 +108,9 @@ pub(crate) struct EndOptions {
     /// IP address of this end, of several for a multi-homed one [default: all, of the peer's family if there is one]
     #[arg(long)]
     pub(crate) bind: Vec<IpAddr>,
+    /// IP address to bind to as well, of which the peer is told only by `--do N:add-address=ADDRESS`
+    #[arg(long)]
+    pub(crate) spare: Vec<IpAddr>,
     /// What carries the packets
     #[arg(long, value_enum, default_value_t = Carrier::Udp)]
     pub(crate) over: Carrier,
@@ -142,6 +147,13 @@ pub(crate) struct EndOptions {
     /// Give up after this many seconds
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) seconds: u64,
+    /// Which stream sends next
+    #[arg(long, value_enum, default_value_t = Scheduler::FirstCome)]
+    pub(crate) scheduler: Scheduler,
+    /// After N messages: reset-out, reset-in (streams; none: all), add-out, add-in (a number), add-address,
+    /// remove-address, peer-primary (an address), run (a command); may be repeated
+    #[arg(long = "do", value_name = "N:WHAT=ARGUMENT", value_parser = actions::parse)]
+    pub(crate) actions: Vec<Action>,
     /// Write every packet to this file (pcapng)
     #[arg(long)]
     pub(crate) pcap: Option<PathBuf>,
@@ -159,6 +171,7 @@ impl EndOptions {
         if let Some((id, secret)) = &self.key {
             config.authentication.keys = AuthKeys::new(SharedKeyId::new(*id), secret.clone());
         }
+        config.transmission.scheduler = self.scheduler.into();
         config.attempts.init = self.attempts.unwrap_or(config.attempts.init);
         config
     }
@@ -191,6 +204,30 @@ pub(crate) enum Carrier {
     Udp,
     /// IP itself, protocol 132.
     Ip,
+}
+
+/// Which stream sends next (RFC 8260 §3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Scheduler {
+    FirstCome,
+    RoundRobin,
+    RoundRobinPacket,
+    Priority,
+    Fair,
+    Weighted,
+}
+
+impl From<Scheduler> for StreamScheduler {
+    fn from(scheduler: Scheduler) -> Self {
+        match scheduler {
+            Scheduler::FirstCome => Self::FirstComeFirstServed,
+            Scheduler::RoundRobin => Self::RoundRobin,
+            Scheduler::RoundRobinPacket => Self::RoundRobinPerPacket,
+            Scheduler::Priority => Self::Priority,
+            Scheduler::Fair => Self::FairCapacity,
+            Scheduler::Weighted => Self::WeightedFair,
+        }
+    }
 }
 
 /// An extension to offer.

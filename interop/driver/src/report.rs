@@ -36,6 +36,26 @@ pub(crate) enum Line {
         path: String,
         state: String,
     },
+    StreamReset {
+        direction: String,
+        result: String,
+        streams: Vec<u16>,
+    },
+    StreamsChanged {
+        inbound_streams: u16,
+        outbound_streams: u16,
+        result: String,
+    },
+    /// The peer answered a request to change addresses of this end.
+    AddressChange {
+        change: String,
+        outcome: String,
+    },
+    /// An action, and what the stack objected.
+    Did {
+        what: &'static str,
+        message: String,
+    },
     Wrong {
         stream: u16,
         message: u64,
@@ -89,13 +109,23 @@ impl Line {
             Event::RemoteError(error) => {
                 Some(Self::RemoteError { error: error.cause.unwrap_or_default(), text: error.to_string() })
             }
+            Event::StreamsReset { direction, streams, result } => Some(Self::StreamReset {
+                direction: format!("{direction:?}"),
+                result: format!("{result:?}"),
+                streams: streams.iter().map(|stream| stream.get()).collect(),
+            }),
+            Event::StreamsAdded { outbound_streams, inbound_streams, result } => Some(Self::StreamsChanged {
+                inbound_streams: *inbound_streams,
+                outbound_streams: *outbound_streams,
+                result: format!("{result:?}"),
+            }),
+            Event::AddressChangeAnswered { change, outcome } => {
+                Some(Self::AddressChange { change: format!("{change:?}"), outcome: format!("{outcome:?}") })
+            }
             Event::SendFailed { .. }
-            | Event::StreamsReset { .. }
             | Event::AssociationReset { .. }
-            | Event::StreamsAdded { .. }
             | Event::NewPeerKey(_)
             | Event::PartialDeliveryAborted { .. }
-            | Event::AddressChangeAnswered { .. }
             | Event::PeerPrimary(_)
             | Event::SenderDry
             | Event::MessageReady
