@@ -56,6 +56,10 @@ impl Association {
             entry.congestion.on_timeout();
             self.probe_again(now, path);
         }
+        // Data will come another way now, and what has come is acknowledged another way.
+        if self.paths.path(self.outgoing.sack_path).is_stranded {
+            self.outgoing.sack_path = self.paths.for_data();
+        }
         self.after_input(now);
     }
 

@@ -365,14 +365,21 @@ impl Association {
         self.paths.remove(path);
         self.peer.addresses.retain(|known| *known != address);
         self.addresses.statistics.deleted += 1;
-        for timer in [Timer::T3Rtx(path), Timer::TailLossProbe(path), Timer::Heartbeat(path)] {
-            self.timers.stop(timer);
-        }
+        let of_path = [
+            Timer::T3Rtx(path),
+            Timer::TailLossProbe(path),
+            Timer::PathMtu(path),
+            Timer::Pacing(path),
+            Timer::Heartbeat(path),
+        ];
+        of_path.into_iter().for_each(|timer| self.timers.stop(timer));
         self.sender.on_timeout(now, path);
         let other = self.paths.remaining();
         self.control.redirect(path, other);
-        if self.outgoing.sack_path == path {
-            self.outgoing.sack_path = other;
+        for used in [&mut self.outgoing.sack_path, &mut self.outgoing.control_path] {
+            if *used == path {
+                *used = other;
+            }
         }
         self.events.push_back(Event::PeerAddressChange { path, state: PathState::Removed });
         if !self.paths.has_confirmed() {

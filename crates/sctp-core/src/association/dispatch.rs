@@ -10,7 +10,7 @@ use super::{Association, AssociationState as S, Capabilities, Capability, Timer}
 use crate::error::{AssociationError, ProtocolViolation, RemoteError};
 use crate::event::Event;
 use crate::path::{Acknowledged, Answer};
-use crate::receiver::{Arrival, Forwarding, Receiver};
+use crate::receiver::{Aborted, Arrival, Forwarding, Receiver};
 use crate::sender::acknowledge::SackRefused;
 use crate::sender::recovery::{LossCause, Refuted};
 use crate::sender::{Losses, SackOutcome};
@@ -155,6 +155,16 @@ impl Association {
         }
     }
 
+    /// The peer gave up what was delivered in part.
+    pub(super) fn report_aborted(&mut self, abort: impl FnOnce(&mut Receiver) -> Vec<Aborted>) {
+        let aborted = self.receiver.as_mut().map(abort).unwrap_or_default();
+        self.events.extend(
+            aborted
+                .into_iter()
+                .map(|Aborted { stream, message }| Event::PartialDeliveryAborted { stream, message }),
+        );
+    }
+
     fn on_sack(&mut self, now: Instant, sack: &Sack<'_>) {
         if !self.may_send_data() {
             return;
@@ -199,11 +209,11 @@ impl Association {
                 self.timers.set(t3, now + rto);
             }
         }
-        self.stop_idle_timers();
         if let Some(path) = outcome.forward_confirmed {
             self.answered(now, path, Answer::Acknowledged);
         }
         self.undo(now, &outcome.refuted);
+        self.keep_t3_in_step(now);
         for &path in &outcome.repaired_by_probe {
             self.cut_window(path);
         }
@@ -216,11 +226,15 @@ impl Association {
         }
     }
 
-    /// RFC 9260 §6.3.2 (R2), also for paths whose chunks were acknowledged after they went again on another one.
-    fn stop_idle_timers(&mut self) {
-        for path in self.paths.iter() {
+    /// RFC 9260 §6.3.2 (R2), also for paths whose chunks were acknowledged after they went again on another one; (R4),
+    /// also for paths that were idle since.
+    fn keep_t3_in_step(&mut self, now: Instant) {
+        for path in self.paths.ever() {
+            let t3 = Timer::T3Rtx(path.id);
             if !self.sender.needs_t3(path.id) {
-                self.timers.stop(Timer::T3Rtx(path.id));
+                self.timers.stop(t3);
+            } else if self.sender.flight(path.id) > 0 {
+                self.timers.start_if_stopped(t3, now + path.rto.rto());
             }
         }
     }

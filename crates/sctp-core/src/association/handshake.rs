@@ -3,24 +3,25 @@
 //! The side that is asked keeps nothing: `endpoint::incoming` answers INIT with a signed cookie and builds the
 //! association here when the cookie comes back.
 
+mod reading;
+
 use core::time::Duration;
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
 use sctp_wire::{
-    Cause, Chunk, ChunkBuf, DecodeError, ErrorDetectionMethod, Full, Init, InitHeader, Packet, Parameter,
-    ParameterTypes, SctpPort, TagOrigin, Tsn, UnknownAction, VerificationTag, encode_parameters,
+    Cause, Chunk, ChunkBuf, Full, Init, InitHeader, Packet, Parameter, ParameterTypes, SctpPort, TagOrigin,
+    Tsn, VerificationTag,
 };
-use smallvec::SmallVec;
 use virtual_time::Instant;
 
-use super::auth::{Found, WrongRandomLength};
+pub(crate) use self::reading::Reading;
 use super::collision::{CollisionAction, Tags, TieTags, decide};
 use super::{
-    Announcement, Association, AssociationState as S, Authentication, Bundling, Capability, ControlQueue,
+    Announcement, Association, AssociationState as S, Authentication, Bundling, ControlQueue,
     DynamicAddresses, Negotiated, OfferedExtensions, Outgoing, Peer, Reconfig, State, Timer, Timers,
 };
-use crate::config::{AssociationConfig, Extensions, Offer};
+use crate::config::AssociationConfig;
 use crate::endpoint::cookie::StateCookie;
 use crate::error::{AssociationError, ProtocolViolation, RemoteError};
 use crate::event::{Event, Origin, PathState};
@@ -204,11 +205,13 @@ impl Association {
         }
         let failed = self.sender.fail_all(&AssociationError::PeerRestarted);
         self.report_failed(failed);
+        self.report_aborted(Receiver::abort_partial);
         let locals = self.paths.local_addresses();
         let mut fresh = Self::accept(now, cookie, source, locals, self.config.clone(), self.rng.split());
         if let (Some(new), Some(old)) = (fresh.receiver.as_mut(), self.receiver.as_mut()) {
             new.adopt_ready(old);
         }
+        fresh.sender.adopt_shares(&self.sender);
         fresh.events = core::mem::take(&mut self.events);
         fresh.events.push_back(Event::Restart {
             outbound_streams: cookie.agreed.outbound,
@@ -469,6 +472,7 @@ fn receiver_config(config: &AssociationConfig, agreed: Negotiated) -> ReceiverCo
     ReceiverConfig {
         buffer_bytes: config.buffers.receive_bytes,
         message_bytes: config.buffers.message_bytes,
+        partial_delivery_point: config.buffers.partial_delivery_point_bytes,
         inbound_streams: agreed.inbound,
         sack_every_packets: config.sack.every_packets,
         capabilities: agreed.capabilities,
@@ -515,157 +519,5 @@ pub(crate) fn address_parameter<'a>(address: IpAddr) -> Parameter<'a> {
     }
 }
 
-/// What the parameters of an INIT or INIT ACK say.
-#[derive(Debug, Default)]
-pub(crate) struct Reading<'a> {
-    pub(crate) cookie: Option<&'a [u8]>,
-    pub(crate) addresses: SmallVec<[IpAddr; 4]>,
-    /// Addresses beyond those that are used.
-    pub(crate) addresses_ignored: u8,
-    pub(crate) has_host_name: bool,
-    /// How much longer than usual the cookie should live (RFC 9260 §3.3.2.1.3).
-    pub(crate) cookie_increment: Duration,
-    pub(crate) offered: OfferedExtensions,
-    authentication: Found<'a>,
-    /// Encoded parameters that we do not know and are asked to report, each by itself.
-    pub(crate) reports: Vec<Vec<u8>>,
-}
-
-impl<'a> Reading<'a> {
-    /// Walks once; stops where an unknown parameter asks for it (RFC 9260 §3.2.1). Parameters of extensions that are
-    /// not in `ours` count as unknown.
-    pub(crate) fn of(init: &Init<'a>, ours: &Extensions) -> Self {
-        let ours = OfferedExtensions::of(ours).capabilities;
-        let mut reading = Self::default();
-        for parameter in init.parameters.iter() {
-            let Some(parameter) = parameter.map_or_else(|error| unspoken(init, &error), Some) else {
-                continue;
-            };
-            match parameter {
-                Parameter::StateCookie(cookie) => reading.cookie = Some(cookie),
-                Parameter::Ipv4Address(address) => reading.address(address.into()),
-                Parameter::Ipv6Address(address) => reading.address(address.into()),
-                // Skipped without a report by who does not know it: what it lists is compared with ours later.
-                Parameter::SupportedExtensions(listed) => reading.offered.on_supported_extensions(listed),
-                Parameter::ForwardTsnSupported if ours.has(Capability::PartialReliability) => {
-                    reading.offered.add(Capability::PartialReliability);
-                }
-                Parameter::Random(_) | Parameter::ChunkList(_) | Parameter::HmacAlgorithms(_)
-                    if ours.has(Capability::Authentication) =>
-                {
-                    reading.authentication.note(parameter);
-                }
-                Parameter::ZeroChecksumAcceptable { edmid: ErrorDetectionMethod::SCTP_OVER_DTLS }
-                    if ours.has(Capability::ZeroChecksum) =>
-                {
-                    reading.offered.add(Capability::ZeroChecksum);
-                }
-                Parameter::HostNameAddress(_) => reading.has_host_name = true,
-                Parameter::CookiePreservative { increment_ms } => {
-                    reading.cookie_increment = Duration::from_millis(increment_ms.into());
-                }
-                // Understood, and nothing to do: both address types are always supported here.
-                Parameter::SupportedAddressTypes(_) | Parameter::UnrecognizedParameter(_) => {}
-                other @ (Parameter::HeartbeatInfo(_)
-                | Parameter::EcnCapable
-                | Parameter::ZeroChecksumAcceptable { .. }
-                | Parameter::ForwardTsnSupported
-                | Parameter::AdaptationLayerIndication(_)
-                | Parameter::Padding(_)
-                | Parameter::Random(_)
-                | Parameter::ChunkList(_)
-                | Parameter::HmacAlgorithms(_)
-                | Parameter::AddIpAddress(_)
-                | Parameter::DeleteIpAddress(_)
-                | Parameter::SetPrimaryAddress(_)
-                | Parameter::ErrorCauseIndication(_)
-                | Parameter::SuccessIndication(_)
-                | Parameter::OutgoingSsnReset(_)
-                | Parameter::IncomingSsnReset(_)
-                | Parameter::SsnTsnReset { .. }
-                | Parameter::ReconfigResponse(_)
-                | Parameter::AddOutgoingStreams(_)
-                | Parameter::AddIncomingStreams(_)
-                | Parameter::Unknown(_)) => {
-                    if reading.note_unknown(other).stops() {
-                        break;
-                    }
-                }
-            }
-        }
-        if let Ok(Some(_announcement)) = reading.authentication.announcement() {
-            reading.offered.add(Capability::Authentication);
-        }
-        reading
-    }
-
-    /// What the peer announces for authentication, or why there can be no association with it.
-    pub(crate) fn announcement(
-        &self,
-        ours: &AssociationConfig,
-    ) -> Result<Option<Announcement>, ProtocolViolation> {
-        let announced = self.authentication.announcement();
-        let announced =
-            announced.map_err(|WrongRandomLength { octets }| ProtocolViolation::RandomLength { octets })?;
-        // What the user wants authenticated is not taken otherwise, whoever removed the parameters on the way.
-        if announced.is_none() && !ours.authentication.chunks.is_empty() {
-            return Err(ProtocolViolation::NoAuthentication);
-        }
-        let offers_asconf = self.offered.capabilities.has(Capability::DynamicAddresses);
-        if announced.is_none() && offers_asconf && ours.extensions.dynamic_addresses == Offer::On {
-            return Err(ProtocolViolation::AsconfWithoutAuthentication);
-        }
-        Ok(announced)
-    }
-
-    /// What the type of a parameter that is not spoken says is done about it (RFC 9260 §3.2.1).
-    fn note_unknown(&mut self, parameter: Parameter<'_>) -> UnknownAction {
-        let action = parameter.action();
-        if action.reports() {
-            self.report(encode_parameters(&[parameter]).unwrap_or_default());
-        }
-        action
-    }
-
-    /// Notes a parameter to report, as far as the answer has room.
-    fn report(&mut self, mut encoded: Vec<u8>) {
-        encoded.resize(encoded.len().next_multiple_of(4), 0);
-        let noted: usize = self.reports.iter().map(Vec::len).sum();
-        if noted + encoded.len() <= REPORTED_BYTES && self.reports.len() < REPORTS {
-            self.reports.push(encoded);
-        }
-    }
-
-    /// The address it came from counts as listed (RFC 9260 §5.1.2 (C)), and before all others.
-    pub(crate) fn add_source(&mut self, source: IpAddr) {
-        if self.addresses.contains(&source) {
-            return;
-        }
-        if self.addresses.len() >= crate::endpoint::cookie::MAX_ADDRESSES {
-            self.addresses.pop();
-            self.addresses_ignored = self.addresses_ignored.saturating_add(1);
-        }
-        self.addresses.insert(0, source);
-    }
-
-    fn address(&mut self, address: IpAddr) {
-        if self.addresses.len() < crate::endpoint::cookie::MAX_ADDRESSES {
-            self.addresses.push(address);
-        } else {
-            self.addresses_ignored = self.addresses_ignored.saturating_add(1);
-        }
-    }
-}
-
-/// A malformed parameter of an extension: to who does not speak it, unknown like a sound one (RFC 9260 §3.2.1).
-fn unspoken<'a>(init: &Init<'a>, error: &DecodeError) -> Option<Parameter<'a>> {
-    init.parameters.undecoded(error).filter(|parameter| parameter.kind.is_extension()).map(Parameter::Unknown)
-}
-
 /// The smallest a_rwnd of INIT and INIT ACK (RFC 9260 §3.3.2, §3.3.3).
 pub(crate) const MIN_WINDOW_BYTES: u32 = 1500;
-
-/// Unknown parameters reported at most: each report is 4 octets longer than what it reports.
-const REPORTS: usize = 16;
-/// Octets of unknown parameters reported at most.
-const REPORTED_BYTES: usize = 512;

@@ -144,10 +144,13 @@ impl Association {
         if self.is_closed() || self.state.name() == S::CookieEchoed {
             return None;
         }
-        if self.receiver.as_ref().is_some_and(crate::receiver::Receiver::wants_sack) {
-            return Some(self.outgoing.sack_path).filter(|path| !self.paths.path(*path).is_stranded);
+        let sack_path = self.outgoing.sack_path;
+        if !self.paths.path(sack_path).is_stranded
+            && self.receiver.as_ref().is_some_and(crate::receiver::Receiver::wants_sack)
+        {
+            return Some(sack_path);
         }
-        if self.may_send_data() && self.sender.forward_is_due() {
+        if self.may_send_data() && self.paths.is_open() && self.sender.forward_is_due() {
             return Some(self.paths.for_data());
         }
         self.data_due(now).map(DataDue::path)
@@ -251,6 +254,7 @@ impl Association {
     fn write_forward(&mut self, now: Instant, path: PathId, writer: &mut PacketWriter<'_>) -> bool {
         path == self.paths.for_data()
             && self.may_send_data()
+            && self.paths.is_open()
             && self.state.name() != S::CookieEchoed
             && self.sender.write_forward(now, path, writer)
     }

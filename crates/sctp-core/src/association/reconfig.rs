@@ -153,10 +153,13 @@ impl Association {
 impl Association {
     /// Takes whatever step has become possible: after anything that came in, was acknowledged or was asked for.
     pub(super) fn progress_reconfig(&mut self, now: Instant) {
-        if !self.may_reconfigure() {
+        if !self.may_answer_reconfig() {
             return;
         }
         self.finish_deferred(now);
+        if !self.may_reconfigure() {
+            return;
+        }
         if matches!(self.reconfig.responder.deferred(), Some(Deferred::AssociationReset { .. })) {
             return;
         }
@@ -177,6 +180,12 @@ impl Association {
 
     fn may_reconfigure(&self) -> bool {
         matches!(self.state.name(), S::Established | S::ShutdownPending | S::ShutdownReceived)
+    }
+
+    /// Requests are answered as long as data is taken: the peer may hold back data until a reset is done, and not end
+    /// before.
+    fn may_answer_reconfig(&self) -> bool {
+        self.may_reconfigure() || self.state.name() == S::ShutdownSent
     }
 
     fn start_reconfig_timer(&mut self, now: Instant) {
@@ -283,7 +292,7 @@ impl Association {
 impl Association {
     /// RFC 6525 §5.2.1.
     pub(super) fn on_reconfig(&mut self, now: Instant, path: PathId, chunk: &ReConfig<'_>) {
-        if !self.may_reconfigure() {
+        if !self.may_answer_reconfig() {
             self.reconfig.statistics.in_wrong_state += 1;
             return;
         }
@@ -441,6 +450,10 @@ impl Association {
         if let Some(answer) = self.answered_before(request) {
             return answer;
         }
+        // SHUTDOWN has acknowledged what is to be renumbered.
+        if self.state.name() == S::ShutdownSent {
+            return self.refuse(request, ReconfigResult::Denied);
+        }
         let is_busy = !self.reconfig.requester.is_idle() || self.reconfig.responder.deferred().is_some();
         let standing = match (is_busy, self.sender.is_drained(&[])) {
             (true, _) => Standing::Busy,
@@ -496,7 +509,9 @@ impl Association {
             return answer;
         }
         let limit = self.config.reconfiguration.max_outbound_streams;
-        match judge_added_streams(self.peer.agreed.outbound, add.count, limit) {
+        // What was granted before and has not been done counts.
+        let granted = self.peer.agreed.outbound.saturating_add(self.reconfig.requester.adding());
+        match judge_added_streams(granted, add.count, limit) {
             Verdict::Answer(result) => self.refuse(add.request, result),
             Verdict::Perform | Verdict::Defer => {
                 let own = Request::AddStreams { outbound: add.count, inbound: 0 };

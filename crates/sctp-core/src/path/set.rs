@@ -124,6 +124,11 @@ impl PathSet {
         self.paths.iter().filter(|path| path.state != PathState::Removed)
     }
 
+    /// All, also those to deleted addresses: what was sent there may still be on its way.
+    pub(crate) fn ever(&self) -> impl Iterator<Item = &Path> {
+        self.paths.iter()
+    }
+
     pub(crate) fn ids(&self) -> SmallVec<[PathId; MAX_PATHS]> {
         self.iter().map(|path| path.id).collect()
     }
@@ -201,6 +206,10 @@ impl PathSet {
     /// Where a chunk goes again that was last sent on `path`: one that timed out elsewhere, if elsewhere is as good; one
     /// that acknowledgments show to be lost on the same path while that is active (RFC 9260 §6.4).
     pub(crate) fn for_lost(&self, path: PathId, loss: Loss) -> PathId {
+        // The peer has deleted the address it was sent to (RFC 5061 §5.3 (F13)).
+        if !self.contains(path) {
+            return self.current;
+        }
         if !self.has_several() {
             return path;
         }
@@ -253,7 +262,12 @@ impl PathSet {
         let _asked = path.heartbeat.expire();
         path.probe_is_due = false;
         self.revision += 1;
+        // The number may be given out again, and to another address.
+        self.preferred = self.preferred.filter(|preferred| *preferred != id);
         self.reselect();
+        if self.current == id {
+            self.current = self.remaining();
+        }
         if self.primary == id {
             self.primary = self.remaining();
         }

@@ -300,7 +300,11 @@ impl Sender {
                 self.statistics.reordering_window_growths += u64::from(grew);
             }
         }
-        outcome.refuted = self.recoveries.take_refuted();
+        // RFC 9260 takes nothing back. A path that is dead keeps its back-off even if the peer shows, by way of
+        // another path, that only the last acknowledgment was lost.
+        if self.options.loss_detection == LossDetection::Rack {
+            outcome.refuted = self.recoveries.take_refuted();
+        }
         for refuted in &outcome.refuted {
             self.outstanding.take_back_lost(now, refuted.path);
         }
@@ -422,7 +426,7 @@ impl Sender {
     /// Packets of a path have become smaller: chunks in flight that do not fit any more are lost, and go out again one to
     /// a packet (RFC 9260 §7.3).
     pub(crate) fn on_packets_shrunk(&mut self, path: &Path) {
-        let room = path.packet_bytes() - sctp_wire::COMMON_HEADER_BYTES;
+        let room = path.packet_bytes() - sctp_wire::COMMON_HEADER_BYTES - self.options.reserved_bytes;
         for index in 0..self.outstanding.len() {
             let is_too_large = |chunk: &SentChunk| chunk.path == path.id && chunk.wire_bytes() > room;
             if self.outstanding.get(index).is_some_and(is_too_large) && self.outstanding.mark_lost(index) {

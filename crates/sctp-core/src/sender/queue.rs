@@ -184,6 +184,10 @@ impl OutStream {
         if self.queue.front().is_some_and(|front| self.lets_go(front)) { Rest::Some } else { Rest::None }
     }
 
+    fn position(&self, number: u64) -> Option<usize> {
+        self.queue.binary_search_by_key(&number, |queued| queued.number).ok()
+    }
+
     /// Octets of the message at the head that have not left yet.
     fn head_bytes(&self) -> Option<usize> {
         let begun = self.begun.as_ref().map(|begun| begun.rest.len());
@@ -246,6 +250,7 @@ impl SendQueue {
             Reliability::Reliable | Reliability::Retransmissions(_) => None,
             Reliability::Lifetime(lifetime) => {
                 let deadline = now + lifetime;
+                self.forget_deadlines();
                 self.deadlines.push(Reverse((deadline, number, message.stream)));
                 Some(deadline)
             }
@@ -255,6 +260,23 @@ impl SendQueue {
                 None
             }
         }
+    }
+
+    /// Long lifetimes outlast their messages: when most of the entries are of messages that are gone, those go as well.
+    fn forget_deadlines(&mut self) {
+        if self.deadlines.len() <= 2 * self.messages + DEADLINES_KEPT {
+            return;
+        }
+        let streams = &self.streams;
+        self.deadlines.retain(|Reverse((_, number, stream))| {
+            let stream = streams.get(usize::from(stream.get()));
+            stream.is_some_and(|stream| stream.position(*number).is_some())
+        });
+    }
+
+    #[cfg(test)]
+    pub(crate) fn deadlines_kept(&self) -> usize {
+        self.deadlines.len()
     }
 
     /// Whether no message waits, not even in a stream that is held.
@@ -369,6 +391,12 @@ impl SendQueue {
         self.announce(stream);
     }
 
+    /// What streams get beside others, where that is not the default.
+    pub(crate) fn shares(&self) -> impl Iterator<Item = (StreamId, StreamShare)> {
+        let streams = (0..=u16::MAX).map(StreamId::new).zip(&self.streams);
+        streams.map(|(id, stream)| (id, stream.share)).filter(|(_, share)| *share != StreamShare::default())
+    }
+
     /// What is handed in from now on waits until the stream is released. Held again, it stays where it is.
     pub(crate) fn hold(&mut self, stream: StreamId) {
         let last = self.accepted;
@@ -477,8 +505,7 @@ impl SendQueue {
     }
 
     fn position(&self, stream: StreamId, number: u64) -> Option<usize> {
-        let queue = &self.streams.get(usize::from(stream.get()))?.queue;
-        queue.binary_search_by_key(&number, |queued| queued.number).ok()
+        self.streams.get(usize::from(stream.get()))?.position(number)
     }
 
     fn is_begun(&self, stream: StreamId, number: u64) -> bool {
@@ -565,6 +592,9 @@ impl Unfinished {
         if skips { Self::MayBeLeft } else { Self::MustBeFinished }
     }
 }
+
+/// Deadlines of messages that are gone, kept at least before they are looked for.
+const DEADLINES_KEPT: usize = 64;
 
 /// A fragment smaller than this is not worth a chunk header at the end of a packet.
 const MIN_FRAGMENT_BYTES: usize = 256;

@@ -30,6 +30,14 @@ impl Sender {
         Ok(())
     }
 
+    /// What the user gave streams beside others is still wanted after the peer has restarted.
+    pub(crate) fn adopt_shares(&mut self, predecessor: &Self) {
+        for (stream, share) in predecessor.queue.shares() {
+            // One that does not exist any more needs no share.
+            let _adopted = self.set_stream_share(stream, |own| *own = share);
+        }
+    }
+
     pub(crate) fn stream_statistics(&self, stream: StreamId) -> StreamStatistics {
         self.queue.stream_statistics(stream)
     }

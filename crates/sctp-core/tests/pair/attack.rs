@@ -1,10 +1,10 @@
 //! Octets that no honest peer sends, into an established association: never a panic, never a wrong message.
 
-use sctp_core::{ConfigError, Endpoint, InitRate};
-use sctp_wire::{ChunkType, PacketWriter, Parameter, ParameterType};
+use sctp_core::{ConfigError, Endpoint, InitRate, PathId};
+use sctp_wire::{Chunk, ChunkBuf, ChunkType, PacketWriter, Parameter, ParameterType};
 
 use crate::by_hand::Hand;
-use crate::net::{End, LEFT_PORT, Pair, RIGHT_PORT, Setup, Side, ordered};
+use crate::net::{End, LEFT_PORT, Pair, RIGHT_PORT, Setup, Side, by_ip, ordered};
 use crate::random::Dice;
 
 /// Recomputes the checksum, so that a changed packet is looked at.
@@ -160,6 +160,42 @@ fn reneged_chunk_is_sent_again() {
     assert!(pair.times_of(End::Right, "DATA", from).len() >= 2);
     hand.sack(&mut pair, 4, 100_000, &[]);
     assert_eq!(pair.statistics(End::Right).paths[0].flight_bytes, 0);
+}
+
+/// RFC 9260 §6.3.2 (R4): also on a path on which nothing else is in flight and no timer runs.
+#[test]
+fn reneged_chunk_of_an_idle_path_is_sent_again() {
+    let mut setup = Setup::rfc9260();
+    setup.server.association.attempts.path = 10;
+    let mut pair = setup.build();
+    let mut hand = Hand::new(LEFT_PORT, 9);
+    let (first, second) = (hand.source, by_ip([10, 0, 0, 77].into()));
+    hand.init_listing(&mut pair, second.address);
+    hand.echo(&mut pair);
+    pair.run_ms(5);
+    let asked = pair.side(End::Right).sent.iter().rfind(|sent| sent.to == second.address).unwrap().clone();
+    let info = asked
+        .packet()
+        .chunks()
+        .flatten()
+        .find_map(|chunk| if let Chunk::Heartbeat(info) = chunk { Some(info.0.to_vec()) } else { None });
+    let answer = ChunkBuf::heartbeat_ack(&info.unwrap()).unwrap();
+    hand.source = second;
+    hand.tell(&mut pair, |writer| writer.raw(&answer).unwrap());
+    hand.source = first;
+    for (number, path) in [0, 1, 0].into_iter().enumerate() {
+        pair.with(End::Right, |side, now| {
+            side.endpoint.set_primary(now, side.id.unwrap(), PathId::new(path))
+        })
+        .unwrap();
+        pair.send(End::Right, ordered(0, number, 100));
+    }
+    hand.sack(&mut pair, 0, 100_000, &[(2, 2)]);
+    hand.sack(&mut pair, 0, 100_000, &[(3, 3)]);
+    hand.sack(&mut pair, 1, 100_000, &[(2, 2)]);
+    assert_eq!(pair.statistics(End::Right).paths[1].flight_bytes, 116, "the second, and nothing else");
+    pair.run_ms(1500);
+    assert_eq!(pair.statistics(End::Right).sender.retransmissions, 1);
 }
 
 /// RFC 5062 §5: a flood of INITs is answered up to the rate of its network, and honest peers elsewhere still connect.

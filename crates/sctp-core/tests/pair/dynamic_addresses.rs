@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use sctp_core::{
     AddressChange, AddressChangeError, AddressOutcome, AsconfStatistics, AssociationError, AssociationState,
-    AutomaticAddresses, ChunkType, Event, Offer, PathState, ProtocolViolation,
+    AutomaticAddresses, ChunkType, Event, Offer, PathId, PathState, ProtocolViolation,
 };
 use sctp_wire::{
     AddressRequest, AsconfSerial, Cause, Chunk, ChunkBuf, ChunkTypes, CorrelationId, Parameter, TagOrigin,
@@ -13,7 +13,7 @@ use sctp_wire::{
 
 use crate::authentication::Signer;
 use crate::by_hand::{Hand, with_tag};
-use crate::net::{End, LEFT, LEFT_PORT, Pair, RIGHT_PORT, Setup, by_ip, ordered};
+use crate::net::{End, LEFT, LEFT_PORT, Pair, RIGHT_PORT, Setup, by_ip, ms, ordered};
 
 fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()
@@ -349,4 +349,44 @@ fn peer_that_lists_asconf_without_authentication_is_refused() {
     pair.inject(End::Right, LEFT, &answer);
     assert_eq!(pair.endings(End::Right), [Err(ProtocolViolation::AsconfWithoutAuthentication.into())]);
     assert!(pair.times_of(End::Right, "COOKIE_ECHO", 0).is_empty());
+}
+
+/// RFC 5061 §5.3 (F13): when one address is left, what was lost on its way to the deleted one goes there.
+#[test]
+fn data_lost_on_its_way_to_a_deleted_address_goes_to_the_one_that_is_left() {
+    let mut pair = moving().two_homes().connected();
+    pair.run_ms(200);
+    pair.with(End::Left, |side, now| side.endpoint.set_primary(now, side.id.unwrap(), PathId::new(1)))
+        .unwrap();
+    pair.cut_link(0);
+    let cut_at = pair.now_ms();
+    pair.send(End::Right, ordered(0, 1, 100));
+    let left = pair.statistics(End::Right).paths[0].address;
+    ask(&mut pair, End::Left, AddressChange::Delete(left)).unwrap();
+    pair.run_ms(30);
+    assert_eq!(outcomes(&pair, End::Left), [AddressOutcome::Done]);
+    pair.run_ms(1000);
+    assert_eq!(pair.read_times(End::Left), [cut_at + 20], "10 ms for ASCONF, 10 ms for DATA");
+    let last = pair.side(End::Right).sent.iter().rfind(|sent| sent.to == left).unwrap();
+    assert!(last.at_ms() <= cut_at + 10, "nothing goes to the deleted address any more");
+}
+
+/// RFC 9260 §8.1: a peer that has deleted every address but one that it never shows to be its own is not waited for.
+#[test]
+fn peer_that_is_left_with_an_unconfirmed_address_only_and_is_silent_is_given_up() {
+    for interval in [None, Some(ms(30_000))] {
+        let mut setup = moving();
+        setup.server.association.heartbeat.interval = interval;
+        let mut pair = setup.build();
+        let (mut signer, serial) = by_hand(&mut pair);
+        signer.hand.source = by_ip(ip("10.0.0.77"));
+        let wishes = [request(Parameter::AddIpAddress, "0.0.0.0"), request(Parameter::DeleteIpAddress, HAND)];
+        signer.tell(&mut pair, 0, |writer| writer.asconf(serial, ip(HAND), &wishes).unwrap());
+        assert_eq!(pair.path_states(End::Right), [PathState::Unconfirmed]);
+        pair.send(End::Right, ordered(0, 0, 100));
+        pair.run_ms(2_000_000);
+        assert_eq!(pair.endings(End::Right), [Err(AssociationError::PeerUnreachable { errors: 11 })]);
+        let to_it = pair.sent_to(End::Right, "10.0.0.77");
+        assert!(to_it.iter().all(|kinds| !kinds.contains("DATA")), "{to_it:?}");
+    }
 }

@@ -480,3 +480,34 @@ fn data_behind_a_reset_that_still_waits_is_taken_only_after_it() {
     assert_eq!(pair.payloads(End::Right), [[1], [2]]);
     assert_eq!(pair.statistics(End::Right).reconfiguration.data_behind_reset, 1);
 }
+
+/// RFC 6525 §5.2.1: a peer that has sent SHUTDOWN answers; what was held back for the reset is delivered, and both end.
+#[test]
+fn reset_asked_for_while_the_peer_shuts_down_is_done_and_its_messages_arrive() {
+    let mut pair = setup().connected();
+    pair.send(End::Left, ordered(1, 1, 10));
+    pair.run_ms(300);
+    pair.drop_next(End::Left, &[1]);
+    reset(&mut pair, End::Left, &[1], ResetDirection::Outgoing).unwrap();
+    pair.send(End::Left, ordered(1, 2, 10));
+    pair.shutdown(End::Right);
+    pair.run_ms(5000);
+    assert_eq!(pair.side(End::Right).received.len(), 2);
+    assert_eq!(ssns(&pair, End::Left, 1), [0, 0]);
+    assert_eq!((pair.endings(End::Left), pair.endings(End::Right)), (vec![Ok(())], vec![Ok(())]));
+}
+
+/// RFC 6525 §5.2.6: the limit holds for all wishes together, also for those granted and not done yet.
+#[test]
+fn wishes_for_more_streams_are_denied_beyond_the_limit_while_earlier_ones_are_under_way() {
+    let mut pair = setup().build();
+    let hand = established_hand(&mut pair);
+    let first = hand.next_tsn.get();
+    let wish = |offset: u32| {
+        let request = ReconfigSequence::new(first.wrapping_add(offset));
+        Parameter::AddIncomingStreams(AddStreams { request, count: 1500 })
+    };
+    let answers: Vec<_> = (0..2).flat_map(|offset| ask(&mut pair, &hand, &[wish(offset)])).collect();
+    assert!(answers.iter().any(|answer| answer.contains("performed")), "{answers:?}");
+    assert!(answers.iter().any(|answer| answer.contains("denied")), "{answers:?}");
+}

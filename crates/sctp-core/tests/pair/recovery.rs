@@ -167,15 +167,17 @@ fn timeout_shrinks_the_window_to_one_packet_and_its_answer_is_no_measurement() {
 /// RFC 5682, RFC 4015 §3.2: the duplicate shows that the original was only late.
 #[test]
 fn timeout_by_a_delay_spike_gives_window_and_timeout_back() {
-    let mut pair = measured(Setup::rfc9260());
+    // T3-rtx runs out before a probe would go.
+    let mut pair = measured(Setup::signalling().configure(|config| config.rto.min = ms(30)));
     let before = pair.statistics(End::Left).paths[0];
-    pair.impair(End::Left, Impairments { delay: ms(1500), ..Impairments::default() });
+    pair.impair(End::Left, Impairments { delay: ms(150), ..Impairments::default() });
     pair.send(End::Left, ordered(0, 1, 100));
     pair.impair(End::Left, Impairments { delay: ms(10), ..Impairments::default() });
-    pair.run_ms(1100);
+    pair.run_ms(40);
     let shrunk = pair.statistics(End::Left).paths[0];
-    assert_eq!((shrunk.counters.timeouts, shrunk.cwnd_bytes), (1, 1400 - 20 - 12));
-    pair.run_ms(500);
+    assert_eq!(shrunk.counters.timeouts, 1);
+    assert!(shrunk.cwnd_bytes < before.cwnd_bytes && shrunk.rto == 2 * before.rto);
+    pair.run_ms(200);
     let after = pair.statistics(End::Left).paths[0];
     assert_eq!(after.counters.recoveries_undone, 1);
     assert_eq!((after.cwnd_bytes, after.ssthresh_bytes, after.rto), (before.cwnd_bytes, None, before.rto));

@@ -96,7 +96,7 @@ struct Flight {
     unanswered: SmallVec<[(ReconfigSequence, Part); 2]>,
     /// How often the timer ran out.
     expirations: u32,
-    /// The peer said that it is at it: it is alive, and no errors are counted.
+    /// The peer said that it is at it since the timer ran out last: it is alive, and no error is counted.
     is_in_progress: bool,
 }
 
@@ -165,6 +165,15 @@ impl Requester {
     pub(crate) fn waits_for_peers_reset(&self) -> bool {
         let flight = self.current.as_ref().and_then(|current| current.flight.as_ref());
         flight.is_some_and(|flight| flight.unanswered.iter().any(|(_, part)| *part == Part::IncomingReset))
+    }
+
+    /// Outgoing streams that requests which are not done yet would add.
+    pub(crate) fn adding(&self) -> u16 {
+        let current = self.current.iter().map(|current| &current.request);
+        current.chain(&self.waiting).fold(0, |sum: u16, request| match request {
+            Request::AddStreams { outbound, .. } => sum.saturating_add(*outbound),
+            Request::ResetStreams { .. } | Request::ResetAssociation => sum,
+        })
     }
 
     /// Whether this incoming reset request of the peer is answered by a request of ours that is not done yet.
@@ -269,7 +278,9 @@ impl Requester {
     pub(crate) fn on_timer(&mut self) -> Option<(ChunkBuf, Expiry)> {
         let flight = self.current.as_mut()?.flight.as_mut()?;
         flight.expirations += 1;
-        let counts = if flight.is_in_progress { Expiry::PeerIsAtIt } else { Expiry::Unanswered };
+        // It holds for this once: a peer that says no more, not even that, may be gone.
+        let said_so = core::mem::take(&mut flight.is_in_progress);
+        let counts = if said_so { Expiry::PeerIsAtIt } else { Expiry::Unanswered };
         Some((flight.chunk.clone(), counts))
     }
 

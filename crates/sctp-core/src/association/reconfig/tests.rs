@@ -89,6 +89,7 @@ fn timer_doubles_and_counts_errors_until_the_peer_says_it_is_at_it() {
     let answered = requester.on_response(&response(u32::MAX, ReconfigResult::InProgress));
     assert_eq!(answered, Answered::InProgress);
     assert_eq!(requester.on_timer().unwrap().1, Expiry::PeerIsAtIt);
+    assert_eq!(requester.on_timer().unwrap().1, Expiry::Unanswered, "it has said nothing since");
 }
 
 /// RFC 6525 §5.2.1, robustness against repetition: the same answer, and no second effect.

@@ -330,3 +330,17 @@ fn round_trips_are_measured_after_a_timed_chunk_was_given_up() {
     bench.send_apart(1, 20);
     assert_eq!(bench.sack(2, &[]).unwrap().rtt[..], [(PathId::FIRST, ms(20))]);
 }
+
+#[test]
+fn deadlines_of_messages_that_are_gone_take_no_room() {
+    let mut bench = Bench::partial(Profile::Rfc9260);
+    let hour = Duration::from_secs(3600);
+    for context in 0..10_000 {
+        bench.offer(message(0, 100, context).with_lifetime(hour));
+        bench.write_new();
+        let sent = FIRST.distance(bench.sender.outstanding.next_tsn());
+        bench.sack(sent, &[]).unwrap();
+    }
+    assert!(bench.sender.queue.deadlines_kept() < 100, "{}", bench.sender.queue.deadlines_kept());
+    assert_eq!(bench.sender.next_expiry(), None);
+}

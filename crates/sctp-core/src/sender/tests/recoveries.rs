@@ -136,7 +136,7 @@ fn lost_chunk_that_arrives_before_it_was_sent_again_undoes_the_recovery() {
 /// RFC 5682: the answer comes too soon after the first retransmission to be its own.
 #[test]
 fn timeout_is_refuted_by_an_answer_too_soon_and_what_is_left_is_not_sent_again() {
-    let mut bench = Bench::measured(Profile::Rfc9260);
+    let mut bench = Bench::measured(Profile::Signalling);
     for _ in 0..3 {
         bench.send(FULL);
         bench.write_new();
@@ -152,7 +152,7 @@ fn timeout_is_refuted_by_an_answer_too_soon_and_what_is_left_is_not_sent_again()
 
 #[test]
 fn timeout_answered_after_a_round_trip_needs_duplicates_to_be_refuted() {
-    let mut bench = Bench::measured(Profile::Rfc9260);
+    let mut bench = Bench::measured(Profile::Signalling);
     bench.send_apart(2, 0);
     bench.pass(1000);
     bench.sender.on_timeout(bench.now, PathId::FIRST);
@@ -162,6 +162,18 @@ fn timeout_answered_after_a_round_trip_needs_duplicates_to_be_refuted() {
     let outcome = bench.sack_with(2, WINDOW, &[], &[0, 1]).unwrap();
     assert_eq!(refuted(&outcome), [(PathId::FIRST, LossCause::Timeout)]);
     assert_eq!(bench.sender.statistics.reordering_window_growths, 0, "patience had no part in it");
+}
+
+/// RFC 9260 §6.3.3 knows no such thing: the timer stays backed off, the window as it is.
+#[test]
+fn letter_of_rfc_9260_takes_no_timeout_back() {
+    let mut bench = Bench::measured(Profile::Rfc9260);
+    bench.send_apart(1, 0);
+    bench.pass(1000);
+    bench.sender.on_timeout(bench.now, PathId::FIRST);
+    bench.write_lost();
+    bench.pass(5);
+    assert_eq!(refuted(&bench.sack_with(1, WINDOW, &[], &[0]).unwrap()), []);
 }
 
 /// A chunk that was probed and sent again needs a report for each: the probe may have repaired a loss.

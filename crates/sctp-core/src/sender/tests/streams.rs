@@ -304,3 +304,14 @@ fn added_streams_can_be_used_and_never_exceed_what_ids_allow() {
     bench.sender.add_streams(u16::MAX);
     assert!(bench.sender.send(bench.now, Message::ordered(id(u16::MAX), vec![7])).is_err());
 }
+
+/// RFC 9260 §5.2.4 (A): the association begins anew, what the user wants does not change.
+#[test]
+fn shares_of_streams_outlive_a_restart_of_the_peer() {
+    let mut before = Bench::scheduled(StreamScheduler::Priority);
+    before.sender.set_stream_share(id(2), |share| share.priority = 1).unwrap();
+    let mut bench = Bench::scheduled(StreamScheduler::Priority);
+    bench.sender.adopt_shares(&before.sender);
+    [0, 1, 2].into_iter().for_each(|stream| bench.send_on(stream, FULL));
+    assert_eq!(bench.shares(1), [0, 0, FULL]);
+}

@@ -107,6 +107,23 @@ fn rfc9260_primary_path_is_inactive_after_the_sixth_expiry_of_t3() {
     assert_eq!(kinds_since(&pair, End::Left, "10.0.0.2", mended_at).len(), 1);
 }
 
+/// RFC 9260 §6.3.3 (E2), §8.2: that the data had arrived, and only its SACK was lost, does not end the back-off.
+#[test]
+fn rfc9260_path_whose_last_sack_was_lost_is_inactive_after_the_sixth_expiry_too() {
+    let mut pair = homed(Setup::rfc9260());
+    talk(&mut pair, 100);
+    pair.cut_link(0);
+    let cut_at = pair.now_ms();
+    talk(&mut pair, 7000);
+    let (at, path, state) = pair.path_changes(End::Left, cut_at)[0];
+    assert_eq!((path, state), (0, PathState::Inactive));
+    assert!(at.abs_diff(cut_at + 63_000) <= 100, "{} ms", at - cut_at);
+    let counters = pair.statistics(End::Left).paths[0].counters;
+    assert_eq!((counters.timeouts, counters.recoveries_undone), (6, 0));
+    pair.run_ms(5000);
+    assert_whole(&pair, 7100);
+}
+
 /// RFC 7829 §3.2, points 5, 6 and 8: HEARTBEATs every RTO until the path is inactive, then at the usual rate.
 #[test]
 fn potentially_failed_path_is_probed_every_rto_until_it_is_inactive() {
@@ -302,4 +319,25 @@ fn restart_over_another_known_address_is_a_restart() {
     pair.send(End::Right, ordered(0, 1, 100));
     pair.run_ms(ms(3000).as_millis().try_into().unwrap());
     assert_eq!(pair.payloads(End::Left), [[1; 100]]);
+}
+
+/// RFC 9260 §6.4: where the data came from cannot be answered any more, so the SACK goes another way, and holds up nothing.
+#[test]
+fn sack_owed_on_a_path_that_lost_its_local_address_takes_another_one() {
+    let setup = Setup::rfc9260().homes(&["10.0.0.1", "2001:db8::1"], &["10.0.0.2", "2001:db8::2"]);
+    let mut pair = setup.connected();
+    pair.run_ms(3000);
+    pair.with(End::Right, |side, now| side.endpoint.set_primary(now, side.id.unwrap(), PathId::new(1)))
+        .unwrap();
+    pair.send(End::Right, ordered(0, 0, 100));
+    pair.run_ms(50);
+    pair.cut_link(1);
+    local_down(&mut pair, "2001:db8::1");
+    pair.run_ms(200);
+    let sent_at = pair.now_ms();
+    pair.send(End::Left, ordered(0, 0, 100));
+    pair.run_ms(5000);
+    assert_eq!(pair.read_times(End::Right), [sent_at + 10]);
+    let counters = pair.statistics(End::Right).paths.iter().map(|path| path.counters.timeouts).sum::<u64>();
+    assert_eq!(counters, 0, "the SACK came in time");
 }
