@@ -52,6 +52,7 @@ impl Application for User {
             Event::SenderDry
             | Event::SendBufferAvailable
             | Event::NewPeerKey(_)
+            | Event::PartialDeliveryAborted { .. }
             | Event::AddressChangeAnswered { .. }
             | Event::PeerPrimary(_)
             | Event::PeerAddressChange { .. } => {}

@@ -4,8 +4,7 @@ use crate::association::{AddressChange, AddressOutcome};
 use crate::error::{AssociationError, RemoteError, SendFailure};
 use crate::message::Message;
 use crate::transmit::PathId;
-use sctp_wire::SharedKeyId;
-use sctp_wire::{ReconfigResult, StreamId};
+use sctp_wire::{ReconfigResult, SharedKeyId, StreamId};
 
 /// Something the user of an association should know.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,6 +76,14 @@ pub enum Event {
         was_sent: bool,
         /// Why.
         reason: SendFailure,
+    },
+    /// A message of which pieces were delivered will never be complete: the peer gave it up, or the association ended
+    /// (SCTP_PARTIAL_DELIVERY_EVENT with SCTP_PARTIAL_DELIVERY_ABORTED). Pieces not read yet can still be read.
+    PartialDeliveryAborted {
+        /// Its stream.
+        stream: StreamId,
+        /// Which message: [`Piece::message`](crate::Piece::message).
+        message: u64,
     },
     /// The peer signs with another key than before; at first it is expected to use the one active here
     /// (SCTP_AUTH_NEW_KEY of SCTP_AUTHENTICATION_EVENT).

@@ -142,7 +142,7 @@ pub use error::{
     ReconfigError, RemoteError, SendError, SendFailure, SetPrimaryError, StreamError, UnknownAssociation,
 };
 pub use event::{Event, Origin, PathState, ReconfigOutcome, StreamDirection};
-pub use message::{Delivery, Message, Received, Reliability};
+pub use message::{Delivery, Message, Piece, Received, Reliability};
 pub use path::{CongestionCounters, PathCounters};
 pub use receiver::{
     BlockingHistogram, BlockingStatistics, GivenUp, ReceiverStatistics, ReceiverViolation, StreamBlocking,

@@ -119,4 +119,18 @@ pub struct Received {
     pub complete_at: Instant,
     /// How long it was complete but waited for an earlier message of its stream; zero if it did not wait.
     pub blocked: Duration,
+    /// `None`: the message is whole. Otherwise the payload is a part of a longer one: only where
+    /// [`Buffers::partial_delivery_point_bytes`](crate::Buffers::partial_delivery_point_bytes) is set.
+    pub piece: Option<Piece>,
+}
+
+/// Which part of its message a payload is (RFC 6458 §6.1.7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Tells messages in delivery apart: the pieces of one have the same number, and no other message of the association has.
+    pub message: u64,
+    /// Octets of the message in the pieces before this one.
+    pub offset: u64,
+    /// Whether the message ends with it.
+    pub is_last: bool,
 }

@@ -95,7 +95,8 @@ impl Association {
     /// The next message; `None` after the peer and this side agreed to end and everything was read.
     ///
     /// Messages of one stream come in the order they were sent (unless sent unordered), messages of different
-    /// streams as they arrive. Cancellation-safe: a future dropped before it completed has taken nothing.
+    /// streams as they arrive. Where partial delivery is switched on it may be a piece of one
+    /// ([`Received::piece`]). Cancellation-safe: a future dropped before it completed has taken nothing.
     ///
     /// # Errors
     ///

@@ -243,6 +243,7 @@ impl State {
             | Event::RemoteError(_)
             | Event::SendFailed { .. }
             | Event::NewPeerKey(_)
+            | Event::PartialDeliveryAborted { .. }
             | Event::AddressChangeAnswered { .. }
             | Event::PeerPrimary(_)
             | Event::SenderDry => self.queue_event(id, event),

@@ -94,6 +94,7 @@ impl Line {
             | Event::AssociationReset { .. }
             | Event::StreamsAdded { .. }
             | Event::NewPeerKey(_)
+            | Event::PartialDeliveryAborted { .. }
             | Event::AddressChangeAnswered { .. }
             | Event::PeerPrimary(_)
             | Event::SenderDry

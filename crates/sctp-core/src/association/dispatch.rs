@@ -10,7 +10,7 @@ use super::{Association, AssociationState as S, Capabilities, Capability, Timer}
 use crate::error::{AssociationError, ProtocolViolation, RemoteError};
 use crate::event::Event;
 use crate::path::{Acknowledged, Answer, Congestion};
-use crate::receiver::{Arrival, Forwarding, Receiver};
+use crate::receiver::{Aborted, Arrival, Forwarding, Receiver};
 use crate::sender::acknowledge::SackRefused;
 use crate::sender::recovery::{LossCause, Refuted};
 use crate::sender::{Losses, SackOutcome};
@@ -158,6 +158,16 @@ impl Association {
         if self.events.back() != Some(&Event::MessageReady) {
             self.events.push_back(Event::MessageReady);
         }
+    }
+
+    /// The peer gave up what was delivered in part.
+    pub(super) fn report_aborted(&mut self, abort: impl FnOnce(&mut Receiver) -> Vec<Aborted>) {
+        let aborted = self.receiver.as_mut().map(abort).unwrap_or_default();
+        self.events.extend(
+            aborted
+                .into_iter()
+                .map(|Aborted { stream, message }| Event::PartialDeliveryAborted { stream, message }),
+        );
     }
 
     fn on_sack(&mut self, now: Instant, sack: &Sack<'_>) {

@@ -211,6 +211,7 @@ impl Association {
         let from = self.state.name();
         let failed = self.sender.fail_all(&AssociationError::PeerRestarted);
         self.report_failed(failed);
+        self.report_aborted(Receiver::abort_partial);
         let locals = self.paths.local_addresses();
         let mut fresh = Self::accept(now, cookie, source, locals, self.config.clone(), self.rng.split());
         if let (Some(new), Some(old)) = (fresh.receiver.as_mut(), self.receiver.as_mut()) {
@@ -481,6 +482,7 @@ fn receiver_config(config: &AssociationConfig, agreed: Negotiated) -> ReceiverCo
     ReceiverConfig {
         buffer_bytes: config.buffers.receive_bytes,
         message_bytes: config.buffers.message_bytes,
+        partial_delivery_point: config.buffers.partial_delivery_point_bytes,
         inbound_streams: agreed.inbound,
         sack_every_packets: config.sack.every_packets,
         capabilities: agreed.capabilities,

@@ -300,6 +300,7 @@ impl Association {
             return;
         }
         self.give_up(now);
+        self.report_aborted(Receiver::take_aborted);
         let packet_bytes = self.paths.path(self.paths.for_data()).packet_bytes();
         let replaced = core::mem::take(&mut self.outgoing.acknowledged_bytes) / packet_bytes;
         self.outgoing.burst_left =
@@ -451,6 +452,7 @@ impl Association {
         let was = self.state.name();
         self.state.enter_closed(error.as_ref());
         self.timers.stop_all();
+        self.report_aborted(Receiver::abort_partial);
         let Some(error) = error else {
             self.events.push_back(Event::ShutdownComplete);
             return;

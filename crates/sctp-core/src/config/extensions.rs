@@ -6,9 +6,15 @@ use crate::transmit::Encapsulation;
 /// [`Association::capabilities`](crate::Association::capabilities) for what was agreed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extensions {
-    /// Messages may be given up: FORWARD TSN (RFC 3758), by I-FORWARD-TSN where interleaving is agreed.
+    /// Messages may be given up: FORWARD TSN (RFC 3758), by I-FORWARD-TSN where interleaving is agreed. On by
+    /// `signalling`: it costs 8 octets in the handshake, and a request that is too old is not worth its retransmission. Off by
+    /// `rfc9260`, which offers nothing beyond that document.
     pub partial_reliability: Offer,
-    /// Fragments of different messages may interleave: I-DATA (RFC 8260).
+    /// Fragments of different messages may interleave: I-DATA (RFC 8260). On by `webrtc` alone (RFC 8831 §6.1): it helps only where messages
+    /// are longer than a packet, and a peer that begins many long ones at once can fill the receive buffer with pieces
+    /// of which none is ever whole; the association is then aborted. Signalling messages fit one packet. Switch it on
+    /// where long and short messages share an association, and make
+    /// [`Buffers::receive_bytes`](crate::Buffers::receive_bytes) large enough for the longest message of every stream.
     pub interleaving: Offer,
     /// Streams may be reset and added: RE-CONFIG (RFC 6525).
     pub reconfiguration: Offer,

@@ -169,8 +169,15 @@ pub struct Buffers {
     /// Octets received and not yet read at most: the window advertised to the peer (a_rwnd). Default 1 MiB.
     pub receive_bytes: usize,
     /// The largest message accepted from the application and from the peer. Default 256 KiB. At most
-    /// [`Buffers::receive_bytes`] and [`Buffers::send_bytes`].
+    /// [`Buffers::receive_bytes`] and [`Buffers::send_bytes`]. With a partial delivery point the peer's messages may be
+    /// longer.
     pub message_bytes: usize,
+    /// SCTP_PARTIAL_DELIVERY_POINT (RFC 9260 §6.9, RFC 6458 §8.1.21): once more than so many octets from the beginning of a
+    /// message are there, and it is the next of its stream, the application gets them as a
+    /// [`Piece`](crate::Piece), and the rest as it comes; then messages of any length can be received, longer than the
+    /// receive buffer too. Default `None`: whole messages only. At most [`Buffers::message_bytes`]. Set it where peers
+    /// send files or media as single messages and the application can work on their beginnings.
+    pub partial_delivery_point_bytes: Option<usize>,
 }
 
 /// Retransmission timeout (RFC 9260 §6.3.1).
@@ -329,6 +336,10 @@ impl AssociationConfig {
         at_most("buffers.receive_bytes", self.buffers.receive_bytes, u32::MAX as usize)?;
         at_most("buffers.message_bytes", self.buffers.message_bytes, self.buffers.receive_bytes)?;
         at_most("buffers.message_bytes", self.buffers.message_bytes, self.buffers.send_bytes)?;
+        if let Some(point) = self.buffers.partial_delivery_point_bytes {
+            at_least("buffers.partial_delivery_point_bytes", point, 1)?;
+            at_most("buffers.partial_delivery_point_bytes", point, self.buffers.message_bytes)?;
+        }
         at_least("sack.every_packets", self.sack.every_packets as usize, 1)?;
         at_least("heartbeat.max_burst", self.heartbeat.max_burst as usize, 1)?;
         let year = Duration::from_secs(365 * 24 * 3600);

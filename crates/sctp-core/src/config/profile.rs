@@ -80,7 +80,12 @@ impl AssociationConfig {
             streams: Streams { outbound: 64, inbound: 2048 },
             extensions: Extensions { reconfiguration: Offer::On, ..Extensions::NONE },
             authentication: AuthConfig::default(),
-            buffers: Buffers { send_bytes: 1 << 20, receive_bytes: 1 << 20, message_bytes: 256 << 10 },
+            buffers: Buffers {
+                send_bytes: 1 << 20,
+                receive_bytes: 1 << 20,
+                message_bytes: 256 << 10,
+                partial_delivery_point_bytes: None,
+            },
             rto: RtoConfig {
                 initial: Duration::from_secs(1),
                 min: Duration::from_secs(1),
@@ -159,7 +164,7 @@ impl AssociationConfig {
         let most = u16::MAX;
         Self {
             streams: Streams { outbound: most, inbound: most },
-            extensions: Extensions { zero_checksum: Offer::On, ..base.extensions },
+            extensions: Extensions { zero_checksum: Offer::On, interleaving: Offer::On, ..base.extensions },
             reconfiguration: ReconfigConfig {
                 max_inbound_streams: most,
                 max_outbound_streams: most,

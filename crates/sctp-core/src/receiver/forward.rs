@@ -97,14 +97,25 @@ impl Receiver {
         };
         self.counters.given_up.forward_tsns += 1;
         let mut message_ready = false;
+        let mut passed = Vec::new();
         for one in skipped {
             message_ready |= self.skip(now, one);
+            if self.config.partial_delivery_point.is_some() {
+                passed.push(one.stream);
+            }
         }
         let ordering = &self.ordering;
         let has_passed = |stream, order| ordering.has_passed(stream, order);
         let (discarded, end) = self.reassembly.forward(through, has_passed);
         self.given_up_through = Some(end);
         self.discard(&discarded);
+        if let Some(point) = self.config.partial_delivery_point {
+            // With DATA it is the cumulative TSN that counts, whatever the stream.
+            passed.push(StreamId::new(0));
+            for stream in passed {
+                message_ready |= self.deliver_piece(now, point, stream, None);
+            }
+        }
         Forwarding::Moved { message_ready }
     }
 

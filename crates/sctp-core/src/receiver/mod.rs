@@ -22,6 +22,7 @@ pub(crate) use forward::Forwarding;
 pub use forward::GivenUp;
 pub(crate) use outcome::Arrival;
 pub use outcome::{ReceiverStatistics, ReceiverViolation};
+pub(crate) use partial::Aborted;
 pub(crate) use sack::SackDemand;
 
 use crate::association::{Capabilities, Capability};
@@ -38,6 +39,7 @@ mod forward;
 mod fragment;
 mod ordering;
 mod outcome;
+mod partial;
 mod reassembly;
 mod reconfig;
 mod sack;
@@ -51,6 +53,8 @@ pub(crate) struct ReceiverConfig {
     pub buffer_bytes: usize,
     /// The longest message put together from fragments.
     pub message_bytes: usize,
+    /// More octets than this of an unfinished message are delivered (RFC 9260 §6.9); `None`: never.
+    pub partial_delivery_point: Option<usize>,
     /// Streams the peer may use: 0 to one less.
     pub inbound_streams: u16,
     /// A SACK is due after this many packets with new DATA at the latest (RFC 9260 §6.2: 2).
@@ -63,6 +67,18 @@ impl ReceiverConfig {
     /// I-DATA alone or DATA alone (RFC 8260 §2.2.1).
     fn numbering(&self) -> Numbering {
         if self.capabilities.has(Capability::Interleaving) { Numbering::Mid } else { Numbering::Ssn }
+    }
+
+    /// Octets beyond the window that the chunk everything waits for may take: a longest message, or as much of one as may
+    /// wait before a piece of it is delivered, and a chunk.
+    fn overdraft_bytes(&self) -> usize {
+        let chunk_bytes = if self.partial_delivery_point.is_some() { usize::from(u16::MAX) } else { 0 };
+        self.message_bytes.saturating_add(chunk_bytes)
+    }
+
+    /// The longest message put together. Where it is delivered in pieces, the window alone limits what waits.
+    fn longest_bytes(&self) -> usize {
+        if self.partial_delivery_point.is_some() { usize::MAX } else { self.message_bytes }
     }
 }
 
@@ -86,7 +102,7 @@ impl Receiver {
         Self {
             config,
             arrived: TsnMap::new(peer_initial_tsn),
-            window: Window::new(config.buffer_bytes, config.message_bytes),
+            window: Window::new(config.buffer_bytes, config.overdraft_bytes()),
             reassembly: Reassembly::new(config.numbering()),
             ordering: Ordering::new(config.numbering()),
             sack: SackSchedule::new(config.sack_every_packets),
@@ -165,6 +181,8 @@ impl Receiver {
 
     /// Takes over what a predecessor had ready for the application, when the peer has restarted.
     pub(crate) fn adopt_ready(&mut self, predecessor: &mut Self) {
+        // Pieces among it keep their numbers, which nobody else may get.
+        self.counters.messages_in_pieces = predecessor.counters.messages_in_pieces;
         while let Some(received) = predecessor.receive() {
             self.window.hold(received.message.payload.len());
             self.ordering.adopt(received);
@@ -248,8 +266,11 @@ impl Receiver {
     fn drop_for_room(&mut self, position: Position, payload_bytes: usize) -> Arrival {
         self.counters.dropped_no_window += 1;
         self.sack.on_dropped();
-        // With DATA the next chunk always belongs to the one message that waits for it, and enters.
-        let is_hopeless = self.config.numbering() == Numbering::Mid
+        // With DATA the next chunk always belongs to the one message that waits for it, and enters; unless that is long
+        // and its stream, by the peer's mistake, waits for another one.
+        let may_be_hopeless =
+            self.config.numbering() == Numbering::Mid || self.config.partial_delivery_point.is_some();
+        let is_hopeless = may_be_hopeless
             && position == self.arrived.head()
             && !self.ordering.has_message()
             && !self.window.could_admit(payload_bytes);
@@ -277,7 +298,7 @@ impl Receiver {
 
     fn check(&self, position: Position, data: &Fragment<'_>) -> Result<(), ReceiverViolation> {
         self.ordering.check(data)?;
-        self.reassembly.check(position, data, &self.arrived, self.config.message_bytes)
+        self.reassembly.check(position, data, &self.arrived, self.config.longest_bytes())
     }
 
     fn accept(&mut self, now: Instant, position: Position, data: &Fragment<'_>) -> Arrival {
@@ -286,12 +307,16 @@ impl Receiver {
         self.sack.on_new(data.flags.immediate);
         self.counters.data_chunks += 1;
         self.counters.octets += u64::try_from(data.payload.len()).unwrap_or(u64::MAX);
-        let Some(message) = self.reassembly.insert(position, data) else {
-            return Arrival::Accepted { message_ready: false };
-        };
-        self.counters.messages += 1;
-        self.window.merge_chunks(message.chunks);
-        Arrival::Accepted { message_ready: self.ordering.insert(now, message) }
+        let mut message_ready = false;
+        if let Some(message) = self.reassembly.insert(position, data) {
+            self.counters.messages += 1;
+            self.window.merge_chunks(message.chunks);
+            message_ready = self.ordering.insert(now, message);
+        }
+        if let Some(point) = self.config.partial_delivery_point {
+            message_ready |= self.deliver_piece(now, point, data.stream, Some(data));
+        }
+        Arrival::Accepted { message_ready }
     }
 }
 

@@ -97,6 +97,11 @@ impl Ordering {
         true
     }
 
+    /// Takes a piece of the message its stream waits for, and goes on waiting for the rest.
+    pub(super) fn insert_piece(&mut self, now: Instant, piece: Assembled) {
+        self.deliver(now, now, piece);
+    }
+
     /// The next message for the application.
     pub(super) fn receive(&mut self) -> Option<Received> {
         self.ready.pop_front()
@@ -168,15 +173,16 @@ impl Ordering {
     }
 
     fn deliver(&mut self, now: Instant, complete_at: Instant, assembled: Assembled) {
-        let Assembled { stream, order, ppid, payload, chunks: _ } = assembled;
+        let Assembled { stream, order, ppid, payload, chunks: _, piece } = assembled;
         let blocked = now.since(complete_at);
         self.statistics.record(stream, blocked);
         let delivery = if order.is_some() { Delivery::Ordered } else { Delivery::Unordered };
         let message = Message::new(stream, delivery, payload).with_ppid(ppid);
-        self.ready.push_back(Received { message, complete_at, blocked });
+        self.ready.push_back(Received { message, complete_at, blocked, piece });
     }
 
-    fn next(&self, stream: StreamId) -> Sequence {
+    /// What a stream waits for.
+    pub(super) fn next(&self, stream: StreamId) -> Sequence {
         self.next.get(usize::from(stream.get())).copied().unwrap_or_default()
     }
 

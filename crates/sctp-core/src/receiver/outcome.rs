@@ -113,6 +113,12 @@ pub struct ReceiverStatistics {
     pub octets: u64,
     /// Messages completed, whether read or not.
     pub messages: u64,
+    /// Messages of which pieces were delivered, complete by now or not.
+    pub messages_in_pieces: u64,
+    /// Pieces delivered of messages that were not complete yet.
+    pub pieces: u64,
+    /// Messages of which pieces were delivered and that will never be complete.
+    pub pieces_aborted: u64,
     /// DATA chunks that came again.
     pub duplicates: u64,
     /// DATA chunks dropped because window or memory had no room.

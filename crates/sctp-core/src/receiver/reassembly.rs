@@ -8,7 +8,9 @@ use sctp_wire::{PayloadProtocolId, StreamId};
 
 use super::ReceiverViolation;
 use super::fragment::{Fragment, Numbering, Sequence};
+use super::partial::Aborted;
 use super::tsn_map::{Position, TsnMap};
+use crate::message::Piece;
 use interleaved::FsnPlace;
 use runs::Runs;
 
@@ -62,6 +64,53 @@ impl Reassembly {
         }
     }
 
+    /// Takes what is there of an unfinished message from its beginning on, if that is more than `point` octets and the
+    /// message the next of its stream. Counts in `messages`, which gives a message its number.
+    pub(super) fn take_piece(
+        &mut self,
+        candidate: &Candidate,
+        point: usize,
+        is_next: impl Fn(StreamId, Sequence) -> bool,
+        messages: &mut u64,
+    ) -> Option<Assembled> {
+        match self {
+            Self::ByTsn(runs) => {
+                let first = runs.run_up_to(candidate.head)?;
+                runs.take_piece(first, point, is_next, messages)
+            }
+            Self::ByFsn(runs) => {
+                let Candidate { stream, unordered, sequence, .. } = *candidate;
+                runs.take_piece(FsnPlace::beginning(stream, unordered, sequence), point, is_next, messages)
+            }
+        }
+    }
+
+    /// Messages delivered in part that were dropped since the last call.
+    pub(super) fn take_aborted(&mut self) -> Vec<Aborted> {
+        match self {
+            Self::ByTsn(runs) => runs.take_aborted(),
+            Self::ByFsn(runs) => runs.take_aborted(),
+        }
+    }
+
+    /// No message delivered in part becomes complete any more.
+    pub(super) fn abort_partial(&mut self) {
+        match self {
+            Self::ByTsn(runs) => runs.abort_partial(),
+            Self::ByFsn(runs) => runs.abort_partial(),
+        }
+    }
+
+    /// A predecessor's messages delivered in part are aborted, and told of with those dropped here.
+    pub(super) fn succeed(&mut self, predecessor: &mut Self) {
+        predecessor.abort_partial();
+        let aborted = predecessor.take_aborted();
+        match self {
+            Self::ByTsn(runs) => runs.adopt_aborted(aborted),
+            Self::ByFsn(runs) => runs.adopt_aborted(aborted),
+        }
+    }
+
     /// Waits for no chunk up to a position any more, and for none of a message its stream `has_passed`: drops
     /// what cannot be completed. Gives also the end of the last message dropped, if it lies above.
     pub(super) fn forward(
@@ -102,7 +151,18 @@ impl Reassembly {
     }
 }
 
-/// A whole message, not yet in order.
+/// Where an unfinished message may be long enough to be delivered in part.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate {
+    /// DATA: the message that this position, after the cumulative TSN, belongs to.
+    pub(super) head: Position,
+    /// I-DATA: this message of this stream.
+    pub(super) stream: StreamId,
+    pub(super) unordered: bool,
+    pub(super) sequence: Sequence,
+}
+
+/// A whole message, or a piece of one; not yet in order.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) struct Assembled {
     pub(super) stream: StreamId,
@@ -112,6 +172,8 @@ pub(super) struct Assembled {
     pub(super) payload: Bytes,
     /// How many chunks it came in.
     pub(super) chunks: usize,
+    /// `None` for a message that is delivered as a whole.
+    pub(super) piece: Option<Piece>,
 }
 
 /// Fragments thrown away.

@@ -28,6 +28,7 @@ impl Receiver {
     pub(crate) fn restart_tsns(&mut self, now: Instant, next: Tsn) -> bool {
         let has_new = self.ordering.reset(now, &[]);
         let mut fresh = Self::new(self.config, next);
+        fresh.reassembly.succeed(&mut self.reassembly);
         fresh.window.grant(self.window.allowance_bytes());
         fresh.adopt_ready(self);
         fresh.ordering.adopt_statistics(&self.ordering);

@@ -1,6 +1,6 @@
 //! The whole receiver: scripted packets, then laws under any order, loss and repetition.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use sctp_wire::{Checksum, DataFlags, Packet, PayloadProtocolId, SctpPort, Ssn, StreamId, VerificationTag};
@@ -12,11 +12,13 @@ use crate::message::Delivery;
 mod forward;
 mod interleaving;
 mod laws;
+mod partial;
 mod reconfig;
 
 const CONFIG: ReceiverConfig = ReceiverConfig {
     buffer_bytes: 100_000,
     message_bytes: 20_000,
+    partial_delivery_point: None,
     inbound_streams: 4,
     sack_every_packets: 2,
     capabilities: Capabilities::NONE,

@@ -22,6 +22,7 @@ mod homes;
 mod interleaving;
 mod laws;
 mod out_of_the_blue;
+mod partial_delivery;
 mod partial_reliability;
 mod path_mtu;
 mod random;

@@ -519,6 +519,7 @@ impl Pair {
             | Event::RemoteError(_)
             | Event::SendFailed { .. }
             | Event::NewPeerKey(_)
+            | Event::PartialDeliveryAborted { .. }
             | Event::AddressChangeAnswered { .. }
             | Event::PeerPrimary(_)
             | Event::SenderDry

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sctp::{
     AssociationConfig, AssociationError, CommunicationLost, ConnectError, Delivery, Endpoint, EndpointConfig,
-    Event, Incoming, SendError,
+    Event, Incoming, SendError, SendFailure,
 };
 
 use crate::{CLIENT, Pair, SERVER, bind, drain, number_of, numbered, port, within_a_minute};
@@ -173,4 +173,35 @@ fn shutting_the_runtime_down_ends_everything_that_waits() {
     let outcome = ours.block_on(within_a_minute(waiting)).unwrap();
     assert_eq!(outcome.unwrap_err(), CommunicationLost::DriverStopped);
     assert!(ours.block_on(within_a_minute(pair.server.accept())).is_none());
+}
+
+/// RFC 6458 §6.1.11: however many there are, with the sender's mark and the reason.
+#[tokio::test]
+async fn every_message_not_acknowledged_when_the_association_ends_comes_back() {
+    within_a_minute(async {
+        let pair = Pair::new().await;
+        let mut accepted = 0;
+        // The peer does not read: at some time nothing more fits.
+        while pair
+            .here
+            .try_send(numbered(0, accepted, 5_000, Delivery::Ordered).with_context(accepted.into()))
+            .is_ok()
+        {
+            accepted += 1;
+        }
+        pair.here.abort(b"enough");
+        let mut failed = Vec::new();
+        while let Some(event) = pair.here.next_event().await {
+            if let Event::SendFailed { message, reason, .. } = event {
+                assert_eq!(reason, SendFailure::Association(AssociationError::AbortedLocally));
+                assert_eq!(message.context, u64::from(number_of(&message)));
+                failed.push(message.context);
+            }
+        }
+        assert!(failed.len() > 64, "more than other events are kept");
+        assert!(failed.is_sorted() && failed.last() == Some(&u64::from(accepted - 1)), "{failed:?}");
+        let undelivered = pair.here.statistics().sender.undelivered;
+        assert_eq!(undelivered.sent + undelivered.unsent, failed.len() as u64);
+    })
+    .await;
 }

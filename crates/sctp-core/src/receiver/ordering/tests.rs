@@ -12,6 +12,7 @@ fn message(stream: u16, ssn: Option<u16>) -> Assembled {
         ppid: PayloadProtocolId::new(0),
         payload: Bytes::from(vec![1, 2, 3]),
         chunks: 1,
+        piece: None,
     }
 }
 

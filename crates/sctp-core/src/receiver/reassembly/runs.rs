@@ -10,8 +10,10 @@ use bytes::{Bytes, BytesMut};
 use sctp_wire::{PayloadProtocolId, StreamId};
 
 use super::{Assembled, Discarded};
+use crate::message::Piece;
 use crate::receiver::ReceiverViolation;
 use crate::receiver::fragment::{Fragment, Sequence};
+use crate::receiver::partial::Aborted;
 use crate::receiver::tsn_map::{Position, TsnMap};
 
 /// Where a fragment stands among all others; those of one message count on.
@@ -55,11 +57,13 @@ impl Place for Position {
 pub(in crate::receiver) struct Runs<P> {
     runs: BTreeMap<P, Run>,
     bytes: usize,
+    /// Messages delivered in part that were dropped, until somebody asks.
+    aborted: Vec<Aborted>,
 }
 
 impl<P> Default for Runs<P> {
     fn default() -> Self {
-        Self { runs: BTreeMap::new(), bytes: 0 }
+        Self { runs: BTreeMap::new(), bytes: 0, aborted: Vec::new() }
     }
 }
 
@@ -83,6 +87,42 @@ impl<P: Place> Runs<P> {
         }
         self.runs.insert(first, run);
         None
+    }
+
+    /// Takes the pieces of a run that begins its message, if they have more than `point` octets and the message is the next
+    /// of its stream. The run stays, for what follows. Counts in `messages`, which gives a message its number.
+    pub(super) fn take_piece(
+        &mut self,
+        first: P,
+        point: usize,
+        is_next: impl Fn(StreamId, Sequence) -> bool,
+        messages: &mut u64,
+    ) -> Option<Assembled> {
+        let run = self.runs.get_mut(&first).filter(|run| run.begins && run.bytes > point)?;
+        if !run.order.is_none_or(|order| is_next(run.stream, order)) {
+            return None;
+        }
+        if run.delivered.is_none() {
+            *messages += 1;
+            run.delivered = Some(Box::new(Delivered { message: *messages, bytes: 0 }));
+        }
+        self.bytes -= run.bytes;
+        Some(run.take_piece())
+    }
+
+    /// Messages delivered in part that were dropped since the last call.
+    pub(super) fn take_aborted(&mut self) -> Vec<Aborted> {
+        core::mem::take(&mut self.aborted)
+    }
+
+    /// No message delivered in part becomes complete any more.
+    pub(super) fn abort_partial(&mut self) {
+        self.aborted.extend(self.runs.values_mut().filter_map(Run::abort));
+    }
+
+    /// These are told of with those dropped here.
+    pub(super) fn adopt_aborted(&mut self, aborted: Vec<Aborted>) {
+        self.aborted.extend(aborted);
     }
 
     /// The run that begins at a place or above, nearest to it, if it may be of the same message.
@@ -111,7 +151,8 @@ impl<P: Place> Runs<P> {
 
     /// Throws a run away.
     pub(super) fn discard(&mut self, first: P, discarded: &mut Discarded) {
-        if let Some(run) = self.runs.remove(&first) {
+        if let Some(mut run) = self.runs.remove(&first) {
+            self.aborted.extend(run.abort());
             self.bytes -= run.bytes;
             discarded.bytes += run.bytes;
             discarded.chunks += run.pieces.len();
@@ -147,6 +188,11 @@ impl Runs<Position> {
             return Err(ReceiverViolation::MessageTooLong { bytes, limit: message_bytes });
         }
         Ok(())
+    }
+
+    /// Where the run begins that ends right below a position.
+    pub(super) fn run_up_to(&self, position: Position) -> Option<Position> {
+        self.run_below(position).filter(|(_, run)| run.end == position.index()).map(|(first, _)| first)
     }
 
     /// Drops every run that misses a chunk up to `through`, or whose message its stream `has_passed`. Gives also
@@ -201,7 +247,8 @@ impl Runs<Position> {
 
 impl Assembled {
     fn whole(fragment: &Fragment<'_>, payload: Bytes) -> Self {
-        Self { stream: fragment.stream, order: fragment.order(), ppid: fragment.ppid, payload, chunks: 1 }
+        let (stream, order, ppid) = (fragment.stream, fragment.order(), fragment.ppid);
+        Self { stream, order, ppid, payload, chunks: 1, piece: None }
     }
 }
 
@@ -216,8 +263,18 @@ pub(super) struct Run {
     order: Option<Sequence>,
     /// That of the lowest fragment; the first one's counts.
     ppid: PayloadProtocolId,
+    /// In the pieces that wait.
     pub(super) bytes: usize,
     pieces: VecDeque<Bytes>,
+    /// What was delivered before them; `None` if nothing was.
+    delivered: Option<Box<Delivered>>,
+}
+
+/// The part of a message that was delivered before it was complete.
+#[derive(Clone, Copy, Debug)]
+struct Delivered {
+    message: u64,
+    bytes: u64,
 }
 
 impl Run {
@@ -231,6 +288,7 @@ impl Run {
             ppid: fragment.ppid,
             bytes: piece.len(),
             pieces: VecDeque::from([piece]),
+            delivered: None,
         }
     }
 
@@ -256,17 +314,37 @@ impl Run {
         Self { end: above.end, ends: above.ends, bytes: self.bytes + above.bytes, pieces, ..self }
     }
 
-    fn into_message(self) -> Assembled {
+    fn into_message(mut self) -> Assembled {
+        self.take_piece()
+    }
+
+    /// Everything that waits.
+    fn take_piece(&mut self) -> Assembled {
         let mut payload = BytesMut::with_capacity(self.bytes);
         self.pieces.iter().for_each(|piece| payload.extend_from_slice(piece));
         let chunks = self.pieces.len();
+        self.pieces.clear();
+        let bytes = core::mem::take(&mut self.bytes);
+        let is_last = self.ends;
+        let piece = self.delivered.as_mut().map(|delivered| {
+            let offset = delivered.bytes;
+            delivered.bytes += u64::try_from(bytes).unwrap_or(u64::MAX);
+            Piece { message: delivered.message, offset, is_last }
+        });
         Assembled {
             stream: self.stream,
             order: self.order,
             ppid: self.ppid,
             payload: payload.freeze(),
             chunks,
+            piece,
         }
+    }
+
+    /// It will not be complete: which message that is, if part of it was delivered.
+    fn abort(&mut self) -> Option<Aborted> {
+        let delivered = self.delivered.take()?;
+        Some(Aborted { stream: self.stream, message: delivered.message })
     }
 }
 

@@ -95,6 +95,26 @@ fn assert_delivered(script: &[Scripted], delivered: &[Received]) -> Result<(), T
     Ok(())
 }
 
+/// Whole messages of what was delivered, at the places of their ends; pieces of one have to fit together.
+fn put_together(delivered: Vec<Received>) -> Result<Vec<Received>, TestCaseError> {
+    let mut begun: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
+    let mut whole = Vec::new();
+    for mut received in delivered {
+        if let Some(piece) = received.piece {
+            let payload = begun.entry(piece.message).or_default();
+            prop_assert_eq!(u64::try_from(payload.len()).unwrap(), piece.offset);
+            payload.extend_from_slice(&received.message.payload);
+            if !piece.is_last {
+                continue;
+            }
+            received.message.payload = begun.remove(&piece.message).unwrap_or_default().into();
+        }
+        whole.push(received);
+    }
+    prop_assert!(begun.is_empty(), "unfinished");
+    Ok(whole)
+}
+
 /// Arrivals in any order, some twice, some never.
 fn arrivals() -> impl Strategy<Value = (Vec<Scripted>, Vec<prop::sample::Index>, u32)> {
     let initial = prop_oneof![any::<u32>(), (u32::MAX - 100)..=u32::MAX];
@@ -108,9 +128,11 @@ proptest! {
     fn every_message_arrives_once_in_order_and_unharmed(
         (script, order, initial) in arrivals(),
         packet_chunks in 1_usize..4,
+        partial_delivery_point in prop::option::of(1_usize..3_000),
     ) {
         let chunks = chunks_of(&script, Tsn::new(initial));
-        let mut receiver = Receiver::new(CONFIG, Tsn::new(initial));
+        let mut receiver =
+            Receiver::new(ReceiverConfig { partial_delivery_point, ..CONFIG }, Tsn::new(initial));
         let mut delivered = Vec::new();
         let mut seen = BTreeSet::new();
         let first_try = order.iter().map(|index| index.index(chunks.len()));
@@ -128,6 +150,7 @@ proptest! {
             delivered.extend(receiver.receive());
         }
         delivered.extend(core::iter::from_fn(|| receiver.receive()));
+        let delivered = put_together(delivered)?;
         assert_delivered(&script, &delivered)?;
         prop_assert!(receiver.is_empty());
         prop_assert_eq!((receiver.memory_bytes(), receiver.a_rwnd()), (0, 100_000));
@@ -140,8 +163,10 @@ proptest! {
     fn robustness_14_a_small_buffer_and_a_slow_reader_never_stall(
         (script, order, initial) in arrivals(),
         read_every in 1_usize..5,
+        partial_delivery_point in prop::option::of(1_usize..3_000),
     ) {
         let config = ReceiverConfig { buffer_bytes: 4_000, message_bytes: 3_000, ..CONFIG };
+        let config = ReceiverConfig { partial_delivery_point, ..config };
         let mut receiver = Receiver::new(config, Tsn::new(initial));
         let chunks = chunks_of(&script, Tsn::new(initial));
         let mut missing: Vec<usize> = (0..chunks.len()).collect();
@@ -163,15 +188,17 @@ proptest! {
             }
         }
         prop_assert!(missing.is_empty() && receiver.is_empty(), "stalled with {} chunks to go", missing.len());
-        assert_delivered(&script, &delivered)?;
+        assert_delivered(&script, &put_together(delivered)?)?;
     }
 
     #[test]
     fn robustness_18_no_sequence_of_chunks_panics_or_exceeds_the_limits(
         chunks in prop::collection::vec(
             (0_u32..30, 0_u16..6, 0_u16..4, any::<u8>(), 0_usize..400), 0..300),
+        partial_delivery_point in prop::option::of(1_usize..1_000),
     ) {
         let config = ReceiverConfig { buffer_bytes: 4_000, message_bytes: 1_000, ..CONFIG };
+        let config = ReceiverConfig { partial_delivery_point, ..config };
         let mut receiver = Receiver::new(config, Tsn::new(u32::MAX - 5));
         let mut promised = 4_000_u32;
         for (ahead, stream, ssn, flags, bytes) in chunks {
@@ -183,7 +210,7 @@ proptest! {
             let kept = if matches!(arrival, Arrival::Accepted { .. }) { bytes } else { 0 };
             prop_assert!(receiver.a_rwnd() >= promised.saturating_sub(u32::try_from(kept + CHUNK_OVERHEAD_BYTES).unwrap()));
             receiver.on_packet_end();
-            prop_assert!(receiver.memory_bytes() <= MEMORY_FACTOR * (4_000 + 1_000));
+            prop_assert!(receiver.memory_bytes() <= MEMORY_FACTOR * (4_000 + config.overdraft_bytes()));
             promised = receiver.a_rwnd();
             sack(&mut receiver);
             if ssn == 0 {

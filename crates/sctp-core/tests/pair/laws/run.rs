@@ -283,6 +283,7 @@ impl Run<'_> {
                 | Event::PeerAddressChange { .. }
                 | Event::RemoteError(_)
                 | Event::NewPeerKey(_)
+                | Event::PartialDeliveryAborted { .. }
                 | Event::AddressChangeAnswered { .. }
                 | Event::PeerPrimary(_)
                 | Event::SenderDry

@@ -74,9 +74,11 @@ proptest! {
     fn every_interleaved_message_arrives_once_in_order_and_unharmed(
         (script, order, initial) in arrivals(),
         turns in prop::collection::vec(any::<prop::sample::Index>(), 1..40),
+        partial_delivery_point in prop::option::of(1_usize..3_000),
     ) {
         let chunks = interleaved(&script, &turns, Tsn::new(initial));
-        let mut receiver = Receiver::new(INTERLEAVING, Tsn::new(initial));
+        let config = ReceiverConfig { partial_delivery_point, ..INTERLEAVING };
+        let mut receiver = Receiver::new(config, Tsn::new(initial));
         let mut delivered = Vec::new();
         let mut seen = BTreeSet::new();
         let first_try = order.iter().map(|index| index.index(chunks.len()));
@@ -89,7 +91,7 @@ proptest! {
             delivered.extend(receiver.receive());
         }
         delivered.extend(core::iter::from_fn(|| receiver.receive()));
-        assert_delivered(&script, &delivered)?;
+        assert_delivered(&script, &put_together(delivered)?)?;
         prop_assert!(receiver.is_empty());
         prop_assert_eq!((receiver.memory_bytes(), receiver.a_rwnd()), (0, 100_000));
     }
@@ -98,8 +100,10 @@ proptest! {
     fn robustness_18_no_sequence_of_i_data_panics_or_exceeds_the_limits(
         chunks in prop::collection::vec(
             (0_u32..30, 0_u16..6, 0_u32..4, 0_u32..6, any::<u8>(), 0_usize..400), 0..300),
+        partial_delivery_point in prop::option::of(1_usize..1_000),
     ) {
         let config = ReceiverConfig { buffer_bytes: 4_000, message_bytes: 1_000, ..INTERLEAVING };
+        let config = ReceiverConfig { partial_delivery_point, ..config };
         let mut receiver = Receiver::new(config, Tsn::new(u32::MAX - 5));
         for (ahead, stream, mid, fsn, flags, bytes) in chunks {
             let tsn = receiver.cumulative_tsn().advance(ahead);
@@ -109,7 +113,7 @@ proptest! {
             let piece = Piece { tsn, stream, mid, fsn, flags, payload };
             receiver.on_fragment(Instant::EPOCH, &piece.as_fragment());
             receiver.on_packet_end();
-            prop_assert!(receiver.memory_bytes() <= MEMORY_FACTOR * (4_000 + 1_000));
+            prop_assert!(receiver.memory_bytes() <= MEMORY_FACTOR * (4_000 + config.overdraft_bytes()));
             sack(&mut receiver);
             if mid == Mid::new(0) {
                 receiver.receive();
