@@ -10,8 +10,8 @@ use workload::Sample;
 
 pub use curves::RunCurves;
 pub use result::{
-    BlockingResult, CompareResult, ImpairmentsResult, PathResult, PeerPath, PredictedResult, RequestCounts, ResponseResult,
-    RunResult, WorkloadResult,
+    BlockingResult, CompareResult, ImpairmentsResult, PathResult, PeerPath, PredictedResult, RequestCounts,
+    ResponseResult, RunResult, WorkloadResult,
 };
 
 use crate::compare::{BackendKind, Blocking, CompareConfig, PacketCounts, Prediction, RawOutcome, RawRun};

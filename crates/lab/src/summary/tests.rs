@@ -72,7 +72,10 @@ fn unanswered_requests_fail_the_row_with_the_reason() {
     raw.runs[0].retransmissions = Some(7);
     let result = compare(&raw).result;
     let row = &result.runs[0];
-    assert_eq!((row.counts.requests, row.counts.responses, row.counts.failed, row.retransmissions), (100, 99, 1, Some(7)));
+    assert_eq!(
+        (row.counts.requests, row.counts.responses, row.counts.failed, row.retransmissions),
+        (100, 99, 1, Some(7))
+    );
     assert_eq!(row.because.as_deref(), Some("1 of 100 requests not answered within 32s after sending ended"));
     assert!(!result.is_success());
     assert!(compare(&outcome(vec![run("udp", &answered(100))])).result.is_success());
