@@ -18,7 +18,7 @@ proptest! {
 
     /// Chunk types and lengths that are mostly plausible reach deeper than noise.
     #[test]
-    fn plausible_octets_decode_or_fail(
+    fn robustness_15_plausible_octets_decode_or_fail(
         chunks in vec((plausible_type(), any::<u8>(), 0_u8..60, vec(plausible_octet(), 0..60)), 0..6),
     ) {
         let mut octets = vec![1; 12];
@@ -30,7 +30,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_packets_decode_or_fail(
+    fn robustness_15_damaged_packets_decode_or_fail(
         mut octets in strategies::packet(8),
         damage in vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
         cut in any::<prop::sample::Index>(),

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn table_of_section_5_2_4_row_by_row() {
+    fn robustness_03_table_of_section_5_2_4_row_by_row() {
         let rows = [
             (row((OTHER, OTHER), TieTags::Match), CollisionAction::Restart),
             (row((OURS, OTHER), TieTags::None), CollisionAction::Initialise),

@@ -196,9 +196,11 @@ impl Sender {
         Some(())
     }
 
-    /// The I bit (RFC 9260 §6.1): on the last chunk there is, and on the one that fills a window.
+    /// The I bit (RFC 9260 §6.1): on the last chunk there is, and on the one that fills a window of one packet. The SACK
+    /// for two packets opens a larger one, and a SACK for every packet would double the acknowledgments of bulk.
     fn flags(&self, fragment: &Fragment, path: &Path) -> DataFlags {
-        let filled = !path.congestion.admits(self.flight(path.id) + fragment.payload.len());
+        let flight = self.flight(path.id) + self.header_bytes() + fragment.payload.len();
+        let filled = flight <= path.packet_bytes() && !path.congestion.admits(flight);
         let immediate = match self.options.immediate_sack {
             ImmediateSack::WhenSenderDry => !self.queue.has_next() || filled,
             ImmediateSack::WhenShuttingDown => self.options.is_draining,

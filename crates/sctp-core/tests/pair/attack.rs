@@ -114,7 +114,7 @@ fn random_chunks_with_the_right_tag_never_panic() {
 
 /// RFC 9260 §3.3.4: what was never sent cannot be acknowledged.
 #[test]
-fn acknowledgment_of_what_was_never_sent_ends_the_association() {
+fn robustness_10_acknowledgment_of_what_was_never_sent_ends_the_association() {
     for (count, gaps) in [(2, vec![]), (0, vec![(2, 2)])] {
         let mut pair = Setup::rfc9260().build();
         let mut hand = Hand::new(LEFT_PORT, 9);
@@ -127,7 +127,7 @@ fn acknowledgment_of_what_was_never_sent_ends_the_association() {
 }
 
 #[test]
-fn contradictory_gap_ack_blocks_are_counted_and_ignored() {
+fn robustness_10_contradictory_gap_ack_blocks_are_counted_and_ignored() {
     let mut pair = Setup::rfc9260().build();
     let mut hand = Hand::new(LEFT_PORT, 9);
     hand.establish(&mut pair);
@@ -145,7 +145,7 @@ fn contradictory_gap_ack_blocks_are_counted_and_ignored() {
 
 /// RFC 9260 §6.2.1 (D) (iii): a gap acknowledgment may be taken back, and the chunk then comes again.
 #[test]
-fn reneged_chunk_is_sent_again() {
+fn robustness_11_reneged_chunk_is_sent_again() {
     let mut pair = Setup::rfc9260().build();
     let mut hand = Hand::new(LEFT_PORT, 9);
     hand.establish(&mut pair);
@@ -200,7 +200,7 @@ fn reneged_chunk_of_an_idle_path_is_sent_again() {
 
 /// RFC 5062 §5: a flood of INITs is answered up to the rate of its network, and honest peers elsewhere still connect.
 #[test]
-fn init_flood_is_answered_up_to_the_rate_and_others_still_connect() {
+fn robustness_01_init_flood_is_answered_up_to_the_rate_and_others_still_connect() {
     let mut setup = Setup::rfc9260();
     setup.server.init_rate = Some(InitRate { per_second: 10, burst: 20 });
     let mut pair = setup.build();
@@ -224,7 +224,7 @@ fn init_flood_is_answered_up_to_the_rate_and_others_still_connect() {
 
 /// RFC 5062 §10: what an unverified address gets is no larger than what it sent, but for INIT ACK with its cookie.
 #[test]
-fn answers_to_unverified_addresses_are_bounded_by_what_provoked_them() {
+fn robustness_09_answers_to_unverified_addresses_are_bounded_by_what_provoked_them() {
     let unknown = |value: &'static [u8]| {
         Parameter::Unknown(sctp_wire::UnknownParameter { kind: ParameterType::new(0xc0fe), value, raw: &[] })
     };

@@ -161,7 +161,7 @@ fn ends_with_different_keys_exchange_nothing_and_the_counters_tell() {
 }
 
 #[test]
-fn end_that_has_keys_does_not_fall_back_to_the_empty_one() {
+fn robustness_08_end_that_has_keys_does_not_fall_back_to_the_empty_one() {
     let mut pair =
         with_keys(demanding(&[ChunkType::DATA]), &AuthKeys::default(), &AuthKeys::new(key(1), "k"))
             .connected();
@@ -336,7 +336,7 @@ fn signature_made_by_hand_is_accepted_and_a_bare_chunk_is_dropped_without_a_word
 
 /// RFC 4895 §6.3.
 #[test]
-fn wrong_hmac_or_unknown_key_drops_the_rest_of_the_packet_without_a_word() {
+fn robustness_08_wrong_hmac_or_unknown_key_drops_the_rest_of_the_packet_without_a_word() {
     let mut pair = demanding(&[ChunkType::DATA]).build();
     let mut signer = Signer::established(&mut pair);
     let before = pair.side(End::Right).sent.len();

@@ -110,7 +110,7 @@ fn data_for_a_forgotten_association_is_answered_with_abort() {
 }
 
 #[test]
-fn duplicate_cookie_echo_is_acknowledged_again_and_changes_nothing() {
+fn robustness_03_duplicate_cookie_echo_is_acknowledged_again_and_changes_nothing() {
     let mut pair = Setup::rfc9260().connected();
     let echo = pair.side(End::Left).sent[1].octets.clone();
     assert_eq!(pair.side(End::Left).sent[1].kinds(), "COOKIE_ECHO");
@@ -137,7 +137,7 @@ fn cookie_of_another_attempt_is_discarded() {
 }
 
 #[test]
-fn restart_from_further_addresses_is_refused() {
+fn robustness_05_restart_from_further_addresses_is_refused() {
     let mut pair = Setup::rfc9260().connected();
     let from = pair.now_ms();
     Hand::posing_as_left(33).init_listing(&mut pair, [10, 9, 9, 9].into());

@@ -194,3 +194,20 @@ fn burst_limit_does_not_delay_messages_that_come_one_by_one() {
         }
     }
 }
+
+/// RFC 9260 §6.2: every second packet. In bulk each packet fills the window again; were each marked with the I bit
+/// (§6.1), the flow would be acknowledged, and would open its window in slow start, twice as fast as TCP does.
+#[test]
+fn bulk_is_acknowledged_every_second_packet_in_both_profiles() {
+    for mut setup in [Setup::rfc9260(), Setup::signalling()] {
+        setup.request = paced().request;
+        let mut pair = setup.connected();
+        let from = pair.now_ms();
+        flow(&mut pair, 40);
+        pair.run_ms(2000);
+        let [data, sacks] = [(End::Left, "DATA"), (End::Right, "SACK")]
+            .map(|(end, chunk)| pair.times_of(end, chunk, from).len());
+        assert!(data >= 40 && sacks <= data / 2 + 5, "{sacks} SACKs for {data} packets");
+        assert_eq!(pair.side(End::Right).received.len(), 40);
+    }
+}

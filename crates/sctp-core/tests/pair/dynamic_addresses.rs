@@ -216,7 +216,7 @@ fn last_kinds(pair: &Pair) -> String {
 
 /// RFC 5061 §5.2 (D1 to D5), §4.2.1: found by its tag, believed for its HMAC, answered where it came from.
 #[test]
-fn wildcard_from_a_new_address_adds_it_and_without_a_valid_hmac_does_nothing() {
+fn robustness_07_wildcard_from_a_new_address_adds_it_and_without_a_valid_hmac_does_nothing() {
     let mut pair = moving().build();
     let (mut signer, serial) = by_hand(&mut pair);
     signer.hand.source = by_ip(ip("10.0.0.77"));
@@ -244,7 +244,7 @@ fn wildcard_from_a_new_address_adds_it_and_without_a_valid_hmac_does_nothing() {
 
 /// RFC 5061 §5.3 (F7, F8).
 #[test]
-fn last_and_source_address_stay() {
+fn robustness_07_last_and_source_address_stay() {
     let mut pair = moving().build();
     let (signer, serial) = by_hand(&mut pair);
     let refused = |pair: &mut Pair, serial, wishes: &[Parameter<'_>]| {

@@ -28,5 +28,6 @@ mod path_mtu;
 mod random;
 mod reconfig;
 mod recovery;
+mod robustness;
 mod shutdown;
 mod supervision;

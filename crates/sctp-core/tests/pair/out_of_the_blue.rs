@@ -129,7 +129,7 @@ fn init_tag(pair: &Pair) -> u32 {
 
 /// Neither a wrong tag nor the right one from elsewhere does anything (RFC 9260 §8.5).
 #[test]
-fn forged_packets_are_discarded_and_counted() {
+fn robustness_04_forged_packets_are_discarded_and_counted() {
     let mut pair = Setup::rfc9260().connected();
     let tag = pair.side(End::Left).sent[1].packet().verification_tag.get();
     let abort =
@@ -174,7 +174,7 @@ fn shutdown_ack_of_a_forgotten_association_is_completed_while_setting_up() {
 }
 
 #[test]
-fn flood_of_strangers_makes_no_queue_grow() {
+fn robustness_20_flood_of_strangers_makes_no_queue_grow() {
     let mut pair = Setup::rfc9260().build();
     let packet = with_tag(LEFT_PORT, RIGHT_PORT, 99, |w| w.heartbeat(b"x").unwrap());
     pair.with(End::Right, |side, now| {

@@ -104,7 +104,7 @@ fn path_that_becomes_wider_is_noticed_after_the_raise_timer() {
 /// Robustness against poisoned path MTUs: the quoted tag must be right, and even then only a probe decides
 /// (RFC 8899 §4.6, RFC 5927 §7).
 #[test]
-fn forged_packet_too_big_changes_nothing() {
+fn robustness_20_forged_packet_too_big_changes_nothing() {
     let mut pair = searching(Setup::signalling(), 1500);
     pair.run_ms(1000);
     let quoted = pair.side(End::Left).sent.last().unwrap().octets[..8].to_vec();

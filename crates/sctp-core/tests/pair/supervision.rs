@@ -100,7 +100,7 @@ fn heartbeats_can_be_switched_off() {
 
 /// RFC 9260 §8.3: echoed unchanged, whatever it is; an answer nobody asked for is counted.
 #[test]
-fn heartbeat_is_echoed_and_a_forged_answer_keeps_nothing_alive() {
+fn robustness_19_heartbeat_is_echoed_and_a_forged_answer_keeps_nothing_alive() {
     let mut pair = Setup::rfc9260().build();
     let mut hand = Hand::new(LEFT_PORT, 5);
     hand.establish(&mut pair);

@@ -53,7 +53,7 @@ fn request_for_both_directions_takes_two_numbers_and_is_done_when_both_are_answe
 
 /// RFC 6525 §5.1.1: one request in flight.
 #[test]
-fn next_request_begins_when_the_one_before_is_answered_and_too_many_are_refused() {
+fn robustness_17_next_request_begins_when_the_one_before_is_answered_and_too_many_are_refused() {
     let add = Request::AddStreams { outbound: 1, inbound: 0 };
     let mut requester = launched(&[add.clone(), Request::ResetAssociation]);
     assert_eq!(requester.begin_next(), None);
@@ -94,7 +94,7 @@ fn timer_doubles_and_counts_errors_until_the_peer_says_it_is_at_it() {
 
 /// RFC 6525 §5.2.1, robustness against repetition: the same answer, and no second effect.
 #[test]
-fn responder_knows_the_next_number_and_the_last_two_answers() {
+fn robustness_17_responder_knows_the_next_number_and_the_last_two_answers() {
     let mut responder = Responder::new(Tsn::new(u32::MAX));
     for (request, result) in
         [(u32::MAX, ReconfigResult::Denied), (0, ReconfigResult::InProgress), (1, ReconfigResult::Performed)]

@@ -65,7 +65,7 @@ fn signed_cookie_comes_back_whole() {
 }
 
 #[test]
-fn any_flipped_bit_is_refused() {
+fn robustness_02_any_flipped_bit_is_refused() {
     let mut keys = keys();
     let octets = keys.sign(Instant::EPOCH, &cookie());
     for bit in 0..octets.len() * 8 {
@@ -76,7 +76,7 @@ fn any_flipped_bit_is_refused() {
 }
 
 #[test]
-fn any_truncation_is_refused() {
+fn robustness_02_any_truncation_is_refused() {
     let mut keys = keys();
     let octets = keys.sign(Instant::EPOCH, &cookie());
     for len in 0..octets.len() {

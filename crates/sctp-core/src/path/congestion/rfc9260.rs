@@ -114,7 +114,7 @@ mod tests {
 
     /// RFC 9260 §7.2.1: both conditions are needed, and a SACK is worth one packet at most.
     #[test]
-    fn slow_start_grows_by_one_packet_per_sack_while_the_window_is_used_and_no_recovery_runs() {
+    fn robustness_12_slow_start_grows_by_one_packet_per_sack_while_the_window_is_used_and_no_recovery_runs() {
         let mut cc = controller();
         cc.on_acknowledged(&acked(2000, 4000));
         assert_eq!(cc.window().cwnd, 5000);

@@ -30,7 +30,7 @@ fn report_counts_only_below_the_highest_newly_acknowledged() {
 }
 
 #[test]
-fn sack_without_news_reports_nothing_missing() {
+fn robustness_12_sack_without_news_reports_nothing_missing() {
     let mut bench = Bench::new(Profile::Rfc9260);
     bench.send_apart(4, 0);
     for _ in 0..10 {

@@ -156,7 +156,7 @@ fn init_ack_may_come_from_an_address_the_init_did_not_go_to() {
 
 /// RFC 9260 §8.5: without our tag it is no answer; once there was one, a second counts no more (§5.2.3).
 #[test]
-fn init_ack_from_elsewhere_counts_only_with_our_tag_and_only_once() {
+fn robustness_23_init_ack_from_elsewhere_counts_only_with_our_tag_and_only_once() {
     let mut pair = Setup::signalling().build();
     pair.cut();
     pair.connect();
@@ -205,7 +205,7 @@ fn cookie_ack_to_an_unconfirmed_address_travels_with_a_heartbeat() {
 
 /// RFC 5062 §2: who lists a foreign address neither gets its packets nor keeps it out.
 #[test]
-fn listing_a_foreign_address_does_not_lock_its_owner_out() {
+fn robustness_06_listing_a_foreign_address_does_not_lock_its_owner_out() {
     let mut pair = Setup::signalling().build();
     let mut camper = Hand::new(LEFT_PORT, 5);
     camper.init_listing(&mut pair, LEFT);
@@ -225,7 +225,7 @@ fn listing_a_foreign_address_does_not_lock_its_owner_out() {
 
 /// RFC 6951 §5.1: behind one NAT address and SCTP port may be the same; the UDP port differs.
 #[test]
-fn two_clients_behind_one_nat_are_two_associations() {
+fn robustness_23_two_clients_behind_one_nat_are_two_associations() {
     let mut pair = Setup::signalling().build();
     let mut hands = [40_000, 40_001].map(|udp| {
         let mut hand = Hand::new(LEFT_PORT, 5 + u32::from(udp));

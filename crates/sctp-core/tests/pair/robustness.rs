@@ -1,0 +1,5 @@
+//! Attacks and misuse against a whole endpoint, by the rows of docs/robustness.md. Rows that a test elsewhere shows
+//! are named there.
+
+mod options;
+mod storms;
