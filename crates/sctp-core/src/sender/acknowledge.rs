@@ -232,6 +232,8 @@ pub(crate) enum Repetition {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RttSample {
     timed: Option<(Tsn, Instant)>,
+    /// A retransmission ended the last measurement, and nothing has been measured since.
+    is_spoiled: bool,
 }
 
 impl RttSample {
@@ -242,7 +244,14 @@ impl RttSample {
 
     /// A retransmission up to the timed chunk makes its ack ambiguous.
     pub(crate) fn on_resent(&mut self, tsn: Tsn) {
-        self.timed = self.timed.filter(|(timed, _)| timed.precedes(tsn));
+        let timed = self.timed.take();
+        self.timed = timed.filter(|(timed, _)| timed.precedes(tsn));
+        self.is_spoiled |= timed.is_some() && self.timed.is_none();
+    }
+
+    /// Whether a measurement was lost that has to be made up for. Asking settles it.
+    pub(crate) fn take_spoiled(&mut self) -> bool {
+        core::mem::take(&mut self.is_spoiled)
     }
 
     /// What is timed will not be acknowledged.

@@ -276,14 +276,20 @@ impl Sender {
     fn apply_sack(&mut self, now: Instant, sack: &Sack<'_>, paths: &PathSet, outcome: &mut SackOutcome) {
         let (rack, samples, probes) = (&mut self.rack, &mut self.rtt_samples, &mut self.probes);
         let recoveries = &mut self.recoveries;
+        let mut newest = SmallVec::<[(PathId, Duration); 1]>::new();
         outcome.acknowledgment = acknowledge::apply(now, sack, &mut self.outstanding, |tsn, chunk, was| {
             let min_rtt = paths.path(chunk.path).rto.min_rtt();
             rack.on_delivered(now, tsn, chunk, min_rtt);
             recoveries.on_delivered(now, tsn, chunk, was, min_rtt);
             let sample = samples.get_mut(chunk.path.index()).and_then(|sample| sample.on_delivered(now, tsn));
             outcome.rtt.extend(sample.map(|rtt| (chunk.path, rtt)));
+            note_newest(&mut newest, now, chunk);
             probes.iter_mut().for_each(|probe| probe.on_delivered(now, tsn, chunk));
         });
+        if self.options.loss_detection == LossDetection::Rack {
+            newest.retain(|(path, _)| samples.get_mut(path.index()).is_some_and(RttSample::take_spoiled));
+            outcome.rtt.extend(newest);
+        }
     }
 
     /// What the SACK says about recoveries: over, or needless from the beginning.
@@ -519,6 +525,21 @@ impl Sender {
 
 /// Transmissions of a chunk after which its loss suggests that packets of its size vanish (RFC 8899 §4.3).
 const VANISHED: u16 = 3;
+
+/// The chunk sent last of those a SACK acknowledges, for paths whose measurement a retransmission has spoiled: while a
+/// queue grows, repeated probes would otherwise see to it that the longer round trip is never measured. That chunk was
+/// sent once, so its acknowledgment is not ambiguous: the blocks of a SACK name what arrived, and RFC 9260 §6.3.1 (C5)
+/// only advises against it.
+fn note_newest(newest: &mut SmallVec<[(PathId, Duration); 1]>, now: Instant, chunk: &SentChunk) {
+    if chunk.transmissions > 1 || chunk.is_moved {
+        return;
+    }
+    let rtt = now.since(chunk.sent_at);
+    match newest.iter_mut().find(|(path, _)| *path == chunk.path) {
+        Some((_, least)) => *least = rtt.min(*least),
+        None => newest.push((chunk.path, rtt)),
+    }
+}
 
 /// What a queued message costs beside its payload. Counted, so that tiny messages cannot exhaust memory.
 pub(crate) const MESSAGE_OVERHEAD_BYTES: usize = 64;
