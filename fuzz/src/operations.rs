@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use sctp_core::{
     AssociationConfig, AssociationId, Datagram, Delivery, Destination, Ecn, Encapsulation, Endpoint,
-    EndpointConfig, Event, Message, Offer, PathId, SctpPort, StreamId,
+    EndpointConfig, Event, Message, Offer, PathId, ResetDirection, SctpPort, StreamId,
 };
 use virtual_time::Instant;
 
@@ -198,11 +198,18 @@ impl World {
         let (now, choice) = (self.now, script.next());
         let End { endpoint, id: Some(id), .. } = &mut self.ends[end] else { return };
         // Refusals are answers.
-        match choice % 8 {
+        match choice % 12 {
             0 => drop(endpoint.shutdown(now, *id)),
             1 => drop(endpoint.abort(now, *id, b"fuzzing")),
             2 => drop(endpoint.set_primary(now, *id, PathId::new(choice >> 3))),
             3 => drop(endpoint.set_stream_priority(*id, StreamId::new(0), u16::from(choice))),
+            4 => drop(endpoint.reset_streams(now, *id, &[StreamId::new(1)], ResetDirection::Outgoing)),
+            5 => drop(endpoint.reset_streams(now, *id, &[], ResetDirection::Incoming)),
+            6 => drop(endpoint.reset_association(now, *id)),
+            7 => drop(endpoint.add_streams(now, *id, u16::from(choice), u16::from(choice & 3))),
+            8 => drop(endpoint.add_local_address(now, *id, addresses(end)[usize::from(choice & 1)])),
+            9 => drop(endpoint.delete_local_address(now, *id, addresses(end)[usize::from(choice & 1)])),
+            10 => drop(endpoint.request_peer_primary(now, *id, addresses(end)[usize::from(choice & 1)])),
             _ => drop(endpoint.association(*id).map(sctp_core::Association::statistics)),
         }
     }
