@@ -274,6 +274,9 @@ impl World {
     /// From now on everything arrives and is read: whatever waits must end, within bounds of time and packets.
     fn heal(&mut self) {
         for end in 0..2 {
+            for address in addresses(end) {
+                self.ends[end].endpoint.local_address_up(self.now, address);
+            }
             if let Some(id) = self.ends[end].id {
                 let _over = self.ends[end].endpoint.shutdown(self.now, id);
             }
@@ -292,7 +295,7 @@ impl World {
             }
             self.pass_to_next_timeout();
         }
-        let left: Vec<_> = self.ends.iter().map(|end| end.id.and_then(|id| end.endpoint.association(id))).collect();
-        panic!("no rest after 2000 timeouts: {left:?}");
+        let state = |end: &End| Some(end.endpoint.association(end.id?)?.state());
+        panic!("no rest after 2000 timeouts: {:?}", self.ends.each_ref().map(state));
     }
 }
