@@ -72,7 +72,8 @@ pub enum Event {
     SendFailed {
         /// The message, as it was handed in.
         message: Message,
-        /// Whether any part of it was sent; the peer may have received it even so (SCTP_DATA_SENT).
+        /// Whether any part of it was sent; the peer may have received it even so (SCTP_DATA_SENT). When an association
+        /// ends, that is every message the peer had not acknowledged in full.
         was_sent: bool,
         /// Why.
         reason: SendFailure,

@@ -155,4 +155,4 @@ pub use stats::{
     AssociationCounters, AssociationStatistics, EndpointStatistics, HandshakeCounters, PathStatistics,
     ReconfigStatistics,
 };
-pub use transmit::{Datagram, Destination, Ecn, Encapsulation, Fragmentation, PathId, Transmit};
+pub use transmit::{Datagram, Destination, Dscp, Ecn, Encapsulation, Fragmentation, PathId, Transmit};

@@ -120,6 +120,40 @@ pub enum Ecn {
     Ce,
 }
 
+/// A differentiated services code point (RFC 2474 §3): what treatment routers are asked to give a packet.
+///
+/// What is usual (RFC 4594 §2.3): CS5 for signalling, AF41 for video conferences, EF for telephony, AF21 for interactive
+/// data, CS2 for operation and maintenance, CS0 (the default) for everything else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Dscp(u8);
+
+impl Dscp {
+    /// No treatment of its own.
+    pub const CS0: Self = Self(0);
+    /// Operation, administration and maintenance.
+    pub const CS2: Self = Self(16);
+    /// Low-latency data: interactive requests.
+    pub const AF21: Self = Self(18);
+    /// Multimedia conferencing.
+    pub const AF41: Self = Self(34);
+    /// Signalling: what SIP, SIGTRAN and the like ask for.
+    pub const CS5: Self = Self(40);
+    /// Telephony: never waits.
+    pub const EF: Self = Self(46);
+
+    /// The code point with this number; `None` from 64 on, for there are six bits.
+    #[must_use]
+    pub const fn new(number: u8) -> Option<Self> {
+        if number < 64 { Some(Self(number)) } else { None }
+    }
+
+    /// Its number.
+    #[must_use]
+    pub const fn get(self) -> u8 {
+        self.0
+    }
+}
+
 /// A packet as it came from the network, lower headers removed.
 #[derive(Clone, Copy, Debug)]
 pub struct Datagram<'a> {
@@ -147,6 +181,8 @@ pub struct Transmit {
     /// Whether IP may fragment it on the way. A driver whose lower layer does not let it choose by packet forbids it for
     /// all.
     pub fragmentation: Fragmentation,
+    /// What the IP header asks of routers. Packets of different code points do not go in one run.
+    pub dscp: Dscp,
     /// `Some(n)`: several packets of `n` octets each, the last one possibly shorter (for GSO). `None`: one packet.
     pub segment_bytes: Option<usize>,
 }

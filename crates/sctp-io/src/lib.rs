@@ -21,7 +21,7 @@
 //! Linux only for now: the timer is a timerfd, and offload is what the Linux kernel gives.
 //!
 //! ```
-//! use sctp_core::{Destination, Ecn, Encapsulation};
+//! use sctp_core::{Destination, Encapsulation};
 //! use sctp_io::{Outgoing, PacketIo, ReceiveBatch, UdpEncapsulation};
 //!
 //! # fn main() -> std::io::Result<()> {
@@ -31,8 +31,7 @@
 //!     address: there.local_address().ip(),
 //!     encapsulation: Encapsulation::Udp { port: there.local_address().port() },
 //! };
-//! let mut packets =
-//!     Outgoing { destination, source: None, ecn: Ecn::Ect0, contents: b"one packet", segment_bytes: None };
+//! let mut packets = Outgoing::single(destination, b"one packet");
 //! here.send(&mut packets)?;
 //!
 //! let mut batch = ReceiveBatch::new();
@@ -48,6 +47,7 @@ mod addresses;
 mod batch;
 mod clock;
 mod entropy;
+mod header;
 mod kernel;
 mod packet_io;
 mod raw;

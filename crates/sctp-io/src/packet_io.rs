@@ -5,7 +5,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 
-use sctp_core::{Destination, Ecn};
+use sctp_core::{Destination, Dscp, Ecn, Fragmentation};
 
 use crate::batch::ReceiveBatch;
 
@@ -88,10 +88,30 @@ pub struct Outgoing<'a> {
     pub source: Option<IpAddr>,
     /// What the IP header says about explicit congestion notification (RFC 3168).
     pub ecn: Ecn,
+    /// What it asks of routers (RFC 2474).
+    pub dscp: Dscp,
+    /// Whether IP may fragment them, here or on the way (DF over IPv4).
+    pub fragmentation: Fragmentation,
     /// The packets, back to back.
     pub contents: &'a [u8],
     /// Octets of each packet in `contents`, the last may be shorter; `None` for a single packet.
     pub segment_bytes: Option<usize>,
+}
+
+impl<'a> Outgoing<'a> {
+    /// One packet, sent from wherever the routing table says, of which nothing is asked and which is not fragmented.
+    #[must_use]
+    pub const fn single(destination: Destination, contents: &'a [u8]) -> Self {
+        Self {
+            destination,
+            source: None,
+            ecn: Ecn::NotEct,
+            dscp: Dscp::CS0,
+            fragmentation: Fragmentation::Forbidden,
+            contents,
+            segment_bytes: None,
+        }
+    }
 }
 
 /// A report of the network about packets sent earlier.

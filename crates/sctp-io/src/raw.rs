@@ -20,7 +20,7 @@ use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
 use rustix::net::sockopt::{
     Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery, set_ip_mtu_discover, set_ipv6_mtu_discover,
 };
-use sctp_core::{Destination, Encapsulation, SctpPort};
+use sctp_core::{Destination, Dscp, Encapsulation, SctpPort};
 use socket2::{Domain, Protocol, Socket, Type};
 
 pub use self::claim::KernelSctp;
@@ -29,6 +29,7 @@ pub use self::dual_stack::DualStackRawIp;
 pub use self::filter::PortFilter;
 use self::filter::{Family, attach, sctp_packet};
 use crate::batch::{Message, ReceiveBatch, from_codepoint};
+use crate::header::{DontFragment, Families, Marked, Strictness};
 use crate::kernel::{Counters, add, count, enlarge_buffers, past_reports, send_all};
 use crate::packet_io::{IoStatistics, NetworkError, Outgoing, PacketIo};
 use crate::udp::codepoint;
@@ -38,8 +39,9 @@ use crate::udp::codepoint;
 /// Packets for other SCTP ports, or for addresses not bound, are somebody else's and never come out of
 /// [`receive`](PacketIo::receive), so that nothing answers them.
 ///
-/// Options set: ECN and local address of received packets, no fragmentation by the kernel (DF, and packets beyond the
-/// path MTU the kernel knows are refused), ICMP errors by the error queue, 4 MiB of buffer each way. SCTP has its own
+/// Options set: ECN and local address of received packets, fragmentation as the packets sent ask for it (where it is
+/// forbidden: DF, and packets beyond the path MTU the kernel knows are refused), ICMP errors by the error queue, 4 MiB of
+/// buffer each way. SCTP has its own
 /// checksum: the kernel computes none (`IPV6_CHECKSUM` is off for this protocol).
 ///
 /// The kernel tells every raw socket of protocol 132 about every ICMP error, also those that other processes caused:
@@ -52,6 +54,7 @@ pub struct RawIp {
     addresses: Vec<IpAddr>,
     family: Family,
     port: SctpPort,
+    dont_fragment: DontFragment,
     counters: Counters,
     _claims: Vec<Claim>,
 }
@@ -99,7 +102,13 @@ impl RawIp {
         let claims = addresses.iter().map(|address| Claim::new(*address, port)).collect::<Result<_, _>>()?;
         let state = configure(&socket, family).map_err(at)?;
         let addresses = addresses.to_vec();
-        Ok(Self { socket, state, addresses, family, port, counters: Counters::default(), _claims: claims })
+        let families = match family {
+            Family::V4 => Families::V4,
+            Family::V6 => Families::V6,
+        };
+        let dont_fragment = DontFragment::new(families, Strictness::Path);
+        let counters = Counters::default();
+        Ok(Self { socket, state, addresses, family, port, dont_fragment, counters, _claims: claims })
     }
 
     /// The sizes of the socket's send and receive buffers as the system granted them, in octets; see
@@ -115,15 +124,18 @@ impl RawIp {
     /// Sends the first of `packets`; how many octets went.
     fn send_one(&self, packets: &Outgoing<'_>, source: Option<IpAddr>) -> io::Result<usize> {
         let len = packets.contents.len().min(packets.segment_bytes.unwrap_or(usize::MAX).max(1));
-        let transmit = Transmit {
-            // A raw IPv6 socket takes a port for a protocol number; zero leaves it at 132.
-            destination: SocketAddr::new(packets.destination.address, 0),
-            ecn: codepoint(packets.ecn),
-            contents: &packets.contents[..len],
-            segment_size: None,
-            src_ip: source,
-        };
-        self.state.try_send((&self.socket).into(), &transmit)?;
+        // A raw IPv6 socket takes a port for a protocol number; zero leaves it at 132.
+        let destination = SocketAddr::new(packets.destination.address, 0);
+        let contents = &packets.contents[..len];
+        let _held = self.dont_fragment.set(&self.socket, packets.fragmentation)?;
+        if packets.dscp == Dscp::CS0 {
+            let ecn = codepoint(packets.ecn);
+            let transmit = Transmit { destination, ecn, contents, segment_size: None, src_ip: source };
+            self.state.try_send((&self.socket).into(), &transmit)?;
+        } else {
+            let Outgoing { dscp, ecn, .. } = *packets;
+            Marked { destination, source, dscp, ecn, contents, segment_bytes: None }.send(&self.socket)?;
+        }
         count(&self.counters.send_calls);
         count(&self.counters.packets_sent);
         Ok(len)

@@ -9,10 +9,12 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use nix::sys::socket::{setsockopt, sockopt};
 use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
-use sctp_core::{Destination, Ecn, Encapsulation};
+use rustix::io::Errno;
+use sctp_core::{Destination, Dscp, Ecn, Encapsulation, Fragmentation};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::batch::{Message, ReceiveBatch, from_codepoint};
+use crate::header::{DontFragment, Families, Marked, Strictness};
 use crate::kernel::{Counters, add, count, enlarge_buffers, past_reports, send_all};
 use crate::packet_io::{IoStatistics, NetworkError, Outgoing, PacketIo};
 
@@ -24,8 +26,8 @@ use crate::packet_io::{IoStatistics, NetworkError, Outgoing, PacketIo};
 /// socket are reported with their IPv4 address. A specific address restricts the socket to it; several are served by
 /// [`bind_addresses`](Self::bind_addresses).
 ///
-/// Options set: segmentation and receive offload, ECN and local address of received packets, no
-/// fragmentation by the kernel (DF), ICMP errors by the error queue, 4 MiB of buffer each way.
+/// Options set: segmentation and receive offload, ECN and local address of received packets, fragmentation (DF) as the
+/// packets sent ask for it, ICMP errors by the error queue, 4 MiB of buffer each way.
 #[derive(Debug)]
 pub struct UdpEncapsulation {
     socket: Socket,
@@ -33,6 +35,7 @@ pub struct UdpEncapsulation {
     local: SocketAddr,
     /// Local addresses whose packets are taken; none stands for all the socket gets.
     serves: Vec<IpAddr>,
+    dont_fragment: DontFragment,
     counters: Counters,
 }
 
@@ -86,7 +89,10 @@ impl UdpEncapsulation {
         state.enable_transport_errors((&socket).into())?;
         enlarge_buffers(&socket)?;
         let local = socket.local_addr()?.as_socket().unwrap_or(address);
-        Ok(Self { socket, state, local, serves, counters: Counters::default() })
+        let families = if address.is_ipv6() { Families::Both } else { Families::V4 };
+        // As quinn-udp leaves it, but over IPv6 the kernel keeps to itself what it knows of the path.
+        let dont_fragment = DontFragment::new(families, Strictness::Interface);
+        Ok(Self { socket, state, local, serves, dont_fragment, counters: Counters::default() })
     }
 
     /// The sizes of the socket's send and receive buffers as the system granted them, in octets.
@@ -106,17 +112,43 @@ impl UdpEncapsulation {
         let segment = packets.segment_bytes.unwrap_or(packets.contents.len()).max(1);
         let segments = (OFFLOAD_BYTES / segment).clamp(1, self.state.max_gso_segments());
         let len = packets.contents.len().min(segments * segment);
-        let transmit = Transmit {
-            destination,
-            ecn: codepoint(packets.ecn),
-            contents: &packets.contents[..len],
-            segment_size: (len > segment).then_some(segment),
-            src_ip: packets.source,
-        };
-        self.state.try_send((&self.socket).into(), &transmit)?;
+        let is_run = len > segment;
+        match self.hand_over(packets, destination, &packets.contents[..len], is_run.then_some(segment)) {
+            // The kernel segments nothing that it would have to fragment, so it gets the first packet by itself.
+            Err(error) if is_run && packets.fragmentation == Fragmentation::Allowed && is_unfit(&error) => {
+                self.hand_over(packets, destination, &packets.contents[..segment], None)?;
+                count(&self.counters.send_calls);
+                count(&self.counters.packets_sent);
+                return Ok(segment);
+            }
+            outcome => outcome?,
+        }
         count(&self.counters.send_calls);
         add(&self.counters.packets_sent, len.div_ceil(segment));
         Ok(len)
+    }
+
+    fn hand_over(
+        &self,
+        packets: &Outgoing<'_>,
+        destination: SocketAddr,
+        contents: &[u8],
+        segment_bytes: Option<usize>,
+    ) -> io::Result<()> {
+        let _held = self.dont_fragment.set(&self.socket, packets.fragmentation)?;
+        if packets.dscp == Dscp::CS0 {
+            let transmit = Transmit {
+                destination,
+                ecn: codepoint(packets.ecn),
+                contents,
+                segment_size: segment_bytes,
+                src_ip: packets.source,
+            };
+            return self.state.try_send((&self.socket).into(), &transmit);
+        }
+        let Outgoing { source, dscp, ecn, .. } = *packets;
+        let segment_bytes = segment_bytes.and_then(|octets| u16::try_from(octets).ok());
+        Marked { destination, source, dscp, ecn, contents, segment_bytes }.send(&self.socket)
     }
 
     fn is_served(&self, local: Option<IpAddr>) -> bool {
@@ -194,6 +226,12 @@ impl AsFd for UdpEncapsulation {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
+}
+
+/// Whether the kernel could not cut a run into packets that need no fragments.
+fn is_unfit(error: &io::Error) -> bool {
+    let reasons = [Errno::MSGSIZE, Errno::INVAL, Errno::IO];
+    error.raw_os_error().is_some_and(|number| reasons.iter().any(|reason| reason.raw_os_error() == number))
 }
 
 /// What the kernel said about one message, in our words.

@@ -19,7 +19,7 @@ use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
 use pcap_file::{DataLink, PcapError};
-use sctp_core::{Datagram, Encapsulation};
+use sctp_core::{Datagram, Dscp, Encapsulation, Fragmentation};
 use sctp_io::Outgoing;
 use virtual_time::Instant;
 
@@ -61,7 +61,9 @@ impl Capture {
                 Encapsulation::Ip | Encapsulation::Datagrams => Transport::Sctp,
                 Encapsulation::Udp { port } => Transport::Udp { source: port, destination: bound.port() },
             },
+            dscp: Dscp::CS0,
             ecn: datagram.ecn,
+            fragmentation: Fragmentation::Forbidden,
         };
         self.write(now, headers, datagram.payload, INBOUND);
     }
@@ -77,7 +79,9 @@ impl Capture {
                 Encapsulation::Ip | Encapsulation::Datagrams => Transport::Sctp,
                 Encapsulation::Udp { port } => Transport::Udp { source: bound.port(), destination: port },
             },
+            dscp: packets.dscp,
             ecn: packets.ecn,
+            fragmentation: packets.fragmentation,
         };
         let segment = packets.segment_bytes.unwrap_or(packets.contents.len()).max(1);
         for packet in packets.contents.chunks(segment) {

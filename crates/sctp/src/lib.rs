@@ -77,11 +77,21 @@ mod state;
 use std::net::{IpAddr, SocketAddr};
 
 pub use sctp_core::{
-    AssociationConfig, AssociationError, AssociationId, AssociationStatistics, AuthConfig, AuthKeys,
-    Capabilities, Capability, ChunkSet, ChunkType, Delivery, Destination, Encapsulation, EndpointConfig,
-    EndpointStatistics, Event, Extensions, Incoming, Message, Offer, Origin, PathId, PathState,
-    PayloadProtocolId, Profile, Received, Reliability, SctpPort, SetPrimaryError, SharedKeyId, StreamError,
-    StreamId, StreamScheduler,
+    AbandonedCount, AbandonedMessages, Acceptance, AddressChange, AddressChangeError, AddressOutcome,
+    AsconfStatistics, AssociationConfig, AssociationCounters, AssociationError, AssociationId,
+    AssociationState, AssociationStatistics, Attempts, AuthConfig, AuthKeyError, AuthKeys,
+    AuthenticationStatistics, AutomaticAddresses, BlockingHistogram, BlockingStatistics, Buffers,
+    Capabilities, Capability, ChunkSet, ChunkType, ConfigError, CongestionAlgorithm, CongestionConfig,
+    CongestionCounters, Delivery, Destination, Discovery, Dscp, Encapsulation, EndpointConfig,
+    EndpointStatistics, Event, Extensions, Fsn, GivenUp, HandshakeCounters, HeartbeatConfig, HmacAlgorithm,
+    HmacPreference, ImmediateSack, Incoming, InitRate, InitialWindow, LossDetection, Message, Mid, Nagle,
+    Offer, Origin, Pacing, PathCounters, PathId, PathMtuConfig, PathState, PathStatistics, PathsConfig,
+    PayloadProtocolId, Profile, ProtocolViolation, Received, ReceiverStatistics, ReceiverViolation,
+    ReconfigConfig, ReconfigError, ReconfigOutcome, ReconfigStatistics, RecoveryConfig, Reliability,
+    RemoteError, ResetDirection, RtoConfig, SackConfig, SctpPort, SendFailure, SenderStatistics,
+    SetPrimaryError, SharedKeyId, Ssn, StreamBlocking, StreamDirection, StreamError, StreamId,
+    StreamScheduler, StreamShare, StreamStatistics, Streams, TransmissionConfig, Tsn, UnknownProfile,
+    WindowValidation,
 };
 pub use sctp_io::{IoStatistics, KernelSctp, PacketIo, PortFilter, RawIp, RawIpError, RawIpOptions};
 

@@ -105,7 +105,7 @@ impl Run {
     fn extend(&mut self, next: &Transmit) -> bool {
         let segment = self.transmit.segment_bytes.unwrap_or(self.transmit.len);
         let same_way = (self.transmit.source, self.transmit.destination) == (next.source, next.destination);
-        let same_kind = self.transmit.fragmentation == next.fragmentation;
+        let same_kind = (self.transmit.fragmentation, self.transmit.dscp) == (next.fragmentation, next.dscp);
         let fits =
             self.is_open && same_way && same_kind && next.segment_bytes.is_none() && next.len <= segment;
         if fits {
@@ -118,8 +118,8 @@ impl Run {
 }
 
 fn outgoing<'a>(transmit: &Transmit, contents: &'a [u8]) -> Outgoing<'a> {
-    let Transmit { source, destination, segment_bytes, .. } = *transmit;
-    Outgoing { destination, source, ecn: Ecn::NotEct, contents, segment_bytes }
+    let Transmit { path: _, source, destination, len: _, fragmentation, dscp, segment_bytes } = *transmit;
+    Outgoing { destination, source, ecn: Ecn::NotEct, dscp, fragmentation, contents, segment_bytes }
 }
 
 /// What is taken from the core before it is sent: what one call with segmentation offload carries.
@@ -127,7 +127,7 @@ const GATHERED_BYTES: usize = 60_000;
 
 #[cfg(test)]
 mod tests {
-    use sctp_core::{Destination, Encapsulation, Fragmentation, PathId};
+    use sctp_core::{Destination, Dscp, Encapsulation, Fragmentation, PathId};
 
     use super::*;
 
@@ -135,7 +135,8 @@ mod tests {
         let encapsulation = Encapsulation::Udp { port: 9899 };
         let destination = Destination { address: [192, 0, 2, last_octet].into(), encapsulation };
         let fragmentation = Fragmentation::Forbidden;
-        Transmit { path: PathId::FIRST, source: None, destination, len, segment_bytes: None, fragmentation }
+        let (path, dscp) = (PathId::FIRST, Dscp::CS0);
+        Transmit { path, source: None, destination, len, segment_bytes: None, fragmentation, dscp }
     }
 
     #[test]
@@ -157,5 +158,6 @@ mod tests {
         assert!(!Run::new(ready_made).extend(&single(1, 500)));
         let other_kind = Transmit { fragmentation: Fragmentation::Allowed, ..single(1, 1_000) };
         assert!(!run.extend(&other_kind));
+        assert!(!run.extend(&Transmit { dscp: Dscp::CS5, ..single(1, 1_000) }));
     }
 }

@@ -202,8 +202,8 @@ impl Association {
             self.push_chunk(path, ChunkBuf::error(&[Cause::CookieReceivedWhileShuttingDown]));
             return;
         }
-        let unsent = self.sender.drain_unsent();
-        self.report_unsent(unsent, &AssociationError::PeerRestarted);
+        let failed = self.sender.fail_all(&AssociationError::PeerRestarted);
+        self.report_failed(failed);
         let locals = self.paths.local_addresses();
         let mut fresh = Self::accept(now, cookie, source, locals, self.config.clone(), self.rng.split());
         if let (Some(new), Some(old)) = (fresh.receiver.as_mut(), self.receiver.as_mut()) {

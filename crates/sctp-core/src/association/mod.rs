@@ -334,16 +334,8 @@ impl Association {
 
     /// Nothing of these was sent, and nothing will be.
     fn report_unsent(&mut self, unsent: Vec<Message>, error: &AssociationError) {
-        let failed = unsent.into_iter().map(|message| Failed {
-            message,
-            was_sent: false,
-            reason: error.clone().into(),
-        });
-        self.events.extend(failed.map(|Failed { message, was_sent, reason }| Event::SendFailed {
-            message,
-            was_sent,
-            reason,
-        }));
+        let failed = |message| Failed { message, was_sent: false, reason: error.clone().into() };
+        self.report_failed(unsent.into_iter().map(failed).collect());
     }
 
     /// Keeps the timers of partial reliability in step with what waits and what is unconfirmed.
@@ -463,8 +455,8 @@ impl Association {
             self.events.push_back(Event::ShutdownComplete);
             return;
         };
-        let unsent = self.sender.drain_unsent();
-        self.report_unsent(unsent, &error);
+        let failed = self.sender.fail_all(&error);
+        self.report_failed(failed);
         self.events.push_back(match was {
             AssociationState::CookieWait | AssociationState::CookieEchoed => Event::CannotStart(error),
             AssociationState::Established

@@ -90,6 +90,7 @@ impl Association {
             destination: path.destination,
             len,
             fragmentation,
+            dscp: self.config.transmission.dscp,
             segment_bytes: None,
         }
     }

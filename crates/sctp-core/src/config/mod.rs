@@ -30,6 +30,7 @@ pub use self::reconfiguration::{Acceptance, ReconfigConfig};
 pub use self::scheduling::{StreamScheduler, StreamShare};
 use crate::error::ConfigError;
 use crate::path::address::is_unicast;
+use crate::transmit::Dscp;
 
 /// What an [`Endpoint`](crate::Endpoint) is: its port, and what it does with associations opened by others.
 #[derive(Clone, Debug)]
@@ -242,7 +243,7 @@ pub struct HeartbeatConfig {
     pub nat_keepalive: Option<Duration>,
 }
 
-/// When queued messages leave, and which first.
+/// When queued messages leave, which first, and as what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransmissionConfig {
     /// Whether small messages wait to be bundled while data is in flight. Default: they do not.
@@ -252,6 +253,11 @@ pub struct TransmissionConfig {
     pub scheduler: StreamScheduler,
     /// Max.Burst (RFC 9260 §6.1 (D)): packets sent at most on one occasion. Default 4.
     pub max_burst_packets: u32,
+    /// What the IP headers of all packets ask of routers (RFC 2474; `spp_dscp` of RFC 6458 §8.1.12). Default CS0: nothing.
+    /// Networks that tell signalling apart expect [`Dscp::CS5`] for it, for conferencing AF41; others clear it at their
+    /// border. Answers to packets outside any association have that of [`EndpointConfig::association`]. Change it
+    /// where the network's operator says which is honoured.
+    pub dscp: Dscp,
 }
 
 /// How often something is tried before it is given up (RFC 9260 §16).

@@ -10,6 +10,7 @@ use super::{
     Pacing, PathMtuConfig, PathsConfig, ReconfigConfig, RecoveryConfig, RtoConfig, SackConfig,
     StreamScheduler, Streams, TransmissionConfig, WindowValidation,
 };
+use crate::transmit::Dscp;
 
 /// A named set of parameters to start from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -112,6 +113,7 @@ impl AssociationConfig {
                 nagle: Nagle::Off,
                 scheduler: StreamScheduler::FirstComeFirstServed,
                 max_burst_packets: 4,
+                dscp: Dscp::CS0,
             },
             reconfiguration: ReconfigConfig::default(),
             path_mtu: PathMtuConfig::default(),

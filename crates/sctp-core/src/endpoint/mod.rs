@@ -378,6 +378,7 @@ impl Endpoint {
                 destination: answer.destination,
                 len: answer.packet.len(),
                 fragmentation: Fragmentation::Allowed,
+                dscp: self.config.association.transmission.dscp,
                 segment_bytes: None,
             });
         }

@@ -11,7 +11,7 @@ use virtual_time::Instant;
 use super::outstanding::ChunkState;
 use super::queue::Removed;
 use super::{MESSAGE_OVERHEAD_BYTES, Sender};
-use crate::error::SendFailure;
+use crate::error::{AssociationError, SendFailure};
 use crate::message::{Message, Reliability};
 use crate::transmit::PathId;
 
@@ -51,7 +51,7 @@ pub struct AbandonedMessages {
     pub priority: AbandonedCount,
 }
 
-/// Messages given up under one policy.
+/// Messages given up for one reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AbandonedCount {
     /// Before any part of them was sent.
@@ -114,6 +114,18 @@ impl Sender {
             abandonment.buffer_available = self.buffer_available();
         }
         abandonment
+    }
+
+    /// The association is over: everything that the peer has not acknowledged, what was sent first. Bounded by the send
+    /// buffer.
+    pub(crate) fn fail_all(&mut self, error: &AssociationError) -> Vec<Failed> {
+        let (begun, unsent) = self.queue.drain();
+        let mut sent = self.outstanding.take_unacknowledged();
+        sent.extend(begun);
+        self.statistics.undelivered.sent += sent.len() as u64;
+        self.statistics.undelivered.unsent += unsent.len() as u64;
+        let failed = |was_sent| move |message| Failed { message, was_sent, reason: error.clone().into() };
+        sent.into_iter().map(failed(true)).chain(unsent.into_iter().map(failed(false))).collect()
     }
 
     /// When a waiting message expires.

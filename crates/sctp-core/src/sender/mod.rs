@@ -125,6 +125,8 @@ pub struct SenderStatistics {
     pub abandoned: AbandonedMessages,
     /// FORWARD TSN or I-FORWARD-TSN chunks sent.
     pub forward_tsns: u64,
+    /// Messages that the peer had not acknowledged when the association ended.
+    pub undelivered: AbandonedCount,
 }
 
 /// What a SACK, or a look at the clock, led to.
@@ -470,11 +472,6 @@ impl Sender {
         };
         let last = self.outstanding.iter().filter(|(_, chunk)| is_evidence(chunk)).last();
         last.map(|(index, _)| self.outstanding.tsn_at(index))
-    }
-
-    /// Everything of which nothing was sent.
-    pub(crate) fn drain_unsent(&mut self) -> Vec<Message> {
-        self.queue.drain_unsent()
     }
 
     /// Whether nothing is queued and nothing outstanding.

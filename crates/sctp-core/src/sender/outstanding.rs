@@ -3,7 +3,7 @@
 //! A ring: the chunk with TSN `first + n` stands at index `n`. Also keeps what is in flight on each path and
 //! how many chunks wait for retransmission.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -13,6 +13,7 @@ use virtual_time::Instant;
 
 use super::abandon::Terms;
 use super::queue::{Fragment, Framing};
+use crate::message::Message;
 use crate::transmit::PathId;
 
 /// The ring of outstanding chunks.
@@ -322,12 +323,23 @@ impl Outstanding {
             let (path, wire, payload) = (chunk.path, chunk.wire_bytes(), chunk.fragment.payload.len());
             chunk.fragment.payload = Bytes::new();
             chunk.fragment.terms = None;
+            chunk.fragment.whole = None;
             // Its bookkeeping is freed together with the message.
             chunk.fragment.flags.ending = false;
             freed += payload;
             self.leave(was, path, wire, payload);
         }
         freed
+    }
+
+    /// Messages sent to their end of which the peer has not acknowledged everything, in the order in which they ended.
+    /// They are not kept any longer.
+    pub(crate) fn take_unacknowledged(&mut self) -> Vec<Message> {
+        let message = |fragment: &Fragment| (fragment.stream, fragment.flags.unordered, fragment.mid.get());
+        let unsettled = self.chunks.iter().filter(|chunk| chunk.is_unsettled());
+        let unsettled: BTreeSet<_> = unsettled.map(|chunk| message(&chunk.fragment)).collect();
+        let is_open = |chunk: &&mut SentChunk| unsettled.contains(&message(&chunk.fragment));
+        self.chunks.iter_mut().filter(is_open).filter_map(|chunk| chunk.fragment.whole.take()).collect()
     }
 
     /// Takes up a TSN for what is not sent.

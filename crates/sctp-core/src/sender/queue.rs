@@ -140,6 +140,8 @@ pub(crate) struct Fragment {
     pub(crate) payload: Bytes,
     /// Under which the message may be given up; `None`: never.
     pub(crate) terms: Option<Arc<Terms>>,
+    /// With the last fragment of a message: all of it, to be handed back if the association ends before the peer has it.
+    pub(crate) whole: Option<Message>,
 }
 
 impl Fragment {
@@ -149,7 +151,7 @@ impl Fragment {
         let unordered = head.delivery == Delivery::Unordered;
         let flags = DataFlags { immediate: false, unordered, beginning: false, ending: false };
         let (mid, fsn, payload) = (begun.mid, begun.next_fsn, Bytes::new());
-        Self { stream, mid, fsn, ppid: head.ppid, flags, framing, payload, terms: None }
+        Self { stream, mid, fsn, ppid: head.ppid, flags, framing, payload, terms: None, whole: None }
     }
 
     /// What an I-DATA chunk has in the place that PPID and FSN share.
@@ -313,12 +315,13 @@ impl SendQueue {
         let flags =
             DataFlags { immediate: false, unordered: delivery == Delivery::Unordered, beginning, ending };
         let (ppid, framing, terms) = (head.message.ppid, self.framing, begun.terms.clone());
-        let fragment = Fragment { stream: id, mid, fsn, ppid, flags, framing, payload, terms };
+        let mut fragment =
+            Fragment { stream: id, mid, fsn, ppid, flags, framing, payload, terms, whole: None };
         stream.statistics.octets_sent += fragment.payload.len() as u64;
         if ending {
             stream.statistics.messages_sent += 1;
             stream.begun = None;
-            stream.queue.pop_front();
+            fragment.whole = stream.queue.pop_front().map(|sent| sent.message);
             self.messages -= 1;
         }
         self.payload_bytes -= fragment.payload.len();
@@ -491,17 +494,20 @@ impl SendQueue {
         self.drain_unbegun(streams)
     }
 
-    /// Everything of which nothing was sent, for send-failed events. Nothing is sent any more.
-    pub(crate) fn drain_unsent(&mut self) -> Vec<Message> {
+    /// Everything that waits, for send-failed events: messages of which part was sent, and all others. Nothing is sent
+    /// any more.
+    pub(crate) fn drain(&mut self) -> (Vec<Message>, Vec<Message>) {
         let unsent = self.drain_unbegun(0);
+        let mut begun = Vec::new();
         (self.messages, self.payload_bytes, self.unfinished) = (0, 0, None);
         for id in 0..=u16::MAX {
             let Some(stream) = self.streams.get_mut(usize::from(id)) else { break };
-            stream.queue.clear();
+            begun.extend(stream.queue.drain(..));
             stream.begun = None;
             self.discipline.withdrawn(StreamId::new(id));
         }
-        unsent
+        begun.sort_by_key(|queued| queued.number);
+        (begun.into_iter().map(|queued| queued.message).collect(), unsent)
     }
 
     /// From streams of this number on. A message of which part is under way cannot be taken back: the peer reports

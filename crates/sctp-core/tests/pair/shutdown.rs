@@ -1,6 +1,6 @@
 //! Ending an association (RFC 9260 §9): by agreement from either side, and at once.
 
-use sctp_core::{AssociationError, AssociationState, Event, ProtocolViolation, SendError};
+use sctp_core::{AssociationError, AssociationState, Event, Offer, ProtocolViolation, SendError};
 
 use crate::by_hand::Hand;
 use crate::net::{End, LEFT_PORT, Pair, Setup, Side, ms, ordered};
@@ -232,4 +232,49 @@ fn association_with_data_that_cannot_be_sent_is_not_idle() {
     pair.mend();
     pair.run_ms(32_000);
     assert_eq!((pair.payloads(End::Right).len(), pair.endings(End::Left)), (1, vec![Ok(())]));
+}
+
+/// What a send-failed event says of a message: its context, and whether part of it was sent.
+fn failed(pair: &Pair, end: End) -> Vec<(u64, bool)> {
+    let failed = pair.side(end).events.iter().filter_map(|(_, event)| {
+        let Event::SendFailed { message, was_sent, .. } = event else { return None };
+        Some((message.context, *was_sent))
+    });
+    failed.collect()
+}
+
+/// RFC 6458 §6.1.11: SCTP_DATA_SENT and SCTP_DATA_UNSENT.
+#[test]
+fn messages_that_were_sent_and_not_acknowledged_fail_with_the_association() {
+    for interleaving in [Offer::Off, Offer::On] {
+        let setup = Setup::rfc9260().configure(|config| config.extensions.interleaving = interleaving);
+        let mut pair = setup.connected();
+        pair.send(End::Left, ordered(0, 0, 100).with_context(1));
+        pair.run_ms(300);
+        pair.cut();
+        // In flight, begun, and waiting: the congestion window has room for three packets.
+        for (context, len) in [(2, 100), (3, 20_000), (4, 100)] {
+            let message = ordered(0, 0, len).with_context(context);
+            pair.send(End::Left, message);
+        }
+        pair.run_ms(100);
+        pair.abort(End::Left, b"enough");
+        assert_eq!(failed(&pair, End::Left), [(2, true), (3, true), (4, false)], "{interleaving:?}");
+        let lost = pair.side(End::Left).events.iter().find_map(|(_, event)| {
+            let Event::SendFailed { message, .. } = event else { return None };
+            (message.context == 3).then(|| message.clone())
+        });
+        assert_eq!(lost, Some(ordered(0, 0, 20_000).with_context(3)), "as it was handed in");
+    }
+}
+
+#[test]
+fn message_of_which_a_part_is_missing_fails_and_one_that_arrived_behind_it_does_not() {
+    let mut pair = Setup::rfc9260().connected();
+    pair.drop_next(End::Left, &[1]);
+    pair.send(End::Left, ordered(0, 0, 2_000).with_context(1));
+    pair.send(End::Left, ordered(1, 0, 100).with_context(2));
+    pair.run_ms(50);
+    pair.abort(End::Left, b"enough");
+    assert_eq!(failed(&pair, End::Left), [(1, true)]);
 }

@@ -40,7 +40,7 @@ fn packet(from: u16, to: u16, octets: usize) -> Vec<u8> {
 fn to(address: &str, contents: &[u8]) -> Outgoing<'static> {
     let destination = Destination { address: address.parse().unwrap(), encapsulation: Encapsulation::Ip };
     let contents = contents.to_vec().leak();
-    Outgoing { destination, source: None, ecn: Ecn::NotEct, contents, segment_bytes: None }
+    Outgoing::single(destination, contents)
 }
 
 /// Blocks until the socket shows one of `flags`, five seconds at most.

@@ -16,7 +16,7 @@ fn destination(of: &UdpEncapsulation, address: &str) -> Destination {
 }
 
 fn single(destination: Destination, contents: &[u8]) -> Outgoing<'_> {
-    Outgoing { destination, source: None, ecn: Ecn::NotEct, contents, segment_bytes: None }
+    Outgoing::single(destination, contents)
 }
 
 /// Blocks until the socket shows one of `flags`, five seconds at most.

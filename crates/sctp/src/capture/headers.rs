@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use sctp_core::Ecn;
+use sctp_core::{Dscp, Ecn, Fragmentation};
 
 /// What stands in front of an SCTP packet.
 #[derive(Clone, Copy, Debug)]
@@ -10,7 +10,11 @@ pub(super) struct Headers {
     pub(super) source: IpAddr,
     pub(super) destination: IpAddr,
     pub(super) transport: Transport,
+    /// Of received packets nobody tells it: they show none.
+    pub(super) dscp: Dscp,
     pub(super) ecn: Ecn,
+    /// Of received packets nobody tells it: they show DF.
+    pub(super) fragmentation: Fragmentation,
 }
 
 /// What carries the packet over IP.
@@ -42,7 +46,12 @@ impl Headers {
         packet.extend_from_slice(payload);
     }
 
-    /// RFC 791 §3.1, without options, DF set.
+    /// The octet that code point and ECN bits share (RFC 2474 §3, RFC 3168 §5).
+    fn class(&self) -> u8 {
+        self.dscp.get() << 2 | ecn_bits(self.ecn)
+    }
+
+    /// RFC 791 §3.1, without options.
     fn write_ipv4(
         &self,
         source: Ipv4Addr,
@@ -53,9 +62,12 @@ impl Headers {
     ) {
         let mut header = [0; 20];
         header[0] = 0x45;
-        header[1] = ecn_bits(self.ecn);
+        header[1] = self.class();
         header[2..4].copy_from_slice(&length(20 + len).to_be_bytes());
-        header[6] = 0x40;
+        header[6] = match self.fragmentation {
+            Fragmentation::Forbidden => 0x40,
+            Fragmentation::Allowed => 0,
+        };
         header[8] = HOPS;
         header[9] = protocol;
         header[12..16].copy_from_slice(&source.octets());
@@ -74,7 +86,7 @@ impl Headers {
         len: usize,
         packet: &mut Vec<u8>,
     ) {
-        let version_and_class = (6_u32 << 28) | (u32::from(ecn_bits(self.ecn)) << 20);
+        let version_and_class = (6_u32 << 28) | (u32::from(self.class()) << 20);
         packet.extend_from_slice(&version_and_class.to_be_bytes());
         packet.extend_from_slice(&length(len).to_be_bytes());
         packet.extend_from_slice(&[protocol, HOPS]);
@@ -148,17 +160,19 @@ mod tests {
             source: source.parse().unwrap(),
             destination: destination.parse().unwrap(),
             transport: Transport::Udp { source: 9899, destination: 40_000 },
+            dscp: Dscp::CS5,
             ecn: Ecn::Ect0,
+            fragmentation: Fragmentation::Allowed,
         }
         .write(payload, &mut packet);
         packet
     }
 
     #[test]
-    fn an_ipv4_header_sums_to_zero_and_carries_ecn() {
+    fn an_ipv4_header_sums_to_zero_and_carries_code_point_ecn_and_df() {
         let packet = packet("192.0.2.1", "198.51.100.7", b"SCTP packet");
         assert_eq!(checksum(&[&packet[..20]]), 0);
-        assert_eq!(packet[1], 0b10);
+        assert_eq!((packet[1], packet[6]), (40 << 2 | 0b10, 0));
         assert_eq!(usize::from(u16::from_be_bytes([packet[2], packet[3]])), packet.len());
     }
 
@@ -181,9 +195,11 @@ mod tests {
     fn sctp_over_ip_has_no_udp_header() {
         let mut packet = Vec::new();
         let address = IpAddr::from([192, 0, 2, 1]);
-        Headers { source: address, destination: address, transport: Transport::Sctp, ecn: Ecn::NotEct }
+        let (source, destination, transport) = (address, address, Transport::Sctp);
+        let (dscp, ecn, fragmentation) = (Dscp::CS0, Ecn::NotEct, Fragmentation::Forbidden);
+        Headers { source, destination, transport, dscp, ecn, fragmentation }
             .write(b"SCTP packet", &mut packet);
-        assert_eq!(packet[9], PROTOCOL_SCTP);
+        assert_eq!((packet[6], packet[9]), (0x40, PROTOCOL_SCTP));
         assert_eq!(&packet[20..], b"SCTP packet");
     }
 }

@@ -25,12 +25,12 @@ fn sent_and_received_packets_are_found_with_times_and_direction() {
     let bound: SocketAddr = "0.0.0.0:9899".parse().unwrap();
     let encapsulation = Encapsulation::Udp { port: 5_000 };
     let peer = Destination { address: [127, 0, 0, 9].into(), encapsulation };
-    let (source, ecn) = (None, Ecn::NotEct);
+    let ecn = Ecn::NotEct;
     let contents = b"firstothers".as_slice();
     capture.sent(
         Instant::from_millis(1),
         bound,
-        &Outgoing { destination: peer, source, ecn, contents, segment_bytes: Some(5) },
+        &Outgoing { segment_bytes: Some(5), ..Outgoing::single(peer, contents) },
     );
     let datagram = Datagram { source: peer, local: None, ecn, payload: b"answer" };
     capture.received(Instant::from_millis(3), bound, &datagram);

@@ -1,0 +1,141 @@
+//! What stands in the IP header beyond addresses: the code point packet by packet, DF for the whole socket.
+//!
+//! quinn-udp writes the ECN bits of each packet and zeros beside them, whatever the socket's options say; a packet with a
+//! code point is therefore handed to the kernel here. DF is an option of the socket and changed when it has to be.
+
+use std::io::{self, IoSlice};
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsRawFd;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use nix::libc::{in_addr, in_pktinfo, in6_addr, in6_pktinfo};
+use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrStorage, sendmsg, setsockopt, sockopt};
+use rustix::net::sockopt::{
+    Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery, set_ip_mtu_discover, set_ipv6_mtu_discover,
+};
+use sctp_core::{Dscp, Ecn, Fragmentation};
+use socket2::Socket;
+
+/// One message as `sendmsg` takes it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Marked<'a> {
+    pub(crate) destination: SocketAddr,
+    pub(crate) source: Option<IpAddr>,
+    pub(crate) dscp: Dscp,
+    pub(crate) ecn: Ecn,
+    pub(crate) contents: &'a [u8],
+    /// Octets of each packet, if there are several.
+    pub(crate) segment_bytes: Option<u16>,
+}
+
+impl Marked<'_> {
+    /// Hands it to the kernel with the code point it asks for.
+    pub(crate) fn send(&self, socket: &Socket) -> io::Result<()> {
+        let octet = self.dscp.get() << 2 | ecn_bits(self.ecn);
+        let class = i32::from(octet);
+        let is_v4 = self.destination.ip().to_canonical().is_ipv4();
+        let mark = if is_v4 { ControlMessage::Ipv4Tos(&octet) } else { ControlMessage::Ipv6TClass(&class) };
+        let (v4, v6);
+        let source = match self.source {
+            None => None,
+            Some(IpAddr::V4(address)) => {
+                let address = in_addr { s_addr: u32::from_ne_bytes(address.octets()) };
+                v4 = in_pktinfo { ipi_ifindex: 0, ipi_spec_dst: address, ipi_addr: in_addr { s_addr: 0 } };
+                Some(ControlMessage::Ipv4PacketInfo(&v4))
+            }
+            Some(IpAddr::V6(address)) => {
+                v6 = in6_pktinfo { ipi6_ifindex: 0, ipi6_addr: in6_addr { s6_addr: address.octets() } };
+                Some(ControlMessage::Ipv6PacketInfo(&v6))
+            }
+        };
+        let segments = self.segment_bytes.as_ref().map(ControlMessage::UdpGsoSegments);
+        let messages: Vec<_> = [Some(mark), source, segments].into_iter().flatten().collect();
+        let (octets, to) = ([IoSlice::new(self.contents)], SockaddrStorage::from(self.destination));
+        loop {
+            match sendmsg(socket.as_raw_fd(), &octets, &messages, MsgFlags::empty(), Some(&to)) {
+                Ok(_len) => return Ok(()),
+                Err(nix::errno::Errno::EINTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+/// Whether the kernel may fragment what a socket sends: by its options, as they are now.
+#[derive(Debug)]
+pub(crate) struct DontFragment {
+    families: Families,
+    when_forbidden: Strictness,
+    now: Mutex<Fragmentation>,
+}
+
+/// The IP versions a socket sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Families {
+    V4,
+    V6,
+    Both,
+}
+
+/// Whether the kernel refuses what its own notion of the path MTU does not allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Strictness {
+    /// Only what the interface does not carry.
+    Interface,
+    /// Also what ICMP said the path does not carry.
+    Path,
+}
+
+impl DontFragment {
+    /// For a socket whose options forbid fragmentation.
+    pub(crate) fn new(families: Families, when_forbidden: Strictness) -> Self {
+        Self { families, when_forbidden, now: Mutex::new(Fragmentation::Forbidden) }
+    }
+
+    /// Sees to it that the socket sends with or without DF, as long as the answer is held. No system call if it does so
+    /// already.
+    pub(crate) fn set(
+        &self,
+        socket: &Socket,
+        wanted: Fragmentation,
+    ) -> io::Result<MutexGuard<'_, Fragmentation>> {
+        let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        if *now != wanted {
+            let (v4, v6) = self.options(wanted);
+            if self.families != Families::V6 {
+                set_ip_mtu_discover(socket, v4)?;
+            }
+            if self.families != Families::V4 {
+                set_ipv6_mtu_discover(socket, v6)?;
+                setsockopt(socket, sockopt::Ipv6DontFrag, &(wanted == Fragmentation::Forbidden))?;
+            }
+            *now = wanted;
+        }
+        Ok(now)
+    }
+
+    fn options(&self, wanted: Fragmentation) -> (Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery) {
+        match (wanted, self.when_forbidden) {
+            (Fragmentation::Allowed, _) => (Ipv4PathMtuDiscovery::DONT, Ipv6PathMtuDiscovery::DONT),
+            (Fragmentation::Forbidden, Strictness::Interface) => {
+                (Ipv4PathMtuDiscovery::PROBE, Ipv6PathMtuDiscovery::PROBE)
+            }
+            (Fragmentation::Forbidden, Strictness::Path) => {
+                (Ipv4PathMtuDiscovery::DO, Ipv6PathMtuDiscovery::DO)
+            }
+        }
+    }
+}
+
+/// RFC 3168 §5.
+fn ecn_bits(ecn: Ecn) -> u8 {
+    match ecn {
+        Ecn::NotEct => 0b00,
+        Ecn::Ect1 => 0b01,
+        Ecn::Ect0 => 0b10,
+        Ecn::Ce => 0b11,
+    }
+}
+
+#[cfg(test)]
+mod tests;
