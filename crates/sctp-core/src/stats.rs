@@ -183,6 +183,8 @@ pub struct EndpointStatistics {
 pub struct HandshakeCounters {
     /// INITs answered with INIT ACK.
     pub init_acks_sent: u64,
+    /// INIT ACKs from other addresses than the INIT went to (RFC 9260 §5.1.2).
+    pub init_acks_from_elsewhere: u64,
     /// INITs refused: invalid, not wanted, or too many associations.
     pub inits_refused: u64,
     /// INITs dropped because their source network sent too many ([`InitRate`](crate::InitRate)).

@@ -1,4 +1,7 @@
 //! An association as the application uses it: messages in, messages out, a defined end.
+//! What is changed on a running one is in `changes`.
+
+mod changes;
 
 use std::sync::Arc;
 

@@ -4,7 +4,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sctp_core::{AssociationConfig, Destination, EndpointConfig, EndpointStatistics, SctpPort};
+use sctp_core::{
+    AssociationConfig, AuthKeyError, Destination, EndpointConfig, EndpointStatistics, KeyOwner, SctpPort,
+    SharedKeyId, UnknownAssociation,
+};
 use sctp_io::{
     AddressWatch, Clock, DualStackRawIp, IoStatistics, PacketIo, RawIp, RawIpOptions, Timer,
     UdpEncapsulation, os_entropy,
@@ -132,6 +135,41 @@ impl Endpoint {
     pub async fn wait_idle(&self) {
         let shared = &self.inner.shared;
         until(&shared.signals.idle, || shared.lock().is_idle().then_some(())).await;
+    }
+
+    /// Adds a key to sign and verify with, or replaces the one with this identifier (RFC 4895 §6.1). [`AuthKeys`](sctp_core::AuthKeys) says how
+    /// to change keys while data flows; the peer's use of a new one is told by
+    /// [`Event::NewPeerKey`](sctp_core::Event::NewPeerKey).
+    ///
+    /// # Errors
+    ///
+    /// There is no such association.
+    pub fn set_auth_key(
+        &self,
+        owner: KeyOwner,
+        key: SharedKeyId,
+        secret: impl Into<Vec<u8>>,
+    ) -> Result<(), UnknownAssociation> {
+        let secret = secret.into();
+        self.inner.shared.change(|state, _now| state.core.set_auth_key(owner, key, secret))
+    }
+
+    /// From now on packets are signed with this key.
+    ///
+    /// # Errors
+    ///
+    /// There is no such key or association.
+    pub fn activate_auth_key(&self, owner: KeyOwner, key: SharedKeyId) -> Result<(), AuthKeyError> {
+        self.inner.shared.change(|state, _now| state.core.activate_auth_key(owner, key))
+    }
+
+    /// Forgets a key: what is signed with it is discarded from now on.
+    ///
+    /// # Errors
+    ///
+    /// There is no such key or association, or the key is active.
+    pub fn delete_auth_key(&self, owner: KeyOwner, key: SharedKeyId) -> Result<(), AuthKeyError> {
+        self.inner.shared.change(|state, _now| state.core.delete_auth_key(owner, key))
     }
 
     /// The address the socket is bound to, with the UDP port, or with the SCTP port if there is no UDP.

@@ -84,14 +84,14 @@ pub use sctp_core::{
     Capabilities, Capability, ChunkSet, ChunkType, ConfigError, CongestionAlgorithm, CongestionConfig,
     CongestionCounters, Delivery, Destination, Discovery, Dscp, Encapsulation, EndpointConfig,
     EndpointStatistics, Event, Extensions, Fsn, GivenUp, HandshakeCounters, HeartbeatConfig, HmacAlgorithm,
-    HmacPreference, ImmediateSack, Incoming, InitRate, InitialWindow, LossDetection, Message, Mid, Nagle,
-    Offer, Origin, Pacing, PathCounters, PathId, PathMtuConfig, PathState, PathStatistics, PathsConfig,
-    PayloadProtocolId, Profile, ProtocolViolation, Received, ReceiverStatistics, ReceiverViolation,
-    ReconfigConfig, ReconfigError, ReconfigOutcome, ReconfigStatistics, RecoveryConfig, Reliability,
-    RemoteError, ResetDirection, RtoConfig, SackConfig, SctpPort, SendFailure, SenderStatistics,
+    HmacPreference, ImmediateSack, Incoming, InitRate, InitialWindow, KeyOwner, LossDetection, Message, Mid,
+    Nagle, Offer, Origin, Pacing, PathCounters, PathId, PathMtuConfig, PathState, PathStatistics,
+    PathsConfig, PayloadProtocolId, Profile, ProtocolViolation, Received, ReceiverStatistics,
+    ReceiverViolation, ReconfigConfig, ReconfigError, ReconfigOutcome, ReconfigStatistics, RecoveryConfig,
+    Reliability, RemoteError, ResetDirection, RtoConfig, SackConfig, SctpPort, SendFailure, SenderStatistics,
     SetPrimaryError, SharedKeyId, Ssn, StreamBlocking, StreamDirection, StreamError, StreamId,
-    StreamScheduler, StreamShare, StreamStatistics, Streams, TransmissionConfig, Tsn, UnknownProfile,
-    WindowValidation,
+    StreamScheduler, StreamShare, StreamStatistics, Streams, TransmissionConfig, Tsn, UnknownAssociation,
+    UnknownProfile, WindowValidation,
 };
 pub use sctp_io::{IoStatistics, KernelSctp, PacketIo, PortFilter, RawIp, RawIpError, RawIpOptions};
 

@@ -375,6 +375,9 @@ impl Association {
             self.outgoing.sack_path = other;
         }
         self.events.push_back(Event::PeerAddressChange { path, state: PathState::Removed });
+        if !self.paths.has_confirmed() {
+            self.paths.ids().into_iter().for_each(|left| self.probe_path(now, left));
+        }
     }
 
     fn verify_if_unconfirmed(&mut self, now: Instant, path: PathId) {

@@ -203,7 +203,7 @@ impl Association {
         if let Some(path) = outcome.forward_confirmed {
             self.answered(now, path, Answer::Acknowledged);
         }
-        self.undo(&outcome.refuted);
+        self.undo(now, &outcome.refuted);
         for &path in &outcome.repaired_by_probe {
             self.cut_window(path);
         }
@@ -237,8 +237,9 @@ impl Association {
         self.timers.apply(Timer::Reordering, losses.look_again_at);
     }
 
-    /// Takes back what needless recoveries did (RFC 4015 §3.2, RFC 5682 §3).
-    fn undo(&mut self, refuted: &[Refuted]) {
+    /// Takes back what needless recoveries did (RFC 4015 §3.2, RFC 5682 §3). What was lost is in flight again and wants its
+    /// timer (RFC 9260 §6.3.2 (R1)), which the timeout has used up.
+    fn undo(&mut self, now: Instant, refuted: &[Refuted]) {
         for Refuted { path, cause } in refuted {
             let path = self.paths.path_mut(*path);
             path.congestion.on_spurious();
@@ -247,6 +248,10 @@ impl Association {
                 path.rto.end_back_off();
             }
             tracing::debug!(path = %path.id, cwnd = path.congestion.cwnd(), "loss recovery was needless");
+            let (id, rto) = (path.id, path.rto.rto());
+            if self.sender.flight(id) > 0 {
+                self.timers.start_if_stopped(Timer::T3Rtx(id), now + rto);
+            }
         }
     }
 

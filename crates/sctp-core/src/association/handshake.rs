@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 
 use sctp_wire::{
-    Cause, ChunkBuf, DecodeError, ErrorDetectionMethod, Full, Init, InitHeader, Parameter, ParameterTypes,
-    SctpPort, TagOrigin, Tsn, UnknownAction, VerificationTag, encode_parameters,
+    Cause, Chunk, ChunkBuf, DecodeError, ErrorDetectionMethod, Full, Init, InitHeader, Packet, Parameter,
+    ParameterTypes, SctpPort, TagOrigin, Tsn, UnknownAction, VerificationTag, encode_parameters,
 };
 use smallvec::SmallVec;
 use virtual_time::Instant;
@@ -274,8 +274,36 @@ impl Association {
         self.add_listed(source, listed);
     }
 
-    /// RFC 9260 §5.1 (C), §5.2.3, §3.3.3.
+    /// Whether a packet from an address that is not the peer's may be its answer to our INIT. Channels have none
+    /// (RFC 8261 §6.1).
+    pub(crate) fn may_answer_init(&self, source: Destination, packet: &Packet<'_>) -> bool {
+        let asked = self.paths.path(self.outgoing.control_path).destination;
+        let is_channel = [source, asked].iter().any(|end| end.encapsulation == Encapsulation::Datagrams);
+        let is_init_ack = || matches!(packet.chunks().next(), Some(Ok(Chunk::InitAck(_))));
+        self.state.name() == S::CookieWait && !is_channel && is_init_ack()
+    }
+
+    /// An INIT ACK with our tag from another address than the INIT went to: the tag is what counts (RFC 9260 §8.5.1). Its
+    /// source is an address of the peer (§5.1.2 (A), (C)), to be verified; the COOKIE ECHO goes to where the user said that
+    /// the peer is (§5.4).
+    pub(crate) fn handle_init_ack_from(&mut self, now: Instant, source: Destination, packet: &Packet<'_>) {
+        self.counters.packets_received += 1;
+        match packet.chunks().next() {
+            Some(Ok(Chunk::InitAck(init_ack))) => {
+                self.take_init_ack(now, self.outgoing.control_path, source, &init_ack);
+            }
+            Some(Ok(_)) => {}
+            Some(Err(_)) | None => self.counters.malformed_chunks += 1,
+        }
+        self.after_input(now);
+    }
+
     pub(super) fn on_init_ack(&mut self, now: Instant, path: PathId, init_ack: &Init<'_>) {
+        self.take_init_ack(now, path, self.paths.path(path).destination, init_ack);
+    }
+
+    /// RFC 9260 §5.1 (C), §5.2.3, §3.3.3.
+    fn take_init_ack(&mut self, now: Instant, path: PathId, source: Destination, init_ack: &Init<'_>) {
         if self.state.name() != S::CookieWait {
             self.counters.unexpected_init_acks += 1;
             return;
@@ -295,7 +323,7 @@ impl Association {
         if init_ack.outbound_streams == 0 || init_ack.inbound_streams == 0 {
             return self.abort_for(ProtocolViolation::ZeroStreams);
         }
-        let reading = Reading::of(init_ack, &self.config.extensions);
+        let mut reading = Reading::of(init_ack, &self.config.extensions);
         if reading.has_host_name {
             return self.abort_for(ProtocolViolation::HostNameAddress);
         }
@@ -308,8 +336,9 @@ impl Association {
         // The way the INIT ACK came works: data begins there.
         let _is_confirmed = self.paths.set_primary(path);
         self.outgoing.control_path = self.paths.for_data();
+        reading.add_source(source.address);
         self.counters.addresses_ignored += u64::from(reading.addresses_ignored);
-        self.note_addresses(self.paths.path(path).destination, &reading.addresses);
+        self.note_addresses(source, &reading.addresses);
         let agreed = Negotiated::new(&self.config, init_ack, reading.offered);
         self.agree_on_keys(announcement);
         self.negotiated(tag, agreed, init_ack.a_rwnd, init_ack.initial_tsn);
@@ -468,7 +497,8 @@ fn init_chunk(
     match paths.path(PathId::FIRST).destination.encapsulation {
         Encapsulation::Ip | Encapsulation::Udp { .. } => {
             parameters.push(Parameter::SupportedAddressTypes(ParameterTypes::IPV4_AND_IPV6));
-            let listed = listed(paths.local_addresses(), paths.iter().map(|path| path.destination.address));
+            let listed =
+                listed(paths.local_addresses(), None, paths.iter().map(|path| path.destination.address));
             parameters.extend(listed.into_iter().map(address_parameter));
         }
         // RFC 8261 §6.1: there are no addresses.

@@ -66,7 +66,8 @@ impl Association {
     /// Counts an error on path and association. False if that was one too many and the association is over.
     pub(super) fn unanswered(&mut self, now: Instant, path: PathId, what: Unanswered) -> bool {
         // RFC 9260 §8.1, §5.4: HEARTBEATs on paths that carry no data say nothing about the peer.
-        let is_in_use = path == self.paths.for_data() && self.paths.path(path).is_confirmed();
+        let may_carry_data = self.paths.path(path).is_confirmed() || !self.paths.has_confirmed();
+        let is_in_use = path == self.paths.for_data() && may_carry_data;
         if let Some(state) = self.paths.on_unanswered(path, what) {
             self.events.push_back(Event::PeerAddressChange { path, state });
             // RFC 7829 §3.2, point 6.
@@ -115,7 +116,8 @@ impl Association {
     fn heartbeat_due(&mut self, now: Instant, path: PathId, asked_at: Instant) -> Due {
         let interval = self.idle_limit(path);
         let entry = self.paths.path(path);
-        let has_failed = entry.errors > self.config.attempts.path;
+        // As long as data may go nowhere, there is nothing to fall back to: until the peer counts as unreachable.
+        let has_failed = entry.errors > self.config.attempts.path && self.paths.has_confirmed();
         match (entry.state, interval) {
             // RFC 9260 §5.4: once an RTO until it failed.
             (PathState::Unconfirmed, _) if !has_failed => {

@@ -204,7 +204,7 @@ impl Endpoint {
         let mut parameters = offered.parameters(&chunk_types);
         parameters.insert(0, Parameter::StateCookie(&signed));
         parameters.extend(cookie.key_material.iter().flat_map(|material| material.ours.parameters()));
-        let listed = listed(&self.locals, core::iter::once(datagram.source.address));
+        let listed = listed(&self.locals, datagram.local, core::iter::once(datagram.source.address));
         parameters.extend(listed.into_iter().map(address_parameter));
         // One report a parameter (RFC 9260 §3.3.3.1.2).
         parameters.extend(reading.reports.iter().map(|report| Parameter::UnrecognizedParameter(report)));

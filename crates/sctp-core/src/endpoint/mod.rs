@@ -330,17 +330,21 @@ impl Endpoint {
         (association.peer().peer_tag == Some(tag)).then_some((slot, path))
     }
 
-    /// RFC 5061 §5.2: the tag says which association it is for, and an ASCONF in it may make the address the peer's.
+    /// The tag says which association it is for. The peer may answer our INIT from there (RFC 9260 §5.1.2), and an ASCONF
+    /// may make the address the peer's (RFC 5061 §5.2).
     fn on_unknown_source(&mut self, now: Instant, datagram: &Datagram<'_>, packet: &Packet<'_>) {
-        let slot = self.demux.by_tag(packet.verification_tag);
-        let about_it = slot.filter(|slot| self.associations[*slot].association.may_introduce_itself(packet));
-        match about_it {
-            Some(slot) => {
-                self.associations[slot].association.handle_stranger(now, datagram, packet);
-                self.refresh(slot);
-            }
-            None => self.statistics.unknown_source += 1,
+        let Some(slot) = self.demux.by_tag(packet.verification_tag) else { return };
+        let association = &mut self.associations[slot].association;
+        if association.may_answer_init(datagram.source, packet) {
+            self.statistics.handshake.init_acks_from_elsewhere += 1;
+            association.handle_init_ack_from(now, datagram.source, packet);
+        } else if association.may_introduce_itself(packet) {
+            association.handle_stranger(now, datagram, packet);
+        } else {
+            self.statistics.unknown_source += 1;
+            return;
         }
+        self.refresh(slot);
     }
 
     /// Time passed.

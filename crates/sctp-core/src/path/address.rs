@@ -48,12 +48,18 @@ impl Scope {
 }
 
 /// The local addresses to list in INIT or INIT ACK (RFC 9260 §5.1.2) to a peer at these addresses: none if fewer than
-/// two are left, for the source address says it then. With several peer addresses the widest scope counts.
-pub(crate) fn listed(locals: &[IpAddr], peer: impl Iterator<Item = IpAddr>) -> SmallVec<[IpAddr; 2]> {
+/// two are left, for the source address says it then, unless the packet leaves from another one, `from`, because the
+/// peer knew that. With several peer addresses the widest scope counts.
+pub(crate) fn listed(
+    locals: &[IpAddr],
+    from: Option<IpAddr>,
+    peer: impl Iterator<Item = IpAddr>,
+) -> SmallVec<[IpAddr; 2]> {
     let widest = peer.map(Scope::of).max().unwrap_or(Scope::Global);
     let fits = |address: &&IpAddr| Scope::of(**address).may_be_listed_to(widest);
     let mut listed: SmallVec<[IpAddr; 2]> = locals.iter().filter(fits).copied().collect();
-    if listed.len() < 2 {
+    let says_it = |only: &IpAddr| from.is_none_or(|from| from == *only);
+    if listed.len() < 2 && listed.iter().all(says_it) {
         listed.clear();
     }
     listed
@@ -153,12 +159,19 @@ mod tests {
     #[test]
     fn a_list_has_at_least_two_addresses_and_the_widest_destination_decides() {
         let locals = ["127.0.0.1", "10.0.0.1", "192.0.2.1", "2001:db8::1", "fe80::1"].map(ip);
-        let to = |peers: &[&str]| listed(&locals, peers.iter().map(|peer| ip(peer))).to_vec();
+        let to = |peers: &[&str]| listed(&locals, None, peers.iter().map(|peer| ip(peer))).to_vec();
         assert_eq!(to(&["10.0.0.9"]), ["10.0.0.1", "192.0.2.1", "2001:db8::1"].map(ip));
         assert_eq!(to(&["198.51.100.1"]), ["192.0.2.1", "2001:db8::1"].map(ip));
         assert_eq!(to(&["10.0.0.9", "198.51.100.1"]), ["192.0.2.1", "2001:db8::1"].map(ip));
-        assert!(listed(&locals[..3], [ip("198.51.100.1")].into_iter()).is_empty(), "one says nothing new");
-        assert!(listed(&[], [ip("10.0.0.9")].into_iter()).is_empty());
+        let to = |peer: &str, from| listed(&locals[..3], from, core::iter::once(ip(peer))).to_vec();
+        assert!(to("198.51.100.1", None).is_empty(), "one says nothing new");
+        assert!(to("198.51.100.1", Some(ip("192.0.2.1"))).is_empty());
+        assert_eq!(
+            to("198.51.100.1", Some(ip("192.0.2.7"))),
+            [ip("192.0.2.1")],
+            "the answer leaves from elsewhere"
+        );
+        assert!(listed(&[], None, [ip("10.0.0.9")].into_iter()).is_empty());
     }
 
     #[test]

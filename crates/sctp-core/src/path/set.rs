@@ -146,6 +146,12 @@ impl PathSet {
         self.paths.iter().filter(|path| path.is_confirmed()).map(|path| path.destination)
     }
 
+    /// Whether there is one that data may go to. A peer can delete all it had by ASCONF and leave those it never
+    /// answered from.
+    pub(crate) fn has_confirmed(&self) -> bool {
+        self.iter().any(Path::is_confirmed)
+    }
+
     pub(crate) fn revision(&self) -> u32 {
         self.revision
     }

@@ -75,6 +75,11 @@ impl Sender {
                 continue;
             }
             if self.write_again(now, on, index, writer).is_none() {
+                // Longer than the packets of that path, which may be narrower than the one it was cut for: counted as
+                // sent, or it would be due again at once and for ever. T3-rtx takes over.
+                if writer.is_empty() {
+                    self.rack.on_probe(path.id);
+                }
                 break;
             }
             self.statistics.probe_chunks += 1;

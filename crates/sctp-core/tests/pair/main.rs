@@ -20,6 +20,7 @@ mod given_up;
 mod handshake;
 mod homes;
 mod interleaving;
+mod laws;
 mod out_of_the_blue;
 mod partial_reliability;
 mod path_mtu;

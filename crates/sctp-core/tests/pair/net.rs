@@ -45,6 +45,8 @@ pub(crate) struct Side {
     pub(crate) sniffing: Sniffing,
     /// The narrowest router behind this host: octets of an IPv4 packet that passes unfragmented.
     pub(crate) path_mtu: usize,
+    /// From and to which address nothing leaves this host.
+    pub(crate) cut: BTreeSet<(Option<IpAddr>, IpAddr)>,
     /// How the host takes its packets to have travelled. The links carry SCTP over IP in any case.
     pub(crate) encapsulation: Encapsulation,
     /// The latest association an event told of, or the one opened here.
@@ -85,6 +87,7 @@ impl Side {
             reading: Reading::AtOnce,
             sniffing: Sniffing::On,
             path_mtu: usize::MAX,
+            cut: BTreeSet::new(),
             encapsulation: Encapsulation::Ip,
             id: None,
             events: Vec::new(),
@@ -110,6 +113,8 @@ impl Side {
     fn after_change(&mut self, now: Instant) {
         while let Some((id, event)) = self.endpoint.poll_event() {
             if self.id.is_none_or(|known| known < id || self.endpoint.association(known).is_none()) {
+                // What came by the old one is read before it is forgotten.
+                self.read_all(now);
                 self.id = Some(id);
             }
             let ready = event == Event::MessageReady;
@@ -145,7 +150,8 @@ impl Host for Side {
                 return None;
             };
             // What may be fragmented arrives in one piece in the end: the other host has put it together.
-            if transmit.fragmentation == Fragmentation::Allowed || 20 + transmit.len <= self.path_mtu {
+            let fits = transmit.fragmentation == Fragmentation::Allowed || 20 + transmit.len <= self.path_mtu;
+            if fits && !self.cut.contains(&(transmit.source, transmit.destination.address)) {
                 break transmit;
             }
             buffer.truncate(start);
@@ -180,6 +186,7 @@ pub(crate) struct Setup {
     told: Option<usize>,
     encapsulation: Encapsulation,
     right: Vec<IpAddr>,
+    has_one_link: bool,
 }
 
 impl Setup {
@@ -189,9 +196,19 @@ impl Setup {
         server.association = config.clone();
         let link = Impairments { delay: ms(10), ..Impairments::default() };
         let (left, right) = (vec![LEFT], vec![RIGHT]);
-        let (told, encapsulation) = (None, Encapsulation::Ip);
-        let (request, response) = (link.clone(), link);
-        Self { seed: 1, request, response, client: config, server, left, told, encapsulation, right }
+        let (told, encapsulation, has_one_link) = (None, Encapsulation::Ip, false);
+        Self {
+            seed: 1,
+            request: link.clone(),
+            response: link,
+            client: config,
+            server,
+            left,
+            told,
+            encapsulation,
+            right,
+            has_one_link,
+        }
     }
 
     /// Several addresses on each side, all of them listed to the other. There are as many links as the side with fewer
@@ -199,6 +216,12 @@ impl Setup {
     pub(crate) fn homes(mut self, left: &[&str], right: &[&str]) -> Self {
         let parse = |addresses: &[&str]| addresses.iter().map(|text| text.parse().unwrap()).collect();
         (self.left, self.right) = (parse(left), parse(right));
+        self
+    }
+
+    /// All addresses of an end are on one link: each can be reached from each.
+    pub(crate) fn on_one_link(mut self) -> Self {
+        self.has_one_link = true;
         self
     }
 
@@ -268,7 +291,8 @@ impl Setup {
                 Side { encapsulation: self.encapsulation, ..side }
             })
         });
-        let count = addresses[0].len().min(addresses[1].len());
+        let most = if self.has_one_link { 1 } else { usize::MAX };
+        let count = addresses[0].len().min(addresses[1].len()).min(most);
         let mut links = Vec::new();
         for number in 0..count {
             let [a, b] = [0, 1].map(|end| {
@@ -399,7 +423,7 @@ impl Pair {
 
     /// Drops the next packets of an end, counted from 1 for the very next.
     pub(crate) fn drop_next(&mut self, from: End, packets: &[u64]) {
-        let sent = self.world.link_stats(self.links[0], direction(from)).offered;
+        let sent = self.offered(from);
         let drop_packets: BTreeSet<u64> = packets.iter().map(|packet| sent + packet).collect();
         let link = match from {
             End::Left => self.impairments[0].clone(),
@@ -411,6 +435,11 @@ impl Pair {
     /// Changes what the first link does to packets from this end.
     pub(crate) fn impair(&mut self, from: End, impairments: Impairments) {
         self.world.set_impairments(self.links[0], direction(from), impairments).unwrap();
+    }
+
+    /// How many packets of this end the first link was given.
+    pub(crate) fn offered(&self, from: End) -> u64 {
+        self.world.link_stats(self.links[0], direction(from)).offered
     }
 
     pub(crate) fn cut(&mut self) {

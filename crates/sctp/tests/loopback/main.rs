@@ -4,6 +4,7 @@
 
 mod back_pressure;
 mod cancellation;
+mod changes;
 mod endings;
 mod endpoints;
 mod full_socket;

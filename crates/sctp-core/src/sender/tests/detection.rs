@@ -120,6 +120,24 @@ fn probe_is_due_after_two_round_trips_doubles_and_carries_the_oldest_chunks() {
     assert_eq!(bench.flight(), 2 * 116, "a probe does not leave flight");
 }
 
+/// A chunk may be longer than the packets of the path its probe takes (RFC 9260 §6.4, §7.3): then none goes, and the
+/// next is due later, not again at once.
+#[test]
+fn probe_that_fits_no_packet_puts_off_the_next_one() {
+    let mut bench = Bench::measured(Profile::Signalling);
+    bench.send(1000);
+    bench.write_new();
+    bench.pass(50);
+    let due = |bench: &Bench| bench.sender.probe_at(PathId::FIRST, &bench.paths).unwrap();
+    let first = due(&bench);
+    let octets = bench.octets_within(500, |bench, writer| {
+        let (path, now) = (bench.path, bench.now);
+        assert!(!bench.sender.write_probe(now, bench.paths.path(path), path, writer));
+    });
+    assert_eq!(octets.len(), sctp_wire::COMMON_HEADER_BYTES);
+    assert!(first < due(&bench));
+}
+
 #[test]
 fn probe_leaves_out_what_was_sent_a_moment_ago() {
     let mut bench = Bench::measured(Profile::Signalling);

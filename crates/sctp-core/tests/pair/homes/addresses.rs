@@ -2,11 +2,11 @@
 
 use std::net::IpAddr;
 
-use sctp_core::{AssociationState, Destination, PathId, PathState, SetPrimaryError};
+use sctp_core::{AssociationError, AssociationState, Destination, PathId, PathState, SetPrimaryError};
 use sctp_wire::{Chunk, Parameter};
 
-use crate::by_hand::Hand;
-use crate::net::{End, LEFT, LEFT_PORT, Pair, Setup, by_ip, is_up, ordered};
+use crate::by_hand::{Hand, with_tag};
+use crate::net::{End, LEFT, LEFT_PORT, Pair, RIGHT_PORT, Setup, by_ip, is_up, ordered};
 
 /// The addresses an INIT or INIT ACK of this end lists.
 fn listed(pair: &Pair, end: End) -> Vec<IpAddr> {
@@ -125,6 +125,66 @@ fn cookie_echo_goes_to_the_next_destination_too() {
     pair.run_ms(6000);
     assert_eq!(pair.state(End::Left), Some(AssociationState::Established));
     assert_eq!(pair.side(End::Right).received.len(), 1);
+}
+
+/// An INIT ACK for the left end's INIT, from `source`, with its tag or with another one.
+fn answer_init_from(pair: &mut Pair, source: &str, tag_offset: u32, parameters: &[Parameter<'_>]) {
+    let tag = left_tag(pair).wrapping_add(tag_offset);
+    let header = Hand::new(RIGHT_PORT, 77).header();
+    let answer = with_tag(RIGHT_PORT, LEFT_PORT, tag, |writer| writer.init_ack(&header, parameters).unwrap());
+    pair.inject(End::Left, source.parse().unwrap(), &answer);
+}
+
+/// RFC 9260 §8.5.1: the tag is what counts. The source of the INIT ACK is an address of the peer (§5.1.2 (A)) that has to be
+/// verified (§5.4); until then the peer is where the user said.
+#[test]
+fn init_ack_may_come_from_an_address_the_init_did_not_go_to() {
+    let mut pair = Setup::signalling().build();
+    pair.cut();
+    pair.connect();
+    answer_init_from(&mut pair, "10.0.1.2", 0, &[Parameter::StateCookie(b"cookie")]);
+    assert_eq!(pair.state(End::Left), Some(AssociationState::CookieEchoed));
+    assert_eq!(pair.sent_to(End::Left, "10.0.0.2"), ["INIT", "COOKIE_ECHO"]);
+    assert_eq!(pair.path_states(End::Left), [PathState::Active, PathState::Unconfirmed]);
+    assert_eq!(pair.side(End::Left).endpoint.statistics().handshake.init_acks_from_elsewhere, 1);
+    let ack = with_tag(RIGHT_PORT, LEFT_PORT, left_tag(&pair), |writer| writer.cookie_ack().unwrap());
+    pair.inject(End::Left, [10, 0, 1, 2].into(), &ack);
+    assert_eq!(pair.state(End::Left), Some(AssociationState::Established));
+    pair.run_ms(1);
+    assert_eq!(pair.sent_to(End::Left, "10.0.1.2"), ["HEARTBEAT"]);
+}
+
+/// RFC 9260 §8.5: without our tag it is no answer; once there was one, a second counts no more (§5.2.3).
+#[test]
+fn init_ack_from_elsewhere_counts_only_with_our_tag_and_only_once() {
+    let mut pair = Setup::signalling().build();
+    pair.cut();
+    pair.connect();
+    let parameters = [Parameter::StateCookie(b"cookie")];
+    answer_init_from(&mut pair, "10.0.1.2", 1, &parameters);
+    assert_eq!(pair.state(End::Left), Some(AssociationState::CookieWait));
+    answer_init_from(&mut pair, "10.0.1.2", 0, &parameters);
+    answer_init_from(&mut pair, "10.0.1.3", 0, &parameters);
+    let statistics = *pair.side(End::Left).endpoint.statistics();
+    assert_eq!((statistics.handshake.init_acks_from_elsewhere, statistics.unknown_source), (1, 1));
+    assert_eq!(pair.path_states(End::Left).len(), 2);
+}
+
+/// RFC 9260 §3.3.3: an INIT ACK that means nothing makes no address the peer's.
+#[test]
+fn useless_init_ack_from_elsewhere_adds_no_address() {
+    let mut pair = Setup::signalling().build();
+    pair.cut();
+    pair.connect();
+    answer_init_from(&mut pair, "10.0.1.2", 0, &[]);
+    assert!(matches!(&pair.endings(End::Left)[..], [Err(AssociationError::ProtocolViolation(_))]));
+    assert_eq!(pair.sent_to(End::Left, "10.0.1.2"), [""; 0]);
+}
+
+fn left_tag(pair: &Pair) -> u32 {
+    let sent = pair.side(End::Left).sent.first().unwrap().clone();
+    let Some(Ok(Chunk::Init(init))) = sent.packet().chunks().next() else { panic!("no INIT") };
+    init.initiate_tag.get()
 }
 
 /// RFC 9260 §5.4: to an unconfirmed address COOKIE ACK goes with a HEARTBEAT.

@@ -1,0 +1,142 @@
+//! Laws that hold whatever users and networks do: sequences of random operations on two hosts with three addresses
+//! each, checked after every step. Then the network heals, and everything that was sent reliably has to arrive.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `operation` | what can be done, and how often it is |
+//! | `case` | how the ends of a sequence are configured |
+//! | `ledger` | every message: sent, failed, arrived |
+//! | `run` | carrying a sequence out, and what must hold after each step |
+//! | `shrink` | the shortest sequence that still breaks a law |
+
+mod case;
+mod ledger;
+mod operation;
+mod run;
+mod shrink;
+
+use sctp_core::{AssociationConfig, Delivery, Extensions, Offer, Profile, Reliability};
+
+use self::case::Case;
+use self::operation::{Operation, Sending};
+use crate::net::End;
+use crate::random::Dice;
+
+/// Sequences that broke a law once, and how. They run first. What was found before an operation was added is a test of
+/// its own: the same seed now gives another sequence.
+const KEPT_SEEDS: [(u64, &str); 0] = [];
+
+/// How many sequences: `HEADWAY_SEQUENCES`, otherwise as many as take some seconds in a debug build.
+fn sequences() -> u64 {
+    number("HEADWAY_SEQUENCES", 1000)
+}
+
+/// The first of them: `HEADWAY_FIRST_SEQUENCE`, otherwise 0.
+fn first_sequence() -> u64 {
+    number("HEADWAY_FIRST_SEQUENCE", 0)
+}
+
+fn number(name: &str, default: u64) -> u64 {
+    let Ok(text) = std::env::var(name) else { return default };
+    text.parse().unwrap_or_else(|_| panic!("{name} is `{text}`; it must be a number"))
+}
+
+/// The case and the operations of a seed.
+fn sequence(seed: u64) -> (Case, Vec<Operation>) {
+    let mut dice = Dice::new(seed);
+    let case = Case::new(seed, &mut dice);
+    let count = 10 + dice.below(50);
+    let operations = (0..count).map(|_| Operation::any(&mut dice)).collect();
+    (case, operations)
+}
+
+fn obeys_the_laws(seed: u64) {
+    let (case, operations) = sequence(seed);
+    let Err(broken) = run::run(&case, &operations) else { return };
+    let (shortest, broken) = shrink::shrink(&case, operations, broken);
+    let list: String = shortest.iter().map(|operation| format!("    {operation:?}\n")).collect();
+    panic!("seed {seed} breaks a law: {broken}\n{case:?}\nshortest list of operations:\n{list}");
+}
+
+#[test]
+fn sequences_that_broke_a_law_once_obey_it() {
+    KEPT_SEEDS.into_iter().for_each(|(seed, _how)| obeys_the_laws(seed));
+}
+
+#[test]
+fn robustness_21_no_sequence_of_operations_breaks_a_law_or_stalls() {
+    let first = first_sequence();
+    (first..first + sequences()).for_each(obeys_the_laws);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_sequence() {
+    for seed in 0..5 {
+        let (case, operations) = sequence(seed);
+        let hashes = [(); 2].map(|()| run::run(&case, &operations).unwrap());
+        assert_eq!(hashes[0], hashes[1], "seed {seed}");
+    }
+}
+
+/// RFC 5061 §4.2.2 takes addresses away, RFC 9260 §5.4 keeps data from those that never answered: without HEARTBEATs
+/// at an interval, only asking on ends this.
+#[test]
+fn a_peer_that_leaves_only_unconfirmed_addresses_is_asked_on() {
+    let (mut case, _) = sequence(0);
+    case.config.extensions.dynamic_addresses = Offer::On;
+    case.config.extensions.authentication = Offer::On;
+    case.config.heartbeat.interval = None;
+    let reliable = (Delivery::Ordered, Reliability::Reliable);
+    let (delivery, reliability) = reliable;
+    let sending = Sending { from: End::Right, count: 1, stream: 0, len: 100, delivery, reliability };
+    let operations = [
+        Operation::Cut(2, 3),
+        Operation::WaitMs(40_000),
+        Operation::DeleteAddress(End::Left, 0),
+        Operation::WaitMs(500),
+        Operation::DeleteAddress(End::Left, 1),
+        Operation::WaitMs(500),
+        Operation::Send(sending),
+        Operation::WaitMs(10_000),
+    ];
+    assert_eq!(run::run(&case, &operations).map(drop), Ok(()));
+}
+
+/// RFC 9260 §6.3.2 (R1): a timeout that duplicates show to have been needless is taken back, and what it had declared
+/// lost is in flight again.
+#[test]
+fn what_a_needless_timeout_declared_lost_has_a_timer_again() {
+    let (mut case, _) = sequence(0);
+    case.config = AssociationConfig::profile(Profile::Rfc9260);
+    case.config.extensions = Extensions::NONE;
+    let (delivery, reliability) = (Delivery::Ordered, Reliability::Reliable);
+    for count in 4..8 {
+        let sending = Sending { from: End::Right, count, stream: 0, len: 1032, delivery, reliability };
+        let operations =
+            [Operation::WaitMs(135), Operation::Send(sending), Operation::Cut(0, 3), Operation::WaitMs(1980)];
+        assert_eq!(run::run(&case, &operations).map(drop), Ok(()), "{count} messages");
+    }
+}
+
+/// RFC 9260 §5.1.2 (B): an end that answers from another address than its only one has to name that.
+#[test]
+fn the_only_address_of_an_end_is_told_to_a_peer_that_called_another_one() {
+    let (mut case, _) = sequence(0);
+    case.config = AssociationConfig::profile(Profile::Rfc9260);
+    let operations = [
+        Operation::AddressDown(End::Right, 1),
+        Operation::AddressDown(End::Right, 0),
+        Operation::WaitMs(500),
+    ];
+    assert_eq!(run::run(&case, &operations).map(drop), Ok(()));
+}
+
+/// The check itself: a law that is broken is found, and the list is short.
+#[test]
+fn a_broken_law_is_found_and_its_sequence_is_shortened() {
+    let (case, mut operations) = sequence(3);
+    operations.push(Operation::Forge);
+    let broken = run::run(&case, &operations).unwrap_err();
+    let (shortest, _) = shrink::shrink(&case, operations, broken);
+    assert_eq!(shortest, [Operation::Forge]);
+}

@@ -1,0 +1,112 @@
+//! What an application changes on a running association: streams (RFC 6525), addresses of this side (RFC 5061).
+//!
+//! Every call only asks: the peer's answer comes as an event, which [`Association::next_event`] hands out.
+
+use std::net::IpAddr;
+
+use sctp_core::{
+    AddressChangeError, Endpoint, ReconfigError, ResetDirection, StreamId, StreamStatistics,
+    UnknownAssociation,
+};
+use virtual_time::Instant;
+
+use super::{Association, Inner};
+
+/// Streams. Both sides must offer [`Extensions::reconfiguration`](crate::Extensions::reconfiguration). Requests reach the
+/// peer one at a time, in the order asked; up to 16 wait.
+impl Association {
+    /// Has streams begin at their first message again; none listed means all, and at most 100 can be listed.
+    /// [`Event::StreamsReset`](crate::Event::StreamsReset) tells what became of it, once for each direction; see
+    /// [`sctp_core::Endpoint::reset_streams`].
+    ///
+    /// # Errors
+    ///
+    /// The extension is not agreed on, there is no such stream, too many are listed or too much waits already, or the
+    /// association is not established; see [`ReconfigError`].
+    pub fn reset_streams(
+        &self,
+        streams: &[StreamId],
+        direction: ResetDirection,
+    ) -> Result<(), ReconfigError> {
+        let id = self.inner.id;
+        self.ask(|core, now| core.reset_streams(now, id, streams, direction))
+    }
+
+    /// Has TSNs and all streams in both directions begin anew, once everything begun is acknowledged.
+    /// [`Event::AssociationReset`](crate::Event::AssociationReset) tells what became of it.
+    ///
+    /// # Errors
+    ///
+    /// As [`reset_streams`](Self::reset_streams); also if the last one is less than 30 seconds ago.
+    pub fn reset_association(&self) -> Result<(), ReconfigError> {
+        let id = self.inner.id;
+        self.ask(|core, now| core.reset_association(now, id))
+    }
+
+    /// Asks for so many more streams to send on (`outbound`) and to receive on (`inbound`).
+    /// [`Event::StreamsAdded`](crate::Event::StreamsAdded) tells what became of it, once for each direction; the streams
+    /// may be used from then on, and their ids follow those there are.
+    ///
+    /// # Errors
+    ///
+    /// As [`reset_streams`](Self::reset_streams); also if there would be more than 65535 streams, or none are asked for.
+    pub fn add_streams(&self, outbound: u16, inbound: u16) -> Result<(), ReconfigError> {
+        let id = self.inner.id;
+        self.ask(|core, now| core.add_streams(now, id, outbound, inbound))
+    }
+
+    /// What an outgoing stream did so far.
+    ///
+    /// # Errors
+    ///
+    /// The association is over and everything of it was handed out.
+    pub fn stream_statistics(&self, stream: StreamId) -> Result<StreamStatistics, UnknownAssociation> {
+        let state = self.inner.shared.lock();
+        let association = state.core.association(self.inner.id).ok_or(UnknownAssociation)?;
+        Ok(association.stream_statistics(stream))
+    }
+}
+
+/// Addresses. Both sides must offer [`Extensions::dynamic_addresses`](crate::Extensions::dynamic_addresses) and
+/// authentication; [`Event::AddressChangeAnswered`](crate::Event::AddressChangeAnswered) brings the peer's answers. The
+/// endpoint's socket must be bound to what is added: to all addresses of the host, or to this one among others.
+impl Association {
+    /// Tells the peer that this side can be reached at `address` too; it is sent from once the peer has agreed. The
+    /// unspecified address stands for the one the request will seem to come from; see
+    /// [`sctp_core::Endpoint::add_local_address`].
+    ///
+    /// # Errors
+    ///
+    /// The extension is not agreed on, too many requests wait, or the association is not established; see
+    /// [`AddressChangeError`].
+    pub fn add_local_address(&self, address: IpAddr) -> Result<(), AddressChangeError> {
+        let id = self.inner.id;
+        self.ask(|core, now| core.add_local_address(now, id, address))
+    }
+
+    /// Tells the peer that this side cannot be reached at `address` any more; nothing is sent from it from now on. The
+    /// unspecified address stands for all but the one the request will seem to come from.
+    ///
+    /// # Errors
+    ///
+    /// As [`add_local_address`](Self::add_local_address); also if it is the last one.
+    pub fn delete_local_address(&self, address: IpAddr) -> Result<(), AddressChangeError> {
+        let id = self.inner.id;
+        self.ask(|core, now| core.delete_local_address(now, id, address))
+    }
+
+    /// Asks the peer to send to `address` of this side.
+    ///
+    /// # Errors
+    ///
+    /// As [`add_local_address`](Self::add_local_address).
+    pub fn request_peer_primary(&self, address: IpAddr) -> Result<(), AddressChangeError> {
+        let id = self.inner.id;
+        self.ask(|core, now| core.request_peer_primary(now, id, address))
+    }
+
+    fn ask<T>(&self, change: impl FnOnce(&mut Endpoint, Instant) -> T) -> T {
+        let Inner { shared, .. } = &*self.inner;
+        shared.change(|state, now| change(&mut state.core, now))
+    }
+}
