@@ -33,7 +33,7 @@ struct Rfc {
     lacks: Option<String>,
     /// Names of test functions.
     tests: Vec<String>,
-    /// First cells of rows of the interop tables.
+    /// What first cells of rows of the interop tables begin with.
     #[serde(default)]
     interop: Vec<String>,
 }
@@ -124,8 +124,8 @@ fn render(table: &Table, interop: &str) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Who passed the row of any table whose first cell is `row`: the peer named last in the head of the column,
-/// "Headway client, Linux server" being Linux.
+/// Who passed a row of any table whose first cell begins with `row`: the peer named last in the head of the column,
+/// "client, Linux" being Linux.
 fn peers(interop: &str, row: &str) -> BTreeSet<String> {
     let mut head: Vec<&str> = Vec::new();
     let mut found = BTreeSet::new();
@@ -137,18 +137,12 @@ fn peers(interop: &str, row: &str) -> BTreeSet<String> {
         let cells: Vec<&str> = line.trim_end_matches('|').split('|').map(str::trim).collect();
         if head.is_empty() {
             head = cells;
-        } else if cells.first() == Some(&row) {
+        } else if cells.first().is_some_and(|first| first.starts_with(row)) {
             let passed = cells.iter().zip(&head).skip(1).filter(|(cell, _)| cell.contains("passes"));
-            found.extend(passed.filter_map(|(_, head)| stranger(head)));
+            found.extend(passed.filter_map(|(_, head)| head.rsplit(", ").next()).map(str::to_owned));
         }
     }
     found
-}
-
-/// The one of client and server that is not Headway.
-fn stranger(head: &str) -> Option<String> {
-    let roles = head.split(", ").map(|role| role.trim_end_matches(" client").trim_end_matches(" server"));
-    roles.filter(|name| *name != "Headway").map(str::to_owned).next()
 }
 
 #[cfg(test)]

@@ -2,12 +2,12 @@ use super::*;
 use crate::sources::Source;
 
 const TABLES: &str = "\
-| feature | Headway client, Linux server | Headway server, Linux client |
+| feature | client, Linux | server, Linux |
 |---|---|---|
 | handshake | passes (IPv4) | passes |
 | streams | not tested | fails |
 
-| feature | Headway client, usrsctp server |
+| feature | client, usrsctp |
 |---|---|
 | handshake | passes |
 ";
