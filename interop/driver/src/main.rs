@@ -57,7 +57,7 @@ async fn run(role: &Role) -> Result<bool, Failure> {
 /// Accepts one association after the other.
 async fn serve(options: &ServeOptions) -> Result<bool, Failure> {
     let ServeOptions { end, mode, count, streams, finish } = options;
-    let endpoint = bind(end, end.port, None, end.association(*streams), Incoming::Accept).await?;
+    let endpoint = bind(end, end.port, None, end.association.config(*streams), Incoming::Accept).await?;
     Line::Listening { port: end.port.get(), at: endpoint.local_address() }.print();
     let mut is_good = true;
     let mut served = 0;
@@ -73,7 +73,7 @@ async fn serve(options: &ServeOptions) -> Result<bool, Failure> {
 /// Opens one association.
 async fn send(options: &SendOptions) -> Result<bool, Failure> {
     let SendOptions { end, to, encap, local_port, load, finish } = options;
-    let config = end.association(load.streams);
+    let config = end.association.config(load.streams);
     let endpoint = bind(end, *local_port, to.first().copied(), config, Incoming::Refuse).await?;
     let destinations: Vec<_> = to.iter().map(|address| end.destination(*address, *encap)).collect();
     let association = endpoint.connect(&destinations, end.port).await?;

@@ -117,24 +117,11 @@ pub(crate) struct EndOptions {
     /// UDP port of this end
     #[arg(long, default_value_t = 9899)]
     pub(crate) udp: u16,
-    /// Extensions to offer, with commas between them; `none` for none [default: the profile's]
-    #[arg(long, value_enum, value_delimiter = ',')]
-    pub(crate) offer: Option<Vec<Extension>>,
-    /// Types of chunks that the peer must authenticate, with commas between them
-    #[arg(long, value_delimiter = ',')]
-    pub(crate) auth: Vec<u8>,
-    /// A shared key, ID=TEXT, used from the beginning on
-    #[arg(long, value_parser = parse_key)]
-    pub(crate) key: Option<(u16, String)>,
     /// Messages may be missing, since the peer gives some up
     #[arg(long)]
     pub(crate) gaps: bool,
-    /// Protocol parameters to start from: signalling, rfc9260 or studies
-    #[arg(long, default_value_t)]
-    pub(crate) profile: Profile,
-    /// How often INIT and COOKIE ECHO are repeated [default: the profile's 8, four minutes]
-    #[arg(long)]
-    pub(crate) attempts: Option<u32>,
+    #[command(flatten)]
+    pub(crate) association: AssociationOptions,
     /// With `--end wait`: how the peer must finish
     #[arg(long, value_enum, default_value_t = End::Shutdown)]
     pub(crate) expect: End,
@@ -147,9 +134,6 @@ pub(crate) struct EndOptions {
     /// Give up after this many seconds
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) seconds: u64,
-    /// Which stream sends next
-    #[arg(long, value_enum, default_value_t = Scheduler::FirstCome)]
-    pub(crate) scheduler: Scheduler,
     /// After N messages: reset-out, reset-in (streams; none: all), add-out, add-in (a number), add-address,
     /// remove-address, peer-primary (an address), run (a command); may be repeated
     #[arg(long = "do", value_name = "N:WHAT=ARGUMENT", value_parser = actions::parse)]
@@ -159,9 +143,32 @@ pub(crate) struct EndOptions {
     pub(crate) pcap: Option<PathBuf>,
 }
 
-impl EndOptions {
+/// What an association is to be like.
+#[derive(Debug, Args)]
+pub(crate) struct AssociationOptions {
+    /// Extensions to offer, with commas between them; `none` for none [default: the profile's]
+    #[arg(long, value_enum, value_delimiter = ',')]
+    pub(crate) offer: Option<Vec<Extension>>,
+    /// Types of chunks that the peer must authenticate, with commas between them
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) auth: Vec<u8>,
+    /// A shared key, ID=TEXT, used from the beginning on
+    #[arg(long, value_parser = parse_key)]
+    pub(crate) key: Option<(u16, String)>,
+    /// Protocol parameters to start from: signalling, rfc9260 or studies
+    #[arg(long, default_value_t)]
+    pub(crate) profile: Profile,
+    /// How often INIT and COOKIE ECHO are repeated [default: the profile's 8, four minutes]
+    #[arg(long)]
+    pub(crate) attempts: Option<u32>,
+    /// Which stream sends next
+    #[arg(long, value_enum, default_value_t = Scheduler::FirstCome)]
+    pub(crate) scheduler: Scheduler,
+}
+
+impl AssociationOptions {
     /// The parameters of an association that sends on `streams`.
-    pub(crate) fn association(&self, streams: u16) -> AssociationConfig {
+    pub(crate) fn config(&self, streams: u16) -> AssociationConfig {
         let mut config = AssociationConfig::profile(self.profile);
         config.streams.outbound = streams;
         if let Some(list) = &self.offer {
@@ -175,7 +182,9 @@ impl EndOptions {
         config.attempts.init = self.attempts.unwrap_or(config.attempts.init);
         config
     }
+}
 
+impl EndOptions {
     /// Where to bind: as told, or all addresses that can talk to `peer`.
     pub(crate) fn addresses(&self, peer: Option<IpAddr>) -> Vec<IpAddr> {
         if !self.bind.is_empty() {
