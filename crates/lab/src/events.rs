@@ -20,6 +20,7 @@ use serde_json::Value;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
+use tracing_core::span::Current;
 
 /// Writes the events of all associations of this process to `path`, from now until it ends. A line is written at once;
 /// after the first that cannot be, no more are.
@@ -52,6 +53,7 @@ struct State {
 
 struct OpenSpan {
     fields: Fields,
+    metadata: &'static Metadata<'static>,
     /// Who still has it.
     holders: usize,
 }
@@ -85,7 +87,7 @@ impl Subscriber for EventWriter {
         let number = self.spans.fetch_add(1, Ordering::Relaxed);
         let mut fields = Fields::default();
         span.record(&mut fields);
-        self.lock().open.insert(number, OpenSpan { fields, holders: 1 });
+        self.lock().open.insert(number, OpenSpan { fields, metadata: span.metadata(), holders: 1 });
         Id::from_u64(number)
     }
 
@@ -131,6 +133,14 @@ impl Subscriber for EventWriter {
             open.holders += 1;
         }
         span.clone()
+    }
+
+    /// So that a task can belong to the span it was spawned in.
+    fn current_span(&self) -> Current {
+        let innermost = ENTERED.with_borrow(|entered| entered.last().copied());
+        let state = self.lock();
+        let span = innermost.and_then(|number| Some((number, state.open.get(&number)?.metadata)));
+        span.map_or_else(Current::none, |(number, metadata)| Current::new(Id::from_u64(number), metadata))
     }
 
     fn try_close(&self, span: Id) -> bool {
