@@ -1,0 +1,171 @@
+//! n SCTP and n TCP flows over one link: two hosts with an address for each flow, and what each flow got.
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
+
+use netem::{BitRate, Impairments, Loss, Probability, QueueLimit, derive_indexed_seed};
+use netsim::{Host, HostId, LinkSpec, Outgoing, Packet, World};
+use virtual_time::Instant;
+
+use crate::flow::{Algorithm, End, Kind, Terms};
+
+/// The conditions of one line of the table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cell {
+    pub(crate) algorithm: Algorithm,
+    pub(crate) rtt: Duration,
+    pub(crate) obstacle: Obstacle,
+    /// Flows of each protocol.
+    pub(crate) flows: u8,
+}
+
+/// Why packets are lost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Obstacle {
+    /// A drop-tail queue of so many packets.
+    Queue(u32),
+    /// A share of the packets with data, whatever the load; the queue takes all.
+    Loss(f64),
+}
+
+/// What the flows of one run received per second, in bit/s, and how often the senders' timers expired.
+pub(crate) struct Outcome {
+    pub(crate) sctp: Vec<f64>,
+    pub(crate) tcp: Vec<f64>,
+    pub(crate) sctp_timeouts: u64,
+    pub(crate) tcp_timeouts: u64,
+}
+
+impl Cell {
+    /// One run: flows begin within the first second, in an order that depends on the seed, and are measured from
+    /// `WARM_UP` on.
+    pub(crate) fn run(&self, seed: u64, measured: Duration) -> Outcome {
+        let (mut world, left, right) = self.world(seed);
+        world.run_until(Instant::EPOCH + WARM_UP);
+        let before = received(&world, right);
+        world.run_until(Instant::EPOCH + WARM_UP + measured);
+        let after = received(&world, right);
+        let rate = |(before, after): (&u64, &u64)| to_f64(after - before) * 8.0 / measured.as_secs_f64();
+        let rates: Vec<f64> = before.iter().zip(&after).map(rate).collect();
+        let timeouts: Vec<u64> = world.host(left).ends.iter().map(End::timeouts).collect();
+        let half = usize::from(self.flows);
+        Outcome {
+            sctp: rates[..half].to_vec(),
+            tcp: rates[half..].to_vec(),
+            sctp_timeouts: timeouts[..half].iter().sum(),
+            tcp_timeouts: timeouts[half..].iter().sum(),
+        }
+    }
+
+    fn world(&self, seed: u64) -> (World<Site>, HostId, HostId) {
+        let window_bytes = match self.obstacle {
+            Obstacle::Queue(_) => 1 << 20,
+            // Only the window ends the growth of a queue that takes all.
+            Obstacle::Loss(_) => 256 << 10,
+        };
+        let terms = Terms { algorithm: self.algorithm, mtu_bytes: 1500, window_bytes };
+        let [mut left, mut right] = [Site::default(), Site::default()];
+        for flow in 0..2 * self.flows {
+            let kind = if flow < self.flows { Kind::Sctp } else { Kind::Tcp };
+            let [here, there] = [0, 1].map(|side| IpAddr::V4(Ipv4Addr::new(10, 0, side, flow + 1)));
+            let seed_of = |label| derive_indexed_seed(seed, label, u64::from(flow));
+            let begin = Instant::from_nanos(seed_of("begin") % NANOS_PER_SECOND);
+            left.ends.push(End::new(kind, &terms, [here, there], Some(begin), seed_of("left")));
+            right.ends.push(End::new(kind, &terms, [there, here], None, seed_of("right")));
+        }
+        let mut world = World::new(seed);
+        let mut interfaces = Vec::new();
+        let hosts = [left, right].map(|site| {
+            let addresses: Vec<IpAddr> = site.ends.iter().map(|end| end.address).collect();
+            let host = world.add_host(site);
+            interfaces.push(world.add_interface(host, &addresses).unwrap());
+            host
+        });
+        world.connect(interfaces[0], interfaces[1], self.link()).unwrap();
+        world.wake(hosts[0]);
+        (world, hosts[0], hosts[1])
+    }
+
+    fn link(&self) -> LinkSpec {
+        let delay = self.rtt / 2;
+        let (queue, loss) = match self.obstacle {
+            Obstacle::Queue(packets) => (Some(QueueLimit::Packets(packets)), Loss::None),
+            Obstacle::Loss(0.0) => (None, Loss::None),
+            Obstacle::Loss(share) => (None, Loss::Bernoulli(Probability::new(share).unwrap())),
+        };
+        let request = Impairments {
+            delay,
+            loss,
+            rate: BitRate::from_bits_per_second(BITS_PER_SECOND),
+            queue,
+            ..Impairments::default()
+        };
+        // Where service times are all alike, flows fall into step with each other, and the drop-tail queue picks the
+        // same victim again and again. SACKs of a flow are further apart than this and stay in order.
+        LinkSpec { request, response: Impairments { delay, jitter: JITTER, ..Impairments::default() } }
+    }
+}
+
+fn received(world: &World<Site>, id: HostId) -> Vec<u64> {
+    world.host(id).ends.iter().map(|end| end.received_bytes).collect()
+}
+
+pub(crate) fn to_f64(count: u64) -> f64 {
+    f64::from(u32::try_from(count >> 20).unwrap()) * 1_048_576.0
+        + f64::from(u32::try_from(count & 0xf_ffff).unwrap())
+}
+
+/// One side of the bottleneck: an end of every flow.
+#[derive(Default)]
+struct Site {
+    ends: Vec<End>,
+    /// Flows that may have something to send.
+    touched: BTreeSet<usize>,
+}
+
+impl Host for Site {
+    fn handle_packet(&mut self, now: Instant, packet: Packet<'_>) {
+        let flow = self.ends.iter().position(|end| end.address == packet.destination).unwrap();
+        self.ends[flow].handle_packet(now, packet.payload);
+        self.touched.insert(flow);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        for (flow, end) in self.ends.iter_mut().enumerate() {
+            if end.poll_timeout().is_some_and(|due| due <= now) {
+                end.handle_timeout(now);
+                self.touched.insert(flow);
+            }
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Outgoing> {
+        while let Some(&flow) = self.touched.first() {
+            let end = &mut self.ends[flow];
+            if let Some(len) = end.poll_transmit(now, buffer) {
+                let (source, destination) = (Some(end.address), end.peer);
+                return Some(Outgoing {
+                    source,
+                    destination,
+                    protocol: end.protocol(),
+                    len,
+                    segment_bytes: None,
+                });
+            }
+            self.touched.remove(&flow);
+        }
+        None
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.ends.iter().filter_map(End::poll_timeout).min()
+    }
+}
+
+const BITS_PER_SECOND: u64 = 10_000_000;
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
+/// Slow start is over, and the flows have met.
+const WARM_UP: Duration = Duration::from_secs(10);
+/// Half of the time one packet of 1500 octets occupies the link.
+const JITTER: Duration = Duration::from_micros(600);

@@ -1,0 +1,282 @@
+//! One end of a bulk flow, SCTP or TCP, as a host of the simulator sees it: packets in, packets out, a timer.
+
+use sctp_core::{
+    AssociationConfig, AssociationId, Datagram, Destination, Ecn, Encapsulation, Endpoint, EndpointConfig,
+    Event, Message, Profile, SctpPort, StreamId,
+};
+use std::net::IpAddr;
+use tcp_core::{Connection, Segment, TcpConfig};
+use virtual_time::Instant;
+
+use netsim::Protocol;
+
+/// An end: it sends without pause, or it reads all that comes.
+pub(crate) struct End {
+    pub(crate) address: IpAddr,
+    pub(crate) peer: IpAddr,
+    /// Octets of user data received.
+    pub(crate) received_bytes: u64,
+    /// When it opens the flow; `None` for the end that waits.
+    pub(crate) opens_at: Option<Instant>,
+    stack: Stack,
+}
+
+/// Both are of the same size in memory, about.
+enum Stack {
+    Sctp(Box<Sctp>),
+    Tcp(Box<Tcp>),
+}
+
+struct Sctp {
+    endpoint: Endpoint,
+    port: SctpPort,
+    config: AssociationConfig,
+    id: Option<AssociationId>,
+    is_sender: bool,
+}
+
+struct Tcp {
+    config: TcpConfig,
+    connection: Option<Connection>,
+    initial_sequence: u32,
+    is_sender: bool,
+}
+
+/// What the two protocols have in common, as far as it shall be equal.
+#[derive(Clone, Copy)]
+pub(crate) struct Terms {
+    pub(crate) algorithm: Algorithm,
+    /// Octets of an IP packet.
+    pub(crate) mtu_bytes: u16,
+    /// What each receiver offers.
+    pub(crate) window_bytes: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Algorithm {
+    /// RFC 9260 beside RFC 5681.
+    Halving,
+    /// RFC 9438 in both.
+    Cubic,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Sctp,
+    Tcp,
+}
+
+impl Terms {
+    fn sctp(&self) -> AssociationConfig {
+        let mut config = AssociationConfig::profile(Profile::Signalling);
+        config.path_mtu.bytes = usize::from(self.mtu_bytes);
+        config.buffers.receive_bytes = self.window_bytes;
+        config.buffers.send_bytes = 2 * self.window_bytes;
+        config.congestion.algorithm = match self.algorithm {
+            Algorithm::Halving => sctp_core::CongestionAlgorithm::Rfc9260,
+            Algorithm::Cubic => sctp_core::CongestionAlgorithm::Cubic,
+        };
+        config
+    }
+
+    fn tcp(&self) -> TcpConfig {
+        TcpConfig {
+            mss: self.mtu_bytes - IP_AND_TCP_BYTES,
+            receive_bytes: self.window_bytes,
+            send_bytes: 2 * self.window_bytes,
+            congestion: match self.algorithm {
+                Algorithm::Halving => tcp_core::CongestionAlgorithm::NewReno,
+                Algorithm::Cubic => tcp_core::CongestionAlgorithm::Cubic,
+            },
+            ..TcpConfig::default()
+        }
+    }
+
+    /// What one full SCTP packet carries.
+    fn message_bytes(config: &AssociationConfig) -> usize {
+        config.path_mtu.bytes - IP_AND_SCTP_BYTES
+    }
+}
+
+impl End {
+    pub(crate) fn new(
+        kind: Kind,
+        terms: &Terms,
+        addresses: [IpAddr; 2],
+        opens_at: Option<Instant>,
+        seed: u64,
+    ) -> Self {
+        let is_sender = opens_at.is_some();
+        let stack = match kind {
+            Kind::Sctp => {
+                let mut entropy = [0; 32];
+                entropy[..8].copy_from_slice(&seed.to_le_bytes());
+                let port = SctpPort::try_from(7626).unwrap();
+                let config = terms.sctp();
+                let mut of_endpoint = EndpointConfig::new(port);
+                of_endpoint.association = config.clone();
+                let endpoint = Endpoint::new(of_endpoint, entropy).unwrap();
+                Stack::Sctp(Box::new(Sctp { endpoint, port, config, id: None, is_sender }))
+            }
+            Kind::Tcp => {
+                let initial_sequence = u32::try_from(seed >> 32).unwrap();
+                Stack::Tcp(Box::new(Tcp {
+                    config: terms.tcp(),
+                    connection: None,
+                    initial_sequence,
+                    is_sender,
+                }))
+            }
+        };
+        let [address, peer] = addresses;
+        Self { address, peer, received_bytes: 0, opens_at, stack }
+    }
+
+    pub(crate) fn protocol(&self) -> Protocol {
+        match self.stack {
+            Stack::Sctp(_) => Protocol::Sctp,
+            Stack::Tcp(_) => Protocol::Tcp,
+        }
+    }
+
+    /// How often the retransmission timer expired.
+    pub(crate) fn timeouts(&self) -> u64 {
+        match &self.stack {
+            Stack::Sctp(sctp) => {
+                let association = sctp.id.and_then(|id| sctp.endpoint.association(id));
+                association.map_or(0, |association| association.statistics().paths[0].counters.timeouts)
+            }
+            Stack::Tcp(tcp) => {
+                tcp.connection.as_ref().map_or(0, |connection| connection.statistics().sender.timeouts)
+            }
+        }
+    }
+
+    pub(crate) fn handle_packet(&mut self, now: Instant, octets: &[u8]) {
+        match &mut self.stack {
+            Stack::Sctp(sctp) => {
+                let source = Destination { address: self.peer, encapsulation: Encapsulation::Ip };
+                let local = Some(self.address);
+                let datagram = Datagram { source, local, ecn: Ecn::NotEct, payload: octets };
+                sctp.endpoint.handle_packet(now, datagram);
+            }
+            Stack::Tcp(tcp) => match &mut tcp.connection {
+                Some(connection) => connection.handle_packet(now, octets),
+                None => {
+                    let syn = Segment::decode(octets).unwrap();
+                    tcp.connection = Connection::accept(tcp.config, &syn, tcp.initial_sequence);
+                }
+            },
+        }
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        if self.opens_at.is_some_and(|at| at <= now) {
+            self.opens_at = None;
+            self.open(now);
+        }
+        match &mut self.stack {
+            Stack::Sctp(sctp) => sctp.endpoint.handle_timeout(now),
+            Stack::Tcp(tcp) => {
+                if let Some(connection) = &mut tcp.connection {
+                    connection.handle_timeout(now);
+                }
+            }
+        }
+    }
+
+    fn open(&mut self, now: Instant) {
+        match &mut self.stack {
+            Stack::Sctp(sctp) => {
+                let to = Destination { address: self.peer, encapsulation: Encapsulation::Ip };
+                sctp.endpoint.connect(now, &[to], sctp.port, sctp.config.clone()).unwrap();
+            }
+            Stack::Tcp(tcp) => {
+                tcp.connection = Some(Connection::connect(tcp.config, 5001, 5001, tcp.initial_sequence));
+            }
+        }
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        let of_stack = match &self.stack {
+            Stack::Sctp(sctp) => sctp.endpoint.poll_timeout(),
+            Stack::Tcp(tcp) => tcp.connection.as_ref().and_then(Connection::poll_timeout),
+        };
+        [of_stack, self.opens_at].into_iter().flatten().min()
+    }
+
+    /// Lets the application read and write, then takes a packet out.
+    pub(crate) fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<usize> {
+        match &mut self.stack {
+            Stack::Sctp(sctp) => loop {
+                let is_anything_told = sctp.serve(now, &mut self.received_bytes);
+                if let Some(transmit) = sctp.endpoint.poll_transmit(now, buffer) {
+                    return Some(transmit.len);
+                }
+                if !is_anything_told {
+                    return None;
+                }
+            },
+            Stack::Tcp(tcp) => {
+                tcp.serve(&mut self.received_bytes);
+                tcp.connection.as_mut()?.poll_transmit(now, buffer)
+            }
+        }
+    }
+}
+
+impl Sctp {
+    /// Handles all events; false if there was none.
+    fn serve(&mut self, now: Instant, received_bytes: &mut u64) -> bool {
+        let mut is_anything_told = false;
+        while let Some((id, event)) = self.endpoint.poll_event() {
+            is_anything_told = true;
+            self.id = Some(id);
+            let has_ended = matches!(event, Event::CommunicationLost(_) | Event::CannotStart(_));
+            assert!(!has_ended, "the flow ended: {event:?}");
+            let may_write = matches!(event, Event::CommunicationUp { .. } | Event::SendBufferAvailable);
+            if may_write && self.is_sender {
+                self.fill(now, id);
+            }
+            if event == Event::MessageReady {
+                while let Some(received) = self.endpoint.receive(now, id) {
+                    *received_bytes += u64::try_from(received.message.payload.len()).unwrap();
+                }
+            }
+        }
+        is_anything_told
+    }
+
+    /// Writes messages of one packet each until there is no room.
+    fn fill(&mut self, now: Instant, id: AssociationId) {
+        let payload = bytes_of(Terms::message_bytes(&self.config));
+        while self.endpoint.send(now, id, Message::ordered(StreamId::new(0), payload.clone())).is_ok() {}
+    }
+}
+
+fn bytes_of(len: usize) -> Vec<u8> {
+    vec![0; len]
+}
+
+impl Tcp {
+    fn serve(&mut self, received_bytes: &mut u64) {
+        let Some(connection) = &mut self.connection else { return };
+        while let Some(event) = connection.poll_event() {
+            assert!(
+                !matches!(event, tcp_core::Event::Reset | tcp_core::Event::TimedOut),
+                "the flow ended: {event:?}"
+            );
+        }
+        if self.is_sender {
+            while connection.write(&[0; 16_384]) > 0 {}
+        } else {
+            let mut data = Vec::new();
+            connection.read(&mut data);
+            *received_bytes += u64::try_from(data.len()).unwrap();
+        }
+    }
+}
+
+const IP_AND_TCP_BYTES: u16 = 20 + 20;
+/// Common header and the header of one DATA chunk.
+const IP_AND_SCTP_BYTES: usize = 20 + 12 + 16;
