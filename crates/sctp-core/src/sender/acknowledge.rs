@@ -249,7 +249,12 @@ impl RttSample {
         self.is_spoiled |= timed.is_some() && self.timed.is_none();
     }
 
-    /// Whether a measurement was lost that has to be made up for. Asking settles it.
+    /// Whether a measurement was lost that has to be made up for.
+    pub(crate) fn is_spoiled(&self) -> bool {
+        self.is_spoiled
+    }
+
+    /// The same, and it is made up for now.
     pub(crate) fn take_spoiled(&mut self) -> bool {
         core::mem::take(&mut self.is_spoiled)
     }

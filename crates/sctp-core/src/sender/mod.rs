@@ -276,6 +276,8 @@ impl Sender {
     fn apply_sack(&mut self, now: Instant, sack: &Sack<'_>, paths: &PathSet, outcome: &mut SackOutcome) {
         let (rack, samples, probes) = (&mut self.rack, &mut self.rtt_samples, &mut self.probes);
         let recoveries = &mut self.recoveries;
+        let is_rack = self.options.loss_detection == LossDetection::Rack;
+        let has_spoiled = is_rack && samples.iter().any(RttSample::is_spoiled);
         let mut newest = SmallVec::<[(PathId, Duration); 1]>::new();
         outcome.acknowledgment = acknowledge::apply(now, sack, &mut self.outstanding, |tsn, chunk, was| {
             let min_rtt = paths.path(chunk.path).rto.min_rtt();
@@ -283,13 +285,13 @@ impl Sender {
             recoveries.on_delivered(now, tsn, chunk, was, min_rtt);
             let sample = samples.get_mut(chunk.path.index()).and_then(|sample| sample.on_delivered(now, tsn));
             outcome.rtt.extend(sample.map(|rtt| (chunk.path, rtt)));
-            note_newest(&mut newest, now, chunk);
+            if has_spoiled {
+                note_newest(&mut newest, now, chunk);
+            }
             probes.iter_mut().for_each(|probe| probe.on_delivered(now, tsn, chunk));
         });
-        if self.options.loss_detection == LossDetection::Rack {
-            newest.retain(|(path, _)| samples.get_mut(path.index()).is_some_and(RttSample::take_spoiled));
-            outcome.rtt.extend(newest);
-        }
+        newest.retain(|(path, _)| samples.get_mut(path.index()).is_some_and(RttSample::take_spoiled));
+        outcome.rtt.extend(newest);
     }
 
     /// What the SACK says about recoveries: over, or needless from the beginning.

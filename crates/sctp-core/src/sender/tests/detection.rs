@@ -146,6 +146,24 @@ fn probe_leaves_out_what_was_sent_a_moment_ago() {
     assert_eq!(bench.write_probe(), [(0, 100, true)]);
 }
 
+/// Where queues grow the round trip may double within itself: every oldest chunk is probed from then on, and unless the
+/// chunks behind it are measured all the same, nothing is (RFC 9260 §6.3.1 (C5)). The letter measures nothing then.
+#[test]
+fn measurement_that_a_probe_spoiled_is_made_up_for_by_the_newest_chunk_acknowledged() {
+    for (profile, expected) in [(Profile::Signalling, Some(60)), (Profile::Rfc9260, None)] {
+        let mut bench = Bench::measured(profile);
+        bench.send_apart(2, 0);
+        bench.pass(20);
+        bench.sack(1, &[]).unwrap();
+        bench.send_apart(1, 20);
+        let repeated = bench.write_probe();
+        assert_eq!(repeated, [(1, 100, profile == Profile::Signalling)]);
+        bench.pass(40);
+        let measured = bench.sack(3, &[]).unwrap().rtt.first().map(|(_, rtt)| rtt.as_millis());
+        assert_eq!(measured, expected, "{profile}");
+    }
+}
+
 #[test]
 fn no_probe_without_a_round_trip_or_in_the_profile_without_them() {
     for bench in [Bench::new(Profile::Signalling), Bench::measured(Profile::Rfc9260)] {
