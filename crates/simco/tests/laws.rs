@@ -1,4 +1,5 @@
 //! Laws of the codec: what is written reads back, and whatever reads writes something that reads the same.
+#![allow(clippy::unwrap_used, reason = "tests; clippy knows only functions marked as such")]
 
 use core::net::IpAddr;
 

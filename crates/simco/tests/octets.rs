@@ -1,5 +1,6 @@
 //! Messages octet by octet, constructed from the layouts of RFC 4540 §4 and §5. Each decodes to the value beside it
 //! and the value encodes to exactly these octets.
+#![allow(clippy::unwrap_used, reason = "tests; clippy knows only functions marked as such")]
 
 use core::net::IpAddr;
 
