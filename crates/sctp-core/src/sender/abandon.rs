@@ -98,6 +98,11 @@ impl Sender {
         sent.into_iter().map(failed(true)).chain(unsent.into_iter().map(failed(false))).collect()
     }
 
+    /// Whether any message was handed in that may be given up.
+    pub(crate) fn gives_up(&self) -> bool {
+        self.options.gives_up
+    }
+
     /// When a waiting message expires.
     pub(crate) fn next_expiry(&mut self) -> Option<Instant> {
         self.queue.next_expiry()
