@@ -279,7 +279,7 @@ impl EndpointBuilder {
 
     /// Starts an endpoint whose packets are the datagrams of `socket`, a connected one: SCTP over DTLS or whatever else
     /// keeps their boundaries (RFC 8261), see [`DatagramChannel`]. The peer to connect to is [`DatagramChannel::PEER`],
-    /// the parameters to begin with are those of [`Profile::Webrtc`](sctp_core::Profile::Webrtc).
+    /// the parameters to begin with are those of [`Profile::WebRtc`](sctp_core::Profile::Webrtc).
     ///
     /// ```
     /// use sctp::{AssociationConfig, DatagramChannel, Endpoint, EndpointConfig, Message, Profile, SctpPort, StreamId};
@@ -287,7 +287,7 @@ impl EndpointBuilder {
     ///
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let port = SctpPort::try_from(5000)?;
-    /// let association = AssociationConfig::profile(Profile::Webrtc);
+    /// let association = AssociationConfig::profile(Profile::WebRtc);
     /// let config = EndpointConfig { association, ..EndpointConfig::new(port) };
     /// // Between these two there would be DTLS and the network.
     /// let (near, far) = UnixDatagram::pair()?;
