@@ -19,7 +19,8 @@ use crate::ruleset::{
 
 impl NftFilter {
     /// Sets up the table, or takes over the one that is there: the rules on record, with what remains of their
-    /// lifetimes counted from `now`.
+    /// lifetimes counted from `now`. When they came to be is told as it was recorded: it means something if the
+    /// driver's epoch is the same again, as the host's start is.
     ///
     /// Afterwards the kernel has exactly the elements these rules need. Packets meet the old ruleset or the new one.
     ///

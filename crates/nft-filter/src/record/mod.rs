@@ -1,20 +1,22 @@
 //! A policy rule as octets, kept by the kernel beside the rule's elements.
 //!
 //! A record is the reply to a status request (PRS, PES or PDS), which has everything the protocol knows of a rule; before
-//! it an octet for the translation, behind it, for a reservation, the request it came from. The deadline is not in it:
-//! the kernel counts the time.
+//! it stands what the protocol does not say: kind and protocol of the translation, and when the rule came to be. Behind it
+//! stands, for a reservation, the request it came from. The deadline is not in it: the kernel counts the time.
 
 use simco::filter::{Mapping, Ports, Translation};
 use simco::{
     AddressTuple, Blockade, Body, DisableStatus, EnableStatus, HEADER_BYTES, Header, Lifetime, Message,
     Owner, Pinhole, PolicyRequest, PolicyRule, PositiveReply, Request, Reservation, ReserveRequest,
-    ReserveStatus, RuleKind, TransactionId,
+    ReserveStatus, RuleKind, TransactionId, TransportProtocol,
 };
 use virtual_time::Instant;
 
 /// Octets of a rule.
 pub(crate) fn encode(rule: &PolicyRule) -> Result<Vec<u8>, RecordError> {
     let mut octets = vec![translation_code(rule.translation())];
+    octets.push(rule.translation().map_or(TransportProtocol::ANY, |translation| translation.protocol).get());
+    octets.extend_from_slice(&rule.created.as_nanos().to_be_bytes());
     // The lifetime in it is not read.
     let body = Body::Positive(rule.status(rule.deadline));
     Message { transaction: TransactionId::default(), body }.encode(&mut octets)?;
@@ -28,14 +30,17 @@ pub(crate) fn encode(rule: &PolicyRule) -> Result<Vec<u8>, RecordError> {
 
 /// The rule that was encoded, with a deadline.
 pub(crate) fn decode(octets: &[u8], deadline: Instant) -> Result<PolicyRule, RecordError> {
-    let (code, messages) = octets.split_first().ok_or(RecordError::Incomplete)?;
+    let (&[code, protocol], rest) = octets.split_first_chunk().ok_or(RecordError::Incomplete)?;
+    let (created, messages) = rest.split_first_chunk().ok_or(RecordError::Incomplete)?;
+    let created = Instant::from_nanos(u64::from_be_bytes(*created));
+    let protocol = TransportProtocol::new(protocol);
     let header = Header::decode(messages)?;
     let (status, rest) =
         messages.split_at_checked(HEADER_BYTES + header.payload_bytes).ok_or(RecordError::Incomplete)?;
     let Body::Positive(status) = Message::decode(status)?.body else { return Err(RecordError::NoStatus) };
-    let translation = |outside: &AddressTuple, inside: Option<&AddressTuple>| match *code {
-        TRADITIONAL => Some(Translation { outside: mapping(outside)?, inside: None }),
-        TWICE => Some(Translation { outside: mapping(outside)?, inside: Some(mapping(inside?)?) }),
+    let translation = |outside: &AddressTuple, inside: Option<&AddressTuple>| match code {
+        TRADITIONAL => Some(Translation { protocol, outside: mapping(outside)?, inside: None }),
+        TWICE => Some(Translation { protocol, outside: mapping(outside)?, inside: Some(mapping(inside?)?) }),
         _ => None,
     };
     let (id, owner, kind) = match status {
@@ -70,7 +75,7 @@ pub(crate) fn decode(octets: &[u8], deadline: Instant) -> Result<PolicyRule, Rec
         | PositiveReply::List(_) => return Err(RecordError::NoStatus),
     };
     let owner = Owner::new(owner).map_err(|_| RecordError::NoStatus)?;
-    Ok(PolicyRule { id, owner, deadline, kind })
+    Ok(PolicyRule { id, owner, created, deadline, kind })
 }
 
 /// Why octets are no record.

@@ -15,6 +15,7 @@ fn rule(kind: RuleKind) -> PolicyRule {
     PolicyRule {
         id: PolicyRuleId::new(7),
         owner: Owner::new(&[b'a'; 255]).unwrap(),
+        created: Instant::from_millis(7),
         deadline: Instant::from_millis(5000),
         kind,
     }
@@ -33,6 +34,7 @@ fn a_pinhole_is_kept_with_its_translation() {
     let outside = tuple(Location::OUTSIDE, 1, 4000);
     for (inside, twice) in [(None, false), (Some(tuple(Location::INSIDE, 2, 6000)), true)] {
         let translation = Translation {
+            protocol: TransportProtocol::UDP,
             outside: mapping(&outside).unwrap(),
             inside: inside.as_ref().filter(|_| twice).and_then(mapping),
         };
@@ -63,7 +65,11 @@ fn a_reservation_is_kept_with_what_was_asked_for() {
         },
         outside,
         inside: None,
-        translation: Some(Translation { outside: mapping(&outside).unwrap(), inside: None }),
+        translation: Some(Translation {
+            protocol: TransportProtocol::ANY,
+            outside: mapping(&outside).unwrap(),
+            inside: None,
+        }),
     })));
 }
 

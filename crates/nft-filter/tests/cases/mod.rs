@@ -128,6 +128,7 @@ pub(crate) fn rule(
     PolicyRule {
         id: PolicyRuleId::new(id),
         owner: Owner::new(b"alice").unwrap(),
+        created: Instant::EPOCH,
         deadline: Instant::EPOCH,
         kind: RuleKind::Enable(Pinhole {
             group: GroupId::new(1),
@@ -158,7 +159,7 @@ pub(crate) fn translated(rule: PolicyRule, outside: End, inside: Option<End>) ->
         let Selector { network, ports } = Selector::of(&tuple);
         simco::filter::Mapping { address: network.host().unwrap(), ports }
     };
-    let translation = Some(Translation { outside: mapping(outside), inside: inside.map(mapping) });
+    let translation = Some(Translation { protocol, outside: mapping(outside), inside: inside.map(mapping) });
     PolicyRule { kind: RuleKind::Enable(Pinhole { outside, inside, translation, ..pinhole }), ..rule }
 }
 
