@@ -28,6 +28,8 @@ pub(crate) struct Sender {
     una: u64,
     next: u64,
     peer_window: u64,
+    /// Where the segments between `una` and `next` begin, as they were first sent.
+    segments: VecDeque<u64>,
     board: Scoreboard,
     congestion: Congestion,
     initial_window: u64,
@@ -105,6 +107,7 @@ impl Sender {
             una: 0,
             next: 0,
             peer_window: 1,
+            segments: VecDeque::new(),
             board: Scoreboard::default(),
             congestion: Congestion::new(config, mss),
             initial_window: mss * u64::from(config.initial_window_segments),
@@ -207,6 +210,7 @@ impl Sender {
         self.stream.drain(..length(data));
         self.counters.acknowledged_bytes += data;
         self.una = ack;
+        while self.segments.pop_front_if(|start| *start < ack).is_some() {}
         self.board.resent_to = self.board.resent_to.max(ack);
         self.board.sacked.remove_below(ack);
     }
@@ -233,9 +237,23 @@ impl Sender {
         self.counters.timeouts += 1;
     }
 
-    /// Everything missing below this is lost: three ranges, or more than two segments, were received above it
-    /// (IsLost, RFC 6675 §4).
+    /// Everything missing below this is lost: three ranges, three segments, or more octets than two full ones have, were
+    /// received above it (IsLost, RFC 6675 §4). Segments are counted because small ones never add up to octets enough; the
+    /// three duplicate acknowledgments of step 1 in §5 say the same.
     fn lost_below(&self) -> u64 {
+        self.lost_below_octets().max(self.lost_below_segments())
+    }
+
+    fn lost_below_segments(&self) -> u64 {
+        if self.board.sacked.highest().is_none() {
+            return 0;
+        }
+        let is_received = |start: &&u64| self.board.sacked.containing(**start).is_some();
+        let received = self.segments.iter().rev().filter(is_received);
+        received.copied().nth(THRESHOLD_SEGMENTS - 1).unwrap_or(0)
+    }
+
+    fn lost_below_octets(&self) -> u64 {
         let (mut ranges, mut bytes) = (0, 0);
         for (from, to) in self.board.sacked.iter().rev() {
             ranges += 1;
@@ -326,6 +344,7 @@ impl Sender {
             self.timed = None;
         } else {
             self.timed.get_or_insert((piece.to, now));
+            self.segments.push_back(piece.from);
         }
         self.next = self.next.max(piece.to);
     }
@@ -363,3 +382,5 @@ fn length(octets: u64) -> usize {
 
 /// DupThresh of RFC 6675 §2.
 const DUPLICATE_THRESHOLD: u64 = 3;
+/// The same as a number of segments.
+const THRESHOLD_SEGMENTS: usize = 3;
