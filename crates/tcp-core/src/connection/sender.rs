@@ -28,8 +28,6 @@ pub(crate) struct Sender {
     una: u64,
     next: u64,
     peer_window: u64,
-    /// Where the segments between `una` and `next` begin, as they were first sent.
-    segments: VecDeque<u64>,
     board: Scoreboard,
     congestion: Congestion,
     initial_window: u64,
@@ -42,6 +40,8 @@ pub(crate) struct Sender {
 /// What is known of the octets between `una` and `next`.
 #[derive(Debug, Default)]
 struct Scoreboard {
+    /// Where the segments between `una` and `next` begin, as they were first sent.
+    segments: VecDeque<u64>,
     sacked: RangeSet,
     /// Everything lost below this offset was sent again in this recovery (HighRxt).
     resent_to: u64,
@@ -107,7 +107,6 @@ impl Sender {
             una: 0,
             next: 0,
             peer_window: 1,
-            segments: VecDeque::new(),
             board: Scoreboard::default(),
             congestion: Congestion::new(config, mss),
             initial_window: mss * u64::from(config.initial_window_segments),
@@ -210,7 +209,7 @@ impl Sender {
         self.stream.drain(..length(data));
         self.counters.acknowledged_bytes += data;
         self.una = ack;
-        while self.segments.pop_front_if(|start| *start < ack).is_some() {}
+        while self.board.segments.pop_front_if(|start| *start < ack).is_some() {}
         self.board.resent_to = self.board.resent_to.max(ack);
         self.board.sacked.remove_below(ack);
     }
@@ -249,7 +248,7 @@ impl Sender {
             return 0;
         }
         let is_received = |start: &&u64| self.board.sacked.containing(**start).is_some();
-        let received = self.segments.iter().rev().filter(is_received);
+        let received = self.board.segments.iter().rev().filter(is_received);
         received.copied().nth(THRESHOLD_SEGMENTS - 1).unwrap_or(0)
     }
 
@@ -344,7 +343,7 @@ impl Sender {
             self.timed = None;
         } else {
             self.timed.get_or_insert((piece.to, now));
-            self.segments.push_back(piece.from);
+            self.board.segments.push_back(piece.from);
         }
         self.next = self.next.max(piece.to);
     }
