@@ -86,7 +86,7 @@ fn advance(built: &mut Built, deadline: Instant, stop: &StopSignal) -> bool {
     let mut looked = 0_u32;
     let ended = world.run_while(deadline, |world| {
         looked = looked.wrapping_add(1);
-        if looked % STOP_CHECK == 0 && stop.is_raised() {
+        if looked.is_multiple_of(STOP_CHECK) && stop.is_raised() {
             return false;
         }
         is_bulk_only || flows.iter().any(|flow| is_running(world, flow))

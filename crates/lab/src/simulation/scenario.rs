@@ -346,10 +346,10 @@ impl SctpOptions {
         }
         match self.initial_window {
             Some(InitialWindowName::Rfc9260) => {
-                config.congestion.initial_window = sctp_core::InitialWindow::Rfc9260
+                config.congestion.initial_window = sctp_core::InitialWindow::Rfc9260;
             }
             Some(InitialWindowName::Rfc4960) => {
-                config.congestion.initial_window = sctp_core::InitialWindow::Rfc4960
+                config.congestion.initial_window = sctp_core::InitialWindow::Rfc4960;
             }
             None => {}
         }

@@ -97,10 +97,10 @@ impl Application for SctpClient {
                 self.client.resume_all();
             }
             Event::CommunicationLost(error) | Event::CannotStart(error) => {
-                self.client.fail(error.to_string())
+                self.client.fail(error.to_string());
             }
             Event::ShutdownReceived | Event::ShutdownComplete => {
-                self.client.fail("the server ended the association")
+                self.client.fail("the server ended the association");
             }
             Event::Restart { .. }
             | Event::StreamsReset { .. }
@@ -152,13 +152,11 @@ impl SctpServer {
 
     fn answer(&mut self, now: Instant, endpoint: &mut Endpoint) {
         while let Some((lane, wire)) = self.is_room.then(|| self.server.poll_reply(now)).flatten() {
-            match endpoint.send(now, lane.id, Message::new(lane.stream, lane.delivery, wire)) {
-                Err(SendError::BufferFull(message)) => {
-                    self.is_room = false;
-                    self.server.defer(lane, message.payload);
-                }
-                // An association that ended takes its answers with it: the client tells of it.
-                Ok(()) | Err(_) => {}
+            // An association that ended takes its answers with it: the client tells of it.
+            let sent = endpoint.send(now, lane.id, Message::new(lane.stream, lane.delivery, wire));
+            if let Err(SendError::BufferFull(message)) = sent {
+                self.is_room = false;
+                self.server.defer(lane, message.payload);
             }
         }
     }
