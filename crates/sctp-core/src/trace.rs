@@ -348,6 +348,7 @@ impl Told for AddressOutcome {
             Self::Done => "done",
             Self::Refused { .. } => "refused",
             Self::NotUnderstood => "not_understood",
+            Self::PeerRestarted => "peer_restarted",
         }
     }
 }
@@ -371,6 +372,7 @@ impl Told for ReconfigOutcome {
             Self::Busy => "busy",
             Self::BadSequenceNumber => "bad_sequence_number",
             Self::Malformed => "malformed",
+            Self::PeerRestarted => "peer_restarted",
             Self::Unknown(_) => "unknown",
         }
     }

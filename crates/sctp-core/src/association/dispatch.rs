@@ -203,6 +203,10 @@ impl Association {
         for &(path, rtt) in &outcome.rtt {
             self.paths.on_measurement(path, now, rtt);
         }
+        for &(path, bytes) in &outcome.duplicates {
+            let path = self.paths.path_mut(path);
+            path.change_window("duplicates", |congestion| congestion.on_duplicates(bytes));
+        }
         for acked in &outcome.acknowledgment.paths {
             let path = self.paths.path_mut(acked.path);
             let acknowledged = Acknowledged {
