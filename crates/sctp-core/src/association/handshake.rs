@@ -200,46 +200,6 @@ impl Association {
         self.state.begin();
     }
 
-    /// Action A: the peer begins anew; so do we, keeping identity and the user's attention.
-    fn on_restart(&mut self, now: Instant, source: Destination, cookie: &StateCookie) {
-        if self.state.name() == S::ShutdownAckSent {
-            let path = self.path_of(source);
-            self.push_chunk(path, Ok(ChunkBuf::shutdown_ack()));
-            self.push_chunk(path, ChunkBuf::error(&[Cause::CookieReceivedWhileShuttingDown]));
-            return;
-        }
-        let from = self.state.name();
-        let failed = self.sender.fail_all(&AssociationError::PeerRestarted);
-        self.report_failed(failed);
-        self.report_aborted(Receiver::abort_partial);
-        let locals = self.paths.local_addresses();
-        let mut fresh = Self::accept(now, cookie, source, locals, self.config.clone(), self.rng.split());
-        if let (Some(new), Some(old)) = (fresh.receiver.as_mut(), self.receiver.as_mut()) {
-            new.adopt_ready(old);
-        }
-        fresh.sender.adopt_shares(&self.sender);
-        fresh.events = core::mem::take(&mut self.events);
-        fresh.events.push_back(Event::Restart {
-            outbound_streams: cookie.agreed.outbound,
-            inbound_streams: cookie.agreed.inbound,
-        });
-        // Whoever waited for room in the old buffer finds it in the new one.
-        fresh.events.push_back(Event::SendBufferAvailable);
-        fresh.peer.origin = self.peer.origin;
-        fresh.authentication.statistics = self.authentication.statistics;
-        fresh.addresses.statistics = self.addresses.statistics;
-        fresh.counters = AssociationCounters {
-            restarts: self.counters.restarts + 1,
-            addresses_ignored: self.counters.addresses_ignored + fresh.counters.addresses_ignored,
-            ..self.counters
-        };
-        *self = fresh;
-        trace::association_restarted(self.counters.restarts);
-        if from != S::Established {
-            trace::association_state(from, self.state.name(), &"peer restarted");
-        }
-    }
-
     /// Action B: both sides sent INIT. The cookie holds what we could not know yet.
     fn on_crossing_cookie(&mut self, now: Instant, source: Destination, cookie: &StateCookie) {
         if !matches!(self.state.name(), S::CookieWait | S::CookieEchoed) {
@@ -269,7 +229,7 @@ impl Association {
     }
 
     /// The path to who wrote from there; the one for data if it is none of the peer's addresses.
-    fn path_of(&self, source: Destination) -> PathId {
+    pub(super) fn path_of(&self, source: Destination) -> PathId {
         self.paths.by_address(source.address).unwrap_or_else(|| self.paths.for_data())
     }
 

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `dispatch` | which chunk goes where, in which state |
 //! | `handshake`, `collision` | setting up (RFC 9260 §5) |
+//! | `restart` | beginning anew with a peer that did (RFC 9260 §5.2.4.1) |
 //! | `shutdown` | ending (RFC 9260 §9) |
 //! | `asconf` | addresses that come and go (RFC 5061) |
 //! | `auth` | which chunks are authenticated, with which keys (RFC 4895) |
@@ -30,6 +31,7 @@ mod packetizer;
 mod path_mtu;
 mod peer;
 mod reconfig;
+mod restart;
 mod shutdown;
 mod state;
 mod supervision;
@@ -161,8 +163,10 @@ impl Association {
     /// Everything counted so far.
     #[must_use]
     pub fn statistics(&self) -> AssociationStatistics {
+        let exposure = self.config.paths.potentially_failed_state;
         let of = |path| PathStatistics::of(path, self.paths.primary(), self.sender.flight(path.id));
-        let paths = self.paths.iter().map(of).collect();
+        let shown = |of: PathStatistics| PathStatistics { state: of.state.shown(exposure), ..of };
+        let paths = self.paths.iter().map(of).map(shown).collect();
         AssociationStatistics {
             reconfiguration: self.reconfig.statistics(),
             association: AssociationCounters { path_switches: self.paths.switches(), ..self.counters },
