@@ -6,10 +6,13 @@
 //! | `growth` | the same while streams, outstanding chunks or associations become many |
 //! | `memory` | octets of an idle association end |
 //! | `handshakes` | associations set up per second, keyed cookie and all |
+//! | `one` | nothing: one run, to be profiled |
 //! | `instructions` | instructions per packet, counted by valgrind and held against a table |
 //!
 //! Time is virtual: a trip takes 25 µs, whatever the machine does meanwhile.
 
 pub mod clock;
+pub mod counting;
 pub mod load;
 pub mod pair;
+pub mod scenario;

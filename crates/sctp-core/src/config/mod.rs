@@ -115,7 +115,7 @@ pub enum Incoming {
 /// Parameters of one association.
 ///
 /// [`AssociationConfig::default`] is the profile [`Profile::Signalling`]; [`AssociationConfig::profile`] gives others.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssociationConfig {
     /// Streams asked for and allowed.
     pub streams: Streams,
