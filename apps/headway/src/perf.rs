@@ -10,6 +10,7 @@ mod pump;
 mod result;
 mod server;
 mod tally;
+mod threads;
 
 use clap::{Args, Subcommand, ValueEnum};
 

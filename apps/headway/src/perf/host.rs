@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use sctp::{Association, Message};
+use sctp::{Association, Message, Received};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::{mpsc, watch};
@@ -134,15 +134,26 @@ impl Run {
     }
 
     async fn take_in_sctp(&self, association: &Association) -> Result<(), PerfError> {
-        let planned = u64::from(self.plan.message_bytes);
-        while let Some(received) = association.recv().await.map_err(broke_off)? {
-            let octets = u64::try_from(received.message.payload.len()).map_err(broke_off)?;
-            self.tally.add(Arrived { messages: 1, octets }, u64::from(octets != planned));
+        let mut received = Vec::with_capacity(AT_ONCE);
+        while association.recv_many(&mut received, AT_ONCE).await.map_err(broke_off)? > 0 {
+            self.count(&received)?;
+            let messages = received.drain(..).map(|received| received.message);
             if self.plan.is_echoed {
-                let Message { stream, delivery, payload, .. } = received.message;
-                association.send(Message::new(stream, delivery, payload)).await.map_err(broke_off)?;
+                let echo = messages
+                    .map(|Message { stream, delivery, payload, .. }| Message::new(stream, delivery, payload));
+                association.send_many(echo).await.map_err(broke_off)?;
             }
         }
+        Ok(())
+    }
+
+    fn count(&self, received: &[Received]) -> Result<(), PerfError> {
+        let planned = usize::try_from(self.plan.message_bytes).map_err(broke_off)?;
+        let lengths = received.iter().map(|received| received.message.payload.len());
+        let wrong_length = lengths.clone().filter(|length| *length != planned).count();
+        let counted = |count: usize| u64::try_from(count).map_err(broke_off);
+        let arrived = Arrived { messages: counted(received.len())?, octets: counted(lengths.sum())? };
+        self.tally.add(arrived, counted(wrong_length)?);
         Ok(())
     }
 
@@ -172,4 +183,6 @@ impl Run {
 /// What the server waits for: an opening after the handshake, connections to be over after the client said so.
 const OPENING_TIME: Duration = Duration::from_secs(5);
 const INTERVAL: Duration = Duration::from_secs(1);
+/// Messages taken with one call.
+const AT_ONCE: usize = 256;
 const TCP_BUFFER_BYTES: usize = 256 << 10;

@@ -65,9 +65,7 @@ async fn send_until(
 async fn fill(deadline: Instant, association: &Association, load: &Load) -> Result<(), PerfError> {
     let mut dealer = Dealer::new(load);
     while Instant::now() < deadline {
-        for _ in 0..BATCH {
-            association.send(dealer.next()).await.map_err(broke_off)?;
-        }
+        association.send_many(dealer.by_ref().take(BATCH)).await.map_err(broke_off)?;
     }
     Ok(())
 }
@@ -81,7 +79,7 @@ async fn ping(
     let mut dealer = Dealer::new(load);
     let mut sent_at = Instant::now();
     while sent_at < deadline {
-        association.send(dealer.next()).await.map_err(broke_off)?;
+        association.send_many(dealer.by_ref().take(1)).await.map_err(broke_off)?;
         let ended = || PerfError::BrokeOff("the server closed the association".to_owned());
         association.recv().await.map_err(broke_off)?.ok_or_else(ended)?;
         let now = Instant::now();
@@ -132,8 +130,12 @@ impl<'a> Dealer<'a> {
     const fn new(load: &'a Load) -> Self {
         Self { load, stream: 0, due: 0.0 }
     }
+}
 
-    fn next(&mut self) -> Message {
+impl Iterator for Dealer<'_> {
+    type Item = Message;
+
+    fn next(&mut self) -> Option<Message> {
         let stream = StreamId::new(self.stream);
         self.stream = if self.stream + 1 < self.load.streams { self.stream + 1 } else { 0 };
         self.due += self.load.unordered;
@@ -141,7 +143,7 @@ impl<'a> Dealer<'a> {
         if delivery == Delivery::Unordered {
             self.due -= 1.0;
         }
-        Message::new(stream, delivery, self.load.payload.clone())
+        Some(Message::new(stream, delivery, self.load.payload.clone()))
     }
 }
 
@@ -150,7 +152,7 @@ fn nanoseconds(time: Duration) -> u64 {
 }
 
 /// Messages between two looks at the clock.
-const BATCH: usize = 16;
+const BATCH: usize = 64;
 
 #[cfg(test)]
 mod tests {
@@ -158,8 +160,7 @@ mod tests {
 
     fn dealt(streams: u16, unordered: f64, count: usize) -> Vec<Message> {
         let load = Load { payload: Bytes::from_static(b"x"), streams, unordered, is_echoed: false };
-        let mut dealer = Dealer::new(&load);
-        (0..count).map(|_| dealer.next()).collect()
+        Dealer::new(&load).take(count).collect()
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use lab::{Carrier, EncapsulationPorts};
-use sctp::{AssociationConfig, Endpoint, EndpointConfig, SctpPort};
+use sctp::AssociationConfig;
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -15,6 +15,7 @@ use tokio::task::JoinSet;
 use super::connection::Connection;
 use super::control::{Plan, Report, per_second};
 use super::host::Host;
+use super::threads::Threads;
 use super::{PerfError, Protocol};
 use crate::arguments::{Address, EncapPort, Place, parse_address};
 use crate::interrupt::{Ending, Signals};
@@ -72,13 +73,9 @@ async fn serve(arguments: &Arguments, place: &Place, carrier: Carrier) -> Result
     let (finished, mut runs) = mpsc::unbounded_channel();
     let host = Arc::new(Host::new(finished));
     let mut tasks = JoinSet::new();
-    let mut endpoint = None;
+    let mut threads = None;
     match arguments.transport {
-        Protocol::Sctp => {
-            let bound = bind(place, carrier).await?;
-            tasks.spawn(accept(bound.clone(), Arc::clone(&host)));
-            endpoint = Some(bound);
-        }
+        Protocol::Sctp => threads = Some(Threads::start(place, carrier, &host).await?),
         Protocol::Tcp => {
             for address in &place.addresses {
                 let listener = TcpListener::bind(address).await;
@@ -87,11 +84,7 @@ async fn serve(arguments: &Arguments, place: &Place, carrier: Carrier) -> Result
             }
         }
     }
-    let encap_port = match carrier {
-        Carrier::Udp(_) => endpoint.as_ref().map(|endpoint| endpoint.local_address().port()),
-        Carrier::Ip => None,
-    };
-    announce(arguments, place, encap_port)?;
+    announce(arguments, place, threads.as_ref().and_then(|threads| threads.encap_port))?;
     let ending = loop {
         tokio::select! {
             ending = signals.next() => break ending,
@@ -103,10 +96,8 @@ async fn serve(arguments: &Arguments, place: &Place, carrier: Carrier) -> Result
             }
         }
     };
-    if let Some(endpoint) = endpoint {
-        endpoint.close();
-        // Clients that do not answer must not keep us.
-        let _some_did_not = tokio::time::timeout(CLOSING_TIME, endpoint.wait_idle()).await;
+    if let Some(threads) = threads {
+        threads.end();
     }
     Ok(ending)
 }
@@ -133,19 +124,6 @@ impl Listening {
     }
 }
 
-async fn bind(place: &Place, carrier: Carrier) -> Result<Endpoint, PerfError> {
-    let first = place.first();
-    let refused = |error: &dyn std::fmt::Display| refused(first, Protocol::Sctp, error);
-    let port = SctpPort::try_from(first.port()).map_err(|error| refused(&error))?;
-    let config = EndpointConfig { association: association(), ..EndpointConfig::new(port) };
-    let builder = Endpoint::builder(config);
-    let bound = match carrier {
-        Carrier::Udp(ports) => builder.bind_addresses(&place.ips(), ports.local).await,
-        Carrier::Ip => builder.bind_ip(&place.ips()).await,
-    };
-    bound.map_err(|error| refused(&error))
-}
-
 /// What both ends of a run are configured like: room for 4 MiB each way, and for messages of 1 MiB.
 pub(crate) fn association() -> AssociationConfig {
     let mut association = AssociationConfig::default();
@@ -156,16 +134,8 @@ pub(crate) fn association() -> AssociationConfig {
     association
 }
 
-fn refused(address: SocketAddr, protocol: Protocol, because: &dyn std::fmt::Display) -> PerfError {
+pub(crate) fn refused(address: SocketAddr, protocol: Protocol, because: &dyn std::fmt::Display) -> PerfError {
     PerfError::Listen { address, protocol: protocol.name(), because: because.to_string() }
-}
-
-/// Serves every association until the endpoint is closed.
-async fn accept(endpoint: Endpoint, host: Arc<Host>) {
-    while let Some(association) = endpoint.accept().await {
-        let host = Arc::clone(&host);
-        tokio::spawn(async move { host.serve(Connection::Sctp(association)).await });
-    }
 }
 
 async fn accept_tcp(listener: TcpListener, host: Arc<Host>) {
@@ -195,5 +165,4 @@ fn text(plan: &Plan, report: &Report) -> String {
 const BUFFER_BYTES: usize = 4 << 20;
 /// The longest `--message`.
 pub(crate) const LONGEST_MESSAGE_BYTES: usize = 1 << 20;
-const CLOSING_TIME: Duration = Duration::from_secs(1);
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
