@@ -6,6 +6,7 @@
 //! | `growth` | the same while streams, outstanding chunks or associations become many |
 //! | `memory` | octets of an idle association end |
 //! | `handshakes` | associations set up per second, keyed cookie and all |
+//! | `loopback` | throughput, cost and latency over sockets, beside the kernel's TCP and UDP |
 //! | `instructions` | instructions per packet, counted by valgrind and held against a table |
 //!
 //! Time is virtual: a trip takes 25 µs, whatever the machine does meanwhile.
@@ -13,3 +14,6 @@
 pub mod clock;
 pub mod load;
 pub mod pair;
+pub mod raw_udp;
+
+pub use clock::median;
