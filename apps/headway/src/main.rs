@@ -15,7 +15,9 @@ mod load;
 mod output;
 mod perf;
 mod predict;
+mod progress;
 mod rights;
+mod simulate;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -46,6 +48,7 @@ enum Command {
     Emulate(emulate::Arguments),
     Predict(predict::Arguments),
     Perf(perf::Arguments),
+    Simulate(simulate::Arguments),
     Completions(documents::CompletionsArguments),
     Man(documents::ManArguments),
 }
@@ -62,6 +65,7 @@ impl Command {
             | Self::Emulate(_)
             | Self::Predict(_)
             | Self::Perf(_)
+            | Self::Simulate(_)
             | Self::Completions(_)
             | Self::Man(_) => Rights::not_wanted(),
         }
@@ -75,6 +79,7 @@ impl Command {
             Self::Emulate(arguments) => Ok(emulate::run(arguments, rights)?),
             Self::Predict(arguments) => Ok(predict::run(arguments)?),
             Self::Perf(arguments) => Ok(perf::run(arguments)?),
+            Self::Simulate(arguments) => Ok(simulate::run(arguments)?),
             Self::Completions(arguments) => Ok(documents::completions(arguments, definitions())?),
             Self::Man(arguments) => Ok(documents::man(arguments, definitions())?),
         }
@@ -95,6 +100,8 @@ enum Failure {
     #[error(transparent)]
     Perf(#[from] perf::PerfError),
     #[error(transparent)]
+    Simulate(#[from] simulate::SimulateError),
+    #[error(transparent)]
     Document(#[from] documents::DocumentError),
 }
 
@@ -106,6 +113,7 @@ impl Failure {
             Self::Emulate(error) => error.exit_status(),
             Self::Predict(error) => error.exit_status(),
             Self::Perf(error) => error.exit_status(),
+            Self::Simulate(error) => error.exit_status(),
             Self::Document(_) => 1,
         }
     }
