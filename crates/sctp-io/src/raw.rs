@@ -198,7 +198,7 @@ impl PacketIo for RawIp {
                     None => count(&self.counters.packets_foreign),
                 }
             }
-            Ok(())
+            Ok(messages)
         })?;
         count(&self.counters.receive_calls);
         add(&self.counters.packets_received, batch.datagrams().count());
