@@ -174,6 +174,10 @@ impl Association {
         if !self.may_send_data() {
             return;
         }
+        if self.is_renumbering() {
+            self.counters.old_sacks += 1;
+            return;
+        }
         let outcome = match self.sender.on_sack(now, sack, &self.paths) {
             Ok(outcome) => outcome,
             Err(SackRefused::Old) => {

@@ -409,7 +409,9 @@ impl Association {
         if paced > 0 {
             self.outgoing.paced_at = now;
         }
-        self.outgoing.burst_left = self.outgoing.burst_left.saturating_add(paced).max(in_flight).min(limit);
+        // What acknowledgments have granted beyond Max.Burst stays granted.
+        let granted = self.outgoing.burst_left;
+        self.outgoing.burst_left = granted.max(granted.saturating_add(paced).max(in_flight).min(limit));
     }
 
     /// Changes what an outgoing stream gets beside others.

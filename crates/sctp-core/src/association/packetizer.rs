@@ -47,6 +47,9 @@ impl Association {
         }
         let Some(path) = self.next_path(now) else {
             self.watch_pacing(now);
+            // What was acknowledged on this occasion and not replaced does not enlarge a later burst.
+            let burst = &mut self.outgoing.burst_left;
+            *burst = self.config.transmission.max_burst_packets.min(*burst);
             let (path, tag) = (self.mtu_probe_path()?, self.peer.peer_tag?);
             return self.write_mtu_probe(now, path, tag, buffer);
         };

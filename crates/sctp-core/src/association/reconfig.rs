@@ -488,9 +488,10 @@ impl Association {
         }
     }
 
-    /// RFC 6525 §5.2.4 (G1) to (G6).
+    /// RFC 6525 §5.2.4 (G1) to (G6). Not from (G2): our TSNs go on behind a gap, or what overtakes the response would be read
+    /// by the numbers of before (docs/decisions/0009-gap-behind-an-association-reset.md).
     fn reset_everything(&mut self, now: Instant, request: ReconfigSequence) -> ReconfigResponse {
-        let sender = self.sender.last_assigned_tsn().next();
+        let sender = self.sender.last_assigned_tsn().next().advance(RESET_GAP_TSNS);
         let receiver = self.cumulative_tsn().next().advance(1 << 31);
         self.restart_tsns(now, sender, receiver);
         self.tell_association_reset(ReconfigOutcome::Performed);
@@ -562,6 +563,12 @@ impl Association {
         self.respond(self.paths.for_data(), &[response]);
     }
 
+    /// Whether acknowledgments may be by numbers that we do not know yet, those of an association reset whose answer they
+    /// have overtaken. Nothing is outstanding meanwhile (RFC 6525 §5.1.4 (C2)): nothing is missed.
+    pub(super) fn is_renumbering(&self) -> bool {
+        self.reconfig.requester.is_resetting_association()
+    }
+
     /// Whether DATA belongs behind a reset that has not happened yet. A peer that keeps to RFC 6525 §5.1.2 (A1) sends
     /// none; it is not taken, so that it comes again when the reset is done.
     pub(super) fn is_behind_reset(&mut self, stream: StreamId, tsn: Tsn) -> bool {
@@ -571,5 +578,7 @@ impl Association {
     }
 }
 
+/// TSNs passed over by an association reset: the least that no receiver takes for data or a FORWARD TSN that is merely early.
+const RESET_GAP_TSNS: u32 = 1 << 16;
 /// Streams named in one request of ours: with both directions it fits the smallest packet.
 const LISTED_AT_MOST: usize = 100;

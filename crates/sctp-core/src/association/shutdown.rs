@@ -162,6 +162,9 @@ impl Association {
     /// The Cumulative TSN Ack of a SHUTDOWN, as a SACK without gaps; one of what was never sent breaks the protocol
     /// even when nothing is outstanding. False if it ended the association.
     fn acknowledge_cumulatively(&mut self, now: Instant, cumulative_tsn_ack: Tsn) -> bool {
+        if self.is_renumbering() {
+            return true;
+        }
         let a_rwnd = u32::try_from(self.sender.peer_window()).unwrap_or(u32::MAX);
         let sack = Sack::cumulative(cumulative_tsn_ack, a_rwnd);
         match self.sender.on_sack(now, &sack, &self.paths) {

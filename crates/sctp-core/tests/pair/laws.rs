@@ -18,7 +18,7 @@ mod shrink;
 use sctp_core::{AssociationConfig, Delivery, Extensions, Offer, Profile, Reliability};
 
 use self::case::Case;
-use self::operation::{Operation, Sending};
+use self::operation::{Damage, Operation, Sending};
 use crate::net::End;
 use crate::random::Dice;
 
@@ -127,6 +127,28 @@ fn the_only_address_of_an_end_is_told_to_a_peer_that_called_another_one() {
         Operation::AddressDown(End::Right, 1),
         Operation::AddressDown(End::Right, 0),
         Operation::WaitMs(500),
+    ];
+    assert_eq!(run::run(&case, &operations).map(drop), Ok(()));
+}
+
+/// RFC 5061 §5.3 (F13): what was lost on its way to an address that the peer has deleted since goes to the one that is left.
+/// It once went on to the deleted one for ever, and the end that shut down gave up. Found as sequence 10,410.
+#[test]
+fn what_a_deleted_address_never_got_goes_to_the_one_that_is_left() {
+    let (case, _) = sequence(10_410);
+    let (delivery, reliability) = (Delivery::Ordered, Reliability::Reliable);
+    let sending = Sending { from: End::Left, count: 4, stream: 5, len: 1156, delivery, reliability };
+    let operations = [
+        Operation::WaitMs(28),
+        Operation::Cut(0, 3),
+        Operation::WaitMs(286),
+        Operation::Shutdown(End::Right),
+        Operation::Impair(End::Left, Damage { loss: 0, reorder: 17, duplicate: 16, jitter_ms: 9 }),
+        Operation::Send(sending),
+        Operation::DeleteAddress(End::Right, 1),
+        Operation::DeleteAddress(End::Right, 0),
+        Operation::WaitMs(145),
+        Operation::WaitMs(17),
     ];
     assert_eq!(run::run(&case, &operations).map(drop), Ok(()));
 }

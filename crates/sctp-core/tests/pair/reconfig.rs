@@ -1,5 +1,6 @@
 //! Re-configuring streams (RFC 6525): what both ends see, whatever gets lost, and what a peer may ask for.
 
+use netem::{Impairments, Probability};
 use sctp_core::{
     Acceptance, Event, Offer, ReconfigError, ReconfigOutcome, ResetDirection, SendError, StreamDirection,
     StreamId, Tsn,
@@ -10,7 +11,7 @@ use sctp_wire::{
 };
 
 use crate::by_hand::Hand;
-use crate::net::{End, LEFT_PORT, Pair, Setup, ordered};
+use crate::net::{End, LEFT_PORT, Pair, Setup, ms, ordered};
 
 const BOTH_ENDS: [End; 2] = [End::Left, End::Right];
 
@@ -179,6 +180,45 @@ fn association_reset_starts_tsns_and_all_streams_anew() {
     pair.send(End::Left, ordered(0, 6, 10));
     pair.run_ms(1000);
     assert_eq!(pair.payloads(End::Right).last(), Some(&&[6; 10][..]));
+}
+
+/// What the responder sends after an SSN/TSN reset may overtake the response: it is not read by the numbers of before. Nor
+/// are its acknowledgments, which name TSNs that nobody has sent yet (RFC 6525 §5.2.4 (G1), (G2)).
+#[test]
+fn what_overtakes_the_answer_to_an_association_reset_comes_again() {
+    let mut overtakings = 0;
+    for seed in 0..60 {
+        let mut setup = setup();
+        setup.seed = seed;
+        let mut pair = setup.connected();
+        for end in BOTH_ENDS {
+            (0..3).for_each(|number| pair.send(end, ordered(0, number, 3000)));
+        }
+        pair.run_ms(500);
+        let percent = |value: f64| Probability::new(value / 100.0).unwrap();
+        let overtaking = Impairments {
+            delay: ms(10),
+            jitter: ms(9),
+            reorder: percent(30.0),
+            duplicate: percent(20.0),
+            ..Impairments::default()
+        };
+        BOTH_ENDS.into_iter().for_each(|end| pair.impair(end, overtaking.clone()));
+        reset_all(&mut pair, End::Left).unwrap();
+        for number in 3..20 {
+            BOTH_ENDS.into_iter().for_each(|end| pair.send(end, ordered(0, number, 100)));
+            pair.run_ms(3);
+        }
+        pair.run_ms(5000);
+        let all: Vec<u8> = (0..20).collect();
+        for end in BOTH_ENDS {
+            let payloads: Vec<u8> = pair.payloads(end).iter().map(|payload| payload[0]).collect();
+            assert_eq!(payloads, all, "seed {seed}, {end:?}");
+            assert_eq!(pair.endings(end), [], "seed {seed}, {end:?}");
+        }
+        overtakings += pair.statistics(End::Left).receiver.dropped_out_of_reach;
+    }
+    assert!(overtakings > 0);
 }
 
 /// RFC 6525 §5.1.5, §5.1.6, §5.2.6.

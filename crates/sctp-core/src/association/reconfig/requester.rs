@@ -167,6 +167,12 @@ impl Requester {
         flight.is_some_and(|flight| flight.unanswered.iter().any(|(_, part)| *part == Part::IncomingReset))
     }
 
+    /// Whether an SSN/TSN reset request of ours is in flight.
+    pub(crate) fn is_resetting_association(&self) -> bool {
+        let current = self.current.as_ref().filter(|current| current.flight.is_some());
+        current.is_some_and(|current| current.request == Request::ResetAssociation)
+    }
+
     /// Outgoing streams that requests which are not done yet would add.
     pub(crate) fn adding(&self) -> u16 {
         let current = self.current.iter().map(|current| &current.request);

@@ -30,6 +30,8 @@ pub(super) enum Operation {
     /// This stream, or all.
     ResetStreams(End, ResetDirection, Option<u16>),
     AddStreams(End, u16),
+    /// TSNs and all streams begin anew.
+    ResetAssociation(End),
     Shutdown(End),
     Abort(End),
     /// The end forgets everything and, if it is the left one, connects again.
@@ -77,7 +79,8 @@ impl Operation {
             89 => Self::SetPrimary(end, dice.below(4).to_le_bytes()[0]),
             90..=91 => Self::Connect(1 + address),
             92..=94 => Self::reset_streams(dice),
-            95..=96 => Self::AddStreams(end, 1),
+            95 => Self::AddStreams(end, 1),
+            96 => Self::ResetAssociation(end),
             97 => Self::Shutdown(end),
             98 => Self::Abort(end),
             _ => Self::Reboot(end),

@@ -119,6 +119,9 @@ impl<'a> Run<'a> {
             Operation::AddStreams(end, count) => {
                 self.with(end, |side, now, id| side.endpoint.add_streams(now, id, count, 0));
             }
+            Operation::ResetAssociation(end) => {
+                self.with(end, |side, now, id| side.endpoint.reset_association(now, id));
+            }
             Operation::Shutdown(end) => self.with(end, |side, now, id| side.endpoint.shutdown(now, id)),
             Operation::Abort(end) => self.with(end, |side, now, id| side.endpoint.abort(now, id, b"law")),
             Operation::Reboot(end) => self.reboot(end),
