@@ -43,6 +43,11 @@ impl Counters {
         }
     }
 
+    /// Counts a report that came as the error of another call.
+    pub(crate) fn unreachable(&self) {
+        count(&self.reported_unreachable);
+    }
+
     /// Counts what the error queue held.
     pub(crate) fn report(&self, report: &TransportError) -> NetworkError {
         let kind = match report.payload {

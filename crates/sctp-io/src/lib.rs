@@ -6,7 +6,8 @@
 //!        ▼                   ▼
 //!   PacketIo::send      PacketIo::receive ─► ReceiveBatch ─► Datagram, Datagram, …
 //!        │                   ▲
-//!   UdpEncapsulation: one UDP socket, many associations (RFC 6951); RawIp: directly over IP, protocol 132
+//!   UdpEncapsulation: one UDP socket, many associations (RFC 6951); RawIp: directly over IP, protocol 132;
+//!   DatagramChannel: in datagrams of the caller's, DTLS for example (RFC 8261)
 //!        │ GSO (UDP), ECN    │ GRO (UDP), recvmmsg, ECN, local address
 //!        ▼                   │
 //!      kernel ───────────────┘        Clock + Timer: CLOCK_MONOTONIC and a timerfd, in nanoseconds
@@ -45,6 +46,7 @@
 
 mod addresses;
 mod batch;
+mod channel;
 mod clock;
 mod entropy;
 mod header;
@@ -56,6 +58,7 @@ mod udp;
 
 pub use addresses::{AddressEvent, AddressWatch};
 pub use batch::ReceiveBatch;
+pub use channel::DatagramChannel;
 pub use clock::Clock;
 pub use entropy::os_entropy;
 pub use packet_io::{IoStatistics, NetworkError, NetworkErrorKind, Outgoing, PacketIo};

@@ -11,8 +11,8 @@ use crate::batch::ReceiveBatch;
 
 /// A non-blocking socket that carries SCTP packets.
 ///
-/// There are three: [`UdpEncapsulation`](crate::UdpEncapsulation), [`RawIp`](crate::RawIp) and
-/// [`DualStackRawIp`](crate::DualStackRawIp). The file descriptor behind [`AsFd`] becomes readable when
+/// There are four: [`UdpEncapsulation`](crate::UdpEncapsulation), [`RawIp`](crate::RawIp),
+/// [`DualStackRawIp`](crate::DualStackRawIp) and [`DatagramChannel`](crate::DatagramChannel). The file descriptor behind [`AsFd`] becomes readable when
 /// [`receive`](Self::receive) may succeed, writable *or* readable when [`send`](Self::send) may again after
 /// `WouldBlock`, and reports an error condition or becomes readable when [`receive_error`](Self::receive_error) has
 /// something.

@@ -1,6 +1,7 @@
 //! The endpoint: one socket, one SCTP port, many associations.
 
 use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use sctp_core::{
     SharedKeyId, UnknownAssociation,
 };
 use sctp_io::{
-    AddressWatch, Clock, DualStackRawIp, IoStatistics, PacketIo, RawIp, RawIpOptions, Timer,
+    AddressWatch, Clock, DatagramChannel, DualStackRawIp, IoStatistics, PacketIo, RawIp, RawIpOptions, Timer,
     UdpEncapsulation, os_entropy,
 };
 use tracing::Instrument;
@@ -274,6 +275,38 @@ impl EndpointBuilder {
             return builder.bind_io(io).await;
         }
         builder.bind_io(RawIp::bind(addresses, port)?).await
+    }
+
+    /// Starts an endpoint whose packets are the datagrams of `socket`, a connected one: SCTP over DTLS or whatever else
+    /// keeps their boundaries (RFC 8261), see [`DatagramChannel`]. The peer to connect to is [`DatagramChannel::PEER`],
+    /// the parameters to begin with are those of [`Profile::WebRtc`](sctp_core::Profile::WebRtc).
+    ///
+    /// ```
+    /// use sctp::{AssociationConfig, DatagramChannel, Endpoint, EndpointConfig, Message, Profile, SctpPort, StreamId};
+    /// use tokio::net::UnixDatagram;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let port = SctpPort::try_from(5000)?;
+    /// let association = AssociationConfig::profile(Profile::WebRtc);
+    /// let config = EndpointConfig { association, ..EndpointConfig::new(port) };
+    /// // Between these two there would be DTLS and the network.
+    /// let (near, far) = UnixDatagram::pair()?;
+    /// let far = Endpoint::builder(config.clone()).bind_channel(far.into_std()?).await?;
+    /// let near = Endpoint::builder(config).bind_channel(near.into_std()?).await?;
+    /// let (opened, accepted) = tokio::join!(near.connect(&[DatagramChannel::PEER], port), far.accept());
+    /// opened?.send(Message::ordered(StreamId::new(0), "offer")).await?;
+    /// let received = accepted.ok_or("closed")?.recv().await?.ok_or("over")?;
+    /// assert_eq!(received.message.payload, "offer");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`bind`](Self::bind), or if `socket` is none of datagrams.
+    pub async fn bind_channel(self, socket: impl Into<OwnedFd>) -> Result<Endpoint, BindError> {
+        let io = DatagramChannel::new(socket).map_err(BindError::Channel)?;
+        self.bind_io(io).await
     }
 
     /// Starts an endpoint over a socket of your own: one with other options, or one that does something to the

@@ -24,6 +24,9 @@ pub enum BindError {
     /// The raw socket could not be bound.
     #[error(transparent)]
     RawIp(#[from] RawIpError),
+    /// The socket given as a channel cannot be one.
+    #[error("the socket cannot carry SCTP packets: {0}")]
+    Channel(#[source] io::Error),
     /// Timer, entropy or event loop are not to be had.
     #[error("the system refuses what an endpoint needs: {0}")]
     System(#[source] io::Error),

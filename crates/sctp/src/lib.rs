@@ -93,7 +93,9 @@ pub use sctp_core::{
     StreamScheduler, StreamShare, StreamStatistics, Streams, TransmissionConfig, Tsn, UnknownAssociation,
     UnknownProfile, WindowValidation,
 };
-pub use sctp_io::{IoStatistics, KernelSctp, PacketIo, PortFilter, RawIp, RawIpError, RawIpOptions};
+pub use sctp_io::{
+    DatagramChannel, IoStatistics, KernelSctp, PacketIo, PortFilter, RawIp, RawIpError, RawIpOptions,
+};
 
 pub use self::association::Association;
 pub use self::endpoint::{Endpoint, EndpointBuilder};

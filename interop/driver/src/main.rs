@@ -15,7 +15,7 @@ mod conversation;
 mod options;
 mod report;
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -58,7 +58,9 @@ async fn run(role: &Role) -> Result<bool, Failure> {
 async fn serve(options: &ServeOptions) -> Result<bool, Failure> {
     let ServeOptions { end, mode, count, streams, finish } = options;
     let endpoint = bind(end, end.port, None, end.association.config(*streams), Incoming::Accept).await?;
-    Line::Listening { port: end.port.get(), at: endpoint.local_address() }.print();
+    if end.over != Carrier::Channel {
+        Line::Listening { port: end.port.get(), at: endpoint.local_address() }.print();
+    }
     let mut is_good = true;
     let mut served = 0;
     while *count == 0 || served < *count {
@@ -74,7 +76,8 @@ async fn serve(options: &ServeOptions) -> Result<bool, Failure> {
 async fn send(options: &SendOptions) -> Result<bool, Failure> {
     let SendOptions { end, to, encap, local_port, load, finish } = options;
     let config = end.association.config(load.streams);
-    let endpoint = bind(end, *local_port, to.first().copied(), config, Incoming::Refuse).await?;
+    let peer = to.first().map(|address| SocketAddr::new(*address, *encap));
+    let endpoint = bind(end, *local_port, peer, config, Incoming::Refuse).await?;
     let destinations: Vec<_> = to.iter().map(|address| end.destination(*address, *encap)).collect();
     let association = endpoint.connect(&destinations, end.port).await?;
     let is_good = Conversation::new(association, end).send(end, load, *finish).await;
@@ -85,12 +88,12 @@ async fn send(options: &SendOptions) -> Result<bool, Failure> {
 async fn bind(
     options: &EndOptions,
     port: SctpPort,
-    peer: Option<IpAddr>,
+    peer: Option<SocketAddr>,
     association: AssociationConfig,
     incoming: Incoming,
 ) -> Result<Endpoint, Failure> {
     let mut config = EndpointConfig { association, incoming, ..EndpointConfig::new(port) };
-    let mut addresses = options.addresses(peer);
+    let mut addresses = options.addresses(peer.map(|peer| peer.ip()));
     if !options.spare.is_empty() {
         config.local_addresses.clone_from(&addresses);
         addresses.extend_from_slice(&options.spare);
@@ -100,10 +103,28 @@ async fn bind(
         None => Endpoint::builder(config),
     };
     match (options.over, addresses.as_slice()) {
+        (Carrier::Channel, _) => Ok(builder.bind_channel(channel(options, peer).await?).await?),
         (Carrier::Ip, addresses) => Ok(builder.bind_ip(addresses).await?),
         (Carrier::Udp, [address]) => Ok(builder.bind(SocketAddr::new(*address, options.udp)).await?),
         (Carrier::Udp, addresses) => Ok(builder.bind_addresses(addresses, options.udp).await?),
     }
+}
+
+/// A UDP socket as a channel to `peer`, or to whoever sends first.
+async fn channel(options: &EndOptions, peer: Option<SocketAddr>) -> std::io::Result<std::net::UdpSocket> {
+    let family = options.addresses(peer.map(|peer| peer.ip()));
+    let address = family.first().copied().unwrap_or(std::net::Ipv4Addr::UNSPECIFIED.into());
+    let socket = tokio::net::UdpSocket::bind((address, options.udp)).await?;
+    let peer = match peer {
+        Some(peer) => peer,
+        None => {
+            // Nobody can be told later: the socket is to be connected when the endpoint takes it over.
+            Line::Listening { port: options.port.get(), at: socket.local_addr()? }.print();
+            socket.peek_sender().await?
+        }
+    };
+    socket.connect(peer).await?;
+    socket.into_std()
 }
 
 /// Why there was no association.
@@ -113,12 +134,14 @@ enum Failure {
     Bind(#[from] BindError),
     #[error(transparent)]
     Connect(#[from] ConnectError),
+    #[error("no UDP socket for a channel: {0}")]
+    Channel(#[from] std::io::Error),
 }
 
 impl Failure {
     fn line(&self) -> Line {
         let call = match self {
-            Self::Bind(_) => "bind",
+            Self::Bind(_) | Self::Channel(_) => "bind",
             Self::Connect(_) => "connect",
         };
         Line::Error { call, message: self.to_string() }

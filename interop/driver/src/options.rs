@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use sctp::{
-    AssociationConfig, AuthKeys, ChunkType, Destination, Extensions, Offer, Profile, Reliability, SctpPort,
-    SharedKeyId, StreamScheduler,
+    AssociationConfig, AuthKeys, ChunkType, DatagramChannel, Destination, Extensions, Offer, Profile,
+    Reliability, SctpPort, SharedKeyId, StreamScheduler,
 };
 
 use crate::actions::{self, Action};
@@ -193,7 +193,9 @@ impl EndOptions {
         // There is no raw socket for both versions of IP.
         vec![match (peer, self.over) {
             (Some(IpAddr::V4(_)), _) | (None, Carrier::Ip) => Ipv4Addr::UNSPECIFIED.into(),
-            (Some(IpAddr::V6(_)), _) | (None, Carrier::Udp) => Ipv6Addr::UNSPECIFIED.into(),
+            (Some(IpAddr::V6(_)), _) | (None, Carrier::Udp | Carrier::Channel) => {
+                Ipv6Addr::UNSPECIFIED.into()
+            }
         }]
     }
 
@@ -202,6 +204,7 @@ impl EndOptions {
         match self.over {
             Carrier::Udp => sctp::udp(SocketAddr::new(address, encap)),
             Carrier::Ip => sctp::ip(address),
+            Carrier::Channel => DatagramChannel::PEER,
         }
     }
 }
@@ -213,6 +216,8 @@ pub(crate) enum Carrier {
     Udp,
     /// IP itself, protocol 132.
     Ip,
+    /// The datagrams of a UDP socket as a channel without addresses, as over DTLS (RFC 8261); one association.
+    Channel,
 }
 
 /// Which stream sends next (RFC 8260 §3).

@@ -1,0 +1,15 @@
+//! Two endpoints in one thread, joined by nothing but calls: what the engine costs without sockets.
+//!
+//! | program | measures |
+//! |---|---|
+//! | `engine` | time per packet and per message, both ends together |
+//! | `growth` | the same while streams, outstanding chunks or associations become many |
+//! | `memory` | octets of an idle association end |
+//! | `handshakes` | associations set up per second, keyed cookie and all |
+//! | `instructions` | instructions per packet, counted by valgrind and held against a table |
+//!
+//! Time is virtual: a trip takes 25 µs, whatever the machine does meanwhile.
+
+pub mod clock;
+pub mod load;
+pub mod pair;

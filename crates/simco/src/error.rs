@@ -1,0 +1,125 @@
+//! Why octets are not a SIMCO message, and why a message cannot be written.
+
+use crate::codepoints::AttributeType;
+
+/// Why octets could not be decoded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum DecodeError {
+    /// Less than a header.
+    #[error("{available} octets are no header, which takes 8")]
+    ShortHeader {
+        /// Octets there are.
+        available: usize,
+    },
+    /// The length field goes beyond what a message may have (RFC 4540 §4.1).
+    #[error("a payload of {length} octets, at most 65528 are allowed")]
+    TooLong {
+        /// The length field.
+        length: u16,
+    },
+    /// The payload has not the length the header gives.
+    #[error("the header says {expected} octets of payload, there are {available}")]
+    WrongLength {
+        /// The length field.
+        expected: u16,
+        /// Octets there are behind the header.
+        available: usize,
+    },
+    /// Not one of the four basic types.
+    #[error("basic type {found:#04x} is not known")]
+    UnknownBasicType {
+        /// The octet found.
+        found: u8,
+    },
+    /// No message of this basic type has this sub-type.
+    #[error("sub-type {found:#04x} is not known")]
+    UnknownSubType {
+        /// The octet found.
+        found: u8,
+    },
+    /// The attributes do not fit the message.
+    #[error(transparent)]
+    Attribute(#[from] AttributeError),
+}
+
+/// Why attributes do not fit their message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum AttributeError {
+    /// Type and length do not fit into what is left.
+    #[error("{available} octets are no attribute header, which takes 4")]
+    ShortHeader {
+        /// Octets left.
+        available: usize,
+    },
+    /// The length goes beyond the end of the message.
+    #[error("attribute {kind:#06x} says {length} octets, {available} are left")]
+    BeyondEnd {
+        /// The type found.
+        kind: u16,
+        /// Its length field.
+        length: u16,
+        /// Octets left behind its header.
+        available: usize,
+    },
+    /// No attribute has this type.
+    #[error("attribute type {kind:#06x} is not known")]
+    Unknown {
+        /// The type found.
+        kind: u16,
+    },
+    /// A length this attribute cannot have.
+    #[error("{kind} of {length} octets")]
+    WrongLength {
+        /// Which attribute.
+        kind: AttributeType,
+        /// Its length.
+        length: usize,
+    },
+    /// A value that is not defined.
+    #[error("{kind} with the undefined value {value:#04x}")]
+    UndefinedValue {
+        /// Which attribute.
+        kind: AttributeType,
+        /// The octet that holds it.
+        value: u8,
+    },
+    /// More often than it may stand there.
+    #[error("{kind} comes too often")]
+    Repeated {
+        /// Which attribute.
+        kind: AttributeType,
+    },
+    /// The message needs it.
+    #[error("{kind} is missing")]
+    Missing {
+        /// Which attribute.
+        kind: AttributeType,
+    },
+    /// The message has no such attribute.
+    #[error("{kind} does not belong here")]
+    Unexpected {
+        /// Which attribute.
+        kind: AttributeType,
+    },
+}
+
+/// Why a message cannot be written. What was written of it is taken back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum EncodeError {
+    /// An attribute is longer than it may be.
+    #[error("{kind} of {length} octets, at most {most} are allowed")]
+    AttributeTooLong {
+        /// Which attribute.
+        kind: AttributeType,
+        /// Its length.
+        length: usize,
+        /// What is allowed.
+        most: usize,
+    },
+    /// The payload is longer than 65,528 octets (RFC 4540 §4.1).
+    #[error("a payload of {length} octets, at most 65528 are allowed")]
+    TooLong {
+        /// Its length.
+        length: usize,
+    },
+}
