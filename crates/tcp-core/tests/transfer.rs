@@ -290,7 +290,6 @@ fn any_pattern_of_losses_is_survived() {
         pair.write(100_000);
         pair.client().close();
         pair.run_ms(4_000_000);
-        assert_eq!(pair.received.len(), 100_000, "seed {seed}: {:?}", pair.ends[0]);
         pair.assert_received(100_000);
         pair.server().close();
         pair.run_ms(4_000_000);
