@@ -143,6 +143,6 @@ fn row(
     })
 }
 
-const LOSSES: [f64; 6] = [0.0003, 0.001, 0.003, 0.01, 0.03, 0.1];
-const CUBIC_LOSSES: [f64; 5] = [0.0001, 0.0003, 0.001, 0.003, 0.01];
-const SEEDS: u64 = 5;
+const LOSSES: [f64; 5] = [0.001, 0.003, 0.01, 0.03, 0.1];
+const CUBIC_LOSSES: [f64; 3] = [0.001, 0.003, 0.01];
+const SEEDS: u64 = 4;

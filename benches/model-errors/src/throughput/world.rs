@@ -136,4 +136,4 @@ const BUFFER_BYTES: usize = 1 << 22;
 const LINK_BITS_PER_S: u64 = 10_000_000_000;
 /// Slow start and the first losses.
 const WARM_UP: Duration = Duration::from_secs(30);
-const MEASURED: Duration = Duration::from_secs(600);
+const MEASURED: Duration = Duration::from_secs(200);
