@@ -157,29 +157,41 @@ pub(crate) fn is_enabled() -> bool {
 /// An association during a call into it.
 pub(crate) struct Watched<'a> {
     association: &'a mut Association,
-    before: Option<AssociationCounters>,
+    telling: Option<Telling>,
+}
+
+/// What it takes to tell somebody who listens.
+struct Telling {
+    before: AssociationCounters,
     _span: EnteredSpan,
 }
 
 impl<'a> Watched<'a> {
     /// `number`: unique among the associations of the endpoint.
     pub(crate) fn new(now: Instant, number: u32, association: &'a mut Association) -> Self {
+        let telling = is_enabled().then(|| Telling::new(now, number, association));
+        Self { association, telling }
+    }
+}
+
+impl Telling {
+    #[cold]
+    fn new(now: Instant, number: u32, association: &Association) -> Self {
         let peer = association.peer();
         let (local_port, peer_port) = (peer.local_port.get(), peer.peer_port.get());
         let span = tracing::debug_span!(
             target: TARGET, "association",
             at_ns = now.as_nanos(), association = number, local_port, peer_port
         );
-        let before = is_enabled().then(|| *association.counters());
-        Self { association, before, _span: span.entered() }
+        Self { before: *association.counters(), _span: span.entered() }
     }
 }
 
 /// Tells of the chunks that were discarded meanwhile.
 impl Drop for Watched<'_> {
     fn drop(&mut self) {
-        if let Some(before) = &self.before {
-            risen(&CHUNK_DISCARDS, before, self.association.counters(), chunk_discarded);
+        if let Some(telling) = &self.telling {
+            risen(&CHUNK_DISCARDS, &telling.before, self.association.counters(), chunk_discarded);
         }
     }
 }
@@ -199,9 +211,10 @@ impl core::ops::DerefMut for Watched<'_> {
 }
 
 /// What concerns no association yet, or none any more.
-pub(crate) fn endpoint(now: Instant, local_port: SctpPort) -> EnteredSpan {
+pub(crate) fn endpoint(now: Instant, local_port: SctpPort) -> Option<EnteredSpan> {
     let local_port = local_port.get();
-    tracing::debug_span!(target: TARGET, "endpoint", at_ns = now.as_nanos(), local_port).entered()
+    let span = || tracing::debug_span!(target: TARGET, "endpoint", at_ns = now.as_nanos(), local_port);
+    is_enabled().then(|| span().entered())
 }
 
 /// Tells of the packets an endpoint has discarded since `before`.

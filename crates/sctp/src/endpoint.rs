@@ -279,7 +279,7 @@ impl EndpointBuilder {
 
     /// Starts an endpoint whose packets are the datagrams of `socket`, a connected one: SCTP over DTLS or whatever else
     /// keeps their boundaries (RFC 8261), see [`DatagramChannel`]. The peer to connect to is [`DatagramChannel::PEER`],
-    /// the parameters to begin with are those of [`Profile::WebRtc`](sctp_core::Profile::Webrtc).
+    /// the parameters to begin with are those of [`Profile::WebRtc`](sctp_core::Profile::WebRtc).
     ///
     /// ```
     /// use sctp::{AssociationConfig, DatagramChannel, Endpoint, EndpointConfig, Message, Profile, SctpPort, StreamId};

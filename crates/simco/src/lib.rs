@@ -9,6 +9,7 @@
 //! * **Messages**: [`Message`], [`Header`], [`Request`], [`PositiveReply`], [`NegativeReply`], [`Notification`]; views
 //!   of the octets received where a value has a length of its own.
 //! * **Rules**: [`PolicyRule`], and [`filter`]: what a packet filter is told and must do.
+//! * **[`middlebox`]**: sessions, transactions, conflicts, translation, notifications, limits.
 //!
 //! Not here: sockets, TCP, SCTP, clocks. Time and octets come in, octets and events go out.
 //!
@@ -28,15 +29,19 @@
 #![forbid(unsafe_code)]
 
 mod attributes;
+mod auth;
 mod codepoints;
 mod error;
 pub mod filter;
+mod framer;
 mod message;
+pub mod middlebox;
 mod numbers;
 mod parameters;
 mod rule;
 mod tuple;
 
+pub use auth::{Key, KeyError};
 pub use codepoints::{
     AttributeType, BasicType, CHALLENGE_BYTES, HEADER_BYTES, MESSAGE_BYTES, NegativeCode, NotificationType,
     OWNER_BYTES, PAYLOAD_BYTES, PAYLOAD_PROTOCOL, PORT, PositiveType, RequestType,

@@ -19,6 +19,8 @@ pub struct PolicyRule {
     pub id: PolicyRuleId,
     /// The agent that created it; never changes.
     pub owner: Owner,
+    /// When it came to be.
+    pub created: Instant,
     /// When it ends.
     pub deadline: Instant,
     /// What it does.
@@ -111,12 +113,14 @@ impl PolicyRule {
             }
             RuleKind::Disable(block) => (FilterAction::Block, block.internal, block.external, None),
         };
+        // Of a reservation the number of ports prevails over what the request for the pinhole says.
+        let reserved = translation.map(|translation| translation.outside.ports);
         Some(FilterRule {
             id: self.id,
             action,
             protocol: internal.protocol,
-            internal: Selector::of(&internal),
-            external: Selector::of(&external),
+            internal: Selector::of(&internal).as_many_as(reserved),
+            external: Selector::of(&external).as_many_as(reserved),
             translation,
             deadline: self.deadline,
         })

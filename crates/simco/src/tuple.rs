@@ -94,11 +94,11 @@ impl AddressTuple {
         }
     }
 
-    /// Whether it matches every port, though its protocol has some.
+    /// Whether it matches every port, though its protocol has some. Without a protocol there are no ports to match.
     #[must_use]
     pub const fn has_port_wildcard(&self) -> bool {
         match self.form {
-            TupleForm::ProtocolsOnly(_) => true,
+            TupleForm::ProtocolsOnly(_) => self.protocol.has_ports(),
             TupleForm::Full { port, .. } => port == 0 && self.protocol.has_ports(),
         }
     }

@@ -237,19 +237,31 @@ impl Endpoint {
             self.statistics.wrong_port += 1;
             return self.on_foreign_port(&datagram, &packet);
         }
+        // What belongs to an association is not decoded to find that out.
+        let first = packet.chunks().rest().first().map(|kind| ChunkType::new(*kind));
+        match first {
+            Some(ChunkType::INIT | ChunkType::COOKIE_ECHO | ChunkType::AUTH) => {
+                self.take_opening_in(now, &datagram, &packet);
+            }
+            Some(_) => self.route(now, &datagram, &packet, Authenticity::NotShown),
+            None => self.statistics.malformed += 1,
+        }
+    }
+
+    /// A packet that may set an association up.
+    fn take_opening_in(&mut self, now: Instant, datagram: &Datagram<'_>, packet: &Packet<'_>) {
         match packet.chunks().next() {
-            Some(Ok(Chunk::Init(init))) => self.on_init(now, &datagram, &packet, &init),
+            Some(Ok(Chunk::Init(init))) => self.on_init(now, datagram, packet, &init),
             Some(Ok(Chunk::CookieEcho(cookie))) => {
-                self.on_cookie_echo(now, &datagram, &packet, cookie.0, None);
+                self.on_cookie_echo(now, datagram, packet, cookie.0, None);
             }
             Some(Ok(Chunk::Auth(auth))) => match packet.chunks().nth(1) {
                 Some(Ok(Chunk::CookieEcho(cookie))) => {
-                    self.on_cookie_echo(now, &datagram, &packet, cookie.0, Some(&auth));
+                    self.on_cookie_echo(now, datagram, packet, cookie.0, Some(&auth));
                 }
-                _ => self.route(now, &datagram, &packet, Authenticity::NotShown),
+                _ => self.route(now, datagram, packet, Authenticity::NotShown),
             },
-            Some(_) => self.route(now, &datagram, &packet, Authenticity::NotShown),
-            None => self.statistics.malformed += 1,
+            Some(_) | None => self.route(now, datagram, packet, Authenticity::NotShown),
         }
     }
 

@@ -15,6 +15,7 @@ use sctp_wire::Tsn;
 use smallvec::SmallVec;
 use virtual_time::Instant;
 
+use super::acknowledge::Delivered;
 use super::outstanding::{ChunkState, SentChunk};
 use crate::transmit::PathId;
 
@@ -122,16 +123,9 @@ impl Recoveries {
         self.resent.push_back(Resent { tsn, path, number, cause, is_refuted: false });
     }
 
-    /// A chunk was acknowledged for the first time; `was` is its state before.
-    pub(crate) fn on_delivered(
-        &mut self,
-        now: Instant,
-        tsn: Tsn,
-        chunk: &SentChunk,
-        was: ChunkState,
-        min_rtt: Option<Duration>,
-    ) {
-        if was == ChunkState::Lost {
+    /// Chunks were acknowledged for the first time.
+    pub(crate) fn on_delivered(&mut self, now: Instant, chunk: &Delivered, min_rtt: Option<Duration>) {
+        if chunk.was == ChunkState::Lost {
             // What was sent again before and is lost once more proves nothing: which transmission arrived is unknown.
             if let Some(open) = self.open(chunk.path).filter(|_| chunk.transmissions == 1) {
                 open.refuted = open.refuted.saturating_add(1);
@@ -142,7 +136,7 @@ impl Recoveries {
         // Of several retransmissions an earlier one may have repaired a loss.
         if chunk.transmissions == 2
             && is_too_soon
-            && let Some(resent) = self.resent.iter_mut().find(|resent| resent.tsn == tsn)
+            && let Some(resent) = self.resent.iter_mut().find(|resent| resent.tsn == chunk.last)
         {
             resent.is_refuted = true;
             let resent = *resent;

@@ -4,6 +4,7 @@ use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use core::num::NonZeroU16;
 
+use crate::numbers::TransportProtocol;
 use crate::tuple::{AddressTuple, IpVersion, TupleForm};
 
 /// Addresses and ports of one side.
@@ -28,6 +29,18 @@ impl Selector {
                 };
                 Self { network: Network::new(address, tuple.prefix_length), ports }
             }
+        }
+    }
+}
+
+impl Selector {
+    /// The same with as many ports as `reserved`, where both have some.
+    pub(crate) fn as_many_as(self, reserved: Option<Ports>) -> Self {
+        match (self.ports, reserved) {
+            (Ports::Range { first, .. }, Some(Ports::Range { count, .. })) => {
+                Self { ports: Ports::Range { first, count }, ..self }
+            }
+            (Ports::Any | Ports::Range { .. }, _) => self,
         }
     }
 }
@@ -169,6 +182,8 @@ impl Ports {
 /// What a translator makes of addresses and ports (RFC 5189 §2.3.6).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Translation {
+    /// Whose ports it occupies; [`TransportProtocol::ANY`] is the address with everything.
+    pub protocol: TransportProtocol,
     /// What stands for the internal endpoint outside, A2.
     pub outside: Mapping,
     /// What stands for the external endpoint inside, A1; of twice NAT only.
@@ -180,8 +195,8 @@ pub struct Translation {
 pub struct Mapping {
     /// The address.
     pub address: IpAddr,
-    /// The ports. [`Ports::Any`]: with an address of its own, each port stands for itself; outbound with an address
-    /// that is shared, the translator chooses.
+    /// The ports. [`Ports::Any`]: if the translation occupies the whole address each port stands for itself; otherwise
+    /// the address is shared, the rule is outbound, and the translator chooses ports as packets come.
     pub ports: Ports,
 }
 

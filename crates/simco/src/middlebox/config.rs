@@ -1,0 +1,329 @@
+//! What the operator of a middlebox decides.
+
+use core::net::IpAddr;
+use core::ops::RangeInclusive;
+use core::time::Duration;
+use std::collections::BTreeMap;
+
+use crate::auth::Key;
+use crate::filter::Network;
+use crate::numbers::{Lifetime, TransportProtocol};
+use crate::parameters::{Capabilities, NatMode};
+use crate::rule::Owner;
+
+/// Configuration of a middlebox.
+#[derive(Clone, Debug)]
+pub struct MiddleboxConfig {
+    /// Firewall or translator. Default: firewall.
+    pub service: Service,
+    /// Whether policy disable rules may be asked for. Default: yes.
+    pub disable_rules: Offer,
+    /// The longest lifetime granted. Default: an hour.
+    pub longest_lifetime: Lifetime,
+    /// How old a rule may grow by extensions; `None`, the default, is no limit. Beyond it 0x0352.
+    pub longest_age: Option<Duration>,
+    /// Protocols served, [`TransportProtocol::ANY`] among them if rules may leave it open; others get 0x0354.
+    /// `None`, the default, is all.
+    pub protocols: Option<Vec<TransportProtocol>>,
+    /// Which addresses may be named.
+    pub realms: Realms,
+    /// Who may connect, and what for.
+    pub agents: Agents,
+    /// Limits over all agents.
+    pub limits: Limits,
+    /// What a connection must have.
+    pub demands: Demands,
+}
+
+impl Default for MiddleboxConfig {
+    fn default() -> Self {
+        Self {
+            service: Service::Firewall,
+            disable_rules: Offer::Offered,
+            longest_lifetime: Lifetime::from_secs(3600),
+            longest_age: None,
+            protocols: None,
+            realms: Realms::default(),
+            agents: Agents::default(),
+            limits: Limits::default(),
+            demands: Demands::default(),
+        }
+    }
+}
+
+/// Whether something is offered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Offer {
+    /// It is.
+    Offered,
+    /// It is not.
+    Refused,
+}
+
+/// What a middlebox does to packets.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Service {
+    /// Lets them pass or not.
+    Firewall,
+    /// Translates the internal endpoint (traditional NAT).
+    TraditionalNat {
+        /// What stands for internal endpoints outside.
+        outside: Pool,
+    },
+    /// Translates both endpoints; an agent may ask for the traditional service.
+    TwiceNat {
+        /// What stands for internal endpoints outside.
+        outside: Pool,
+        /// What stands for external endpoints inside.
+        inside: Pool,
+    },
+}
+
+impl Service {
+    /// The translation it does by itself; `None` for a firewall.
+    #[must_use]
+    pub const fn nat_mode(&self) -> Option<NatMode> {
+        match self {
+            Self::Firewall => None,
+            Self::TraditionalNat { .. } => Some(NatMode::Traditional),
+            Self::TwiceNat { .. } => Some(NatMode::Twice),
+        }
+    }
+}
+
+/// Addresses and ports a translator may give out.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Pool {
+    /// The addresses, used in this order.
+    pub addresses: Vec<IpAddr>,
+    /// The ports of each.
+    pub ports: RangeInclusive<u16>,
+}
+
+impl Pool {
+    /// Ports that are not well known: 1024 to 65535 of each address.
+    #[must_use]
+    pub const fn new(addresses: Vec<IpAddr>) -> Self {
+        Self { addresses, ports: 1024..=u16::MAX }
+    }
+}
+
+/// Which addresses may be named in rules. Wildcards are not held to them.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Realms {
+    /// The protected network; empty, the default, is every address. Others get 0x0353.
+    pub internal: Vec<Network>,
+    /// The outside network; empty, the default, is every address. Others get 0x0353.
+    pub external: Vec<Network>,
+    /// Addresses for which nothing is opened, on either side: 0x0347.
+    pub closed: Vec<Network>,
+}
+
+/// Who may connect, and what for.
+#[derive(Clone, Debug, Default)]
+pub struct Agents {
+    /// Agents by identity.
+    pub known: BTreeMap<Owner, AgentConfig>,
+    /// What agents may do that do not authenticate themselves; `None`, the default, refuses them. Their identity is
+    /// [`Connection::peer`](super::Connection::peer).
+    pub anonymous: Option<AgentPolicy>,
+}
+
+/// One agent.
+#[derive(Clone, Debug)]
+pub struct AgentConfig {
+    /// The key it shares with the middlebox.
+    pub key: Key,
+    /// What it may do.
+    pub policy: AgentPolicy,
+}
+
+/// What an agent may do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AgentPolicy {
+    /// Open sessions; otherwise 0x0324. Default: yes.
+    pub may_connect: bool,
+    /// PRR. Default: yes, otherwise 0x0341, as with the following.
+    pub may_reserve: bool,
+    /// PER and PEA. Default: yes.
+    pub may_enable: bool,
+    /// PDR, which beats the rules of everybody. Default: no.
+    pub may_disable: bool,
+    /// PLC. Default: yes.
+    pub may_change_lifetimes: bool,
+    /// PLC with a lifetime that is not zero; otherwise 0x0351. Default: yes.
+    pub may_extend: bool,
+    /// PRS and PRL. Default: yes.
+    pub may_inspect: bool,
+    /// See and change everybody's rules, as an administrator or a standby agent does. Default: no.
+    pub may_access_others: bool,
+    /// Sessions at a time; beyond it 0x0321. Default: 16.
+    pub most_sessions: usize,
+    /// Rules at a time; beyond it 0x0342. Default: 100,000.
+    pub most_rules: usize,
+    /// Requests per second in the long run; beyond it 0x0342. Default: none.
+    pub request_rate: Option<RequestRate>,
+}
+
+impl Default for AgentPolicy {
+    fn default() -> Self {
+        Self {
+            may_connect: true,
+            may_reserve: true,
+            may_enable: true,
+            may_disable: false,
+            may_change_lifetimes: true,
+            may_extend: true,
+            may_inspect: true,
+            may_access_others: false,
+            most_sessions: 16,
+            most_rules: 100_000,
+            request_rate: None,
+        }
+    }
+}
+
+/// A limit on requests.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RequestRate {
+    /// In the long run.
+    pub per_second: u32,
+    /// At once after a pause.
+    pub burst: u32,
+}
+
+/// Limits over all agents.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Sessions and connections that want to become one; beyond it 0x0321. Default: 1024.
+    pub sessions: usize,
+    /// Rules; beyond it 0x0342. Default: a million.
+    pub rules: usize,
+    /// Octets that may wait for an agent that does not read; beyond it its session is cut. Default: 4 MiB.
+    pub outbox_bytes: usize,
+    /// How long a connection may take to become a session. Default: 30 s.
+    pub establishment: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            sessions: 1024,
+            rules: 1_000_000,
+            outbox_bytes: 4 << 20,
+            establishment: Duration::from_secs(30),
+        }
+    }
+}
+
+/// What a connection must have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Demands {
+    /// Streams over SCTP; with fewer 0x0325. Default: 1.
+    pub fewest_streams: u16,
+    /// Protection by the layers below, TLS or IPsec; without it 0x0326. Default: not needed.
+    pub protection: Protection,
+}
+
+impl Default for Demands {
+    fn default() -> Self {
+        Self { fewest_streams: 1, protection: Protection::None }
+    }
+}
+
+/// What the layers below protect.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Protection {
+    /// Nothing.
+    None,
+    /// Integrity and confidentiality.
+    Encrypted,
+}
+
+/// Why a middlebox cannot work as configured.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum MiddleboxConfigError {
+    /// The filter is no packet filter.
+    #[error("service = firewall, but the packet filter cannot filter; choose another filter or service")]
+    CannotFilter,
+    /// The filter does not translate.
+    #[error("service = NAT, but the packet filter cannot translate; choose another filter or service")]
+    CannotTranslate,
+    /// The filter translates one side only.
+    #[error("service = twice NAT, but the packet filter translates one side only")]
+    CannotTranslateTwice,
+    /// A pool has no address.
+    #[error("a NAT pool without addresses; name at least one")]
+    EmptyPool,
+    /// A pool has an address twice.
+    #[error("address {0} is in a NAT pool twice")]
+    DoubleAddress(IpAddr),
+    /// A pool has no port, or port 0.
+    #[error("NAT pool ports {first} to {last}; they must rise and begin at 1 or later")]
+    Ports {
+        /// The first.
+        first: u16,
+        /// The last.
+        last: u16,
+    },
+    /// No rule could live.
+    #[error("longest_lifetime = 0s; at least 1s is needed")]
+    NoLifetime,
+}
+
+impl MiddleboxConfig {
+    /// What is offered with a filter that can do `filter`.
+    ///
+    /// # Errors
+    ///
+    /// The filter cannot do what the configuration wants, or the configuration contradicts itself.
+    pub fn capabilities(&self, filter: Capabilities) -> Result<Capabilities, MiddleboxConfigError> {
+        let mut services = filter.services;
+        services.can_disable &= self.disable_rules == Offer::Offered;
+        match &self.service {
+            Service::Firewall => {
+                if !services.is_firewall {
+                    return Err(MiddleboxConfigError::CannotFilter);
+                }
+                services.is_translator = false;
+            }
+            Service::TraditionalNat { outside } => outside.check()?,
+            Service::TwiceNat { outside, inside } => {
+                outside.check()?;
+                inside.check()?;
+                if !services.can_translate_twice {
+                    return Err(MiddleboxConfigError::CannotTranslateTwice);
+                }
+            }
+        }
+        if self.service != Service::Firewall && !services.is_translator {
+            return Err(MiddleboxConfigError::CannotTranslate);
+        }
+        services.can_translate_twice = matches!(self.service, Service::TwiceNat { .. });
+        services.can_translate_ports &= services.is_translator;
+        services.can_translate_protocol = false;
+        let longest_lifetime = self.longest_lifetime.min(filter.longest_lifetime);
+        if longest_lifetime.is_zero() {
+            return Err(MiddleboxConfigError::NoLifetime);
+        }
+        Ok(Capabilities { services, longest_lifetime, ..filter })
+    }
+}
+
+impl Pool {
+    fn check(&self) -> Result<(), MiddleboxConfigError> {
+        let (first, last) = (*self.ports.start(), *self.ports.end());
+        if first == 0 || first > last {
+            return Err(MiddleboxConfigError::Ports { first, last });
+        }
+        if self.addresses.is_empty() {
+            return Err(MiddleboxConfigError::EmptyPool);
+        }
+        let mut sorted = self.addresses.clone();
+        sorted.sort_unstable();
+        match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(MiddleboxConfigError::DoubleAddress(pair[0])),
+            None => Ok(()),
+        }
+    }
+}
