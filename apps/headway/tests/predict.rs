@@ -201,11 +201,15 @@ fn a_file_that_cannot_be_written_fails_the_run() {
 }
 
 #[test]
-fn help_has_an_example_that_works() {
-    for command in ["response-time", "simco-load", "startup", "tcp-connections", "table"] {
+fn every_example_of_the_help_works() {
+    for command in ["response-time", "simco-load", "startup", "tcp-connections", "table", "throughput"] {
         let help = text(&format!("predict {command} --help"));
-        let example = help.lines().skip_while(|line| !line.starts_with("Example:")).nth(1).unwrap();
-        text(example.trim().strip_prefix("headway ").unwrap());
+        let examples: Vec<&str> =
+            help.lines().filter_map(|line| line.trim().strip_prefix("headway ")).collect();
+        assert!(!examples.is_empty(), "{help}");
+        for example in examples {
+            text(example);
+        }
         assert!(text(&format!("predict {command} --version")).contains(env!("CARGO_PKG_VERSION")));
     }
 }

@@ -8,7 +8,7 @@
 //!
 //! In all of them `p` is the probability of a loss *event*: the share of packets that are the first to be lost in their
 //! window. Losses in the same window count once, so that for independent losses `p` is below the loss probability,
-//! the more so the larger the window. `docs/models.md` sets them beside the simulation.
+//! the more so the larger the window.
 //!
 //! ```
 //! use core::time::Duration;
