@@ -41,7 +41,7 @@ mod timers;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use sctp_wire::{COMMON_HEADER_BYTES, Chunk, Packet, StreamId, TagOrigin, Tsn, VerificationTag};
+use sctp_wire::{Chunk, Packet, StreamId, TagOrigin, Tsn, VerificationTag};
 use virtual_time::Instant;
 
 use self::asconf::DynamicAddresses;
@@ -65,7 +65,7 @@ use self::timers::{Timer, Timers};
 use crate::config::{AssociationConfig, StreamShare};
 use crate::error::{AssociationError, SendError, StreamError};
 use crate::event::Event;
-use crate::message::{Message, Received};
+use crate::message::Message;
 use crate::path::PathSet;
 use crate::receiver::{Receiver, SackDemand};
 use crate::rng::Rng;

@@ -30,10 +30,7 @@ use core::num::NonZeroU16;
 use std::collections::{BinaryHeap, VecDeque};
 use std::net::IpAddr;
 
-use bytes::Bytes;
-use sctp_wire::{
-    Checksum, Chunk, ChunkType, DecodeError, Packet, SctpPort, SharedKeyId, StreamId, VerificationTag,
-};
+use sctp_wire::{Checksum, Chunk, ChunkType, DecodeError, Packet, SctpPort, StreamId, VerificationTag};
 use virtual_time::Instant;
 
 use self::cookie::CookieKeys;
@@ -44,9 +41,9 @@ use self::memory::ReceiveMemory;
 use self::shared::SharedConfigs;
 use self::slots::Slots;
 use crate::association::{AddressChange, AfterReading, Association, Authenticity};
-use crate::config::{AssociationConfig, AuthKeys, EndpointConfig, Incoming, Offer, StreamShare};
+use crate::config::{AssociationConfig, EndpointConfig, Incoming, Offer, StreamShare};
 use crate::error::{
-    AddressChangeError, AuthKeyError, ConfigError, ConnectError, SendError, SetPrimaryError, StreamError,
+    AddressChangeError, ConfigError, ConnectError, SendError, SetPrimaryError, StreamError,
     UnknownAssociation,
 };
 use crate::event::Event;
