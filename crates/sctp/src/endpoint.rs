@@ -1,4 +1,6 @@
-//! The endpoint: one socket, one SCTP port, many associations.
+//! The endpoint: one socket, one SCTP port, many associations. Several of them at one port are in `shards`.
+
+mod shards;
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -15,6 +17,7 @@ use sctp_io::{
 };
 use tracing::Instrument;
 
+pub use self::shards::Shard;
 use crate::association::Association;
 use crate::capture::Capture;
 use crate::driver::{self, Readiness};
@@ -279,7 +282,7 @@ impl EndpointBuilder {
 
     /// Starts an endpoint whose packets are the datagrams of `socket`, a connected one: SCTP over DTLS or whatever else
     /// keeps their boundaries (RFC 8261), see [`DatagramChannel`]. The peer to connect to is [`DatagramChannel::PEER`],
-    /// the parameters to begin with are those of [`Profile::WebRtc`](sctp_core::Profile::Webrtc).
+    /// the parameters to begin with are those of [`Profile::WebRtc`](sctp_core::Profile::WebRtc).
     ///
     /// ```
     /// use sctp::{AssociationConfig, DatagramChannel, Endpoint, EndpointConfig, Message, Profile, SctpPort, StreamId};

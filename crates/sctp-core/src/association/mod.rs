@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `dispatch` | which chunk goes where, in which state |
 //! | `handshake`, `collision` | setting up (RFC 9260 §5) |
+//! | `restart` | beginning anew with a peer that did (RFC 9260 §5.2.4.1) |
 //! | `shutdown` | ending (RFC 9260 §9) |
 //! | `asconf` | addresses that come and go (RFC 5061) |
 //! | `auth` | which chunks are authenticated, with which keys (RFC 4895) |
@@ -30,12 +31,14 @@ mod packetizer;
 mod path_mtu;
 mod peer;
 mod reconfig;
+mod restart;
 mod shutdown;
 mod state;
 mod supervision;
 mod timers;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use sctp_wire::{COMMON_HEADER_BYTES, Chunk, Packet, StreamId, TagOrigin, Tsn, VerificationTag};
 use virtual_time::Instant;
@@ -73,7 +76,7 @@ use crate::transmit::{Datagram, PathId};
 /// One SCTP association. Reached through its [`Endpoint`](crate::Endpoint); by itself it can only be looked at.
 #[derive(Debug)]
 pub struct Association {
-    config: AssociationConfig,
+    config: Arc<AssociationConfig>,
     state: State,
     peer: Peer,
     sender: Sender,
@@ -98,6 +101,8 @@ struct Outgoing {
     burst_left: u32,
     /// Since when messages of the user have added nothing to it.
     paced_at: Instant,
+    /// A message was handed in at this time that may add something.
+    renew_at: Option<Instant>,
     /// Octets acknowledged since: what has left the network may be replaced beyond Max.Burst, or a peer that
     /// acknowledges many packets at once would throttle us to Max.Burst a round trip.
     acknowledged_bytes: usize,
@@ -122,11 +127,21 @@ struct Outgoing {
     usage: Usage,
 }
 
+/// What reading a message led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AfterReading {
+    /// There is one less to read.
+    Nothing,
+    /// The peer is to hear of it, or it was the last thing left to do.
+    More,
+}
+
 impl Outgoing {
     fn new(config: &AssociationConfig) -> Self {
         Self {
             burst_left: config.transmission.max_burst_packets,
             paced_at: Instant::EPOCH,
+            renew_at: None,
             acknowledged_bytes: 0,
             handshake_sent_at: None,
             errors: 0,
@@ -158,8 +173,10 @@ impl Association {
     /// Everything counted so far.
     #[must_use]
     pub fn statistics(&self) -> AssociationStatistics {
+        let exposure = self.config.paths.potentially_failed_state;
         let of = |path| PathStatistics::of(path, self.paths.primary(), self.sender.flight(path.id));
-        let paths = self.paths.iter().map(of).collect();
+        let shown = |of: PathStatistics| PathStatistics { state: of.state.shown(exposure), ..of };
+        let paths = self.paths.iter().map(of).map(shown).collect();
         AssociationStatistics {
             reconfiguration: self.reconfig.statistics(),
             association: AssociationCounters { path_switches: self.paths.switches(), ..self.counters },
@@ -301,11 +318,7 @@ impl Association {
         }
         self.give_up(now);
         self.report_aborted(Receiver::take_aborted);
-        let packet_bytes = self.paths.path(self.paths.for_data()).packet_bytes();
-        let replaced = core::mem::take(&mut self.outgoing.acknowledged_bytes) / packet_bytes;
-        self.outgoing.burst_left =
-            self.config.transmission.max_burst_packets.saturating_add(packets(replaced));
-        self.outgoing.paced_at = now;
+        self.begin_burst(now);
         self.progress_reconfig(now);
         self.progress_shutdown(now);
         self.watch_peer_window(now);
@@ -313,8 +326,24 @@ impl Association {
         self.watch_lifetimes();
     }
 
+    /// Max.Burst packets may go, and as many as have left the network.
+    fn begin_burst(&mut self, now: Instant) {
+        let limit = self.config.transmission.max_burst_packets;
+        let mut replaced = 0;
+        if self.outgoing.acknowledged_bytes > 0 {
+            let packet_bytes = self.paths.path(self.paths.for_data()).packet_bytes();
+            replaced = core::mem::take(&mut self.outgoing.acknowledged_bytes) / packet_bytes;
+        }
+        self.outgoing.burst_left = limit.saturating_add(packets(replaced));
+        self.outgoing.paced_at = now;
+        self.outgoing.renew_at = None;
+    }
+
     /// Gives up messages that are not to be sent (again) by now (RFC 3758 §3.5, RFC 7496 §3).
     fn give_up(&mut self, now: Instant) {
+        if !self.sender.gives_up() {
+            return;
+        }
         let abandonment = self.sender.abandon_due(now);
         let any = !abandonment.failed.is_empty();
         self.report_failed(abandonment.failed);
@@ -341,6 +370,9 @@ impl Association {
 
     /// Keeps the timers of partial reliability in step with what waits and what is unconfirmed.
     fn watch_lifetimes(&mut self) {
+        if !self.sender.gives_up() {
+            return;
+        }
         let (expiry, again_at) = (self.sender.next_expiry(), self.sender.forward_again_at());
         self.timers.apply(Timer::Lifetime, expiry);
         self.timers.apply(Timer::ForwardTsn, again_at);
@@ -385,9 +417,14 @@ impl Association {
         }
         let displaced = self.sender.send(now, message)?;
         self.outgoing.usage.on_user_data(now);
-        self.report_failed(displaced);
+        if !displaced.is_empty() {
+            self.report_failed(displaced);
+        }
         self.watch_lifetimes();
-        self.renew_burst(now);
+        if self.outgoing.renew_at != Some(now) {
+            self.renew_burst();
+            self.outgoing.renew_at = Some(now);
+        }
         self.watch_peer_window(now);
         Ok(())
     }
@@ -395,7 +432,10 @@ impl Association {
     /// What a message may add to the packets of this occasion. Who sends in a loop has Max.Burst packets in flight (RFC
     /// 9260 §6.1 (D), counted as it adjusts cwnd) until something comes back; beyond that only as much as the
     /// congestion window sends in the time that has passed, so that messages far apart do not wait.
-    fn renew_burst(&mut self, now: Instant) {
+    ///
+    /// Messages handed in at the same time add the same, so it is looked at when the next packet is due.
+    fn renew_burst(&mut self) {
+        let Some(now) = self.outgoing.renew_at.take() else { return };
         let path = self.paths.path(self.paths.for_data());
         let chunk_bytes = path.packet_bytes() - COMMON_HEADER_BYTES;
         let limit = self.config.transmission.max_burst_packets;
@@ -423,15 +463,21 @@ impl Association {
         self.sender.set_stream_share(stream, change)
     }
 
-    pub(crate) fn receive(&mut self, now: Instant) -> Option<Received> {
+    /// The next message, and whether more came of reading it.
+    pub(crate) fn receive(&mut self, now: Instant) -> Option<(Received, AfterReading)> {
+        let is_closed = self.is_closed();
         let receiver = self.receiver.as_mut()?;
         let received = receiver.receive()?;
-        if !matches!(self.state.name(), AssociationState::Closed) && receiver.window_update_due() {
-            receiver.on_sack_timer();
-            self.timers.stop(Timer::SackDelay);
-            self.after_input(now);
+        if is_closed {
+            return Some((received, AfterReading::More));
         }
-        Some(received)
+        if !receiver.window_update_due() {
+            return Some((received, AfterReading::Nothing));
+        }
+        receiver.on_sack_timer();
+        self.timers.stop(Timer::SackDelay);
+        self.after_input(now);
+        Some((received, AfterReading::More))
     }
 
     pub(crate) fn poll_event(&mut self) -> Option<Event> {

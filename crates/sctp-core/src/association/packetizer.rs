@@ -14,6 +14,8 @@ use crate::transmit::{Encapsulation, Fragmentation, PathId, Transmit};
 struct DataWritten {
     any: bool,
     new: bool,
+    /// Chunks that were sent before.
+    resent: bool,
     /// The earliest outstanding chunk was sent again: T3-rtx starts anew.
     earliest: bool,
     /// A FORWARD TSN, for which T3-rtx has to run as well (RFC 3758 §3.5 (C5)).
@@ -45,7 +47,8 @@ impl Association {
         if self.may_send_data() {
             self.give_up(now);
         }
-        let Some(path) = self.next_path(now) else {
+        self.renew_burst();
+        let Some((path, due)) = self.next_path(now) else {
             self.watch_pacing(now);
             // What was acknowledged on this occasion and not replaced does not enlarge a later burst.
             let burst = &mut self.outgoing.burst_left;
@@ -64,7 +67,7 @@ impl Association {
         if self.write_control(path, tag, &mut writer) == Bundling::Bundled {
             self.write_sack(now, path, &mut writer);
             let forward = self.write_forward(now, path, &mut writer);
-            data = DataWritten { forward, ..self.write_data(now, path, &mut writer) };
+            data = DataWritten { forward, ..self.write_data(now, path, due, &mut writer) };
         }
         if writer.is_empty() {
             drop(writer);
@@ -137,10 +140,11 @@ impl Association {
         limit.max(COMMON_HEADER_BYTES + longest)
     }
 
-    /// The path of the next packet: where a control chunk, a SACK or data wants to go.
-    fn next_path(&mut self, now: Instant) -> Option<PathId> {
+    /// The path of the next packet: where a control chunk, a SACK or data wants to go; and which data, if nothing else
+    /// does.
+    fn next_path(&mut self, now: Instant) -> Option<(PathId, Option<DataDue>)> {
         if let Some(control) = self.control.front() {
-            return Some(control.path);
+            return Some((control.path, None));
         }
         // RFC 9260 §5.1 (C): until COOKIE ACK only COOKIE ECHO travels, and data only in its packet. A packet
         // without it would be out of the blue if it is lost, and be answered with ABORT.
@@ -151,12 +155,12 @@ impl Association {
         if !self.paths.path(sack_path).is_stranded
             && self.receiver.as_ref().is_some_and(crate::receiver::Receiver::wants_sack)
         {
-            return Some(sack_path);
+            return Some((sack_path, None));
         }
         if self.may_send_data() && self.paths.is_open() && self.sender.forward_is_due() {
-            return Some(self.paths.for_data());
+            return Some((self.paths.for_data(), None));
         }
-        self.data_due(now).map(DataDue::path)
+        self.data_due(now).map(|due| (due.path(), Some(due)))
     }
 
     /// What of the user's data wants to be sent, and where.
@@ -202,12 +206,13 @@ impl Association {
         self.timers.apply(Timer::Pacing(path), until);
     }
 
-    /// A second probe in a row takes another path, if one is active: the first may have been lost for the same reason as
-    /// what it probes for.
+    /// A second probe in a row takes another path, if one is active and wide enough: the first may have been lost for the
+    /// same reason as what it probes for.
     fn path_for_probe(&self, of: PathId) -> PathId {
         let is_first = self.sender.probes_unanswered(of) == 0;
         let other = if is_first { None } else { self.paths.alternate(of) };
-        other.unwrap_or(of)
+        let packet_bytes = COMMON_HEADER_BYTES + self.sender.probe_bytes(of);
+        other.filter(|other| packet_bytes <= self.paths.path(*other).packet_bytes()).unwrap_or(of)
     }
 
     fn write_control(
@@ -243,11 +248,11 @@ impl Association {
         if is_elsewhere || self.state.name() == S::CookieEchoed || self.is_closed() {
             return;
         }
-        let data_follows = self.data_due(now).is_some_and(|due| due.path() == path);
-        let Some(receiver) = self.receiver.as_mut() else { return };
-        if (receiver.wants_sack() || (data_follows && receiver.is_sack_pending()))
-            && receiver.write_sack(writer).is_ok()
-        {
+        let Some(receiver) = self.receiver.as_ref().filter(|receiver| receiver.is_sack_pending()) else {
+            return;
+        };
+        let is_due = receiver.wants_sack() || self.data_due(now).is_some_and(|due| due.path() == path);
+        if is_due && self.receiver.as_mut().is_some_and(|receiver| receiver.write_sack(writer).is_ok()) {
             self.timers.stop(Timer::SackDelay);
             self.outgoing.sacked_on = path;
         }
@@ -262,11 +267,17 @@ impl Association {
             && self.sender.write_forward(now, path, writer)
     }
 
-    fn write_data(&mut self, now: Instant, path: PathId, writer: &mut PacketWriter<'_>) -> DataWritten {
+    fn write_data(
+        &mut self,
+        now: Instant,
+        path: PathId,
+        due: Option<DataDue>,
+        writer: &mut PacketWriter<'_>,
+    ) -> DataWritten {
         if writer.remaining() <= self.sender.header_bytes() {
             return DataWritten::default();
         }
-        let Some(due) = self.data_due(now).filter(|due| due.path() == path) else {
+        let Some(due) = due.or_else(|| self.data_due(now)).filter(|due| due.path() == path) else {
             return DataWritten::default();
         };
         // Only data ends the idleness of a congestion window (RFC 9260 §7.2.1).
@@ -276,7 +287,7 @@ impl Association {
         if let DataDue::Probe { of, on } = due
             && self.write_probe(now, (of, on), writer)
         {
-            return DataWritten { any: true, ..DataWritten::default() };
+            return DataWritten { any: true, resent: true, ..DataWritten::default() };
         }
         let mut written = DataWritten::default();
         let entry = self.paths.path(path);
@@ -285,7 +296,8 @@ impl Association {
             let resent = self.sender.write_lost(now, path, &self.paths, writer);
             self.outgoing.fast_retransmit &= !resent.any;
             self.paths.path_mut(path).congestion.on_resent(resent.bytes);
-            written = DataWritten { any: resent.any, earliest: resent.earliest, ..written };
+            written =
+                DataWritten { any: resent.any, resent: resent.any, earliest: resent.earliest, ..written };
         }
         if window_open && path == self.paths.for_data() && !self.sender.has_lost() {
             let (any, _blocked) = self.sender.write_new(now, self.paths.path(path), writer);
@@ -338,7 +350,10 @@ impl Association {
         } else {
             self.timers.start_if_stopped(Timer::T3Rtx(path), at);
         }
-        self.watch_tail(now);
+        // A probe is for the oldest chunk in flight, which new ones do not change.
+        if data.resent || data.forward || !self.timers.is_running(Timer::TailLossProbe(path)) {
+            self.watch_tail(now);
+        }
     }
 
     /// Queues a control chunk that may be bundled; one that could not be encoded is counted and dropped.

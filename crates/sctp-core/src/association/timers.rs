@@ -74,7 +74,9 @@ impl Timers {
     }
 
     pub(crate) fn stop(&mut self, timer: Timer) {
-        self.running.retain(|(running, _)| *running != timer);
+        if let Some(index) = self.running.iter().position(|(running, _)| *running == timer) {
+            self.running.swap_remove(index);
+        }
     }
 
     pub(crate) fn stop_all(&mut self) {

@@ -4,26 +4,15 @@
 //! have to be sent again, or its rest for the first time: what is in flight may arrive, and if it is lost the
 //! congestion window has to hear of it first (RFC 3758 §3.5 (F5)).
 
-use std::sync::Arc;
-
 use virtual_time::Instant;
 
-use super::outstanding::ChunkState;
+use super::messages::MessageKey;
+use super::outstanding::{ChunkState, SentChunk, Tries};
 use super::queue::Removed;
 use super::{MESSAGE_OVERHEAD_BYTES, Sender};
 use crate::error::{AssociationError, SendFailure};
 use crate::message::{Message, Reliability};
 use crate::transmit::PathId;
-
-/// Under which conditions a message that was begun is given up; every chunk of it has them.
-#[derive(Debug)]
-pub(crate) struct Terms {
-    /// Counts the messages of the association in the order in which they were handed in.
-    pub(crate) number: u64,
-    deadline: Option<Instant>,
-    /// The whole of it, to be handed back.
-    message: Message,
-}
 
 /// A message that is not sent any more.
 #[derive(Debug, PartialEq, Eq)]
@@ -58,27 +47,6 @@ pub struct AbandonedCount {
     pub unsent: u64,
     /// After a part of them was.
     pub sent: u64,
-}
-
-impl Terms {
-    /// `None` for a message that is never given up once it is begun.
-    pub(crate) fn of(message: &Message, number: u64, deadline: Option<Instant>) -> Option<Arc<Self>> {
-        match message.reliability {
-            Reliability::Reliable | Reliability::Priority(_) => None,
-            Reliability::Lifetime(_) | Reliability::Retransmissions(_) => {
-                Some(Arc::new(Self { number, deadline, message: message.clone() }))
-            }
-        }
-    }
-
-    /// Whether a chunk that was sent so often may be sent once more.
-    pub(crate) fn allow(&self, now: Instant, transmissions: u32) -> bool {
-        match self.message.reliability {
-            Reliability::Reliable | Reliability::Priority(_) => true,
-            Reliability::Lifetime(_) => self.deadline.is_none_or(|deadline| now < deadline),
-            Reliability::Retransmissions(limit) => transmissions <= limit,
-        }
-    }
 }
 
 impl AbandonedMessages {
@@ -120,12 +88,19 @@ impl Sender {
     /// buffer.
     pub(crate) fn fail_all(&mut self, error: &AssociationError) -> Vec<Failed> {
         let (begun, unsent) = self.queue.drain();
-        let mut sent = self.outstanding.take_unacknowledged();
+        let unacknowledged = self.outstanding.unacknowledged();
+        let mut sent: Vec<Message> =
+            unacknowledged.into_iter().filter_map(|key| self.queue.forget(key)).collect();
         sent.extend(begun);
         self.statistics.undelivered.sent += sent.len() as u64;
         self.statistics.undelivered.unsent += unsent.len() as u64;
         let failed = |was_sent| move |message| Failed { message, was_sent, reason: error.clone().into() };
         sent.into_iter().map(failed(true)).chain(unsent.into_iter().map(failed(false))).collect()
+    }
+
+    /// Whether any message was handed in that may be given up.
+    pub(crate) fn gives_up(&self) -> bool {
+        self.options.gives_up
     }
 
     /// When a waiting message expires.
@@ -158,35 +133,54 @@ impl Sender {
             return;
         }
         let lost = self.outstanding.iter().filter(|(_, chunk)| chunk.state == ChunkState::Lost);
-        let due = lost.filter(|(_, chunk)| !chunk.may_be_resent(now));
-        let mut terms: Vec<Arc<Terms>> = due.filter_map(|(_, chunk)| chunk.fragment.terms.clone()).collect();
-        terms.sort_by_key(|terms| terms.number);
-        terms.dedup_by_key(|terms| terms.number);
-        for terms in &terms {
-            let reason = match terms.message.reliability {
+        let due = lost.filter(|(_, chunk)| !self.may_be_resent(now, chunk));
+        let mut keys: Vec<MessageKey> = due.map(|(_, chunk)| chunk.fragment.message).collect();
+        keys.sort_by_key(|key| self.queue.messages().number(*key));
+        keys.dedup();
+        for &key in &keys {
+            let Some(stored) = self.queue.messages().get(key) else { continue };
+            let (stream, number) = (stored.message.stream, stored.number);
+            let reason = match stored.message.reliability {
                 Reliability::Lifetime(_) => SendFailure::LifetimeExpired,
                 Reliability::Reliable | Reliability::Retransmissions(_) | Reliability::Priority(_) => {
                     SendFailure::RetransmissionsExceeded
                 }
             };
-            match self.queue.remove(terms.message.stream, terms.number) {
+            match self.queue.remove(stream, number) {
                 Some(removed) => self.give_up(now, removed, reason, abandonment),
-                None => self.fail(terms.message.clone(), true, reason, abandonment),
+                None => {
+                    if let Some(message) = self.queue.forget(key) {
+                        self.fail(message, true, reason, abandonment);
+                    }
+                }
             }
         }
-        let numbers: Vec<u64> = terms.iter().map(|terms| terms.number).collect();
-        if !numbers.is_empty() {
-            self.buffer.used -= self.outstanding.abandon(&numbers);
+        keys.sort();
+        if !keys.is_empty() {
+            self.buffer.used -= self.outstanding.abandon(&keys);
         }
+    }
+
+    /// Whether a chunk may be sent once more under the terms of its message.
+    pub(super) fn may_be_resent(&self, now: Instant, chunk: &SentChunk) -> bool {
+        let stored = self.queue.messages().get(chunk.fragment.message);
+        stored.is_none_or(|stored| stored.allows(now, u32::from(chunk.transmissions)))
+    }
+
+    /// The same of a chunk that has just been sent so often.
+    pub(super) fn tries_left(&self, now: Instant, message: MessageKey, transmissions: u32) -> Tries {
+        let stored = self.queue.messages().get(message);
+        let is_allowed = stored.is_none_or(|stored| stored.allows(now, transmissions));
+        if is_allowed { Tries::More } else { Tries::Last }
     }
 
     /// A message that was taken out of the queue, and what was sent of it.
     fn give_up(&mut self, now: Instant, removed: Removed, reason: SendFailure, into: &mut Abandonment) {
-        let Removed { message, number, unsent_bytes, end } = removed;
+        let Removed { message, key, unsent_bytes, end } = removed;
         let was_sent = end.is_some();
         self.buffer.used -= unsent_bytes;
         if let Some(end) = end {
-            self.buffer.used -= self.outstanding.abandon(&[number]);
+            self.buffer.used -= self.outstanding.abandon(&[key]);
             self.outstanding.push_abandoned(now, PathId::FIRST, end);
         }
         self.fail(message, was_sent, reason, into);

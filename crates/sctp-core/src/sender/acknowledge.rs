@@ -8,6 +8,7 @@ use sctp_wire::{GapAckBlock, Sack, Tsn};
 use smallvec::SmallVec;
 use virtual_time::Instant;
 
+use super::messages::Messages;
 use super::outstanding::{ChunkState, Outstanding, SentChunk};
 use crate::error::ProtocolViolation;
 use crate::transmit::PathId;
@@ -57,17 +58,84 @@ pub(crate) struct PathAcknowledgment {
     pub(crate) is_certain: bool,
 }
 
+/// Chunks acknowledged for the first time: one, or several with consecutive TSNs to which nothing has ever happened, so
+/// that the last speaks for all.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delivered {
+    pub(crate) first: Tsn,
+    pub(crate) last: Tsn,
+    pub(crate) path: PathId,
+    /// When the last of them was sent.
+    pub(crate) sent_at: Instant,
+    pub(crate) transmissions: u16,
+    pub(crate) is_probed: bool,
+    pub(crate) is_moved: bool,
+    pub(crate) was: ChunkState,
+    /// Octets, chunk headers and padding included.
+    bytes: usize,
+}
+
+impl Delivered {
+    fn of(tsn: Tsn, chunk: &SentChunk, was: ChunkState) -> Self {
+        let &SentChunk { path, sent_at, transmissions, is_probed, is_moved, .. } = chunk;
+        let bytes = chunk.wire_bytes();
+        Self { first: tsn, last: tsn, path, sent_at, transmissions, is_probed, is_moved, was, bytes }
+    }
+
+    /// Whether this is one of them.
+    pub(crate) fn contains(&self, tsn: Tsn) -> bool {
+        self.first.distance(tsn) <= self.first.distance(self.last)
+    }
+}
+
+/// Gathers what is delivered into runs.
+struct Deliveries<F> {
+    run: Option<Delivered>,
+    before: SmallVec<[Before; 1]>,
+    result: Acknowledgment,
+    hear: F,
+}
+
+impl<F: FnMut(&Delivered)> Deliveries<F> {
+    fn add(&mut self, tsn: Tsn, chunk: &SentChunk, was: ChunkState) {
+        let is_plain = chunk.is_original && was == ChunkState::InFlight;
+        if is_plain
+            && let Some(run) = &mut self.run
+            && run.path == chunk.path
+            && run.last.next() == tsn
+        {
+            run.last = tsn;
+            run.sent_at = chunk.sent_at;
+            run.bytes += chunk.wire_bytes();
+            return;
+        }
+        self.end_run();
+        self.run = Some(Delivered::of(tsn, chunk, was));
+        if !is_plain {
+            self.end_run();
+        }
+    }
+
+    fn end_run(&mut self) {
+        if let Some(run) = self.run.take() {
+            self.result.spurious += usize::from(run.was == ChunkState::Lost);
+            let before = self.before.get(run.path.index()).copied().unwrap_or_default();
+            self.result.note(&run, before);
+            (self.hear)(&run);
+        }
+    }
+}
+
 impl Acknowledgment {
-    fn note(&mut self, tsn: Tsn, chunk: &SentChunk, before: Before) {
-        let earliest = before.earliest == Some(tsn);
-        self.newest = self.newest.max(chunk.sent_at);
+    fn note(&mut self, delivered: &Delivered, before: Before) {
+        self.newest = self.newest.max(delivered.sent_at);
         self.is_news = true;
-        let entry = self.entry(chunk.path, before.flight);
-        entry.bytes += chunk.wire_bytes();
-        entry.earliest |= earliest;
-        entry.is_certain |= !chunk.is_moved;
-        if !chunk.is_moved && entry.highest_new.is_none_or(|highest| highest.precedes(tsn)) {
-            entry.highest_new = Some(tsn);
+        let entry = self.entry(delivered.path, before.flight);
+        entry.bytes += delivered.bytes;
+        entry.earliest |= before.earliest.is_some_and(|earliest| delivered.contains(earliest));
+        entry.is_certain |= !delivered.is_moved;
+        if !delivered.is_moved && entry.highest_new.is_none_or(|highest| highest.precedes(delivered.last)) {
+            entry.highest_new = Some(delivered.last);
         }
     }
 
@@ -129,65 +197,41 @@ pub(crate) fn check(sack: &Sack<'_>, outstanding: &Outstanding) -> Result<(), Sa
     Ok(())
 }
 
-/// Applies a checked SACK. `delivered` hears of every chunk acknowledged for the first time, and its
-/// state before.
+/// Applies a checked SACK: the messages of which it covers the last chunk leave `messages`. `hear` is told of all that
+/// is acknowledged for the first time.
 pub(crate) fn apply(
     now: Instant,
     sack: &Sack<'_>,
     outstanding: &mut Outstanding,
-    mut delivered: impl FnMut(Tsn, &SentChunk, ChunkState),
+    messages: &mut Messages,
+    hear: impl FnMut(&Delivered),
 ) -> Acknowledgment {
-    let before: SmallVec<[Before; 1]> =
-        outstanding.paths().map(|path| Before::of(path, outstanding)).collect();
-    let before = |path: PathId| before.get(path.index()).copied().unwrap_or_default();
-
-    let mut result = Acknowledgment::default();
-    while outstanding.cumulative_ack().precedes(sack.cumulative_tsn_ack) {
-        let tsn = outstanding.cumulative_ack().next();
-        let Some((chunk, is_news)) = outstanding.pop() else { break };
-        result.cumulative_advanced = true;
-        result.freed_payload += chunk.fragment.payload.len();
-        result.freed_messages += usize::from(chunk.fragment.flags.ending);
-        if is_news {
-            result.spurious += usize::from(chunk.state == ChunkState::Lost);
-            result.note(tsn, &chunk, before(chunk.path));
-            delivered(tsn, &chunk, chunk.state);
+    let before = outstanding.paths().map(|path| Before::of(path, outstanding)).collect();
+    let mut deliveries = Deliveries { run: None, before, result: Acknowledgment::default(), hear };
+    outstanding.pass(sack.cumulative_tsn_ack, |tsn, chunk| {
+        deliveries.result.cumulative_advanced = true;
+        deliveries.result.freed_payload += chunk.payload_bytes();
+        if chunk.fragment.flags.ending {
+            deliveries.result.freed_messages += 1;
+            messages.release(chunk.fragment.message);
         }
-    }
-    for (index, tsn) in gap_indices(sack, outstanding) {
-        let was = outstanding.get(index).map_or(ChunkState::InFlight, |chunk| chunk.state);
-        if let Some(chunk) = outstanding.acknowledge(index) {
-            result.spurious += usize::from(was == ChunkState::Lost);
-            result.note(tsn, chunk, before(chunk.path));
-            delivered(tsn, chunk, was);
+        if chunk.is_unsettled() {
+            deliveries.add(tsn, chunk, chunk.state);
         }
+    });
+    let range = |block: GapAckBlock| u64::from(block.start) - 1..u64::from(block.end);
+    let blocks = outstanding.cover(sack.gap_ack_blocks().map(range), |tsn, chunk, was| {
+        deliveries.add(tsn, chunk, was);
+    });
+    deliveries.end_run();
+    // Only a SACK that brings news can take something back: one that brings none may be old, overtaken by the one that
+    // did.
+    match blocks {
+        Some(blocks) if deliveries.result.is_news => outstanding.take_back_uncovered(now, blocks),
+        Some(blocks) => outstanding.keep_uncovered(blocks),
+        None => {}
     }
-    if result.is_news {
-        take_back_reneged(now, sack, outstanding);
-    }
-    result
-}
-
-/// Chunks once covered by a gap ack block and no longer so count as in flight again (RFC 9260 §6.2.1 (D) (iii)).
-///
-/// Only a SACK that brings news can say so: one that brings none may be old, overtaken by the one that did.
-fn take_back_reneged(now: Instant, sack: &Sack<'_>, outstanding: &mut Outstanding) {
-    let mut covered = 0;
-    // Nothing is said of what lies above the last block: a peer may have more of them than it reports, and a
-    // SHUTDOWN reports none (RFC 9260 §3.3.8). The first chunk is missing in any case.
-    let reach = sack.gap_ack_blocks().last().map_or(1, |block| usize::from(block.end)).min(outstanding.len());
-    let blocks = sack.gap_ack_blocks().map(|block| (usize::from(block.start) - 1, usize::from(block.end)));
-    for (start, end) in blocks.chain([(reach, reach)]) {
-        for index in covered..start.min(reach) {
-            outstanding.renege(now, index);
-        }
-        covered = end;
-    }
-}
-
-fn gap_indices(sack: &Sack<'_>, outstanding: &Outstanding) -> SmallVec<[(usize, Tsn); 16]> {
-    let range = |block: GapAckBlock| usize::from(block.start) - 1..usize::from(block.end);
-    sack.gap_ack_blocks().flat_map(range).map(|index| (index, outstanding.tsn_at(index))).collect()
+    deliveries.result
 }
 
 /// RFC 9260 §7.2.4: counts a missing report on every chunk of a path in flight before `below`; gives those with three.
@@ -204,7 +248,8 @@ pub(crate) fn report_missing(
 ) -> SmallVec<[usize; 8]> {
     let limit = outstanding.index_of(below).unwrap_or(0);
     let mut due = SmallVec::new();
-    for index in 0..limit {
+    let missing: SmallVec<[usize; 16]> = outstanding.missing_before(limit).collect();
+    for index in missing {
         let counts = outstanding.get(index).is_some_and(|chunk| {
             let may_repeat = repetition == Repetition::Allowed && chunk.sent_at < newest;
             chunk.path == path && (!chunk.fast_retransmitted || may_repeat)
@@ -264,8 +309,8 @@ impl RttSample {
         self.timed = self.timed.filter(|(timed, _)| !is_lost_for_good(*timed));
     }
 
-    pub(crate) fn on_delivered(&mut self, now: Instant, tsn: Tsn) -> Option<Duration> {
-        let (_, sent_at) = self.timed.filter(|(timed, _)| *timed == tsn)?;
+    pub(crate) fn on_delivered(&mut self, now: Instant, delivered: &Delivered) -> Option<Duration> {
+        let (_, sent_at) = self.timed.filter(|(timed, _)| delivered.contains(*timed))?;
         self.timed = None;
         Some(now.since(sent_at))
     }

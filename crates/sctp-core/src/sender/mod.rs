@@ -6,7 +6,9 @@
 
 pub(crate) mod abandon;
 pub(crate) mod acknowledge;
+mod coverage;
 mod forward;
+pub(crate) mod messages;
 pub(crate) mod outstanding;
 mod probe;
 pub(crate) mod queue;
@@ -27,7 +29,7 @@ use virtual_time::Instant;
 
 use self::abandon::Failed;
 pub use self::abandon::{AbandonedCount, AbandonedMessages};
-use self::acknowledge::{Acknowledgment, Repetition, RttSample, SackRefused};
+use self::acknowledge::{Acknowledgment, Delivered, Repetition, RttSample, SackRefused};
 use self::forward::Forwarding;
 use self::outstanding::{ChunkState, Outstanding, SentChunk};
 use self::probe::Probe;
@@ -136,6 +138,8 @@ pub(crate) struct SackOutcome {
     pub(crate) acknowledgment: Acknowledgment,
     pub(crate) rtt: SmallVec<[(PathId, Duration); 1]>,
     pub(crate) losses: Losses,
+    /// Octets of chunks sent again that the peer reports to have received twice, and where they were lost.
+    pub(crate) duplicates: SmallVec<[(PathId, usize); 1]>,
     /// Paths on which a probe turned out to have repaired a loss.
     pub(crate) repaired_by_probe: SmallVec<[PathId; 1]>,
     /// The peer took a FORWARD TSN in that was sent on this path.
@@ -279,16 +283,19 @@ impl Sender {
         let is_rack = self.options.loss_detection == LossDetection::Rack;
         let has_spoiled = is_rack && samples.iter().any(RttSample::is_spoiled);
         let mut newest = SmallVec::<[(PathId, Duration); 1]>::new();
-        outcome.acknowledgment = acknowledge::apply(now, sack, &mut self.outstanding, |tsn, chunk, was| {
-            let min_rtt = paths.path(chunk.path).rto.min_rtt();
-            rack.on_delivered(now, tsn, chunk, min_rtt);
-            recoveries.on_delivered(now, tsn, chunk, was, min_rtt);
-            let sample = samples.get_mut(chunk.path.index()).and_then(|sample| sample.on_delivered(now, tsn));
-            outcome.rtt.extend(sample.map(|rtt| (chunk.path, rtt)));
+        let (outstanding, messages) = (&mut self.outstanding, self.queue.messages_mut());
+        outcome.acknowledgment = acknowledge::apply(now, sack, outstanding, messages, |delivered| {
+            let path = delivered.path;
+            let min_rtt = paths.path(path).rto.min_rtt();
+            rack.on_delivered(now, delivered, min_rtt);
+            recoveries.on_delivered(now, delivered, min_rtt);
+            let sample = samples.get_mut(path.index());
+            let sample = sample.and_then(|sample| sample.on_delivered(now, delivered));
+            outcome.rtt.extend(sample.map(|rtt| (path, rtt)));
             if has_spoiled {
-                note_newest(&mut newest, now, chunk);
+                note_newest(&mut newest, now, delivered);
             }
-            probes.iter_mut().for_each(|probe| probe.on_delivered(now, tsn, chunk));
+            probes.iter_mut().for_each(|probe| probe.on_delivered(now, delivered));
         });
         newest.retain(|(path, _)| samples.get_mut(path.index()).is_some_and(RttSample::take_spoiled));
         outcome.rtt.extend(newest);
@@ -303,7 +310,10 @@ impl Sender {
             self.rack.window_mut(path).on_recovered();
         }
         for tsn in sack.duplicate_tsns() {
-            if let Some(path) = self.recoveries.on_duplicate(tsn) {
+            let Some(duplicate) = self.recoveries.on_duplicate(tsn) else { continue };
+            let path = duplicate.path;
+            outcome.duplicates.push((path, duplicate.bytes));
+            if duplicate.was_impatient {
                 let next_tsn = self.outstanding.next_tsn();
                 self.statistics.needless_retransmissions += 1;
                 let grew = self.rack.window_mut(path).on_needless_retransmission(next_tsn);
@@ -418,9 +428,7 @@ impl Sender {
     pub(crate) fn on_timeout(&mut self, now: Instant, path: PathId) -> bool {
         // A first chunk that is gap-acknowledged cannot be: the peer took its word back.
         if self.outstanding.get(0).is_some_and(|chunk| chunk.state == ChunkState::Acknowledged) {
-            for index in 0..self.outstanding.len() {
-                self.outstanding.renege(now, index);
-            }
+            self.outstanding.take_back_all(now);
         }
         let earliest = self.outstanding.earliest(path).map(|index| self.outstanding.tsn_at(index));
         self.recoveries.on_timeout(path, earliest);
@@ -499,7 +507,7 @@ impl Sender {
         let is_evidence = |chunk: &SentChunk| {
             chunk.state == ChunkState::Acknowledged && chunk.path == path && !chunk.is_moved
         };
-        let last = self.outstanding.iter().filter(|(_, chunk)| is_evidence(chunk)).last();
+        let last = self.outstanding.covered_descending().find(|(_, chunk)| is_evidence(chunk));
         last.map(|(index, _)| self.outstanding.tsn_at(index))
     }
 
@@ -532,7 +540,7 @@ const VANISHED: u16 = 3;
 /// queue grows, repeated probes would otherwise see to it that the longer round trip is never measured. That chunk was
 /// sent once, so its acknowledgment is not ambiguous: the blocks of a SACK name what arrived, and RFC 9260 §6.3.1 (C5)
 /// only advises against it.
-fn note_newest(newest: &mut SmallVec<[(PathId, Duration); 1]>, now: Instant, chunk: &SentChunk) {
+fn note_newest(newest: &mut SmallVec<[(PathId, Duration); 1]>, now: Instant, chunk: &Delivered) {
     if chunk.transmissions > 1 || chunk.is_moved {
         return;
     }

@@ -3,17 +3,16 @@
 //! A ring: the chunk with TSN `first + n` stands at index `n`. Also keeps what is in flight on each path and
 //! how many chunks wait for retransmission.
 
+use core::ops::Range;
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::Arc;
 
-use bytes::Bytes;
 use sctp_wire::Tsn;
 use smallvec::SmallVec;
 use virtual_time::Instant;
 
-use super::abandon::Terms;
+use super::coverage::{Coverage, Ranges};
+use super::messages::MessageKey;
 use super::queue::{Fragment, Framing};
-use crate::message::Message;
 use crate::transmit::PathId;
 
 /// The ring of outstanding chunks.
@@ -21,17 +20,38 @@ use crate::transmit::PathId;
 pub(crate) struct Outstanding {
     chunks: VecDeque<SentChunk>,
     first: Tsn,
-    /// Octets in flight by path, chunk headers and padding included.
-    flight: SmallVec<[usize; 1]>,
+    /// How many chunks have left the ring: the number of the first one in it.
+    passed: u64,
+    paths: SmallVec<[PathLoad; 1]>,
     /// Payload octets in flight on all paths.
     flight_payload: usize,
     lost: usize,
     /// No chunk before this index waits for retransmission.
     lost_from: usize,
+    /// What gap ack blocks cover.
+    coverage: Coverage,
+}
+
+/// The chunks last sent on one path.
+#[derive(Clone, Copy, Debug, Default)]
+struct PathLoad {
+    /// Octets in flight, chunk headers and padding included.
+    flight: usize,
+    /// Chunks in flight that may go again as a probe.
+    probeable: usize,
+    /// Chunks acknowledged by gap ack blocks.
+    acknowledged: usize,
+}
+
+/// Whether a chunk may be sent once more under the terms of its message, not even as a probe otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tries {
+    More,
+    Last,
 }
 
 /// A chunk that was sent at least once.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct SentChunk {
     pub(crate) fragment: Fragment,
     pub(crate) state: ChunkState,
@@ -48,6 +68,8 @@ pub(crate) struct SentChunk {
     pub(crate) is_probed: bool,
     /// Under the terms of its message it is not sent again, not even as a probe.
     pub(crate) is_last_try: bool,
+    /// Sent once, and `sent_at` says when: chunks of higher TSN left no earlier, unless it was sent again.
+    pub(crate) is_original: bool,
     /// Sent on more than one path: an acknowledgment of it says nothing about either (RFC 7829 §3.2, point 9).
     pub(crate) is_moved: bool,
     /// It waits for retransmission because its path did not answer in time: another path is preferred (RFC 9260 §6.4).
@@ -70,18 +92,16 @@ pub(crate) enum ChunkState {
 impl SentChunk {
     /// Octets of the chunk in a packet (RFC 9260 §3.3.1).
     pub(crate) fn wire_bytes(&self) -> usize {
-        self.fragment.framing.header_bytes() + self.fragment.payload.len().next_multiple_of(4)
+        self.fragment.framing.header_bytes() + self.fragment.payload_bytes().next_multiple_of(4)
+    }
+
+    pub(crate) fn payload_bytes(&self) -> usize {
+        self.fragment.payload_bytes()
     }
 
     /// Whether its fate is still open.
     pub(crate) fn is_unsettled(&self) -> bool {
         matches!(self.state, ChunkState::InFlight | ChunkState::Lost)
-    }
-
-    /// Whether it may be sent again under the terms of its message.
-    pub(crate) fn may_be_resent(&self, now: Instant) -> bool {
-        let terms = self.fragment.terms.as_ref();
-        terms.is_none_or(|terms| terms.allow(now, u32::from(self.transmissions)))
     }
 }
 
@@ -90,10 +110,12 @@ impl Outstanding {
         Self {
             chunks: VecDeque::new(),
             first,
-            flight: SmallVec::from_elem(0, 1),
+            passed: 0,
+            paths: SmallVec::from_elem(PathLoad::default(), 1),
             flight_payload: 0,
             lost: 0,
             lost_from: 0,
+            coverage: Coverage::default(),
         }
     }
 
@@ -120,16 +142,32 @@ impl Outstanding {
     }
 
     pub(crate) fn flight(&self, path: PathId) -> usize {
-        self.flight.get(path.index()).copied().unwrap_or(0)
+        self.load(path).flight
+    }
+
+    fn load(&self, path: PathId) -> PathLoad {
+        self.paths.get(path.index()).copied().unwrap_or_default()
+    }
+
+    fn load_mut(&mut self, path: PathId) -> &mut PathLoad {
+        if self.paths.len() <= path.index() {
+            self.paths.resize(path.index() + 1, PathLoad::default());
+        }
+        &mut self.paths[path.index()]
     }
 
     /// The paths that carried something so far.
     pub(crate) fn paths(&self) -> impl Iterator<Item = PathId> + use<> {
-        (0..=u8::MAX).map(PathId::new).take(self.flight.len())
+        (0..=u8::MAX).map(PathId::new).take(self.paths.len())
     }
 
     pub(crate) fn total_flight(&self) -> usize {
-        self.flight.iter().sum()
+        self.paths.iter().map(|path| path.flight).sum()
+    }
+
+    /// How many chunks of a path gap ack blocks cover.
+    pub(crate) fn acknowledged(&self, path: PathId) -> usize {
+        self.load(path).acknowledged
     }
 
     pub(crate) fn flight_payload(&self) -> usize {
@@ -157,6 +195,9 @@ impl Outstanding {
 
     /// The in-flight chunk with the lowest TSN on this path that a probe could carry.
     pub(crate) fn earliest_in_flight(&self, path: PathId) -> Option<&SentChunk> {
+        if self.load(path).probeable == 0 {
+            return None;
+        }
         let wanted = |chunk: &&SentChunk| {
             chunk.state == ChunkState::InFlight && chunk.path == path && !chunk.is_last_try
         };
@@ -172,9 +213,29 @@ impl Outstanding {
         self.chunks.iter().position(|chunk| chunk.is_unsettled() && chunk.path == path)
     }
 
+    /// The chunks before an index that no gap ack block covers.
+    pub(crate) fn missing_before(&self, limit: usize) -> impl Iterator<Item = usize> {
+        let limit = limit.min(self.chunks.len());
+        self.coverage.missing(self.passed..self.number(limit)).map(|number| self.index(number))
+    }
+
+    /// The chunks that gap ack blocks cover, the last one first.
+    pub(crate) fn covered_descending(&self) -> impl Iterator<Item = (usize, &SentChunk)> {
+        let indices = self.coverage.descending().map(|number| self.index(number));
+        indices.filter_map(|index| Some((index, self.chunks.get(index)?)))
+    }
+
+    fn number(&self, index: usize) -> u64 {
+        self.passed + index as u64
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "the ring is bounded far below 2^32 chunks")]
+    fn index(&self, number: u64) -> usize {
+        number.saturating_sub(self.passed) as usize
+    }
+
     /// Appends a chunk sent for the first time.
-    pub(crate) fn push(&mut self, now: Instant, path: PathId, fragment: Fragment) {
-        let is_last_try = fragment.terms.as_ref().is_some_and(|terms| !terms.allow(now, 1));
+    pub(crate) fn push(&mut self, now: Instant, path: PathId, fragment: Fragment, tries: Tries) {
         let chunk = SentChunk {
             fragment,
             state: ChunkState::InFlight,
@@ -184,50 +245,53 @@ impl Outstanding {
             missing_reports: 0,
             fast_retransmitted: false,
             is_probed: false,
-            is_last_try,
+            is_last_try: tries == Tries::Last,
+            is_original: true,
             is_moved: false,
             timed_out: false,
         };
-        self.add_flight(path, chunk.wire_bytes(), chunk.fragment.payload.len());
+        self.enter_flight(&Load::of(&chunk));
         self.chunks.push_back(chunk);
     }
 
     /// The peer was asked anew, and agreed to other chunks than those of a COOKIE ECHO packet it refused.
     pub(crate) fn set_framing(&mut self, framing: Framing) {
-        for chunk in &mut self.chunks {
-            let before = chunk.wire_bytes();
-            chunk.fragment.framing = framing;
-            if chunk.state == ChunkState::InFlight {
-                let flight = &mut self.flight[chunk.path.index()];
-                *flight = *flight - before + chunk.wire_bytes();
+        for index in 0..self.chunks.len() {
+            let before = Load::of(&self.chunks[index]);
+            self.chunks[index].fragment.framing = framing;
+            if self.chunks[index].state == ChunkState::InFlight {
+                self.leave_flight(&before);
+                self.enter_flight(&Load::of(&self.chunks[index]));
             }
         }
     }
 
     /// A chunk was sent again: lost ones return into flight, probed ones stay in it.
-    pub(crate) fn resent(&mut self, now: Instant, path: PathId, index: usize) {
+    pub(crate) fn resent(&mut self, now: Instant, path: PathId, index: usize, tries: Tries) {
         let Some(chunk) = self.chunks.get_mut(index) else { return };
-        let (wire, payload, before) = (chunk.wire_bytes(), chunk.fragment.payload.len(), chunk.path);
+        let before = Load::of(chunk);
         let was = chunk.state;
         chunk.is_probed = was == ChunkState::InFlight;
         chunk.state = ChunkState::InFlight;
-        chunk.is_moved |= before != path;
+        chunk.is_moved |= before.path != path;
         chunk.path = path;
         chunk.timed_out = false;
         chunk.sent_at = now;
+        chunk.is_original = false;
         chunk.transmissions = chunk.transmissions.saturating_add(1);
-        chunk.is_last_try = !chunk.may_be_resent(now);
+        chunk.is_last_try = tries == Tries::Last;
         chunk.missing_reports = 0;
+        let after = Load::of(chunk);
         match was {
             ChunkState::Lost => {
                 self.lost -= 1;
                 self.lost_from = index + 1;
             }
             ChunkState::InFlight | ChunkState::Acknowledged | ChunkState::Abandoned => {
-                self.sub_flight(before, wire, payload);
+                self.leave_flight(&before);
             }
         }
-        self.add_flight(path, wire, payload);
+        self.enter_flight(&after);
     }
 
     /// The lost chunk with the lowest TSN.
@@ -235,7 +299,7 @@ impl Outstanding {
         if self.lost == 0 {
             return None;
         }
-        let found = self.chunks.iter().skip(self.lost_from).position(|chunk| chunk.state == ChunkState::Lost);
+        let found = self.chunks.range(self.lost_from..).position(|chunk| chunk.state == ChunkState::Lost);
         self.lost_from += found?;
         Some(self.lost_from)
     }
@@ -247,8 +311,8 @@ impl Outstanding {
             return false;
         };
         chunk.state = ChunkState::Lost;
-        let (path, wire, payload) = (chunk.path, chunk.wire_bytes(), chunk.fragment.payload.len());
-        self.sub_flight(path, wire, payload);
+        let load = Load::of(chunk);
+        self.leave_flight(&load);
         self.lost += 1;
         self.lost_from = self.lost_from.min(index);
         true
@@ -263,92 +327,166 @@ impl Outstanding {
         was_in_flight
     }
 
-    /// A gap ack block covers this chunk. Gives it back if that is news.
-    pub(crate) fn acknowledge(&mut self, index: usize) -> Option<&SentChunk> {
+    /// A gap ack block covers this chunk. Gives it back, and what it was, if that is news.
+    fn acknowledge(&mut self, index: usize) -> Option<(&SentChunk, ChunkState)> {
         let chunk = self.chunks.get_mut(index).filter(|chunk| chunk.is_unsettled())?;
         let was = core::mem::replace(&mut chunk.state, ChunkState::Acknowledged);
-        let (path, wire, payload) = (chunk.path, chunk.wire_bytes(), chunk.fragment.payload.len());
-        self.leave(was, path, wire, payload).then(|| &self.chunks[index])
+        let load = Load::of(chunk);
+        self.leave(was, &load);
+        self.load_mut(load.path).acknowledged += 1;
+        self.chunks.get(index).map(|chunk| (chunk, was))
     }
 
-    /// The cumulative ack covers the first chunk: it leaves the ring. True beside it if that is news.
-    pub(crate) fn pop(&mut self) -> Option<(SentChunk, bool)> {
-        let chunk = self.chunks.pop_front()?;
-        self.first = self.first.next();
-        self.lost_from = self.lost_from.saturating_sub(1);
-        let news = self.leave(chunk.state, chunk.path, chunk.wire_bytes(), chunk.fragment.payload.len());
-        Some((chunk, news))
+    /// Takes in gap ack blocks, as offsets from the cumulative ack with both ends. `delivered` hears of each chunk they
+    /// cover for the first time. Gives what is to be done about those they do not cover any more.
+    pub(crate) fn cover(
+        &mut self,
+        blocks: impl Iterator<Item = Range<u64>>,
+        mut delivered: impl FnMut(Tsn, &SentChunk, ChunkState),
+    ) -> Option<Blocks> {
+        self.coverage.trim(self.passed);
+        let blocks: Ranges = blocks.map(|block| self.passed + block.start..self.passed + block.end).collect();
+        if blocks.is_empty() && self.coverage.is_empty() {
+            return None;
+        }
+        let additions = self.coverage.additions(&blocks);
+        for number in additions.iter().cloned().flatten() {
+            let (index, tsn) = (self.index(number), self.tsn_at(self.index(number)));
+            if let Some((chunk, was)) = self.acknowledge(index) {
+                delivered(tsn, chunk, was);
+            }
+        }
+        Some(Blocks { blocks, additions })
+    }
+
+    /// The blocks said nothing new of what they do not cover.
+    pub(crate) fn keep_uncovered(&mut self, blocks: Blocks) {
+        if !blocks.additions.is_empty() {
+            self.coverage.extend(blocks.additions);
+        }
+    }
+
+    /// Chunks once covered by a gap ack block and no longer so count as in flight again (RFC 9260 §6.2.1 (D) (iii)).
+    pub(crate) fn take_back_uncovered(&mut self, now: Instant, blocks: Blocks) {
+        // Nothing is said of what lies above the last block: a peer may have more of them than it reports, and a
+        // SHUTDOWN reports none (RFC 9260 §3.3.8). The first chunk is missing in any case.
+        let reach = blocks.blocks.last().map_or(self.passed + 1, |block| block.end);
+        for number in self.coverage.replace(blocks.blocks, reach).into_iter().flatten() {
+            self.renege(now, self.index(number));
+        }
+    }
+
+    /// Nothing is covered any more.
+    pub(crate) fn take_back_all(&mut self, now: Instant) {
+        self.coverage.clear();
+        for index in 0..self.chunks.len() {
+            self.renege(now, index);
+        }
+    }
+
+    /// The cumulative ack covers the chunks up to this one: they leave the ring. `each` sees them before they do.
+    pub(crate) fn pass(&mut self, cumulative: Tsn, mut each: impl FnMut(Tsn, &SentChunk)) {
+        let ahead = self.cumulative_ack().distance(cumulative) as usize;
+        let count = ahead.min(self.chunks.len());
+        let Some(first) = self.chunks.front() else { return };
+        // What is in flight leaves it path by path, not chunk by chunk.
+        let mut leaving = Load { path: first.path, wire: 0, payload: 0, probeable: 0 };
+        let mut tsn = self.first;
+        for index in 0..count {
+            let chunk = &self.chunks[index];
+            each(tsn, chunk);
+            tsn = tsn.next();
+            let (state, load) = (chunk.state, Load::of(chunk));
+            if state == ChunkState::InFlight && load.path == leaving.path {
+                leaving.add(&load);
+            } else if state == ChunkState::Acknowledged {
+                self.load_mut(load.path).acknowledged -= 1;
+            } else {
+                self.leave(state, &load);
+            }
+        }
+        self.leave_flight(&leaving);
+        self.chunks.drain(..count);
+        self.first = tsn;
+        self.passed += count as u64;
+        self.lost_from = self.lost_from.saturating_sub(count);
     }
 
     /// Chunks of a path that wait for retransmission count as in flight again, as if sent now: they were declared lost
     /// without need.
     pub(crate) fn take_back_lost(&mut self, now: Instant, path: PathId) {
-        let (mut wire, mut payload) = (0, 0);
-        for chunk in &mut self.chunks {
+        if self.lost == 0 {
+            return;
+        }
+        for index in 0..self.chunks.len() {
+            let chunk = &mut self.chunks[index];
             if chunk.state == ChunkState::Lost && chunk.path == path {
                 chunk.state = ChunkState::InFlight;
                 chunk.sent_at = now;
+                chunk.is_original = false;
+                let load = Load::of(chunk);
                 self.lost -= 1;
-                wire += chunk.wire_bytes();
-                payload += chunk.fragment.payload.len();
+                self.enter_flight(&load);
             }
         }
-        self.add_flight(path, wire, payload);
     }
 
     /// The peer took a gap acknowledgment back (RFC 9260 §6.2.1): the chunk counts as in flight again, as if sent
     /// now, so that one SACK alone does not condemn it.
-    pub(crate) fn renege(&mut self, now: Instant, index: usize) {
+    fn renege(&mut self, now: Instant, index: usize) {
         let Some(chunk) = self.chunks.get_mut(index).filter(|chunk| chunk.state == ChunkState::Acknowledged)
         else {
             return;
         };
         chunk.state = ChunkState::InFlight;
         chunk.sent_at = now;
-        let (path, wire, payload) = (chunk.path, chunk.wire_bytes(), chunk.fragment.payload.len());
-        self.add_flight(path, wire, payload);
+        chunk.is_original = false;
+        let load = Load::of(chunk);
+        self.load_mut(load.path).acknowledged -= 1;
+        self.enter_flight(&load);
     }
 
-    /// Gives up every chunk of these messages, numbers ascending: what is in flight leaves it, what was acknowledged is
+    /// Gives up every chunk of these messages, keys ascending: what is in flight leaves it, what was acknowledged is
     /// not waited for either (RFC 3758 §3.5 (A2), (A3)). Gives the payload octets that are not kept any more.
-    pub(crate) fn abandon(&mut self, messages: &[u64]) -> usize {
+    pub(crate) fn abandon(&mut self, messages: &[MessageKey]) -> usize {
         let mut freed = 0;
         for index in 0..self.chunks.len() {
             let chunk = &mut self.chunks[index];
-            let is_meant = |terms: &Arc<Terms>| messages.binary_search(&terms.number).is_ok();
-            if !chunk.fragment.terms.as_ref().is_some_and(is_meant) {
+            if messages.binary_search(&chunk.fragment.message).is_err() {
                 continue;
             }
+            let load = Load::of(chunk);
             let was = core::mem::replace(&mut chunk.state, ChunkState::Abandoned);
-            let (path, wire, payload) = (chunk.path, chunk.wire_bytes(), chunk.fragment.payload.len());
-            chunk.fragment.payload = Bytes::new();
-            chunk.fragment.terms = None;
-            chunk.fragment.whole = None;
             // Its bookkeeping is freed together with the message.
-            chunk.fragment.flags.ending = false;
-            freed += payload;
-            self.leave(was, path, wire, payload);
+            chunk.fragment.forget_message();
+            freed += load.payload;
+            if was == ChunkState::Acknowledged {
+                self.load_mut(load.path).acknowledged -= 1;
+            }
+            self.leave(was, &load);
         }
         freed
     }
 
     /// Messages sent to their end of which the peer has not acknowledged everything, in the order in which they ended.
-    /// They are not kept any longer.
-    pub(crate) fn take_unacknowledged(&mut self) -> Vec<Message> {
-        let message = |fragment: &Fragment| (fragment.stream, fragment.flags.unordered, fragment.mid.get());
-        let unsettled = self.chunks.iter().filter(|chunk| chunk.is_unsettled());
-        let unsettled: BTreeSet<_> = unsettled.map(|chunk| message(&chunk.fragment)).collect();
-        let is_open = |chunk: &&mut SentChunk| unsettled.contains(&message(&chunk.fragment));
-        self.chunks.iter_mut().filter(is_open).filter_map(|chunk| chunk.fragment.whole.take()).collect()
+    pub(crate) fn unacknowledged(&self) -> Vec<MessageKey> {
+        let unsettled: BTreeSet<_> = self
+            .chunks
+            .iter()
+            .filter(|chunk| chunk.is_unsettled())
+            .map(|chunk| chunk.fragment.message)
+            .collect();
+        let ended = self.chunks.iter().filter(|chunk| chunk.fragment.flags.ending);
+        ended.map(|chunk| chunk.fragment.message).filter(|message| unsettled.contains(message)).collect()
     }
 
     /// Takes up a TSN for what is not sent.
     pub(crate) fn push_abandoned(&mut self, now: Instant, path: PathId, fragment: Fragment) {
-        self.push(now, path, fragment);
+        self.push(now, path, fragment, Tries::Last);
         if let Some(chunk) = self.chunks.back_mut() {
             chunk.state = ChunkState::Abandoned;
-            let (wire, payload) = (chunk.wire_bytes(), chunk.fragment.payload.len());
-            self.sub_flight(path, wire, payload);
+            let load = Load::of(chunk);
+            self.leave_flight(&load);
         }
     }
 
@@ -360,8 +498,10 @@ impl Outstanding {
 
     /// Not to be sent again, not even as a probe.
     pub(crate) fn mark_last_try(&mut self, index: usize) {
-        if let Some(chunk) = self.chunks.get_mut(index) {
-            chunk.is_last_try = true;
+        let Some(chunk) = self.chunks.get_mut(index) else { return };
+        if !core::mem::replace(&mut chunk.is_last_try, true) && chunk.state == ChunkState::InFlight {
+            let path = chunk.path;
+            self.load_mut(path).probeable -= 1;
         }
     }
 
@@ -372,26 +512,56 @@ impl Outstanding {
         Some(chunk)
     }
 
-    /// Updates the counters for a chunk that is acknowledged. True if it was not before.
-    fn leave(&mut self, was: ChunkState, path: PathId, wire: usize, payload: usize) -> bool {
+    /// Updates the counters for a chunk that is acknowledged.
+    fn leave(&mut self, was: ChunkState, load: &Load) {
         match was {
-            ChunkState::InFlight => self.sub_flight(path, wire, payload),
+            ChunkState::InFlight => self.leave_flight(load),
             ChunkState::Lost => self.lost -= 1,
-            ChunkState::Acknowledged | ChunkState::Abandoned => return false,
+            ChunkState::Acknowledged | ChunkState::Abandoned => {}
         }
-        true
     }
 
-    fn add_flight(&mut self, path: PathId, wire: usize, payload: usize) {
-        if self.flight.len() <= path.index() {
-            self.flight.resize(path.index() + 1, 0);
-        }
-        self.flight[path.index()] += wire;
-        self.flight_payload += payload;
+    fn enter_flight(&mut self, load: &Load) {
+        let path = self.load_mut(load.path);
+        path.flight += load.wire;
+        path.probeable += load.probeable;
+        self.flight_payload += load.payload;
     }
 
-    fn sub_flight(&mut self, path: PathId, wire: usize, payload: usize) {
-        self.flight[path.index()] -= wire;
-        self.flight_payload -= payload;
+    fn leave_flight(&mut self, load: &Load) {
+        let path = self.load_mut(load.path);
+        path.flight -= load.wire;
+        path.probeable -= load.probeable;
+        self.flight_payload -= load.payload;
+    }
+}
+
+/// Gap ack blocks that were taken in.
+#[derive(Debug)]
+pub(crate) struct Blocks {
+    blocks: Ranges,
+    /// What they cover for the first time.
+    additions: Ranges,
+}
+
+/// What a chunk adds to what is in flight.
+#[derive(Clone, Copy, Debug)]
+struct Load {
+    path: PathId,
+    wire: usize,
+    payload: usize,
+    probeable: usize,
+}
+
+impl Load {
+    fn of(chunk: &SentChunk) -> Self {
+        let (wire, payload) = (chunk.wire_bytes(), chunk.payload_bytes());
+        Self { path: chunk.path, wire, payload, probeable: usize::from(!chunk.is_last_try) }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.wire += other.wire;
+        self.payload += other.payload;
+        self.probeable += other.probeable;
     }
 }

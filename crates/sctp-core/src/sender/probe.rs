@@ -3,7 +3,8 @@
 use sctp_wire::{PacketWriter, Sack, Tsn};
 use virtual_time::Instant;
 
-use super::outstanding::{ChunkState, SentChunk};
+use super::acknowledge::Delivered;
+use super::outstanding::ChunkState;
 use super::{SackOutcome, Sender, WindowProbe};
 use crate::config::LossDetection;
 use crate::path::{Path, PathSet};
@@ -26,10 +27,10 @@ impl Probe {
         self.path == path
     }
 
-    /// A chunk was acknowledged for the first time.
-    pub(super) fn on_delivered(&mut self, now: Instant, tsn: Tsn, chunk: &SentChunk) {
-        let is_probed = chunk.path == self.path && chunk.transmissions > 1;
-        if is_probed && !self.highest.precedes(tsn) {
+    /// Chunks were acknowledged for the first time.
+    pub(super) fn on_delivered(&mut self, now: Instant, delivered: &Delivered) {
+        let is_probed = delivered.path == self.path && delivered.transmissions > 1;
+        if is_probed && !self.highest.precedes(delivered.last) {
             self.answered_at.get_or_insert(now);
         }
     }
@@ -52,6 +53,12 @@ impl Sender {
         if idle { self.rack.probe_at(path, &paths.path(path).rto, &self.outstanding) } else { None }
     }
 
+    /// Octets of the chunk that a probe for this path begins with, and of what goes before it; zero if there is none.
+    pub(crate) fn probe_bytes(&self, path: PathId) -> usize {
+        let first = self.outstanding.earliest_in_flight(path);
+        first.map_or(0, |chunk| chunk.wire_bytes() + self.options.reserved_bytes)
+    }
+
     /// Writes a tail-loss probe for `path` into a packet that goes out `on` a path: the overdue chunks with the lowest
     /// TSNs, as many as fit (RFC 8985 §7.3).
     pub(crate) fn write_probe(
@@ -71,7 +78,7 @@ impl Sender {
                 continue;
             }
             // Found lost it is given up: what would repair it is not sent (RFC 3758 §4.1 (TR4), RFC 7496 §3.1).
-            if !chunk.may_be_resent(now) {
+            if !self.may_be_resent(now, chunk) {
                 self.outstanding.mark_last_try(index);
                 continue;
             }

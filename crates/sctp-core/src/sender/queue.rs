@@ -7,14 +7,13 @@
 
 use core::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
-use std::sync::Arc;
 
-use bytes::Bytes;
-use sctp_wire::{DataFlags, FragmentLabel, Fsn, IData, Mid, PayloadProtocolId, Ssn, StreamId};
+use sctp_wire::{DataFlags, Fsn, IData, Mid, Ssn, StreamId};
 use virtual_time::Instant;
 
-use super::abandon::{AbandonedMessages, Terms};
-use super::scheduler::{Discipline, Rest, Served, Waiting, discipline};
+use super::abandon::AbandonedMessages;
+use super::messages::{MessageKey, Messages, OnceBegun, Stored};
+use super::scheduler::{Discipline, Rest, Schedule, Served, Waiting};
 use crate::association::{Capabilities, Capability};
 use crate::config::{StreamScheduler, StreamShare};
 use crate::message::{Delivery, Message, Reliability};
@@ -22,9 +21,11 @@ use crate::message::{Delivery, Message, Reliability};
 /// Unsent messages of all streams.
 #[derive(Debug)]
 pub(crate) struct SendQueue {
+    /// Those that wait, and those of which chunks are outstanding.
+    stored: Messages,
     /// By stream id; grows with the streams used.
     streams: Vec<OutStream>,
-    discipline: Box<dyn Discipline>,
+    discipline: Schedule,
     framing: Framing,
     unfinished_messages: Unfinished,
     /// The stream whose message was begun and must be finished first.
@@ -67,9 +68,9 @@ impl Framing {
 /// An outgoing stream.
 #[derive(Debug, Default)]
 struct OutStream {
-    queue: VecDeque<Queued>,
-    /// The message at the head, once part of it has been taken.
-    begun: Option<Begun>,
+    queue: VecDeque<MessageKey>,
+    /// Part of the message at the head has been taken.
+    has_begun: bool,
     next: NextMids,
     share: StreamShare,
     /// Only messages up to this number go out (see [`SendQueue::hold`]).
@@ -77,32 +78,16 @@ struct OutStream {
     statistics: StreamStatistics,
 }
 
-#[derive(Debug)]
-struct Queued {
-    message: Message,
-    number: u64,
-    /// When it is given up; not if it was begun and the peer has to get the whole of it.
-    deadline: Option<Instant>,
-}
-
 /// A message that was taken out before it was sent to its end.
 #[derive(Debug)]
 pub(crate) struct Removed {
     pub(crate) message: Message,
-    pub(crate) number: u64,
+    /// The name it had: chunks of it still bear it.
+    pub(crate) key: MessageKey,
     /// Payload octets of it that had not been sent.
     pub(crate) unsent_bytes: usize,
     /// In place of what was not sent, if part of it was: see [`Fragment::end_without_payload`].
     pub(crate) end: Option<Fragment>,
-}
-
-/// A message of which fragments have left already.
-#[derive(Debug)]
-struct Begun {
-    mid: Mid,
-    next_fsn: Fsn,
-    rest: Bytes,
-    terms: Option<Arc<Terms>>,
 }
 
 /// Message identifiers of a stream; the lower half of that of an ordered message is its SSN.
@@ -128,39 +113,43 @@ pub struct StreamStatistics {
 }
 
 /// What one DATA or I-DATA chunk carries; it keeps this for every retransmission.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Fragment {
+    /// The message it is a part of; [`MessageKey::NONE`] once that was given up.
+    pub(crate) message: MessageKey,
+    offset: u32,
+    len: u16,
     pub(crate) stream: StreamId,
-    /// The message; its lower half is the SSN where messages do not interleave.
+    /// The number of the message; its lower half is the SSN where messages do not interleave.
     pub(crate) mid: Mid,
     pub(crate) fsn: Fsn,
-    pub(crate) ppid: PayloadProtocolId,
     pub(crate) flags: DataFlags,
     pub(crate) framing: Framing,
-    pub(crate) payload: Bytes,
-    /// Under which the message may be given up; `None`: never.
-    pub(crate) terms: Option<Arc<Terms>>,
-    /// With the last fragment of a message: all of it, to be handed back if the association ends before the peer has it.
-    pub(crate) whole: Option<Message>,
 }
 
 impl Fragment {
     /// Takes the place of what is not sent any more of a message. Its TSN is never sent: it is what a FORWARD TSN
     /// passes over, so that the peer does not wait for the rest.
-    fn end_without_payload(stream: StreamId, head: &Message, begun: &Begun, framing: Framing) -> Self {
-        let unordered = head.delivery == Delivery::Unordered;
+    fn end_without_payload(head: &Stored, framing: Framing) -> Self {
+        let unordered = head.message.delivery == Delivery::Unordered;
         let flags = DataFlags { immediate: false, unordered, beginning: false, ending: false };
-        let (mid, fsn, payload) = (begun.mid, begun.next_fsn, Bytes::new());
-        Self { stream, mid, fsn, ppid: head.ppid, flags, framing, payload, terms: None, whole: None }
+        let (message, stream) = (MessageKey::NONE, head.message.stream);
+        Self { message, offset: 0, len: 0, stream, mid: head.mid, fsn: head.next_fsn, flags, framing }
     }
 
-    /// What an I-DATA chunk has in the place that PPID and FSN share.
-    pub(crate) fn label(&self) -> FragmentLabel {
-        if self.flags.beginning {
-            FragmentLabel::Beginning(self.ppid)
-        } else {
-            FragmentLabel::Later(self.fsn)
-        }
+    /// The octets of its message that it carries.
+    pub(crate) fn payload<'a>(&self, message: &'a Message) -> &'a [u8] {
+        let start = self.offset as usize;
+        message.payload.get(start..start + self.payload_bytes()).unwrap_or_default()
+    }
+
+    pub(crate) fn payload_bytes(&self) -> usize {
+        usize::from(self.len)
+    }
+
+    /// Its message was given up.
+    pub(crate) fn forget_message(&mut self) {
+        (self.message, self.offset, self.len, self.flags.ending) = (MessageKey::NONE, 0, 0, false);
     }
 
     /// The number of the message where messages do not interleave; unordered ones have none.
@@ -176,27 +165,24 @@ pub(crate) fn ssn(mid: Mid) -> Ssn {
 }
 
 impl OutStream {
-    fn lets_go(&self, queued: &Queued) -> bool {
-        self.held_behind.is_none_or(|last| queued.number <= last)
+    fn lets_go(&self, number: u64) -> bool {
+        self.held_behind.is_none_or(|last| number <= last)
     }
 
-    fn rest(&self) -> Rest {
-        if self.queue.front().is_some_and(|front| self.lets_go(front)) { Rest::Some } else { Rest::None }
+    fn rest(&self, stored: &Messages) -> Rest {
+        match self.queue.front() {
+            Some(&front) if self.held_behind.is_none() || self.lets_go(stored.number(front)) => Rest::Some,
+            Some(_) | None => Rest::None,
+        }
     }
 
-    fn position(&self, number: u64) -> Option<usize> {
-        self.queue.binary_search_by_key(&number, |queued| queued.number).ok()
-    }
-
-    /// Octets of the message at the head that have not left yet.
-    fn head_bytes(&self) -> Option<usize> {
-        let begun = self.begun.as_ref().map(|begun| begun.rest.len());
-        begun.or_else(|| self.queue.front().map(|queued| queued.message.payload.len()))
+    fn position(&self, number: u64, stored: &Messages) -> Option<usize> {
+        self.queue.binary_search_by_key(&number, |key| stored.number(*key)).ok()
     }
 
     /// Index of the first message of which nothing was sent.
     fn first_unbegun(&self) -> usize {
-        usize::from(self.begun.is_some())
+        usize::from(self.has_begun)
     }
 }
 
@@ -215,8 +201,9 @@ impl NextMids {
 impl SendQueue {
     pub(crate) fn new(scheduler: StreamScheduler) -> Self {
         Self {
+            stored: Messages::default(),
             streams: Vec::new(),
-            discipline: discipline(scheduler),
+            discipline: Schedule::new(scheduler),
             framing: Framing::Data,
             unfinished_messages: Unfinished::MustBeFinished,
             unfinished: None,
@@ -230,19 +217,37 @@ impl SendQueue {
     }
 
     pub(crate) fn push(&mut self, now: Instant, message: Message) {
-        self.payload_bytes += message.payload.len();
+        let bytes = message.payload.len();
+        self.payload_bytes += bytes;
         self.messages += 1;
         self.accepted += 1;
         let (id, number) = (message.stream, self.accepted);
         let deadline = self.note_terms(now, &message, number);
-        let stream = self.stream_mut(id);
+        let key = self.stored.insert(Stored::new(message, number, deadline));
+        let index = self.place(id);
+        let stream = &mut self.streams[index];
         stream.statistics.messages_queued += 1;
-        stream.statistics.octets_queued += message.payload.len() as u64;
-        let (before, share, is_held) = (stream.rest(), stream.share, stream.held_behind.is_some());
-        stream.queue.push_back(Queued { message, number, deadline });
+        stream.statistics.octets_queued += bytes as u64;
+        let (before, share, is_held) =
+            (stream.rest(&self.stored), stream.share, stream.held_behind.is_some());
+        stream.queue.push_back(key);
         if !is_held {
             self.discipline.queued(Waiting { stream: id, number, share }, before);
         }
+    }
+
+    /// The messages, by key.
+    pub(crate) fn messages(&self) -> &Messages {
+        &self.stored
+    }
+
+    pub(crate) fn messages_mut(&mut self) -> &mut Messages {
+        &mut self.stored
+    }
+
+    /// A message that has left the queue is not needed any more.
+    pub(crate) fn forget(&mut self, key: MessageKey) -> Option<Message> {
+        self.stored.remove(key).map(|stored| stored.message)
     }
 
     fn note_terms(&mut self, now: Instant, message: &Message, number: u64) -> Option<Instant> {
@@ -267,10 +272,10 @@ impl SendQueue {
         if self.deadlines.len() <= 2 * self.messages + DEADLINES_KEPT {
             return;
         }
-        let streams = &self.streams;
+        let (streams, stored) = (&self.streams, &self.stored);
         self.deadlines.retain(|Reverse((_, number, stream))| {
             let stream = streams.get(usize::from(stream.get()));
-            stream.is_some_and(|stream| stream.position(*number).is_some())
+            stream.is_some_and(|stream| stream.position(*number, stored).is_some())
         });
     }
 
@@ -302,7 +307,8 @@ impl SendQueue {
         if self.in_packet.is_some_and(|stream| stream != head) {
             return None;
         }
-        let rest = self.streams.get(usize::from(head.get()))?.head_bytes()?;
+        let front = *self.streams.get(usize::from(head.get()))?.queue.front()?;
+        let rest = self.stored.get(front)?.unsent_bytes();
         if rest <= room {
             Some(rest)
         } else if rest > full_room && room >= full_room.min(MIN_FRAGMENT_BYTES) {
@@ -316,37 +322,37 @@ impl SendQueue {
     pub(crate) fn take(&mut self, len: usize) -> Option<Fragment> {
         let id = self.head()?;
         let stream = self.streams.get_mut(usize::from(id.get()))?;
-        let head = stream.queue.front()?;
-        let (number, beginning, delivery) = (head.number, stream.begun.is_none(), head.message.delivery);
-        if let Reliability::Priority(priority) = head.message.reliability
-            && beginning
-        {
-            self.displaceable.remove(&(Reverse(priority), number));
+        let key = *stream.queue.front()?;
+        let stored = self.stored.get_mut(key)?;
+        let beginning = !stream.has_begun;
+        if beginning {
+            stream.has_begun = true;
+            stored.mid = stream.next.take(stored.message.delivery);
+            if self.unfinished_messages == Unfinished::MayBeLeft {
+                stored.once_begun = OnceBegun::MayBeGivenUp;
+            }
+            if let Reliability::Priority(priority) = stored.message.reliability {
+                self.displaceable.remove(&(Reverse(priority), stored.number));
+            }
         }
-        let terms = (beginning && self.unfinished_messages == Unfinished::MayBeLeft)
-            .then(|| Terms::of(&head.message, number, head.deadline));
-        let begun = stream.begun.get_or_insert_with(|| Begun {
-            mid: stream.next.take(delivery),
-            next_fsn: Fsn::new(0),
-            rest: head.message.payload.clone(),
-            terms: terms.flatten(),
-        });
-        let payload = begun.rest.split_to(len.min(begun.rest.len()));
-        let (mid, fsn, ending) = (begun.mid, begun.next_fsn, begun.rest.is_empty());
-        begun.next_fsn = fsn.next();
-        let flags =
-            DataFlags { immediate: false, unordered: delivery == Delivery::Unordered, beginning, ending };
-        let (ppid, framing, terms) = (head.message.ppid, self.framing, begun.terms.clone());
-        let mut fragment =
-            Fragment { stream: id, mid, fsn, ppid, flags, framing, payload, terms, whole: None };
-        stream.statistics.octets_sent += fragment.payload.len() as u64;
+        let len = u16::try_from(len.min(stored.unsent_bytes())).unwrap_or(u16::MAX);
+        let offset = u32::try_from(stored.sent_bytes).ok()?;
+        let (mid, fsn, number) = (stored.mid, stored.next_fsn, stored.number);
+        stored.sent_bytes += usize::from(len);
+        stored.next_fsn = fsn.next();
+        let ending = stored.unsent_bytes() == 0;
+        let unordered = stored.message.delivery == Delivery::Unordered;
+        stream.statistics.octets_sent += u64::from(len);
         if ending {
             stream.statistics.messages_sent += 1;
-            stream.begun = None;
-            fragment.whole = stream.queue.pop_front().map(|sent| sent.message);
+            stream.has_begun = false;
+            stream.queue.pop_front();
             self.messages -= 1;
         }
-        self.payload_bytes -= fragment.payload.len();
+        self.payload_bytes -= usize::from(len);
+        let flags = DataFlags { immediate: false, unordered, beginning, ending };
+        let framing = self.framing;
+        let fragment = Fragment { message: key, offset, len, stream: id, mid, fsn, flags, framing };
         self.note_served(&fragment, number);
         Some(fragment)
     }
@@ -357,7 +363,7 @@ impl SendQueue {
         let ends_message = fragment.flags.ending;
         let ends_turn = ends_message || self.framing == Framing::IData;
         let message = Waiting { stream: id, number, share: stream.share };
-        let (octets, rest) = (fragment.payload.len(), stream.rest());
+        let (octets, rest) = (fragment.payload_bytes(), stream.rest(&self.stored));
         self.discipline.served(Served { message, octets, ends_message, ends_turn, rest });
         self.unfinished = (!ends_turn).then_some(id);
         if self.discipline.one_stream_per_packet() {
@@ -412,12 +418,13 @@ impl SendQueue {
 
     /// Whether part of a message of this stream has left, and part has not.
     fn has_begun(&self, stream: StreamId) -> bool {
-        self.streams.get(usize::from(stream.get())).is_some_and(|stream| stream.begun.is_some())
+        self.streams.get(usize::from(stream.get())).is_some_and(|stream| stream.has_begun)
     }
 
     /// Whether a message of this stream is still to go out, in whole or in part, although the stream is held.
     pub(crate) fn is_under_way(&self, stream: StreamId) -> bool {
-        self.streams.get(usize::from(stream.get())).is_some_and(|stream| stream.rest() == Rest::Some)
+        let stream = self.streams.get(usize::from(stream.get()));
+        stream.is_some_and(|stream| stream.rest(&self.stored) == Rest::Some)
     }
 
     /// The next message of the stream is its first again (RFC 6525 §5.2.2, RFC 8260 §2.3.2).
@@ -477,20 +484,22 @@ impl SendQueue {
     pub(crate) fn remove(&mut self, id: StreamId, number: u64) -> Option<Removed> {
         let index = self.position(id, number)?;
         let stream = &mut self.streams[usize::from(id.get())];
-        let Queued { message, .. } = stream.queue.remove(index)?;
-        let begun = if index == 0 { stream.begun.take() } else { None };
-        let unsent_bytes = begun.as_ref().map_or(message.payload.len(), |begun| begun.rest.len());
+        let key = stream.queue.remove(index)?;
+        let has_begun = index == 0 && core::mem::take(&mut stream.has_begun);
+        let stored = self.stored.remove(key)?;
+        let unsent_bytes = stored.unsent_bytes();
         let framing = self.framing;
-        let end = begun.as_ref().map(|begun| Fragment::end_without_payload(id, &message, begun, framing));
-        let (waiting, rest) = (Waiting { stream: id, number, share: stream.share }, stream.rest());
-        if begun.is_some() && self.unfinished == Some(id) {
+        let end = has_begun.then(|| Fragment::end_without_payload(&stored, framing));
+        let (waiting, rest) =
+            (Waiting { stream: id, number, share: stream.share }, stream.rest(&self.stored));
+        if has_begun && self.unfinished == Some(id) {
             self.unfinished = None;
         }
         self.messages -= 1;
         self.payload_bytes -= unsent_bytes;
-        self.forget_priority(&message, number);
+        self.forget_priority(&stored.message, number);
         self.discipline.removed(waiting, rest);
-        Some(Removed { message, number, unsent_bytes, end })
+        Some(Removed { message: stored.message, key, unsent_bytes, end })
     }
 
     fn forget_priority(&mut self, message: &Message, number: u64) {
@@ -505,7 +514,7 @@ impl SendQueue {
     }
 
     fn position(&self, stream: StreamId, number: u64) -> Option<usize> {
-        self.streams.get(usize::from(stream.get()))?.position(number)
+        self.streams.get(usize::from(stream.get()))?.position(number, &self.stored)
     }
 
     fn is_begun(&self, stream: StreamId, number: u64) -> bool {
@@ -529,29 +538,29 @@ impl SendQueue {
         (self.messages, self.payload_bytes, self.unfinished) = (0, 0, None);
         for id in 0..=u16::MAX {
             let Some(stream) = self.streams.get_mut(usize::from(id)) else { break };
-            begun.extend(stream.queue.drain(..));
-            stream.begun = None;
+            begun.extend(stream.queue.drain(..).filter_map(|key| self.stored.remove(key)));
+            stream.has_begun = false;
             self.discipline.withdrawn(StreamId::new(id));
         }
-        begun.sort_by_key(|queued| queued.number);
-        (begun.into_iter().map(|queued| queued.message).collect(), unsent)
+        begun.sort_by_key(|stored| stored.number);
+        (begun.into_iter().map(|stored| stored.message).collect(), unsent)
     }
 
     /// From streams of this number on. A message of which part is under way cannot be taken back: the peer reports
     /// its stream as invalid.
     fn drain_unbegun(&mut self, from: u16) -> Vec<Message> {
-        let mut drained = Vec::new();
+        let mut drained: Vec<Stored> = Vec::new();
         for id in from..=u16::MAX {
             let Some(stream) = self.streams.get_mut(usize::from(id)) else { break };
             let first = stream.first_unbegun();
-            drained.extend(stream.queue.drain(first..));
+            drained.extend(stream.queue.drain(first..).filter_map(|key| self.stored.remove(key)));
             self.announce(StreamId::new(id));
         }
-        drained.sort_by_key(|queued| queued.number);
-        drained.iter().for_each(|queued| self.forget_priority(&queued.message, queued.number));
+        drained.sort_by_key(|stored| stored.number);
+        drained.iter().for_each(|stored| self.forget_priority(&stored.message, stored.number));
         self.messages -= drained.len();
-        self.payload_bytes -= drained.iter().map(|queued| queued.message.payload.len()).sum::<usize>();
-        drained.into_iter().map(|queued| queued.message).collect()
+        self.payload_bytes -= drained.iter().map(|stored| stored.message.payload.len()).sum::<usize>();
+        drained.into_iter().map(|stored| stored.message).collect()
     }
 
     fn head(&self) -> Option<StreamId> {
@@ -563,19 +572,26 @@ impl SendQueue {
         self.discipline.withdrawn(id);
         let Some(stream) = self.streams.get(usize::from(id.get())) else { return };
         let mut before = Rest::None;
-        for queued in stream.queue.iter().take_while(|queued| stream.lets_go(queued)) {
-            let waiting = Waiting { stream: id, number: queued.number, share: stream.share };
+        let numbers = stream.queue.iter().map(|key| self.stored.number(*key));
+        for number in numbers.take_while(|number| stream.lets_go(*number)) {
+            let waiting = Waiting { stream: id, number, share: stream.share };
             self.discipline.queued(waiting, before);
             before = Rest::Some;
         }
     }
 
     fn stream_mut(&mut self, stream: StreamId) -> &mut OutStream {
+        let index = self.place(stream);
+        &mut self.streams[index]
+    }
+
+    /// The index of a stream, which exists from now on.
+    fn place(&mut self, stream: StreamId) -> usize {
         let index = usize::from(stream.get());
         if self.streams.len() <= index {
             self.streams.resize_with(index + 1, OutStream::default);
         }
-        &mut self.streams[index]
+        index
     }
 }
 

@@ -13,7 +13,8 @@ use sctp_wire::Tsn;
 use smallvec::SmallVec;
 use virtual_time::Instant;
 
-use super::outstanding::{ChunkState, Outstanding, SentChunk};
+use super::acknowledge::Delivered as Delivery;
+use super::outstanding::{ChunkState, Outstanding};
 use super::reordering::ReorderingWindow;
 use crate::path::rto::RtoEstimator;
 use crate::transmit::PathId;
@@ -50,36 +51,29 @@ pub(crate) struct Verdict {
 }
 
 impl Rack {
-    /// A chunk was acknowledged for the first time (RFC 8985 §6.2 steps 1 to 3).
-    pub(crate) fn on_delivered(
-        &mut self,
-        now: Instant,
-        tsn: Tsn,
-        chunk: &SentChunk,
-        min_rtt: Option<Duration>,
-    ) {
-        let path = self.path_mut(chunk.path);
+    /// Chunks were acknowledged for the first time (RFC 8985 §6.2 steps 1 to 3).
+    pub(crate) fn on_delivered(&mut self, now: Instant, delivery: &Delivery, min_rtt: Option<Duration>) {
+        let &Delivery { first, last, sent_at, transmissions, is_probed, is_moved, .. } = delivery;
+        let path = self.path_mut(delivery.path);
         path.probes_unanswered = 0;
         // After a peer has paused, the answers to the originals look like answers to the probe: they say nothing
         // about what was sent in between.
-        if chunk.is_probed || chunk.is_moved {
+        if is_probed || is_moved {
             return;
         }
-        let rtt = now.since(chunk.sent_at);
+        let rtt = now.since(sent_at);
         // The ack of a retransmission that came too soon is the original's.
-        if chunk.transmissions > 1 && min_rtt.is_some_and(|smallest| rtt < smallest) {
+        if transmissions > 1 && min_rtt.is_some_and(|smallest| rtt < smallest) {
             return;
         }
-        if path.newest.is_none_or(|newest| is_after((chunk.sent_at, tsn), (newest.sent_at, newest.tsn))) {
-            path.newest = Some(Delivered { sent_at: chunk.sent_at, tsn, rtt });
+        if path.newest.is_none_or(|newest| is_after((sent_at, last), (newest.sent_at, newest.tsn))) {
+            path.newest = Some(Delivered { sent_at, tsn: last, rtt });
         }
-        match path.highest_delivered {
-            Some(highest) if tsn.precedes(highest) => {
-                if chunk.transmissions == 1 {
-                    path.window.on_reordering();
-                }
-            }
-            Some(_) | None => path.highest_delivered = Some(tsn),
+        if path.highest_delivered.is_some_and(|highest| first.precedes(highest)) && transmissions == 1 {
+            path.window.on_reordering();
+        }
+        if path.highest_delivered.is_none_or(|highest| !last.precedes(highest)) {
+            path.highest_delivered = Some(last);
         }
     }
 
@@ -105,14 +99,18 @@ impl Rack {
         let mut verdict = Verdict::default();
         let Some(state) = self.paths.get(path.index()) else { return verdict };
         let Some(newest) = state.newest else { return verdict };
-        let is_acknowledged =
-            |chunk: &SentChunk| chunk.path == path && chunk.state == ChunkState::Acknowledged;
-        let acknowledged = outstanding.iter().filter(|(_, chunk)| is_acknowledged(chunk)).count();
-        let wait = newest.rtt + state.window.patience(rto, in_recovery, acknowledged);
-        for (index, chunk) in outstanding.iter() {
-            let candidate = chunk.state == ChunkState::InFlight && chunk.path == path;
+        let wait = newest.rtt + state.window.patience(rto, in_recovery, outstanding.acknowledged(path));
+        for index in outstanding.missing_before(outstanding.len()) {
+            let Some(chunk) = outstanding.get(index) else { break };
             let tsn = outstanding.tsn_at(index);
-            if !candidate || !is_after((newest.sent_at, newest.tsn), (chunk.sent_at, tsn)) {
+            if !is_after((newest.sent_at, newest.tsn), (chunk.sent_at, tsn)) {
+                // What comes behind it was sent later still.
+                if chunk.is_original {
+                    break;
+                }
+                continue;
+            }
+            if chunk.state != ChunkState::InFlight || chunk.path != path {
                 continue;
             }
             let due = chunk.sent_at + wait;

@@ -1,9 +1,12 @@
 //! DATA or I-DATA chunks into packets: retransmissions, new data, probes.
 
-use sctp_wire::{COMMON_HEADER_BYTES, DataFlags, DataHeader, Full, IDataHeader, PacketWriter, Tsn};
+use sctp_wire::{
+    COMMON_HEADER_BYTES, DataFlags, DataHeader, FragmentLabel, Full, IDataHeader, PacketWriter, Tsn,
+};
 use virtual_time::Instant;
 
 use super::acknowledge::RttSample;
+use super::messages::Messages;
 use super::outstanding::SentChunk;
 use super::queue::{Fragment, Framing};
 use super::{Sender, WindowProbe};
@@ -65,6 +68,8 @@ impl Sender {
     pub(crate) fn needs_window_probe(&self, path: &Path) -> bool {
         self.window_probe == WindowProbe::Idle
             && self.outstanding.is_empty()
+            // A window with room for any chunk stops none.
+            && self.advertised_window < self.full_room(path)
             && self.next_blocked(path, usize::MAX) == Some(Blocked::PeerWindow)
     }
 
@@ -76,7 +81,7 @@ impl Sender {
     /// Whether the earliest outstanding chunk is more than the peer has room for: it will not be acknowledged,
     /// lost or not.
     pub(crate) fn waits_for_window(&self) -> bool {
-        self.outstanding.get(0).is_some_and(|chunk| chunk.fragment.payload.len() > self.advertised_window)
+        self.outstanding.get(0).is_some_and(|chunk| chunk.payload_bytes() > self.advertised_window)
     }
 
     /// Writes lost chunks, lowest TSN first, up to one that is to go on another path.
@@ -164,13 +169,14 @@ impl Sender {
         let Some(fragment) = self.queue.take(len) else { return false };
         let tsn = self.outstanding.next_tsn();
         let flags = self.flags(&fragment, path);
-        if write_chunk(writer, tsn, &fragment, flags).is_err() {
+        if write_chunk(writer, tsn, &fragment, self.queue.messages(), flags).is_err() {
             return false;
         }
         if self.window_probe == WindowProbe::Allowed {
             self.window_probe = WindowProbe::Sent;
         }
-        self.outstanding.push(now, path.id, fragment);
+        let tries = self.tries_left(now, fragment.message, 1);
+        self.outstanding.push(now, path.id, fragment, tries);
         self.rtt_sample(path.id).on_sent(now, tsn);
         self.statistics.chunks += 1;
         true
@@ -187,9 +193,11 @@ impl Sender {
         let tsn = self.outstanding.tsn_at(index);
         let mut flags = chunk.fragment.flags;
         flags.immediate = self.options.immediate_sack == ImmediateSack::WhenSenderDry;
-        write_chunk(writer, tsn, &chunk.fragment, flags).ok()?;
+        write_chunk(writer, tsn, &chunk.fragment, self.queue.messages(), flags).ok()?;
         self.recoveries.on_resent(tsn, chunk);
-        self.outstanding.resent(now, path, index);
+        let transmissions = u32::from(chunk.transmissions.saturating_add(1));
+        let tries = self.tries_left(now, chunk.fragment.message, transmissions);
+        self.outstanding.resent(now, path, index, tries);
         for sample in &mut self.rtt_samples {
             sample.on_resent(tsn);
         }
@@ -199,7 +207,7 @@ impl Sender {
     /// The I bit (RFC 9260 §6.1): on the last chunk there is, and on the one that fills a window of one packet. The SACK
     /// for two packets opens a larger one, and a SACK for every packet would double the acknowledgments of bulk.
     fn flags(&self, fragment: &Fragment, path: &Path) -> DataFlags {
-        let flight = self.flight(path.id) + self.header_bytes() + fragment.payload.len();
+        let flight = self.flight(path.id) + self.header_bytes() + fragment.payload_bytes();
         let filled = flight <= path.packet_bytes() && !path.congestion.admits(flight);
         let immediate = match self.options.immediate_sack {
             ImmediateSack::WhenSenderDry => !self.queue.has_next() || filled,
@@ -246,13 +254,18 @@ fn write_chunk(
     writer: &mut PacketWriter<'_>,
     tsn: Tsn,
     fragment: &Fragment,
+    messages: &Messages,
     flags: DataFlags,
 ) -> Result<(), Full> {
-    let &Fragment { stream, mid, ppid, ref payload, .. } = fragment;
+    let Some(stored) = messages.get(fragment.message) else { return Err(Full) };
+    let &Fragment { stream, mid, fsn, .. } = fragment;
+    let (ppid, payload) = (stored.message.ppid, fragment.payload(&stored.message));
     match fragment.framing {
         Framing::Data => writer.data(&DataHeader { tsn, stream, ssn: fragment.ssn(), ppid, flags }, payload),
         Framing::IData => {
-            writer.i_data(&IDataHeader { tsn, stream, mid, label: fragment.label(), flags }, payload)
+            let label =
+                if flags.beginning { FragmentLabel::Beginning(ppid) } else { FragmentLabel::Later(fsn) };
+            writer.i_data(&IDataHeader { tsn, stream, mid, label, flags }, payload)
         }
     }
 }

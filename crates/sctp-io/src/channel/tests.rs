@@ -12,7 +12,7 @@ fn pair() -> (DatagramChannel, UnixDatagram) {
 fn a_run_of_packets_leaves_as_datagrams_of_its_segments() {
     let (channel, other_end) = pair();
     let mut packets =
-        Outgoing { segment_bytes: Some(4), ..Outgoing::single(DatagramChannel::PEER, b"firstsecond") };
+        Outgoing { segment_bytes: Some(4), ..Outgoing::single(DatagramChannel::PEER, b"aaaabbbbcc") };
     channel.send(&mut packets).unwrap();
     let mut buffer = [0; 16];
     let datagrams: Vec<_> = (0..3)
@@ -21,7 +21,7 @@ fn a_run_of_packets_leaves_as_datagrams_of_its_segments() {
             buffer[..len].to_vec()
         })
         .collect();
-    assert_eq!(datagrams, [&b"firs"[..], b"tsec", b"ond"]);
+    assert_eq!(datagrams, [&b"aaaa"[..], b"bbbb", b"cc"]);
     assert_eq!(channel.statistics().packets_sent, 3);
 }
 

@@ -155,14 +155,12 @@ impl PacketWriter<'_> {
     ///
     /// [`Full`] if it does not fit; so for all that follow.
     pub fn i_data(&mut self, header: &IDataHeader, payload: &[u8]) -> Result<(), Full> {
-        self.chunk(ChunkType::I_DATA, header.flag_bits(), |value| {
-            value.u32(header.tsn.get());
-            value.u16(header.stream.get());
-            value.u16(0);
-            value.u32(header.mid.get());
-            value.u32(header.label.get());
-            value.bytes(payload);
-        })
+        let [t0, t1, t2, t3] = header.tsn.get().to_be_bytes();
+        let [s0, s1] = header.stream.get().to_be_bytes();
+        let [m0, m1, m2, m3] = header.mid.get().to_be_bytes();
+        let [l0, l1, l2, l3] = header.label.get().to_be_bytes();
+        let fields = [t0, t1, t2, t3, s0, s1, 0, 0, m0, m1, m2, m3, l0, l1, l2, l3];
+        self.user_data::<16, 20>(ChunkType::I_DATA, header.flag_bits(), fields, payload)
     }
 
     /// Appends a FORWARD TSN. Nothing is left out: if it does not fit, the caller goes less far.

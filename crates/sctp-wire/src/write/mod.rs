@@ -95,13 +95,40 @@ impl<'b> PacketWriter<'b> {
     ///
     /// [`Full`] if it does not fit.
     pub fn data(&mut self, header: &DataHeader, payload: &[u8]) -> Result<(), Full> {
-        self.chunk(ChunkType::DATA, header.flags.bits(), |value| {
-            value.u32(header.tsn.get());
-            value.u16(header.stream.get());
-            value.u16(header.ssn.get());
-            value.u32(header.ppid.get());
-            value.bytes(payload);
-        })
+        let [t0, t1, t2, t3] = header.tsn.get().to_be_bytes();
+        let [s0, s1] = header.stream.get().to_be_bytes();
+        let [n0, n1] = header.ssn.get().to_be_bytes();
+        let [p0, p1, p2, p3] = header.ppid.get().to_be_bytes();
+        let fields = [t0, t1, t2, t3, s0, s1, n0, n1, p0, p1, p2, p3];
+        self.user_data::<12, 16>(ChunkType::DATA, header.flags.bits(), fields, payload)
+    }
+
+    /// Appends a chunk of the user's octets behind `FIELDS` others, `HEADER` with those of the chunk header.
+    pub(super) fn user_data<const FIELDS: usize, const HEADER: usize>(
+        &mut self,
+        kind: ChunkType,
+        flags: u8,
+        fields: [u8; FIELDS],
+        payload: &[u8],
+    ) -> Result<(), Full> {
+        let before = self.open_auth_for(kind)?;
+        let octets = HEADER + payload.len();
+        let room = self.limit.saturating_sub(self.buffer.len());
+        let length = u16::try_from(octets).ok().filter(|_| octets <= room);
+        let Some(length) = length else {
+            self.take_back(before);
+            return Err(Full);
+        };
+        let [l0, l1] = length.to_be_bytes();
+        let mut header = [0; HEADER];
+        header[..4].copy_from_slice(&[kind.get(), flags, l0, l1]);
+        header[4..].copy_from_slice(&fields);
+        self.buffer.reserve(octets + 3);
+        self.buffer.extend_from_slice(&header);
+        self.buffer.extend_from_slice(payload);
+        let padding = octets.next_multiple_of(4) - octets;
+        self.buffer.extend_from_slice(&[0; 3][..padding]);
+        Ok(())
     }
 
     /// Appends a SACK with as many gap ack blocks and then duplicates as fit (RFC 9260 §6.2).

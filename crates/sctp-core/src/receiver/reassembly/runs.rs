@@ -1,12 +1,13 @@
 //! Runs of neighbouring fragments, and how DATA makes neighbours (RFC 9260 §6.9).
 //!
 //! A chunk joins the run below it, the run above it, or both; a run that holds both ends leaves as a message.
-//! Fragments join by reference, and the octets are copied once, when the message is whole.
+//! What comes in order is written behind what is there, and leaves as it stands; pieces that came apart are put together
+//! when the message is whole.
 
 use core::ops::RangeInclusive;
 use std::collections::{BTreeMap, VecDeque};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use sctp_wire::{PayloadProtocolId, StreamId};
 
 use super::{Assembled, Discarded};
@@ -75,18 +76,22 @@ impl<P: Place> Runs<P> {
 
     /// Takes a chunk that agrees with its neighbours; gives the message it completes.
     pub(super) fn insert(&mut self, place: P, fragment: &Fragment<'_>) -> Option<Assembled> {
-        let piece = Bytes::copy_from_slice(fragment.payload);
         if fragment.flags.is_whole() {
-            return Some(Assembled::whole(fragment, piece));
+            return Some(Assembled::whole(fragment));
         }
-        self.bytes += piece.len();
-        let (first, run) = self.join(place, fragment, piece);
-        if run.begins && run.ends {
-            self.bytes -= run.bytes;
-            return Some(run.into_message());
+        self.bytes += fragment.payload.len();
+        let first = self.join_below(place, fragment);
+        let above = if fragment.flags.ending { None } else { self.runs.remove(&place.next()) };
+        let run = self.runs.get_mut(&first)?;
+        if let Some(above) = above {
+            run.append(above);
         }
-        self.runs.insert(first, run);
-        None
+        if !run.begins || !run.ends {
+            return None;
+        }
+        let mut run = self.runs.remove(&first)?;
+        self.bytes -= run.bytes;
+        Some(run.take_piece())
     }
 
     /// Takes the pieces of a run that begins its message, if they have more than `point` octets and the message is the next
@@ -135,18 +140,17 @@ impl<P: Place> Runs<P> {
         self.runs.range(place.lowest()..place).next_back().map(|(first, run)| (*first, run))
     }
 
-    /// The run a fragment makes with its neighbours, taken out of the map.
-    fn join(&mut self, place: P, fragment: &Fragment<'_>, piece: Bytes) -> (P, Run) {
-        let below = if fragment.flags.beginning { None } else { self.adjoining_below(place) };
-        let (first, run) = match below.and_then(|first| self.runs.remove_entry(&first)) {
-            Some((first, below)) => (first, below.extended_by(fragment, piece)),
-            None => (place, Run::new(place.index(), fragment, piece)),
-        };
-        let above = if fragment.flags.ending { None } else { self.runs.remove(&place.next()) };
-        match above {
-            Some(above) => (first, run.followed_by(above)),
-            None => (first, run),
+    /// Puts a fragment into the run right below it, or into a new one; gives where that begins.
+    fn join_below(&mut self, place: P, fragment: &Fragment<'_>) -> P {
+        if !fragment.flags.beginning
+            && let Some((first, run)) = self.runs.range_mut(place.lowest()..place).next_back()
+            && run.end == place.index()
+        {
+            run.extend(fragment);
+            return *first;
         }
+        self.runs.insert(place, Run::new(place.index(), fragment));
+        place
     }
 
     /// Throws a run away.
@@ -155,17 +159,13 @@ impl<P: Place> Runs<P> {
             self.aborted.extend(run.abort());
             self.bytes -= run.bytes;
             discarded.bytes += run.bytes;
-            discarded.chunks += run.pieces.len();
+            discarded.chunks += run.chunks;
         }
     }
 
     /// Where the runs within these bounds begin.
     pub(super) fn firsts(&self, bounds: RangeInclusive<P>) -> Vec<P> {
         self.runs.range(bounds).map(|(first, _)| *first).collect()
-    }
-
-    fn adjoining_below(&self, place: P) -> Option<P> {
-        self.run_below(place).filter(|(_, run)| run.end == place.index()).map(|(first, _)| first)
     }
 }
 
@@ -246,8 +246,9 @@ impl Runs<Position> {
 }
 
 impl Assembled {
-    fn whole(fragment: &Fragment<'_>, payload: Bytes) -> Self {
+    fn whole(fragment: &Fragment<'_>) -> Self {
         let (stream, order, ppid) = (fragment.stream, fragment.order(), fragment.ppid);
+        let payload = Bytes::copy_from_slice(fragment.payload);
         Self { stream, order, ppid, payload, chunks: 1, piece: None }
     }
 }
@@ -265,7 +266,9 @@ pub(super) struct Run {
     ppid: PayloadProtocolId,
     /// In the pieces that wait.
     pub(super) bytes: usize,
-    pieces: VecDeque<Bytes>,
+    /// Chunks they came in.
+    chunks: usize,
+    pieces: VecDeque<Vec<u8>>,
     /// What was delivered before them; `None` if nothing was.
     delivered: Option<Box<Delivered>>,
 }
@@ -278,7 +281,8 @@ struct Delivered {
 }
 
 impl Run {
-    fn new(index: u64, fragment: &Fragment<'_>, piece: Bytes) -> Self {
+    fn new(index: u64, fragment: &Fragment<'_>) -> Self {
+        let piece = fragment.payload.to_vec();
         Self {
             end: index + 1,
             begins: fragment.flags.beginning,
@@ -287,42 +291,45 @@ impl Run {
             order: fragment.order(),
             ppid: fragment.ppid,
             bytes: piece.len(),
+            chunks: 1,
             pieces: VecDeque::from([piece]),
             delivered: None,
         }
     }
 
-    fn extended_by(mut self, fragment: &Fragment<'_>, piece: Bytes) -> Self {
+    fn extend(&mut self, fragment: &Fragment<'_>) {
         self.end += 1;
         self.ends = fragment.flags.ending;
-        self.bytes += piece.len();
-        self.pieces.push_back(piece);
-        self
+        self.bytes += fragment.payload.len();
+        self.chunks += 1;
+        match self.pieces.back_mut() {
+            Some(piece) => piece.extend_from_slice(fragment.payload),
+            None => self.pieces.push_back(fragment.payload.to_vec()),
+        }
     }
 
-    /// This run with the one right above it. The shorter one moves, so that neither order of arrival is slow.
-    fn followed_by(mut self, mut above: Self) -> Self {
-        let pieces = if self.pieces.len() >= above.pieces.len() {
+    /// Puts the run right above behind this one. The shorter one moves, so that neither order of arrival is slow.
+    fn append(&mut self, mut above: Self) {
+        if self.pieces.len() >= above.pieces.len() {
             self.pieces.append(&mut above.pieces);
-            self.pieces
         } else {
             while let Some(piece) = self.pieces.pop_back() {
                 above.pieces.push_front(piece);
             }
-            above.pieces
-        };
-        Self { end: above.end, ends: above.ends, bytes: self.bytes + above.bytes, pieces, ..self }
-    }
-
-    fn into_message(mut self) -> Assembled {
-        self.take_piece()
+            self.pieces = above.pieces;
+        }
+        (self.end, self.ends) = (above.end, above.ends);
+        self.bytes += above.bytes;
+        self.chunks += above.chunks;
     }
 
     /// Everything that waits.
     fn take_piece(&mut self) -> Assembled {
-        let mut payload = BytesMut::with_capacity(self.bytes);
-        self.pieces.iter().for_each(|piece| payload.extend_from_slice(piece));
-        let chunks = self.pieces.len();
+        let payload = match self.pieces.len() {
+            0 | 1 => self.pieces.pop_front().unwrap_or_default(),
+            _ => self.pieces.make_contiguous().concat(),
+        };
+        let chunks = core::mem::take(&mut self.chunks);
         self.pieces.clear();
         let bytes = core::mem::take(&mut self.bytes);
         let is_last = self.ends;
@@ -335,7 +342,7 @@ impl Run {
             stream: self.stream,
             order: self.order,
             ppid: self.ppid,
-            payload: payload.freeze(),
+            payload: payload.into(),
             chunks,
             piece,
         }

@@ -8,7 +8,7 @@ use super::{Discipline, Rest, Served, Waiting};
 
 /// Every waiting message, in the order in which they were handed in.
 #[derive(Debug, Default)]
-pub(super) struct Fcfs {
+pub(crate) struct Fcfs {
     order: VecDeque<(u64, StreamId)>,
 }
 

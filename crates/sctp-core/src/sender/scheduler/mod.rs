@@ -19,20 +19,79 @@ use core::fmt::Debug;
 use sctp_wire::StreamId;
 
 use self::fair::Fair;
-use self::fcfs::Fcfs;
+pub(crate) use self::fcfs::Fcfs;
 use self::priority::Priority;
 use self::round_robin::{RoundRobin, RoundRobinPerPacket};
 use crate::config::{StreamScheduler, StreamShare};
 
-/// The discipline that was configured.
-pub(crate) fn discipline(scheduler: StreamScheduler) -> Box<dyn Discipline> {
-    match scheduler {
-        StreamScheduler::FirstComeFirstServed => Box::new(Fcfs::default()),
-        StreamScheduler::RoundRobin => Box::new(RoundRobin::default()),
-        StreamScheduler::RoundRobinPerPacket => Box::new(RoundRobinPerPacket::default()),
-        StreamScheduler::Priority => Box::new(Priority::default()),
-        StreamScheduler::FairCapacity => Box::new(Fair::equal()),
-        StreamScheduler::WeightedFair => Box::new(Fair::weighted()),
+/// The discipline that was configured. The default one is called without detours: it is asked for every chunk.
+#[derive(Debug)]
+pub(crate) enum Schedule {
+    Fcfs(Fcfs),
+    Other(Box<dyn Discipline>),
+}
+
+impl Schedule {
+    pub(crate) fn new(scheduler: StreamScheduler) -> Self {
+        match scheduler {
+            StreamScheduler::FirstComeFirstServed => Self::Fcfs(Fcfs::default()),
+            StreamScheduler::RoundRobin => Self::Other(Box::new(RoundRobin::default())),
+            StreamScheduler::RoundRobinPerPacket => Self::Other(Box::new(RoundRobinPerPacket::default())),
+            StreamScheduler::Priority => Self::Other(Box::new(Priority::default())),
+            StreamScheduler::FairCapacity => Self::Other(Box::new(Fair::equal())),
+            StreamScheduler::WeightedFair => Self::Other(Box::new(Fair::weighted())),
+        }
+    }
+}
+
+impl Discipline for Schedule {
+    fn queued(&mut self, waiting: Waiting, before: Rest) {
+        match self {
+            Self::Fcfs(fcfs) => fcfs.queued(waiting, before),
+            Self::Other(other) => other.queued(waiting, before),
+        }
+    }
+
+    fn next(&self) -> Option<StreamId> {
+        match self {
+            Self::Fcfs(fcfs) => fcfs.next(),
+            Self::Other(other) => other.next(),
+        }
+    }
+
+    fn served(&mut self, served: Served) {
+        match self {
+            Self::Fcfs(fcfs) => fcfs.served(served),
+            Self::Other(other) => other.served(served),
+        }
+    }
+
+    fn removed(&mut self, message: Waiting, rest: Rest) {
+        match self {
+            Self::Fcfs(fcfs) => fcfs.removed(message, rest),
+            Self::Other(other) => other.removed(message, rest),
+        }
+    }
+
+    fn withdrawn(&mut self, stream: StreamId) {
+        match self {
+            Self::Fcfs(fcfs) => fcfs.withdrawn(stream),
+            Self::Other(other) => other.withdrawn(stream),
+        }
+    }
+
+    fn packet_ended(&mut self) {
+        match self {
+            Self::Fcfs(fcfs) => fcfs.packet_ended(),
+            Self::Other(other) => other.packet_ended(),
+        }
+    }
+
+    fn one_stream_per_packet(&self) -> bool {
+        match self {
+            Self::Fcfs(fcfs) => fcfs.one_stream_per_packet(),
+            Self::Other(other) => other.one_stream_per_packet(),
+        }
     }
 }
 

@@ -1,0 +1,155 @@
+//! Which outstanding chunks gap ack blocks cover (RFC 9260 §3.3.4), as ranges.
+//!
+//! A peer repeats its blocks in every SACK until the gap is filled. What a SACK says that is new is the difference
+//! between its ranges and those known: finding it costs what the blocks cost, and never what they cover.
+
+use core::ops::Range;
+
+use smallvec::SmallVec;
+
+/// Ranges of chunk numbers: ascending and disjoint.
+pub(crate) type Ranges = SmallVec<[Range<u64>; 4]>;
+
+/// The chunks that are covered, by number.
+#[derive(Debug, Default)]
+pub(crate) struct Coverage {
+    ranges: Ranges,
+}
+
+impl Coverage {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.ranges.clear();
+    }
+
+    /// Chunks below `first` are not outstanding any more.
+    pub(crate) fn trim(&mut self, first: u64) {
+        let gone = self.ranges.iter().take_while(|range| range.end <= first).count();
+        self.ranges.drain(..gone);
+        if let Some(range) = self.ranges.first_mut() {
+            range.start = range.start.max(first);
+        }
+    }
+
+    /// What `blocks` cover that was not covered.
+    pub(crate) fn additions(&self, blocks: &Ranges) -> Ranges {
+        difference(blocks, &self.ranges)
+    }
+
+    /// From now on exactly `blocks` are covered below `reach`, and above it what was; gives what is not covered any
+    /// more.
+    pub(crate) fn replace(&mut self, blocks: Ranges, reach: u64) -> Ranges {
+        let below = clipped(&self.ranges, 0..reach);
+        let uncovered = difference(&below, &blocks);
+        let above = clipped(&self.ranges, reach..u64::MAX);
+        self.ranges = blocks;
+        self.ranges.extend(above);
+        uncovered
+    }
+
+    /// What these ranges cover is covered too.
+    pub(crate) fn extend(&mut self, additions: Ranges) {
+        self.ranges.extend(additions);
+        self.ranges.sort_unstable_by_key(|range| range.start);
+    }
+
+    /// The chunks of `within` that are not covered.
+    pub(crate) fn missing(&self, within: Range<u64>) -> impl Iterator<Item = u64> {
+        let starts = self.ranges.iter().map(|range| range.start).chain([u64::MAX]);
+        let ends = core::iter::once(0).chain(self.ranges.iter().map(|range| range.end));
+        ends.zip(starts).flat_map(move |(from, to)| from.max(within.start)..to.min(within.end))
+    }
+
+    /// The chunks that are covered, the last one first.
+    pub(crate) fn descending(&self) -> impl Iterator<Item = u64> {
+        self.ranges.iter().rev().flat_map(|range| range.clone().rev())
+    }
+}
+
+fn clipped(ranges: &Ranges, bounds: Range<u64>) -> Ranges {
+    let clip = |range: &Range<u64>| range.start.max(bounds.start)..range.end.min(bounds.end);
+    ranges.iter().map(clip).filter(|range| !range.is_empty()).collect()
+}
+
+/// What is in `ranges` and not in `others`.
+fn difference(ranges: &Ranges, others: &Ranges) -> Ranges {
+    let mut result = Ranges::new();
+    let mut next = 0;
+    for range in ranges {
+        let mut start = range.start;
+        while others.get(next).is_some_and(|other| other.end <= start) {
+            next += 1;
+        }
+        for other in others[next..].iter().take_while(|other| other.start < range.end) {
+            if start < other.start {
+                result.push(start..other.start);
+            }
+            start = start.max(other.end);
+        }
+        if start < range.end {
+            result.push(start..range.end);
+        }
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn ranges(list: &[(u64, u64)]) -> Ranges {
+        list.iter().map(|&(start, end)| start..end).collect()
+    }
+
+    #[test]
+    fn repeated_blocks_are_no_news_and_a_longer_one_is_by_its_new_end() {
+        let mut coverage = Coverage::default();
+        let blocks = ranges(&[(5, 8), (10, 12)]);
+        assert_eq!(coverage.additions(&blocks), blocks);
+        assert_eq!(coverage.replace(blocks.clone(), 12), Ranges::new());
+        assert_eq!(coverage.additions(&blocks), Ranges::new());
+        assert_eq!(coverage.additions(&ranges(&[(5, 15)])), ranges(&[(8, 10), (12, 15)]));
+        assert_eq!(coverage.missing(3..14).collect::<Vec<_>>(), [3, 4, 8, 9, 12, 13]);
+        assert_eq!(coverage.descending().collect::<Vec<_>>(), [11, 10, 7, 6, 5]);
+        coverage.trim(6);
+        assert_eq!(coverage.missing(6..12).collect::<Vec<_>>(), [8, 9]);
+    }
+
+    fn disjoint() -> impl Strategy<Value = Ranges> {
+        prop::collection::vec((0_u64..4, 1_u64..5), 0..8).prop_map(|steps| {
+            let mut at = 0;
+            let mut next = |(gap, length): (u64, u64)| {
+                let start = at + gap;
+                at = start + length;
+                start..at
+            };
+            steps.into_iter().map(&mut next).collect()
+        })
+    }
+
+    fn set(ranges: &Ranges) -> BTreeSet<u64> {
+        ranges.iter().cloned().flatten().collect()
+    }
+
+    proptest! {
+        #[test]
+        fn ranges_do_what_sets_do(known in disjoint(), blocks in disjoint(), reach in 0_u64..40) {
+            let mut coverage = Coverage { ranges: known.clone() };
+            let reach = reach.max(blocks.last().map_or(0, |block| block.end));
+            prop_assert_eq!(set(&coverage.additions(&blocks)), &set(&blocks) - &set(&known));
+            let (below, above): (BTreeSet<u64>, _) = set(&known).into_iter().partition(|number| *number < reach);
+            prop_assert_eq!(set(&coverage.replace(blocks.clone(), reach)), &below - &set(&blocks));
+            let now = &set(&blocks) | &above;
+            prop_assert_eq!(&set(&coverage.ranges), &now);
+            let missing: BTreeSet<u64> = coverage.missing(0..50).collect();
+            prop_assert_eq!(missing, &(0..50).collect() - &now);
+        }
+    }
+}
