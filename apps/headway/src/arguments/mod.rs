@@ -26,7 +26,7 @@ pub(crate) use json_target::JsonTarget;
 pub(crate) use load::LoadArguments;
 pub(crate) use message::parse_message;
 pub(crate) use packet_number::parse_packet_number;
-pub(crate) use probability::parse_probability;
+pub(crate) use probability::{ProbabilityError, parse_probability};
 pub(crate) use rate::parse_rate;
 pub(crate) use share::parse_share;
 pub(crate) use size::parse_size;

@@ -24,7 +24,7 @@ pub use self::authentication::{AuthConfig, AuthKeys, HmacPreference};
 pub use self::congestion::{CongestionAlgorithm, CongestionConfig, InitialWindow, Pacing, WindowValidation};
 pub use self::extensions::{AutomaticAddresses, Extensions, Offer};
 pub use self::path_mtu::{Discovery, PathMtuConfig};
-pub use self::paths::PathsConfig;
+pub use self::paths::{Exposure, PathsConfig};
 pub use self::profile::{Profile, UnknownProfile};
 pub use self::reconfiguration::{Acceptance, ReconfigConfig};
 pub use self::scheduling::{StreamScheduler, StreamShare};
@@ -143,7 +143,7 @@ pub enum Incoming {
 /// Parameters of one association.
 ///
 /// [`AssociationConfig::default`] is the profile [`Profile::Signalling`]; [`AssociationConfig::profile`] gives others.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssociationConfig {
     /// Streams asked for and allowed.
     pub streams: Streams,
