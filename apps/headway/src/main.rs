@@ -14,7 +14,9 @@ mod interrupt;
 mod load;
 mod output;
 mod predict;
+mod progress;
 mod rights;
+mod simulate;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -44,6 +46,7 @@ enum Command {
     Echo(echo::Arguments),
     Emulate(emulate::Arguments),
     Predict(predict::Arguments),
+    Simulate(simulate::Arguments),
     Completions(documents::CompletionsArguments),
     Man(documents::ManArguments),
 }
@@ -59,6 +62,7 @@ impl Command {
             | Self::Echo(_)
             | Self::Emulate(_)
             | Self::Predict(_)
+            | Self::Simulate(_)
             | Self::Completions(_)
             | Self::Man(_) => Rights::not_wanted(),
         }
@@ -71,6 +75,7 @@ impl Command {
             Self::Echo(arguments) => Ok(echo::run(arguments)?),
             Self::Emulate(arguments) => Ok(emulate::run(arguments, rights)?),
             Self::Predict(arguments) => Ok(predict::run(arguments)?),
+            Self::Simulate(arguments) => Ok(simulate::run(arguments)?),
             Self::Completions(arguments) => Ok(documents::completions(arguments, definitions())?),
             Self::Man(arguments) => Ok(documents::man(arguments, definitions())?),
         }
@@ -89,6 +94,8 @@ enum Failure {
     #[error(transparent)]
     Predict(#[from] predict::PredictError),
     #[error(transparent)]
+    Simulate(#[from] simulate::SimulateError),
+    #[error(transparent)]
     Document(#[from] documents::DocumentError),
 }
 
@@ -99,6 +106,7 @@ impl Failure {
             Self::Echo(error) => error.exit_status(),
             Self::Emulate(error) => error.exit_status(),
             Self::Predict(error) => error.exit_status(),
+            Self::Simulate(error) => error.exit_status(),
             Self::Document(_) => 1,
         }
     }

@@ -29,7 +29,9 @@ mod device_kind;
 #[cfg(target_os = "linux")]
 pub mod emulator;
 mod events;
+pub mod plan;
 pub mod report;
+pub mod simulation;
 mod statistics;
 mod summary;
 #[cfg(test)]

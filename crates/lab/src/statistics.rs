@@ -94,7 +94,7 @@ impl ResponseTimes {
 }
 
 /// Half the width of the 95 % interval of the mean of independent values.
-fn half_width(values: &[f64]) -> Option<f64> {
+pub(crate) fn half_width(values: &[f64]) -> Option<f64> {
     if values.len() < MIN_BATCHES {
         return None;
     }

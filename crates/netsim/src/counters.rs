@@ -14,6 +14,8 @@ pub struct Counters {
     pub sent: u64,
     /// Packets handed to hosts, copies included.
     pub delivered: u64,
+    /// Packets that routers took in and sent on; one packet counts once per router.
+    pub forwarded: u64,
     /// Packets dropped because their number was listed in the link's impairments.
     pub dropped_listed: u64,
     /// Packets the loss model of a link took.
@@ -26,10 +28,12 @@ pub struct Counters {
     pub dropped_checksum: u64,
     /// Packets that arrived at a host that does not have their destination address.
     pub dropped_not_for_host: u64,
-    /// Packets with a foreign source address, no link to their destination, or addresses of two families.
+    /// Packets with a foreign source address, no link or route to their destination, or addresses of two families.
     pub dropped_unroutable: u64,
     /// Packets longer than IP can carry.
     pub dropped_too_long: u64,
+    /// Packets that went through more routers than a hop limit of 64 allows: a loop in the routes.
+    pub dropped_hop_limit: u64,
 }
 
 impl Counters {
@@ -44,6 +48,7 @@ impl Counters {
             + self.dropped_not_for_host
             + self.dropped_unroutable
             + self.dropped_too_long
+            + self.dropped_hop_limit
     }
 
     pub(crate) const fn count(&mut self, fate: Fate) {
@@ -57,6 +62,8 @@ impl Counters {
             Fate::NotForHost => self.dropped_not_for_host += 1,
             Fate::Unroutable => self.dropped_unroutable += 1,
             Fate::TooLong => self.dropped_too_long += 1,
+            Fate::Forwarded => self.forwarded += 1,
+            Fate::HopLimit => self.dropped_hop_limit += 1,
         }
     }
 }

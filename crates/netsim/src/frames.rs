@@ -29,12 +29,24 @@ impl Frames {
         &mut self.slots[id.0]
     }
 
+    /// A copy of a frame with other content.
+    pub(crate) fn copy_damaged(&mut self, id: FrameId, payload: &[u8], digest: u64) -> FrameId {
+        let copy = self.claim();
+        let Frame { source, destination, protocol, hops, .. } = self.slots[id.0];
+        let frame = &mut self.slots[copy.0];
+        (frame.source, frame.destination, frame.protocol, frame.hops) = (source, destination, protocol, hops);
+        (frame.digest, frame.is_damaged) = (digest, true);
+        frame.payload.extend_from_slice(payload);
+        copy
+    }
+
     /// Gives back one reference; the last one frees the frame.
     pub(crate) fn release(&mut self, id: FrameId) {
         let frame = &mut self.slots[id.0];
         frame.references = frame.references.saturating_sub(1);
         if frame.references == 0 {
             frame.payload.clear();
+            (frame.is_damaged, frame.hops) = (false, 0);
             self.free.push(id);
         }
     }
@@ -53,6 +65,10 @@ pub(crate) struct Frame {
     pub(crate) payload: Vec<u8>,
     /// Of the payload as it was sent.
     pub(crate) digest: u64,
+    /// A bit of it flipped on an earlier link of its way.
+    pub(crate) is_damaged: bool,
+    /// Routers it has gone through.
+    pub(crate) hops: u8,
     /// How many deliveries are to come: two for a packet the link duplicates.
     pub(crate) references: usize,
 }
@@ -72,6 +88,8 @@ impl Default for Frame {
             protocol: Protocol::Sctp,
             payload: Vec::new(),
             digest: 0,
+            is_damaged: false,
+            hops: 0,
             references: 0,
         }
     }

@@ -6,6 +6,10 @@ use core::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct HostId(pub(crate) usize);
 
+/// A router, numbered in the order of [`World::add_router`](crate::World::add_router).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct RouterId(pub(crate) usize);
+
 /// An interface, numbered in the order of [`World::add_interface`](crate::World::add_interface).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct InterfaceId(pub(crate) usize);
@@ -24,6 +28,14 @@ pub enum Direction {
 }
 
 impl HostId {
+    /// Its number, from 0.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0
+    }
+}
+
+impl RouterId {
     /// Its number, from 0.
     #[must_use]
     pub const fn index(self) -> usize {
@@ -53,6 +65,12 @@ impl fmt::Display for HostId {
     }
 }
 
+impl fmt::Display for RouterId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "router {}", self.0)
+    }
+}
+
 impl fmt::Display for InterfaceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "interface {}", self.0)
@@ -63,6 +81,13 @@ impl fmt::Display for LinkId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "link {}", self.0)
     }
+}
+
+/// Who is at the end of a link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Node {
+    Host(HostId),
+    Router(RouterId),
 }
 
 /// One direction of one link, numbered: link × 2 + direction.

@@ -23,7 +23,10 @@
 //!   interface it comes in by.
 //! * **Speed.** Events are plain values, packets live in recycled buffers, timers that move later cost nothing.
 //!
-//! What is not here: routers and queues of their own, link MTUs, ICMP, checksums of SCTP and TCP (their cores
+//! * **Routers** forward what comes by one interface to another one; [`World::compute_routes`] finds the shortest ways.
+//!   Queues belong to links: the limit and discipline of [`netem::Impairments::queue`].
+//!
+//! What is not here: link MTUs, ICMP, checksums of SCTP and TCP (their cores
 //! compute them). A bit flipped in a UDP packet makes it fail the UDP checksum, so its receiver never sees it;
 //! other protocols get the damaged payload.
 //!
@@ -80,5 +83,5 @@ mod world;
 pub use capture::{CaptureError, CapturePoint, CaptureScope};
 pub use counters::Counters;
 pub use host::{Host, Outgoing, Packet, Protocol};
-pub use id::{Direction, HostId, InterfaceId, LinkId};
+pub use id::{Direction, HostId, InterfaceId, LinkId, RouterId};
 pub use world::{ConnectError, Ended, InterfaceError, LinkSpec, LinkState, World};

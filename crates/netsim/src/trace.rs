@@ -50,6 +50,8 @@ pub(crate) enum Fate {
     NotForHost,
     Unroutable,
     TooLong,
+    Forwarded,
+    HopLimit,
 }
 
 impl Fate {
@@ -65,6 +67,8 @@ impl Fate {
             Self::NotForHost => 7,
             Self::Unroutable => 8,
             Self::TooLong => 9,
+            Self::Forwarded => 10,
+            Self::HopLimit => 11,
         }
     }
 }

@@ -277,3 +277,18 @@ fn any_pattern_of_losses_is_survived() {
         assert_eq!(states, [State::Closed; 2], "seed {seed}");
     }
 }
+
+/// Sixty-four octets a time never add up to the octets of RFC 6675 §4; three later segments do.
+#[test]
+fn a_lost_small_segment_is_found_by_three_later_ones() {
+    let mut pair = Pair::connected(TcpConfig { nagle: Nagle::Off, ..TcpConfig::default() });
+    pair.drop_next(0, &[1]);
+    for _ in 0..6 {
+        pair.write(64);
+        pair.run_ms(5);
+    }
+    pair.run_ms(40);
+    let sender = pair.client().statistics().sender;
+    assert_eq!((sender.recoveries, sender.timeouts), (1, 0));
+    assert_eq!(pair.received.len(), 6 * 64);
+}

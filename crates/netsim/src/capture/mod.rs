@@ -153,7 +153,7 @@ pub struct CaptureError(#[from] PcapError);
 /// What the comment says; delivered packets have none.
 const fn remark(fate: Fate) -> Option<&'static str> {
     match fate {
-        Fate::Delivered => None,
+        Fate::Delivered | Fate::Forwarded => None,
         Fate::Listed => Some("dropped: its number was listed"),
         Fate::Lost => Some("dropped: lost on the link"),
         Fate::QueueFull => Some("dropped: the queue was full"),
@@ -162,6 +162,7 @@ const fn remark(fate: Fate) -> Option<&'static str> {
         Fate::NotForHost => Some("dropped: the host does not have this address"),
         Fate::Unroutable => Some("dropped: no route"),
         Fate::TooLong => Some("dropped: longer than IP can carry"),
+        Fate::HopLimit => Some("dropped: too many routers on its way"),
     }
 }
 

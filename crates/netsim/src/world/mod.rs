@@ -1,7 +1,9 @@
 //! The world: hosts, links, virtual time, and the loop that drives them.
 //!
-//! Here is who is next. What is connected to what is in `topology`, how packets travel in `traffic`.
+//! Here is who is next. What is connected to what is in `topology`, who forwards what in `routing`, how packets travel in
+//! `traffic`.
 
+mod routing;
 mod topology;
 mod traffic;
 
@@ -16,6 +18,7 @@ use crate::host::Host;
 use crate::id::{Direction, HostId, LaneId, LinkId};
 use crate::queue::{Alarm, Due, Event, EventQueue};
 use crate::trace::TraceHash;
+use routing::Router;
 use topology::{Interface, Lane};
 use traffic::Buffers;
 
@@ -35,6 +38,7 @@ pub struct World<H> {
     now: Instant,
     queue: EventQueue,
     hosts: Vec<HostSlot<H>>,
+    routers: Vec<Router>,
     interfaces: Vec<Interface>,
     lanes: Vec<Lane>,
     frames: Frames,
@@ -53,6 +57,7 @@ impl<H: Host> World<H> {
             now: Instant::EPOCH,
             queue: EventQueue::default(),
             hosts: Vec::new(),
+            routers: Vec::new(),
             interfaces: Vec::new(),
             lanes: Vec::new(),
             frames: Frames::default(),
@@ -137,6 +142,11 @@ impl<H: Host> World<H> {
     /// All hosts, in the order they were added in.
     pub fn hosts(&self) -> impl Iterator<Item = (HostId, &H)> {
         self.hosts.iter().enumerate().map(|(index, slot)| (HostId(index), &slot.host))
+    }
+
+    /// Ends the world: its hosts, in the order they were added in.
+    pub fn into_hosts(self) -> impl Iterator<Item = H> {
+        self.hosts.into_iter().map(|slot| slot.host)
     }
 
     /// A hash over time, link, direction, length, content and fate of every packet delivered or dropped so far.
@@ -270,6 +280,6 @@ struct HostSlot<H> {
     alarm: Alarm,
     /// Its own addresses, and the interface that has each.
     addresses: AddressTable,
-    /// The addresses at the other ends of its links, and its interface that leads to each.
+    /// The addresses it can reach, and its interface that leads to each.
     neighbours: AddressTable,
 }

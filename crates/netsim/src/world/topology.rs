@@ -7,7 +7,7 @@ use netem::{Impairments, InvalidImpairments, derive_indexed_seed};
 use super::{HostSlot, World};
 use crate::frames::FrameId;
 use crate::host::Host;
-use crate::id::{Direction, HostId, InterfaceId, LaneId, LinkId};
+use crate::id::{Direction, HostId, InterfaceId, LaneId, LinkId, Node};
 use crate::queue::Alarm;
 use crate::routes::AddressTable;
 
@@ -50,7 +50,7 @@ impl<H: Host> World<H> {
         for address in addresses {
             slot.addresses.insert(*address, id);
         }
-        self.interfaces.push(Interface { host, addresses: addresses.to_vec(), lane: None });
+        self.interfaces.push(Interface { node: Node::Host(host), addresses: addresses.to_vec(), lane: None });
         Ok(id)
     }
 
@@ -111,10 +111,13 @@ impl<H: Host> World<H> {
         self.lanes[LaneId::new(link, Direction::Request).0].state
     }
 
-    /// The host an interface belongs to.
+    /// The host an interface belongs to; `None` for that of a router.
     #[must_use]
-    pub fn interface_host(&self, id: InterfaceId) -> HostId {
-        self.interfaces[id.0].host
+    pub fn interface_host(&self, id: InterfaceId) -> Option<HostId> {
+        match self.interfaces[id.0].node {
+            Node::Host(host) => Some(host),
+            Node::Router(_) => None,
+        }
     }
 
     /// The addresses of an interface.
@@ -149,14 +152,15 @@ impl<H: Host> World<H> {
             alarm: Alarm::default(),
             state: LinkState::Up,
             interface: to,
-            host: self.interfaces[to.0].host,
+            node: self.interfaces[to.0].node,
         })
     }
 
     /// Lets `from` send on `lane`, and its host know whom it reaches there.
     fn attach(&mut self, from: InterfaceId, to: InterfaceId, lane: LaneId) {
         self.interfaces[from.0].lane = Some(lane);
-        let neighbours = &mut self.hosts[self.interfaces[from.0].host.0].neighbours;
+        let Node::Host(host) = self.interfaces[from.0].node else { return };
+        let neighbours = &mut self.hosts[host.0].neighbours;
         for address in &self.interfaces[to.0].addresses {
             neighbours.insert(*address, from);
         }
@@ -230,10 +234,10 @@ pub enum ConnectError {
     Impairments(#[from] InvalidImpairments),
 }
 
-/// An interface of a host.
+/// An interface of a host or router.
 #[derive(Debug)]
 pub(super) struct Interface {
-    pub(super) host: HostId,
+    pub(super) node: Node,
     pub(super) addresses: Vec<IpAddr>,
     /// Where its packets go.
     pub(super) lane: Option<LaneId>,
@@ -248,7 +252,7 @@ pub(super) struct Lane {
     /// Where packets arrive.
     pub(super) interface: InterfaceId,
     /// Whose interface that is.
-    pub(super) host: HostId,
+    pub(super) node: Node,
 }
 
 /// An index as it enters seeds; no platform has more than 64 bits of them.

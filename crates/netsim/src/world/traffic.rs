@@ -9,7 +9,7 @@ use super::{LinkState, World};
 use crate::capture::CapturePoint;
 use crate::frames::FrameId;
 use crate::host::{Host, Outgoing, Packet, Protocol};
-use crate::id::{HostId, LaneId};
+use crate::id::{HostId, LaneId, Node};
 use crate::queue::Due;
 use crate::trace::{Fate, digest};
 
@@ -83,26 +83,31 @@ impl<H: Host> World<H> {
         } else {
             self.offer(id, route.lane, wire_bytes)
         };
+        self.note_departure(id, route.lane, fate);
+    }
+
+    /// Traces, counts and frees what did not get onto the link.
+    pub(super) fn note_departure(&mut self, id: FrameId, lane: LaneId, fate: Option<Fate>) {
         if !self.captures.is_empty() {
-            self.capture_frame(CapturePoint::Departure, route.lane, id, fate.unwrap_or(Fate::Delivered));
+            self.capture_frame(CapturePoint::Departure, lane, id, fate.unwrap_or(Fate::Delivered));
         }
         if let Some(fate) = fate {
-            let digest = self.frames.frame(id).digest;
-            self.trace.record(self.now, Some(route.lane), fate, wire_bytes, digest);
+            let frame = self.frames.frame(id);
+            self.trace.record(self.now, Some(lane), fate, frame.wire_bytes(), frame.digest);
             self.counters.count(fate);
             self.frames.release(id);
         }
     }
 
     /// Puts the frame on the link; the reason if the link drops it at once.
-    fn offer(&mut self, id: FrameId, lane_id: LaneId, wire_bytes: usize) -> Option<Fate> {
+    pub(super) fn offer(&mut self, id: FrameId, lane_id: LaneId, wire_bytes: usize) -> Option<Fate> {
         let lane = &mut self.lanes[lane_id.0];
         let before = lane.link.in_flight();
         match lane.link.offer(self.now, wire_bytes, id) {
             Verdict::Queued { .. } => {}
             Verdict::Dropped { reason, .. } => return Some(fate_of(reason)),
         }
-        self.frames.frame_mut(id).references = lane.link.in_flight() - before;
+        self.frames.frame_mut(id).references += lane.link.in_flight() - before;
         if let Some(due) = lane.link.poll_timeout() {
             self.queue.arm(&mut lane.alarm, due, Due::Lane(lane_id));
         }
@@ -111,26 +116,33 @@ impl<H: Host> World<H> {
 
     /// Hands every packet that is due at the far end of a link to the host there, then lets that host answer.
     pub(super) fn unload(&mut self, id: LaneId) {
-        let mut is_host_changed = false;
+        let mut changed = None;
         self.lanes[id.0].alarm.disarm();
         while let Some(delivery) = self.lanes[id.0].link.poll_deliver(self.now) {
             self.counters.events += 1;
-            is_host_changed |= self.arrive(id, &delivery) == Fate::Delivered;
+            let node = self.lanes[id.0].node;
+            match node {
+                Node::Host(host) => {
+                    if self.arrive(id, host, &delivery) == Fate::Delivered {
+                        changed = Some(host);
+                    }
+                }
+                Node::Router(router) => self.forward(id, router, &delivery),
+            }
         }
         let lane = &mut self.lanes[id.0];
         if let Some(due) = lane.link.poll_timeout() {
             self.queue.arm(&mut lane.alarm, due, Due::Lane(id));
         }
-        if is_host_changed {
-            let host = lane.host;
+        if let Some(host) = changed {
             self.drain(host);
         }
     }
 
-    /// One packet at the far end of a link.
-    fn arrive(&mut self, lane_id: LaneId, delivery: &Delivery<FrameId>) -> Fate {
+    /// One packet at the far end of a link, where a host is.
+    fn arrive(&mut self, lane_id: LaneId, host: HostId, delivery: &Delivery<FrameId>) -> Fate {
         let lane = &self.lanes[lane_id.0];
-        let slot = &mut self.hosts[lane.host.0];
+        let slot = &mut self.hosts[host.0];
         let frame = self.frames.frame(delivery.packet);
         let (payload, digest) = match delivery.flipped_bit {
             None => (frame.payload.as_slice(), frame.digest),
@@ -144,7 +156,7 @@ impl<H: Host> World<H> {
         let is_udp = matches!(frame.protocol, Protocol::Udp { .. });
         let fate = if lane.state == LinkState::Down {
             Fate::LinkDown
-        } else if delivery.flipped_bit.is_some() && is_udp {
+        } else if (delivery.flipped_bit.is_some() || frame.is_damaged) && is_udp {
             Fate::BadChecksum
         } else if slot.addresses.find(frame.destination).is_none() {
             Fate::NotForHost

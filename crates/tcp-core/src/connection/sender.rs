@@ -40,6 +40,8 @@ pub(crate) struct Sender {
 /// What is known of the octets between `una` and `next`.
 #[derive(Debug, Default)]
 struct Scoreboard {
+    /// Where the segments between `una` and `next` begin, as they were first sent.
+    segments: VecDeque<u64>,
     sacked: RangeSet,
     /// Everything lost below this offset was sent again in this recovery (HighRxt).
     resent_to: u64,
@@ -207,6 +209,7 @@ impl Sender {
         self.stream.drain(..length(data));
         self.counters.acknowledged_bytes += data;
         self.una = ack;
+        while self.board.segments.pop_front_if(|start| *start < ack).is_some() {}
         self.board.resent_to = self.board.resent_to.max(ack);
         self.board.sacked.remove_below(ack);
     }
@@ -233,9 +236,23 @@ impl Sender {
         self.counters.timeouts += 1;
     }
 
-    /// Everything missing below this is lost: three ranges, or more than two segments, were received above it
-    /// (IsLost, RFC 6675 §4).
+    /// Everything missing below this is lost: three ranges, three segments, or more octets than two full ones have, were
+    /// received above it (IsLost, RFC 6675 §4). Segments are counted because small ones never add up to octets enough; the
+    /// three duplicate acknowledgments of step 1 in §5 say the same.
     fn lost_below(&self) -> u64 {
+        self.lost_below_octets().max(self.lost_below_segments())
+    }
+
+    fn lost_below_segments(&self) -> u64 {
+        if self.board.sacked.highest().is_none() {
+            return 0;
+        }
+        let is_received = |start: &&u64| self.board.sacked.containing(**start).is_some();
+        let received = self.board.segments.iter().rev().filter(is_received);
+        received.copied().nth(THRESHOLD_SEGMENTS - 1).unwrap_or(0)
+    }
+
+    fn lost_below_octets(&self) -> u64 {
         let (mut ranges, mut bytes) = (0, 0);
         for (from, to) in self.board.sacked.iter().rev() {
             ranges += 1;
@@ -326,6 +343,7 @@ impl Sender {
             self.timed = None;
         } else {
             self.timed.get_or_insert((piece.to, now));
+            self.board.segments.push_back(piece.from);
         }
         self.next = self.next.max(piece.to);
     }
@@ -363,3 +381,5 @@ fn length(octets: u64) -> usize {
 
 /// DupThresh of RFC 6675 §2.
 const DUPLICATE_THRESHOLD: u64 = 3;
+/// The same as a number of segments.
+const THRESHOLD_SEGMENTS: usize = 3;

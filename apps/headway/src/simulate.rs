@@ -1,0 +1,136 @@
+//! `headway simulate`: a plan in the simulator, in virtual time.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use lab::StopSignal;
+use lab::plan::{Plan, PlanError, RunOptions, SimulationResult, plan_table, write_plan_report};
+use lab::simulation::SimulationError;
+use serde::Serialize;
+
+use crate::interrupt;
+use crate::output::{OutputArguments, OutputError};
+use crate::progress::RunsBar;
+
+/// A plan in the simulator: hosts, routers, links, flows, every combination of levels with every seed
+///
+/// Virtual time; a run is a function of the plan and its seed. docs/plans.md says what a plan can say; the folder plans/ has
+/// some.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  headway simulate plans/response-time.toml --seeds 3 --out results")]
+pub(crate) struct Arguments {
+    /// The plan, a TOML file
+    #[arg(value_name = "PLAN.toml")]
+    plan: PathBuf,
+    /// Only read the plan and say what is wrong with it, with line and key
+    #[arg(long)]
+    check: bool,
+    /// Run every cell with so many seeds, from --seed on, instead of those of the plan
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    seeds: Option<u64>,
+    /// The first seed of --seeds
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Runs at the same time [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+    /// Folder for results.json and cells.csv
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+/// Why a plan was not run to its end.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SimulateError {
+    #[error("PLAN '{}' cannot be read: {error}; name a TOML file", path.display())]
+    Unreadable { path: PathBuf, error: std::io::Error },
+    #[error("{}: {error}", path.display())]
+    Plan { path: PathBuf, error: PlanError },
+    #[error("the plan cannot be run: {0}")]
+    Run(#[from] SimulationError),
+    #[error("--out '{}' cannot be written: {error}; name a writable folder", path.display())]
+    Out { path: PathBuf, error: std::io::Error },
+    #[error("not a full success: flows ended early; see \"because\" in the result")]
+    Flows,
+    #[error("interrupted: these are the runs until then")]
+    Interrupted,
+    #[error(transparent)]
+    Output(#[from] OutputError),
+}
+
+impl SimulateError {
+    /// 1 if the run failed, 2 if what was asked for makes no sense.
+    pub(crate) fn exit_status(&self) -> u8 {
+        match self {
+            Self::Unreadable { .. } | Self::Plan { .. } => 2,
+            Self::Run(_) | Self::Out { .. } | Self::Flows | Self::Output(_) => 1,
+            Self::Interrupted => interrupt::INTERRUPTED,
+        }
+    }
+}
+
+/// What `--check` says.
+#[derive(Debug, Serialize)]
+struct Checked {
+    headway: &'static str,
+    plan: String,
+    cells: usize,
+    runs: usize,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), SimulateError> {
+    let plan = arguments.read()?;
+    if arguments.check {
+        return Ok(arguments.report_check(&plan)?);
+    }
+    if let Some(folder) = &arguments.out {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| SimulateError::Out { path: folder.clone(), error })?;
+    }
+    let stop = StopSignal::default();
+    interrupt::stop_on_interrupt(&stop);
+    let mut options = RunOptions { stop, ..RunOptions::default() };
+    if let Some(jobs) = arguments.jobs {
+        options.jobs = usize::from(jobs);
+    }
+    options.progress.expect(plan.cells.len() * plan.seeds.len());
+    let bar = RunsBar::start(&arguments.output, &options.progress);
+    let outcome = plan.run(&options);
+    bar.finish();
+    let result = SimulationResult::new(&plan, &outcome?);
+    if let Some(folder) = &arguments.out {
+        let written = write_plan_report(folder, &result);
+        written.map_err(|error| SimulateError::Out { path: folder.clone(), error })?;
+    }
+    arguments.output.write(&plan_table(&result), &result)?;
+    if options.stop.is_raised() {
+        return Err(SimulateError::Interrupted);
+    }
+    if result.cells.iter().any(|cell| cell.metrics.contains_key("because")) {
+        Err(SimulateError::Flows)
+    } else {
+        Ok(())
+    }
+}
+
+impl Arguments {
+    fn read(&self) -> Result<Plan, SimulateError> {
+        let text = std::fs::read_to_string(&self.plan);
+        let text = text.map_err(|error| SimulateError::Unreadable { path: self.plan.clone(), error })?;
+        let mut plan =
+            Plan::parse(&text).map_err(|error| SimulateError::Plan { path: self.plan.clone(), error })?;
+        if let Some(count) = self.seeds {
+            plan.seeds = (self.seed..self.seed.saturating_add(count)).collect();
+        }
+        Ok(plan)
+    }
+
+    fn report_check(&self, plan: &Plan) -> Result<(), OutputError> {
+        let (cells, runs) = (plan.cells.len(), plan.cells.len() * plan.seeds.len());
+        let text = format!("{}: {cells} cells, {runs} runs, nothing wrong\n", plan.title);
+        let checked = Checked { headway: env!("CARGO_PKG_VERSION"), plan: plan.title.clone(), cells, runs };
+        self.output.write(&text, &checked)
+    }
+}

@@ -1,0 +1,111 @@
+//! `headway simulate`: what it prints, what it refuses, and that runs repeat.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn simulate(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_headway")).arg("simulate").args(arguments).output().unwrap()
+}
+
+fn plans() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans")
+}
+
+fn result(arguments: &[&str]) -> Value {
+    let output = simulate(&[arguments, &["--json", "-"]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+const SMALL: &str = r#"title = "small"
+hosts = ["client", "server"]
+[links.wan]
+between = ["client", "server"]
+delay = "10ms"
+loss = "1%"
+[flows.requests]
+from = "client"
+to = "server"
+transport = "sctp:1"
+interval = "10ms"
+[stop]
+messages = 300
+[factors]
+"flows.requests.transport" = ["sctp:1", "tcp:2", "udp"]
+"#;
+
+fn written(name: &str, text: &str) -> String {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_plan_gives_cells_with_metrics_and_what_it_took() {
+    let path = written("cells.toml", SMALL);
+    let result = result(&[&path, "--seeds", "2"]);
+    assert_eq!((result["plan"].as_str(), result["seeds"].as_array().unwrap().len()), (Some("small"), 2));
+    let cells = result["cells"].as_array().unwrap();
+    let transports: Vec<_> =
+        cells.iter().map(|cell| cell["factors"]["flows.requests.transport"].clone()).collect();
+    assert_eq!(transports, ["sctp:1", "tcp:2", "udp"]);
+    for cell in cells {
+        let response = &cell["metrics"]["response_ms"];
+        assert!(
+            response["mean"].as_f64().unwrap() >= 20.0 && response["p50"].as_f64().unwrap() >= 20.0,
+            "{cell}"
+        );
+        assert_eq!((&cell["metrics"]["messages"], &cell["metrics"]["failed"]), (&600.into(), &0.into()));
+    }
+    assert!(result["run"]["events"].as_u64().unwrap() >= result["run"]["packets"].as_u64().unwrap());
+    assert!(result["run"]["packets_per_s"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn a_run_is_a_function_of_plan_and_seed_on_any_number_of_cores() {
+    let path = written("repeat.toml", SMALL);
+    let runs = [["--jobs", "1"], ["--jobs", "3"]].map(|jobs| {
+        let mut result = result(&[&[path.as_str(), "--seeds", "3"][..], &jobs].concat());
+        result.as_object_mut().unwrap().remove("run");
+        result
+    });
+    assert_eq!(runs[0], runs[1]);
+    let other = result(&[&path, "--seeds", "3", "--seed", "4"]);
+    assert_ne!(runs[0]["trace_hash"], other["trace_hash"]);
+}
+
+#[test]
+fn check_names_line_and_key() {
+    let path = written("wrong.toml", &SMALL.replace("\"1%\"", "1"));
+    let output = simulate(&[&path, "--check"]);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text.contains("line 6, `links.wan.loss`") && text.contains("1%"), "{text}");
+}
+
+#[test]
+fn all_plans_of_the_repository_pass_the_check() {
+    let mut count = 0;
+    for entry in std::fs::read_dir(plans()).unwrap() {
+        let path = entry.unwrap().path();
+        let output = simulate(&[path.to_str().unwrap(), "--check"]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        count += 1;
+    }
+    assert!(count >= 3);
+}
+
+#[test]
+fn a_folder_gets_json_and_csv() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("simulated");
+    let path = written("folder.toml", SMALL);
+    result(&[&path, "--seeds", "1", "--out", folder.to_str().unwrap()]);
+    let csv = std::fs::read_to_string(folder.join("cells.csv")).unwrap();
+    assert!(csv.starts_with("flows.requests.transport,flow,figure,value\nsctp:1,,"), "{csv}");
+    let json = std::fs::read_to_string(folder.join("results.json")).unwrap();
+    assert!(serde_json::from_str::<Value>(&json).is_ok());
+}

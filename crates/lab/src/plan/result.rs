@@ -1,0 +1,259 @@
+//! The result of a plan as it is written: JSON, and one row per cell and seed as CSV.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::execute::PlanOutcome;
+use super::file::Plan;
+use super::tally::{CellTally, Distribution, FlowTally, mean};
+use crate::statistics::half_width;
+
+/// Everything about a plan that was run.
+#[derive(Clone, Debug, Serialize)]
+pub struct SimulationResult {
+    /// Version of the program.
+    pub headway: &'static str,
+    /// Title of the plan.
+    pub plan: String,
+    /// All seeds.
+    pub seeds: Vec<u64>,
+    /// One per combination of levels.
+    pub cells: Vec<CellResult>,
+    /// What it took.
+    pub run: RunSummary,
+    /// Equal for equal plans, seeds and programs: over the hashes of all runs.
+    pub trace_hash: String,
+}
+
+/// One combination of levels.
+#[derive(Clone, Debug, Serialize)]
+pub struct CellResult {
+    /// The level of each factor.
+    pub factors: BTreeMap<String, Value>,
+    /// Figures of the first flow that is not bulk, or of the first one.
+    pub metrics: Map<String, Value>,
+    /// Figures of every flow, where there are several.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub flows: BTreeMap<String, Map<String, Value>>,
+    /// Packets at every link.
+    pub links: BTreeMap<String, Value>,
+    /// The hash of each run, in the order of the seeds.
+    pub trace_hashes: Vec<Option<String>>,
+}
+
+/// What a plan took.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct RunSummary {
+    /// Events handled.
+    pub events: u64,
+    /// IP packets sent.
+    pub packets: u64,
+    /// Virtual time of all runs.
+    pub virtual_s: f64,
+    /// Time on the wall.
+    pub wall_s: f64,
+    /// Packets per second of wall time, over all cores in use.
+    pub packets_per_s: f64,
+}
+
+/// Mean with its interval, percentiles, maximum.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Numbers {
+    mean: Option<f64>,
+    ci95: Option<[f64; 2]>,
+    p50: Option<f64>,
+    p90: Option<f64>,
+    p95: Option<f64>,
+    p99: Option<f64>,
+    p999: Option<f64>,
+    max: Option<f64>,
+    variance: Option<f64>,
+}
+
+impl Numbers {
+    fn of(distribution: &Distribution) -> Self {
+        Self {
+            mean: distribution.mean(),
+            ci95: distribution.ci95(),
+            p50: distribution.quantile(0.5),
+            p90: distribution.quantile(0.9),
+            p95: distribution.quantile(0.95),
+            p99: distribution.quantile(0.99),
+            p999: distribution.quantile(0.999),
+            max: distribution.max(),
+            variance: mean(&distribution.variances()),
+        }
+    }
+}
+
+impl SimulationResult {
+    /// Puts the figures together.
+    #[must_use]
+    pub fn new(plan: &Plan, outcome: &PlanOutcome) -> Self {
+        let runs = || outcome.cells.iter().flat_map(|cell| cell.runs.iter().flatten());
+        let (events, packets) = runs().fold((0, 0), |sum, run| (sum.0 + run.events, sum.1 + run.packets));
+        let wall_s = outcome.wall.as_secs_f64();
+        let cells = plan.cells.iter().zip(&outcome.cells);
+        Self {
+            headway: env!("CARGO_PKG_VERSION"),
+            plan: plan.title.clone(),
+            seeds: plan.seeds.clone(),
+            cells: cells.map(|(cell, tally)| CellResult::new(&cell.factors, tally)).collect(),
+            run: RunSummary {
+                events,
+                packets,
+                virtual_s: runs().map(|run| run.length.as_secs_f64()).sum(),
+                wall_s,
+                packets_per_s: packets as f64 / wall_s.max(1e-9),
+            },
+            trace_hash: hex(runs().fold(0, |hash, run| fold(hash, run.trace_hash))),
+        }
+    }
+}
+
+impl CellResult {
+    fn new(factors: &[(String, Value)], tally: &CellTally) -> Self {
+        let is_timed = |flow: &&FlowTally| flow.responses.count() + flow.delivered.count() > 0;
+        let primary = tally.flows.iter().find(is_timed).or(tally.flows.first());
+        let flows = tally.flows.iter().map(|flow| (flow.name.clone(), metrics(flow)));
+        let link = |ways: &[(u64, u64); 2]| {
+            let way = |(offered, dropped)| json!({"sent": offered, "dropped": dropped});
+            json!({"there": way(ways[0]), "back": way(ways[1])})
+        };
+        Self {
+            factors: factors.iter().cloned().collect(),
+            metrics: primary.map(metrics).unwrap_or_default(),
+            flows: if tally.flows.len() > 1 { flows.collect() } else { BTreeMap::new() },
+            links: tally.links.iter().map(|tally| (tally.name.clone(), link(&tally.ways))).collect(),
+            trace_hashes: tally.runs.iter().map(|run| run.map(|run| hex(run.trace_hash))).collect(),
+        }
+    }
+}
+
+fn metrics(flow: &FlowTally) -> Map<String, Value> {
+    let mut metrics = Map::new();
+    let sum = |figure: fn(&super::SeedTally) -> u64| flow.done().map(figure).sum::<u64>();
+    let (messages, completed) = (sum(|seed| seed.messages), sum(|seed| seed.completed));
+    let mut put = |name: &str, value: Value| drop(metrics.insert(name.to_owned(), value));
+    if flow.responses.count() > 0 {
+        put("response_ms", json!(Numbers::of(&flow.responses)));
+    }
+    if flow.delivered.count() > 0 {
+        put("delay_ms", json!(Numbers::of(&flow.delivered)));
+        put("unordered_ms", json!(Numbers::of(&flow.unordered)));
+        put("ordered_ms", json!(Numbers::of(&flow.ordered)));
+        put("order_costs_ms", interval(&flow.by_seed(|seed| seed.difference.mean())));
+        put(
+            "blocked_share",
+            interval(&flow.by_seed(|seed| Some(seed.blocked as f64 / seed.messages.max(1) as f64))),
+        );
+    }
+    if messages > 0 {
+        put("messages", messages.into());
+        put("completed", completed.into());
+        put("failed", (messages - completed.min(messages)).into());
+    }
+    let goodput = flow.by_seed(|seed| seed.goodput_bits_per_s.map(|bits| bits / 1e6));
+    if !goodput.is_empty() {
+        put("goodput_mbit_per_s", interval(&goodput));
+    }
+    put("timeouts", sum(|seed| seed.transport.timeouts).into());
+    put("retransmissions", sum(|seed| seed.transport.retransmissions).into());
+    let blocked: Vec<_> = flow.done().filter_map(|seed| seed.transport.blocked).collect();
+    if !blocked.is_empty() {
+        let messages: u64 = blocked.iter().map(|(messages, _)| messages).sum();
+        let total: f64 = blocked.iter().map(|(_, time)| time.as_secs_f64() * 1e3).sum();
+        let mean = if messages > 0 { total / messages as f64 } else { 0.0 };
+        put("blocking", json!({"messages_blocked": messages, "mean_blocked_ms": mean}));
+    }
+    let failures: std::collections::BTreeSet<_> =
+        flow.done().filter_map(|seed| seed.failure.clone()).collect();
+    if !failures.is_empty() {
+        put("because", json!(failures));
+    }
+    metrics
+}
+
+fn interval(values: &[f64]) -> Value {
+    let mean = mean(values);
+    let ci95 = mean.zip(half_width(values)).map(|(mean, half)| [mean - half, mean + half]);
+    json!({"mean": mean, "ci95": ci95})
+}
+
+fn fold(hash: u64, more: u64) -> u64 {
+    (hash.rotate_left(5) ^ more).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+fn hex(hash: u64) -> String {
+    format!("{hash:016x}")
+}
+
+/// Writes `results.json` and `cells.csv` into a folder, which is made if need be.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn write_plan_report(folder: &Path, result: &SimulationResult) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    let mut text = serde_json::to_string_pretty(result).map_err(std::io::Error::other)?;
+    text.push('\n');
+    std::fs::write(folder.join("results.json"), text)?;
+    std::fs::write(folder.join("cells.csv"), csv(result))
+}
+
+/// One row per cell and figure: factors, flow, name of the figure, value.
+fn csv(result: &SimulationResult) -> String {
+    let names: Vec<&String> =
+        result.cells.first().map(|cell| cell.factors.keys().collect()).unwrap_or_default();
+    let mut text: String = names.iter().map(|name| format!("{},", quoted(name))).collect();
+    text.push_str("flow,figure,value\n");
+    for cell in &result.cells {
+        let levels: String =
+            cell.factors.values().map(|level| format!("{},", quoted(&plain(level)))).collect();
+        let alone = [(String::new(), cell.metrics.clone())];
+        let flows = if cell.flows.is_empty() { alone.into_iter().collect() } else { cell.flows.clone() };
+        for (flow, metrics) in flows {
+            let mut figures = Vec::new();
+            numbers("", &Value::Object(metrics), &mut figures);
+            for (name, value) in figures {
+                // Writing to a string cannot fail.
+                let _ = writeln!(text, "{levels}{},{name},{value}", quoted(&flow));
+            }
+        }
+    }
+    text
+}
+
+/// A level without the quotes of JSON.
+pub(super) fn plain(level: &Value) -> String {
+    level.as_str().map_or_else(|| level.to_string(), str::to_owned)
+}
+
+fn numbers(prefix: &str, value: &Value, figures: &mut Vec<(String, String)>) {
+    match value {
+        Value::Number(number) => figures.push((prefix.to_owned(), number.to_string())),
+        Value::Array(list) => {
+            list.iter()
+                .enumerate()
+                .for_each(|(index, value)| numbers(&format!("{prefix}.{index}"), value, figures));
+        }
+        Value::Object(object) => {
+            for (name, value) in object {
+                let name = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+                numbers(&name, value, figures);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
+    }
+}
+
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}

@@ -1,0 +1,237 @@
+//! The runs of one cell, put together. What is kept of a run does not depend on its length, and the order in which runs end
+//! changes nothing.
+
+use core::time::Duration;
+
+use hdrhistogram::Histogram;
+
+use crate::simulation::{Delays, FlowOutcome, Moments, RunOutcome, TransportCounts, empty_histogram};
+use crate::statistics::half_width;
+
+/// All runs of a cell.
+#[derive(Clone, Debug)]
+pub struct CellTally {
+    /// One per flow.
+    pub flows: Vec<FlowTally>,
+    /// One per link, in the order of the plan: packets offered and dropped, both directions, by seed.
+    pub links: Vec<LinkTally>,
+    /// By seed.
+    pub runs: Vec<Option<RunTally>>,
+}
+
+/// What is kept of a whole run.
+#[derive(Clone, Copy, Debug)]
+pub struct RunTally {
+    /// Events handled.
+    pub events: u64,
+    /// IP packets sent.
+    pub packets: u64,
+    /// Equal for equal runs.
+    pub trace_hash: u64,
+    /// Virtual time.
+    pub length: Duration,
+}
+
+/// One link over all seeds.
+#[derive(Clone, Debug)]
+pub struct LinkTally {
+    /// Its name.
+    pub name: String,
+    /// Packets offered, and of these dropped, in both directions, summed over seeds.
+    pub ways: [(u64, u64); 2],
+}
+
+/// One flow over all seeds.
+#[derive(Clone, Debug)]
+pub struct FlowTally {
+    /// Its name.
+    pub name: String,
+    /// Response times, for echo.
+    pub responses: Distribution,
+    /// Delays as the transport delivered, for messages one way.
+    pub delivered: Distribution,
+    /// The same without order.
+    pub unordered: Distribution,
+    /// The same with order.
+    pub ordered: Distribution,
+    /// By seed.
+    pub seeds: Vec<Option<SeedTally>>,
+}
+
+/// Figures of one flow in one run.
+#[derive(Clone, Debug)]
+pub struct SeedTally {
+    /// Messages that fell due.
+    pub messages: u64,
+    /// Answered or delivered.
+    pub completed: u64,
+    /// Ordered less unordered delay, in ms, message by message.
+    pub difference: Moments,
+    /// Messages that order made wait.
+    pub blocked: u64,
+    /// For bulk.
+    pub goodput_bits_per_s: Option<f64>,
+    /// What the transport counted.
+    pub transport: TransportCounts,
+    /// Why it ended early.
+    pub failure: Option<String>,
+}
+
+/// Delays of one kind over all seeds.
+#[derive(Clone, Debug)]
+pub struct Distribution {
+    /// All together, in microseconds.
+    pub histogram: Histogram<u64>,
+    /// Of each run: moments in ms, maximum, batch means in ms.
+    pub seeds: Vec<Option<(Moments, Duration, Vec<f64>)>>,
+}
+
+impl CellTally {
+    /// Nothing yet, for so many seeds.
+    pub(super) fn new(seeds: usize) -> Self {
+        Self { flows: Vec::new(), links: Vec::new(), runs: vec![None; seeds] }
+    }
+
+    /// Takes in the run with the seed at `position`.
+    pub(super) fn add(&mut self, position: usize, outcome: RunOutcome) {
+        let RunOutcome { flows, links, events, packets, trace_hash, length } = outcome;
+        if self.flows.is_empty() {
+            self.flows = flows.iter().map(|flow| FlowTally::new(&flow.name, self.runs.len())).collect();
+            self.links =
+                links.iter().map(|link| LinkTally { name: link.name.clone(), ways: [(0, 0); 2] }).collect();
+        }
+        self.runs[position] = Some(RunTally { events, packets, trace_hash, length });
+        for (tally, flow) in self.flows.iter_mut().zip(flows) {
+            tally.add(position, &flow);
+        }
+        for (tally, link) in self.links.iter_mut().zip(links) {
+            for (sum, stats) in tally.ways.iter_mut().zip(link.ways) {
+                sum.0 += stats.offered;
+                sum.1 += stats.dropped();
+            }
+        }
+    }
+}
+
+impl FlowTally {
+    fn new(name: &str, seeds: usize) -> Self {
+        Self {
+            name: name.to_owned(),
+            responses: Distribution::new(seeds),
+            delivered: Distribution::new(seeds),
+            unordered: Distribution::new(seeds),
+            ordered: Distribution::new(seeds),
+            seeds: vec![None; seeds],
+        }
+    }
+
+    fn add(&mut self, position: usize, flow: &FlowOutcome) {
+        if let Some(responses) = &flow.responses {
+            self.responses.add(position, responses);
+        }
+        if let Some(one_way) = &flow.one_way {
+            self.delivered.add(position, &one_way.delivered);
+            self.unordered.add(position, &one_way.unordered);
+            self.ordered.add(position, &one_way.ordered);
+        }
+        self.seeds[position] = Some(SeedTally {
+            messages: flow.messages,
+            completed: flow.completed,
+            difference: flow.one_way.as_ref().map(|one_way| one_way.difference).unwrap_or_default(),
+            blocked: flow.one_way.as_ref().map_or(0, |one_way| one_way.blocked),
+            goodput_bits_per_s: flow.goodput_bits_per_s,
+            transport: flow.transport,
+            failure: flow.failure.clone(),
+        });
+    }
+
+    /// The figures of the runs that are done.
+    pub fn done(&self) -> impl Iterator<Item = &SeedTally> {
+        self.seeds.iter().flatten()
+    }
+
+    /// One figure of each run.
+    pub fn by_seed(&self, figure: impl Fn(&SeedTally) -> Option<f64>) -> Vec<f64> {
+        self.done().filter_map(figure).collect()
+    }
+}
+
+impl Distribution {
+    fn new(seeds: usize) -> Self {
+        Self { histogram: empty_histogram(), seeds: vec![None; seeds] }
+    }
+
+    fn add(&mut self, position: usize, delays: &Delays) {
+        if delays.moments().count() == 0 {
+            return;
+        }
+        // Both grow as need be.
+        let _ = self.histogram.add(delays.histogram());
+        self.seeds[position] = Some((delays.moments(), delays.max(), delays.batch_means()));
+    }
+
+    /// The mean of each run, in ms.
+    #[must_use]
+    pub fn means(&self) -> Vec<f64> {
+        self.seeds.iter().flatten().filter_map(|(moments, ..)| moments.mean()).collect()
+    }
+
+    /// The sample variance of each run, in ms².
+    #[must_use]
+    pub fn variances(&self) -> Vec<f64> {
+        self.seeds.iter().flatten().filter_map(|(moments, ..)| moments.variance()).collect()
+    }
+
+    /// The mean of the runs' means, in ms.
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        mean(&self.means())
+    }
+
+    /// The 95 % interval of the mean: over runs where there are ten or more, otherwise over batches of consecutive messages.
+    #[must_use]
+    pub fn ci95(&self) -> Option<[f64; 2]> {
+        let means = self.means();
+        let batches: Vec<f64> =
+            self.seeds.iter().flatten().flat_map(|(.., batches)| batches).copied().collect();
+        let half = half_width(&means).or_else(|| half_width(&batches))?;
+        self.mean().map(|mean| [mean - half, mean + half])
+    }
+
+    /// How many delays.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// A quantile in ms; `None` with fewer than five delays beyond it.
+    #[must_use]
+    pub fn quantile(&self, share: f64) -> Option<f64> {
+        let beyond = (1.0 - share) * self.count() as f64;
+        (beyond + 1e-9 >= 5.0).then(|| self.histogram.value_at_quantile(share) as f64 / 1e3)
+    }
+
+    /// The longest in ms.
+    #[must_use]
+    pub fn max(&self) -> Option<f64> {
+        self.seeds.iter().flatten().map(|(_, max, _)| max.as_secs_f64() * 1e3).reduce(f64::max)
+    }
+
+    /// `(ms, share of longer delays)`, at each value that occurs.
+    #[must_use]
+    pub fn ccdf(&self) -> Vec<(f64, f64)> {
+        let all = self.count() as f64;
+        let mut seen = 0;
+        let step = |value: hdrhistogram::iterators::IterationValue<u64>| {
+            seen += value.count_at_value();
+            (value.value_iterated_to() as f64 / 1e3, (all - seen as f64) / all)
+        };
+        self.histogram.iter_recorded().map(step).collect()
+    }
+}
+
+/// The mean of some figures.
+#[must_use]
+pub(crate) fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}

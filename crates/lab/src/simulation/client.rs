@@ -1,0 +1,210 @@
+//! The sending side of a flow: messages as they fall due, or octets without pause; responses timed as they come.
+
+use core::time::Duration;
+use std::collections::{BTreeSet, VecDeque};
+
+use bytes::Bytes;
+use virtual_time::Instant;
+use workload::{ArrivalProcess, Message, MessageNumber, MessageSize, SendTime};
+
+use super::delays::Delays;
+use super::one_way::Trip;
+use super::scenario::Workload;
+
+/// What a client is told.
+#[derive(Clone, Debug)]
+pub(super) struct ClientPlan {
+    pub(super) workload: Workload,
+    pub(super) arrivals: ArrivalProcess,
+    pub(super) size: MessageSize,
+    pub(super) lanes: u16,
+    /// Messages at most.
+    pub(super) messages: u64,
+    /// Nothing is sent after this, counted from the start.
+    pub(super) duration: Duration,
+    /// Messages that do not count.
+    pub(super) discard: u64,
+    pub(super) keeps_trips: bool,
+}
+
+/// Sends messages open loop: when one falls due does not depend on responses, and its delay counts from then.
+#[derive(Debug)]
+pub(super) struct Client {
+    plan: ClientPlan,
+    start: Option<Instant>,
+    /// The next message that is not due yet.
+    coming: Option<Pending>,
+    drawn: u64,
+    /// By lane: due and not taken by the transport.
+    lanes: Vec<Waiting>,
+    /// The first message of every lane that has one and is not blocked: number and lane.
+    heads: BTreeSet<(u64, u16)>,
+    answered: u64,
+    responses: Delays,
+    trips: Vec<Trip>,
+    last_due: Instant,
+    failure: Option<String>,
+}
+
+/// What waits on one lane.
+#[derive(Clone, Debug, Default)]
+struct Waiting {
+    messages: VecDeque<Pending>,
+    /// The transport had no room.
+    is_blocked: bool,
+}
+
+/// A message that is due, or will be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pending {
+    pub(super) number: u64,
+    pub(super) lane: u16,
+    pub(super) at: Instant,
+}
+
+impl Client {
+    pub(super) fn new(plan: ClientPlan) -> Self {
+        let lanes = vec![Waiting::default(); usize::from(plan.lanes)];
+        Self {
+            plan,
+            start: None,
+            coming: None,
+            drawn: 0,
+            lanes,
+            heads: BTreeSet::new(),
+            answered: 0,
+            responses: Delays::new(),
+            trips: Vec::new(),
+            last_due: Instant::EPOCH,
+            failure: None,
+        }
+    }
+
+    /// The transport is there: messages fall due from now on.
+    pub(super) fn begin(&mut self, now: Instant) {
+        if self.start.is_none() {
+            self.start = Some(now);
+            self.draw();
+        }
+    }
+
+    fn draw(&mut self) {
+        self.coming = None;
+        let Some(start) = self.start.filter(|_| self.drawn < self.plan.messages && !self.is_bulk()) else {
+            return;
+        };
+        let Some(offset) = self.plan.arrivals.next_offset().filter(|offset| *offset <= self.plan.duration)
+        else {
+            return;
+        };
+        let (number, at) = (self.drawn, start + offset);
+        let lane = u16::try_from(number % u64::from(self.plan.lanes)).unwrap_or(0);
+        self.coming = Some(Pending { number, lane, at });
+        self.last_due = at;
+        self.drawn += 1;
+    }
+
+    pub(super) fn is_bulk(&self) -> bool {
+        self.plan.workload == Workload::Bulk
+    }
+
+    pub(super) fn message_bytes(&self) -> usize {
+        self.plan.size.octets()
+    }
+
+    /// When the next message falls due.
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        self.coming.map(|pending| pending.at)
+    }
+
+    /// Lets messages fall due.
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
+        while let Some(pending) = self.coming.filter(|pending| pending.at <= now) {
+            let lane = &mut self.lanes[usize::from(pending.lane)];
+            lane.messages.push_back(pending);
+            if lane.messages.len() == 1 && !lane.is_blocked {
+                self.heads.insert((pending.number, pending.lane));
+            }
+            self.draw();
+        }
+    }
+
+    /// The next message for the transport; [`defer`](Self::defer) gives it back.
+    pub(super) fn poll_message(&mut self) -> Option<Pending> {
+        let (_, lane) = self.heads.pop_first()?;
+        let pending = self.lanes[usize::from(lane)].messages.pop_front()?;
+        self.show_head(lane);
+        Some(pending)
+    }
+
+    fn show_head(&mut self, lane: u16) {
+        let waiting = &self.lanes[usize::from(lane)];
+        if let Some(head) = waiting.messages.front().filter(|_| !waiting.is_blocked) {
+            self.heads.insert((head.number, lane));
+        }
+    }
+
+    pub(super) fn encode(&self, pending: Pending) -> Bytes {
+        let number = MessageNumber(pending.number);
+        Message { number, sent: SendTime(pending.at.as_nanos()), size: self.plan.size }.encode()
+    }
+
+    /// The transport has no room on the message's lane.
+    pub(super) fn defer(&mut self, pending: Pending) {
+        let waiting = &mut self.lanes[usize::from(pending.lane)];
+        if let Some(head) = waiting.messages.front() {
+            self.heads.remove(&(head.number, pending.lane));
+        }
+        waiting.messages.push_front(pending);
+        waiting.is_blocked = true;
+    }
+
+    /// There is room again.
+    pub(super) fn resume(&mut self, lane: u16) {
+        let waiting = &mut self.lanes[usize::from(lane)];
+        if core::mem::take(&mut waiting.is_blocked) {
+            self.show_head(lane);
+        }
+    }
+
+    pub(super) fn resume_all(&mut self) {
+        (0..self.plan.lanes).for_each(|lane| self.resume(lane));
+    }
+
+    /// The first response to a message.
+    pub(super) fn on_response(&mut self, now: Instant, wire: &[u8]) {
+        let Ok(message) = Message::decode(wire) else { return };
+        self.answered += 1;
+        let due = Instant::from_nanos(message.sent.0);
+        if message.number.0 >= self.plan.discard && self.plan.workload == Workload::Echo {
+            self.responses.record(now.since(due));
+            if self.plan.keeps_trips {
+                self.trips.push(Trip { number: message.number.0, due, arrived: now, delivered: now });
+            }
+        }
+    }
+
+    /// The transport ended; nothing more will come.
+    pub(super) fn fail(&mut self, because: impl Into<String>) {
+        self.failure.get_or_insert_with(|| because.into());
+        self.coming = None;
+    }
+
+    pub(super) fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+
+    /// Everything fell due and was handed over: how many, and when the last one fell due. `None` before that, and for bulk.
+    pub(super) fn sent_all(&self) -> Option<(u64, Instant)> {
+        let is_over = self.failure.is_some() || (self.start.is_some() && self.coming.is_none());
+        (is_over && !self.is_bulk()).then_some((self.drawn, self.last_due))
+    }
+
+    pub(super) fn answered(&self) -> u64 {
+        self.answered
+    }
+
+    pub(super) fn into_parts(self) -> (u64, Delays, Vec<Trip>) {
+        (self.drawn, self.responses, self.trips)
+    }
+}

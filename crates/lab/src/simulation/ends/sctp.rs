@@ -1,0 +1,226 @@
+//! Client and server on top of the SCTP that ships.
+
+use core::time::Duration;
+
+use netsim::sctp::Application;
+use sctp_core::{
+    AssociationConfig, AssociationId, Delivery, Destination, Endpoint, Event, Message, SctpPort, SendError,
+    StreamId,
+};
+use virtual_time::Instant;
+
+use crate::simulation::client::Client;
+use crate::simulation::outcome::TransportCounts;
+use crate::simulation::server::Server;
+
+/// Opens the association when it is time, and sends what is due.
+pub(in crate::simulation) struct SctpClient {
+    pub(in crate::simulation) client: Client,
+    opening: Option<Opening>,
+    delivery: Delivery,
+    id: Option<AssociationId>,
+    is_room: bool,
+}
+
+/// When and to whom.
+pub(in crate::simulation) struct Opening {
+    pub(in crate::simulation) at: Instant,
+    pub(in crate::simulation) to: Vec<Destination>,
+    pub(in crate::simulation) port: SctpPort,
+    pub(in crate::simulation) config: AssociationConfig,
+}
+
+impl SctpClient {
+    pub(in crate::simulation) fn new(client: Client, opening: Opening, delivery: Delivery) -> Self {
+        Self { client, opening: Some(opening), delivery, id: None, is_room: false }
+    }
+
+    fn open(&mut self, now: Instant, endpoint: &mut Endpoint) {
+        let Some(opening) = self.opening.take_if(|opening| opening.at <= now) else { return };
+        match endpoint.connect(now, &opening.to, opening.port, opening.config) {
+            Ok(id) => self.id = Some(id),
+            Err(error) => self.client.fail(error.to_string()),
+        }
+    }
+
+    fn offer(&mut self, now: Instant, endpoint: &mut Endpoint) {
+        let Some(id) = self.id.filter(|_| self.is_room) else { return };
+        if self.client.is_bulk() {
+            return self.offer_bulk(now, endpoint, id);
+        }
+        while let Some(pending) = self.client.poll_message() {
+            let payload = self.client.encode(pending);
+            match endpoint.send(now, id, Message::new(StreamId::new(pending.lane), self.delivery, payload)) {
+                Ok(()) => {}
+                Err(SendError::BufferFull(_)) => {
+                    self.is_room = false;
+                    return self.client.defer(pending);
+                }
+                Err(error) => return self.client.fail(error.to_string()),
+            }
+        }
+    }
+
+    fn offer_bulk(&mut self, now: Instant, endpoint: &mut Endpoint, id: AssociationId) {
+        let payload = bytes::Bytes::from(vec![0; self.client.message_bytes()]);
+        loop {
+            let message = Message::new(StreamId::new(0), self.delivery, payload.clone());
+            match endpoint.send(now, id, message) {
+                Ok(()) => {}
+                Err(SendError::BufferFull(_)) => return self.is_room = false,
+                Err(error) => return self.client.fail(error.to_string()),
+            }
+        }
+    }
+
+    pub(in crate::simulation) fn counts(&self, endpoint: &Endpoint) -> TransportCounts {
+        self.id.map_or_else(TransportCounts::default, |id| counts(endpoint, id))
+    }
+}
+
+impl Application for SctpClient {
+    fn on_event(&mut self, now: Instant, endpoint: &mut Endpoint, id: AssociationId, event: Event) {
+        match event {
+            Event::CommunicationUp { .. } => {
+                self.is_room = true;
+                self.client.begin(now);
+                self.client.handle_timeout(now);
+            }
+            Event::MessageReady => {
+                while let Some(received) = endpoint.receive(now, id) {
+                    self.client.on_response(now, &received.message.payload);
+                }
+                return;
+            }
+            Event::SendBufferAvailable => {
+                self.is_room = true;
+                self.client.resume_all();
+            }
+            Event::CommunicationLost(error) | Event::CannotStart(error) => {
+                self.client.fail(error.to_string());
+            }
+            Event::ShutdownReceived | Event::ShutdownComplete => {
+                self.client.fail("the server ended the association");
+            }
+            Event::Restart { .. }
+            | Event::StreamsReset { .. }
+            | Event::AssociationReset { .. }
+            | Event::StreamsAdded { .. }
+            | Event::PeerAddressChange { .. }
+            | Event::RemoteError(_)
+            | Event::SendFailed { .. }
+            | Event::NewPeerKey(_)
+            | Event::PartialDeliveryAborted { .. }
+            | Event::AddressChangeAnswered { .. }
+            | Event::PeerPrimary(_)
+            | Event::SenderDry => return,
+        }
+        self.offer(now, endpoint);
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let opening = self.opening.as_ref().map(|opening| opening.at);
+        opening.into_iter().chain(self.client.poll_timeout()).min()
+    }
+
+    fn handle_timeout(&mut self, now: Instant, endpoint: &mut Endpoint) {
+        self.open(now, endpoint);
+        self.client.handle_timeout(now);
+        self.offer(now, endpoint);
+    }
+}
+
+/// Answers or counts what comes on every association.
+pub(in crate::simulation) struct SctpServer {
+    pub(in crate::simulation) server: Server<ReplyLane>,
+    id: Option<AssociationId>,
+    is_room: bool,
+}
+
+/// Where an answer goes: back on the stream it came on, with the same flag.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::simulation) struct ReplyLane {
+    id: AssociationId,
+    stream: StreamId,
+    delivery: Delivery,
+}
+
+impl SctpServer {
+    pub(in crate::simulation) fn new(server: Server<ReplyLane>) -> Self {
+        Self { server, id: None, is_room: true }
+    }
+
+    fn answer(&mut self, now: Instant, endpoint: &mut Endpoint) {
+        while let Some((lane, wire)) = self.is_room.then(|| self.server.poll_reply(now)).flatten() {
+            // An association that ended takes its answers with it: the client tells of it.
+            let sent = endpoint.send(now, lane.id, Message::new(lane.stream, lane.delivery, wire));
+            if let Err(SendError::BufferFull(message)) = sent {
+                self.is_room = false;
+                self.server.defer(lane, message.payload);
+            }
+        }
+    }
+
+    pub(in crate::simulation) fn counts(&self, endpoint: &Endpoint) -> TransportCounts {
+        self.id.map_or_else(TransportCounts::default, |id| counts(endpoint, id))
+    }
+}
+
+impl Application for SctpServer {
+    fn on_event(&mut self, now: Instant, endpoint: &mut Endpoint, id: AssociationId, event: Event) {
+        match event {
+            Event::CommunicationUp { .. } => self.id = Some(id),
+            Event::MessageReady => {
+                while let Some(received) = endpoint.receive(now, id) {
+                    let lane = ReplyLane {
+                        id,
+                        stream: received.message.stream,
+                        delivery: received.message.delivery,
+                    };
+                    self.server.on_message(now, received.complete_at, lane, received.message.payload);
+                }
+            }
+            Event::SendBufferAvailable => self.is_room = true,
+            Event::CommunicationLost(_)
+            | Event::CannotStart(_)
+            | Event::Restart { .. }
+            | Event::StreamsReset { .. }
+            | Event::AssociationReset { .. }
+            | Event::StreamsAdded { .. }
+            | Event::ShutdownReceived
+            | Event::ShutdownComplete
+            | Event::PeerAddressChange { .. }
+            | Event::RemoteError(_)
+            | Event::SendFailed { .. }
+            | Event::NewPeerKey(_)
+            | Event::PartialDeliveryAborted { .. }
+            | Event::AddressChangeAnswered { .. }
+            | Event::PeerPrimary(_)
+            | Event::SenderDry => return,
+        }
+        self.answer(now, endpoint);
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.server.poll_timeout().filter(|_| self.is_room)
+    }
+
+    fn handle_timeout(&mut self, now: Instant, endpoint: &mut Endpoint) {
+        self.answer(now, endpoint);
+    }
+}
+
+fn counts(endpoint: &Endpoint, id: AssociationId) -> TransportCounts {
+    let Some(statistics) = endpoint.association(id).map(sctp_core::Association::statistics) else {
+        return TransportCounts::default();
+    };
+    let streams = statistics.receiver.blocked.streams();
+    let blocked = streams.fold((0, Duration::ZERO), |sum, (_, stream)| {
+        (sum.0 + stream.messages, sum.1.saturating_add(stream.total))
+    });
+    TransportCounts {
+        timeouts: statistics.paths.iter().map(|path| path.counters.timeouts).sum(),
+        retransmissions: statistics.sender.retransmissions,
+        blocked: Some(blocked),
+    }
+}

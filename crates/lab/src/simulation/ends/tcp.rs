@@ -1,0 +1,305 @@
+//! Client and server over the simulator's TCP: a connection per lane, messages cut out of the stream by their lengths.
+
+use std::net::IpAddr;
+
+use bytes::Bytes;
+use netsim::{Host, Outgoing, Packet, Protocol};
+use tcp_core::{Connection, Event, Segment, TcpConfig};
+use virtual_time::Instant;
+use workload::StreamFramer;
+
+use crate::simulation::client::Client;
+use crate::simulation::outcome::TransportCounts;
+use crate::simulation::server::Server;
+
+/// Both ends of a connection have this.
+struct Lane {
+    connection: Connection,
+    framer: StreamFramer,
+    /// The rest of a message that was written in part.
+    unwritten: Bytes,
+    /// It may have something to send.
+    is_touched: bool,
+}
+
+impl Lane {
+    fn new(connection: Connection) -> Self {
+        Self { connection, framer: StreamFramer::default(), unwritten: Bytes::new(), is_touched: true }
+    }
+
+    /// Writes as much as there is room for; whether that was all.
+    fn write(&mut self) -> bool {
+        let taken = self.connection.write(&self.unwritten);
+        self.unwritten = self.unwritten.slice(taken..);
+        self.is_touched = true;
+        self.unwritten.is_empty()
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if self.connection.poll_timeout().is_some_and(|due| due <= now) {
+            self.connection.handle_timeout(now);
+            self.is_touched = true;
+        }
+    }
+}
+
+/// The client's end of all connections of a flow.
+pub(in crate::simulation) struct TcpClient {
+    pub(in crate::simulation) client: Client,
+    place: Place,
+    config: TcpConfig,
+    opens_at: Option<Instant>,
+    initial_sequence: u32,
+    connections: u16,
+    lanes: Vec<Lane>,
+    scratch: Vec<u8>,
+}
+
+/// The addresses of a flow.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::simulation) struct Place {
+    pub(in crate::simulation) local: IpAddr,
+    pub(in crate::simulation) peer: IpAddr,
+}
+
+impl TcpClient {
+    pub(in crate::simulation) fn new(
+        client: Client,
+        place: Place,
+        config: TcpConfig,
+        opens_at: Instant,
+        connections: u16,
+        initial_sequence: u32,
+    ) -> Self {
+        let (lanes, scratch) = (Vec::new(), Vec::new());
+        let opens_at = Some(opens_at);
+        Self { client, place, config, opens_at, initial_sequence, connections, lanes, scratch }
+    }
+
+    pub(in crate::simulation) fn counts(&self) -> TransportCounts {
+        let of_lane = |lane: &Lane| lane.connection.statistics().sender;
+        TransportCounts {
+            timeouts: self.lanes.iter().map(|lane| of_lane(lane).timeouts).sum(),
+            retransmissions: self.lanes.iter().map(|lane| of_lane(lane).retransmissions).sum(),
+            blocked: None,
+        }
+    }
+
+    fn open(&mut self, now: Instant) {
+        if self.opens_at.take_if(|at| *at <= now).is_none() {
+            return;
+        }
+        for lane in 0..self.connections {
+            let initial = self.initial_sequence.wrapping_add(u32::from(lane) << 20);
+            let connection = Connection::connect(self.config, FIRST_PORT + lane, SERVER_PORT, initial);
+            self.lanes.push(Lane::new(connection));
+        }
+    }
+
+    /// Reacts to what happened on one connection.
+    fn serve(&mut self, now: Instant, index: usize) {
+        while let Some(event) = self.lanes[index].connection.poll_event() {
+            match event {
+                // The flow begins when all connections are there.
+                Event::Connected => {
+                    let is_up = |lane: &Lane| lane.connection.state() == tcp_core::State::Established;
+                    if self.lanes.iter().all(is_up) {
+                        self.client.begin(now);
+                        self.client.handle_timeout(now);
+                    }
+                }
+                Event::Readable => self.read(now, index),
+                Event::Writable => {
+                    if self.lanes[index].write() {
+                        self.client.resume(u16::try_from(index).unwrap_or(0));
+                    }
+                }
+                Event::PeerFinished | Event::Closed => self.client.fail("the server closed the connection"),
+                Event::Reset => self.client.fail("the server reset the connection"),
+                Event::TimedOut => self.client.fail("the server did not answer for too long"),
+            }
+        }
+    }
+
+    fn read(&mut self, now: Instant, index: usize) {
+        self.scratch.clear();
+        let lane = &mut self.lanes[index];
+        lane.connection.read(&mut self.scratch);
+        lane.framer.push(&self.scratch);
+        while let Ok(Some(message)) = lane.framer.next_message() {
+            self.client.on_response(now, &message);
+        }
+    }
+
+    /// Writes what is due.
+    fn offer(&mut self) {
+        if self.client.is_bulk() {
+            return self.offer_bulk();
+        }
+        while let Some(pending) = self.client.poll_message() {
+            let message = self.client.encode(pending);
+            let lane = &mut self.lanes[usize::from(pending.lane)];
+            if !lane.unwritten.is_empty() {
+                self.client.defer(pending);
+                continue;
+            }
+            lane.unwritten = message;
+            lane.write();
+        }
+    }
+
+    fn offer_bulk(&mut self) {
+        for lane in &mut self.lanes {
+            while lane.unwritten.is_empty() {
+                lane.unwritten = Bytes::from(vec![0; self.client.message_bytes()]);
+                if !lane.write() {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+impl Host for TcpClient {
+    fn handle_packet(&mut self, now: Instant, packet: Packet<'_>) {
+        let Ok(segment) = Segment::decode(packet.payload) else { return };
+        let index = usize::from(segment.destination_port.wrapping_sub(FIRST_PORT));
+        let Some(lane) = self.lanes.get_mut(index) else { return };
+        lane.connection.handle_segment(now, &segment);
+        lane.is_touched = true;
+        self.serve(now, index);
+        self.offer();
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.open(now);
+        for index in 0..self.lanes.len() {
+            self.lanes[index].handle_timeout(now);
+            self.serve(now, index);
+        }
+        self.client.handle_timeout(now);
+        self.offer();
+    }
+
+    fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Outgoing> {
+        transmit(&mut self.lanes, now, buffer, self.place)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let lanes = self.lanes.iter().filter_map(|lane| lane.connection.poll_timeout());
+        lanes.chain(self.opens_at).chain(self.client.poll_timeout()).min()
+    }
+}
+
+/// The server's end of all connections of a flow.
+pub(in crate::simulation) struct TcpServer {
+    pub(in crate::simulation) server: Server<usize>,
+    config: TcpConfig,
+    place: Place,
+    initial_sequence: u32,
+    is_bulk: bool,
+    /// By client port, in the order in which they came.
+    lanes: Vec<Lane>,
+    ports: Vec<u16>,
+    scratch: Vec<u8>,
+}
+
+impl TcpServer {
+    pub(in crate::simulation) fn new(
+        server: Server<usize>,
+        place: Place,
+        config: TcpConfig,
+        is_bulk: bool,
+        initial_sequence: u32,
+    ) -> Self {
+        let (lanes, ports, scratch) = (Vec::new(), Vec::new(), Vec::new());
+        Self { server, config, place, initial_sequence, is_bulk, lanes, ports, scratch }
+    }
+
+    fn serve(&mut self, now: Instant, index: usize) {
+        let lane = &mut self.lanes[index];
+        while let Some(event) = lane.connection.poll_event() {
+            if event != Event::Readable {
+                continue;
+            }
+            self.scratch.clear();
+            lane.connection.read(&mut self.scratch);
+            if self.is_bulk {
+                self.server.on_octets(now, self.scratch.len());
+                continue;
+            }
+            lane.framer.push(&self.scratch);
+            while let Ok(Some(message)) = lane.framer.next_message() {
+                self.server.on_message(now, now, index, message);
+            }
+        }
+        if !lane.unwritten.is_empty() {
+            lane.write();
+        }
+    }
+
+    fn answer(&mut self, now: Instant) {
+        let mut refused = Vec::new();
+        while let Some((index, message)) = self.server.poll_reply(now) {
+            let lane = &mut self.lanes[index];
+            if lane.unwritten.is_empty() {
+                lane.unwritten = message;
+                lane.write();
+            } else {
+                refused.push((index, message));
+            }
+        }
+        refused.into_iter().rev().for_each(|(index, message)| self.server.defer(index, message));
+    }
+}
+
+impl Host for TcpServer {
+    fn handle_packet(&mut self, now: Instant, packet: Packet<'_>) {
+        let Ok(segment) = Segment::decode(packet.payload) else { return };
+        let known = self.ports.iter().position(|port| *port == segment.source_port);
+        let index = known.unwrap_or(self.lanes.len());
+        if known.is_none() {
+            let initial = self.initial_sequence.wrapping_add(u32::from(segment.source_port) << 16);
+            let Some(connection) = Connection::accept(self.config, &segment, initial) else { return };
+            self.ports.push(segment.source_port);
+            self.lanes.push(Lane::new(connection));
+        } else {
+            self.lanes[index].connection.handle_segment(now, &segment);
+        }
+        self.lanes[index].is_touched = true;
+        self.serve(now, index);
+        self.answer(now);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        for index in 0..self.lanes.len() {
+            self.lanes[index].handle_timeout(now);
+            self.serve(now, index);
+        }
+        self.answer(now);
+    }
+
+    fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Outgoing> {
+        transmit(&mut self.lanes, now, buffer, self.place)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let lanes = self.lanes.iter().filter_map(|lane| lane.connection.poll_timeout());
+        lanes.chain(self.server.poll_timeout()).min()
+    }
+}
+
+/// The next segment of any connection that has one.
+fn transmit(lanes: &mut [Lane], now: Instant, buffer: &mut Vec<u8>, place: Place) -> Option<Outgoing> {
+    for lane in lanes.iter_mut().filter(|lane| lane.is_touched) {
+        if let Some(len) = lane.connection.poll_transmit(now, buffer) {
+            let (source, destination) = (Some(place.local), place.peer);
+            return Some(Outgoing { source, destination, protocol: Protocol::Tcp, len, segment_bytes: None });
+        }
+        lane.is_touched = false;
+    }
+    None
+}
+
+const FIRST_PORT: u16 = 5001;
+const SERVER_PORT: u16 = 80;

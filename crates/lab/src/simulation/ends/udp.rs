@@ -1,0 +1,114 @@
+//! Client and server over UDP: requests repeated as a SIP client transaction does (RFC 3261 §17.1.1.2, timers A and B),
+//! every copy of a request answered.
+
+use std::collections::VecDeque;
+use std::net::IpAddr;
+
+use bytes::Bytes;
+use netsim::{Host, Outgoing, Packet, Protocol};
+use virtual_time::Instant;
+use workload::{MessageNumber, ResponseNovelty, RetransmissionConfig, UdpRequester};
+
+use crate::simulation::client::Client;
+use crate::simulation::outcome::TransportCounts;
+use crate::simulation::server::Server;
+
+pub(in crate::simulation) struct UdpClient {
+    pub(in crate::simulation) client: Client,
+    begins_at: Option<Instant>,
+    requester: UdpRequester,
+    local: IpAddr,
+    peer: IpAddr,
+}
+
+impl UdpClient {
+    pub(in crate::simulation) fn new(
+        client: Client,
+        begins_at: Instant,
+        local: IpAddr,
+        peer: IpAddr,
+    ) -> Self {
+        let requester = UdpRequester::new(RetransmissionConfig::default());
+        Self { client, begins_at: Some(begins_at), requester, local, peer }
+    }
+
+    pub(in crate::simulation) fn counts(&self) -> TransportCounts {
+        let retransmissions = self.requester.counters().retransmissions;
+        TransportCounts { timeouts: retransmissions, retransmissions, blocked: None }
+    }
+}
+
+impl Host for UdpClient {
+    fn handle_packet(&mut self, now: Instant, packet: Packet<'_>) {
+        if let Ok(ResponseNovelty::First) = self.requester.handle_response(packet.payload) {
+            self.client.on_response(now, packet.payload);
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if self.begins_at.take_if(|at| *at <= now).is_some() {
+            self.client.begin(now);
+        }
+        self.client.handle_timeout(now);
+        self.requester.handle_timeout(now);
+        while let Some(pending) = self.client.poll_message() {
+            let message = self.client.encode(pending);
+            self.requester.request(now, MessageNumber(pending.number), message);
+        }
+    }
+
+    fn poll_transmit(&mut self, _now: Instant, buffer: &mut Vec<u8>) -> Option<Outgoing> {
+        let message = self.requester.poll_transmit()?.message;
+        Some(datagram(buffer, &message, self.local, self.peer))
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        [self.begins_at, self.client.poll_timeout(), self.requester.poll_timeout()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+}
+
+pub(in crate::simulation) struct UdpServer {
+    pub(in crate::simulation) server: Server<IpAddr>,
+    local: IpAddr,
+    outgoing: VecDeque<(IpAddr, Bytes)>,
+}
+
+impl UdpServer {
+    pub(in crate::simulation) fn new(server: Server<IpAddr>, local: IpAddr) -> Self {
+        Self { server, local, outgoing: VecDeque::new() }
+    }
+}
+
+impl Host for UdpServer {
+    fn handle_packet(&mut self, now: Instant, packet: Packet<'_>) {
+        self.server.on_datagram(now, packet.source, Bytes::copy_from_slice(packet.payload));
+        self.handle_timeout(now);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        while let Some(reply) = self.server.poll_reply(now) {
+            self.outgoing.push_back(reply);
+        }
+    }
+
+    fn poll_transmit(&mut self, _now: Instant, buffer: &mut Vec<u8>) -> Option<Outgoing> {
+        let (to, message) = self.outgoing.pop_front()?;
+        Some(datagram(buffer, &message, self.local, to))
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.server.poll_timeout()
+    }
+}
+
+fn datagram(buffer: &mut Vec<u8>, message: &[u8], source: IpAddr, destination: IpAddr) -> Outgoing {
+    buffer.extend_from_slice(message);
+    let protocol = Protocol::Udp { source_port: SIP_PORT, destination_port: SIP_PORT };
+    Outgoing { source: Some(source), destination, protocol, len: message.len(), segment_bytes: None }
+}
+
+/// Both ends use the port of SIP.
+const SIP_PORT: u16 = 5060;

@@ -1,0 +1,34 @@
+//! Networks in virtual time: what a plan describes becomes a world, runs, and leaves figures behind.
+//!
+//! ```text
+//! Scenario ─► build ─► World<Station> ─► run ─► RunOutcome
+//!   hosts, routers,      a Station has an End per flow:     per flow: delays, losses,
+//!   links, flows         transport (SCTP, TCP, UDP)         goodput; per queue: drops
+//!                        below Client or Server
+//! ```
+//!
+//! A run is a function of (scenario, seed). Memory does not grow with its length, unless samples are asked for.
+
+mod build;
+mod client;
+mod delays;
+mod ends;
+mod one_way;
+mod outcome;
+mod run;
+mod scenario;
+mod server;
+mod station;
+mod text;
+
+pub(crate) use delays::empty_histogram;
+pub use delays::{Delays, Moments};
+pub use one_way::{OneWay, Trip};
+pub use outcome::{FlowOutcome, LinkOutcome, RunOutcome, TransportCounts};
+pub(crate) use run::check;
+pub use run::{SimulationError, simulate};
+pub use scenario::{
+    FlowPlan, InitialWindowName, LinkChange, LinkPlan, LinkWay, Named, Scenario, SctpOptions, StopRule,
+    SwitchState, TcpOptions, Workload,
+};
+pub use text::{Span, Text};

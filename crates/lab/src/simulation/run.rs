@@ -1,0 +1,213 @@
+//! One run: the world from its first event to the last one that matters.
+
+use core::time::Duration;
+
+use netsim::{Direction, LinkState, World};
+use thiserror::Error;
+use virtual_time::Instant;
+
+use super::build::{Built, FlowSeats, build};
+use super::ends::End;
+use super::outcome::{FlowOutcome, LinkOutcome, RunOutcome};
+use super::scenario::{LinkPlan, Scenario, SwitchState, Workload};
+use super::station::Station;
+use crate::compare::StopSignal;
+
+/// Why a scenario cannot be simulated; `key` is where in the plan.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SimulationError {
+    /// A value that makes no sense where it stands.
+    #[error("{key}: {because}")]
+    Value {
+        /// Dotted name of the value.
+        key: String,
+        /// What is wrong, and the remedy.
+        because: String,
+    },
+    /// More things than there are addresses for.
+    #[error("there are more than 250 {what}")]
+    TooMany {
+        /// Of what.
+        what: &'static str,
+    },
+}
+
+impl SimulationError {
+    pub(super) fn new(key: impl Into<String>, because: impl Into<String>) -> Self {
+        Self::Value { key: key.into(), because: because.into() }
+    }
+
+    /// Where, and what.
+    pub(crate) fn parts(&self) -> (String, String) {
+        match self {
+            Self::Value { key, because } => (key.clone(), because.clone()),
+            Self::TooMany { .. } => ("hosts".to_owned(), self.to_string()),
+        }
+    }
+
+    pub(super) fn unknown(table: &str, name: &str, key: &str, what: &str) -> Self {
+        Self::new(
+            format!("{table}.{name}.{key}"),
+            format!("there is no host or router `{what}`: name it in hosts or routers"),
+        )
+    }
+}
+
+/// Runs a scenario once.
+///
+/// # Errors
+/// [`SimulationError`] for what only the whole scenario shows to be wrong, such as a link to nowhere.
+pub fn simulate(scenario: &Scenario, seed: u64, stop: &StopSignal) -> Result<RunOutcome, SimulationError> {
+    let mut built = build(scenario, seed)?;
+    let mut changes = changes(scenario);
+    changes.sort_by_key(|(at, ..)| *at);
+    let most = Instant::EPOCH + scenario.stop.duration.map_or(LONGEST, |duration| duration.0 + drain(&built));
+    for (at, link, change) in changes {
+        let at = Instant::EPOCH + at;
+        if !advance(&mut built, at.min(most), stop) {
+            break;
+        }
+        apply(&mut built, scenario, link, change)?;
+    }
+    advance(&mut built, most, stop);
+    Ok(outcome(scenario, built))
+}
+
+/// Checks that a scenario can be built, without running it.
+pub(crate) fn check(scenario: &Scenario) -> Result<(), SimulationError> {
+    build(scenario, 1).map(|_| ())
+}
+
+/// Runs until everything is done (false) or until `deadline` (true).
+fn advance(built: &mut Built, deadline: Instant, stop: &StopSignal) -> bool {
+    let Built { world, flows, .. } = built;
+    // Bulk flows alone never end by themselves.
+    let is_bulk_only = flows.iter().all(|flow| flow.workload == Workload::Bulk);
+    let mut looked = 0_u32;
+    let ended = world.run_while(deadline, |world| {
+        looked = looked.wrapping_add(1);
+        if looked.is_multiple_of(STOP_CHECK) && stop.is_raised() {
+            return false;
+        }
+        is_bulk_only || flows.iter().any(|flow| is_running(world, flow))
+    });
+    match ended {
+        netsim::Ended::ConditionFailed => false,
+        netsim::Ended::Deadline | netsim::Ended::Idle => true,
+    }
+}
+
+fn is_running(world: &World<Station>, flow: &FlowSeats) -> bool {
+    if flow.workload == Workload::Bulk {
+        return false;
+    }
+    let end = |(host, position)| -> &End { world.host(host).end(position) };
+    let Some(client) = end(flow.client).client() else { return false };
+    let Some((sent, last_due)) = client.sent_all() else { return true };
+    let completed = match flow.workload {
+        Workload::Echo | Workload::Bulk => client.answered(),
+        Workload::Messages => end(flow.server).delivered(),
+    };
+    completed < sent && client.failure().is_none() && world.now() < last_due + flow.drain
+}
+
+fn drain(built: &Built) -> Duration {
+    let with_messages = built.flows.iter().filter(|flow| flow.workload != Workload::Bulk);
+    with_messages.map(|flow| flow.drain).max().unwrap_or_default()
+}
+
+fn changes(scenario: &Scenario) -> Vec<(Duration, usize, usize)> {
+    let of_link = |(link, (_, plan)): (usize, (&str, &LinkPlan))| {
+        let times = plan.changes.iter().map(|change| change.at.0);
+        times.enumerate().map(|(change, at)| (at, link, change)).collect::<Vec<_>>()
+    };
+    scenario.links.iter().enumerate().flat_map(of_link).collect()
+}
+
+fn apply(built: &mut Built, scenario: &Scenario, link: usize, change: usize) -> Result<(), SimulationError> {
+    let Some((name, plan)) = scenario.links.iter().nth(link) else { return Ok(()) };
+    let id = built.links[link];
+    let (mut request, mut response) = (plan.request(), plan.response());
+    for earlier in plan.changes.iter().filter(|earlier| earlier.at <= plan.changes[change].at) {
+        earlier.apply(&mut request);
+        earlier.apply(&mut response);
+    }
+    for (direction, impairments) in [(Direction::Request, request), (Direction::Response, response)] {
+        let set = built.world.set_impairments(id, direction, impairments);
+        set.map_err(|error| SimulationError::new(format!("links.{name}.changes"), error.to_string()))?;
+    }
+    match plan.changes[change].state {
+        Some(SwitchState::Up) => built.world.set_link_state(id, LinkState::Up),
+        Some(SwitchState::Down) => built.world.set_link_state(id, LinkState::Down),
+        None => {}
+    }
+    Ok(())
+}
+
+fn outcome(scenario: &Scenario, built: Built) -> RunOutcome {
+    let Built { world, flows, links } = built;
+    let counters = *world.counters();
+    let (trace_hash, now) = (world.trace_hash(), world.now());
+    let ways = |link| [Direction::Request, Direction::Response].map(|way| *world.link_stats(link, way));
+    let names = scenario.links.iter().map(|(name, _)| name.to_owned());
+    let links = names.zip(&links).map(|(name, link)| LinkOutcome { name, ways: ways(*link) }).collect();
+    let mut ends: Vec<Vec<Option<End>>> =
+        world.into_hosts().map(|station| station.into_ends().into_iter().map(Some).collect()).collect();
+    let mut take = |(host, position): (netsim::HostId, usize)| ends[host.index()][position].take();
+    let names = scenario.flows.iter().map(|(name, _)| name.to_owned());
+    let of_flow = |(name, seats): (String, &FlowSeats)| {
+        flow_outcome(name, seats, take(seats.client), take(seats.server), scenario, now)
+    };
+    RunOutcome {
+        flows: names.zip(&flows).map(of_flow).collect(),
+        links,
+        events: counters.events,
+        packets: counters.sent,
+        trace_hash,
+        length: now.since(Instant::EPOCH),
+    }
+}
+
+fn flow_outcome(
+    name: String,
+    seats: &FlowSeats,
+    client: Option<End>,
+    server: Option<End>,
+    scenario: &Scenario,
+    now: Instant,
+) -> FlowOutcome {
+    let mut transport = client.as_ref().map(End::counts).unwrap_or_default();
+    if let (Some(near), Some((messages, time))) =
+        (&mut transport.blocked, server.as_ref().and_then(|end| end.counts().blocked))
+    {
+        *near = (near.0 + messages, near.1.saturating_add(time));
+    }
+    let client = client.and_then(End::into_client);
+    let failure = client.as_ref().and_then(|client| client.failure().map(str::to_owned));
+    let answered = client.as_ref().map_or(0, super::client::Client::answered);
+    let (messages, responses, trips) = client.map(super::client::Client::into_parts).unwrap_or_default();
+    let (one_way, octets, until) = server.map(End::into_received).unwrap_or_default();
+    let counted = until.min(now).since(Instant::EPOCH).saturating_sub(scenario.stop.warm_up.0);
+    let is_bulk = seats.workload == Workload::Bulk;
+    let completed = match seats.workload {
+        Workload::Echo | Workload::Bulk => answered,
+        Workload::Messages => one_way.as_ref().map_or(0, |one_way| one_way.messages),
+    };
+    FlowOutcome {
+        name,
+        messages,
+        completed,
+        responses: (seats.workload == Workload::Echo).then_some(responses),
+        one_way: one_way.filter(|_| seats.workload == Workload::Messages),
+        goodput_bits_per_s: (is_bulk && !counted.is_zero())
+            .then(|| octets as f64 * 8.0 / counted.as_secs_f64()),
+        trips,
+        transport,
+        failure,
+    }
+}
+
+/// A run without a duration ends after a day at the latest.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
+/// Events between two looks at whether somebody wants to stop.
+const STOP_CHECK: u32 = 1024;

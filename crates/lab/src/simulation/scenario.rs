@@ -1,0 +1,427 @@
+//! What is simulated: hosts, routers, links, flows, and when it ends. Plans are written in these words.
+
+use core::fmt;
+use core::time::Duration;
+use std::collections::BTreeSet;
+
+use netem::{BitRate, Impairments, Loss, Probability, QueueLimit};
+use sctp_core::{AssociationConfig, Profile, Streams};
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use tcp_core::TcpConfig;
+use toml::Spanned;
+
+use super::text::{Span, Text};
+use crate::transport::TransportSpec;
+
+/// A network and what flows through it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Names of the hosts.
+    pub hosts: Vec<String>,
+    /// Names of the routers. Default none.
+    #[serde(default)]
+    pub routers: Vec<String>,
+    /// The links, each between two hosts or routers.
+    pub links: Named<LinkPlan>,
+    /// The flows, each from a host to another one.
+    pub flows: Named<FlowPlan>,
+    /// When a run ends.
+    pub stop: StopRule,
+}
+
+/// A link: what it does to packets in both directions, and when that changes.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkPlan {
+    /// The two ends.
+    pub between: [String; 2],
+    /// One-way propagation delay. Default 0.
+    pub delay: Option<Span>,
+    /// Uniform variation of the delay, `delay ± jitter`. Default 0.
+    pub jitter: Option<Span>,
+    /// Random loss: `1%`, or `ge:p,r,h,k`. Default none.
+    pub loss: Option<Text<Loss>>,
+    /// Rate of serialisation. Default unlimited.
+    pub rate: Option<Text<BitRate>>,
+    /// What may wait for the link: `50p`, `64KiB`. Default unlimited.
+    pub queue: Option<Text<QueueLimit>>,
+    /// Numbers of packets to drop, counted from 1 in the first direction.
+    #[serde(default)]
+    pub drop: BTreeSet<u64>,
+    /// Share of packets that skip the delay. Default none.
+    pub reorder: Option<Text<Probability>>,
+    /// Share of packets that arrive twice. Default none.
+    pub duplicate: Option<Text<Probability>>,
+    /// Share of packets with a flipped bit. Default none.
+    pub corrupt: Option<Text<Probability>>,
+    /// What is different from the second end to the first.
+    #[serde(default)]
+    pub reverse: LinkWay,
+    /// What happens to the link in mid-run.
+    #[serde(default)]
+    pub changes: Vec<LinkChange>,
+}
+
+/// One direction of a link, where it differs.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkWay {
+    /// As in [`LinkPlan`].
+    pub delay: Option<Span>,
+    /// As in [`LinkPlan`].
+    pub jitter: Option<Span>,
+    /// As in [`LinkPlan`].
+    pub loss: Option<Text<Loss>>,
+    /// As in [`LinkPlan`].
+    pub rate: Option<Text<BitRate>>,
+    /// As in [`LinkPlan`].
+    pub queue: Option<Text<QueueLimit>>,
+    /// As in [`LinkPlan`], counted in this direction.
+    #[serde(default)]
+    pub drop: BTreeSet<u64>,
+}
+
+/// A change of a link in mid-run, both directions.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkChange {
+    /// When, counted from the start of the run.
+    pub at: Span,
+    /// The delay from then on.
+    pub delay: Option<Span>,
+    /// The loss from then on.
+    pub loss: Option<Text<Loss>>,
+    /// The rate from then on.
+    pub rate: Option<Text<BitRate>>,
+    /// Whether it carries anything from then on.
+    pub state: Option<SwitchState>,
+}
+
+/// Whether a link carries packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SwitchState {
+    /// It does.
+    Up,
+    /// It drops them all.
+    Down,
+}
+
+/// A flow of messages or octets from one host to another.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowPlan {
+    /// The host that opens it and sends.
+    pub from: String,
+    /// The host that receives, and answers if the workload says so.
+    pub to: String,
+    /// As for `headway compare`: `tcp`, `tcp:4`, `sctp:6`, `sctp:unordered`, `udp`.
+    pub transport: Text<TransportSpec>,
+    /// Named set of parameters of the transport; for SCTP `signalling` (default), `rfc9260`, `studies`; for TCP `linux`
+    /// (default) and others.
+    pub profile: Option<String>,
+    /// What is sent. Default `echo`.
+    #[serde(default)]
+    pub workload: Workload,
+    /// Messages per second; this or `interval`, unless the workload is bulk.
+    pub rate: Option<f64>,
+    /// Mean time between messages.
+    pub interval: Option<Span>,
+    /// `poisson` (default), `constant`, `onoff:ON,OFF`.
+    #[serde(default)]
+    pub arrivals: Text<workload::ArrivalSpec>,
+    /// Octets of a message. Default 64.
+    #[serde(default = "default_message")]
+    pub message: u32,
+    /// How long the server holds each response. Default 0.
+    #[serde(default)]
+    pub processing: Span,
+    /// When the flow begins. Default at once.
+    #[serde(default)]
+    pub start: Span,
+    /// Keep every message for `samples.csv`. Default no: memory then grows with the run.
+    #[serde(default)]
+    pub samples: bool,
+    /// SCTP parameters that differ from the profile.
+    #[serde(default)]
+    pub sctp: SctpOptions,
+    /// TCP parameters that differ from the profile.
+    #[serde(default)]
+    pub tcp: TcpOptions,
+}
+
+/// What a flow sends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Workload {
+    /// Requests that the server echoes: response times.
+    #[default]
+    Echo,
+    /// Messages one way: delays from handing over to delivery.
+    Messages,
+    /// Without pause: goodput.
+    Bulk,
+}
+
+/// SCTP parameters a plan may change.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SctpOptions {
+    /// RTO.Min.
+    pub rto_min: Option<Span>,
+    /// RTO.Initial.
+    pub rto_initial: Option<Span>,
+    /// SACK.Delay; `0ms` acknowledges every packet at once.
+    pub sack_delay: Option<Span>,
+    /// Hold small packets while data is in flight.
+    pub nagle: Option<bool>,
+    /// Octets of an IP packet at most.
+    pub path_mtu: Option<usize>,
+    /// The congestion window at first.
+    pub initial_window: Option<InitialWindowName>,
+    /// Octets the receiver offers.
+    pub receive_window: Option<usize>,
+}
+
+/// The congestion window of SCTP before anything was acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum InitialWindowName {
+    /// RFC 9260 §7.2.1.
+    Rfc9260,
+    /// The older rule: 4380 octets over Ethernet.
+    Rfc4960,
+}
+
+/// TCP parameters a plan may change.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TcpOptions {
+    /// The least retransmission timeout.
+    pub rto_min: Option<Span>,
+    /// How long an acknowledgment may wait.
+    pub ack_delay: Option<Span>,
+    /// Hold small segments while data is in flight.
+    pub nagle: Option<bool>,
+    /// The largest payload of a segment.
+    pub mss: Option<u16>,
+    /// Octets the receiver offers.
+    pub receive_window: Option<usize>,
+    /// Octets the sender keeps.
+    pub send_buffer: Option<usize>,
+}
+
+/// When a run ends.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StopRule {
+    /// Each flow of messages ends after so many.
+    pub messages: Option<u64>,
+    /// Nothing new is sent after this.
+    pub duration: Option<Span>,
+    /// The first messages of each flow that do not count. Default 0.
+    #[serde(default)]
+    pub discard: u64,
+    /// Goodput is counted from then on. Default from the start.
+    #[serde(default)]
+    pub warm_up: Span,
+    /// How long to wait for what was sent. Default 10 s, over UDP 32 s.
+    pub drain: Option<Span>,
+}
+
+impl LinkPlan {
+    /// What it does to packets from the first end to the second.
+    #[must_use]
+    pub fn request(&self) -> Impairments {
+        let probability =
+            |value: Option<Text<Probability>>| value.map_or_else(Probability::default, |value| value.0);
+        Impairments {
+            delay: self.delay.unwrap_or_default().0,
+            jitter: self.jitter.unwrap_or_default().0,
+            loss: self.loss.map_or(Loss::None, |loss| loss.0),
+            drop_packets: self.drop.clone(),
+            rate: self.rate.map(|rate| rate.0),
+            queue: self.queue.map(|queue| queue.0),
+            reorder: probability(self.reorder),
+            duplicate: probability(self.duplicate),
+            corrupt: probability(self.corrupt),
+        }
+    }
+
+    /// What it does to packets from the second end to the first.
+    #[must_use]
+    pub fn response(&self) -> Impairments {
+        let there = self.request();
+        let LinkWay { delay, jitter, loss, rate, queue, drop } = self.reverse.clone();
+        Impairments {
+            delay: delay.map_or(there.delay, |delay| delay.0),
+            jitter: jitter.map_or(there.jitter, |jitter| jitter.0),
+            loss: loss.map_or(there.loss, |loss| loss.0),
+            rate: rate.map_or(there.rate, |rate| Some(rate.0)),
+            queue: queue.map_or(there.queue, |queue| Some(queue.0)),
+            drop_packets: drop,
+            ..there
+        }
+    }
+}
+
+impl LinkChange {
+    /// What one direction does from then on.
+    pub(super) fn apply(&self, impairments: &mut Impairments) {
+        if let Some(delay) = self.delay {
+            impairments.delay = delay.0;
+        }
+        if let Some(loss) = self.loss {
+            impairments.loss = loss.0;
+        }
+        if let Some(rate) = self.rate {
+            impairments.rate = Some(rate.0);
+        }
+    }
+}
+
+impl FlowPlan {
+    /// Mean time between messages; bulk needs none.
+    pub(super) fn mean_interval(&self) -> Result<Duration, String> {
+        match (self.rate, self.interval, self.workload) {
+            (Some(_), Some(_), _) => Err("rate and interval say the same: name one of them".to_owned()),
+            (Some(rate), None, _) => Duration::try_from_secs_f64(1.0 / rate)
+                .ok()
+                .filter(|interval| !interval.is_zero())
+                .ok_or_else(|| format!("{rate} messages per second cannot be sent: it must be above zero")),
+            (None, Some(interval), _) => Ok(interval.0),
+            (None, None, Workload::Bulk) => Ok(Duration::MAX),
+            (None, None, Workload::Echo | Workload::Messages) => {
+                Err("how often? Write rate = 100 (per second) or interval = \"10ms\"".to_owned())
+            }
+        }
+    }
+
+    /// Parameters of both ends of an association.
+    pub(super) fn sctp_config(&self) -> Result<AssociationConfig, String> {
+        let name = self.profile.as_deref().unwrap_or("signalling");
+        let profile: Profile = name.parse().map_err(|error: sctp_core::UnknownProfile| error.to_string())?;
+        let mut config = AssociationConfig::profile(profile);
+        let lanes = self.transport.0.lanes();
+        config.streams = Streams { outbound: lanes, inbound: lanes.max(config.streams.inbound) };
+        config.path_mtu.bytes = self.sctp.path_mtu.unwrap_or(ETHERNET_BYTES);
+        self.sctp.apply(&mut config);
+        let message = usize::try_from(self.message).unwrap_or(usize::MAX);
+        config.buffers.message_bytes =
+            config.buffers.message_bytes.max(message).min(config.buffers.receive_bytes);
+        config.validate().map_err(|error| error.to_string())?;
+        Ok(config)
+    }
+
+    /// Parameters of both ends of a TCP connection.
+    pub(super) fn tcp_config(&self) -> Result<TcpConfig, String> {
+        let mut config = match self.profile.as_deref().unwrap_or("linux") {
+            "linux" => TcpConfig::default(),
+            other => return Err(format!("there is no TCP profile `{other}`: use linux")),
+        };
+        self.tcp.apply(&mut config);
+        Ok(config)
+    }
+}
+
+impl SctpOptions {
+    fn apply(&self, config: &mut AssociationConfig) {
+        if let Some(min) = self.rto_min {
+            config.rto.min = min.0;
+            config.rto.initial = config.rto.initial.max(min.0);
+        }
+        if let Some(initial) = self.rto_initial {
+            config.rto.initial = initial.0;
+        }
+        if let Some(delay) = self.sack_delay {
+            config.sack.delay = delay.0;
+            if delay.0.is_zero() {
+                config.sack.every_packets = 1;
+            }
+        }
+        if let Some(is_on) = self.nagle {
+            config.transmission.nagle = if is_on { sctp_core::Nagle::On } else { sctp_core::Nagle::Off };
+        }
+        match self.initial_window {
+            Some(InitialWindowName::Rfc9260) => {
+                config.congestion.initial_window = sctp_core::InitialWindow::Rfc9260;
+            }
+            Some(InitialWindowName::Rfc4960) => {
+                config.congestion.initial_window = sctp_core::InitialWindow::Rfc4960;
+            }
+            None => {}
+        }
+        if let Some(octets) = self.receive_window {
+            config.buffers.receive_bytes = octets;
+        }
+    }
+}
+
+impl TcpOptions {
+    fn apply(&self, config: &mut TcpConfig) {
+        if let Some(min) = self.rto_min {
+            config.rto_min = min.0;
+        }
+        if let Some(delay) = self.ack_delay {
+            config.ack_delay = delay.0;
+        }
+        if let Some(is_on) = self.nagle {
+            config.nagle = if is_on { tcp_core::Nagle::On } else { tcp_core::Nagle::Off };
+        }
+        config.mss = self.mss.unwrap_or(config.mss);
+        config.receive_bytes = self.receive_window.unwrap_or(config.receive_bytes);
+        config.send_bytes = self.send_buffer.unwrap_or(config.send_bytes);
+    }
+}
+
+/// MTU of a link: Ethernet's.
+const ETHERNET_BYTES: usize = 1500;
+
+fn default_message() -> u32 {
+    workload::MessageSize::default().get()
+}
+
+/// Named things in the order in which the plan writes them.
+#[derive(Clone, Debug)]
+pub struct Named<T>(Vec<(String, T)>);
+
+impl<T> Named<T> {
+    /// Each with its name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
+        self.0.iter().map(|(name, thing)| (name.as_str(), thing))
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Named<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries<T>(core::marker::PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Entries<T> {
+            type Value = Vec<(String, Spanned<T>)>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a table of named tables")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    entries.push(entry);
+                }
+                Ok(entries)
+            }
+        }
+
+        let mut entries = deserializer.deserialize_map(Entries(core::marker::PhantomData))?;
+        entries.sort_by_key(|(_, thing)| thing.span().start);
+        Ok(Self(entries.into_iter().map(|(name, thing)| (name, thing.into_inner())).collect()))
+    }
+}

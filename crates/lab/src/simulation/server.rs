@@ -1,0 +1,117 @@
+//! The receiving side of a flow: answers requests, times messages, counts octets.
+
+use core::time::Duration;
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use virtual_time::Instant;
+use workload::{Message, MessageSize};
+
+use super::one_way::{OneWay, Trip};
+use super::scenario::Workload;
+
+/// What a server is told.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ServerPlan {
+    pub(super) workload: Workload,
+    pub(super) lanes: u16,
+    pub(super) processing: Duration,
+    pub(super) discard: u64,
+    /// Octets are counted from then on.
+    pub(super) warm_up: Duration,
+    pub(super) keeps_trips: bool,
+}
+
+/// A server; `L` says where an answer goes.
+#[derive(Debug)]
+pub(super) struct Server<L> {
+    plan: ServerPlan,
+    /// In the order of their times: the processing time is the same for all.
+    replies: VecDeque<(Instant, L, Bytes)>,
+    /// What the transport did not take.
+    refused: VecDeque<(L, Bytes)>,
+    one_way: OneWay,
+    counted_bytes: u64,
+    counted_until: Instant,
+}
+
+impl<L> Server<L> {
+    pub(super) fn new(plan: ServerPlan) -> Self {
+        Self {
+            plan,
+            replies: VecDeque::new(),
+            refused: VecDeque::new(),
+            one_way: OneWay::new(plan.lanes, plan.discard, plan.keeps_trips),
+            counted_bytes: 0,
+            counted_until: Instant::EPOCH,
+        }
+    }
+
+    /// Octets of user data.
+    pub(super) fn on_octets(&mut self, now: Instant, octets: usize) {
+        if now >= Instant::EPOCH + self.plan.warm_up {
+            self.counted_bytes += u64::try_from(octets).unwrap_or(0);
+            self.counted_until = now;
+        }
+    }
+
+    /// A whole message, complete at `arrived` and delivered now.
+    pub(super) fn on_message(&mut self, now: Instant, arrived: Instant, lane: L, wire: Bytes) {
+        self.on_octets(now, wire.len());
+        match self.plan.workload {
+            Workload::Echo => self.replies.push_back((now + self.plan.processing, lane, wire)),
+            Workload::Messages => {
+                self.note(now, arrived, &wire);
+            }
+            Workload::Bulk => {}
+        }
+    }
+
+    /// The same over an unreliable transport, where every copy of a request is answered and only the first one counts.
+    pub(super) fn on_datagram(&mut self, now: Instant, lane: L, wire: Bytes) {
+        self.on_octets(now, wire.len());
+        let reply = match self.plan.workload {
+            Workload::Echo => wire,
+            Workload::Messages => match self.note(now, now, &wire) {
+                Some(message) => Message { size: MessageSize::MIN, ..message }.encode(),
+                None => return,
+            },
+            Workload::Bulk => return,
+        };
+        self.replies.push_back((now + self.plan.processing, lane, reply));
+    }
+
+    fn note(&mut self, now: Instant, arrived: Instant, wire: &[u8]) -> Option<Message> {
+        let message = Message::decode(wire).ok()?;
+        let due = Instant::from_nanos(message.sent.0);
+        self.one_way.record(Trip { number: message.number.0, due, arrived, delivered: now });
+        Some(message)
+    }
+
+    /// When the next answer is ready.
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        self.replies.front().map(|(at, ..)| *at)
+    }
+
+    /// The next answer that is ready; [`defer`](Self::defer) gives it back.
+    pub(super) fn poll_reply(&mut self, now: Instant) -> Option<(L, Bytes)> {
+        if let Some(refused) = self.refused.pop_front() {
+            return Some(refused);
+        }
+        let (_, lane, wire) = self.replies.pop_front_if(|(at, ..)| *at <= now)?;
+        Some((lane, wire))
+    }
+
+    pub(super) fn defer(&mut self, lane: L, wire: Bytes) {
+        self.refused.push_front((lane, wire));
+    }
+
+    pub(super) fn delivered(&self) -> u64 {
+        self.one_way.messages
+    }
+
+    /// What it saw: messages, octets since the warm-up, and until when.
+    pub(super) fn into_parts(self) -> (OneWay, u64, Instant) {
+        (self.one_way, self.counted_bytes, self.counted_until)
+    }
+}

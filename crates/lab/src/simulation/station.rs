@@ -1,0 +1,72 @@
+//! A host of a scenario: one end for each flow that begins or ends there, told apart by its addresses.
+
+use std::net::IpAddr;
+
+use netsim::{Host, Outgoing, Packet};
+use virtual_time::Instant;
+
+use super::ends::End;
+
+/// A simulated host.
+#[derive(Default)]
+pub(super) struct Station {
+    ends: Vec<Seat>,
+}
+
+struct Seat {
+    end: End,
+    addresses: Vec<IpAddr>,
+    is_touched: bool,
+}
+
+impl Station {
+    pub(super) fn seat(&mut self, end: End, addresses: Vec<IpAddr>) {
+        self.ends.push(Seat { end, addresses, is_touched: true });
+    }
+
+    pub(super) fn end(&self, index: usize) -> &End {
+        &self.ends[index].end
+    }
+
+    pub(super) fn into_ends(self) -> Vec<End> {
+        self.ends.into_iter().map(|seat| seat.end).collect()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+}
+
+impl Host for Station {
+    fn handle_packet(&mut self, now: Instant, packet: Packet<'_>) {
+        let addressed = |seat: &&mut Seat| seat.addresses.contains(&packet.destination);
+        if let Some(seat) = self.ends.iter_mut().find(addressed) {
+            seat.end.handle_packet(now, packet);
+            seat.is_touched = true;
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        for seat in &mut self.ends {
+            if seat.end.poll_timeout().is_some_and(|due| due <= now) {
+                seat.end.handle_timeout(now);
+                seat.is_touched = true;
+            }
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Outgoing> {
+        for seat in self.ends.iter_mut().filter(|seat| seat.is_touched) {
+            if let Some(outgoing) = seat.end.poll_transmit(now, buffer) {
+                let source = outgoing.source.or_else(|| seat.addresses.first().copied());
+                return Some(Outgoing { source, ..outgoing });
+            }
+            seat.is_touched = false;
+        }
+        None
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.ends.iter().filter_map(|seat| seat.end.poll_timeout()).min()
+    }
+}

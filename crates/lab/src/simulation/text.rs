@@ -1,0 +1,68 @@
+//! Values that plans write as the command line does: `20ms`, `1%`, `1.7mbit`.
+
+use core::fmt;
+use core::marker::PhantomData;
+use core::str::FromStr;
+use core::time::Duration;
+
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
+
+/// A value read from its text; a number is taken as the text that it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Text<T>(pub T);
+
+/// A duration with its unit, such as `20ms`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Span(pub Duration);
+
+impl FromStr for Span {
+    type Err = workload::DurationError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        workload::parse_duration(text).map(Self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Span {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Text::deserialize(deserializer).map(|text| text.0)
+    }
+}
+
+impl<'de, T> Deserialize<'de> for Text<T>
+where
+    T: FromStr<Err: fmt::Display>,
+{
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Reader(PhantomData)).map(Self)
+    }
+}
+
+struct Reader<T>(PhantomData<T>);
+
+impl<T> Visitor<'_> for Reader<T>
+where
+    T: FromStr<Err: fmt::Display>,
+{
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text such as \"20ms\", or a number")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        text.parse().map_err(E::custom)
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<T, E> {
+        self.visit_str(&number.to_string())
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<T, E> {
+        self.visit_str(&number.to_string())
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<T, E> {
+        self.visit_str(&number.to_string())
+    }
+}
