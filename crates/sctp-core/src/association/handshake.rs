@@ -8,6 +8,7 @@ mod reading;
 use core::time::Duration;
 use std::collections::VecDeque;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use sctp_wire::{
     Cause, Chunk, ChunkBuf, Full, Init, InitHeader, Packet, Parameter, ParameterTypes, SctpPort, TagOrigin,
@@ -45,6 +46,15 @@ pub(crate) enum InitReply {
     ShutdownAck,
 }
 
+/// A configuration as it holds for packets that travel like this.
+fn over(mut config: Arc<AssociationConfig>, encapsulation: Encapsulation) -> Arc<AssociationConfig> {
+    let extensions = config.extensions.over(encapsulation);
+    if extensions != config.extensions {
+        Arc::make_mut(&mut config).extensions = extensions;
+    }
+    config
+}
+
 impl Association {
     /// Opens an association: INIT goes out with the next packet (RFC 9260 §5.1 (A)).
     pub(crate) fn initiate(
@@ -52,13 +62,13 @@ impl Association {
         destinations: (Destination, &[Destination]),
         locals: &[IpAddr],
         ports: (SctpPort, SctpPort),
-        mut config: AssociationConfig,
+        config: Arc<AssociationConfig>,
         tag: VerificationTag,
         mut rng: Rng,
     ) -> Result<Self, Full> {
         let initial_tsn = rng.tsn();
         let (first, others) = destinations;
-        config.extensions = config.extensions.over(first.encapsulation);
+        let config = over(config, first.encapsulation);
         let mut paths = PathSet::new(first, locals, &config);
         for &destination in others {
             let _added = paths.add(destination, PathState::Active, &config);
@@ -92,10 +102,10 @@ impl Association {
         cookie: &StateCookie,
         source: Destination,
         locals: &[IpAddr],
-        mut config: AssociationConfig,
+        config: Arc<AssociationConfig>,
         mut rng: Rng,
     ) -> Self {
-        config.extensions = config.extensions.over(cookie.source.encapsulation);
+        let config = over(config, cookie.source.encapsulation);
         let peer = Peer {
             origin: Origin::Accepted,
             local_port: cookie.local_port,
@@ -132,7 +142,7 @@ impl Association {
         (sender, receiver): (Sender, Option<Receiver>),
         authentication: Authentication,
         paths: PathSet,
-        config: AssociationConfig,
+        config: Arc<AssociationConfig>,
         rng: Rng,
     ) -> Self {
         // The initiator learns the peer's initial TSN later.

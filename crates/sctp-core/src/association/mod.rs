@@ -38,6 +38,7 @@ mod supervision;
 mod timers;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use sctp_wire::{COMMON_HEADER_BYTES, Chunk, Packet, StreamId, TagOrigin, Tsn, VerificationTag};
 use virtual_time::Instant;
@@ -75,7 +76,7 @@ use crate::transmit::{Datagram, PathId};
 /// One SCTP association. Reached through its [`Endpoint`](crate::Endpoint); by itself it can only be looked at.
 #[derive(Debug)]
 pub struct Association {
-    config: AssociationConfig,
+    config: Arc<AssociationConfig>,
     state: State,
     peer: Peer,
     sender: Sender,
@@ -124,6 +125,15 @@ struct Outgoing {
     /// The peer's SACKs arrived since the last window probe.
     peer_is_alive: bool,
     usage: Usage,
+}
+
+/// What reading a message led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AfterReading {
+    /// There is one less to read.
+    Nothing,
+    /// The peer is to hear of it, or it was the last thing left to do.
+    More,
 }
 
 impl Outgoing {
@@ -453,15 +463,21 @@ impl Association {
         self.sender.set_stream_share(stream, change)
     }
 
-    pub(crate) fn receive(&mut self, now: Instant) -> Option<Received> {
+    /// The next message, and whether more came of reading it.
+    pub(crate) fn receive(&mut self, now: Instant) -> Option<(Received, AfterReading)> {
+        let is_closed = self.is_closed();
         let receiver = self.receiver.as_mut()?;
         let received = receiver.receive()?;
-        if !matches!(self.state.name(), AssociationState::Closed) && receiver.window_update_due() {
-            receiver.on_sack_timer();
-            self.timers.stop(Timer::SackDelay);
-            self.after_input(now);
+        if is_closed {
+            return Some((received, AfterReading::More));
         }
-        Some(received)
+        if !receiver.window_update_due() {
+            return Some((received, AfterReading::Nothing));
+        }
+        receiver.on_sack_timer();
+        self.timers.stop(Timer::SackDelay);
+        self.after_input(now);
+        Some((received, AfterReading::More))
     }
 
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
