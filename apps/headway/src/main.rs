@@ -13,6 +13,7 @@ mod emulate;
 mod interrupt;
 mod load;
 mod output;
+mod perf;
 mod predict;
 mod progress;
 mod rights;
@@ -46,6 +47,7 @@ enum Command {
     Echo(echo::Arguments),
     Emulate(emulate::Arguments),
     Predict(predict::Arguments),
+    Perf(perf::Arguments),
     Simulate(simulate::Arguments),
     Completions(documents::CompletionsArguments),
     Man(documents::ManArguments),
@@ -62,6 +64,7 @@ impl Command {
             | Self::Echo(_)
             | Self::Emulate(_)
             | Self::Predict(_)
+            | Self::Perf(_)
             | Self::Simulate(_)
             | Self::Completions(_)
             | Self::Man(_) => Rights::not_wanted(),
@@ -75,6 +78,7 @@ impl Command {
             Self::Echo(arguments) => Ok(echo::run(arguments)?),
             Self::Emulate(arguments) => Ok(emulate::run(arguments, rights)?),
             Self::Predict(arguments) => Ok(predict::run(arguments)?),
+            Self::Perf(arguments) => Ok(perf::run(arguments)?),
             Self::Simulate(arguments) => Ok(simulate::run(arguments)?),
             Self::Completions(arguments) => Ok(documents::completions(arguments, definitions())?),
             Self::Man(arguments) => Ok(documents::man(arguments, definitions())?),
@@ -94,6 +98,8 @@ enum Failure {
     #[error(transparent)]
     Predict(#[from] predict::PredictError),
     #[error(transparent)]
+    Perf(#[from] perf::PerfError),
+    #[error(transparent)]
     Simulate(#[from] simulate::SimulateError),
     #[error(transparent)]
     Document(#[from] documents::DocumentError),
@@ -106,6 +112,7 @@ impl Failure {
             Self::Echo(error) => error.exit_status(),
             Self::Emulate(error) => error.exit_status(),
             Self::Predict(error) => error.exit_status(),
+            Self::Perf(error) => error.exit_status(),
             Self::Simulate(error) => error.exit_status(),
             Self::Document(_) => 1,
         }

@@ -317,10 +317,10 @@ impl FlowPlan {
 
     /// Parameters of both ends of a TCP connection.
     pub(super) fn tcp_config(&self) -> Result<TcpConfig, String> {
-        let mut config = match self.profile.as_deref().unwrap_or("linux") {
-            "linux" => TcpConfig::default(),
-            other => return Err(format!("there is no TCP profile `{other}`: use linux")),
-        };
+        let profile = self.profile.as_deref().map(str::parse).transpose();
+        let profile: Option<tcp_core::Profile> =
+            profile.map_err(|error: tcp_core::UnknownProfile| error.to_string())?;
+        let mut config = TcpConfig::profile(profile.unwrap_or_default());
         self.tcp.apply(&mut config);
         Ok(config)
     }
