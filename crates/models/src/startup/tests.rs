@@ -99,3 +99,27 @@ fn nonsense_is_refused() {
     let no_room = Startup { mtu_bytes: 48, ..startup(1, 1, 50) };
     assert!(matches!(predict(&no_room), Err(ModelError::MtuTooSmall { least_bytes: 49, .. })));
 }
+
+/// The recursion over parents that docs/startup.md derives, where every packet waits.
+#[test]
+fn parents_give_the_same_rounds_and_offsets_as_following_the_packets() {
+    let startup = Startup {
+        message_bytes: NonZeroU32::new(1452).unwrap(),
+        interval: Duration::from_millis(2),
+        rtt: Duration::from_millis(200),
+        initial_window_bytes: Startup::DEFAULT_INITIAL_WINDOW_BYTES,
+        mtu_bytes: Startup::DEFAULT_MTU_BYTES,
+        window_rule: WindowRule::WithinWindow,
+    };
+    let prediction = predict(&startup).unwrap();
+    let window = 3;
+    for message in prediction.messages.iter().take(90) {
+        let (mut packet, mut rounds) = (message.number, 0);
+        while packet > window {
+            packet = (packet - window).div_ceil(2);
+            rounds += 1;
+        }
+        assert_eq!(message.rounds, rounds, "message {}", message.number);
+        assert_eq!(message.offset, Duration::from_millis(2) * (packet - 1), "message {}", message.number);
+    }
+}
