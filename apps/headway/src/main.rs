@@ -15,6 +15,7 @@ mod load;
 mod output;
 mod predict;
 mod progress;
+mod reproduce;
 mod rights;
 mod simulate;
 
@@ -47,6 +48,7 @@ enum Command {
     Emulate(emulate::Arguments),
     Predict(predict::Arguments),
     Simulate(simulate::Arguments),
+    Reproduce(reproduce::Arguments),
     Completions(documents::CompletionsArguments),
     Man(documents::ManArguments),
 }
@@ -63,6 +65,7 @@ impl Command {
             | Self::Emulate(_)
             | Self::Predict(_)
             | Self::Simulate(_)
+            | Self::Reproduce(_)
             | Self::Completions(_)
             | Self::Man(_) => Rights::not_wanted(),
         }
@@ -76,6 +79,7 @@ impl Command {
             Self::Emulate(arguments) => Ok(emulate::run(arguments, rights)?),
             Self::Predict(arguments) => Ok(predict::run(arguments)?),
             Self::Simulate(arguments) => Ok(simulate::run(arguments)?),
+            Self::Reproduce(arguments) => Ok(reproduce::run(arguments)?),
             Self::Completions(arguments) => Ok(documents::completions(arguments, definitions())?),
             Self::Man(arguments) => Ok(documents::man(arguments, definitions())?),
         }
@@ -96,6 +100,8 @@ enum Failure {
     #[error(transparent)]
     Simulate(#[from] simulate::SimulateError),
     #[error(transparent)]
+    Reproduce(#[from] reproduce::ReproduceError),
+    #[error(transparent)]
     Document(#[from] documents::DocumentError),
 }
 
@@ -107,6 +113,7 @@ impl Failure {
             Self::Emulate(error) => error.exit_status(),
             Self::Predict(error) => error.exit_status(),
             Self::Simulate(error) => error.exit_status(),
+            Self::Reproduce(error) => error.exit_status(),
             Self::Document(_) => 1,
         }
     }

@@ -175,6 +175,8 @@ pub struct SctpOptions {
     pub rto_initial: Option<Span>,
     /// SACK.Delay; `0ms` acknowledges every packet at once.
     pub sack_delay: Option<Span>,
+    /// Several messages in one packet. Default they are.
+    pub bundling: Option<bool>,
     /// Hold small packets while data is in flight.
     pub nagle: Option<bool>,
     /// Octets of an IP packet at most.
@@ -317,10 +319,10 @@ impl FlowPlan {
 
     /// Parameters of both ends of a TCP connection.
     pub(super) fn tcp_config(&self) -> Result<TcpConfig, String> {
-        let mut config = match self.profile.as_deref().unwrap_or("linux") {
-            "linux" => TcpConfig::default(),
-            other => return Err(format!("there is no TCP profile `{other}`: use linux")),
-        };
+        let name = self.profile.as_deref().unwrap_or("linux");
+        let mut config = tcp_profile(name).ok_or_else(|| {
+            format!("there is no TCP profile `{name}`: use linux, linux-2006, solaris-10 or studies")
+        })?;
         self.tcp.apply(&mut config);
         Ok(config)
     }
@@ -340,6 +342,10 @@ impl SctpOptions {
             if delay.0.is_zero() {
                 config.sack.every_packets = 1;
             }
+        }
+        if let Some(is_on) = self.bundling {
+            config.transmission.bundling =
+                if is_on { sctp_core::MessageBundling::On } else { sctp_core::MessageBundling::Off };
         }
         if let Some(is_on) = self.nagle {
             config.transmission.nagle = if is_on { sctp_core::Nagle::On } else { sctp_core::Nagle::Off };
@@ -373,6 +379,23 @@ impl TcpOptions {
         config.mss = self.mss.unwrap_or(config.mss);
         config.receive_bytes = self.receive_window.unwrap_or(config.receive_bytes);
         config.send_bytes = self.send_buffer.unwrap_or(config.send_bytes);
+    }
+}
+
+/// Parameters of the stacks that the studies measured, as far as TCP here knows them.
+fn tcp_profile(name: &str) -> Option<TcpConfig> {
+    let of_2006 = TcpConfig {
+        congestion: tcp_core::CongestionAlgorithm::NewReno,
+        initial_window_segments: 3,
+        rto_initial: Duration::from_secs(3),
+        ..TcpConfig::default()
+    };
+    match name {
+        "linux" => Some(TcpConfig::default()),
+        "linux-2006" => Some(of_2006),
+        "solaris-10" => Some(TcpConfig { rto_min: Duration::from_millis(500), ..of_2006 }),
+        "studies" => Some(TcpConfig { rto_min: Duration::from_secs(1), ..of_2006 }),
+        _ => None,
     }
 }
 
