@@ -317,7 +317,10 @@ fn fig5_statements(page: &mut Page, sctp: &[Vec<Trip>], udp: &[Vec<Trip>]) {
     );
     let because = "round trip, four later packets, one way: 94.5 + 4 × 5.2 + 48.2 ms is 164; the published 176 ms is one draw of four Poisson intervals, \
                    2 ms each longer than their mean";
-    bar("SCTP: it arrives after 176 ms", 176.0, longest(sctp), [150.0, 190.0], because);
+    let dropped = median(
+        sctp.iter().filter_map(|trips| trips.iter().find(|trip| trip.number + 1 == DROPPED).map(delay_ms)),
+    );
+    bar("SCTP: it arrives after 176 ms", 176.0, dropped, [150.0, 190.0], because);
     bar(
         "all others take about 49 ms (their minimum)",
         49.0,
@@ -326,8 +329,7 @@ fn fig5_statements(page: &mut Page, sctp: &[Vec<Trip>], udp: &[Vec<Trip>]) {
         "three hops of 15 ms and the serialisation of 552 octets",
     );
     let behind = |trips: &Vec<Trip>| {
-        let others = trips.iter().map(delay_ms).filter(|delay| *delay < 140.0);
-        others.fold(0.0, f64::max)
+        trips.iter().filter(|trip| trip.number + 1 != DROPPED).map(delay_ms).fold(0.0, f64::max)
     };
     let behind = median(sctp.iter().map(behind));
     bar(
