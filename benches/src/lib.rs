@@ -6,10 +6,17 @@
 //! | `growth` | the same while streams, outstanding chunks or associations become many |
 //! | `memory` | octets of an idle association end |
 //! | `handshakes` | associations set up per second, keyed cookie and all |
+//! | `one` | nothing: one run, to be profiled |
+//! | `loopback` | throughput, cost and latency over sockets, beside the kernel's TCP and UDP |
 //! | `instructions` | instructions per packet, counted by valgrind and held against a table |
 //!
 //! Time is virtual: a trip takes 25 µs, whatever the machine does meanwhile.
 
 pub mod clock;
+pub mod counting;
 pub mod load;
 pub mod pair;
+pub mod raw_udp;
+pub mod scenario;
+
+pub use clock::median;

@@ -12,7 +12,7 @@ use virtual_time::Instant;
 /// One way.
 const TRIP: Duration = Duration::from_micros(25);
 /// What one receive call with GRO brings: 64 KiB of packets.
-const BATCH_PACKETS: usize = 45;
+pub const BATCH_PACKETS: usize = 45;
 
 /// What an association is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,10 +68,24 @@ impl Host {
         self.sent.len()
     }
 
+    /// What it has sent, to arrive later.
+    pub fn detach(&mut self) -> Flight {
+        Flight { buffer: std::mem::take(&mut self.buffer), sent: std::mem::take(&mut self.sent) }
+    }
+
     /// Hands what `from` has sent to this endpoint.
     pub fn take(&mut self, now: Instant, from: &Self) {
-        let mut rest = &from.buffer[..];
-        for &(length, destination) in &from.sent {
+        self.take_all(now, &from.buffer, &from.sent);
+    }
+
+    /// Hands packets that were under way to this endpoint.
+    pub fn take_flight(&mut self, now: Instant, flight: &Flight) {
+        self.take_all(now, &flight.buffer, &flight.sent);
+    }
+
+    fn take_all(&mut self, now: Instant, buffer: &[u8], sent: &[(usize, Destination)]) {
+        let mut rest = buffer;
+        for &(length, destination) in sent {
             let (payload, others) = rest.split_at(length);
             rest = others;
             let source = opposite(destination);
@@ -102,6 +116,20 @@ impl Host {
             }
         }
         up
+    }
+}
+
+/// Packets under way.
+pub struct Flight {
+    buffer: Vec<u8>,
+    sent: Vec<(usize, Destination)>,
+}
+
+impl Flight {
+    /// How many there are.
+    #[must_use]
+    pub fn packets(&self) -> usize {
+        self.sent.len()
     }
 }
 
@@ -181,6 +209,12 @@ impl Pair {
         self.now += TRIP;
         self.left.take(self.now, &self.right);
         self.left.forget_events();
+        self.pass_time();
+    }
+
+    /// A packet is on its way so long; what was due meanwhile happens.
+    pub fn pass_trip(&mut self) {
+        self.now += TRIP;
         self.pass_time();
     }
 

@@ -1,12 +1,13 @@
 //! Two endpoints with two addresses each, a bad network between them, and octets that say what happens next.
 
 use core::time::Duration;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::net::IpAddr;
 
 use sctp_core::{
-    AssociationConfig, AssociationId, Datagram, Delivery, Destination, Ecn, Encapsulation, Endpoint,
-    EndpointConfig, Event, Message, Offer, PathId, ResetDirection, SctpPort, StreamId,
+    AssociationConfig, AssociationId, AutomaticAddresses, CongestionAlgorithm, Datagram, Delivery, Destination,
+    Discovery, Ecn, Encapsulation, Endpoint, EndpointConfig, Event, Fragmentation, Message, Nagle, Offer, Pacing,
+    PathId, Profile, ResetDirection, SctpPort, StreamId,
 };
 use virtual_time::Instant;
 
@@ -15,7 +16,7 @@ use crate::repaired;
 /// Runs what `octets` say, then lets the network heal and looks whether everything comes to rest.
 pub fn run(octets: &[u8]) {
     let mut script = Script { octets };
-    let mut world = World::new(script.next());
+    let mut world = World::new(Choices { extensions: script.next(), behaviour: script.next() });
     world.connect();
     while !script.octets.is_empty() {
         world.step(&mut script);
@@ -48,6 +49,15 @@ struct End {
     id: Option<AssociationId>,
     /// What was last sent: its tag is the one the other end listens to.
     last_sent: Vec<u8>,
+    /// Messages are read when they come, and not only when the script says so.
+    reads_at_once: bool,
+}
+
+/// What an association is like, bit by bit.
+#[derive(Clone, Copy)]
+struct Choices {
+    extensions: u8,
+    behaviour: u8,
 }
 
 struct Packet {
@@ -64,6 +74,12 @@ struct World {
     ends: [End; 2],
     /// On its way to the first end, and to the second.
     wires: [VecDeque<Packet>; 2],
+    /// From where to where nothing passes.
+    cut: BTreeSet<(IpAddr, IpAddr)>,
+    /// The largest IP packet that passes in one piece.
+    mtu: usize,
+    /// Endpoints that began anew.
+    restarts: u8,
 }
 
 const PORTS: [u16; 2] = [5001, 7626];
@@ -77,8 +93,31 @@ fn destination(address: IpAddr) -> Destination {
     Destination { address, encapsulation: Encapsulation::Ip }
 }
 
-fn config(choice: u8) -> AssociationConfig {
-    let mut config = AssociationConfig::default();
+fn config(choices: Choices) -> AssociationConfig {
+    let (choice, is) = (choices.extensions, |bit: u8| choices.behaviour & bit != 0);
+    let profile = if is(1) { Profile::Rfc9260 } else { Profile::Signalling };
+    let mut config = AssociationConfig::profile(profile);
+    if is(2) {
+        config.heartbeat.interval = None;
+    }
+    if is(4) {
+        config.congestion.pacing = Pacing::On;
+    }
+    if is(8) {
+        config.congestion.algorithm = CongestionAlgorithm::Cubic;
+    }
+    if is(16) {
+        config.path_mtu.discovery = Discovery::On;
+    }
+    if is(32) {
+        config.paths.automatic_addresses = AutomaticAddresses::On;
+    }
+    if is(64) {
+        config.transmission.nagle = Nagle::On;
+    }
+    if is(128) {
+        config.buffers.partial_delivery_point_bytes = Some(4000);
+    }
     let offer = |bit: u8| if choice & bit == 0 { Offer::Off } else { Offer::On };
     config.extensions.interleaving = offer(1);
     config.extensions.partial_reliability = offer(2);
@@ -96,16 +135,60 @@ fn config(choice: u8) -> AssociationConfig {
 }
 
 impl World {
-    fn new(choice: u8) -> Self {
-        let end = |end: usize| {
-            let port = SctpPort::new(PORTS[end]).expect("not zero");
-            let mut config_of_end = EndpointConfig::new(port);
-            config_of_end.association = config(choice);
-            config_of_end.local_addresses = addresses(end).to_vec();
-            let endpoint = Endpoint::new(config_of_end, [end as u8 + 1; 32]).expect("it works");
-            End { endpoint, id: None, last_sent: Vec::new() }
-        };
-        Self { now: Instant::EPOCH, is_attacked: false, config: config(choice), ends: [end(0), end(1)], wires: [VecDeque::new(), VecDeque::new()] }
+    fn new(choices: Choices) -> Self {
+        let config = config(choices);
+        let ends = [0, 1].map(|end| Self::end(end, &config, 0));
+        Self {
+            now: Instant::EPOCH,
+            is_attacked: false,
+            config,
+            ends,
+            wires: [VecDeque::new(), VecDeque::new()],
+            cut: BTreeSet::new(),
+            mtu: 1500,
+            restarts: 0,
+        }
+    }
+
+    /// An end that knows nothing; `restarts` makes its random numbers others.
+    fn end(end: usize, config: &AssociationConfig, restarts: u8) -> End {
+        let port = SctpPort::new(PORTS[end]).expect("not zero");
+        let mut config_of_end = EndpointConfig::new(port);
+        config_of_end.association = config.clone();
+        config_of_end.local_addresses = addresses(end).to_vec();
+        let mut entropy = [end as u8 + 1; 32];
+        entropy[0] = entropy[0].wrapping_add(restarts.wrapping_mul(2));
+        let endpoint = Endpoint::new(config_of_end, entropy).expect("it works");
+        End { endpoint, id: None, last_sent: Vec::new(), reads_at_once: false }
+    }
+
+    /// The end forgets everything; the first one connects again.
+    fn restart(&mut self, end: usize) {
+        self.restarts = self.restarts.wrapping_add(1);
+        self.ends[end] = Self::end(end, &self.config, self.restarts);
+        if end == 0 {
+            self.connect();
+        }
+    }
+
+    /// The first end opens an association if it has none.
+    fn reconnect(&mut self) {
+        let End { endpoint, id, .. } = &self.ends[0];
+        if id.and_then(|id| endpoint.association(id)).is_none() {
+            self.connect();
+        }
+    }
+
+    /// Between two addresses, or from one to another, nothing passes any more, or everything again.
+    fn cut_or_mend(&mut self, end: usize, script: &mut Script<'_>) {
+        let choice = usize::from(script.next());
+        let (ours, peers) = (addresses(end)[choice & 1], addresses(1 - end)[choice >> 1 & 1]);
+        let both = [(ours, peers), (peers, ours)];
+        for way in &both[..1 + (choice >> 2 & 1)] {
+            if !self.cut.remove(way) {
+                self.cut.insert(*way);
+            }
+        }
     }
 
     fn connect(&mut self) {
@@ -118,8 +201,8 @@ impl World {
     fn step(&mut self, script: &mut Script<'_>) {
         let operation = script.next();
         let end = usize::from(operation & 1);
-        match operation >> 1 & 15 {
-            0..=3 => self.deliver(end),
+        match operation >> 1 & 31 {
+            0..=3 | 21..=31 => self.deliver(end),
             4 => drop(self.wires[end].pop_front()),
             5 => self.repeat(end),
             6 => self.wires[end].rotate_left(usize::from(self.wires[end].len() > 1)),
@@ -130,7 +213,12 @@ impl World {
             12 => self.read(end),
             13 => self.use_api(end, script),
             14 => self.attack(end, script),
-            _ => self.change_address(end, script),
+            15 => self.change_address(end, script),
+            16 => self.cut_or_mend(end, script),
+            17 => self.mtu = 576 + 4 * usize::from(script.next()),
+            18 => self.restart(end),
+            19 => self.reconnect(),
+            _ => self.ends[end].reads_at_once ^= true,
         }
         self.drain();
     }
@@ -252,7 +340,11 @@ impl World {
                 self.ends[end].last_sent.clone_from(&octets);
                 let from = transmit.source.unwrap_or(addresses(end)[0]);
                 let packet = Packet { from, to: transmit.destination.address, octets };
-                let arrives = addresses(1 - end).contains(&packet.to);
+                let may_pass = transmit.fragmentation == Fragmentation::Allowed
+                    || 20 + transmit.len <= self.mtu;
+                let arrives = may_pass
+                    && addresses(1 - end).contains(&packet.to)
+                    && !self.cut.contains(&(packet.from, packet.to));
                 if arrives && self.wires[1 - end].len() < 256 {
                     self.wires[1 - end].push_back(packet);
                 }
@@ -260,6 +352,9 @@ impl World {
             while let Some((id, event)) = self.ends[end].endpoint.poll_event() {
                 if matches!(event, Event::CommunicationUp { .. }) {
                     self.ends[end].id = Some(id);
+                }
+                if event == Event::MessageReady && self.ends[end].reads_at_once {
+                    self.read(end);
                 }
             }
         }
@@ -277,6 +372,8 @@ impl World {
 
     /// From now on everything arrives and is read: whatever waits must end, within bounds of time and packets.
     fn heal(&mut self) {
+        self.cut.clear();
+        self.mtu = 1500;
         for end in 0..2 {
             for address in addresses(end) {
                 self.ends[end].endpoint.local_address_up(self.now, address);

@@ -3,7 +3,7 @@
 //! ```text
 //! above   apps, bindings, interop, xtask
 //! L3      lab ─► sctp
-//! L2      netsim, sctp-io
+//! L2      netsim, sctp-io, nft-filter
 //! L1      sctp-core, tcp-core, simco, sip, mobility, workload
 //! L0      sctp-wire, cubic, netem, models ─► virtual-time
 //! ```
@@ -18,7 +18,7 @@ use crate::sources::{Rust, Source, Sources};
 use crate::workspace::{Member, Tree, Workspace, WorkspaceError, crate_name};
 
 /// Crates below `crates/`, lowest first. Equal ranks may not use each other.
-const RANKS: [(&str, u8); 15] = [
+const RANKS: [(&str, u8); 16] = [
     ("virtual-time", 0),
     ("sctp-wire", 1),
     ("cubic", 1),
@@ -32,6 +32,7 @@ const RANKS: [(&str, u8); 15] = [
     ("workload", HIGHEST_CORE),
     ("netsim", 3),
     ("sctp-io", 3),
+    ("nft-filter", 3),
     ("sctp", 4),
     ("lab", 5),
 ];

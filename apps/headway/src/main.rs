@@ -13,6 +13,7 @@ mod emulate;
 mod interrupt;
 mod load;
 mod output;
+mod perf;
 mod predict;
 mod progress;
 mod reproduce;
@@ -47,6 +48,7 @@ enum Command {
     Echo(echo::Arguments),
     Emulate(emulate::Arguments),
     Predict(predict::Arguments),
+    Perf(perf::Arguments),
     Simulate(simulate::Arguments),
     Reproduce(reproduce::Arguments),
     Completions(documents::CompletionsArguments),
@@ -64,6 +66,7 @@ impl Command {
             | Self::Echo(_)
             | Self::Emulate(_)
             | Self::Predict(_)
+            | Self::Perf(_)
             | Self::Simulate(_)
             | Self::Reproduce(_)
             | Self::Completions(_)
@@ -78,6 +81,7 @@ impl Command {
             Self::Echo(arguments) => Ok(echo::run(arguments)?),
             Self::Emulate(arguments) => Ok(emulate::run(arguments, rights)?),
             Self::Predict(arguments) => Ok(predict::run(arguments)?),
+            Self::Perf(arguments) => Ok(perf::run(arguments)?),
             Self::Simulate(arguments) => Ok(simulate::run(arguments)?),
             Self::Reproduce(arguments) => Ok(reproduce::run(arguments)?),
             Self::Completions(arguments) => Ok(documents::completions(arguments, definitions())?),
@@ -98,6 +102,8 @@ enum Failure {
     #[error(transparent)]
     Predict(#[from] predict::PredictError),
     #[error(transparent)]
+    Perf(#[from] perf::PerfError),
+    #[error(transparent)]
     Simulate(#[from] simulate::SimulateError),
     #[error(transparent)]
     Reproduce(#[from] reproduce::ReproduceError),
@@ -112,6 +118,7 @@ impl Failure {
             Self::Echo(error) => error.exit_status(),
             Self::Emulate(error) => error.exit_status(),
             Self::Predict(error) => error.exit_status(),
+            Self::Perf(error) => error.exit_status(),
             Self::Simulate(error) => error.exit_status(),
             Self::Reproduce(error) => error.exit_status(),
             Self::Document(_) => 1,

@@ -46,6 +46,12 @@ impl OutputArguments {
         }
     }
 
+    /// Prints a line while the result is still coming; not where only JSON is wanted on standard output.
+    pub(crate) fn tell(&self, line: &str) -> Result<(), OutputError> {
+        let is_for_json = matches!(self.json, Some(JsonTarget::StandardOutput));
+        if is_for_json { Ok(()) } else { self.print_unless_quiet(line) }
+    }
+
     /// As [`write`](Self::write), but the text goes to standard error: standard output is that of a command run by
     /// this one.
     pub(crate) fn write_beside_a_command(

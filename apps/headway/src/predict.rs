@@ -1,10 +1,12 @@
 //! `headway predict`: the analytical models on the command line. Each prediction is a submodule.
 
+mod loss;
 mod response_time;
 mod simco_load;
 mod startup;
 mod table;
 mod tcp_connections;
+mod throughput;
 
 pub(crate) use response_time::{STUDY_RTO, UDP_FIRST_TIMEOUT, s4_equation};
 
@@ -26,6 +28,7 @@ enum Prediction {
     SimcoLoad(simco_load::Arguments),
     Startup(startup::Arguments),
     TcpConnections(tcp_connections::Arguments),
+    Throughput(throughput::Arguments),
     Table(table::Arguments),
 }
 
@@ -52,6 +55,10 @@ pub(crate) enum PredictError {
     NoLoad,
     #[error("--message '0' carries nothing: write at least 1")]
     EmptyMessage,
+    #[error("--segment '0' carries nothing: write at least 1")]
+    EmptySegment,
+    #[error("--loss '0%' limits nothing: add for example --window 64")]
+    UnlimitedRate,
     #[error("--initial-window '0' lets nothing out: write at least 1, or leave it out for 4380")]
     NoWindow,
     #[error("--mtu '{mtu_bytes}' leaves no room for user data: write at least {least_bytes}")]
@@ -75,6 +82,8 @@ impl PredictError {
             Self::Mismatch { .. }
             | Self::NoLoad
             | Self::EmptyMessage
+            | Self::EmptySegment
+            | Self::UnlimitedRate
             | Self::NoWindow
             | Self::SmallMtu { .. }
             | Self::Diverges(_)
@@ -92,6 +101,10 @@ impl From<ModelError> for PredictError {
             | ModelError::NotARate { .. }
             | ModelError::ZeroDuration { .. }
             | ModelError::ZeroCount { .. }
+            | ModelError::Unlimited
+            | ModelError::TooMany { .. }
+            | ModelError::NotModelled { .. }
+            | ModelError::OutOfRange { .. }
             | ModelError::TooLarge { .. } => Self::Model(error),
         }
     }
@@ -103,6 +116,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), PredictError> {
         Prediction::SimcoLoad(arguments) => simco_load::run(arguments),
         Prediction::Startup(arguments) => startup::run(arguments),
         Prediction::TcpConnections(arguments) => tcp_connections::run(arguments),
+        Prediction::Throughput(arguments) => throughput::run(arguments),
         Prediction::Table(arguments) => table::run(arguments),
     }
 }

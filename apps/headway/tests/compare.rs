@@ -22,9 +22,11 @@ fn json_has_the_shape_of_the_contract() {
     let ids = |list: &str| -> Vec<String> {
         result[list].as_array().unwrap().iter().map(|run| run["id"].as_str().unwrap().to_owned()).collect()
     };
-    assert_eq!(ids("runs"), ["sctp:1", "sctp:6", "sctp:unordered", "udp"]);
-    assert_eq!(ids("skipped"), ["tcp", "tcp:4"]);
-    assert!(result["skipped"][0]["because"].as_str().unwrap().contains("namespaces"));
+    assert_eq!(ids("runs"), ["tcp", "tcp:4", "sctp:1", "sctp:6", "sctp:unordered", "udp"]);
+    assert_eq!(ids("skipped"), [""; 0]);
+    let bbr = json(&format!("{QUICK} --tcp-congestion bbr --transport tcp:2,udp"));
+    assert_eq!(bbr["skipped"][0]["id"], "tcp:2");
+    assert!(bbr["skipped"][0]["because"].as_str().unwrap().contains("namespaces"));
 }
 
 #[test]
@@ -114,9 +116,11 @@ fn way_back_is_as_the_way_there_unless_told_otherwise() {
 #[test]
 fn table_stands_above_one_reading_in_plain_words() {
     let table = text(QUICK);
+    assert_contains(&table, &["RTT 20 ms, loss 1 %", "backend simulator", "sctp:unordered", "tcp:4"]);
+    let other = text(&format!("{QUICK} --tcp-congestion bbr"));
     assert_contains(
-        &table,
-        &["RTT 20 ms, loss 1 %", "backend simulator", "sctp:unordered", "tcp was not run"],
+        &other,
+        &["tcp was not run: the simulator's TCP has no `bbr`: use reno or cubic, or the namespaces backend"],
     );
     let last = table.trim_end().lines().last().unwrap();
     assert_contains(last, &["answered", "of the requests within"]);
@@ -177,7 +181,7 @@ fn failed_requests_are_explained_and_end_with_status_1() {
 
 #[test]
 fn nothing_run_is_no_success() {
-    let output = headway(&format!("{QUICK} --transport tcp"));
+    let output = headway(&format!("{QUICK} --transport tcp --tcp-congestion bbr"));
     assert_eq!(output.status.code(), Some(1));
     assert_contains(&String::from_utf8(output.stderr).unwrap(), &["nothing was run", "namespaces"]);
 }

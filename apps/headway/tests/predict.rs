@@ -127,8 +127,9 @@ fn startup_lists_every_message() {
     let worst = messages.iter().map(|message| message["transfer_ms"].as_f64().unwrap()).fold(0.0, f64::max);
     assert_number(&answer["penalty_ms"], worst - 100.0, 1e-6);
     assert_number(&answer["penalty_ms"], 1000.0, 100.0);
-    let overbooked = json(&format!("{options} --overbooking"));
-    assert!(overbooked["penalty_ms"].as_f64() < answer["penalty_ms"].as_f64());
+    let cut = "predict startup --message 10000 --interval 33ms --rtt 115ms";
+    assert_number(&json(cut)["penalty_ms"], 262.0, 1e-6);
+    assert_number(&json(&format!("{cut} --overbooking"))["penalty_ms"], 246.0, 1e-6);
     assert!(text(options).starts_with("Start-up penalty 9"));
 }
 
@@ -200,11 +201,65 @@ fn a_file_that_cannot_be_written_fails_the_run() {
 }
 
 #[test]
-fn help_has_an_example_that_works() {
-    for command in ["response-time", "simco-load", "startup", "tcp-connections", "table"] {
+fn every_example_of_the_help_works() {
+    for command in ["response-time", "simco-load", "startup", "tcp-connections", "table", "throughput"] {
         let help = text(&format!("predict {command} --help"));
-        let example = help.lines().skip_while(|line| !line.starts_with("Example:")).nth(1).unwrap();
-        text(example.trim().strip_prefix("headway ").unwrap());
+        let examples: Vec<&str> =
+            help.lines().filter_map(|line| line.trim().strip_prefix("headway ")).collect();
+        assert!(!examples.is_empty(), "{help}");
+        for example in examples {
+            text(example);
+        }
         assert!(text(&format!("predict {command} --version")).contains(env!("CARGO_PKG_VERSION")));
     }
+}
+
+#[test]
+fn throughput_by_each_formula() {
+    let rate = |options: &str| json(&format!("predict throughput --rtt 100ms --loss 1% {options}"));
+    // docs/models.md: by hand for PFTK; √1.5/0.1/0.1 = 122.474; CUBIC is Reno-friendly here.
+    assert_number(&rate("")["packets_per_s"], 98.829, 0.001);
+    assert_number(&rate("--packets-per-ack 2")["packets_per_s"], 69.524, 0.001);
+    assert_number(&rate("--model square-root")["packets_per_s"], 122.474, 0.001);
+    assert_number(&rate("--model cubic")["window_packets"], 12.247, 0.001);
+    assert_eq!(rate("--model cubic")["equation"], "RFC 9438 §4.3, Reno-friendly");
+    let tfrc = "predict throughput --model rfc5348 --rtt 200ms --loss 2% --segment 1000";
+    assert_number(&json(tfrc)["bytes_per_s"], 36_624.5, 0.1);
+    assert!(text(tfrc).starts_with("0.293 Mbit/s by RFC 5348 §3.1"));
+    assert_number(
+        &json("predict throughput --loss 0% --rtt 100ms --window 50")["packets_per_s"],
+        500.0,
+        1e-6,
+    );
+}
+
+#[test]
+fn throughput_without_limit_or_with_nonsense_is_refused() {
+    assert!(refusal("predict throughput --loss 0%").contains("--window 64"));
+    assert!(refusal("predict throughput --rtt 0ms").contains("round-trip time"));
+    assert!(refusal("predict throughput --segment 0").contains("--segment '0'"));
+}
+
+#[test]
+fn losses_in_bursts_are_predicted_by_the_model_only() {
+    let options = "predict response-time --transport sctp --rate 100 --processing 0ms --study model";
+    let scattered = json(&format!("{options} --loss 1%"));
+    // With equal losses in both states the channel does not matter.
+    let equal = json(&format!("{options} --loss ge:20%,40%,99%,99%"));
+    let mean = scattered["response_ms"].as_f64().unwrap();
+    assert_number(&equal["response_ms"], mean, 0.01 * mean);
+    let bursts = json(&format!("{options} --loss ge:0.202%,20% --ccdf"));
+    assert_eq!(bursts["equation"], "the resequencing model with losses in bursts");
+    assert!(bursts["ccdf"].as_array().unwrap().len() > 10);
+    assert!(
+        text(&format!("{options} --loss ge:0.202%,20%"))
+            .contains("of the packets in each direction, in bursts")
+    );
+    for wrong in [
+        "--transport sctp --rate 100 --loss ge:1%,20%",
+        "--transport tcp --rate 100 --study model --loss ge:1%,20%",
+    ] {
+        assert!(refusal(&format!("predict response-time {wrong}")).contains("--loss ge:"), "{wrong}");
+    }
+    assert!(refusal(&format!("{options} --loss ge:2")).contains("ge:0.25%,25%"));
 }

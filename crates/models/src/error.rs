@@ -45,6 +45,33 @@ pub enum ModelError {
         /// The loss probability.
         loss: Probability,
     },
+    /// Without losses a sender is as fast as its window and its path allow, and neither is in the model.
+    #[error("without losses nothing in the model limits the rate: give a window")]
+    Unlimited,
+    /// A parameter is outside its range.
+    #[error("{quantity} is {value}: it must be {range}")]
+    OutOfRange {
+        /// The argument's name.
+        quantity: &'static str,
+        /// What was given.
+        value: f64,
+        /// What it may be.
+        range: &'static str,
+    },
+    /// More of something than a model computes.
+    #[error("too many {quantity}: at most {most} are computed")]
+    TooMany {
+        /// Of what.
+        quantity: &'static str,
+        /// The most there may be.
+        most: u32,
+    },
+    /// A combination that the model does not cover.
+    #[error("{what}: not modelled")]
+    NotModelled {
+        /// What was asked for.
+        what: &'static str,
+    },
     /// The result does not fit its type.
     #[error("{quantity} is too large to be represented")]
     TooLarge {

@@ -14,6 +14,7 @@
 //! * [`resequencing`]: our own model of the same quantity. It gives the whole distribution instead of the
 //!   mean only, and knows how each transport finds a loss.
 //! * [`startup`]: S5, the delay of messages during slow start on a new path.
+//! * [`throughput`]: how fast a sender without pause is: PFTK, RFC 5348, CUBIC.
 //!
 //! Everything here is a pure function of its arguments: no input or output, no clock, no random numbers.
 //! `docs/models.md` derives the formulas and says where each is good and where it is not.
@@ -42,6 +43,7 @@ mod quantity;
 pub mod resequencing;
 pub mod startup;
 pub mod studies;
+pub mod throughput;
 
 pub use error::ModelError;
 pub use quantity::{Probability, Rate};

@@ -12,6 +12,8 @@ pub struct Probability(f64);
 impl Probability {
     /// Never.
     pub const ZERO: Self = Self(0.0);
+    /// One per cent.
+    pub const ONE_PERCENT: Self = Self(0.01);
 
     /// # Errors
     /// [`ModelError::NotAProbability`] unless `0 ≤ value < 1`.

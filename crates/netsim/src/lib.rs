@@ -77,6 +77,7 @@ mod id;
 mod queue;
 mod routes;
 pub mod sctp;
+pub mod tcp;
 mod trace;
 mod world;
 

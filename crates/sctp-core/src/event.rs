@@ -1,6 +1,7 @@
 //! What an association tells its user; names after RFC 6458 §6.1.
 
 use crate::association::{AddressChange, AddressOutcome};
+use crate::config::Exposure;
 use crate::error::{AssociationError, RemoteError, SendFailure};
 use crate::message::Message;
 use crate::transmit::PathId;
@@ -132,6 +133,8 @@ pub enum ReconfigOutcome {
     BadSequenceNumber,
     /// The peer's answer lacks what belongs to it.
     Malformed,
+    /// The peer began anew before it answered (RFC 9260 §5.2.4.1), and with it all streams.
+    PeerRestarted,
     /// A result this implementation does not know.
     Unknown(u32),
 }
@@ -175,6 +178,17 @@ pub enum PathState {
 }
 
 impl PathState {
+    /// What the user gets to see of it.
+    pub(crate) const fn shown(self, exposure: Exposure) -> Self {
+        match (self, exposure) {
+            (Self::PotentiallyFailed, Exposure::Hidden) => Self::Active,
+            (
+                Self::Unconfirmed | Self::Active | Self::PotentiallyFailed | Self::Inactive | Self::Removed,
+                Exposure::Exposed | Exposure::Hidden,
+            ) => self,
+        }
+    }
+
     /// In small letters, for programs.
     #[must_use]
     pub const fn name(self) -> &'static str {

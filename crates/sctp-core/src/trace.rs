@@ -7,6 +7,8 @@
 //!
 //! The macro below makes the function that tells of an event and its row of the list from one line: they cannot differ.
 
+mod discards;
+
 use core::fmt::Display;
 use core::time::Duration;
 
@@ -15,11 +17,11 @@ use tracing::Value;
 use tracing::span::EnteredSpan;
 use virtual_time::Instant;
 
+pub(crate) use self::discards::{ChunkCounters, packets_discarded};
 use crate::association::collision::CollisionAction;
 use crate::association::{AddressChange, AddressOutcome, Association, AssociationState};
 use crate::event::{PathState, ReconfigOutcome, StreamDirection};
 use crate::sender::recovery::LossCause;
-use crate::stats::{AssociationCounters, EndpointStatistics};
 use crate::transmit::PathId;
 
 /// What all spans and events of the protocol have as their target.
@@ -131,7 +133,7 @@ events! {
     packet_discarded(counter: &'static str)
         "RFC 9260 §8.4, §8.5", "The endpoint discards a packet; the counter of its statistics says why.";
     chunk_discarded(counter: &'static str)
-        "RFC 9260 §3.2, §8.5.1", "The association discards a chunk; the counter of its statistics says why.";
+        "RFC 9260 §3.2, §8.5.1, RFC 4895 §6.3, RFC 5061 §5.2, RFC 6525 §5.2", "The association discards a chunk; the counter of its statistics says why.";
 }
 
 /// What says that a chunk is lost.
@@ -162,7 +164,7 @@ pub(crate) struct Watched<'a> {
 
 /// What it takes to tell somebody who listens.
 struct Telling {
-    before: AssociationCounters,
+    before: ChunkCounters,
     _span: EnteredSpan,
 }
 
@@ -183,7 +185,7 @@ impl Telling {
             target: TARGET, "association",
             at_ns = now.as_nanos(), association = number, local_port, peer_port
         );
-        Self { before: *association.counters(), _span: span.entered() }
+        Self { before: association.chunk_counters(), _span: span.entered() }
     }
 }
 
@@ -191,7 +193,7 @@ impl Telling {
 impl Drop for Watched<'_> {
     fn drop(&mut self) {
         if let Some(telling) = &self.telling {
-            risen(&CHUNK_DISCARDS, &telling.before, self.association.counters(), chunk_discarded);
+            discards::chunks_discarded(&telling.before, &self.association.chunk_counters());
         }
     }
 }
@@ -215,19 +217,6 @@ pub(crate) fn endpoint(now: Instant, local_port: SctpPort) -> Option<EnteredSpan
     let local_port = local_port.get();
     let span = || tracing::debug_span!(target: TARGET, "endpoint", at_ns = now.as_nanos(), local_port);
     is_enabled().then(|| span().entered())
-}
-
-/// Tells of the packets an endpoint has discarded since `before`.
-pub(crate) fn packets_discarded(before: &EndpointStatistics, after: &EndpointStatistics) {
-    risen(&PACKET_DISCARDS, before, after, packet_discarded);
-}
-
-fn risen<T>(counters: &[Counter<T>], before: &T, after: &T, tell: fn(&'static str)) {
-    for (name, counter) in counters {
-        for _ in counter(before)..counter(after) {
-            tell(name);
-        }
-    }
 }
 
 /// How a value is told.
@@ -372,6 +361,7 @@ impl Told for AddressOutcome {
             Self::Done => "done",
             Self::Refused { .. } => "refused",
             Self::NotUnderstood => "not_understood",
+            Self::PeerRestarted => "peer_restarted",
         }
     }
 }
@@ -395,38 +385,8 @@ impl Told for ReconfigOutcome {
             Self::Busy => "busy",
             Self::BadSequenceNumber => "bad_sequence_number",
             Self::Malformed => "malformed",
+            Self::PeerRestarted => "peer_restarted",
             Self::Unknown(_) => "unknown",
         }
     }
 }
-
-/// A counter, and its name.
-type Counter<T> = (&'static str, fn(&T) -> u64);
-
-/// Counters of an endpoint that stand for packets nobody takes.
-const PACKET_DISCARDS: [Counter<EndpointStatistics>; 12] = [
-    ("malformed", |of| of.malformed),
-    ("bad_checksum", |of| of.bad_checksum),
-    ("wrong_port", |of| of.wrong_port),
-    ("bad_tag", |of| of.bad_tag),
-    ("unknown_source", |of| of.unknown_source),
-    ("out_of_the_blue_discarded", |of| of.out_of_the_blue_discarded),
-    ("out_of_the_blue_answered", |of| of.out_of_the_blue_answered),
-    ("inits_refused", |of| of.handshake.inits_refused),
-    ("inits_over_rate", |of| of.handshake.inits_over_rate),
-    ("bad_cookies", |of| of.handshake.bad_cookies),
-    ("unauthenticated_cookies", |of| of.handshake.unauthenticated_cookies),
-    ("stale_cookies", |of| of.handshake.stale_cookies),
-];
-
-/// Counters of an association that stand for chunks without effect.
-const CHUNK_DISCARDS: [Counter<AssociationCounters>; 8] = [
-    ("malformed_chunks", |of| of.malformed_chunks),
-    ("bad_tags", |of| of.bad_tags),
-    ("unknown_chunks", |of| of.unknown_chunks),
-    ("data_in_wrong_state", |of| of.data_in_wrong_state),
-    ("old_sacks", |of| of.old_sacks),
-    ("unexpected_init_acks", |of| of.unexpected_init_acks),
-    ("late_cookies", |of| of.late_cookies),
-    ("unexpected_heartbeat_acks", |of| of.unexpected_heartbeat_acks),
-];

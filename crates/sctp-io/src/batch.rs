@@ -10,9 +10,15 @@ use sctp_core::{Datagram, Destination, Ecn};
 ///
 /// Holds 32 buffers of 64 KiB — each big enough for the 64 packets the kernel may coalesce (GRO) — as one
 /// allocation of which untouched pages cost nothing. Make one per driver and reuse it.
+///
+/// How many buffers the kernel is offered follows what arrives: two while little does, which costs a request and its
+/// answer least, up to all of them under load.
 pub struct ReceiveBatch {
     storage: Vec<u8>,
     arrived: Arrived,
+    /// Buffers offered next time.
+    offered: usize,
+    is_drained: bool,
 }
 
 impl ReceiveBatch {
@@ -22,7 +28,21 @@ impl ReceiveBatch {
         Self {
             storage: vec![0; BATCH_SIZE * MESSAGE_BYTES],
             arrived: Arrived(Vec::with_capacity(BATCH_SIZE)),
+            offered: FEWEST_BUFFERS,
+            is_drained: false,
         }
+    }
+
+    /// Whether nothing waited any more behind the packets in this batch: then another
+    /// [`receive`](crate::PacketIo::receive) would find nothing before the socket becomes readable again.
+    #[must_use]
+    pub fn is_drained(&self) -> bool {
+        self.is_drained
+    }
+
+    /// The batch is from one of several sources, and another may have more.
+    pub(crate) fn expect_more(&mut self) {
+        self.is_drained = false;
     }
 
     /// The received packets in the order of their arrival.
@@ -38,16 +58,32 @@ impl ReceiveBatch {
         })
     }
 
-    /// Lets `fill` write into the buffers and say what is in them. After an error the batch is empty.
+    /// Lets `fill` write into some of the buffers and say what is in them, and how many the kernel used. After an error the
+    /// batch is empty.
     pub(crate) fn fill_with(
         &mut self,
-        fill: impl FnOnce(&mut [IoSliceMut<'_>; BATCH_SIZE], &mut Arrived) -> io::Result<()>,
+        fill: impl FnOnce(&mut [IoSliceMut<'_>], &mut Arrived) -> io::Result<usize>,
     ) -> io::Result<()> {
         self.arrived.0.clear();
+        let offered = self.offered;
         let mut buffers = self.storage.chunks_mut(MESSAGE_BYTES);
         let mut slices: [IoSliceMut<'_>; BATCH_SIZE] =
             std::array::from_fn(|_| IoSliceMut::new(buffers.next().unwrap_or_default()));
-        fill(&mut slices, &mut self.arrived).inspect_err(|_| self.arrived.0.clear())
+        let used = fill(&mut slices[..offered], &mut self.arrived).inspect_err(|_| self.arrived.0.clear())?;
+        self.is_drained = used < offered;
+        self.offered = next_offer(offered, used);
+        Ok(())
+    }
+}
+
+/// Twice as many after all were used, half as many after a quarter was.
+fn next_offer(offered: usize, used: usize) -> usize {
+    if used >= offered {
+        (offered * 2).min(BATCH_SIZE)
+    } else if used * 4 <= offered {
+        (offered / 2).max(FEWEST_BUFFERS)
+    } else {
+        offered
     }
 }
 
@@ -98,5 +134,26 @@ pub(crate) fn from_codepoint(codepoint: Option<quinn_udp::EcnCodepoint>) -> Ecn 
     }
 }
 
+/// With one a single packet would always look as if more waited.
+const FEWEST_BUFFERS: usize = 2;
 /// No UDP datagram, no coalesced run of them and no IP packet is longer.
 const MESSAGE_BYTES: usize = 65_536;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offers_follow_what_arrives() {
+        let offers = |used: &[usize]| {
+            let next = |offered: &mut usize, used: &usize| {
+                *offered = next_offer(*offered, *used);
+                Some(*offered)
+            };
+            used.iter().scan(FEWEST_BUFFERS, next).collect::<Vec<_>>()
+        };
+        assert_eq!(offers(&[1, 1, 2, 4, 8, 16, 32]), [2, 2, 4, 8, 16, 32, 32]);
+        assert_eq!(next_offer(32, 20), 32);
+        assert_eq!((next_offer(32, 8), next_offer(2, 1)), (16, 2));
+    }
+}

@@ -73,6 +73,7 @@ impl PacketIo for DatagramChannel {
 
     fn receive(&self, batch: &mut ReceiveBatch) -> io::Result<()> {
         batch.fill_with(|buffers, arrived| {
+            let (mut used, buffers_offered) = (0, buffers.len());
             for (slot, buffer) in buffers.iter_mut().enumerate() {
                 let len = match rustix::net::recv(&self.socket, &mut **buffer, RecvFlags::empty()) {
                     Ok((len, _)) => len,
@@ -80,7 +81,8 @@ impl PacketIo for DatagramChannel {
                     // What a connected UDP socket tells about an earlier packet: the peer is not there yet.
                     Err(Errno::CONNREFUSED) => {
                         self.counters.unreachable();
-                        break;
+                        // More may wait behind it.
+                        return Ok(buffers_offered);
                     }
                     Err(error) => return Err(error.into()),
                 };
@@ -89,8 +91,9 @@ impl PacketIo for DatagramChannel {
                     slot,
                     Message { source, local: None, ecn: Ecn::NotEct, contents: 0..len, stride: len },
                 );
+                used = slot + 1;
             }
-            Ok(())
+            Ok(used)
         })?;
         count(&self.counters.receive_calls);
         add(&self.counters.packets_received, batch.datagrams().count());

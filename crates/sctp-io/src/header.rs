@@ -8,8 +8,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsRawFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use nix::libc::{in_addr, in_pktinfo, in6_addr, in6_pktinfo};
-use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrStorage, sendmsg, setsockopt, sockopt};
+use nix::cmsg_space;
+use nix::libc::{c_int, in_addr, in_pktinfo, in6_addr, in6_pktinfo};
+use nix::sys::socket::{
+    ControlMessage, MsgFlags, MultiHeaders, SockaddrStorage, sendmmsg, sendmsg, setsockopt, sockopt,
+};
 use rustix::net::sockopt::{
     Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery, set_ip_mtu_discover, set_ipv6_mtu_discover,
 };
@@ -31,6 +34,51 @@ pub(crate) struct Marked<'a> {
 impl Marked<'_> {
     /// Hands it to the kernel with the code point it asks for.
     pub(crate) fn send(&self, socket: &Socket) -> io::Result<()> {
+        let segments = self.segment_bytes.as_ref().map(ControlMessage::UdpGsoSegments);
+        let (octets, to) = ([IoSlice::new(self.contents)], SockaddrStorage::from(self.destination));
+        self.with_control(segments, |messages| {
+            loop {
+                match sendmsg(socket.as_raw_fd(), &octets, messages, MsgFlags::empty(), Some(&to)) {
+                    Ok(_len) => return Ok(()),
+                    Err(nix::errno::Errno::EINTR) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        })
+    }
+
+    /// Hands its packets, of `segment` octets each and the last perhaps shorter, to the kernel one by one but in a single
+    /// system call (sendmmsg), for sockets that know no segmentation. How many packets it took.
+    pub(crate) fn send_each(&self, socket: &Socket, segment: usize) -> io::Result<usize> {
+        let packets = self.contents.chunks(segment.max(1)).take(PACKETS_AT_ONCE);
+        let packets: Vec<_> = packets.map(|packet| [IoSlice::new(packet)]).collect();
+        let to = vec![Some(SockaddrStorage::from(self.destination)); packets.len()];
+        // Exactly what is used: the kernel takes the rest for malformed messages.
+        let room = match (self.destination.ip().to_canonical(), self.source) {
+            (IpAddr::V4(_), None) => cmsg_space!(u8),
+            (IpAddr::V4(_), Some(_)) => cmsg_space!(u8, in_pktinfo),
+            (IpAddr::V6(_), None) => cmsg_space!(c_int),
+            (IpAddr::V6(_), Some(_)) => cmsg_space!(c_int, in6_pktinfo),
+        };
+        let mut headers = MultiHeaders::preallocate(packets.len(), Some(room));
+        self.with_control(None, |messages| {
+            loop {
+                let empty = MsgFlags::empty();
+                match sendmmsg(socket.as_raw_fd(), &mut headers, &packets, &to, messages, empty) {
+                    Ok(sent) => return Ok(sent.count()),
+                    Err(nix::errno::Errno::EINTR) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        })
+    }
+
+    /// Calls `send` with the control messages for what this asks for.
+    fn with_control<R>(
+        &self,
+        segments: Option<ControlMessage<'_>>,
+        send: impl FnOnce(&[ControlMessage<'_>]) -> R,
+    ) -> R {
         let octet = self.dscp.get() << 2 | ecn_bits(self.ecn);
         let class = i32::from(octet);
         let is_v4 = self.destination.ip().to_canonical().is_ipv4();
@@ -48,16 +96,8 @@ impl Marked<'_> {
                 Some(ControlMessage::Ipv6PacketInfo(&v6))
             }
         };
-        let segments = self.segment_bytes.as_ref().map(ControlMessage::UdpGsoSegments);
         let messages: Vec<_> = [Some(mark), source, segments].into_iter().flatten().collect();
-        let (octets, to) = ([IoSlice::new(self.contents)], SockaddrStorage::from(self.destination));
-        loop {
-            match sendmsg(socket.as_raw_fd(), &octets, &messages, MsgFlags::empty(), Some(&to)) {
-                Ok(_len) => return Ok(()),
-                Err(nix::errno::Errno::EINTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
+        send(&messages)
     }
 }
 
@@ -136,6 +176,9 @@ fn ecn_bits(ecn: Ecn) -> u8 {
         Ecn::Ce => 0b11,
     }
 }
+
+/// What one call hands over at most, so that the descriptions of a run are short-lived and small.
+const PACKETS_AT_ONCE: usize = 64;
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@
 //! header, from an IPv6 one with the SCTP packet; what is written is the SCTP packet in both cases.
 //!
 //! Why `quinn-udp` for a socket that is not UDP: `sendmsg`, `recvmmsg`, control messages and error queue are the same.
-//! Raw sockets have no segmentation offload, so packets are sent one by one.
+//! Raw sockets have no segmentation offload: a run of packets goes in one sendmmsg.
 
 mod claim;
 mod dual_stack;
@@ -121,6 +121,21 @@ impl RawIp {
         Ok((self.socket.send_buffer_size()?, self.socket.recv_buffer_size()?))
     }
 
+    /// One system call with as many packets as it takes; how many octets went.
+    fn send_some(&self, packets: &Outgoing<'_>, source: Option<IpAddr>) -> io::Result<usize> {
+        let Some(segment) = packets.segment_bytes.filter(|segment| packets.contents.len() > *segment) else {
+            return self.send_one(packets, source);
+        };
+        let destination = SocketAddr::new(packets.destination.address, 0);
+        let Outgoing { dscp, ecn, contents, .. } = *packets;
+        let marked = Marked { destination, source, dscp, ecn, contents, segment_bytes: None };
+        let _held = self.dont_fragment.set(&self.socket, packets.fragmentation)?;
+        let sent = marked.send_each(&self.socket, segment)?;
+        count(&self.counters.send_calls);
+        add(&self.counters.packets_sent, sent);
+        Ok((sent * segment.max(1)).min(contents.len()))
+    }
+
     /// Sends the first of `packets`; how many octets went.
     fn send_one(&self, packets: &Outgoing<'_>, source: Option<IpAddr>) -> io::Result<usize> {
         let len = packets.contents.len().min(packets.segment_bytes.unwrap_or(usize::MAX).max(1));
@@ -183,7 +198,7 @@ impl PacketIo for RawIp {
     fn send(&self, packets: &mut Outgoing<'_>) -> io::Result<()> {
         self.check(packets.destination).inspect_err(|_| count(&self.counters.send_refused))?;
         let source = packets.source.or_else(|| self.source_towards(packets.destination.address));
-        send_all(packets, &self.counters, |packets| self.send_one(packets, source))
+        send_all(packets, &self.counters, |packets| self.send_some(packets, source))
     }
 
     fn receive(&self, batch: &mut ReceiveBatch) -> io::Result<()> {
@@ -198,7 +213,7 @@ impl PacketIo for RawIp {
                     None => count(&self.counters.packets_foreign),
                 }
             }
-            Ok(())
+            Ok(messages)
         })?;
         count(&self.counters.receive_calls);
         add(&self.counters.packets_received, batch.datagrams().count());

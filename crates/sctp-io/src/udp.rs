@@ -3,8 +3,11 @@
 //! Owns the socket, its options and its counters. Which association a packet belongs to is the core's
 //! business; the UDP ports only get it through middleboxes.
 
+mod shards;
+
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::num::NonZeroU16;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use nix::sys::socket::{setsockopt, sockopt};
@@ -13,6 +16,7 @@ use rustix::io::Errno;
 use sctp_core::{Destination, Dscp, Ecn, Encapsulation, Fragmentation};
 use socket2::{Domain, Protocol, Socket, Type};
 
+use self::shards::deal_by_tag;
 use crate::batch::{Message, ReceiveBatch, from_codepoint};
 use crate::header::{DontFragment, Families, Marked, Strictness};
 use crate::kernel::{Counters, add, count, enlarge_buffers, past_reports, send_all};
@@ -76,10 +80,34 @@ impl UdpEncapsulation {
         Self::open(SocketAddr::new(any, port), serves)
     }
 
+    /// Binds `count` sockets to the same `address`, among which the kernel deals packets: socket *i* is given those whose
+    /// verification tag leaves *i* when divided by `count`, so that each association stays with one of them
+    /// ([`TagShare`](sctp_core::TagShare)). Packets without a tag of ours, INIT above all, are dealt by where they come
+    /// from. Only processes of the same user may join in. Port 0 lets the system choose.
+    ///
+    /// # Errors
+    ///
+    /// As [`bind`](Self::bind).
+    pub fn bind_shards(address: SocketAddr, count: NonZeroU16) -> io::Result<Vec<Self>> {
+        // The kernel numbers the sockets in the order in which they are bound.
+        let first = Self::open_with(address, Vec::new(), Sharing::WithOthers)?;
+        deal_by_tag(&first.socket, count)?;
+        let address = first.local;
+        let others = (1..count.get()).map(|_| Self::open_with(address, Vec::new(), Sharing::WithOthers));
+        std::iter::once(Ok(first)).chain(others).collect()
+    }
+
     fn open(address: SocketAddr, serves: Vec<IpAddr>) -> io::Result<Self> {
+        Self::open_with(address, serves, Sharing::Alone)
+    }
+
+    fn open_with(address: SocketAddr, serves: Vec<IpAddr>, sharing: Sharing) -> io::Result<Self> {
         let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
         if address.is_ipv6() {
             socket.set_only_v6(false)?;
+        }
+        if sharing == Sharing::WithOthers {
+            socket.set_reuse_port(true)?;
         }
         socket.bind(&address.into())?;
         let state = UdpSocketState::new((&socket).into())?;
@@ -177,6 +205,13 @@ impl UdpEncapsulation {
     }
 }
 
+/// Whether other sockets may be bound to the same address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sharing {
+    Alone,
+    WithOthers,
+}
+
 impl PacketIo for UdpEncapsulation {
     fn check(&self, destination: Destination) -> io::Result<()> {
         self.socket_address(destination).map(|_| ())
@@ -201,7 +236,7 @@ impl PacketIo for UdpEncapsulation {
                     add(&self.counters.packets_foreign, meta.len.div_ceil(meta.stride.max(1)));
                 }
             }
-            Ok(())
+            Ok(messages)
         })?;
         count(&self.counters.receive_calls);
         add(&self.counters.packets_received, batch.datagrams().count());

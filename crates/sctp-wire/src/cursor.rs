@@ -25,14 +25,17 @@ pub(crate) struct Tlv<'a> {
 }
 
 impl<'a> Cursor<'a> {
+    #[inline]
     pub(crate) const fn new(bytes: &'a [u8], offset: usize) -> Self {
         Self { rest: bytes, offset }
     }
 
+    #[inline]
     pub(crate) const fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
+    #[inline]
     pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], Flaw> {
         let Some((array, rest)) = self.rest.split_first_chunk::<N>() else {
             return Err(Flaw::TooShort { needed: N, available: self.rest.len() });
@@ -42,10 +45,12 @@ impl<'a> Cursor<'a> {
         Ok(*array)
     }
 
+    #[inline]
     pub(crate) fn u16(&mut self) -> Result<u16, Flaw> {
         self.array().map(u16::from_be_bytes)
     }
 
+    #[inline]
     pub(crate) fn u32(&mut self) -> Result<u32, Flaw> {
         self.array().map(u32::from_be_bytes)
     }
@@ -86,6 +91,7 @@ impl<'a> Cursor<'a> {
     /// The next item of a list, its padding skipped; `None` at the end.
     ///
     /// The padding of the last item may be missing (RFC 9260 §3.2). After an error the list is at its end.
+    #[inline]
     pub(crate) fn tlv(&mut self, layer: Layer) -> Option<Result<Tlv<'a>, DecodeError>> {
         let (bytes, offset) = (self.rest, self.offset);
         if bytes.is_empty() {

@@ -116,6 +116,7 @@ impl<'a> Chunks<'a> {
 impl<'a> Iterator for Chunks<'a> {
     type Item = Result<Chunk<'a>, DecodeError>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let tlv = match self.cursor.tlv(Layer::Chunk)? {
             Ok(tlv) => tlv,

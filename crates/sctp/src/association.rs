@@ -1,6 +1,7 @@
 //! An association as the application uses it: messages in, messages out, a defined end.
-//! What is changed on a running one is in `changes`.
+//! What is changed on a running one is in `changes`, several messages at once are in `batch`.
 
+mod batch;
 mod changes;
 
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use sctp_core::{
     AssociationId, AssociationStatistics, Capabilities, Event, Message, PathId, Received, SetPrimaryError,
     StreamError, StreamId,
 };
+use virtual_time::Instant;
 
 use crate::error::{CommunicationLost, SendError};
 use crate::shared::{Shared, until};
@@ -74,21 +76,23 @@ impl Association {
     ///
     /// See [`SendError`]; `BufferFull` hands the message back.
     pub fn try_send(&self, message: Message) -> Result<(), SendError> {
+        self.inner.shared.change(|state, now| self.queue(state, now, message))
+    }
+
+    /// Hands a message to the core; sending is the caller's to bring about.
+    fn queue(&self, state: &mut State, now: Instant, message: Message) -> Result<(), SendError> {
         use sctp_core::SendError as Core;
-        let Inner { shared, id, .. } = &*self.inner;
-        shared.change(|state, now| {
-            state.core.send(now, *id, message).map_err(|error| match (error, self.ending(state)) {
-                (_, Some(Err(lost))) => SendError::Lost(lost),
-                (_, Some(Ok(()))) | (Core::ShuttingDown | Core::UnknownAssociation(_), None) => {
-                    SendError::ShuttingDown
-                }
-                (Core::BufferFull(message), None) => SendError::BufferFull(message),
-                (Core::UnknownStream { stream, negotiated }, None) => {
-                    SendError::UnknownStream { stream, negotiated }
-                }
-                (Core::TooLong { bytes, limit }, None) => SendError::TooLong { bytes, limit },
-                (Core::Empty, None) => SendError::Empty,
-            })
+        state.core.send(now, self.inner.id, message).map_err(|error| match (error, self.ending(state)) {
+            (_, Some(Err(lost))) => SendError::Lost(lost),
+            (_, Some(Ok(()))) | (Core::ShuttingDown | Core::UnknownAssociation(_), None) => {
+                SendError::ShuttingDown
+            }
+            (Core::BufferFull(message), None) => SendError::BufferFull(message),
+            (Core::UnknownStream { stream, negotiated }, None) => {
+                SendError::UnknownStream { stream, negotiated }
+            }
+            (Core::TooLong { bytes, limit }, None) => SendError::TooLong { bytes, limit },
+            (Core::Empty, None) => SendError::Empty,
         })
     }
 

@@ -90,6 +90,10 @@ impl Driver {
                                 self.stop.shared.complete();
                             }
                         }
+                        // What comes from now on is told anew, so nobody need look and find nothing.
+                        if batch.is_drained() {
+                            guard.clear_ready_matching(Ready::READABLE);
+                        }
                     }
                     if ready.is_writable() && resume_sending(&self.stop.shared) == Socket::Full {
                         guard.clear_ready_matching(Ready::WRITABLE);

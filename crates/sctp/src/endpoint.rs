@@ -1,4 +1,6 @@
-//! The endpoint: one socket, one SCTP port, many associations.
+//! The endpoint: one socket, one SCTP port, many associations. Several of them at one port are in `shards`.
+
+mod shards;
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -15,6 +17,7 @@ use sctp_io::{
 };
 use tracing::Instrument;
 
+pub use self::shards::Shard;
 use crate::association::Association;
 use crate::capture::Capture;
 use crate::driver::{self, Readiness};

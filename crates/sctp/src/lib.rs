@@ -83,22 +83,22 @@ pub use sctp_core::{
     AuthenticationStatistics, AutomaticAddresses, BlockingHistogram, BlockingStatistics, Buffers,
     Capabilities, Capability, ChunkSet, ChunkType, ConfigError, CongestionAlgorithm, CongestionConfig,
     CongestionCounters, Delivery, Destination, Discovery, Dscp, Encapsulation, EndpointConfig,
-    EndpointStatistics, Event, Extensions, Fsn, GivenUp, HandshakeCounters, HeartbeatConfig, HmacAlgorithm,
-    HmacPreference, ImmediateSack, Incoming, InitRate, InitialWindow, KeyOwner, LossDetection, Message, Mid,
-    Nagle, Offer, Origin, Pacing, PathCounters, PathId, PathMtuConfig, PathState, PathStatistics,
-    PathsConfig, PayloadProtocolId, Profile, ProtocolViolation, Received, ReceiverStatistics,
+    EndpointStatistics, Event, Exposure, Extensions, Fsn, GivenUp, HandshakeCounters, HeartbeatConfig,
+    HmacAlgorithm, HmacPreference, ImmediateSack, Incoming, InitRate, InitialWindow, KeyOwner, LossDetection,
+    Message, Mid, Nagle, Offer, Origin, Pacing, PathCounters, PathId, PathMtuConfig, PathState,
+    PathStatistics, PathsConfig, PayloadProtocolId, Profile, ProtocolViolation, Received, ReceiverStatistics,
     ReceiverViolation, ReconfigConfig, ReconfigError, ReconfigOutcome, ReconfigStatistics, RecoveryConfig,
     Reliability, RemoteError, ResetDirection, RtoConfig, SackConfig, SctpPort, SendFailure, SenderStatistics,
     SetPrimaryError, SharedKeyId, Ssn, StreamBlocking, StreamDirection, StreamError, StreamId,
-    StreamScheduler, StreamShare, StreamStatistics, Streams, TransmissionConfig, Tsn, UnknownAssociation,
-    UnknownProfile, WindowValidation,
+    StreamScheduler, StreamShare, StreamStatistics, Streams, TagShare, TransmissionConfig, Tsn,
+    UnknownAssociation, UnknownProfile, WindowValidation,
 };
 pub use sctp_io::{
     DatagramChannel, IoStatistics, KernelSctp, PacketIo, PortFilter, RawIp, RawIpError, RawIpOptions,
 };
 
 pub use self::association::Association;
-pub use self::endpoint::{Endpoint, EndpointBuilder};
+pub use self::endpoint::{Endpoint, EndpointBuilder, Shard};
 pub use self::error::{BindError, CommunicationLost, ConnectError, SendError};
 
 /// The destination behind a UDP socket address: SCTP in UDP (RFC 6951).

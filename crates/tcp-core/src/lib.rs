@@ -4,14 +4,16 @@
 //!              segments ─► Connection ─► events
 //!                            │      │
 //!            sender ◄────────┘      └────────► receiver
-//!   stream, scoreboard (RFC 6675)              order, SACK blocks (RFC 2018), delayed acknowledgments
-//!   congestion window, RTO
+//!   stream, scoreboard, RACK                  order, SACK blocks (RFC 2018), delayed acknowledgments
+//!   congestion window and its validation, RTO
 //! ```
 //!
 //! What a comparison with SCTP needs: opening and closing (RFC 9293), retransmission timer (RFC 6298), loss recovery
-//! by SACK (RFC 6675), NewReno (RFC 5681) and CUBIC (RFC 9438), window scaling (RFC 7323), the Nagle algorithm. What is
-//! not there: urgent data, simultaneous open, timestamps, ECN, path MTU discovery, RACK, keep-alives, listening: a host
-//! answers a SYN with [`Connection::accept`].
+//! by SACK (RFC 6675, with duplicates told of: RFC 2883) or by time (RACK-TLP, RFC 8985), NewReno (RFC 5681) and CUBIC (RFC 9438), byte
+//! counting (RFC 3465), validation of windows that are not used, window scaling and timestamps (RFC 7323), the Nagle
+//! algorithm, delayed acknowledgments. [`Profile`] names stacks: today's Linux, Linux and Solaris of 2006, ns-2. [`framing`] puts messages on the
+//! stream. What is not there: urgent data, simultaneous open, ECN, path MTU discovery, keep-alives, undoing of needless
+//! reductions, proportional rate reduction (RFC 6937), listening: a host answers a SYN with [`Connection::accept`].
 //!
 //! ```
 //! use tcp_core::{Connection, Segment, TcpConfig};
@@ -44,9 +46,15 @@
 
 mod config;
 mod connection;
+pub mod framing;
+mod profile;
 mod ranges;
 mod segment;
 
-pub use config::{CongestionAlgorithm, Nagle, TcpConfig};
+pub use config::{
+    Acknowledge, Boundaries, ByteCounting, CongestionAlgorithm, LossDetection, Nagle, Reduction, RtoFloor,
+    SegmentRules, TcpConfig, TimerRules, Timestamps, WindowRules, WindowUnit, WindowValidation,
+};
 pub use connection::{Connection, ConnectionStatistics, Event, SenderCounters, State};
+pub use profile::{Profile, UnknownProfile};
 pub use segment::{DecodeError, Flags, HEADER_BYTES, Segment, SynOptions};

@@ -30,14 +30,6 @@ impl RangeSet {
         });
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.ranges.clear();
-    }
-
-    pub(crate) fn highest(&self) -> Option<u64> {
-        self.ranges.last().map(|&(_, end)| end)
-    }
-
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> {
         self.ranges.iter().copied()
     }
@@ -45,15 +37,6 @@ impl RangeSet {
     /// The range this offset lies in.
     pub(crate) fn containing(&self, offset: u64) -> Option<(u64, u64)> {
         self.iter().find(|&(start, end)| start <= offset && offset < end)
-    }
-
-    /// What lies between `from` and `to` and is not in the set.
-    pub(crate) fn holes(&self, from: u64, to: u64) -> impl Iterator<Item = (u64, u64)> {
-        let starts = self.ranges.iter().map(|&(start, _)| start).chain([to]);
-        let ends = [from].into_iter().chain(self.ranges.iter().map(|&(_, end)| end));
-        ends.zip(starts)
-            .map(move |(start, end)| (start.max(from), end.min(to)))
-            .filter(|(start, end)| start < end)
     }
 }
 
@@ -75,16 +58,5 @@ mod tests {
         assert_eq!(set.iter().collect::<Vec<_>>(), [(35, 40), (50, 60)]);
         assert_eq!(set.containing(55), Some((50, 60)));
         assert_eq!(set.containing(45), None);
-    }
-
-    #[test]
-    fn holes_are_what_is_missing_between_two_offsets() {
-        let mut set = RangeSet::default();
-        assert_eq!(set.holes(0, 10).collect::<Vec<_>>(), [(0, 10)]);
-        set.insert(10, 20);
-        set.insert(30, 40);
-        assert_eq!(set.holes(5, 50).collect::<Vec<_>>(), [(5, 10), (20, 30), (40, 50)]);
-        assert_eq!(set.holes(15, 35).collect::<Vec<_>>(), [(20, 30)]);
-        assert_eq!(set.holes(12, 18).count(), 0);
     }
 }

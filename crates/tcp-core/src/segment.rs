@@ -22,6 +22,8 @@ pub struct Segment<'a> {
     pub window: u16,
     /// Options of a SYN.
     pub syn_options: Option<SynOptions>,
+    /// The clock of the sender and the last one it saw of its peer, in milliseconds (RFC 7323 §3).
+    pub timestamps: Option<(u32, u32)>,
     /// Ranges received out of order, the latest first (RFC 2018): first octet, and the one behind the last.
     pub sack: SmallVec<[(u32, u32); 3]>,
     /// User data.
@@ -87,6 +89,11 @@ impl<'a> Segment<'a> {
             buffer.extend_from_slice(&[MSS, 4, high, low, NOP, WINDOW_SCALE, 3, options.window_scale]);
             buffer.extend_from_slice(&[NOP, NOP, SACK_PERMITTED, 2]);
         }
+        if let Some((value, echo)) = self.timestamps {
+            buffer.extend_from_slice(&[NOP, NOP, TIMESTAMPS, 10]);
+            buffer.extend_from_slice(&value.to_be_bytes());
+            buffer.extend_from_slice(&echo.to_be_bytes());
+        }
         if !self.sack.is_empty() {
             let len = u8::try_from(2 + 8 * self.sack.len()).unwrap_or(u8::MAX);
             buffer.extend_from_slice(&[NOP, NOP, SACK, len]);
@@ -127,6 +134,7 @@ impl<'a> Segment<'a> {
             flags: Flags { syn: bits & SYN != 0, fin: bits & FIN != 0, rst: bits & RST != 0 },
             window: u16::from_be_bytes([header[14], header[15]]),
             syn_options: None,
+            timestamps: None,
             sack: SmallVec::new(),
             payload,
         };
@@ -156,7 +164,10 @@ impl<'a> Segment<'a> {
                     self.sack =
                         ranges.chunks(8).map(|range| (word(&range[..4]), word(&range[4..]))).collect();
                 }
-                (MSS | WINDOW_SCALE | SACK, _) => return Err(malformed),
+                (TIMESTAMPS, times) if times.len() == 8 => {
+                    self.timestamps = Some((word(&times[..4]), word(&times[4..])));
+                }
+                (MSS | WINDOW_SCALE | SACK | TIMESTAMPS, _) => return Err(malformed),
                 (_others, _) => {}
             }
             options = rest;
@@ -195,6 +206,11 @@ const MSS: u8 = 2;
 const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
+const TIMESTAMPS: u8 = 8;
+/// What the timestamps option takes of each segment (RFC 7323, appendix A).
+pub(crate) const TIMESTAMP_BYTES: u64 = 12;
+/// What SACK blocks take: the option, and each of them.
+pub(crate) const SACK_BYTES: (u64, u64) = (4, 8);
 
 #[cfg(test)]
 mod tests {
@@ -209,6 +225,7 @@ mod tests {
             flags: Flags { syn: true, ..Flags::default() },
             window: 65_535,
             syn_options: Some(SynOptions { mss: 1460, window_scale: 7 }),
+            timestamps: None,
             sack: SmallVec::from_slice(&[(10, 20), (u32::MAX, 5)]),
             payload: b"odd",
         }
@@ -217,10 +234,15 @@ mod tests {
     #[test]
     fn what_is_written_is_read_back() {
         for payload in [&b""[..], b"odd", b"even"] {
-            let segment = Segment { payload, ..segment() };
+            let one = Segment { payload, ..segment() };
             let mut octets = vec![1, 2, 3];
+            one.encode(&mut octets);
+            assert_eq!(Segment::decode(&octets[3..]), Ok(one));
+            let timestamps = Some((77, u32::MAX));
+            let segment = Segment { syn_options: None, flags: Flags::default(), timestamps, ..segment() };
+            octets.clear();
             segment.encode(&mut octets);
-            assert_eq!(Segment::decode(&octets[3..]), Ok(segment));
+            assert_eq!(Segment::decode(&octets), Ok(segment));
         }
     }
 

@@ -5,7 +5,10 @@
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
-use tcp_core::{CongestionAlgorithm, Connection, Event, Nagle, Segment, State, TcpConfig};
+use tcp_core::{
+    Acknowledge, CongestionAlgorithm, Connection, Event, LossDetection, Nagle, Profile, Reduction, Segment,
+    SegmentRules, State, TcpConfig, TimerRules, Timestamps, WindowRules, WindowUnit, WindowValidation,
+};
 use virtual_time::Instant;
 
 const DELAY: Duration = Duration::from_millis(10);
@@ -128,7 +131,25 @@ impl Pair {
 }
 
 fn config() -> TcpConfig {
-    TcpConfig { mss: 1000, congestion: CongestionAlgorithm::NewReno, ..TcpConfig::default() }
+    let linux = TcpConfig::default();
+    TcpConfig {
+        mss: 1000,
+        congestion: CongestionAlgorithm::NewReno,
+        detection: LossDetection::Reports(3),
+        window: WindowRules {
+            unit: WindowUnit::Octets,
+            reduction: Reduction::OfFlight,
+            validation: WindowValidation::Restart,
+            ..linux.window
+        },
+        timers: TimerRules { tick: Duration::ZERO, ..linux.timers },
+        segments: SegmentRules {
+            timestamps: Timestamps::Off,
+            acknowledge: Acknowledge::EverySecondSegment,
+            ..linux.segments
+        },
+        ..linux
+    }
 }
 
 #[test]
@@ -253,10 +274,9 @@ fn peer_that_never_answers_is_given_up() {
 /// Whatever is lost: everything arrives, once, in order, and both sides end.
 #[test]
 fn any_pattern_of_losses_is_survived() {
-    for seed in 1..60_u64 {
-        let congestion =
-            if seed % 2 == 0 { CongestionAlgorithm::NewReno } else { CongestionAlgorithm::Cubic };
-        let mut pair = Pair::new(TcpConfig { congestion, ..config() });
+    for seed in 1..120_u64 {
+        let profile = Profile::ALL[usize::try_from(seed).unwrap() % 5];
+        let mut pair = Pair::new(if seed % 6 == 0 { config() } else { TcpConfig::profile(profile) });
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         for packets in &mut pair.drop {
             *packets = (1..400)
@@ -269,10 +289,10 @@ fn any_pattern_of_losses_is_survived() {
         }
         pair.write(100_000);
         pair.client().close();
-        pair.run_ms(400_000);
+        pair.run_ms(4_000_000);
         pair.assert_received(100_000);
         pair.server().close();
-        pair.run_ms(400_000);
+        pair.run_ms(4_000_000);
         let states = pair.ends.each_ref().map(|end| end.as_ref().unwrap().state());
         assert_eq!(states, [State::Closed; 2], "seed {seed}");
     }

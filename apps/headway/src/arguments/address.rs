@@ -65,6 +65,15 @@ impl Place {
         Ok(Self { addresses: given.iter().map(|address| address.socket).collect(), over_ip })
     }
 
+    /// `ip:` is for SCTP.
+    pub(crate) fn check_protocol(&self, option: &'static str, is_sctp: bool) -> Result<(), UsageError> {
+        if is_sctp || !self.over_ip {
+            return Ok(());
+        }
+        let value = format!("ip:{}", self.first());
+        Err(UsageError::value(option, value, "TCP has its own protocol number", "leave ip: out"))
+    }
+
     /// How SCTP travels, with these UDP ports where it needs some.
     pub(crate) fn carrier(
         &self,

@@ -6,22 +6,21 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use models::resequencing::{self, CcdfPoint, Scenario};
+use models::Rate;
+use models::resequencing::{self, CcdfPoint, Scenario, bursts};
 use models::studies::{Conditions, Derivation, Flow, s1, s4};
-use models::{Probability, Rate};
 use serde::Serialize;
 
+use super::loss::{Loss, parse_loss};
 use super::{PredictError, Study, ms};
-use crate::arguments::{
-    LoadArguments, format_duration, parse_duration, parse_positive_duration, parse_probability,
-};
+use crate::arguments::{LoadArguments, format_duration, parse_duration, parse_positive_duration};
 use crate::output::OutputArguments;
 
 /// The response time of a transaction on a path that loses packets
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  headway predict response-time --transport sctp --streams 6 --rtt 20ms --loss 1% --rate 100 \
-                        --study model --ccdf"
+    after_help = "Examples:\n  headway predict response-time --transport sctp --streams 6 --rtt 20ms --loss 1% --rate 100 \
+                        --study model --ccdf\n  headway predict response-time --transport sctp --rate 100 --study model --loss ge:0.2%,20%"
 )]
 pub(super) struct Arguments {
     /// What carries the messages
@@ -36,9 +35,10 @@ pub(super) struct Arguments {
     /// Round-trip time without loss
     #[arg(long, value_name = "DURATION", default_value = "20ms", value_parser = parse_duration)]
     rtt: Duration,
-    /// Loss probability of a packet, the same in both directions
-    #[arg(long, value_name = "PROBABILITY", default_value = "1%", value_parser = parse_probability, allow_negative_numbers = true)]
-    loss: Probability,
+    /// Loss probability of a packet, the same in both directions; or, with --study model and SCTP, ge:p,r,h,k: per
+    /// message from a good to a bad state with p, back with r, h survive the bad state and k the good one
+    #[arg(long, value_name = "PROBABILITY|ge:p,r,h,k", default_value = "1%", value_parser = parse_loss, allow_negative_numbers = true)]
+    loss: Loss,
     #[command(flatten)]
     load: LoadArguments,
     /// Smallest retransmission timeout; without meaning for udp [default: 1s; with --study model 200ms for
@@ -116,7 +116,7 @@ fn by_study(arguments: &Arguments) -> Result<Answer, PredictError> {
     };
     let conditions = Conditions {
         rtt: arguments.rtt,
-        loss: arguments.loss,
+        loss: arguments.loss.mean(),
         rate: arguments.rate()?,
         rto: arguments.rto.unwrap_or(STUDY_RTO),
         processing: arguments.processing,
@@ -130,7 +130,8 @@ fn by_study(arguments: &Arguments) -> Result<Answer, PredictError> {
 
 fn udp_by_study(arguments: &Arguments) -> Result<Answer, PredictError> {
     let first_timeout = arguments.first_timeout();
-    let response = s4::udp_response_time(arguments.rtt, arguments.loss, first_timeout, arguments.processing)?;
+    let response =
+        s4::udp_response_time(arguments.rtt, arguments.loss.mean(), first_timeout, arguments.processing)?;
     let fixed = arguments.rtt.saturating_add(arguments.processing);
     Ok(Answer {
         response_ms: ms(response),
@@ -152,7 +153,7 @@ fn by_model(arguments: &Arguments) -> Result<Answer, PredictError> {
     };
     let scenario = Scenario {
         rtt: arguments.rtt,
-        loss: arguments.loss,
+        loss: arguments.loss.mean(),
         rate: arguments.rate()?,
         processing: arguments.processing,
         profile: match arguments.profile {
@@ -161,13 +162,17 @@ fn by_model(arguments: &Arguments) -> Result<Answer, PredictError> {
         },
         rto_min: arguments.rto,
     };
-    let prediction = resequencing::response_time(&scenario, &transport)?;
-    let (sufficient_streams, equation) = match arguments.transport {
-        Transport::Sctp | Transport::SctpUnordered => {
+    let prediction = match arguments.loss {
+        Loss::Independent(_) => resequencing::response_time(&scenario, &transport)?,
+        Loss::Bursts(channel) => bursts::response_time(&scenario, &channel, &transport)?,
+    };
+    let (sufficient_streams, equation) = match (arguments.loss, arguments.transport) {
+        (Loss::Bursts(_), _) => (None, BURSTS_EQUATION),
+        (Loss::Independent(_), Transport::Sctp | Transport::SctpUnordered) => {
             (resequencing::sufficient_streams(&scenario), MODEL_EQUATION)
         }
-        Transport::Tcp => (None, MODEL_EQUATION),
-        Transport::Udp => (None, "S4 (5), with its distribution"),
+        (Loss::Independent(_), Transport::Tcp) => (None, MODEL_EQUATION),
+        (Loss::Independent(_), Transport::Udp) => (None, "S4 (5), with its distribution"),
     };
     let pair = |point: &CcdfPoint| (point.response_ms, point.probability);
     Ok(Answer {
@@ -205,6 +210,16 @@ impl Arguments {
             let option = format!("--profile {}", profile.name());
             return mismatch(option, study(), "leave it out, or write --study model");
         }
+        if matches!(self.loss, Loss::Bursts(_)) {
+            if self.study != Study::Model {
+                let remedy = "it takes losses as independent, write --study model";
+                return mismatch("--loss ge:…".to_owned(), study(), remedy);
+            }
+            if matches!(self.transport, Transport::Tcp | Transport::Udp) {
+                let remedy = "bursts are modelled for sctp and sctp-unordered";
+                return mismatch("--loss ge:…".to_owned(), transport(), remedy);
+            }
+        }
         if self.ccdf && self.study != Study::Model {
             return mismatch("--ccdf".to_owned(), study(), "it gives means only, write --study model");
         }
@@ -236,7 +251,8 @@ impl Arguments {
             let _ = writeln!(text, "  {name:<24}{value}");
         };
         line("round-trip time", format_duration(self.rtt));
-        line("loss", format!("{} of the packets in each direction", self.loss));
+        let bursts = if matches!(self.loss, Loss::Bursts(_)) { ", in bursts" } else { "" };
+        line("loss", format!("{} of the packets in each direction{bursts}", self.loss.mean()));
         if let Some(rate) = self.load.rate()? {
             line("messages", format!("{} per second", rate.value()));
         }
@@ -327,6 +343,7 @@ pub(crate) fn s4_equation(flow: Flow) -> &'static str {
     }
 }
 
+const BURSTS_EQUATION: &str = "the resequencing model with losses in bursts";
 const MODEL_EQUATION: &str = "the resequencing model, P(W <= t) = (1 - p R(t)) Phi(t)";
 /// The retransmission timeout of the studies.
 pub(crate) const STUDY_RTO: Duration = Duration::from_secs(1);

@@ -14,7 +14,10 @@ use crate::output::OutputArguments;
 
 /// The delay of messages in slow start on a new path
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  headway predict startup --message 30000 --interval 33ms --rtt 200ms")]
+#[command(
+    after_help = "Examples:\n  headway predict startup --message 30000 --interval 33ms --rtt 200ms\n  headway predict startup --message 1452 \
+                        --interval 10ms --rtt 50ms --overbooking --initial-window 4404"
+)]
 pub(super) struct Arguments {
     /// User data per message, in octets
     #[arg(long, value_name = "BYTES", value_parser = parse_size)]
@@ -31,8 +34,8 @@ pub(super) struct Arguments {
     /// Path MTU in octets
     #[arg(long, value_name = "BYTES", default_value = "1500", value_parser = parse_size)]
     mtu: u32,
-    /// Let the flight exceed the window by up to a packet less one octet, as RFC 9260 does; the study does
-    /// not
+    /// The rules of RFC 9260: the flight may exceed the window by up to a packet less one octet, chunks count with
+    /// their headers, waiting messages share packets; the study has none of this
     #[arg(long)]
     overbooking: bool,
     #[command(flatten)]

@@ -320,9 +320,14 @@ impl FlowPlan {
     /// Parameters of both ends of a TCP connection.
     pub(super) fn tcp_config(&self) -> Result<TcpConfig, String> {
         let name = self.profile.as_deref().unwrap_or("linux");
-        let mut config = tcp_profile(name).ok_or_else(|| {
-            format!("there is no TCP profile `{name}`: use linux, linux-2006, solaris-10 or studies")
-        })?;
+        // What the model of study S4 takes for TCP: that of its day with the minimum timeout of the RFC.
+        let is_of_studies = name == "studies";
+        let profile = if is_of_studies { Ok(tcp_core::Profile::Linux2006) } else { name.parse() };
+        let mut config =
+            TcpConfig::profile(profile.map_err(|error: tcp_core::UnknownProfile| error.to_string())?);
+        if is_of_studies {
+            config.rto_min = Duration::from_secs(1);
+        }
         self.tcp.apply(&mut config);
         Ok(config)
     }
@@ -379,23 +384,6 @@ impl TcpOptions {
         config.mss = self.mss.unwrap_or(config.mss);
         config.receive_bytes = self.receive_window.unwrap_or(config.receive_bytes);
         config.send_bytes = self.send_buffer.unwrap_or(config.send_bytes);
-    }
-}
-
-/// Parameters of the stacks that the studies measured, as far as TCP here knows them.
-fn tcp_profile(name: &str) -> Option<TcpConfig> {
-    let of_2006 = TcpConfig {
-        congestion: tcp_core::CongestionAlgorithm::NewReno,
-        initial_window_segments: 3,
-        rto_initial: Duration::from_secs(3),
-        ..TcpConfig::default()
-    };
-    match name {
-        "linux" => Some(TcpConfig::default()),
-        "linux-2006" => Some(of_2006),
-        "solaris-10" => Some(TcpConfig { rto_min: Duration::from_millis(500), ..of_2006 }),
-        "studies" => Some(TcpConfig { rto_min: Duration::from_secs(1), ..of_2006 }),
-        _ => None,
     }
 }
 

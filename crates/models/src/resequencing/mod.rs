@@ -38,6 +38,7 @@
 //! # Ok::<(), models::ModelError>(())
 //! ```
 
+pub mod bursts;
 mod grid;
 mod recovery;
 mod response;

@@ -44,9 +44,9 @@ impl Recovery {
         Ok(Self { grid, masses })
     }
 
-    /// `R` of a retransmission scheme: from attempt 0 on, each attempt ends with a retransmission, which is
+    /// `R` of a retransmission scheme: from attempt `first` on, each attempt ends with a retransmission, which is
     /// lost with probability `loss` and then leads to the next attempt.
-    pub(super) fn from_attempts(grid: Grid, attempts: &[Attempt], loss: Probability) -> Self {
+    pub(super) fn from_attempts(grid: Grid, attempts: &[Attempt], first: usize, loss: Probability) -> Self {
         // Only the first attempt begins at a sharp time; what the later ones add to is spread out already.
         let mut outcomes: Vec<Vec<Outcome>> =
             attempts.iter().map(|attempt| attempt.outcomes(&grid)).collect();
@@ -54,7 +54,7 @@ impl Recovery {
             *outcomes = coarser(core::mem::take(outcomes));
         }
         let mut waiting: Vec<Vec<f64>> = attempts.iter().map(|_| grid.empty()).collect();
-        waiting[0][0] = 1.0;
+        waiting[first][0] = 1.0;
         let mut masses = grid.empty();
         let mut left = 1.0;
         for _ in 0..MOST_ATTEMPTS {

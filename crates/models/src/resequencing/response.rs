@@ -95,19 +95,29 @@ pub fn sufficient_streams(scenario: &Scenario) -> Option<NonZeroU32> {
 }
 
 fn predict(scenario: &Scenario, rules: &Rules, dealing: Dealing) -> Result<Prediction, ModelError> {
-    let waiting = waiting(scenario, rules, dealing);
-    let fixed_s = scenario.rtt.as_secs_f64() + scenario.processing.as_secs_f64();
-    let one_way = waiting.mean_s();
-    let both = rules.recovery.grid().convolve(&waiting.masses(), &waiting.masses());
-    // Grid::tail counts half of a point's own mass, which at zero is nearly everything.
-    let mut tail = Grid::tail(&both);
-    tail[0] = 1.0 - (1.0 - waiting.tail_at(0.0)).powi(2);
-    Ok(Prediction {
-        mean: duration(fixed_s + 2.0 * one_way, "the response time")?,
-        one_way_extra: duration(one_way, "the one-way extra delay")?,
-        detection: duration(rules.detection_s, "the detection delay")?,
-        ccdf: thinned(rules.recovery.grid().times(), &tail, fixed_s),
-    })
+    Prediction::of_both_directions(scenario, rules, &waiting(scenario, rules, dealing))
+}
+
+impl Prediction {
+    /// Request and answer wait independently, as `waiting` says.
+    pub(super) fn of_both_directions(
+        scenario: &Scenario,
+        rules: &Rules,
+        waiting: &Waiting,
+    ) -> Result<Self, ModelError> {
+        let fixed_s = scenario.rtt.as_secs_f64() + scenario.processing.as_secs_f64();
+        let one_way = waiting.mean_s();
+        let both = rules.recovery.grid().convolve(&waiting.masses(), &waiting.masses());
+        // Grid::tail counts half of a point's own mass, which at zero is nearly everything.
+        let mut tail = Grid::tail(&both);
+        tail[0] = 1.0 - (1.0 - waiting.tail_at(0.0)).powi(2);
+        Ok(Self {
+            mean: duration(fixed_s + 2.0 * one_way, "the response time")?,
+            one_way_extra: duration(one_way, "the one-way extra delay")?,
+            detection: duration(rules.detection_s, "the detection delay")?,
+            ccdf: thinned(rules.recovery.grid().times(), &tail, fixed_s),
+        })
+    }
 }
 
 fn waiting(scenario: &Scenario, rules: &Rules, dealing: Dealing) -> Waiting {

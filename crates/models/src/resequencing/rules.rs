@@ -39,8 +39,21 @@ impl Rules {
     fn new(scenario: &Scenario, attempts: Vec<Attempt>) -> Self {
         let grid = Grid::new(scenario.rtt.max(LEAST_SCALE).as_secs_f64());
         let detection_s = attempts.first().map_or(0.0, |attempt| attempt.mean_s(&grid));
-        let recovery = Recovery::from_attempts(grid, &attempts, scenario.loss);
+        let recovery = Recovery::from_attempts(grid, &attempts, 0, scenario.loss);
         Self { attempts, rtt_s: scenario.rtt.as_secs_f64(), loss: scenario.loss, recovery, detection_s }
+    }
+
+    /// `R̄(t)` at the grid's times for a retransmission that feedback caused and that was lost: from its sending on.
+    pub(super) fn repeated_tail(&self) -> Vec<f64> {
+        let grid = self.recovery.grid().clone();
+        let again = self.attempts.first().map_or(0, |first| first.after_feedback);
+        Recovery::from_attempts(grid, &self.attempts, again, self.loss).tail()
+    }
+
+    /// The timer of a lone packet, in seconds.
+    pub(super) fn first_timer_s(&self) -> f64 {
+        let timer = self.attempts.first().and_then(|first| first.timer.first());
+        timer.map_or(f64::INFINITY, |(wait_s, _)| *wait_s)
     }
 
     /// What a message that has waited for a round-trip time knows of a loss before it: it and the `apart − 1`

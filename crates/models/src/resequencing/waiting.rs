@@ -57,6 +57,11 @@ impl Waiting {
         Self::from_blocked(recovery, loss, blocked)
     }
 
+    /// From `P(W > t)` at each time.
+    pub(super) fn from_tail(times: Vec<f64>, tail: Vec<f64>) -> Self {
+        Self { times, tail }
+    }
+
     /// `P(W > t)` from the probability that an earlier message is missing.
     fn from_blocked(recovery: &Recovery, loss: Probability, blocked: Vec<f64>) -> Self {
         let either = |late: f64, blocked: f64| loss.value() * late + (1.0 - loss.value() * late) * blocked;
@@ -158,7 +163,7 @@ fn blocked_round_robin(
 
 /// One step of the stages: `B_j(t) = decay·Φ_j(t+h) + near·Φ_(j−1)(t) + far·Φ_(j−1)(t+h)`, exact where
 /// `B_(j−1)` is linear between `t` and `t+h`, whatever the number of arrivals in a step.
-struct StageStep {
+pub(super) struct StageStep {
     decay: f64,
     near: f64,
     far: f64,
@@ -166,7 +171,7 @@ struct StageStep {
 
 impl StageStep {
     /// For a step that sees `arrivals` on average.
-    fn new(arrivals: f64) -> Self {
+    pub(super) fn new(arrivals: f64) -> Self {
         let decay = (-arrivals).exp();
         let far = if arrivals < 1e-4 {
             arrivals / 2.0 - arrivals * arrivals / 3.0
@@ -176,6 +181,11 @@ impl StageStep {
         Self { decay, near: -(-arrivals).exp_m1() - far, far }
     }
 
+    /// `B_j(t)` from `B_j(t+h)`, `B_(j−1)(t)` and `B_(j−1)(t+h)`.
+    pub(super) fn combine(&self, later: f64, near: f64, far: f64) -> f64 {
+        self.decay * later + self.near * near + self.far * far
+    }
+
     /// Moves the phases one step back in time; `missing` is `p·R̄(t)` there. Returns `B_n(t)`.
     fn apply(&self, phases: &mut [f64], missing: f64) -> f64 {
         // B_0(t) is not known before B_n(t), which depends on it linearly: first without it, …
@@ -183,7 +193,7 @@ impl StageStep {
         let mut near_phase = 0.0;
         let mut share_of_first = 1.0;
         for phase in phases.iter_mut().skip(1) {
-            let here = self.decay * *phase + self.near * near_phase + self.far * far_phase;
+            let here = self.combine(*phase, near_phase, far_phase);
             far_phase = *phase;
             near_phase = here;
             *phase = here;

@@ -5,18 +5,21 @@
 //! worst message is the start-up penalty `Θmax`. Study: J. Eklund, K.-J. Grinnemo, A. Brunstrom and others,
 //! "Delay Penalty during SCTP Handover", 2011.
 //!
-//! Instead of the study's approximation (its derivation of `p_n` and `Δ_n` is not published in the report)
-//! this module follows each packet through slow start, which is exact under the same assumptions: packets
-//! take no time to transmit, the path is symmetric and loses nothing, every packet is acknowledged at once,
-//! the source is periodic, nothing is queued at the start, ssthresh and the receiver window are out of reach.
+//! [`predict`] follows each packet through slow start, which is exact under the study's assumptions: packets take no
+//! time to transmit, the path is symmetric and loses nothing, every packet is acknowledged at once, the source is
+//! periodic, nothing is queued at the start, ssthresh and the receiver window are out of reach. [`closed_form`] is
+//! the study's formula with the `p_n` and `Δ_n` that its report leaves out. `docs/startup-model.md` derives both and
+//! sets them beside the simulation.
 
 use core::num::NonZeroU32;
 use core::time::Duration;
 
 use crate::error::ModelError;
 
+mod rounds;
 mod slow_start;
 
+pub use rounds::{closed_form, closed_form_penalty};
 use slow_start::SlowStart;
 
 /// A periodic source on a path that has just become the primary one.
@@ -57,11 +60,13 @@ impl Startup {
 /// Whether the flight may exceed the congestion window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WindowRule {
-    /// A packet is sent only if it fits into the window. The study's assumption.
+    /// A packet is sent only if it fits into the window, which counts user data; messages are sent one by one. The
+    /// study's assumption.
     #[default]
     WithinWindow,
-    /// A packet is sent if the flight is below the window by at least one octet, and may exceed it: RFC 9260
-    /// §6.1 (B).
+    /// What RFC 9260 does and our stack with it: a packet is sent while the flight is below the window, and may exceed
+    /// it by up to a packet less one octet (§6.1 B); the window counts chunks with their headers; messages that wait
+    /// share packets (§6.10).
     Overbooking,
 }
 
@@ -122,8 +127,10 @@ pub fn predict(startup: &Startup) -> Result<StartupPrediction, ModelError> {
     Ok(StartupPrediction { penalty, messages, is_complete: false })
 }
 
+/// DATA chunk header.
+const CHUNK_HEADER_BYTES: u32 = 16;
 /// IPv4 header, SCTP common header, DATA chunk header.
-const HEADER_BYTES: u32 = 20 + 12 + 16;
+const HEADER_BYTES: u32 = 20 + 12 + CHUNK_HEADER_BYTES;
 
 /// After so many messages [`predict`] gives up on the end of the start-up.
 pub const MOST_MESSAGES: usize = 100_000;

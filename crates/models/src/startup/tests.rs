@@ -100,26 +100,56 @@ fn nonsense_is_refused() {
     assert!(matches!(predict(&no_room), Err(ModelError::MtuTooSmall { least_bytes: 49, .. })));
 }
 
-/// The recursion over parents that docs/startup.md derives, where every packet waits.
 #[test]
-fn parents_give_the_same_rounds_and_offsets_as_following_the_packets() {
-    let startup = Startup {
-        message_bytes: NonZeroU32::new(1452).unwrap(),
-        interval: Duration::from_millis(2),
-        rtt: Duration::from_millis(200),
-        initial_window_bytes: Startup::DEFAULT_INITIAL_WINDOW_BYTES,
-        mtu_bytes: Startup::DEFAULT_MTU_BYTES,
-        window_rule: WindowRule::WithinWindow,
+fn headers_count_only_where_the_window_counts_chunks() {
+    // 4380 octets take three packets either way: 3·1452 = 4356 fit, and the third of 1468 begins at 2936.
+    let full = startup(1452, 2, 200);
+    let loose = Startup { window_rule: WindowRule::Overbooking, ..full };
+    assert_eq!(predict(&full).unwrap().penalty, predict(&loose).unwrap().penalty);
+    // 4404 octets are three packets of 1468, exactly full; one octet more lets a fourth begin.
+    let waits = |window| {
+        let window = NonZeroU32::new(window).unwrap();
+        predict(&Startup { initial_window_bytes: window, ..loose }).unwrap().messages[3].waiting
     };
-    let prediction = predict(&startup).unwrap();
-    let window = 3;
-    for message in prediction.messages.iter().take(90) {
-        let (mut packet, mut rounds) = (message.number, 0);
-        while packet > window {
-            packet = (packet - window).div_ceil(2);
-            rounds += 1;
+    assert_eq!(waits(4404), Duration::from_millis(194));
+    assert_eq!(waits(4405), Duration::ZERO);
+}
+
+#[test]
+fn waiting_messages_share_packets_where_the_rfc_lets_them() {
+    // 250 octets are chunks of 268, five to a packet. 17 leave at once (17·268 = 4556 ≥ 4380), at 2 ms each; the
+    // first acknowledgment, at 100 ms, takes five of those that wait along: 21 chunks are then in flight. The second one leaves 20 to 4916 octets, the third, at 104 ms, 19 (5092) to 5184: room again.
+    let loose = Startup { window_rule: WindowRule::Overbooking, ..startup(250, 2, 100) };
+    let departures: Vec<u128> = predict(&loose).unwrap().messages[16..23]
+        .iter()
+        .map(|message| (message.arrival + message.waiting).as_millis())
+        .collect();
+    assert_eq!(departures, [32, 100, 100, 100, 100, 100, 104]);
+}
+
+#[test]
+fn closed_form_is_exact_until_the_source_runs_out_of_data() {
+    for (bytes, interval, rtt) in
+        [(1452, 2, 50), (1452, 10, 200), (1452, 2, 200), (2904, 7, 150), (14_520, 33, 115)]
+    {
+        let startup = startup(bytes, interval, rtt);
+        let prediction = predict(&startup).unwrap();
+        let (number, penalty) = closed_form_penalty(&startup).unwrap();
+        assert_eq!(penalty, prediction.penalty, "{bytes} octets every {interval} ms over {rtt} ms");
+        let until = usize::try_from(number.get()).unwrap();
+        for message in &prediction.messages[..until] {
+            let formula = closed_form(&startup, NonZeroU32::new(message.number).unwrap()).unwrap();
+            assert_eq!(formula, *message);
         }
-        assert_eq!(message.rounds, rounds, "message {}", message.number);
-        assert_eq!(message.offset, Duration::from_millis(2) * (packet - 1), "message {}", message.number);
     }
+}
+
+#[test]
+fn closed_form_by_hand() {
+    // Message 10 of one packet, w = 3: m = 9 = 3·(2² − 1), so p = 2, the first of its round; its chain begins at packet 0.
+    let tenth = closed_form(&startup(1452, 10, 100), NonZeroU32::new(10).unwrap()).unwrap();
+    assert_eq!((tenth.rounds, tenth.offset, tenth.waiting.as_millis()), (2, Duration::ZERO, 110));
+    // Message 20: m = 19, p = 2, place 10 of 12, root packet ⌊10/4⌋ = 2, which left at 20 ms.
+    let twentieth = closed_form(&startup(1452, 10, 100), NonZeroU32::new(20).unwrap()).unwrap();
+    assert_eq!((twentieth.rounds, twentieth.offset.as_millis(), twentieth.waiting.as_millis()), (2, 20, 30));
 }

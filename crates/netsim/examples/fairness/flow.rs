@@ -5,7 +5,9 @@ use sctp_core::{
     Event, Message, Profile, SctpPort, StreamId,
 };
 use std::net::IpAddr;
-use tcp_core::{Connection, Segment, TcpConfig};
+use tcp_core::{
+    Connection, Reduction, Segment, SegmentRules, TcpConfig, Timestamps, WindowRules, WindowUnit,
+};
 use virtual_time::Instant;
 
 use netsim::Protocol;
@@ -80,6 +82,7 @@ impl Terms {
     }
 
     fn tcp(&self) -> TcpConfig {
+        let linux = TcpConfig::default();
         TcpConfig {
             mss: self.mtu_bytes - IP_AND_TCP_BYTES,
             receive_bytes: self.window_bytes,
@@ -88,7 +91,10 @@ impl Terms {
                 Algorithm::Halving => tcp_core::CongestionAlgorithm::NewReno,
                 Algorithm::Cubic => tcp_core::CongestionAlgorithm::Cubic,
             },
-            ..TcpConfig::default()
+            // Both count octets and find losses by their own means; neither carries timestamps.
+            window: WindowRules { unit: WindowUnit::Octets, reduction: Reduction::OfFlight, ..linux.window },
+            segments: SegmentRules { timestamps: Timestamps::Off, ..linux.segments },
+            ..linux
         }
     }
 

@@ -49,6 +49,8 @@ pub enum AddressOutcome {
     },
     /// The peer does not know ASCONF after all.
     NotUnderstood,
+    /// The peer began anew before it answered (RFC 9260 §5.2.4.1): the new association has told it the addresses there are.
+    PeerRestarted,
 }
 
 /// Changes of addresses, counted.
@@ -106,6 +108,11 @@ impl DynamicAddresses {
     pub(super) fn only_source(&self) -> Option<IpAddr> {
         let added = self.agreed.as_ref()?.requests.being_added();
         added.filter(|address| !address.is_unspecified())
+    }
+
+    /// Everything that was asked, or waits to be, and is not answered.
+    pub(super) fn take_requests(&mut self) -> SmallVec<[AddressChange; 4]> {
+        self.agreed.as_mut().map(|agreed| agreed.requests.take_all()).unwrap_or_default()
     }
 }
 
@@ -168,7 +175,13 @@ impl Association {
         let may_ask = is_automatic && self.may_change_addresses();
         let Some(agreed) = self.addresses.agreed.as_mut() else { return Told::Nothing };
         agreed.lost.retain(|lost| *lost != local);
-        if !may_ask || agreed.told.contains(&local) || !agreed.requests.push(AddressChange::Add(local)) {
+        // RFC 5061 §5.1 (A9), §5.3 (F3): who does not understand is not asked again.
+        let is_refused = agreed.requests.is_refused(AddressChange::Add(local));
+        if !may_ask
+            || is_refused
+            || agreed.told.contains(&local)
+            || !agreed.requests.push(AddressChange::Add(local))
+        {
             return Told::Nothing;
         }
         for lost in core::mem::take(&mut agreed.lost) {
@@ -270,6 +283,10 @@ impl Association {
             }
             (AddressChange::Add(_) | AddressChange::Delete(_) | AddressChange::SetPrimary(_), _) => {}
         }
+        self.tell_address_outcome(change, outcome);
+    }
+
+    pub(super) fn tell_address_outcome(&mut self, change: AddressChange, outcome: AddressOutcome) {
         let (AddressChange::Add(address)
         | AddressChange::Delete(address)
         | AddressChange::SetPrimary(address)) = change;

@@ -12,6 +12,8 @@ mod key;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use sctp_wire::{
     Auth, AuthPolicy, Cause, Chunk, ChunkBuf, ChunkSet, ChunkType, HmacAlgorithm, HmacId, SharedKeyId,
 };
@@ -259,7 +261,7 @@ impl Association {
     /// Changes the keys; what was made from the old ones is forgotten.
     pub(crate) fn change_keys<R>(&mut self, change: impl FnOnce(&mut AuthKeys) -> R) -> R {
         self.authentication.on_keys_changed();
-        change(&mut self.config.authentication.keys)
+        change(&mut Arc::make_mut(&mut self.config).authentication.keys)
     }
 
     /// Whether a chunk counts: AUTH chunks are verified here, and what has to follow one is discarded without.

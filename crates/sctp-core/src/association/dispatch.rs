@@ -14,7 +14,6 @@ use crate::receiver::{Aborted, Arrival, Forwarding, Receiver};
 use crate::sender::acknowledge::SackRefused;
 use crate::sender::recovery::{LossCause, Refuted};
 use crate::sender::{Losses, SackOutcome};
-use crate::stats::AssociationCounters;
 use crate::trace;
 use crate::transmit::PathId;
 
@@ -26,8 +25,13 @@ pub(super) enum Flow {
 }
 
 impl Association {
-    pub(crate) fn counters(&self) -> &AssociationCounters {
-        &self.counters
+    pub(crate) fn chunk_counters(&self) -> trace::ChunkCounters {
+        trace::ChunkCounters {
+            association: self.counters,
+            authentication: self.authentication.statistics,
+            asconf: self.addresses.statistics,
+            reconfiguration: self.reconfig.statistics(),
+        }
     }
 
     pub(super) fn dispatch(&mut self, now: Instant, path: PathId, chunk: Chunk<'_>) -> Flow {
@@ -198,6 +202,10 @@ impl Association {
     pub(super) fn apply_sack(&mut self, now: Instant, outcome: &SackOutcome) {
         for &(path, rtt) in &outcome.rtt {
             self.paths.on_measurement(path, now, rtt);
+        }
+        for &(path, bytes) in &outcome.duplicates {
+            let path = self.paths.path_mut(path);
+            path.change_window("duplicates", |congestion| congestion.on_duplicates(bytes));
         }
         for acked in &outcome.acknowledgment.paths {
             let path = self.paths.path_mut(acked.path);

@@ -124,10 +124,14 @@ impl Association {
         if self.sender.on_timeout(now, path) {
             self.on_vanishing(path);
         }
-        self.timers.stop(Timer::Reordering);
         self.timers.stop(Timer::TailLossProbe(path));
         self.paths.path_mut(path).probe_is_due = false;
         self.outgoing.fast_retransmit = false;
+        // The reordering windows of the other paths run on.
+        if self.timers.is_running(Timer::Reordering) {
+            let losses = self.sender.losses_by_time(now, &self.paths);
+            self.apply_losses(&losses);
+        }
     }
 
     /// Gives up: an ABORT is sent on the chance that the peer hears it.

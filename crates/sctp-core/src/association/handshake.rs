@@ -8,6 +8,7 @@ mod reading;
 use core::time::Duration;
 use std::collections::VecDeque;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use sctp_wire::{
     Cause, Chunk, ChunkBuf, Full, Init, InitHeader, Packet, Parameter, ParameterTypes, SctpPort, TagOrigin,
@@ -45,6 +46,15 @@ pub(crate) enum InitReply {
     ShutdownAck,
 }
 
+/// A configuration as it holds for packets that travel like this.
+fn over(mut config: Arc<AssociationConfig>, encapsulation: Encapsulation) -> Arc<AssociationConfig> {
+    let extensions = config.extensions.over(encapsulation);
+    if extensions != config.extensions {
+        Arc::make_mut(&mut config).extensions = extensions;
+    }
+    config
+}
+
 impl Association {
     /// Opens an association: INIT goes out with the next packet (RFC 9260 §5.1 (A)).
     pub(crate) fn initiate(
@@ -52,13 +62,13 @@ impl Association {
         destinations: (Destination, &[Destination]),
         locals: &[IpAddr],
         ports: (SctpPort, SctpPort),
-        mut config: AssociationConfig,
+        config: Arc<AssociationConfig>,
         tag: VerificationTag,
         mut rng: Rng,
     ) -> Result<Self, Full> {
         let initial_tsn = rng.tsn();
         let (first, others) = destinations;
-        config.extensions = config.extensions.over(first.encapsulation);
+        let config = over(config, first.encapsulation);
         let mut paths = PathSet::new(first, locals, &config);
         for &destination in others {
             let _added = paths.add(destination, PathState::Active, &config);
@@ -92,10 +102,10 @@ impl Association {
         cookie: &StateCookie,
         source: Destination,
         locals: &[IpAddr],
-        mut config: AssociationConfig,
+        config: Arc<AssociationConfig>,
         mut rng: Rng,
     ) -> Self {
-        config.extensions = config.extensions.over(cookie.source.encapsulation);
+        let config = over(config, cookie.source.encapsulation);
         let peer = Peer {
             origin: Origin::Accepted,
             local_port: cookie.local_port,
@@ -132,7 +142,7 @@ impl Association {
         (sender, receiver): (Sender, Option<Receiver>),
         authentication: Authentication,
         paths: PathSet,
-        config: AssociationConfig,
+        config: Arc<AssociationConfig>,
         rng: Rng,
     ) -> Self {
         // The initiator learns the peer's initial TSN later.
@@ -200,46 +210,6 @@ impl Association {
         self.state.begin();
     }
 
-    /// Action A: the peer begins anew; so do we, keeping identity and the user's attention.
-    fn on_restart(&mut self, now: Instant, source: Destination, cookie: &StateCookie) {
-        if self.state.name() == S::ShutdownAckSent {
-            let path = self.path_of(source);
-            self.push_chunk(path, Ok(ChunkBuf::shutdown_ack()));
-            self.push_chunk(path, ChunkBuf::error(&[Cause::CookieReceivedWhileShuttingDown]));
-            return;
-        }
-        let from = self.state.name();
-        let failed = self.sender.fail_all(&AssociationError::PeerRestarted);
-        self.report_failed(failed);
-        self.report_aborted(Receiver::abort_partial);
-        let locals = self.paths.local_addresses();
-        let mut fresh = Self::accept(now, cookie, source, locals, self.config.clone(), self.rng.split());
-        if let (Some(new), Some(old)) = (fresh.receiver.as_mut(), self.receiver.as_mut()) {
-            new.adopt_ready(old);
-        }
-        fresh.sender.adopt_shares(&self.sender);
-        fresh.events = core::mem::take(&mut self.events);
-        fresh.events.push_back(Event::Restart {
-            outbound_streams: cookie.agreed.outbound,
-            inbound_streams: cookie.agreed.inbound,
-        });
-        // Whoever waited for room in the old buffer finds it in the new one.
-        fresh.events.push_back(Event::SendBufferAvailable);
-        fresh.peer.origin = self.peer.origin;
-        fresh.authentication.statistics = self.authentication.statistics;
-        fresh.addresses.statistics = self.addresses.statistics;
-        fresh.counters = AssociationCounters {
-            restarts: self.counters.restarts + 1,
-            addresses_ignored: self.counters.addresses_ignored + fresh.counters.addresses_ignored,
-            ..self.counters
-        };
-        *self = fresh;
-        trace::association_restarted(self.counters.restarts);
-        if from != S::Established {
-            trace::association_state(from, self.state.name(), &"peer restarted");
-        }
-    }
-
     /// Action B: both sides sent INIT. The cookie holds what we could not know yet.
     fn on_crossing_cookie(&mut self, now: Instant, source: Destination, cookie: &StateCookie) {
         if !matches!(self.state.name(), S::CookieWait | S::CookieEchoed) {
@@ -269,7 +239,7 @@ impl Association {
     }
 
     /// The path to who wrote from there; the one for data if it is none of the peer's addresses.
-    fn path_of(&self, source: Destination) -> PathId {
+    pub(super) fn path_of(&self, source: Destination) -> PathId {
         self.paths.by_address(source.address).unwrap_or_else(|| self.paths.for_data())
     }
 

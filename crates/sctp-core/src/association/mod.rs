@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `dispatch` | which chunk goes where, in which state |
 //! | `handshake`, `collision` | setting up (RFC 9260 §5) |
+//! | `restart` | beginning anew with a peer that did (RFC 9260 §5.2.4.1) |
 //! | `shutdown` | ending (RFC 9260 §9) |
 //! | `asconf` | addresses that come and go (RFC 5061) |
 //! | `auth` | which chunks are authenticated, with which keys (RFC 4895) |
@@ -30,12 +31,14 @@ mod packetizer;
 mod path_mtu;
 mod peer;
 mod reconfig;
+mod restart;
 mod shutdown;
 mod state;
 mod supervision;
 mod timers;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use sctp_wire::{COMMON_HEADER_BYTES, Chunk, Packet, StreamId, TagOrigin, Tsn, VerificationTag};
 use virtual_time::Instant;
@@ -73,7 +76,7 @@ use crate::transmit::{Datagram, PathId};
 /// One SCTP association. Reached through its [`Endpoint`](crate::Endpoint); by itself it can only be looked at.
 #[derive(Debug)]
 pub struct Association {
-    config: AssociationConfig,
+    config: Arc<AssociationConfig>,
     state: State,
     peer: Peer,
     sender: Sender,
@@ -124,6 +127,15 @@ struct Outgoing {
     usage: Usage,
 }
 
+/// What reading a message led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AfterReading {
+    /// There is one less to read.
+    Nothing,
+    /// The peer is to hear of it, or it was the last thing left to do.
+    More,
+}
+
 impl Outgoing {
     fn new(config: &AssociationConfig) -> Self {
         Self {
@@ -161,8 +173,10 @@ impl Association {
     /// Everything counted so far.
     #[must_use]
     pub fn statistics(&self) -> AssociationStatistics {
+        let exposure = self.config.paths.potentially_failed_state;
         let of = |path| PathStatistics::of(path, self.paths.primary(), self.sender.flight(path.id));
-        let paths = self.paths.iter().map(of).collect();
+        let shown = |of: PathStatistics| PathStatistics { state: of.state.shown(exposure), ..of };
+        let paths = self.paths.iter().map(of).map(shown).collect();
         AssociationStatistics {
             reconfiguration: self.reconfig.statistics(),
             association: AssociationCounters { path_switches: self.paths.switches(), ..self.counters },
@@ -449,15 +463,21 @@ impl Association {
         self.sender.set_stream_share(stream, change)
     }
 
-    pub(crate) fn receive(&mut self, now: Instant) -> Option<Received> {
+    /// The next message, and whether more came of reading it.
+    pub(crate) fn receive(&mut self, now: Instant) -> Option<(Received, AfterReading)> {
+        let is_closed = self.is_closed();
         let receiver = self.receiver.as_mut()?;
         let received = receiver.receive()?;
-        if !matches!(self.state.name(), AssociationState::Closed) && receiver.window_update_due() {
-            receiver.on_sack_timer();
-            self.timers.stop(Timer::SackDelay);
-            self.after_input(now);
+        if is_closed {
+            return Some((received, AfterReading::More));
         }
-        Some(received)
+        if !receiver.window_update_due() {
+            return Some((received, AfterReading::Nothing));
+        }
+        receiver.on_sack_timer();
+        self.timers.stop(Timer::SackDelay);
+        self.after_input(now);
+        Some((received, AfterReading::More))
     }
 
     pub(crate) fn poll_event(&mut self) -> Option<Event> {

@@ -206,12 +206,13 @@ impl Association {
         self.timers.apply(Timer::Pacing(path), until);
     }
 
-    /// A second probe in a row takes another path, if one is active: the first may have been lost for the same reason as
-    /// what it probes for.
+    /// A second probe in a row takes another path, if one is active and wide enough: the first may have been lost for the
+    /// same reason as what it probes for.
     fn path_for_probe(&self, of: PathId) -> PathId {
         let is_first = self.sender.probes_unanswered(of) == 0;
         let other = if is_first { None } else { self.paths.alternate(of) };
-        other.unwrap_or(of)
+        let packet_bytes = COMMON_HEADER_BYTES + self.sender.probe_bytes(of);
+        other.filter(|other| packet_bytes <= self.paths.path(*other).packet_bytes()).unwrap_or(of)
     }
 
     fn write_control(

@@ -269,6 +269,19 @@ impl Association {
         }
     }
 
+    /// The peer has begun anew: what was asked will not be answered.
+    pub(super) fn give_up_reconfiguration(&mut self) {
+        let result = ReconfigOutcome::PeerRestarted;
+        for (part, streams) in self.reconfig.requester.take_all() {
+            match part {
+                Part::OutgoingReset => self.tell_streams_reset(StreamDirection::Outgoing, streams, result),
+                Part::IncomingReset => self.tell_streams_reset(StreamDirection::Incoming, streams, result),
+                Part::AssociationReset => self.tell_association_reset(result),
+                Part::AddOutgoing(_) | Part::AddIncoming(_) => self.tell_streams_added(result),
+            }
+        }
+    }
+
     fn tell_streams_reset(
         &mut self,
         direction: StreamDirection,

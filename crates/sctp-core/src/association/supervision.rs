@@ -53,8 +53,9 @@ impl Association {
     /// The peer answered on a path: error counters are cleared (RFC 9260 §8.1, §8.2).
     pub(super) fn answered(&mut self, now: Instant, path: PathId, answer: Answer) {
         self.outgoing.errors = 0;
+        let was = self.paths.path(path).state;
         if let Some(state) = self.paths.on_answer(path, answer) {
-            self.events.push_back(Event::PeerAddressChange { path, state });
+            self.tell_path_state(path, was, state);
             if state == PathState::Active {
                 self.begin_mtu_search(now, path);
             }
@@ -64,13 +65,23 @@ impl Association {
         }
     }
 
+    /// RFC 7829 §3.2, point 12: as far as the user wants to know.
+    fn tell_path_state(&mut self, path: PathId, was: PathState, is: PathState) {
+        let exposure = self.config.paths.potentially_failed_state;
+        let (was, state) = (was.shown(exposure), is.shown(exposure));
+        if was != state {
+            self.events.push_back(Event::PeerAddressChange { path, state });
+        }
+    }
+
     /// Counts an error on path and association. False if that was one too many and the association is over.
     pub(super) fn unanswered(&mut self, now: Instant, path: PathId, what: Unanswered) -> bool {
         // RFC 9260 §8.1, §5.4: HEARTBEATs on paths that carry no data say nothing about the peer.
         let may_carry_data = self.paths.path(path).is_confirmed() || !self.paths.has_confirmed();
         let is_in_use = path == self.paths.for_data() && may_carry_data;
+        let was = self.paths.path(path).state;
         if let Some(state) = self.paths.on_unanswered(path, what) {
-            self.events.push_back(Event::PeerAddressChange { path, state });
+            self.tell_path_state(path, was, state);
             // RFC 7829 §3.2, point 6.
             if state == PathState::PotentiallyFailed && !self.paths.path(path).heartbeat.is_outstanding() {
                 self.timers.set(Timer::Heartbeat(path), now);

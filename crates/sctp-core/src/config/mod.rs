@@ -17,14 +17,14 @@ mod tests;
 use core::time::Duration;
 use std::net::IpAddr;
 
-use sctp_wire::SctpPort;
+use sctp_wire::{SctpPort, VerificationTag};
 
 pub(crate) use self::authentication::NEVER_AUTHENTICATED;
 pub use self::authentication::{AuthConfig, AuthKeys, HmacPreference};
 pub use self::congestion::{CongestionAlgorithm, CongestionConfig, InitialWindow, Pacing, WindowValidation};
 pub use self::extensions::{AutomaticAddresses, Extensions, Offer};
 pub use self::path_mtu::{Discovery, PathMtuConfig};
-pub use self::paths::PathsConfig;
+pub use self::paths::{Exposure, PathsConfig};
 pub use self::profile::{Profile, UnknownProfile};
 pub use self::reconfiguration::{Acceptance, ReconfigConfig};
 pub use self::scheduling::{StreamScheduler, StreamShare};
@@ -63,6 +63,33 @@ pub struct EndpointConfig {
     /// INITs answered at most per source network. Default [`InitRate::default`]. `None`: no limit, for closed
     /// networks and load tests.
     pub init_rate: Option<InitRate>,
+    /// Which verification tags this endpoint gives to its associations. Default `None`: any. Set it where several
+    /// endpoints share a port and the lower layer deals packets by their tags.
+    pub tag_share: Option<TagShare>,
+}
+
+/// One of several endpoints at the same port: those whose tags, divided by `of`, leave `index` are its own. It stays
+/// silent about others, which reached it by mistake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TagShare {
+    /// Below `of`.
+    pub index: u16,
+    /// How many endpoints there are; at least 1.
+    pub of: u16,
+}
+
+impl TagShare {
+    /// Whether a tag is one of this share.
+    pub(crate) fn has(self, tag: VerificationTag) -> bool {
+        tag.get() % u32::from(self.of.max(1)) == u32::from(self.index)
+    }
+
+    /// The tag of this share that is nearest below or above; `None` where that would be zero, which is no tag.
+    pub(crate) fn adopt(self, tag: VerificationTag) -> Option<VerificationTag> {
+        let of = u32::from(self.of.max(1));
+        let adopted = (tag.get() / of).checked_mul(of)?.checked_add(u32::from(self.index))?;
+        (adopted != 0).then(|| VerificationTag::new(adopted))
+    }
 }
 
 impl EndpointConfig {
@@ -79,6 +106,7 @@ impl EndpointConfig {
             local_addresses: Vec::new(),
             cookie_extension: Duration::from_secs(10),
             init_rate: Some(InitRate::default()),
+            tag_share: None,
         }
     }
 }
@@ -115,7 +143,7 @@ pub enum Incoming {
 /// Parameters of one association.
 ///
 /// [`AssociationConfig::default`] is the profile [`Profile::Signalling`]; [`AssociationConfig::profile`] gives others.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssociationConfig {
     /// Streams asked for and allowed.
     pub streams: Streams,
@@ -315,6 +343,10 @@ impl EndpointConfig {
         let day = Duration::from_secs(24 * 3600);
         duration("cookie_life", self.cookie_life, Duration::from_millis(1), day)?;
         duration("cookie_extension", self.cookie_extension, Duration::ZERO, day)?;
+        if let Some(TagShare { index, of }) = self.tag_share {
+            at_least("tag_share.of", usize::from(of), 1)?;
+            at_most("tag_share.index", usize::from(index), usize::from(of) - 1)?;
+        }
         if let Some(rate) = self.init_rate {
             at_least("init_rate.per_second", rate.per_second as usize, 1)?;
             at_least("init_rate.burst", rate.burst as usize, 1)?;

@@ -12,6 +12,9 @@ pub struct PathsConfig {
     /// which knows no such state: new data then goes to a dead primary path for a minute, and only what timed out goes
     /// elsewhere. Without effect from [`Attempts::path`](super::Attempts::path) on.
     pub potentially_failed: Option<u32>,
+    /// Whether the user sees that state. Default: yes, as RFC 7829 §3.2, point 12, asks for. Hide it from applications written
+    /// for RFC 9260, which know active and inactive paths only.
+    pub potentially_failed_state: Exposure,
     /// Primary.Switchover.Max.Retrans (RFC 7829 §5): after more consecutive errors than this on the primary path, the
     /// one used instead becomes the primary. At least `potentially_failed`, or [`Attempts::path`](super::Attempts::path)
     /// without that. Default `None`: data returns to the primary path as soon as that is active again. Set it where
@@ -30,4 +33,15 @@ impl PathsConfig {
         let bound = self.potentially_failed.unwrap_or(path_limit);
         at_least("paths.primary_switchover", switchover as usize, bound as usize)
     }
+}
+
+/// Whether the user sees that a path is potentially failed (SCTP_EXPOSE_POTENTIALLY_FAILED_STATE, RFC 7829 §7.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Exposure {
+    /// Events and statistics tell of it.
+    #[default]
+    Exposed,
+    /// To events and statistics the path is active until it is inactive. The events of [`trace`](crate::trace) tell all the
+    /// same.
+    Hidden,
 }

@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use super::{
     AssociationConfig, Attempts, AuthConfig, AutomaticAddresses, Buffers, CongestionAlgorithm,
-    CongestionConfig, Extensions, HeartbeatConfig, ImmediateSack, InitialWindow, LossDetection,
+    CongestionConfig, Exposure, Extensions, HeartbeatConfig, ImmediateSack, InitialWindow, LossDetection,
     MessageBundling, Nagle, Offer, Pacing, PathMtuConfig, PathsConfig, ReconfigConfig, RecoveryConfig,
     RtoConfig, SackConfig, StreamScheduler, Streams, TransmissionConfig, WindowValidation,
 };
@@ -111,6 +111,7 @@ impl AssociationConfig {
             attempts: Attempts { init: 8, path: 5, association: 10 },
             paths: PathsConfig {
                 potentially_failed: None,
+                potentially_failed_state: Exposure::Exposed,
                 primary_switchover: None,
                 automatic_addresses: AutomaticAddresses::Off,
             },

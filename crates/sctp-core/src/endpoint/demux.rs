@@ -115,7 +115,10 @@ impl Endpoint {
     pub(super) fn unused_tag(&mut self) -> VerificationTag {
         loop {
             let tag = self.rng.verification_tag();
-            if self.demux.by_tag(tag).is_none() {
+            let ours = self.config.tag_share.map_or(Some(tag), |share| share.adopt(tag));
+            if let Some(tag) = ours
+                && self.demux.by_tag(tag).is_none()
+            {
                 return tag;
             }
         }

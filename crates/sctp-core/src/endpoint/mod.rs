@@ -25,6 +25,7 @@ use core::cmp::Reverse;
 use core::num::NonZeroU16;
 use std::collections::{BinaryHeap, VecDeque};
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use sctp_wire::{
@@ -38,7 +39,7 @@ use self::incoming::Answer;
 use self::init_limiter::InitLimiter;
 use self::memory::ReceiveMemory;
 use self::slots::Slots;
-use crate::association::{AddressChange, Association, Authenticity};
+use crate::association::{AddressChange, AfterReading, Association, Authenticity};
 use crate::config::{AssociationConfig, AuthKeys, EndpointConfig, Incoming, Offer, StreamShare};
 use crate::error::{
     AddressChangeError, AuthKeyError, ConfigError, ConnectError, SendError, SetPrimaryError, StreamError,
@@ -76,6 +77,10 @@ pub enum KeyOwner {
 /// time. Time never goes back; extra calls are harmless; draining may stop in the middle and go on later.
 pub struct Endpoint {
     config: EndpointConfig,
+    /// That of associations that peers open: they share it.
+    accepted: Arc<AssociationConfig>,
+    /// That of the association opened here last: the next one shares it if it is the same.
+    initiated: Arc<AssociationConfig>,
     /// The local addresses that are there.
     locals: Vec<IpAddr>,
     rng: Rng,
@@ -108,7 +113,8 @@ impl core::fmt::Debug for Endpoint {
 }
 
 struct Entry {
-    association: Association,
+    /// In a place of its own, so that the table can grow without moving it.
+    association: Box<Association>,
     generation: u32,
     /// The earliest deadline in the heap.
     armed_at: Option<Instant>,
@@ -134,9 +140,12 @@ impl Endpoint {
         let mut rng = Rng::new(&entropy);
         let cookies = CookieKeys::new(rng.split(), config.cookie_life, config.cookie_extension);
         let init_limiter = InitLimiter::new(&rng.split().key(), config.init_rate);
+        let accepted = Arc::new(config.association.clone());
         Ok(Self {
             locals: config.local_addresses.clone(),
             config,
+            initiated: Arc::clone(&accepted),
+            accepted,
             rng,
             cookies,
             init_limiter,
@@ -199,6 +208,10 @@ impl Endpoint {
         if self.associations.len() >= limit {
             return Err(ConnectError::TooMany { limit });
         }
+        if *self.initiated != config {
+            self.initiated = Arc::new(config);
+        }
+        let config = Arc::clone(&self.initiated);
         let tag = self.unused_tag();
         let rng = self.rng.split();
         let ports = (self.config.port, port);
@@ -506,8 +519,12 @@ impl Endpoint {
     /// The next message from the peer, if one is ready. A closed association can be read until it is empty.
     pub fn receive(&mut self, now: Instant, id: AssociationId) -> Option<Received> {
         let slot = self.slot(id).ok()?;
-        let received = self.at(now, slot).receive(now)?;
-        self.refresh(slot);
+        let (received, after) = self.at(now, slot).receive(now)?;
+        if after == AfterReading::Nothing {
+            self.note_read(slot);
+        } else {
+            self.refresh(slot);
+        }
         Some(received)
     }
 
@@ -666,14 +683,18 @@ impl Endpoint {
                 let slot = self.slot(id)?;
                 Ok(self.associations[slot].association.change_keys(change))
             }
-            KeyOwner::Accepted => Ok(change(&mut self.config.association.authentication.keys)),
+            KeyOwner::Accepted => {
+                let result = change(&mut self.config.association.authentication.keys);
+                self.accepted = Arc::new(self.config.association.clone());
+                Ok(result)
+            }
         }
     }
 
     /// An association, to look at. It stays until its last event has been polled and all messages are read.
     #[must_use]
     pub fn association(&self, id: AssociationId) -> Option<&Association> {
-        self.slot(id).ok().map(|slot| &self.associations[slot].association)
+        self.slot(id).ok().map(|slot| &*self.associations[slot].association)
     }
 
     /// Octets all associations hold of what was received and not read, bookkeeping included; at most
@@ -713,7 +734,7 @@ impl Endpoint {
         self.generation = self.generation.wrapping_add(1);
         let generation = self.generation;
         let entry = Entry {
-            association,
+            association: Box::new(association),
             generation,
             armed_at: None,
             received_bytes: 0,
@@ -753,6 +774,13 @@ impl Endpoint {
         }
         self.rearm(slot);
         self.note_if_finished(slot);
+    }
+
+    /// A message was read and nothing came of it: what the association holds is all that has changed.
+    fn note_read(&mut self, slot: usize) {
+        let Some(entry) = self.associations.get_mut(slot) else { return };
+        let held = entry.association.receive_memory_bytes();
+        self.memory.update(core::mem::replace(&mut entry.received_bytes, held), held);
     }
 
     /// Before a packet reaches an association: what it may hold.

@@ -58,6 +58,11 @@ pub(super) fn respond(source: Destination, packet: &Packet<'_>) -> Response {
 
 impl Endpoint {
     pub(super) fn on_out_of_the_blue(&mut self, datagram: &Datagram<'_>, packet: &Packet<'_>) {
+        // Whoever has this tag knows whether the association is there.
+        if self.config.tag_share.is_some_and(|share| !share.has(packet.verification_tag)) {
+            self.statistics.out_of_the_blue_discarded += 1;
+            return;
+        }
         let chunk = match respond(datagram.source, packet) {
             Response::Discard => {
                 self.statistics.out_of_the_blue_discarded += 1;

@@ -208,19 +208,17 @@ pub(crate) fn apply(
 ) -> Acknowledgment {
     let before = outstanding.paths().map(|path| Before::of(path, outstanding)).collect();
     let mut deliveries = Deliveries { run: None, before, result: Acknowledgment::default(), hear };
-    while outstanding.cumulative_ack().precedes(sack.cumulative_tsn_ack) {
-        let tsn = outstanding.cumulative_ack().next();
-        let Some((chunk, is_news)) = outstanding.pop() else { break };
+    outstanding.pass(sack.cumulative_tsn_ack, |tsn, chunk| {
         deliveries.result.cumulative_advanced = true;
         deliveries.result.freed_payload += chunk.payload_bytes();
         if chunk.fragment.flags.ending {
             deliveries.result.freed_messages += 1;
-            messages.remove(chunk.fragment.message);
+            messages.release(chunk.fragment.message);
         }
-        if is_news {
-            deliveries.add(tsn, &chunk, chunk.state);
+        if chunk.is_unsettled() {
+            deliveries.add(tsn, chunk, chunk.state);
         }
-    }
+    });
     let range = |block: GapAckBlock| u64::from(block.start) - 1..u64::from(block.end);
     let blocks = outstanding.cover(sack.gap_ack_blocks().map(range), |tsn, chunk, was| {
         deliveries.add(tsn, chunk, was);

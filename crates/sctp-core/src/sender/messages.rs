@@ -96,11 +96,25 @@ impl Messages {
     /// Takes a message out.
     pub(crate) fn remove(&mut self, key: MessageKey) -> Option<Stored> {
         let stored = self.places.get_mut(key.0 as usize)?.take()?;
+        self.give_back(key);
+        Some(stored)
+    }
+
+    /// A message is not needed any more.
+    pub(crate) fn release(&mut self, key: MessageKey) {
+        if let Some(place) = self.places.get_mut(key.0 as usize)
+            && place.is_some()
+        {
+            *place = None;
+            self.give_back(key);
+        }
+    }
+
+    fn give_back(&mut self, key: MessageKey) {
         self.free.push(key.0);
         if self.free.len() == self.places.len() && self.places.len() > PLACES_KEPT {
             *self = Self::default();
         }
-        Some(stored)
     }
 
     /// The number of a message, to find it in the order in which they were handed in.

@@ -139,6 +139,8 @@ pub(crate) struct SackOutcome {
     pub(crate) acknowledgment: Acknowledgment,
     pub(crate) rtt: SmallVec<[(PathId, Duration); 1]>,
     pub(crate) losses: Losses,
+    /// Octets of chunks sent again that the peer reports to have received twice, and where they were lost.
+    pub(crate) duplicates: SmallVec<[(PathId, usize); 1]>,
     /// Paths on which a probe turned out to have repaired a loss.
     pub(crate) repaired_by_probe: SmallVec<[PathId; 1]>,
     /// The peer took a FORWARD TSN in that was sent on this path.
@@ -310,7 +312,10 @@ impl Sender {
             self.rack.window_mut(path).on_recovered();
         }
         for tsn in sack.duplicate_tsns() {
-            if let Some(path) = self.recoveries.on_duplicate(tsn) {
+            let Some(duplicate) = self.recoveries.on_duplicate(tsn) else { continue };
+            let path = duplicate.path;
+            outcome.duplicates.push((path, duplicate.bytes));
+            if duplicate.was_impatient {
                 let next_tsn = self.outstanding.next_tsn();
                 self.statistics.needless_retransmissions += 1;
                 let grew = self.rack.window_mut(path).on_needless_retransmission(next_tsn);

@@ -51,7 +51,7 @@ pub(crate) enum Tries {
 }
 
 /// A chunk that was sent at least once.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct SentChunk {
     pub(crate) fragment: Fragment,
     pub(crate) state: ChunkState,
@@ -384,17 +384,32 @@ impl Outstanding {
         }
     }
 
-    /// The cumulative ack covers the first chunk: it leaves the ring. True beside it if that is news.
-    pub(crate) fn pop(&mut self) -> Option<(SentChunk, bool)> {
-        let chunk = self.chunks.pop_front()?;
-        self.first = self.first.next();
-        self.passed += 1;
-        self.lost_from = self.lost_from.saturating_sub(1);
-        if chunk.state == ChunkState::Acknowledged {
-            self.load_mut(chunk.path).acknowledged -= 1;
+    /// The cumulative ack covers the chunks up to this one: they leave the ring. `each` sees them before they do.
+    pub(crate) fn pass(&mut self, cumulative: Tsn, mut each: impl FnMut(Tsn, &SentChunk)) {
+        let ahead = self.cumulative_ack().distance(cumulative) as usize;
+        let count = ahead.min(self.chunks.len());
+        let Some(first) = self.chunks.front() else { return };
+        // What is in flight leaves it path by path, not chunk by chunk.
+        let mut leaving = Load { path: first.path, wire: 0, payload: 0, probeable: 0 };
+        let mut tsn = self.first;
+        for index in 0..count {
+            let chunk = &self.chunks[index];
+            each(tsn, chunk);
+            tsn = tsn.next();
+            let (state, load) = (chunk.state, Load::of(chunk));
+            if state == ChunkState::InFlight && load.path == leaving.path {
+                leaving.add(&load);
+            } else if state == ChunkState::Acknowledged {
+                self.load_mut(load.path).acknowledged -= 1;
+            } else {
+                self.leave(state, &load);
+            }
         }
-        let news = self.leave(chunk.state, &Load::of(&chunk));
-        Some((chunk, news))
+        self.leave_flight(&leaving);
+        self.chunks.drain(..count);
+        self.first = tsn;
+        self.passed += count as u64;
+        self.lost_from = self.lost_from.saturating_sub(count);
     }
 
     /// Chunks of a path that wait for retransmission count as in flight again, as if sent now: they were declared lost
@@ -497,14 +512,13 @@ impl Outstanding {
         Some(chunk)
     }
 
-    /// Updates the counters for a chunk that is acknowledged. True if it was not before.
-    fn leave(&mut self, was: ChunkState, load: &Load) -> bool {
+    /// Updates the counters for a chunk that is acknowledged.
+    fn leave(&mut self, was: ChunkState, load: &Load) {
         match was {
             ChunkState::InFlight => self.leave_flight(load),
             ChunkState::Lost => self.lost -= 1,
-            ChunkState::Acknowledged | ChunkState::Abandoned => return false,
+            ChunkState::Acknowledged | ChunkState::Abandoned => {}
         }
-        true
     }
 
     fn enter_flight(&mut self, load: &Load) {
@@ -543,5 +557,11 @@ impl Load {
     fn of(chunk: &SentChunk) -> Self {
         let (wire, payload) = (chunk.wire_bytes(), chunk.payload_bytes());
         Self { path: chunk.path, wire, payload, probeable: usize::from(!chunk.is_last_try) }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.wire += other.wire;
+        self.payload += other.payload;
+        self.probeable += other.probeable;
     }
 }

@@ -53,6 +53,12 @@ impl Sender {
         if idle { self.rack.probe_at(path, &paths.path(path).rto, &self.outstanding) } else { None }
     }
 
+    /// Octets of the chunk that a probe for this path begins with, and of what goes before it; zero if there is none.
+    pub(crate) fn probe_bytes(&self, path: PathId) -> usize {
+        let first = self.outstanding.earliest_in_flight(path);
+        first.map_or(0, |chunk| chunk.wire_bytes() + self.options.reserved_bytes)
+    }
+
     /// Writes a tail-loss probe for `path` into a packet that goes out `on` a path: the overdue chunks with the lowest
     /// TSNs, as many as fit (RFC 8985 §7.3).
     pub(crate) fn write_probe(

@@ -66,6 +66,19 @@ struct Resent {
     number: u32,
     cause: LossCause,
     is_refuted: bool,
+    /// Octets of the chunk.
+    bytes: usize,
+}
+
+/// What the peer reports to have received again, of what was sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Duplicate {
+    /// The path it was lost on.
+    pub(crate) path: PathId,
+    /// Octets of the chunk.
+    pub(crate) bytes: usize,
+    /// Whether it was sent again because acknowledgments said, too soon, that it was lost.
+    pub(crate) was_impatient: bool,
 }
 
 /// A recovery that turned out to have been needless: its effects are to be taken back.
@@ -119,8 +132,8 @@ impl Recoveries {
         if self.resent.len() >= REMEMBERED {
             self.resent.pop_front();
         }
-        let (path, number) = (chunk.path, state.number);
-        self.resent.push_back(Resent { tsn, path, number, cause, is_refuted: false });
+        let (path, number, bytes) = (chunk.path, state.number, chunk.wire_bytes());
+        self.resent.push_back(Resent { tsn, path, number, cause, is_refuted: false, bytes });
     }
 
     /// Chunks were acknowledged for the first time.
@@ -145,9 +158,9 @@ impl Recoveries {
     }
 
     /// The peer reports that it received a chunk again. Of several retransmissions of it each needs a report, the
-    /// first one first: the last was needless only if the original arrived. Gives the path whose patience was too
-    /// short, if that is why the chunk was sent again.
-    pub(crate) fn on_duplicate(&mut self, tsn: Tsn) -> Option<PathId> {
+    /// first one first: the last was needless only if the original arrived. `None` for what was not sent again, or too
+    /// long ago.
+    pub(crate) fn on_duplicate(&mut self, tsn: Tsn) -> Option<Duplicate> {
         let Some(index) = self.resent.iter().position(|resent| resent.tsn == tsn) else {
             for state in &mut self.paths {
                 state.open = None;
@@ -158,7 +171,8 @@ impl Recoveries {
         if !resent.is_refuted {
             self.refute(resent);
         }
-        (resent.cause == LossCause::Acknowledgment).then_some(resent.path)
+        let was_impatient = resent.cause == LossCause::Acknowledgment;
+        Some(Duplicate { path: resent.path, bytes: resent.bytes, was_impatient })
     }
 
     fn refute(&mut self, resent: Resent) {

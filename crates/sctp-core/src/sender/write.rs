@@ -68,6 +68,8 @@ impl Sender {
     pub(crate) fn needs_window_probe(&self, path: &Path) -> bool {
         self.window_probe == WindowProbe::Idle
             && self.outstanding.is_empty()
+            // A window with room for any chunk stops none.
+            && self.advertised_window < self.full_room(path)
             && self.next_blocked(path, usize::MAX) == Some(Blocked::PeerWindow)
     }
 

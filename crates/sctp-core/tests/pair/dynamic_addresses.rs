@@ -305,6 +305,54 @@ fn peer_that_reports_asconf_as_unknown_is_not_asked_again() {
     assert_eq!(pair.times_of(End::Right, "ASCONF", 0).len(), sent, "T4 is stopped");
 }
 
+/// RFC 5061 §5.1 (A9): nor by what happens to the addresses of this host.
+#[test]
+fn peer_that_reports_asconf_as_unknown_is_not_asked_for_new_addresses_either() {
+    let mut setup = moving();
+    setup.server.association.paths.automatic_addresses = AutomaticAddresses::On;
+    let mut pair = setup.build();
+    let (signer, _) = by_hand(&mut pair);
+    let up = |pair: &mut Pair, address: &str| {
+        pair.with(End::Right, |side, now| side.endpoint.local_address_up(now, ip(address)));
+    };
+    up(&mut pair, "10.0.0.3");
+    let sent = pair.times_of(End::Right, "ASCONF", 0).len();
+    assert_eq!(sent, 1);
+    let error = ChunkBuf::error(&[Cause::UnrecognizedChunkType(&[0xc1, 0, 0, 4])]).unwrap();
+    signer.hand.tell(&mut pair, |writer| writer.raw(&error).unwrap());
+    up(&mut pair, "10.0.0.4");
+    pair.run_ms(20_000);
+    assert_eq!(pair.times_of(End::Right, "ASCONF", 0).len(), sent);
+    assert_eq!(outcomes(&pair, End::Right), [AddressOutcome::NotUnderstood]);
+}
+
+/// RFC 5061 §5.5, §5.2 (E1 to E7): a peer may repeat an ASCONF together with the next ones.
+#[test]
+fn several_asconfs_of_a_packet_are_done_and_answered_in_their_order() {
+    let mut pair = moving().build();
+    let (signer, first) = by_hand(&mut pair);
+    let wish = |number: u32| request(Parameter::AddIpAddress, &format!("10.0.0.{}", 70 + number));
+    signer.tell(&mut pair, 0, |writer| writer.asconf(first, ip(HAND), &[wish(0)]).unwrap());
+    let before = pair.side(End::Right).sent.len();
+    signer.tell(&mut pair, 0, |writer| {
+        let mut serial = first;
+        for number in 0..3 {
+            writer.asconf(serial, ip(HAND), &[wish(number)]).unwrap();
+            serial = serial.next();
+        }
+    });
+    let added = ["10.0.0.9", "10.0.0.70", "10.0.0.71", "10.0.0.72"].map(ip);
+    assert_eq!(peer_addresses(&pair, End::Right), added);
+    let counted = asconf(&pair, End::Right);
+    assert_eq!((counted.processed, counted.repeated, counted.added), (3, 1, 3));
+    let answers = pair.side(End::Right).sent[before..].iter();
+    let serials = answers.flat_map(|sent| {
+        let of = |chunk| if let Chunk::AsconfAck(ack) = chunk { Some(ack.serial) } else { None };
+        sent.packet().chunks().flatten().filter_map(of).collect::<Vec<_>>()
+    });
+    assert_eq!(serials.collect::<Vec<_>>(), [first, first.next(), first.next().next()]);
+}
+
 /// RFC 5061 §5.3.1, rule F4.
 #[test]
 fn abort_to_an_address_that_is_being_deleted_is_ignored() {

@@ -2,8 +2,8 @@
 
 use netem::{Impairments, Probability};
 use sctp_core::{
-    Acceptance, Event, Offer, ReconfigError, ReconfigOutcome, ResetDirection, SendError, StreamDirection,
-    StreamId, Tsn,
+    Acceptance, AddressChange, AddressOutcome, EndpointConfig, Event, Offer, ReconfigError, ReconfigOutcome,
+    ResetDirection, SendError, StreamDirection, StreamId, Tsn,
 };
 use sctp_wire::{
     AddStreams, Chunk, IncomingSsnReset, OutgoingSsnReset, Parameter, ReconfigResponse, ReconfigResult,
@@ -11,7 +11,7 @@ use sctp_wire::{
 };
 
 use crate::by_hand::Hand;
-use crate::net::{End, LEFT_PORT, Pair, Setup, ms, ordered};
+use crate::net::{End, LEFT_PORT, Pair, Setup, ms, ordered, port};
 
 const BOTH_ENDS: [End; 2] = [End::Left, End::Right];
 
@@ -219,6 +219,50 @@ fn what_overtakes_the_answer_to_an_association_reset_comes_again() {
         overtakings += pair.statistics(End::Left).receiver.dropped_out_of_reach;
     }
     assert!(overtakings > 0);
+}
+
+/// RFC 9260 §5.2.4.1: whoever begins anew knows nothing of what its predecessor was asked.
+#[test]
+fn what_a_peer_was_asked_before_it_restarted_is_answered_by_that() {
+    let setup = setup().configure(|config| config.extensions.dynamic_addresses = Offer::On);
+    let config = setup.client.clone();
+    let mut pair = setup.two_homes().connected();
+    pair.cut();
+    reset(&mut pair, End::Right, &[0, 1], ResetDirection::Both).unwrap();
+    add(&mut pair, End::Right, 3, 0).unwrap();
+    reset_all(&mut pair, End::Right).unwrap();
+    let local = "10.0.1.2".parse().unwrap();
+    pair.with(End::Right, |side, now| side.endpoint.delete_local_address(now, side.id.unwrap(), local))
+        .unwrap();
+    pair.run_ms(100);
+    pair.mend();
+    let mut reborn = EndpointConfig::new(port(LEFT_PORT));
+    reborn.association = config;
+    pair.reboot(End::Left, reborn);
+    pair.connect();
+    pair.run_ms(1000);
+    let result = ReconfigOutcome::PeerRestarted;
+    let streams = ids(&[0, 1]);
+    let (outbound_streams, inbound_streams) = (64, 64);
+    assert_eq!(
+        told(&pair, End::Right),
+        [
+            Event::StreamsReset { direction: StreamDirection::Outgoing, streams: streams.clone(), result },
+            Event::StreamsReset { direction: StreamDirection::Incoming, streams, result },
+            Event::StreamsAdded { outbound_streams, inbound_streams, result },
+            Event::AssociationReset { result },
+        ]
+    );
+    let (change, outcome) = (AddressChange::Delete(local), AddressOutcome::PeerRestarted);
+    let answered = Event::AddressChangeAnswered { change, outcome };
+    assert_eq!(pair.count(End::Right, |event| *event == answered), 1);
+    assert_eq!(pair.endings(End::Right), []);
+    reset(&mut pair, End::Right, &[0], ResetDirection::Outgoing).unwrap();
+    pair.run_ms(200);
+    let performed = ReconfigOutcome::Performed;
+    let again =
+        Event::StreamsReset { direction: StreamDirection::Outgoing, streams: ids(&[0]), result: performed };
+    assert_eq!(told(&pair, End::Right).last(), Some(&again), "the new peer is asked anew");
 }
 
 /// RFC 6525 §5.1.5, §5.1.6, §5.2.6.

@@ -6,8 +6,9 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::BTreeMap;
 use std::sync::mpsc;
 
-use netem::Impairments;
+use netem::{Impairments, Probability};
 use sctp_core::trace::{EVENTS, TARGET};
+use sctp_core::{AuthKeys, ChunkType, Offer, ResetDirection, SharedKeyId};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::Interest;
@@ -222,6 +223,40 @@ fn discarded_packets_are_told_with_their_counter() {
         assert_eq!(pair.side(End::Left).endpoint.statistics().malformed, 1);
     });
     assert_eq!(told(&events, "packet_discarded", &["at_ns", "counter"]), ["50000000 malformed"]);
+}
+
+/// As often as the statistics count them: what an association drops of RFC 4895, RFC 5061 and RFC 6525.
+#[test]
+fn discarded_chunks_of_the_extensions_are_told_with_their_counters() {
+    let mut counted = BTreeMap::new();
+    let events = listen(|| {
+        let mut setup = Setup::signalling().two_homes().configure(|config| {
+            config.extensions.dynamic_addresses = Offer::On;
+            config.authentication.chunks = [ChunkType::DATA].into_iter().collect();
+        });
+        setup.server.association.authentication.keys = AuthKeys::new(SharedKeyId::new(1), "nobody's");
+        let mut pair = setup.connected();
+        let twice = Impairments {
+            delay: ms(10),
+            duplicate: Probability::new(0.9).unwrap(),
+            ..Impairments::default()
+        };
+        pair.impair(End::Right, twice);
+        pair.with(End::Left, |side, now| {
+            let id = side.id.unwrap();
+            side.endpoint.reset_streams(now, id, &[], ResetDirection::Outgoing).unwrap();
+        });
+        pair.send(End::Right, ordered(0, 1, 100));
+        pair.run_ms(1000);
+        let of = pair.statistics(End::Left);
+        counted.insert("authentication.unknown_keys", of.authentication.unknown_keys);
+        counted.insert("reconfiguration.unexpected_responses", of.reconfiguration.unexpected_responses);
+    });
+    assert!(counted.values().all(|count| *count > 0), "{counted:?}");
+    let told = told(&events, "chunk_discarded", &["counter"]);
+    for (counter, count) in counted {
+        assert_eq!(told.iter().filter(|told| *told == counter).count() as u64, count, "{counter}");
+    }
 }
 
 #[test]

@@ -91,10 +91,12 @@ impl PacketIo for DualStackRawIp {
     fn receive(&self, batch: &mut ReceiveBatch) -> io::Result<()> {
         let v6_first = self.v6_first.fetch_xor(true, Ordering::Relaxed);
         let (first, second) = if v6_first { (&self.v6, &self.v4) } else { (&self.v4, &self.v6) };
-        match first.receive(batch) {
+        let outcome = match first.receive(batch) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => second.receive(batch),
             outcome => outcome,
-        }
+        };
+        batch.expect_more();
+        outcome
     }
 
     /// Either socket's.

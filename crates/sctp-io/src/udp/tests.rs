@@ -219,3 +219,32 @@ fn addresses_that_are_not_ours_are_refused() {
     assert_eq!(bind(&[]), Err(io::ErrorKind::InvalidInput));
     assert_eq!(bind(&["0.0.0.0", "127.0.0.1"]), Ok(()));
 }
+
+#[test]
+fn sockets_at_one_port_get_the_packets_with_their_tags() {
+    let count = 3.try_into().unwrap();
+    let shards = UdpEncapsulation::bind_shards("127.0.0.1:0".parse().unwrap(), count).unwrap();
+    let to = Destination::from(shards[0].local_address());
+    let sender = UdpEncapsulation::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    // Common header and one chunk: ports, tag, no checksum, type, flags.
+    let packet = |tag: u32, chunk: [u8; 2]| {
+        [&[0x13, 0x88, 0x0f, 0x17], &tag.to_be_bytes()[..], &[0; 4], &chunk, &[0, 4]].concat()
+    };
+    let taker = |packet: &[u8]| {
+        sender.send(&mut Outgoing::single(to, packet)).unwrap();
+        let mut batch = ReceiveBatch::new();
+        let has_it = |shard: &UdpEncapsulation| shard.receive(&mut batch).is_ok();
+        shards.iter().position(has_it).unwrap()
+    };
+    for tag in [1, 2, 3, 4, 5, 3_000_000_000, u32::MAX] {
+        let data = packet(tag, [0, 3]);
+        assert_eq!(taker(&data), usize::try_from(tag % 3).unwrap(), "tag {tag}");
+        assert_eq!(taker(&packet(tag, [6, 0])), usize::try_from(tag % 3).unwrap(), "ABORT with tag {tag}");
+    }
+    // The same peer's INIT, and what carries its own tag back.
+    let of_peer = taker(&packet(0, [1, 0]));
+    assert_eq!(taker(&packet(0, [1, 0])), of_peer);
+    for tag in [7, 8, 9] {
+        assert_eq!((taker(&packet(tag, [6, 1])), taker(&packet(tag, [14, 1]))), (of_peer, of_peer));
+    }
+}

@@ -35,6 +35,7 @@ impl<'a> Data<'a> {
         payload_bytes.saturating_add(Self::HEADER_BYTES + 3) / 4 * 4
     }
 
+    #[inline]
     pub(super) fn decode(flags: u8, mut cursor: Cursor<'a>) -> Result<Self, Flaw> {
         Ok(Self {
             tsn: Tsn::new(cursor.u32()?),

@@ -34,6 +34,7 @@ impl<'a> IData<'a> {
         payload_bytes.saturating_add(Self::HEADER_BYTES + 3) / 4 * 4
     }
 
+    #[inline]
     pub(super) fn decode(flags: u8, mut cursor: Cursor<'a>, tlv: Tlv<'a>) -> Result<Self, Flaw> {
         let flags = DataFlags::from(flags);
         let tsn = Tsn::new(cursor.u32()?);

@@ -83,6 +83,7 @@ pub enum Chunk<'a> {
 }
 
 impl<'a> Chunk<'a> {
+    #[inline]
     pub(crate) fn decode(tlv: Tlv<'a>) -> Result<Self, Flaw> {
         let [kind, flags] = tlv.head;
         let kind = ChunkType::new(kind);

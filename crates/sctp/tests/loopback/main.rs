@@ -10,6 +10,7 @@ mod endpoints;
 mod full_socket;
 mod messages;
 mod raw_ip;
+mod shards;
 
 use std::future::Future;
 use std::time::Duration;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use sctp::{AssociationConfig, Delivery, Message, SendError, StreamId};
 
-use crate::{Pair, echo, number_of, numbered, within_a_minute};
+use crate::{Pair, drain, echo, number_of, numbered, within_a_minute};
 
 const MESSAGES: u32 = 10_000;
 const STREAMS: u16 = 10;
@@ -103,6 +103,49 @@ async fn messages_that_cannot_be_sent_are_refused_with_the_reason() {
         assert!(matches!(send(64, 1).await, Err(SendError::UnknownStream { negotiated: 64, .. })));
         assert!(matches!(send(0, 300_000).await, Err(SendError::TooLong { bytes: 300_000, .. })));
         assert!(pair.there.try_recv().is_none());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn many_messages_at_once_arrive_in_order_and_fill_the_buffer_no_further_than_it_goes() {
+    within_a_minute(async {
+        let mut config = AssociationConfig::default();
+        config.buffers.send_bytes = 300_000;
+        let pair = Pair::with("127.0.0.1:0", config).await;
+        let sent: Vec<_> = (0..2_000).map(|number| numbered(0, number, 1_000, Delivery::Ordered)).collect();
+        let expected = sent.clone();
+        let sending = async {
+            pair.here.send_many(sent).await.unwrap();
+            pair.here.shutdown().await.unwrap();
+        };
+        let receiving = async {
+            let (mut received, mut most) = (Vec::new(), 0);
+            loop {
+                match pair.there.recv_many(&mut received, 32).await.unwrap() {
+                    0 => break,
+                    count => most = most.max(count),
+                }
+            }
+            (received, most)
+        };
+        let ((), (received, most)) = tokio::join!(sending, receiving);
+        assert!((2..=32).contains(&most), "{most} at once");
+        assert!(received.into_iter().map(|received| received.message).eq(expected));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn of_many_messages_those_before_the_impossible_one_are_sent() {
+    within_a_minute(async {
+        let pair = Pair::new().await;
+        let good = numbered(0, 1, 10, Delivery::Ordered);
+        let empty = Message::ordered(StreamId::new(0), "");
+        let outcome = pair.here.send_many([good.clone(), empty, good.clone()]).await;
+        assert!(matches!(outcome, Err(SendError::Empty)), "{outcome:?}");
+        pair.here.shutdown().await.unwrap();
+        assert_eq!(drain(&pair.there).await, [good]);
     })
     .await;
 }

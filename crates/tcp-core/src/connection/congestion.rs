@@ -1,52 +1,94 @@
-//! The congestion window of a connection.
+//! The congestion algorithms of a connection.
 
 use core::time::Duration;
 
 use cubic::{Acknowledged, Cubic};
 use virtual_time::Instant;
 
-use crate::config::{CongestionAlgorithm, TcpConfig};
+use crate::config::{ByteCounting, CongestionAlgorithm, Reduction, TcpConfig};
 
 /// A congestion window, in octets.
 #[derive(Clone, Debug)]
 pub(crate) enum Congestion {
     NewReno(NewReno),
-    Cubic(Cubic),
+    Cubic(Cubic, u64),
 }
 
-/// RFC 5681, growth counted in octets (RFC 3465 §2.1).
+/// RFC 5681.
 #[derive(Clone, Debug)]
 pub(crate) struct NewReno {
     mss: u64,
     cwnd: u64,
     ssthresh: u64,
-    acknowledged: u64,
+    counting: ByteCounting,
+    reduction: Reduction,
+    /// Acknowledged since the last step in congestion avoidance.
+    credit: u64,
+}
+
+/// What an acknowledgment covers: octets, and the same in the unit of the window.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Acked {
+    pub(crate) octets: u64,
+    pub(crate) charged: u64,
 }
 
 impl Congestion {
     pub(crate) fn new(config: &TcpConfig, mss: u64) -> Self {
         let initial = mss * u64::from(config.initial_window_segments);
         match config.congestion {
-            CongestionAlgorithm::NewReno => {
-                Self::NewReno(NewReno { mss, cwnd: initial, ssthresh: u64::MAX, acknowledged: 0 })
-            }
-            CongestionAlgorithm::Cubic => Self::Cubic(Cubic::new(mss, initial)),
+            CongestionAlgorithm::NewReno => Self::NewReno(NewReno {
+                mss,
+                cwnd: initial,
+                ssthresh: u64::MAX,
+                counting: config.window.byte_counting,
+                reduction: config.window.reduction,
+                credit: 0,
+            }),
+            CongestionAlgorithm::Cubic => Self::Cubic(Cubic::new(mss, initial), mss),
         }
     }
 
     pub(crate) fn cwnd(&self) -> u64 {
         match self {
             Self::NewReno(reno) => reno.cwnd,
-            Self::Cubic(cubic) => cubic.cwnd(),
+            Self::Cubic(cubic, _) => cubic.cwnd(),
         }
     }
 
-    /// Outside recovery, and only while the window is used.
-    pub(crate) fn on_acknowledged(&mut self, now: Instant, bytes: u64, srtt: Duration, is_window_used: bool) {
+    fn ssthresh(&self) -> u64 {
         match self {
-            Self::NewReno(reno) if is_window_used => reno.grow(bytes),
+            Self::NewReno(reno) => reno.ssthresh,
+            Self::Cubic(cubic, _) => cubic.ssthresh().unwrap_or(u64::MAX),
+        }
+    }
+
+    pub(crate) fn is_in_slow_start(&self) -> bool {
+        self.cwnd() < self.ssthresh()
+    }
+
+    /// Outside recovery.
+    pub(crate) fn on_acknowledged(
+        &mut self,
+        now: Instant,
+        acked: Acked,
+        srtt: Duration,
+        is_window_used: bool,
+    ) {
+        match self {
+            Self::NewReno(reno) if is_window_used => reno.grow(acked),
             Self::NewReno(_) => {}
-            Self::Cubic(cubic) => cubic.on_acknowledged(&Acknowledged { now, bytes, srtt, is_window_used }),
+            Self::Cubic(cubic, mss) => {
+                // In slow start it counts a segment per call; an acknowledgment may cover several.
+                let mut left = acked.charged;
+                let is_in_slow_start = cubic.ssthresh().is_none_or(|ssthresh| cubic.cwnd() < ssthresh);
+                let step = if is_in_slow_start { *mss } else { left };
+                while left > 0 {
+                    let bytes = left.min(step);
+                    cubic.on_acknowledged(&Acknowledged { now, bytes, srtt, is_window_used });
+                    left -= bytes;
+                }
+            }
         }
     }
 
@@ -54,59 +96,105 @@ impl Congestion {
     pub(crate) fn on_loss(&mut self, flight: u64) {
         match self {
             Self::NewReno(reno) => {
-                reno.ssthresh = (flight / 2).max(2 * reno.mss);
+                reno.halve(flight);
                 reno.cwnd = reno.ssthresh;
-                reno.acknowledged = 0;
             }
-            Self::Cubic(cubic) => cubic.on_congestion(),
+            Self::Cubic(cubic, _) => cubic.on_congestion(),
         }
     }
 
-    pub(crate) fn on_timeout(&mut self, flight: u64) {
+    /// One segment more than what is in flight still; `flight` is what is halved, `None` if it was before.
+    pub(crate) fn on_timeout(&mut self, flight: Option<u64>, in_flight: u64) {
         match self {
             Self::NewReno(reno) => {
-                reno.ssthresh = (flight / 2).max(2 * reno.mss);
-                reno.cwnd = reno.mss;
-                reno.acknowledged = 0;
+                flight.into_iter().for_each(|flight| reno.halve(flight));
+                reno.cwnd = in_flight + reno.mss;
             }
-            Self::Cubic(cubic) => cubic.on_timeout(),
+            Self::Cubic(cubic, mss) => {
+                if flight.is_some() {
+                    cubic.on_timeout();
+                }
+                cubic.set_window(in_flight + *mss, cubic.ssthresh());
+            }
         }
     }
 
-    /// After an idle RTO a connection begins with the initial window again (RFC 5681 §4.1).
-    pub(crate) fn on_idle(&mut self, initial_window: u64) {
+    /// The window was not the limit for a timeout: half way to what was used (RFC 2861 §3).
+    pub(crate) fn on_application_limited(&mut self, used: u64) {
+        let cwnd = self.cwnd();
+        if used < cwnd {
+            self.shrink_to(u64::midpoint(cwnd, used));
+        }
+    }
+
+    /// The window is this from now on; where slow start ends does not fall below three quarters of what it was.
+    pub(crate) fn shrink_to(&mut self, window: u64) {
+        let cwnd = self.cwnd();
+        if window >= cwnd {
+            return;
+        }
+        // A threshold that was never set stays so: there was no congestion.
+        let ssthresh = Some(self.ssthresh().max(cwnd / 4 * 3)).filter(|_| self.ssthresh() < u64::MAX);
         match self {
-            Self::NewReno(reno) => reno.cwnd = reno.cwnd.min(initial_window),
-            Self::Cubic(cubic) => cubic.set_window(cubic.cwnd().min(initial_window), cubic.ssthresh()),
+            Self::NewReno(reno) => {
+                reno.cwnd = window;
+                reno.ssthresh = ssthresh.unwrap_or(u64::MAX);
+            }
+            Self::Cubic(cubic, _) => cubic.set_window(window, ssthresh),
         }
     }
 }
 
 impl NewReno {
-    fn grow(&mut self, bytes: u64) {
+    fn grow(&mut self, acked: Acked) {
+        let counted = match self.counting {
+            ByteCounting::Off => self.mss,
+            ByteCounting::Segments => acked.charged,
+            ByteCounting::Octets { .. } => acked.octets,
+        };
         if self.cwnd < self.ssthresh {
-            self.cwnd += bytes.min(self.mss);
+            self.cwnd += match self.counting {
+                ByteCounting::Off | ByteCounting::Segments => counted,
+                ByteCounting::Octets { limit_segments } => counted.min(u64::from(limit_segments) * self.mss),
+            };
             return;
         }
-        self.acknowledged += bytes;
-        if self.acknowledged >= self.cwnd {
-            self.acknowledged -= self.cwnd;
+        self.credit += counted;
+        if self.credit >= self.cwnd {
+            self.credit -= self.cwnd;
             self.cwnd += self.mss;
         }
+    }
+
+    fn halve(&mut self, flight: u64) {
+        let basis = match self.reduction {
+            Reduction::OfFlight => flight,
+            Reduction::OfWindow => self.cwnd,
+        };
+        self.ssthresh = (basis / 2).max(2 * self.mss);
+        self.credit = 0;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::WindowRules;
+
+    fn reno(byte_counting: ByteCounting) -> Congestion {
+        let default = TcpConfig::default();
+        let window = WindowRules { byte_counting, reduction: Reduction::OfFlight, ..default.window };
+        Congestion::new(&TcpConfig { congestion: CongestionAlgorithm::NewReno, window, ..default }, 1000)
+    }
+
+    fn acknowledge(window: &mut Congestion, octets: u64, is_used: bool) {
+        let acked = Acked { octets, charged: octets.next_multiple_of(1000) };
+        window.on_acknowledged(Instant::EPOCH, acked, Duration::ZERO, is_used);
+    }
 
     #[test]
     fn reno_doubles_then_adds_one_segment_per_window_and_halves() {
-        let config = TcpConfig { congestion: CongestionAlgorithm::NewReno, ..TcpConfig::default() };
-        let mut window = Congestion::new(&config, 1000);
-        let acknowledge = |window: &mut Congestion, bytes, is_used| {
-            window.on_acknowledged(Instant::EPOCH, bytes, Duration::ZERO, is_used);
-        };
+        let mut window = reno(ByteCounting::Octets { limit_segments: 1 });
         assert_eq!(window.cwnd(), 10_000);
         acknowledge(&mut window, 5000, true);
         acknowledge(&mut window, 1000, false);
@@ -117,14 +205,35 @@ mod tests {
             acknowledge(&mut window, 1000, true);
         }
         assert_eq!(window.cwnd(), 7000);
-        window.on_timeout(3000);
+        window.on_timeout(Some(3000), 0);
         assert_eq!(window.cwnd(), 1000);
         acknowledge(&mut window, 1000, true);
         acknowledge(&mut window, 1000, true);
         assert_eq!(window.cwnd(), 2000);
         acknowledge(&mut window, 1000, true);
         assert_eq!(window.cwnd(), 3000);
-        window.on_idle(2000);
-        assert_eq!(window.cwnd(), 2000);
+    }
+
+    /// RFC 3465: small segments enlarge a window that counts octets slowly, one that counts acknowledgments at once.
+    #[test]
+    fn byte_counting_keeps_small_messages_from_enlarging_the_window() {
+        for (counting, grown) in [
+            (ByteCounting::Off, 20_000),
+            (ByteCounting::Segments, 20_000),
+            (ByteCounting::Octets { limit_segments: 1 }, 10_640),
+        ] {
+            let mut window = reno(counting);
+            (0..10).for_each(|_| acknowledge(&mut window, 64, true));
+            assert_eq!(window.cwnd(), grown, "{counting:?}");
+        }
+        for (counting, grown) in [
+            (ByteCounting::Off, 11_000),
+            (ByteCounting::Segments, 14_000),
+            (ByteCounting::Octets { limit_segments: 2 }, 12_000),
+        ] {
+            let mut window = reno(counting);
+            acknowledge(&mut window, 4000, true);
+            assert_eq!(window.cwnd(), grown, "{counting:?}, one acknowledgment of four segments");
+        }
     }
 }

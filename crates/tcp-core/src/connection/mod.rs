@@ -1,11 +1,16 @@
 //! One connection: routes segments, timers and requests to its two halves.
 
 mod congestion;
+mod rack;
 mod receiver;
 mod rto;
+mod scoreboard;
 mod sender;
 mod sequence;
 mod state;
+mod stream;
+mod timers;
+mod window;
 
 use std::collections::VecDeque;
 
@@ -14,14 +19,16 @@ use core::time::Duration;
 use smallvec::SmallVec;
 use virtual_time::Instant;
 
-use self::receiver::{AckDemand, Receiver};
+use self::receiver::{AckDemand, AckPolicy, Receiver};
 use self::rto::RtoEstimator;
 pub use self::sender::SenderCounters;
-use self::sender::{Piece, Sender};
+use self::sender::{Arrived, Piece, Sender};
 use self::sequence::{offset_of, sequence_of, shift_for};
 pub use self::state::State;
-use crate::config::TcpConfig;
-use crate::segment::{Flags, Segment, SynOptions};
+use self::stream::octets;
+use self::timers::{Timers, later};
+use crate::config::{TcpConfig, Timestamps};
+use crate::segment::{Flags, SACK_BYTES, Segment, SynOptions, TIMESTAMP_BYTES};
 
 /// A TCP connection as a sans-IO state machine.
 ///
@@ -58,13 +65,8 @@ struct Local {
 struct Peer {
     initial_sequence: u32,
     window_scale: u8,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Timers {
-    retransmission: Option<Instant>,
-    acknowledgment: Option<Instant>,
-    time_wait: Option<Instant>,
+    /// Its clock as last seen, if it sends timestamps.
+    timestamp: Option<u32>,
 }
 
 /// What the application should know.
@@ -120,18 +122,21 @@ impl Connection {
         let (port, peer_port) = (syn.destination_port, syn.source_port);
         let local = Local { port, peer_port, initial_sequence, window_scale };
         let mut connection = Self::new(config, local, State::SynReceived);
-        connection.meet(syn.sequence, options);
+        connection.meet(syn, options);
         Some(connection)
     }
 
     fn new(config: TcpConfig, local: Local, state: State) -> Self {
+        let options = if config.segments.timestamps == Timestamps::On { TIMESTAMP_BYTES } else { 0 };
+        let full = u64::from(config.mss).saturating_sub(options);
+        let policy = AckPolicy { rule: config.segments.acknowledge, full };
         Self {
             config,
             local,
             peer: None,
             state,
-            sender: Sender::new(&config, config.mss),
-            receiver: Receiver::new(config.receive_bytes),
+            sender: Sender::new(&config),
+            receiver: Receiver::new(config.receive_bytes, policy),
             rto: RtoEstimator::new(&config),
             timers: Timers::default(),
             unanswered: 0,
@@ -169,14 +174,14 @@ impl Connection {
     /// Octets written and not yet acknowledged.
     #[must_use]
     pub fn buffered_bytes(&self) -> usize {
-        self.sender.unacknowledged_bytes()
+        self.sender.stream.len()
     }
 
     /// Hands data over; gives how many octets there was room for. None once closed.
     pub fn write(&mut self, data: &[u8]) -> usize {
         match self.state {
             State::SynSent | State::SynReceived | State::Established | State::CloseWait => {
-                self.sender.write(data)
+                self.sender.stream.write(data)
             }
             State::FinWait1
             | State::FinWait2
@@ -194,7 +199,7 @@ impl Connection {
 
     /// Nothing more will be written. What was written is still delivered.
     pub fn close(&mut self) {
-        self.sender.finish();
+        self.sender.stream.finish();
         if self.sender.is_open() {
             self.state = self.state.on_finish();
         }
@@ -218,11 +223,13 @@ impl Connection {
         }
         if let Some(options) = segment.syn_options {
             if self.peer.is_none() {
-                self.meet(segment.sequence, options);
+                self.meet(segment, options);
             }
             self.receiver.demand_now();
         }
-        let Some(peer) = self.peer else { return };
+        let Some(peer) = self.peer.as_mut() else { return };
+        peer.timestamp = segment.timestamps.map(|(value, _)| value).or(peer.timestamp);
+        let peer = *peer;
         self.unanswered = 0;
         let begins = segment.sequence.wrapping_add(u32::from(segment.flags.syn));
         let offset = offset_of(begins, peer.initial_sequence, self.receiver.next());
@@ -234,8 +241,10 @@ impl Connection {
     }
 
     /// The peer's SYN: where its sequence space begins, and what it accepts.
-    fn meet(&mut self, initial_sequence: u32, options: SynOptions) {
-        self.peer = Some(Peer { initial_sequence, window_scale: options.window_scale });
+    fn meet(&mut self, syn: &Segment<'_>, options: SynOptions) {
+        let timestamp = syn.timestamps.map(|(value, _)| value);
+        self.peer =
+            Some(Peer { initial_sequence: syn.sequence, window_scale: options.window_scale, timestamp });
         self.sender.limit_mss(options.mss);
     }
 
@@ -248,7 +257,8 @@ impl Connection {
         let ranges = segment.sack.iter().filter_map(|(from, to)| Some((own(*from, una)?, own(*to, una)?)));
         let sacked: SmallVec<[(u64, u64); 3]> = ranges.collect();
         let srtt = self.rto.srtt().unwrap_or_default();
-        let acked = self.sender.on_ack(now, ack, window, &sacked, srtt);
+        let acked = self.sender.on_ack(now, &Arrived { ack, window, sacked: &sacked, srtt });
+        self.look_again(now, acked.look_again_in);
         if let Some(rtt) = acked.rtt {
             self.rto.on_measurement(rtt);
         }
@@ -258,13 +268,20 @@ impl Connection {
         if matches!(self.state, State::SynSent | State::SynReceived) {
             self.events.push_back(Event::Connected);
             self.state = self.state.on_syn_acknowledged();
-            if self.sender.is_closing() {
+            if self.sender.stream.is_finished() {
                 self.state = self.state.on_finish();
             }
         }
         self.events.push_back(Event::Writable);
-        // RFC 6298 §5.2, §5.3.
-        self.timers.retransmission = None;
+        // RFC 6298 §5.2, §5.3; RFC 8985 §7.2.
+        (self.timers.retransmission, self.timers.probe) = (None, None);
+    }
+
+    /// A segment that is not late yet may be so then (RFC 8985 §6.2, step 5).
+    fn look_again(&mut self, now: Instant, wait: Option<Duration>) {
+        let tick = self.config.timers.tick;
+        let slack = if tick.is_zero() { Duration::ZERO } else { LEAST_WAIT };
+        self.timers.reordering = wait.map(|wait| later(now, wait + slack, tick));
     }
 
     fn on_data(&mut self, offset: u64, segment: &Segment<'_>) {
@@ -291,7 +308,11 @@ impl Connection {
             self.timers.time_wait = Some(now + TIME_WAIT);
         }
         if self.receiver.demand() == AckDemand::Delayed {
-            self.timers.acknowledgment.get_or_insert(now + self.config.ack_delay);
+            if self.config.ack_delay.is_zero() {
+                self.receiver.demand_now();
+            }
+            let delayed = later(now, self.config.ack_delay, self.config.timers.tick);
+            self.timers.acknowledgment.get_or_insert(delayed);
         }
         self.watch_retransmission(now);
     }
@@ -300,10 +321,25 @@ impl Connection {
     fn watch_retransmission(&mut self, now: Instant) {
         let is_needed = self.sender.has_in_flight() || self.sender.waits_for_window();
         if !is_needed {
-            self.timers.retransmission = None;
+            (self.timers.retransmission, self.timers.probe) = (None, None);
         } else if self.timers.retransmission.is_none() {
-            self.timers.retransmission = Some(now + self.rto.rto());
+            self.timers.retransmission = Some(later(now, self.rto.rto(), self.config.timers.tick));
         }
+        if self.timers.probe.is_some() && !self.sender.may_probe() {
+            self.timers.probe = None;
+        } else if self.timers.probe.is_none() {
+            self.plan_probe(now);
+        }
+    }
+
+    /// Two round trips after the last new data or the last progress, and more if one segment alone may have its
+    /// acknowledgment delayed; not where the retransmission timer is as soon (RFC 8985 §7.2).
+    fn plan_probe(&mut self, now: Instant) {
+        let Some(srtt) = self.rto.srtt().filter(|_| self.sender.may_probe()) else { return };
+        let is_alone = self.sender.outstanding_segments() == 1;
+        let allowance = if is_alone { self.config.rto_min } else { LEAST_WAIT };
+        let at = later(now, srtt * 2 + allowance, self.config.timers.tick);
+        self.timers.probe = Some(at).filter(|at| self.timers.retransmission.is_none_or(|rto| *at < rto));
     }
 
     /// The instant [`poll_timeout`](Self::poll_timeout) named has come.
@@ -316,24 +352,35 @@ impl Connection {
         if is_due(self.timers.time_wait) {
             return self.end(Event::Closed);
         }
+        if is_due(self.timers.reordering) {
+            let srtt = self.rto.srtt().unwrap_or_default();
+            let again = self.sender.detect(now, srtt);
+            self.look_again(now, again);
+        }
         if is_due(self.timers.retransmission) {
             self.timers.retransmission = None;
-            self.on_retransmission_timeout();
-            if self.state != State::Closed {
-                self.watch_retransmission(now);
-            }
+            self.on_retransmission_timeout(now);
+        } else if is_due(self.timers.probe) {
+            self.timers.probe = None;
+            self.sender.on_probe_timeout();
+            // RFC 8985 §7.3: the timer waits for the answer to the probe.
+            self.timers.retransmission = None;
+        }
+        if self.state != State::Closed {
+            self.watch_retransmission(now);
         }
     }
 
-    fn on_retransmission_timeout(&mut self) {
+    fn on_retransmission_timeout(&mut self, now: Instant) {
         self.unanswered += 1;
         if self.unanswered > self.config.timeouts {
             self.is_refusing = true;
             return self.end(Event::TimedOut);
         }
         self.rto.back_off();
+        self.timers.reordering = None;
         if self.sender.has_in_flight() {
-            self.sender.on_timeout();
+            self.sender.on_timeout(now);
         } else {
             self.sender.probe_window();
         }
@@ -344,20 +391,25 @@ impl Connection {
         let start = buffer.len();
         if core::mem::take(&mut self.is_refusing) {
             let next = self.sender.next_offset();
-            self.segment(next, Flags { rst: true, ..Flags::default() }, &[]).encode(buffer);
+            self.segment(now, next, Flags { rst: true, ..Flags::default() }, &[]).encode(buffer);
             return Some(buffer.len() - start);
         }
         if self.state == State::Closed {
             return None;
         }
         self.sender.on_send(now, self.rto.rto());
-        if let Some(piece) = self.sender.next_piece() {
-            self.write_piece(piece, buffer);
+        if let Some(piece) = self.sender.next_piece(self.option_bytes()) {
+            let is_new = piece.to > self.sender.next_offset();
+            self.write_piece(now, piece, buffer);
             self.sender.on_sent(now, piece);
+            self.sender.validate(now, self.rto.rto());
+            // New data puts the probe off (RFC 8985 §7.2).
+            self.timers.probe = self.timers.probe.filter(|_| !is_new);
             self.watch_retransmission(now);
         } else if self.receiver.demand() == AckDemand::Now && self.peer.is_some() {
-            self.segment(self.sender.next_offset(), Flags::default(), &[]).encode(buffer);
+            self.segment(now, self.sender.next_offset(), Flags::default(), &[]).encode(buffer);
         } else {
+            self.sender.validate(now, self.rto.rto());
             self.watch_retransmission(now);
             return None;
         }
@@ -366,14 +418,35 @@ impl Connection {
         Some(buffer.len() - start)
     }
 
-    fn write_piece(&self, piece: Piece, buffer: &mut Vec<u8>) {
+    fn write_piece(&self, now: Instant, piece: Piece, buffer: &mut Vec<u8>) {
         let mut payload = Vec::new();
-        let fin = self.sender.copy(piece, &mut payload);
+        let fin = self.sender.stream.copy(piece.from, piece.to, &mut payload);
         let flags = Flags { syn: piece.from == 0, fin, rst: false };
-        self.segment(piece.from, flags, &payload).encode(buffer);
+        self.segment(now, piece.from, flags, &payload).encode(buffer);
     }
 
-    fn segment<'a>(&self, offset: u64, flags: Flags, payload: &'a [u8]) -> Segment<'a> {
+    /// What options take of a segment that leaves now.
+    fn option_bytes(&self) -> u64 {
+        let blocks = octets(self.receiver.sack_blocks().len());
+        let sack = if blocks == 0 { 0 } else { SACK_BYTES.0 + SACK_BYTES.1 * blocks };
+        let has_timestamps = self.peer.is_some_and(|peer| self.has_timestamps(peer));
+        sack + if has_timestamps { TIMESTAMP_BYTES } else { 0 }
+    }
+
+    fn has_timestamps(&self, peer: Peer) -> bool {
+        self.config.segments.timestamps == Timestamps::On && peer.timestamp.is_some()
+    }
+
+    /// The clock, and the peer's as last seen; a first SYN offers it (RFC 7323 §3.2).
+    fn timestamps(&self, now: Instant) -> Option<(u32, u32)> {
+        let is_wanted = self.config.segments.timestamps == Timestamps::On;
+        let is_agreed = self.peer.is_none_or(|peer| self.has_timestamps(peer));
+        let millis = u32::try_from((now.as_nanos() / 1_000_000) & u64::from(u32::MAX)).unwrap_or(0);
+        let echo = self.peer.and_then(|peer| peer.timestamp).unwrap_or(0);
+        (is_wanted && is_agreed).then_some((millis, echo))
+    }
+
+    fn segment<'a>(&self, now: Instant, offset: u64, flags: Flags, payload: &'a [u8]) -> Segment<'a> {
         let scale = if flags.syn { 0 } else { self.local.window_scale };
         let window = u16::try_from(self.receiver.window() >> scale).unwrap_or(u16::MAX);
         let acknowledged = |peer: Peer| sequence_of(self.receiver.next(), peer.initial_sequence);
@@ -391,6 +464,7 @@ impl Connection {
             syn_options: flags
                 .syn
                 .then_some(SynOptions { mss: self.config.mss, window_scale: self.local.window_scale }),
+            timestamps: self.timestamps(now),
             sack: self.peer.map(blocks).unwrap_or_default(),
             payload,
         }
@@ -404,8 +478,7 @@ impl Connection {
     /// When to call [`handle_timeout`](Self::handle_timeout).
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let Timers { retransmission, acknowledgment, time_wait } = self.timers;
-        [retransmission, acknowledgment, time_wait].into_iter().flatten().min()
+        self.timers.next()
     }
 
     fn end(&mut self, event: Event) {
@@ -417,3 +490,6 @@ impl Connection {
 
 /// Twice the maximum segment lifetime (RFC 9293 §3.4.1), which is 30 s here as in Linux.
 const TIME_WAIT: Duration = Duration::from_secs(60);
+
+/// Added to waits that are shorter than a kernel's clock can keep (Linux, `TCP_TIMEOUT_MIN_US`).
+const LEAST_WAIT: Duration = Duration::from_millis(2);

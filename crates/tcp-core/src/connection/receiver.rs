@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use smallvec::SmallVec;
 
+use crate::config::Acknowledge;
 use crate::ranges::RangeSet;
 
 /// The receiving half of a connection. Offsets are those of the peer's sequence space: 0 is its SYN.
@@ -19,10 +20,22 @@ pub(crate) struct Receiver {
     recent: VecDeque<u64>,
     fin_at: Option<u64>,
     demand: AckDemand,
-    unacknowledged: u32,
+    policy: AckPolicy,
+    /// Segments and octets that arrived in order and were not acknowledged.
+    unacknowledged: (u32, u64),
+    /// What came again, to be told of once (RFC 2883).
+    duplicate: Option<(u64, u64)>,
     /// The window last advertised, as the offset it reaches to.
     advertised_to: u64,
     pub(crate) duplicate_segments: u64,
+}
+
+/// When an acknowledgment has to leave at once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AckPolicy {
+    pub(crate) rule: Acknowledge,
+    /// Octets of a full segment.
+    pub(crate) full: u64,
 }
 
 /// When an acknowledgment has to leave.
@@ -36,7 +49,7 @@ pub(crate) enum AckDemand {
 }
 
 impl Receiver {
-    pub(crate) fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize, policy: AckPolicy) -> Self {
         Self {
             limit,
             next: 1,
@@ -46,7 +59,9 @@ impl Receiver {
             recent: VecDeque::new(),
             fin_at: None,
             demand: AckDemand::Now,
-            unacknowledged: 0,
+            policy,
+            unacknowledged: (0, 0),
+            duplicate: None,
             advertised_to: 0,
             duplicate_segments: 0,
         }
@@ -89,6 +104,7 @@ impl Receiver {
         let room = (self.next + self.window()).saturating_sub(offset);
         if is_old || (room == 0 && !payload.is_empty()) {
             self.duplicate_segments += u64::from(is_old);
+            self.duplicate = Some((offset, end)).filter(|_| is_old && end > offset);
             self.demand = AckDemand::Now;
             return;
         }
@@ -104,8 +120,13 @@ impl Receiver {
         let fills_gap = !self.held.is_empty();
         self.take(offset, payload);
         self.take_held();
-        self.unacknowledged += 1;
-        let is_due = fills_gap || self.unacknowledged >= 2 || self.is_finished();
+        self.unacknowledged.0 += 1;
+        self.unacknowledged.1 += u64::try_from(payload.len()).unwrap_or(0);
+        let is_second = match self.policy.rule {
+            Acknowledge::EverySecondSegment => self.unacknowledged.0 >= 2,
+            Acknowledge::EverySecondFullSegment => self.unacknowledged.1 > self.policy.full,
+        };
+        let is_due = fills_gap || is_second || self.is_finished();
         self.demand = self.demand.max(if is_due { AckDemand::Now } else { AckDemand::Delayed });
     }
 
@@ -114,6 +135,7 @@ impl Receiver {
         let end = offset + u64::try_from(payload.len()).unwrap_or(u64::MAX);
         if self.missing_before.insert(offset, end) == 0 {
             self.duplicate_segments += u64::from(!payload.is_empty());
+            self.duplicate = Some((offset, end)).filter(|_| end > offset);
         } else {
             let kept = self.held.entry(offset).or_default();
             if kept.len() < payload.len() {
@@ -146,12 +168,15 @@ impl Receiver {
         self.recent.retain(|offset| ranges.containing(*offset).is_some());
     }
 
-    /// The ranges beyond the gap, that of the latest segment first; three at most (RFC 2018 §3, §4).
+    /// What came again (RFC 2883 §4), and the ranges beyond the gap, that of the latest segment first; three at most
+    /// (RFC 2018 §3, §4).
     pub(crate) fn sack_blocks(&self) -> SmallVec<[(u64, u64); 3]> {
         let mut blocks = SmallVec::<[(u64, u64); 3]>::new();
+        blocks.extend(self.duplicate);
         let by_arrival = self.recent.iter().filter_map(|offset| self.missing_before.containing(*offset));
         for block in by_arrival.chain(self.missing_before.iter()) {
-            if blocks.len() < 3 && !blocks.contains(&block) {
+            let told = usize::from(self.duplicate.is_some());
+            if blocks.len() < 3 && !blocks[told..].contains(&block) {
                 blocks.push(block);
             }
         }
@@ -169,7 +194,8 @@ impl Receiver {
     /// An acknowledgment leaves.
     pub(crate) fn on_acknowledged(&mut self) {
         self.demand = AckDemand::None;
-        self.unacknowledged = 0;
+        self.unacknowledged = (0, 0);
+        self.duplicate = None;
         self.advertised_to = self.next + self.window();
     }
 }
@@ -181,8 +207,10 @@ const RECENT: usize = 8;
 mod tests {
     use super::*;
 
+    const POLICY: AckPolicy = AckPolicy { rule: Acknowledge::EverySecondSegment, full: 1000 };
+
     fn receiver() -> Receiver {
-        let mut receiver = Receiver::new(10_000);
+        let mut receiver = Receiver::new(10_000, POLICY);
         receiver.on_acknowledged();
         receiver
     }
@@ -201,6 +229,33 @@ mod tests {
         receiver.on_segment(4, b"def", false);
         assert_eq!(receiver.demand(), AckDemand::Now);
         assert_eq!(read(&mut receiver), b"abcdef");
+    }
+
+    /// RFC 9293 §3.8.6.3.
+    #[test]
+    fn small_segments_wait_where_only_full_ones_count() {
+        let mut receiver =
+            Receiver::new(10_000, AckPolicy { rule: Acknowledge::EverySecondFullSegment, full: 1000 });
+        receiver.on_acknowledged();
+        for message in 0..15 {
+            receiver.on_segment(1 + 64 * message, &[7; 64], false);
+            assert_eq!(receiver.demand(), AckDemand::Delayed);
+        }
+        receiver.on_segment(1 + 64 * 15, &[7; 64], false);
+        assert_eq!(receiver.demand(), AckDemand::Now);
+    }
+
+    /// RFC 2883 §4.
+    #[test]
+    fn duplicates_are_told_of_once_before_everything_else() {
+        let mut receiver = receiver();
+        receiver.on_segment(1, b"abc", false);
+        receiver.on_segment(7, b"ghi", false);
+        receiver.on_segment(1, b"abc", false);
+        assert_eq!(receiver.sack_blocks()[..], [(1, 4), (7, 10)]);
+        receiver.on_acknowledged();
+        receiver.on_segment(7, b"ghi", false);
+        assert_eq!(receiver.sack_blocks()[..], [(7, 10), (7, 10)]);
     }
 
     /// RFC 2018 §4.
@@ -240,7 +295,7 @@ mod tests {
 
     #[test]
     fn window_shrinks_with_what_is_unread_and_its_opening_is_told() {
-        let mut receiver = Receiver::new(4000);
+        let mut receiver = Receiver::new(4000, POLICY);
         receiver.on_acknowledged();
         receiver.on_segment(1, &[7; 4000], false);
         receiver.on_acknowledged();

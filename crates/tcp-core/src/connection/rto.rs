@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::config::TcpConfig;
+use crate::config::{RtoFloor, TcpConfig};
 
 /// SRTT, RTTVAR, RTO.
 #[derive(Clone, Copy, Debug)]
@@ -10,22 +10,28 @@ pub(crate) struct RtoEstimator {
     smoothed: Option<(Duration, Duration)>,
     rto: Duration,
     bounds: (Duration, Duration),
+    floor: RtoFloor,
 }
 
 impl RtoEstimator {
     pub(crate) fn new(config: &TcpConfig) -> Self {
-        Self { smoothed: None, rto: config.rto_initial, bounds: (config.rto_min, config.rto_max) }
+        let bounds = (config.rto_min, config.rto_max);
+        Self { smoothed: None, rto: config.rto_initial, bounds, floor: config.timers.floor }
     }
 
-    /// A measurement of a segment sent once (RFC 6298 §2.2, §2.3). The least variation is `rto_min`, as in Linux: RTO
-    /// is never below the round trip plus that.
+    /// A measurement of a segment sent once (RFC 6298 §2.2, §2.3).
     pub(crate) fn on_measurement(&mut self, rtt: Duration) {
         let (srtt, rttvar) = match self.smoothed {
             None => (rtt, rtt / 2),
             Some((srtt, rttvar)) => ((srtt * 7 + rtt) / 8, (rttvar * 3 + srtt.abs_diff(rtt)) / 4),
         };
         self.smoothed = Some((srtt, rttvar));
-        self.rto = (srtt + (rttvar * 4).max(self.bounds.0)).min(self.bounds.1);
+        let (least, most) = self.bounds;
+        let rto = match self.floor {
+            RtoFloor::Timeout => (srtt + rttvar * 4).max(least),
+            RtoFloor::Variation => srtt + (rttvar * 4).max(least),
+        };
+        self.rto = rto.min(most);
     }
 
     /// RFC 6298 §5.5.
@@ -45,6 +51,7 @@ impl RtoEstimator {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::Profile;
 
     #[test]
     fn rto_follows_the_measurements_and_doubles_on_timeouts() {
@@ -61,5 +68,17 @@ mod tests {
             rto.back_off();
         }
         assert_eq!(rto.rto(), ms(120_000));
+    }
+
+    /// At 20 ms: what studies S1 and S2 state of the stacks.
+    #[test]
+    fn least_timeouts_of_the_profiles_are_those_of_the_studies() {
+        for (profile, expected) in
+            [(Profile::Linux2006, 220), (Profile::Solaris10, 500), (Profile::Ns2Sack, 1000)]
+        {
+            let mut rto = RtoEstimator::new(&TcpConfig::profile(profile));
+            (0..50).for_each(|_| rto.on_measurement(Duration::from_millis(20)));
+            assert_eq!(rto.rto(), Duration::from_millis(expected), "{profile}");
+        }
     }
 }

@@ -1,55 +1,45 @@
-//! The sending half: the stream until it is acknowledged, the scoreboard, and what to send next (RFC 6675).
+//! The sending half: what was acknowledged, what is lost, and what to send next.
 //!
-//! Positions are offsets in the sequence space of the connection: 0 is SYN, 1 the first octet, FIN comes behind the
-//! last. Losses are found by SACK (RFC 6675 §4, §5) and by the timer; rule 4 of NextSeg, the rescue retransmission, is
-//! left out.
+//! Losses are found by reports (RFC 6675) or by time (RFC 8985), and by the timer. Of RFC 6675's NextSeg the rescue
+//! retransmission (rule 4) is left out: the timer, or the probe of RFC 8985, does its work.
 
 use core::time::Duration;
-use std::collections::VecDeque;
 
 use virtual_time::Instant;
 
-use super::congestion::Congestion;
-use crate::config::{Nagle, TcpConfig};
-use crate::ranges::RangeSet;
+use super::rack::{Patience, Rack};
+use super::scoreboard::{Amount, Delivered, Judgement, Scoreboard};
+use super::stream::Stream;
+use super::window::{Validated, Window};
+use crate::config::{Boundaries, LossDetection, Nagle, TcpConfig, Timestamps};
 
-/// The sending half of a connection.
+/// The sending half of a connection. Positions are offsets in its sequence space: 0 is SYN, 1 the first octet.
 #[derive(Debug)]
 pub(crate) struct Sender {
-    mss: u64,
-    nagle: Nagle,
-    limit: usize,
-    /// Written and not acknowledged.
-    stream: VecDeque<u8>,
-    /// Octets ever written.
-    written: u64,
-    is_finished: bool,
+    rules: Rules,
+    pub(super) stream: Stream,
     /// The first offset not acknowledged, and the first never sent.
     una: u64,
     next: u64,
     peer_window: u64,
     board: Scoreboard,
-    congestion: Congestion,
-    initial_window: u64,
-    /// A segment sent once whose acknowledgment will be a measurement: its end, and when it left.
-    timed: Option<(u64, Instant)>,
+    window: Window,
+    rack: Rack,
+    recovery: Option<Recovery>,
+    /// The next segment ignores the window (RFC 6675 §5 (4.3)).
+    is_forced: bool,
+    probe: Option<Probe>,
     last_sent: Instant,
     pub(crate) counters: SenderCounters,
 }
 
-/// What is known of the octets between `una` and `next`.
-#[derive(Debug, Default)]
-struct Scoreboard {
-    /// Where the segments between `una` and `next` begin, as they were first sent.
-    segments: VecDeque<u64>,
-    sacked: RangeSet,
-    /// Everything lost below this offset was sent again in this recovery (HighRxt).
-    resent_to: u64,
-    /// A timeout declared everything below this lost.
-    timed_out_to: u64,
-    recovery: Option<Recovery>,
-    /// The next retransmission ignores the window (RFC 6675 §5 (4.3)).
-    is_forced: bool,
+#[derive(Clone, Copy, Debug)]
+struct Rules {
+    mss: u64,
+    nagle: Nagle,
+    boundaries: Boundaries,
+    detection: LossDetection,
+    timestamps: Timestamps,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -61,8 +51,17 @@ struct Recovery {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cause {
-    Sack,
+    Reports,
     Timeout,
+}
+
+/// A tail loss probe (RFC 8985 §7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Probe {
+    /// The last segment shall be sent again.
+    Wanted,
+    /// It was sent: everything below this had been sent then; whether it was a retransmission.
+    Sent { end: u64, is_retransmission: bool },
 }
 
 /// Counters of the sending half.
@@ -78,6 +77,18 @@ pub struct SenderCounters {
     pub recoveries: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
+    /// Tail loss probes.
+    pub probes: u64,
+}
+
+/// An acknowledgment as it came.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrived<'a> {
+    pub(crate) ack: u64,
+    pub(crate) window: u64,
+    /// The SACK blocks; the first may be of a duplicate (RFC 2883).
+    pub(crate) sacked: &'a [(u64, u64)],
+    pub(crate) srtt: Duration,
 }
 
 /// What an acknowledgment changed.
@@ -85,6 +96,8 @@ pub struct SenderCounters {
 pub(crate) struct Acked {
     pub(crate) advanced: bool,
     pub(crate) rtt: Option<Duration>,
+    /// In so long something more may turn out to be lost.
+    pub(crate) look_again_in: Option<Duration>,
 }
 
 /// A part of the sequence space to send.
@@ -95,38 +108,28 @@ pub(crate) struct Piece {
 }
 
 impl Sender {
-    pub(crate) fn new(config: &TcpConfig, mss: u16) -> Self {
-        let mss = u64::from(mss);
+    pub(crate) fn new(config: &TcpConfig) -> Self {
         Self {
-            mss,
-            nagle: config.nagle,
-            limit: config.send_bytes,
-            stream: VecDeque::new(),
-            written: 0,
-            is_finished: false,
+            rules: Rules {
+                mss: u64::from(config.mss),
+                nagle: config.nagle,
+                boundaries: config.segments.boundaries,
+                detection: config.detection,
+                timestamps: config.segments.timestamps,
+            },
+            stream: Stream::new(config.send_bytes, config.segments.boundaries),
             una: 0,
             next: 0,
             peer_window: 1,
             board: Scoreboard::default(),
-            congestion: Congestion::new(config, mss),
-            initial_window: mss * u64::from(config.initial_window_segments),
-            timed: None,
+            window: Window::new(config),
+            rack: Rack::default(),
+            recovery: None,
+            is_forced: false,
+            probe: None,
             last_sent: Instant::EPOCH,
             counters: SenderCounters::default(),
         }
-    }
-
-    /// Takes as much of the user's data as there is room for.
-    pub(crate) fn write(&mut self, data: &[u8]) -> usize {
-        let taken = data.len().min(self.limit.saturating_sub(self.stream.len()));
-        self.stream.extend(&data[..taken]);
-        self.written += octets(taken);
-        taken
-    }
-
-    /// Nothing more will be written: FIN follows.
-    pub(crate) fn finish(&mut self) {
-        self.is_finished = true;
     }
 
     pub(crate) fn una(&self) -> u64 {
@@ -138,11 +141,7 @@ impl Sender {
     }
 
     pub(crate) fn cwnd(&self) -> u64 {
-        self.congestion.cwnd()
-    }
-
-    pub(crate) fn unacknowledged_bytes(&self) -> usize {
-        self.stream.len()
+        self.window.cwnd()
     }
 
     pub(crate) fn is_open(&self) -> bool {
@@ -153,233 +152,258 @@ impl Sender {
         self.una < self.next
     }
 
-    /// The user has nothing more to write.
-    pub(crate) fn is_closing(&self) -> bool {
-        self.is_finished
-    }
-
     pub(crate) fn is_fin_acknowledged(&self) -> bool {
-        self.is_finished && self.una == self.end()
+        self.stream.is_finished() && self.una == self.stream.end()
     }
 
     /// Something waits for a window that is closed, and nothing in flight will open it (RFC 9293 §3.8.6.1).
     pub(crate) fn waits_for_window(&self) -> bool {
-        self.is_open() && !self.has_in_flight() && self.next < self.end() && self.peer_window == 0
+        self.is_open() && !self.has_in_flight() && self.next < self.stream.end() && self.peer_window == 0
     }
 
     /// The peer's SYN said what it accepts.
     pub(crate) fn limit_mss(&mut self, mss: u16) {
-        self.mss = self.mss.min(u64::from(mss.max(1)));
+        self.rules.mss = self.rules.mss.min(u64::from(mss.max(1)));
     }
 
-    /// An acknowledgment of everything below `ack`, with ranges beyond it (RFC 6675 §5).
-    pub(crate) fn on_ack(
-        &mut self,
-        now: Instant,
-        ack: u64,
-        window: u64,
-        sacked: &[(u64, u64)],
-        srtt: Duration,
-    ) -> Acked {
+    /// An acknowledgment of everything below `ack`, with ranges beyond it.
+    pub(crate) fn on_ack(&mut self, now: Instant, arrived: &Arrived<'_>) -> Acked {
+        let ack = arrived.ack;
         if ack < self.una || ack > self.next {
             return Acked::default();
         }
-        let is_window_used = self.pipe() + self.mss > self.congestion.cwnd();
-        let bytes = ack - self.una;
-        self.release(ack);
-        self.peer_window = window;
-        for &(from, to) in sacked {
-            self.board.sacked.insert(from.max(self.una), to.min(self.next));
-        }
-        let rtt = self.timed.filter(|(end, _)| *end <= ack).map(|(_, sent_at)| now.since(sent_at));
-        self.timed = self.timed.filter(|(end, _)| *end > ack);
-        let recovers_from_loss = self.board.recovery.is_some_and(|recovery| recovery.cause == Cause::Sack);
-        self.board.recovery = self.board.recovery.filter(|recovery| ack < recovery.point);
-        if bytes > 0 && !recovers_from_loss {
-            self.congestion.on_acknowledged(now, bytes, rtt.unwrap_or(srtt), is_window_used);
-        }
-        if self.board.recovery.is_none() && self.una < self.lost_below() {
-            self.begin_recovery();
-        }
-        Acked { advanced: bytes > 0, rtt }
-    }
-
-    fn release(&mut self, ack: u64) {
-        let data = self.data_offset(ack) - self.data_offset(self.una);
-        self.stream.drain(..length(data));
-        self.counters.acknowledged_bytes += data;
+        let before = self.board.in_flight();
+        let is_duplicate = is_duplicate_report(ack, arrived.sacked);
+        let told = self.board.on_ack(now, ack, &arrived.sacked[usize::from(is_duplicate)..]);
+        let (was_open, advanced) = (self.is_open(), ack > self.una);
+        self.counters.acknowledged_bytes += self.stream.release(ack);
         self.una = ack;
-        while self.board.segments.pop_front_if(|start| *start < ack).is_some() {}
-        self.board.resent_to = self.board.resent_to.max(ack);
-        self.board.sacked.remove_below(ack);
+        self.peer_window = arrived.window;
+        self.rack.on_delivered(now, &told);
+        if is_duplicate {
+            self.rack.on_duplicate(self.una, self.next);
+        }
+        let was_recovering = self.recovery.is_some_and(|recovery| recovery.cause == Cause::Reports);
+        self.recovery = self.recovery.filter(|recovery| ack < recovery.point);
+        if advanced && was_open && !was_recovering {
+            let srtt = told.rtt.unwrap_or(arrived.srtt);
+            self.window.on_acknowledged(now, told.acked, srtt, before);
+        }
+        self.on_probe_answered(advanced, is_duplicate);
+        let look_again_in = self.detect(now, arrived.srtt);
+        Acked { advanced, rtt: self.measurement(now, &told), look_again_in }
     }
 
-    fn begin_recovery(&mut self) {
-        let flight = self.next - self.una;
-        self.board.recovery = Some(Recovery { point: self.next, cause: Cause::Sack });
-        self.board.resent_to = self.una;
-        self.board.is_forced = true;
-        self.congestion.on_loss(flight);
-        self.counters.recoveries += 1;
+    /// Karn: an acknowledgment of what was sent twice tells nothing, unless a timestamp says which (RFC 7323 §4).
+    fn measurement(&self, now: Instant, told: &Delivered) -> Option<Duration> {
+        let by_timestamp = || told.latest.map(|(sent_at, _, _)| now.since(sent_at));
+        match self.rules.timestamps {
+            Timestamps::On => told.rtt.or_else(by_timestamp),
+            Timestamps::Off => told.rtt,
+        }
     }
 
-    /// The retransmission timer expired (RFC 6298 §5, RFC 6675 §5.1): everything not reported as received is lost.
-    pub(crate) fn on_timeout(&mut self) {
-        let flight = self.next - self.una;
-        self.board.recovery = Some(Recovery { point: self.next, cause: Cause::Timeout });
-        self.board.resent_to = self.una;
-        self.board.timed_out_to = self.next;
-        // The peer may have dropped what it reported (RFC 2018 §8).
-        self.board.sacked.clear();
-        self.timed = None;
-        self.congestion.on_timeout(flight);
+    /// Looks for losses, and begins a recovery if there are. Gives how long until there may be more.
+    pub(crate) fn detect(&mut self, now: Instant, srtt: Duration) -> Option<Duration> {
+        let mut look_again_in = None;
+        match self.rules.detection {
+            LossDetection::Reports(reports) if self.board.sacked() >= u64::from(reports) => {
+                let below = self.board.reported_above(u64::from(reports));
+                self.board.mark_lost(|segment| {
+                    if segment.from >= below {
+                        Judgement::Stop
+                    } else if segment.is_resent {
+                        Judgement::Fine
+                    } else {
+                        Judgement::Lost
+                    }
+                });
+            }
+            LossDetection::RackTlp if self.board.sacked() > 0 || self.board.has_resent() => {
+                let (is_recovering, sacked) = (self.recovery.is_some(), self.board.sacked());
+                look_again_in =
+                    self.rack.detect(now, &mut self.board, Patience { is_recovering, sacked, srtt });
+            }
+            LossDetection::Reports(_) | LossDetection::RackTlp => {}
+        }
+        if self.recovery.is_none() && self.board.has_lost() {
+            self.recovery = Some(Recovery { point: self.next, cause: Cause::Reports });
+            self.is_forced = true;
+            self.probe = None;
+            self.window.on_loss(self.outstanding());
+            self.counters.recoveries += 1;
+        }
+        look_again_in
+    }
+
+    fn outstanding(&self) -> Amount {
+        Amount { segments: self.board.len(), bytes: self.next - self.una }
+    }
+
+    /// The retransmission timer expired (RFC 6298 §5).
+    pub(crate) fn on_timeout(&mut self, now: Instant) {
+        let outstanding = self.outstanding();
+        match self.rules.detection {
+            LossDetection::RackTlp => self.rack.on_timeout(now, &mut self.board),
+            LossDetection::Reports(_) => {
+                self.board.mark_lost(|_| Judgement::Lost);
+            }
+        }
+        let is_again = self.recovery.is_some_and(|recovery| recovery.cause == Cause::Timeout);
+        self.recovery = Some(Recovery { point: self.next, cause: Cause::Timeout });
+        self.is_forced = true;
+        self.probe = None;
+        // RFC 5681 §3.1: what times out again halves nothing again.
+        let outstanding = (!is_again).then_some(outstanding);
+        self.window.on_timeout(outstanding, self.board.in_flight());
         self.counters.timeouts += 1;
     }
 
-    /// Everything missing below this is lost: three ranges, three segments, or more octets than two full ones have, were
-    /// received above it (IsLost, RFC 6675 §4). Segments are counted because small ones never add up to octets enough; the
-    /// three duplicate acknowledgments of step 1 in §5 say the same.
-    fn lost_below(&self) -> u64 {
-        self.lost_below_octets().max(self.lost_below_segments())
+    /// Whether a tail loss probe may be planned: everything goes well so far (RFC 8985 §7.2).
+    pub(crate) fn may_probe(&self) -> bool {
+        self.rules.detection == LossDetection::RackTlp
+            && self.is_open()
+            && self.has_in_flight()
+            && self.recovery.is_none()
+            && self.probe.is_none()
+            && self.board.sacked() == 0
     }
 
-    fn lost_below_segments(&self) -> u64 {
-        if self.board.sacked.highest().is_none() {
-            return 0;
+    /// Segments not acknowledged.
+    pub(crate) fn outstanding_segments(&self) -> u64 {
+        self.board.len()
+    }
+
+    /// RFC 8985 §7.3: new data if there is, else the last segment again; the window does not count.
+    pub(crate) fn on_probe_timeout(&mut self) {
+        self.counters.probes += 1;
+        if self.new_piece(0).is_some() {
+            self.is_forced = true;
+            self.probe = Some(Probe::Sent { end: self.next, is_retransmission: false });
+        } else {
+            self.probe = Some(Probe::Wanted);
         }
-        let is_received = |start: &&u64| self.board.sacked.containing(**start).is_some();
-        let received = self.board.segments.iter().rev().filter(is_received);
-        received.copied().nth(THRESHOLD_SEGMENTS - 1).unwrap_or(0)
     }
 
-    fn lost_below_octets(&self) -> u64 {
-        let (mut ranges, mut bytes) = (0, 0);
-        for (from, to) in self.board.sacked.iter().rev() {
-            ranges += 1;
-            bytes += to - from;
-            if ranges >= DUPLICATE_THRESHOLD || bytes > (DUPLICATE_THRESHOLD - 1) * self.mss {
-                return from.max(self.board.timed_out_to);
-            }
+    /// RFC 8985 §7.4: a probe that repaired a loss tells of congestion.
+    fn on_probe_answered(&mut self, advanced: bool, is_duplicate: bool) {
+        let Some(Probe::Sent { end, is_retransmission }) = self.probe else { return };
+        if self.una < end {
+            return;
         }
-        self.board.timed_out_to
-    }
-
-    /// Octets in the network (SetPipe, RFC 6675 §4).
-    fn pipe(&self) -> u64 {
-        let (lost_below, resent_to) = (self.lost_below(), self.board.resent_to);
-        let octets = |(from, to): (u64, u64)| {
-            let in_flight = to - from.max(lost_below).min(to);
-            let again = if self.board.recovery.is_some() { resent_to.clamp(from, to) - from } else { 0 };
-            in_flight + again
-        };
-        self.board.sacked.holes(self.una, self.next).map(octets).sum()
-    }
-
-    /// What to send now, if anything: NextSeg of RFC 6675 §4, and the windows.
-    pub(crate) fn next_piece(&self) -> Option<Piece> {
-        let room = self.congestion.cwnd().saturating_sub(self.pipe());
-        if let Some(piece) = self.lost_piece() {
-            let is_allowed = self.board.is_forced || room >= piece.to - piece.from || self.pipe() == 0;
-            return is_allowed.then_some(piece);
+        if !is_retransmission || is_duplicate || (self.una == end && !advanced) {
+            self.probe = None;
+        } else if self.una > end {
+            self.probe = None;
+            self.window.on_loss(self.outstanding());
         }
-        let piece = self.new_piece().or_else(|| self.unsure_piece())?;
-        let is_allowed = room >= piece.to - piece.from || self.pipe() == 0;
+    }
+
+    /// What to send now, if anything: NextSeg of RFC 6675 §4, and the windows. `options` octets of each segment are
+    /// taken by options.
+    pub(crate) fn next_piece(&self, options: u64) -> Option<Piece> {
+        if self.probe == Some(Probe::Wanted) {
+            return self.board.newest().map(|newest| Piece { from: newest.from, to: newest.to });
+        }
+        let piece =
+            self.lost_piece(options).or_else(|| self.new_piece(options)).or_else(|| self.doubtful_piece())?;
+        let is_allowed =
+            self.is_forced || self.window.has_room(self.board.in_flight(), piece.to - piece.from);
         is_allowed.then_some(piece)
     }
 
-    /// Rule 1: the first loss that was not repaired yet.
-    fn lost_piece(&self) -> Option<Piece> {
-        let from = self.board.resent_to.max(self.una);
-        self.board.recovery?;
-        let (from, to) = self.board.sacked.holes(from, self.lost_below().min(self.next)).next()?;
-        Some(self.piece(from, to))
+    /// Rule 1: the first loss that was not repaired yet, and lost neighbours as far as they fit.
+    fn lost_piece(&self, options: u64) -> Option<Piece> {
+        let lost = self.board.first_lost()?;
+        if lost.from == 0 {
+            return Some(Piece { from: 0, to: 1 });
+        }
+        let limit = lost.from + self.payload_limit(options);
+        let to = match self.rules.boundaries {
+            Boundaries::Stream => self.board.lost_run(lost.from, limit),
+            Boundaries::Writes => lost.to,
+        };
+        Some(Piece { from: lost.from, to })
     }
 
     /// Rule 2: what was never sent.
-    fn new_piece(&self) -> Option<Piece> {
-        let end = if self.is_open() { self.end() } else { 1 };
-        let allowed = end.min(self.una + self.peer_window.max(u64::from(self.board.is_forced)));
+    fn new_piece(&self, options: u64) -> Option<Piece> {
+        if !self.is_open() {
+            return (self.next == 0).then_some(Piece { from: 0, to: 1 });
+        }
+        let end = self.stream.end();
+        let allowed = end.min(self.una + self.peer_window.max(u64::from(self.is_forced)));
         if self.next >= allowed {
             return None;
         }
-        let piece = self.piece(self.next, allowed);
-        let is_last = piece.to == end && self.is_finished;
-        let is_small = piece.to - piece.from < self.mss && !is_last;
-        let is_held = self.nagle == Nagle::On && self.has_in_flight() && is_small && self.is_open();
-        (!is_held).then_some(piece)
+        let limit = self.next + self.payload_limit(options);
+        let boundary = self.stream.boundary(self.next);
+        // FIN goes with the last data.
+        let reach = allowed.min(limit + 1);
+        let is_last = self.stream.is_finished() && reach == end && end - 1 <= boundary;
+        let to = if is_last { end } else { allowed.min(limit).min(boundary) };
+        let is_small = to < limit && !is_last;
+        let is_held = self.rules.nagle == Nagle::On && self.has_in_flight() && is_small;
+        (!is_held).then_some(Piece { from: self.next, to })
     }
 
-    /// Rule 3: in a recovery with nothing else to send, what may be lost.
-    fn unsure_piece(&self) -> Option<Piece> {
-        self.board.recovery.filter(|recovery| recovery.cause == Cause::Sack)?;
-        let from = self.board.resent_to.max(self.una);
-        let (from, to) = self.board.sacked.holes(from, self.board.sacked.highest()?).next()?;
-        Some(self.piece(from, to))
+    /// Rule 3: in a recovery with nothing else to send, what may be lost. Time knows better.
+    fn doubtful_piece(&self) -> Option<Piece> {
+        let by_reports = matches!(self.rules.detection, LossDetection::Reports(_));
+        self.recovery.filter(|recovery| by_reports && recovery.cause == Cause::Reports)?;
+        self.board.first_doubtful().map(|segment| Piece { from: segment.from, to: segment.to })
     }
 
-    /// One segment at most; SYN goes alone, FIN with the last data or without.
-    fn piece(&self, from: u64, to: u64) -> Piece {
-        let limit = if from == 0 { 1 } else { from + self.mss };
-        let with_fin = to.min(limit + 1) == self.end() && self.is_finished && from > 0;
-        Piece { from, to: if with_fin { to.min(limit + 1) } else { to.min(limit) } }
-    }
-
-    /// The user data of a piece, appended to `buffer`; whether FIN goes with it.
-    pub(crate) fn copy(&self, piece: Piece, buffer: &mut Vec<u8>) -> bool {
-        let base = self.data_offset(self.una);
-        let index = |offset: u64| length(self.data_offset(offset).saturating_sub(base));
-        buffer.extend(self.stream.range(index(piece.from)..index(piece.to)));
-        self.is_finished && piece.to == self.end()
+    fn payload_limit(&self, options: u64) -> u64 {
+        self.rules.mss.saturating_sub(options).max(1)
     }
 
     pub(crate) fn on_sent(&mut self, now: Instant, piece: Piece) {
         self.counters.segments += 1;
         self.last_sent = now;
-        self.board.is_forced = false;
+        self.is_forced = false;
         if piece.from < self.next {
             self.counters.retransmissions += 1;
-            self.board.resent_to = self.board.resent_to.max(piece.to);
-            // Karn: an acknowledgment of what was sent twice tells nothing.
-            self.timed = None;
+            self.board.resend(now, piece.from, piece.to);
         } else {
-            self.timed.get_or_insert((piece.to, now));
-            self.board.segments.push_back(piece.from);
+            self.board.push(now, piece.from, piece.to);
+            self.stream.on_sent(piece.to);
+            self.next = piece.to;
         }
-        self.next = self.next.max(piece.to);
+        if self.probe == Some(Probe::Wanted) {
+            self.probe = Some(Probe::Sent { end: self.next, is_retransmission: true });
+        }
     }
 
-    /// Before something is sent: after an idle RTO the window begins anew.
+    /// After something was sent, or nothing could be: how the window was used.
+    pub(crate) fn validate(&mut self, now: Instant, rto: Duration) {
+        let has_waiting = self.next < self.stream.end();
+        let state = Validated {
+            is_limiting: has_waiting && !self.window.has_room(self.board.in_flight(), self.rules.mss),
+            in_flight: self.board.in_flight(),
+            outstanding: self.board.len(),
+            una: self.una,
+            next: self.next,
+            rto,
+        };
+        self.window.validate(now, state);
+    }
+
+    /// Before something is sent: after an idle RTO the window is not what it was.
     pub(crate) fn on_send(&mut self, now: Instant, rto: Duration) {
-        if !self.has_in_flight() && self.is_open() && now.since(self.last_sent) > rto {
-            self.congestion.on_idle(self.initial_window);
+        if !self.has_in_flight() && self.is_open() && self.next < self.stream.end() {
+            self.window.on_idle(now, now.since(self.last_sent), rto);
         }
     }
 
     /// One octet may go out in spite of the closed window.
     pub(crate) fn probe_window(&mut self) {
-        self.board.is_forced = true;
-    }
-
-    /// Octets of user data before an offset.
-    fn data_offset(&self, offset: u64) -> u64 {
-        offset.saturating_sub(1).min(self.written)
-    }
-
-    /// Behind the last octet written, and behind FIN once there will be no more.
-    fn end(&self) -> u64 {
-        1 + self.written + u64::from(self.is_finished)
+        self.is_forced = true;
     }
 }
 
-fn octets(len: usize) -> u64 {
-    u64::try_from(len).unwrap_or(u64::MAX)
+/// Whether the first SACK block reports a segment that had arrived before (RFC 2883 §4).
+fn is_duplicate_report(ack: u64, sacked: &[(u64, u64)]) -> bool {
+    let Some((first, rest)) = sacked.split_first() else { return false };
+    first.1 <= ack || rest.first().is_some_and(|second| second.0 <= first.0 && first.1 <= second.1)
 }
-
-fn length(octets: u64) -> usize {
-    usize::try_from(octets).unwrap_or(usize::MAX)
-}
-
-/// DupThresh of RFC 6675 §2.
-const DUPLICATE_THRESHOLD: u64 = 3;
-/// The same as a number of segments.
-const THRESHOLD_SEGMENTS: usize = 3;

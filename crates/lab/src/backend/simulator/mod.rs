@@ -1,9 +1,10 @@
-//! Comparisons in virtual time: the shipped SCTP and the UDP requester over simulated links.
+//! Comparisons in virtual time: the shipped SCTP, the simulator's TCP and the UDP requester over simulated links.
 //!
 //! Every run is a world of its own with two hosts and one link. A run is a function of the configuration and its
 //! seed; losses fall on the same packet numbers for every transport.
 
 mod sctp;
+mod tcp;
 mod udp;
 
 use std::fs::File;
@@ -13,13 +14,15 @@ use std::path::Path;
 
 use netsim::{
     CapturePoint, CaptureScope, Direction, Host, HostId, LinkId, LinkSpec, Outgoing, Packet, World,
-    sctp::SctpHost,
+    sctp::SctpHost, tcp::TcpHost,
 };
 use sctp_core::{Destination, Encapsulation, Endpoint, EndpointConfig, SctpPort};
+use tcp_core::{CongestionAlgorithm, TcpConfig};
 use virtual_time::Instant;
-use workload::{LoadCounters, Sample};
+use workload::{LoadConfig, LoadCounters, Sample};
 
 use self::sctp::{SctpEcho, SctpLoad};
+use self::tcp::{TcpEcho, TcpLoad};
 use self::udp::{UdpEcho, UdpLoad};
 use super::{CLIENT_PORT, SERVER_PORT, association_config, blocking, capture_path, runs};
 use crate::compare::{
@@ -39,12 +42,13 @@ impl Backend for Simulator {
         config: &CompareConfig,
         transports: &[TransportSpec],
     ) -> Result<RawOutcome, BackendError> {
-        let is_skipped = |transport: &TransportSpec| matches!(transport, TransportSpec::Tcp { .. });
-        let skipped = transports.iter().filter(|transport| is_skipped(transport));
+        let because = tcp_config(config).err();
+        let is_skipped =
+            |transport: &TransportSpec| because.is_some() && matches!(transport, TransportSpec::Tcp { .. });
+        let (skipped, simulated): (Vec<_>, Vec<_>) = transports.iter().copied().partition(is_skipped);
+        let reason = because.clone().unwrap_or_default();
         let skipped =
-            skipped.map(|transport| Skipped { id: transport.to_string(), because: NO_TCP.to_owned() });
-        let simulated: Vec<_> =
-            transports.iter().copied().filter(|transport| !is_skipped(transport)).collect();
+            skipped.iter().map(|transport| Skipped { id: transport.to_string(), because: reason.clone() });
         let raw = runs(&simulated, config.repeat)
             .map(|(transport, repetition)| run(config, transport, repetition))
             .collect::<Result<Vec<_>, _>>()?;
@@ -59,13 +63,12 @@ impl Backend for Simulator {
     }
 }
 
-const NO_TCP: &str =
-    "the simulator carries SCTP and UDP; TCP is the kernel's and needs the namespaces backend";
-
 /// A host of a comparison.
 enum Station {
     SctpLoad(Box<SctpHost<SctpLoad>>),
     SctpEcho(Box<SctpHost<SctpEcho>>),
+    TcpLoad(Box<TcpHost<TcpLoad>>),
+    TcpEcho(Box<TcpHost<TcpEcho>>),
     UdpLoad(Box<UdpLoad>),
     UdpEcho(Box<UdpEcho>),
 }
@@ -119,7 +122,7 @@ fn build(
     let failed = |because: String| BackendError::Failed { because };
     let load = config.load(transport, repetition);
     let (client, server) = match transport {
-        TransportSpec::Tcp { .. } => return Err(failed(NO_TCP.to_owned())),
+        TransportSpec::Tcp { .. } => add_tcp(world, config, load, repetition)?,
         TransportSpec::Udp => {
             let client = UdpLoad::new(load, CLIENT, SERVER).map_err(|error| failed(error.to_string()))?;
             let client = world.add_host(Station::UdpLoad(Box::new(client)));
@@ -155,12 +158,44 @@ fn build(
     Ok((client, server, link))
 }
 
+/// Client and server with the simulator's TCP.
+fn add_tcp(
+    world: &mut World<Station>,
+    config: &CompareConfig,
+    load: LoadConfig,
+    repetition: u32,
+) -> Result<(HostId, HostId), BackendError> {
+    let tcp = tcp_config(config).map_err(|because| BackendError::Failed { because })?;
+    let sequence = |purpose| u32::try_from(config.repetition_seed(purpose, repetition) >> 32).unwrap_or(0);
+    let mut client = TcpHost::new(CLIENT, tcp, sequence("client"), TcpLoad::new(load));
+    client.application.open(&mut client.connections, SERVER);
+    let mut server = TcpHost::new(SERVER, tcp, sequence("server"), TcpEcho::new(config.processing));
+    server.connections.listen(tcp::ECHO_PORT);
+    let client = world.add_host(Station::TcpLoad(Box::new(client)));
+    Ok((client, world.add_host(Station::TcpEcho(Box::new(server)))))
+}
+
+/// Today's Linux with the congestion control asked for; why not, if there is no such here.
+fn tcp_config(config: &CompareConfig) -> Result<TcpConfig, String> {
+    let congestion = match config.tcp_congestion.as_str() {
+        "reno" => CongestionAlgorithm::NewReno,
+        "cubic" => CongestionAlgorithm::Cubic,
+        other => {
+            return Err(format!(
+                "the simulator's TCP has no `{other}`: use reno or cubic, or the namespaces backend"
+            ));
+        }
+    };
+    Ok(TcpConfig { congestion, ..TcpConfig::default() })
+}
+
 impl Station {
     fn is_finished(&self, now: Instant) -> bool {
         match self {
             Self::SctpLoad(host) => host.application.is_finished(now),
+            Self::TcpLoad(host) => host.application.is_finished(now),
             Self::UdpLoad(host) => host.is_finished(now),
-            Self::SctpEcho(_) | Self::UdpEcho(_) => true,
+            Self::SctpEcho(_) | Self::TcpEcho(_) | Self::UdpEcho(_) => true,
         }
     }
 
@@ -171,9 +206,10 @@ impl Station {
                 let far = server.application.statistics(&server.endpoint);
                 Outcome { blocking: Some(blocking(near.iter().chain(&far))), ..client.application.outcome() }
             }
+            (Self::TcpLoad(client), _) => client.application.outcome(&client.connections),
             (Self::UdpLoad(client), _) => client.outcome(),
             (Self::SctpLoad(client), _) => client.application.outcome(),
-            (Self::SctpEcho(_) | Self::UdpEcho(_), _) => Outcome::nothing(),
+            (Self::SctpEcho(_) | Self::TcpEcho(_) | Self::UdpEcho(_), _) => Outcome::nothing(),
         }
     }
 }
@@ -196,6 +232,8 @@ impl Host for Station {
         match self {
             Self::SctpLoad(host) => host.handle_packet(now, packet),
             Self::SctpEcho(host) => host.handle_packet(now, packet),
+            Self::TcpLoad(host) => host.handle_packet(now, packet),
+            Self::TcpEcho(host) => host.handle_packet(now, packet),
             Self::UdpLoad(host) => host.handle_packet(now, packet),
             Self::UdpEcho(host) => host.handle_packet(now, packet),
         }
@@ -205,6 +243,8 @@ impl Host for Station {
         match self {
             Self::SctpLoad(host) => host.handle_timeout(now),
             Self::SctpEcho(host) => host.handle_timeout(now),
+            Self::TcpLoad(host) => host.handle_timeout(now),
+            Self::TcpEcho(host) => host.handle_timeout(now),
             Self::UdpLoad(host) => host.handle_timeout(now),
             Self::UdpEcho(host) => host.handle_timeout(now),
         }
@@ -214,6 +254,8 @@ impl Host for Station {
         match self {
             Self::SctpLoad(host) => host.poll_transmit(now, buffer),
             Self::SctpEcho(host) => host.poll_transmit(now, buffer),
+            Self::TcpLoad(host) => host.poll_transmit(now, buffer),
+            Self::TcpEcho(host) => host.poll_transmit(now, buffer),
             Self::UdpLoad(host) => host.poll_transmit(now, buffer),
             Self::UdpEcho(host) => host.poll_transmit(now, buffer),
         }
@@ -223,6 +265,8 @@ impl Host for Station {
         match self {
             Self::SctpLoad(host) => host.poll_timeout(),
             Self::SctpEcho(host) => host.poll_timeout(),
+            Self::TcpLoad(host) => host.poll_timeout(),
+            Self::TcpEcho(host) => host.poll_timeout(),
             Self::UdpLoad(host) => host.poll_timeout(),
             Self::UdpEcho(host) => host.poll_timeout(),
         }

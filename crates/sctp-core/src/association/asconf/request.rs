@@ -153,6 +153,11 @@ impl Requests {
     /// The peer does not know ASCONF at all (A9): nothing is sent any more. Gives what will not be done.
     pub(crate) fn on_not_understood(&mut self) -> SmallVec<[AddressChange; 4]> {
         self.is_refused = true;
+        self.take_all()
+    }
+
+    /// What was asked, or waits to be: it is not any more.
+    pub(crate) fn take_all(&mut self) -> SmallVec<[AddressChange; 4]> {
         let asked = self.outstanding.take().into_iter().flat_map(|outstanding| outstanding.asked);
         asked.map(|(_, change)| change).chain(self.waiting.drain(..)).collect()
     }

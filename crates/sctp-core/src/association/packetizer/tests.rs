@@ -38,7 +38,7 @@ fn established(now: Instant, config: AssociationConfig) -> Association {
         addresses: smallvec![PEER.address],
         addresses_ignored: 0,
     };
-    Association::accept(now, &cookie, PEER, &[], config, Rng::new(&[1; 32]))
+    Association::accept(now, &cookie, PEER, &[], config.into(), Rng::new(&[1; 32]))
 }
 
 #[test]

@@ -72,6 +72,22 @@ impl Request {
             Self::AddStreams { .. } => None,
         }
     }
+
+    /// What the peer answers one by one.
+    fn parts(&self) -> SmallVec<[Part; 2]> {
+        let parts = match *self {
+            Self::ResetStreams { direction, .. } => [
+                direction.is_outgoing().then_some(Part::OutgoingReset),
+                direction.is_incoming().then_some(Part::IncomingReset),
+            ],
+            Self::ResetAssociation => [Some(Part::AssociationReset), None],
+            Self::AddStreams { outbound, inbound } => [
+                (outbound > 0).then_some(Part::AddOutgoing(outbound)),
+                (inbound > 0).then_some(Part::AddIncoming(inbound)),
+            ],
+        };
+        parts.into_iter().flatten().collect()
+    }
 }
 
 #[derive(Debug)]
@@ -278,6 +294,26 @@ impl Requester {
         if flight.unanswered.is_empty() {
             self.current = None;
         }
+    }
+
+    /// Every part of what the user asked for and the peer has not answered, with the streams of a reset.
+    pub(crate) fn take_all(&mut self) -> Vec<(Part, Vec<StreamId>)> {
+        let current = self.current.take();
+        let waiting = self.waiting.drain(..).map(|request| Current { request, flight: None });
+        let mut unanswered = Vec::new();
+        for Current { request, flight } in current.into_iter().chain(waiting) {
+            let parts = flight.map_or_else(
+                || request.parts(),
+                |flight| flight.unanswered.into_iter().map(|(_, part)| part).collect(),
+            );
+            // What answers a request of the peer was not asked for by the user.
+            if let Request::ResetStreams { streams, answers: None, .. } = request {
+                unanswered.extend(parts.into_iter().map(|part| (part, streams.clone())));
+            } else if !matches!(request, Request::ResetStreams { .. }) {
+                unanswered.extend(parts.into_iter().map(|part| (part, Vec::new())));
+            }
+        }
+        unanswered
     }
 
     /// The re-configuration timer ran out: the chunk to send again, and whether that counts as an error.

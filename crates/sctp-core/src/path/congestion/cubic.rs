@@ -33,6 +33,9 @@ impl CongestionControl for Cubic {
         });
     }
 
+    /// RFC 9438 counts what is newly acknowledged alone.
+    fn on_duplicates(&mut self, _bytes: usize) {}
+
     fn on_loss(&mut self) {
         self.curve.on_congestion();
     }

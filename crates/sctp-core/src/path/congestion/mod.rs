@@ -37,6 +37,10 @@ pub(crate) trait CongestionControl: fmt::Debug {
     /// A SACK acknowledged something new on this path. The window grows only if it was used fully.
     fn on_acknowledged(&mut self, acked: &Acknowledged);
 
+    /// The peer reports chunks of this many octets as received again: they have left the network too, before what else
+    /// its SACK acknowledges.
+    fn on_duplicates(&mut self, bytes: usize);
+
     /// A recovery begins: chunks were found lost through SACKs.
     fn on_loss(&mut self);
 

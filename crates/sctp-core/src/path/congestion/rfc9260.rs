@@ -59,6 +59,13 @@ impl CongestionControl for Rfc9260 {
         }
     }
 
+    /// RFC 9260 §7.2.2; whether they make the window grow shows with the next chunk that is acknowledged for the first time.
+    fn on_duplicates(&mut self, bytes: usize) {
+        if !self.window.is_slow_start() {
+            self.partial_bytes_acked += bytes;
+        }
+    }
+
     fn on_loss(&mut self) {
         self.before_cut = Some(self.window);
         let halved = self.halved();
@@ -161,6 +168,23 @@ mod tests {
         assert_eq!(cc.window().cwnd, 7000, "what was acknowledged meanwhile counts for one window at most");
         cc.on_acknowledged(&acked(1000, 7000));
         assert_eq!(cc.window().cwnd, 7000);
+    }
+
+    /// RFC 9260 §7.2.2, second point.
+    #[test]
+    fn duplicates_that_the_peer_reports_count_for_the_window_in_congestion_avoidance_only() {
+        let mut cc = controller();
+        cc.on_duplicates(4000);
+        cc.on_acknowledged(&acked(100, 4000));
+        assert_eq!(cc.window().cwnd, 4100, "slow start goes by what is acknowledged for the first time");
+        let mut cc = grown(9);
+        cc.on_loss();
+        cc.on_acknowledged(&acked(PMDCS, usize::MAX));
+        assert_eq!(cc.window().cwnd, 5500);
+        cc.on_duplicates(4500);
+        assert_eq!(cc.window().cwnd, 5500);
+        cc.on_acknowledged(&acked(PMDCS, 5500));
+        assert_eq!(cc.window().cwnd, 6500);
     }
 
     /// RFC 9260 §7.2.2: with nothing outstanding the count begins anew.

@@ -208,6 +208,11 @@ impl Congestion {
         }
     }
 
+    /// The peer reports octets that were sent again as received twice.
+    pub(crate) fn on_duplicates(&mut self, bytes: usize) {
+        self.controller.get_mut().on_duplicates(bytes);
+    }
+
     /// Octets declared lost were sent again.
     pub(crate) fn on_resent(&mut self, bytes: usize) {
         match &mut self.unused {

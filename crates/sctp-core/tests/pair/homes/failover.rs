@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use netem::Impairments;
-use sctp_core::{AssociationError, AssociationState, PathId, PathState};
+use sctp_core::{AssociationError, AssociationState, Exposure, PathId, PathState};
 
 use crate::net::{End, Pair, Setup, ms, ordered};
 
@@ -146,6 +146,29 @@ fn potentially_failed_path_is_probed_every_rto_until_it_is_inactive() {
     assert_eq!(pair.state(End::Left), Some(AssociationState::Established));
 }
 
+/// RFC 7829 §3.2, point 12: who does not want to know sees the paths of RFC 9260, active and inactive ones.
+#[test]
+fn hidden_potentially_failed_state_is_in_no_event_and_no_statistic() {
+    let hidden = Setup::signalling().configure(|config| {
+        config.paths.potentially_failed_state = Exposure::Hidden;
+    });
+    let mut pair = homed(hidden);
+    pair.cut_link(0);
+    let cut_at = pair.now_ms();
+    let begun = talk(&mut pair, 100);
+    assert!(longest_gap(&pair, begun) <= 300, "the data takes the other path all the same");
+    assert_eq!(pair.path_states(End::Left), [PathState::Active; 2]);
+    assert!(pair.statistics(End::Left).paths[0].errors > 0);
+    assert_eq!(pair.path_changes(End::Left, cut_at), []);
+    talk(&mut pair, 3000);
+    pair.run_ms(20_000);
+    pair.mend_link(0);
+    pair.run_ms(60_000);
+    let states: Vec<_> =
+        pair.path_changes(End::Left, cut_at).iter().map(|(_, path, state)| (*path, *state)).collect();
+    assert_eq!(states, [(0, PathState::Inactive), (0, PathState::Active)]);
+}
+
 /// RFC 7829 §5: without a way back.
 #[test]
 fn primary_switchover_makes_the_other_path_the_primary_one() {
@@ -235,6 +258,64 @@ fn second_probe_takes_the_other_path() {
     assert_eq!(pair.path_changes(End::Left, begun), []);
     pair.run_ms(1000);
     assert_eq!(pair.path_changes(End::Left, begun)[0].2, PathState::PotentiallyFailed);
+}
+
+/// RFC 8985 §7.3: a probe that the other path is too narrow for goes where the first one went. IPv6 has the longer header.
+#[test]
+fn second_probe_stays_on_the_path_where_the_other_one_is_too_narrow_for_it() {
+    let homes = Setup::signalling().homes(&["10.0.0.1", "fd00::1"], &["10.0.0.2", "fd00::2"]);
+    let mut pair = homes.connected();
+    pair.run_ms(200);
+    talk(&mut pair, 20);
+    pair.run_ms(1000);
+    pair.cut_link(0);
+    let begun = pair.now_ms();
+    let (mtu, headers) = (1400, 20 + 12 + 16);
+    pair.send(End::Left, ordered(0, 20, mtu - headers));
+    pair.run_ms(170);
+    let data = |to| -> Vec<u64> {
+        let sent = kinds_since(&pair, End::Left, to, begun).into_iter();
+        sent.filter(|(_, kinds)| kinds == "DATA").map(|(at, _)| at - begun).collect()
+    };
+    assert_eq!(data("10.0.0.2"), [0, 40, 120]);
+    assert_eq!(data("fd00::2"), [0; 0]);
+}
+
+/// RFC 8985 §6.2: T3-rtx of one path leaves the reordering window of another one alone, whenever it runs out. Round trip
+/// 60 ms.
+#[test]
+fn timeout_on_one_path_does_not_delay_the_repair_on_another_one() {
+    let mut timeouts_within = 0;
+    for lead in 55..85 {
+        let mut setup = Setup::signalling();
+        setup.request.delay = ms(30);
+        setup.response.delay = ms(30);
+        let mut pair = setup.two_homes().build();
+        pair.connect();
+        pair.run_ms(1000);
+        talk(&mut pair, 20);
+        pair.run_ms(1000);
+        let (first_at, rto_ms) = (pair.now_ms(), pair.statistics(End::Left).paths[0].rto.as_millis());
+        pair.cut_link(0);
+        pair.send(End::Left, ordered(0, 40, 100));
+        let other = PathId::new(1);
+        pair.with(End::Left, |side, now| side.endpoint.set_primary(now, side.id.unwrap(), other)).unwrap();
+        pair.run_ms(u64::try_from(rto_ms).unwrap() - lead);
+        pair.cut_link(1);
+        let lost_at = pair.now_ms();
+        pair.send(End::Left, ordered(1, 40, 100));
+        pair.mend_link(1);
+        pair.run_ms(1);
+        pair.send(End::Left, ordered(2, 40, 100));
+        pair.run_ms(110);
+        let changes = pair.path_changes(End::Left, first_at);
+        let is_within = |at: u64| (lost_at + 62..lost_at + 76).contains(&at);
+        timeouts_within += usize::from(changes.iter().any(|(at, ..)| is_within(*at)));
+        let arrived = pair.side(End::Right).received.iter();
+        let repaired = arrived.filter(|(_, received)| received.message.stream.get() == 1).count();
+        assert_eq!(repaired, 1, "lead {lead}: {:?} {changes:?}", pair.log(End::Left, first_at));
+    }
+    assert!(timeouts_within > 5, "{timeouts_within}");
 }
 
 /// RFC 7829 §3.2, point 9: an acknowledgment does not say on which of two paths its chunk arrived.

@@ -1,0 +1,111 @@
+//! `headway perf`: how much an association or a connection carries, and what that costs both ends.
+
+mod client;
+mod connection;
+mod control;
+mod cpu;
+mod dial;
+mod host;
+mod pump;
+mod result;
+mod server;
+mod tally;
+mod threads;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use crate::arguments::UsageError;
+use crate::interrupt::INTERRUPTED;
+use crate::output::OutputError;
+
+/// Throughput and round trips over SCTP and TCP, and the processor time they cost
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  headway perf server --listen 127.0.0.1:5201\n  headway perf client --to 127.0.0.1:5201 --message 1200"
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    end: End,
+}
+
+#[derive(Debug, Subcommand)]
+enum End {
+    Server(server::Arguments),
+    Client(client::Arguments),
+}
+
+/// What carries the messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Protocol {
+    /// Our SCTP, in UDP or after `ip:` over IP
+    Sctp,
+    /// The kernel's TCP
+    Tcp,
+}
+
+impl Protocol {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Sctp => "sctp",
+            Self::Tcp => "tcp",
+        }
+    }
+}
+
+/// Why nothing was measured, or not all of it.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PerfError {
+    #[error(transparent)]
+    Usage(#[from] UsageError),
+    #[error("--listen '{address}' over {protocol}: {because}; choose another address or port")]
+    Listen { address: std::net::SocketAddr, protocol: &'static str, because: String },
+    #[error(
+        "--to '{to}' over {protocol}: {because}; start `headway perf server --transport {protocol}` there, or correct the address"
+    )]
+    Unreachable { to: String, protocol: &'static str, because: String },
+    #[error(
+        "the server is measuring for somebody else; wait for that to end, or start another one at another port"
+    )]
+    Busy,
+    #[error("the run broke off: {0}")]
+    BrokeOff(String),
+    #[error(
+        "{0} messages arrived with another length than --message says: they were cut or joined on the way"
+    )]
+    WrongLength(u64),
+    #[error("the system refuses what a measurement needs: {0}")]
+    System(#[from] std::io::Error),
+    #[error("interrupted")]
+    Interrupted,
+    #[error(transparent)]
+    Output(#[from] OutputError),
+}
+
+impl PerfError {
+    /// 1 if the run failed, 2 if what was asked for makes no sense, 130 after Ctrl-C.
+    pub(crate) fn exit_status(&self) -> u8 {
+        match self {
+            Self::Usage(_) => 2,
+            Self::Interrupted => INTERRUPTED,
+            Self::Listen { .. }
+            | Self::Unreachable { .. }
+            | Self::Busy
+            | Self::BrokeOff(_)
+            | Self::WrongLength(_)
+            | Self::System(_)
+            | Self::Output(_) => 1,
+        }
+    }
+}
+
+/// Something between the two ends went wrong.
+fn broke_off(error: impl std::fmt::Display) -> PerfError {
+    PerfError::BrokeOff(error.to_string())
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), PerfError> {
+    match &arguments.end {
+        End::Server(arguments) => server::run(arguments),
+        End::Client(arguments) => client::run(arguments),
+    }
+}

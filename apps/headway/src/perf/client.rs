@@ -1,0 +1,360 @@
+//! `headway perf client`.
+
+use std::io;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use clap::Args;
+use lab::EncapsulationPorts;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+
+use super::connection::{Connection, Dialled};
+use super::control::{Answer, Interval, Opening, Plan, Report, Request, per_second};
+use super::cpu::process_time;
+use super::dial::Target;
+use super::pump::{self, Load, Phase};
+use super::result::{CpuPerGb, RoundTrips, RunResult, line};
+use super::server::{LONGEST_MESSAGE_BYTES, association};
+use super::{PerfError, Protocol};
+use crate::arguments::{
+    Address, EncapPort, Place, UsageError, parse_address, parse_positive_duration, parse_share, parse_size,
+};
+use crate::interrupt::{Ending, Signals};
+use crate::output::OutputArguments;
+
+/// Sends as much as the server takes, or one message at a time, and prints what arrived there
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  headway perf client --to 192.0.2.1:5201 --message 100 --streams 16 --unordered 50% --duration 10s"
+)]
+pub(crate) struct Arguments {
+    /// Addresses of the server with the same port, IPv6 in brackets: several for a multi-homed SCTP, of which TCP uses the
+    /// first; after `ip:` SCTP travels directly over IP (protocol 132)
+    #[arg(long, value_name = "ADDR:PORT", required = true, num_args = 1.., value_parser = parse_address)]
+    to: Vec<Address>,
+    /// Size of each message, as 1200 or 64KiB
+    #[arg(long, value_name = "SIZE", default_value = "1200", value_parser = parse_size)]
+    message: u32,
+    /// Streams of each association, to which messages are dealt in turn
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    streams: u16,
+    /// Share of messages sent unordered, as 50% or 0.5
+    #[arg(long, value_name = "SHARE", default_value = "0%", value_parser = parse_share)]
+    unordered: f64,
+    /// Associations, or connections, at the same time
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    associations: u16,
+    /// How long to send
+    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = parse_positive_duration)]
+    duration: Duration,
+    /// Send one message at a time and wait for its echo
+    #[arg(long)]
+    ping: bool,
+    /// What carries the messages
+    #[arg(long, value_name = "NAME", value_enum, default_value_t = Protocol::Sctp)]
+    transport: Protocol,
+    /// UDP ports that carry SCTP: ours (0: any) and the server's [default: 0:9899]
+    #[arg(long, value_name = "LOCAL[:REMOTE]")]
+    encap_port: Option<EncapPort>,
+    /// Size of the largest IP packet SCTP sends
+    #[arg(long, value_name = "SIZE", default_value = "1400", value_parser = parse_size)]
+    mtu: u32,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+impl Arguments {
+    fn target(&self) -> Result<Target, UsageError> {
+        let place = Place::of("--to", &self.to)?;
+        place.check_protocol("--to", self.transport == Protocol::Sctp)?;
+        let defaults = EncapsulationPorts::default();
+        let ports = self.encap_port.map_or(defaults, |ports| EncapsulationPorts {
+            local: ports.local,
+            remote: ports.remote.unwrap_or(defaults.remote),
+        });
+        if let Some(ports) = self.encap_port.filter(|ports| ports.local > 0) {
+            // The control conversation has an association of its own.
+            let because = "every association needs a UDP port of its own, and there are two at least";
+            return Err(UsageError::value("--encap-port", ports.local, because, "write 0 for any port"));
+        }
+        let carrier = place.carrier(self.encap_port, ports)?;
+        let mut association = association();
+        association.streams.outbound = self.streams;
+        association.path_mtu.bytes = usize::try_from(self.mtu).unwrap_or(usize::MAX);
+        association.validate().map_err(|error| {
+            UsageError::value("--mtu", self.mtu, &error.to_string(), "write for example 1400")
+        })?;
+        Ok(Target { place, carrier, protocol: self.transport, association, is_impatient: self.ping })
+    }
+
+    fn load(&self) -> Result<Load, UsageError> {
+        let len = usize::try_from(self.message).unwrap_or(usize::MAX);
+        let refuse = |because, remedy| Err(UsageError::value("--message", self.message, because, remedy));
+        if len == 0 {
+            return refuse("a message has at least one octet", "write for example 1200");
+        }
+        if len > LONGEST_MESSAGE_BYTES {
+            return refuse("the server takes messages of 1 MiB at most", "write 1MiB or less");
+        }
+        if self.transport == Protocol::Tcp && (self.streams > 1 || self.unordered > 0.0) {
+            let (option, value) = match self.streams {
+                1 => ("--unordered", self.unordered.to_string()),
+                streams => ("--streams", streams.to_string()),
+            };
+            let because = "TCP has one stream, and keeps its order";
+            return Err(UsageError::value(option, value, because, "leave it out, or write --transport sctp"));
+        }
+        let payload: Vec<u8> = (0..len).map(|index| index.to_le_bytes()[0]).collect();
+        let (streams, unordered, is_echoed) = (self.streams, self.unordered, self.ping);
+        Ok(Load { payload: Bytes::from(payload), streams, unordered, is_echoed })
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), PerfError> {
+    let (target, load) = (arguments.target()?, arguments.load()?);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(measure(arguments, target, load))
+}
+
+async fn measure(arguments: &Arguments, target: Target, load: Load) -> Result<(), PerfError> {
+    let signals = Signals::new()?;
+    let plan = Plan { run: random()?, message_bytes: arguments.message, is_echoed: arguments.ping };
+    let mut control = target.connect().await?;
+    control.connection.say(&Opening::Run(plan)).await?;
+    match control.connection.hear().await? {
+        Some(Answer::Ready) => {}
+        Some(Answer::Busy) => return Err(PerfError::Busy),
+        Some(Answer::Interval(_) | Answer::Report(_)) | None => return Err(no_answer()),
+    }
+    let (phase, _) = watch::channel(Phase::Waiting);
+    let mut workers = Workers::start(arguments.associations, &target, &load, plan.run, &phase)?;
+    tokio::spawn(stop_on_signal(signals, phase.clone()));
+    workers.connected().await?;
+    let cpu_before = process_time();
+    let is_stopped = |phase: &Phase| *phase == Phase::Stopped;
+    phase.send_if_modified(|phase| {
+        let begins = !is_stopped(phase);
+        if begins {
+            *phase = Phase::SendingUntil(Instant::now() + arguments.duration);
+        }
+        begins
+    });
+    let mut intervals = Vec::new();
+    let times_ns = listen_while(&mut workers, &mut control.connection, &mut intervals, arguments).await?;
+    let cpu = process_time().saturating_sub(cpu_before);
+    control.connection.say(&Request::Finished).await?;
+    let report = loop {
+        match listen(&mut control.connection, &mut intervals, arguments).await? {
+            None => {}
+            Some(report) => break report,
+        }
+    };
+    control.connection.close().await?;
+    let is_interrupted = is_stopped(&phase.borrow());
+    conclude(arguments, &report, cpu, intervals, times_ns)?;
+    if is_interrupted { Err(PerfError::Interrupted) } else { Ok(()) }
+}
+
+/// Prints intervals until all workers are done; their round-trip times.
+async fn listen_while(
+    workers: &mut Workers,
+    control: &mut Connection,
+    intervals: &mut Vec<Interval>,
+    arguments: &Arguments,
+) -> Result<Vec<u64>, PerfError> {
+    let mut times_ns = Vec::new();
+    let mut left = arguments.associations;
+    while left > 0 {
+        let soon = tokio::time::Instant::now() + LOOK_INTERVAL;
+        if let Some(Answer::Interval(interval)) = control.hear_by(soon).await? {
+            show(interval, intervals, arguments)?;
+        }
+        while left > 0
+            && let Some(done) = workers.try_done()
+        {
+            times_ns.extend(done?);
+            left -= 1;
+        }
+    }
+    Ok(times_ns)
+}
+
+/// The next answer after the client has finished; the report, if it is that.
+async fn listen(
+    control: &mut Connection,
+    intervals: &mut Vec<Interval>,
+    arguments: &Arguments,
+) -> Result<Option<Report>, PerfError> {
+    match control.hear().await? {
+        Some(Answer::Interval(interval)) => show(interval, intervals, arguments).map(|()| None),
+        Some(Answer::Report(report)) => Ok(Some(report)),
+        Some(Answer::Ready | Answer::Busy) | None => Err(no_answer()),
+    }
+}
+
+fn show(interval: Interval, intervals: &mut Vec<Interval>, arguments: &Arguments) -> Result<(), PerfError> {
+    intervals.push(interval);
+    Ok(arguments.output.tell(&line(&interval))?)
+}
+
+fn conclude(
+    arguments: &Arguments,
+    report: &Report,
+    cpu: Duration,
+    intervals: Vec<Interval>,
+    times_ns: Vec<u64>,
+) -> Result<(), PerfError> {
+    let result = RunResult {
+        headway: env!("CARGO_PKG_VERSION"),
+        transport: arguments.transport.name(),
+        message_bytes: arguments.message,
+        streams: arguments.streams,
+        unordered: arguments.unordered,
+        associations: arguments.associations,
+        duration_s: report.seconds,
+        goodput_mb_per_s: per_second(report.arrived.octets, report.seconds) / 1e6,
+        messages_per_s: per_second(report.arrived.messages, report.seconds),
+        cpu_s_per_gb: CpuPerGb::new(cpu, report),
+        intervals,
+        rtt_us: arguments.ping.then(|| RoundTrips::new(times_ns)),
+    };
+    arguments.output.write(&result.text(), &result)?;
+    if report.wrong_length > 0 { Err(PerfError::WrongLength(report.wrong_length)) } else { Ok(()) }
+}
+
+/// The first Ctrl-C ends the run early; another one, or SIGTERM, the program.
+async fn stop_on_signal(mut signals: Signals, phase: watch::Sender<Phase>) {
+    loop {
+        match signals.next().await {
+            Ending::Interrupt if *phase.borrow() != Phase::Stopped => {
+                phase.send_replace(Phase::Stopped);
+            }
+            Ending::Interrupt => std::process::exit(i32::from(crate::interrupt::INTERRUPTED)),
+            Ending::Terminate => std::process::exit(TERMINATED),
+        }
+    }
+}
+
+/// Threads with associations, each with a runtime of its own.
+struct Workers {
+    threads: Vec<JoinHandle<()>>,
+    connected: mpsc::UnboundedReceiver<Result<(), PerfError>>,
+    done: mpsc::UnboundedReceiver<Result<Vec<u64>, PerfError>>,
+    associations: u16,
+}
+
+impl Workers {
+    /// As many threads as there are processors for this process, at most one for each association.
+    fn start(
+        associations: u16,
+        target: &Target,
+        load: &Load,
+        run: u64,
+        phase: &watch::Sender<Phase>,
+    ) -> io::Result<Self> {
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let count = processors.min(usize::from(associations)).max(1);
+        let (tell_connected, connected) = mpsc::unbounded_channel();
+        let (tell_done, done) = mpsc::unbounded_channel();
+        let mut threads = Vec::with_capacity(count);
+        for number in 0..count {
+            let share = (number..usize::from(associations)).step_by(count).len();
+            let worker = Worker {
+                target: target.clone(),
+                load: load.clone(),
+                run,
+                phase: phase.subscribe(),
+                connected: tell_connected.clone(),
+                done: tell_done.clone(),
+            };
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            let work = move || runtime.block_on(worker.work(share));
+            threads.push(std::thread::Builder::new().name(format!("perf {number}")).spawn(work)?);
+        }
+        Ok(Self { threads, connected, done, associations })
+    }
+
+    async fn connected(&mut self) -> Result<(), PerfError> {
+        for _ in 0..self.associations {
+            self.connected.recv().await.unwrap_or_else(|| Err(self.vanished()))?;
+        }
+        Ok(())
+    }
+
+    fn try_done(&mut self) -> Option<Result<Vec<u64>, PerfError>> {
+        match self.done.try_recv() {
+            Ok(done) => Some(done),
+            Err(mpsc::error::TryRecvError::Empty) => None,
+            Err(mpsc::error::TryRecvError::Disconnected) => Some(Err(self.vanished())),
+        }
+    }
+
+    fn vanished(&self) -> PerfError {
+        PerfError::BrokeOff(format!("one of {} threads ended by itself", self.threads.len()))
+    }
+}
+
+/// One thread's part.
+#[derive(Clone)]
+struct Worker {
+    target: Target,
+    load: Load,
+    run: u64,
+    phase: watch::Receiver<Phase>,
+    connected: mpsc::UnboundedSender<Result<(), PerfError>>,
+    done: mpsc::UnboundedSender<Result<Vec<u64>, PerfError>>,
+}
+
+impl Worker {
+    async fn work(self, share: usize) {
+        let mut tasks = JoinSet::new();
+        for _ in 0..share {
+            tasks.spawn(self.clone().carry());
+        }
+        tasks.join_all().await;
+    }
+
+    /// One association, from its opening to its end. What is not heard any more concerns nobody.
+    async fn carry(self) {
+        let mut dialled = match self.open().await {
+            Ok(dialled) => dialled,
+            Err(error) => return drop(self.connected.send(Err(error))),
+        };
+        let _unheard = self.connected.send(Ok(()));
+        let connection = &mut dialled.connection;
+        let times = pump::run(connection, &self.load, self.phase).await;
+        let closed = match &times {
+            Ok(_) => connection.close().await,
+            Err(_) => Ok(()),
+        };
+        let _unheard = self.done.send(closed.and(times));
+    }
+
+    async fn open(&self) -> Result<Dialled, PerfError> {
+        let mut dialled = self.target.connect().await?;
+        dialled.connection.say(&Opening::Messages(self.run)).await?;
+        match dialled.connection.hear().await? {
+            Some(Answer::Ready) => Ok(dialled),
+            Some(Answer::Busy | Answer::Interval(_) | Answer::Report(_)) | None => Err(no_answer()),
+        }
+    }
+}
+
+fn no_answer() -> PerfError {
+    PerfError::BrokeOff("the server closed the connection instead of answering".to_owned())
+}
+
+/// Tells this run's connections from another's.
+fn random() -> io::Result<u64> {
+    let entropy = sctp_io::os_entropy()?;
+    let mut octets = [0; 8];
+    octets.copy_from_slice(&entropy[..8]);
+    Ok(u64::from_ne_bytes(octets))
+}
+
+/// How often the client looks whether its threads are done.
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+/// Exit status after SIGTERM, as shells have it.
+const TERMINATED: i32 = 143;

@@ -1,0 +1,122 @@
+//! What the two ends tell each other beside the messages they measure: JSON, on a connection of its own.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// The first thing a client says on any connection.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Opening {
+    /// This connection controls a new run.
+    Run(Plan),
+    /// This one carries messages of the run with this number.
+    Messages(u64),
+}
+
+/// What the server has to know of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Plan {
+    /// Chosen by the client, at random.
+    pub(crate) run: u64,
+    /// Octets of each message.
+    pub(crate) message_bytes: u32,
+    /// Whether each message is sent back.
+    pub(crate) is_echoed: bool,
+}
+
+/// What the client says on the control connection after its opening.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Request {
+    /// All connections with messages have been closed.
+    Finished,
+}
+
+/// What the server says.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Answer {
+    /// To an opening: go on.
+    Ready,
+    /// To an opening: another run is under way.
+    Busy,
+    /// What arrived in the last second.
+    Interval(Interval),
+    /// The last answer: what arrived in all.
+    Report(Report),
+}
+
+/// What arrived in a part of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Interval {
+    /// Since the first connection with messages.
+    pub(crate) start_s: f64,
+    pub(crate) end_s: f64,
+    /// 10⁶ octets of payload.
+    pub(crate) goodput_mb_per_s: f64,
+    pub(crate) messages_per_s: f64,
+}
+
+impl Interval {
+    pub(crate) fn new(start: Duration, end: Duration, arrived: Arrived) -> Self {
+        let seconds = end.saturating_sub(start).as_secs_f64();
+        Self {
+            start_s: start.as_secs_f64(),
+            end_s: end.as_secs_f64(),
+            goodput_mb_per_s: per_second(arrived.octets, seconds) / 1e6,
+            messages_per_s: per_second(arrived.messages, seconds),
+        }
+    }
+}
+
+/// What arrived in the whole run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Report {
+    pub(crate) arrived: Arrived,
+    /// From the first connection with messages to the last message.
+    pub(crate) seconds: f64,
+    /// Processor time the server spent on it.
+    pub(crate) cpu_s: f64,
+    /// Messages of another length than planned.
+    pub(crate) wrong_length: u64,
+}
+
+/// Messages and their payload.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Arrived {
+    pub(crate) messages: u64,
+    pub(crate) octets: u64,
+}
+
+impl Arrived {
+    pub(crate) const fn since(self, earlier: Self) -> Self {
+        Self { messages: self.messages - earlier.messages, octets: self.octets - earlier.octets }
+    }
+}
+
+/// A rate; zero where no time passed.
+#[expect(clippy::cast_precision_loss, reason = "a rate needs no more digits")]
+pub(crate) fn per_second(count: u64, seconds: f64) -> f64 {
+    if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_is_a_rate_over_its_own_time() {
+        let arrived = Arrived { messages: 30, octets: 3_000_000 };
+        let interval = Interval::new(Duration::from_secs(2), Duration::from_millis(3500), arrived);
+        assert_eq!(
+            interval,
+            Interval { start_s: 2.0, end_s: 3.5, goodput_mb_per_s: 2.0, messages_per_s: 20.0 }
+        );
+    }
+
+    #[test]
+    fn nothing_in_no_time_is_no_rate() {
+        assert_eq!(Interval::new(Duration::ZERO, Duration::ZERO, Arrived::default()).messages_per_s, 0.0);
+    }
+}

@@ -1,0 +1,118 @@
+//! How a client gets a connection to the server.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use lab::Carrier;
+use sctp::{
+    AssociationConfig, BindError, Destination, Endpoint, EndpointConfig, Incoming, RawIpError, SctpPort,
+};
+use tokio::net::TcpStream;
+
+use super::connection::{Connection, Dialled};
+use super::{PerfError, Protocol};
+use crate::arguments::Place;
+
+/// Where the server is, and how to get there.
+#[derive(Debug, Clone)]
+pub(crate) struct Target {
+    pub(crate) place: Place,
+    pub(crate) carrier: Carrier,
+    pub(crate) protocol: Protocol,
+    /// For associations; its stream count is the client's.
+    pub(crate) association: AssociationConfig,
+    /// TCP sends what it has at once.
+    pub(crate) is_impatient: bool,
+}
+
+impl Target {
+    pub(crate) async fn connect(&self) -> Result<Dialled, PerfError> {
+        let connecting = async {
+            match self.protocol {
+                Protocol::Sctp => self.associate().await,
+                Protocol::Tcp => self.connect_tcp().await,
+            }
+        };
+        let connected = tokio::time::timeout(CONNECT_TIME, connecting).await;
+        connected.unwrap_or_else(|_late| Err(self.unreachable(&format!("no answer within {CONNECT_TIME:?}"))))
+    }
+
+    async fn connect_tcp(&self) -> Result<Dialled, PerfError> {
+        let connected = TcpStream::connect(self.place.first()).await;
+        let stream = connected.map_err(|error| self.unreachable(&error))?;
+        stream.set_nodelay(self.is_impatient)?;
+        Ok(Dialled { connection: Connection::Tcp(stream), _endpoint: None })
+    }
+
+    /// Each association has an endpoint of its own: an endpoint has one association with a peer at most.
+    async fn associate(&self) -> Result<Dialled, PerfError> {
+        let endpoint = self.bind().await?;
+        let port = SctpPort::try_from(self.place.first().port()).map_err(|error| self.unreachable(&error))?;
+        let peer: Vec<_> = self.place.ips().into_iter().map(|address| self.destination(address)).collect();
+        let connected = endpoint.connect_with(&peer, port, self.association.clone()).await;
+        let association = connected.map_err(|error| self.unreachable(&error))?;
+        Ok(Dialled { connection: Connection::Sctp(association), _endpoint: Some(endpoint) })
+    }
+
+    async fn bind(&self) -> Result<Endpoint, PerfError> {
+        let mut attempts = PORT_ATTEMPTS;
+        loop {
+            match self.bind_at(random_port()?).await {
+                // Over IP the port may be another program's.
+                Err(BindError::RawIp(RawIpError::PortInUse { .. })) if attempts > 1 => attempts -= 1,
+                bound => return bound.map_err(|error| self.unreachable(&error)),
+            }
+        }
+    }
+
+    async fn bind_at(&self, port: SctpPort) -> Result<Endpoint, BindError> {
+        let config = EndpointConfig {
+            incoming: Incoming::Refuse,
+            association: self.association.clone(),
+            ..EndpointConfig::new(port)
+        };
+        let builder = Endpoint::builder(config);
+        let families: [fn(&SocketAddr) -> bool; 2] = [SocketAddr::is_ipv4, SocketAddr::is_ipv6];
+        let any = [IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V6(Ipv6Addr::UNSPECIFIED)];
+        let used =
+            families.into_iter().zip(any).filter(|(is_used, _)| self.place.addresses.iter().any(is_used));
+        let any: Vec<_> = used.map(|(_, any)| any).collect();
+        match self.carrier {
+            // Unspecified IPv6 serves IPv4 too.
+            Carrier::Udp(ports) => builder.bind(SocketAddr::new(any[any.len() - 1], ports.local)).await,
+            Carrier::Ip => builder.bind_ip(&any).await,
+        }
+    }
+
+    fn destination(&self, address: IpAddr) -> Destination {
+        match self.carrier {
+            Carrier::Udp(ports) => sctp::udp(SocketAddr::new(address, ports.remote)),
+            Carrier::Ip => sctp::ip(address),
+        }
+    }
+
+    fn unreachable(&self, because: &dyn std::fmt::Display) -> PerfError {
+        let carrier = match self.protocol {
+            Protocol::Sctp => format!(" {}", self.carrier),
+            Protocol::Tcp => String::new(),
+        };
+        PerfError::Unreachable {
+            to: format!("{}{carrier}", self.place.first()),
+            protocol: self.protocol.name(),
+            because: because.to_string(),
+        }
+    }
+}
+
+/// One of the ports that are nobody's (RFC 6335 §6).
+fn random_port() -> Result<SctpPort, PerfError> {
+    let entropy = sctp_io::os_entropy()?;
+    let number = DYNAMIC_PORTS | u16::from_be_bytes([entropy[0], entropy[1]]);
+    SctpPort::try_from(number).map_err(|error| PerfError::System(std::io::Error::other(error)))
+}
+
+/// 49152 and above.
+const DYNAMIC_PORTS: u16 = 0xC000;
+const PORT_ATTEMPTS: u32 = 16;
+/// A server that is there answers in far less.
+const CONNECT_TIME: Duration = Duration::from_secs(5);

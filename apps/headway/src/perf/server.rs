@@ -1,0 +1,168 @@
+//! `headway perf server`.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use lab::{Carrier, EncapsulationPorts};
+use sctp::AssociationConfig;
+use serde::Serialize;
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::connection::Connection;
+use super::control::{Plan, Report, per_second};
+use super::host::Host;
+use super::threads::Threads;
+use super::{PerfError, Protocol};
+use crate::arguments::{Address, EncapPort, Place, parse_address};
+use crate::interrupt::{Ending, Signals};
+use crate::output::OutputArguments;
+
+/// Receives what `perf client` sends and counts it, until Ctrl-C or SIGTERM
+///
+/// It measures for one client at a time.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  headway perf server --listen 127.0.0.1:5201 --once")]
+pub(crate) struct Arguments {
+    /// Addresses with the same port, IPv6 in brackets; SCTP serves several as one multi-homed endpoint, and after
+    /// `ip:` directly over IP (protocol 132)
+    #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:5201", num_args = 1.., value_parser = parse_address)]
+    listen: Vec<Address>,
+    /// What carries the messages
+    #[arg(long, value_name = "NAME", value_enum, default_value_t = Protocol::Sctp)]
+    transport: Protocol,
+    /// UDP port that carries SCTP (0: any) [default: 9899]
+    #[arg(long, value_name = "PORT")]
+    encap_port: Option<EncapPort>,
+    /// End after the first run
+    #[arg(long)]
+    once: bool,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+/// Where the server can be found; printed as soon as it can.
+#[derive(Debug, Serialize)]
+struct Listening {
+    headway: &'static str,
+    transport: &'static str,
+    listening: Vec<SocketAddr>,
+    /// UDP port that carries SCTP; null for others.
+    encap_port: Option<u16>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), PerfError> {
+    let place = Place::of("--listen", &arguments.listen)?;
+    place.check_protocol("--listen", arguments.transport == Protocol::Sctp)?;
+    let registered = EncapsulationPorts::default().remote;
+    let local = arguments.encap_port.map_or(registered, |ports| ports.local);
+    let ports = EncapsulationPorts { local, ..EncapsulationPorts::default() };
+    let carrier = place.carrier(arguments.encap_port, ports)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    match runtime.block_on(serve(arguments, &place, carrier))? {
+        Ending::Interrupt => Err(PerfError::Interrupted),
+        Ending::Terminate => Ok(()),
+    }
+}
+
+async fn serve(arguments: &Arguments, place: &Place, carrier: Carrier) -> Result<Ending, PerfError> {
+    let mut signals = Signals::new()?;
+    let (finished, mut runs) = mpsc::unbounded_channel();
+    let host = Arc::new(Host::new(finished));
+    let mut tasks = JoinSet::new();
+    let mut threads = None;
+    match arguments.transport {
+        Protocol::Sctp => threads = Some(Threads::start(place, carrier, &host).await?),
+        Protocol::Tcp => {
+            for address in &place.addresses {
+                let listener = TcpListener::bind(address).await;
+                let listener = listener.map_err(|error| refused(*address, Protocol::Tcp, &error))?;
+                tasks.spawn(accept_tcp(listener, Arc::clone(&host)));
+            }
+        }
+    }
+    announce(arguments, place, threads.as_ref().and_then(|threads| threads.encap_port))?;
+    let ending = loop {
+        tokio::select! {
+            ending = signals.next() => break ending,
+            Some((plan, report)) = runs.recv() => {
+                arguments.output.tell(&text(&plan, &report))?;
+                if arguments.once {
+                    break Ending::Terminate;
+                }
+            }
+        }
+    };
+    if let Some(threads) = threads {
+        threads.end();
+    }
+    Ok(ending)
+}
+
+fn announce(arguments: &Arguments, place: &Place, encap_port: Option<u16>) -> Result<(), PerfError> {
+    let listening = Listening {
+        headway: env!("CARGO_PKG_VERSION"),
+        transport: arguments.transport.name(),
+        listening: place.addresses.clone(),
+        encap_port,
+    };
+    Ok(arguments.output.write(&listening.text(place.over_ip), &listening)?)
+}
+
+impl Listening {
+    fn text(&self, over_ip: bool) -> String {
+        let addresses: Vec<_> = self.listening.iter().map(SocketAddr::to_string).collect();
+        let carrier = match self.encap_port {
+            Some(port) => format!(", in UDP port {port}"),
+            None if over_ip => ", directly over IP".to_owned(),
+            None => String::new(),
+        };
+        format!("perf over {} at {}{carrier}\n", self.transport, addresses.join(" and "))
+    }
+}
+
+/// What both ends of a run are configured like: room for 4 MiB each way, and for messages of 1 MiB.
+pub(crate) fn association() -> AssociationConfig {
+    let mut association = AssociationConfig::default();
+    association.streams.inbound = u16::MAX;
+    association.buffers.send_bytes = BUFFER_BYTES;
+    association.buffers.receive_bytes = BUFFER_BYTES;
+    association.buffers.message_bytes = LONGEST_MESSAGE_BYTES;
+    association
+}
+
+pub(crate) fn refused(address: SocketAddr, protocol: Protocol, because: &dyn std::fmt::Display) -> PerfError {
+    PerfError::Listen { address, protocol: protocol.name(), because: because.to_string() }
+}
+
+async fn accept_tcp(listener: TcpListener, host: Arc<Host>) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _peer)) => {
+                let host = Arc::clone(&host);
+                tokio::spawn(async move { host.serve(Connection::Tcp(stream)).await });
+            }
+            // No descriptors left, or the client has gone again: the next may have more luck.
+            Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+        }
+    }
+}
+
+/// One run as a line.
+fn text(plan: &Plan, report: &Report) -> String {
+    let goodput = per_second(report.arrived.octets, report.seconds) / 1e6;
+    let rate = per_second(report.arrived.messages, report.seconds);
+    format!(
+        "{} octets a message: {goodput:.1} MB/s, {rate:.0} messages/s in {:.1} s\n",
+        plan.message_bytes, report.seconds
+    )
+}
+
+/// Of send buffer and receive window.
+const BUFFER_BYTES: usize = 4 << 20;
+/// The longest `--message`.
+pub(crate) const LONGEST_MESSAGE_BYTES: usize = 1 << 20;
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);

@@ -1,0 +1,51 @@
+//! Every number of the tables, and the tables they make.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::CompareError;
+use crate::markdown::Table;
+use crate::startup;
+
+/// What `docs/models.json` holds.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Results {
+    /// S5's start-up over the validation grid.
+    pub startup: Vec<startup::Row>,
+    /// S5's stated points under several readings of its rules.
+    pub startup_readings: Vec<startup::Reading>,
+}
+
+/// A part of the results that can be computed by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The start-up on a new path.
+    Startup,
+}
+
+impl Part {
+    /// Every part, by its name on the command line.
+    pub const ALL: [(&str, Self); 1] = [("startup", Self::Startup)];
+}
+
+impl Results {
+    /// Computes one part anew.
+    ///
+    /// # Errors
+    /// As the comparisons.
+    pub fn renew(&mut self, part: Part) -> Result<(), CompareError> {
+        match part {
+            Part::Startup => {
+                self.startup = startup::table()?;
+                self.startup_readings = startup::readings()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The tables that the numbers make.
+    #[must_use]
+    pub fn tables(&self) -> Vec<Table> {
+        vec![startup::table_of_grid(&self.startup), startup::table_of_readings(&self.startup_readings)]
+    }
+}

@@ -1,0 +1,99 @@
+//! `instructions [--write]`: instructions per packet, counted by valgrind and held against `instructions.txt`.
+//!
+//! A count depends on compiler and libraries alone, not on the machine's speed or what else it does, so that a
+//! regression shows however noisy the machine is. More than 3 % above the table fails, and so does more than 3 % below:
+//! then the table is old. `--write` writes it anew. With the name of a measurement it does that one's work, for valgrind.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use headway_benches::counting::count;
+use headway_benches::load::Mode;
+use headway_benches::scenario::{self, Part};
+
+const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/instructions.txt");
+const TOLERANCE: f64 = 0.03;
+
+/// Every measurement: its name and its work, which gives what the count is divided by.
+fn measurements() -> Vec<(String, Box<dyn Fn() -> u64>)> {
+    let mut all: Vec<(String, Box<dyn Fn() -> u64>)> = Vec::new();
+    for (octets, messages) in [(1200, 3_000), (100, 20_000), (64_000, 60)] {
+        for part in Part::ALL {
+            let name = format!("{octets}-{part:?}").to_lowercase();
+            all.push((name, Box::new(move || scenario::part(part, Mode::Ordered, octets, messages))));
+        }
+    }
+    for (name, mode) in
+        [("unordered", Mode::Unordered), ("16-streams", Mode::Streams(16)), ("i-data", Mode::Interleaved)]
+    {
+        let work = move || scenario::part(Part::All, mode, 100, 20_000);
+        all.push((format!("100-all-{name}"), Box::new(work)));
+    }
+    all.push(("handshake".to_owned(), Box::new(|| scenario::handshakes(200))));
+    all
+}
+
+fn main() -> ExitCode {
+    let argument = std::env::args().nth(1);
+    match argument.as_deref() {
+        None => report(check()),
+        Some("--write") => report(write()),
+        Some(name) => match measurements().into_iter().find(|(known, _)| known == name) {
+            Some((_, work)) => {
+                println!("{}", work());
+                ExitCode::SUCCESS
+            }
+            None => report(Err(format!("there is no measurement `{name}`"))),
+        },
+    }
+}
+
+fn report(result: Result<(), String>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn check() -> Result<(), String> {
+    let table = std::fs::read_to_string(TABLE).map_err(|error| format!("{TABLE}: {error}"))?;
+    let mut wrong = Vec::new();
+    println!("{:<22} {:>12} {:>12} {:>8}", "per packet", "table", "counted", "change");
+    for (name, counted) in measure()? {
+        let known =
+            table.lines().find_map(|line| line.strip_prefix(name.as_str())?.trim().parse::<f64>().ok());
+        let Some(known) = known else {
+            wrong.push(format!("{name} is not in {TABLE}: run `instructions --write`"));
+            continue;
+        };
+        let change = counted / known - 1.0;
+        println!("{name:<22} {known:>12.0} {counted:>12.0} {:>+7.1}%", change * 100.0);
+        if change.abs() > TOLERANCE {
+            wrong.push(format!("{name}: {counted:.0} instead of {known:.0} instructions per packet"));
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
+}
+
+fn write() -> Result<(), String> {
+    let mut table = String::new();
+    for (name, counted) in measure()? {
+        writeln!(table, "{name:<22} {counted:.0}").map_err(|error| error.to_string())?;
+    }
+    print!("{table}");
+    std::fs::write(TABLE, table).map_err(|error| format!("{TABLE}: {error}"))
+}
+
+fn measure() -> Result<Vec<(String, f64)>, String> {
+    let names = measurements().into_iter().map(|(name, _)| name);
+    names.map(|name| per_packet(&name).map(|counted| (name, counted))).collect()
+}
+
+fn per_packet(name: &str) -> Result<f64, String> {
+    let (instructions, printed) = count(&[name])?;
+    let packets: u64 = printed.trim().parse().map_err(|_| format!("{name} printed `{printed}`"))?;
+    Ok(instructions as f64 / packets as f64)
+}

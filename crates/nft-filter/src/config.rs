@@ -1,0 +1,66 @@
+//! What an operator may choose.
+
+/// How the filter stands in the kernel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NftConfig {
+    /// The table, of family `inet`; default `headway`. Nobody else may write to it.
+    pub table: String,
+    /// Interfaces of the protected network, at least one. Packets between one of them and any other interface pass
+    /// only through pinholes; what passes neither into nor out of the protected network is not looked at.
+    pub inside: Vec<String>,
+    /// Priority of the chain among all that look at forwarded packets; default −10, shortly before the place of
+    /// firewalld and Docker (0). What we accept they may still drop, and what we drop they never see.
+    pub priority: i32,
+    /// With the priorities of address translation, or none; default none.
+    pub translation: Option<TranslationPriorities>,
+    /// How many shapes of wildcards may be in use at once, for each of blocked, inbound and outbound; default 96.
+    /// Each costs every packet a look into a table.
+    pub most_shapes: usize,
+    /// How many set elements a policy rule may need; default 512. A pair of port ranges needs one for each port.
+    pub most_elements: usize,
+    /// How elements are taken away.
+    pub removal: Removal,
+}
+
+/// Priorities of the chains that translate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TranslationPriorities {
+    /// Of destinations; default −110, before others' −100.
+    pub destination: i32,
+    /// Of sources; default 90, before others' 100.
+    pub source: i32,
+}
+
+impl Default for TranslationPriorities {
+    fn default() -> Self {
+        Self { destination: -110, source: 90 }
+    }
+}
+
+/// How an element is taken away that the kernel may have dropped already, since its time was over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Removal {
+    /// Finds out which way the kernel knows.
+    #[default]
+    Automatic,
+    /// In one message, which Linux knows since 6.3.
+    Destroy,
+    /// Adds it, if it is not there, and deletes it, in one transaction.
+    AddAndDelete,
+}
+
+impl NftConfig {
+    /// The defaults, for these interfaces of the protected network.
+    #[must_use]
+    pub fn new(inside: Vec<String>) -> Self {
+        Self {
+            table: "headway".to_owned(),
+            inside,
+            priority: -10,
+            translation: None,
+            most_shapes: 96,
+            most_elements: 512,
+            removal: Removal::Automatic,
+        }
+    }
+}

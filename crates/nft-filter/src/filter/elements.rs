@@ -1,0 +1,166 @@
+//! Elements as messages: of pinholes, and of the registry.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use rustix::io::Errno;
+use simco::{PolicyRule, PolicyRuleId};
+use virtual_time::Instant;
+
+use super::Removes;
+use crate::error::NftError;
+use crate::netlink::{
+    Attributes, Batch, CREATE, NetlinkError, Socket, attribute, attributes, data, element, message,
+};
+use crate::record;
+use crate::ruleset::{Key, REGISTRY};
+
+/// Writes elements into a transaction.
+#[derive(Debug)]
+pub(super) struct ElementWriter<'a> {
+    pub(super) batch: &'a mut Batch,
+    pub(super) table: &'a str,
+    pub(super) removal: Removes,
+}
+
+impl ElementWriter<'_> {
+    /// An element that ends by itself after `remaining`, with octets that mean nothing to the kernel.
+    pub(super) fn add(&mut self, set: &str, key: &[u8], value: &Key, remaining: Duration, user_data: &[u8]) {
+        let timeout = milliseconds(remaining);
+        self.element(message::NEW_ELEMENT, CREATE, set, |element| {
+            element.nested(element::KEY, |nested| nested.octets(data::VALUE, key));
+            if !value.is_empty() {
+                element.nested(element::DATA, |nested| nested.octets(data::VALUE, value));
+            }
+            element.u64(element::TIMEOUT, timeout);
+            if !user_data.is_empty() {
+                element.octets(element::USER_DATA, user_data);
+            }
+        });
+    }
+
+    /// No such element any more, whether there was one or not.
+    pub(super) fn remove(&mut self, set: &str, key: &[u8], value: &Key) {
+        let kind = match self.removal {
+            Removes::Destroying => message::DESTROY_ELEMENT,
+            Removes::AddingAndDeleting => {
+                self.add(set, key, value, Duration::from_secs(1), &[]);
+                message::DELETE_ELEMENT
+            }
+        };
+        self.element(kind, 0, set, |element| {
+            element.nested(element::KEY, |nested| nested.octets(data::VALUE, key));
+        });
+    }
+
+    /// Keeps a rule's record.
+    pub(super) fn remember(&mut self, now: Instant, rule: &PolicyRule) -> Result<(), NftError> {
+        let octets = record::encode(rule)?;
+        let remaining = rule.deadline.since(now);
+        let mut user_data = Vec::with_capacity(PART_BYTES + 2);
+        for (part, octets) in (0..).zip(octets.chunks(PART_BYTES)) {
+            user_data.clear();
+            user_data.push(RECORD);
+            user_data.push(u8::try_from(octets.len()).unwrap_or(u8::MAX));
+            user_data.extend_from_slice(octets);
+            self.add(REGISTRY, &registry_key(rule.id, part), &Key::new(), remaining, &user_data);
+        }
+        Ok(())
+    }
+
+    /// Drops a rule's record.
+    pub(super) fn forget(&mut self, rule: &PolicyRule) -> Result<(), NftError> {
+        let parts = record::encode(rule)?.len().div_ceil(PART_BYTES);
+        for part in (0..).take(parts) {
+            self.remove(REGISTRY, &registry_key(rule.id, part), &Key::new());
+        }
+        Ok(())
+    }
+
+    fn element(&mut self, kind: u8, flags: u16, set: &str, write: impl FnOnce(&mut Attributes<'_>)) {
+        let table = self.table;
+        self.batch.message(kind, flags, |attributes| {
+            attributes.text(element::TABLE, table);
+            attributes.text(element::SET, set);
+            attributes.nested(element::ELEMENTS, |list| list.nested(element::LIST_ELEMENT, write));
+        });
+    }
+}
+
+/// An element as the kernel lists it.
+#[derive(Clone, Debug)]
+pub(super) struct Listed {
+    pub(super) key: Key,
+    pub(super) remaining: Duration,
+    pub(super) user_data: Vec<u8>,
+}
+
+/// All elements of a set that live; a set that somebody took away has none.
+pub(super) fn elements(socket: &mut Socket, table: &str, set: &str) -> Result<Vec<Listed>, NetlinkError> {
+    let mut found = Vec::new();
+    let ask = |request: &mut Attributes<'_>| {
+        request.text(element::TABLE, table);
+        request.text(element::SET, set);
+    };
+    let asked = socket.dump(message::GET_ELEMENT, ask, |answer| {
+        let list = attribute(answer, element::ELEMENTS).unwrap_or_default();
+        found.extend(attributes(list).filter_map(|(_, octets)| listed(octets)));
+    });
+    match asked {
+        Ok(()) | Err(NetlinkError::Refused { errno: Errno::NOENT, .. }) => Ok(found),
+        Err(error) => Err(error),
+    }
+}
+
+fn listed(octets: &[u8]) -> Option<Listed> {
+    let key = attribute(attribute(octets, element::KEY)?, data::VALUE)?;
+    let remaining = attribute(octets, element::EXPIRATION)?.first_chunk()?;
+    Some(Listed {
+        key: Key::from_slice(key),
+        remaining: Duration::from_millis(u64::from_be_bytes(*remaining)),
+        user_data: attribute(octets, element::USER_DATA).unwrap_or_default().to_vec(),
+    })
+}
+
+/// The rules on record, and how many records could not be read.
+pub(super) fn recorded(
+    socket: &mut Socket,
+    table: &str,
+    now: Instant,
+) -> Result<(Vec<PolicyRule>, usize), NetlinkError> {
+    let mut parts: BTreeMap<(u32, u32), Listed> = BTreeMap::new();
+    for listed in elements(socket, table, REGISTRY)? {
+        if let [a, b, c, d, e, f, g, h] = *listed.key {
+            parts.insert((u32::from_ne_bytes([a, b, c, d]), u32::from_ne_bytes([e, f, g, h])), listed);
+        }
+    }
+    let mut records: BTreeMap<u32, (Vec<u8>, Duration)> = BTreeMap::new();
+    for ((rule, _), part) in parts {
+        let (octets, remaining) = records.entry(rule).or_insert((Vec::new(), part.remaining));
+        octets.extend_from_slice(part.user_data.get(2..).unwrap_or_default());
+        *remaining = part.remaining.min(*remaining);
+    }
+    let count = records.len();
+    let rules: Vec<PolicyRule> = records
+        .into_values()
+        .filter_map(|(octets, remaining)| record::decode(&octets, now + remaining).ok())
+        .collect();
+    let unreadable = count - rules.len();
+    Ok((rules, unreadable))
+}
+
+/// In the host's order, as nft prints numbers of this type.
+fn registry_key(rule: PolicyRuleId, part: u32) -> [u8; 8] {
+    let ([a, b, c, d], [e, f, g, h]) = (rule.get().to_ne_bytes(), part.to_ne_bytes());
+    [a, b, c, d, e, f, g, h]
+}
+
+/// Rounded up; never zero, which would be for ever.
+fn milliseconds(remaining: Duration) -> u64 {
+    u64::try_from(remaining.as_micros().div_ceil(1000)).unwrap_or(u64::MAX).max(1)
+}
+
+/// The kernel takes 256 octets, of which nft reads one for the kind and one for the length.
+const PART_BYTES: usize = 240;
+/// A kind that nft does not know, and leaves alone.
+const RECORD: u8 = 0x48;

@@ -1,0 +1,211 @@
+//! The filter: policy rules in, transactions out.
+
+mod elements;
+mod takeover;
+
+use std::collections::BTreeMap;
+
+use simco::filter::{Change, FilterAction, FilterError, FilterRule, PacketFilter};
+use simco::{Capabilities, Direction, IpVersions, Lifetime, Services, Wildcards};
+use virtual_time::Instant;
+
+use self::elements::ElementWriter;
+use crate::config::NftConfig;
+use crate::error::NftError;
+use crate::ledger::{Effect, Element, Ledger, Place};
+use crate::netlink::{Batch, Socket, message};
+use crate::ruleset::{Key, Lookup, Meaning, mappings, matches, write_lookup_set, write_lookups};
+
+/// Pinholes in nftables, of the network namespace it was opened in.
+///
+/// It does what [`PacketFilter`] promises; a call takes a system call or two. Only one may write to a table.
+#[derive(Debug)]
+pub struct NftFilter {
+    config: NftConfig,
+    socket: Socket,
+    batch: Batch,
+    ledger: Ledger,
+    /// The sets there are, with their names.
+    sets: BTreeMap<Lookup, String>,
+    /// Sets made in the transaction in work.
+    new_sets: Vec<Lookup>,
+    removal: Removes,
+}
+
+/// How the kernel takes elements away.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Removes {
+    Destroying,
+    AddingAndDeleting,
+}
+
+impl PacketFilter for NftFilter {
+    fn capabilities(&self) -> Capabilities {
+        let is_translator = self.config.translation.is_some();
+        Capabilities {
+            services: Services {
+                is_firewall: true,
+                is_translator,
+                can_disable: true,
+                can_translate_twice: is_translator,
+                can_translate_protocol: false,
+                can_translate_ports: is_translator,
+            },
+            wildcards: Wildcards::ALL,
+            is_persistent: false,
+            internal_versions: IpVersions::BOTH,
+            external_versions: IpVersions::BOTH,
+            longest_lifetime: Lifetime::from_secs(u32::MAX),
+        }
+    }
+
+    fn apply(&mut self, now: Instant, changes: &[Change]) -> Result<(), FilterError> {
+        self.transact(now, changes).map_err(|error| match error.is_full() {
+            true => FilterError::Full,
+            false => FilterError::Refused(Box::new(error)),
+        })
+    }
+
+    fn list(&mut self, now: Instant) -> Result<Vec<FilterRule>, FilterError> {
+        self.standing(now).map_err(|error| FilterError::Refused(Box::new(error)))
+    }
+}
+
+impl NftFilter {
+    /// Takes the table away, and every pinhole with it: the protected network is open then to whatever else the host
+    /// lets pass.
+    ///
+    /// # Errors
+    ///
+    /// The kernel refuses; the table stays then.
+    pub fn remove_table(mut self) -> Result<(), NftError> {
+        self.socket.begin(&mut self.batch);
+        self.batch.message(message::DELETE_TABLE, 0, |attributes| {
+            attributes.text(crate::netlink::table::NAME, &self.config.table);
+        });
+        Ok(self.socket.transact(&mut self.batch)?)
+    }
+
+    /// All changes or none.
+    fn transact(&mut self, now: Instant, changes: &[Change]) -> Result<(), NftError> {
+        self.socket.begin(&mut self.batch);
+        let staged = changes.iter().try_for_each(|change| self.stage(now, change));
+        let done = staged.and_then(|()| Ok(self.socket.transact(&mut self.batch)?));
+        if done.is_ok() {
+            self.ledger.commit();
+            self.new_sets.clear();
+        } else {
+            self.ledger.roll_back();
+            for lookup in self.new_sets.drain(..) {
+                self.sets.remove(&lookup);
+            }
+        }
+        done
+    }
+
+    fn stage(&mut self, now: Instant, change: &Change) -> Result<(), NftError> {
+        let wanted = change.after().and_then(|rule| rule.filter_rule());
+        let wanted = wanted.map(|rule| self.needs(&rule)).transpose()?.unwrap_or_default();
+        if let Some(before) = change.before() {
+            self.writer().forget(before)?;
+            let released = before.filter_rule().map(|rule| elements_of(&rule)).into_iter().flatten();
+            let released: Vec<(Element, Key)> =
+                released.filter(|(element, _)| !wanted.iter().any(|(kept, _)| kept == element)).collect();
+            for (element, data) in released {
+                let effect = self.ledger.release(element.clone(), before.id);
+                self.write(now, &element, &data, effect);
+            }
+        }
+        let Some(after) = change.after() else { return Ok(()) };
+        self.writer().remember(now, after)?;
+        for (element, data) in wanted {
+            let held = self.ledger.hold(element.clone(), &data, after.id, after.deadline);
+            let effect = held.map_err(|_| NftError::Contradiction)?;
+            self.write(now, &element, &data, effect);
+        }
+        Ok(())
+    }
+
+    /// The elements of a rule, with their sets made where they are missing.
+    fn needs(&mut self, rule: &FilterRule) -> Result<Vec<(Element, Key)>, NftError> {
+        let most = self.config.most_elements;
+        if rule.translation.is_some() && self.config.translation.is_none() {
+            return Err(NftError::NoTranslation);
+        }
+        let wanted: Vec<(Element, Key)> = elements_of(rule).take(most + 1).collect();
+        if wanted.len() > most {
+            return Err(NftError::TooManyElements { most });
+        }
+        for (element, _) in &wanted {
+            if let Place::Set(lookup) = element.place {
+                self.have_set(lookup)?;
+            }
+        }
+        Ok(wanted)
+    }
+
+    fn have_set(&mut self, lookup: Lookup) -> Result<(), NftError> {
+        if self.sets.contains_key(&lookup) {
+            return Ok(());
+        }
+        let same =
+            |known: &&Lookup| known.meaning == lookup.meaning && known.shape.version == lookup.shape.version;
+        if self.sets.keys().filter(same).count() >= self.config.most_shapes {
+            return Err(NftError::TooManyShapes { most: self.config.most_shapes });
+        }
+        write_lookup_set(&mut self.batch, &self.config, lookup);
+        write_lookups(&mut self.batch, &self.config, lookup);
+        self.sets.insert(lookup, lookup.to_string());
+        self.new_sets.push(lookup);
+        Ok(())
+    }
+
+    /// Tells the kernel what becomes of an element.
+    fn write(&mut self, now: Instant, element: &Element, data: &Key, effect: Effect) {
+        let map_name;
+        let name = match element.place {
+            Place::Set(lookup) => match self.sets.get(&lookup) {
+                Some(name) => name.as_str(),
+                None => return,
+            },
+            Place::Map(map) => {
+                map_name = map.name();
+                &map_name
+            }
+        };
+        let mut writer =
+            ElementWriter { batch: &mut self.batch, table: &self.config.table, removal: self.removal };
+        match effect {
+            Effect::None => {}
+            Effect::Add(deadline) => writer.add(name, &element.key, data, deadline.since(now), &[]),
+            Effect::Retime(deadline) => {
+                writer.remove(name, &element.key, data);
+                writer.add(name, &element.key, data, deadline.since(now), &[]);
+            }
+            Effect::Remove => writer.remove(name, &element.key, data),
+        }
+    }
+
+    const fn writer(&mut self) -> ElementWriter<'_> {
+        ElementWriter { batch: &mut self.batch, table: self.config.table.as_str(), removal: self.removal }
+    }
+}
+
+/// The elements that make packets obey a rule, with what they map to.
+fn elements_of(rule: &FilterRule) -> impl Iterator<Item = (Element, Key)> + use<> {
+    let meanings: &'static [Meaning] = match rule.action {
+        FilterAction::Block => &[Meaning::Block],
+        FilterAction::Open(Direction::Inbound) => &[Meaning::In],
+        FilterAction::Open(Direction::Outbound) => &[Meaning::Out],
+        FilterAction::Open(Direction::BiDirectional) => &[Meaning::In, Meaning::Out],
+    };
+    let lookups = matches(rule).flat_map(move |(shape, key)| {
+        let element = move |meaning: &Meaning| {
+            let place = Place::Set(Lookup { meaning: *meaning, shape });
+            (Element { place, key: key.clone() }, Key::new())
+        };
+        meanings.iter().map(element)
+    });
+    let translations = mappings(rule).into_iter();
+    lookups.chain(translations.map(|(map, key, data)| (Element { place: Place::Map(map), key }, data)))
+}

@@ -1,0 +1,64 @@
+//! The peer has begun anew (RFC 9260 §5.2.4.1): so does this side, and the user keeps the association.
+
+use sctp_wire::{Cause, ChunkBuf};
+use virtual_time::Instant;
+
+use super::{AddressOutcome, Association, AssociationState as S};
+use crate::endpoint::cookie::StateCookie;
+use crate::error::AssociationError;
+use crate::event::Event;
+use crate::receiver::Receiver;
+use crate::stats::AssociationCounters;
+use crate::trace;
+use crate::transmit::Destination;
+
+impl Association {
+    /// Action A: the peer begins anew; so do we, keeping identity and the user's attention.
+    pub(super) fn on_restart(&mut self, now: Instant, source: Destination, cookie: &StateCookie) {
+        if self.state.name() == S::ShutdownAckSent {
+            let path = self.path_of(source);
+            self.push_chunk(path, Ok(ChunkBuf::shutdown_ack()));
+            self.push_chunk(path, ChunkBuf::error(&[Cause::CookieReceivedWhileShuttingDown]));
+            return;
+        }
+        let from = self.state.name();
+        let failed = self.sender.fail_all(&AssociationError::PeerRestarted);
+        self.report_failed(failed);
+        self.report_aborted(Receiver::abort_partial);
+        self.give_up_requests();
+        let locals = self.paths.local_addresses();
+        let mut fresh = Self::accept(now, cookie, source, locals, self.config.clone(), self.rng.split());
+        if let (Some(new), Some(old)) = (fresh.receiver.as_mut(), self.receiver.as_mut()) {
+            new.adopt_ready(old);
+        }
+        fresh.sender.adopt_shares(&self.sender);
+        fresh.events = core::mem::take(&mut self.events);
+        fresh.events.push_back(Event::Restart {
+            outbound_streams: cookie.agreed.outbound,
+            inbound_streams: cookie.agreed.inbound,
+        });
+        // Whoever waited for room in the old buffer finds it in the new one.
+        fresh.events.push_back(Event::SendBufferAvailable);
+        fresh.peer.origin = self.peer.origin;
+        fresh.authentication.statistics = self.authentication.statistics;
+        fresh.addresses.statistics = self.addresses.statistics;
+        fresh.counters = AssociationCounters {
+            restarts: self.counters.restarts + 1,
+            addresses_ignored: self.counters.addresses_ignored + fresh.counters.addresses_ignored,
+            ..self.counters
+        };
+        *self = fresh;
+        trace::association_restarted(self.counters.restarts);
+        if from != S::Established {
+            trace::association_state(from, self.state.name(), &"peer restarted");
+        }
+    }
+
+    /// What was asked of the peer that was will not be answered by the one that is.
+    fn give_up_requests(&mut self) {
+        self.give_up_reconfiguration();
+        for change in self.addresses.take_requests() {
+            self.tell_address_outcome(change, AddressOutcome::PeerRestarted);
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! The segments between the first octet not acknowledged and the last one sent, and what is known of each.
+
+use core::time::Duration;
+use std::collections::VecDeque;
+
+use virtual_time::Instant;
+
+/// Segments in flight, reported, or lost; in the order of the stream.
+#[derive(Debug, Default)]
+pub(crate) struct Scoreboard {
+    sent: VecDeque<Sent>,
+    in_flight: Amount,
+    sacked: u64,
+    lost: u64,
+    /// Of those in flight, sent again.
+    resent: u64,
+    /// Behind the highest octet that was reported out of order.
+    highest_sacked: u64,
+}
+
+/// A segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    pub(crate) from: u64,
+    pub(crate) to: u64,
+    /// The last time.
+    pub(crate) sent_at: Instant,
+    pub(crate) is_resent: bool,
+    pub(crate) fate: Fate,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    InFlight,
+    Sacked,
+    Lost,
+}
+
+/// So many segments with so many octets of sequence space.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Amount {
+    pub(crate) segments: u64,
+    pub(crate) bytes: u64,
+}
+
+/// What an acknowledgment told.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Delivered {
+    /// Acknowledged cumulatively.
+    pub(crate) acked: Amount,
+    /// Known to have arrived now and not before.
+    pub(crate) new_segments: u64,
+    /// From sending to this acknowledgment, of the oldest segment that was sent once; of others with timestamps.
+    pub(crate) rtt: Option<Duration>,
+    /// Of all that is new the last to be sent: when, its end, and whether it was sent again.
+    pub(crate) latest: Option<(Instant, u64, bool)>,
+    /// Something sent once arrived after something sent later.
+    pub(crate) is_reordered: bool,
+}
+
+impl Scoreboard {
+    pub(crate) fn push(&mut self, now: Instant, from: u64, to: u64) {
+        self.sent.push_back(Sent { from, to, sent_at: now, is_resent: false, fate: Fate::InFlight });
+        self.in_flight.add(from, to);
+    }
+
+    pub(crate) fn in_flight(&self) -> Amount {
+        self.in_flight
+    }
+
+    /// Segments sent and not acknowledged cumulatively.
+    pub(crate) fn len(&self) -> u64 {
+        super::stream::octets(self.sent.len())
+    }
+
+    pub(crate) fn sacked(&self) -> u64 {
+        self.sacked
+    }
+
+    pub(crate) fn has_lost(&self) -> bool {
+        self.lost > 0
+    }
+
+    pub(crate) fn has_resent(&self) -> bool {
+        self.resent > 0
+    }
+
+    /// Everything below `ack` arrived, and these ranges above it.
+    pub(crate) fn on_ack(&mut self, now: Instant, ack: u64, blocks: &[(u64, u64)]) -> Delivered {
+        let mut told = Delivered::default();
+        while let Some(first) = self.sent.front().copied().filter(|first| first.to <= ack) {
+            self.sent.pop_front();
+            self.leave(&first);
+            told.acked.add(first.from, first.to);
+            if first.fate != Fate::Sacked {
+                told.note(now, &first, self.highest_sacked);
+            }
+            self.sacked -= u64::from(first.fate == Fate::Sacked);
+        }
+        if let Some(first) = self.sent.front_mut().filter(|first| first.from < ack) {
+            let part = ack - first.from;
+            told.acked.bytes += part;
+            self.in_flight.bytes -= if first.fate == Fate::InFlight { part } else { 0 };
+            first.from = ack;
+        }
+        for &(from, to) in blocks {
+            self.report(now, from, to, &mut told);
+        }
+        told
+    }
+
+    fn report(&mut self, now: Instant, from: u64, to: u64, told: &mut Delivered) {
+        let first = self.sent.partition_point(|segment| segment.from < from);
+        let highest_before = self.highest_sacked;
+        for index in first..self.sent.len() {
+            let segment = self.sent[index];
+            if segment.to > to {
+                break;
+            }
+            if segment.fate == Fate::Sacked {
+                continue;
+            }
+            self.leave(&segment);
+            self.sent[index].fate = Fate::Sacked;
+            self.sacked += 1;
+            self.highest_sacked = self.highest_sacked.max(segment.to);
+            told.note(now, &segment, highest_before);
+        }
+    }
+
+    /// A segment is no longer in flight, or no longer lost.
+    fn leave(&mut self, segment: &Sent) {
+        match segment.fate {
+            Fate::InFlight => {
+                self.in_flight.remove(segment.from, segment.to);
+                self.resent -= u64::from(segment.is_resent);
+            }
+            Fate::Lost => self.lost -= 1,
+            Fate::Sacked => {}
+        }
+    }
+
+    /// Declares lost what is in flight and meets a condition, from the oldest on until it says stop; gives how many.
+    pub(crate) fn mark_lost(&mut self, mut judge: impl FnMut(&Sent) -> Judgement) -> u64 {
+        let before = self.lost;
+        for index in 0..self.sent.len() {
+            let segment = self.sent[index];
+            if segment.fate != Fate::InFlight {
+                continue;
+            }
+            match judge(&segment) {
+                Judgement::Lost => {
+                    self.leave(&segment);
+                    self.sent[index].fate = Fate::Lost;
+                    self.lost += 1;
+                }
+                Judgement::Fine => {}
+                Judgement::Stop => break,
+            }
+        }
+        self.lost - before
+    }
+
+    /// The offset below which everything not reported has this many reported segments above it.
+    pub(crate) fn reported_above(&self, reports: u64) -> u64 {
+        let mut seen = 0;
+        for segment in self.sent.iter().rev().filter(|segment| segment.fate == Fate::Sacked) {
+            seen += 1;
+            if seen >= reports {
+                return segment.from;
+            }
+        }
+        0
+    }
+
+    pub(crate) fn first_lost(&self) -> Option<Sent> {
+        if self.lost == 0 {
+            return None;
+        }
+        self.sent.iter().copied().find(|segment| segment.fate == Fate::Lost)
+    }
+
+    /// The first segment in flight that was sent once and has a reported one above it.
+    pub(crate) fn first_doubtful(&self) -> Option<Sent> {
+        let below = self.sent.iter().take_while(|segment| segment.from < self.highest_sacked);
+        below.copied().find(|segment| segment.fate == Fate::InFlight && !segment.is_resent)
+    }
+
+    pub(crate) fn oldest(&self) -> Option<Sent> {
+        self.sent.iter().copied().find(|segment| segment.fate != Fate::Sacked)
+    }
+
+    pub(crate) fn newest(&self) -> Option<Sent> {
+        self.sent.back().copied()
+    }
+
+    /// How far a retransmission from the segment that begins at `from` may reach: lost neighbours go with it.
+    pub(crate) fn lost_run(&self, from: u64, limit: u64) -> u64 {
+        let first = self.sent.partition_point(|segment| segment.from < from);
+        let run = self.sent.range(first..).take_while(|segment| segment.fate == Fate::Lost);
+        run.map(|segment| segment.to).take_while(|to| *to <= limit).last().unwrap_or(limit)
+    }
+
+    /// What lies between two offsets was sent again, in one segment.
+    pub(crate) fn resend(&mut self, now: Instant, from: u64, to: u64) {
+        let first = self.sent.partition_point(|segment| segment.from < from);
+        let behind = self.sent.partition_point(|segment| segment.from < to);
+        let mut rest = None;
+        for index in first..behind {
+            let segment = self.sent[index];
+            self.leave(&segment);
+            self.sacked -= u64::from(segment.fate == Fate::Sacked);
+            rest = Some(Sent { from: to, ..segment }).filter(|_| segment.to > to);
+        }
+        self.sent.drain(first..behind);
+        self.sent.insert(first, Sent { from, to, sent_at: now, is_resent: true, fate: Fate::InFlight });
+        self.in_flight.add(from, to);
+        self.resent += 1;
+        if let Some(rest) = rest {
+            self.sent.insert(first + 1, rest);
+            match rest.fate {
+                Fate::InFlight => {
+                    self.in_flight.add(rest.from, rest.to);
+                    self.resent += u64::from(rest.is_resent);
+                }
+                Fate::Lost => self.lost += 1,
+                Fate::Sacked => self.sacked += 1,
+            }
+        }
+    }
+}
+
+/// What [`Scoreboard::mark_lost`] is told of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Judgement {
+    Lost,
+    Fine,
+    /// Nor is any sent after it.
+    Stop,
+}
+
+impl Amount {
+    fn add(&mut self, from: u64, to: u64) {
+        self.segments += 1;
+        self.bytes += to - from;
+    }
+
+    fn remove(&mut self, from: u64, to: u64) {
+        self.segments -= 1;
+        self.bytes -= to - from;
+    }
+}
+
+impl Delivered {
+    fn note(&mut self, now: Instant, segment: &Sent, highest_sacked: u64) {
+        self.new_segments += 1;
+        if !segment.is_resent {
+            self.rtt.get_or_insert(now.since(segment.sent_at));
+            self.is_reordered |= segment.to < highest_sacked;
+        }
+        let candidate = (segment.sent_at, segment.to, segment.is_resent);
+        if self.latest.is_none_or(|(at, to, _)| (at, to) <= (candidate.0, candidate.1)) {
+            self.latest = Some(candidate);
+        }
+    }
+}

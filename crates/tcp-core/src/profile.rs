@@ -1,0 +1,196 @@
+//! Sets of parameters that stand for a stack.
+
+use core::fmt;
+use core::str::FromStr;
+use core::time::Duration;
+
+use crate::config::{
+    Acknowledge, Boundaries, ByteCounting, CongestionAlgorithm, LossDetection, Nagle, Reduction, RtoFloor,
+    SegmentRules, TcpConfig, TimerRules, Timestamps, WindowRules, WindowUnit, WindowValidation,
+};
+
+/// A stack whose parameters a connection shall have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Profile {
+    /// Today's: CUBIC, RACK-TLP, initial window 10, timestamps, a 250 Hz clock. For comparisons with a kernel.
+    #[default]
+    Linux,
+    /// 2.6.16 as studies S1 and S4 measured it: timeouts of a round trip plus 200 ms, byte counting on. BIC is Reno below 14
+    /// segments, which these studies do not exceed; so it is Reno here.
+    Linux2006,
+    /// The same with byte counting off (`tcp_abc` 0), as in figure 16 of S4.
+    Linux2006WithoutByteCounting,
+    /// The one-way SACK agent of ns-2 as study S2 had it: a segment for each message, every segment acknowledged at once,
+    /// windows in packets that grow without need, no less than 1 s of timeout. Set [`WindowRules::cap_segments`] to 20 for the
+    /// simulator's own default.
+    Ns2Sack,
+    /// As study S1 measured it: timeouts of 500 ms at least.
+    Solaris10,
+}
+
+impl Profile {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::Linux, Self::Linux2006, Self::Linux2006WithoutByteCounting, Self::Ns2Sack, Self::Solaris10];
+
+    /// As a plan names it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Linux => "linux",
+            Self::Linux2006 => "linux-2006",
+            Self::Linux2006WithoutByteCounting => "linux-2006-no-abc",
+            Self::Ns2Sack => "ns2-sack",
+            Self::Solaris10 => "solaris-10",
+        }
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Profile {
+    type Err = UnknownProfile;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let named = Self::ALL.into_iter().find(|profile| profile.name() == text);
+        named.ok_or_else(|| UnknownProfile(text.to_owned()))
+    }
+}
+
+/// A name that no profile has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is no TCP profile: use linux, linux-2006, linux-2006-no-abc (without byte counting), ns2-sack or solaris-10"
+)]
+pub struct UnknownProfile(pub String);
+
+impl TcpConfig {
+    /// The parameters of a stack. Each differs from the defaults where its own source does.
+    #[must_use]
+    pub fn profile(profile: Profile) -> Self {
+        match profile {
+            Profile::Linux => LINUX,
+            Profile::Linux2006 => linux_2006(ByteCounting::Octets { limit_segments: 1 }),
+            Profile::Linux2006WithoutByteCounting => linux_2006(ByteCounting::Off),
+            Profile::Ns2Sack => NS2_SACK,
+            Profile::Solaris10 => SOLARIS_10,
+        }
+    }
+}
+
+impl Default for TcpConfig {
+    fn default() -> Self {
+        LINUX
+    }
+}
+
+const LINUX: TcpConfig = TcpConfig {
+    mss: 1460,
+    send_bytes: 1 << 20,
+    receive_bytes: 1 << 20,
+    congestion: CongestionAlgorithm::Cubic,
+    initial_window_segments: 10,
+    ack_delay: Duration::from_millis(40),
+    nagle: Nagle::Off,
+    rto_min: Duration::from_millis(200),
+    rto_initial: Duration::from_secs(1),
+    rto_max: Duration::from_secs(120),
+    timeouts: 15,
+    window: WindowRules {
+        unit: WindowUnit::Segments,
+        byte_counting: ByteCounting::Segments,
+        reduction: Reduction::OfWindow,
+        validation: WindowValidation::Linux,
+        cap_segments: None,
+    },
+    detection: LossDetection::RackTlp,
+    timers: TimerRules { floor: RtoFloor::Variation, tick: Duration::from_millis(4) },
+    segments: SegmentRules {
+        boundaries: Boundaries::Stream,
+        timestamps: Timestamps::On,
+        acknowledge: Acknowledge::EverySecondFullSegment,
+    },
+};
+
+/// 2.6.16: initial window after RFC 3390, first timeout 3 s, losses found by three reports.
+const fn linux_2006(byte_counting: ByteCounting) -> TcpConfig {
+    TcpConfig {
+        congestion: CongestionAlgorithm::NewReno,
+        initial_window_segments: 3,
+        rto_initial: Duration::from_secs(3),
+        window: WindowRules { byte_counting, ..LINUX.window },
+        detection: LossDetection::Reports(3),
+        ..LINUX
+    }
+}
+
+/// ns-2's `Agent/TCP/Sack1` with `Agent/TCPSink/Sack1`: segments of up to 1000 octets there; here a write is a segment.
+const NS2_SACK: TcpConfig = TcpConfig {
+    congestion: CongestionAlgorithm::NewReno,
+    initial_window_segments: 2,
+    ack_delay: Duration::ZERO,
+    rto_min: Duration::from_secs(1),
+    rto_initial: Duration::from_secs(3),
+    rto_max: Duration::from_secs(64),
+    window: WindowRules {
+        byte_counting: ByteCounting::Off,
+        validation: WindowValidation::Never,
+        ..LINUX.window
+    },
+    detection: LossDetection::Reports(3),
+    timers: TimerRules { floor: RtoFloor::Timeout, tick: Duration::ZERO },
+    segments: SegmentRules {
+        boundaries: Boundaries::Writes,
+        timestamps: Timestamps::Off,
+        acknowledge: Acknowledge::EverySecondSegment,
+    },
+    ..LINUX
+};
+
+/// Its tunables: initial window 4, acknowledgments delayed by 100 ms, a clock of 100 Hz. The least timeout is the 500 ms that S1
+/// measured; the tunable itself says 400 ms.
+const SOLARIS_10: TcpConfig = TcpConfig {
+    congestion: CongestionAlgorithm::NewReno,
+    initial_window_segments: 4,
+    ack_delay: Duration::from_millis(100),
+    rto_min: Duration::from_millis(500),
+    rto_initial: Duration::from_secs(3),
+    rto_max: Duration::from_secs(60),
+    window: WindowRules {
+        unit: WindowUnit::Octets,
+        byte_counting: ByteCounting::Off,
+        reduction: Reduction::OfFlight,
+        validation: WindowValidation::Restart,
+        cap_segments: None,
+    },
+    detection: LossDetection::Reports(3),
+    timers: TimerRules { floor: RtoFloor::Timeout, tick: Duration::from_millis(10) },
+    segments: SegmentRules {
+        boundaries: Boundaries::Stream,
+        timestamps: Timestamps::Off,
+        acknowledge: Acknowledge::EverySecondSegment,
+    },
+    ..LINUX
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn profiles_are_found_by_their_names_and_differ() {
+        for (index, profile) in Profile::ALL.into_iter().enumerate() {
+            assert_eq!(profile.to_string().parse(), Ok(profile));
+            let same = Profile::ALL
+                .into_iter()
+                .filter(|other| TcpConfig::profile(*other) == TcpConfig::profile(profile));
+            assert_eq!(same.count(), 1, "profile {index}");
+        }
+        let error = "vegas".parse::<Profile>().map_err(|error| error.to_string());
+        assert!(error.is_err_and(|text| text.starts_with("`vegas` is no TCP profile: use linux,")));
+    }
+}
