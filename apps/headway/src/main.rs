@@ -16,6 +16,7 @@ mod output;
 mod perf;
 mod predict;
 mod progress;
+mod reproduce;
 mod rights;
 mod simulate;
 
@@ -49,6 +50,7 @@ enum Command {
     Predict(predict::Arguments),
     Perf(perf::Arguments),
     Simulate(simulate::Arguments),
+    Reproduce(reproduce::Arguments),
     Completions(documents::CompletionsArguments),
     Man(documents::ManArguments),
 }
@@ -66,6 +68,7 @@ impl Command {
             | Self::Predict(_)
             | Self::Perf(_)
             | Self::Simulate(_)
+            | Self::Reproduce(_)
             | Self::Completions(_)
             | Self::Man(_) => Rights::not_wanted(),
         }
@@ -80,6 +83,7 @@ impl Command {
             Self::Predict(arguments) => Ok(predict::run(arguments)?),
             Self::Perf(arguments) => Ok(perf::run(arguments)?),
             Self::Simulate(arguments) => Ok(simulate::run(arguments)?),
+            Self::Reproduce(arguments) => Ok(reproduce::run(arguments)?),
             Self::Completions(arguments) => Ok(documents::completions(arguments, definitions())?),
             Self::Man(arguments) => Ok(documents::man(arguments, definitions())?),
         }
@@ -102,6 +106,8 @@ enum Failure {
     #[error(transparent)]
     Simulate(#[from] simulate::SimulateError),
     #[error(transparent)]
+    Reproduce(#[from] reproduce::ReproduceError),
+    #[error(transparent)]
     Document(#[from] documents::DocumentError),
 }
 
@@ -114,6 +120,7 @@ impl Failure {
             Self::Predict(error) => error.exit_status(),
             Self::Perf(error) => error.exit_status(),
             Self::Simulate(error) => error.exit_status(),
+            Self::Reproduce(error) => error.exit_status(),
             Self::Document(_) => 1,
         }
     }

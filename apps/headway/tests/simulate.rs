@@ -90,8 +90,10 @@ fn check_names_line_and_key() {
 #[test]
 fn all_plans_of_the_repository_pass_the_check() {
     let mut count = 0;
-    for entry in std::fs::read_dir(plans()).unwrap() {
-        let path = entry.unwrap().path();
+    let folders = [plans(), plans().join("studies")];
+    let entries = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
+    let paths = entries.map(|entry| entry.unwrap().path());
+    for path in paths.filter(|path| path.extension().is_some_and(|extension| extension == "toml")) {
         let output = simulate(&[path.to_str().unwrap(), "--check"]);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         count += 1;

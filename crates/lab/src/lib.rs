@@ -33,6 +33,7 @@ pub mod plan;
 pub mod report;
 pub mod simulation;
 mod statistics;
+pub mod study;
 mod summary;
 #[cfg(test)]
 mod testing;

@@ -14,8 +14,10 @@ mod result;
 mod tally;
 mod text;
 
+pub(crate) use execute::spread;
 pub use execute::{PlanOutcome, Progress, RunOptions};
 pub use file::{Cell, Plan, PlanError};
 pub use result::{CellResult, Numbers, RunSummary, SimulationResult, write_plan_report};
+pub(crate) use tally::mean;
 pub use tally::{CellTally, Distribution, FlowTally, SeedTally};
 pub use text::plan_table;

@@ -132,9 +132,10 @@ pub use association::{
 pub use config::{
     Acceptance, AssociationConfig, Attempts, AuthConfig, AuthKeys, AutomaticAddresses, Buffers,
     CongestionAlgorithm, CongestionConfig, Discovery, EndpointConfig, Exposure, Extensions, HeartbeatConfig,
-    HmacPreference, ImmediateSack, Incoming, InitRate, InitialWindow, LossDetection, Nagle, Offer, Pacing,
-    PathMtuConfig, PathsConfig, Profile, ReconfigConfig, RecoveryConfig, RtoConfig, SackConfig,
-    StreamScheduler, StreamShare, Streams, TagShare, TransmissionConfig, UnknownProfile, WindowValidation,
+    HmacPreference, ImmediateSack, Incoming, InitRate, InitialWindow, LossDetection, MessageBundling, Nagle,
+    Offer, Pacing, PathMtuConfig, PathsConfig, Profile, ReconfigConfig, RecoveryConfig, RtoConfig,
+    SackConfig, StreamScheduler, StreamShare, Streams, TagShare, TransmissionConfig, UnknownProfile,
+    WindowValidation,
 };
 pub use endpoint::{AssociationId, Endpoint, KeyOwner};
 pub use error::{

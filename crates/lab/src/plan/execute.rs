@@ -97,6 +97,33 @@ impl Plan {
     }
 }
 
+/// Calls `one` for every index below `count`, over the cores; the results in the order of the indices. What is missing at the end of
+/// them was not made because somebody wants to stop.
+pub(crate) fn spread<T: Send, E: Send>(
+    options: &RunOptions,
+    count: usize,
+    one: impl Fn(usize) -> Result<T, E> + Sync,
+) -> Result<Vec<T>, E> {
+    let next = AtomicUsize::new(0);
+    let results: Vec<Mutex<Option<Result<T, E>>>> = (0..count).map(|_| Mutex::new(None)).collect();
+    let work = || {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            if index >= count || options.stop.is_raised() {
+                return;
+            }
+            *lock(&results[index]) = Some(one(index));
+            options.progress.advance(1);
+        }
+    };
+    let jobs = options.jobs.clamp(1, count.max(1));
+    std::thread::scope(|scope| (0..jobs).for_each(|_| drop(scope.spawn(work))));
+    let done = results
+        .into_iter()
+        .map(|result| result.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner));
+    done.map_while(|result| result).collect()
+}
+
 /// A thread that broke left whole runs behind, or none.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)

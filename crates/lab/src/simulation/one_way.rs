@@ -56,7 +56,7 @@ struct Lane {
 }
 
 impl OneWay {
-    pub(super) fn new(lanes: u16, discard: u64, keeps_trips: bool) -> Self {
+    pub(crate) fn new(lanes: u16, discard: u64, keeps_trips: bool) -> Self {
         let lane = |next: u16| Lane { next: u64::from(next), ..Lane::default() };
         Self {
             delivered: Delays::new(),
@@ -73,7 +73,7 @@ impl OneWay {
     }
 
     /// A message; false if it came before.
-    pub(super) fn record(&mut self, trip: Trip) -> bool {
+    pub(crate) fn record(&mut self, trip: Trip) -> bool {
         let lanes = u64::try_from(self.lanes.len()).unwrap_or(u64::MAX);
         let index = usize::try_from(trip.number % lanes).unwrap_or(0);
         let lane = &mut self.lanes[index];

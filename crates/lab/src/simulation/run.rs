@@ -33,7 +33,7 @@ pub enum SimulationError {
 }
 
 impl SimulationError {
-    pub(super) fn new(key: impl Into<String>, because: impl Into<String>) -> Self {
+    pub(crate) fn new(key: impl Into<String>, because: impl Into<String>) -> Self {
         Self::Value { key: key.into(), because: because.into() }
     }
 

@@ -175,6 +175,8 @@ pub struct SctpOptions {
     pub rto_initial: Option<Span>,
     /// SACK.Delay; `0ms` acknowledges every packet at once.
     pub sack_delay: Option<Span>,
+    /// Several messages in one packet. Default they are.
+    pub bundling: Option<bool>,
     /// Hold small packets while data is in flight.
     pub nagle: Option<bool>,
     /// Octets of an IP packet at most.
@@ -317,10 +319,15 @@ impl FlowPlan {
 
     /// Parameters of both ends of a TCP connection.
     pub(super) fn tcp_config(&self) -> Result<TcpConfig, String> {
-        let profile = self.profile.as_deref().map(str::parse).transpose();
-        let profile: Option<tcp_core::Profile> =
-            profile.map_err(|error: tcp_core::UnknownProfile| error.to_string())?;
-        let mut config = TcpConfig::profile(profile.unwrap_or_default());
+        let name = self.profile.as_deref().unwrap_or("linux");
+        // What the model of study S4 takes for TCP: that of its day with the minimum timeout of the RFC.
+        let is_of_studies = name == "studies";
+        let profile = if is_of_studies { Ok(tcp_core::Profile::Linux2006) } else { name.parse() };
+        let mut config =
+            TcpConfig::profile(profile.map_err(|error: tcp_core::UnknownProfile| error.to_string())?);
+        if is_of_studies {
+            config.rto_min = Duration::from_secs(1);
+        }
         self.tcp.apply(&mut config);
         Ok(config)
     }
@@ -340,6 +347,10 @@ impl SctpOptions {
             if delay.0.is_zero() {
                 config.sack.every_packets = 1;
             }
+        }
+        if let Some(is_on) = self.bundling {
+            config.transmission.bundling =
+                if is_on { sctp_core::MessageBundling::On } else { sctp_core::MessageBundling::Off };
         }
         if let Some(is_on) = self.nagle {
             config.transmission.nagle = if is_on { sctp_core::Nagle::On } else { sctp_core::Nagle::Off };

@@ -283,6 +283,8 @@ pub struct HeartbeatConfig {
 pub struct TransmissionConfig {
     /// Whether small messages wait to be bundled while data is in flight. Default: they do not.
     pub nagle: Nagle,
+    /// Whether messages share packets. Default: they do.
+    pub bundling: MessageBundling,
     /// In which order streams are served (RFC 8260 §3). Default first come, first served, which costs least. Change it
     /// where streams compete: bulk beside requests, or media as in WebRTC ([`StreamScheduler::WeightedFair`]).
     pub scheduler: StreamScheduler,
@@ -314,6 +316,16 @@ pub enum Nagle {
     Off,
     /// Fewer, fuller packets at the price of a round trip's delay.
     On,
+}
+
+/// Whether several messages travel in one packet (RFC 9260 §6.10).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MessageBundling {
+    /// Those that are due together do. What everybody wants.
+    #[default]
+    On,
+    /// Each new chunk has a packet of its own; SACKs still travel with it. For comparing with stacks that did so.
+    Off,
 }
 
 impl Default for AssociationConfig {

@@ -7,8 +7,8 @@ use core::time::Duration;
 use super::{
     AssociationConfig, Attempts, AuthConfig, AutomaticAddresses, Buffers, CongestionAlgorithm,
     CongestionConfig, Exposure, Extensions, HeartbeatConfig, ImmediateSack, InitialWindow, LossDetection,
-    Nagle, Offer, Pacing, PathMtuConfig, PathsConfig, ReconfigConfig, RecoveryConfig, RtoConfig, SackConfig,
-    StreamScheduler, Streams, TransmissionConfig, WindowValidation,
+    MessageBundling, Nagle, Offer, Pacing, PathMtuConfig, PathsConfig, ReconfigConfig, RecoveryConfig,
+    RtoConfig, SackConfig, StreamScheduler, Streams, TransmissionConfig, WindowValidation,
 };
 use crate::transmit::Dscp;
 
@@ -117,6 +117,7 @@ impl AssociationConfig {
             },
             transmission: TransmissionConfig {
                 nagle: Nagle::Off,
+                bundling: MessageBundling::On,
                 scheduler: StreamScheduler::FirstComeFirstServed,
                 max_burst_packets: 4,
                 dscp: Dscp::CS0,

@@ -38,7 +38,7 @@ use self::queue::{Framing, SendQueue, Unfinished};
 use self::rack::Rack;
 use self::recovery::{Recoveries, Refuted};
 use crate::association::Negotiated;
-use crate::config::{AssociationConfig, ImmediateSack, LossDetection, Nagle};
+use crate::config::{AssociationConfig, ImmediateSack, LossDetection, MessageBundling, Nagle};
 use crate::error::SendError;
 use crate::message::{Message, Reliability};
 use crate::path::{Path, PathSet};
@@ -73,6 +73,7 @@ struct SenderOptions {
     loss_detection: LossDetection,
     immediate_sack: ImmediateSack,
     nagle: Nagle,
+    bundling: MessageBundling,
     /// Octets of each packet that other things than DATA take.
     reserved_bytes: usize,
     /// The user asked for shutdown: what is left goes out with the I bit (RFC 9260 §9.2).
@@ -175,6 +176,7 @@ impl Sender {
                 loss_detection: config.recovery.loss_detection,
                 immediate_sack: config.recovery.immediate_sack,
                 nagle: config.transmission.nagle,
+                bundling: config.transmission.bundling,
                 reserved_bytes: 0,
                 is_draining: false,
                 gives_up: false,

@@ -10,7 +10,7 @@ use super::messages::Messages;
 use super::outstanding::SentChunk;
 use super::queue::{Fragment, Framing};
 use super::{Sender, WindowProbe};
-use crate::config::{ImmediateSack, Nagle};
+use crate::config::{ImmediateSack, MessageBundling, Nagle};
 use crate::path::{Loss, Path, PathSet};
 use crate::transmit::PathId;
 
@@ -137,6 +137,9 @@ impl Sender {
                 return (any, Blocked::PacketFull);
             }
             any = true;
+            if self.options.bundling == MessageBundling::Off {
+                return (any, Blocked::PacketFull);
+            }
         }
     }
 

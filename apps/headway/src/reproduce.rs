@@ -1,0 +1,196 @@
+//! `headway reproduce`: figures and tables of the studies, ours beside the published values.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use clap::Args;
+use lab::StopSignal;
+use lab::study::{
+    Effort, PAGES, Page, PageSpec, Statement, StoreError, Stored, StudyError, Verdict, page, write_all,
+};
+use serde::Serialize;
+
+use crate::interrupt;
+use crate::output::{OutputArguments, OutputError};
+use crate::progress::RunsBar;
+
+/// Figures and tables of the studies S1–S5 rebuilt: ours, the published values, and a verdict on each statement
+///
+/// In the folder of --out each page is a JSON file, from which the HTML pages (index.html, S1.html, …) and CSV files are
+/// drawn. A page that is there with the same effort is not made again: what was interrupted goes on.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  headway reproduce S1-fig4 S4-table1 --quick --out out")]
+pub(crate) struct Arguments {
+    /// Which pages, such as S1-fig4; a study such as S1 means all of its pages
+    #[arg(value_name = "ID", required_unless_present_any = ["list", "all"])]
+    ids: Vec<String>,
+    /// Only say which pages there are
+    #[arg(long, conflicts_with_all = ["ids", "all"])]
+    list: bool,
+    /// All pages
+    #[arg(long, conflicts_with = "ids")]
+    all: bool,
+    /// 3 seeds instead of 30, a tenth of the messages: an impression within a minute or so
+    #[arg(long)]
+    quick: bool,
+    /// Runs at the same time [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+    /// Folder for pages, JSON and CSV
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+/// Why pages were not made.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReproduceError {
+    #[error("ID '{0}': there is no such page; headway reproduce --list says which there are")]
+    Unknown(String),
+    #[error(transparent)]
+    Study(StudyError),
+    #[error("--out '{}' cannot be written: {error}; name a writable folder", path.display())]
+    Out { path: PathBuf, error: std::io::Error },
+    #[error("--out: {0}; name a writable folder")]
+    Store(#[from] StoreError),
+    #[error("interrupted: the pages made so far are there")]
+    Interrupted,
+    #[error(transparent)]
+    Output(#[from] OutputError),
+}
+
+impl ReproduceError {
+    /// 1 if the run failed, 2 if what was asked for makes no sense.
+    pub(crate) fn exit_status(&self) -> u8 {
+        match self {
+            Self::Unknown(_) => 2,
+            Self::Study(_) | Self::Out { .. } | Self::Store(_) | Self::Output(_) => 1,
+            Self::Interrupted => interrupt::INTERRUPTED,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Answer {
+    headway: &'static str,
+    pages: Vec<Page>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), ReproduceError> {
+    if arguments.list {
+        let ids: Vec<&str> = PAGES.iter().map(|page| page.id).collect();
+        let lines = PAGES.iter().map(|page| format!("{:<11} {}\n", page.id, page.title));
+        return Ok(arguments.output.write(&lines.collect::<String>(), &ids)?);
+    }
+    let wanted = arguments.wanted()?;
+    if let Some(folder) = &arguments.out {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| ReproduceError::Out { path: folder.clone(), error })?;
+    }
+    let stop = StopSignal::default();
+    interrupt::stop_on_interrupt(&stop);
+    let mut effort = if arguments.quick { Effort::quick() } else { Effort::default() };
+    effort.options.stop = stop;
+    if let Some(jobs) = arguments.jobs {
+        effort.options.jobs = usize::from(jobs);
+    }
+    let bar = RunsBar::start(&arguments.output, &effort.options.progress);
+    let made = arguments.make(&wanted, &effort);
+    bar.finish();
+    let (pages, ended) = made?;
+    if let Some(folder) = &arguments.out {
+        write_all(folder, &pages)?;
+    }
+    let text = text(&pages);
+    arguments.output.write(&text, &Answer { headway: env!("CARGO_PKG_VERSION"), pages })?;
+    ended
+}
+
+impl Arguments {
+    fn wanted(&self) -> Result<Vec<&'static PageSpec>, ReproduceError> {
+        if self.all {
+            return Ok(PAGES.iter().collect());
+        }
+        let mut wanted = Vec::new();
+        for id in &self.ids {
+            let of_study = |page: &&PageSpec| {
+                page.id.split('-').next().is_some_and(|study| study.eq_ignore_ascii_case(id))
+            };
+            let of_study: Vec<_> = PAGES.iter().filter(of_study).collect();
+            match page(id) {
+                Some(page) => wanted.push(page),
+                None if !of_study.is_empty() => wanted.extend(of_study),
+                None => return Err(ReproduceError::Unknown(id.clone())),
+            }
+        }
+        Ok(wanted)
+    }
+
+    /// The pages, those that are there already from the folder; and whether it was interrupted.
+    #[allow(clippy::type_complexity, reason = "pages, and how it ended")]
+    fn make(
+        &self,
+        wanted: &[&PageSpec],
+        effort: &Effort,
+    ) -> Result<(Vec<Page>, Result<(), ReproduceError>), ReproduceError> {
+        let mut pages = Vec::new();
+        for spec in wanted {
+            let stored =
+                self.out.as_ref().and_then(|folder| Stored::find(folder, spec.id, &effort.describe()));
+            if let Some(stored) = stored {
+                pages.push(stored.page);
+                continue;
+            }
+            let page = match spec.make(effort) {
+                Ok(page) => page,
+                Err(StudyError::Interrupted) => return Ok((pages, Err(ReproduceError::Interrupted))),
+                Err(error) => return Err(ReproduceError::Study(error)),
+            };
+            if let Some(folder) = &self.out {
+                Stored::write(folder, &page)?;
+            }
+            pages.push(page);
+        }
+        Ok((pages, Ok(())))
+    }
+}
+
+/// One line per statement.
+fn text(pages: &[Page]) -> String {
+    let mut text = String::new();
+    for page in pages {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{}: {} ({}, {:.1} s)", page.id, page.title, page.effort, page.wall_s);
+        for statement in &page.statements {
+            let _ = writeln!(text, "  {}", line(statement));
+        }
+    }
+    let statements = || pages.iter().flat_map(|page| &page.statements);
+    let with = |verdict| statements().filter(|statement| statement.verdict == verdict).count();
+    let _ = writeln!(
+        text,
+        "{} statements: {} reproduced, {} differ, {} not reproduced",
+        statements().count(),
+        with(Verdict::Reproduced),
+        with(Verdict::Differs),
+        with(Verdict::NotReproduced)
+    );
+    text
+}
+
+fn line(statement: &Statement) -> String {
+    let verdict = match statement.verdict {
+        Verdict::Reproduced => "reproduced    ",
+        Verdict::NotReproduced => "NOT REPRODUCED",
+        Verdict::Differs => "differs       ",
+    };
+    let value =
+        |name: &str, value: Option<f64>| value.map(|value| format!("{name} {value:.2} {}", statement.unit));
+    let values: Vec<String> = [value("published", statement.published), value("ours", statement.ours)]
+        .into_iter()
+        .flatten()
+        .collect();
+    let values = if values.is_empty() { String::new() } else { format!(" [{}]", values.join(", ")) };
+    format!("{verdict}  {}{values}: {}", statement.text, statement.because)
+}

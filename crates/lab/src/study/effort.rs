@@ -1,0 +1,124 @@
+//! How much is simulated for a page, and the running of its plans.
+
+use crate::plan::{CellTally, Plan, PlanError, RunOptions};
+use crate::simulation::SimulationError;
+
+/// How much work a page may be.
+#[derive(Clone, Debug)]
+pub struct Effort {
+    /// Runs per cell. Default 30; quick 3.
+    pub seeds: u64,
+    /// Share of the messages that the plans ask for. Default 1; quick 0.1.
+    pub share: f64,
+    /// How runs are spread, and who is told.
+    pub options: RunOptions,
+}
+
+impl Default for Effort {
+    fn default() -> Self {
+        Self { seeds: 30, share: 1.0, options: RunOptions::default() }
+    }
+}
+
+/// Why a page could not be made.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum StudyError {
+    /// A plan of ours that is none.
+    #[error("plan of {page}: {error}")]
+    Plan {
+        /// Whose.
+        page: &'static str,
+        /// What is wrong with it.
+        error: PlanError,
+    },
+    /// A run.
+    #[error(transparent)]
+    Run(#[from] SimulationError),
+    /// A model.
+    #[error(transparent)]
+    Model(#[from] models::ModelError),
+    /// Somebody wants to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// One cell: its levels as text, and what its runs gave.
+#[derive(Clone, Debug)]
+pub(super) struct Ran {
+    levels: Vec<String>,
+    /// What its runs gave.
+    pub(super) tally: CellTally,
+}
+
+impl Ran {
+    /// The level of the factor at `position`.
+    pub(super) fn level(&self, position: usize) -> &str {
+        self.levels.get(position).map_or("", String::as_str)
+    }
+
+    /// That level as a number; a per cent sign divides by a hundred.
+    pub(super) fn number(&self, position: usize) -> f64 {
+        let text = self.level(position);
+        let (digits, divisor) = text.strip_suffix('%').map_or((text, 1.0), |digits| (digits, 100.0));
+        digits.parse::<f64>().map_or(f64::NAN, |number| number / divisor)
+    }
+
+    /// Mean response time in ms, of the first flow.
+    pub(super) fn response_ms(&self) -> f64 {
+        self.tally.flows.first().and_then(|flow| flow.responses.mean()).unwrap_or(f64::NAN)
+    }
+
+    /// Its interval.
+    pub(super) fn response_ci95(&self) -> Option<[f64; 2]> {
+        self.tally.flows.first().and_then(|flow| flow.responses.ci95())
+    }
+}
+
+impl Effort {
+    /// Less of everything: an impression within a minute.
+    #[must_use]
+    pub fn quick() -> Self {
+        Self { seeds: 3, share: 0.1, ..Self::default() }
+    }
+
+    /// In words, for the page.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        format!("{} seeds, {} of the messages of the plan", self.seeds, crate::report::percent(self.share))
+    }
+
+    /// Runs a plan with this effort.
+    pub(super) fn run(&self, page: &'static str, text: &str) -> Result<Vec<Ran>, StudyError> {
+        self.run_plan(Plan::parse(text).map_err(|error| StudyError::Plan { page, error })?)
+    }
+
+    /// The same for a plan that was changed.
+    pub(super) fn run_plan(&self, mut plan: Plan) -> Result<Vec<Ran>, StudyError> {
+        plan.seeds = (1..=self.seeds).collect();
+        for cell in &mut plan.cells {
+            let stop = &mut cell.scenario.stop;
+            stop.messages = stop.messages.map(|messages| share_of(messages, self.share, stop.discard));
+        }
+        self.options.progress.expect(plan.cells.len() * plan.seeds.len());
+        let outcome = plan.run(&self.options)?;
+        if self.options.stop.is_raised() {
+            return Err(StudyError::Interrupted);
+        }
+        let levels = |cell: &crate::plan::Cell| {
+            let text =
+                |level: &serde_json::Value| level.as_str().map_or_else(|| level.to_string(), str::to_owned);
+            cell.factors.iter().map(|(_, level)| text(level)).collect()
+        };
+        let cells = plan.cells.iter().zip(outcome.cells);
+        Ok(cells.map(|(cell, tally)| Ran { levels: levels(cell), tally }).collect())
+    }
+}
+
+fn share_of(messages: u64, share: f64, discard: u64) -> u64 {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a small number")]
+    let wanted = (messages as f64 * share).round() as u64;
+    wanted.max(discard + LEAST)
+}
+
+/// Fewer messages say nothing.
+const LEAST: u64 = 100;

@@ -1,0 +1,99 @@
+//! The studies S1–S5 rebuilt: pages of statements, tables and figures, ours beside the published values.
+//!
+//! ```text
+//! PageSpec ─► make(Effort) ─► Page ─► JSON ─► HTML, CSV, text
+//!   id, plan, analysis         everything that is shown; pages are drawn from it alone
+//! ```
+//!
+//! The plans are in `plans/studies`; a page is a function of plan, effort and program, but for its wall time.
+
+mod effort;
+mod page;
+pub mod render;
+mod response;
+mod s1;
+mod s2;
+mod s3;
+mod s4;
+mod s5;
+mod store;
+
+pub use effort::{Effort, StudyError};
+pub use page::{Axis, Figure, Mark, Page, Scale, Series, Statement, Table, Verdict};
+pub use store::{StoreError, Stored, write_all};
+
+/// A figure or table of a study, and how it is rebuilt.
+#[derive(Clone, Copy, Debug)]
+pub struct PageSpec {
+    /// As on the command line: `S1-fig4`.
+    pub id: &'static str,
+    /// What it shows.
+    pub title: &'static str,
+    make: fn(&Effort) -> Result<Page, StudyError>,
+}
+
+impl PageSpec {
+    /// Rebuilds it.
+    ///
+    /// # Errors
+    /// When a plan cannot be run, or a model has no answer.
+    pub fn make(&self, effort: &Effort) -> Result<Page, StudyError> {
+        let begin = std::time::Instant::now();
+        let mut page = (self.make)(effort)?;
+        self.id.clone_into(&mut page.id);
+        self.title.clone_into(&mut page.title);
+        page.effort = effort.describe();
+        page.wall_s = begin.elapsed().as_secs_f64();
+        Ok(page)
+    }
+}
+
+/// Every page there is, in the order of the studies.
+pub const PAGES: &[PageSpec] = &[
+    PageSpec { id: "S1-fig4", title: "Response time of SCTP over loss", make: s1::fig4 },
+    PageSpec { id: "S1-fig5", title: "Response time of one TCP connection over loss", make: s1::fig5 },
+    PageSpec { id: "S1-fig6", title: "Distribution of the response time at 1 % loss", make: s1::fig6 },
+    PageSpec { id: "S1-fig7", title: "Response time of SCTP over the rate of requests", make: s1::fig7 },
+    PageSpec {
+        id: "S1-fig8",
+        title: "Response time of parallel TCP connections over the rate",
+        make: s1::fig8,
+    },
+    PageSpec { id: "S1-fig9", title: "Parallel TCP connections over the rate of each", make: s1::fig9 },
+    PageSpec {
+        id: "S2-table1",
+        title: "Ordered and unordered delivery, losses of the buffer",
+        make: s2::table1,
+    },
+    PageSpec { id: "S2-table2", title: "Ordered and unordered delivery, induced loss", make: s2::table2 },
+    PageSpec { id: "S2-table3", title: "Ordered and unordered delivery beside TCP flows", make: s2::table3 },
+    PageSpec { id: "S2-fig5", title: "One dropped packet over UDP and SCTP", make: s2::fig5 },
+    PageSpec { id: "S2-fig6", title: "Delivery behind a loss with and without order", make: s2::fig6 },
+    PageSpec { id: "S3-fig2", title: "Throughput of SCTP over message size", make: s3::fig2 },
+    PageSpec { id: "S3-fig3", title: "Throughput of SCTP over delay, 100-octet messages", make: s3::fig3 },
+    PageSpec { id: "S3-fig4", title: "Throughput of SCTP over delay, 1000-octet messages", make: s3::fig4 },
+    PageSpec { id: "S3-fig5", title: "Nagle on and off", make: s3::fig5 },
+    PageSpec { id: "S3-fig6", title: "TCP and SCTP, 1000-octet messages", make: s3::fig6 },
+    PageSpec { id: "S3-fig7", title: "TCP and SCTP, 100-octet messages", make: s3::fig7 },
+    PageSpec { id: "S4-table1", title: "Response times of firewall control by transport", make: s4::table1 },
+    PageSpec { id: "S4-fig16", title: "Response time over loss, SCTP and TCP", make: s4::fig16 },
+    PageSpec { id: "S4-fig17", title: "Response time over the number of streams", make: s4::fig17 },
+    PageSpec { id: "S4-fig18", title: "Distribution of the response time", make: s4::fig18 },
+    PageSpec { id: "S4-fig19", title: "Response time over the rate of transactions", make: s4::fig19 },
+    PageSpec {
+        id: "S5-table1",
+        title: "The start-up model against the simulator, constant bit rate",
+        make: s5::table1,
+    },
+    PageSpec {
+        id: "S5-fig4",
+        title: "Start-up penalty over interval, round-trip time and size",
+        make: s5::fig4,
+    },
+];
+
+/// The page with this id, in any case.
+#[must_use]
+pub fn page(id: &str) -> Option<&'static PageSpec> {
+    PAGES.iter().find(|page| page.id.eq_ignore_ascii_case(id))
+}

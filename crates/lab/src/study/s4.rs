@@ -1,0 +1,176 @@
+//! S4: transport protocols for firewall control.
+
+use models::studies::s4::{self, PublishedTransport};
+
+use super::effort::{Effort, Ran, StudyError};
+use super::page::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
+use super::response::{
+    agrees, curve, curves, flow, legend, model_ms, model_over_loss, model_over_rate, worst,
+};
+use super::s1::{self, PATH, STUDIES, TCP_2006, loss_axis, response_axis};
+
+/// Table 1: four transports at 1 and 100 transactions a second.
+pub(super) fn table1(effort: &Effort) -> Result<Page, StudyError> {
+    let ran = effort.run("S4-table1", TABLE1)?;
+    let mut page = Page {
+        conditions: vec![PATH.to_owned(), STUDIES.to_owned(), TCP_STUDIES.to_owned()],
+        ..Page::default()
+    };
+    let mut rows = Vec::new();
+    for cell in s4::published_table() {
+        let (transport, name) = match cell.transport {
+            PublishedTransport::Sctp(streams) => {
+                (format!("sctp:{streams}"), format!("SCTP, {streams} streams"))
+            }
+            PublishedTransport::Tcp => ("tcp".to_owned(), "TCP".to_owned()),
+            PublishedTransport::Udp => ("udp".to_owned(), "UDP".to_owned()),
+        };
+        let is_slow = cell.rate_per_second < 10.0;
+        let at = |case: &str| ran.iter().find(|ran| ran.level(0) == transport && ran.level(1) == case);
+        let Some(ours) = at(if is_slow { "constant-1" } else { "poisson-100" }) else { continue };
+        let model = s4::recompute(&cell)?.as_secs_f64() * 1e3;
+        let text = format!("{name} at {} transactions a second", cell.rate_per_second);
+        let statement = Statement::within(text, cell.response_ms, ours.response_ms(), 0.03, "ms");
+        page.statements.push(statement.with_ci95(ours.response_ci95()));
+        let beside = at("poisson-1")
+            .filter(|_| is_slow)
+            .map(|ran| format!("{:.2}", ran.response_ms()))
+            .unwrap_or_default();
+        let columns = [cell.response_ms, model, ours.response_ms()].map(|value| format!("{value:.3}"));
+        rows.push(
+            [name, cell.rate_per_second.to_string()].into_iter().chain(columns).chain([beside]).collect(),
+        );
+    }
+    let slow = ran
+        .iter()
+        .find(|ran| ran.level(0) == "sctp:1" && ran.level(1) == "poisson-1")
+        .map_or(f64::NAN, Ran::response_ms);
+    let mut statement = Statement::within("one stream, 1 a second, Poisson arrivals", 40.5, slow, 0.03, "ms");
+    statement.verdict = Verdict::Differs;
+    statement.because = "the model takes arrivals as equally spaced; Poisson arrivals crowd behind a lost message and wait for the same timer; \
+                         constant arrivals give the published value"
+        .to_owned();
+    page.statements.push(statement);
+    let head = ["transport", "per second", "published", "model", "simulated", "Poisson arrivals"];
+    page.tables.push(Table {
+        title: "S4 Table 1, in ms".to_owned(),
+        head: head.map(str::to_owned).to_vec(),
+        rows,
+    });
+    Ok(page)
+}
+
+/// Fig 16: response time over loss, SCTP and TCP.
+pub(super) fn fig16(effort: &Effort) -> Result<Page, StudyError> {
+    let sctp = effort.run("S4-fig16", LOSS)?;
+    let tcp = effort.run("S4-fig16", TCP_LOSS)?;
+    let mut page = Page {
+        conditions: vec![PATH.to_owned(), STUDIES.to_owned(), TCP_2006.to_owned()],
+        ..Page::default()
+    };
+    let ordinate = response_axis().between(0.0, 250.0);
+    page.figures.push(Figure::new("fig16", "S4 Fig 16: mean response time over loss", loss_axis(), ordinate));
+    page.series = curves(&sctp, 0, 1, "fig16", 100.0, legend);
+    page.series.push(curve(tcp.iter(), 0, "fig16", 100.0, "TCP, Linux 2.6"));
+    page.series.push(model_over_loss("fig16", "sctp:1", 0.1)?);
+    let at = |profile: &str, loss: f64| {
+        let cell = tcp.iter().find(|cell| cell.level(1) == profile && (cell.number(0) - loss).abs() < 1e-9);
+        cell.map_or(f64::NAN, Ran::response_ms)
+    };
+    let with = at("linux-2006", 0.03);
+    let stream = sctp
+        .iter()
+        .find(|cell| cell.level(1) == "sctp:1" && cell.number(0) > 0.029)
+        .map_or(f64::NAN, Ran::response_ms);
+    let because = format!("at 3 % loss TCP takes {with:.1} ms, SCTP with one stream {stream:.1} ms");
+    page.statements.push(Statement::holds("SCTP with one stream is faster than TCP", stream < with, because));
+    Ok(page)
+}
+
+/// Fig 17: response time over the number of streams.
+pub(super) fn fig17(effort: &Effort) -> Result<Page, StudyError> {
+    let ran = effort.run("S4-fig17", STREAMS)?;
+    let mut page = Page { conditions: vec![PATH.to_owned(), STUDIES.to_owned()], ..Page::default() };
+    let abscissa = Axis::linear("number of streams").between(0.0, 12.0);
+    page.figures.push(Figure::new(
+        "fig17",
+        "S4 Fig 17: mean response time over the number of streams",
+        abscissa,
+        response_axis(),
+    ));
+    let streams = |cell: &Ran| cell.level(1).trim_start_matches("sctp:").parse::<f64>().unwrap_or(f64::NAN);
+    for loss in ["0.5%", "1%", "2%", "5%"] {
+        let cells: Vec<&Ran> = ran.iter().filter(|cell| cell.level(0) == loss).collect();
+        let points = cells.iter().map(|cell| (streams(cell), cell.response_ms()));
+        let mut series = Series::new("fig17", format!("p = {loss}"), Mark::Points, points);
+        series.ci95 = cells.iter().map(|cell| cell.response_ci95()).collect();
+        page.series.push(series);
+        let models = cells
+            .iter()
+            .map(|cell| Ok((streams(cell), model_ms(cell.number(0), 100.0, flow(cell.level(1)))?)));
+        let models = models.collect::<Result<Vec<_>, StudyError>>()?;
+        page.series.push(Series::new("fig17", format!("model, p = {loss}"), Mark::Model, models));
+    }
+    let low = ran.iter().filter(|cell| cell.number(0) <= 0.0101);
+    let off = worst(low, |cell| model_ms(cell.number(0), 100.0, flow(cell.level(1))))?;
+    page.statements.push(agrees(
+        "simulation and model agree up to 1 % loss, for every number of streams".to_owned(),
+        off,
+        0.03,
+    ));
+    let at = |count: &str| {
+        ran.iter()
+            .find(|cell| cell.level(0) == "1%" && cell.level(1) == count)
+            .map_or(f64::NAN, Ran::response_ms)
+    };
+    let (five, six, twelve) = (at("sctp:5"), at("sctp:6"), at("sctp:12"));
+    let because = format!("at 1 % loss {five:.2}, {six:.2} and {twelve:.2} ms for 5, 6 and 12 streams");
+    page.statements.push(Statement::holds(
+        "more than M = 6 streams gain nothing",
+        (six / twelve - 1.0).abs() < 0.01,
+        because,
+    ));
+    Ok(page)
+}
+
+/// Fig 18: the distribution at 1 % loss.
+pub(super) fn fig18(effort: &Effort) -> Result<Page, StudyError> {
+    let ran = effort.run("S4-fig18", s1::DISTRIBUTION)?;
+    let mut page = s1::distribution(
+        &ran,
+        "fig18",
+        "S4 Fig 18: share of transactions that take longer, p = 1 %, d = 10 ms",
+    );
+    let longer = |case: &str, ms: f64| {
+        let flow = ran.iter().find(|cell| cell.level(0) == case).and_then(|cell| cell.tally.flows.first());
+        let steps = flow.map(|flow| flow.responses.ccdf()).unwrap_or_default();
+        steps.iter().rev().find(|(value, _)| *value <= ms).map_or(1.0, |(_, share)| *share)
+    };
+    let (sctp, tcp) = (longer("sctp-6", 100.0), longer("tcp-linux-2006", 100.0));
+    let because = format!(
+        "longer than 100 ms: {:.3} % over SCTP with six streams, {:.2} % over TCP",
+        sctp * 100.0,
+        tcp * 100.0
+    );
+    page.statements.push(Statement::holds("TCP has the longer tail", tcp > 3.0 * sctp, because));
+    Ok(page)
+}
+
+/// Fig 19: response time over the rate of transactions.
+pub(super) fn fig19(effort: &Effort) -> Result<Page, StudyError> {
+    let ran = effort.run("S4-fig19", s1::RATE)?;
+    let mut page =
+        s1::rate_page(&ran, "fig19", "S4 Fig 19: mean response time over the rate, p = 1 %", STUDIES);
+    for transport in ["sctp:1", "sctp:6"] {
+        page.series.push(model_over_rate("fig19", transport, 10_000.0)?);
+    }
+    s1::regions(&mut page, &ran, "sctp:1")?;
+    Ok(page)
+}
+
+const TCP_STUDIES: &str =
+    "TCP with the minimum timeout of 1 s that the study's model takes (profile studies); UDP: T1 = 500 ms";
+const TABLE1: &str = include_str!("../../../../plans/studies/s4-table1.toml");
+const LOSS: &str = include_str!("../../../../plans/studies/s1-loss.toml");
+const TCP_LOSS: &str = include_str!("../../../../plans/studies/s4-tcp-loss.toml");
+const STREAMS: &str = include_str!("../../../../plans/studies/s4-streams.toml");

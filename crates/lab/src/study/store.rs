@@ -1,0 +1,104 @@
+//! Pages in a folder: one JSON file each, from which everything else is drawn; a page that is there is not made again.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::page::Page;
+use super::render;
+
+/// A page with what it was made from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stored {
+    /// Version of the program.
+    pub headway: String,
+    /// The page.
+    pub page: Page,
+}
+
+/// A folder of results that cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {error}", path.display())]
+pub struct StoreError {
+    /// The file or folder.
+    pub path: PathBuf,
+    /// What the system says.
+    pub error: std::io::Error,
+}
+
+impl Stored {
+    /// The page in `folder` that was made by this version with the same effort; `None` if there is none.
+    #[must_use]
+    pub fn find(folder: &Path, id: &str, effort: &str) -> Option<Self> {
+        let text = std::fs::read_to_string(file(folder, id)).ok()?;
+        let stored: Self = serde_json::from_str(&text).ok()?;
+        (stored.headway == VERSION && stored.page.effort == effort && stored.page.id == id).then_some(stored)
+    }
+
+    /// Writes a page, so that an interrupted reproduction can go on.
+    ///
+    /// # Errors
+    /// When the folder is not writable.
+    pub fn write(folder: &Path, page: &Page) -> Result<(), StoreError> {
+        let stored = Self { headway: VERSION.to_owned(), page: page.clone() };
+        let mut text =
+            serde_json::to_string_pretty(&stored).map_err(|error| refused(folder, error.into()))?;
+        text.push('\n');
+        write(&file(folder, &page.id), &text)
+    }
+}
+
+/// Writes the HTML pages of all studies, the summary page, and the numbers of every page as CSV.
+///
+/// # Errors
+/// When the folder is not writable.
+pub fn write_all(folder: &Path, pages: &[Page]) -> Result<(), StoreError> {
+    let mut studies: BTreeMap<&str, Vec<&Page>> = BTreeMap::new();
+    for page in pages {
+        studies.entry(render::study_of(&page.id)).or_default().push(page);
+        write(&folder.join(format!("{}.csv", page.id)), &csv(page))?;
+    }
+    for (study, pages) in &studies {
+        write(&folder.join(format!("{study}.html")), &render::study_page(study, pages))?;
+    }
+    write(&folder.join("index.html"), &render::summary_page(&studies))
+}
+
+fn csv(page: &Page) -> String {
+    let mut text = String::from("figure,series,x,y,z,low,high\n");
+    let shown = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
+    for series in &page.series {
+        for (index, point) in series.points.iter().enumerate() {
+            let ci95 = series.ci95.get(index).copied().flatten();
+            // Writing to a string cannot fail.
+            let _ = writeln!(
+                text,
+                "{},\"{}\",{},{},{},{},{}",
+                series.figure,
+                series.name,
+                shown(point.first().copied()),
+                shown(point.get(1).copied()),
+                shown(point.get(2).copied()),
+                shown(ci95.map(|[low, _]| low)),
+                shown(ci95.map(|[_, high]| high)),
+            );
+        }
+    }
+    text
+}
+
+fn file(folder: &Path, id: &str) -> PathBuf {
+    folder.join(format!("{id}.json"))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), StoreError> {
+    std::fs::write(path, text).map_err(|error| refused(path, error))
+}
+
+fn refused(path: &Path, error: std::io::Error) -> StoreError {
+    StoreError { path: path.to_owned(), error }
+}
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
