@@ -1,6 +1,7 @@
 //! What the fuzz targets do with octets.
 
 pub mod operations;
+pub mod simco;
 
 use sctp_core::{Datagram, Destination, Ecn, Encapsulation, Endpoint, EndpointConfig, SctpPort};
 use sctp_wire::{Causes, Checksum, Chunk, Packet, Parameters};

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! above   apps, bindings, interop, xtask
-//! L3      lab ─► sctp
+//! L3      lab, simco-agent ─► sctp
 //! L2      netsim, sctp-io, nft-filter
 //! L1      sctp-core, tcp-core, simco, sip, mobility, workload
 //! L0      sctp-wire, cubic, netem, models ─► virtual-time
@@ -18,7 +18,7 @@ use crate::sources::{Rust, Source, Sources};
 use crate::workspace::{Member, Tree, Workspace, WorkspaceError, crate_name};
 
 /// Crates below `crates/`, lowest first. Equal ranks may not use each other.
-const RANKS: [(&str, u8); 16] = [
+const RANKS: [(&str, u8); 17] = [
     ("virtual-time", 0),
     ("sctp-wire", 1),
     ("cubic", 1),
@@ -35,6 +35,7 @@ const RANKS: [(&str, u8); 16] = [
     ("nft-filter", 3),
     ("sctp", 4),
     ("lab", 5),
+    ("simco-agent", 5),
 ];
 /// Ranks up to this one are L0 and L1: no clock, no IO, no `unsafe`.
 const HIGHEST_CORE: u8 = 2;

@@ -55,6 +55,7 @@ mod packet_io;
 mod raw;
 mod timer;
 mod udp;
+mod wait;
 
 pub use addresses::{AddressEvent, AddressWatch};
 pub use batch::ReceiveBatch;
@@ -65,3 +66,4 @@ pub use packet_io::{IoStatistics, NetworkError, NetworkErrorKind, Outgoing, Pack
 pub use raw::{DualStackRawIp, KernelSctp, PortFilter, RawIp, RawIpError, RawIpOptions};
 pub use timer::Timer;
 pub use udp::UdpEncapsulation;
+pub use wait::{Doorbell, Room, Sources, Woken};

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
 
-use sctp_io::{AddressEvent, AddressWatch, ReceiveBatch, Timer};
+use sctp_io::{AddressEvent, AddressWatch, ReceiveBatch};
 use tokio::io::unix::AsyncFd;
 use tokio::io::{Interest, Ready};
 
@@ -22,9 +22,13 @@ pub(crate) struct Readiness {
 }
 
 impl Readiness {
-    /// Registers duplicates of both descriptors: the originals stay where application threads use them.
-    pub(crate) fn new(socket: impl AsFd, timer: &Timer, addresses: Option<AddressWatch>) -> io::Result<Self> {
-        let timer = register(timer.as_fd().try_clone_to_owned()?, Interest::READABLE)?;
+    /// Registers duplicates of the descriptors: the originals stay where application threads use them.
+    pub(crate) fn new(
+        socket: impl AsFd,
+        timer: OwnedFd,
+        addresses: Option<AddressWatch>,
+    ) -> io::Result<Self> {
+        let timer = register(timer, Interest::READABLE)?;
         let socket = register(socket.as_fd().try_clone_to_owned()?, SOCKET_INTEREST)?;
         let addresses = addresses.map(|watch| register(watch, Interest::READABLE)).transpose()?;
         Ok(Self { socket, timer, addresses })
@@ -144,7 +148,7 @@ impl Driver {
 
 /// What a look at the socket brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Received {
+pub(crate) enum Received {
     Nothing,
     Packets,
     /// Packets with something for the users of associations.
@@ -152,7 +156,7 @@ enum Received {
 }
 
 /// Takes one batch from the socket through the core; answering is the caller's.
-fn receive(shared: &Shared, batch: &mut ReceiveBatch) -> io::Result<Received> {
+pub(crate) fn receive(shared: &Shared, batch: &mut ReceiveBatch) -> io::Result<Received> {
     match shared.io.receive(batch) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Received::Nothing),

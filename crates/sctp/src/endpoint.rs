@@ -3,7 +3,7 @@
 mod shards;
 
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -44,6 +44,11 @@ struct Inner {
 }
 
 impl Endpoint {
+    /// The handle of an endpoint that somebody drives.
+    pub(crate) fn of(shared: Arc<Shared>, association: AssociationConfig) -> Self {
+        Self { inner: Arc::new(Inner { shared, association }) }
+    }
+
     /// Binds an endpoint to a UDP socket (RFC 6951) at `address` and starts driving it.
     ///
     /// The registered UDP port is 9899; port 0 lets the system choose. `0.0.0.0` serves the host's IPv4 addresses,
@@ -320,6 +325,15 @@ impl EndpointBuilder {
     /// As [`bind`](Self::bind), but for the socket.
     pub async fn bind_io(self, io: impl PacketIo + 'static) -> Result<Endpoint, BindError> {
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| BindError::NoRuntime)?;
+        let Assembled { shared, association, timer, addresses } = self.assemble(io)?;
+        let readiness = Readiness::new(&shared.io, timer, addresses).map_err(BindError::System)?;
+        // What its associations do belongs to what binds it.
+        runtime.spawn(driver::run(Arc::clone(&shared), readiness).in_current_span());
+        Ok(Endpoint::of(shared, association))
+    }
+
+    /// Everything but somebody to drive it.
+    pub(crate) fn assemble(self, io: impl PacketIo + 'static) -> Result<Assembled, BindError> {
         let association = self.config.association.clone();
         let listed = self.config.local_addresses.clone();
         let core = sctp_core::Endpoint::new(self.config, os_entropy().map_err(BindError::System)?)?;
@@ -329,11 +343,19 @@ impl EndpointBuilder {
             .transpose()?;
         let clock = Clock::start();
         let timer = Timer::new(clock).map_err(BindError::System)?;
+        let descriptor = timer.as_fd().try_clone_to_owned().map_err(BindError::System)?;
         let addresses = (listed.len() > 1).then(AddressWatch::open).transpose().map_err(BindError::System)?;
-        let readiness = Readiness::new(&io, &timer, addresses).map_err(BindError::System)?;
-        let shared = Arc::new(Shared::new(Box::new(io), clock, State::new(core, listed, timer, capture)));
-        // What its associations do belongs to what binds it.
-        runtime.spawn(driver::run(Arc::clone(&shared), readiness).in_current_span());
-        Ok(Endpoint { inner: Arc::new(Inner { shared, association }) })
+        let state = State::new(core, listed, timer, capture);
+        let shared = Arc::new(Shared::new(Box::new(io), clock, state));
+        Ok(Assembled { shared, association, timer: descriptor, addresses })
     }
+}
+
+/// An endpoint that nobody drives yet.
+pub(crate) struct Assembled {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) association: AssociationConfig,
+    /// Of the endpoint's timer.
+    pub(crate) timer: OwnedFd,
+    pub(crate) addresses: Option<AddressWatch>,
 }

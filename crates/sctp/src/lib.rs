@@ -49,6 +49,8 @@
 //! Two complete programs are in `examples/`: `cargo run -p sctp --example echo_server` and, beside it,
 //! `cargo run -p sctp --example client`.
 //!
+//! Programs without a runtime find the same with blocking calls in [`blocking`].
+//!
 //! # How associations end
 //!
 //! | what happens | `recv` then returns | `closed`, `shutdown` |
@@ -65,6 +67,7 @@
 #![forbid(unsafe_code)]
 
 mod association;
+pub mod blocking;
 mod capture;
 mod driver;
 mod endpoint;

@@ -83,7 +83,6 @@ pub(crate) enum Side {
 }
 
 /// The agent's challenge.
-#[cfg(test)]
 pub(crate) fn agent_challenge(identity: &Owner, nonce: &[u8; 32]) -> Vec<u8> {
     let identity = identity.octets();
     let length = u8::try_from(identity.len()).unwrap_or(u8::MAX);
@@ -161,6 +160,12 @@ impl Nonces {
         let mut octets = [0; 32];
         octets.copy_from_slice(&mac.finalize().into_bytes());
         octets
+    }
+
+    /// Uniform from 0 to 1.
+    pub(crate) fn fraction(&mut self) -> f64 {
+        let [a, b, c, d, ..] = self.next();
+        f64::from(u32::from_be_bytes([a, b, c, d])) / f64::from(u32::MAX)
     }
 }
 

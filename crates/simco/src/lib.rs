@@ -9,6 +9,7 @@
 //! * **Messages**: [`Message`], [`Header`], [`Request`], [`PositiveReply`], [`NegativeReply`], [`Notification`]; views
 //!   of the octets received where a value has a length of its own.
 //! * **Rules**: [`PolicyRule`], and [`filter`]: what a packet filter is told and must do.
+//! * **[`agent`]**: a session, requests over streams, rules that are kept alive, what is left after a reconnection.
 //! * **[`middlebox`]**: sessions, transactions, conflicts, translation, notifications, limits.
 //!
 //! Not here: sockets, TCP, SCTP, clocks. Time and octets come in, octets and events go out.
@@ -28,6 +29,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod agent;
 mod attributes;
 mod auth;
 mod codepoints;
@@ -37,6 +39,7 @@ mod framer;
 mod message;
 pub mod middlebox;
 mod numbers;
+mod outbox;
 mod parameters;
 mod rule;
 mod tuple;

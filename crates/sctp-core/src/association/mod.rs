@@ -14,6 +14,7 @@
 //! | `timers`, `expiry` | what runs, what happens when it runs out |
 //! | `supervision` | whether paths and peer are still there (RFC 9260 §8) |
 //! | `addresses` | what the user and the host decide about paths |
+//! | `burst` | how many packets leave on one occasion |
 //! | `packetizer` | what goes into the next packet |
 //! | `peer`, `capabilities`, `state` | identity, extensions agreed on, state machine |
 
@@ -21,6 +22,7 @@ mod addresses;
 mod asconf;
 mod auth;
 mod autoclose;
+mod burst;
 mod capabilities;
 pub(crate) mod collision;
 mod control;
@@ -30,6 +32,7 @@ mod handshake;
 mod packetizer;
 mod path_mtu;
 mod peer;
+mod reading;
 mod reconfig;
 mod restart;
 mod shutdown;
@@ -40,7 +43,7 @@ mod timers;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use sctp_wire::{COMMON_HEADER_BYTES, Chunk, Packet, StreamId, TagOrigin, Tsn, VerificationTag};
+use sctp_wire::{Chunk, Packet, StreamId, TagOrigin, Tsn, VerificationTag};
 use virtual_time::Instant;
 
 use self::asconf::DynamicAddresses;
@@ -55,6 +58,7 @@ use self::control::{Bundling, ControlQueue};
 use self::dispatch::Flow;
 pub(crate) use self::handshake::{InitReply, Reading, address_parameter};
 pub(crate) use self::peer::{Negotiated, Peer};
+pub(crate) use self::reading::AfterReading;
 use self::reconfig::Reconfig;
 pub use self::reconfig::ResetDirection;
 pub use self::state::AssociationState;
@@ -63,7 +67,7 @@ use self::timers::{Timer, Timers};
 use crate::config::{AssociationConfig, StreamShare};
 use crate::error::{AssociationError, SendError, StreamError};
 use crate::event::Event;
-use crate::message::{Message, Received};
+use crate::message::Message;
 use crate::path::PathSet;
 use crate::receiver::{Receiver, SackDemand};
 use crate::rng::Rng;
@@ -125,15 +129,6 @@ struct Outgoing {
     /// The peer's SACKs arrived since the last window probe.
     peer_is_alive: bool,
     usage: Usage,
-}
-
-/// What reading a message led to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AfterReading {
-    /// There is one less to read.
-    Nothing,
-    /// The peer is to hear of it, or it was the last thing left to do.
-    More,
 }
 
 impl Outgoing {
@@ -326,19 +321,6 @@ impl Association {
         self.watch_lifetimes();
     }
 
-    /// Max.Burst packets may go, and as many as have left the network.
-    fn begin_burst(&mut self, now: Instant) {
-        let limit = self.config.transmission.max_burst_packets;
-        let mut replaced = 0;
-        if self.outgoing.acknowledged_bytes > 0 {
-            let packet_bytes = self.paths.path(self.paths.for_data()).packet_bytes();
-            replaced = core::mem::take(&mut self.outgoing.acknowledged_bytes) / packet_bytes;
-        }
-        self.outgoing.burst_left = limit.saturating_add(packets(replaced));
-        self.outgoing.paced_at = now;
-        self.outgoing.renew_at = None;
-    }
-
     /// Gives up messages that are not to be sent (again) by now (RFC 3758 §3.5, RFC 7496 §3).
     fn give_up(&mut self, now: Instant) {
         if !self.sender.gives_up() {
@@ -429,31 +411,6 @@ impl Association {
         Ok(())
     }
 
-    /// What a message may add to the packets of this occasion. Who sends in a loop has Max.Burst packets in flight (RFC
-    /// 9260 §6.1 (D), counted as it adjusts cwnd) until something comes back; beyond that only as much as the
-    /// congestion window sends in the time that has passed, so that messages far apart do not wait.
-    ///
-    /// Messages handed in at the same time add the same, so it is looked at when the next packet is due.
-    fn renew_burst(&mut self) {
-        let Some(now) = self.outgoing.renew_at.take() else { return };
-        let path = self.paths.path(self.paths.for_data());
-        let chunk_bytes = path.packet_bytes() - COMMON_HEADER_BYTES;
-        let limit = self.config.transmission.max_burst_packets;
-        let (burst_bytes, flight) = (chunk_bytes * limit as usize, self.sender.flight(path.id));
-        let in_flight = packets(burst_bytes.saturating_sub(flight).div_ceil(chunk_bytes));
-        let round_trip = path.rto.srtt().unwrap_or(path.rto.rto()).as_nanos().max(1);
-        let passed = now.since(self.outgoing.paced_at).as_nanos().min(round_trip);
-        let paced =
-            usize::try_from(passed * path.congestion.cwnd() as u128 / round_trip).unwrap_or(usize::MAX);
-        let paced = packets(paced / chunk_bytes);
-        if paced > 0 {
-            self.outgoing.paced_at = now;
-        }
-        // What acknowledgments have granted beyond Max.Burst stays granted.
-        let granted = self.outgoing.burst_left;
-        self.outgoing.burst_left = granted.max(granted.saturating_add(paced).max(in_flight).min(limit));
-    }
-
     /// Changes what an outgoing stream gets beside others.
     pub(crate) fn set_stream_share(
         &mut self,
@@ -461,23 +418,6 @@ impl Association {
         change: impl FnOnce(&mut StreamShare),
     ) -> Result<(), StreamError> {
         self.sender.set_stream_share(stream, change)
-    }
-
-    /// The next message, and whether more came of reading it.
-    pub(crate) fn receive(&mut self, now: Instant) -> Option<(Received, AfterReading)> {
-        let is_closed = self.is_closed();
-        let receiver = self.receiver.as_mut()?;
-        let received = receiver.receive()?;
-        if is_closed {
-            return Some((received, AfterReading::More));
-        }
-        if !receiver.window_update_due() {
-            return Some((received, AfterReading::Nothing));
-        }
-        receiver.on_sack_timer();
-        self.timers.stop(Timer::SackDelay);
-        self.after_input(now);
-        Some((received, AfterReading::More))
     }
 
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
@@ -535,8 +475,4 @@ impl Association {
     fn cumulative_tsn(&self) -> Tsn {
         self.receiver.as_ref().map_or(Tsn::new(0), Receiver::cumulative_tsn)
     }
-}
-
-fn packets(count: usize) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
 }

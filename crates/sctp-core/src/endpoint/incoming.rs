@@ -1,7 +1,6 @@
 //! INIT and COOKIE ECHO: what happens before an association exists, and beside one that does.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 
 use sctp_wire::{
     Auth, Cause, ChunkBuf, ChunkType, Init, InitHeader, Packet, PacketWriter, Parameter, Parameters,
@@ -349,7 +348,7 @@ impl Endpoint {
         if cookie.source.address == datagram.source.address {
             cookie.source = datagram.source;
         }
-        let (rng, config) = (self.rng.split(), Arc::clone(&self.accepted));
+        let (rng, config) = (self.rng.split(), self.shared.accepted());
         let association = Association::accept(now, &cookie, datagram.source, &self.locals, config, rng);
         self.insert(now, association);
         self.route(now, datagram, packet, authenticity);
@@ -428,7 +427,7 @@ pub fn fuzz_cookie(octets: &[u8]) {
     assert_eq!(StateCookie::decode(&cookie.encode()).as_ref(), Some(&cookie));
     let (config, rng) = (AssociationConfig::default(), crate::rng::Rng::new(&[7; 32]));
     let (now, source) = (Instant::EPOCH, cookie.source);
-    let mut association = Association::accept(now, &cookie, source, &[], Arc::new(config), rng);
+    let mut association = Association::accept(now, &cookie, source, &[], std::sync::Arc::new(config), rng);
     let mut buffer = Vec::new();
     while association.poll_transmit(now, &mut buffer).is_some() {}
     while association.poll_event().is_some() {}

@@ -7,6 +7,8 @@
 //! | `init_limiter` | how many INITs a source network may send |
 //! | `cookie` | signing and checking state cookies |
 //! | `streams` | resetting and adding streams |
+//! | `keys` | keys to authenticate with |
+//! | `shared` | configurations that associations have in common |
 //! | `memory` | what associations may hold of received data, together |
 //! | `ootb` | packets out of the blue |
 
@@ -14,8 +16,10 @@ pub(crate) mod cookie;
 mod demux;
 mod incoming;
 mod init_limiter;
+mod keys;
 mod memory;
 mod ootb;
+mod shared;
 mod slots;
 mod streams;
 
@@ -25,12 +29,8 @@ use core::cmp::Reverse;
 use core::num::NonZeroU16;
 use std::collections::{BinaryHeap, VecDeque};
 use std::net::IpAddr;
-use std::sync::Arc;
 
-use bytes::Bytes;
-use sctp_wire::{
-    Checksum, Chunk, ChunkType, DecodeError, Packet, SctpPort, SharedKeyId, StreamId, VerificationTag,
-};
+use sctp_wire::{Checksum, Chunk, ChunkType, DecodeError, Packet, SctpPort, StreamId, VerificationTag};
 use virtual_time::Instant;
 
 use self::cookie::CookieKeys;
@@ -38,11 +38,12 @@ use self::demux::{Demux, Lookup};
 use self::incoming::Answer;
 use self::init_limiter::InitLimiter;
 use self::memory::ReceiveMemory;
+use self::shared::SharedConfigs;
 use self::slots::Slots;
 use crate::association::{AddressChange, AfterReading, Association, Authenticity};
-use crate::config::{AssociationConfig, AuthKeys, EndpointConfig, Incoming, Offer, StreamShare};
+use crate::config::{AssociationConfig, EndpointConfig, Incoming, Offer, StreamShare};
 use crate::error::{
-    AddressChangeError, AuthKeyError, ConfigError, ConnectError, SendError, SetPrimaryError, StreamError,
+    AddressChangeError, ConfigError, ConnectError, SendError, SetPrimaryError, StreamError,
     UnknownAssociation,
 };
 use crate::event::Event;
@@ -77,10 +78,7 @@ pub enum KeyOwner {
 /// time. Time never goes back; extra calls are harmless; draining may stop in the middle and go on later.
 pub struct Endpoint {
     config: EndpointConfig,
-    /// That of associations that peers open: they share it.
-    accepted: Arc<AssociationConfig>,
-    /// That of the association opened here last: the next one shares it if it is the same.
-    initiated: Arc<AssociationConfig>,
+    shared: SharedConfigs,
     /// The local addresses that are there.
     locals: Vec<IpAddr>,
     rng: Rng,
@@ -90,10 +88,7 @@ pub struct Endpoint {
     memory: ReceiveMemory,
     demux: Demux,
     deadlines: BinaryHeap<Reverse<(Instant, usize, u32)>>,
-    /// Associations that may have packets to send, each at most once.
-    sendable: VecDeque<usize>,
-    /// Associations that have events, each at most once.
-    eventful: VecDeque<usize>,
+    turns: Turns,
     /// Closed associations whose last event was handed out.
     finished: Vec<usize>,
     answers: VecDeque<Answer>,
@@ -110,6 +105,15 @@ impl core::fmt::Debug for Endpoint {
             .field("statistics", &self.statistics)
             .finish_non_exhaustive()
     }
+}
+
+/// Whose turn it is.
+#[derive(Default)]
+struct Turns {
+    /// Associations that may have packets to send, each at most once.
+    sendable: VecDeque<usize>,
+    /// Associations that have events, each at most once.
+    eventful: VecDeque<usize>,
 }
 
 struct Entry {
@@ -140,12 +144,10 @@ impl Endpoint {
         let mut rng = Rng::new(&entropy);
         let cookies = CookieKeys::new(rng.split(), config.cookie_life, config.cookie_extension);
         let init_limiter = InitLimiter::new(&rng.split().key(), config.init_rate);
-        let accepted = Arc::new(config.association.clone());
         Ok(Self {
             locals: config.local_addresses.clone(),
+            shared: SharedConfigs::new(&config.association),
             config,
-            initiated: Arc::clone(&accepted),
-            accepted,
             rng,
             cookies,
             init_limiter,
@@ -153,8 +155,7 @@ impl Endpoint {
             memory,
             demux: Demux::default(),
             deadlines: BinaryHeap::new(),
-            sendable: VecDeque::new(),
-            eventful: VecDeque::new(),
+            turns: Turns::default(),
             finished: Vec::new(),
             answers: VecDeque::new(),
             generation: 0,
@@ -208,10 +209,7 @@ impl Endpoint {
         if self.associations.len() >= limit {
             return Err(ConnectError::TooMany { limit });
         }
-        if *self.initiated != config {
-            self.initiated = Arc::new(config);
-        }
-        let config = Arc::clone(&self.initiated);
+        let config = self.shared.initiated(config);
         let tag = self.unused_tag();
         let rng = self.rng.split();
         let ports = (self.config.port, port);
@@ -421,9 +419,9 @@ impl Endpoint {
                 segment_bytes: None,
             });
         }
-        while let Some(&slot) = self.sendable.front() {
+        while let Some(&slot) = self.turns.sendable.front() {
             let Some(entry) = self.associations.get_mut(slot) else {
-                self.sendable.pop_front();
+                self.turns.sendable.pop_front();
                 continue;
             };
             let mut association = Watched::new(now, entry.generation, &mut entry.association);
@@ -434,7 +432,7 @@ impl Endpoint {
                 return Some(transmit);
             }
             entry.is_sendable = false;
-            self.sendable.pop_front();
+            self.turns.sendable.pop_front();
             // Data that waits for the pacer has set its timer.
             self.rearm(slot);
             self.note_if_finished(slot);
@@ -451,9 +449,9 @@ impl Endpoint {
     /// The next thing a user should know.
     pub fn poll_event(&mut self) -> Option<(AssociationId, Event)> {
         self.reap();
-        while let Some(&slot) = self.eventful.front() {
+        while let Some(&slot) = self.turns.eventful.front() {
             let Some(entry) = self.associations.get_mut(slot) else {
-                self.eventful.pop_front();
+                self.turns.eventful.pop_front();
                 continue;
             };
             if let Some(event) = entry.association.poll_event() {
@@ -462,7 +460,7 @@ impl Endpoint {
                 return Some((id, event));
             }
             entry.is_eventful = false;
-            self.eventful.pop_front();
+            self.turns.eventful.pop_front();
         }
         None
     }
@@ -643,54 +641,6 @@ impl Endpoint {
         self.each_association(now, |association| association.local_address_up(now, address));
     }
 
-    /// Adds a key to sign and verify with, or replaces the one with this identifier (RFC 4895 §6.1,
-    /// SCTP_AUTH_KEY). See [`AuthKeys`] for how to change keys while data flows.
-    ///
-    /// # Errors
-    /// There is no such association.
-    pub fn set_auth_key(
-        &mut self,
-        owner: KeyOwner,
-        key: SharedKeyId,
-        secret: impl Into<Bytes>,
-    ) -> Result<(), UnknownAssociation> {
-        self.with_keys(owner, |keys| keys.set(key, secret))
-    }
-
-    /// From now on packets are signed with this key (SCTP_AUTH_ACTIVE_KEY).
-    ///
-    /// # Errors
-    /// There is no such key or association.
-    pub fn activate_auth_key(&mut self, owner: KeyOwner, key: SharedKeyId) -> Result<(), AuthKeyError> {
-        self.with_keys(owner, |keys| keys.activate(key))?
-    }
-
-    /// Forgets a key: what is signed with it is discarded from now on (SCTP_AUTH_DELETE_KEY).
-    ///
-    /// # Errors
-    /// There is no such key or association, or the key is active.
-    pub fn delete_auth_key(&mut self, owner: KeyOwner, key: SharedKeyId) -> Result<(), AuthKeyError> {
-        self.with_keys(owner, |keys| keys.delete(key))?
-    }
-
-    fn with_keys<R>(
-        &mut self,
-        owner: KeyOwner,
-        change: impl FnOnce(&mut AuthKeys) -> R,
-    ) -> Result<R, UnknownAssociation> {
-        match owner {
-            KeyOwner::Association(id) => {
-                let slot = self.slot(id)?;
-                Ok(self.associations[slot].association.change_keys(change))
-            }
-            KeyOwner::Accepted => {
-                let result = change(&mut self.config.association.authentication.keys);
-                self.accepted = Arc::new(self.config.association.clone());
-                Ok(result)
-            }
-        }
-    }
-
     /// An association, to look at. It stays until its last event has been polled and all messages are read.
     #[must_use]
     pub fn association(&self, id: AssociationId) -> Option<&Association> {
@@ -762,10 +712,10 @@ impl Endpoint {
         let held = entry.association.receive_memory_bytes();
         self.memory.update(core::mem::replace(&mut entry.received_bytes, held), held);
         if !core::mem::replace(&mut entry.is_sendable, true) {
-            self.sendable.push_back(slot);
+            self.turns.sendable.push_back(slot);
         }
         if entry.association.has_event() && !core::mem::replace(&mut entry.is_eventful, true) {
-            self.eventful.push_back(slot);
+            self.turns.eventful.push_back(slot);
         }
         if entry.association.is_closed() {
             self.demux.remove(slot);
@@ -814,8 +764,8 @@ impl Endpoint {
             let received_bytes = self.associations.remove(slot).map_or(0, |entry| entry.received_bytes);
             self.memory.update(received_bytes, 0);
             self.demux.remove(slot);
-            self.sendable.retain(|queued| *queued != slot);
-            self.eventful.retain(|queued| *queued != slot);
+            self.turns.sendable.retain(|queued| *queued != slot);
+            self.turns.eventful.retain(|queued| *queued != slot);
         }
     }
 }

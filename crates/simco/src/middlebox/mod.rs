@@ -12,7 +12,6 @@ mod config;
 mod establish;
 mod event;
 mod format;
-mod outbox;
 mod policies;
 mod rate;
 mod rules;

@@ -5,11 +5,11 @@ use virtual_time::Instant;
 use super::config::Protection;
 use super::event::CloseReason;
 use super::format::Phase;
-use super::outbox::Outbox;
 use crate::auth::Key;
 use crate::framer::Framer;
 use crate::message::{Body, Message, Notification};
 use crate::numbers::{StreamNumber, TransactionId};
+use crate::outbox::Outbox;
 use crate::rule::Owner;
 
 /// Identifies a connection, from [`Middlebox::open`](super::Middlebox::open) to

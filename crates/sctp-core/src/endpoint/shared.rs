@@ -1,0 +1,37 @@
+//! Configurations that associations have in common: thousands of associations have one copy.
+
+use std::sync::Arc;
+
+use crate::config::AssociationConfig;
+
+/// What the next associations share.
+pub(super) struct SharedConfigs {
+    accepted: Arc<AssociationConfig>,
+    /// That of the association opened here last.
+    initiated: Arc<AssociationConfig>,
+}
+
+impl SharedConfigs {
+    pub(super) fn new(config: &AssociationConfig) -> Self {
+        let accepted = Arc::new(config.clone());
+        Self { initiated: Arc::clone(&accepted), accepted }
+    }
+
+    /// Associations that peers open from now on have this one.
+    pub(super) fn set_accepted(&mut self, config: &AssociationConfig) {
+        self.accepted = Arc::new(config.clone());
+    }
+
+    /// For an association that a peer opens.
+    pub(super) fn accepted(&self) -> Arc<AssociationConfig> {
+        Arc::clone(&self.accepted)
+    }
+
+    /// For an association opened here: that of the one before, if it is the same.
+    pub(super) fn initiated(&mut self, config: AssociationConfig) -> Arc<AssociationConfig> {
+        if *self.initiated != config {
+            self.initiated = Arc::new(config);
+        }
+        Arc::clone(&self.initiated)
+    }
+}

@@ -1,0 +1,259 @@
+//! Who drives an endpoint that has no runtime: one thread at a time, the one in the seat.
+//!
+//! A thread that has to wait takes the seat if it is free, and drives until what it waits for has come. Threads that
+//! find it taken sleep; each that leaves wakes one of them. A thread of the endpoint's takes it while nobody calls.
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+use sctp_io::{AddressWatch, Doorbell, ReceiveBatch, Room, Sources};
+
+use crate::driver::{Received, receive};
+use crate::error::CommunicationLost;
+use crate::shared::Shared;
+use crate::state::Openness;
+
+/// What all threads of a blocking endpoint share.
+pub(super) struct Driver {
+    shared: Arc<Shared>,
+    seat: Mutex<Seat>,
+    bell: Doorbell,
+    /// Threads that wait for somebody to leave the seat.
+    waiting: Mutex<Vec<Thread>>,
+    /// Advances with every call that has to wait.
+    calls: AtomicU64,
+}
+
+/// What only the thread that drives needs.
+struct Seat {
+    batch: ReceiveBatch,
+    timer: OwnedFd,
+    addresses: Option<AddressWatch>,
+    /// Packets have been taken in whose answers are not sent yet: an answer of the application may travel with them.
+    owes_answers: bool,
+}
+
+impl Driver {
+    /// The endpoint's own thread ends when the endpoint is closed and its last association over.
+    pub(super) fn start(
+        shared: &Arc<Shared>,
+        timer: OwnedFd,
+        addresses: Option<AddressWatch>,
+    ) -> io::Result<Arc<Self>> {
+        let seat = Seat { batch: ReceiveBatch::new(), timer, addresses, owes_answers: false };
+        let driver = Arc::new(Self {
+            shared: Arc::clone(shared),
+            seat: Mutex::new(seat),
+            bell: Doorbell::new()?,
+            waiting: Mutex::default(),
+            calls: AtomicU64::new(0),
+        });
+        let own = Arc::clone(&driver);
+        thread::Builder::new().name("sctp".to_owned()).spawn(move || own.look_after())?;
+        Ok(driver)
+    }
+
+    /// Waits for a future of this endpoint, driving it meanwhile if nobody else does.
+    pub(super) fn wait<T>(self: &Arc<Self>, future: impl Future<Output = T>) -> T {
+        let mut future = pin!(future);
+        let alarm = Arc::new(Alarm::of_this_thread(self));
+        let waker = Waker::from(Arc::clone(&alarm));
+        let mut context = Context::from_waker(&waker);
+        let output = loop {
+            if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
+                break output;
+            }
+            self.calls.fetch_add(1, Ordering::Relaxed);
+            self.until_raised(&alarm, &mut context);
+        };
+        self.call_next();
+        output
+    }
+
+    fn until_raised(&self, alarm: &Alarm, context: &mut Context<'_>) {
+        while !alarm.lower() {
+            if let Some(mut seat) = self.take_seat() {
+                self.drive(&mut seat, alarm, context, || true);
+                continue;
+            }
+            self.lock_waiting().push(thread::current());
+            // Whoever has just left may not have seen us.
+            if let Some(mut seat) = self.take_seat() {
+                self.drive(&mut seat, alarm, context, || true);
+            } else {
+                // The endpoint's own thread gives way.
+                self.bell.ring();
+                thread::park();
+            }
+            let own = thread::current().id();
+            self.lock_waiting().retain(|waiting| waiting.id() != own);
+        }
+    }
+
+    /// Drives until the alarm is raised, or somebody else should.
+    fn drive(&self, seat: &mut Seat, alarm: &Alarm, context: &mut Context<'_>, goes_on: impl Fn() -> bool) {
+        alarm.is_seated.store(true, Ordering::SeqCst);
+        // A full socket is told to whoever drives.
+        let mut full = pin!(self.shared.signals.driver.notified());
+        let is_full = full.as_mut().poll(context).is_ready();
+        while !is_full && !alarm.is_raised.load(Ordering::SeqCst) && goes_on() {
+            if let Err(error) = self.turn(seat) {
+                self.shared.stop(&CommunicationLost::Socket(error.kind()));
+                break;
+            }
+        }
+        alarm.is_seated.store(false, Ordering::SeqCst);
+        if is_full {
+            alarm.is_raised.store(true, Ordering::SeqCst);
+        }
+    }
+
+    /// Waits for one thing to happen and deals with it.
+    fn turn(&self, seat: &mut Seat) -> io::Result<()> {
+        if std::mem::take(&mut seat.owes_answers) {
+            self.shared.complete();
+        }
+        let room = if self.shared.lock().outbox.is_blocked() { Room::Awaited } else { Room::Irrelevant };
+        let sources = Sources {
+            socket: &*self.shared.io,
+            timer: &seat.timer,
+            bell: &self.bell,
+            addresses: seat.addresses.as_ref(),
+        };
+        let woken = sources.wait(room)?;
+        if woken.has_error {
+            while self.shared.io.receive_error()?.is_some() {}
+        }
+        if woken.is_readable {
+            match receive(&self.shared, &mut seat.batch)? {
+                Received::News => seat.owes_answers = true,
+                Received::Packets => self.shared.complete(),
+                Received::Nothing => {}
+            }
+        }
+        if woken.is_due {
+            self.shared.change(|state, now| {
+                state.acknowledge_timer();
+                state.handle_timeout(now);
+            });
+        } else if woken.has_room || (room == Room::Awaited && woken.is_readable) {
+            self.shared.change(|_, _| ());
+        }
+        if woken.has_address
+            && let Some(addresses) = &mut seat.addresses
+        {
+            while let Some(event) = addresses.poll_event()? {
+                self.shared.change(|state, now| state.on_address(now, event));
+            }
+        }
+        Ok(())
+    }
+
+    /// The endpoint's own thread: drives while nobody calls.
+    fn look_after(self: Arc<Self>) {
+        let alarm = Arc::new(Alarm::of_this_thread(&self));
+        let waker = Waker::from(Arc::clone(&alarm));
+        let mut context = Context::from_waker(&waker);
+        let mut seen = 0;
+        while !self.is_over() {
+            thread::park_timeout(GRACE);
+            let calls = self.calls.load(Ordering::Relaxed);
+            let is_quiet = std::mem::replace(&mut seen, calls) == calls;
+            if is_quiet && let Some(mut seat) = self.take_seat() {
+                let nobody_calls = || self.calls.load(Ordering::Relaxed) == calls && !self.is_over();
+                alarm.lower();
+                self.drive(&mut seat, &alarm, &mut context, nobody_calls);
+                drop(seat);
+                self.call_next();
+            }
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let state = self.shared.lock();
+        match state.openness {
+            Openness::Open => false,
+            Openness::Closed => state.is_idle() && !state.outbox.is_blocked(),
+            Openness::Stopped => true,
+        }
+    }
+
+    fn take_seat(&self) -> Option<MutexGuard<'_, Seat>> {
+        match self.seat.try_lock() {
+            Ok(seat) => Some(seat),
+            Err(TryLockError::Poisoned(seat)) => Some(seat.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// The seat is free, or will be soon: one of those who wait may take it.
+    fn call_next(&self) {
+        if let Some(next) = self.lock_waiting().pop() {
+            next.unpark();
+        }
+    }
+
+    fn lock_waiting(&self) -> MutexGuard<'_, Vec<Thread>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Driver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Driver").finish_non_exhaustive()
+    }
+}
+
+/// Tells a thread that what it waits for may have come.
+struct Alarm {
+    driver: Arc<Driver>,
+    thread: Thread,
+    is_raised: AtomicBool,
+    /// It waits on the socket, not on its thread.
+    is_seated: AtomicBool,
+}
+
+impl Alarm {
+    fn of_this_thread(driver: &Arc<Driver>) -> Self {
+        Self {
+            driver: Arc::clone(driver),
+            thread: thread::current(),
+            is_raised: AtomicBool::new(false),
+            is_seated: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether it had been raised.
+    fn lower(&self) -> bool {
+        self.is_raised.swap(false, Ordering::SeqCst)
+    }
+}
+
+impl Wake for Alarm {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.is_raised.store(true, Ordering::SeqCst);
+        if thread::current().id() == self.thread.id() {
+            return; // it drives, and looks before it waits
+        }
+        if self.is_seated.load(Ordering::SeqCst) {
+            self.driver.bell.ring();
+        } else {
+            self.thread.unpark();
+        }
+    }
+}
+
+/// How long nobody calls before the endpoint's own thread steps in.
+const GRACE: Duration = Duration::from_millis(10);

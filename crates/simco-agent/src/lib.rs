@@ -1,0 +1,207 @@
+//! A SIMCO agent (RFC 4540) for tokio: opens pinholes on a middlebox, keeps them, learns what becomes of them.
+//!
+//! ```text
+//!  your tasks    SimcoAgent::request ──┐        ┌─► AgentEvents::next: ARE, rules lost, the end
+//!                                      ▼        │
+//!  one task                         simco::agent::Agent (the protocol, no IO)
+//!                                      │        ▲
+//!                                      ▼        │
+//!  a connection                  TCP, or SCTP with a message per message and a stream per rule
+//! ```
+//!
+//! What is here: the task that drives the core over a connection, and handles to it. What is not: the protocol, which
+//! is [`simco`]. A connection that ends ends the handle; [`SimcoAgent::connect`] again, with
+//! [`Resynchronisation::Always`](simco::agent::Resynchronisation::Always), finds the rules that are left.
+#![forbid(unsafe_code)]
+
+mod driver;
+mod link;
+
+use std::io;
+use std::net::SocketAddr;
+
+use simco::agent::{Agent, AgentCloseReason, AgentEvent, AgentSettings, PolicyReply};
+use simco::{Capabilities, Lifetime, NegativeCode, PolicyRequest, PolicyRuleId};
+use tokio::sync::{mpsc, oneshot};
+
+use driver::{Command, Driver};
+use link::Link;
+
+/// A session with a middlebox. Cheap to clone; all clones are the same session. When the last is dropped, the session
+/// is terminated.
+#[derive(Clone, Debug)]
+pub struct SimcoAgent {
+    commands: mpsc::Sender<Command>,
+    capabilities: Capabilities,
+}
+
+/// What happens besides answers to requests.
+#[derive(Debug)]
+pub struct AgentEvents(mpsc::UnboundedReceiver<AgentEvent>);
+
+/// How to reach a middlebox.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Middlebox {
+    /// Its addresses with the port of SIMCO, 7626 by default. TCP uses the first.
+    pub addresses: Vec<SocketAddr>,
+    /// TCP or SCTP.
+    pub transport: Transport,
+}
+
+/// TCP or SCTP.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Transport {
+    /// TCP without delay (Nagle's algorithm off, as in study S4).
+    Tcp,
+    /// SCTP.
+    Sctp {
+        /// Streams to ask for; six were enough in study S4 (§5.4).
+        streams: u16,
+        /// How packets travel.
+        carrier: Carrier,
+    },
+}
+
+/// How SCTP packets travel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Carrier {
+    /// In UDP (RFC 6951).
+    Udp {
+        /// Our port; 0 for any.
+        local: u16,
+        /// The middlebox', 9899 as registered.
+        remote: u16,
+    },
+    /// Directly over IP, protocol 132.
+    Ip,
+}
+
+/// Why there is no session.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// No address was given.
+    #[error("no address of a middlebox; name one at least")]
+    NoAddress,
+    /// The operating system has no entropy.
+    #[error("no entropy from the operating system: {0}")]
+    Entropy(#[source] io::Error),
+    /// TCP did not get through.
+    #[error("no TCP connection with {to}: {error}; is the middlebox running, is this its port?")]
+    Tcp {
+        /// Which address.
+        to: SocketAddr,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// No socket for SCTP.
+    #[error("no socket for SCTP: {0}")]
+    Bind(#[from] sctp::BindError),
+    /// SCTP did not get through.
+    #[error(
+        "no SCTP association with {to}: {error}; is the middlebox running, is this its port and its UDP port?"
+    )]
+    Sctp {
+        /// Which address.
+        to: SocketAddr,
+        /// Why.
+        error: sctp::ConnectError,
+    },
+    /// Port 0.
+    #[error("port 0 is nobody's: write 7626 or the middlebox' own")]
+    PortZero,
+    /// SIMCO did not get through.
+    #[error("no SIMCO session: {0}")]
+    Session(#[from] AgentCloseReason),
+}
+
+/// Why a request was not done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum RequestError {
+    /// The middlebox refused.
+    #[error("the middlebox refuses: {0}")]
+    Refused(NegativeCode),
+    /// The session ended; whether the request was done is not known.
+    #[error("the session ended before the answer: {0}")]
+    Closed(AgentCloseReason),
+}
+
+impl SimcoAgent {
+    /// Connects and opens a session. A task on this runtime drives it from then on.
+    ///
+    /// There is no time limit: wrap the call in `tokio::time::timeout`.
+    ///
+    /// # Errors
+    ///
+    /// See [`ConnectError`].
+    pub async fn connect(
+        middlebox: &Middlebox,
+        settings: AgentSettings,
+    ) -> Result<(Self, AgentEvents), ConnectError> {
+        let secret = sctp_io::os_entropy().map_err(ConnectError::Entropy)?;
+        let link = Link::connect(middlebox).await?;
+        let mut agent = Agent::new(settings, secret);
+        agent.connect(link.framing());
+        let (commands, received) = mpsc::channel(COMMANDS);
+        let (tell, events) = mpsc::unbounded_channel();
+        let (opened, opening) = oneshot::channel();
+        tokio::spawn(Driver::new(agent, link, received, tell, opened).run());
+        match opening.await {
+            Ok(Ok(capabilities)) => Ok((Self { commands, capabilities }, AgentEvents(events))),
+            Ok(Err(reason)) => Err(reason.into()),
+            Err(_) => Err(AgentCloseReason::Lost.into()),
+        }
+    }
+
+    /// What the middlebox can do.
+    #[must_use]
+    pub const fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    /// Makes a request and waits for its answer. Requests of several tasks are under way at the same time.
+    ///
+    /// Dropping the future does not take the request back.
+    ///
+    /// # Errors
+    ///
+    /// The middlebox refuses, or the session ends.
+    pub async fn request(&self, request: PolicyRequest) -> Result<PolicyReply, RequestError> {
+        let (answer, answered) = oneshot::channel();
+        let sent = self.commands.send(Command::Request { request, answer }).await;
+        if sent.is_err() {
+            return Err(RequestError::Closed(AgentCloseReason::Lost));
+        }
+        answered.await.unwrap_or(Err(RequestError::Closed(AgentCloseReason::Lost)))
+    }
+
+    /// Keeps a rule alive, asking for `lifetime` each time, until it is released or lost.
+    pub async fn hold(&self, rule: PolicyRuleId, lifetime: Lifetime) {
+        // An error means that the session is over, which the events tell.
+        let _over = self.commands.send(Command::Hold { rule, lifetime }).await;
+    }
+
+    /// Keeps a rule alive no longer.
+    pub async fn release(&self, rule: PolicyRuleId) {
+        // As above.
+        let _over = self.commands.send(Command::Release { rule }).await;
+    }
+
+    /// Ends the session once all requests are answered, and waits for that. Rules live on until their deadlines.
+    pub async fn terminate(&self) {
+        if self.commands.send(Command::Terminate).await.is_ok() {
+            self.commands.closed().await;
+        }
+    }
+}
+
+impl AgentEvents {
+    /// The next event; `None` after [`AgentEvent::Closed`].
+    ///
+    /// Events pile up while nobody asks. Cancellation-safe.
+    pub async fn next(&mut self) -> Option<AgentEvent> {
+        self.0.recv().await
+    }
+}
+
+/// Requests that wait for the driver at most.
+const COMMANDS: usize = 1024;

@@ -1,0 +1,191 @@
+//! A connection with a middlebox: octets over TCP, messages over SCTP.
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use bytes::{Buf, Bytes, BytesMut};
+use sctp::{
+    Association, AssociationConfig, Endpoint, EndpointConfig, Event, Message, PayloadProtocolId, SctpPort,
+};
+use simco::StreamNumber;
+use simco::middlebox::Framing;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::{Carrier, ConnectError, Middlebox, Transport};
+
+/// A connection and what waits to be sent on it.
+#[derive(Debug)]
+pub(crate) enum Link {
+    Tcp { stream: TcpStream, out: BytesMut, buffer: BytesMut },
+    Sctp { association: Association, streams: u16, out: VecDeque<Message> },
+}
+
+/// What a connection brought.
+#[derive(Debug)]
+pub(crate) enum Arrival {
+    Octets(Bytes),
+    Message(StreamNumber, Bytes),
+    /// It is over.
+    End,
+}
+
+impl Link {
+    pub(crate) async fn connect(middlebox: &Middlebox) -> Result<Self, ConnectError> {
+        let first = *middlebox.addresses.first().ok_or(ConnectError::NoAddress)?;
+        match middlebox.transport {
+            Transport::Tcp => {
+                let refused = |error| ConnectError::Tcp { to: first, error };
+                let stream = TcpStream::connect(first).await.map_err(refused)?;
+                stream.set_nodelay(true).map_err(refused)?;
+                let (out, buffer) = (BytesMut::new(), BytesMut::with_capacity(READ_BYTES));
+                Ok(Self::Tcp { stream, out, buffer })
+            }
+            Transport::Sctp { streams, carrier } => associate(middlebox, first, streams, carrier).await,
+        }
+    }
+
+    pub(crate) fn framing(&self) -> Framing {
+        match self {
+            Self::Tcp { .. } => Framing::Octets,
+            Self::Sctp { streams, .. } => Framing::Messages { streams: *streams },
+        }
+    }
+
+    /// Queues octets; [`turn`](Self::turn) sends them.
+    pub(crate) fn queue(&mut self, stream: StreamNumber, octets: Vec<u8>) {
+        match self {
+            Self::Tcp { out, .. } => out.extend_from_slice(&octets),
+            Self::Sctp { association, out, .. } => {
+                let stream = sctp::StreamId::new(stream.get());
+                let message = Message::ordered(stream, octets).with_ppid(PayloadProtocolId::SIMCO);
+                if !out.is_empty() {
+                    out.push_back(message);
+                } else if let Err(sctp::SendError::BufferFull(message)) = association.try_send(message) {
+                    out.push_back(message);
+                }
+                // Other errors mean the end, which `turn` reports.
+            }
+        }
+    }
+
+    /// Sends what it can until something arrives. Cancellation-safe.
+    pub(crate) async fn turn(&mut self) -> Arrival {
+        match self {
+            Self::Tcp { stream, out, buffer } => turn_tcp(stream, out, buffer).await,
+            Self::Sctp { association, out, .. } => turn_sctp(association, out).await,
+        }
+    }
+
+    /// Ends the connection in good order.
+    pub(crate) async fn close(self) {
+        match self {
+            Self::Tcp { mut stream, .. } => {
+                // The other side may have closed before.
+                let _closed = stream.shutdown().await;
+            }
+            Self::Sctp { association, .. } => {
+                // The same.
+                let _closed = tokio::time::timeout(CLOSING_TIME, association.shutdown()).await;
+            }
+        }
+    }
+}
+
+async fn turn_tcp(stream: &mut TcpStream, out: &mut BytesMut, buffer: &mut BytesMut) -> Arrival {
+    let (mut reader, mut writer) = stream.split();
+    loop {
+        buffer.reserve(READ_BYTES);
+        tokio::select! {
+            read = reader.read_buf(buffer) => return match read {
+                Ok(0) | Err(_) => Arrival::End,
+                Ok(_) => Arrival::Octets(buffer.split().freeze()),
+            },
+            written = writer.write(out), if !out.is_empty() => match written {
+                Ok(count) => out.advance(count),
+                Err(_) => return Arrival::End,
+            },
+        }
+    }
+}
+
+async fn turn_sctp(association: &Association, out: &mut VecDeque<Message>) -> Arrival {
+    loop {
+        let next = out.front().cloned();
+        let send = async {
+            match next {
+                Some(message) => association.send(message).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            received = association.recv() => return match received {
+                Ok(Some(received)) => {
+                    let message = received.message;
+                    Arrival::Message(StreamNumber::new(message.stream.get()), message.payload)
+                }
+                Ok(None) | Err(_) => Arrival::End,
+            },
+            sent = send => match sent {
+                Ok(()) => {
+                    out.pop_front();
+                }
+                Err(_) => return Arrival::End,
+            },
+        }
+    }
+}
+
+async fn associate(
+    middlebox: &Middlebox,
+    first: SocketAddr,
+    streams: u16,
+    carrier: Carrier,
+) -> Result<Link, ConnectError> {
+    let port = SctpPort::try_from(first.port()).map_err(|_| ConnectError::PortZero)?;
+    let config =
+        EndpointConfig { association: association_config(streams), ..EndpointConfig::new(local_port()?) };
+    let any: IpAddr = match first {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let builder = Endpoint::builder(config);
+    let (endpoint, destinations): (_, Vec<_>) = match carrier {
+        Carrier::Udp { local, remote } => (
+            builder.bind(SocketAddr::new(any, local)).await?,
+            middlebox.addresses.iter().map(|to| sctp::udp(SocketAddr::new(to.ip(), remote))).collect(),
+        ),
+        Carrier::Ip => {
+            (builder.bind_ip(&[any]).await?, middlebox.addresses.iter().map(|to| sctp::ip(to.ip())).collect())
+        }
+    };
+    let refused = |error| ConnectError::Sctp { to: first, error };
+    let association = endpoint.connect(&destinations, port).await.map_err(refused)?;
+    let streams = match association.next_event().await {
+        Some(Event::CommunicationUp { outbound_streams, inbound_streams, .. }) => {
+            outbound_streams.min(inbound_streams).min(streams).max(1)
+        }
+        Some(_) | None => 1,
+    };
+    Ok(Link::Sctp { association, streams, out: VecDeque::new() })
+}
+
+/// The default profile, made for signalling, with this many streams both ways.
+fn association_config(streams: u16) -> AssociationConfig {
+    let mut association = AssociationConfig::default();
+    association.streams.outbound = streams;
+    association.streams.inbound = streams;
+    // A list of rules takes a whole SIMCO message.
+    association.buffers.message_bytes = association.buffers.message_bytes.max(simco::MESSAGE_BYTES);
+    association
+}
+
+/// Any port from the dynamic range.
+fn local_port() -> Result<SctpPort, ConnectError> {
+    let [a, b, ..] = sctp_io::os_entropy().map_err(ConnectError::Entropy)?;
+    let port = 0xC000 | u16::from_be_bytes([a, b]);
+    SctpPort::try_from(port).map_err(|_| ConnectError::PortZero)
+}
+
+const READ_BYTES: usize = 64 << 10;
+const CLOSING_TIME: std::time::Duration = std::time::Duration::from_secs(2);
