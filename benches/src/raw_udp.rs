@@ -34,9 +34,9 @@ pub fn throughput(packet_bytes: usize, segments: usize, time: Duration) -> f64 {
     let over = Arc::new(AtomicBool::new(false));
     let counting = count(receiver, Arc::clone(&received), Arc::clone(&over));
     let sending = flood(sender, to, packet_bytes, segments, Arc::clone(&over));
-    thread::sleep(WARM_UP);
+    thread::park_timeout(WARM_UP);
     let (before, begun) = (received.load(Ordering::Relaxed), Instant::now());
-    thread::sleep(time);
+    thread::park_timeout(time);
     let octets = received.load(Ordering::Relaxed) - before;
     let seconds = begun.elapsed().as_secs_f64();
     over.store(true, Ordering::Relaxed);

@@ -17,6 +17,7 @@ pub(crate) struct Dice {
     reorder: NumberedStream,
     duplicate: NumberedStream,
     corrupt: NumberedStream,
+    queue: u64,
     channel: ChannelState,
 }
 
@@ -30,6 +31,7 @@ impl Dice {
             reorder: stream("reorder"),
             duplicate: stream("duplicate"),
             corrupt: stream("corrupt"),
+            queue: derive_seed(seed, "queue"),
             channel: ChannelState::default(),
         }
     }
@@ -51,6 +53,16 @@ impl Dice {
     /// Whether packet `number` is followed by a copy.
     pub(crate) fn duplicates(&mut self, number: u64, impairments: &Impairments) -> bool {
         impairments.duplicate.is_possible() && impairments.duplicate.hits(self.duplicate.draw(number))
+    }
+
+    /// What a queue draws that drops at random.
+    pub(crate) fn queue(&self, number: u64) -> u64 {
+        mix(self.queue ^ mix(number))
+    }
+
+    /// The same for the copy of a packet.
+    pub(crate) fn queue_copy(&self, number: u64) -> u64 {
+        mix(self.queue(number))
     }
 
     /// The random position of the bit that flips in packet `number`, if one does.

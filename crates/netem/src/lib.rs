@@ -54,4 +54,4 @@ pub use loss::{GilbertElliott, InvalidGilbertElliott, Loss};
 pub use parse::ParseError;
 pub use probability::{OutOfRange, Probability};
 pub use seed::{derive_indexed_seed, derive_seed};
-pub use units::{BitRate, ByteSize, QueueLimit};
+pub use units::{BitRate, ByteSize, CoDel, QueueLimit, Red};

@@ -115,7 +115,7 @@ impl fmt::Display for ByteSize {
 
 /// How much may wait before a rate-limited link; the packet on the wire does not count.
 ///
-/// A packet that does not fit is dropped (drop-tail), whole. One packet always fits an idle link.
+/// A packet that does not fit is dropped, whole; RED and CoDel drop before that. One packet always fits an idle link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(try_from = "String", into = "String"))]
@@ -124,14 +124,103 @@ pub enum QueueLimit {
     Packets(u32),
     /// At most that many octets, counted as on the wire.
     Bytes(u64),
+    /// Random early detection.
+    Red(Red),
+    /// Controlled delay (RFC 8289).
+    CoDel(CoDel),
 }
 
-/// `50p` (packets), or a size: `64KiB`, `500` (octets).
+/// Random early detection (Floyd and Jacobson 1993), counted in packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Red {
+    /// Below this average length nothing is dropped.
+    pub min_packets: u32,
+    /// From this average length on everything is.
+    pub max_packets: u32,
+    /// The share that is dropped just below it, in millionths.
+    pub most_millionths: u32,
+    /// At most that many wait.
+    pub limit_packets: u32,
+}
+
+impl Red {
+    /// The share that is dropped just below the maximum.
+    #[must_use]
+    pub fn probability(self) -> crate::Probability {
+        crate::Probability::new(f64::from(self.most_millionths) / 1e6).unwrap_or_default()
+    }
+}
+
+/// Controlled delay (RFC 8289).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CoDel {
+    /// The delay that is accepted for long. RFC 8289 §3.2 has 5 ms.
+    pub target: Duration,
+    /// How long it may be above: a round trip. RFC 8289 §3.2 has 100 ms.
+    pub interval: Duration,
+    /// At most that many wait.
+    pub limit_packets: u32,
+}
+
+/// `MIN,MAX,P,LIMIT`: `5p,15p,10%,50p`.
+impl FromStr for Red {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let refused = || ParseError::NotAQueueLimit { value: format!("red:{text}") };
+        let [min, max, most, limit] = text.split(',').collect::<Vec<_>>()[..] else { return Err(refused()) };
+        let packets = |text| packets(text).ok_or_else(refused);
+        let (share, _) = parse::fraction(most).map_err(|_| refused())?;
+        let millionths =
+            (0.0..=1.0).contains(&share).then(|| format!("{:.0}", share * 1e6).parse().ok()).flatten();
+        let (min_packets, max_packets) = (packets(min)?, packets(max)?);
+        if min_packets >= max_packets {
+            return Err(refused());
+        }
+        let most_millionths = millionths.ok_or_else(refused)?;
+        Ok(Self { min_packets, max_packets, most_millionths, limit_packets: packets(limit)? })
+    }
+}
+
+/// `TARGET,INTERVAL,LIMIT`, times in ms: `5ms,100ms,1000p`.
+impl FromStr for CoDel {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let refused = || ParseError::NotAQueueLimit { value: format!("codel:{text}") };
+        let [target, interval, limit] = text.split(',').collect::<Vec<_>>()[..] else {
+            return Err(refused());
+        };
+        let ms = |text: &str| {
+            let digits = text.strip_suffix("ms").ok_or_else(refused)?;
+            parse::decimal(digits, 1_000_000).map(Duration::from_nanos).ok_or_else(refused)
+        };
+        let (target, interval) = (ms(target)?, ms(interval)?);
+        if interval.is_zero() {
+            return Err(refused());
+        }
+        Ok(Self { target, interval, limit_packets: packets(limit).ok_or_else(refused)? })
+    }
+}
+
+/// `50p`.
+fn packets(text: &str) -> Option<u32> {
+    let digits = text.strip_suffix(['p', 'P'])?;
+    parse::decimal(digits, 1).and_then(|packets| u32::try_from(packets).ok())
+}
+
+/// `50p` (packets), a size: `64KiB`, `500` (octets), `red:5p,15p,10%,50p` or `codel:5ms,100ms,1000p`.
 impl FromStr for QueueLimit {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
         let refused = || ParseError::NotAQueueLimit { value: text.to_owned() };
+        if let Some(red) = text.strip_prefix("red:") {
+            return red.parse().map(Self::Red);
+        }
+        if let Some(codel) = text.strip_prefix("codel:") {
+            return codel.parse().map(Self::CoDel);
+        }
         match text.strip_suffix(['p', 'P']) {
             Some(packets) => {
                 let packets = parse::decimal(packets, 1).and_then(|packets| u32::try_from(packets).ok());
@@ -147,6 +236,14 @@ impl fmt::Display for QueueLimit {
         match self {
             Self::Packets(packets) => write!(f, "{packets}p"),
             Self::Bytes(octets) => ByteSize(*octets).fmt(f),
+            Self::Red(Red { min_packets, max_packets, most_millionths, limit_packets }) => {
+                let share = f64::from(*most_millionths) / 1e6;
+                write!(f, "red:{min_packets}p,{max_packets}p,{share},{limit_packets}p")
+            }
+            Self::CoDel(CoDel { target, interval, limit_packets }) => {
+                let ms = |span: &Duration| span.as_secs_f64() * 1e3;
+                write!(f, "codel:{}ms,{}ms,{limit_packets}p", ms(target), ms(interval))
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! One direction of a path.
 
+mod aqm;
 mod in_flight;
 mod serialiser;
 mod stats;
@@ -115,7 +116,9 @@ impl<P: Clone> Link<P> {
         if is_lost {
             return self.dropped(number, DropReason::Loss);
         }
-        let Some(departure) = self.serialiser.admit(now, wire_bytes, &self.impairments) else {
+        let Some(departure) =
+            self.serialiser.admit(now, wire_bytes, &self.impairments, self.dice.queue(number))
+        else {
             return self.dropped(number, DropReason::QueueFull);
         };
         let original = self.on_the_way(now, departure, number, wire_bytes, packet);
@@ -148,7 +151,8 @@ impl<P: Clone> Link<P> {
     /// Sends a copy behind the original, if the queue has room for it.
     fn send_copy(&mut self, now: Instant, departure: Instant, original: &Delivery<P>) {
         self.stats.duplicated += 1;
-        match self.serialiser.admit(now, original.wire_bytes, &self.impairments) {
+        let draw = self.dice.queue_copy(original.number);
+        match self.serialiser.admit(now, original.wire_bytes, &self.impairments, draw) {
             Some(copy_departure) => {
                 let mut copy = original.clone();
                 copy.due = original.due + copy_departure.since(departure);
@@ -224,6 +228,6 @@ pub enum DropReason {
     Listed,
     /// The loss model took it.
     Loss,
-    /// There was no room in the queue.
+    /// There was no room in the queue, or its discipline dropped the packet before it was full.
     QueueFull,
 }

@@ -1,11 +1,13 @@
-//! The sending side of a link with a rate: one packet on the wire, the others in a drop-tail queue.
+//! The sending side of a link with a rate: one packet on the wire, the others in a queue.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use virtual_time::Instant;
 
+use super::aqm::{CoDelState, RedState};
 use crate::impairments::Impairments;
-use crate::units::QueueLimit;
+use crate::units::{CoDel, QueueLimit, Red};
 
 /// When the link is free again, and who waits for it.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +16,8 @@ pub(super) struct Serialiser {
     /// Start of transmission and octets of the packets that wait, in order. Kept only with a queue limit.
     waiting: VecDeque<(Instant, u64)>,
     waiting_bytes: u64,
+    red: RedState,
+    codel: CoDelState,
 }
 
 impl Serialiser {
@@ -23,20 +27,25 @@ impl Serialiser {
         now: Instant,
         wire_bytes: u64,
         impairments: &Impairments,
+        draw: u64,
     ) -> Option<Instant> {
         let Some(rate) = impairments.rate else { return Some(now) };
         self.forget_started(now);
         let start = self.busy_until.max(now);
-        if let Some(limit) = impairments.queue
-            && start > now
-        {
-            if !self.has_room(wire_bytes, limit) {
+        let service = rate.serialisation_time(wire_bytes);
+        if let Some(limit) = impairments.queue {
+            if self.drops_early(now, start, service, limit, draw) {
                 return None;
             }
+            if start > now && !self.has_room(wire_bytes, limit) {
+                return None;
+            }
+        }
+        if impairments.queue.is_some() && start > now {
             self.waiting.push_back((start, wire_bytes));
             self.waiting_bytes = self.waiting_bytes.saturating_add(wire_bytes);
         }
-        self.busy_until = start + rate.serialisation_time(wire_bytes);
+        self.busy_until = start + service;
         Some(self.busy_until)
     }
 
@@ -46,9 +55,31 @@ impl Serialiser {
         }
     }
 
+    /// Whether the discipline of the queue takes the packet before there is no room.
+    fn drops_early(
+        &mut self,
+        now: Instant,
+        start: Instant,
+        service: Duration,
+        limit: QueueLimit,
+        draw: u64,
+    ) -> bool {
+        let waiting = u32::try_from(self.waiting.len()).unwrap_or(u32::MAX);
+        match limit {
+            QueueLimit::Packets(_) | QueueLimit::Bytes(_) => false,
+            QueueLimit::Red(red) => {
+                let idle = now.since(self.busy_until.min(now));
+                self.red.drops(red, waiting, idle, service, draw)
+            }
+            QueueLimit::CoDel(codel) => self.codel.drops(codel, start, start.since(now), waiting),
+        }
+    }
+
     fn has_room(&self, wire_bytes: u64, limit: QueueLimit) -> bool {
         match limit {
-            QueueLimit::Packets(most) => {
+            QueueLimit::Packets(most)
+            | QueueLimit::Red(Red { limit_packets: most, .. })
+            | QueueLimit::CoDel(CoDel { limit_packets: most, .. }) => {
                 u32::try_from(self.waiting.len()).is_ok_and(|waiting| waiting < most)
             }
             QueueLimit::Bytes(most) => self.waiting_bytes.saturating_add(wire_bytes) <= most,

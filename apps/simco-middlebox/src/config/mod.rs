@@ -1,0 +1,106 @@
+//! The configuration file: TOML in, checked settings out.
+
+mod file;
+mod validate;
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use nft_filter::NftConfig;
+use simco::middlebox::MiddleboxConfig;
+
+/// Everything the daemon is told.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where agents connect.
+    pub listen: Listen,
+    /// What makes packets obey.
+    pub filter: FilterSettings,
+    /// Sessions, rules, agents.
+    pub middlebox: MiddleboxConfig,
+    /// Where `GET /metrics` is answered; `None`: nowhere.
+    pub metrics: Option<SocketAddr>,
+    /// The file of the audit log, appended to; `None`: none.
+    pub audit: Option<PathBuf>,
+}
+
+/// Where agents connect.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Listen {
+    /// TCP.
+    pub tcp: Vec<SocketAddr>,
+    /// SCTP.
+    pub sctp: Option<SctpListen>,
+}
+
+/// Where agents connect over SCTP.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SctpListen {
+    /// Own addresses; several make the endpoint multi-homed.
+    pub addresses: Vec<IpAddr>,
+    /// The SCTP port; 7626 unless configured.
+    pub port: u16,
+    /// The UDP port of encapsulation (RFC 6951), 0 for any free one; `None`: directly over IP, which needs CAP_NET_RAW.
+    pub encapsulation_port: Option<u16>,
+}
+
+/// What makes packets obey.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FilterSettings {
+    /// Nothing: rules are kept, packets are not touched.
+    Memory,
+    /// Linux nftables.
+    Nftables(NftConfig),
+}
+
+impl Settings {
+    /// Reads and checks a file. Paths of key files are relative to it.
+    ///
+    /// # Errors
+    ///
+    /// See [`ConfigError`].
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| ConfigError::Read { path: path.to_owned(), because: error.to_string() })?;
+        Self::parse(&text, path.parent().unwrap_or_else(|| Path::new(".")))
+    }
+
+    /// Checks a text; key files are looked for in `folder`.
+    ///
+    /// # Errors
+    ///
+    /// See [`ConfigError`].
+    pub fn parse(text: &str, folder: &Path) -> Result<Self, ConfigError> {
+        let file: file::File = toml::from_str(text).map_err(|error| ConfigError::Toml(Box::new(error)))?;
+        validate::settings(file, folder)
+    }
+}
+
+/// Why a configuration is none.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read {}: {because}", path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        because: String,
+    },
+    /// It is no TOML, a key is unknown, or a value has the wrong type.
+    #[error("{0}")]
+    Toml(#[from] Box<toml::de::Error>),
+    /// A value is out of bounds.
+    #[error("{key} = {value}: {bound}")]
+    Value {
+        /// Which, with its tables.
+        key: String,
+        /// As written.
+        value: String,
+        /// What is allowed.
+        bound: String,
+    },
+}
+
+#[cfg(test)]
+mod tests;

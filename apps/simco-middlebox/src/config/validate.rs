@@ -1,0 +1,223 @@
+//! From what is written to what holds: bounds, defaults, key files.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::net::IpAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use nft_filter::{NftConfig, TranslationPriorities};
+use simco::filter::Network;
+use simco::middlebox::{
+    AgentConfig, AgentPolicy, Agents, Demands, Limits, MiddleboxConfig, Offer, Pool, Realms, RequestRate,
+    Service,
+};
+use simco::{Key, Lifetime, Owner, PORT};
+
+use super::file::{self, Carrier, FilterKind, ServiceKind};
+use super::{ConfigError, FilterSettings, Listen, SctpListen, Settings};
+
+/// The IANA port of SCTP in UDP (RFC 6951 §6).
+const ENCAPSULATION_PORT: u16 = 9899;
+
+pub(super) fn settings(file: file::File, folder: &Path) -> Result<Settings, ConfigError> {
+    let listen = listen(file.listen)?;
+    let service = service(&file.service)?;
+    let filter = filter(file.filter, &service)?;
+    let defaults = MiddleboxConfig::default();
+    let longest = file.service.longest_lifetime_s.unwrap_or(defaults.longest_lifetime.as_secs());
+    at_least("service.longest_lifetime_s", longest, 1)?;
+    let middlebox = MiddleboxConfig {
+        service,
+        disable_rules: if file.service.disable_rules.unwrap_or(true) {
+            Offer::Offered
+        } else {
+            Offer::Refused
+        },
+        longest_lifetime: Lifetime::from_secs(longest),
+        longest_age: file.service.longest_age_s.map(Duration::from_secs),
+        realms: realms(&file.realms)?,
+        agents: agents(&file.agents, file.anonymous.as_ref(), folder)?,
+        limits: limits(&file.limits)?,
+        demands: Demands { fewest_streams: file.limits.fewest_streams.unwrap_or(1), ..Demands::default() },
+        ..defaults
+    };
+    if middlebox.agents.known.is_empty() && middlebox.agents.anonymous.is_none() {
+        return Err(value("agents", "{}", "name an agent, or allow [anonymous] ones; nobody could connect"));
+    }
+    Ok(Settings {
+        listen,
+        filter,
+        middlebox,
+        metrics: file.metrics.map(|metrics| metrics.listen),
+        audit: file.audit.map(|audit| folder.join(audit.file)),
+    })
+}
+
+fn listen(file: file::Listen) -> Result<Listen, ConfigError> {
+    if file.tcp.is_empty() && file.sctp.is_none() {
+        return Err(value("listen.tcp", "[]", "name an address, or have listen.sctp; nobody could connect"));
+    }
+    let sctp = file.sctp.map(|sctp| {
+        if sctp.addresses.is_empty() {
+            return Err(value("listen.sctp.addresses", "[]", "name at least one address"));
+        }
+        let encapsulation_port = match (sctp.carrier, sctp.encapsulation_port) {
+            (Carrier::Udp, port) => Some(port.unwrap_or(ENCAPSULATION_PORT)),
+            (Carrier::Ip, None) => None,
+            (Carrier::Ip, Some(port)) => {
+                return Err(value("listen.sctp.encapsulation_port", port, "only with carrier = \"udp\""));
+            }
+        };
+        let port = sctp.port.unwrap_or(PORT);
+        at_least("listen.sctp.port", port, 1)?;
+        Ok(SctpListen { addresses: sctp.addresses, port, encapsulation_port })
+    });
+    Ok(Listen { tcp: file.tcp, sctp: sctp.transpose()? })
+}
+
+fn filter(file: file::Filter, service: &Service) -> Result<FilterSettings, ConfigError> {
+    if file.kind == FilterKind::Memory {
+        return Ok(FilterSettings::Memory);
+    }
+    if file.inside.is_empty() {
+        return Err(value(
+            "filter.inside",
+            "[]",
+            "name the interfaces of the protected network, at least one",
+        ));
+    }
+    let defaults = NftConfig::new(file.inside);
+    let most_shapes = file.most_shapes.unwrap_or(defaults.most_shapes);
+    at_least("filter.most_shapes", most_shapes, FEWEST_SHAPES)?;
+    let most_elements = file.most_elements.unwrap_or(defaults.most_elements);
+    at_least("filter.most_elements", most_elements, 1)?;
+    Ok(FilterSettings::Nftables(NftConfig {
+        table: file.table.unwrap_or(defaults.table),
+        priority: file.priority.unwrap_or(defaults.priority),
+        translation: service.nat_mode().map(|_| TranslationPriorities::default()),
+        most_shapes,
+        most_elements,
+        inside: defaults.inside,
+        removal: defaults.removal,
+    }))
+}
+
+fn service(file: &file::Service) -> Result<Service, ConfigError> {
+    let pool = |key: &str, pool: Option<&file::Pool>| {
+        let Some(pool) = pool else {
+            return Err(value(key, "(nothing)", "service.kind needs this pool of addresses"));
+        };
+        let (first, last) = (pool.first_port.unwrap_or(1024), pool.last_port.unwrap_or(u16::MAX));
+        at_least(&format!("{key}.first_port"), first, 1)?;
+        at_least(&format!("{key}.last_port"), last, first)?;
+        if pool.addresses.is_empty() {
+            return Err(value(&format!("{key}.addresses"), "[]", "name at least one address"));
+        }
+        Ok(Pool { addresses: pool.addresses.clone(), ports: first..=last })
+    };
+    let outside = || pool("service.outside", file.outside.as_ref());
+    match file.kind {
+        ServiceKind::Firewall => Ok(Service::Firewall),
+        ServiceKind::TraditionalNat => Ok(Service::TraditionalNat { outside: outside()? }),
+        ServiceKind::TwiceNat => {
+            let inside = pool("service.inside", file.inside.as_ref())?;
+            Ok(Service::TwiceNat { outside: outside()?, inside })
+        }
+    }
+}
+
+fn limits(file: &file::Limits) -> Result<Limits, ConfigError> {
+    let defaults = Limits::default();
+    let limits = Limits {
+        sessions: file.sessions.unwrap_or(defaults.sessions),
+        rules: file.rules.unwrap_or(defaults.rules),
+        outbox_bytes: file.outbox_bytes.unwrap_or(defaults.outbox_bytes),
+        establishment: file.establishment_s.map_or(defaults.establishment, Duration::from_secs),
+    };
+    at_least("limits.sessions", limits.sessions, 1)?;
+    at_least("limits.rules", limits.rules, 1)?;
+    at_least("limits.outbox_bytes", limits.outbox_bytes, 1 << 16)?;
+    at_least("limits.establishment_s", limits.establishment.as_secs(), 1)?;
+    at_least("limits.fewest_streams", file.fewest_streams.unwrap_or(1), 1)?;
+    Ok(limits)
+}
+
+fn realms(file: &file::Realms) -> Result<Realms, ConfigError> {
+    let networks = |key: &str, texts: &[String]| {
+        texts
+            .iter()
+            .map(|text| network(text).ok_or_else(|| value(key, text, NETWORK)))
+            .collect::<Result<_, _>>()
+    };
+    Ok(Realms {
+        internal: networks("realms.internal", &file.internal)?,
+        external: networks("realms.external", &file.external)?,
+        closed: networks("realms.closed", &file.closed)?,
+    })
+}
+
+fn network(text: &str) -> Option<Network> {
+    let (address, bits) = text.split_once('/')?;
+    let (address, bits): (IpAddr, u8) = (address.parse().ok()?, bits.parse().ok()?);
+    (bits <= if address.is_ipv4() { 32 } else { 128 }).then(|| Network::new(address, bits))
+}
+
+fn agents(
+    file: &BTreeMap<String, file::Agent>,
+    anonymous: Option<&file::Policy>,
+    folder: &Path,
+) -> Result<Agents, ConfigError> {
+    let mut known = BTreeMap::new();
+    for (name, agent) in file {
+        let place = format!("agents.{name}");
+        let owner = Owner::new(name.as_bytes()).map_err(|_| value(&place, name, "at most 255 octets"))?;
+        let path = folder.join(&agent.key_file);
+        let bad_key = |because: String| value(&format!("{place}.key_file"), path.display(), &because);
+        let text = std::fs::read_to_string(&path).map_err(|error| bad_key(error.to_string()))?;
+        let key = Key::from_hex(&text).map_err(|error| bad_key(error.to_string()))?;
+        known.insert(owner, AgentConfig { key, policy: policy(&place, &agent.policy)? });
+    }
+    Ok(Agents { known, anonymous: anonymous.map(|file| policy("anonymous", file)).transpose()? })
+}
+
+fn policy(place: &str, file: &file::Policy) -> Result<AgentPolicy, ConfigError> {
+    let defaults = AgentPolicy::default();
+    let request_rate = match (file.requests_per_second, file.request_burst) {
+        (None, None) => None,
+        (None, Some(burst)) => {
+            return Err(value(&format!("{place}.request_burst"), burst, "only with requests_per_second"));
+        }
+        (Some(per_second), burst) => {
+            at_least(&format!("{place}.requests_per_second"), per_second, 1)?;
+            let burst = burst.unwrap_or(per_second);
+            at_least(&format!("{place}.request_burst"), burst, 1)?;
+            Some(RequestRate { per_second, burst })
+        }
+    };
+    Ok(AgentPolicy {
+        may_connect: file.may_connect.unwrap_or(defaults.may_connect),
+        may_reserve: file.may_reserve.unwrap_or(defaults.may_reserve),
+        may_enable: file.may_enable.unwrap_or(defaults.may_enable),
+        may_disable: file.may_disable.unwrap_or(defaults.may_disable),
+        may_change_lifetimes: file.may_change_lifetimes.unwrap_or(defaults.may_change_lifetimes),
+        may_extend: file.may_extend.unwrap_or(defaults.may_extend),
+        may_inspect: file.may_inspect.unwrap_or(defaults.may_inspect),
+        may_access_others: file.may_access_others.unwrap_or(defaults.may_access_others),
+        most_sessions: file.most_sessions.unwrap_or(defaults.most_sessions),
+        most_rules: file.most_rules.unwrap_or(defaults.most_rules),
+        request_rate,
+    })
+}
+
+fn at_least<T: PartialOrd + Display>(key: &str, found: T, least: T) -> Result<(), ConfigError> {
+    if found < least { Err(value(key, found, &format!("at least {least} is needed"))) } else { Ok(()) }
+}
+
+fn value(key: &str, found: impl Display, bound: &str) -> ConfigError {
+    ConfigError::Value { key: key.to_owned(), value: found.to_string(), bound: bound.to_owned() }
+}
+
+const NETWORK: &str = "an address and a prefix length, such as 10.0.0.0/8, is needed";
+/// The shapes that are there from the start, for one IP version.
+const FEWEST_SHAPES: usize = 4;

@@ -1,0 +1,108 @@
+//! Connections: a task reads, a task writes, the server in between.
+
+pub(crate) mod over_sctp;
+pub(crate) mod over_tcp;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use simco::StreamNumber;
+use simco::middlebox::{Connection, SessionId};
+use tokio::sync::{mpsc, oneshot};
+
+/// What connections tell the server.
+#[derive(Debug)]
+pub(crate) enum Input {
+    /// There is a new connection. It hears its number.
+    Opened { connection: Connection, writer: Writer, number: oneshot::Sender<SessionId> },
+    /// Octets of a byte stream.
+    Octets { session: SessionId, octets: Vec<u8> },
+    /// A whole message.
+    Message { session: SessionId, stream: StreamNumber, octets: Bytes },
+    /// The connection takes octets again.
+    Drained { session: SessionId },
+    /// It is gone.
+    Lost { session: SessionId },
+}
+
+/// Where the server's octets for a connection go. Dropped, the connection is closed once they have left.
+#[derive(Clone, Debug)]
+pub(crate) struct Writer {
+    outgoing: mpsc::UnboundedSender<Outgoing>,
+    queued_bytes: Arc<AtomicUsize>,
+}
+
+/// Octets for a connection.
+#[derive(Debug)]
+pub(crate) struct Outgoing {
+    pub(crate) stream: StreamNumber,
+    pub(crate) octets: Vec<u8>,
+}
+
+/// The other end of a [`Writer`].
+#[derive(Debug)]
+pub(crate) struct Outbound {
+    outgoing: mpsc::UnboundedReceiver<Outgoing>,
+    queued_bytes: Arc<AtomicUsize>,
+}
+
+/// Whether a connection keeps up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Pace {
+    KeepsUp,
+    LagsBehind,
+}
+
+/// Both ends of a connection's outbound queue.
+pub(crate) fn outbound() -> (Writer, Outbound) {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let queued_bytes = Arc::new(AtomicUsize::new(0));
+    let writer = Writer { outgoing: sender, queued_bytes: Arc::clone(&queued_bytes) };
+    (writer, Outbound { outgoing: receiver, queued_bytes })
+}
+
+impl Writer {
+    /// Queues octets. The core bounds what waits for a connection that lags behind.
+    pub(crate) fn send(&self, outgoing: Outgoing) -> Pace {
+        let bytes = outgoing.octets.len();
+        let before = self.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
+        // Without a receiver the connection is gone; its reader says so.
+        let _ = self.outgoing.send(outgoing);
+        if before + bytes > HIGH_BYTES { Pace::LagsBehind } else { Pace::KeepsUp }
+    }
+}
+
+impl Outbound {
+    /// Waits for something to write; `None` once the server has closed the connection.
+    pub(crate) async fn next(&mut self) -> Option<Outgoing> {
+        self.outgoing.recv().await
+    }
+
+    /// Something more to write, if there is any at once.
+    pub(crate) fn next_now(&mut self) -> Option<Outgoing> {
+        self.outgoing.try_recv().ok()
+    }
+
+    /// This much was written. Whether the connection has caught up with that.
+    pub(crate) fn written(&self, bytes: usize) -> bool {
+        let before = self.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        before > LOW_BYTES && before - bytes <= LOW_BYTES
+    }
+}
+
+/// Introduces a connection to the server; its number, unless the server has stopped.
+pub(crate) async fn introduce(
+    inputs: &mpsc::Sender<Input>,
+    connection: Connection,
+    writer: Writer,
+) -> Option<SessionId> {
+    let (number, told) = oneshot::channel();
+    inputs.send(Input::Opened { connection, writer, number }).await.ok()?;
+    told.await.ok()
+}
+
+/// Beyond this the connection lags behind.
+const HIGH_BYTES: usize = 256 << 10;
+/// Below this it has caught up.
+const LOW_BYTES: usize = 64 << 10;

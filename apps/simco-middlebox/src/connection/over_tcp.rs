@@ -1,0 +1,109 @@
+//! Agents over TCP.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use simco::Owner;
+use simco::middlebox::{Connection, Framing, Protection, SessionId};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+
+use super::{Input, Outbound, introduce, outbound};
+
+/// Takes connections until the server stops.
+pub(crate) async fn accept(listener: TcpListener, inputs: mpsc::Sender<Input>) {
+    while !inputs.is_closed() {
+        match listener.accept().await {
+            Ok((stream, peer)) => {
+                tokio::spawn(serve(stream, peer, inputs.clone()));
+            }
+            // Out of descriptors, most likely; that passes when a connection ends.
+            Err(error) => {
+                tracing::warn!(%error, "a TCP connection could not be accepted");
+                tokio::time::sleep(RETRY).await;
+            }
+        }
+    }
+}
+
+async fn serve(stream: TcpStream, peer: SocketAddr, inputs: mpsc::Sender<Input>) {
+    // A reply is small, and somebody waits for it.
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "no TCP_NODELAY");
+    }
+    let Ok(owner) = Owner::new(peer.ip().to_string().as_bytes()) else { return };
+    let connection = Connection {
+        framing: Framing::Octets,
+        peer: owner,
+        authenticated: None,
+        protection: Protection::None,
+    };
+    let (writer, outbound) = outbound();
+    let Some(session) = introduce(&inputs, connection, writer).await else { return };
+    tracing::debug!(session = session.get(), %peer, "connected over TCP");
+    let (mut from, to) = stream.into_split();
+    let closed_by = tokio::select! {
+        () = read(&mut from, session, &inputs) => ClosedBy::Agent,
+        () = write(to, outbound, session, &inputs) => ClosedBy::Server,
+    };
+    let _ = inputs.send(Input::Lost { session }).await;
+    if closed_by == ClosedBy::Server {
+        // Closed with octets unread, a connection is reset, and the agent may never see the last ones it was sent.
+        let _ = tokio::time::timeout(LINGER, discard(&mut from)).await;
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum ClosedBy {
+    Agent,
+    Server,
+}
+
+async fn read(from: &mut OwnedReadHalf, session: SessionId, inputs: &mpsc::Sender<Input>) {
+    loop {
+        let mut octets = Vec::with_capacity(READ_BYTES);
+        match from.read_buf(&mut octets).await {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        if inputs.send(Input::Octets { session, octets }).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn discard(from: &mut OwnedReadHalf) {
+    let mut octets = [0; 1024];
+    while matches!(from.read(&mut octets).await, Ok(1..)) {}
+}
+
+/// Writes what the server says, as much at once as there is, and closes when it says no more.
+async fn write(
+    mut to: OwnedWriteHalf,
+    mut outbound: Outbound,
+    session: SessionId,
+    inputs: &mpsc::Sender<Input>,
+) {
+    while let Some(first) = outbound.next().await {
+        let mut octets = first.octets;
+        while octets.len() < WRITE_BYTES
+            && let Some(next) = outbound.next_now()
+        {
+            octets.extend_from_slice(&next.octets);
+        }
+        if to.write_all(&octets).await.is_err() {
+            return;
+        }
+        if outbound.written(octets.len()) && inputs.send(Input::Drained { session }).await.is_err() {
+            return;
+        }
+    }
+    let _ = to.shutdown().await;
+}
+
+const READ_BYTES: usize = 16 << 10;
+const WRITE_BYTES: usize = 64 << 10;
+const RETRY: Duration = Duration::from_millis(100);
+const LINGER: Duration = Duration::from_millis(200);

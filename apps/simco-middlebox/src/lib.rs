@@ -1,0 +1,25 @@
+//! A SIMCO middlebox (RFC 4540) as a daemon: sockets, configuration, logs and metrics around `simco::middlebox`.
+//!
+//! ```text
+//!  TCP 7626 ──► connection tasks ─┐                    ┌─► PacketFilter: nftables or memory
+//!  SCTP 7626 ─►                   ├─► Input ─► server ─┤
+//!  signals, metrics ──────────────┘   (one task)       └─► writers of the connections, audit log
+//! ```
+//!
+//! One task owns the middlebox; it takes all input that waits, has it processed in one call of the filter, and hands
+//! out the answers. Connections have a task each way. Nothing here decides about the protocol.
+#![forbid(unsafe_code)]
+
+mod audit;
+mod config;
+mod connection;
+mod filter;
+mod listen;
+mod metrics;
+mod notify;
+mod server;
+
+pub use config::{ConfigError, FilterSettings, Listen, SctpListen, Settings};
+pub use listen::{Listeners, StartError};
+pub use notify::tell_systemd;
+pub use server::{Control, Server};

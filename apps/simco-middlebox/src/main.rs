@@ -1,0 +1,78 @@
+//! The daemon.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use simco_middlebox::{Control, Listeners, Server, Settings, tell_systemd};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+
+/// A SIMCO (RFC 4540) middlebox: agents ask over TCP or SCTP, nftables lets packets pass.
+///
+/// SIGHUP reads agents, keys and limits of agents anew; SIGTERM and SIGINT end sessions and leave rules to their lifetimes.
+#[derive(Debug, Parser)]
+#[command(version, after_help = "Example:\n  simco-middlebox /etc/simco-middlebox.toml")]
+struct Arguments {
+    /// The configuration, TOML
+    configuration: PathBuf,
+    /// Check the configuration and stop
+    #[arg(long)]
+    check: bool,
+    /// How much to log: error, warn, info, debug or trace
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    log: tracing::Level,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    tracing_subscriber::fmt().with_max_level(arguments.log).with_writer(std::io::stderr).init();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::error!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
+    let settings = Settings::read(&arguments.configuration)?;
+    if arguments.check {
+        return Ok(());
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(serve(arguments, &settings))
+}
+
+async fn serve(arguments: &Arguments, settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
+    let listeners = Listeners::bind(&settings.listen, settings.metrics).await?;
+    let (tcp, sctp) = (listeners.tcp_addresses(), listeners.sctp_address());
+    let server = Server::new(settings, listeners)?;
+    tracing::info!(?tcp, ?sctp, "listening");
+    let (sender, controls) = mpsc::channel(1);
+    let (mut hangup, mut terminate, mut interrupt) =
+        (signal(SignalKind::hangup())?, signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    tell_systemd("READY=1")?;
+    let path = arguments.configuration.clone();
+    tokio::spawn(async move {
+        loop {
+            let control = tokio::select! {
+                _ = hangup.recv() => match Settings::read(&path) {
+                    Ok(settings) => Control::Reload(settings.middlebox.agents),
+                    Err(error) => {
+                        tracing::error!("the configuration stays as it was: {error}");
+                        continue;
+                    }
+                },
+                _ = terminate.recv() => Control::Stop,
+                _ = interrupt.recv() => Control::Stop,
+            };
+            if sender.send(control).await.is_err() {
+                return;
+            }
+        }
+    });
+    server.run(controls).await;
+    Ok(())
+}

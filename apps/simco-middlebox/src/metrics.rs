@@ -1,0 +1,129 @@
+//! Counters, and the page that Prometheus reads (text format 0.0.4).
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{mpsc, oneshot};
+
+/// What has happened since the start.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counters {
+    /// Changes of rules by their kind.
+    pub(crate) changes: BTreeMap<&'static str, u64>,
+    /// Refused requests by their code.
+    pub(crate) refusals: BTreeMap<u16, u64>,
+    /// Connections closed, by the reason.
+    pub(crate) closed: BTreeMap<&'static str, u64>,
+    pub(crate) sessions_opened: u64,
+    pub(crate) authentication_failures: u64,
+    pub(crate) filter_failures: u64,
+}
+
+/// How things stand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gauges {
+    pub(crate) rules: usize,
+    pub(crate) sessions: usize,
+    pub(crate) connections: usize,
+}
+
+impl Counters {
+    /// The page.
+    pub(crate) fn page(&self, gauges: Gauges) -> String {
+        let mut page = Page(String::new());
+        page.plain("simco_rules", "gauge", "Policy rules alive.", gauges.rules);
+        page.plain("simco_sessions", "gauge", "Open sessions.", gauges.sessions);
+        page.plain(
+            "simco_connections",
+            "gauge",
+            "Connections, with a session or not yet.",
+            gauges.connections,
+        );
+        page.plain("simco_sessions_opened_total", "counter", "Sessions opened.", self.sessions_opened);
+        let failures = self.authentication_failures;
+        page.plain(
+            "simco_authentication_failures_total",
+            "counter",
+            "Agents that did not prove who they are.",
+            failures,
+        );
+        let failures = self.filter_failures;
+        page.plain("simco_filter_failures_total", "counter", "Calls the packet filter refused.", failures);
+        let refusals = self.refusals.iter().map(|(code, count)| (format!("0x{code:04X}"), *count));
+        page.labelled("simco_refusals_total", "Requests refused, by negative reply.", "code", refusals);
+        let changes = self.changes.iter().map(|(kind, count)| ((*kind).to_owned(), *count));
+        page.labelled("simco_changes_total", "Changes of policy rules.", "kind", changes);
+        let closed = self.closed.iter().map(|(reason, count)| ((*reason).to_owned(), *count));
+        page.labelled("simco_closed_total", "Connections closed by the middlebox.", "reason", closed);
+        page.0
+    }
+}
+
+struct Page(String);
+
+impl Page {
+    fn plain(&mut self, name: &str, kind: &str, help: &str, value: impl std::fmt::Display) {
+        self.line(format_args!("# HELP {name} {help}"));
+        self.line(format_args!("# TYPE {name} {kind}"));
+        self.line(format_args!("{name} {value}"));
+    }
+
+    fn labelled(&mut self, name: &str, help: &str, label: &str, values: impl Iterator<Item = (String, u64)>) {
+        self.line(format_args!("# HELP {name} {help}"));
+        self.line(format_args!("# TYPE {name} counter"));
+        for (value, count) in values {
+            self.line(format_args!("{name}{{{label}=\"{value}\"}} {count}"));
+        }
+    }
+
+    fn line(&mut self, line: std::fmt::Arguments<'_>) {
+        // Writing to a String does not fail.
+        let _ = writeln!(self.0, "{line}");
+    }
+}
+
+/// Answers `GET /metrics` until the server stops.
+pub(crate) async fn serve(listener: TcpListener, scrapes: mpsc::Sender<oneshot::Sender<String>>) {
+    while !scrapes.is_closed() {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let answered = answer(stream, scrapes.clone());
+                tokio::spawn(async move { tokio::time::timeout(PATIENCE, answered).await });
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a connection for metrics could not be accepted");
+                tokio::time::sleep(RETRY).await;
+            }
+        }
+    }
+}
+
+async fn answer(mut stream: TcpStream, scrapes: mpsc::Sender<oneshot::Sender<String>>) -> Option<()> {
+    let mut request = Vec::new();
+    while !request.windows(4).any(|end| end == b"\r\n\r\n") {
+        if request.len() > MOST_REQUEST_BYTES || stream.read_buf(&mut request).await.ok()? == 0 {
+            return None;
+        }
+    }
+    let (status, body) = if request.starts_with(b"GET /metrics ") {
+        let (reply, page) = oneshot::channel();
+        scrapes.send(reply).await.ok()?;
+        ("200 OK", page.await.ok()?)
+    } else {
+        ("404 Not Found", "metrics are at /metrics\n".to_owned())
+    };
+    let length = body.len();
+    let kind = "Content-Type: text/plain; version=0.0.4";
+    let head =
+        format!("HTTP/1.1 {status}\r\n{kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+    stream.write_all(head.as_bytes()).await.ok()?;
+    stream.write_all(body.as_bytes()).await.ok()?;
+    stream.shutdown().await.ok()
+}
+
+const MOST_REQUEST_BYTES: usize = 4096;
+const PATIENCE: Duration = Duration::from_secs(5);
+const RETRY: Duration = Duration::from_millis(100);

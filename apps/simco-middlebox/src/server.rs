@@ -1,0 +1,222 @@
+//! The task that owns the middlebox.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+use simco::middlebox::{Agents, CloseReason, Flow, Middlebox, MiddleboxEvent, SessionId};
+use tokio::sync::{mpsc, oneshot};
+use virtual_time::Instant;
+
+use crate::audit::{self, Audit};
+use crate::config::Settings;
+use crate::connection::{Input, Outgoing, Pace, Writer, over_sctp, over_tcp};
+use crate::filter::Filter;
+use crate::listen::{Listeners, StartError};
+use crate::metrics::{self, Counters, Gauges};
+
+/// A middlebox that is ready to serve.
+#[derive(Debug)]
+pub struct Server {
+    middlebox: Middlebox<Filter>,
+    writers: BTreeMap<SessionId, Writer>,
+    counters: Counters,
+    audit: Audit,
+    listeners: Listeners,
+}
+
+/// What the operator tells a server that runs.
+#[derive(Debug)]
+pub enum Control {
+    /// These agents from now on; sessions go on where the agent still may connect.
+    Reload(Agents),
+    /// Sessions end with AST, rules stay.
+    Stop,
+}
+
+impl Server {
+    /// Opens the packet filter and takes over the rules it knows. `listeners` are served by [`run`](Self::run).
+    ///
+    /// # Errors
+    ///
+    /// See [`StartError`].
+    pub fn new(settings: &Settings, listeners: Listeners) -> Result<Self, StartError> {
+        let system = |what: &str| {
+            let what = what.to_owned();
+            move |because| StartError::System { what, because }
+        };
+        let secret = sctp_io::os_entropy().map_err(system("entropy of the system"))?;
+        let audit = Audit::open(settings.audit.as_deref()).map_err(system("audit.file"))?;
+        let now = now();
+        let (filter, rules) = Filter::open(&settings.filter, now)?;
+        let mut middlebox = Middlebox::new(settings.middlebox.clone(), filter, secret)?;
+        let taken_over = rules.len();
+        middlebox.restore(now, rules)?;
+        tracing::info!(taken_over, "the packet filter is ready");
+        Ok(Self { middlebox, writers: BTreeMap::new(), counters: Counters::default(), audit, listeners })
+    }
+
+    /// Serves until it is told to stop, or nobody can tell it any more.
+    pub async fn run(mut self, mut controls: mpsc::Receiver<Control>) {
+        let (sender, mut inputs) = mpsc::channel(INPUTS);
+        let (scrape, mut scrapes) = mpsc::channel(1);
+        let mut accepting = Vec::new();
+        for listener in self.listeners.tcp.drain(..) {
+            accepting.push(tokio::spawn(over_tcp::accept(listener, sender.clone())));
+        }
+        if let Some(endpoint) = self.listeners.sctp.take() {
+            accepting.push(tokio::spawn(over_sctp::accept(endpoint, sender)));
+        } else {
+            drop(sender);
+        }
+        if let Some(listener) = self.listeners.metrics.take() {
+            accepting.push(tokio::spawn(metrics::serve(listener, scrape)));
+        }
+        let mut waiting = Vec::with_capacity(INPUTS);
+        loop {
+            let wait = self.middlebox.poll_timeout().map_or(LONGEST_WAIT, |at| at.since(now()));
+            tokio::select! {
+                _ = inputs.recv_many(&mut waiting, INPUTS) => self.take(&mut waiting),
+                () = tokio::time::sleep(wait.min(LONGEST_WAIT)) => self.middlebox.handle_timeout(now()),
+                Some(reply) = scrapes.recv() => self.answer(reply),
+                control = controls.recv() => match control {
+                    Some(Control::Reload(agents)) => self.middlebox.set_agents(now(), agents),
+                    Some(Control::Stop) | None => break,
+                },
+            }
+            self.hand_out();
+        }
+        accepting.iter().for_each(tokio::task::JoinHandle::abort);
+        self.stop(inputs).await;
+    }
+
+    /// Everything that came in since the last time.
+    fn take(&mut self, waiting: &mut Vec<Input>) {
+        let now = now();
+        for input in waiting.drain(..) {
+            match input {
+                Input::Opened { connection, writer, number } => {
+                    let session = self.middlebox.open(now, connection);
+                    self.writers.insert(session, writer);
+                    if number.send(session).is_err() {
+                        self.lose(now, session);
+                    }
+                }
+                Input::Octets { session, octets } => self.middlebox.handle_octets(now, session, &octets),
+                Input::Message { session, stream, octets } => {
+                    self.middlebox.handle_message(now, session, stream, &octets);
+                }
+                Input::Drained { session } => self.middlebox.set_flow(session, Flow::Ready),
+                Input::Lost { session } => self.lose(now, session),
+            }
+        }
+    }
+
+    fn lose(&mut self, now: Instant, session: SessionId) {
+        self.middlebox.handle_lost(now, session);
+        self.writers.remove(&session);
+    }
+
+    /// Everything that has to go out, and what there is to know.
+    fn hand_out(&mut self) {
+        let now = now();
+        while let Some(transmit) = self.middlebox.poll_transmit(now) {
+            let Some(writer) = self.writers.get(&transmit.session) else { continue };
+            let outgoing = Outgoing { stream: transmit.stream, octets: transmit.octets };
+            if writer.send(outgoing) == Pace::LagsBehind {
+                self.middlebox.set_flow(transmit.session, Flow::Paused);
+            }
+        }
+        while let Some(event) = self.middlebox.poll_event() {
+            self.note(now, event);
+        }
+        self.audit.flush();
+    }
+
+    fn note(&mut self, now: Instant, event: MiddleboxEvent) {
+        let counters = &mut self.counters;
+        match event {
+            MiddleboxEvent::Opened { session, agent } => {
+                counters.sessions_opened += 1;
+                tracing::info!(session = session.get(), %agent, "session opened");
+            }
+            MiddleboxEvent::AuthenticationFailed { session, claimed } => {
+                counters.authentication_failures += 1;
+                let claimed = claimed.map(|owner| owner.to_string());
+                tracing::warn!(session = session.get(), claimed, "authentication failed");
+            }
+            MiddleboxEvent::Refused { session, request, code } => {
+                let number = 0x0300 | u16::from(code.get());
+                *counters.refusals.entry(number).or_default() += 1;
+                tracing::debug!(session = session.get(), ?request, ?code, "refused");
+            }
+            MiddleboxEvent::Changed { by, change } => {
+                *counters.changes.entry(audit::kind(&change)).or_default() += 1;
+                self.audit.note(now, by.as_ref(), &change);
+            }
+            MiddleboxEvent::FilterFailed { error } => {
+                counters.filter_failures += 1;
+                tracing::error!(%error, "the packet filter failed; nothing was changed");
+            }
+            MiddleboxEvent::Close { session, reason } => {
+                *counters.closed.entry(name(reason)).or_default() += 1;
+                tracing::info!(session = session.get(), ?reason, "connection closed");
+                // What is queued still leaves.
+                self.writers.remove(&session);
+            }
+        }
+    }
+
+    fn answer(&self, reply: oneshot::Sender<String>) {
+        let gauges = Gauges {
+            rules: self.middlebox.rule_count(),
+            sessions: self.middlebox.open_sessions().count(),
+            connections: self.middlebox.connection_count(),
+        };
+        // Without a receiver the scraper has hung up.
+        let _ = reply.send(self.counters.page(gauges));
+    }
+
+    /// Ends every session with AST, and waits until the last octets have left: a connection lets go of its end of
+    /// `inputs` then.
+    async fn stop(mut self, mut inputs: mpsc::Receiver<Input>) {
+        let open: Vec<SessionId> = self.middlebox.open_sessions().map(|(session, _)| session).collect();
+        for session in open {
+            self.middlebox.end_session(now(), session);
+        }
+        self.hand_out();
+        self.writers.clear();
+        let all_gone = async { while inputs.recv().await.is_some() {} };
+        if tokio::time::timeout(FAREWELL, all_gone).await.is_err() {
+            tracing::warn!("some connections were cut before everything had left");
+        }
+        tracing::info!(
+            rules = self.middlebox.rule_count(),
+            "stopped; rules live on until their lifetimes end"
+        );
+    }
+}
+
+/// Time since the host's start, on the clock that is never set: after a restart of the daemon it goes on.
+fn now() -> Instant {
+    let time = clock_gettime(ClockId::Monotonic);
+    let (seconds, nanos) = (u64::try_from(time.tv_sec), u32::try_from(time.tv_nsec));
+    Instant::EPOCH + Duration::new(seconds.unwrap_or_default(), nanos.unwrap_or_default())
+}
+
+const fn name(reason: CloseReason) -> &'static str {
+    match reason {
+        CloseReason::Terminated => "terminated",
+        CloseReason::Refused(_) => "refused",
+        CloseReason::BadlyFormed => "badly_formed",
+        CloseReason::NotEstablished => "not_established",
+        CloseReason::TooSlow => "too_slow",
+        CloseReason::Administrative => "administrative",
+    }
+}
+
+/// Inputs that wait for the server; a connection waits with its next until there is room.
+const INPUTS: usize = 256;
+const LONGEST_WAIT: Duration = Duration::from_secs(3600);
+/// How long the last octets have.
+const FAREWELL: Duration = Duration::from_secs(2);
