@@ -239,6 +239,7 @@ fn agent_takes_noise_as_the_end_of_the_session() {
         if may_have_ended && !closed {
             // AST: open no longer, but replies are still taken.
             agent.handle_lost();
+            while agent.poll_event().is_some() {}
         }
         while agent.poll_transmit().is_some() {}
     }
