@@ -1,4 +1,5 @@
 //! The daemon.
+#![forbid(unsafe_code)]
 
 use std::path::PathBuf;
 use std::process::ExitCode;

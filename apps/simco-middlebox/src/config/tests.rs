@@ -67,8 +67,8 @@ fn what_is_out_of_bounds_is_named_with_value_and_bound() {
 
 #[test]
 fn unknown_keys_are_refused_with_their_place() {
-    let found = refusal(&format!("{LEAST}[limits]\nsesions = 5\n"));
-    assert!(found.contains("sesions") && found.contains("line 5"), "{found}");
+    let found = refusal(&format!("{LEAST}[limits]\nsession_limit = 5\n"));
+    assert!(found.contains("session_limit") && found.contains("line 5"), "{found}");
     let found = refusal(&format!("{LEAST}may_fly = true\n"));
     assert!(found.contains("may_fly"), "{found}");
 }

@@ -55,7 +55,7 @@ fn errors_name_line_and_key() {
     assert_eq!(at(&refusal("to = \"server\"", "to = \"sevrer\"")), (12, "flows.sip.to".to_owned()));
     assert_eq!(at(&refusal("\"udp\"", "\"upd\"")), (21, "flows.sip.transport".to_owned()));
     assert_eq!(at(&refusal("\"links.wan.loss\"", "\"links.lan.jitter.x\"")).0, 20);
-    assert_eq!(refusal("title = \"two hosts\"", "titel = \"x\"").key, "title");
+    assert_eq!(refusal("title = \"two hosts\"", "heading = \"x\"").key, "title");
     assert_eq!(at(&refusal("seeds = 3", "seeds = 3 4")).0, 2);
     assert_eq!(at(&refusal("\"1%\", 0.02", "1")), (20, "links.wan.loss".to_owned()));
 }
