@@ -18,6 +18,7 @@ mod predict;
 mod progress;
 mod rights;
 mod simulate;
+mod simco;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -49,6 +50,7 @@ enum Command {
     Predict(predict::Arguments),
     Perf(perf::Arguments),
     Simulate(simulate::Arguments),
+    Simco(simco::Arguments),
     Completions(documents::CompletionsArguments),
     Man(documents::ManArguments),
 }
@@ -66,6 +68,7 @@ impl Command {
             | Self::Predict(_)
             | Self::Perf(_)
             | Self::Simulate(_)
+            | Self::Simco(_)
             | Self::Completions(_)
             | Self::Man(_) => Rights::not_wanted(),
         }
@@ -80,6 +83,7 @@ impl Command {
             Self::Predict(arguments) => Ok(predict::run(arguments)?),
             Self::Perf(arguments) => Ok(perf::run(arguments)?),
             Self::Simulate(arguments) => Ok(simulate::run(arguments)?),
+            Self::Simco(arguments) => Ok(simco::run(arguments)?),
             Self::Completions(arguments) => Ok(documents::completions(arguments, definitions())?),
             Self::Man(arguments) => Ok(documents::man(arguments, definitions())?),
         }
@@ -101,6 +105,7 @@ enum Failure {
     Perf(#[from] perf::PerfError),
     #[error(transparent)]
     Simulate(#[from] simulate::SimulateError),
+    Simco(#[from] simco::SimcoError),
     #[error(transparent)]
     Document(#[from] documents::DocumentError),
 }
@@ -114,6 +119,7 @@ impl Failure {
             Self::Predict(error) => error.exit_status(),
             Self::Perf(error) => error.exit_status(),
             Self::Simulate(error) => error.exit_status(),
+            Self::Simco(error) => error.exit_status(),
             Self::Document(_) => 1,
         }
     }
