@@ -19,6 +19,7 @@ mod progress;
 mod reproduce;
 mod rights;
 mod simulate;
+mod simco;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -51,6 +52,7 @@ enum Command {
     Perf(perf::Arguments),
     Simulate(simulate::Arguments),
     Reproduce(reproduce::Arguments),
+    Simco(simco::Arguments),
     Completions(documents::CompletionsArguments),
     Man(documents::ManArguments),
 }
@@ -69,6 +71,7 @@ impl Command {
             | Self::Perf(_)
             | Self::Simulate(_)
             | Self::Reproduce(_)
+            | Self::Simco(_)
             | Self::Completions(_)
             | Self::Man(_) => Rights::not_wanted(),
         }
@@ -84,6 +87,7 @@ impl Command {
             Self::Perf(arguments) => Ok(perf::run(arguments)?),
             Self::Simulate(arguments) => Ok(simulate::run(arguments)?),
             Self::Reproduce(arguments) => Ok(reproduce::run(arguments)?),
+            Self::Simco(arguments) => Ok(simco::run(arguments)?),
             Self::Completions(arguments) => Ok(documents::completions(arguments, definitions())?),
             Self::Man(arguments) => Ok(documents::man(arguments, definitions())?),
         }
@@ -106,6 +110,8 @@ enum Failure {
     #[error(transparent)]
     Simulate(#[from] simulate::SimulateError),
     #[error(transparent)]
+    Simco(#[from] simco::SimcoError),
+    #[error(transparent)]
     Reproduce(#[from] reproduce::ReproduceError),
     #[error(transparent)]
     Document(#[from] documents::DocumentError),
@@ -121,6 +127,7 @@ impl Failure {
             Self::Perf(error) => error.exit_status(),
             Self::Simulate(error) => error.exit_status(),
             Self::Reproduce(error) => error.exit_status(),
+            Self::Simco(error) => error.exit_status(),
             Self::Document(_) => 1,
         }
     }

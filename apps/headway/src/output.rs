@@ -66,6 +66,20 @@ impl OutputArguments {
         if self.json.is_some() { self.quietly().write("", result) } else { Ok(()) }
     }
 
+    /// For results that come one after the other: a line of text each, a line of JSON where that was asked for.
+    pub(crate) fn lines(&self) -> Result<Lines, OutputError> {
+        let json = match &self.json {
+            None => JsonLines::None,
+            Some(JsonTarget::StandardOutput) => JsonLines::StandardOutput,
+            Some(JsonTarget::File(path)) => {
+                let file =
+                    File::create(path).map_err(|error| OutputError::File { path: path.clone(), error })?;
+                JsonLines::File { file, path: path.clone() }
+            }
+        };
+        Ok(Lines { json, quiet: self.quiet })
+    }
+
     fn quietly(&self) -> Self {
         Self { quiet: true, ..self.clone() }
     }
@@ -76,6 +90,36 @@ impl OutputArguments {
     }
 
     fn print_unless_quiet(&self, text: &str) -> Result<(), OutputError> {
+        if self.quiet { Ok(()) } else { print(text) }
+    }
+}
+
+/// Where lines go.
+#[derive(Debug)]
+pub(crate) struct Lines {
+    json: JsonLines,
+    quiet: bool,
+}
+
+#[derive(Debug)]
+enum JsonLines {
+    None,
+    StandardOutput,
+    File { file: File, path: PathBuf },
+}
+
+impl Lines {
+    /// Writes one result: `text` with its line end, and JSON where that was asked for.
+    pub(crate) fn write(&mut self, text: &str, result: &impl Serialize) -> Result<(), OutputError> {
+        match &mut self.json {
+            JsonLines::None => {}
+            JsonLines::StandardOutput => return print(&(serde_json::to_string(result)? + "\n")),
+            JsonLines::File { file, path } => {
+                let line = serde_json::to_string(result)? + "\n";
+                let written = file.write_all(line.as_bytes());
+                written.map_err(|error| OutputError::File { path: path.clone(), error })?;
+            }
+        }
         if self.quiet { Ok(()) } else { print(text) }
     }
 }

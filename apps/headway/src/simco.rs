@@ -1,0 +1,183 @@
+//! `headway simco`: an agent for one request, for watching, for load.
+
+mod answer;
+mod connection;
+mod load;
+mod request;
+mod tuple;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use simco::agent::{AgentCloseReason, AgentEvent, Resynchronisation};
+use simco::{NegativeCode, PolicyRequest};
+use simco_agent::{ConnectError, RequestError};
+
+use self::answer::{Answer, Refusal, Watched};
+use self::connection::ConnectionArguments;
+use self::request::{
+    DisableArguments, EnableArguments, EnableReservedArguments, LifetimeArguments, ListArguments,
+    ReserveArguments, StatusArguments,
+};
+use crate::arguments::UsageError;
+use crate::interrupt::{Ending, INTERRUPTED, Signals};
+use crate::output::{OutputArguments, OutputError};
+
+/// A SIMCO agent (RFC 4540): opens pinholes on a middlebox
+///
+/// Rules live on when the session ends, until their lifetime does. A refusal is status 1.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  headway simco --to 127.0.0.1:7626 per --internal 10.1.8.3:12345/udp \
+                  --external 203.0.113.9:0/udp --direction inbound --lifetime 300s")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    connection: ConnectionArguments,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Per(EnableArguments),
+    Prr(ReserveArguments),
+    Pea(EnableReservedArguments),
+    Plc(LifetimeArguments),
+    Pdr(DisableArguments),
+    Prs(StatusArguments),
+    Prl(ListArguments),
+    Watch(WatchArguments),
+    Load(load::LoadArguments),
+}
+
+/// Print what becomes of rules as the middlebox tells it (ARE), a line each
+#[derive(Debug, Args)]
+struct WatchArguments {
+    /// How long [default: until Ctrl-C or SIGTERM]
+    #[arg(long, value_name = "D", value_parser = workload::parse_duration)]
+    duration: Option<Duration>,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+/// Why a request was not done.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SimcoError {
+    #[error(transparent)]
+    Usage(#[from] UsageError),
+    #[error("--key-file '{}': {because}", path.display())]
+    KeyFile { path: PathBuf, because: String },
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    #[error(
+        "no session within {timeout:?}; is the middlebox running, are these its ports? --timeout waits longer"
+    )]
+    NoAnswer { timeout: Duration },
+    #[error("the middlebox refuses: {} ({:#06x})", .0.meaning(), .0.code())]
+    Refused(NegativeCode),
+    #[error("the session ended: {0}")]
+    Closed(AgentCloseReason),
+    #[error("the system refuses what an agent needs: {0}")]
+    System(#[from] std::io::Error),
+    #[error("interrupted")]
+    Interrupted,
+    #[error(transparent)]
+    Output(#[from] OutputError),
+}
+
+impl SimcoError {
+    /// 1 if it was not done, 2 if what was asked for makes no sense, 130 after Ctrl-C.
+    pub(crate) fn exit_status(&self) -> u8 {
+        match self {
+            Self::Usage(_) | Self::KeyFile { .. } => 2,
+            Self::Interrupted => INTERRUPTED,
+            Self::Connect(_)
+            | Self::NoAnswer { .. }
+            | Self::Refused(_)
+            | Self::Closed(_)
+            | Self::System(_)
+            | Self::Output(_) => 1,
+        }
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), SimcoError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let mut signals = Signals::new()?;
+        tokio::select! {
+            outcome = arguments.command.run(&arguments.connection) => outcome,
+            ending = signals.next() => match ending {
+                Ending::Interrupt => Err(SimcoError::Interrupted),
+                Ending::Terminate => Ok(()),
+            },
+        }
+    })
+}
+
+impl Command {
+    async fn run(&self, connection: &ConnectionArguments) -> Result<(), SimcoError> {
+        let (request, output) = match self {
+            Self::Per(arguments) => (arguments.request(), &arguments.output),
+            Self::Prr(arguments) => (arguments.request(), &arguments.output),
+            Self::Pea(arguments) => (arguments.request(), &arguments.output),
+            Self::Plc(arguments) => (arguments.request(), &arguments.output),
+            Self::Pdr(arguments) => (arguments.request(), &arguments.output),
+            Self::Prs(arguments) => (arguments.request(), &arguments.output),
+            Self::Prl(arguments) => (PolicyRequest::List, &arguments.output),
+            Self::Watch(arguments) => return watch(connection, arguments).await,
+            Self::Load(arguments) => return load::run(connection, arguments).await,
+        };
+        ask(connection, request, output).await
+    }
+}
+
+/// One request in a session of its own.
+async fn ask(
+    connection: &ConnectionArguments,
+    request: PolicyRequest,
+    output: &OutputArguments,
+) -> Result<(), SimcoError> {
+    let (agent, _events) = connection.connect(Resynchronisation::Never).await?;
+    let outcome = agent.request(request).await;
+    agent.terminate().await;
+    match outcome {
+        Ok(reply) => {
+            let answer = Answer::new(&request, &reply);
+            Ok(output.write(&answer.text(), &answer)?)
+        }
+        Err(RequestError::Refused(code)) => {
+            output.write("", &Refusal::new(code))?;
+            Err(SimcoError::Refused(code))
+        }
+        Err(RequestError::Closed(reason)) => Err(SimcoError::Closed(reason)),
+    }
+}
+
+/// Rules there are, then what becomes of them.
+async fn watch(connection: &ConnectionArguments, arguments: &WatchArguments) -> Result<(), SimcoError> {
+    let (_agent, mut events) = connection.connect(Resynchronisation::Always).await?;
+    let mut lines = arguments.output.lines()?;
+    let over = async {
+        match arguments.duration {
+            Some(span) => tokio::time::sleep(span).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::pin!(over);
+    loop {
+        let event = tokio::select! {
+            event = events.next() => event,
+            () = &mut over => return Ok(()),
+        };
+        match event {
+            None => return Err(SimcoError::Closed(AgentCloseReason::Lost)),
+            Some(AgentEvent::Closed { reason }) => return Err(SimcoError::Closed(reason)),
+            Some(event) => {
+                if let Some(watched) = Watched::new(&event) {
+                    lines.write(&watched.text(), &watched)?;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Replies as text and JSON.
+
+use serde::Serialize;
+use simco::agent::{AgentEvent, Loss, PolicyReply};
+use simco::{AddressTuple, Direction, EnableParity, NegativeCode, PolicyRequest};
+
+/// What a reply says; what does not belong to it is left out.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Answer {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pid: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gid: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lifetime_s: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    internal: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    inside: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outside: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    external: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    direction: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parity: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pids: Option<Vec<u32>>,
+}
+
+impl Answer {
+    pub(super) fn new(request: &PolicyRequest, reply: &PolicyReply) -> Self {
+        let tuple = |tuple: &AddressTuple| Some(tuple.to_string());
+        let (pid, lifetime_s) = match (reply.rule(), request) {
+            (Some((rule, lifetime)), _) => (Some(rule.get()), Some(lifetime.as_secs())),
+            (None, _) => (request.rule().map(simco::PolicyRuleId::get), None),
+        };
+        let base = Self { pid, lifetime_s, ..Self::default() };
+        match reply {
+            PolicyReply::Reserve(reserved) => Self {
+                gid: Some(reserved.group.get()),
+                outside: tuple(&reserved.outside),
+                inside: reserved.inside.as_ref().and_then(tuple),
+                ..base
+            },
+            PolicyReply::Enable(enabled) => Self {
+                gid: Some(enabled.group.get()),
+                outside: tuple(&enabled.outside),
+                inside: enabled.inside.as_ref().and_then(tuple),
+                ..base
+            },
+            PolicyReply::Disable { .. } => base,
+            PolicyReply::LifetimeChange { lifetime } => Self { lifetime_s: Some(lifetime.as_secs()), ..base },
+            PolicyReply::Deletion => Self { lifetime_s: Some(0), ..base },
+            PolicyReply::ReserveStatus { reserved, owner } => Self {
+                kind: Some("reserve"),
+                owner: Some(owner.to_string()),
+                ..Self::new(request, &PolicyReply::Reserve(*reserved))
+            },
+            PolicyReply::EnableStatus { parameters, internal, external, enabled, owner } => Self {
+                kind: Some("enable"),
+                internal: tuple(internal),
+                external: tuple(external),
+                direction: Some(direction(parameters.direction)),
+                parity: Some(parity(parameters.parity)),
+                owner: Some(owner.to_string()),
+                ..Self::new(request, &PolicyReply::Enable(*enabled))
+            },
+            PolicyReply::DisableStatus { internal, external, owner, .. } => Self {
+                kind: Some("disable"),
+                internal: tuple(internal),
+                external: tuple(external),
+                owner: Some(owner.to_string()),
+                ..base
+            },
+            PolicyReply::List(rules) => {
+                Self { pids: Some(rules.iter().map(|rule| rule.get()).collect()), ..base }
+            }
+        }
+    }
+
+    /// One line for each thing known.
+    pub(super) fn text(&self) -> String {
+        let number = |name: &str, value: Option<u32>| value.map(|value| format!("{name} {value}\n"));
+        let word = |name: &str, value: Option<&str>| value.map(|value| format!("{name} {value}\n"));
+        let lifetime = self.lifetime_s.map(|seconds| match seconds {
+            0 => "deleted\n".to_owned(),
+            seconds => format!("lifetime {seconds}s\n"),
+        });
+        let list = self.pids.as_ref().map(|pids| {
+            let lines: String = pids.iter().map(|pid| format!("rule {pid}\n")).collect();
+            if lines.is_empty() { "no rules\n".to_owned() } else { lines }
+        });
+        let lines = [
+            word("kind", self.kind),
+            number("rule", self.pid),
+            number("group", self.gid),
+            lifetime,
+            word("internal", self.internal.as_deref()),
+            word("inside", self.inside.as_deref()),
+            word("outside", self.outside.as_deref()),
+            word("external", self.external.as_deref()),
+            word("direction", self.direction),
+            word("parity", self.parity),
+            word("owner", self.owner.as_deref()),
+            list,
+        ];
+        lines.into_iter().flatten().collect()
+    }
+}
+
+/// `{"error": {"code": "0x0350", "meaning": …}}`
+#[derive(Debug, Serialize)]
+pub(super) struct Refusal {
+    error: RefusalBody,
+}
+
+#[derive(Debug, Serialize)]
+struct RefusalBody {
+    code: String,
+    meaning: &'static str,
+}
+
+impl Refusal {
+    pub(super) fn new(code: NegativeCode) -> Self {
+        Self { error: RefusalBody { code: format!("{:#06x}", code.code()), meaning: code.meaning() } }
+    }
+}
+
+/// What `watch` prints, a line for each.
+#[derive(Debug, Serialize)]
+pub(super) struct Watched {
+    event: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pid: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lifetime_s: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    because: Option<&'static str>,
+}
+
+impl Watched {
+    /// `None` for what an agent that only watches does not see, and for the end.
+    pub(super) fn new(event: &AgentEvent) -> Option<Self> {
+        let (name, pid, lifetime, because) = match event {
+            AgentEvent::RuleEvent { rule, lifetime } => ("rule", Some(*rule), Some(lifetime.as_secs()), None),
+            AgentEvent::RuleLost { rule, loss } => ("lost", Some(*rule), None, Some(loss_text(*loss))),
+            AgentEvent::Found { status } => {
+                let (rule, lifetime) = status.rule()?;
+                ("found", Some(rule), Some(lifetime.as_secs()), None)
+            }
+            AgentEvent::NotUnderstood => ("not understood", None, None, None),
+            AgentEvent::Opened { .. }
+            | AgentEvent::Answered { .. }
+            | AgentEvent::RefreshRefused { .. }
+            | AgentEvent::Resynchronised { .. }
+            | AgentEvent::Closed { .. } => return None,
+        };
+        Some(Self { event: name, pid: pid.map(simco::PolicyRuleId::get), lifetime_s: lifetime, because })
+    }
+
+    pub(super) fn text(&self) -> String {
+        let pid = self.pid.map(|pid| format!(" {pid}")).unwrap_or_default();
+        let rest = match (self.lifetime_s, self.because) {
+            (Some(0), _) => ": gone".to_owned(),
+            (Some(seconds), _) => format!(": {seconds}s left"),
+            (None, Some(because)) => format!(": {because}"),
+            (None, None) => String::new(),
+        };
+        format!("{}{pid}{rest}\n", self.event)
+    }
+}
+
+fn loss_text(loss: Loss) -> &'static str {
+    match loss {
+        Loss::Notified => "ended by others or time",
+        Loss::NotFound => "not found",
+        Loss::Expired => "expired",
+        Loss::NotListed => "not listed",
+    }
+}
+
+fn direction(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Inbound => "inbound",
+        Direction::Outbound => "outbound",
+        Direction::BiDirectional => "bi-directional",
+    }
+}
+
+fn parity(parity: EnableParity) -> &'static str {
+    match parity {
+        EnableParity::Any => "any",
+        EnableParity::Same => "same",
+    }
+}

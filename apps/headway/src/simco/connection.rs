@@ -1,0 +1,102 @@
+//! Which middlebox, and who asks.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use lab::EncapsulationPorts;
+use simco::agent::{AgentSettings, Credentials, Resynchronisation};
+use simco::{Key, Owner};
+use simco_agent::{AgentEvents, Carrier, Middlebox, SimcoAgent, Transport};
+
+use super::SimcoError;
+use crate::arguments::{Address, EncapPort, Place, UsageError, parse_address};
+
+/// The options that all commands of the agent have.
+#[derive(Debug, Args)]
+pub(super) struct ConnectionArguments {
+    /// Addresses of the middlebox with the same port, IPv6 in brackets, several with commas for a multi-homed SCTP; after `ip:`
+    /// SCTP travels directly over IP (protocol 132)
+    #[arg(long, value_name = "ADDR:PORT", global = true, value_delimiter = ',', default_value = "127.0.0.1:7626", value_parser = parse_address)]
+    to: Vec<Address>,
+    /// Transport
+    #[arg(long, value_enum, global = true, default_value = "tcp")]
+    transport: Protocol,
+    /// Streams over SCTP; six were enough in study S4
+    #[arg(long, value_name = "N", global = true, default_value = "6", value_parser = clap::value_parser!(u16).range(1..))]
+    streams: u16,
+    /// UDP ports that carry SCTP: ours (0: any) and the middlebox' [default: 0:9899]
+    #[arg(long, value_name = "LOCAL[:REMOTE]", global = true)]
+    encap_port: Option<EncapPort>,
+    /// Name of this agent, if the middlebox wants to know
+    #[arg(long, value_name = "NAME", global = true, requires = "key_file")]
+    agent: Option<String>,
+    /// File with its key: 64 hexadecimal digits
+    #[arg(long, value_name = "FILE", global = true, requires = "agent")]
+    key_file: Option<PathBuf>,
+    /// How long to wait for a session
+    #[arg(long, value_name = "D", global = true, default_value = "10s", value_parser = workload::parse_duration)]
+    timeout: Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Protocol {
+    /// The kernel's TCP
+    Tcp,
+    /// Our SCTP, in UDP or after `ip:` over IP
+    Sctp,
+}
+
+impl ConnectionArguments {
+    pub(super) const fn transport(&self) -> Protocol {
+        self.transport
+    }
+
+    pub(super) const fn streams(&self) -> u16 {
+        self.streams
+    }
+
+    /// Opens a session.
+    pub(super) async fn connect(
+        &self,
+        resynchronisation: Resynchronisation,
+    ) -> Result<(SimcoAgent, AgentEvents), SimcoError> {
+        let settings =
+            AgentSettings { credentials: self.credentials()?, resynchronisation, ..AgentSettings::default() };
+        let middlebox = self.middlebox()?;
+        match tokio::time::timeout(self.timeout, SimcoAgent::connect(&middlebox, settings)).await {
+            Ok(connected) => Ok(connected?),
+            Err(_) => Err(SimcoError::NoAnswer { timeout: self.timeout }),
+        }
+    }
+
+    fn middlebox(&self) -> Result<Middlebox, UsageError> {
+        let place = Place::of("--to", &self.to)?;
+        let defaults = EncapsulationPorts::default();
+        let ports = self.encap_port.map_or(defaults, |ports| EncapsulationPorts {
+            local: ports.local,
+            remote: ports.remote.unwrap_or(defaults.remote),
+        });
+        let carrier = match place.carrier(self.encap_port, ports)? {
+            lab::Carrier::Ip => Carrier::Ip,
+            lab::Carrier::Udp(ports) => Carrier::Udp { local: ports.local, remote: ports.remote },
+        };
+        let transport = match self.transport {
+            Protocol::Tcp => Transport::Tcp,
+            Protocol::Sctp => Transport::Sctp { streams: self.streams, carrier },
+        };
+        Ok(Middlebox { addresses: place.addresses, transport })
+    }
+
+    fn credentials(&self) -> Result<Option<Credentials>, SimcoError> {
+        let (Some(name), Some(path)) = (&self.agent, &self.key_file) else { return Ok(None) };
+        let identity = Owner::new(name.as_bytes()).map_err(|error| {
+            UsageError::value("--agent", name.clone(), &error.to_string(), "take a shorter name")
+        })?;
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| SimcoError::KeyFile { path: path.clone(), because: error.to_string() })?;
+        let key = Key::from_hex(&text)
+            .map_err(|error| SimcoError::KeyFile { path: path.clone(), because: error.to_string() })?;
+        Ok(Some(Credentials { identity, key }))
+    }
+}

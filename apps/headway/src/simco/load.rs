@@ -1,0 +1,421 @@
+//! The load generator of study S4: pinholes open at random, live as long as calls do, are refreshed, and end.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use clap::Args;
+use lab::{Percentile, ResponseTimes};
+use models::Rate;
+use serde::Serialize;
+use simco::agent::{AgentCloseReason, PolicyReply, Resynchronisation};
+use simco::{
+    AddressTuple, Direction, EnableParameters, EnableParity, EnableRequest, Lifetime, Location,
+    PolicyRequest, TransportProtocol,
+};
+use simco_agent::{RequestError, SimcoAgent};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use workload::{ArrivalProcess, Arrivals};
+
+use super::SimcoError;
+use super::connection::{ConnectionArguments, Protocol};
+use crate::arguments::{UsageError, parse_rate};
+use crate::output::OutputArguments;
+
+/// Load a middlebox as study S4 did, and measure how long it takes to open a pinhole
+///
+/// Pinholes open at random intervals and live for a random time, both exponential; each is refreshed (PLC) and deleted
+/// at its end. The run begins with as many pinholes as there are in the long run. With --window it opens and
+/// deletes as fast as the middlebox answers.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  headway simco --transport sctp load --duration 60s --json -")]
+pub(super) struct LoadArguments {
+    /// Pinholes opened per second
+    #[arg(long, value_name = "RATE", default_value = "33.333", value_parser = parse_rate)]
+    opening_rate: Rate,
+    /// How long a call lasts in the mean
+    #[arg(long, value_name = "D", default_value = "180s", value_parser = workload::parse_duration)]
+    call_duration: Duration,
+    /// How often a pinhole is refreshed
+    #[arg(long, value_name = "D", default_value = "120s", value_parser = workload::parse_duration)]
+    refresh: Duration,
+    /// How long to measure
+    #[arg(long, value_name = "D", default_value = "60s", value_parser = workload::parse_duration)]
+    duration: Duration,
+    /// Instead: so many requests under way all the time, as fast as they are answered
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    window: Option<u32>,
+    /// Seed of all randomness
+    #[arg(long, default_value = "1")]
+    seed: u64,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+/// As `compare` prints it, with one run.
+#[derive(Debug, Serialize)]
+struct Report {
+    headway: &'static str,
+    workload: Workload,
+    runs: [Run; 1],
+}
+
+#[derive(Debug, Serialize)]
+struct Workload {
+    opening_rate_per_s: f64,
+    call_duration_s: f64,
+    refresh_s: f64,
+    window: Option<u32>,
+    duration_s: f64,
+    seed: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Run {
+    id: String,
+    transport: &'static str,
+    streams: Option<u16>,
+    /// PER in the time measured.
+    requests: u64,
+    responses: u64,
+    failed: u64,
+    response_ms: Response,
+    /// PER answered per second.
+    per_per_s: f64,
+    /// PER and PLC answered per second.
+    transactions_per_s: f64,
+    /// Pinholes that were there at the start, for the long run.
+    prefilled: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Response {
+    mean: Option<f64>,
+    ci95: Option<[f64; 2]>,
+    p50: Option<f64>,
+    p90: Option<f64>,
+    p99: Option<f64>,
+    p999: Option<f64>,
+    max: Option<f64>,
+}
+
+/// What all pinholes share.
+#[derive(Debug)]
+struct Load {
+    agent: SimcoAgent,
+    /// Asked for each time: two refreshes may get lost.
+    lifetime: Lifetime,
+    refresh: Duration,
+    transactions: AtomicU64,
+    measures_from: Instant,
+    measures_until: Instant,
+}
+
+/// A pinhole's opening.
+type Opening = Result<Duration, RequestError>;
+
+pub(super) async fn run(
+    connection: &ConnectionArguments,
+    arguments: &LoadArguments,
+) -> Result<(), SimcoError> {
+    arguments.check()?;
+    let (agent, _events) = connection.connect(Resynchronisation::Never).await?;
+    let (openings, load, prefilled) = match arguments.window {
+        Some(window) => arguments.closed_loop(agent, window).await?,
+        None => arguments.open_loop(agent).await?,
+    };
+    let run = arguments.summary(connection, &openings, &load, prefilled);
+    let failed = run.failed;
+    let report = Report { headway: env!("CARGO_PKG_VERSION"), workload: arguments.workload(), runs: [run] };
+    arguments.output.write(&report.text(), &report)?;
+    load.agent.terminate().await;
+    match openings.iter().find_map(|opening| opening.as_ref().err()) {
+        Some(RequestError::Refused(code)) if failed > 0 => Err(SimcoError::Refused(*code)),
+        Some(RequestError::Closed(reason)) if failed > 0 => Err(SimcoError::Closed(*reason)),
+        Some(_) | None => Ok(()),
+    }
+}
+
+impl LoadArguments {
+    fn check(&self) -> Result<(), UsageError> {
+        let spans = [
+            ("--call-duration", self.call_duration),
+            ("--refresh", self.refresh),
+            ("--duration", self.duration),
+        ];
+        match spans.into_iter().find(|(_, span)| span.is_zero()) {
+            Some((option, _)) => {
+                Err(UsageError::value(option, "0", "nothing would happen", "give it some time"))
+            }
+            None if self.refresh > LONGEST_REFRESH => {
+                let because = "a lifetime is at least twice as long, and has 32 bits";
+                Err(UsageError::value(
+                    "--refresh",
+                    format!("{:?}", self.refresh),
+                    because,
+                    "refresh within a week",
+                ))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Openings at random, whatever the answers.
+    async fn open_loop(&self, agent: SimcoAgent) -> Result<(Vec<Opening>, Arc<Load>, u64), SimcoError> {
+        let interval = Duration::from_secs_f64(1.0 / self.opening_rate.value());
+        let mut openings = Exponential::new(interval, self.seed)?;
+        let mut lengths = Exponential::new(self.call_duration, self.seed.wrapping_add(1))?;
+        let mut phases = Exponential::new(self.refresh, self.seed.wrapping_add(2))?;
+        let in_the_long_run = self.opening_rate.value() * self.call_duration.as_secs_f64();
+        let prefilled = whole(in_the_long_run);
+        let start = Instant::now() + Duration::from_secs_f64(in_the_long_run / PREFILL_PER_S) + LEAD;
+        let load = Arc::new(self.load(agent, start));
+        let mut tasks = JoinSet::new();
+        let step = Duration::from_secs_f64(1.0 / PREFILL_PER_S);
+        let mut at = Instant::now();
+        for _ in 0..prefilled {
+            // Exponential lives have no memory: what is left of one is as long as a new one. The first refresh comes
+            // anywhere in the period.
+            let phase = phases.next().as_secs_f64() % self.refresh.as_secs_f64();
+            let from = start + Duration::from_secs_f64(phase);
+            tasks.spawn(Arc::clone(&load).pinhole(at, start + lengths.next(), from));
+            at += step;
+        }
+        let mut next = start + openings.next();
+        let mut expected = 0_usize;
+        while next < load.measures_until {
+            let refreshed_from = next + self.refresh;
+            tasks.spawn(Arc::clone(&load).pinhole(next, next + lengths.next(), refreshed_from));
+            next += openings.next();
+            expected += 1;
+        }
+        let mut found = Vec::new();
+        let patience = load.measures_until + DRAIN;
+        while let Ok(Some(done)) = tokio::time::timeout_at(patience, tasks.join_next()).await {
+            found.extend(done.ok().flatten());
+        }
+        // What is not answered by then has failed.
+        let unanswered = expected.saturating_sub(found.len());
+        found.extend(core::iter::repeat_n(Err(RequestError::Closed(AgentCloseReason::Lost)), unanswered));
+        Ok((found, load, prefilled))
+    }
+
+    /// As fast as answers come: each of `window` tasks opens a pinhole and deletes it.
+    async fn closed_loop(
+        &self,
+        agent: SimcoAgent,
+        window: u32,
+    ) -> Result<(Vec<Opening>, Arc<Load>, u64), SimcoError> {
+        let load = Arc::new(self.load(agent, Instant::now()));
+        let mut tasks = JoinSet::new();
+        for _ in 0..window {
+            tasks.spawn(Arc::clone(&load).again_and_again());
+        }
+        let found = tasks.join_all().await;
+        Ok((found.into_iter().flatten().collect(), load, 0))
+    }
+
+    fn load(&self, agent: SimcoAgent, start: Instant) -> Load {
+        let seconds = (self.refresh.as_secs_f64() * 2.0).ceil().max(1.0);
+        // `check` has limited the refresh period.
+        let lifetime = Lifetime::remaining(Duration::from_secs_f64(seconds));
+        Load {
+            agent,
+            lifetime,
+            refresh: self.refresh,
+            transactions: AtomicU64::new(0),
+            measures_from: start,
+            measures_until: start + self.duration,
+        }
+    }
+
+    fn workload(&self) -> Workload {
+        Workload {
+            opening_rate_per_s: self.opening_rate.value(),
+            call_duration_s: self.call_duration.as_secs_f64(),
+            refresh_s: self.refresh.as_secs_f64(),
+            window: self.window,
+            duration_s: self.duration.as_secs_f64(),
+            seed: self.seed,
+        }
+    }
+
+    fn summary(
+        &self,
+        connection: &ConnectionArguments,
+        openings: &[Opening],
+        load: &Load,
+        prefilled: u64,
+    ) -> Run {
+        let times: Vec<_> = openings.iter().filter_map(|opening| opening.as_ref().ok().copied()).collect();
+        let requests = u64::try_from(openings.len()).unwrap_or(u64::MAX);
+        let responses = u64::try_from(times.len()).unwrap_or(u64::MAX);
+        let seconds = self.duration.as_secs_f64();
+        let (id, transport, streams) = match connection.transport() {
+            Protocol::Tcp => ("tcp".to_owned(), "tcp", None),
+            Protocol::Sctp => (format!("sctp:{}", connection.streams()), "sctp", Some(connection.streams())),
+        };
+        Run {
+            id,
+            transport,
+            streams,
+            requests,
+            responses,
+            failed: requests - responses,
+            response_ms: Response::new(&ResponseTimes::new(&[times])),
+            per_per_s: per_second(responses, seconds),
+            transactions_per_s: per_second(load.transactions.load(Ordering::Relaxed), seconds),
+            prefilled,
+        }
+    }
+}
+
+impl Load {
+    /// One pinhole from its opening to its end; how long the opening took, counted from when it was meant to be.
+    /// `None` outside the time measured.
+    async fn pinhole(
+        self: Arc<Self>,
+        opens: Instant,
+        ends: Instant,
+        refreshed_from: Instant,
+    ) -> Option<Opening> {
+        tokio::time::sleep_until(opens).await;
+        let is_measured = opens >= self.measures_from;
+        let rule = match self.request(PolicyRequest::Enable(pinhole(self.lifetime))).await {
+            Ok(reply) => reply.rule()?.0,
+            Err(error) => return is_measured.then_some(Err(error)),
+        };
+        let opened = opens.elapsed();
+        let lives = async {
+            let mut next = refreshed_from;
+            while next < ends {
+                tokio::time::sleep_until(next).await;
+                self.request(PolicyRequest::LifetimeChange { rule, lifetime: self.lifetime }).await?;
+                next += self.refresh;
+            }
+            tokio::time::sleep_until(ends).await;
+            self.request(PolicyRequest::LifetimeChange { rule, lifetime: Lifetime::ZERO }).await
+        };
+        // After the time measured the rest of its life is of no interest.
+        let lived = tokio::time::timeout_at(self.measures_until, lives).await;
+        match lived {
+            Ok(Err(error)) => Some(Err(error)),
+            Ok(Ok(_)) | Err(_) => is_measured.then_some(Ok(opened)),
+        }
+    }
+
+    async fn again_and_again(self: Arc<Self>) -> Vec<Opening> {
+        let mut openings = Vec::new();
+        while Instant::now() < self.measures_until {
+            let start = Instant::now();
+            let reply = self.request(PolicyRequest::Enable(pinhole(self.lifetime))).await;
+            openings.push(reply.as_ref().map(|_| start.elapsed()).map_err(|error| *error));
+            let Ok(reply) = reply else { break };
+            let Some((rule, _)) = reply.rule() else { break };
+            let delete = PolicyRequest::LifetimeChange { rule, lifetime: Lifetime::ZERO };
+            if let Err(error) = self.request(delete).await {
+                openings.push(Err(error));
+                break;
+            }
+        }
+        openings
+    }
+
+    async fn request(&self, request: PolicyRequest) -> Result<PolicyReply, RequestError> {
+        let reply = self.agent.request(request).await?;
+        let now = Instant::now();
+        if now >= self.measures_from && now < self.measures_until {
+            self.transactions.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(reply)
+    }
+}
+
+/// The pinhole of a call; all are alike, for a firewall takes equal rules.
+fn pinhole(lifetime: Lifetime) -> EnableRequest {
+    let host = |location, address: [u8; 4], port| {
+        AddressTuple::host(location, TransportProtocol::UDP, address.into(), port, 1)
+    };
+    EnableRequest {
+        parameters: EnableParameters { parity: EnableParity::Any, direction: Direction::Inbound },
+        internal: host(Location::INTERNAL, [10, 1, 8, 3], 12_345),
+        external: host(Location::EXTERNAL, [203, 0, 113, 9], 6000),
+        lifetime,
+        group: None,
+    }
+}
+
+/// Exponential spans of time.
+struct Exponential {
+    process: ArrivalProcess,
+    latest: Duration,
+}
+
+impl Exponential {
+    fn new(mean: Duration, seed: u64) -> Result<Self, UsageError> {
+        let process = ArrivalProcess::new(Arrivals::Poisson, mean, seed);
+        let process = process.map_err(|error| {
+            UsageError::value("--opening-rate", format!("{mean:?}"), &error.to_string(), "take a lower one")
+        })?;
+        Ok(Self { process, latest: Duration::ZERO })
+    }
+
+    fn next(&mut self) -> Duration {
+        let offset = self.process.next_offset().unwrap_or(self.latest);
+        let span = offset.saturating_sub(self.latest);
+        self.latest = offset;
+        span
+    }
+}
+
+/// The whole number next to a mean.
+fn whole(mean: f64) -> u64 {
+    // Whole seconds make a whole number without a cast; what is beyond is beyond every machine.
+    Duration::try_from_secs_f64(mean.round()).map_or(u64::MAX, |span| span.as_secs())
+}
+
+impl Response {
+    fn new(times: &ResponseTimes) -> Self {
+        Self {
+            mean: times.mean_ms(),
+            ci95: times.ci95_ms(),
+            p50: times.percentile_ms(Percentile::P50),
+            p90: times.percentile_ms(Percentile::P90),
+            p99: times.percentile_ms(Percentile::P99),
+            p999: times.percentile_ms(Percentile::P999),
+            max: times.max_ms(),
+        }
+    }
+}
+
+impl Report {
+    fn text(&self) -> String {
+        let [run] = &self.runs;
+        let ms = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2} ms"));
+        let Response { mean, p50, p99, max, .. } = &run.response_ms;
+        format!(
+            "{}: {} PER, {} failed, {:.1} PER/s, {:.1} transactions/s\n\
+             response: mean {}, median {}, p99 {}, max {}\n",
+            run.id,
+            run.requests,
+            run.failed,
+            run.per_per_s,
+            run.transactions_per_s,
+            ms(*mean),
+            ms(*p50),
+            ms(*p99),
+            ms(*max),
+        )
+    }
+}
+
+fn per_second(count: u64, seconds: f64) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX)) / seconds
+}
+
+const LEAD: Duration = Duration::from_millis(500);
+const DRAIN: Duration = Duration::from_secs(10);
+/// How fast pinholes of the long run are opened before the time measured.
+const PREFILL_PER_S: f64 = 2000.0;
+const LONGEST_REFRESH: Duration = Duration::from_secs(7 * 24 * 3600);
