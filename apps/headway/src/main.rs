@@ -18,8 +18,8 @@ mod predict;
 mod progress;
 mod reproduce;
 mod rights;
-mod simulate;
 mod simco;
+mod simulate;
 
 use std::io::Write;
 use std::process::ExitCode;
