@@ -311,10 +311,17 @@ impl Sender {
             trace::recovery_ended(path);
             self.rack.window_mut(path).on_recovered();
         }
+        let is_rack = self.options.loss_detection == LossDetection::Rack;
         for tsn in sack.duplicate_tsns() {
             let Some(duplicate) = self.recoveries.on_duplicate(tsn) else { continue };
             let path = duplicate.path;
             outcome.duplicates.push((path, duplicate.bytes));
+            let sample = self.rtt_samples.get_mut(path.index()).filter(|_| is_rack);
+            if let Some(rtt) = duplicate.round_trip
+                && sample.is_some_and(RttSample::take_spoiled)
+            {
+                outcome.rtt.push((path, rtt));
+            }
             if duplicate.was_impatient {
                 let next_tsn = self.outstanding.next_tsn();
                 self.statistics.needless_retransmissions += 1;
@@ -324,7 +331,7 @@ impl Sender {
         }
         // RFC 9260 takes nothing back. A path that is dead keeps its back-off even if the peer shows, by way of
         // another path, that only the last acknowledgment was lost.
-        if self.options.loss_detection == LossDetection::Rack {
+        if is_rack {
             outcome.refuted = self.recoveries.take_refuted();
         }
         for refuted in &outcome.refuted {

@@ -68,6 +68,10 @@ struct Resent {
     is_refuted: bool,
     /// Octets of the chunk.
     bytes: usize,
+    /// When it was sent the time before.
+    before: Instant,
+    /// When it was acknowledged, sent again once.
+    delivered_at: Option<Instant>,
 }
 
 /// What the peer reports to have received again, of what was sent again.
@@ -79,6 +83,9 @@ pub(crate) struct Duplicate {
     pub(crate) bytes: usize,
     /// Whether it was sent again because acknowledgments said, too soon, that it was lost.
     pub(crate) was_impatient: bool,
+    /// How long the original took to be acknowledged, if it was sent again only once, as a probe: both have arrived, and the
+    /// first to arrive was acknowledged.
+    pub(crate) round_trip: Option<Duration>,
 }
 
 /// A recovery that turned out to have been needless: its effects are to be taken back.
@@ -132,8 +139,9 @@ impl Recoveries {
         if self.resent.len() >= REMEMBERED {
             self.resent.pop_front();
         }
-        let (path, number, bytes) = (chunk.path, state.number, chunk.wire_bytes());
-        self.resent.push_back(Resent { tsn, path, number, cause, is_refuted: false, bytes });
+        let (path, number, bytes, before) = (chunk.path, state.number, chunk.wire_bytes(), chunk.sent_at);
+        let (is_refuted, delivered_at) = (false, None);
+        self.resent.push_back(Resent { tsn, path, number, cause, is_refuted, bytes, before, delivered_at });
     }
 
     /// Chunks were acknowledged for the first time.
@@ -144,6 +152,11 @@ impl Recoveries {
                 open.refuted = open.refuted.saturating_add(1);
             }
             return;
+        }
+        if chunk.transmissions == 2
+            && let Some(resent) = self.resent.iter_mut().find(|resent| resent.tsn == chunk.last)
+        {
+            resent.delivered_at = Some(now);
         }
         let is_too_soon = min_rtt.is_some_and(|smallest| now.since(chunk.sent_at) < smallest / 2);
         // Of several retransmissions an earlier one may have repaired a loss.
@@ -172,7 +185,10 @@ impl Recoveries {
             self.refute(resent);
         }
         let was_impatient = resent.cause == LossCause::Acknowledgment;
-        Some(Duplicate { path: resent.path, bytes: resent.bytes, was_impatient })
+        // After a needless T3-rtx everything is as it was before (RFC 4015 §3.2).
+        let is_probe = resent.cause == LossCause::Probe;
+        let round_trip = resent.delivered_at.filter(|_| is_probe).map(|at| at.since(resent.before));
+        Some(Duplicate { path: resent.path, bytes: resent.bytes, was_impatient, round_trip })
     }
 
     fn refute(&mut self, resent: Resent) {

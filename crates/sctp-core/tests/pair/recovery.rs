@@ -224,3 +224,30 @@ fn after_a_timeout_one_packet_travels_until_it_is_acknowledged() {
     pair.run_ms(1000);
     assert_eq!(pair.times_of(End::Left, "DATA", begun)[2..], [begun + 1220], "by the peer's delayed SACK");
 }
+
+/// RFC 9260 §6.3.1 (C5): a round trip that has trebled sees every chunk probed before its answer comes. The duplicates that
+/// the peer reports say how long the originals took; from then on nothing is sent twice any more.
+#[test]
+fn round_trip_that_has_trebled_is_measured_though_every_chunk_is_probed() {
+    for gap_ms in [10, 300] {
+        let mut pair = Setup::signalling().connected();
+        let talk = |pair: &mut Pair, count: usize| {
+            for number in 0..count {
+                pair.send(End::Left, ordered(0, number, 100));
+                pair.run_ms(gap_ms);
+            }
+        };
+        talk(&mut pair, 20);
+        let longer = Impairments { delay: ms(30), ..Impairments::default() };
+        [End::Left, End::Right].into_iter().for_each(|end| pair.impair(end, longer.clone()));
+        talk(&mut pair, 300);
+        let before = pair.statistics(End::Left);
+        let srtt_ms = before.paths[0].srtt.unwrap().as_millis();
+        assert!((55..=65).contains(&srtt_ms), "{gap_ms}: {srtt_ms} ms");
+        talk(&mut pair, 100);
+        let after = pair.statistics(End::Left);
+        let repeated =
+            |of: &sctp_core::AssociationStatistics| of.sender.probe_chunks + of.sender.retransmissions;
+        assert_eq!(repeated(&after), repeated(&before), "every {gap_ms} ms");
+    }
+}
