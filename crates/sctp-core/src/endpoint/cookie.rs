@@ -16,6 +16,7 @@ use sha2::Sha256;
 use smallvec::SmallVec;
 use virtual_time::Instant;
 
+use super::spent::SpentTags;
 use crate::association::{Announcement, Capabilities, Capability, KeyMaterial, Negotiated};
 use crate::rng::{Rng, keyed};
 use crate::transmit::{Destination, Encapsulation};
@@ -54,11 +55,14 @@ pub(crate) enum CookieRefused {
     Signature,
     #[error("signed cookie does not parse")]
     Malformed,
+    #[error("the association of this cookie is over")]
+    Spent,
 }
 
-/// The keys cookies are signed with, the current one first.
+/// The keys cookies are signed with, the current one first, and which cookies do not count any more.
 pub(crate) struct CookieKeys {
     keys: VecDeque<Key>,
+    spent: SpentTags,
     life: Duration,
     /// The longest that a cookie's life may be extended.
     extension: Duration,
@@ -73,7 +77,7 @@ struct Key {
 impl CookieKeys {
     pub(crate) fn new(mut rng: Rng, life: Duration, extension: Duration) -> Self {
         let first = Key { hmac: keyed(&rng.key()), in_use_since: Instant::EPOCH };
-        Self { keys: VecDeque::from([first]), life, extension, rng }
+        Self { keys: VecDeque::from([first]), spent: SpentTags::default(), life, extension, rng }
     }
 
     /// When a cookie made now expires, if the peer asks for this much more than the usual.
@@ -101,7 +105,13 @@ impl CookieKeys {
         if !self.keys.iter().any(signed_by) {
             return Err(CookieRefused::Signature);
         }
-        StateCookie::decode(body).ok_or(CookieRefused::Malformed)
+        let cookie = StateCookie::decode(body).ok_or(CookieRefused::Malformed)?;
+        if self.spent.contains(cookie.local_tag) { Err(CookieRefused::Spent) } else { Ok(cookie) }
+    }
+
+    /// The association with this tag of ours is over.
+    pub(crate) fn spend(&mut self, tag: VerificationTag) {
+        self.spent.note(tag);
     }
 
     /// A key signs for one period and is known for [`PERIODS_KNOWN`]: the cookies it signs live two periods at most.

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use virtual_time::Instant;
 
 use super::Endpoint;
-use super::cookie::{MAX_ADDRESSES, StateCookie};
+use super::cookie::{CookieRefused, MAX_ADDRESSES, StateCookie};
 use crate::association::collision::CollisionAction;
 use crate::association::{
     Announcement, Association, Authentication, Authenticity, InitReply, KeyMaterial, Negotiated,
@@ -245,11 +245,11 @@ impl Endpoint {
             {
                 cookie
             }
-            Ok(_) => {
-                self.statistics.handshake.bad_cookies += 1;
-                return;
+            Err(CookieRefused::Spent) => {
+                self.statistics.handshake.spent_cookies += 1;
+                return self.on_out_of_the_blue(datagram, packet);
             }
-            Err(_) => {
+            Ok(_) | Err(CookieRefused::Signature | CookieRefused::Malformed) => {
                 self.statistics.handshake.bad_cookies += 1;
                 return;
             }
@@ -362,7 +362,11 @@ impl Endpoint {
         packet: &Packet<'_>,
         (cookie, authenticity): (&StateCookie, Authenticity),
     ) {
+        let replaced = self.associations[slot].association.peer().local_tag;
         let action = self.at(now, slot).on_cookie_echo(now, datagram.source, cookie);
+        if self.associations[slot].association.peer().local_tag != replaced {
+            self.cookies.spend(replaced);
+        }
         self.enter(slot);
         self.refresh(slot);
         match action {

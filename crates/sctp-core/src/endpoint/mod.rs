@@ -21,6 +21,7 @@ mod memory;
 mod ootb;
 mod shared;
 mod slots;
+mod spent;
 mod streams;
 
 #[cfg(fuzzing)]
@@ -718,6 +719,10 @@ impl Endpoint {
             self.turns.eventful.push_back(slot);
         }
         if entry.association.is_closed() {
+            // Only who answers INITs gives cookies out.
+            if self.config.incoming != Incoming::Refuse {
+                self.cookies.spend(entry.association.peer().local_tag);
+            }
             self.demux.remove(slot);
         } else if entry.revision != entry.association.paths().revision() {
             self.enter(slot);

@@ -107,6 +107,23 @@ fn early_data_beyond_one_packet_waits_and_survives_the_loss_of_the_cookie() {
     }
 }
 
+/// The COOKIE ACK is lost, the user ends the association and the ABORT is lost, too: the COOKIE ECHO that comes again must
+/// neither deliver its messages once more nor leave the client with an end that has forgotten what it acknowledged.
+#[test]
+fn cookie_of_an_ended_association_makes_no_second_one() {
+    let mut pair = Setup::rfc9260().drop_from_right(&[2, 3, 4]).build();
+    pair.connect();
+    pair.send(End::Left, ordered(0, 1, 100));
+    pair.run_ms(500);
+    assert_eq!(pair.side(End::Right).received.len(), 1);
+    pair.abort(End::Right, b"unheard");
+    pair.run_ms(10_000);
+    let handshake = pair.side(End::Right).endpoint.statistics().handshake;
+    assert_eq!(handshake.spent_cookies, 1);
+    assert_eq!(pair.side(End::Right).received.len(), 1);
+    assert_eq!((pair.state(End::Left), pair.state(End::Right)), (None, None));
+}
+
 #[test]
 fn streams_are_the_smaller_of_what_is_asked_and_allowed() {
     let mut setup = Setup::rfc9260();
