@@ -14,7 +14,7 @@ use super::cookie::{CookieRefused, MAX_ADDRESSES, StateCookie};
 use crate::association::collision::CollisionAction;
 use crate::association::{
     Announcement, Association, Authentication, Authenticity, InitReply, KeyMaterial, Negotiated,
-    OfferedExtensions, Reading, Verdict, address_parameter,
+    OfferedExtensions, Reading, Verdict, address_parameter, wish_parameters,
 };
 use crate::config::{AssociationConfig, Incoming};
 use crate::path::address::listed;
@@ -197,15 +197,17 @@ impl Endpoint {
             key_material: identity.key_material,
             source: datagram.source,
             addresses: reading.addresses.iter().copied().collect(),
-            addresses_ignored: reading.addresses_ignored,
+            notes: reading.notes,
         };
+        let listed = listed(&self.locals, datagram.local, core::iter::once(datagram.source.address));
+        let wishes = wish_parameters(config, agreed.capabilities, &listed);
         let signed = self.cookies.sign(now, &cookie);
         let chunk_types = offered.chunk_types();
         let mut parameters = offered.parameters(&chunk_types);
         parameters.insert(0, Parameter::StateCookie(&signed));
         parameters.extend(cookie.key_material.iter().flat_map(|material| material.ours.parameters()));
-        let listed = listed(&self.locals, datagram.local, core::iter::once(datagram.source.address));
         parameters.extend(listed.into_iter().map(address_parameter));
+        parameters.extend(wishes);
         // One report a parameter (RFC 9260 §3.3.3.1.2).
         parameters.extend(reading.reports.iter().map(|report| Parameter::UnrecognizedParameter(report)));
         let Ok(chunk) = ChunkBuf::init_ack(&header, &parameters) else { return };

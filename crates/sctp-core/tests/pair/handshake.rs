@@ -227,7 +227,8 @@ fn parameters_of_extensions_that_are_not_spoken_are_unknown_sound_or_not() {
         let kind = ParameterType::new(kind);
         let odd = Parameter::Unknown(UnknownParameter { kind, value, raw: &[] });
         let mut pair = Setup::rfc9260().build();
-        Hand::new(LEFT_PORT, 5).init_with(&mut pair, &[odd, Parameter::AdaptationLayerIndication(1)]);
+        let behind = UnknownParameter { kind: ParameterType::new(0xc123), value: &[0, 0, 0, 1], raw: &[] };
+        Hand::new(LEFT_PORT, 5).init_with(&mut pair, &[odd, Parameter::Unknown(behind)]);
         let answer = pair.side(End::Right).sent.last().unwrap();
         let Some(Ok(Chunk::InitAck(ack))) = answer.packet().chunks().next() else {
             panic!("{}", answer.kinds())
@@ -248,7 +249,7 @@ fn parameters_of_extensions_that_are_not_spoken_are_unknown_sound_or_not() {
             expected[0].resize(padded, 0);
         }
         if bits & 2 == 2 {
-            expected.push(vec![0xc0, 6, 0, 8, 0, 0, 0, 1]);
+            expected.push(vec![0xc1, 0x23, 0, 8, 0, 0, 0, 1]);
         }
         assert_eq!(reported, expected, "{kind}");
     }
