@@ -223,8 +223,8 @@ impl Association {
 
     /// Over, and nothing left to read or to tell.
     pub(crate) fn is_finished(&self) -> bool {
-        let unread = self.receiver.as_ref().is_some_and(Receiver::has_message);
-        self.is_closed() && self.events.is_empty() && self.control.is_empty() && !unread
+        let has_unread = || self.receiver.as_ref().is_some_and(Receiver::has_message);
+        self.is_closed() && self.events.is_empty() && self.control.is_empty() && !has_unread()
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -272,7 +272,7 @@ impl Association {
                 Admission::RestDiscarded => break,
             }
             had_data |= self.counts_as_data(&chunk);
-            if self.dispatch(now, path, chunk) == Flow::Stop || self.is_closed() {
+            if self.dispatch(now, path, &chunk) == Flow::Stop || self.is_closed() {
                 break;
             }
         }
@@ -351,10 +351,14 @@ impl Association {
     }
 
     /// Keeps the timers of partial reliability in step with what waits and what is unconfirmed.
+    #[inline]
     fn watch_lifetimes(&mut self) {
-        if !self.sender.gives_up() {
-            return;
+        if self.sender.gives_up() {
+            self.apply_lifetimes();
         }
+    }
+
+    fn apply_lifetimes(&mut self) {
         let (expiry, again_at) = (self.sender.next_expiry(), self.sender.forward_again_at());
         self.timers.apply(Timer::Lifetime, expiry);
         self.timers.apply(Timer::ForwardTsn, again_at);
@@ -383,8 +387,9 @@ impl Association {
         }
     }
 
-    pub(crate) fn send(&mut self, now: Instant, message: Message) -> Result<(), SendError> {
-        let is_open = match self.state.name() {
+    /// Whether the user may hand in messages.
+    fn takes_messages(&self) -> bool {
+        match self.state.name() {
             AssociationState::CookieWait | AssociationState::CookieEchoed | AssociationState::Established => {
                 !self.outgoing.shutdown_wanted
             }
@@ -393,8 +398,12 @@ impl Association {
             | AssociationState::ShutdownReceived
             | AssociationState::ShutdownAckSent
             | AssociationState::Closed => false,
-        };
-        if !is_open {
+        }
+    }
+
+    #[inline]
+    pub(crate) fn send(&mut self, now: Instant, message: Message) -> Result<(), SendError> {
+        if !self.takes_messages() {
             return Err(SendError::ShuttingDown);
         }
         let displaced = self.sender.send(now, message)?;
@@ -407,7 +416,10 @@ impl Association {
             self.renew_burst();
             self.outgoing.renew_at = Some(now);
         }
-        self.watch_peer_window(now);
+        // With something outstanding its acknowledgment will tell of the peer's window.
+        if !self.sender.has_any_outstanding() {
+            self.watch_peer_window(now);
+        }
         Ok(())
     }
 
@@ -430,6 +442,12 @@ impl Association {
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         self.timers.next()
+    }
+
+    /// Whether the time that [`poll_timeout`](Self::poll_timeout) gives may be earlier than at the last call.
+    #[inline]
+    pub(crate) fn take_timeout_come_closer(&mut self) -> bool {
+        self.timers.take_come_closer()
     }
 
     /// Ends the association: no timer runs any more, what was queued is reported as failed.

@@ -224,7 +224,7 @@ impl Endpoint {
     pub fn handle_packet(&mut self, now: Instant, datagram: Datagram<'_>) {
         self.reap();
         let _span = trace::endpoint(now, self.config.port);
-        let before = trace::is_enabled().then_some(self.statistics);
+        let before = trace::is_enabled().then(|| Box::new(self.statistics));
         self.statistics.packets_received += 1;
         self.take_in(now, datagram);
         if let Some(before) = before {
@@ -517,11 +517,14 @@ impl Endpoint {
     /// The next message from the peer, if one is ready. A closed association can be read until it is empty.
     pub fn receive(&mut self, now: Instant, id: AssociationId) -> Option<Received> {
         let slot = self.slot(id).ok()?;
-        let (received, after) = self.at(now, slot).receive(now)?;
-        if after == AfterReading::Nothing {
-            self.note_read(slot);
-        } else {
-            self.refresh(slot);
+        let received = self.associations[slot].association.receive()?;
+        match self.associations[slot].association.after_reading() {
+            AfterReading::Nothing => self.note_read(slot),
+            AfterReading::WindowUpdate => {
+                self.at(now, slot).update_window(now);
+                self.refresh(slot);
+            }
+            AfterReading::Farewell => self.refresh(slot),
         }
         Some(received)
     }
@@ -710,7 +713,9 @@ impl Endpoint {
     fn refresh(&mut self, slot: usize) {
         let Some(entry) = self.associations.get_mut(slot) else { return };
         let held = entry.association.receive_memory_bytes();
-        self.memory.update(core::mem::replace(&mut entry.received_bytes, held), held);
+        if held != entry.received_bytes {
+            self.memory.update(core::mem::replace(&mut entry.received_bytes, held), held);
+        }
         if !core::mem::replace(&mut entry.is_sendable, true) {
             self.turns.sendable.push_back(slot);
         }
@@ -719,11 +724,11 @@ impl Endpoint {
         }
         if entry.association.is_closed() {
             self.demux.remove(slot);
+            self.note_if_finished(slot);
         } else if entry.revision != entry.association.paths().revision() {
             self.enter(slot);
         }
         self.rearm(slot);
-        self.note_if_finished(slot);
     }
 
     /// A message was read and nothing came of it: what the association holds is all that has changed.
@@ -743,6 +748,9 @@ impl Endpoint {
     /// The heap gets an entry only when a deadline moved closer; later ones are found when the old one comes up.
     fn rearm(&mut self, slot: usize) {
         let Some(entry) = self.associations.get_mut(slot) else { return };
+        if !entry.association.take_timeout_come_closer() && entry.armed_at.is_some() {
+            return;
+        }
         let Some(due) = entry.association.poll_timeout() else { return };
         if entry.armed_at.is_none_or(|armed| due < armed) {
             entry.armed_at = Some(due);

@@ -216,6 +216,7 @@ impl SendQueue {
         }
     }
 
+    #[inline]
     pub(crate) fn push(&mut self, now: Instant, message: Message) {
         let bytes = message.payload.len();
         self.payload_bytes += bytes;
@@ -250,6 +251,7 @@ impl SendQueue {
         self.stored.remove(key).map(|stored| stored.message)
     }
 
+    #[inline]
     fn note_terms(&mut self, now: Instant, message: &Message, number: u64) -> Option<Instant> {
         match message.reliability {
             Reliability::Reliable | Reliability::Retransmissions(_) => None,
@@ -299,11 +301,11 @@ impl SendQueue {
         self.payload_bytes
     }
 
-    /// Payload octets the next fragment would carry, given the room in this packet and in an empty one.
+    /// Payload octets the next fragment would carry, given whose turn it is and the room in this packet and in an empty one.
     ///
     /// A message that fits a packet is not cut: it waits for the next one. `None`: nothing to send, or not here.
-    pub(crate) fn next_len(&self, room: usize, full_room: usize) -> Option<usize> {
-        let head = self.head()?;
+    #[inline]
+    pub(crate) fn next_len(&self, head: StreamId, room: usize, full_room: usize) -> Option<usize> {
         if self.in_packet.is_some_and(|stream| stream != head) {
             return None;
         }
@@ -319,6 +321,7 @@ impl SendQueue {
     }
 
     /// Takes `len` octets of the message whose turn it is.
+    #[inline]
     pub(crate) fn take(&mut self, len: usize) -> Option<Fragment> {
         let id = self.head()?;
         let stream = self.streams.get_mut(usize::from(id.get()))?;
@@ -357,6 +360,7 @@ impl SendQueue {
         Some(fragment)
     }
 
+    #[inline]
     fn note_served(&mut self, fragment: &Fragment, number: u64) {
         let id = fragment.stream;
         let stream = &self.streams[usize::from(id.get())];
@@ -563,7 +567,9 @@ impl SendQueue {
         drained.into_iter().map(|stored| stored.message).collect()
     }
 
-    fn head(&self) -> Option<StreamId> {
+    /// The stream whose turn it is.
+    #[inline]
+    pub(crate) fn head(&self) -> Option<StreamId> {
         self.unfinished.or_else(|| self.discipline.next())
     }
 

@@ -92,6 +92,7 @@ impl DataFlags {
     const E: u8 = 0x01;
 
     /// The flags as they stand in the chunk header.
+    #[inline]
     #[must_use]
     pub const fn bits(self) -> u8 {
         (if self.immediate { Self::I } else { 0 })
@@ -109,6 +110,7 @@ impl DataFlags {
 
 /// Reserved bits are ignored.
 impl From<u8> for DataFlags {
+    #[inline]
     fn from(bits: u8) -> Self {
         Self {
             immediate: bits & Self::I != 0,
