@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sctp_core::{
     AssociationConfig, AssociationId, Datagram, Destination, Ecn, Encapsulation, Endpoint, EndpointConfig,
-    Event, Message, Offer, Profile, SctpPort, SendError,
+    Event, Message, Offer, Profile, SctpPort, SendError, Transmit,
 };
 use virtual_time::Instant;
 
@@ -40,9 +40,9 @@ pub fn config(framing: Framing, streams: u16) -> AssociationConfig {
 pub struct Host {
     /// The state machine.
     pub endpoint: Endpoint,
-    /// Packets, back to back, and for each how long it is and where it goes.
+    /// Packets, back to back, and what is to be known of each.
     buffer: Vec<u8>,
-    sent: Vec<(usize, Destination)>,
+    sent: Vec<Transmit>,
 }
 
 impl Host {
@@ -60,11 +60,7 @@ impl Host {
     pub fn transmit(&mut self, now: Instant, limit: usize) -> usize {
         self.buffer.clear();
         self.sent.clear();
-        while self.sent.len() < limit
-            && let Some(transmit) = self.endpoint.poll_transmit(now, &mut self.buffer)
-        {
-            self.sent.push((transmit.len, transmit.destination));
-        }
+        self.endpoint.transmit_many(now, limit, &mut self.buffer, &mut self.sent);
         self.sent.len()
     }
 
@@ -83,14 +79,14 @@ impl Host {
         self.take_all(now, &flight.buffer, &flight.sent);
     }
 
-    fn take_all(&mut self, now: Instant, buffer: &[u8], sent: &[(usize, Destination)]) {
+    fn take_all(&mut self, now: Instant, buffer: &[u8], sent: &[Transmit]) {
         let mut rest = buffer;
-        for &(length, destination) in sent {
-            let (payload, others) = rest.split_at(length);
+        let datagrams = sent.iter().map(|transmit| {
+            let (payload, others) = rest.split_at(transmit.len);
             rest = others;
-            let source = opposite(destination);
-            self.endpoint.handle_packet(now, Datagram { source, local: None, ecn: Ecn::NotEct, payload });
-        }
+            Datagram { source: opposite(transmit.destination), local: None, ecn: Ecn::NotEct, payload }
+        });
+        self.endpoint.handle_packets(now, datagrams);
     }
 
     /// Reads all messages of the association; how many, and how many octets.
@@ -122,7 +118,7 @@ impl Host {
 /// Packets under way.
 pub struct Flight {
     buffer: Vec<u8>,
-    sent: Vec<(usize, Destination)>,
+    sent: Vec<Transmit>,
 }
 
 impl Flight {

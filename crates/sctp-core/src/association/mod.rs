@@ -235,7 +235,8 @@ impl Association {
         matches!(self.state.name(), AssociationState::CookieWait | AssociationState::CookieEchoed)
     }
 
-    /// A packet that passed the tag rules (RFC 9260 §8.5) and came from an address of the peer.
+    /// A packet that passed the tag rules (RFC 9260 §8.5) and came from an address of the peer. After the last one of
+    /// those that came together, [`after_input`](Self::after_input) does what follows from them.
     pub(crate) fn handle_packet(
         &mut self,
         now: Instant,
@@ -249,30 +250,34 @@ impl Association {
         self.authentication.on_packet(authenticity);
         let mut had_data = false;
         for chunk in packet.chunks() {
-            let chunk = match chunk {
+            let unspoken;
+            let chunk = match &chunk {
                 Ok(chunk) => chunk,
-                Err(error) => match self.unspoken(packet, &error) {
-                    Some(unknown) => unknown,
+                Err(error) => match self.unspoken(packet, error) {
+                    Some(unknown) => {
+                        unspoken = unknown;
+                        &unspoken
+                    }
                     None => {
                         self.counters.malformed_chunks += 1;
                         continue;
                     }
                 },
             };
-            if !self.tag_fits(packet.verification_tag, &chunk) {
+            if !self.tag_fits(packet.verification_tag, chunk) {
                 self.counters.bad_tags += 1;
                 continue;
             }
             if matches!(chunk, Chunk::Abort(_)) && self.is_leaving(datagram.local) {
                 continue;
             }
-            match self.admit(path, &chunk) {
+            match self.admit(path, chunk) {
                 Admission::Admitted => {}
                 Admission::Skipped => continue,
                 Admission::RestDiscarded => break,
             }
-            had_data |= self.counts_as_data(&chunk);
-            if self.dispatch(now, path, &chunk) == Flow::Stop || self.is_closed() {
+            had_data |= self.counts_as_data(chunk);
+            if self.dispatch(now, path, chunk) == Flow::Stop || self.is_closed() {
                 break;
             }
         }
@@ -280,7 +285,6 @@ impl Association {
             self.outgoing.sack_path = self.path_for_sack(path);
             self.on_data_packet_end(now);
         }
-        self.after_input(now);
     }
 
     /// RFC 9260 §8.5.1 (B), (C): the T bit says whose tag an ABORT or SHUTDOWN COMPLETE carries.
@@ -307,7 +311,7 @@ impl Association {
     }
 
     /// Something came in or time passed: see what may go out and what is now due.
-    fn after_input(&mut self, now: Instant) {
+    pub(crate) fn after_input(&mut self, now: Instant) {
         if self.is_closed() {
             return;
         }

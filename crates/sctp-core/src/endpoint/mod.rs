@@ -52,7 +52,7 @@ use crate::path::MAX_PATHS;
 use crate::rng::Rng;
 use crate::stats::EndpointStatistics;
 use crate::trace::{self, Watched};
-use crate::transmit::{Datagram, Destination, Encapsulation, Fragmentation, PathId, Transmit};
+use crate::transmit::{Datagram, Destination, Encapsulation, PathId, Transmit};
 
 /// Names an association of an endpoint. Never reused while the endpoint lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -89,6 +89,8 @@ pub struct Endpoint {
     demux: Demux,
     deadlines: BinaryHeap<Reverse<(Instant, usize, u32)>>,
     turns: Turns,
+    /// An association that packets were handed to, and that has not yet done what follows from them.
+    unsettled: Option<usize>,
     /// Closed associations whose last event was handed out.
     finished: Vec<usize>,
     answers: VecDeque<Answer>,
@@ -156,6 +158,7 @@ impl Endpoint {
             demux: Demux::default(),
             deadlines: BinaryHeap::new(),
             turns: Turns::default(),
+            unsettled: None,
             finished: Vec::new(),
             answers: VecDeque::new(),
             generation: 0,
@@ -222,7 +225,28 @@ impl Endpoint {
 
     /// A packet arrived.
     pub fn handle_packet(&mut self, now: Instant, datagram: Datagram<'_>) {
+        self.handle_packets(now, [datagram]);
+    }
+
+    /// Packets arrived together, in this order. The same as one after the other, with less work for each: what they lead
+    /// to for timers, windows and queues is looked at once.
+    pub fn handle_packets<'a>(&mut self, now: Instant, datagrams: impl IntoIterator<Item = Datagram<'a>>) {
         self.reap();
+        for datagram in datagrams {
+            self.handle_one(now, datagram);
+        }
+        self.settle(now);
+    }
+
+    /// What follows from the packets that an association was handed last.
+    fn settle(&mut self, now: Instant) {
+        if let Some(slot) = self.unsettled.take() {
+            self.at(now, slot).after_input(now);
+            self.refresh(slot);
+        }
+    }
+
+    fn handle_one(&mut self, now: Instant, datagram: Datagram<'_>) {
         let _span = trace::endpoint(now, self.config.port);
         let before = trace::is_enabled().then(|| Box::new(self.statistics));
         self.statistics.packets_received += 1;
@@ -261,6 +285,7 @@ impl Endpoint {
 
     /// A packet that may set an association up.
     fn take_opening_in(&mut self, now: Instant, datagram: &Datagram<'_>, packet: &Packet<'_>) {
+        self.settle(now);
         match packet.chunks().next() {
             Some(Ok(Chunk::Init(init))) => self.on_init(now, datagram, packet, &init),
             Some(Ok(Chunk::CookieEcho(cookie))) => {
@@ -315,13 +340,30 @@ impl Endpoint {
         }
         match self.lookup(datagram, packet) {
             Lookup::Association(slot, path) => {
-                self.grant_memory(slot);
+                self.take_turn(now, slot);
                 self.at(now, slot).handle_packet(now, path, datagram, packet, authenticity);
-                self.refresh(slot);
+                // Whoever is found differently from now on is so for the next packet already.
+                let entry = &self.associations[slot];
+                if entry.association.is_closed() || entry.revision != entry.association.paths().revision() {
+                    self.settle(now);
+                }
             }
-            Lookup::UnknownSource => self.on_unknown_source(now, datagram, packet),
+            Lookup::UnknownSource => {
+                self.settle(now);
+                self.on_unknown_source(now, datagram, packet);
+            }
             Lookup::BadTag => self.statistics.bad_tag += 1,
             Lookup::OutOfTheBlue => self.on_out_of_the_blue(datagram, packet),
+        }
+    }
+
+    /// An association is handed a packet, perhaps after others.
+    #[inline]
+    fn take_turn(&mut self, now: Instant, slot: usize) {
+        if self.unsettled != Some(slot) {
+            self.settle(now);
+            self.grant_memory(slot);
+            self.unsettled = Some(slot);
         }
     }
 
@@ -407,37 +449,56 @@ impl Endpoint {
 
     /// Appends the next packet to `buffer` and says where it goes; `None` when there is nothing to send.
     pub fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
-        if let Some(answer) = self.answers.pop_front() {
+        let mut only = None;
+        self.write_packets(now, 1, buffer, &mut |transmit| only = Some(transmit));
+        only
+    }
+
+    /// The same for up to `limit` packets at once, which is less work for each: they stand in `buffer` one after the
+    /// other, and `transmits` gets a description of each. Fewer than `limit`: there is nothing more to send.
+    pub fn transmit_many(
+        &mut self,
+        now: Instant,
+        limit: usize,
+        buffer: &mut Vec<u8>,
+        transmits: &mut Vec<Transmit>,
+    ) {
+        self.write_packets(now, limit, buffer, &mut |transmit| transmits.push(transmit));
+    }
+
+    fn write_packets(
+        &mut self,
+        now: Instant,
+        limit: usize,
+        buffer: &mut Vec<u8>,
+        each: &mut dyn FnMut(Transmit),
+    ) {
+        let mut left = limit;
+        while left > 0
+            && let Some(answer) = self.answers.pop_front()
+        {
             buffer.extend_from_slice(&answer.packet);
-            return Some(Transmit {
-                path: PathId::FIRST,
-                source: answer.source,
-                destination: answer.destination,
-                len: answer.packet.len(),
-                fragmentation: Fragmentation::Allowed,
-                dscp: self.config.association.transmission.dscp,
-                segment_bytes: None,
-            });
+            each(answer.transmit(&self.config.association));
+            left -= 1;
         }
-        while let Some(&slot) = self.turns.sendable.front() {
+        while left > 0
+            && let Some(&slot) = self.turns.sendable.front()
+        {
             let Some(entry) = self.associations.get_mut(slot) else {
                 self.turns.sendable.pop_front();
                 continue;
             };
             let mut association = Watched::new(now, entry.generation, &mut entry.association);
-            let transmit = association.poll_transmit(now, buffer);
+            left -= association.transmit(now, left, buffer, each);
             drop(association);
-            if let Some(transmit) = transmit {
-                self.rearm(slot);
-                return Some(transmit);
+            if left > 0 {
+                entry.is_sendable = false;
+                self.turns.sendable.pop_front();
+                self.note_if_finished(slot);
             }
-            entry.is_sendable = false;
-            self.turns.sendable.pop_front();
             // Data that waits for the pacer has set its timer.
             self.rearm(slot);
-            self.note_if_finished(slot);
         }
-        None
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) is to be called next.

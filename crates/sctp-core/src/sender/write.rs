@@ -34,7 +34,7 @@ pub(crate) enum Blocked {
 impl Sender {
     /// Whether a packet of new data could go out on this path, for want of anything else to send there.
     pub(crate) fn wants_to_send(&self, path: &Path) -> bool {
-        self.has_window(path) && self.first_len(path, usize::MAX).is_ok()
+        self.has_window(path) && self.first_len(usize::MAX, self.full_room(path)).is_ok()
     }
 
     /// Whether the congestion window of a path has room (RFC 9260 §6.1 (B)).
@@ -70,7 +70,7 @@ impl Sender {
             && self.outstanding.is_empty()
             // A window with room for any chunk stops none.
             && self.advertised_window < self.full_room(path)
-            && self.next_len(path, usize::MAX) == Err(Blocked::PeerWindow)
+            && self.next_len(usize::MAX, self.full_room(path)) == Err(Blocked::PeerWindow)
     }
 
     /// The window-probe timer expired: one chunk may go out although the window is closed.
@@ -127,9 +127,10 @@ impl Sender {
         if !path.congestion.admits(self.flight(path.id)) {
             return (any, Blocked::CongestionWindow);
         }
+        let full_room = self.full_room(path);
         loop {
             let room = writer.remaining().saturating_sub(self.header_bytes());
-            let next = if any { self.next_len(path, room) } else { self.first_len(path, room) };
+            let next = if any { self.next_len(room, full_room) } else { self.first_len(room, full_room) };
             let len = match next {
                 Ok(len) => len,
                 Err(blocked) => return (any, blocked),
@@ -144,14 +145,13 @@ impl Sender {
         }
     }
 
-    /// Payload octets that the next new chunk may carry in what is left of a packet.
+    /// Payload octets that the next new chunk may carry, with so much room in this packet and in one of its own.
     #[inline]
-    fn next_len(&self, path: &Path, room: usize) -> Result<usize, Blocked> {
+    fn next_len(&self, room: usize, full_room: usize) -> Result<usize, Blocked> {
         let head = self.queue.head().ok_or(Blocked::NothingToSend)?;
         if self.outstanding.len() >= OUTSTANDING_CHUNKS_MAX {
             return Err(Blocked::TooManyOutstanding);
         }
-        let full_room = self.full_room(path);
         let len = self.queue.next_len(head, room.min(full_room), full_room).ok_or(Blocked::PacketFull)?;
         if len > self.free_window() && self.window_probe != WindowProbe::Allowed {
             return Err(Blocked::PeerWindow);
@@ -160,11 +160,11 @@ impl Sender {
     }
 
     /// The same for the first new chunk of a packet: Nagle holds packets back, not chunks that could share one.
-    fn first_len(&self, path: &Path, room: usize) -> Result<usize, Blocked> {
-        let len = self.next_len(path, room)?;
+    fn first_len(&self, room: usize, full_room: usize) -> Result<usize, Blocked> {
+        let len = self.next_len(room, full_room)?;
         let is_held = self.options.nagle == Nagle::On
             && self.outstanding.total_flight() > 0
-            && self.queue.payload_bytes() < self.full_room(path);
+            && self.queue.payload_bytes() < full_room;
         if is_held { Err(Blocked::Nagle) } else { Ok(len) }
     }
 

@@ -49,8 +49,9 @@ fn chunks_longer_than_a_fallen_path_mtu_go_alone_and_ip_may_cut_them() {
     association.send(now, Message::ordered(StreamId::new(0), vec![7; 1352])).unwrap();
     let mut buffer = Vec::new();
     let mut next = |association: &mut Association, now| {
-        let transmit = association.poll_transmit(now, &mut buffer)?;
-        Some((transmit.len, transmit.fragmentation))
+        let mut only = None;
+        association.transmit(now, 1, &mut buffer, &mut |transmit| only = Some(transmit));
+        only.map(|transmit: Transmit| (transmit.len, transmit.fragmentation))
     };
     while next(&mut association, now).is_some() {}
     config.path_mtu.bytes = 600;
