@@ -271,10 +271,12 @@ impl Association {
             if matches!(chunk, Chunk::Abort(_)) && self.is_leaving(datagram.local) {
                 continue;
             }
-            match self.admit(path, chunk) {
-                Admission::Admitted => {}
-                Admission::Skipped => continue,
-                Admission::RestDiscarded => break,
+            if self.authentication.is_agreed() {
+                match self.admit(path, chunk) {
+                    Admission::Admitted => {}
+                    Admission::Skipped => continue,
+                    Admission::RestDiscarded => break,
+                }
             }
             had_data |= self.counts_as_data(chunk);
             if self.dispatch(now, path, chunk) == Flow::Stop || self.is_closed() {
@@ -405,16 +407,37 @@ impl Association {
         }
     }
 
+    /// Takes messages until one is refused; gives how many were taken, and why the next one was not.
     #[inline]
-    pub(crate) fn send(&mut self, now: Instant, message: Message) -> Result<(), SendError> {
+    pub(crate) fn send(
+        &mut self,
+        now: Instant,
+        messages: impl IntoIterator<Item = Message>,
+    ) -> (usize, Option<SendError>) {
         if !self.takes_messages() {
-            return Err(SendError::ShuttingDown);
+            return (0, Some(SendError::ShuttingDown));
         }
-        let displaced = self.sender.send(now, message)?;
+        let mut taken = 0;
+        for message in messages {
+            match self.sender.send(now, message) {
+                Ok(displaced) if displaced.is_empty() => {}
+                Ok(displaced) => self.report_failed(displaced),
+                Err(error) => {
+                    self.after_messages(now, taken);
+                    return (taken, Some(error));
+                }
+            }
+            taken += 1;
+        }
+        self.after_messages(now, taken);
+        (taken, None)
+    }
+
+    fn after_messages(&mut self, now: Instant, taken: usize) {
+        if taken == 0 {
+            return;
+        }
         self.outgoing.usage.on_user_data(now);
-        if !displaced.is_empty() {
-            self.report_failed(displaced);
-        }
         self.watch_lifetimes();
         if self.outgoing.renew_at != Some(now) {
             self.renew_burst();
@@ -424,7 +447,6 @@ impl Association {
         if !self.sender.has_any_outstanding() {
             self.watch_peer_window(now);
         }
-        Ok(())
     }
 
     /// Changes what an outgoing stream gets beside others.

@@ -531,10 +531,26 @@ impl Endpoint {
     /// # Errors
     /// See [`SendError`]; with [`SendError::BufferFull`] the message comes back.
     pub fn send(&mut self, now: Instant, id: AssociationId, message: Message) -> Result<(), SendError> {
+        let (_taken, refused) = self.send_many(now, id, [message])?;
+        refused.map_or(Ok(()), Err)
+    }
+
+    /// Queues messages until one is refused, which is less work for each than one by one: how many were taken, and why
+    /// the next was not; with [`SendError::BufferFull`] it comes back. Those behind it are not asked for.
+    ///
+    /// # Errors
+    /// There is no such association.
+    #[inline]
+    pub fn send_many(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        messages: impl IntoIterator<Item = Message>,
+    ) -> Result<(usize, Option<SendError>), UnknownAssociation> {
         let slot = self.slot(id)?;
-        let result = self.at(now, slot).send(now, message);
+        let result = self.at(now, slot).send(now, messages);
         self.refresh(slot);
-        result
+        Ok(result)
     }
 
     /// Sets the priority of an outgoing stream for [`StreamScheduler::Priority`](crate::StreamScheduler::Priority):
@@ -579,6 +595,30 @@ impl Endpoint {
     pub fn receive(&mut self, now: Instant, id: AssociationId) -> Option<Received> {
         let slot = self.slot(id).ok()?;
         let received = self.associations[slot].association.receive()?;
+        self.after_reading(now, slot);
+        Some(received)
+    }
+
+    /// Appends the messages from the peer that are ready, at most `limit`; gives how many there were.
+    pub fn receive_many(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        limit: usize,
+        received: &mut Vec<Received>,
+    ) -> usize {
+        let Ok(slot) = self.slot(id) else { return 0 };
+        let association = &mut self.associations[slot].association;
+        let before = received.len();
+        received.extend(core::iter::from_fn(|| association.receive()).take(limit));
+        let count = received.len() - before;
+        if count > 0 {
+            self.after_reading(now, slot);
+        }
+        count
+    }
+
+    fn after_reading(&mut self, now: Instant, slot: usize) {
         match self.associations[slot].association.after_reading() {
             AfterReading::Nothing => self.note_read(slot),
             AfterReading::WindowUpdate => {
@@ -587,7 +627,6 @@ impl Endpoint {
             }
             AfterReading::Farewell => self.refresh(slot),
         }
-        Some(received)
     }
 
     /// Ends an association gracefully: everything queued is delivered first (RFC 9260 §9.2).

@@ -90,6 +90,15 @@ pub(crate) struct Removed {
     pub(crate) end: Option<Fragment>,
 }
 
+/// The fragment that would be taken next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Next {
+    stream: StreamId,
+    message: MessageKey,
+    /// Octets of payload.
+    pub(crate) len: usize,
+}
+
 /// Message identifiers of a stream; the lower half of that of an ordered message is its SSN.
 #[derive(Clone, Copy, Debug, Default)]
 struct NextMids {
@@ -301,31 +310,31 @@ impl SendQueue {
         self.payload_bytes
     }
 
-    /// Payload octets the next fragment would carry, given whose turn it is and the room in this packet and in an empty one.
+    /// The next fragment, given whose turn it is and the room in this packet and in an empty one.
     ///
     /// A message that fits a packet is not cut: it waits for the next one. `None`: nothing to send, or not here.
     #[inline]
-    pub(crate) fn next_len(&self, head: StreamId, room: usize, full_room: usize) -> Option<usize> {
+    pub(crate) fn next(&self, head: StreamId, room: usize, full_room: usize) -> Option<Next> {
         if self.in_packet.is_some_and(|stream| stream != head) {
             return None;
         }
         let front = *self.streams.get(usize::from(head.get()))?.queue.front()?;
         let rest = self.stored.get(front)?.unsent_bytes();
+        let next = |len| Some(Next { stream: head, message: front, len });
         if rest <= room {
-            Some(rest)
+            next(rest)
         } else if rest > full_room && room >= full_room.min(MIN_FRAGMENT_BYTES) {
-            Some(room & !3)
+            next(room & !3)
         } else {
             None
         }
     }
 
-    /// Takes `len` octets of the message whose turn it is.
+    /// Takes the fragment that [`next`](Self::next) has just given.
     #[inline]
-    pub(crate) fn take(&mut self, len: usize) -> Option<Fragment> {
-        let id = self.head()?;
+    pub(crate) fn take(&mut self, next: Next) -> Option<Fragment> {
+        let Next { stream: id, message: key, len } = next;
         let stream = self.streams.get_mut(usize::from(id.get()))?;
-        let key = *stream.queue.front()?;
         let stored = self.stored.get_mut(key)?;
         let beginning = !stream.has_begun;
         if beginning {

@@ -8,7 +8,7 @@ use virtual_time::Instant;
 use super::acknowledge::RttSample;
 use super::messages::Messages;
 use super::outstanding::SentChunk;
-use super::queue::{Fragment, Framing};
+use super::queue::{Fragment, Framing, Next};
 use super::{Sender, WindowProbe};
 use crate::config::{ImmediateSack, MessageBundling, Nagle};
 use crate::path::{Loss, Path, PathSet};
@@ -34,7 +34,7 @@ pub(crate) enum Blocked {
 impl Sender {
     /// Whether a packet of new data could go out on this path, for want of anything else to send there.
     pub(crate) fn wants_to_send(&self, path: &Path) -> bool {
-        self.has_window(path) && self.first_len(usize::MAX, self.full_room(path)).is_ok()
+        self.has_window(path) && self.first(usize::MAX, self.full_room(path)).is_ok()
     }
 
     /// Whether the congestion window of a path has room (RFC 9260 §6.1 (B)).
@@ -70,7 +70,7 @@ impl Sender {
             && self.outstanding.is_empty()
             // A window with room for any chunk stops none.
             && self.advertised_window < self.full_room(path)
-            && self.next_len(usize::MAX, self.full_room(path)) == Err(Blocked::PeerWindow)
+            && self.next(usize::MAX, self.full_room(path)) == Err(Blocked::PeerWindow)
     }
 
     /// The window-probe timer expired: one chunk may go out although the window is closed.
@@ -130,12 +130,12 @@ impl Sender {
         let full_room = self.full_room(path);
         loop {
             let room = writer.remaining().saturating_sub(self.header_bytes());
-            let next = if any { self.next_len(room, full_room) } else { self.first_len(room, full_room) };
-            let len = match next {
-                Ok(len) => len,
+            let next = if any { self.next(room, full_room) } else { self.first(room, full_room) };
+            let next = match next {
+                Ok(next) => next,
                 Err(blocked) => return (any, blocked),
             };
-            if !self.write_next(now, path, len, writer) {
+            if !self.write_next(now, path, next, writer) {
                 return (any, Blocked::PacketFull);
             }
             any = true;
@@ -145,32 +145,32 @@ impl Sender {
         }
     }
 
-    /// Payload octets that the next new chunk may carry, with so much room in this packet and in one of its own.
+    /// What the next new chunk carries, with so much room in this packet and in one of its own.
     #[inline]
-    fn next_len(&self, room: usize, full_room: usize) -> Result<usize, Blocked> {
+    fn next(&self, room: usize, full_room: usize) -> Result<Next, Blocked> {
         let head = self.queue.head().ok_or(Blocked::NothingToSend)?;
         if self.outstanding.len() >= OUTSTANDING_CHUNKS_MAX {
             return Err(Blocked::TooManyOutstanding);
         }
-        let len = self.queue.next_len(head, room.min(full_room), full_room).ok_or(Blocked::PacketFull)?;
-        if len > self.free_window() && self.window_probe != WindowProbe::Allowed {
+        let next = self.queue.next(head, room.min(full_room), full_room).ok_or(Blocked::PacketFull)?;
+        if next.len > self.free_window() && self.window_probe != WindowProbe::Allowed {
             return Err(Blocked::PeerWindow);
         }
-        Ok(len)
+        Ok(next)
     }
 
     /// The same for the first new chunk of a packet: Nagle holds packets back, not chunks that could share one.
-    fn first_len(&self, room: usize, full_room: usize) -> Result<usize, Blocked> {
-        let len = self.next_len(room, full_room)?;
+    fn first(&self, room: usize, full_room: usize) -> Result<Next, Blocked> {
+        let next = self.next(room, full_room)?;
         let is_held = self.options.nagle == Nagle::On
             && self.outstanding.total_flight() > 0
             && self.queue.payload_bytes() < full_room;
-        if is_held { Err(Blocked::Nagle) } else { Ok(len) }
+        if is_held { Err(Blocked::Nagle) } else { Ok(next) }
     }
 
     #[inline]
-    fn write_next(&mut self, now: Instant, path: &Path, len: usize, writer: &mut PacketWriter<'_>) -> bool {
-        let Some(fragment) = self.queue.take(len) else { return false };
+    fn write_next(&mut self, now: Instant, path: &Path, next: Next, writer: &mut PacketWriter<'_>) -> bool {
+        let Some(fragment) = self.queue.take(next) else { return false };
         let tsn = self.outstanding.next_tsn();
         let flags = self.flags(&fragment, path);
         if write_chunk(writer, tsn, &fragment, self.queue.messages(), flags).is_err() {
