@@ -6,6 +6,7 @@
 //! | `dispatch` | which chunk goes where, in which state |
 //! | `handshake`, `collision` | setting up (RFC 9260 §5) |
 //! | `restart` | beginning anew with a peer that did (RFC 9260 §5.2.4.1) |
+//! | `sending`, `reading` | messages from and to the user |
 //! | `shutdown` | ending (RFC 9260 §9) |
 //! | `asconf` | addresses that come and go (RFC 5061) |
 //! | `auth` | which chunks are authenticated, with which keys (RFC 4895) |
@@ -35,6 +36,7 @@ mod peer;
 mod reading;
 mod reconfig;
 mod restart;
+mod sending;
 mod shutdown;
 mod state;
 mod supervision;
@@ -65,7 +67,7 @@ pub use self::state::AssociationState;
 use self::state::State;
 use self::timers::{Timer, Timers};
 use crate::config::{AssociationConfig, StreamShare};
-use crate::error::{AssociationError, SendError, StreamError};
+use crate::error::{AssociationError, StreamError};
 use crate::event::Event;
 use crate::message::Message;
 use crate::path::PathSet;
@@ -390,62 +392,6 @@ impl Association {
             let at = self.sender.probe_at(path.id, &self.paths).map(|at| at.max(now));
             let before_t3 = at.filter(|at| self.timers.at(Timer::T3Rtx(path.id)).is_none_or(|t3| *at < t3));
             self.timers.apply(Timer::TailLossProbe(path.id), before_t3);
-        }
-    }
-
-    /// Whether the user may hand in messages.
-    fn takes_messages(&self) -> bool {
-        match self.state.name() {
-            AssociationState::CookieWait | AssociationState::CookieEchoed | AssociationState::Established => {
-                !self.outgoing.shutdown_wanted
-            }
-            AssociationState::ShutdownPending
-            | AssociationState::ShutdownSent
-            | AssociationState::ShutdownReceived
-            | AssociationState::ShutdownAckSent
-            | AssociationState::Closed => false,
-        }
-    }
-
-    /// Takes messages until one is refused; gives how many were taken, and why the next one was not.
-    #[inline]
-    pub(crate) fn send(
-        &mut self,
-        now: Instant,
-        messages: impl IntoIterator<Item = Message>,
-    ) -> (usize, Option<SendError>) {
-        if !self.takes_messages() {
-            return (0, Some(SendError::ShuttingDown));
-        }
-        let mut taken = 0;
-        for message in messages {
-            match self.sender.send(now, message) {
-                Ok(displaced) if displaced.is_empty() => {}
-                Ok(displaced) => self.report_failed(displaced),
-                Err(error) => {
-                    self.after_messages(now, taken);
-                    return (taken, Some(error));
-                }
-            }
-            taken += 1;
-        }
-        self.after_messages(now, taken);
-        (taken, None)
-    }
-
-    fn after_messages(&mut self, now: Instant, taken: usize) {
-        if taken == 0 {
-            return;
-        }
-        self.outgoing.usage.on_user_data(now);
-        self.watch_lifetimes();
-        if self.outgoing.renew_at != Some(now) {
-            self.renew_burst();
-            self.outgoing.renew_at = Some(now);
-        }
-        // With something outstanding its acknowledgment will tell of the peer's window.
-        if !self.sender.has_any_outstanding() {
-            self.watch_peer_window(now);
         }
     }
 
