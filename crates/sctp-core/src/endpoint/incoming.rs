@@ -10,15 +10,15 @@ use smallvec::SmallVec;
 use virtual_time::Instant;
 
 use super::Endpoint;
-use super::cookie::{MAX_ADDRESSES, StateCookie};
+use super::cookie::{CookieRefused, MAX_ADDRESSES, StateCookie};
 use crate::association::collision::CollisionAction;
 use crate::association::{
     Announcement, Association, Authentication, Authenticity, InitReply, KeyMaterial, Negotiated,
-    OfferedExtensions, Reading, Verdict, address_parameter,
+    OfferedExtensions, Reading, Verdict, address_parameter, wish_parameters,
 };
 use crate::config::{AssociationConfig, Incoming};
 use crate::path::address::listed;
-use crate::transmit::{Datagram, Destination, Encapsulation};
+use crate::transmit::{Datagram, Destination, Encapsulation, Fragmentation, PathId, Transmit};
 
 /// A packet that belongs to no association.
 #[derive(Debug)]
@@ -26,6 +26,21 @@ pub(super) struct Answer {
     pub(super) destination: Destination,
     pub(super) source: Option<IpAddr>,
     pub(super) packet: Vec<u8>,
+}
+
+impl Answer {
+    /// Where it goes.
+    pub(super) fn transmit(&self, config: &AssociationConfig) -> Transmit {
+        Transmit {
+            path: PathId::FIRST,
+            source: self.source,
+            destination: self.destination,
+            len: self.packet.len(),
+            fragmentation: Fragmentation::Allowed,
+            dscp: config.transmission.dscp,
+            segment_bytes: None,
+        }
+    }
 }
 
 /// Tags and numbers for an INIT ACK.
@@ -197,15 +212,17 @@ impl Endpoint {
             key_material: identity.key_material,
             source: datagram.source,
             addresses: reading.addresses.iter().copied().collect(),
-            addresses_ignored: reading.addresses_ignored,
+            notes: reading.notes,
         };
+        let listed = listed(&self.locals, datagram.local, core::iter::once(datagram.source.address));
+        let wishes = wish_parameters(config, agreed.capabilities, &listed);
         let signed = self.cookies.sign(now, &cookie);
         let chunk_types = offered.chunk_types();
         let mut parameters = offered.parameters(&chunk_types);
         parameters.insert(0, Parameter::StateCookie(&signed));
         parameters.extend(cookie.key_material.iter().flat_map(|material| material.ours.parameters()));
-        let listed = listed(&self.locals, datagram.local, core::iter::once(datagram.source.address));
         parameters.extend(listed.into_iter().map(address_parameter));
+        parameters.extend(wishes);
         // One report a parameter (RFC 9260 §3.3.3.1.2).
         parameters.extend(reading.reports.iter().map(|report| Parameter::UnrecognizedParameter(report)));
         let Ok(chunk) = ChunkBuf::init_ack(&header, &parameters) else { return };
@@ -245,11 +262,11 @@ impl Endpoint {
             {
                 cookie
             }
-            Ok(_) => {
-                self.statistics.handshake.bad_cookies += 1;
-                return;
+            Err(CookieRefused::Spent) => {
+                self.statistics.handshake.spent_cookies += 1;
+                return self.on_out_of_the_blue(datagram, packet);
             }
-            Err(_) => {
+            Ok(_) | Err(CookieRefused::Signature | CookieRefused::Malformed) => {
                 self.statistics.handshake.bad_cookies += 1;
                 return;
             }
@@ -362,7 +379,11 @@ impl Endpoint {
         packet: &Packet<'_>,
         (cookie, authenticity): (&StateCookie, Authenticity),
     ) {
+        let replaced = self.associations[slot].association.peer().local_tag;
         let action = self.at(now, slot).on_cookie_echo(now, datagram.source, cookie);
+        if self.associations[slot].association.peer().local_tag != replaced {
+            self.cookies.spend(replaced);
+        }
         self.enter(slot);
         self.refresh(slot);
         match action {
@@ -429,6 +450,6 @@ pub fn fuzz_cookie(octets: &[u8]) {
     let (now, source) = (Instant::EPOCH, cookie.source);
     let mut association = Association::accept(now, &cookie, source, &[], std::sync::Arc::new(config), rng);
     let mut buffer = Vec::new();
-    while association.poll_transmit(now, &mut buffer).is_some() {}
+    association.transmit(now, usize::MAX, &mut buffer, &mut |_| {});
     while association.poll_event().is_some() {}
 }
