@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use lab::Service;
 use lab::real::{RealError, sctp as over_sctp, tcp as over_tcp, udp as over_udp};
 use lab::{Carrier, EncapsulationPorts};
 use sctp::{AssociationConfig, Endpoint, EndpointConfig, Profile, SctpPort};
@@ -253,7 +254,7 @@ impl Server {
             let _gone = stopped.wait_for(|stopped| *stopped).await;
         };
         match self {
-            Self::Tcp(listener, _) => over_tcp::echo(&listener, processing, clock, stop).await,
+            Self::Tcp(listener, _) => over_tcp::echo(&listener, Service::echo(processing), clock, stop).await,
             Self::Udp(socket, _) => {
                 if let Err(error) = over_udp::echo(&socket, processing, clock, stop).await {
                     // If standard error is gone, clients still learn that nobody answers.
@@ -265,7 +266,7 @@ impl Server {
             }
             Self::Sctp { endpoint, .. } => {
                 tokio::select! {
-                    _counters = over_sctp::echo(&endpoint, processing, None, clock) => {}
+                    _counters = over_sctp::echo(&endpoint, Service::echo(processing), None, clock) => {}
                     () = stop => {}
                 }
                 endpoint.close();

@@ -38,6 +38,7 @@ pub mod study;
 mod summary;
 #[cfg(test)]
 mod testing;
+mod traffic;
 mod transport;
 
 pub use backend::Simulator;
@@ -57,4 +58,5 @@ pub use summary::{
     BlockingResult, CompareResult, Comparison, HostFacts, ImpairmentsResult, PathResult, PeerPath,
     PredictedResult, RequestCounts, ResponseResult, RunCurves, RunResult, WorkloadResult,
 };
+pub use traffic::{Offer, Service};
 pub use transport::{MAX_CONNECTIONS, TransportError, TransportList, TransportSpec};

@@ -1,12 +1,12 @@
 //! The echo server.
 
 use core::time::Duration;
-use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
 use virtual_time::Instant;
 
 use crate::message::{Message, MessageError};
+use crate::replies::{Replies, Reply};
 
 /// Returns every whole message where it came from, after the processing time.
 ///
@@ -20,14 +20,7 @@ use crate::message::{Message, MessageError};
 /// [`defer`](Self::defer); a driver stops reading while [`queued_bytes`](Self::queued_bytes) is high.
 #[derive(Debug)]
 pub struct EchoServer<L> {
-    config: EchoConfig,
-    /// In the order of being due, since the processing time is the same for all.
-    processing: VecDeque<(Instant, Reply<L>)>,
-    /// Replies of lanes that are open again, oldest first.
-    released: VecDeque<Reply<L>>,
-    /// Replies by lane that is closed.
-    deferred: BTreeMap<L, VecDeque<Reply<L>>>,
-    queued_bytes: usize,
+    replies: Replies<L>,
     counters: EchoCounters,
 }
 
@@ -35,14 +28,7 @@ impl<L: Clone + Ord> EchoServer<L> {
     /// A server with nothing to do.
     #[must_use]
     pub fn new(config: EchoConfig) -> Self {
-        Self {
-            config,
-            processing: VecDeque::new(),
-            released: VecDeque::new(),
-            deferred: BTreeMap::new(),
-            queued_bytes: 0,
-            counters: EchoCounters::default(),
-        }
+        Self { replies: Replies::new(config.processing), counters: EchoCounters::default() }
     }
 
     /// Takes one whole message.
@@ -56,15 +42,14 @@ impl<L: Clone + Ord> EchoServer<L> {
             return Err(error);
         }
         self.counters.requests += 1;
-        self.queued_bytes += message.len();
-        self.processing.push_back((now + self.config.processing, Reply { lane, message }));
+        self.replies.push(now, Reply { lane, message });
         Ok(())
     }
 
     /// When a reply will be ready; `None` while none is being processed.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.processing.front().map(|(due, _)| *due)
+        self.replies.poll_timeout()
     }
 
     /// Nothing but the passing of time changes: [`poll_transmit`](Self::poll_transmit) looks at `now` itself.
@@ -72,8 +57,7 @@ impl<L: Clone + Ord> EchoServer<L> {
 
     /// The next reply that is due, for a lane that is open.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Reply<L>> {
-        let reply = self.released.pop_front().or_else(|| self.next_processed(now))?;
-        self.queued_bytes -= reply.message.len();
+        let reply = self.replies.poll_transmit(now)?;
         self.counters.replies += 1;
         Some(reply)
     }
@@ -81,55 +65,30 @@ impl<L: Clone + Ord> EchoServer<L> {
     /// Takes back the reply that [`poll_transmit`](Self::poll_transmit) gave last: the transport cannot take it
     /// now. Its lane is closed until [`resume`](Self::resume); other lanes go on.
     pub fn defer(&mut self, reply: Reply<L>) {
-        self.queued_bytes += reply.message.len();
         self.counters.replies -= 1;
-        let lane = reply.lane.clone();
-        let (same, others): (VecDeque<_>, VecDeque<_>) =
-            core::mem::take(&mut self.released).into_iter().partition(|later| later.lane == lane);
-        self.released = others;
-        let held = self.deferred.entry(lane).or_default();
-        held.push_back(reply);
-        held.extend(same);
+        self.replies.defer(reply);
     }
 
     /// The transport can take replies for this lane again.
     pub fn resume(&mut self, lane: &L) {
-        if let Some(held) = self.deferred.remove(lane) {
-            self.released.extend(held);
-        }
+        self.replies.resume(lane);
     }
 
     /// Forgets a lane that is no more, such as a closed connection; its replies are dropped.
     pub fn forget(&mut self, lane: &L) {
-        self.deferred.remove(lane);
-        self.released.retain(|reply| reply.lane != *lane);
-        self.processing.retain(|(_, reply)| reply.lane != *lane);
-        let deferred = self.deferred.values().flatten();
-        let queued = self.processing.iter().map(|(_, reply)| reply).chain(&self.released).chain(deferred);
-        self.queued_bytes = queued.map(|reply| reply.message.len()).sum();
+        self.replies.forget(lane);
     }
 
     /// Octets of all messages that were not yet handed to the transport.
     #[must_use]
     pub fn queued_bytes(&self) -> usize {
-        self.queued_bytes
+        self.replies.queued_bytes()
     }
 
     /// What was counted so far.
     #[must_use]
     pub fn counters(&self) -> &EchoCounters {
         &self.counters
-    }
-
-    /// The oldest processed reply whose lane is open; those of closed lanes are put to their kind.
-    fn next_processed(&mut self, now: Instant) -> Option<Reply<L>> {
-        while let Some((_, reply)) = self.processing.pop_front_if(|(due, _)| *due <= now) {
-            match self.deferred.get_mut(&reply.lane) {
-                Some(held) => held.push_back(reply),
-                None => return Some(reply),
-            }
-        }
-        None
     }
 }
 
@@ -139,15 +98,6 @@ pub struct EchoConfig {
     /// How long each reply is held. Default 0: the network alone is measured. Set it to the time that a real server
     /// needs for one request when its share of the response time matters; requests do not queue for it.
     pub processing: Duration,
-}
-
-/// A message on its way back.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reply<L> {
-    /// Where the request came from.
-    pub lane: L,
-    /// The request's octets.
-    pub message: Bytes,
 }
 
 /// Counts of one server.

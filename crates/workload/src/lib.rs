@@ -58,17 +58,19 @@ mod echo;
 mod framer;
 mod generator;
 mod message;
+mod replies;
 mod requester;
 mod units;
 
 pub use arrivals::{ArrivalProcess, ArrivalSpec, Arrivals, ArrivalsError, TraceError, parse_trace};
-pub use echo::{EchoConfig, EchoCounters, EchoServer, Reply};
+pub use echo::{EchoConfig, EchoCounters, EchoServer};
 pub use framer::{FramingError, StreamFramer};
 pub use generator::{
     ConfigError, Event, LATE_SEND_BOUND, Lane, LoadConfig, LoadCounters, LoadGenerator, Request, Sample,
     WorkloadError,
 };
 pub use message::{HEADER_BYTES, Message, MessageError, MessageNumber, MessageSize, SendTime};
+pub use replies::{Replies, Reply};
 pub use requester::{
     Datagram, RequesterCounters, RequesterEvent, ResponseNovelty, RetransmissionConfig, Transmission,
     UdpRequester,

@@ -81,10 +81,10 @@ impl TrafficArguments {
 
     fn check_workload(&self) -> Result<(), UsageError> {
         match self.workload {
-            WorkloadKind::Echo => Ok(()),
-            WorkloadKind::Simco | WorkloadKind::Sip | WorkloadKind::Video => {
+            WorkloadKind::Echo | WorkloadKind::Simco => Ok(()),
+            WorkloadKind::Sip | WorkloadKind::Video => {
                 let because = "this workload is not there yet";
-                Err(UsageError::value("--workload", self.workload, because, "use echo"))
+                Err(UsageError::value("--workload", self.workload, because, "use echo or simco"))
             }
         }
     }

@@ -106,27 +106,37 @@ impl Agent {
     fn receive(&mut self, count: usize, opens: bool) -> Result<(), Box<dyn Error>> {
         let mut missing = count;
         let mut buffer = [0; 1 << 16];
-        while missing > 0 {
+        loop {
+            missing -= self.take(missing, opens)?;
+            if missing == 0 {
+                return Ok(());
+            }
             let bytes = self.stream.read(&mut buffer)?;
             if bytes == 0 {
                 return Err("the middlebox has closed the connection".into());
             }
             self.received.extend_from_slice(&buffer[..bytes]);
-            let mut taken = 0;
-            while let Ok(header) = Header::decode(&self.received[taken..]) {
-                let end = taken + HEADER_BYTES + header.payload_bytes;
-                let Some(message) = self.received.get(taken..end) else { break };
-                if opens {
-                    self.rules.push(opened(message)?);
-                } else if message[0] != POSITIVE {
-                    return Err(format!("refused: {message:02x?}").into());
-                }
-                taken = end;
-                missing -= 1;
-            }
-            self.received.drain(..taken);
         }
-        Ok(())
+    }
+
+    /// Takes at most so many replies out of what was received; how many there were.
+    fn take(&mut self, most: usize, opens: bool) -> Result<usize, Box<dyn Error>> {
+        let (mut octets, mut count) = (0, 0);
+        while count < most
+            && let Ok(header) = Header::decode(&self.received[octets..])
+        {
+            let end = octets + HEADER_BYTES + header.payload_bytes;
+            let Some(message) = self.received.get(octets..end) else { break };
+            if opens {
+                self.rules.push(opened(message)?);
+            } else if message[0] != POSITIVE {
+                return Err(format!("refused: {message:02x?}").into());
+            }
+            octets = end;
+            count += 1;
+        }
+        self.received.drain(..octets);
+        Ok(count)
     }
 }
 

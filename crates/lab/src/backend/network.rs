@@ -173,12 +173,12 @@ impl Network {
     }
 
     async fn load(&self, config: &CompareConfig, planned: Planned, clock: Clock) -> Result<Done, RealError> {
-        let load = config.load(planned.transport, planned.repetition);
+        let offer = config.offer(planned.transport, planned.repetition);
         match planned.transport {
             TransportSpec::Tcp { .. } => {
                 self.reach_over_tcp().await?;
                 let driven =
-                    over_tcp::load(self.to[0], &config.tcp_congestion, load, clock, &config.stop).await?;
+                    over_tcp::load(self.to[0], &config.tcp_congestion, offer, clock, &config.stop).await?;
                 Ok(Done { driven, statistics: None, retransmissions: None })
             }
             TransportSpec::Udp => {
@@ -186,7 +186,8 @@ impl Network {
                 let socket = socket.map_err(RealError::socket("cannot open a UDP socket"))?;
                 let connected = socket.connect(self.to[0]).await;
                 connected.map_err(RealError::socket("cannot connect the UDP socket"))?;
-                let (driven, retransmissions) = over_udp::load(&socket, load, clock, &config.stop).await?;
+                let (driven, retransmissions) =
+                    over_udp::load(&socket, offer.load, clock, &config.stop).await?;
                 Ok(Done { driven, statistics: None, retransmissions: Some(retransmissions) })
             }
             TransportSpec::Sctp { .. } | TransportSpec::SctpUnordered => {
@@ -195,7 +196,7 @@ impl Network {
                 let ordered = planned.transport.is_ordered();
                 let delivery = if ordered { Delivery::Ordered } else { Delivery::Unordered };
                 let (driven, statistics) =
-                    over_sctp::load(association, delivery, load, clock, &config.stop).await?;
+                    over_sctp::load(association, delivery, offer, clock, &config.stop).await?;
                 Ok(Done { driven, statistics: Some(statistics), retransmissions: None })
             }
         }

@@ -5,8 +5,9 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::config::{BackendChoice, CompareConfig, CompareError};
-use super::raw::RawOutcome;
+use super::config::{BackendChoice, CompareConfig, CompareError, WorkloadKind};
+use super::raw::{RawOutcome, Skipped};
+use crate::traffic;
 use crate::transport::TransportSpec;
 
 /// Something that can run transports over an impaired path.
@@ -37,19 +38,36 @@ pub fn run_compare(
     simulator: &mut impl Backend,
 ) -> Result<RawOutcome, RunError> {
     config.validate()?;
-    let transports = config.transports.as_slice();
-    match config.backend {
-        BackendChoice::Namespaces => Ok(namespaces.run(config, transports)?),
-        BackendChoice::Simulator => Ok(simulator.run(config, transports)?),
-        BackendChoice::Auto => match namespaces.run(config, transports) {
+    let (transports, unsuitable) = suitable(config);
+    let mut outcome = match config.backend {
+        BackendChoice::Namespaces => namespaces.run(config, &transports)?,
+        BackendChoice::Simulator => simulator.run(config, &transports)?,
+        BackendChoice::Auto => match namespaces.run(config, &transports) {
             Err(BackendError::Refused { because }) => {
-                let outcome = simulator.run(config, transports)?;
+                let outcome = simulator.run(config, &transports)?;
                 let fallback = Fallback { wanted: BackendKind::Namespaces, because };
-                Ok(RawOutcome { fallback: Some(fallback), ..outcome })
+                RawOutcome { fallback: Some(fallback), ..outcome }
             }
-            outcome => Ok(outcome?),
+            outcome => outcome?,
         },
-    }
+    };
+    outcome.skipped.extend(unsuitable);
+    Ok(outcome)
+}
+
+/// Transports that the workload runs over, and why not over the others.
+fn suitable(config: &CompareConfig) -> (Vec<TransportSpec>, Vec<Skipped>) {
+    let because = |transport: TransportSpec| match config.workload {
+        WorkloadKind::Simco => traffic::unsuitable(transport),
+        WorkloadKind::Echo | WorkloadKind::Sip | WorkloadKind::Video => None,
+    };
+    let (skipped, suitable): (Vec<TransportSpec>, Vec<TransportSpec>) =
+        config.transports.as_slice().iter().partition(|transport| because(**transport).is_some());
+    let skipped = skipped.into_iter().map(|transport| Skipped {
+        id: transport.to_string(),
+        because: because(transport).unwrap_or_default().to_owned(),
+    });
+    (suitable, skipped.collect())
 }
 
 /// The backends there are.

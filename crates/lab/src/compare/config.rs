@@ -7,12 +7,14 @@ use core::time::Duration;
 use std::path::{Path, PathBuf};
 
 use netem::{Impairments, InvalidImpairments, Loss, Probability};
+use simco::middlebox::Framing;
 use thiserror::Error;
 use workload::{ArrivalSpec, LoadConfig, MessageSize, RetransmissionConfig, TraceError, parse_trace};
 
 pub use names::{BackendChoice, UnknownName, WorkloadKind};
 
 use super::StopSignal;
+use crate::traffic::{Offer, Service};
 use crate::transport::{TransportList, TransportSpec};
 
 /// One comparison. The defaults are those of the command line and take half a minute.
@@ -77,6 +79,9 @@ impl CompareConfig {
         if self.traffic.duration.is_zero() {
             return Err(CompareError::ZeroDuration);
         }
+        if self.workload == WorkloadKind::Simco && self.traffic.arrivals.law != workload::Arrivals::Poisson {
+            return Err(CompareError::NotPoisson { name: self.traffic.arrivals.name.clone() });
+        }
         let octets = self.traffic.message_bytes.get();
         if octets > MAX_UDP_PAYLOAD && self.transports.as_slice().contains(&TransportSpec::Udp) {
             return Err(CompareError::TooBigForUdp { octets });
@@ -111,6 +116,30 @@ impl CompareConfig {
             lanes: transport.lanes(),
             drain: self.drain(transport),
             seed: self.repetition_seed("arrivals", repetition),
+        }
+    }
+
+    /// What one run sends.
+    #[must_use]
+    pub fn offer(&self, transport: TransportSpec, repetition: u32) -> Offer {
+        let framing = self.framing(transport);
+        Offer { load: self.load(transport, repetition), workload: self.workload, framing }
+    }
+
+    /// How one run is answered.
+    #[must_use]
+    pub fn service(&self, transport: TransportSpec) -> Service {
+        let (processing, workload) = (self.processing, self.workload);
+        let (framing, interval) = (self.framing(transport), self.traffic.interval);
+        Service { processing, workload, framing, interval }
+    }
+
+    fn framing(&self, transport: TransportSpec) -> Framing {
+        match transport {
+            TransportSpec::Tcp { .. } | TransportSpec::Udp => Framing::Octets,
+            TransportSpec::Sctp { .. } | TransportSpec::SctpUnordered => {
+                Framing::Messages { streams: transport.lanes() }
+            }
         }
     }
 
@@ -232,6 +261,14 @@ pub enum CompareError {
     /// No request at all.
     #[error("--duration must be above zero")]
     ZeroDuration,
+    /// Calls come at random.
+    #[error(
+        "--arrivals {name} is not for --workload simco, whose calls come at random: leave it out, or use poisson"
+    )]
+    NotPoisson {
+        /// The law asked for.
+        name: String,
+    },
     /// Beyond a datagram.
     #[error(
         "--message {octets} is more than the 65507 octets of a UDP datagram: leave `udp` out of --transport"

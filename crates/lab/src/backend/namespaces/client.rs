@@ -54,12 +54,12 @@ async fn load(
     link: &SideLink,
     clock: Clock,
 ) -> Result<ClientRun, RealError> {
-    let load = config.load(planned.transport, planned.repetition);
+    let offer = config.offer(planned.transport, planned.repetition);
     let peer = |port| SocketAddr::new(IpAddr::V4(link.peer_v4), port);
     match planned.transport {
         TransportSpec::Tcp { .. } => {
             let driven =
-                over_tcp::load(peer(ECHO_PORT), &config.tcp_congestion, load, clock, &config.stop).await?;
+                over_tcp::load(peer(ECHO_PORT), &config.tcp_congestion, offer, clock, &config.stop).await?;
             Ok(ClientRun { driven, statistics: None, retransmissions: None })
         }
         TransportSpec::Udp => {
@@ -69,7 +69,7 @@ async fn load(
                 .connect(peer(ECHO_PORT))
                 .await
                 .map_err(RealError::socket("cannot connect the UDP socket"))?;
-            let (driven, retransmissions) = over_udp::load(&socket, load, clock, &config.stop).await?;
+            let (driven, retransmissions) = over_udp::load(&socket, offer.load, clock, &config.stop).await?;
             Ok(ClientRun { driven, statistics: None, retransmissions: Some(retransmissions) })
         }
         TransportSpec::Sctp { .. } | TransportSpec::SctpUnordered => {
@@ -77,7 +77,7 @@ async fn load(
             let ordered = planned.transport.is_ordered();
             let delivery = if ordered { Delivery::Ordered } else { Delivery::Unordered };
             let (driven, statistics) =
-                over_sctp::load(association, delivery, load, clock, &config.stop).await?;
+                over_sctp::load(association, delivery, offer, clock, &config.stop).await?;
             drop(endpoint);
             Ok(ClientRun { driven, statistics: Some(statistics), retransmissions: None })
         }

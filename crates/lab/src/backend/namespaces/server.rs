@@ -53,7 +53,7 @@ pub(super) fn run(
         for (planned, link) in batch.iter().zip(&side.links) {
             let span = run_span(planned.transport, planned.repetition);
             match listen(config, *planned, link).instrument(span).await {
-                Ok(listening) => open.push((planned.link, listening)),
+                Ok(listening) => open.push((*planned, listening)),
                 Err(error) => {
                     let _unheard = ready.send(Err(format!("{}: {error}", planned.transport)));
                     return Echoed::default();
@@ -89,18 +89,19 @@ async fn listen(config: &CompareConfig, planned: Planned, link: &SideLink) -> Re
 
 async fn serve(
     config: &CompareConfig,
-    open: Vec<(u8, Listening)>,
+    open: Vec<(Planned, Listening)>,
     stopped: &watch::Receiver<bool>,
 ) -> Echoed {
     let clock = Clock::start();
     let processing = config.processing;
     let mut tasks = JoinSet::new();
-    for (link, listening) in open {
+    for (Planned { link, transport, .. }, listening) in open {
         let stop = until_true(stopped.clone());
+        let service = config.service(transport);
         tasks.spawn(async move {
             match listening {
                 Listening::Tcp(listener) => {
-                    over_tcp::echo(&listener, processing, clock, stop).await;
+                    over_tcp::echo(&listener, service, clock, stop).await;
                     (link, Vec::new())
                 }
                 Listening::Udp(socket) => {
@@ -109,7 +110,7 @@ async fn serve(
                     (link, Vec::new())
                 }
                 Listening::Sctp(endpoint) => {
-                    let echoed = over_sctp::echo(&endpoint, processing, Some(1), clock);
+                    let echoed = over_sctp::echo(&endpoint, service, Some(1), clock);
                     let statistics = tokio::select! {
                         statistics = echoed => statistics,
                         () = stop => Vec::new(),

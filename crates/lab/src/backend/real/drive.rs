@@ -4,10 +4,11 @@ use bytes::Bytes;
 use core::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use virtual_time::Instant;
-use workload::{Lane, LoadConfig, LoadCounters, LoadGenerator, Sample};
+use workload::{Lane, LoadCounters, Sample};
 
 use super::{Alarm, RealError};
 use crate::compare::StopSignal;
+use crate::traffic::{Offer, Requester};
 
 /// Where the requests of one lane go: a queue that a task empties into the transport.
 pub type Outlet = UnboundedSender<Bytes>;
@@ -53,14 +54,14 @@ pub struct Driven {
 /// # Errors
 /// The workload makes no sense, or the system refuses a timer.
 pub async fn drive(
-    config: LoadConfig,
+    offer: Offer,
     outlets: &[Outlet],
     arrivals: &mut UnboundedReceiver<Arrived>,
     mut alarm: Alarm,
     stop: &StopSignal,
 ) -> Result<Driven, RealError> {
     let start = alarm.now();
-    let mut generator = LoadGenerator::new(config, start)?;
+    let mut generator = Requester::new(offer, start)?;
     let mut ended_early = None;
     while !generator.is_finished(alarm.now()) && ended_early.is_none() {
         if stop.is_raised() {
@@ -72,8 +73,8 @@ pub async fn drive(
             biased;
             arrived = arrivals.recv() => match arrived {
                 Some(Arrived::Message { lane, octets, at, blocked }) => {
-                    // A wrong or repeated answer is counted by the generator.
-                    let _counted = generator.handle_response(at, lane, &octets, blocked);
+                    generator.handle_response(at, lane, &octets, blocked);
+                    ended_early = generator.failure();
                 }
                 Some(Arrived::Ended { because }) => ended_early = Some(because),
                 None => ended_early = Some("the transport is closed".to_owned()),
@@ -82,15 +83,15 @@ pub async fn drive(
                 waited.map_err(RealError::socket("cannot wait"))?;
                 let now = alarm.now();
                 generator.handle_timeout(now);
-                offer(&mut generator, outlets, now);
+                hand_over(&mut generator, outlets, now);
             }
         }
     }
-    let counters = *generator.counters();
-    Ok(Driven { start, counters, samples: generator.into_samples(), ended_early })
+    let (samples, counters) = generator.into_parts();
+    Ok(Driven { start, samples, counters, ended_early })
 }
 
-fn offer(generator: &mut LoadGenerator, outlets: &[Outlet], now: Instant) {
+fn hand_over(generator: &mut Requester, outlets: &[Outlet], now: Instant) {
     while let Some(request) = generator.peek_transmit(now) {
         let outlet = outlets.get(usize::from(request.lane.0));
         match outlet.map(|outlet| outlet.send(request.message.clone())) {

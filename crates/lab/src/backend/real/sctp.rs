@@ -7,10 +7,11 @@ use sctp::{Association, AssociationStatistics, Delivery, Endpoint, Message, Payl
 use sctp_io::Clock;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
-use workload::{EchoConfig, EchoServer, Lane, LoadConfig, Reply};
+use workload::{Lane, Reply};
 
 use super::{Alarm, Arrived, Driven, RealError, drive};
 use crate::compare::StopSignal;
+use crate::traffic::{Answerer, Offer, Service};
 
 /// Runs a load over an association, one lane a stream; gives the association's counters beside the samples.
 ///
@@ -19,7 +20,7 @@ use crate::compare::StopSignal;
 pub async fn load(
     association: Association,
     delivery: Delivery,
-    config: LoadConfig,
+    offer: Offer,
     clock: Clock,
     stop: &StopSignal,
 ) -> Result<(Driven, AssociationStatistics), RealError> {
@@ -27,13 +28,15 @@ pub async fn load(
     let (arrived, mut arrivals) = unbounded_channel();
     let mut tasks = JoinSet::new();
     tasks.spawn(read(association.clone(), arrived, clock));
-    let mut outlets = Vec::with_capacity(usize::from(config.lanes));
-    for lane in 0..config.lanes {
+    let ppid = PayloadProtocolId::new(offer.payload_protocol());
+    let mut outlets = Vec::with_capacity(usize::from(offer.load.lanes));
+    for lane in 0..offer.load.lanes {
         let (outlet, requests) = unbounded_channel();
-        tasks.spawn(write(association.clone(), StreamId::new(lane), delivery, requests));
+        let empty = Message::new(StreamId::new(lane), delivery, Bytes::new()).with_ppid(ppid);
+        tasks.spawn(write(association.clone(), empty, requests));
         outlets.push(outlet);
     }
-    let driven = drive(config, &outlets, &mut arrivals, alarm, stop).await;
+    let driven = drive(offer, &outlets, &mut arrivals, alarm, stop).await;
     drop(outlets);
     tasks.abort_all();
     // A peer that does not answer any more must not hold up the results.
@@ -44,14 +47,10 @@ pub async fn load(
     Ok((driven?, association.statistics()))
 }
 
-async fn write(
-    association: Association,
-    stream: StreamId,
-    delivery: Delivery,
-    mut requests: UnboundedReceiver<Bytes>,
-) {
+/// Sends every request as a message like `empty`.
+async fn write(association: Association, empty: Message, mut requests: UnboundedReceiver<Bytes>) {
     while let Some(payload) = requests.recv().await {
-        let message = Message::new(stream, delivery, payload);
+        let message = Message { payload, ..empty.clone() };
         if association.send(message).await.is_err() {
             // The reader reports why the association ended.
             return;
@@ -84,7 +83,7 @@ async fn read(association: Association, arrived: UnboundedSender<Arrived>, clock
 /// their final counters.
 pub async fn echo(
     endpoint: &Endpoint,
-    processing: Duration,
+    service: Service,
     count: Option<usize>,
     clock: Clock,
 ) -> Vec<AssociationStatistics> {
@@ -97,7 +96,7 @@ pub async fn echo(
             association = endpoint.accept(), if wanted => {
                 let Some(association) = association else { break };
                 accepted += 1;
-                tasks.spawn(serve(association, processing, clock));
+                tasks.spawn(serve(association, service, clock));
             }
             Some(ended) = tasks.join_next() => {
                 let counters = ended.ok().and_then(Result::ok).unwrap_or_default();
@@ -114,19 +113,18 @@ pub async fn echo(
 /// Echoes every message of one association until it ends.
 async fn serve(
     association: Association,
-    processing: Duration,
+    service: Service,
     clock: Clock,
 ) -> Result<AssociationStatistics, RealError> {
     let mut alarm = Alarm::new(clock).map_err(RealError::socket("cannot open a timer"))?;
-    let mut server = EchoServer::new(EchoConfig { processing });
+    let mut server = Answerer::new(service);
     loop {
         tokio::select! {
             received = association.recv() => match received {
                 Ok(Some(received)) => {
                     let Message { stream, ppid, delivery, payload, .. } = received.message;
                     let lane = (stream, ppid.get(), delivery == Delivery::Unordered);
-                    // What is no message is counted and not answered.
-                    let _counted = server.handle_message(alarm.now(), lane, payload);
+                    server.handle_message(alarm.now(), lane, stream.get(), payload);
                 }
                 Ok(None) | Err(_) => return Ok(association.statistics()),
             },

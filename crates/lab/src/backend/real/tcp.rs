@@ -1,7 +1,6 @@
 //! The workload over the kernel's TCP.
 
 use bytes::Bytes;
-use core::time::Duration;
 use std::net::SocketAddr;
 
 use sctp_io::Clock;
@@ -10,10 +9,11 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
-use workload::{EchoConfig, EchoServer, Lane, LoadConfig, MessageSize, Reply, StreamFramer};
+use workload::{Lane, Reply};
 
 use super::{Alarm, Arrived, Driven, RealError, drive};
 use crate::compare::StopSignal;
+use crate::traffic::{Answerer, Framer, Offer, Service};
 
 /// Runs a load over as many connections as it has lanes. Nagle is off, congestion control as named.
 ///
@@ -22,23 +22,23 @@ use crate::compare::StopSignal;
 pub async fn load(
     to: SocketAddr,
     congestion: &str,
-    config: LoadConfig,
+    offer: Offer,
     clock: Clock,
     stop: &StopSignal,
 ) -> Result<Driven, RealError> {
     let alarm = Alarm::new(clock).map_err(RealError::socket("cannot open a timer"))?;
     let (arrived, mut arrivals) = unbounded_channel();
     let mut tasks = JoinSet::new();
-    let mut outlets = Vec::with_capacity(usize::from(config.lanes));
-    for lane in 0..config.lanes {
+    let mut outlets = Vec::with_capacity(usize::from(offer.load.lanes));
+    for lane in 0..offer.load.lanes {
         let (reader, writer) = connect(to, congestion).await?.into_split();
         let (outlet, requests) = unbounded_channel();
         tasks.spawn(write(writer, requests));
-        tasks.spawn(read(reader, Lane(lane), config.message_bytes, arrived.clone(), clock));
+        tasks.spawn(read(reader, Lane(lane), offer.framer(), arrived.clone(), clock));
         outlets.push(outlet);
     }
     drop(arrived);
-    let driven = drive(config, &outlets, &mut arrivals, alarm, stop).await;
+    let driven = drive(offer, &outlets, &mut arrivals, alarm, stop).await;
     tasks.shutdown().await;
     driven
 }
@@ -85,11 +85,10 @@ async fn write(mut writer: OwnedWriteHalf, mut requests: UnboundedReceiver<Bytes
 async fn read(
     mut reader: OwnedReadHalf,
     lane: Lane,
-    limit: MessageSize,
+    mut framer: Framer,
     arrived: UnboundedSender<Arrived>,
     clock: Clock,
 ) {
-    let mut framer = StreamFramer::new(limit);
     let mut buffer = vec![0; 64 << 10];
     let because = loop {
         match reader.read(&mut buffer).await {
@@ -106,7 +105,7 @@ async fn read(
                     }
                 }
                 Ok(None) => break None,
-                Err(error) => break Some(error.to_string()),
+                Err(because) => break Some(because),
             }
         };
         if let Some(because) = failed {
@@ -117,19 +116,14 @@ async fn read(
 }
 
 /// Echoes on every connection until `stop` resolves.
-pub async fn echo(
-    listener: &TcpListener,
-    processing: Duration,
-    clock: Clock,
-    stop: impl Future<Output = ()>,
-) {
+pub async fn echo(listener: &TcpListener, service: Service, clock: Clock, stop: impl Future<Output = ()>) {
     let mut tasks = JoinSet::new();
     tokio::pin!(stop);
     loop {
         tokio::select! {
             () = &mut stop => return,
             accepted = listener.accept() => if let Ok((stream, _)) = accepted {
-                tasks.spawn(serve(stream, processing, clock));
+                tasks.spawn(serve(stream, service, clock));
             },
             Some(_ended) = tasks.join_next() => {}
         }
@@ -137,10 +131,10 @@ pub async fn echo(
 }
 
 /// Echoes whole messages of one connection until it ends or breaks the framing.
-async fn serve(mut stream: TcpStream, processing: Duration, clock: Clock) -> Result<(), RealError> {
+async fn serve(mut stream: TcpStream, service: Service, clock: Clock) -> Result<(), RealError> {
     let mut alarm = Alarm::new(clock).map_err(RealError::socket("cannot open a timer"))?;
-    let mut server = EchoServer::new(EchoConfig { processing });
-    let mut framer = StreamFramer::new(MessageSize::MAX);
+    let mut server = Answerer::new(service);
+    let mut framer = service.framer();
     let mut buffer = vec![0; 64 << 10];
     loop {
         tokio::select! {
@@ -152,8 +146,7 @@ async fn serve(mut stream: TcpStream, processing: Duration, clock: Clock) -> Res
         }
         loop {
             match framer.next_message() {
-                // What is no message is counted and not answered.
-                Ok(Some(octets)) => drop(server.handle_message(alarm.now(), (), octets)),
+                Ok(Some(octets)) => server.handle_message(alarm.now(), (), 0, octets),
                 Ok(None) => break,
                 Err(_broken) => return Ok(()),
             }

@@ -10,6 +10,7 @@ mod udp;
 use std::fs::File;
 use std::io::BufWriter;
 use std::net::IpAddr;
+use std::num::NonZeroU16;
 use std::path::Path;
 
 use netsim::{
@@ -19,7 +20,7 @@ use netsim::{
 use sctp_core::{Destination, Encapsulation, Endpoint, EndpointConfig, SctpPort};
 use tcp_core::{CongestionAlgorithm, TcpConfig};
 use virtual_time::Instant;
-use workload::{LoadConfig, LoadCounters, Sample};
+use workload::{LoadCounters, Sample};
 
 use self::sctp::{SctpEcho, SctpLoad};
 use self::tcp::{TcpEcho, TcpLoad};
@@ -30,6 +31,7 @@ use crate::compare::{
     RawRun, Skipped,
 };
 use crate::events::run_span;
+use crate::traffic::Offer;
 use crate::transport::TransportSpec;
 
 /// The backend that needs no rights and no time.
@@ -120,11 +122,12 @@ fn build(
     repetition: u32,
 ) -> Result<(HostId, HostId, LinkId), BackendError> {
     let failed = |because: String| BackendError::Failed { because };
-    let load = config.load(transport, repetition);
+    let offer = config.offer(transport, repetition);
     let (client, server) = match transport {
-        TransportSpec::Tcp { .. } => add_tcp(world, config, load, repetition)?,
+        TransportSpec::Tcp { .. } => add_tcp(world, config, offer, repetition)?,
         TransportSpec::Udp => {
-            let client = UdpLoad::new(load, CLIENT, SERVER).map_err(|error| failed(error.to_string()))?;
+            let client =
+                UdpLoad::new(offer.load, CLIENT, SERVER).map_err(|error| failed(error.to_string()))?;
             let client = world.add_host(Station::UdpLoad(Box::new(client)));
             let server = UdpEcho::new(config.processing, SERVER);
             (client, world.add_host(Station::UdpEcho(Box::new(server))))
@@ -144,10 +147,12 @@ fn build(
             let id = stack
                 .connect(Instant::EPOCH, &[to], port, association.clone())
                 .map_err(|error| failed(error.to_string()))?;
-            let application = SctpLoad::new(load, transport, id);
+            let application = SctpLoad::new(offer, transport, id);
             let client = world.add_host(Station::SctpLoad(Box::new(SctpHost::new(stack, application))));
-            let server =
-                SctpHost::new(endpoint(SERVER_PORT, entropy(seeds[1]))?, SctpEcho::new(config.processing));
+            let server = SctpHost::new(
+                endpoint(SERVER_PORT, entropy(seeds[1]))?,
+                SctpEcho::new(config.service(transport)),
+            );
             (client, world.add_host(Station::SctpEcho(Box::new(server))))
         }
     };
@@ -162,14 +167,19 @@ fn build(
 fn add_tcp(
     world: &mut World<Station>,
     config: &CompareConfig,
-    load: LoadConfig,
+    offer: Offer,
     repetition: u32,
 ) -> Result<(HostId, HostId), BackendError> {
     let tcp = tcp_config(config).map_err(|because| BackendError::Failed { because })?;
     let sequence = |purpose| u32::try_from(config.repetition_seed(purpose, repetition) >> 32).unwrap_or(0);
-    let mut client = TcpHost::new(CLIENT, tcp, sequence("client"), TcpLoad::new(load));
+    let mut client = TcpHost::new(CLIENT, tcp, sequence("client"), TcpLoad::new(offer));
     client.application.open(&mut client.connections, SERVER);
-    let mut server = TcpHost::new(SERVER, tcp, sequence("server"), TcpEcho::new(config.processing));
+    let mut server = TcpHost::new(
+        SERVER,
+        tcp,
+        sequence("server"),
+        TcpEcho::new(config.service(TransportSpec::Tcp { connections: NonZeroU16::MIN })),
+    );
     server.connections.listen(tcp::ECHO_PORT);
     let client = world.add_host(Station::TcpLoad(Box::new(client)));
     Ok((client, world.add_host(Station::TcpEcho(Box::new(server)))))

@@ -1,35 +1,34 @@
 //! Load generator and echo server on top of a simulated SCTP endpoint.
 
-use core::time::Duration;
-
 use netsim::sctp::Application;
 use sctp_core::{
     AssociationId, AssociationStatistics, Delivery, Endpoint, Event, Message, PayloadProtocolId, SendError,
     StreamId,
 };
 use virtual_time::Instant;
-use workload::{EchoConfig, EchoServer, Lane, LoadConfig, LoadCounters, LoadGenerator, Reply};
+use workload::{Lane, LoadCounters, Reply};
 
 use super::Outcome;
 use crate::news::News;
+use crate::traffic::{Answerer, Offer, Requester, Service};
 use crate::transport::TransportSpec;
 
 /// Offers requests once the association is up, and times the responses.
 pub(super) struct SctpLoad {
-    config: LoadConfig,
+    offer: Offer,
     delivery: Delivery,
     id: AssociationId,
-    generator: Option<LoadGenerator>,
+    generator: Option<Requester>,
     start: Instant,
     ended_early: Option<String>,
     last_statistics: Option<AssociationStatistics>,
 }
 
 impl SctpLoad {
-    pub(super) fn new(config: LoadConfig, transport: TransportSpec, id: AssociationId) -> Self {
+    pub(super) fn new(offer: Offer, transport: TransportSpec, id: AssociationId) -> Self {
         let delivery = if transport.is_ordered() { Delivery::Ordered } else { Delivery::Unordered };
         Self {
-            config,
+            offer,
             delivery,
             id,
             generator: None,
@@ -54,7 +53,7 @@ impl SctpLoad {
         Outcome {
             start: self.start,
             samples: generator.map(|generator| generator.samples().to_vec()).unwrap_or_default(),
-            counters: generator.map_or_else(LoadCounters::default, |generator| *generator.counters()),
+            counters: generator.map_or_else(LoadCounters::default, Requester::counters),
             retransmissions: None,
             blocking: None,
             ended_early: self.ended_early.clone(),
@@ -63,7 +62,7 @@ impl SctpLoad {
 
     fn begin(&mut self, now: Instant) {
         self.start = now;
-        match LoadGenerator::new(self.config.clone(), now) {
+        match Requester::new(self.offer.clone(), now) {
             Ok(generator) => self.generator = Some(generator),
             Err(error) => self.ended_early = Some(error.to_string()),
         }
@@ -71,10 +70,11 @@ impl SctpLoad {
 
     /// Hands over every request that is due and that the association takes.
     fn offer(&mut self, now: Instant, endpoint: &mut Endpoint) {
+        let ppid = PayloadProtocolId::new(self.offer.payload_protocol());
         let Some(generator) = self.generator.as_mut() else { return };
         while let Some(request) = generator.peek_transmit(now) {
             let stream = StreamId::new(request.lane.0);
-            let message = Message::new(stream, self.delivery, request.message.clone());
+            let message = Message::new(stream, self.delivery, request.message.clone()).with_ppid(ppid);
             match endpoint.send(now, self.id, message) {
                 Ok(()) => generator.commit(&request),
                 Err(SendError::BufferFull(_)) => generator.defer(request.lane),
@@ -90,9 +90,13 @@ impl SctpLoad {
         while let Some(received) = endpoint.receive(now, self.id) {
             let Some(generator) = self.generator.as_mut() else { continue };
             let lane = Lane(received.message.stream.get());
-            // A wrong answer is counted by the generator.
-            let _ = generator.handle_response(now, lane, &received.message.payload, Some(received.blocked));
+            generator.handle_response(now, lane, &received.message.payload, Some(received.blocked));
         }
+        if let Some(because) = self.generator.as_ref().and_then(Requester::failure) {
+            self.ended_early.get_or_insert(because);
+        }
+        // An answer may lead to another request at once.
+        self.offer(now, endpoint);
     }
 }
 
@@ -136,18 +140,14 @@ pub(super) struct EchoLane {
 
 /// Echoes every message of every association.
 pub(super) struct SctpEcho {
-    server: EchoServer<EchoLane>,
+    server: Answerer<EchoLane>,
     associations: Vec<AssociationId>,
     deferred: Vec<EchoLane>,
 }
 
 impl SctpEcho {
-    pub(super) fn new(processing: Duration) -> Self {
-        Self {
-            server: EchoServer::new(EchoConfig { processing }),
-            associations: Vec::new(),
-            deferred: Vec::new(),
-        }
+    pub(super) fn new(service: Service) -> Self {
+        Self { server: Answerer::new(service), associations: Vec::new(), deferred: Vec::new() }
     }
 
     pub(super) fn statistics(&self, endpoint: &Endpoint) -> Vec<AssociationStatistics> {
@@ -164,8 +164,7 @@ impl SctpEcho {
                 is_unordered: message.delivery == Delivery::Unordered,
                 ppid: message.ppid.get(),
             };
-            // What is no message is counted and not answered.
-            let _ = self.server.handle_message(now, lane, message.payload);
+            self.server.handle_message(now, lane, message.stream.get(), message.payload);
         }
     }
 

@@ -1,7 +1,6 @@
 //! Load generator and echo server over the simulator's TCP: a connection per lane, messages cut out of the stream by
 //! their lengths.
 
-use core::time::Duration;
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
@@ -9,32 +8,31 @@ use bytes::{Buf, Bytes};
 use netsim::tcp::{Application, ConnectionId, Connections};
 use tcp_core::{Connection, Event};
 use virtual_time::Instant;
-use workload::{
-    EchoConfig, EchoServer, Lane, LoadConfig, LoadCounters, LoadGenerator, MessageSize, StreamFramer,
-};
+use workload::{Lane, LoadCounters};
 
 use super::Outcome;
+use crate::traffic::{Answerer, Framer, Offer, Requester, Service};
 
 /// Offers requests once all connections are up, and times the responses.
 pub(super) struct TcpLoad {
-    config: LoadConfig,
+    offer: Offer,
     lanes: Vec<Stream>,
     connected: usize,
-    generator: Option<LoadGenerator>,
+    generator: Option<Requester>,
     start: Instant,
     ended_early: Option<String>,
 }
 
 /// One end of a connection as a stream of messages.
 struct Stream {
-    framer: StreamFramer,
+    framer: Framer,
     /// What the connection had no room for. As over the kernel's TCP it has no bound of its own.
     unwritten: VecDeque<Bytes>,
 }
 
 impl Stream {
-    fn new(limit: MessageSize) -> Self {
-        Self { framer: StreamFramer::new(limit), unwritten: VecDeque::new() }
+    fn new(framer: Framer) -> Self {
+        Self { framer, unwritten: VecDeque::new() }
     }
 
     fn write(&mut self, connection: &mut Connection, message: Bytes) {
@@ -61,9 +59,9 @@ impl Stream {
 }
 
 impl TcpLoad {
-    pub(super) fn new(config: LoadConfig) -> Self {
-        let lanes = (0..config.lanes).map(|_| Stream::new(config.message_bytes)).collect();
-        Self { config, lanes, connected: 0, generator: None, start: Instant::EPOCH, ended_early: None }
+    pub(super) fn new(offer: Offer) -> Self {
+        let lanes = (0..offer.load.lanes).map(|_| Stream::new(offer.framer())).collect();
+        Self { offer, lanes, connected: 0, generator: None, start: Instant::EPOCH, ended_early: None }
     }
 
     /// Opens a connection for each lane.
@@ -85,7 +83,7 @@ impl TcpLoad {
         Outcome {
             start: self.start,
             samples: generator.map(|generator| generator.samples().to_vec()).unwrap_or_default(),
-            counters: generator.map_or_else(LoadCounters::default, |generator| *generator.counters()),
+            counters: generator.map_or_else(LoadCounters::default, Requester::counters),
             retransmissions: Some(retransmissions.sum()),
             blocking: None,
             ended_early: self.ended_early.clone(),
@@ -98,7 +96,7 @@ impl TcpLoad {
             return;
         }
         self.start = now;
-        match LoadGenerator::new(self.config.clone(), now) {
+        match Requester::new(self.offer.clone(), now) {
             Ok(generator) => self.generator = Some(generator),
             Err(error) => self.ended_early = Some(error.to_string()),
         }
@@ -110,13 +108,13 @@ impl TcpLoad {
         let lane = Lane(u16::try_from(id.index()).unwrap_or(u16::MAX));
         loop {
             match (stream.framer.next_message(), self.generator.as_mut()) {
-                // A wrong answer is counted by the generator.
                 (Ok(Some(message)), Some(generator)) => {
-                    let _ = generator.handle_response(now, lane, &message, None);
+                    generator.handle_response(now, lane, &message, None);
+                    self.ended_early = generator.failure();
                 }
                 (Ok(_), _) => return,
-                (Err(error), _) => {
-                    self.ended_early = Some(error.to_string());
+                (Err(because), _) => {
+                    self.ended_early = Some(because);
                     return;
                 }
             }
@@ -146,7 +144,8 @@ impl Application for TcpLoad {
         let Some(generator) = self.generator.as_mut() else { return };
         generator.handle_timeout(now);
         let ids: Vec<_> = connections.iter().map(|(id, _)| id).collect();
-        while let Some(request) = generator.poll_transmit(now) {
+        while let Some(request) = generator.peek_transmit(now) {
+            generator.commit(&request);
             let lane = usize::from(request.lane.0);
             self.lanes[lane].write(&mut connections[ids[lane]], request.message);
         }
@@ -155,21 +154,22 @@ impl Application for TcpLoad {
 
 /// Echoes every message of every connection.
 pub(super) struct TcpEcho {
-    server: EchoServer<ConnectionId>,
+    service: Service,
+    server: Answerer<ConnectionId>,
     lanes: Vec<Stream>,
 }
 
 impl TcpEcho {
-    pub(super) fn new(processing: Duration) -> Self {
-        Self { server: EchoServer::new(EchoConfig { processing }), lanes: Vec::new() }
+    pub(super) fn new(service: Service) -> Self {
+        Self { service, server: Answerer::new(service), lanes: Vec::new() }
     }
 
     fn read(&mut self, now: Instant, connections: &mut Connections, id: ConnectionId) {
         let stream = &mut self.lanes[id.index()];
         stream.read(&mut connections[id]);
-        // What is no message is counted and not answered; a broken framing ends in silence, as the client tells.
+        // A broken framing ends in silence, as the client tells.
         while let Ok(Some(message)) = stream.framer.next_message() {
-            let _ = self.server.handle_message(now, id, message);
+            self.server.handle_message(now, id, 0, message);
         }
     }
 
@@ -183,7 +183,7 @@ impl TcpEcho {
 impl Application for TcpEcho {
     fn on_event(&mut self, now: Instant, connections: &mut Connections, id: ConnectionId, event: Event) {
         while self.lanes.len() < connections.len() {
-            self.lanes.push(Stream::new(MessageSize::MAX));
+            self.lanes.push(Stream::new(self.service.framer()));
         }
         match event {
             Event::Readable => self.read(now, connections, id),

@@ -1,0 +1,153 @@
+//! When pinholes open, are refreshed, and end (S4): openings and call durations exponential, a refresh every period.
+
+use core::time::Duration;
+use std::collections::BTreeMap;
+
+use simco::PolicyRuleId;
+use virtual_time::Instant;
+use workload::{ArrivalProcess, Arrivals, ArrivalsError};
+
+/// What falls due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Due {
+    Open,
+    Refresh(PolicyRuleId),
+    Delete(PolicyRuleId),
+}
+
+/// The load of study S4 in its long run: as many pinholes stand at the beginning as there are in the mean.
+#[derive(Debug)]
+pub(super) struct Calls {
+    openings: Exponential,
+    durations: Exponential,
+    phases: Exponential,
+    standing: u32,
+    schedule: BTreeMap<(Instant, u64), Due>,
+    /// When calls end, by pinhole.
+    ends: BTreeMap<PolicyRuleId, Instant>,
+    newest: u64,
+    until: Instant,
+}
+
+impl Calls {
+    /// With `interval` between two transactions in the mean.
+    pub(super) fn new(interval: Duration, seed: u64) -> Result<Self, ArrivalsError> {
+        let part = |label| netem::derive_seed(seed, label);
+        Ok(Self {
+            openings: Exponential::new(opening_interval(interval), part("openings"))?,
+            durations: Exponential::new(CALL, part("durations"))?,
+            phases: Exponential::new(REFRESH, part("phases"))?,
+            standing: standing(interval),
+            schedule: BTreeMap::new(),
+            ends: BTreeMap::new(),
+            newest: 0,
+            until: Instant::EPOCH,
+        })
+    }
+
+    /// Calls go on from `start`; none opens after `duration`.
+    pub(super) fn begin(&mut self, start: Instant, duration: Duration) {
+        self.until = start + duration;
+        for rule in (1..=self.standing).map(PolicyRuleId::new) {
+            // An exponential life has no memory: what is left of one is as long as a new one. The first refresh comes
+            // anywhere in the period.
+            self.ends.insert(rule, start + self.durations.next());
+            let phase = self.phases.next().as_secs_f64() % REFRESH.as_secs_f64();
+            self.refresh_or_delete(rule, start + Duration::from_secs_f64(phase));
+        }
+        self.next_opening(start);
+    }
+
+    /// The next thing that is due, and when it should have happened.
+    pub(super) fn pop(&mut self, now: Instant) -> Option<(Instant, Due)> {
+        let ((at, _), _) = self.schedule.first_key_value()?;
+        if *at > now {
+            return None;
+        }
+        let ((at, _), due) = self.schedule.pop_first()?;
+        match due {
+            Due::Open => self.next_opening(at),
+            Due::Refresh(rule) => self.refresh_or_delete(rule, at + REFRESH),
+            Due::Delete(rule) => {
+                self.ends.remove(&rule);
+            }
+        }
+        Some((at, due))
+    }
+
+    /// A pinhole that was to be opened `at` is there.
+    pub(super) fn opened(&mut self, at: Instant, rule: PolicyRuleId) {
+        self.ends.insert(rule, at + self.durations.next());
+        self.refresh_or_delete(rule, at + REFRESH);
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        self.schedule.first_key_value().map(|((at, _), _)| *at)
+    }
+
+    /// Whether no pinhole will be opened any more.
+    pub(super) fn are_over(&self, now: Instant) -> bool {
+        now >= self.until
+    }
+
+    fn next_opening(&mut self, after: Instant) {
+        let at = after + self.openings.next();
+        if at < self.until {
+            self.put(at, Due::Open);
+        }
+    }
+
+    fn refresh_or_delete(&mut self, rule: PolicyRuleId, refresh: Instant) {
+        let Some(end) = self.ends.get(&rule).copied() else { return };
+        let (at, due) = if refresh < end { (refresh, Due::Refresh(rule)) } else { (end, Due::Delete(rule)) };
+        if at < self.until {
+            self.put(at, due);
+        }
+    }
+
+    fn put(&mut self, at: Instant, due: Due) {
+        self.newest += 1;
+        self.schedule.insert((at, self.newest), due);
+    }
+}
+
+/// Pinholes in the long run: openings per second times the mean call duration.
+pub(super) fn standing(interval: Duration) -> u32 {
+    let mean = CALL.as_secs_f64() / opening_interval(interval).as_secs_f64();
+    // Whole seconds make a whole number without a cast.
+    let whole = Duration::try_from_secs_f64(mean.round()).map_or(u64::MAX, |span| span.as_secs());
+    u32::try_from(whole).unwrap_or(u32::MAX)
+}
+
+/// Time between two openings: a pinhole takes an opening, a deletion, and as many refreshes as periods fit in its call,
+/// 1/(exp(L/h) − 1) in the mean (S4 (2) has h/L − 1/2, its first terms).
+fn opening_interval(interval: Duration) -> Duration {
+    let refreshes = 1.0 / (REFRESH.as_secs_f64() / CALL.as_secs_f64()).exp_m1();
+    interval.mul_f64(2.0 + refreshes)
+}
+
+/// Exponential spans of time.
+#[derive(Debug)]
+struct Exponential {
+    process: ArrivalProcess,
+    latest: Duration,
+}
+
+impl Exponential {
+    fn new(mean: Duration, seed: u64) -> Result<Self, ArrivalsError> {
+        let process = ArrivalProcess::new(Arrivals::Poisson, mean, seed)?;
+        Ok(Self { process, latest: Duration::ZERO })
+    }
+
+    fn next(&mut self) -> Duration {
+        let offset = self.process.next_offset().unwrap_or(self.latest);
+        let span = offset.saturating_sub(self.latest);
+        self.latest = offset;
+        span
+    }
+}
+
+/// h: the mean call of S4.
+const CALL: Duration = Duration::from_secs(180);
+/// L: the refresh period of S4.
+const REFRESH: Duration = Duration::from_secs(120);

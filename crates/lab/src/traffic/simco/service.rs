@@ -1,0 +1,96 @@
+//! The middlebox that answers: the core that ships, with a packet filter in memory.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use simco::filter::MemoryFilter;
+use simco::middlebox::{
+    AgentPolicy, Agents, Connection, Framing, Limits, Middlebox, MiddleboxConfig, Protection, SessionId,
+};
+use simco::{GroupId, Location, Owner, Pinhole, PolicyRule, PolicyRuleId, RuleKind, StreamNumber};
+use virtual_time::Instant;
+use workload::{Replies, Reply};
+
+use super::calls::standing;
+use super::{LIFETIME, pinhole};
+use crate::traffic::Service;
+
+/// One session of a middlebox.
+#[derive(Debug)]
+pub(crate) struct SimcoService<L> {
+    service: Service,
+    session: Option<Session>,
+    /// Where answers on a stream go.
+    lanes: BTreeMap<u16, L>,
+    pub(crate) replies: Replies<L>,
+}
+
+#[derive(Debug)]
+struct Session {
+    middlebox: Middlebox<MemoryFilter>,
+    id: SessionId,
+}
+
+impl<L: Clone + Ord> SimcoService<L> {
+    pub(crate) fn new(service: Service) -> Self {
+        let replies = Replies::new(service.processing);
+        Self { service, session: None, lanes: BTreeMap::new(), replies }
+    }
+
+    pub(crate) fn handle_message(&mut self, now: Instant, lane: L, stream: u16, message: &[u8]) {
+        self.lanes.insert(stream, lane);
+        if self.session.is_none() {
+            self.session = Session::begin(now, self.service);
+        }
+        // Without a middlebox nothing is answered, which the agent reports.
+        let Some(Session { middlebox, id }) = &mut self.session else { return };
+        match self.service.framing {
+            Framing::Octets => middlebox.handle_octets(now, *id, message),
+            Framing::Messages { .. } => {
+                middlebox.handle_message(now, *id, StreamNumber::new(stream), message);
+            }
+        }
+        while let Some(transmit) = middlebox.poll_transmit(now) {
+            if let Some(lane) = self.lanes.get(&transmit.stream.get()) {
+                self.replies.push(now, Reply { lane: lane.clone(), message: Bytes::from(transmit.octets) });
+            }
+        }
+        // Nobody wants to know more.
+        while middlebox.poll_event().is_some() {}
+    }
+}
+
+impl Session {
+    /// With the pinholes of the long run; `None` for a configuration the core does not take.
+    fn begin(now: Instant, service: Service) -> Option<Self> {
+        let policy = AgentPolicy { most_rules: usize::MAX, ..AgentPolicy::default() };
+        let config = MiddleboxConfig {
+            agents: Agents { anonymous: Some(policy), ..Agents::default() },
+            limits: Limits { rules: usize::MAX, ..Limits::default() },
+            ..MiddleboxConfig::default()
+        };
+        let mut middlebox = Middlebox::new(config, MemoryFilter::new(), [0; 32]).ok()?;
+        let peer = Owner::new(b"load").ok()?;
+        let rules = (1..=standing(service.interval)).map(|number| rule(number, &peer, now));
+        middlebox.restore(now, rules.collect()).ok()?;
+        let (framing, authenticated, protection) = (service.framing, None, Protection::None);
+        let id = middlebox.open(now, Connection { framing, peer, authenticated, protection });
+        Some(Self { middlebox, id })
+    }
+}
+
+/// A pinhole that stands at the beginning.
+fn rule(number: u32, owner: &Owner, now: Instant) -> PolicyRule {
+    let request = pinhole();
+    let kind = RuleKind::Enable(Pinhole {
+        group: GroupId::new(number),
+        parameters: request.parameters,
+        internal: request.internal,
+        external: request.external,
+        outside: request.internal.at(Location::OUTSIDE),
+        inside: Some(request.external.at(Location::INSIDE)),
+        translation: None,
+    });
+    let deadline = now + core::time::Duration::from_secs(LIFETIME.as_secs().into());
+    PolicyRule { id: PolicyRuleId::new(number), owner: owner.clone(), created: now, deadline, kind }
+}

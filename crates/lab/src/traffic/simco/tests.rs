@@ -1,0 +1,99 @@
+use core::time::Duration;
+
+use netem::Impairments;
+
+use super::calls::{Calls, Due, standing};
+use crate::compare::{CompareConfig, RawRun, WorkloadKind, run_compare};
+use crate::transport::TransportSpec;
+use crate::{BackendChoice, Simulator};
+
+fn config(transports: &str) -> CompareConfig {
+    let path = Impairments { delay: Duration::from_millis(10), ..Impairments::default() };
+    CompareConfig {
+        request_path: path.clone(),
+        response_path: path,
+        transports: transports.parse().unwrap(),
+        workload: WorkloadKind::Simco,
+        backend: BackendChoice::Simulator,
+        ..CompareConfig::default()
+    }
+}
+
+fn mean_ms(run: &RawRun) -> f64 {
+    let times: Vec<f64> =
+        run.samples.iter().map(|sample| sample.response.unwrap().as_secs_f64() * 1000.0).collect();
+    times.iter().sum::<f64>() / times.len() as f64
+}
+
+#[test]
+fn openings_are_answered_in_a_round_trip_over_every_transport() {
+    let config = config("tcp,sctp:1,sctp:6,sctp:unordered");
+    let raw = run_compare(&config, &mut Simulator, &mut Simulator).unwrap();
+    assert_eq!((raw.runs.len(), raw.skipped.len()), (4, 0));
+    for run in &raw.runs {
+        assert_eq!(run.ended_early, None, "{}", run.transport);
+        // A third of 100 transactions a second.
+        let openings = run.samples.len();
+        assert!((500..800).contains(&openings), "{openings}");
+        let mean = mean_ms(run);
+        assert!((20.0..20.2).contains(&mean), "{}: {mean}", run.transport);
+    }
+}
+
+#[test]
+fn processing_is_part_of_the_response_time() {
+    let config = CompareConfig { processing: Duration::from_millis(5), ..config("tcp,sctp:6") };
+    for run in run_compare(&config, &mut Simulator, &mut Simulator).unwrap().runs {
+        let mean = mean_ms(&run);
+        assert!((25.0..25.2).contains(&mean), "{}: {mean}", run.transport);
+    }
+}
+
+#[test]
+fn losses_over_one_stream_hold_up_more_than_over_six() {
+    let mut config = config("sctp:1,sctp:6");
+    config.request_path.loss = "2%".parse().unwrap();
+    config.response_path.loss = config.request_path.loss;
+    config.traffic.duration = Duration::from_secs(200);
+    let raw = run_compare(&config, &mut Simulator, &mut Simulator).unwrap();
+    let [one, six] = [mean_ms(&raw.runs[0]), mean_ms(&raw.runs[1])];
+    assert!(one > six + 0.5 && six > 20.3, "{one} and {six}");
+}
+
+#[test]
+fn transports_that_cannot_carry_it_are_left_out_with_the_reason() {
+    let raw = run_compare(&config("tcp:4,sctp:6,udp"), &mut Simulator, &mut Simulator).unwrap();
+    assert_eq!(
+        raw.runs.iter().map(|run| run.transport).collect::<Vec<_>>(),
+        [TransportSpec::Sctp { streams: 6.try_into().unwrap() }]
+    );
+    let skipped: Vec<&str> = raw.skipped.iter().map(|skipped| skipped.id.as_str()).collect();
+    assert_eq!(skipped, ["tcp:4", "udp"]);
+}
+
+#[test]
+fn transactions_come_at_the_rate_asked_for() {
+    let interval = Duration::from_millis(10);
+    // λh with λ = 100/(2 + 1/(exp(2/3) − 1)).
+    assert_eq!(standing(interval), 5892);
+    let mut calls = Calls::new(interval, 3).unwrap();
+    let (start, duration) = (virtual_time::Instant::EPOCH, Duration::from_secs(500));
+    calls.begin(start, duration);
+    let (mut due, mut opened) = ([0_u32; 3], standing(interval));
+    while let Some(at) = calls.poll_timeout() {
+        let (at, what) = calls.pop(at).unwrap();
+        match what {
+            Due::Open => {
+                opened += 1;
+                calls.opened(at, simco::PolicyRuleId::new(opened));
+                due[0] += 1;
+            }
+            Due::Refresh(_) => due[1] += 1,
+            Due::Delete(_) => due[2] += 1,
+        }
+    }
+    let per_second = f64::from(due.iter().sum::<u32>()) / 500.0;
+    assert!((97.0..103.0).contains(&per_second), "{per_second}: {due:?}");
+    // Steady: as many end as begin.
+    assert!(due[0].abs_diff(due[2]) < 400, "{due:?}");
+}
