@@ -76,7 +76,10 @@ async fn bind_tcp(key: &'static str, address: SocketAddr) -> Result<TcpListener,
 
 async fn bind_sctp(listen: &SctpListen) -> Result<Endpoint, StartError> {
     let port = SctpPort::try_from(listen.port).map_err(|_| StartError::SctpPort { port: listen.port })?;
-    let builder = Endpoint::builder(EndpointConfig::new(port));
+    let mut builder = Endpoint::builder(EndpointConfig::new(port));
+    if let Some(path) = &listen.capture {
+        builder = builder.capture(path);
+    }
     Ok(match listen.encapsulation_port {
         Some(port) => builder.bind_addresses(&listen.addresses, port).await?,
         None => builder.bind_ip(&listen.addresses).await?,

@@ -20,6 +20,7 @@ mod link;
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use simco::agent::{Agent, AgentCloseReason, AgentSettings, PolicyReply};
 use simco::{Capabilities, Lifetime, NegativeCode, PolicyRequest, PolicyRuleId};
@@ -45,6 +46,8 @@ pub struct Middlebox {
     pub addresses: Vec<SocketAddr>,
     /// TCP or SCTP.
     pub transport: Transport,
+    /// Writes every packet of SCTP to this file, for Wireshark and tshark (pcapng). Default: no capture.
+    pub capture: Option<PathBuf>,
 }
 
 /// TCP or SCTP.

@@ -161,7 +161,10 @@ async fn associate(
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     };
-    let builder = Endpoint::builder(config);
+    let mut builder = Endpoint::builder(config);
+    if let Some(path) = &middlebox.capture {
+        builder = builder.capture(path);
+    }
     let (endpoint, destinations): (_, Vec<_>) = match carrier {
         Carrier::Udp { local, remote } => (
             builder.bind(SocketAddr::new(any, local)).await?,

@@ -105,7 +105,7 @@ async fn tcp() -> Middlebox {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let addresses = vec![listener.local_addr().unwrap()];
     tokio::spawn(serve_tcp(listener));
-    Middlebox { addresses, transport: Transport::Tcp }
+    Middlebox { addresses, transport: Transport::Tcp, capture: None }
 }
 
 async fn sctp() -> Middlebox {
@@ -117,7 +117,7 @@ async fn sctp() -> Middlebox {
     tokio::spawn(serve_sctp(endpoint));
     let addresses = vec![SocketAddr::from(([127, 0, 0, 1], simco::PORT))];
     let carrier = Carrier::Udp { local: 0, remote };
-    Middlebox { addresses, transport: Transport::Sctp { streams: 6, carrier } }
+    Middlebox { addresses, transport: Transport::Sctp { streams: 6, carrier }, capture: None }
 }
 
 fn pinhole(port: u16) -> PolicyRequest {
@@ -213,7 +213,7 @@ fn nobody_at_the_address_is_said() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addresses = vec![listener.local_addr().unwrap()];
         drop(listener);
-        let nobody = Middlebox { addresses, transport: Transport::Tcp };
+        let nobody = Middlebox { addresses, transport: Transport::Tcp, capture: None };
         let refused = SimcoAgent::connect(&nobody, settings(9)).await;
         assert!(matches!(refused, Err(ConnectError::Tcp { .. })));
     });

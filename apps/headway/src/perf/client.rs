@@ -1,6 +1,7 @@
 //! `headway perf client`.
 
 use std::io;
+use std::path::PathBuf;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -13,7 +14,7 @@ use tokio::task::JoinSet;
 use super::connection::{Connection, Dialled};
 use super::control::{Answer, Interval, Opening, Plan, Report, Request, per_second};
 use super::cpu::process_time;
-use super::dial::Target;
+use super::dial::{PacketFiles, Target};
 use super::pump::{self, Load, Phase};
 use super::result::{CpuPerGb, RoundTrips, RunResult, line};
 use super::server::{LONGEST_MESSAGE_BYTES, association};
@@ -61,6 +62,9 @@ pub(crate) struct Arguments {
     /// Size of the largest IP packet SCTP sends
     #[arg(long, value_name = "SIZE", default_value = "1400", value_parser = parse_size)]
     mtu: u32,
+    /// Write the packets of SCTP to pcapng files, one per association, numbered, the control conversation first; TCP is for tcpdump
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
     #[command(flatten)]
     output: OutputArguments,
 }
@@ -86,7 +90,8 @@ impl Arguments {
         association.validate().map_err(|error| {
             UsageError::value("--mtu", self.mtu, &error.to_string(), "write for example 1400")
         })?;
-        Ok(Target { place, carrier, protocol: self.transport, association, is_impatient: self.ping })
+        let (protocol, pcap) = (self.transport, self.pcap.clone().map(PacketFiles::new));
+        Ok(Target { place, carrier, protocol, association, pcap, is_impatient: self.ping })
     }
 
     fn load(&self) -> Result<Load, UsageError> {

@@ -1,5 +1,8 @@
 //! How a client gets a connection to the server.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use lab::Carrier;
@@ -18,8 +21,30 @@ pub(crate) struct Target {
     pub(crate) protocol: Protocol,
     /// For associations; its stream count is the client's.
     pub(crate) association: AssociationConfig,
+    pub(crate) pcap: Option<PacketFiles>,
     /// TCP sends what it has at once.
     pub(crate) is_impatient: bool,
+}
+
+/// Where packets of SCTP are written to: a file for each association, the control conversation's first.
+#[derive(Debug, Clone)]
+pub(crate) struct PacketFiles {
+    path: PathBuf,
+    begun: Arc<AtomicUsize>,
+}
+
+impl PacketFiles {
+    pub(crate) fn new(path: PathBuf) -> Self {
+        Self { path, begun: Arc::default() }
+    }
+
+    /// `run.pcapng` gives `run-1.pcapng`, `run-2.pcapng`, and so on.
+    fn next(&self) -> PathBuf {
+        let number = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
+        let name = self.path.file_stem().unwrap_or_default().to_string_lossy();
+        let extension = self.path.extension().unwrap_or("pcapng".as_ref()).to_string_lossy();
+        self.path.with_file_name(format!("{name}-{number}.{extension}"))
+    }
 }
 
 impl Target {
@@ -69,7 +94,10 @@ impl Target {
             association: self.association.clone(),
             ..EndpointConfig::new(port)
         };
-        let builder = Endpoint::builder(config);
+        let mut builder = Endpoint::builder(config);
+        if let Some(files) = &self.pcap {
+            builder = builder.capture(files.next());
+        }
         self.carrier.bind_client(builder, &self.place.addresses).await
     }
 

@@ -1,6 +1,7 @@
 //! `headway perf server`.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,6 +41,9 @@ pub(crate) struct Arguments {
     /// End after the first run
     #[arg(long)]
     once: bool,
+    /// Write the packets of SCTP to this pcapng file, and serve by one socket alone; TCP is for tcpdump
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
     #[command(flatten)]
     output: OutputArguments,
 }
@@ -75,7 +79,9 @@ async fn serve(arguments: &Arguments, place: &Place, carrier: Carrier) -> Result
     let mut tasks = JoinSet::new();
     let mut threads = None;
     match arguments.transport {
-        Protocol::Sctp => threads = Some(Threads::start(place, carrier, &host).await?),
+        Protocol::Sctp => {
+            threads = Some(Threads::start(place, carrier, arguments.pcap.as_deref(), &host).await?);
+        }
         Protocol::Tcp => {
             for address in &place.addresses {
                 let listener = TcpListener::bind(address).await;

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::num::NonZeroU16;
+use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -31,15 +32,23 @@ enum Beginning {
 }
 
 impl Threads {
-    /// A thread for each processor this process may use; one where the socket cannot be shared.
-    pub(crate) async fn start(place: &Place, carrier: Carrier, host: &Arc<Host>) -> Result<Self, PerfError> {
+    /// A thread for each processor this process may use; one where the socket cannot be shared, or its packets are written down.
+    pub(crate) async fn start(
+        place: &Place,
+        carrier: Carrier,
+        pcap: Option<&Path>,
+        host: &Arc<Host>,
+    ) -> Result<Self, PerfError> {
         let first = place.first();
         let refused = |error: &dyn std::fmt::Display| refused(first, Protocol::Sctp, error);
         let port = SctpPort::try_from(first.port()).map_err(|error| refused(&error))?;
         let config = EndpointConfig { association: association(), ..EndpointConfig::new(port) };
-        let builder = Endpoint::builder(config);
+        let mut builder = Endpoint::builder(config);
+        if let Some(path) = pcap {
+            builder = builder.capture(path);
+        }
         let beginnings: Vec<_> = match (carrier, place.addresses.as_slice()) {
-            (Carrier::Udp(ports), [address]) => {
+            (Carrier::Udp(ports), [address]) if pcap.is_none() => {
                 let address = SocketAddr::new(address.ip(), ports.local);
                 let shards = builder.bind_shards(address, processors()).map_err(|error| refused(&error))?;
                 shards.into_iter().map(|shard| Beginning::Shard(Box::new(shard))).collect()

@@ -34,6 +34,9 @@ pub(super) struct ConnectionArguments {
     /// File with its key: 64 hexadecimal digits
     #[arg(long, value_name = "FILE", global = true, requires = "agent")]
     key_file: Option<PathBuf>,
+    /// Write the packets of SCTP to this pcapng file; TCP is for tcpdump
+    #[arg(long, value_name = "FILE", global = true)]
+    pcap: Option<PathBuf>,
     /// How long to wait for a session
     #[arg(long, value_name = "D", global = true, default_value = "10s", value_parser = workload::parse_duration)]
     timeout: Duration,
@@ -85,7 +88,7 @@ impl ConnectionArguments {
             Protocol::Tcp => Transport::Tcp,
             Protocol::Sctp => Transport::Sctp { streams: self.streams, carrier },
         };
-        Ok(Middlebox { addresses: place.addresses, transport })
+        Ok(Middlebox { addresses: place.addresses, transport, capture: self.pcap.clone() })
     }
 
     fn credentials(&self) -> Result<Option<Credentials>, SimcoError> {

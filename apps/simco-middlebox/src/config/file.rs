@@ -40,6 +40,7 @@ pub(super) struct Sctp {
     pub(super) port: Option<u16>,
     pub(super) carrier: Carrier,
     pub(super) encapsulation_port: Option<u16>,
+    pub(super) capture: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]

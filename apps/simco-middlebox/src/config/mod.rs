@@ -45,6 +45,8 @@ pub struct SctpListen {
     pub port: u16,
     /// The UDP port of encapsulation (RFC 6951), 0 for any free one; `None`: directly over IP, which needs CAP_NET_RAW.
     pub encapsulation_port: Option<u16>,
+    /// Writes every packet to this file, for Wireshark and tshark (pcapng); `None` unless configured.
+    pub capture: Option<PathBuf>,
 }
 
 /// What makes packets obey.

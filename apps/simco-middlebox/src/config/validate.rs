@@ -76,7 +76,7 @@ fn listen(file: file::Listen) -> Result<Listen, ConfigError> {
         };
         let port = sctp.port.unwrap_or(PORT);
         at_least("listen.sctp.port", port, 1)?;
-        Ok(SctpListen { addresses: sctp.addresses, port, encapsulation_port })
+        Ok(SctpListen { addresses: sctp.addresses, port, encapsulation_port, capture: sctp.capture })
     });
     Ok(Listen { tcp: file.tcp, sctp: sctp.transpose()? })
 }

@@ -95,11 +95,11 @@ impl Daemon {
     /// How agents reach it.
     pub(crate) fn middlebox(&self, over: Over) -> Middlebox {
         match over {
-            Over::Tcp => Middlebox { addresses: vec![self.tcp], transport: Transport::Tcp },
+            Over::Tcp => Middlebox { addresses: vec![self.tcp], transport: Transport::Tcp, capture: None },
             Over::Sctp => {
                 let addresses = vec![SocketAddr::new(self.sctp.ip(), simco::PORT)];
                 let carrier = Carrier::Udp { local: 0, remote: self.sctp.port() };
-                Middlebox { addresses, transport: Transport::Sctp { streams: 6, carrier } }
+                Middlebox { addresses, transport: Transport::Sctp { streams: 6, carrier }, capture: None }
             }
         }
     }
