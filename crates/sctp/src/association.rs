@@ -76,12 +76,13 @@ impl Association {
     ///
     /// See [`SendError`]; `BufferFull` hands the message back.
     pub fn try_send(&self, message: Message) -> Result<(), SendError> {
-        self.inner.shared.change(|state, now| self.queue(state, now, message))
+        self.inner.shared.send(|state, now| self.queue(state, now, message))
     }
 
     /// Hands a message to the core; sending is the caller's to bring about.
     fn queue(&self, state: &mut State, now: Instant, message: Message) -> Result<(), SendError> {
         use sctp_core::SendError as Core;
+        state.note_queued(message.payload.len());
         state.core.send(now, self.inner.id, message).map_err(|error| match (error, self.ending(state)) {
             (_, Some(Err(lost))) => SendError::Lost(lost),
             (_, Some(Ok(()))) | (Core::ShuttingDown | Core::UnknownAssociation(_), None) => {

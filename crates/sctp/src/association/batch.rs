@@ -59,7 +59,7 @@ impl Association {
         waiting: &mut Option<Message>,
         messages: &mut impl Iterator<Item = Message>,
     ) -> Option<ControlFlow<Result<(), SendError>>> {
-        self.inner.shared.change(|state, now| {
+        self.inner.shared.send(|state, now| {
             for _ in 0..AT_ONCE {
                 let Some(message) = waiting.take().or_else(|| messages.next()) else {
                     return Some(ControlFlow::Break(Ok(())));
