@@ -29,6 +29,7 @@ mod device_kind;
 #[cfg(target_os = "linux")]
 pub mod emulator;
 mod events;
+mod news;
 pub mod plan;
 pub mod report;
 pub mod simulation;

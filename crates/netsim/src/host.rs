@@ -74,10 +74,23 @@ pub enum Protocol {
     },
     /// TCP; the payload begins with the TCP header.
     Tcp,
+    /// A part of an IP packet (RFC 791 §3.2, RFC 8200 §4.5); the payload is a part of what follows the IP header, the UDP
+    /// header included.
+    Fragment {
+        /// Of the whole packet, as IANA numbers protocols.
+        protocol: u8,
+        /// The same in all fragments of a packet; IPv4 carries the lower 16 bits.
+        identification: u32,
+        /// Where the part begins in the whole, in octets: a multiple of eight.
+        offset: u16,
+        /// Whether there are parts behind it.
+        has_more: bool,
+    },
 }
 
 impl Protocol {
-    /// Octets of the headers in front of the payload: 20 (IPv4) or 40 (IPv6), and 8 more with UDP.
+    /// Octets of the headers in front of the payload: 20 (IPv4) or 40 (IPv6), and 8 more with UDP and for fragments over
+    /// IPv6.
     #[must_use]
     pub const fn overhead_bytes(self, destination: IpAddr) -> usize {
         let ip = match destination {
@@ -86,7 +99,8 @@ impl Protocol {
         };
         match self {
             Self::Sctp | Self::Tcp => ip,
-            Self::Udp { .. } => ip + 8,
+            Self::Fragment { .. } if destination.is_ipv4() => ip,
+            Self::Udp { .. } | Self::Fragment { .. } => ip + 8,
         }
     }
 }

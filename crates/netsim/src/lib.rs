@@ -26,7 +26,9 @@
 //! * **Routers** forward what comes by one interface to another one; [`World::compute_routes`] finds the shortest ways.
 //!   Queues belong to links: the limit and discipline of [`netem::Impairments::queue`].
 //!
-//! What is not here: link MTUs, ICMP, checksums of SCTP and TCP (their cores
+//! * **Fragments.** A host in [`Fragmenting`] cuts what exceeds its MTU and puts together what arrives cut.
+//!
+//! What is not here: MTUs of links, ICMP, checksums of SCTP and TCP (their cores
 //! compute them). A bit flipped in a UDP packet makes it fail the UDP checksum, so its receiver never sees it;
 //! other protocols get the damaged payload.
 //!
@@ -70,7 +72,9 @@
 #![forbid(unsafe_code)]
 
 mod capture;
+mod checksum;
 mod counters;
+mod fragmentation;
 mod frames;
 mod host;
 mod id;
@@ -83,6 +87,7 @@ mod world;
 
 pub use capture::{CaptureError, CapturePoint, CaptureScope};
 pub use counters::Counters;
+pub use fragmentation::{FragmentCounters, Fragmenting};
 pub use host::{Host, Outgoing, Packet, Protocol};
 pub use id::{Direction, HostId, InterfaceId, LinkId, RouterId};
 pub use world::{ConnectError, Ended, InterfaceError, LinkSpec, LinkState, World};

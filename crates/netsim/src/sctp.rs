@@ -80,7 +80,7 @@ impl<A: Application> SctpHost<A> {
             Protocol::Udp { source_port, destination_port } if destination_port == self.udp_port => {
                 Some(Encapsulation::Udp { port: source_port })
             }
-            Protocol::Udp { .. } | Protocol::Tcp => None,
+            Protocol::Udp { .. } | Protocol::Tcp | Protocol::Fragment { .. } => None,
         }
     }
 

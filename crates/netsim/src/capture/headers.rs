@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use crate::checksum::{finish, sum};
 use crate::frames::Frame;
 use crate::host::Protocol;
 
@@ -29,7 +30,7 @@ pub(super) fn write(packet: &mut Vec<u8>, frame: &Frame, payload: &[u8]) {
     packet.extend_from_slice(payload);
 }
 
-/// RFC 791 §3.1: no options, Don't Fragment, time to live 64.
+/// RFC 791 §3.1: no options, time to live 64.
 fn write_ipv4(
     packet: &mut Vec<u8>,
     source: Ipv4Addr,
@@ -40,7 +41,7 @@ fn write_ipv4(
     let mut header = [0; 20];
     header[0] = 0x45;
     header[2..4].copy_from_slice(&length_field(20 + transport_bytes));
-    header[6] = 0x40;
+    header[4..8].copy_from_slice(&fragment_fields(protocol));
     header[8] = HOP_LIMIT;
     header[9] = protocol_number(protocol);
     header[12..16].copy_from_slice(&source.octets());
@@ -50,7 +51,17 @@ fn write_ipv4(
     packet.extend_from_slice(&header);
 }
 
-/// RFC 8200 §3.
+/// Identification, flags and offset (RFC 791 §3.1); whole packets have Don't Fragment.
+fn fragment_fields(protocol: Protocol) -> [u8; 4] {
+    let Protocol::Fragment { identification, offset, has_more, .. } = protocol else {
+        return [0, 0, 0x40, 0];
+    };
+    let [_, _, high, low] = identification.to_be_bytes();
+    let [flags, rest] = (offset / 8).to_be_bytes();
+    [high, low, flags | if has_more { 0x20 } else { 0 }, rest]
+}
+
+/// RFC 8200 §3; fragments have their extension header (§4.5).
 fn write_ipv6(
     packet: &mut Vec<u8>,
     source: Ipv6Addr,
@@ -60,9 +71,16 @@ fn write_ipv6(
 ) {
     packet.extend_from_slice(&[0x60, 0, 0, 0]);
     packet.extend_from_slice(&length_field(transport_bytes));
-    packet.extend_from_slice(&[protocol_number(protocol), HOP_LIMIT]);
+    let is_fragment = matches!(protocol, Protocol::Fragment { .. });
+    let next_header = if is_fragment { FRAGMENT_HEADER } else { protocol_number(protocol) };
+    packet.extend_from_slice(&[next_header, HOP_LIMIT]);
     packet.extend_from_slice(&source.octets());
     packet.extend_from_slice(&destination.octets());
+    if let Protocol::Fragment { protocol, identification, offset, has_more } = protocol {
+        packet.extend_from_slice(&[protocol, 0]);
+        packet.extend_from_slice(&((offset & !7) | u16::from(has_more)).to_be_bytes());
+        packet.extend_from_slice(&identification.to_be_bytes());
+    }
 }
 
 /// RFC 768 and RFC 8200 §8.1, over the pseudo header, the UDP header and the payload; zero is sent as all ones.
@@ -81,22 +99,6 @@ fn udp_checksum(frame: &Frame, header: &[u8; 8], transport_bytes: usize) -> u16 
     }
 }
 
-/// Adds `octets` as 16-bit words, an odd last one as the high half; a 64-bit total cannot overflow here.
-fn sum(total: u64, octets: &[u8]) -> u64 {
-    let (words, rest) = octets.as_chunks::<2>();
-    let words: u64 = words.iter().map(|word| u64::from(u16::from_be_bytes(*word))).sum();
-    let rest: u64 = rest.iter().map(|octet| u64::from(*octet) << 8).sum();
-    total + words + rest
-}
-
-/// The ones' complement of the ones' complement sum (RFC 1071 §1).
-fn finish(mut total: u64) -> u16 {
-    while total > 0xFFFF {
-        total = (total & 0xFFFF) + (total >> 16);
-    }
-    !u16::try_from(total).unwrap_or(u16::MAX)
-}
-
 /// A length field; packets longer than that are never sent.
 fn length_field(bytes: usize) -> [u8; 2] {
     u16::try_from(bytes).unwrap_or(u16::MAX).to_be_bytes()
@@ -108,6 +110,7 @@ const fn protocol_number(protocol: Protocol) -> u8 {
         Protocol::Tcp => 6,
         Protocol::Udp { .. } => 17,
         Protocol::Sctp => 132,
+        Protocol::Fragment { protocol, .. } => protocol,
     }
 }
 
@@ -120,3 +123,5 @@ const fn to_v6(address: IpAddr) -> Ipv6Addr {
 
 /// RFC 1340 recommends 64 hops, as Linux does.
 const HOP_LIMIT: u8 = 64;
+/// RFC 8200 §4.5.
+const FRAGMENT_HEADER: u8 = 44;

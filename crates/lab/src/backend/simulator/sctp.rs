@@ -11,6 +11,7 @@ use virtual_time::Instant;
 use workload::{EchoConfig, EchoServer, Lane, LoadConfig, LoadCounters, LoadGenerator, Reply};
 
 use super::Outcome;
+use crate::news::News;
 use crate::transport::TransportSpec;
 
 /// Offers requests once the association is up, and times the responses.
@@ -98,33 +99,17 @@ impl SctpLoad {
 impl Application for SctpLoad {
     fn on_event(&mut self, now: Instant, endpoint: &mut Endpoint, id: AssociationId, event: Event) {
         self.last_statistics = endpoint.association(id).map(sctp_core::Association::statistics);
-        match event {
-            Event::CommunicationUp { .. } => self.begin(now),
-            Event::MessageReady => self.read(now, endpoint),
-            Event::SendBufferAvailable => {
+        match News::from(event) {
+            News::Up => self.begin(now),
+            News::Readable => self.read(now, endpoint),
+            News::Writable => {
                 if let Some(generator) = self.generator.as_mut() {
                     generator.resume_all();
                 }
                 self.offer(now, endpoint);
             }
-            Event::CommunicationLost(error) | Event::CannotStart(error) => {
-                self.ended_early = Some(error.to_string());
-            }
-            Event::ShutdownReceived | Event::ShutdownComplete => {
-                self.ended_early = Some("the echo server shut the association down".to_owned());
-            }
-            Event::Restart { .. }
-            | Event::StreamsReset { .. }
-            | Event::AssociationReset { .. }
-            | Event::StreamsAdded { .. }
-            | Event::PeerAddressChange { .. }
-            | Event::RemoteError(_)
-            | Event::SendFailed { .. }
-            | Event::NewPeerKey(_)
-            | Event::PartialDeliveryAborted { .. }
-            | Event::AddressChangeAnswered { .. }
-            | Event::PeerPrimary(_)
-            | Event::SenderDry => {}
+            News::Ended(because) => self.ended_early = Some(because),
+            News::Nothing => {}
         }
     }
 
@@ -204,30 +189,15 @@ impl SctpEcho {
 
 impl Application for SctpEcho {
     fn on_event(&mut self, now: Instant, endpoint: &mut Endpoint, id: AssociationId, event: Event) {
-        match event {
-            Event::CommunicationUp { .. } => self.associations.push(id),
-            Event::MessageReady => self.read(now, endpoint, id),
-            Event::SendBufferAvailable => {
+        match News::from(event) {
+            News::Up => self.associations.push(id),
+            News::Readable => self.read(now, endpoint, id),
+            News::Writable => {
                 for lane in core::mem::take(&mut self.deferred) {
                     self.server.resume(&lane);
                 }
             }
-            Event::CommunicationLost(_)
-            | Event::CannotStart(_)
-            | Event::Restart { .. }
-            | Event::StreamsReset { .. }
-            | Event::AssociationReset { .. }
-            | Event::StreamsAdded { .. }
-            | Event::ShutdownReceived
-            | Event::ShutdownComplete
-            | Event::PeerAddressChange { .. }
-            | Event::RemoteError(_)
-            | Event::SendFailed { .. }
-            | Event::NewPeerKey(_)
-            | Event::PartialDeliveryAborted { .. }
-            | Event::AddressChangeAnswered { .. }
-            | Event::PeerPrimary(_)
-            | Event::SenderDry => {}
+            News::Ended(_) | News::Nothing => {}
         }
         self.answer(now, endpoint);
     }

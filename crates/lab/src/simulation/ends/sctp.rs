@@ -9,6 +9,7 @@ use sctp_core::{
 };
 use virtual_time::Instant;
 
+use crate::news::News;
 use crate::simulation::client::Client;
 use crate::simulation::outcome::TransportCounts;
 use crate::simulation::server::Server;
@@ -80,40 +81,24 @@ impl SctpClient {
 
 impl Application for SctpClient {
     fn on_event(&mut self, now: Instant, endpoint: &mut Endpoint, id: AssociationId, event: Event) {
-        match event {
-            Event::CommunicationUp { .. } => {
+        match News::from(event) {
+            News::Up => {
                 self.is_room = true;
                 self.client.begin(now);
                 self.client.handle_timeout(now);
             }
-            Event::MessageReady => {
+            News::Readable => {
                 while let Some(received) = endpoint.receive(now, id) {
                     self.client.on_response(now, &received.message.payload);
                 }
                 return;
             }
-            Event::SendBufferAvailable => {
+            News::Writable => {
                 self.is_room = true;
                 self.client.resume_all();
             }
-            Event::CommunicationLost(error) | Event::CannotStart(error) => {
-                self.client.fail(error.to_string());
-            }
-            Event::ShutdownReceived | Event::ShutdownComplete => {
-                self.client.fail("the server ended the association");
-            }
-            Event::Restart { .. }
-            | Event::StreamsReset { .. }
-            | Event::AssociationReset { .. }
-            | Event::StreamsAdded { .. }
-            | Event::PeerAddressChange { .. }
-            | Event::RemoteError(_)
-            | Event::SendFailed { .. }
-            | Event::NewPeerKey(_)
-            | Event::PartialDeliveryAborted { .. }
-            | Event::AddressChangeAnswered { .. }
-            | Event::PeerPrimary(_)
-            | Event::SenderDry => return,
+            News::Ended(because) => self.client.fail(because),
+            News::Nothing => return,
         }
         self.offer(now, endpoint);
     }
@@ -168,9 +153,9 @@ impl SctpServer {
 
 impl Application for SctpServer {
     fn on_event(&mut self, now: Instant, endpoint: &mut Endpoint, id: AssociationId, event: Event) {
-        match event {
-            Event::CommunicationUp { .. } => self.id = Some(id),
-            Event::MessageReady => {
+        match News::from(event) {
+            News::Up => self.id = Some(id),
+            News::Readable => {
                 while let Some(received) = endpoint.receive(now, id) {
                     let lane = ReplyLane {
                         id,
@@ -180,23 +165,8 @@ impl Application for SctpServer {
                     self.server.on_message(now, received.complete_at, lane, received.message.payload);
                 }
             }
-            Event::SendBufferAvailable => self.is_room = true,
-            Event::CommunicationLost(_)
-            | Event::CannotStart(_)
-            | Event::Restart { .. }
-            | Event::StreamsReset { .. }
-            | Event::AssociationReset { .. }
-            | Event::StreamsAdded { .. }
-            | Event::ShutdownReceived
-            | Event::ShutdownComplete
-            | Event::PeerAddressChange { .. }
-            | Event::RemoteError(_)
-            | Event::SendFailed { .. }
-            | Event::NewPeerKey(_)
-            | Event::PartialDeliveryAborted { .. }
-            | Event::AddressChangeAnswered { .. }
-            | Event::PeerPrimary(_)
-            | Event::SenderDry => return,
+            News::Writable => self.is_room = true,
+            News::Ended(_) | News::Nothing => return,
         }
         self.answer(now, endpoint);
     }

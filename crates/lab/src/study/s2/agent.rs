@@ -12,7 +12,7 @@ use virtual_time::Instant;
 /// What the study leaves open.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Rules {
-    /// Reports of a packet as missing until it is sent again: the fourth, by the old rule of RFC 2960 (S2).
+    /// Reports of a packet as missing until it is sent again: the fourth in S2, whose SCTP predates today's three.
     pub(super) reports: u32,
     /// The largest window, in packets.
     pub(super) cap: f64,
@@ -27,7 +27,7 @@ pub(super) struct Rules {
 pub(super) enum Halving {
     /// Once per window of data, to half of what is in flight.
     OncePerWindow,
-    /// With each packet found lost, to half of the window (S2: RFC 2960 to the letter).
+    /// With each packet found lost, to half of the window (a reading of S2's SCTP to the letter).
     EachLoss,
 }
 

@@ -538,7 +538,7 @@ const NETWORK: &str = "Client, two routers, server: 15 ms each, 1.7 Mbit/s in th
                        window counted in packets, one message a packet, every packet acknowledged at once; 45,000 messages, the first 1000 do not count";
 const SETTING_G: &str = "Setting G (not published, found by search): 6 packets of buffer, 52 octets of headers, window of 64 at most, sent again at the \
                          fourth report, halved once per window; competing packets of 540 octets, window of 50";
-const SETTING_F1: &str = "Setting F1: the old rule of RFC 2960 to the letter, each loss halves again; 7 packets of buffer, 60 octets of headers, no caps";
+const SETTING_F1: &str = "Setting F1: the study's own SCTP to the letter, each loss halves again; 7 packets of buffer, 60 octets of headers, no caps";
 const IDENTIFIED: &str = "Buffer, caps and header sizes are not published and are not identified by these figures: no setting fits all five cells, \
                           and one run's mean deviates from the next one's by a seventh and more, so that each published mean is one draw.";
 const ONE_DROP: &str = "Load 50 % (the study says heavy load), a buffer that never fills, packet 2340 of the SIP flow is dropped, near 12.2 s";
