@@ -50,9 +50,7 @@ impl Association {
         self.renew_burst();
         let Some((path, due)) = self.next_path(now) else {
             self.watch_pacing(now);
-            // What was acknowledged on this occasion and not replaced does not enlarge a later burst.
-            let burst = &mut self.outgoing.burst_left;
-            *burst = self.config.transmission.max_burst_packets.min(*burst);
+            self.end_burst();
             let (path, tag) = (self.mtu_probe_path()?, self.peer.peer_tag?);
             return self.write_mtu_probe(now, path, tag, buffer);
         };
@@ -187,7 +185,7 @@ impl Association {
         if congestion.is_paced() {
             congestion.paced_until(now).is_none()
         } else {
-            self.outgoing.burst_left > 0
+            self.burst_is_open(path)
         }
     }
 
@@ -329,6 +327,9 @@ impl Association {
     /// Timers and counters after a packet was written.
     fn on_sent(&mut self, now: Instant, path: PathId, packet_bytes: usize, data: DataWritten) {
         self.count_packet(path);
+        if data.any {
+            self.count_in_burst(path);
+        }
         let entry = self.paths.path_mut(path);
         if !data.any && !data.forward {
             return;
@@ -338,7 +339,6 @@ impl Association {
             entry.last_used = now;
         }
         self.outgoing.usage.on_user_data(now);
-        self.outgoing.burst_left = self.outgoing.burst_left.saturating_sub(u32::from(data.any));
         // Data that went with COOKIE ECHO goes with the next one: T1-cookie is its timer.
         if self.state.name() == S::CookieEchoed {
             return;
