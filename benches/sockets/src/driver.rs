@@ -50,7 +50,7 @@ pub fn run(stack: &mut impl Stack, task: &Task) -> ! {
         tally.look();
         if stack.is_up() {
             match task.end {
-                End::Send => is_busy |= (0..4 * AT_ONCE).take_while(|_| stack.send(now)).count() > 0,
+                End::Send => is_busy |= (0..AT_ONCE).take_while(|_| stack.send(now)).count() > 0,
                 End::Ping if round_trips.is_none() => {
                     round_trips = Some(RoundTrips::begin(task));
                     is_busy |= stack.send(now);

@@ -7,10 +7,12 @@
 //!
 //! Stacks without IO of their own ([`stacks`]) run under one [`driver`]: one thread, a socket that does not block,
 //! segmentation and receive offload. Others bring theirs: Headway by its API
-//! ([`product`]), quinn ([`quic`]), usrsctp and pion, which are programs of their own in `peers/`.
+//! ([`product`]), quinn ([`quic`]), TCP ([`plain`]), usrsctp and pion, which are programs of their own in `peers/`.
 
+pub mod contest;
 pub mod driver;
 pub mod link;
+pub mod plain;
 pub mod product;
 pub mod quic;
 pub mod stacks;

@@ -1,6 +1,6 @@
 //! Headway as programs use it: by its API, with its own drivers.
 
-use sctp::{Endpoint, EndpointConfig, SctpPort, blocking};
+use sctp::{Destination, Endpoint, EndpointConfig, RawIp, SctpPort, blocking};
 
 use crate::tally::{RoundTrips, Tally};
 use crate::task::{AT_ONCE, End, SCTP_PORT, Task};
@@ -27,7 +27,7 @@ pub fn on_tokio(task: &Task) -> ! {
                     association.send_many(messages.by_ref().take(AT_ONCE)).await.expect("it is up");
                 }
                 End::Receive => {
-                    association.recv_many(&mut received, 4 * AT_ONCE).await.expect("it is up");
+                    association.recv_many(&mut received, AT_ONCE).await.expect("it is up");
                     received.drain(..).for_each(|it| tally.add(it.message.payload.len()));
                     tally.look();
                 }
@@ -50,10 +50,30 @@ pub fn on_tokio(task: &Task) -> ! {
 /// # Panics
 /// If anything fails.
 pub fn blocking(task: &Task) -> ! {
-    let (config, address, port) = beginning(task);
+    let (config, address, _) = beginning(task);
     let endpoint = blocking::Endpoint::bind(config, address).expect("it is free");
+    block(task, &endpoint, sctp::udp(task.address))
+}
+
+/// The same directly over IP, without segmentation offload.
+///
+/// # Panics
+/// If anything fails.
+pub fn over_ip(task: &Task) -> ! {
+    let (mut config, address, port) = beginning(task);
+    config.association.path_mtu.bytes = task.packet_bytes + 20;
+    if task.end.opens() {
+        config.port = SctpPort::new(port.get() + 1).expect("not zero");
+    }
+    let io = RawIp::bind(&[address.ip()], config.port).expect("the process may");
+    let endpoint = Endpoint::builder(config).bind_blocking(io).expect("it is free");
+    block(task, &endpoint, sctp::ip(task.address.ip()))
+}
+
+fn block(task: &Task, endpoint: &blocking::Endpoint, peer: Destination) -> ! {
+    let port = SctpPort::new(SCTP_PORT).expect("not zero");
     let association = match task.end.opens() {
-        true => endpoint.connect(&[sctp::udp(task.address)], port).expect("the receiver is there"),
+        true => endpoint.connect(&[peer], port).expect("the receiver is there"),
         false => endpoint.accept().expect("it is open"),
     };
     let (mut messages, mut received) = (task.messages(), Vec::new());
@@ -63,7 +83,7 @@ pub fn blocking(task: &Task) -> ! {
         match task.end {
             End::Send => association.send_many(messages.by_ref().take(AT_ONCE)).expect("it is up"),
             End::Receive => {
-                association.recv_many(&mut received, 4 * AT_ONCE).expect("it is up");
+                association.recv_many(&mut received, AT_ONCE).expect("it is up");
                 received.drain(..).for_each(|it| tally.add(it.message.payload.len()));
                 tally.look();
             }

@@ -4,7 +4,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use quinn::{ClientConfig, Connection, Endpoint, EndpointConfig, MtuDiscoveryConfig, ServerConfig, TransportConfig, VarInt};
+use quinn::{
+    ClientConfig, Connection, Endpoint, EndpointConfig, MtuDiscoveryConfig, ServerConfig, TransportConfig,
+    VarInt,
+};
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 
 use crate::tally::{RoundTrips, Tally};
@@ -19,7 +22,9 @@ pub fn run(task: &Task) -> ! {
     runtime.block_on(async {
         let endpoint = endpoint(task);
         let connection: Connection = match task.end.opens() {
-            true => endpoint.connect(task.address, NAME).expect("it works").await.expect("the receiver is there"),
+            true => {
+                endpoint.connect(task.address, NAME).expect("it works").await.expect("the receiver is there")
+            }
             false => endpoint.accept().await.expect("it is open").await.expect("the sender means it"),
         };
         let (mut out, mut arriving) = match task.end.opens() {
@@ -58,9 +63,12 @@ pub fn run(task: &Task) -> ! {
 
 fn endpoint(task: &Task) -> Endpoint {
     let any = SocketAddr::new(task.address.ip(), 0);
-    let socket = std::net::UdpSocket::bind(if task.end.opens() { any } else { task.address }).expect("it is free");
-    nix::sys::socket::setsockopt(&socket, nix::sys::socket::sockopt::RcvBufForce, &BUFFER_BYTES).expect("it may");
-    nix::sys::socket::setsockopt(&socket, nix::sys::socket::sockopt::SndBufForce, &BUFFER_BYTES).expect("it may");
+    let socket =
+        std::net::UdpSocket::bind(if task.end.opens() { any } else { task.address }).expect("it is free");
+    nix::sys::socket::setsockopt(&socket, nix::sys::socket::sockopt::RcvBufForce, &BUFFER_BYTES)
+        .expect("it may");
+    nix::sys::socket::setsockopt(&socket, nix::sys::socket::sockopt::SndBufForce, &BUFFER_BYTES)
+        .expect("it may");
     let (server, client) = configurations(task);
     let runtime = quinn::default_runtime().expect("this is one");
     let server = (!task.end.opens()).then_some(server);
@@ -89,7 +97,8 @@ fn configurations(task: &Task) -> (ServerConfig, ClientConfig) {
         .with_custom_certificate_verifier(Arc::new(anybody::Anybody(provider)))
         .with_no_client_auth();
     let transport = transport(task);
-    let mut server = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(server).expect("it works")));
+    let mut server =
+        ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(server).expect("it works")));
     server.transport_config(Arc::clone(&transport));
     let mut client = ClientConfig::new(Arc::new(QuicClientConfig::try_from(client).expect("it works")));
     client.transport_config(transport);

@@ -113,4 +113,4 @@ impl Task {
 /// Of every stack that has ports of its own.
 pub const SCTP_PORT: u16 = 5000;
 /// Messages handed over between two looks at anything else.
-pub const AT_ONCE: usize = 64;
+pub const AT_ONCE: usize = 256;

@@ -60,9 +60,11 @@ impl Outbox {
     fn gather(&mut self, now: Instant, core: &mut sctp_core::Endpoint, mut look: impl FnMut(&Outgoing<'_>)) {
         self.buffer.clear();
         self.sent = 0;
-        while self.buffer.len() < GATHERED_BYTES {
+        let mut last_len = 0;
+        while self.buffer.len() + last_len <= GATHERED_BYTES {
             let start = self.buffer.len();
             let Some(transmit) = core.poll_transmit(now, &mut self.buffer) else { break };
+            last_len = transmit.len;
             look(&outgoing(&transmit, &self.buffer[start..]));
             if !self.runs.back_mut().is_some_and(|run| run.extend(&transmit)) {
                 self.runs.push_back(Run::new(transmit));
@@ -123,7 +125,7 @@ fn outgoing<'a>(transmit: &Transmit, contents: &'a [u8]) -> Outgoing<'a> {
 }
 
 /// What is taken from the core before it is sent: what one call with segmentation offload carries.
-const GATHERED_BYTES: usize = 60_000;
+const GATHERED_BYTES: usize = 65_000;
 
 #[cfg(test)]
 mod tests {

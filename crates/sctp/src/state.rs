@@ -201,14 +201,16 @@ impl State {
         signals.idle.notify_waiters();
     }
 
-    /// Tells everybody what the core has to say. True if that was messages and nothing else: then answers may
-    /// follow at once.
+    /// Tells everybody what the core has to say. True if that was messages, and nothing that needs an answer of the
+    /// protocol's own: then answers of the users may follow at once.
     pub(crate) fn tell(&mut self, now: Instant, signals: &EndpointSignals) -> bool {
         let (mut messages, mut others) = (false, false);
         while let Some((id, event)) = self.core.poll_event() {
-            let is_message = event == Event::MessageReady;
-            messages |= is_message;
-            others |= !is_message;
+            match event {
+                Event::MessageReady => messages = true,
+                Event::SenderDry | Event::SendBufferAvailable => {}
+                _ => others = true,
+            }
             // What it changes in the core is completed by the next `settle`.
             let _changed = self.hand_out(now, id, event, signals);
         }
@@ -373,4 +375,4 @@ impl CoreChanged {
 const BACKLOG: usize = 4096;
 
 /// What handing a message in costs beside its octets, as octets.
-const PER_MESSAGE_BYTES: usize = 64;
+pub(crate) const PER_MESSAGE_BYTES: usize = 64;

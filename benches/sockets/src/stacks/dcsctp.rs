@@ -61,7 +61,8 @@ impl Stack for Dcsctp {
         let stream = StreamId(self.turns.next_stream());
         let message = || Message::new(stream, PpId(0), vec![0xa5; self.octets]);
         let count = (PACKETS_BYTES / self.octets).clamp(1, 512);
-        let has_room = self.socket.buffered_amount(stream) + PACKETS_BYTES < BUFFER_BYTES / self.turns.streams();
+        let has_room =
+            self.socket.buffered_amount(stream) + PACKETS_BYTES < BUFFER_BYTES / self.turns.streams();
         if has_room {
             let messages = (0..count).map(|_| message()).collect();
             self.socket.send_many(messages, &self.how).expect("there is room");

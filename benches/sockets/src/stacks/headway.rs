@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 use sctp_core::{
-    AssociationId, Datagram, Destination, Ecn, Encapsulation, Endpoint, EndpointConfig, Event, Message, SctpPort,
-    SendError, Transmit,
+    AssociationId, Datagram, Destination, Ecn, Encapsulation, Endpoint, EndpointConfig, Event, Message,
+    SctpPort, SendError, Transmit,
 };
 
 use crate::driver::Stack;
@@ -96,7 +96,9 @@ impl<M: Iterator<Item = Message>> Stack for Headway<M> {
             let mut first: Option<usize> = None;
             // As the outbox of the product gathers: a run ends with a packet that is shorter.
             while self.buffer.len() < 60_000 {
-                let Some(Transmit { len, .. }) = self.endpoint.poll_transmit(now, &mut self.buffer) else { break };
+                let Some(Transmit { len, .. }) = self.endpoint.poll_transmit(now, &mut self.buffer) else {
+                    break;
+                };
                 let segment = *first.get_or_insert(len);
                 if len > segment {
                     let start = self.buffer.len() - len;

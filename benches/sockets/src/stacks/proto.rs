@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
+use sctp_core::Delivery;
 use sctp_proto::{
     Association, AssociationHandle, ClientConfig, DatagramEvent, Endpoint, EndpointConfig, Event, Payload,
     PayloadProtocolIdentifier, ReliabilityType, ServerConfig, StreamEvent, TransportConfig,
 };
-use sctp_core::Delivery;
 
 use super::{BUFFER_BYTES, Turns};
 use crate::driver::Stack;
@@ -57,7 +57,9 @@ impl Proto {
             match event {
                 Event::Connected => self.is_up = true,
                 Event::Stream(StreamEvent::Readable { id }) => self.turns.note_readable(id),
-                Event::HandshakeFailed { reason } | Event::AssociationLost { reason, .. } => panic!("{reason}"),
+                Event::HandshakeFailed { reason } | Event::AssociationLost { reason, .. } => {
+                    panic!("{reason}")
+                }
                 Event::Stream(_) | Event::DatagramReceived | _ => {}
             }
         }

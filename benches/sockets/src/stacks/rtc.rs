@@ -7,7 +7,8 @@ use std::time::Instant;
 use bytes::Bytes;
 use rtc_sctp::{
     Association, AssociationHandle, ClientConfig, DatagramEvent, Endpoint, EndpointConfig, Event, Payload,
-    PayloadProtocolIdentifier, ReliabilityType, ServerConfig, StreamEvent, TransportConfig, max_payload_size_for_mtu,
+    PayloadProtocolIdentifier, ReliabilityType, ServerConfig, StreamEvent, TransportConfig,
+    max_payload_size_for_mtu,
 };
 use rtc_shared::TransportProtocol;
 use sctp_core::Delivery;
@@ -36,7 +37,9 @@ impl Rtc {
     pub fn new(task: &Task) -> Self {
         let transport = TransportConfig::default().with_max_receive_buffer_size(4 << 20);
         let mut config = EndpointConfig::new();
-        config.max_payload_size(max_payload_size_for_mtu(task.packet_bytes.try_into().expect("packets are short")));
+        config.max_payload_size(max_payload_size_for_mtu(
+            task.packet_bytes.try_into().expect("packets are short"),
+        ));
         let server = Arc::new(ServerConfig::new(transport.clone()));
         let mut endpoint =
             Endpoint::new(task.address, TransportProtocol::UDP, Arc::new(config), Some(server));
@@ -55,7 +58,9 @@ impl Rtc {
             match event {
                 Event::Connected => self.is_up = true,
                 Event::Stream(StreamEvent::Readable { id }) => self.turns.note_readable(id),
-                Event::HandshakeFailed { reason } | Event::AssociationLost { reason, .. } => panic!("{reason}"),
+                Event::HandshakeFailed { reason } | Event::AssociationLost { reason, .. } => {
+                    panic!("{reason}")
+                }
                 Event::Stream(_) | Event::DatagramReceived | _ => {}
             }
         }

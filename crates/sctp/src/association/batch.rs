@@ -7,6 +7,7 @@ use sctp_core::{Message, Received};
 use super::Association;
 use crate::error::{CommunicationLost, SendError};
 use crate::shared::until;
+use crate::state::PER_MESSAGE_BYTES;
 
 /// Many messages, as a bulk transfer or a gateway has them. What is said of [`send`](Self::send) and
 /// [`recv`](Self::recv) holds for each message.
@@ -53,17 +54,19 @@ impl Association {
         }
     }
 
-    /// Queues up to [`AT_ONCE`] messages and sends; `None` if there is no room.
+    /// Queues up to [`AT_ONCE_BYTES`] and sends; `None` if there is no room.
     fn queue_some(
         &self,
         waiting: &mut Option<Message>,
         messages: &mut impl Iterator<Item = Message>,
     ) -> Option<ControlFlow<Result<(), SendError>>> {
         self.inner.shared.send(|state, now| {
-            for _ in 0..AT_ONCE {
+            let mut queued_bytes = 0;
+            while queued_bytes < AT_ONCE_BYTES {
                 let Some(message) = waiting.take().or_else(|| messages.next()) else {
                     return Some(ControlFlow::Break(Ok(())));
                 };
+                queued_bytes += message.payload.len() + PER_MESSAGE_BYTES;
                 match self.queue(state, now, message) {
                     Ok(()) => {}
                     Err(SendError::BufferFull(message)) => {
@@ -108,6 +111,6 @@ impl Association {
     }
 }
 
-/// Messages queued before the lock is given away and packets leave: more than a run of packets holds, and few enough
-/// that their descriptions stay in the nearest cache.
-const AT_ONCE: usize = 256;
+/// Queued before the lock is given away and packets leave, each message with [`PER_MESSAGE_BYTES`] beside its own: a few
+/// runs of packets, and few enough messages that their descriptions stay in the nearest cache.
+const AT_ONCE_BYTES: usize = 256 << 10;
