@@ -206,11 +206,9 @@ impl State {
     pub(crate) fn tell(&mut self, now: Instant, signals: &EndpointSignals) -> bool {
         let (mut messages, mut others) = (false, false);
         while let Some((id, event)) = self.core.poll_event() {
-            match event {
-                Event::MessageReady => messages = true,
-                Event::SenderDry | Event::SendBufferAvailable => {}
-                _ => others = true,
-            }
+            let is_message = event == Event::MessageReady;
+            messages |= is_message;
+            others |= !is_message && !matches!(event, Event::SenderDry | Event::SendBufferAvailable);
             // What it changes in the core is completed by the next `settle`.
             let _changed = self.hand_out(now, id, event, signals);
         }
