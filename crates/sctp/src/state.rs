@@ -94,12 +94,10 @@ impl State {
     /// Packets came in.
     pub(crate) fn take_in(&mut self, now: Instant, io: &dyn PacketIo, batch: &ReceiveBatch) {
         self.queued_since_look = 0;
-        for datagram in batch.datagrams() {
-            if let Some(capture) = &mut self.capture {
-                capture.received(now, io.local_address(), &datagram);
-            }
-            self.core.handle_packet(now, datagram);
+        if let Some(capture) = &mut self.capture {
+            batch.datagrams().for_each(|datagram| capture.received(now, io.local_address(), &datagram));
         }
+        self.core.handle_packets(now, batch.datagrams());
         self.handle_timeout(now);
     }
 

@@ -61,22 +61,31 @@ impl Association {
         messages: &mut impl Iterator<Item = Message>,
     ) -> Option<ControlFlow<Result<(), SendError>>> {
         self.inner.shared.send(|state, now| {
-            let mut queued_bytes = 0;
-            while queued_bytes < AT_ONCE_BYTES {
-                let Some(message) = waiting.take().or_else(|| messages.next()) else {
-                    return Some(ControlFlow::Break(Ok(())));
-                };
-                queued_bytes += message.payload.len() + PER_MESSAGE_BYTES;
-                match self.queue(state, now, message) {
-                    Ok(()) => {}
-                    Err(SendError::BufferFull(message)) => {
-                        *waiting = Some(message);
-                        return None;
-                    }
-                    Err(error) => return Some(ControlFlow::Break(Err(error))),
+            let (mut queued_bytes, mut is_last) = (0, false);
+            let next = std::iter::from_fn(|| {
+                if queued_bytes >= AT_ONCE_BYTES {
+                    return None;
                 }
+                let message = waiting.take().or_else(|| messages.next());
+                queued_bytes +=
+                    message.as_ref().map_or(0, |message| message.payload.len() + PER_MESSAGE_BYTES);
+                is_last = message.is_none();
+                message
+            });
+            let refused = match state.core.send_many(now, self.inner.id, next) {
+                Ok((_, refused)) => refused,
+                Err(unknown) => Some(unknown.into()),
+            };
+            state.note_queued(queued_bytes);
+            match refused.map(|error| self.send_error(state, error)) {
+                None if is_last => Some(ControlFlow::Break(Ok(()))),
+                None => Some(ControlFlow::Continue(())),
+                Some(SendError::BufferFull(message)) => {
+                    *waiting = Some(message);
+                    None
+                }
+                Some(error) => Some(ControlFlow::Break(Err(error))),
             }
-            Some(ControlFlow::Continue(()))
         })
     }
 
@@ -98,10 +107,7 @@ impl Association {
         }
         until(&self.inner.signals.readable, || {
             self.inner.shared.attempt(|state, now| {
-                let before = received.len();
-                let next = std::iter::from_fn(|| state.core.receive(now, self.inner.id));
-                received.extend(next.take(limit));
-                match received.len() - before {
+                match state.core.receive_many(now, self.inner.id, limit, received) {
                     0 => self.ending(state).map(|ending| ending.map(|()| 0)),
                     count => Some(Ok(count)),
                 }
