@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Lines};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use headway_benches::raw_udp;
 
@@ -12,8 +12,6 @@ use headway_benches::raw_udp;
 pub struct Contest {
     /// Of counting.
     pub milliseconds: u64,
-    /// Ahead of everything else on the machine.
-    pub is_realtime: bool,
     /// Where the programs are that are no part of `contender`.
     pub programs: PathBuf,
 }
@@ -49,14 +47,15 @@ impl Contest {
         let sender = self.start(stack, "send", 0, ip, octets, options)?;
         assert_eq!(receiver.line(), "begun", "{stack}");
         let before = (sender.processor_ns(), receiver.processor_ns());
-        // What is used up to the end is asked for just before it.
-        std::thread::park_timeout(Duration::from_millis(self.milliseconds).saturating_sub(SETTLING));
+        // Half of the time is looked at: at its end the processes end.
+        let begun_at = Instant::now();
+        std::thread::park_timeout(Duration::from_millis(self.milliseconds / 2));
         let after = (sender.processor_ns(), receiver.processor_ns());
-        let share = 1.0 - SETTLING.as_secs_f64() * 1e3 / self.milliseconds as f64;
+        let looked_at_ns = begun_at.elapsed().as_secs_f64() * 1e9;
         let result = receiver.line();
         let numbers: Vec<f64> = result.split(' ').map(|number| number.parse().expect("a number")).collect();
         let [messages, octets, nanoseconds] = numbers[..] else { panic!("{stack}: {result}") };
-        let gigabytes = octets / 1e9 * share;
+        let gigabytes = octets / 1e9 * looked_at_ns / nanoseconds;
         Some(Outcome {
             mb_per_s: octets / nanoseconds * 1e3,
             messages_per_s: messages / nanoseconds * 1e9,
@@ -117,14 +116,9 @@ impl Contest {
     }
 
     fn command(&self, processor: usize, program: PathBuf) -> Command {
-        let processor = processor.to_string();
-        let mut words = vec!["taskset", "-c", &processor];
-        if self.is_realtime {
-            words.splice(0..0, ["chrt", "-f", "5"]);
-        }
-        let mut command = Command::new(words[0]);
+        let mut command = Command::new("taskset");
         // Go counts processors, not those it may use.
-        command.args(&words[1..]).arg(program).env("GOMAXPROCS", "1");
+        command.args(["-c", &processor.to_string()]).arg(program).env("GOMAXPROCS", "1");
         command
     }
 }
@@ -196,5 +190,5 @@ pub fn build_programs() -> PathBuf {
     programs
 }
 
-/// For a receiver to listen, and for figures that are asked for before the end.
+/// For a receiver to listen.
 const SETTLING: Duration = Duration::from_millis(50);

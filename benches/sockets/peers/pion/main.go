@@ -17,6 +17,7 @@ import (
 
 const (
 	bufferBytes = 4 << 20
+	queuedBytes = 1 << 20
 	packetBytes = 1400
 	warmUp      = 200 * time.Millisecond
 )
@@ -89,12 +90,12 @@ func associate(t task) *sctp.Association {
 	if opens {
 		conn.there.Store(t.address)
 		association, err := sctp.ClientWithOptions(sctp.WithNetConn(conn), sctp.WithMTU(packetBytes),
-			sctp.WithMaxReceiveBufferSize(bufferBytes), sctp.WithBlockWrite(true))
+			sctp.WithMaxReceiveBufferSize(bufferBytes))
 		check(err)
 		return association
 	}
 	association, err := sctp.ServerWithOptions(sctp.WithNetConn(conn), sctp.WithMTU(packetBytes),
-		sctp.WithMaxReceiveBufferSize(bufferBytes), sctp.WithBlockWrite(true))
+		sctp.WithMaxReceiveBufferSize(bufferBytes))
 	check(err)
 	return association
 }
@@ -183,8 +184,27 @@ func main() {
 	}
 	for message := make([]byte, t.octets); ; {
 		for _, stream := range streams {
+			waitForRoom(stream)
 			_, err := stream.Write(message)
 			check(err)
 		}
+	}
+}
+
+// waitForRoom waits while a stream holds more than it should: the stack itself has no bound.
+func waitForRoom(stream *sctp.Stream) {
+	if stream.BufferedAmount() < queuedBytes {
+		return
+	}
+	room := make(chan struct{}, 1)
+	stream.SetBufferedAmountLowThreshold(queuedBytes / 2)
+	stream.OnBufferedAmountLow(func() {
+		select {
+		case room <- struct{}{}:
+		default:
+		}
+	})
+	if stream.BufferedAmount() >= queuedBytes {
+		<-room
 	}
 }

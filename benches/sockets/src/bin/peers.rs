@@ -1,11 +1,11 @@
 //! Headway beside other stacks over the loopback device, in one run.
 //!
-//! `cargo build --release --bin contender && cargo run --release --bin peers [bulk|modes|paths|ping] [--runs N]
-//! [--milliseconds N] [--realtime]`
+//! `cargo build --release -p headway-sockets && chrt -f 5 target/release/peers [bulk|modes|paths|ping] [--runs N]
+//! [--milliseconds N]`
 //!
 //! The sender runs on processor 0, the receiver on processor 1; for round trips both on 0. Every figure is the median of so
-//! many runs, and the runs of the stacks alternate: what else the machine does disturbs all alike. `--realtime` puts that
-//! aside (`chrt -f`), where the machine has other work.
+//! many runs, and the runs of the stacks alternate: what else the machine does disturbs all alike. `chrt -f` puts that
+//! aside where the machine has other work.
 
 use std::time::Duration;
 
@@ -25,11 +25,7 @@ fn main() {
             .collect();
         parts.is_empty() || parts.contains(&part)
     };
-    let contest = Contest {
-        milliseconds: number("--milliseconds", 700),
-        is_realtime: arguments.iter().any(|argument| argument == "--realtime"),
-        programs: build_programs(),
-    };
+    let contest = Contest { milliseconds: number("--milliseconds", 700), programs: build_programs() };
     let runs = usize::try_from(number("--runs", 5)).expect("a small number");
     println!(
         "medians of {runs} runs of {} ms; MB = 10^6 octets, counted at the receiver",
