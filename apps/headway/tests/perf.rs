@@ -51,10 +51,28 @@ impl Server {
         Self::start("127.0.0.1", &["--transport", "tcp"])
     }
 
+    /// Arguments of a client for this server.
     fn client(&self, options: &str) -> String {
         let encapsulation = self.encap_port.map(|port| format!("--encap-port 0:{port}")).unwrap_or_default();
         let duration = if options.contains("--duration") { "" } else { "--duration 300ms" };
         format!("perf client --to {} {encapsulation} {duration} {options}", self.to)
+    }
+
+    /// What a client measures with these options.
+    fn measure(&self, options: &str) -> Value {
+        json(&self.client(options))
+    }
+
+    /// A client that runs until it is stopped, once it has printed its first interval.
+    fn start_endless_client(&self) -> (Child, String, std::io::Lines<BufReader<ChildStdout>>) {
+        let mut client = Command::new(env!("CARGO_BIN_EXE_headway"))
+            .args(self.client("--duration 1h").split_whitespace())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(client.stdout.take().unwrap()).lines();
+        let first = lines.next().unwrap().unwrap();
+        (client, first, lines)
     }
 }
 
@@ -97,7 +115,7 @@ fn assert_plausible(result: &Value, message_bytes: f64) {
 #[test]
 fn both_transports_are_measured_as_the_contract_says() {
     for (server, transport) in [(Server::sctp(&[]), "sctp"), (Server::tcp(), "tcp")] {
-        let result = json(&server.client(&format!("--transport {transport} --message 1000")));
+        let result = server.measure(&format!("--transport {transport} --message 1000"));
         for key in
             ["headway", "message_bytes", "goodput_mb_per_s", "messages_per_s", "cpu_s_per_gb", "intervals"]
         {
@@ -114,8 +132,7 @@ fn both_transports_are_measured_as_the_contract_says() {
 #[test]
 fn echoed_messages_have_round_trip_times() {
     for (server, transport) in [(Server::sctp(&[]), "sctp"), (Server::tcp(), "tcp")] {
-        let result =
-            json(&server.client(&format!("--transport {transport} --message 64 --ping --duration 600ms")));
+        let result = server.measure(&format!("--transport {transport} --message 64 --ping --duration 600ms"));
         let times = &result["rtt_us"];
         assert!(number(&times["p50"]) > 0.0, "{times}");
         // A busy machine does not come to the five samples beyond it.
@@ -129,11 +146,11 @@ fn echoed_messages_have_round_trip_times() {
 #[test]
 fn associations_streams_and_unordered_messages_arrive_whole() {
     let server = Server::sctp(&[]);
-    let result = json(&server.client("--message 100 --streams 16 --unordered 50% --associations 3"));
+    let result = server.measure("--message 100 --streams 16 --unordered 50% --associations 3");
     assert_fields(&result, &serde_json::json!({"streams": 16, "associations": 3, "unordered": 0.5}));
     assert_plausible(&result, 100.0);
     // A message longer than any packet, to the same server.
-    let result = json(&server.client("--message 64000 --unordered 100%"));
+    let result = server.measure("--message 64000 --unordered 100%");
     assert_plausible(&result, 64_000.0);
 }
 
@@ -154,7 +171,7 @@ fn several_addresses_are_one_association() {
     let port = free_port("127.0.0.1");
     let addresses = [format!("127.0.0.1:{port}"), format!("127.0.0.2:{port}")];
     let server = Server::try_start(&addresses, &["--encap-port", "0"]).unwrap();
-    assert_plausible(&json(&server.client("")), 1200.0);
+    assert_plausible(&server.measure(""), 1200.0);
 }
 
 /// Needs CAP_NET_RAW and a kernel without its own SCTP, and says so where it lacks one.
@@ -162,7 +179,7 @@ fn several_addresses_are_one_association() {
 fn sctp_is_measured_directly_over_ip() {
     let to = format!("ip:127.0.0.1:{}", free_port("127.0.0.1"));
     match Server::try_start(&[to], &[]) {
-        Ok(server) => assert_plausible(&json(&server.client("")), 1200.0),
+        Ok(server) => assert_plausible(&server.measure(""), 1200.0),
         Err(reason) => {
             assert!(reason.contains("CAP_NET_RAW") || reason.contains("kernel's own SCTP"), "{reason}");
             assert!(std::env::var("CI").as_deref() != Ok("true"), "{reason}");
@@ -174,14 +191,7 @@ fn sctp_is_measured_directly_over_ip() {
 #[test]
 fn an_interrupted_client_prints_what_it_has() {
     let server = Server::sctp(&[]);
-    let arguments = server.client("--duration 1h");
-    let mut client = Command::new(env!("CARGO_BIN_EXE_headway"))
-        .args(arguments.split_whitespace())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(client.stdout.take().unwrap()).lines();
-    let first = lines.next().unwrap().unwrap();
+    let (mut client, first, lines) = server.start_endless_client();
     assert_contains(&first, &["0.0 - ", "MB/s"]);
     Command::new("kill").args(["-INT", &client.id().to_string()]).status().unwrap();
     assert_eq!(client.wait().unwrap().code(), Some(130));
@@ -192,14 +202,7 @@ fn an_interrupted_client_prints_what_it_has() {
 #[test]
 fn a_second_client_is_told_that_the_server_is_busy() {
     let server = Server::sctp(&[]);
-    let arguments = server.client("--duration 1h");
-    let mut client = Command::new(env!("CARGO_BIN_EXE_headway"))
-        .args(arguments.split_whitespace())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    BufReader::new(client.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let (mut client, _first, _more) = server.start_endless_client();
     let second = headway(&server.client(""));
     client.kill().unwrap();
     client.wait().unwrap();

@@ -76,13 +76,19 @@ impl Association {
     ///
     /// See [`SendError`]; `BufferFull` hands the message back.
     pub fn try_send(&self, message: Message) -> Result<(), SendError> {
-        self.inner.shared.change(|state, now| self.queue(state, now, message))
+        self.inner.shared.send(|state, now| self.queue(state, now, message))
     }
 
     /// Hands a message to the core; sending is the caller's to bring about.
     fn queue(&self, state: &mut State, now: Instant, message: Message) -> Result<(), SendError> {
+        state.note_queued(message.payload.len());
+        state.core.send(now, self.inner.id, message).map_err(|error| self.send_error(state, error))
+    }
+
+    /// Why the core refused a message, in the words of users.
+    fn send_error(&self, state: &State, error: sctp_core::SendError) -> SendError {
         use sctp_core::SendError as Core;
-        state.core.send(now, self.inner.id, message).map_err(|error| match (error, self.ending(state)) {
+        match (error, self.ending(state)) {
             (_, Some(Err(lost))) => SendError::Lost(lost),
             (_, Some(Ok(()))) | (Core::ShuttingDown | Core::UnknownAssociation(_), None) => {
                 SendError::ShuttingDown
@@ -93,7 +99,7 @@ impl Association {
             }
             (Core::TooLong { bytes, limit }, None) => SendError::TooLong { bytes, limit },
             (Core::Empty, None) => SendError::Empty,
-        })
+        }
     }
 
     /// The next message; `None` after the peer and this side agreed to end and everything was read.

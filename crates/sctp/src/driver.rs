@@ -4,12 +4,12 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
 
-use sctp_io::{AddressEvent, AddressWatch, ReceiveBatch};
+use sctp_io::{AddressEvent, AddressWatch};
 use tokio::io::unix::AsyncFd;
 use tokio::io::{Interest, Ready};
 
 use crate::error::CommunicationLost;
-use crate::shared::Shared;
+use crate::shared::{Received, Shared};
 use crate::state::Openness;
 
 /// Readiness of socket and timer, as tokio reports it.
@@ -72,16 +72,15 @@ struct Driver {
 
 impl Driver {
     async fn run(&mut self) -> io::Result<()> {
-        let mut batch = ReceiveBatch::new();
         while let Some(interest) = self.interest() {
             tokio::select! {
                 ready = self.readiness.socket.ready(interest) => {
                     let mut guard = ready?;
                     let ready = guard.ready();
                     if ready.is_readable() {
-                        match receive(&self.stop.shared, &mut batch)? {
+                        let taken = self.stop.shared.receive()?;
+                        match taken.what {
                             Received::Nothing => {
-                                guard.clear_ready_matching(Ready::READABLE);
                                 // Two sockets behind one descriptor tell of room to send in this way too.
                                 if self.stop.shared.lock().outbox.is_blocked() {
                                     resume_sending(&self.stop.shared);
@@ -95,7 +94,7 @@ impl Driver {
                             }
                         }
                         // What comes from now on is told anew, so nobody need look and find nothing.
-                        if batch.is_drained() {
+                        if !taken.has_more {
                             guard.clear_ready_matching(Ready::READABLE);
                         }
                     }
@@ -144,31 +143,6 @@ impl Driver {
         self.readiness.socket = register(descriptor, SOCKET_INTEREST)?;
         Ok(())
     }
-}
-
-/// What a look at the socket brought.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Received {
-    Nothing,
-    Packets,
-    /// Packets with something for the users of associations.
-    News,
-}
-
-/// Takes one batch from the socket through the core; answering is the caller's.
-pub(crate) fn receive(shared: &Shared, batch: &mut ReceiveBatch) -> io::Result<Received> {
-    match shared.io.receive(batch) {
-        Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Received::Nothing),
-        Err(error) => return Err(error),
-    }
-    let news = shared.take_in(|state, now| {
-        for datagram in batch.datagrams() {
-            state.handle_packet(now, &*shared.io, datagram);
-        }
-        state.handle_timeout(now);
-    });
-    Ok(if news { Received::News } else { Received::Packets })
 }
 
 fn resume_sending(shared: &Shared) -> Socket {

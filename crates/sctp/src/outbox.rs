@@ -19,6 +19,10 @@ pub(crate) struct Outbox {
     runs: VecDeque<Run>,
     /// Octets of the buffer that the socket took.
     sent: usize,
+    /// Where the core describes what it wrote; kept for its memory.
+    transmits: Vec<Transmit>,
+    /// How long the last packet was: the next ones are expected to be alike.
+    packet_bytes: usize,
 }
 
 impl Outbox {
@@ -56,18 +60,24 @@ impl Outbox {
         }
     }
 
-    /// Takes packets from the core, as many as one call may carry.
+    /// Takes packets from the core, about as many as one call may carry.
     fn gather(&mut self, now: Instant, core: &mut sctp_core::Endpoint, mut look: impl FnMut(&Outgoing<'_>)) {
         self.buffer.clear();
         self.sent = 0;
-        while self.buffer.len() < GATHERED_BYTES {
-            let start = self.buffer.len();
-            let Some(transmit) = core.poll_transmit(now, &mut self.buffer) else { break };
-            look(&outgoing(&transmit, &self.buffer[start..]));
+        let mut transmits = std::mem::take(&mut self.transmits);
+        let limit = GATHERED_BYTES / self.packet_bytes.max(SHORTEST_COUNTED_BYTES);
+        core.transmit_many(now, limit.max(1), &mut self.buffer, &mut transmits);
+        let mut start = 0;
+        for transmit in transmits.drain(..) {
+            let end = start + transmit.len;
+            look(&outgoing(&transmit, &self.buffer[start..end]));
+            start = end;
+            self.packet_bytes = transmit.segment_bytes.unwrap_or(transmit.len);
             if !self.runs.back_mut().is_some_and(|run| run.extend(&transmit)) {
                 self.runs.push_back(Run::new(transmit));
             }
         }
+        self.transmits = transmits;
     }
 
     fn send(&mut self, io: &dyn PacketIo) {
@@ -123,7 +133,9 @@ fn outgoing<'a>(transmit: &Transmit, contents: &'a [u8]) -> Outgoing<'a> {
 }
 
 /// What is taken from the core before it is sent: what one call with segmentation offload carries.
-const GATHERED_BYTES: usize = 60_000;
+const GATHERED_BYTES: usize = 65_000;
+/// No more packets go with one call than so many octets would make.
+const SHORTEST_COUNTED_BYTES: usize = 1_016;
 
 #[cfg(test)]
 mod tests {

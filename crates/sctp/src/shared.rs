@@ -1,9 +1,10 @@
 //! What the driver task and all handles of an endpoint share.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use sctp_core::{AssociationId, Destination};
-use sctp_io::{Clock, PacketIo};
+use sctp_io::{Clock, PacketIo, ReceiveBatch};
 use tokio::sync::Notify;
 use virtual_time::Instant;
 
@@ -17,11 +18,14 @@ pub(crate) struct Shared {
     pub(crate) signals: EndpointSignals,
     clock: Clock,
     state: Mutex<State>,
+    /// Where packets are received into: locked before the state, by whoever receives.
+    intake: Mutex<ReceiveBatch>,
 }
 
 impl Shared {
     pub(crate) fn new(io: Box<dyn PacketIo>, clock: Clock, state: State) -> Self {
-        Self { io, signals: EndpointSignals::default(), clock, state: Mutex::new(state) }
+        let (state, intake) = (Mutex::new(state), Mutex::default());
+        Self { io, signals: EndpointSignals::default(), clock, state, intake }
     }
 
     /// The state, to look at it. Held for microseconds, never across an await.
@@ -39,17 +43,56 @@ impl Shared {
         outcome
     }
 
-    /// Hands packets to the core and tells who waits for what was in them, but sends nothing yet. True if somebody
-    /// was told something and may want to answer.
-    pub(crate) fn take_in(&self, take: impl FnOnce(&mut State, Instant)) -> bool {
-        let mut state = self.lock();
-        let now = self.clock.now();
-        take(&mut state, now);
-        state.driver_settles = state.tell(now, &self.signals);
-        state.driver_settles
+    /// As [`change`](Self::change), for messages. Who hands in many without a pause never waits, and nothing else may run
+    /// in its thread: then it has a look at the socket itself, for the acknowledgments that let the next ones leave.
+    pub(crate) fn send<T>(&self, queue: impl FnOnce(&mut State, Instant) -> T) -> T {
+        let (outcome, owes_look) = self.change(|state, now| {
+            let outcome = queue(state, now);
+            (outcome, state.queued_since_look >= LOOK_AFTER_BYTES)
+        });
+        if owes_look {
+            self.look();
+        }
+        outcome
     }
 
-    /// Sends what [`take_in`](Self::take_in) left.
+    /// Takes in what waits at the socket and answers it, unless somebody else is at it.
+    fn look(&self) {
+        let mut batch = match self.intake.try_lock() {
+            Ok(batch) => batch,
+            Err(TryLockError::Poisoned(batch)) => batch.into_inner(),
+            Err(TryLockError::WouldBlock) => return,
+        };
+        self.lock().queued_since_look = 0;
+        // A broken socket is the driver's to report.
+        if self.io.receive(&mut batch).is_ok() {
+            self.change(|state, now| state.take_in(now, &*self.io, &batch));
+        }
+    }
+
+    /// Takes one batch from the socket and tells who waits for what was in it, but sends nothing yet.
+    ///
+    /// # Errors
+    ///
+    /// If the socket is of no more use.
+    pub(crate) fn receive(&self) -> io::Result<Taken> {
+        let mut batch = self.intake.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.io.receive(&mut batch) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                return Ok(Taken { what: Received::Nothing, has_more: false });
+            }
+            Err(error) => return Err(error),
+        }
+        let mut state = self.lock();
+        let now = self.clock.now();
+        state.take_in(now, &*self.io, &batch);
+        state.driver_settles = state.tell(now, &self.signals);
+        let what = if state.driver_settles { Received::News } else { Received::Packets };
+        Ok(Taken { what, has_more: !batch.is_drained() })
+    }
+
+    /// Sends what [`receive`](Self::receive) left.
     pub(crate) fn complete(&self) {
         self.change(|state, _| state.driver_settles = false);
     }
@@ -79,6 +122,23 @@ impl Shared {
     }
 }
 
+/// What [`Shared::receive`] brought.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Taken {
+    pub(crate) what: Received,
+    /// Another call may bring more at once.
+    pub(crate) has_more: bool,
+}
+
+/// What a look at the socket brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Received {
+    Nothing,
+    Packets,
+    /// Packets with something for the users of associations, who may want to answer.
+    News,
+}
+
 /// Waits until `attempt` returns something, trying again after every signal.
 ///
 /// Cancellation-safe if `attempt` is atomic: dropped while waiting, nothing was taken.
@@ -95,3 +155,6 @@ pub(crate) async fn until<T>(signal: &Notify, mut attempt: impl FnMut() -> Optio
         signalled.await;
     }
 }
+
+/// Octets handed in between two looks at the socket: what one call with segmentation offload carries.
+const LOOK_AFTER_BYTES: usize = 64 << 10;

@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 
-use sctp_core::{Association, AssociationId, Datagram, Event, Incoming, Origin};
-use sctp_io::{AddressEvent, PacketIo, Timer};
+use sctp_core::{Association, AssociationId, Event, Incoming, Origin};
+use sctp_io::{AddressEvent, PacketIo, ReceiveBatch, Timer};
 use tokio::sync::Notify;
 use virtual_time::Instant;
 
@@ -34,6 +34,8 @@ pub(crate) struct State {
     /// The driver has handed news out and transmits once those told have had their turn: reading in between need
     /// not, so that answers travel with the SACK.
     pub(crate) driver_settles: bool,
+    /// Octets of messages handed in since somebody received from the socket, [`PER_MESSAGE_BYTES`] more for each.
+    pub(crate) queued_since_look: usize,
 }
 
 /// Whether an endpoint takes part in new associations.
@@ -75,6 +77,7 @@ impl State {
             timer,
             live: 0,
             driver_settles: false,
+            queued_since_look: 0,
         }
     }
 
@@ -88,12 +91,19 @@ impl State {
         self.slots.insert(id, slot);
     }
 
-    /// A packet came in.
-    pub(crate) fn handle_packet(&mut self, now: Instant, io: &dyn PacketIo, datagram: Datagram<'_>) {
+    /// Packets came in.
+    pub(crate) fn take_in(&mut self, now: Instant, io: &dyn PacketIo, batch: &ReceiveBatch) {
+        self.queued_since_look = 0;
         if let Some(capture) = &mut self.capture {
-            capture.received(now, io.local_address(), &datagram);
+            batch.datagrams().for_each(|datagram| capture.received(now, io.local_address(), &datagram));
         }
-        self.core.handle_packet(now, datagram);
+        self.core.handle_packets(now, batch.datagrams());
+        self.handle_timeout(now);
+    }
+
+    /// A message was handed in.
+    pub(crate) fn note_queued(&mut self, octets: usize) {
+        self.queued_since_look = self.queued_since_look.saturating_add(octets + PER_MESSAGE_BYTES);
     }
 
     /// An address of this host came or went.
@@ -189,14 +199,14 @@ impl State {
         signals.idle.notify_waiters();
     }
 
-    /// Tells everybody what the core has to say. True if that was messages and nothing else: then answers may
-    /// follow at once.
+    /// Tells everybody what the core has to say. True if that was messages, and nothing that needs an answer of the
+    /// protocol's own: then answers of the users may follow at once.
     pub(crate) fn tell(&mut self, now: Instant, signals: &EndpointSignals) -> bool {
         let (mut messages, mut others) = (false, false);
         while let Some((id, event)) = self.core.poll_event() {
             let is_message = event == Event::MessageReady;
             messages |= is_message;
-            others |= !is_message;
+            others |= !is_message && !matches!(event, Event::SenderDry | Event::SendBufferAvailable);
             // What it changes in the core is completed by the next `settle`.
             let _changed = self.hand_out(now, id, event, signals);
         }
@@ -359,3 +369,6 @@ impl CoreChanged {
 
 /// Associations that may wait for `accept`; further ones are aborted. As `net.core.somaxconn` of Linux.
 const BACKLOG: usize = 4096;
+
+/// What handing a message in costs beside its octets, as octets.
+pub(crate) const PER_MESSAGE_BYTES: usize = 64;

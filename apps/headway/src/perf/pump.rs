@@ -152,7 +152,7 @@ fn nanoseconds(time: Duration) -> u64 {
 }
 
 /// Messages between two looks at the clock.
-const BATCH: usize = 64;
+const BATCH: usize = 256;
 
 #[cfg(test)]
 mod tests {

@@ -4,19 +4,39 @@ use sctp_wire::COMMON_HEADER_BYTES;
 use virtual_time::Instant;
 
 use super::Association;
+use crate::transmit::PathId;
 
 impl Association {
-    /// Max.Burst packets may go, and as many as have left the network.
+    /// Max.Burst packets may go, beside those that replace what was acknowledged.
     pub(super) fn begin_burst(&mut self, now: Instant) {
-        let limit = self.config.transmission.max_burst_packets;
-        let mut replaced = 0;
-        if self.outgoing.acknowledged_bytes > 0 {
-            let packet_bytes = self.paths.path(self.paths.for_data()).packet_bytes();
-            replaced = core::mem::take(&mut self.outgoing.acknowledged_bytes) / packet_bytes;
-        }
-        self.outgoing.burst_left = limit.saturating_add(packets(replaced));
+        self.outgoing.burst_left = self.config.transmission.max_burst_packets;
         self.outgoing.paced_at = now;
         self.outgoing.renew_at = None;
+    }
+
+    /// A SACK came while so much was in flight on a path: as much may be in flight again. Counted in octets in flight, since
+    /// packets need not be full; several SACKs on one occasion make way for what all of them acknowledge.
+    pub(super) fn refill(&mut self, path: PathId, flight_before: usize) {
+        if path == self.paths.for_data() {
+            self.outgoing.refill_to_bytes = self.outgoing.refill_to_bytes.max(flight_before);
+        }
+    }
+
+    /// Whether Max.Burst lets a packet with new data go.
+    pub(super) fn burst_is_open(&self, path: PathId) -> bool {
+        self.outgoing.burst_left > 0 || self.sender.flight(path) < self.outgoing.refill_to_bytes
+    }
+
+    /// A packet with data has gone.
+    pub(super) fn count_in_burst(&mut self, path: PathId) {
+        if self.sender.flight(path) > self.outgoing.refill_to_bytes {
+            self.outgoing.burst_left = self.outgoing.burst_left.saturating_sub(1);
+        }
+    }
+
+    /// Nothing more goes on this occasion: what was acknowledged and not replaced does not enlarge a later burst.
+    pub(super) fn end_burst(&mut self) {
+        self.outgoing.refill_to_bytes = 0;
     }
 
     /// What a message may add to the packets of this occasion. Who sends in a loop has Max.Burst packets in flight (RFC
@@ -39,9 +59,7 @@ impl Association {
         if paced > 0 {
             self.outgoing.paced_at = now;
         }
-        // What acknowledgments have granted beyond Max.Burst stays granted.
-        let granted = self.outgoing.burst_left;
-        self.outgoing.burst_left = granted.max(granted.saturating_add(paced).max(in_flight).min(limit));
+        self.outgoing.burst_left = self.outgoing.burst_left.saturating_add(paced).max(in_flight).min(limit);
     }
 }
 

@@ -219,7 +219,7 @@ impl Association {
                 srtt: path.rto.srtt().unwrap_or_default(),
             };
             path.change_window("acknowledgment", |congestion| congestion.on_acknowledged(&acknowledged));
-            self.outgoing.acknowledged_bytes += acked.bytes;
+            self.refill(acked.path, acked.flight_before);
             let answer = if acked.is_certain { Answer::Acknowledged } else { Answer::Ambiguous };
             self.answered(now, acked.path, answer);
             let t3 = Timer::T3Rtx(acked.path);

@@ -109,9 +109,9 @@ struct Outgoing {
     paced_at: Instant,
     /// A message was handed in at this time that may add something.
     renew_at: Option<Instant>,
-    /// Octets acknowledged since: what has left the network may be replaced beyond Max.Burst, or a peer that
-    /// acknowledges many packets at once would throttle us to Max.Burst a round trip.
-    acknowledged_bytes: usize,
+    /// Octets in flight before the SACKs of this occasion: what has left the network may be replaced beyond Max.Burst, or
+    /// a peer that acknowledges many packets at once would throttle us to Max.Burst a round trip.
+    refill_to_bytes: usize,
     /// When INIT or COOKIE ECHO was sent, while it was sent only once: its answer gives a first round trip.
     handshake_sent_at: Option<Instant>,
     /// Consecutive transmissions to the peer that went unanswered (RFC 9260 §8.1).
@@ -139,7 +139,7 @@ impl Outgoing {
             burst_left: config.transmission.max_burst_packets,
             paced_at: Instant::EPOCH,
             renew_at: None,
-            acknowledged_bytes: 0,
+            refill_to_bytes: 0,
             handshake_sent_at: None,
             errors: 0,
             sack_path: PathId::FIRST,

@@ -112,9 +112,7 @@ impl Association {
         each: &mut dyn FnMut(Transmit),
     ) -> Option<()> {
         self.watch_pacing(now);
-        // What was acknowledged on this occasion and not replaced does not enlarge a later burst.
-        let burst = &mut self.outgoing.burst_left;
-        *burst = self.config.transmission.max_burst_packets.min(*burst);
+        self.end_burst();
         let (path, tag) = (self.mtu_probe_path()?, self.peer.peer_tag?);
         self.write_mtu_probe(now, path, tag, buffer).map(each)
     }
@@ -280,11 +278,7 @@ impl Association {
     /// How much may leave on one occasion: the pacer says it or, while there is none, Max.Burst (RFC 9260 §6.1 (D)).
     fn burst_allows(&self, now: Instant, path: PathId) -> bool {
         let congestion = &self.paths.path(path).congestion;
-        if congestion.is_paced() {
-            congestion.paced_until(now).is_none()
-        } else {
-            self.outgoing.burst_left > 0
-        }
+        if congestion.is_paced() { congestion.paced_until(now).is_none() } else { self.burst_is_open(path) }
     }
 
     /// Nothing leaves now: wakes up when the pacer lets something go, if it is what data waits for.
@@ -426,7 +420,9 @@ impl Association {
     #[inline]
     fn on_data_packet(&mut self, now: Instant, path: PathId, packet_bytes: usize, data: DataWritten) {
         self.paths.path_mut(path).congestion.on_sent(now, packet_bytes);
-        self.outgoing.burst_left = self.outgoing.burst_left.saturating_sub(u32::from(data.any));
+        if data.any {
+            self.count_in_burst(path);
+        }
     }
 
     /// Timers after packets were written, of which the first carried this.

@@ -161,6 +161,18 @@ fn acknowledgments_that_come_together_do_not_throttle() {
     assert!(cwnd(&pair) > 8 * PMDCS, "cwnd {} after {} ms", cwnd(&pair), pair.now_ms() - from);
 }
 
+/// The same where no two messages fit a packet and none fills one: packets are replaced by packets, however full.
+#[test]
+fn acknowledgments_of_packets_that_are_not_full_do_not_throttle() {
+    let mut pair = Setup::rfc9260().connected();
+    for number in 0..600 {
+        pair.send(End::Left, ordered(0, number, 760));
+    }
+    pair.run_ms(900);
+    assert_eq!(pair.side(End::Right).received.len(), 600);
+    assert!(cwnd(&pair) > 16 * PMDCS, "cwnd {}", cwnd(&pair));
+}
+
 /// An idle right end and a left end with a window of many packets.
 fn wide_open() -> Pair {
     let mut pair = paced().connected();

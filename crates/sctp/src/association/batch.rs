@@ -7,6 +7,7 @@ use sctp_core::{Message, Received};
 use super::Association;
 use crate::error::{CommunicationLost, SendError};
 use crate::shared::until;
+use crate::state::PER_MESSAGE_BYTES;
 
 /// Many messages, as a bulk transfer or a gateway has them. What is said of [`send`](Self::send) and
 /// [`recv`](Self::recv) holds for each message.
@@ -53,27 +54,38 @@ impl Association {
         }
     }
 
-    /// Queues up to [`AT_ONCE`] messages and sends; `None` if there is no room.
+    /// Queues up to [`AT_ONCE_BYTES`] and sends; `None` if there is no room.
     fn queue_some(
         &self,
         waiting: &mut Option<Message>,
         messages: &mut impl Iterator<Item = Message>,
     ) -> Option<ControlFlow<Result<(), SendError>>> {
-        self.inner.shared.change(|state, now| {
-            for _ in 0..AT_ONCE {
-                let Some(message) = waiting.take().or_else(|| messages.next()) else {
-                    return Some(ControlFlow::Break(Ok(())));
-                };
-                match self.queue(state, now, message) {
-                    Ok(()) => {}
-                    Err(SendError::BufferFull(message)) => {
-                        *waiting = Some(message);
-                        return None;
-                    }
-                    Err(error) => return Some(ControlFlow::Break(Err(error))),
+        self.inner.shared.send(|state, now| {
+            let (mut queued_bytes, mut is_last) = (0, false);
+            let next = std::iter::from_fn(|| {
+                if queued_bytes >= AT_ONCE_BYTES {
+                    return None;
                 }
+                let message = waiting.take().or_else(|| messages.next());
+                queued_bytes +=
+                    message.as_ref().map_or(0, |message| message.payload.len() + PER_MESSAGE_BYTES);
+                is_last = message.is_none();
+                message
+            });
+            let refused = match state.core.send_many(now, self.inner.id, next) {
+                Ok((_, refused)) => refused,
+                Err(unknown) => Some(unknown.into()),
+            };
+            state.note_queued(queued_bytes);
+            match refused.map(|error| self.send_error(state, error)) {
+                None if is_last => Some(ControlFlow::Break(Ok(()))),
+                None => Some(ControlFlow::Continue(())),
+                Some(SendError::BufferFull(message)) => {
+                    *waiting = Some(message);
+                    None
+                }
+                Some(error) => Some(ControlFlow::Break(Err(error))),
             }
-            Some(ControlFlow::Continue(()))
         })
     }
 
@@ -95,10 +107,7 @@ impl Association {
         }
         until(&self.inner.signals.readable, || {
             self.inner.shared.attempt(|state, now| {
-                let before = received.len();
-                let next = std::iter::from_fn(|| state.core.receive(now, self.inner.id));
-                received.extend(next.take(limit));
-                match received.len() - before {
+                match state.core.receive_many(now, self.inner.id, limit, received) {
                     0 => self.ending(state).map(|ending| ending.map(|()| 0)),
                     count => Some(Ok(count)),
                 }
@@ -108,6 +117,6 @@ impl Association {
     }
 }
 
-/// Messages queued before the lock is given away and packets leave: more than a run of packets holds, and few enough
-/// that their descriptions stay in the nearest cache.
-const AT_ONCE: usize = 256;
+/// Queued before the lock is given away and packets leave, each message with [`PER_MESSAGE_BYTES`] beside its own: a few
+/// runs of packets, and few enough messages that their descriptions stay in the nearest cache.
+const AT_ONCE_BYTES: usize = 256 << 10;

@@ -14,11 +14,10 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-use sctp_io::{AddressWatch, Doorbell, ReceiveBatch, Room, Sources};
+use sctp_io::{AddressWatch, Doorbell, Room, Sources, Woken};
 
-use crate::driver::{Received, receive};
 use crate::error::CommunicationLost;
-use crate::shared::Shared;
+use crate::shared::{Received, Shared};
 use crate::state::Openness;
 
 /// What all threads of a blocking endpoint share.
@@ -34,9 +33,10 @@ pub(super) struct Driver {
 
 /// What only the thread that drives needs.
 struct Seat {
-    batch: ReceiveBatch,
     timer: OwnedFd,
     addresses: Option<AddressWatch>,
+    /// The last receive call did not bring all there was.
+    expects_more: bool,
     /// Packets have been taken in whose answers are not sent yet: an answer of the application may travel with them.
     owes_answers: bool,
 }
@@ -48,7 +48,7 @@ impl Driver {
         timer: OwnedFd,
         addresses: Option<AddressWatch>,
     ) -> io::Result<Arc<Self>> {
-        let seat = Seat { batch: ReceiveBatch::new(), timer, addresses, owes_answers: false };
+        let seat = Seat { timer, addresses, expects_more: false, owes_answers: false };
         let driver = Arc::new(Self {
             shared: Arc::clone(shared),
             seat: Mutex::new(seat),
@@ -64,6 +64,10 @@ impl Driver {
     /// Waits for a future of this endpoint, driving it meanwhile if nobody else does.
     pub(super) fn wait<T>(self: &Arc<Self>, future: impl Future<Output = T>) -> T {
         let mut future = pin!(future);
+        // Mostly there is nothing to wait for.
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            return output;
+        }
         let alarm = Arc::new(Alarm::of_this_thread(self));
         let waker = Waker::from(Arc::clone(&alarm));
         let mut context = Context::from_waker(&waker);
@@ -122,18 +126,20 @@ impl Driver {
             self.shared.complete();
         }
         let room = if self.shared.lock().outbox.is_blocked() { Room::Awaited } else { Room::Irrelevant };
-        let sources = Sources {
-            socket: &*self.shared.io,
-            timer: &seat.timer,
-            bell: &self.bell,
-            addresses: seat.addresses.as_ref(),
+        // What certainly is readable need not be waited for; whatever else is ready can wait a turn.
+        let is_certain = std::mem::take(&mut seat.expects_more) && room == Room::Irrelevant;
+        let woken = if is_certain {
+            Woken { is_readable: true, ..Woken::default() }
+        } else {
+            self.sources(seat).wait(room)?
         };
-        let woken = sources.wait(room)?;
         if woken.has_error {
             while self.shared.io.receive_error()?.is_some() {}
         }
         if woken.is_readable {
-            match receive(&self.shared, &mut seat.batch)? {
+            let taken = self.shared.receive()?;
+            seat.expects_more = taken.has_more && !is_certain;
+            match taken.what {
                 Received::News => seat.owes_answers = true,
                 Received::Packets => self.shared.complete(),
                 Received::Nothing => {}
@@ -155,6 +161,15 @@ impl Driver {
             }
         }
         Ok(())
+    }
+
+    fn sources<'a>(&'a self, seat: &'a Seat) -> Sources<'a> {
+        Sources {
+            socket: &*self.shared.io,
+            timer: &seat.timer,
+            bell: &self.bell,
+            addresses: seat.addresses.as_ref(),
+        }
     }
 
     /// The endpoint's own thread: drives while nobody calls.

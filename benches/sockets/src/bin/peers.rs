@@ -1,0 +1,178 @@
+//! Headway beside other stacks over the loopback device, in one run.
+//!
+//! `cargo build --release -p headway-sockets && chrt -f 5 target/release/peers [bulk|modes|paths|ping] [--runs N]
+//! [--milliseconds N]`
+//!
+//! The sender runs on processor 0, the receiver on processor 1; for round trips both on 0. Every figure is the median of so
+//! many runs, and the runs of the stacks alternate: what else the machine does disturbs all alike. `chrt -f` puts that
+//! aside where the machine has other work.
+
+use std::time::Duration;
+
+use headway_benches::{median, raw_udp};
+use headway_sockets::contest::{Contest, Outcome, build_programs};
+
+fn main() {
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    let number = |option: &str, default| {
+        let at = arguments.iter().position(|argument| argument == option);
+        at.and_then(|at| arguments.get(at + 1)).map_or(default, |text| text.parse::<u64>().expect("a number"))
+    };
+    let is_asked = |part: &str| {
+        let parts: Vec<_> = ["bulk", "modes", "paths", "ping"]
+            .into_iter()
+            .filter(|part| arguments.iter().any(|it| it == part))
+            .collect();
+        parts.is_empty() || parts.contains(&part)
+    };
+    let contest = Contest { milliseconds: number("--milliseconds", 700), programs: build_programs() };
+    let runs = usize::try_from(number("--runs", 5)).expect("a small number");
+    println!(
+        "medians of {runs} runs of {} ms; MB = 10^6 octets, counted at the receiver",
+        contest.milliseconds
+    );
+    if is_asked("bulk") {
+        bulk(&contest, runs);
+    }
+    if is_asked("modes") {
+        modes(&contest, runs);
+    }
+    if is_asked("paths") {
+        paths(&contest, runs);
+    }
+    if is_asked("ping") {
+        ping(&contest, runs);
+    }
+}
+
+const STACKS: [&str; 10] = [
+    "headway",
+    "headway-tokio",
+    "headway-engine",
+    "rtc-sctp",
+    "sctp-proto",
+    "dcsctp",
+    "quinn",
+    "usrsctp",
+    "pion",
+    "tcp",
+];
+
+/// Message sizes, ordered, one stream.
+fn bulk(contest: &Contest, runs: usize) {
+    for octets in [100, 1000, 1200, 10_000, 64_000] {
+        let mut outcomes = vec![Vec::new(); STACKS.len()];
+        let mut raw = Vec::new();
+        for _ in 0..runs {
+            for (stack, outcomes) in STACKS.iter().zip(&mut outcomes) {
+                outcomes.extend(contest.bulk(stack, octets, &[]));
+            }
+            raw.push(raw_udp::throughput(1400, 46, Duration::from_millis(contest.milliseconds)));
+        }
+        let outcomes: Vec<_> = outcomes.into_iter().map(middle).collect();
+        let (raw, rtc) = (median(raw), outcomes[3].as_ref().map_or(f64::NAN, |it| it.mb_per_s));
+        println!("\n{octets} octets, one stream, ordered; raw UDP with GSO and GRO: {raw:.0} MB/s");
+        println!(
+            "{:>15} {:>9} {:>11} {:>8} {:>8} {:>11} {:>9}",
+            "", "MB/s", "messages/s", "CPU send", "CPU recv", "/ rtc+GSO", "/ raw"
+        );
+        for (stack, outcome) in STACKS.iter().zip(&outcomes) {
+            match outcome {
+                Some(it) => println!(
+                    "{stack:>15} {:>9.1} {:>11.0} {:>8.2} {:>8.2} {:>11.2} {:>9.2}",
+                    it.mb_per_s,
+                    it.messages_per_s,
+                    it.sender_s_per_gb,
+                    it.receiver_s_per_gb,
+                    it.mb_per_s / rtc,
+                    it.mb_per_s / raw
+                ),
+                None => println!("{stack:>15} not there"),
+            }
+        }
+    }
+}
+
+/// What must not cost much more than one ordered stream.
+fn modes(contest: &Contest, runs: usize) {
+    println!("\n100 octets, ratio to one ordered stream of the same stack in the same run");
+    let cases: [(&str, &[&str]); 3] =
+        [("16 streams", &["streams=16"]), ("unordered", &["unordered"]), ("I-DATA", &["i-data"])];
+    for stack in ["headway", "headway-tokio", "rtc-sctp"] {
+        for (name, options) in cases {
+            if stack == "rtc-sctp" && name == "I-DATA" {
+                continue;
+            }
+            let (mut rates, mut ratios) = (Vec::new(), Vec::new());
+            for _ in 0..runs {
+                let plain = contest.bulk(stack, 100, &[]).expect("it is there");
+                let other = contest.bulk(stack, 100, options).expect("it is there");
+                rates.push(other.messages_per_s);
+                ratios.push(other.messages_per_s / plain.messages_per_s);
+            }
+            println!("{stack:>15} {name:>12} {:>11.0} messages/s {:>6.2}", median(rates), median(ratios));
+        }
+    }
+}
+
+/// Other paths than UDP over IPv4 with packets of 1400.
+fn paths(contest: &Contest, runs: usize) {
+    println!("\nHeadway (blocking) by path, MB/s; packets of 1400 and 8900 octets");
+    for address in ["127.0.0.1", "[::1]"] {
+        for packet in ["packet=1400", "packet=8900"] {
+            let run = |octets| {
+                let outcomes =
+                    (0..runs).filter_map(|_| contest.bulk_at("headway", address, octets, &[packet]));
+                middle(outcomes.collect()).map_or(f64::NAN, |it| it.mb_per_s)
+            };
+            println!(
+                "{address:>15} {packet}: {:>8.1} of 1200 octets, {:>8.1} of 64,000",
+                run(1200),
+                run(64_000)
+            );
+        }
+    }
+    println!("\npackets of 1400 octets without segmentation offload, packets/s");
+    let (mut raw, mut ours, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..runs {
+        let udp = raw_udp::throughput(1400, 1, Duration::from_millis(contest.milliseconds)) * 1e6 / 1400.0;
+        // A message fills a packet: 12 octets are the common header, 16 the chunk's.
+        let ip = contest.bulk("headway-ip", 1372, &[]).expect("raw sockets need CAP_NET_RAW").messages_per_s;
+        raw.push(udp);
+        ours.push(ip);
+        ratios.push(ip / udp);
+    }
+    println!("raw UDP {:.0}, Headway over IP 132 {:.0}: {:.2}", median(raw), median(ours), median(ratios));
+}
+
+fn ping(contest: &Contest, runs: usize) {
+    println!(
+        "\nround trips of 64 octets, both ends on processor 0, microseconds: p50, p99, p50 above raw UDP"
+    );
+    let mut times = vec![(Vec::new(), Vec::new()); STACKS.len()];
+    let mut raw = Vec::new();
+    for _ in 0..runs {
+        raw.push(contest.raw_round_trip_us());
+        for (stack, (p50, p99)) in STACKS.iter().zip(&mut times) {
+            if let Some((low, high)) = contest.ping(stack, 64) {
+                p50.push(low);
+                p99.push(high);
+            }
+        }
+    }
+    let raw = median(raw);
+    println!("{:>15} {raw:>8.1}", "raw UDP");
+    for (stack, (p50, p99)) in STACKS.iter().zip(times) {
+        if p50.is_empty() {
+            println!("{stack:>15} not there");
+            continue;
+        }
+        let p50 = median(p50);
+        println!("{stack:>15} {p50:>8.1} {:>8.1} {:>+8.1}", median(p99), p50 - raw);
+    }
+}
+
+fn middle(mut outcomes: Vec<Outcome>) -> Option<Outcome> {
+    outcomes.sort_by(|a, b| a.mb_per_s.total_cmp(&b.mb_per_s));
+    outcomes.get(outcomes.len() / 2).copied()
+}

@@ -1,0 +1,194 @@
+//! Two processes of one stack, each on its processor.
+
+use std::io::{BufRead, BufReader, Lines};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use headway_benches::raw_udp;
+
+/// How runs are made.
+#[derive(Debug)]
+pub struct Contest {
+    /// Of counting.
+    pub milliseconds: u64,
+    /// Where the programs are that are no part of `contender`.
+    pub programs: PathBuf,
+}
+
+/// What a run of messages in one direction brought.
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome {
+    /// 10⁶ octets a second.
+    pub mb_per_s: f64,
+    /// Messages a second.
+    pub messages_per_s: f64,
+    /// Seconds of processor time of the sender for 10⁹ octets.
+    pub sender_s_per_gb: f64,
+    /// The same of the receiver.
+    pub receiver_s_per_gb: f64,
+}
+
+impl Contest {
+    /// Messages in one direction; `None` if the stack is not there.
+    #[must_use]
+    pub fn bulk(&self, stack: &str, octets: usize, options: &[&str]) -> Option<Outcome> {
+        self.bulk_at(stack, "127.0.0.1", octets, options)
+    }
+
+    /// The same at another address.
+    ///
+    /// # Panics
+    /// If a run fails.
+    #[must_use]
+    pub fn bulk_at(&self, stack: &str, ip: &str, octets: usize, options: &[&str]) -> Option<Outcome> {
+        let mut receiver = self.start(stack, "receive", 1, ip, octets, options)?;
+        std::thread::park_timeout(SETTLING);
+        let sender = self.start(stack, "send", 0, ip, octets, options)?;
+        assert_eq!(receiver.line(), "begun", "{stack}");
+        let before = (sender.processor_ns(), receiver.processor_ns());
+        // Half of the time is looked at: at its end the processes end.
+        let begun_at = Instant::now();
+        std::thread::park_timeout(Duration::from_millis(self.milliseconds / 2));
+        let after = (sender.processor_ns(), receiver.processor_ns());
+        let looked_at_ns = begun_at.elapsed().as_secs_f64() * 1e9;
+        let result = receiver.line();
+        let numbers: Vec<f64> = result.split(' ').map(|number| number.parse().expect("a number")).collect();
+        let [messages, octets, nanoseconds] = numbers[..] else { panic!("{stack}: {result}") };
+        let gigabytes = octets / 1e9 * looked_at_ns / nanoseconds;
+        Some(Outcome {
+            mb_per_s: octets / nanoseconds * 1e3,
+            messages_per_s: messages / nanoseconds * 1e9,
+            sender_s_per_gb: (after.0 - before.0) / 1e9 / gigabytes,
+            receiver_s_per_gb: (after.1 - before.1) / 1e9 / gigabytes,
+        })
+    }
+
+    /// Round trips with both ends on processor 0: median and 99th percentile in microseconds.
+    ///
+    /// # Panics
+    /// If a run fails.
+    #[must_use]
+    pub fn ping(&self, stack: &str, octets: usize) -> Option<(f64, f64)> {
+        let _echo = self.start(stack, "echo", 0, "127.0.0.1", octets, &[])?;
+        std::thread::park_timeout(SETTLING);
+        let result = self.start(stack, "ping", 0, "127.0.0.1", octets, &[])?.line();
+        let (p50, p99) = result.split_once(' ').expect("two numbers");
+        Some((p50.parse::<f64>().expect("a number") / 1e3, p99.parse::<f64>().expect("a number") / 1e3))
+    }
+
+    /// What raw UDP takes for 64 octets.
+    ///
+    /// # Panics
+    /// If the program is not there.
+    #[must_use]
+    pub fn raw_round_trip_us(&self) -> f64 {
+        let contender = beside("contender");
+        let output = self.command(0, contender).arg("raw-udp").output().expect("taskset is there");
+        String::from_utf8_lossy(&output.stdout).trim().parse().expect("a number")
+    }
+
+    fn start(
+        &self,
+        stack: &str,
+        end: &str,
+        processor: usize,
+        ip: &str,
+        octets: usize,
+        options: &[&str],
+    ) -> Option<Running> {
+        let own = self.programs.join(stack);
+        let is_own = ["usrsctp", "pion"].contains(&stack);
+        if is_own && !own.exists() {
+            return None;
+        }
+        let mut command = self.command(processor, if is_own { own } else { beside("contender") });
+        if !is_own {
+            command.arg(stack);
+        }
+        command
+            .args([end, &format!("{ip}:59777"), &octets.to_string(), &self.milliseconds.to_string()])
+            .args(options);
+        let mut process =
+            command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("taskset is there");
+        let lines = BufReader::new(process.stdout.take().expect("it is a pipe")).lines();
+        Some(Running { process, lines })
+    }
+
+    fn command(&self, processor: usize, program: PathBuf) -> Command {
+        let mut command = Command::new("taskset");
+        // Go counts processors, not those it may use.
+        command.args(["-c", &processor.to_string()]).arg(program).env("GOMAXPROCS", "1");
+        command
+    }
+}
+
+/// Measures raw UDP and prints it: `contender raw-udp`.
+pub fn print_raw_round_trip() {
+    println!("{}", raw_udp::round_trip_us(64, 10_000));
+}
+
+/// A process; ended with it.
+struct Running {
+    process: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Running {
+    fn line(&mut self) -> String {
+        self.lines.next().expect("the process goes on").expect("it prints text")
+    }
+
+    /// Processor time of all its threads so far.
+    fn processor_ns(&self) -> f64 {
+        let tasks =
+            std::fs::read_dir(format!("/proc/{}/task", self.process.id())).into_iter().flatten().flatten();
+        let times = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("schedstat")).ok());
+        times.filter_map(|text| text.split(' ').next()?.parse::<f64>().ok()).sum()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn beside(program: &str) -> PathBuf {
+    std::env::current_exe().expect("this runs").with_file_name(program)
+}
+
+/// Builds what is in other languages, if there is a compiler and the library; where it is then.
+///
+/// # Panics
+/// If there is no folder for it.
+#[must_use]
+pub fn build_programs() -> PathBuf {
+    let sources = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("peers");
+    let programs = beside("peers-programs");
+    std::fs::create_dir_all(&programs).expect("the target folder can be written");
+    let report = |name: &str, outcome: std::io::Result<std::process::ExitStatus>| match outcome {
+        Ok(status) if status.success() => {}
+        outcome => eprintln!("{name} is left out: {outcome:?}"),
+    };
+    let usrsctp = Command::new("cc")
+        .args(["-O2", "-o"])
+        .arg(programs.join("usrsctp"))
+        .arg(sources.join("usrsctp.c"))
+        .args(["-lusrsctp", "-lpthread"])
+        .status();
+    report("usrsctp", usrsctp);
+    let pion = Command::new("go")
+        .args(["build", "-o"])
+        .arg(programs.join("pion"))
+        .arg(".")
+        .current_dir(sources.join("pion"))
+        .status();
+    report("pion", pion);
+    programs
+}
+
+/// For a receiver to listen.
+const SETTLING: Duration = Duration::from_millis(50);
