@@ -243,3 +243,17 @@ fn wrong_usage_names_the_option_its_value_and_the_remedy() {
         assert_contains(&text(&format!("perf {end} --help")), &["Example:", "--json"]);
     }
 }
+
+/// A file for the server, and for the client one of each association: control, and two that carry.
+#[test]
+fn packets_of_every_association_are_written_down() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("perf-packets");
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    let server = Server::sctp(&["--pcap", &file("server.pcapng")]);
+    server.measure(&format!("--associations 2 --duration 50ms --pcap {}", file("client.pcapng")));
+    for name in ["server", "client-1", "client-2", "client-3"] {
+        let octets = std::fs::read(file(&format!("{name}.pcapng"))).unwrap();
+        assert!(octets.starts_with(&[0x0a, 0x0d, 0x0d, 0x0a]) && octets.len() > 1000, "{name}");
+    }
+}
