@@ -4,6 +4,7 @@
 //! one is *blocked*: complete, yet held back by an earlier one. How long is the study's question, so it is
 //! measured here for every message.
 
+use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use sctp_wire::StreamId;
@@ -80,6 +81,12 @@ impl Ordering {
         }
         self.follow(now, stream, self.numbering.next(last));
         Passed { undelivered, message_ready: self.ready.len() > ready }
+    }
+
+    /// Whether a whole message would go to the application's queue at once.
+    #[inline]
+    pub(super) fn is_in_turn(&self, fragment: &Fragment<'_>) -> bool {
+        fragment.order().is_none_or(|order| !self.next(fragment.stream).precedes(order))
     }
 
     /// Takes a complete message; says whether anything new waits for the application.
@@ -183,10 +190,10 @@ impl Ordering {
         first.map(|(&(_, order), _)| Sequence::from_key(order))
     }
 
-    #[inline]
+    #[inline(always)]
     fn deliver(&mut self, now: Instant, complete_at: Instant, assembled: Assembled) {
         let Assembled { stream, order, ppid, payload, chunks: _, piece } = assembled;
-        let blocked = now.since(complete_at);
+        let blocked = if complete_at == now { Duration::ZERO } else { now.since(complete_at) };
         self.statistics.record(stream, blocked);
         let delivery = if order.is_some() { Delivery::Ordered } else { Delivery::Unordered };
         let reliability = Reliability::Reliable;
