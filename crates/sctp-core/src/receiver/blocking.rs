@@ -26,14 +26,10 @@ impl BlockingStatistics {
         &self.histogram
     }
 
-    #[inline]
     pub(super) fn record(&mut self, stream: StreamId, blocked: Duration) {
-        if !blocked.is_zero() {
-            self.note(stream, blocked);
+        if blocked.is_zero() {
+            return;
         }
-    }
-
-    fn note(&mut self, stream: StreamId, blocked: Duration) {
         let on_stream = self.streams.entry(stream).or_default();
         on_stream.messages += 1;
         on_stream.total = on_stream.total.saturating_add(blocked);

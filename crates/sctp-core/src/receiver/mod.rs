@@ -232,7 +232,7 @@ impl Receiver {
     pub(crate) fn statistics(&self) -> ReceiverStatistics {
         ReceiverStatistics {
             reassembly_bytes: self.reassembly.bytes(),
-            blocked: self.ordering.statistics().clone(),
+            blocked: self.ordering.statistics(),
             ..self.counters.clone()
         }
     }

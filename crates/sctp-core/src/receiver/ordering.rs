@@ -24,7 +24,8 @@ pub(super) struct Ordering {
     next: Vec<Sequence>,
     blocked: BTreeMap<(u16, u32), Blocked>,
     ready: VecDeque<Received>,
-    statistics: BlockingStatistics,
+    /// Once a message has waited.
+    statistics: Option<Box<BlockingStatistics>>,
 }
 
 impl Ordering {
@@ -34,7 +35,7 @@ impl Ordering {
             next: Vec::new(),
             blocked: BTreeMap::new(),
             ready: VecDeque::new(),
-            statistics: BlockingStatistics::default(),
+            statistics: None,
         }
     }
 
@@ -166,8 +167,8 @@ impl Ordering {
         self.ready.is_empty() && self.blocked.is_empty()
     }
 
-    pub(super) fn statistics(&self) -> &BlockingStatistics {
-        &self.statistics
+    pub(super) fn statistics(&self) -> BlockingStatistics {
+        self.statistics.as_deref().cloned().unwrap_or_default()
     }
 
     /// Delivers what waited for nothing but its predecessor, from `next` on.
@@ -194,7 +195,9 @@ impl Ordering {
     fn deliver(&mut self, now: Instant, complete_at: Instant, assembled: Assembled) {
         let Assembled { stream, order, ppid, payload, chunks: _, piece } = assembled;
         let blocked = if complete_at == now { Duration::ZERO } else { now.since(complete_at) };
-        self.statistics.record(stream, blocked);
+        if !blocked.is_zero() {
+            self.statistics.get_or_insert_default().record(stream, blocked);
+        }
         let delivery = if order.is_some() { Delivery::Ordered } else { Delivery::Unordered };
         let reliability = Reliability::Reliable;
         let message = Message { stream, ppid, delivery, reliability, context: 0, payload };
