@@ -18,6 +18,8 @@ const PROMISES: [&str; 5] = [
 ];
 /// RFCs that RFC 9260 replaced, with the one on the old checksum.
 const OBSOLETE_RFCS: [&str; 3] = ["4960", "2960", "3309"];
+/// What git writes around the two sides of a conflict.
+const CONFLICT_MARKERS: [&str; 2] = [concat!("<<<<", "<<< "), concat!(">>>>", ">>> ")];
 /// First folders of absolute paths that exist on one machine only.
 const MACHINE_FOLDERS: [&str; 5] = ["work", "farm", "home", "root", "Users"];
 /// Files with code or prose of ours.
@@ -33,6 +35,7 @@ fn check_file(source: &Source) -> Vec<Finding> {
     let test_lines = source.test_lines();
     for (line, text) in (1..).zip(source.text.lines()) {
         findings.extend(machine_path(&source.path, line, text));
+        findings.extend(conflict(&source.path, line, text));
         if !is_ours(&source.path) {
             continue;
         }
@@ -45,6 +48,13 @@ fn check_file(source: &Source) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// What a merge that was not finished leaves behind.
+fn conflict(path: &Path, line: usize, text: &str) -> Option<Finding> {
+    let is_marker = CONFLICT_MARKERS.iter().any(|marker| text.starts_with(marker));
+    let remedy = "keep what both sides meant, and delete the markers";
+    is_marker.then(|| Finding::error(path, line, "a marker of a merge conflict".to_owned(), remedy))
 }
 
 fn is_ours(path: &Path) -> bool {

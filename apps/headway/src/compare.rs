@@ -3,7 +3,6 @@
 //! Options become a [`CompareConfig`], the laboratory runs it, and here the result is printed and written.
 
 mod prediction;
-mod progress;
 mod result;
 
 use std::path::PathBuf;
@@ -13,7 +12,6 @@ use lab::{
     BackendChoice, BackendError, CompareConfig, Comparison, Conditions, RunError, Simulator, run_compare,
 };
 
-pub(crate) use progress::Progress;
 pub(crate) use result::{Destination, Outcome};
 
 use crate::arguments::{
@@ -21,6 +19,7 @@ use crate::arguments::{
 };
 use crate::interrupt;
 use crate::output::{OutputArguments, OutputError};
+use crate::progress::Bar;
 use crate::rights::{Rights, WithRights};
 
 /// Response times of one signalling workload over several transports, side by side with the models
@@ -128,7 +127,7 @@ pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), CompareFa
     arguments.events.begin()?;
     interrupt::stop_on_interrupt(&config.stop);
     let in_real_time = arguments.wants_namespaces() && rights.are_granted();
-    let progress = Progress::start(&arguments.output, in_real_time.then(|| expected_time(&config)));
+    let progress = Bar::of_time(&arguments.output, in_real_time.then(|| expected_time(&config)));
     let raw = run_compare(&config, &mut WithRights(rights), &mut Simulator);
     progress.finish();
     let raw = raw?;

@@ -12,9 +12,10 @@ use netem::Impairments;
 use crate::arguments::{
     Address, EncapPort, EventsArguments, Place, TrafficArguments, UsageError, parse_address,
 };
-use crate::compare::{CompareFailure, Destination, Outcome, Progress, expected_time};
+use crate::compare::{CompareFailure, Destination, Outcome, expected_time};
 use crate::interrupt;
 use crate::output::OutputArguments;
+use crate::progress::Bar;
 
 /// The workload of `compare` against an echo server on another host
 ///
@@ -90,7 +91,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CompareFailure> {
     arguments.events.begin()?;
     interrupt::stop_on_interrupt(&config.stop);
     let expected: Duration = expected_time(&config);
-    let progress = Progress::start(&arguments.output, Some(expected));
+    let progress = Bar::of_time(&arguments.output, Some(expected));
     let raw = network.run(&config, config.transports.as_slice());
     progress.finish();
     let raw = raw.map_err(RunError::Backend)?;

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::interrupt;
 use crate::output::{OutputArguments, OutputError};
-use crate::progress::RunsBar;
+use crate::progress::Bar;
 
 /// Figures and tables of the studies S1–S5 rebuilt: ours, the published values, and a verdict on each statement
 ///
@@ -95,7 +95,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), ReproduceError> {
     if let Some(jobs) = arguments.jobs {
         effort.options.jobs = usize::from(jobs);
     }
-    let bar = RunsBar::start(&arguments.output, &effort.options.progress);
+    let bar = Bar::of_runs(&arguments.output, &effort.options.progress);
     let made = arguments.make(&wanted, &effort);
     bar.finish();
     let (pages, ended) = made?;

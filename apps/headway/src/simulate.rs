@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::interrupt;
 use crate::output::{OutputArguments, OutputError};
-use crate::progress::RunsBar;
+use crate::progress::Bar;
 
 /// A plan in the simulator: hosts, routers, links, flows, every combination of levels with every seed
 ///
@@ -96,7 +96,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), SimulateError> {
         options.jobs = usize::from(jobs);
     }
     options.progress.expect(plan.cells.len() * plan.seeds.len());
-    let bar = RunsBar::start(&arguments.output, &options.progress);
+    let bar = Bar::of_runs(&arguments.output, &options.progress);
     let outcome = plan.run(&options);
     bar.finish();
     let result = SimulationResult::new(&plan, &outcome?);

@@ -191,6 +191,8 @@ pub struct HandshakeCounters {
     pub inits_over_rate: u64,
     /// Cookies with a bad signature.
     pub bad_cookies: u64,
+    /// Cookies whose association is over; answered with ABORT.
+    pub spent_cookies: u64,
     /// COOKIE ECHOs not authenticated although they must be, or in vain (RFC 4895 §6.3).
     pub unauthenticated_cookies: u64,
     /// Cookies older than Valid.Cookie.Life.

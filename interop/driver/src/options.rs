@@ -266,6 +266,7 @@ pub(crate) enum Extension {
 fn offered(list: &[Extension]) -> Extensions {
     let is = |extension| if list.contains(&extension) { Offer::On } else { Offer::Off };
     Extensions {
+        adaptation_layer: None,
         partial_reliability: is(Extension::Pr),
         interleaving: is(Extension::Interleaving),
         reconfiguration: is(Extension::Reconfig),

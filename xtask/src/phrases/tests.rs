@@ -16,6 +16,14 @@ fn promises_in_shipped_code_are_found_with_their_line() {
 }
 
 #[test]
+fn conflicts_left_in_any_file_are_found() {
+    let text = format!("a\n{} main\nb\n{} other\n", "<".repeat(7), ">".repeat(7));
+    for path in ["fuzz/README.md", "crates/x/src/lib.rs", "docs/table"] {
+        assert_eq!(found(path, &text), [2, 4], "{path}");
+    }
+}
+
+#[test]
 fn words_that_only_contain_a_promise_are_fine() {
     assert!(found("crates/x/src/lib.rs", "const MASTODON: u8 = 1; // TODOS, XXXL\n").is_empty());
 }

@@ -1,12 +1,9 @@
 //! How a client gets a connection to the server.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use lab::Carrier;
-use sctp::{
-    AssociationConfig, BindError, Destination, Endpoint, EndpointConfig, Incoming, RawIpError, SctpPort,
-};
+use sctp::{AssociationConfig, BindError, Endpoint, EndpointConfig, Incoming, RawIpError, SctpPort};
 use tokio::net::TcpStream;
 
 use super::connection::{Connection, Dialled};
@@ -48,7 +45,8 @@ impl Target {
     async fn associate(&self) -> Result<Dialled, PerfError> {
         let endpoint = self.bind().await?;
         let port = SctpPort::try_from(self.place.first().port()).map_err(|error| self.unreachable(&error))?;
-        let peer: Vec<_> = self.place.ips().into_iter().map(|address| self.destination(address)).collect();
+        let peer: Vec<_> =
+            self.place.ips().into_iter().map(|address| self.carrier.destination(address)).collect();
         let connected = endpoint.connect_with(&peer, port, self.association.clone()).await;
         let association = connected.map_err(|error| self.unreachable(&error))?;
         Ok(Dialled { connection: Connection::Sctp(association), _endpoint: Some(endpoint) })
@@ -72,23 +70,7 @@ impl Target {
             ..EndpointConfig::new(port)
         };
         let builder = Endpoint::builder(config);
-        let families: [fn(&SocketAddr) -> bool; 2] = [SocketAddr::is_ipv4, SocketAddr::is_ipv6];
-        let any = [IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V6(Ipv6Addr::UNSPECIFIED)];
-        let used =
-            families.into_iter().zip(any).filter(|(is_used, _)| self.place.addresses.iter().any(is_used));
-        let any: Vec<_> = used.map(|(_, any)| any).collect();
-        match self.carrier {
-            // Unspecified IPv6 serves IPv4 too.
-            Carrier::Udp(ports) => builder.bind(SocketAddr::new(any[any.len() - 1], ports.local)).await,
-            Carrier::Ip => builder.bind_ip(&any).await,
-        }
-    }
-
-    fn destination(&self, address: IpAddr) -> Destination {
-        match self.carrier {
-            Carrier::Udp(ports) => sctp::udp(SocketAddr::new(address, ports.remote)),
-            Carrier::Ip => sctp::ip(address),
-        }
+        self.carrier.bind_client(builder, &self.place.addresses).await
     }
 
     fn unreachable(&self, because: &dyn std::fmt::Display) -> PerfError {

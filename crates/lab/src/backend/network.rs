@@ -57,6 +57,42 @@ impl Default for EncapsulationPorts {
     }
 }
 
+impl Carrier {
+    /// Binds a client's endpoint to any address of the families of the server's addresses `to`, which are one at least.
+    ///
+    /// # Errors
+    ///
+    /// The port is taken, or for IP protocol 132 the right to raw sockets is missing.
+    pub async fn bind_client(
+        self,
+        builder: EndpointBuilder,
+        to: &[SocketAddr],
+    ) -> Result<Endpoint, BindError> {
+        let any_v4 = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+        let any_v6 = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
+        let has_v6 = to.iter().any(SocketAddr::is_ipv6);
+        match self {
+            // Unspecified IPv6 serves IPv4 too.
+            Self::Udp(ports) => {
+                builder.bind(SocketAddr::new(if has_v6 { any_v6 } else { any_v4 }, ports.local)).await
+            }
+            Self::Ip => {
+                let has_v4 = to.iter().any(SocketAddr::is_ipv4);
+                let used = [(has_v4, any_v4), (has_v6, any_v6)].into_iter().filter(|(is_used, _)| *is_used);
+                builder.bind_ip(&used.map(|(_, any)| any).collect::<Vec<_>>()).await
+            }
+        }
+    }
+
+    /// Where packets go that are for a server's address.
+    pub fn destination(self, address: IpAddr) -> Destination {
+        match self {
+            Self::Udp(ports) => sctp::udp(SocketAddr::new(address, ports.remote)),
+            Self::Ip => sctp::ip(address),
+        }
+    }
+}
+
 /// As in "no answer at … in UDP port 9899".
 impl core::fmt::Display for Carrier {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -194,8 +230,8 @@ impl Network {
         if let Some(path) = &config.pcap {
             builder = builder.capture(capture_path(path, planned.transport, planned.repetition));
         }
-        let endpoint = self.bind(builder).await?;
-        let peer: Vec<_> = self.to.iter().map(|to| self.destination(to.ip())).collect();
+        let endpoint = self.carrier.bind_client(builder, &self.to).await?;
+        let peer: Vec<_> = self.to.iter().map(|to| self.carrier.destination(to.ip())).collect();
         let connecting = endpoint.connect_with(&peer, port(self.to[0].port())?, association);
         let association = tokio::time::timeout(CONNECT_TIME, connecting).await.map_err(|_late| {
             let (to, carrier) = (self.to[0], self.carrier);
@@ -204,25 +240,6 @@ impl Network {
             ))
         })??;
         Ok((endpoint, association))
-    }
-
-    async fn bind(&self, builder: EndpointBuilder) -> Result<Endpoint, BindError> {
-        let families: [fn(&SocketAddr) -> bool; 2] = [SocketAddr::is_ipv4, SocketAddr::is_ipv6];
-        let any = [IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V6(Ipv6Addr::UNSPECIFIED)];
-        let used = families.into_iter().zip(any).filter(|(is_used, _)| self.to.iter().any(is_used));
-        let any: Vec<_> = used.map(|(_, any)| any).collect();
-        match self.carrier {
-            // Unspecified IPv6 serves IPv4 too.
-            Carrier::Udp(ports) => builder.bind(SocketAddr::new(any[any.len() - 1], ports.local)).await,
-            Carrier::Ip => builder.bind_ip(&any).await,
-        }
-    }
-
-    fn destination(&self, address: IpAddr) -> Destination {
-        match self.carrier {
-            Carrier::Udp(ports) => sctp::udp(SocketAddr::new(address, ports.remote)),
-            Carrier::Ip => sctp::ip(address),
-        }
     }
 
     fn any_address(&self, port: u16) -> SocketAddr {

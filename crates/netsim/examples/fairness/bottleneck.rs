@@ -37,6 +37,15 @@ pub(crate) struct Outcome {
     pub(crate) tcp_timeouts: u64,
 }
 
+impl Outcome {
+    /// Jain's fairness index over all flows: 1 if all are equal, 1/n if one has it all.
+    pub(crate) fn jain(&self) -> f64 {
+        let rates = || self.sctp.iter().chain(&self.tcp);
+        let (sum, squares): (f64, f64) = (rates().sum(), rates().map(|rate| rate * rate).sum());
+        sum * sum / (rates().map(|_| 1.0).sum::<f64>() * squares)
+    }
+}
+
 impl Cell {
     /// One run: flows begin within the first second, in an order that depends on the seed, and are measured from
     /// `WARM_UP` on.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::bottleneck::{Cell, to_f64};
+use crate::bottleneck::{Cell, Outcome, to_f64};
 
 /// Several runs of one cell.
 pub(crate) struct Summary {
@@ -27,27 +27,18 @@ impl Summary {
         let logarithms: Vec<f64> =
             outcomes.iter().map(|outcome| (mean(&outcome.sctp) / mean(&outcome.tcp)).ln()).collect();
         let (centre, half) = (mean(&logarithms), half_width(&logarithms));
-        let over_runs = |value: fn(&crate::bottleneck::Outcome) -> f64| {
-            mean(&outcomes.iter().map(value).collect::<Vec<f64>>())
-        };
+        let over_runs = |value: fn(&Outcome) -> f64| mean(&outcomes.iter().map(value).collect::<Vec<f64>>());
         let per_flow_and_minute = 60.0 / (f64::from(cell.flows) * measured.as_secs_f64());
         Self {
             sctp_mbits: over_runs(|outcome| mean(&outcome.sctp)) / 1e6,
             tcp_mbits: over_runs(|outcome| mean(&outcome.tcp)) / 1e6,
             ratio: centre.exp(),
             ratio_between: [(centre - half).exp(), (centre + half).exp()],
-            jain: over_runs(|outcome| jain(&[&outcome.sctp[..], &outcome.tcp[..]].concat())),
+            jain: over_runs(Outcome::jain),
             sctp_timeouts: over_runs(|outcome| to_f64(outcome.sctp_timeouts)) * per_flow_and_minute,
             tcp_timeouts: over_runs(|outcome| to_f64(outcome.tcp_timeouts)) * per_flow_and_minute,
         }
     }
-}
-
-/// Jain's fairness index: 1 if all are equal, 1/n if one has it all.
-pub(crate) fn jain(rates: &[f64]) -> f64 {
-    let sum: f64 = rates.iter().sum();
-    let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
-    sum * sum / (count(rates) * squares)
 }
 
 fn mean(values: &[f64]) -> f64 {

@@ -153,15 +153,20 @@ impl Network {
 
     /// Whether a datagram passes between a socket inside and a socket outside.
     pub(crate) fn udp_passes(&self, way: Way, inside: &str, outside: &str) -> bool {
-        let (inside, outside) = (socket_address(inside), socket_address(outside));
+        let to = self.send_datagram(way, socket_address(inside), socket_address(outside));
+        self.wait_for_marker(way);
+        arrives_now(&to)
+    }
+
+    /// Sends a datagram between two new sockets; gives the one that it is meant for.
+    fn send_datagram(&self, way: Way, inside: SocketAddr, outside: SocketAddr) -> UdpSocket {
         let (near, far) = (self.udp(Spot::Inside, inside), self.udp(Spot::Outside, outside));
         let (from, to, target) = match way {
-            Way::In => (&far, &near, inside),
-            Way::Out => (&near, &far, outside),
+            Way::In => (far, near, inside),
+            Way::Out => (near, far, outside),
         };
         from.send_to(b"probe", target).unwrap();
-        self.wait_for_marker(way);
-        arrives_now(to)
+        to
     }
 
     /// Whether a TCP connection can be opened this way.
@@ -229,13 +234,7 @@ impl Network {
 
     /// Waits for a datagram that the tests' own pinhole lets pass: whatever was sent before has arrived or never will.
     pub(crate) fn wait_for_marker(&self, way: Way) {
-        let (inside, outside) = (socket_address(MARKER_INSIDE), socket_address(MARKER_OUTSIDE));
-        let (near, far) = (self.udp(Spot::Inside, inside), self.udp(Spot::Outside, outside));
-        let (from, to, target) = match way {
-            Way::In => (&far, &near, inside),
-            Way::Out => (&near, &far, outside),
-        };
-        from.send_to(b"marker", target).unwrap();
+        let to = self.send_datagram(way, socket_address(MARKER_INSIDE), socket_address(MARKER_OUTSIDE));
         to.recv(&mut [0; 16]).unwrap();
     }
 }

@@ -23,14 +23,17 @@ pub(crate) fn closed() {
     }
 }
 
+/// Each direction of a rule, and whether its first packet may come inward and outward.
+const DIRECTIONS: [(Direction, bool, bool); 3] = [
+    (Direction::Inbound, true, false),
+    (Direction::Outbound, false, true),
+    (Direction::BiDirectional, true, true),
+];
+
 pub(crate) fn udp_direction() {
     let network = Network::new();
     let mut middlebox = Middlebox::new(&network);
-    for (direction, inward, outward) in [
-        (Direction::Inbound, true, false),
-        (Direction::Outbound, false, true),
-        (Direction::BiDirectional, true, true),
-    ] {
+    for (direction, inward, outward) in DIRECTIONS {
         let rule = middlebox.insert(&udp(1, IN, OUT, direction));
         assert_eq!(network.udp_passes(Way::In, IN, OUT), inward, "{direction:?}");
         assert_eq!(network.udp_passes(Way::Out, IN, OUT), outward, "{direction:?}");
@@ -48,11 +51,7 @@ pub(crate) fn udp_direction() {
 pub(crate) fn tcp_direction() {
     let network = Network::new();
     let mut middlebox = Middlebox::new(&network);
-    for (direction, inward, outward) in [
-        (Direction::Inbound, true, false),
-        (Direction::Outbound, false, true),
-        (Direction::BiDirectional, true, true),
-    ] {
+    for (direction, inward, outward) in DIRECTIONS {
         let rule = middlebox.insert(&tcp(1, IN, OUT, direction));
         assert_eq!(network.tcp_opens(Way::In, IN, OUT), inward, "{direction:?}");
         assert_eq!(network.tcp_opens(Way::Out, IN, OUT), outward, "{direction:?}");

@@ -11,18 +11,19 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use sctp_wire::{
-    Cause, Chunk, ChunkBuf, Full, Init, InitHeader, Packet, Parameter, ParameterTypes, SctpPort, TagOrigin,
-    Tsn, VerificationTag,
+    AddressRequest, Cause, Chunk, ChunkBuf, CorrelationId, Full, Init, InitHeader, Packet, Parameter,
+    ParameterTypes, SctpPort, TagOrigin, Tsn, VerificationTag,
 };
 use virtual_time::Instant;
 
-pub(crate) use self::reading::Reading;
+pub(crate) use self::reading::{PeerNotes, Reading};
 use super::collision::{CollisionAction, Tags, TieTags, decide};
 use super::{
-    Announcement, Association, AssociationState as S, Authentication, Bundling, ControlQueue,
-    DynamicAddresses, Negotiated, OfferedExtensions, Outgoing, Peer, Reconfig, State, Timer, Timers,
+    Announcement, Association, AssociationState as S, Authentication, Bundling, Capabilities, Capability,
+    ControlQueue, DynamicAddresses, Negotiated, OfferedExtensions, Outgoing, Peer, Reconfig, State, Timer,
+    Timers,
 };
-use crate::config::AssociationConfig;
+use crate::config::{AnnouncedPrimary, AssociationConfig};
 use crate::endpoint::cookie::StateCookie;
 use crate::error::{AssociationError, ProtocolViolation, RemoteError};
 use crate::event::{Event, Origin, PathState};
@@ -84,6 +85,7 @@ impl Association {
             tie_tag: rng.u64() | 1,
             local_initial_tsn: initial_tsn,
             agreed: Negotiated::alone(config.streams),
+            adaptation: None,
             addresses: paths.iter().map(|path| path.destination.address).collect(),
         };
         let sender = Sender::new(&config, initial_tsn);
@@ -115,6 +117,7 @@ impl Association {
             tie_tag: rng.u64() | 1,
             local_initial_tsn: cookie.local_initial_tsn,
             agreed: cookie.agreed,
+            adaptation: None,
             addresses: cookie.addresses.clone(),
         };
         let mut sender = Sender::new(&config, cookie.local_initial_tsn);
@@ -126,10 +129,11 @@ impl Association {
         let paths = PathSet::new(cookie.source, locals, &config);
         let state = State::established();
         let mut association = Self::assemble(state, peer, halves, authentication, paths, config, rng);
-        association.counters.addresses_ignored = u64::from(cookie.addresses_ignored);
+        association.counters.addresses_ignored = u64::from(cookie.notes.addresses_ignored);
         association.add_listed(cookie.source, &cookie.addresses);
         association.reserve_for_authentication();
         association.agree_on_addresses(cookie.peer_initial_tsn);
+        association.note_wishes(cookie.source, cookie.notes);
         association.measure_cookie(now, cookie, source);
         association.communication_up(now);
         association.send_cookie_ack(now, association.path_of(source));
@@ -224,6 +228,7 @@ impl Association {
         self.negotiated(cookie.peer_tag, cookie.agreed, cookie.peer_window, cookie.peer_initial_tsn);
         self.state.enter_established();
         self.note_addresses(cookie.source, &cookie.addresses);
+        self.note_wishes(cookie.source, cookie.notes);
         self.send_cookie_ack(now, self.path_of(source));
         self.communication_up(now);
     }
@@ -255,6 +260,18 @@ impl Association {
             }
         }
         self.add_listed(source, listed);
+    }
+
+    /// RFC 5061 §4.2.4, §4.2.6: the address the peer would like to be sent to becomes the primary path once it is confirmed.
+    fn note_wishes(&mut self, source: Destination, notes: PeerNotes) {
+        self.peer.adaptation = notes.adaptation;
+        if !self.has(Capability::DynamicAddresses) {
+            return;
+        }
+        let wish = notes.primary.map(|wish| if wish.is_unspecified() { source.address } else { wish });
+        if let Some(path) = wish.and_then(|wish| self.paths.by_address(wish)) {
+            self.paths.prefer(path);
+        }
     }
 
     /// Whether a packet from an address that is not the peer's may be its answer to our INIT. Channels have none
@@ -320,11 +337,12 @@ impl Association {
         let _is_confirmed = self.paths.set_primary(path);
         self.outgoing.control_path = self.paths.for_data();
         reading.add_source(source.address);
-        self.counters.addresses_ignored += u64::from(reading.addresses_ignored);
+        self.counters.addresses_ignored += u64::from(reading.notes.addresses_ignored);
         self.note_addresses(source, &reading.addresses);
         let agreed = Negotiated::new(&self.config, init_ack, reading.offered);
         self.agree_on_keys(announcement);
         self.negotiated(tag, agreed, init_ack.a_rwnd, init_ack.initial_tsn);
+        self.note_wishes(source, reading.notes);
         self.timers.stop(Timer::T1Init);
         self.measure_handshake(now);
         self.state.enter_cookie_echoed(cookie_echo);
@@ -483,13 +501,29 @@ fn init_chunk(
             parameters.push(Parameter::SupportedAddressTypes(ParameterTypes::IPV4_AND_IPV6));
             let listed =
                 listed(paths.local_addresses(), None, paths.iter().map(|path| path.destination.address));
+            parameters.extend(wish_parameters(config, offered.capabilities, &listed));
             parameters.extend(listed.into_iter().map(address_parameter));
         }
         // RFC 8261 §6.1: there are no addresses.
-        Encapsulation::Datagrams => {}
+        Encapsulation::Datagrams => parameters.extend(wish_parameters(config, offered.capabilities, &[])),
     }
     parameters.extend(cookie_preservative);
     ChunkBuf::init(&header, &parameters)
+}
+
+/// What the peer is told to know and to prefer (RFC 5061 §4.2.4, §4.2.6); `spoken` are the extensions that it may know.
+pub(crate) fn wish_parameters<'a>(
+    config: &AssociationConfig,
+    spoken: Capabilities,
+    listed: &[IpAddr],
+) -> Vec<Parameter<'a>> {
+    let is_wished = config.paths.announced_primary == AnnouncedPrimary::FirstAddress
+        && spoken.has(Capability::DynamicAddresses);
+    let first = listed.first().copied().filter(|_| is_wished);
+    let request = |address| AddressRequest { correlation: CorrelationId::new(0), address };
+    let primary = first.map(|address| Parameter::SetPrimaryAddress(request(address)));
+    let adaptation = config.extensions.adaptation_layer.map(Parameter::AdaptationLayerIndication);
+    primary.into_iter().chain(adaptation).collect()
 }
 
 pub(crate) fn address_parameter<'a>(address: IpAddr) -> Parameter<'a> {

@@ -58,7 +58,7 @@ pub(crate) use self::capabilities::OfferedExtensions;
 pub use self::capabilities::{Capabilities, Capability};
 use self::control::{Bundling, ControlQueue};
 use self::dispatch::Flow;
-pub(crate) use self::handshake::{InitReply, Reading, address_parameter};
+pub(crate) use self::handshake::{InitReply, PeerNotes, Reading, address_parameter, wish_parameters};
 pub(crate) use self::peer::{Negotiated, Peer};
 pub(crate) use self::reading::AfterReading;
 use self::reconfig::Reconfig;
@@ -165,6 +165,13 @@ impl Association {
     #[must_use]
     pub fn capabilities(&self) -> Capabilities {
         self.peer.agreed.capabilities
+    }
+
+    /// What the peer says of the adaptation layer on its side (RFC 5061 §4.2.6, SCTP_ADAPTATION_INDICATION); `None` if it
+    /// says nothing. What it means is for the applications to agree on.
+    #[must_use]
+    pub fn peer_adaptation_layer(&self) -> Option<u32> {
+        self.peer.adaptation
     }
 
     /// Everything counted so far.

@@ -23,6 +23,8 @@ pub(crate) struct Peer {
     pub(crate) tie_tag: u64,
     pub(crate) local_initial_tsn: Tsn,
     pub(crate) agreed: Negotiated,
+    /// The peer's adaptation code point (RFC 5061 §4.2.6).
+    pub(crate) adaptation: Option<u32>,
     /// Every address the peer listed, and the one it wrote from.
     pub(crate) addresses: SmallVec<[IpAddr; 1]>,
 }

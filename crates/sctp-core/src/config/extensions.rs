@@ -29,6 +29,10 @@ pub struct Extensions {
     /// method 1). Has an effect over [`Encapsulation::Datagrams`](crate::Encapsulation::Datagrams) only; turn it on
     /// where that channel protects every datagram as DTLS does, and leave it off where it does not.
     pub zero_checksum: Offer,
+    /// The adaptation code point that INIT and INIT ACK tell the peer (RFC 5061 §4.2.6), for applications on both sides that
+    /// agree on layers above SCTP; the peer's is
+    /// [`Association::peer_adaptation_layer`](crate::Association::peer_adaptation_layer). Default `None`: nothing is said.
+    pub adaptation_layer: Option<u32>,
 }
 
 impl Extensions {
@@ -40,6 +44,7 @@ impl Extensions {
         authentication: Offer::Off,
         dynamic_addresses: Offer::Off,
         zero_checksum: Offer::Off,
+        adaptation_layer: None,
     };
 }
 

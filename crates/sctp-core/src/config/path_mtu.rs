@@ -11,8 +11,8 @@ pub struct PathMtuConfig {
     /// ([`Encapsulation::Datagrams`](crate::Encapsulation::Datagrams)) the longest datagram it carries. Default 1400, which
     /// leaves room for tunnels; the largest the path carries gives the fewest packets. At least 576.
     pub bytes: usize,
-    /// Whether the path MTU is searched for. Default off in every profile: packets are then limited by `bytes` alone. Turn it on for bulk over paths of unknown or changing
-    /// MTU, with a driver that heeds [`Transmit::fragmentation`](crate::Transmit::fragmentation).
+    /// Whether the path MTU is searched for. Default off in every profile, for reasons (docs/decisions/0012): packets are then
+    /// limited by `bytes` alone. Turn it on for bulk over paths of unknown or changing MTU, with a driver that heeds [`Transmit::fragmentation`](crate::Transmit::fragmentation).
     pub discovery: Discovery,
     /// MIN_PLPMTU in octets, IP header included: what every path is taken to carry. Default 576; over IPv6 at least
     /// 1280 counts.

@@ -24,6 +24,10 @@ pub struct PathsConfig {
     /// [`Extensions::dynamic_addresses`](super::Extensions::dynamic_addresses) is agreed on. Default: no. Switch it on
     /// for hosts that change networks and whose addresses may all be told to the peer.
     pub automatic_addresses: AutomaticAddresses,
+    /// Whether the peer is asked during the handshake to send to one address (SET PRIMARY in INIT and INIT ACK, RFC 5061
+    /// §4.2.4), where [`Extensions::dynamic_addresses`](super::Extensions::dynamic_addresses) is offered. Default: no.
+    /// Such a wish of the peer is granted in any case, once its address is confirmed.
+    pub announced_primary: AnnouncedPrimary,
 }
 
 impl PathsConfig {
@@ -44,4 +48,14 @@ pub enum Exposure {
     /// To events and statistics the path is active until it is inactive. The events of [`trace`](crate::trace) tell all the
     /// same.
     Hidden,
+}
+
+/// Which address the peer is asked to prefer when an association begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AnnouncedPrimary {
+    /// None: it sends where the handshake went.
+    #[default]
+    Nothing,
+    /// The first of the addresses that are listed.
+    FirstAddress,
 }

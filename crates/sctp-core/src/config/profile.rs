@@ -5,10 +5,11 @@ use core::str::FromStr;
 use core::time::Duration;
 
 use super::{
-    AssociationConfig, Attempts, AuthConfig, AutomaticAddresses, Buffers, CongestionAlgorithm,
-    CongestionConfig, Exposure, Extensions, HeartbeatConfig, ImmediateSack, InitialWindow, LossDetection,
-    MessageBundling, Nagle, Offer, Pacing, PathMtuConfig, PathsConfig, ReconfigConfig, RecoveryConfig,
-    RtoConfig, SackConfig, StreamScheduler, Streams, TransmissionConfig, WindowValidation,
+    AnnouncedPrimary, AssociationConfig, Attempts, AuthConfig, AutomaticAddresses, Buffers,
+    CongestionAlgorithm, CongestionConfig, Exposure, Extensions, HeartbeatConfig, ImmediateSack,
+    InitialWindow, LossDetection, MessageBundling, Nagle, Offer, Pacing, PathMtuConfig, PathsConfig,
+    ReconfigConfig, RecoveryConfig, RtoConfig, SackConfig, StreamScheduler, Streams, TransmissionConfig,
+    WindowValidation,
 };
 use crate::transmit::Dscp;
 
@@ -114,6 +115,7 @@ impl AssociationConfig {
                 potentially_failed_state: Exposure::Exposed,
                 primary_switchover: None,
                 automatic_addresses: AutomaticAddresses::Off,
+                announced_primary: AnnouncedPrimary::Nothing,
             },
             transmission: TransmissionConfig {
                 nagle: Nagle::Off,

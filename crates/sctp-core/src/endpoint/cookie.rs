@@ -16,7 +16,8 @@ use sha2::Sha256;
 use smallvec::SmallVec;
 use virtual_time::Instant;
 
-use crate::association::{Announcement, Capabilities, Capability, KeyMaterial, Negotiated};
+use super::spent::SpentTags;
+use crate::association::{Announcement, Capabilities, Capability, KeyMaterial, Negotiated, PeerNotes};
 use crate::rng::{Rng, keyed};
 use crate::transmit::{Destination, Encapsulation};
 
@@ -43,8 +44,7 @@ pub(crate) struct StateCookie {
     pub(crate) source: Destination,
     /// The addresses the INIT listed, at most [`MAX_ADDRESSES`].
     pub(crate) addresses: SmallVec<[IpAddr; 1]>,
-    /// How many more it listed.
-    pub(crate) addresses_ignored: u8,
+    pub(crate) notes: PeerNotes,
 }
 
 /// Why a cookie was refused.
@@ -54,11 +54,14 @@ pub(crate) enum CookieRefused {
     Signature,
     #[error("signed cookie does not parse")]
     Malformed,
+    #[error("the association of this cookie is over")]
+    Spent,
 }
 
-/// The keys cookies are signed with, the current one first.
+/// The keys cookies are signed with, the current one first, and which cookies do not count any more.
 pub(crate) struct CookieKeys {
     keys: VecDeque<Key>,
+    spent: SpentTags,
     life: Duration,
     /// The longest that a cookie's life may be extended.
     extension: Duration,
@@ -73,7 +76,7 @@ struct Key {
 impl CookieKeys {
     pub(crate) fn new(mut rng: Rng, life: Duration, extension: Duration) -> Self {
         let first = Key { hmac: keyed(&rng.key()), in_use_since: Instant::EPOCH };
-        Self { keys: VecDeque::from([first]), life, extension, rng }
+        Self { keys: VecDeque::from([first]), spent: SpentTags::default(), life, extension, rng }
     }
 
     /// When a cookie made now expires, if the peer asks for this much more than the usual.
@@ -101,7 +104,13 @@ impl CookieKeys {
         if !self.keys.iter().any(signed_by) {
             return Err(CookieRefused::Signature);
         }
-        StateCookie::decode(body).ok_or(CookieRefused::Malformed)
+        let cookie = StateCookie::decode(body).ok_or(CookieRefused::Malformed)?;
+        if self.spent.contains(cookie.local_tag) { Err(CookieRefused::Spent) } else { Ok(cookie) }
+    }
+
+    /// The association with this tag of ours is over.
+    pub(crate) fn spend(&mut self, tag: VerificationTag) {
+        self.spent.note(tag);
     }
 
     /// A key signs for one period and is known for [`PERIODS_KNOWN`]: the cookies it signs live two periods at most.
@@ -120,7 +129,7 @@ impl CookieKeys {
 
 impl StateCookie {
     pub(super) fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(FIXED_BYTES + 17 * (1 + self.addresses.len()) + 3 + MAC_BYTES);
+        let mut out = Vec::with_capacity(FIXED_BYTES + 17 * (2 + self.addresses.len()) + 3 + MAC_BYTES);
         out.extend_from_slice(&self.expires_at.as_nanos().to_be_bytes());
         out.extend_from_slice(&self.issued_at.as_nanos().to_be_bytes());
         out.extend_from_slice(&self.tie_tag.to_be_bytes());
@@ -138,7 +147,14 @@ impl StateCookie {
             out.extend_from_slice(&number.to_be_bytes());
         }
         out.push(self.agreed.capabilities.to_octet());
-        out.push(self.addresses_ignored);
+        let PeerNotes { addresses_ignored, primary, adaptation } = self.notes;
+        out.push(addresses_ignored);
+        out.push(u8::from(adaptation.is_some()));
+        out.extend_from_slice(&adaptation.unwrap_or_default().to_be_bytes());
+        match primary {
+            Some(address) => encode_address(&mut out, address),
+            None => out.push(NO_ADDRESS),
+        }
         if let Some(KeyMaterial { ours, peer }) = &self.key_material {
             ours.encode(&mut out);
             peer.encode(&mut out);
@@ -171,6 +187,16 @@ impl StateCookie {
         let (outbound, inbound) = (u16_field()?, u16_field()?);
         let [capabilities, addresses_ignored] = take(&mut rest)?;
         let capabilities = Capabilities::from_octet(capabilities);
+        let [has_adaptation] = take(&mut rest)?;
+        let adaptation = Some(u32::from_be_bytes(take(&mut rest)?)).filter(|_| has_adaptation != 0);
+        let primary = match rest.split_first()? {
+            (&NO_ADDRESS, behind) => {
+                rest = behind;
+                None
+            }
+            _ => Some(decode_address(&mut rest)?),
+        };
+        let notes = PeerNotes { addresses_ignored, primary, adaptation };
         let key_material = if capabilities.has(Capability::Authentication) {
             Some(KeyMaterial {
                 ours: Announcement::decode(&mut rest)?,
@@ -205,7 +231,7 @@ impl StateCookie {
             key_material,
             source,
             addresses,
-            addresses_ignored,
+            notes,
         })
     }
 }
@@ -242,7 +268,9 @@ pub(crate) const MAX_ADDRESSES: usize = 8;
 const MAC_BYTES: usize = 32;
 /// One in which a key signs, two that its cookies may live, and one in which they are recognised as stale.
 const PERIODS_KNOWN: u32 = 4;
-const FIXED_BYTES: usize = 3 * 8 + 5 * 4 + 5 * 2 + 2 + 1;
+const FIXED_BYTES: usize = 3 * 8 + 5 * 4 + 5 * 2 + 2 + 1 + 6;
+/// Stands where an address would begin with its version.
+const NO_ADDRESS: u8 = 0;
 
 #[cfg(test)]
 mod tests;

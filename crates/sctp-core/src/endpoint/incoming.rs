@@ -10,11 +10,11 @@ use smallvec::SmallVec;
 use virtual_time::Instant;
 
 use super::Endpoint;
-use super::cookie::{MAX_ADDRESSES, StateCookie};
+use super::cookie::{CookieRefused, MAX_ADDRESSES, StateCookie};
 use crate::association::collision::CollisionAction;
 use crate::association::{
     Announcement, Association, Authentication, Authenticity, InitReply, KeyMaterial, Negotiated,
-    OfferedExtensions, Reading, Verdict, address_parameter,
+    OfferedExtensions, Reading, Verdict, address_parameter, wish_parameters,
 };
 use crate::config::{AssociationConfig, Incoming};
 use crate::path::address::listed;
@@ -212,15 +212,17 @@ impl Endpoint {
             key_material: identity.key_material,
             source: datagram.source,
             addresses: reading.addresses.iter().copied().collect(),
-            addresses_ignored: reading.addresses_ignored,
+            notes: reading.notes,
         };
+        let listed = listed(&self.locals, datagram.local, core::iter::once(datagram.source.address));
+        let wishes = wish_parameters(config, agreed.capabilities, &listed);
         let signed = self.cookies.sign(now, &cookie);
         let chunk_types = offered.chunk_types();
         let mut parameters = offered.parameters(&chunk_types);
         parameters.insert(0, Parameter::StateCookie(&signed));
         parameters.extend(cookie.key_material.iter().flat_map(|material| material.ours.parameters()));
-        let listed = listed(&self.locals, datagram.local, core::iter::once(datagram.source.address));
         parameters.extend(listed.into_iter().map(address_parameter));
+        parameters.extend(wishes);
         // One report a parameter (RFC 9260 §3.3.3.1.2).
         parameters.extend(reading.reports.iter().map(|report| Parameter::UnrecognizedParameter(report)));
         let Ok(chunk) = ChunkBuf::init_ack(&header, &parameters) else { return };
@@ -260,11 +262,11 @@ impl Endpoint {
             {
                 cookie
             }
-            Ok(_) => {
-                self.statistics.handshake.bad_cookies += 1;
-                return;
+            Err(CookieRefused::Spent) => {
+                self.statistics.handshake.spent_cookies += 1;
+                return self.on_out_of_the_blue(datagram, packet);
             }
-            Err(_) => {
+            Ok(_) | Err(CookieRefused::Signature | CookieRefused::Malformed) => {
                 self.statistics.handshake.bad_cookies += 1;
                 return;
             }
@@ -377,7 +379,11 @@ impl Endpoint {
         packet: &Packet<'_>,
         (cookie, authenticity): (&StateCookie, Authenticity),
     ) {
+        let replaced = self.associations[slot].association.peer().local_tag;
         let action = self.at(now, slot).on_cookie_echo(now, datagram.source, cookie);
+        if self.associations[slot].association.peer().local_tag != replaced {
+            self.cookies.spend(replaced);
+        }
         self.enter(slot);
         self.refresh(slot);
         match action {

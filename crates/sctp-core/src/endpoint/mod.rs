@@ -23,6 +23,7 @@ mod memory;
 mod ootb;
 mod shared;
 mod slots;
+mod spent;
 mod streams;
 
 #[cfg(fuzzing)]
@@ -663,6 +664,10 @@ impl Endpoint {
             self.turns.eventful.push_back(slot);
         }
         if entry.association.is_closed() {
+            // Only who answers INITs gives cookies out.
+            if self.config.incoming != Incoming::Refuse {
+                self.cookies.spend(entry.association.peer().local_tag);
+            }
             self.demux.remove(slot);
             self.note_if_finished(slot);
         } else if entry.revision != entry.association.paths().revision() {

@@ -35,7 +35,7 @@ fn risen<T>(counters: &[Counter<T>], before: &T, after: &T, tell: fn(&'static st
 type Counter<T> = (&'static str, fn(&T) -> u64);
 
 /// Counters of an endpoint that stand for packets nobody takes.
-const PACKET_DISCARDS: [Counter<EndpointStatistics>; 12] = [
+const PACKET_DISCARDS: [Counter<EndpointStatistics>; 13] = [
     ("malformed", |of| of.malformed),
     ("bad_checksum", |of| of.bad_checksum),
     ("wrong_port", |of| of.wrong_port),
@@ -46,6 +46,7 @@ const PACKET_DISCARDS: [Counter<EndpointStatistics>; 12] = [
     ("inits_refused", |of| of.handshake.inits_refused),
     ("inits_over_rate", |of| of.handshake.inits_over_rate),
     ("bad_cookies", |of| of.handshake.bad_cookies),
+    ("spent_cookies", |of| of.handshake.spent_cookies),
     ("unauthenticated_cookies", |of| of.handshake.unauthenticated_cookies),
     ("stale_cookies", |of| of.handshake.stale_cookies),
 ];

@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 
 use sctp_core::{
-    AddressChange, AddressChangeError, AddressOutcome, AsconfStatistics, AssociationError, AssociationState,
-    AutomaticAddresses, ChunkType, Event, Offer, PathId, PathState, ProtocolViolation,
+    AddressChange, AddressChangeError, AddressOutcome, AnnouncedPrimary, AsconfStatistics, AssociationError,
+    AssociationState, AutomaticAddresses, ChunkType, Event, Offer, PathId, PathState, ProtocolViolation,
 };
 use sctp_wire::{
     AddressRequest, AsconfSerial, Cause, Chunk, ChunkBuf, ChunkTypes, CorrelationId, Parameter, TagOrigin,
@@ -351,6 +351,61 @@ fn several_asconfs_of_a_packet_are_done_and_answered_in_their_order() {
         sent.packet().chunks().flatten().filter_map(of).collect::<Vec<_>>()
     });
     assert_eq!(serials.collect::<Vec<_>>(), [first, first.next(), first.next().next()]);
+}
+
+/// RFC 5061 §4.2.4: both ends ask to be sent to their first address, and the handshake went to and from the second ones.
+#[test]
+fn address_wished_for_in_init_and_init_ack_is_primary_as_soon_as_it_is_confirmed() {
+    for (wish, is_granted) in [(AnnouncedPrimary::FirstAddress, true), (AnnouncedPrimary::Nothing, false)] {
+        let setup = moving().configure(|config| config.paths.announced_primary = wish);
+        let mut pair = setup.two_homes().build();
+        pair.cut_link(0);
+        pair.connect_to(2);
+        pair.run_ms(2500);
+        pair.mend_link(0);
+        pair.run_ms(10_000);
+        for end in [End::Left, End::Right] {
+            let paths = pair.statistics(end).paths;
+            let first = match end {
+                End::Left => "10.0.0.2",
+                End::Right => "10.0.0.1",
+            };
+            let primary = paths.iter().find(|path| path.is_primary).unwrap().address;
+            assert_eq!(primary == ip(first), is_granted, "{end:?}: {paths:?}");
+        }
+    }
+}
+
+/// RFC 5061 §4.2.4: one that the peer does not have is not wished for.
+#[test]
+fn wish_for_an_address_that_is_not_listed_changes_nothing() {
+    let mut pair = moving().build();
+    let kinds = [ChunkType::ASCONF, ChunkType::ASCONF_ACK, ChunkType::AUTH].map(ChunkType::get);
+    let wish = request(Parameter::SetPrimaryAddress, "10.0.0.55");
+    let lists = Parameter::SupportedExtensions(ChunkTypes::new(&kinds));
+    let signer = Signer::offering(&mut pair, 5, &[lists, wish]);
+    signer.hand.echo(&mut pair);
+    assert_eq!(peer_addresses(&pair, End::Right), [ip(HAND)]);
+    assert!(pair.statistics(End::Right).paths[0].is_primary);
+}
+
+/// RFC 5061 §4.2.6: each side tells the other, in INIT and INIT ACK, if it has something to tell.
+#[test]
+fn adaptation_layer_indication_reaches_the_other_side() {
+    let mut setup = Setup::rfc9260();
+    setup.client.extensions.adaptation_layer = Some(0x0102_0304);
+    let told = |pair: &Pair, end| {
+        let side = pair.side(end);
+        side.endpoint.association(side.id.unwrap()).unwrap().peer_adaptation_layer()
+    };
+    let pair = setup.connected();
+    assert_eq!(told(&pair, End::Right), Some(0x0102_0304));
+    assert_eq!(told(&pair, End::Left), None);
+    let mut setup = Setup::rfc9260();
+    setup.server.association.extensions.adaptation_layer = Some(0);
+    let pair = setup.connected();
+    assert_eq!(told(&pair, End::Left), Some(0));
+    assert_eq!(told(&pair, End::Right), None);
 }
 
 /// RFC 5061 §5.3.1, rule F4.

@@ -17,8 +17,7 @@ use crate::error::ProtocolViolation;
 pub(crate) struct Reading<'a> {
     pub(crate) cookie: Option<&'a [u8]>,
     pub(crate) addresses: SmallVec<[IpAddr; 4]>,
-    /// Addresses beyond those that are used.
-    pub(crate) addresses_ignored: u8,
+    pub(crate) notes: PeerNotes,
     pub(crate) has_host_name: bool,
     /// How much longer than usual the cookie should live (RFC 9260 §3.3.2.1.3).
     pub(crate) cookie_increment: Duration,
@@ -28,16 +27,24 @@ pub(crate) struct Reading<'a> {
     pub(crate) reports: Vec<Vec<u8>>,
 }
 
+/// What else an INIT or INIT ACK says of its sender.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PeerNotes {
+    /// Addresses beyond those that are used.
+    pub(crate) addresses_ignored: u8,
+    /// The address it would like to be sent to (RFC 5061 §4.2.4); the unspecified one stands for where it wrote from.
+    pub(crate) primary: Option<IpAddr>,
+    /// Its adaptation code point (RFC 5061 §4.2.6).
+    pub(crate) adaptation: Option<u32>,
+}
+
 impl<'a> Reading<'a> {
     /// Walks once; stops where an unknown parameter asks for it (RFC 9260 §3.2.1). Parameters of extensions that are
     /// not in `ours` count as unknown.
     pub(crate) fn of(init: &Init<'a>, ours: &Extensions) -> Self {
         let ours = OfferedExtensions::of(ours).capabilities;
         let mut reading = Self::default();
-        for parameter in init.parameters.iter() {
-            let Some(parameter) = parameter.map_or_else(|error| unspoken(init, &error), Some) else {
-                continue;
-            };
+        for parameter in init.parameters.iter().filter_map(|found| readable(init, found)) {
             match parameter {
                 Parameter::StateCookie(cookie) => reading.cookie = Some(cookie),
                 Parameter::Ipv4Address(address) => reading.address(address.into()),
@@ -57,6 +64,10 @@ impl<'a> Reading<'a> {
                 {
                     reading.offered.add(Capability::ZeroChecksum);
                 }
+                Parameter::SetPrimaryAddress(wish) if ours.has(Capability::DynamicAddresses) => {
+                    reading.notes.primary = Some(wish.address);
+                }
+                Parameter::AdaptationLayerIndication(code) => reading.notes.adaptation = Some(code),
                 Parameter::HostNameAddress(_) => reading.has_host_name = true,
                 Parameter::CookiePreservative { increment_ms } => {
                     reading.cookie_increment = Duration::from_millis(increment_ms.into());
@@ -67,7 +78,6 @@ impl<'a> Reading<'a> {
                 | Parameter::EcnCapable
                 | Parameter::ZeroChecksumAcceptable { .. }
                 | Parameter::ForwardTsnSupported
-                | Parameter::AdaptationLayerIndication(_)
                 | Parameter::Padding(_)
                 | Parameter::Random(_)
                 | Parameter::ChunkList(_)
@@ -140,7 +150,7 @@ impl<'a> Reading<'a> {
         }
         if self.addresses.len() >= MAX_ADDRESSES {
             self.addresses.pop();
-            self.addresses_ignored = self.addresses_ignored.saturating_add(1);
+            self.notes.addresses_ignored = self.notes.addresses_ignored.saturating_add(1);
         }
         self.addresses.insert(0, source);
     }
@@ -149,9 +159,14 @@ impl<'a> Reading<'a> {
         if self.addresses.len() < MAX_ADDRESSES {
             self.addresses.push(address);
         } else {
-            self.addresses_ignored = self.addresses_ignored.saturating_add(1);
+            self.notes.addresses_ignored = self.notes.addresses_ignored.saturating_add(1);
         }
     }
+}
+
+/// A parameter as far as it can be read; others are passed over.
+fn readable<'a>(init: &Init<'a>, found: Result<Parameter<'a>, DecodeError>) -> Option<Parameter<'a>> {
+    found.map_or_else(|error| unspoken(init, &error), Some)
 }
 
 /// A malformed parameter of an extension: to who does not speak it, unknown like a sound one (RFC 9260 §3.2.1).

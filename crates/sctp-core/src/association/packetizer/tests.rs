@@ -5,7 +5,7 @@ use core::time::Duration;
 use smallvec::smallvec;
 
 use super::*;
-use crate::association::{Capabilities, Negotiated};
+use crate::association::{Capabilities, Negotiated, PeerNotes};
 use crate::config::{AssociationConfig, Profile};
 use crate::endpoint::cookie::StateCookie;
 use crate::message::Message;
@@ -36,7 +36,7 @@ fn established(now: Instant, config: AssociationConfig) -> Association {
         key_material: None,
         source: PEER,
         addresses: smallvec![PEER.address],
-        addresses_ignored: 0,
+        notes: PeerNotes::default(),
     };
     Association::accept(now, &cookie, PEER, &[], config.into(), Rng::new(&[1; 32]))
 }

@@ -30,7 +30,7 @@ fn cookie() -> StateCookie {
             encapsulation: Encapsulation::Udp { port: 9899 },
         },
         addresses: SmallVec::from_iter([IpAddr::from([10, 0, 0, 1]), IpAddr::from(Ipv6Addr::LOCALHOST)]),
-        addresses_ignored: 3,
+        notes: PeerNotes { addresses_ignored: 3, ..PeerNotes::default() },
     }
 }
 
@@ -115,4 +115,19 @@ fn wish_for_a_longer_life_is_met_within_the_bound() {
     assert_eq!(keys.expiry(at(5), Duration::ZERO), at(60_005));
     assert_eq!(keys.expiry(at(5), Duration::from_secs(3)), at(63_005));
     assert_eq!(keys.expiry(at(5), Duration::from_millis(u64::from(u32::MAX))), at(70_005));
+}
+
+#[test]
+fn wishes_of_the_peer_come_back_whole() {
+    let mut keys = keys();
+    for (primary, adaptation) in [
+        (Some(IpAddr::from([10, 0, 0, 1])), None),
+        (Some(Ipv6Addr::LOCALHOST.into()), Some(0)),
+        (None, Some(u32::MAX)),
+    ] {
+        let notes = PeerNotes { primary, adaptation, ..PeerNotes::default() };
+        let cookie = StateCookie { notes, ..cookie() };
+        let octets = keys.sign(Instant::EPOCH, &cookie);
+        assert_eq!(keys.verify(Instant::from_millis(20), &octets), Ok(cookie));
+    }
 }

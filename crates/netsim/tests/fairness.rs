@@ -1,0 +1,63 @@
+//! SCTP as it ships beside TCP over one bottleneck: neither starves the other. docs/fairness.md has the whole table.
+#![expect(clippy::unwrap_used, reason = "its cells are its own: what fails is a mistake here")]
+
+#[path = "../examples/fairness/bottleneck.rs"]
+mod bottleneck;
+#[path = "../examples/fairness/flow.rs"]
+mod flow;
+
+use std::time::Duration;
+
+use bottleneck::{Cell, Obstacle, Outcome};
+use flow::Algorithm;
+
+/// What the runs of a cell gave.
+#[derive(Debug)]
+struct Shares {
+    /// The share of an SCTP flow by that of a TCP flow.
+    ratio: f64,
+    /// The worst of Jain's indices.
+    jain: f64,
+    /// Timeouts of SCTP flows, of TCP flows.
+    timeouts: [u64; 2],
+}
+
+fn shares(algorithm: Algorithm, obstacle: Obstacle, flows: u8) -> Shares {
+    let cell = Cell { algorithm, rtt: Duration::from_millis(20), obstacle, flows };
+    let outcomes: Vec<Outcome> = (1..=RUNS).map(|seed| cell.run(seed, MEASURED)).collect();
+    let sum = |of: fn(&Outcome) -> &[f64]| outcomes.iter().flat_map(of).sum::<f64>();
+    let count = |of: fn(&Outcome) -> u64| outcomes.iter().map(of).sum();
+    Shares {
+        ratio: sum(|outcome| &outcome.sctp) / sum(|outcome| &outcome.tcp),
+        jain: outcomes.iter().map(Outcome::jain).fold(1.0, f64::min),
+        timeouts: [count(|outcome| outcome.sctp_timeouts), count(|outcome| outcome.tcp_timeouts)],
+    }
+}
+
+#[test]
+fn sctp_and_tcp_share_a_bottleneck_within_a_quarter() {
+    for (algorithm, obstacle, flows) in [
+        (Algorithm::Halving, Obstacle::Queue(50), 1),
+        (Algorithm::Halving, Obstacle::Queue(50), 2),
+        (Algorithm::Halving, Obstacle::Loss(0.01), 2),
+        (Algorithm::Cubic, Obstacle::Queue(50), 2),
+        (Algorithm::Cubic, Obstacle::Loss(0.01), 2),
+    ] {
+        let shares = shares(algorithm, obstacle, flows);
+        let is_fair = (0.8..=1.25).contains(&shares.ratio) && shares.jain >= 0.9;
+        // Losses are found by what is acknowledged: less than a timeout a flow in ten seconds.
+        let is_timely = shares.timeouts.iter().all(|&count| count <= 2 * RUNS * u64::from(flows));
+        assert!(is_fair && is_timely, "{algorithm:?}, {obstacle:?}, {flows} + {flows} flows: {shares:?}");
+    }
+}
+
+/// Four packets a flow fill the path and its queue: SCTP keeps four after a loss (RFC 9260 §7.2.3), TCP two (RFC 5681
+/// §3.1). So SCTP has more, but not twice as much.
+#[test]
+fn floor_of_the_window_gives_sctp_less_than_its_ratio_to_that_of_tcp() {
+    let shares = shares(Algorithm::Halving, Obstacle::Queue(50), 8);
+    assert!((0.8..=1.75).contains(&shares.ratio), "{shares:?}");
+}
+
+const RUNS: u64 = 3;
+const MEASURED: Duration = Duration::from_secs(20);
