@@ -1,18 +1,19 @@
 //! Unpredictable numbers from one seed: tags, TSNs, nonces, jitter.
 //!
-//! HMAC-SHA-256 in counter mode under a key that the driver supplies: the operating system's entropy in
-//! production, a number derived from the run's seed in a simulation. Nothing here asks the system.
+//! SHA-256 over a key and a counter, which is one block of it: the key is secret and of fixed length, so that the
+//! blocks tell nothing of each other. The driver supplies the first key: the operating system's entropy in production, a
+//! number derived from the run's seed in a simulation. Nothing here asks the system.
 
 use core::time::Duration;
 
-use hmac::{Hmac, KeyInit, Mac};
+use hmac::{Hmac, KeyInit};
 use sctp_wire::{Tsn, VerificationTag};
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 
 /// A keyed stream of unpredictable numbers.
 #[derive(Clone)]
 pub(crate) struct Rng {
-    keyed: Hmac<Sha256>,
+    key: [u8; 32],
     counter: u64,
     block: [u8; 32],
     used: usize,
@@ -27,7 +28,7 @@ impl core::fmt::Debug for Rng {
 
 impl Rng {
     pub(crate) fn new(seed: &[u8; 32]) -> Self {
-        Self { keyed: keyed(seed), counter: 0, block: [0; 32], used: 32 }
+        Self { key: *seed, counter: 0, block: [0; 32], used: 32 }
     }
 
     /// An independent stream, for a component of its own.
@@ -76,9 +77,8 @@ impl Rng {
     }
 
     fn refill(&mut self) {
-        let mut mac = self.keyed.clone();
-        mac.update(&self.counter.to_be_bytes());
-        self.block.copy_from_slice(&mac.finalize().into_bytes());
+        let hash = Sha256::new_with_prefix(self.key).chain_update(self.counter.to_be_bytes());
+        self.block.copy_from_slice(&hash.finalize());
         self.counter += 1;
         self.used = 0;
     }

@@ -59,7 +59,11 @@ impl ControlQueue {
     }
 
     pub(crate) fn pop(&mut self) -> Option<ControlChunk> {
-        self.waiting.pop_front()
+        let chunk = self.waiting.pop_front();
+        if self.waiting.is_empty() {
+            self.waiting = VecDeque::new();
+        }
+        chunk
     }
 
     pub(crate) fn is_empty(&self) -> bool {

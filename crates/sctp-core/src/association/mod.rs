@@ -412,7 +412,12 @@ impl Association {
     }
 
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        let event = self.events.pop_front();
+        // Most of the time nothing waits, and associations are many.
+        if self.events.is_empty() {
+            self.events = VecDeque::new();
+        }
+        event
     }
 
     pub(crate) fn has_event(&self) -> bool {

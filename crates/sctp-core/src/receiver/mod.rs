@@ -14,6 +14,7 @@
 //! buffer is full of messages that cannot be delivered, the one chunk that everything waits for is let in
 //! beyond the limit. That is where we leave RFC 9260 §6.2, which would drop the highest TSN for it.
 
+use bytes::Bytes;
 use sctp_wire::{Data, Full, IData, PacketWriter, Tsn};
 use virtual_time::Instant;
 
@@ -27,13 +28,15 @@ pub(crate) use sack::SackDemand;
 
 use crate::association::{Capabilities, Capability};
 use crate::message::Received;
+use arena::Arena;
 use fragment::{Fragment, Numbering};
 use ordering::Ordering;
-use reassembly::Reassembly;
+use reassembly::{Assembled, Reassembly};
 use sack::SackSchedule;
 use tsn_map::{Place, Position, TsnMap};
 use window::{Credit, Window};
 
+mod arena;
 mod blocking;
 mod forward;
 mod fragment;
@@ -88,6 +91,7 @@ pub(crate) struct Receiver {
     config: ReceiverConfig,
     arrived: TsnMap,
     window: Window,
+    arena: Arena,
     reassembly: Reassembly,
     ordering: Ordering,
     sack: SackSchedule,
@@ -103,6 +107,7 @@ impl Receiver {
             config,
             arrived: TsnMap::new(peer_initial_tsn),
             window: Window::new(config.buffer_bytes, config.overdraft_bytes()),
+            arena: Arena::default(),
             reassembly: Reassembly::new(config.numbering()),
             ordering: Ordering::new(config.numbering()),
             sack: SackSchedule::new(config.sack_every_packets),
@@ -178,6 +183,9 @@ impl Receiver {
     pub(crate) fn receive(&mut self) -> Option<Received> {
         let received = self.ordering.receive()?;
         self.window.release_message(received.message.payload.len());
+        if !self.ordering.has_message() {
+            self.arena.end_round();
+        }
         Some(received)
     }
 
@@ -224,7 +232,7 @@ impl Receiver {
     pub(crate) fn statistics(&self) -> ReceiverStatistics {
         ReceiverStatistics {
             reassembly_bytes: self.reassembly.bytes(),
-            blocked: self.ordering.statistics().clone(),
+            blocked: self.ordering.statistics(),
             ..self.counters.clone()
         }
     }
@@ -311,7 +319,15 @@ impl Receiver {
         self.counters.data_chunks += 1;
         self.counters.octets += u64::try_from(data.payload.len()).unwrap_or(u64::MAX);
         let mut message_ready = false;
-        if let Some(message) = self.reassembly.insert(position, data) {
+        if data.flags.is_whole() {
+            self.counters.messages += 1;
+            let payload = if self.ordering.is_in_turn(data) {
+                self.arena.copy(data.payload)
+            } else {
+                Bytes::copy_from_slice(data.payload)
+            };
+            message_ready = self.ordering.insert(now, Assembled::whole(data, payload));
+        } else if let Some(message) = self.reassembly.insert(position, data) {
             self.counters.messages += 1;
             self.window.merge_chunks(message.chunks);
             message_ready = self.ordering.insert(now, message);

@@ -4,6 +4,7 @@
 //! one is *blocked*: complete, yet held back by an earlier one. How long is the study's question, so it is
 //! measured here for every message.
 
+use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use sctp_wire::StreamId;
@@ -23,7 +24,8 @@ pub(super) struct Ordering {
     next: Vec<Sequence>,
     blocked: BTreeMap<(u16, u32), Blocked>,
     ready: VecDeque<Received>,
-    statistics: BlockingStatistics,
+    /// Once a message has waited.
+    statistics: Option<Box<BlockingStatistics>>,
 }
 
 impl Ordering {
@@ -33,7 +35,7 @@ impl Ordering {
             next: Vec::new(),
             blocked: BTreeMap::new(),
             ready: VecDeque::new(),
-            statistics: BlockingStatistics::default(),
+            statistics: None,
         }
     }
 
@@ -80,6 +82,12 @@ impl Ordering {
         }
         self.follow(now, stream, self.numbering.next(last));
         Passed { undelivered, message_ready: self.ready.len() > ready }
+    }
+
+    /// Whether a whole message would go to the application's queue at once.
+    #[inline]
+    pub(super) fn is_in_turn(&self, fragment: &Fragment<'_>) -> bool {
+        fragment.order().is_none_or(|order| !self.next(fragment.stream).precedes(order))
     }
 
     /// Takes a complete message; says whether anything new waits for the application.
@@ -159,8 +167,8 @@ impl Ordering {
         self.ready.is_empty() && self.blocked.is_empty()
     }
 
-    pub(super) fn statistics(&self) -> &BlockingStatistics {
-        &self.statistics
+    pub(super) fn statistics(&self) -> BlockingStatistics {
+        self.statistics.as_deref().cloned().unwrap_or_default()
     }
 
     /// Delivers what waited for nothing but its predecessor, from `next` on.
@@ -183,11 +191,13 @@ impl Ordering {
         first.map(|(&(_, order), _)| Sequence::from_key(order))
     }
 
-    #[inline]
+    #[inline(always)]
     fn deliver(&mut self, now: Instant, complete_at: Instant, assembled: Assembled) {
         let Assembled { stream, order, ppid, payload, chunks: _, piece } = assembled;
-        let blocked = now.since(complete_at);
-        self.statistics.record(stream, blocked);
+        let blocked = if complete_at == now { Duration::ZERO } else { now.since(complete_at) };
+        if !blocked.is_zero() {
+            self.statistics.get_or_insert_default().record(stream, blocked);
+        }
         let delivery = if order.is_some() { Delivery::Ordered } else { Delivery::Unordered };
         let reliability = Reliability::Reliable;
         let message = Message { stream, ppid, delivery, reliability, context: 0, payload };

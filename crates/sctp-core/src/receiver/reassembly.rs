@@ -68,12 +68,8 @@ impl Reassembly {
         }
     }
 
-    /// Takes a chunk that passed [`check`](Self::check); gives the message it completes.
-    #[inline]
+    /// Takes a fragment that passed [`check`](Self::check); gives the message it completes.
     pub(super) fn insert(&mut self, position: Position, fragment: &Fragment<'_>) -> Option<Assembled> {
-        if fragment.flags.is_whole() {
-            return Some(Assembled::whole(fragment));
-        }
         match self {
             Self::ByTsn(runs) => runs.insert(position, fragment),
             Self::ByFsn(runs) => runs.insert(runs.place_of(fragment), fragment),
@@ -179,10 +175,10 @@ pub(super) struct Candidate {
 }
 
 impl Assembled {
+    /// A message that is no fragment.
     #[inline]
-    fn whole(fragment: &Fragment<'_>) -> Self {
+    pub(super) fn whole(fragment: &Fragment<'_>, payload: Bytes) -> Self {
         let (stream, order, ppid) = (fragment.stream, fragment.order(), fragment.ppid);
-        let payload = Bytes::copy_from_slice(fragment.payload);
         Self { stream, order, ppid, payload, chunks: 1, piece: None }
     }
 }

@@ -123,9 +123,24 @@ impl ChunkSet {
 
     /// The types in it, in the order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = ChunkType> + use<> {
-        let set = *self;
-        (0..=u8::MAX).map(ChunkType::new).filter(move |kind| set.contains(*kind))
+        let first = [0, 64, 128, 192];
+        first
+            .into_iter()
+            .zip(self.bits)
+            .flat_map(|(first, bits)| set_bits(bits).map(move |bit| first + bit))
+            .map(ChunkType::new)
     }
+}
+
+/// The numbers of the bits that are set, ascending.
+fn set_bits(bits: u64) -> impl Iterator<Item = u8> {
+    let mut left = bits;
+    core::iter::from_fn(move || {
+        // 64 for no bit.
+        let lowest = u8::try_from(left.trailing_zeros()).ok().filter(|_| left != 0)?;
+        left &= left - 1;
+        Some(lowest)
+    })
 }
 
 impl FromIterator<ChunkType> for ChunkSet {

@@ -94,7 +94,8 @@ impl Request {
 pub(crate) struct Requester {
     next: ReconfigSequence,
     waiting: VecDeque<Request>,
-    current: Option<Current>,
+    /// Elsewhere: few associations ever have one.
+    current: Option<Box<Current>>,
     association_reset_at: Option<Instant>,
 }
 
@@ -163,7 +164,7 @@ impl Requester {
             return None;
         }
         let request = self.waiting.pop_front()?;
-        self.current = Some(Current { request, flight: None });
+        self.current = Some(Box::new(Current { request, flight: None }));
         self.preparing()
     }
 
@@ -298,7 +299,7 @@ impl Requester {
 
     /// Every part of what the user asked for and the peer has not answered, with the streams of a reset.
     pub(crate) fn take_all(&mut self) -> Vec<(Part, Vec<StreamId>)> {
-        let current = self.current.take();
+        let current = self.current.take().map(|current| *current);
         let waiting = self.waiting.drain(..).map(|request| Current { request, flight: None });
         let mut unanswered = Vec::new();
         for Current { request, flight } in current.into_iter().chain(waiting) {
