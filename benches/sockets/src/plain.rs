@@ -23,7 +23,9 @@ pub fn tcp(task: &Task) -> ! {
         match task.end {
             End::Send => stream.write_all(&payload).expect("it is up"),
             End::Receive => {
-                tally.add_octets(stream.read(&mut buffer).expect("it is up"));
+                let octets = stream.read(&mut buffer).expect("it is up");
+                assert!(octets > 0, "the sender ended before the time was over");
+                tally.add_octets(octets);
                 tally.look();
             }
             End::Echo => {
