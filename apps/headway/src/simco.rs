@@ -67,6 +67,8 @@ pub(crate) enum SimcoError {
     Usage(#[from] UsageError),
     #[error("--key-file '{}': {because}", path.display())]
     KeyFile { path: PathBuf, because: String },
+    #[error("--tls-ca '{}': {because}", path.display())]
+    TlsFile { path: PathBuf, because: String },
     #[error(transparent)]
     Connect(#[from] ConnectError),
     #[error(
@@ -89,7 +91,7 @@ impl SimcoError {
     /// 1 if it was not done, 2 if what was asked for makes no sense, 130 after Ctrl-C.
     pub(crate) fn exit_status(&self) -> u8 {
         match self {
-            Self::Usage(_) | Self::KeyFile { .. } => 2,
+            Self::Usage(_) | Self::KeyFile { .. } | Self::TlsFile { .. } => 2,
             Self::Interrupted => INTERRUPTED,
             Self::Connect(_)
             | Self::NoAnswer { .. }

@@ -19,7 +19,7 @@ mod metrics;
 mod notify;
 mod server;
 
-pub use config::{ConfigError, FilterSettings, Listen, SctpListen, Settings};
+pub use config::{ConfigError, FilterSettings, Listen, SctpListen, Settings, TlsIdentity};
 pub use listen::{Listeners, StartError};
 pub use notify::tell_systemd;
 pub use server::{Control, Server};

@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 use virtual_time::Instant;
 
 use crate::audit::{self, Audit};
-use crate::config::Settings;
+use crate::config::{Settings, TlsIdentity};
 use crate::connection::{Hosts, Input, Outgoing, Pace, Writer, over_sctp, over_tcp};
 use crate::filter::Filter;
 use crate::listen::{Listeners, StartError};
@@ -24,6 +24,7 @@ pub struct Server {
     audit: Audit,
     listeners: Listeners,
     hosts: Hosts,
+    tls: Option<TlsIdentity>,
 }
 
 /// What the operator tells a server that runs.
@@ -56,7 +57,8 @@ impl Server {
         tracing::info!(taken_over, "the packet filter is ready");
         let (writers, counters) = (BTreeMap::new(), Counters::default());
         let hosts = Hosts::new(settings.connections_per_host);
-        Ok(Self { middlebox, writers, counters, audit, listeners, hosts })
+        let tls = settings.tls.clone();
+        Ok(Self { middlebox, writers, counters, audit, listeners, hosts, tls })
     }
 
     /// Serves until it is told to stop, or nobody can tell it any more.
@@ -65,7 +67,8 @@ impl Server {
         let (scrape, mut scrapes) = mpsc::channel(1);
         let mut accepting = Vec::new();
         for listener in self.listeners.tcp.drain(..) {
-            accepting.push(tokio::spawn(over_tcp::accept(listener, self.hosts.clone(), sender.clone())));
+            let tls = self.tls.as_ref().map(TlsIdentity::acceptor);
+            accepting.push(tokio::spawn(over_tcp::accept(listener, tls, self.hosts.clone(), sender.clone())));
         }
         if let Some(endpoint) = self.listeners.sctp.take() {
             accepting.push(tokio::spawn(over_sctp::accept(endpoint, self.hosts.clone(), sender)));

@@ -17,6 +17,7 @@
 mod driver;
 mod events;
 mod link;
+mod tls;
 
 use std::io;
 use std::net::SocketAddr;
@@ -27,6 +28,7 @@ use simco::{Capabilities, Lifetime, NegativeCode, PolicyRequest, PolicyRuleId};
 use tokio::sync::{mpsc, oneshot};
 
 pub use events::AgentEvents;
+pub use tls::{TlsTrust, TlsTrustError};
 
 use driver::{Command, Driver};
 use link::Link;
@@ -95,6 +97,17 @@ pub enum ConnectError {
         /// What the system says.
         error: io::Error,
     },
+    /// TLS did not get through.
+    #[error("no TLS with {to}: {error}; is this the authority of its certificate, and its name?")]
+    Tls {
+        /// Which address.
+        to: SocketAddr,
+        /// What went wrong.
+        error: io::Error,
+    },
+    /// TLS is for TCP.
+    #[error("TLS protects TCP only: choose TCP, or leave TLS out")]
+    TlsWithoutTcp,
     /// No socket for SCTP.
     #[error("no socket for SCTP: {0}")]
     Bind(#[from] sctp::BindError),
@@ -139,8 +152,24 @@ impl SimcoAgent {
         middlebox: &Middlebox,
         settings: AgentSettings,
     ) -> Result<(Self, AgentEvents), ConnectError> {
+        Self::begin(Link::connect(middlebox).await?, settings).await
+    }
+
+    /// The same over TCP with TLS.
+    ///
+    /// # Errors
+    ///
+    /// See [`ConnectError`].
+    pub async fn connect_tls(
+        middlebox: &Middlebox,
+        trust: &TlsTrust,
+        settings: AgentSettings,
+    ) -> Result<(Self, AgentEvents), ConnectError> {
+        Self::begin(Link::connect_tls(middlebox, trust).await?, settings).await
+    }
+
+    async fn begin(link: Link, settings: AgentSettings) -> Result<(Self, AgentEvents), ConnectError> {
         let secret = sctp_io::os_entropy().map_err(ConnectError::Entropy)?;
-        let link = Link::connect(middlebox).await?;
         let mut agent = Agent::new(settings, secret);
         agent.connect(link.framing());
         let (commands, received) = mpsc::channel(COMMANDS);

@@ -11,13 +11,16 @@ use simco::StreamNumber;
 use simco::middlebox::Framing;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio_rustls::client::TlsStream;
 
+use crate::tls::TlsTrust;
 use crate::{Carrier, ConnectError, Middlebox, Transport};
 
 /// A connection and what waits to be sent on it.
 #[derive(Debug)]
 pub(crate) enum Link {
     Tcp { stream: TcpStream, out: BytesMut, buffer: BytesMut },
+    Tls { stream: Box<TlsStream<TcpStream>>, out: BytesMut, buffer: BytesMut, is_flushed: bool },
     Sctp { association: Association, streams: u16, out: VecDeque<Message> },
 }
 
@@ -35,9 +38,7 @@ impl Link {
         let first = *middlebox.addresses.first().ok_or(ConnectError::NoAddress)?;
         match middlebox.transport {
             Transport::Tcp => {
-                let refused = |error| ConnectError::Tcp { to: first, error };
-                let stream = TcpStream::connect(first).await.map_err(refused)?;
-                stream.set_nodelay(true).map_err(refused)?;
+                let stream = connect_tcp(first).await?;
                 let (out, buffer) = (BytesMut::new(), BytesMut::with_capacity(READ_BYTES));
                 Ok(Self::Tcp { stream, out, buffer })
             }
@@ -45,9 +46,20 @@ impl Link {
         }
     }
 
+    pub(crate) async fn connect_tls(middlebox: &Middlebox, trust: &TlsTrust) -> Result<Self, ConnectError> {
+        let first = *middlebox.addresses.first().ok_or(ConnectError::NoAddress)?;
+        if middlebox.transport != Transport::Tcp {
+            return Err(ConnectError::TlsWithoutTcp);
+        }
+        let secured = trust.connect(connect_tcp(first).await?).await;
+        let stream = Box::new(secured.map_err(|error| ConnectError::Tls { to: first, error })?);
+        let (out, buffer) = (BytesMut::new(), BytesMut::with_capacity(READ_BYTES));
+        Ok(Self::Tls { stream, out, buffer, is_flushed: true })
+    }
+
     pub(crate) fn framing(&self) -> Framing {
         match self {
-            Self::Tcp { .. } => Framing::Octets,
+            Self::Tcp { .. } | Self::Tls { .. } => Framing::Octets,
             Self::Sctp { streams, .. } => Framing::Messages { streams: *streams },
         }
     }
@@ -55,7 +67,7 @@ impl Link {
     /// Queues octets; [`turn`](Self::turn) sends them.
     pub(crate) fn queue(&mut self, stream: StreamNumber, octets: Vec<u8>) {
         match self {
-            Self::Tcp { out, .. } => out.extend_from_slice(&octets),
+            Self::Tcp { out, .. } | Self::Tls { out, .. } => out.extend_from_slice(&octets),
             Self::Sctp { association, out, .. } => {
                 let stream = sctp::StreamId::new(stream.get());
                 let message = Message::ordered(stream, octets).with_ppid(PayloadProtocolId::SIMCO);
@@ -73,6 +85,7 @@ impl Link {
     pub(crate) async fn turn(&mut self) -> Arrival {
         match self {
             Self::Tcp { stream, out, buffer } => turn_tcp(stream, out, buffer).await,
+            Self::Tls { stream, out, buffer, is_flushed } => turn_tls(stream, out, buffer, is_flushed).await,
             Self::Sctp { association, out, .. } => turn_sctp(association, out).await,
         }
     }
@@ -82,6 +95,10 @@ impl Link {
         match self {
             Self::Tcp { mut stream, .. } => {
                 // The other side may have closed before.
+                let _closed = stream.shutdown().await;
+            }
+            Self::Tls { mut stream, .. } => {
+                // The same.
                 let _closed = stream.shutdown().await;
             }
             Self::Sctp { association, .. } => {
@@ -107,6 +124,44 @@ async fn turn_tcp(stream: &mut TcpStream, out: &mut BytesMut, buffer: &mut Bytes
             },
         }
     }
+}
+
+/// What is written may stay in TLS until it is flushed.
+async fn turn_tls(
+    stream: &mut TlsStream<TcpStream>,
+    out: &mut BytesMut,
+    buffer: &mut BytesMut,
+    is_flushed: &mut bool,
+) -> Arrival {
+    let (mut reader, mut writer) = tokio::io::split(stream);
+    loop {
+        buffer.reserve(READ_BYTES);
+        tokio::select! {
+            read = reader.read_buf(buffer) => return match read {
+                Ok(0) | Err(_) => Arrival::End,
+                Ok(_) => Arrival::Octets(buffer.split().freeze()),
+            },
+            sent = async {
+                match out.is_empty() {
+                    true => writer.flush().await.map(|()| 0),
+                    false => writer.write(out).await,
+                }
+            }, if !(out.is_empty() && *is_flushed) => match sent {
+                Ok(count) => {
+                    *is_flushed = out.is_empty();
+                    out.advance(count);
+                }
+                Err(_) => return Arrival::End,
+            },
+        }
+    }
+}
+
+async fn connect_tcp(to: SocketAddr) -> Result<TcpStream, ConnectError> {
+    let refused = |error| ConnectError::Tcp { to, error };
+    let stream = TcpStream::connect(to).await.map_err(refused)?;
+    stream.set_nodelay(true).map_err(refused)?;
+    Ok(stream)
 }
 
 async fn turn_sctp(association: &Association, out: &mut VecDeque<Message>) -> Arrival {

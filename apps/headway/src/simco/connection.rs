@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use lab::EncapsulationPorts;
 use simco::agent::{AgentSettings, Credentials, Resynchronisation};
 use simco::{Key, Owner};
-use simco_agent::{AgentEvents, Carrier, Middlebox, SimcoAgent, Transport};
+use simco_agent::{AgentEvents, Carrier, Middlebox, SimcoAgent, TlsTrust, Transport};
 
 use super::SimcoError;
 use crate::arguments::{Address, EncapPort, Place, UsageError, parse_address};
@@ -37,6 +37,12 @@ pub(super) struct ConnectionArguments {
     /// Write the packets of SCTP to this pcapng file; TCP is for tcpdump
     #[arg(long, value_name = "FILE", global = true)]
     pcap: Option<PathBuf>,
+    /// Over TCP with TLS: file with the certificate of the middlebox or of its authority, PEM
+    #[arg(long, value_name = "FILE", global = true)]
+    tls_ca: Option<PathBuf>,
+    /// The name in the middlebox' certificate [default: the address of --to]
+    #[arg(long, value_name = "NAME", global = true, requires = "tls_ca")]
+    tls_name: Option<String>,
     /// How long to wait for a session
     #[arg(long, value_name = "D", global = true, default_value = "10s", value_parser = workload::parse_duration)]
     timeout: Duration,
@@ -67,7 +73,14 @@ impl ConnectionArguments {
         let settings =
             AgentSettings { credentials: self.credentials()?, resynchronisation, ..AgentSettings::default() };
         let middlebox = self.middlebox()?;
-        match tokio::time::timeout(self.timeout, SimcoAgent::connect(&middlebox, settings)).await {
+        let trust = self.trust(&middlebox)?;
+        let connecting = async {
+            match &trust {
+                Some(trust) => SimcoAgent::connect_tls(&middlebox, trust, settings).await,
+                None => SimcoAgent::connect(&middlebox, settings).await,
+            }
+        };
+        match tokio::time::timeout(self.timeout, connecting).await {
             Ok(connected) => Ok(connected?),
             Err(_) => Err(SimcoError::NoAnswer { timeout: self.timeout }),
         }
@@ -89,6 +102,15 @@ impl ConnectionArguments {
             Protocol::Sctp => Transport::Sctp { streams: self.streams, carrier },
         };
         Ok(Middlebox { addresses: place.addresses, transport, capture: self.pcap.clone() })
+    }
+
+    fn trust(&self, middlebox: &Middlebox) -> Result<Option<TlsTrust>, SimcoError> {
+        let Some(path) = &self.tls_ca else { return Ok(None) };
+        let refused = |because: String| SimcoError::TlsFile { path: path.clone(), because };
+        let authorities = std::fs::read(path).map_err(|error| refused(error.to_string()))?;
+        let first = middlebox.addresses.first().map(|address| address.ip().to_string());
+        let name = self.tls_name.clone().or(first).unwrap_or_default();
+        TlsTrust::new(&authorities, &name).map(Some).map_err(|error| refused(error.to_string()))
     }
 
     fn credentials(&self) -> Result<Option<Credentials>, SimcoError> {

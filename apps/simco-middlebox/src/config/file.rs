@@ -21,6 +21,7 @@ pub(super) struct File {
     #[serde(default)]
     pub(super) agents: BTreeMap<String, Agent>,
     pub(super) anonymous: Option<Policy>,
+    pub(super) tls: Option<Tls>,
     pub(super) metrics: Option<Metrics>,
     pub(super) audit: Option<Audit>,
 }
@@ -146,6 +147,15 @@ pub(super) struct Policy {
     pub(super) most_rules: Option<usize>,
     pub(super) requests_per_second: Option<u32>,
     pub(super) request_burst: Option<u32>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Tls {
+    pub(super) certificate: PathBuf,
+    pub(super) key: PathBuf,
+    #[serde(default)]
+    pub(super) demanded: bool,
 }
 
 #[derive(Debug, Deserialize)]

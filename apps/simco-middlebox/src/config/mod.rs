@@ -1,6 +1,7 @@
 //! The configuration file: TOML in, checked settings out.
 
 mod file;
+mod tls;
 mod validate;
 
 use std::net::{IpAddr, SocketAddr};
@@ -8,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use nft_filter::NftConfig;
 use simco::middlebox::MiddleboxConfig;
+
+pub use self::tls::TlsIdentity;
 
 /// Everything the daemon is told.
 #[derive(Clone, Debug)]
@@ -21,6 +24,8 @@ pub struct Settings {
     /// Connections from one host at most, with a session or not yet; default 64. Raise it where many agents share an
     /// address.
     pub connections_per_host: usize,
+    /// Agents over TCP speak TLS with this; `None`, the default: without.
+    pub tls: Option<TlsIdentity>,
     /// Where `GET /metrics` is answered; `None`: nowhere.
     pub metrics: Option<SocketAddr>,
     /// The file of the audit log, appended to; `None`: none.

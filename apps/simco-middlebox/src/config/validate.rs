@@ -9,13 +9,13 @@ use std::time::Duration;
 use nft_filter::{NftConfig, TranslationPriorities};
 use simco::filter::Network;
 use simco::middlebox::{
-    AgentConfig, AgentPolicy, Agents, Demands, Limits, MiddleboxConfig, Offer, Pool, Realms, RequestRate,
-    Service,
+    AgentConfig, AgentPolicy, Agents, Demands, Limits, MiddleboxConfig, Offer, Pool, Protection, Realms,
+    RequestRate, Service,
 };
 use simco::{Key, Lifetime, Owner, PORT};
 
 use super::file::{self, Carrier, FilterKind, ServiceKind};
-use super::{ConfigError, FilterSettings, Listen, SctpListen, Settings};
+use super::{ConfigError, FilterSettings, Listen, SctpListen, Settings, TlsIdentity};
 
 /// The IANA port of SCTP in UDP (RFC 6951 §6).
 const ENCAPSULATION_PORT: u16 = 9899;
@@ -41,7 +41,13 @@ pub(super) fn settings(file: file::File, folder: &Path) -> Result<Settings, Conf
         realms: realms(&file.realms)?,
         agents: agents(&file.agents, file.anonymous.as_ref(), folder)?,
         limits: limits(&file.limits)?,
-        demands: Demands { fewest_streams: file.limits.fewest_streams.unwrap_or(1), ..Demands::default() },
+        demands: Demands {
+            fewest_streams: file.limits.fewest_streams.unwrap_or(1),
+            protection: match &file.tls {
+                Some(tls) if tls.demanded => Protection::Encrypted,
+                Some(_) | None => Protection::None,
+            },
+        },
         ..defaults
     };
     let connections_per_host = file.limits.connections_per_host.unwrap_or(CONNECTIONS_PER_HOST);
@@ -49,7 +55,9 @@ pub(super) fn settings(file: file::File, folder: &Path) -> Result<Settings, Conf
     if middlebox.agents.known.is_empty() && middlebox.agents.anonymous.is_none() {
         return Err(value("agents", "{}", "name an agent, or allow [anonymous] ones; nobody could connect"));
     }
+    let tls = file.tls.map(|tls| TlsIdentity::read(&tls, folder)).transpose()?;
     Ok(Settings {
+        tls,
         listen,
         filter,
         middlebox,
@@ -219,7 +227,7 @@ fn at_least<T: PartialOrd + Display>(key: &str, found: T, least: T) -> Result<()
     if found < least { Err(value(key, found, &format!("at least {least} is needed"))) } else { Ok(()) }
 }
 
-fn value(key: &str, found: impl Display, bound: &str) -> ConfigError {
+pub(super) fn value(key: &str, found: impl Display, bound: &str) -> ConfigError {
     ConfigError::Value { key: key.to_owned(), value: found.to_string(), bound: bound.to_owned() }
 }
 

@@ -5,20 +5,25 @@ use std::time::Duration;
 
 use simco::Owner;
 use simco::middlebox::{Connection, Framing, Protection, SessionId};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
+use tokio_rustls::TlsAcceptor;
 
 use super::{Hosts, Input, Outbound, introduce, outbound};
 
 /// Takes connections until the server stops.
-pub(crate) async fn accept(listener: TcpListener, hosts: Hosts, inputs: mpsc::Sender<Input>) {
+pub(crate) async fn accept(
+    listener: TcpListener,
+    tls: Option<TlsAcceptor>,
+    hosts: Hosts,
+    inputs: mpsc::Sender<Input>,
+) {
     while !inputs.is_closed() {
         match listener.accept().await {
             Ok((stream, peer)) => match hosts.admit(peer.ip()) {
                 Some(admission) => {
-                    let served = serve(stream, peer, inputs.clone());
+                    let served = serve(stream, peer, tls.clone(), inputs.clone());
                     tokio::spawn(async move {
                         served.await;
                         drop(admission);
@@ -38,22 +43,37 @@ pub(crate) async fn accept(listener: TcpListener, hosts: Hosts, inputs: mpsc::Se
     }
 }
 
-async fn serve(stream: TcpStream, peer: SocketAddr, inputs: mpsc::Sender<Input>) {
+async fn serve(stream: TcpStream, peer: SocketAddr, tls: Option<TlsAcceptor>, inputs: mpsc::Sender<Input>) {
     // A reply is small, and somebody waits for it.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "no TCP_NODELAY");
     }
-    let Ok(owner) = Owner::new(peer.ip().to_string().as_bytes()) else { return };
-    let connection = Connection {
-        framing: Framing::Octets,
-        peer: owner,
-        authenticated: None,
-        protection: Protection::None,
+    let Some(tls) = tls else {
+        let (from, to) = stream.into_split();
+        return converse(from, to, peer, Protection::None, inputs).await;
     };
+    match tokio::time::timeout(HANDSHAKE, tls.accept(stream)).await {
+        Ok(Ok(stream)) => {
+            let (from, to) = tokio::io::split(stream);
+            converse(from, to, peer, Protection::Encrypted, inputs).await;
+        }
+        Ok(Err(error)) => tracing::debug!(%peer, %error, "no TLS"),
+        Err(_late) => tracing::debug!(%peer, "no TLS within {HANDSHAKE:?}"),
+    }
+}
+
+async fn converse(
+    mut from: impl AsyncRead + Unpin,
+    to: impl AsyncWrite + Unpin,
+    peer: SocketAddr,
+    protection: Protection,
+    inputs: mpsc::Sender<Input>,
+) {
+    let Ok(owner) = Owner::new(peer.ip().to_string().as_bytes()) else { return };
+    let connection = Connection { framing: Framing::Octets, peer: owner, authenticated: None, protection };
     let (writer, outbound) = outbound();
     let Some(session) = introduce(&inputs, connection, writer).await else { return };
-    tracing::debug!(session = session.get(), %peer, "connected over TCP");
-    let (mut from, to) = stream.into_split();
+    tracing::debug!(session = session.get(), %peer, ?protection, "connected over TCP");
     let closed_by = tokio::select! {
         () = read(&mut from, session, &inputs) => ClosedBy::Agent,
         () = write(to, outbound, session, &inputs) => ClosedBy::Server,
@@ -71,7 +91,7 @@ enum ClosedBy {
     Server,
 }
 
-async fn read(from: &mut OwnedReadHalf, session: SessionId, inputs: &mpsc::Sender<Input>) {
+async fn read(from: &mut (impl AsyncRead + Unpin), session: SessionId, inputs: &mpsc::Sender<Input>) {
     loop {
         let mut octets = Vec::with_capacity(READ_BYTES);
         match from.read_buf(&mut octets).await {
@@ -84,14 +104,14 @@ async fn read(from: &mut OwnedReadHalf, session: SessionId, inputs: &mpsc::Sende
     }
 }
 
-async fn discard(from: &mut OwnedReadHalf) {
+async fn discard(from: &mut (impl AsyncRead + Unpin)) {
     let mut octets = [0; 1024];
     while matches!(from.read(&mut octets).await, Ok(1..)) {}
 }
 
 /// Writes what the server says, as much at once as there is, and closes when it says no more.
 async fn write(
-    mut to: OwnedWriteHalf,
+    mut to: impl AsyncWrite + Unpin,
     mut outbound: Outbound,
     session: SessionId,
     inputs: &mpsc::Sender<Input>,
@@ -103,7 +123,12 @@ async fn write(
         {
             octets.extend_from_slice(&next.octets);
         }
-        if !matches!(outbound.bounded(to.write_all(&octets)).await, Some(Ok(()))) {
+        let writing = async {
+            to.write_all(&octets).await?;
+            // With TLS, octets may wait for more.
+            to.flush().await
+        };
+        if !matches!(outbound.bounded(writing).await, Some(Ok(()))) {
             return;
         }
         if outbound.written(octets.len()) && inputs.send(Input::Drained { session }).await.is_err() {
@@ -116,4 +141,6 @@ async fn write(
 const READ_BYTES: usize = 16 << 10;
 const WRITE_BYTES: usize = 64 << 10;
 const RETRY: Duration = Duration::from_millis(100);
+/// How long a handshake of TLS may take.
+const HANDSHAKE: Duration = Duration::from_secs(10);
 const LINGER: Duration = Duration::from_millis(200);

@@ -39,7 +39,7 @@ impl Folder {
         std::fs::read_to_string(self.0.join(file)).unwrap()
     }
 
-    fn path(&self, file: &str) -> PathBuf {
+    pub(crate) fn path(&self, file: &str) -> PathBuf {
         self.0.join(file)
     }
 }

@@ -16,4 +16,5 @@ mod crash;
 mod hostile;
 mod refusal;
 mod reload;
+mod tls;
 mod transports;

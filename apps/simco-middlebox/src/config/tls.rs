@@ -1,0 +1,41 @@
+//! Certificate and key of the daemon.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::{Error, ServerConfig};
+
+use super::validate::value;
+use super::{ConfigError, file};
+
+/// Who the daemon is over TLS 1.2 and 1.3 (RFC 8996).
+#[derive(Clone, Debug)]
+pub struct TlsIdentity(Arc<ServerConfig>);
+
+impl TlsIdentity {
+    pub(super) fn read(file: &file::Tls, folder: &Path) -> Result<Self, ConfigError> {
+        let path = folder.join(&file.certificate);
+        let refused = |because: String| value("tls.certificate", path.display(), &because);
+        let chain = CertificateDer::pem_file_iter(&path).map_err(|error| refused(error.to_string()))?;
+        let chain: Vec<_> = chain.collect::<Result<_, _>>().map_err(|error| refused(error.to_string()))?;
+        if chain.is_empty() {
+            return Err(refused("no certificate in it; PEM is needed".to_owned()));
+        }
+        let path = folder.join(&file.key);
+        let refused = |because: String| value("tls.key", path.display(), &because);
+        let key = PrivateKeyDer::from_pem_file(&path).map_err(|error| refused(error.to_string()))?;
+        let config = || -> Result<ServerConfig, Error> {
+            let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
+            builder.with_safe_default_protocol_versions()?.with_no_client_auth().with_single_cert(chain, key)
+        };
+        Ok(Self(Arc::new(config().map_err(|error| refused(error.to_string()))?)))
+    }
+
+    pub(crate) fn acceptor(&self) -> TlsAcceptor {
+        TlsAcceptor::from(Arc::clone(&self.0))
+    }
+}
