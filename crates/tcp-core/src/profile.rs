@@ -116,14 +116,14 @@ const LINUX: TcpConfig = TcpConfig {
     },
 };
 
-/// 2.6.16: initial window after RFC 3390, first timeout 3 s, losses found by three reports.
+/// 2.6.16: initial window after RFC 3390, first timeout 3 s, losses found by three reports, lost retransmissions too.
 const fn linux_2006(byte_counting: ByteCounting) -> TcpConfig {
     TcpConfig {
         congestion: CongestionAlgorithm::NewReno,
         initial_window_segments: 3,
         rto_initial: Duration::from_secs(3),
         window: WindowRules { byte_counting, ..LINUX.window },
-        detection: LossDetection::Reports(3),
+        detection: LossDetection::RepeatedReports(3),
         ..LINUX
     }
 }
