@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sctp_core::{
     AssociationConfig, AssociationId, Datagram, Destination, Ecn, Encapsulation, Endpoint, EndpointConfig,
-    Event, Message, Offer, Profile, SctpPort, SendError,
+    Event, Message, Offer, Profile, Received, SctpPort, SendError, Transmit,
 };
 use virtual_time::Instant;
 
@@ -13,6 +13,11 @@ use virtual_time::Instant;
 const TRIP: Duration = Duration::from_micros(25);
 /// What one receive call with GRO brings: 64 KiB of packets.
 pub const BATCH_PACKETS: usize = 45;
+
+/// Messages read by one call.
+const READ_AT_ONCE: usize = 64;
+/// What the engine counts for a message beside its payload.
+const MESSAGE_OVERHEAD_BYTES: usize = 64;
 
 /// What an association is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,9 +45,10 @@ pub fn config(framing: Framing, streams: u16) -> AssociationConfig {
 pub struct Host {
     /// The state machine.
     pub endpoint: Endpoint,
-    /// Packets, back to back, and for each how long it is and where it goes.
+    /// Packets, back to back, and what is to be known of each.
     buffer: Vec<u8>,
-    sent: Vec<(usize, Destination)>,
+    sent: Vec<Transmit>,
+    received: Vec<Received>,
 }
 
 impl Host {
@@ -53,18 +59,14 @@ impl Host {
         endpoint.receive_memory_bytes = 1 << 40;
         endpoint.init_rate = None;
         let endpoint = Endpoint::new(endpoint, [number; 32]).expect("the configuration works");
-        Self { endpoint, buffer: Vec::new(), sent: Vec::new() }
+        Self { endpoint, buffer: Vec::new(), sent: Vec::new(), received: Vec::new() }
     }
 
     /// Takes up to `limit` packets from the engine; how many there were.
     pub fn transmit(&mut self, now: Instant, limit: usize) -> usize {
         self.buffer.clear();
         self.sent.clear();
-        while self.sent.len() < limit
-            && let Some(transmit) = self.endpoint.poll_transmit(now, &mut self.buffer)
-        {
-            self.sent.push((transmit.len, transmit.destination));
-        }
+        self.endpoint.transmit_many(now, limit, &mut self.buffer, &mut self.sent);
         self.sent.len()
     }
 
@@ -83,22 +85,23 @@ impl Host {
         self.take_all(now, &flight.buffer, &flight.sent);
     }
 
-    fn take_all(&mut self, now: Instant, buffer: &[u8], sent: &[(usize, Destination)]) {
+    fn take_all(&mut self, now: Instant, buffer: &[u8], sent: &[Transmit]) {
         let mut rest = buffer;
-        for &(length, destination) in sent {
-            let (payload, others) = rest.split_at(length);
+        let datagrams = sent.iter().map(|transmit| {
+            let (payload, others) = rest.split_at(transmit.len);
             rest = others;
-            let source = opposite(destination);
-            self.endpoint.handle_packet(now, Datagram { source, local: None, ecn: Ecn::NotEct, payload });
-        }
+            Datagram { source: opposite(transmit.destination), local: None, ecn: Ecn::NotEct, payload }
+        });
+        self.endpoint.handle_packets(now, datagrams);
     }
 
     /// Reads all messages of the association; how many, and how many octets.
     pub fn read(&mut self, now: Instant, id: AssociationId) -> (u64, u64) {
         let (mut messages, mut octets) = (0, 0);
-        while let Some(received) = self.endpoint.receive(now, id) {
-            messages += 1;
-            octets += received.message.payload.len() as u64;
+        while self.endpoint.receive_many(now, id, READ_AT_ONCE, &mut self.received) > 0 {
+            messages += self.received.len() as u64;
+            octets += self.received.iter().map(|received| received.message.payload.len() as u64).sum::<u64>();
+            self.received.clear();
         }
         (messages, octets)
     }
@@ -122,7 +125,7 @@ impl Host {
 /// Packets under way.
 pub struct Flight {
     buffer: Vec<u8>,
-    sent: Vec<(usize, Destination)>,
+    sent: Vec<Transmit>,
 }
 
 impl Flight {
@@ -187,12 +190,19 @@ impl Pair {
     /// The sender hands in messages until `enough` says so or the buffer is full.
     pub fn send(&mut self, next: &mut impl FnMut() -> Message, buffered_bytes: usize) {
         let id = self.left_id;
-        while self.left.endpoint.association(id).is_some_and(|it| it.buffered_bytes() < buffered_bytes) {
-            match self.left.endpoint.send(self.now, id, next()) {
-                Ok(()) => {}
-                Err(SendError::BufferFull(_)) => break,
-                Err(error) => panic!("{error}"),
+        let buffered = self.left.endpoint.association(id).map_or(usize::MAX, |it| it.buffered_bytes());
+        let mut room = buffered_bytes.saturating_sub(buffered);
+        let messages = std::iter::from_fn(|| {
+            if room == 0 {
+                return None;
             }
+            let message = next();
+            room = room.saturating_sub(message.payload.len() + MESSAGE_OVERHEAD_BYTES);
+            Some(message)
+        });
+        match self.left.endpoint.send_many(self.now, id, messages) {
+            Ok((_, None | Some(SendError::BufferFull(_)))) => {}
+            refused => panic!("{refused:?}"),
         }
     }
 

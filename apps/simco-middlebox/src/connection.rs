@@ -1,15 +1,20 @@
 //! Connections: a task reads, a task writes, the server in between.
 
+mod hosts;
 pub(crate) mod over_sctp;
 pub(crate) mod over_tcp;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
 use simco::StreamNumber;
 use simco::middlebox::{Connection, SessionId};
 use tokio::sync::{mpsc, oneshot};
+
+pub(crate) use self::hosts::Hosts;
 
 /// What connections tell the server.
 #[derive(Debug)]
@@ -18,12 +23,14 @@ pub(crate) enum Input {
     Opened { connection: Connection, writer: Writer, number: oneshot::Sender<SessionId> },
     /// Octets of a byte stream.
     Octets { session: SessionId, octets: Vec<u8> },
-    /// A whole message.
-    Message { session: SessionId, stream: StreamNumber, octets: Bytes },
+    /// Whole messages with their streams.
+    Messages { session: SessionId, messages: Vec<(StreamNumber, Bytes)> },
     /// The connection takes octets again.
     Drained { session: SessionId },
     /// It is gone.
     Lost { session: SessionId },
+    /// A host wanted more connections than it may have.
+    TurnedAway { host: IpAddr },
 }
 
 /// Where the server's octets for a connection go. Dropped, the connection is closed once they have left.
@@ -84,6 +91,22 @@ impl Outbound {
         self.outgoing.try_recv().ok()
     }
 
+    /// Does `work`, which hands octets to the connection; `None` if it takes too long after the server has closed the
+    /// connection: the agent does not read.
+    pub(crate) async fn bounded<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        let mut work = std::pin::pin!(work);
+        loop {
+            tokio::select! {
+                biased;
+                done = &mut work => return Some(done),
+                () = tokio::time::sleep(LAST_OCTETS) => {}
+            }
+            if self.outgoing.is_closed() {
+                return None;
+            }
+        }
+    }
+
     /// This much was written. Whether the connection has caught up with that.
     pub(crate) fn written(&self, bytes: usize) -> bool {
         let before = self.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
@@ -102,6 +125,8 @@ pub(crate) async fn introduce(
     told.await.ok()
 }
 
+/// How long the last octets may take, at least; at most twice as long.
+const LAST_OCTETS: Duration = Duration::from_secs(1);
 /// Beyond this the connection lags behind.
 const HIGH_BYTES: usize = 256 << 10;
 /// Below this it has caught up.

@@ -52,6 +52,16 @@ impl Listeners {
         self.sctp.as_ref().map(Endpoint::local_address)
     }
 
+    /// All of it in a line, for people and for `systemctl status`: `tcp 127.0.0.1:7626, sctp 127.0.0.1:9899`.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let tcp = self.tcp_addresses().into_iter().map(|address| format!("tcp {address}"));
+        let sctp = self.sctp_address().map(|address| format!("sctp {address}"));
+        let metrics = self.metrics_address().map(|address| format!("metrics {address}"));
+        let all: Vec<String> = tcp.chain(sctp).chain(metrics).collect();
+        all.join(", ")
+    }
+
     /// Where metrics are served.
     #[must_use]
     pub fn metrics_address(&self) -> Option<SocketAddr> {

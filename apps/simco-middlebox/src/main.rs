@@ -48,13 +48,13 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
 
 async fn serve(arguments: &Arguments, settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
     let listeners = Listeners::bind(&settings.listen, settings.metrics).await?;
-    let (tcp, sctp) = (listeners.tcp_addresses(), listeners.sctp_address());
+    let summary = listeners.summary();
     let server = Server::new(settings, listeners)?;
-    tracing::info!(?tcp, ?sctp, "listening");
+    tracing::info!("listening: {summary}");
     let (sender, controls) = mpsc::channel(1);
     let (mut hangup, mut terminate, mut interrupt) =
         (signal(SignalKind::hangup())?, signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    tell_systemd("READY=1")?;
+    tell_systemd(&format!("READY=1\nSTATUS={summary}"))?;
     let path = arguments.configuration.clone();
     tokio::spawn(async move {
         loop {

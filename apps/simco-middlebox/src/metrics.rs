@@ -20,6 +20,7 @@ pub(crate) struct Counters {
     pub(crate) sessions_opened: u64,
     pub(crate) authentication_failures: u64,
     pub(crate) filter_failures: u64,
+    pub(crate) turned_away: u64,
 }
 
 /// How things stand.
@@ -52,6 +53,8 @@ impl Counters {
         );
         let failures = self.filter_failures;
         page.plain("simco_filter_failures_total", "counter", "Calls the packet filter refused.", failures);
+        let away = self.turned_away;
+        page.plain("simco_turned_away_total", "counter", "Connections beyond a host's share.", away);
         let refusals = self.refusals.iter().map(|(code, count)| (format!("0x{code:04X}"), *count));
         page.labelled("simco_refusals_total", "Requests refused, by negative reply.", "code", refusals);
         let changes = self.changes.iter().map(|(kind, count)| ((*kind).to_owned(), *count));

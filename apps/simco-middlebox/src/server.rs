@@ -10,7 +10,7 @@ use virtual_time::Instant;
 
 use crate::audit::{self, Audit};
 use crate::config::Settings;
-use crate::connection::{Input, Outgoing, Pace, Writer, over_sctp, over_tcp};
+use crate::connection::{Hosts, Input, Outgoing, Pace, Writer, over_sctp, over_tcp};
 use crate::filter::Filter;
 use crate::listen::{Listeners, StartError};
 use crate::metrics::{self, Counters, Gauges};
@@ -23,6 +23,7 @@ pub struct Server {
     counters: Counters,
     audit: Audit,
     listeners: Listeners,
+    hosts: Hosts,
 }
 
 /// What the operator tells a server that runs.
@@ -53,7 +54,9 @@ impl Server {
         let taken_over = rules.len();
         middlebox.restore(now, rules)?;
         tracing::info!(taken_over, "the packet filter is ready");
-        Ok(Self { middlebox, writers: BTreeMap::new(), counters: Counters::default(), audit, listeners })
+        let (writers, counters) = (BTreeMap::new(), Counters::default());
+        let hosts = Hosts::new(settings.connections_per_host);
+        Ok(Self { middlebox, writers, counters, audit, listeners, hosts })
     }
 
     /// Serves until it is told to stop, or nobody can tell it any more.
@@ -62,10 +65,10 @@ impl Server {
         let (scrape, mut scrapes) = mpsc::channel(1);
         let mut accepting = Vec::new();
         for listener in self.listeners.tcp.drain(..) {
-            accepting.push(tokio::spawn(over_tcp::accept(listener, sender.clone())));
+            accepting.push(tokio::spawn(over_tcp::accept(listener, self.hosts.clone(), sender.clone())));
         }
         if let Some(endpoint) = self.listeners.sctp.take() {
-            accepting.push(tokio::spawn(over_sctp::accept(endpoint, sender)));
+            accepting.push(tokio::spawn(over_sctp::accept(endpoint, self.hosts.clone(), sender)));
         } else {
             drop(sender);
         }
@@ -103,11 +106,17 @@ impl Server {
                     }
                 }
                 Input::Octets { session, octets } => self.middlebox.handle_octets(now, session, &octets),
-                Input::Message { session, stream, octets } => {
-                    self.middlebox.handle_message(now, session, stream, &octets);
+                Input::Messages { session, messages } => {
+                    for (stream, octets) in messages {
+                        self.middlebox.handle_message(now, session, stream, &octets);
+                    }
                 }
                 Input::Drained { session } => self.middlebox.set_flow(session, Flow::Ready),
                 Input::Lost { session } => self.lose(now, session),
+                Input::TurnedAway { host } => {
+                    self.counters.turned_away += 1;
+                    tracing::debug!(%host, "a host has too many connections");
+                }
             }
         }
     }

@@ -70,9 +70,9 @@ fn check() -> Result<(), String> {
             continue;
         };
         let change = counted / known - 1.0;
-        println!("{name:<22} {known:>12.0} {counted:>12.0} {:>+7.1}%", change * 100.0);
+        println!("{name:<22} {known:>12.1} {counted:>12.1} {:>+7.1}%", change * 100.0);
         if change.abs() > TOLERANCE {
-            wrong.push(format!("{name}: {counted:.0} instead of {known:.0} instructions per packet"));
+            wrong.push(format!("{name}: {counted:.1} instead of {known:.1} instructions per packet"));
         }
     }
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
@@ -81,7 +81,7 @@ fn check() -> Result<(), String> {
 fn write() -> Result<(), String> {
     let mut table = String::new();
     for (name, counted) in measure()? {
-        writeln!(table, "{name:<22} {counted:.0}").map_err(|error| error.to_string())?;
+        writeln!(table, "{name:<22} {counted:.1}").map_err(|error| error.to_string())?;
     }
     print!("{table}");
     std::fs::write(TABLE, table).map_err(|error| format!("{TABLE}: {error}"))

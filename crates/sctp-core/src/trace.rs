@@ -159,7 +159,8 @@ pub(crate) fn is_enabled() -> bool {
 /// An association during a call into it.
 pub(crate) struct Watched<'a> {
     association: &'a mut Association,
-    telling: Option<Telling>,
+    /// Elsewhere: while nobody listens, a call is not to clear the room for it.
+    telling: Option<Box<Telling>>,
 }
 
 /// What it takes to tell somebody who listens.
@@ -170,6 +171,7 @@ struct Telling {
 
 impl<'a> Watched<'a> {
     /// `number`: unique among the associations of the endpoint.
+    #[inline]
     pub(crate) fn new(now: Instant, number: u32, association: &'a mut Association) -> Self {
         let telling = is_enabled().then(|| Telling::new(now, number, association));
         Self { association, telling }
@@ -178,19 +180,20 @@ impl<'a> Watched<'a> {
 
 impl Telling {
     #[cold]
-    fn new(now: Instant, number: u32, association: &Association) -> Self {
+    fn new(now: Instant, number: u32, association: &Association) -> Box<Self> {
         let peer = association.peer();
         let (local_port, peer_port) = (peer.local_port.get(), peer.peer_port.get());
         let span = tracing::debug_span!(
             target: TARGET, "association",
             at_ns = now.as_nanos(), association = number, local_port, peer_port
         );
-        Self { before: association.chunk_counters(), _span: span.entered() }
+        Box::new(Self { before: association.chunk_counters(), _span: span.entered() })
     }
 }
 
 /// Tells of the chunks that were discarded meanwhile.
 impl Drop for Watched<'_> {
+    #[inline]
     fn drop(&mut self) {
         if let Some(telling) = &self.telling {
             discards::chunks_discarded(&telling.before, &self.association.chunk_counters());

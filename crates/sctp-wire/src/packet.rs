@@ -4,8 +4,9 @@ use core::fmt;
 use core::iter::FusedIterator;
 
 use crate::checksum;
-use crate::chunk::{Chunk, UnknownChunk};
-use crate::cursor::Cursor;
+use crate::chunk::{Chunk, Data, UnknownChunk};
+use crate::codepoints::ChunkType;
+use crate::cursor::{Cursor, Tlv};
 use crate::error::{DecodeError, Item, Layer};
 use crate::numbers::{SctpPort, VerificationTag};
 
@@ -122,11 +123,23 @@ impl<'a> Iterator for Chunks<'a> {
             Ok(tlv) => tlv,
             Err(error) => return Some(Err(error)),
         };
-        Some(Chunk::decode(tlv).map_err(|flaw| {
-            let item: Item = Layer::Chunk.item(tlv.head);
-            DecodeError::Body { item, offset: tlv.offset, flaw }
-        }))
+        // What most chunks are is read where it goes.
+        let [kind, flags] = tlv.head;
+        if kind == ChunkType::DATA.get()
+            && let Some(data) = Data::read(flags, tlv.value)
+        {
+            return Some(Ok(Chunk::Data(data)));
+        }
+        Some(decode(tlv))
     }
+}
+
+#[inline(never)]
+fn decode(tlv: Tlv<'_>) -> Result<Chunk<'_>, DecodeError> {
+    Chunk::decode(tlv).map_err(|flaw| {
+        let item: Item = Layer::Chunk.item(tlv.head);
+        DecodeError::Body { item, offset: tlv.offset, flaw }
+    })
 }
 
 impl FusedIterator for Chunks<'_> {}

@@ -8,6 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 use virtual_time::Instant;
 
 use crate::RequestError;
+use crate::events::EventSender;
 use crate::link::{Arrival, Link};
 
 /// What handles ask for.
@@ -28,7 +29,7 @@ pub(crate) struct Driver {
     agent: Agent,
     link: Link,
     commands: mpsc::Receiver<Command>,
-    events: mpsc::UnboundedSender<AgentEvent>,
+    events: EventSender,
     opened: Option<Opened>,
     waiting: BTreeMap<TransactionId, Answer>,
     start: tokio::time::Instant,
@@ -46,7 +47,7 @@ impl Driver {
         agent: Agent,
         link: Link,
         commands: mpsc::Receiver<Command>,
-        events: mpsc::UnboundedSender<AgentEvent>,
+        events: EventSender,
         opened: Opened,
     ) -> Self {
         let start = tokio::time::Instant::now();
@@ -160,8 +161,7 @@ impl Driver {
             | AgentEvent::Resynchronised { .. }
             | AgentEvent::NotUnderstood => {}
         }
-        // Nobody has to listen.
-        let _nobody = self.events.send(event);
+        self.events.tell(event);
     }
 
     fn now(&self) -> Instant {

@@ -15,14 +15,17 @@
 #![forbid(unsafe_code)]
 
 mod driver;
+mod events;
 mod link;
 
 use std::io;
 use std::net::SocketAddr;
 
-use simco::agent::{Agent, AgentCloseReason, AgentEvent, AgentSettings, PolicyReply};
+use simco::agent::{Agent, AgentCloseReason, AgentSettings, PolicyReply};
 use simco::{Capabilities, Lifetime, NegativeCode, PolicyRequest, PolicyRuleId};
 use tokio::sync::{mpsc, oneshot};
+
+pub use events::AgentEvents;
 
 use driver::{Command, Driver};
 use link::Link;
@@ -34,10 +37,6 @@ pub struct SimcoAgent {
     commands: mpsc::Sender<Command>,
     capabilities: Capabilities,
 }
-
-/// What happens besides answers to requests.
-#[derive(Debug)]
-pub struct AgentEvents(mpsc::UnboundedReceiver<AgentEvent>);
 
 /// How to reach a middlebox.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -142,11 +141,11 @@ impl SimcoAgent {
         let mut agent = Agent::new(settings, secret);
         agent.connect(link.framing());
         let (commands, received) = mpsc::channel(COMMANDS);
-        let (tell, events) = mpsc::unbounded_channel();
+        let (tell, events) = events::events();
         let (opened, opening) = oneshot::channel();
         tokio::spawn(Driver::new(agent, link, received, tell, opened).run());
         match opening.await {
-            Ok(Ok(capabilities)) => Ok((Self { commands, capabilities }, AgentEvents(events))),
+            Ok(Ok(capabilities)) => Ok((Self { commands, capabilities }, events)),
             Ok(Err(reason)) => Err(reason.into()),
             Err(_) => Err(AgentCloseReason::Lost.into()),
         }
@@ -191,15 +190,6 @@ impl SimcoAgent {
         if self.commands.send(Command::Terminate).await.is_ok() {
             self.commands.closed().await;
         }
-    }
-}
-
-impl AgentEvents {
-    /// The next event; `None` after [`AgentEvent::Closed`].
-    ///
-    /// Events pile up while nobody asks. Cancellation-safe.
-    pub async fn next(&mut self) -> Option<AgentEvent> {
-        self.0.recv().await
     }
 }
 

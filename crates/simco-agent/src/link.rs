@@ -126,6 +126,7 @@ async fn turn_sctp(association: &Association, out: &mut VecDeque<Message>) -> Ar
                 }
                 Ok(None) | Err(_) => Arrival::End,
             },
+            () = restart(association) => return Arrival::End,
             sent = send => match sent {
                 Ok(()) => {
                     out.pop_front();
@@ -134,6 +135,17 @@ async fn turn_sctp(association: &Association, out: &mut VecDeque<Message>) -> Ar
             },
         }
     }
+}
+
+/// Waits until the middlebox begins anew (RFC 9260 §5.2.4 action A): it knows nothing of the session then. Other ends
+/// are noticed by who receives.
+async fn restart(association: &Association) {
+    while let Some(event) = association.next_event().await {
+        if matches!(event, Event::Restart { .. }) {
+            return;
+        }
+    }
+    std::future::pending::<()>().await;
 }
 
 async fn associate(

@@ -149,6 +149,8 @@ impl Watched {
     pub(super) fn new(event: &AgentEvent) -> Option<Self> {
         let (name, pid, lifetime, because) = match event {
             AgentEvent::RuleEvent { rule, lifetime } => ("rule", Some(*rule), Some(lifetime.as_secs()), None),
+            // ARE has told it.
+            AgentEvent::RuleLost { loss: Loss::Notified, .. } => return None,
             AgentEvent::RuleLost { rule, loss } => ("lost", Some(*rule), None, Some(loss_text(*loss))),
             AgentEvent::Found { status } => {
                 let (rule, lifetime) = status.rule()?;

@@ -217,7 +217,9 @@ impl LoadArguments {
     }
 
     fn load(&self, agent: SimcoAgent, start: Instant) -> Load {
-        let seconds = (self.refresh.as_secs_f64() * 2.0).ceil().max(1.0);
+        // What is opened before the start is refreshed after it.
+        let lead = start.saturating_duration_since(Instant::now());
+        let seconds = (self.refresh.as_secs_f64() * 2.0 + lead.as_secs_f64()).ceil().max(1.0);
         // `check` has limited the refresh period.
         let lifetime = Lifetime::remaining(Duration::from_secs_f64(seconds));
         Load {

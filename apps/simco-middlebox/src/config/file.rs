@@ -103,6 +103,7 @@ pub(super) struct Pool {
 #[serde(deny_unknown_fields)]
 pub(super) struct Limits {
     pub(super) sessions: Option<usize>,
+    pub(super) connections_per_host: Option<usize>,
     pub(super) rules: Option<usize>,
     pub(super) outbox_bytes: Option<usize>,
     pub(super) establishment_s: Option<u64>,

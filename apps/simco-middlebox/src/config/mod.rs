@@ -18,6 +18,9 @@ pub struct Settings {
     pub filter: FilterSettings,
     /// Sessions, rules, agents.
     pub middlebox: MiddleboxConfig,
+    /// Connections from one host at most, with a session or not yet; default 64. Raise it where many agents share an
+    /// address.
+    pub connections_per_host: usize,
     /// Where `GET /metrics` is answered; `None`: nowhere.
     pub metrics: Option<SocketAddr>,
     /// The file of the audit log, appended to; `None`: none.

@@ -19,6 +19,8 @@ use super::{ConfigError, FilterSettings, Listen, SctpListen, Settings};
 
 /// The IANA port of SCTP in UDP (RFC 6951 §6).
 const ENCAPSULATION_PORT: u16 = 9899;
+/// An agent needs one; this is for agents that share a host.
+const CONNECTIONS_PER_HOST: usize = 64;
 
 pub(super) fn settings(file: file::File, folder: &Path) -> Result<Settings, ConfigError> {
     let listen = listen(file.listen)?;
@@ -42,6 +44,8 @@ pub(super) fn settings(file: file::File, folder: &Path) -> Result<Settings, Conf
         demands: Demands { fewest_streams: file.limits.fewest_streams.unwrap_or(1), ..Demands::default() },
         ..defaults
     };
+    let connections_per_host = file.limits.connections_per_host.unwrap_or(CONNECTIONS_PER_HOST);
+    at_least("limits.connections_per_host", connections_per_host, 1)?;
     if middlebox.agents.known.is_empty() && middlebox.agents.anonymous.is_none() {
         return Err(value("agents", "{}", "name an agent, or allow [anonymous] ones; nobody could connect"));
     }
@@ -49,6 +53,7 @@ pub(super) fn settings(file: file::File, folder: &Path) -> Result<Settings, Conf
         listen,
         filter,
         middlebox,
+        connections_per_host,
         metrics: file.metrics.map(|metrics| metrics.listen),
         audit: file.audit.map(|audit| folder.join(audit.file)),
     })

@@ -10,15 +10,25 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 
-use super::{Input, Outbound, introduce, outbound};
+use super::{Hosts, Input, Outbound, introduce, outbound};
 
 /// Takes connections until the server stops.
-pub(crate) async fn accept(listener: TcpListener, inputs: mpsc::Sender<Input>) {
+pub(crate) async fn accept(listener: TcpListener, hosts: Hosts, inputs: mpsc::Sender<Input>) {
     while !inputs.is_closed() {
         match listener.accept().await {
-            Ok((stream, peer)) => {
-                tokio::spawn(serve(stream, peer, inputs.clone()));
-            }
+            Ok((stream, peer)) => match hosts.admit(peer.ip()) {
+                Some(admission) => {
+                    let served = serve(stream, peer, inputs.clone());
+                    tokio::spawn(async move {
+                        served.await;
+                        drop(admission);
+                    });
+                }
+                None => {
+                    drop(stream);
+                    let _ = inputs.send(Input::TurnedAway { host: peer.ip() }).await;
+                }
+            },
             // Out of descriptors, most likely; that passes when a connection ends.
             Err(error) => {
                 tracing::warn!(%error, "a TCP connection could not be accepted");
@@ -93,7 +103,7 @@ async fn write(
         {
             octets.extend_from_slice(&next.octets);
         }
-        if to.write_all(&octets).await.is_err() {
+        if !matches!(outbound.bounded(to.write_all(&octets)).await, Some(Ok(()))) {
             return;
         }
         if outbound.written(octets.len()) && inputs.send(Input::Drained { session }).await.is_err() {

@@ -265,10 +265,8 @@ impl Association {
     }
 
     /// Whether a chunk counts: AUTH chunks are verified here, and what has to follow one is discarded without.
+    /// To be asked where authentication was agreed on.
     pub(super) fn admit(&mut self, path: PathId, chunk: &Chunk<'_>) -> Admission {
-        if !self.authentication.is_agreed() {
-            return Admission::Admitted;
-        }
         if let Chunk::Auth(auth) = chunk {
             return self.on_auth(path, auth);
         }

@@ -34,41 +34,41 @@ impl Association {
         }
     }
 
-    pub(super) fn dispatch(&mut self, now: Instant, path: PathId, chunk: Chunk<'_>) -> Flow {
+    pub(super) fn dispatch(&mut self, now: Instant, path: PathId, chunk: &Chunk<'_>) -> Flow {
         match chunk {
             Chunk::Data(data) if self.is_behind_reset(data.stream, data.tsn) => {}
             Chunk::IData(data) if self.is_behind_reset(data.stream, data.tsn) => {}
-            Chunk::Data(data) => self.on_arrival(now, |receiver| receiver.on_data(now, &data)),
+            Chunk::Data(data) => self.on_arrival(now, |receiver| receiver.on_data(now, data)),
             Chunk::IData(data) if self.offers(Capability::Interleaving) => {
-                self.on_arrival(now, |receiver| receiver.on_i_data(now, &data));
+                self.on_arrival(now, |receiver| receiver.on_i_data(now, data));
             }
             Chunk::ForwardTsn(forward) if self.speaks(Capability::PartialReliability) => {
-                self.on_forwarding(|receiver| receiver.on_forward_tsn(now, &forward));
+                self.on_forwarding(|receiver| receiver.on_forward_tsn(now, forward));
             }
             Chunk::IForwardTsn(forward) if self.speaks(Capability::PartialReliability) => {
-                self.on_forwarding(|receiver| receiver.on_i_forward_tsn(now, &forward));
+                self.on_forwarding(|receiver| receiver.on_i_forward_tsn(now, forward));
             }
-            Chunk::Sack(sack) => self.on_sack(now, &sack),
-            Chunk::Heartbeat(info) => self.on_heartbeat(path, info),
-            Chunk::HeartbeatAck(info) => self.on_heartbeat_ack(now, info),
-            Chunk::InitAck(init_ack) => self.on_init_ack(now, path, &init_ack),
+            Chunk::Sack(sack) => self.on_sack(now, sack),
+            Chunk::Heartbeat(info) => self.on_heartbeat(path, *info),
+            Chunk::HeartbeatAck(info) => self.on_heartbeat_ack(now, *info),
+            Chunk::InitAck(init_ack) => self.on_init_ack(now, path, init_ack),
             Chunk::CookieAck => self.on_cookie_ack(now, path),
             Chunk::Abort(abort) => self.on_abort(abort.causes),
-            Chunk::Error(causes) => self.on_error(now, causes),
+            Chunk::Error(causes) => self.on_error(now, *causes),
             Chunk::Shutdown(shutdown) => self.on_shutdown(now, shutdown.cumulative_tsn_ack),
             Chunk::ShutdownAck => self.on_shutdown_ack(path),
             Chunk::ShutdownComplete(_) => self.on_shutdown_complete(),
             Chunk::ReConfig(chunk) if self.speaks(Capability::Reconfiguration) => {
-                self.on_reconfig(now, path, &chunk);
+                self.on_reconfig(now, path, chunk);
             }
             // Only its length matters, to who sent it (RFC 4820 §3).
             Chunk::Pad(_) => {}
             Chunk::Asconf(asconf) if self.has(Capability::DynamicAddresses) => {
                 let source = self.paths.path(path).destination;
-                self.on_asconf(now, source, &asconf);
+                self.on_asconf(now, source, asconf);
             }
             Chunk::AsconfAck(ack) if self.has(Capability::DynamicAddresses) => {
-                self.on_asconf_ack(now, path, &ack);
+                self.on_asconf_ack(now, path, ack);
             }
             // Extensions that are not spoken.
             Chunk::Auth(_)
@@ -110,6 +110,7 @@ impl Association {
     }
 
     /// Whether a chunk is answered with a SACK.
+    #[inline]
     pub(super) fn counts_as_data(&self, chunk: &Chunk<'_>) -> bool {
         matches!(chunk, Chunk::Data(_))
             || (matches!(chunk, Chunk::IData(_)) && self.offers(Capability::Interleaving))
@@ -159,7 +160,7 @@ impl Association {
     }
 
     pub(super) fn tell_message_ready(&mut self) {
-        if self.events.back() != Some(&Event::MessageReady) {
+        if !matches!(self.events.back(), Some(Event::MessageReady)) {
             self.events.push_back(Event::MessageReady);
         }
     }

@@ -6,6 +6,7 @@
 //! | `dispatch` | which chunk goes where, in which state |
 //! | `handshake`, `collision` | setting up (RFC 9260 §5) |
 //! | `restart` | beginning anew with a peer that did (RFC 9260 §5.2.4.1) |
+//! | `sending`, `reading` | messages from and to the user |
 //! | `shutdown` | ending (RFC 9260 §9) |
 //! | `asconf` | addresses that come and go (RFC 5061) |
 //! | `auth` | which chunks are authenticated, with which keys (RFC 4895) |
@@ -35,6 +36,7 @@ mod peer;
 mod reading;
 mod reconfig;
 mod restart;
+mod sending;
 mod shutdown;
 mod state;
 mod supervision;
@@ -65,7 +67,7 @@ pub use self::state::AssociationState;
 use self::state::State;
 use self::timers::{Timer, Timers};
 use crate::config::{AssociationConfig, StreamShare};
-use crate::error::{AssociationError, SendError, StreamError};
+use crate::error::{AssociationError, StreamError};
 use crate::event::Event;
 use crate::message::Message;
 use crate::path::PathSet;
@@ -223,8 +225,8 @@ impl Association {
 
     /// Over, and nothing left to read or to tell.
     pub(crate) fn is_finished(&self) -> bool {
-        let unread = self.receiver.as_ref().is_some_and(Receiver::has_message);
-        self.is_closed() && self.events.is_empty() && self.control.is_empty() && !unread
+        let has_unread = || self.receiver.as_ref().is_some_and(Receiver::has_message);
+        self.is_closed() && self.events.is_empty() && self.control.is_empty() && !has_unread()
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -235,7 +237,8 @@ impl Association {
         matches!(self.state.name(), AssociationState::CookieWait | AssociationState::CookieEchoed)
     }
 
-    /// A packet that passed the tag rules (RFC 9260 §8.5) and came from an address of the peer.
+    /// A packet that passed the tag rules (RFC 9260 §8.5) and came from an address of the peer. After the last one of
+    /// those that came together, [`after_input`](Self::after_input) does what follows from them.
     pub(crate) fn handle_packet(
         &mut self,
         now: Instant,
@@ -249,29 +252,35 @@ impl Association {
         self.authentication.on_packet(authenticity);
         let mut had_data = false;
         for chunk in packet.chunks() {
-            let chunk = match chunk {
+            let unspoken;
+            let chunk = match &chunk {
                 Ok(chunk) => chunk,
-                Err(error) => match self.unspoken(packet, &error) {
-                    Some(unknown) => unknown,
+                Err(error) => match self.unspoken(packet, error) {
+                    Some(unknown) => {
+                        unspoken = unknown;
+                        &unspoken
+                    }
                     None => {
                         self.counters.malformed_chunks += 1;
                         continue;
                     }
                 },
             };
-            if !self.tag_fits(packet.verification_tag, &chunk) {
+            if !self.tag_fits(packet.verification_tag, chunk) {
                 self.counters.bad_tags += 1;
                 continue;
             }
             if matches!(chunk, Chunk::Abort(_)) && self.is_leaving(datagram.local) {
                 continue;
             }
-            match self.admit(path, &chunk) {
-                Admission::Admitted => {}
-                Admission::Skipped => continue,
-                Admission::RestDiscarded => break,
+            if self.authentication.is_agreed() {
+                match self.admit(path, chunk) {
+                    Admission::Admitted => {}
+                    Admission::Skipped => continue,
+                    Admission::RestDiscarded => break,
+                }
             }
-            had_data |= self.counts_as_data(&chunk);
+            had_data |= self.counts_as_data(chunk);
             if self.dispatch(now, path, chunk) == Flow::Stop || self.is_closed() {
                 break;
             }
@@ -280,7 +289,6 @@ impl Association {
             self.outgoing.sack_path = self.path_for_sack(path);
             self.on_data_packet_end(now);
         }
-        self.after_input(now);
     }
 
     /// RFC 9260 §8.5.1 (B), (C): the T bit says whose tag an ABORT or SHUTDOWN COMPLETE carries.
@@ -307,7 +315,7 @@ impl Association {
     }
 
     /// Something came in or time passed: see what may go out and what is now due.
-    fn after_input(&mut self, now: Instant) {
+    pub(crate) fn after_input(&mut self, now: Instant) {
         if self.is_closed() {
             return;
         }
@@ -351,10 +359,14 @@ impl Association {
     }
 
     /// Keeps the timers of partial reliability in step with what waits and what is unconfirmed.
+    #[inline]
     fn watch_lifetimes(&mut self) {
-        if !self.sender.gives_up() {
-            return;
+        if self.sender.gives_up() {
+            self.apply_lifetimes();
         }
+    }
+
+    fn apply_lifetimes(&mut self) {
         let (expiry, again_at) = (self.sender.next_expiry(), self.sender.forward_again_at());
         self.timers.apply(Timer::Lifetime, expiry);
         self.timers.apply(Timer::ForwardTsn, again_at);
@@ -383,34 +395,6 @@ impl Association {
         }
     }
 
-    pub(crate) fn send(&mut self, now: Instant, message: Message) -> Result<(), SendError> {
-        let is_open = match self.state.name() {
-            AssociationState::CookieWait | AssociationState::CookieEchoed | AssociationState::Established => {
-                !self.outgoing.shutdown_wanted
-            }
-            AssociationState::ShutdownPending
-            | AssociationState::ShutdownSent
-            | AssociationState::ShutdownReceived
-            | AssociationState::ShutdownAckSent
-            | AssociationState::Closed => false,
-        };
-        if !is_open {
-            return Err(SendError::ShuttingDown);
-        }
-        let displaced = self.sender.send(now, message)?;
-        self.outgoing.usage.on_user_data(now);
-        if !displaced.is_empty() {
-            self.report_failed(displaced);
-        }
-        self.watch_lifetimes();
-        if self.outgoing.renew_at != Some(now) {
-            self.renew_burst();
-            self.outgoing.renew_at = Some(now);
-        }
-        self.watch_peer_window(now);
-        Ok(())
-    }
-
     /// Changes what an outgoing stream gets beside others.
     pub(crate) fn set_stream_share(
         &mut self,
@@ -430,6 +414,12 @@ impl Association {
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         self.timers.next()
+    }
+
+    /// Whether the time that [`poll_timeout`](Self::poll_timeout) gives may be earlier than at the last call.
+    #[inline]
+    pub(crate) fn take_timeout_come_closer(&mut self) -> bool {
+        self.timers.take_come_closer()
     }
 
     /// Ends the association: no timer runs any more, what was queued is reported as failed.

@@ -1,12 +1,15 @@
-//! The only place where octets leave: asks its sources in order and fills one packet.
+//! The only place where octets leave: asks its sources in order and fills packets.
 //!
 //! control → SACK → retransmissions → new data → tail-loss probe; a packet of its own: probe of the path MTU
 
-use sctp_wire::{COMMON_HEADER_BYTES, ChunkBuf, ChunkType, Full, PacketWriter, VerificationTag};
+use sctp_wire::{
+    AuthPolicy, COMMON_HEADER_BYTES, ChunkBuf, ChunkType, Full, PacketWriter, SctpPort, VerificationTag,
+};
 use virtual_time::Instant;
 
 use super::control::{Bundling, ControlChunk};
 use super::{Association, AssociationState as S, Capability, Timer};
+use crate::receiver::Receiver;
 use crate::transmit::{Encapsulation, Fragmentation, PathId, Transmit};
 
 /// What a packet carries of the user's data.
@@ -42,67 +45,171 @@ impl DataDue {
 }
 
 impl Association {
-    /// Appends one packet to `buffer`; `None` when there is nothing to send.
-    pub(crate) fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+    /// Appends up to `limit` packets to `buffer` and tells `each` of them; gives how many. Fewer than `limit`: there is
+    /// nothing more to send.
+    pub(crate) fn transmit(
+        &mut self,
+        now: Instant,
+        limit: usize,
+        buffer: &mut Vec<u8>,
+        each: &mut dyn FnMut(Transmit),
+    ) -> usize {
+        let mut count = 0;
+        while count < limit {
+            let written = self.write_run(now, limit - count, buffer, each);
+            if written == 0 {
+                break;
+            }
+            count += written;
+        }
+        count
+    }
+
+    /// A packet of whatever is due and, if that was new data, packets of nothing but new data behind it.
+    fn write_run(
+        &mut self,
+        now: Instant,
+        limit: usize,
+        buffer: &mut Vec<u8>,
+        each: &mut dyn FnMut(Transmit),
+    ) -> usize {
         if self.may_send_data() {
             self.give_up(now);
         }
         self.renew_burst();
         let Some((path, due)) = self.next_path(now) else {
-            self.watch_pacing(now);
-            // What was acknowledged on this occasion and not replaced does not enlarge a later burst.
-            let burst = &mut self.outgoing.burst_left;
-            *burst = self.config.transmission.max_burst_packets.min(*burst);
-            let (path, tag) = (self.mtu_probe_path()?, self.peer.peer_tag?);
-            return self.write_mtu_probe(now, path, tag, buffer);
+            return usize::from(self.write_when_idle(now, buffer, each).is_some());
         };
-        let tag = self.control.front().map(|control| control.tag).or(self.peer.peer_tag)?;
-        let (ports, limit) = ((self.peer.local_port, self.peer.peer_port), self.packet_limit(path));
-        let mut writer = PacketWriter::begin(buffer, ports.0, ports.1, tag, limit);
-        if let Some(policy) = self.authentication.policy(&self.config.authentication.keys) {
-            writer.authenticate(policy);
-        }
+        let Some(envelope) = self.envelope(path) else { return 0 };
+        let mut writer = envelope.open(buffer);
         let mut data = DataWritten::default();
-        let covered = self.next_checksum(path, tag);
-        if self.write_control(path, tag, &mut writer) == Bundling::Bundled {
+        if self.write_control(path, envelope.tag, &mut writer) == Bundling::Bundled {
             self.write_sack(now, path, &mut writer);
             let forward = self.write_forward(now, path, &mut writer);
             data = DataWritten { forward, ..self.write_data(now, path, due, &mut writer) };
         }
         if writer.is_empty() {
-            drop(writer);
-            return None;
+            return 0;
         }
-        self.on_sent(now, path, writer.len(), data);
-        let searching = self.paths.path(path).mtu.is_searching();
-        let fits = limit <= self.paths.path(path).packet_bytes();
-        let fragmentation = if searching && fits { Fragmentation::Forbidden } else { Fragmentation::Allowed };
-        Some(self.finish_packet(path, writer, (fragmentation, covered)))
+        if data.any || data.forward {
+            self.on_data_packet(now, path, writer.len(), data);
+        }
+        each(self.finish_packet(&envelope, writer));
+        let followers = if self.has_followers(data) {
+            self.write_followers(now, &envelope, limit - 1, buffer, each)
+        } else {
+            0
+        };
+        self.on_run_sent(now, path, data);
+        1 + followers
     }
 
-    pub(super) fn finish_packet(
+    /// Nothing of the user's or the peer's is due.
+    fn write_when_idle(
         &mut self,
-        path: PathId,
-        mut writer: PacketWriter<'_>,
-        (fragmentation, coverage): (Fragmentation, Coverage),
-    ) -> Transmit {
-        let (authentication, keys) = (&mut self.authentication, &self.config.authentication.keys);
-        writer.sign(|octets, hmac| authentication.sign(keys, octets, hmac));
-        let len = self.finish(writer, path, coverage);
-        let path = self.paths.path(path);
+        now: Instant,
+        buffer: &mut Vec<u8>,
+        each: &mut dyn FnMut(Transmit),
+    ) -> Option<()> {
+        self.watch_pacing(now);
+        // What was acknowledged on this occasion and not replaced does not enlarge a later burst.
+        let burst = &mut self.outgoing.burst_left;
+        *burst = self.config.transmission.max_burst_packets.min(*burst);
+        let (path, tag) = (self.mtu_probe_path()?, self.peer.peer_tag?);
+        self.write_mtu_probe(now, path, tag, buffer).map(each)
+    }
+
+    /// Whether nothing but new data can be due behind a packet of it.
+    fn has_followers(&self, data: DataWritten) -> bool {
+        data.new
+            && self.control.is_empty()
+            && self.state.name() != S::CookieEchoed
+            && !self.receiver.as_ref().is_some_and(Receiver::wants_sack)
+            && !self.sender.forward_is_due()
+            && !self.paths.iter().any(|path| path.probe_is_due)
+    }
+
+    /// Packets of new data alone, on the path of the first, as long as windows and burst let them go.
+    fn write_followers(
+        &mut self,
+        now: Instant,
+        envelope: &Envelope,
+        limit: usize,
+        buffer: &mut Vec<u8>,
+        each: &mut dyn FnMut(Transmit),
+    ) -> usize {
+        let path = envelope.path;
+        let mut count = 0;
+        while count < limit && self.burst_allows(now, path) {
+            let mut writer = envelope.open(buffer);
+            self.paths.path_mut(path).congestion.note_flight(self.sender.flight(path));
+            if !self.sender.write_new(now, self.paths.path(path), &mut writer).0 {
+                break;
+            }
+            let data = DataWritten { any: true, new: true, ..DataWritten::default() };
+            self.on_data_packet(now, path, writer.len(), data);
+            each(self.finish_packet(envelope, writer));
+            count += 1;
+        }
+        count
+    }
+
+    /// What all packets of a run have in common; `None` while the peer's tag is unknown.
+    fn envelope(&mut self, path: PathId) -> Option<Envelope> {
+        let tag = self.control.front().map(|control| control.tag).or(self.peer.peer_tag)?;
+        let limit = self.packet_limit(path);
+        let entry = self.paths.path(path);
+        let fits = limit <= entry.packet_bytes();
+        let fragmentation =
+            if entry.mtu.is_searching() && fits { Fragmentation::Forbidden } else { Fragmentation::Allowed };
+        Some(Envelope {
+            path,
+            tag,
+            ports: (self.peer.local_port, self.peer.peer_port),
+            limit,
+            policy: self.authentication.policy(&self.config.authentication.keys),
+            fragmentation,
+            coverage: self.next_checksum(path, tag),
+        })
+    }
+
+    /// The same for a packet of its own with this limit, which is not to be fragmented.
+    pub(super) fn probe_envelope(&self, path: PathId, tag: VerificationTag, limit: usize) -> Envelope {
+        Envelope {
+            path,
+            tag,
+            ports: (self.peer.local_port, self.peer.peer_port),
+            limit,
+            policy: self.authentication.policy(&self.config.authentication.keys),
+            fragmentation: Fragmentation::Forbidden,
+            coverage: Coverage::Checksum,
+        }
+    }
+
+    /// Counts a packet, closes it, and says where it goes.
+    pub(super) fn finish_packet(&mut self, envelope: &Envelope, mut writer: PacketWriter<'_>) -> Transmit {
+        if envelope.policy.is_some() {
+            let (authentication, keys) = (&mut self.authentication, &self.config.authentication.keys);
+            writer.sign(|octets, hmac| authentication.sign(keys, octets, hmac));
+        }
+        let path = self.paths.path_mut(envelope.path);
+        path.counters.packets_sent += 1;
+        let len = match envelope.coverage {
+            Coverage::Checksum => writer.finish(),
+            Coverage::LayerBelow => {
+                path.counters.zero_checksums_sent += 1;
+                writer.finish_with_zero_checksum()
+            }
+        };
         Transmit {
             path: path.id,
             source: path.source.or(self.addresses.only_source()),
             destination: path.destination,
             len,
-            fragmentation,
+            fragmentation: envelope.fragmentation,
             dscp: self.config.transmission.dscp,
             segment_bytes: None,
         }
-    }
-
-    pub(super) fn count_packet(&mut self, path: PathId) {
-        self.paths.path_mut(path).counters.packets_sent += 1;
     }
 
     /// Whether the next packet may leave its checksum to the layer below (RFC 9653): the peer accepts that, this is its
@@ -119,16 +226,6 @@ impl Association {
             Coverage::LayerBelow
         } else {
             Coverage::Checksum
-        }
-    }
-
-    fn finish(&mut self, writer: PacketWriter<'_>, path: PathId, coverage: Coverage) -> usize {
-        match coverage {
-            Coverage::Checksum => writer.finish(),
-            Coverage::LayerBelow => {
-                self.paths.path_mut(path).counters.zero_checksums_sent += 1;
-                writer.finish_with_zero_checksum()
-            }
         }
     }
 
@@ -152,8 +249,7 @@ impl Association {
             return None;
         }
         let sack_path = self.outgoing.sack_path;
-        if !self.paths.path(sack_path).is_stranded
-            && self.receiver.as_ref().is_some_and(crate::receiver::Receiver::wants_sack)
+        if !self.paths.path(sack_path).is_stranded && self.receiver.as_ref().is_some_and(Receiver::wants_sack)
         {
             return Some((sack_path, None));
         }
@@ -326,19 +422,23 @@ impl Association {
         is_written
     }
 
-    /// Timers and counters after a packet was written.
-    fn on_sent(&mut self, now: Instant, path: PathId, packet_bytes: usize, data: DataWritten) {
-        self.count_packet(path);
-        let entry = self.paths.path_mut(path);
+    /// A packet with data, or what stands for it, is about to leave.
+    #[inline]
+    fn on_data_packet(&mut self, now: Instant, path: PathId, packet_bytes: usize, data: DataWritten) {
+        self.paths.path_mut(path).congestion.on_sent(now, packet_bytes);
+        self.outgoing.burst_left = self.outgoing.burst_left.saturating_sub(u32::from(data.any));
+    }
+
+    /// Timers after packets were written, of which the first carried this.
+    fn on_run_sent(&mut self, now: Instant, path: PathId, data: DataWritten) {
         if !data.any && !data.forward {
             return;
         }
-        entry.congestion.on_sent(now, packet_bytes);
+        let entry = self.paths.path_mut(path);
         if data.new {
             entry.last_used = now;
         }
         self.outgoing.usage.on_user_data(now);
-        self.outgoing.burst_left = self.outgoing.burst_left.saturating_sub(u32::from(data.any));
         // Data that went with COOKIE ECHO goes with the next one: T1-cookie is its timer.
         if self.state.name() == S::CookieEchoed {
             return;
@@ -379,6 +479,31 @@ impl Association {
         let tag = self.peer.peer_tag.unwrap_or(VerificationTag::ZERO);
         let queued = self.control.push(ControlChunk { path, tag, chunk, bundling });
         self.counters.control_dropped += u64::from(!queued);
+    }
+}
+
+/// What packets have in common that go to the same place on the same occasion.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Envelope {
+    path: PathId,
+    tag: VerificationTag,
+    /// Ours and the peer's.
+    ports: (SctpPort, SctpPort),
+    /// Octets at most.
+    limit: usize,
+    policy: Option<AuthPolicy>,
+    fragmentation: Fragmentation,
+    coverage: Coverage,
+}
+
+impl Envelope {
+    /// Begins a packet.
+    pub(super) fn open<'b>(&self, buffer: &'b mut Vec<u8>) -> PacketWriter<'b> {
+        let mut writer = PacketWriter::begin(buffer, self.ports.0, self.ports.1, self.tag, self.limit);
+        if let Some(policy) = self.policy {
+            writer.authenticate(policy);
+        }
+        writer
     }
 }
 

@@ -1,15 +1,14 @@
 //! Probing for the largest packets a path carries (RFC 8899 §6.2): when probes go, what their answers change.
 
-use sctp_wire::{CHUNK_HEADER_BYTES, COMMON_HEADER_BYTES, PacketWriter, VerificationTag};
+use sctp_wire::{CHUNK_HEADER_BYTES, COMMON_HEADER_BYTES, VerificationTag};
 use virtual_time::Instant;
 
-use super::packetizer::Coverage;
 use super::{Association, Timer};
 use crate::event::PathState;
 use crate::path::pmtud::{Next, PathMtu};
 use crate::path::{Answer, Heartbeat};
 use crate::trace;
-use crate::transmit::{Fragmentation, PathId, Transmit};
+use crate::transmit::{PathId, Transmit};
 
 impl Association {
     /// Every path that is in use begins its search (RFC 8899 §6.2.1.1: once connectivity is confirmed).
@@ -92,18 +91,14 @@ impl Association {
         entry.counters.mtu_probes += 1;
         let limit = (size - entry.destination.header_bytes()) & !3;
         self.timers.set(Timer::PathMtu(path), now + entry.rto.without_back_off());
-        let (ports, info) = ((self.peer.local_port, self.peer.peer_port), Heartbeat::info(path, nonce));
-        let mut writer = PacketWriter::begin(buffer, ports.0, ports.1, tag, limit);
-        if let Some(policy) = self.authentication.policy(&self.config.authentication.keys) {
-            writer.authenticate(policy);
-        }
-        writer.heartbeat(&info).ok()?;
+        let envelope = self.probe_envelope(path, tag, limit);
+        let mut writer = envelope.open(buffer);
+        writer.heartbeat(&Heartbeat::info(path, nonce)).ok()?;
         // What is left beside HEARTBEAT, and beside AUTH where the peer wants that (RFC 4895).
         let mut padding = limit - COMMON_HEADER_BYTES - CHUNK_HEADER_BYTES;
         while writer.pad(padding).is_err() {
             padding = padding.checked_sub(4)?;
         }
-        self.count_packet(path);
-        Some(self.finish_packet(path, writer, (Fragmentation::Forbidden, Coverage::Checksum)))
+        Some(self.finish_packet(&envelope, writer))
     }
 }

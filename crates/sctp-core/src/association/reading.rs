@@ -4,31 +4,44 @@ use virtual_time::Instant;
 
 use super::{Association, Timer};
 use crate::message::Received;
+use crate::receiver::Receiver;
 
 impl Association {
-    /// The next message, and whether more came of reading it.
-    pub(crate) fn receive(&mut self, now: Instant) -> Option<(Received, AfterReading)> {
-        let is_closed = self.is_closed();
-        let receiver = self.receiver.as_mut()?;
-        let received = receiver.receive()?;
-        if is_closed {
-            return Some((received, AfterReading::More));
+    /// The next message. [`after_reading`](Self::after_reading) says what comes of it.
+    #[inline]
+    pub(crate) fn receive(&mut self) -> Option<Received> {
+        self.receiver.as_mut()?.receive()
+    }
+
+    /// What is to be done after messages were read.
+    #[inline]
+    pub(crate) fn after_reading(&self) -> AfterReading {
+        if self.is_closed() {
+            AfterReading::Farewell
+        } else if self.receiver.as_ref().is_some_and(Receiver::window_update_due) {
+            AfterReading::WindowUpdate
+        } else {
+            AfterReading::Nothing
         }
-        if !receiver.window_update_due() {
-            return Some((received, AfterReading::Nothing));
+    }
+
+    /// The peer is to hear that there is room again.
+    pub(crate) fn update_window(&mut self, now: Instant) {
+        if let Some(receiver) = &mut self.receiver {
+            receiver.on_sack_timer();
         }
-        receiver.on_sack_timer();
         self.timers.stop(Timer::SackDelay);
         self.after_input(now);
-        Some((received, AfterReading::More))
     }
 }
 
-/// What reading a message led to.
+/// What reading messages leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AfterReading {
-    /// There is one less to read.
+    /// There is less to read.
     Nothing,
-    /// The peer is to hear of it, or it was the last thing left to do.
-    More,
+    /// The peer is to hear of the room there is.
+    WindowUpdate,
+    /// The association is over: the last message may have been the last thing left to do.
+    Farewell,
 }

@@ -585,6 +585,9 @@ impl Association {
     /// Whether DATA belongs behind a reset that has not happened yet. A peer that keeps to RFC 6525 §5.1.2 (A1) sends
     /// none; it is not taken, so that it comes again when the reset is done.
     pub(super) fn is_behind_reset(&mut self, stream: StreamId, tsn: Tsn) -> bool {
+        if self.reconfig.responder.deferred().is_none() {
+            return false;
+        }
         let is_behind = self.reconfig.responder.is_behind_reset(stream, tsn);
         self.reconfig.statistics.data_behind_reset += u64::from(is_behind);
         is_behind

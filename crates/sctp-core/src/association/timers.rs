@@ -48,21 +48,37 @@ pub(crate) enum Timer {
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
     running: SmallVec<[(Timer, Instant); 6]>,
+    /// A timer was started or moved closer: the time to wake up may have to be moved.
+    has_come_closer: bool,
 }
 
 impl Timers {
     /// Starts a timer, or sets it to another time.
     pub(crate) fn set(&mut self, timer: Timer, at: Instant) {
         match self.running.iter_mut().find(|(running, _)| *running == timer) {
-            Some((_, when)) => *when = at,
-            None => self.running.push((timer, at)),
+            Some((_, when)) => {
+                self.has_come_closer |= at < *when;
+                *when = at;
+            }
+            None => self.start(timer, at),
         }
     }
 
     pub(crate) fn start_if_stopped(&mut self, timer: Timer, at: Instant) {
         if !self.is_running(timer) {
-            self.running.push((timer, at));
+            self.start(timer, at);
         }
+    }
+
+    fn start(&mut self, timer: Timer, at: Instant) {
+        self.running.push((timer, at));
+        self.has_come_closer = true;
+    }
+
+    /// Whether a timer was started or moved closer since the last call.
+    #[inline]
+    pub(crate) fn take_come_closer(&mut self) -> bool {
+        core::mem::take(&mut self.has_come_closer)
     }
 
     /// Sets or stops.
@@ -138,6 +154,20 @@ mod tests {
         assert_eq!(timers.next(), Some(at(30)));
         timers.apply(Timer::SackDelay, None);
         assert!(!timers.is_running(Timer::SackDelay) && timers.next().is_none());
+    }
+
+    #[test]
+    fn only_what_is_due_earlier_than_before_is_told_of() {
+        let mut timers = Timers::default();
+        assert!(!timers.take_come_closer());
+        timers.set(Timer::T3Rtx(PATH), at(20));
+        assert!(timers.take_come_closer() && !timers.take_come_closer());
+        timers.set(Timer::T3Rtx(PATH), at(30));
+        timers.start_if_stopped(Timer::T3Rtx(PATH), at(10));
+        timers.stop(Timer::SackDelay);
+        assert!(!timers.take_come_closer());
+        timers.set(Timer::T3Rtx(PATH), at(29));
+        assert!(timers.take_come_closer());
     }
 
     #[test]

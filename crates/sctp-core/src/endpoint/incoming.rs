@@ -18,7 +18,7 @@ use crate::association::{
 };
 use crate::config::{AssociationConfig, Incoming};
 use crate::path::address::listed;
-use crate::transmit::{Datagram, Destination, Encapsulation};
+use crate::transmit::{Datagram, Destination, Encapsulation, Fragmentation, PathId, Transmit};
 
 /// A packet that belongs to no association.
 #[derive(Debug)]
@@ -26,6 +26,21 @@ pub(super) struct Answer {
     pub(super) destination: Destination,
     pub(super) source: Option<IpAddr>,
     pub(super) packet: Vec<u8>,
+}
+
+impl Answer {
+    /// Where it goes.
+    pub(super) fn transmit(&self, config: &AssociationConfig) -> Transmit {
+        Transmit {
+            path: PathId::FIRST,
+            source: self.source,
+            destination: self.destination,
+            len: self.packet.len(),
+            fragmentation: Fragmentation::Allowed,
+            dscp: config.transmission.dscp,
+            segment_bytes: None,
+        }
+    }
 }
 
 /// Tags and numbers for an INIT ACK.
@@ -429,6 +444,6 @@ pub fn fuzz_cookie(octets: &[u8]) {
     let (now, source) = (Instant::EPOCH, cookie.source);
     let mut association = Association::accept(now, &cookie, source, &[], std::sync::Arc::new(config), rng);
     let mut buffer = Vec::new();
-    while association.poll_transmit(now, &mut buffer).is_some() {}
+    association.transmit(now, usize::MAX, &mut buffer, &mut |_| {});
     while association.poll_event().is_some() {}
 }

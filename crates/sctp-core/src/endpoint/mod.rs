@@ -2,6 +2,7 @@
 //!
 //! | module | owns |
 //! |---|---|
+//! | `arrival` | packets, from their octets to the association |
 //! | `demux` | which association a packet belongs to |
 //! | `incoming` | INIT and COOKIE ECHO, before and beside associations |
 //! | `init_limiter` | how many INITs a source network may send |
@@ -12,6 +13,7 @@
 //! | `memory` | what associations may hold of received data, together |
 //! | `ootb` | packets out of the blue |
 
+mod arrival;
 pub(crate) mod cookie;
 mod demux;
 mod incoming;
@@ -30,18 +32,18 @@ use core::num::NonZeroU16;
 use std::collections::{BinaryHeap, VecDeque};
 use std::net::IpAddr;
 
-use sctp_wire::{Checksum, Chunk, ChunkType, DecodeError, Packet, SctpPort, StreamId, VerificationTag};
+use sctp_wire::{SctpPort, StreamId, VerificationTag};
 use virtual_time::Instant;
 
 use self::cookie::CookieKeys;
-use self::demux::{Demux, Lookup};
+use self::demux::Demux;
 use self::incoming::Answer;
 use self::init_limiter::InitLimiter;
 use self::memory::ReceiveMemory;
 use self::shared::SharedConfigs;
 use self::slots::Slots;
-use crate::association::{AddressChange, AfterReading, Association, Authenticity};
-use crate::config::{AssociationConfig, EndpointConfig, Incoming, Offer, StreamShare};
+use crate::association::{AddressChange, AfterReading, Association};
+use crate::config::{AssociationConfig, EndpointConfig, Incoming, StreamShare};
 use crate::error::{
     AddressChangeError, ConfigError, ConnectError, SendError, SetPrimaryError, StreamError,
     UnknownAssociation,
@@ -51,8 +53,8 @@ use crate::message::{Message, Received};
 use crate::path::MAX_PATHS;
 use crate::rng::Rng;
 use crate::stats::EndpointStatistics;
-use crate::trace::{self, Watched};
-use crate::transmit::{Datagram, Destination, Encapsulation, Fragmentation, PathId, Transmit};
+use crate::trace::Watched;
+use crate::transmit::{Destination, PathId, Transmit};
 
 /// Names an association of an endpoint. Never reused while the endpoint lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -114,6 +116,8 @@ struct Turns {
     sendable: VecDeque<usize>,
     /// Associations that have events, each at most once.
     eventful: VecDeque<usize>,
+    /// One that packets were handed to, and that has not yet done what follows from them.
+    unsettled: Option<usize>,
 }
 
 struct Entry {
@@ -220,111 +224,6 @@ impl Endpoint {
         Ok(self.insert(now, association))
     }
 
-    /// A packet arrived.
-    pub fn handle_packet(&mut self, now: Instant, datagram: Datagram<'_>) {
-        self.reap();
-        let _span = trace::endpoint(now, self.config.port);
-        let before = trace::is_enabled().then_some(self.statistics);
-        self.statistics.packets_received += 1;
-        self.take_in(now, datagram);
-        if let Some(before) = before {
-            trace::packets_discarded(&before, &self.statistics);
-        }
-    }
-
-    fn take_in(&mut self, now: Instant, datagram: Datagram<'_>) {
-        let packet = match self.decode(&datagram) {
-            Ok(packet) => packet,
-            Err(DecodeError::Checksum { .. }) => {
-                self.statistics.bad_checksum += 1;
-                return;
-            }
-            Err(_) => {
-                self.statistics.malformed += 1;
-                return;
-            }
-        };
-        if packet.destination_port != self.config.port {
-            self.statistics.wrong_port += 1;
-            return self.on_foreign_port(&datagram, &packet);
-        }
-        // What belongs to an association is not decoded to find that out.
-        let first = packet.chunks().rest().first().map(|kind| ChunkType::new(*kind));
-        match first {
-            Some(ChunkType::INIT | ChunkType::COOKIE_ECHO | ChunkType::AUTH) => {
-                self.take_opening_in(now, &datagram, &packet);
-            }
-            Some(_) => self.route(now, &datagram, &packet, Authenticity::NotShown),
-            None => self.statistics.malformed += 1,
-        }
-    }
-
-    /// A packet that may set an association up.
-    fn take_opening_in(&mut self, now: Instant, datagram: &Datagram<'_>, packet: &Packet<'_>) {
-        match packet.chunks().next() {
-            Some(Ok(Chunk::Init(init))) => self.on_init(now, datagram, packet, &init),
-            Some(Ok(Chunk::CookieEcho(cookie))) => {
-                self.on_cookie_echo(now, datagram, packet, cookie.0, None);
-            }
-            Some(Ok(Chunk::Auth(auth))) => match packet.chunks().nth(1) {
-                Some(Ok(Chunk::CookieEcho(cookie))) => {
-                    self.on_cookie_echo(now, datagram, packet, cookie.0, Some(&auth));
-                }
-                _ => self.route(now, datagram, packet, Authenticity::NotShown),
-            },
-            Some(_) | None => self.route(now, datagram, packet, Authenticity::NotShown),
-        }
-    }
-
-    /// A checksum has to be right, unless it is zero and the packet one of those that need none.
-    fn decode<'a>(&mut self, datagram: &Datagram<'a>) -> Result<Packet<'a>, DecodeError> {
-        if datagram.source.encapsulation == Encapsulation::Datagrams
-            && let Ok(packet) = Packet::decode(datagram.payload, Checksum::Ignore)
-            && packet.checksum == 0
-            && self.needs_no_checksum(datagram, &packet)
-        {
-            self.statistics.zero_checksums_accepted += 1;
-            return Ok(packet);
-        }
-        Packet::decode(datagram.payload, Checksum::Verify)
-    }
-
-    /// RFC 9653: we have said that we take zero checksums in this association, the packet came through its channel,
-    /// and no chunk is of the kind that must not come without.
-    fn needs_no_checksum(&self, datagram: &Datagram<'_>, packet: &Packet<'_>) -> bool {
-        let Some(slot) = self.demux.by_tag(packet.verification_tag) else { return false };
-        let association = &self.associations[slot].association;
-        let exempt = [ChunkType::INIT, ChunkType::COOKIE_ECHO, ChunkType::ASCONF];
-        association.config().extensions.zero_checksum == Offer::On
-            && association.paths().iter().any(|path| path.destination == datagram.source)
-            && packet.chunks().all(|chunk| chunk.is_ok_and(|chunk| !exempt.contains(&chunk.kind())))
-    }
-
-    /// Hands a packet to the association it belongs to (RFC 9260 §8.5), or treats it as out of the blue (§8.4).
-    fn route(
-        &mut self,
-        now: Instant,
-        datagram: &Datagram<'_>,
-        packet: &Packet<'_>,
-        authenticity: Authenticity,
-    ) {
-        // Tag zero is for INIT alone (§8.5.1 (A)).
-        if packet.verification_tag == VerificationTag::ZERO {
-            self.statistics.bad_tag += 1;
-            return;
-        }
-        match self.lookup(datagram, packet) {
-            Lookup::Association(slot, path) => {
-                self.grant_memory(slot);
-                self.at(now, slot).handle_packet(now, path, datagram, packet, authenticity);
-                self.refresh(slot);
-            }
-            Lookup::UnknownSource => self.on_unknown_source(now, datagram, packet),
-            Lookup::BadTag => self.statistics.bad_tag += 1,
-            Lookup::OutOfTheBlue => self.on_out_of_the_blue(datagram, packet),
-        }
-    }
-
     /// A router reported that a packet to `destination` was larger than the `mtu_bytes` it can pass on, IP header
     /// included (ICMP type 3 code 4, or ICMPv6 type 2). `quoted` is what it quotes of the SCTP packet.
     ///
@@ -362,23 +261,6 @@ impl Endpoint {
         (association.peer().peer_tag == Some(tag)).then_some((slot, path))
     }
 
-    /// The tag says which association it is for. The peer may answer our INIT from there (RFC 9260 §5.1.2), and an ASCONF
-    /// may make the address the peer's (RFC 5061 §5.2).
-    fn on_unknown_source(&mut self, now: Instant, datagram: &Datagram<'_>, packet: &Packet<'_>) {
-        let Some(slot) = self.demux.by_tag(packet.verification_tag) else { return };
-        let association = &self.associations[slot].association;
-        if association.may_answer_init(datagram.source, packet) {
-            self.statistics.handshake.init_acks_from_elsewhere += 1;
-            self.at(now, slot).handle_init_ack_from(now, datagram.source, packet);
-        } else if association.may_introduce_itself(packet) {
-            self.at(now, slot).handle_stranger(now, datagram, packet);
-        } else {
-            self.statistics.unknown_source += 1;
-            return;
-        }
-        self.refresh(slot);
-    }
-
     /// Time passed.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.reap();
@@ -407,37 +289,56 @@ impl Endpoint {
 
     /// Appends the next packet to `buffer` and says where it goes; `None` when there is nothing to send.
     pub fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
-        if let Some(answer) = self.answers.pop_front() {
+        let mut only = None;
+        self.write_packets(now, 1, buffer, &mut |transmit| only = Some(transmit));
+        only
+    }
+
+    /// The same for up to `limit` packets at once, which is less work for each: they stand in `buffer` one after the
+    /// other, and `transmits` gets a description of each. Fewer than `limit`: there is nothing more to send.
+    pub fn transmit_many(
+        &mut self,
+        now: Instant,
+        limit: usize,
+        buffer: &mut Vec<u8>,
+        transmits: &mut Vec<Transmit>,
+    ) {
+        self.write_packets(now, limit, buffer, &mut |transmit| transmits.push(transmit));
+    }
+
+    fn write_packets(
+        &mut self,
+        now: Instant,
+        limit: usize,
+        buffer: &mut Vec<u8>,
+        each: &mut dyn FnMut(Transmit),
+    ) {
+        let mut left = limit;
+        while left > 0
+            && let Some(answer) = self.answers.pop_front()
+        {
             buffer.extend_from_slice(&answer.packet);
-            return Some(Transmit {
-                path: PathId::FIRST,
-                source: answer.source,
-                destination: answer.destination,
-                len: answer.packet.len(),
-                fragmentation: Fragmentation::Allowed,
-                dscp: self.config.association.transmission.dscp,
-                segment_bytes: None,
-            });
+            each(answer.transmit(&self.config.association));
+            left -= 1;
         }
-        while let Some(&slot) = self.turns.sendable.front() {
+        while left > 0
+            && let Some(&slot) = self.turns.sendable.front()
+        {
             let Some(entry) = self.associations.get_mut(slot) else {
                 self.turns.sendable.pop_front();
                 continue;
             };
             let mut association = Watched::new(now, entry.generation, &mut entry.association);
-            let transmit = association.poll_transmit(now, buffer);
+            left -= association.transmit(now, left, buffer, each);
             drop(association);
-            if let Some(transmit) = transmit {
-                self.rearm(slot);
-                return Some(transmit);
+            if left > 0 {
+                entry.is_sendable = false;
+                self.turns.sendable.pop_front();
+                self.note_if_finished(slot);
             }
-            entry.is_sendable = false;
-            self.turns.sendable.pop_front();
             // Data that waits for the pacer has set its timer.
             self.rearm(slot);
-            self.note_if_finished(slot);
         }
-        None
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) is to be called next.
@@ -470,10 +371,26 @@ impl Endpoint {
     /// # Errors
     /// See [`SendError`]; with [`SendError::BufferFull`] the message comes back.
     pub fn send(&mut self, now: Instant, id: AssociationId, message: Message) -> Result<(), SendError> {
+        let (_taken, refused) = self.send_many(now, id, [message])?;
+        refused.map_or(Ok(()), Err)
+    }
+
+    /// Queues messages until one is refused, which is less work for each than one by one: how many were taken, and why
+    /// the next was not; with [`SendError::BufferFull`] it comes back. Those behind it are not asked for.
+    ///
+    /// # Errors
+    /// There is no such association.
+    #[inline]
+    pub fn send_many(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        messages: impl IntoIterator<Item = Message>,
+    ) -> Result<(usize, Option<SendError>), UnknownAssociation> {
         let slot = self.slot(id)?;
-        let result = self.at(now, slot).send(now, message);
+        let result = self.at(now, slot).send(now, messages);
         self.refresh(slot);
-        result
+        Ok(result)
     }
 
     /// Sets the priority of an outgoing stream for [`StreamScheduler::Priority`](crate::StreamScheduler::Priority):
@@ -517,13 +434,39 @@ impl Endpoint {
     /// The next message from the peer, if one is ready. A closed association can be read until it is empty.
     pub fn receive(&mut self, now: Instant, id: AssociationId) -> Option<Received> {
         let slot = self.slot(id).ok()?;
-        let (received, after) = self.at(now, slot).receive(now)?;
-        if after == AfterReading::Nothing {
-            self.note_read(slot);
-        } else {
-            self.refresh(slot);
-        }
+        let received = self.associations[slot].association.receive()?;
+        self.after_reading(now, slot);
         Some(received)
+    }
+
+    /// Appends the messages from the peer that are ready, at most `limit`; gives how many there were.
+    pub fn receive_many(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        limit: usize,
+        received: &mut Vec<Received>,
+    ) -> usize {
+        let Ok(slot) = self.slot(id) else { return 0 };
+        let association = &mut self.associations[slot].association;
+        let before = received.len();
+        received.extend(core::iter::from_fn(|| association.receive()).take(limit));
+        let count = received.len() - before;
+        if count > 0 {
+            self.after_reading(now, slot);
+        }
+        count
+    }
+
+    fn after_reading(&mut self, now: Instant, slot: usize) {
+        match self.associations[slot].association.after_reading() {
+            AfterReading::Nothing => self.note_read(slot),
+            AfterReading::WindowUpdate => {
+                self.at(now, slot).update_window(now);
+                self.refresh(slot);
+            }
+            AfterReading::Farewell => self.refresh(slot),
+        }
     }
 
     /// Ends an association gracefully: everything queued is delivered first (RFC 9260 §9.2).
@@ -710,7 +653,9 @@ impl Endpoint {
     fn refresh(&mut self, slot: usize) {
         let Some(entry) = self.associations.get_mut(slot) else { return };
         let held = entry.association.receive_memory_bytes();
-        self.memory.update(core::mem::replace(&mut entry.received_bytes, held), held);
+        if held != entry.received_bytes {
+            self.memory.update(core::mem::replace(&mut entry.received_bytes, held), held);
+        }
         if !core::mem::replace(&mut entry.is_sendable, true) {
             self.turns.sendable.push_back(slot);
         }
@@ -719,11 +664,11 @@ impl Endpoint {
         }
         if entry.association.is_closed() {
             self.demux.remove(slot);
+            self.note_if_finished(slot);
         } else if entry.revision != entry.association.paths().revision() {
             self.enter(slot);
         }
         self.rearm(slot);
-        self.note_if_finished(slot);
     }
 
     /// A message was read and nothing came of it: what the association holds is all that has changed.
@@ -733,16 +678,12 @@ impl Endpoint {
         self.memory.update(core::mem::replace(&mut entry.received_bytes, held), held);
     }
 
-    /// Before a packet reaches an association: what it may hold.
-    fn grant_memory(&mut self, slot: usize) {
-        if let Some(entry) = self.associations.get_mut(slot) {
-            entry.association.grant_receive_memory(self.memory.allowance(entry.received_bytes));
-        }
-    }
-
     /// The heap gets an entry only when a deadline moved closer; later ones are found when the old one comes up.
     fn rearm(&mut self, slot: usize) {
         let Some(entry) = self.associations.get_mut(slot) else { return };
+        if !entry.association.take_timeout_come_closer() && entry.armed_at.is_some() {
+            return;
+        }
         let Some(due) = entry.association.poll_timeout() else { return };
         if entry.armed_at.is_none_or(|armed| due < armed) {
             entry.armed_at = Some(due);

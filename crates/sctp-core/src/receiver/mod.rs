@@ -112,6 +112,7 @@ impl Receiver {
     }
 
     /// One DATA chunk, in the order of the packet.
+    #[inline]
     pub(crate) fn on_data(&mut self, now: Instant, data: &Data<'_>) -> Arrival {
         match self.config.numbering() {
             Numbering::Ssn => self.on_fragment(now, &data.into()),
@@ -173,6 +174,7 @@ impl Receiver {
     }
 
     /// The next message for the application; its room in the window is free again.
+    #[inline]
     pub(crate) fn receive(&mut self) -> Option<Received> {
         let received = self.ordering.receive()?;
         self.window.release_message(received.message.payload.len());
@@ -192,6 +194,7 @@ impl Receiver {
     /// Whether the peer should hear that the window opened, though nothing arrived (RFC 9260 §6.2): it grew
     /// by a quarter of the buffer, or the application has read everything and a window that the peer
     /// believes to be closed has room for a packet.
+    #[inline]
     pub(crate) fn window_update_due(&self) -> bool {
         self.window.is_update_due() || (!self.has_message() && self.window.has_reopened())
     }

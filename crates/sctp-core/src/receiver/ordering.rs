@@ -13,7 +13,7 @@ use super::ReceiverViolation;
 use super::blocking::BlockingStatistics;
 use super::fragment::{Fragment, Numbering, Sequence};
 use super::reassembly::Assembled;
-use crate::message::{Delivery, Message, Received};
+use crate::message::{Delivery, Message, Received, Reliability};
 
 /// Complete messages: those that wait for an earlier one, and those that wait for the application.
 #[derive(Debug)]
@@ -38,10 +38,11 @@ impl Ordering {
     }
 
     /// Whether a chunk's message is one its stream still waits for; each number is used once per round.
+    #[inline]
     pub(super) fn check(&self, fragment: &Fragment<'_>) -> Result<(), ReceiverViolation> {
         let (tsn, stream) = (fragment.tsn, fragment.stream);
         let Some(order) = fragment.order() else { return Ok(()) };
-        if !order.precedes(self.next(stream)) && !self.blocked.contains_key(&key(stream, order)) {
+        if !order.precedes(self.next(stream)) && !self.is_blocked(stream, order) {
             return Ok(());
         }
         Err(match self.numbering {
@@ -50,7 +51,12 @@ impl Ordering {
         })
     }
 
+    fn is_blocked(&self, stream: StreamId, order: Sequence) -> bool {
+        !self.blocked.is_empty() && self.blocked.contains_key(&key(stream, order))
+    }
+
     /// Whether a message's number is one that its stream has delivered or skipped.
+    #[inline]
     pub(super) fn has_passed(&self, stream: StreamId, order: Sequence) -> bool {
         order.precedes(self.next(stream))
     }
@@ -77,6 +83,7 @@ impl Ordering {
     }
 
     /// Takes a complete message; says whether anything new waits for the application.
+    #[inline]
     pub(super) fn insert(&mut self, now: Instant, message: Assembled) -> bool {
         let Some(order) = message.order else {
             self.deliver(now, now, message);
@@ -103,6 +110,7 @@ impl Ordering {
     }
 
     /// The next message for the application.
+    #[inline]
     pub(super) fn receive(&mut self) -> Option<Received> {
         self.ready.pop_front()
     }
@@ -156,8 +164,11 @@ impl Ordering {
     }
 
     /// Delivers what waited for nothing but its predecessor, from `next` on.
+    #[inline]
     fn follow(&mut self, now: Instant, stream: StreamId, mut next: Sequence) {
-        while let Some(follower) = self.blocked.remove(&key(stream, next)) {
+        while !self.blocked.is_empty()
+            && let Some(follower) = self.blocked.remove(&key(stream, next))
+        {
             self.deliver(now, follower.complete_at, follower.message);
             next = self.numbering.next(next);
         }
@@ -172,16 +183,19 @@ impl Ordering {
         first.map(|(&(_, order), _)| Sequence::from_key(order))
     }
 
+    #[inline]
     fn deliver(&mut self, now: Instant, complete_at: Instant, assembled: Assembled) {
         let Assembled { stream, order, ppid, payload, chunks: _, piece } = assembled;
         let blocked = now.since(complete_at);
         self.statistics.record(stream, blocked);
         let delivery = if order.is_some() { Delivery::Ordered } else { Delivery::Unordered };
-        let message = Message::new(stream, delivery, payload).with_ppid(ppid);
+        let reliability = Reliability::Reliable;
+        let message = Message { stream, ppid, delivery, reliability, context: 0, payload };
         self.ready.push_back(Received { message, complete_at, blocked, piece });
     }
 
     /// What a stream waits for.
+    #[inline]
     pub(super) fn next(&self, stream: StreamId) -> Sequence {
         self.next.get(usize::from(stream.get())).copied().unwrap_or_default()
     }

@@ -43,6 +43,7 @@ impl Reassembly {
     }
 
     /// Whether a chunk agrees with what has arrived. Changes nothing.
+    #[inline]
     pub(super) fn check(
         &self,
         position: Position,
@@ -50,14 +51,29 @@ impl Reassembly {
         arrived: &TsnMap,
         message_bytes: usize,
     ) -> Result<(), ReceiverViolation> {
+        // A whole message contradicts nothing but a part of another one.
+        if fragment.flags.is_whole() && self.is_empty() && fragment.payload.len() <= message_bytes {
+            return Ok(());
+        }
         match self {
             Self::ByTsn(runs) => runs.check(position, fragment, arrived, message_bytes),
             Self::ByFsn(runs) => runs.check(fragment, message_bytes),
         }
     }
 
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::ByTsn(runs) => runs.is_empty(),
+            Self::ByFsn(runs) => runs.is_empty(),
+        }
+    }
+
     /// Takes a chunk that passed [`check`](Self::check); gives the message it completes.
+    #[inline]
     pub(super) fn insert(&mut self, position: Position, fragment: &Fragment<'_>) -> Option<Assembled> {
+        if fragment.flags.is_whole() {
+            return Some(Assembled::whole(fragment));
+        }
         match self {
             Self::ByTsn(runs) => runs.insert(position, fragment),
             Self::ByFsn(runs) => runs.insert(runs.place_of(fragment), fragment),
@@ -160,6 +176,15 @@ pub(super) struct Candidate {
     pub(super) stream: StreamId,
     pub(super) unordered: bool,
     pub(super) sequence: Sequence,
+}
+
+impl Assembled {
+    #[inline]
+    fn whole(fragment: &Fragment<'_>) -> Self {
+        let (stream, order, ppid) = (fragment.stream, fragment.order(), fragment.ppid);
+        let payload = Bytes::copy_from_slice(fragment.payload);
+        Self { stream, order, ppid, payload, chunks: 1, piece: None }
+    }
 }
 
 /// A whole message, or a piece of one; not yet in order.

@@ -40,7 +40,12 @@ impl TsnMap {
     }
 
     /// Where a TSN belongs. Changes nothing: the chunk may yet be refused.
+    #[inline]
     pub(super) fn place(&self, tsn: Tsn) -> Place {
+        // No range begins where everything else waits for a chunk.
+        if self.cumulative_tsn.next() == tsn {
+            return Place::New(self.head());
+        }
         if !self.cumulative_tsn.precedes(tsn) {
             return Place::Duplicate;
         }
@@ -64,11 +69,16 @@ impl TsnMap {
     }
 
     /// Notes the arrival of a chunk that [`place`](Self::place) called new.
+    #[inline]
     pub(super) fn insert(&mut self, position: Position) {
         if position == self.head() {
             self.advance_from(position);
-            return;
+        } else {
+            self.insert_above(position);
         }
+    }
+
+    fn insert_above(&mut self, position: Position) {
         let above = self.range_at_or_above(position);
         let joins_above = self.ranges.get(above).is_some_and(|range| range.first == position.next());
         let joins_below = self.ends_range_below(above, position);

@@ -100,9 +100,16 @@ impl Window {
 
     /// Whether the peer should hear of a window that opened without waiting for more data: it grew by at
     /// least a quarter of the buffer beyond what the peer believes (RFC 9260 §6.2).
+    #[inline]
     pub(super) fn is_update_due(&self) -> bool {
-        let growth = usize::try_from(self.a_rwnd()).unwrap_or(usize::MAX).saturating_sub(self.promised);
-        growth >= (self.buffer_bytes / 4).max(1)
+        let step = (self.buffer_bytes / 4).max(1);
+        // No window is larger than the buffer: mostly that is all there is to look at.
+        self.promised.saturating_add(step) <= self.buffer_bytes && self.growth() >= step
+    }
+
+    /// What the peer does not know of.
+    fn growth(&self) -> usize {
+        usize::try_from(self.a_rwnd()).unwrap_or(usize::MAX).saturating_sub(self.promised)
     }
 
     /// Whether the peer believes the window to be nearly closed, and it is not.

@@ -168,7 +168,11 @@ impl Sender {
     }
 
     /// The same of a chunk that has just been sent so often.
+    #[inline]
     pub(super) fn tries_left(&self, now: Instant, message: MessageKey, transmissions: u32) -> Tries {
+        if !self.options.gives_up {
+            return Tries::More;
+        }
         let stored = self.queue.messages().get(message);
         let is_allowed = stored.is_none_or(|stored| stored.allows(now, transmissions));
         if is_allowed { Tries::More } else { Tries::Last }

@@ -43,6 +43,7 @@ pub(crate) enum OnceBegun {
 }
 
 impl Stored {
+    #[inline]
     pub(crate) fn new(message: Message, number: u64, deadline: Option<Instant>) -> Self {
         let (mid, next_fsn) = (Mid::new(0), Fsn::new(0));
         Self { message, number, deadline, sent_bytes: 0, mid, next_fsn, once_begun: OnceBegun::IsFinished }
@@ -74,6 +75,7 @@ pub(crate) struct Messages {
 
 impl Messages {
     /// Puts a message in.
+    #[inline]
     pub(crate) fn insert(&mut self, stored: Stored) -> MessageKey {
         if let Some(place) = self.free.pop() {
             self.places[place as usize] = Some(stored);
@@ -101,6 +103,7 @@ impl Messages {
     }
 
     /// A message is not needed any more.
+    #[inline]
     pub(crate) fn release(&mut self, key: MessageKey) {
         if let Some(place) = self.places.get_mut(key.0 as usize)
             && place.is_some()

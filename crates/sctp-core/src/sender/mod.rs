@@ -197,6 +197,7 @@ impl Sender {
     }
 
     /// Queues a message, or says why not. Gives what it displaced.
+    #[inline]
     pub(crate) fn send(&mut self, now: Instant, message: Message) -> Result<Vec<Failed>, SendError> {
         let (bytes, limit) = (message.payload.len(), self.options.message_bytes);
         if bytes == 0 {
@@ -523,6 +524,10 @@ impl Sender {
     /// Whether nothing is queued and nothing outstanding.
     pub(crate) fn is_dry(&self) -> bool {
         self.queue.is_empty() && self.outstanding.is_empty()
+    }
+
+    pub(crate) fn has_any_outstanding(&self) -> bool {
+        !self.outstanding.is_empty()
     }
 
     pub(crate) fn has_outstanding(&self, path: PathId) -> bool {

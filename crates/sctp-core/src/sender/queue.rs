@@ -90,6 +90,15 @@ pub(crate) struct Removed {
     pub(crate) end: Option<Fragment>,
 }
 
+/// The fragment that would be taken next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Next {
+    stream: StreamId,
+    message: MessageKey,
+    /// Octets of payload.
+    pub(crate) len: usize,
+}
+
 /// Message identifiers of a stream; the lower half of that of an ordered message is its SSN.
 #[derive(Clone, Copy, Debug, Default)]
 struct NextMids {
@@ -216,6 +225,7 @@ impl SendQueue {
         }
     }
 
+    #[inline]
     pub(crate) fn push(&mut self, now: Instant, message: Message) {
         let bytes = message.payload.len();
         self.payload_bytes += bytes;
@@ -250,6 +260,7 @@ impl SendQueue {
         self.stored.remove(key).map(|stored| stored.message)
     }
 
+    #[inline]
     fn note_terms(&mut self, now: Instant, message: &Message, number: u64) -> Option<Instant> {
         match message.reliability {
             Reliability::Reliable | Reliability::Retransmissions(_) => None,
@@ -299,30 +310,31 @@ impl SendQueue {
         self.payload_bytes
     }
 
-    /// Payload octets the next fragment would carry, given the room in this packet and in an empty one.
+    /// The next fragment, given whose turn it is and the room in this packet and in an empty one.
     ///
     /// A message that fits a packet is not cut: it waits for the next one. `None`: nothing to send, or not here.
-    pub(crate) fn next_len(&self, room: usize, full_room: usize) -> Option<usize> {
-        let head = self.head()?;
+    #[inline]
+    pub(crate) fn next(&self, head: StreamId, room: usize, full_room: usize) -> Option<Next> {
         if self.in_packet.is_some_and(|stream| stream != head) {
             return None;
         }
         let front = *self.streams.get(usize::from(head.get()))?.queue.front()?;
         let rest = self.stored.get(front)?.unsent_bytes();
+        let next = |len| Some(Next { stream: head, message: front, len });
         if rest <= room {
-            Some(rest)
+            next(rest)
         } else if rest > full_room && room >= full_room.min(MIN_FRAGMENT_BYTES) {
-            Some(room & !3)
+            next(room & !3)
         } else {
             None
         }
     }
 
-    /// Takes `len` octets of the message whose turn it is.
-    pub(crate) fn take(&mut self, len: usize) -> Option<Fragment> {
-        let id = self.head()?;
+    /// Takes the fragment that [`next`](Self::next) has just given.
+    #[inline]
+    pub(crate) fn take(&mut self, next: Next) -> Option<Fragment> {
+        let Next { stream: id, message: key, len } = next;
         let stream = self.streams.get_mut(usize::from(id.get()))?;
-        let key = *stream.queue.front()?;
         let stored = self.stored.get_mut(key)?;
         let beginning = !stream.has_begun;
         if beginning {
@@ -357,6 +369,7 @@ impl SendQueue {
         Some(fragment)
     }
 
+    #[inline]
     fn note_served(&mut self, fragment: &Fragment, number: u64) {
         let id = fragment.stream;
         let stream = &self.streams[usize::from(id.get())];
@@ -563,7 +576,9 @@ impl SendQueue {
         drained.into_iter().map(|stored| stored.message).collect()
     }
 
-    fn head(&self) -> Option<StreamId> {
+    /// The stream whose turn it is.
+    #[inline]
+    pub(crate) fn head(&self) -> Option<StreamId> {
         self.unfinished.or_else(|| self.discipline.next())
     }
 

@@ -8,7 +8,7 @@ use virtual_time::Instant;
 use super::acknowledge::RttSample;
 use super::messages::Messages;
 use super::outstanding::SentChunk;
-use super::queue::{Fragment, Framing};
+use super::queue::{Fragment, Framing, Next};
 use super::{Sender, WindowProbe};
 use crate::config::{ImmediateSack, MessageBundling, Nagle};
 use crate::path::{Loss, Path, PathSet};
@@ -34,7 +34,7 @@ pub(crate) enum Blocked {
 impl Sender {
     /// Whether a packet of new data could go out on this path, for want of anything else to send there.
     pub(crate) fn wants_to_send(&self, path: &Path) -> bool {
-        self.has_window(path) && self.first_blocked(path, usize::MAX).is_none()
+        self.has_window(path) && self.first(usize::MAX, self.full_room(path)).is_ok()
     }
 
     /// Whether the congestion window of a path has room (RFC 9260 §6.1 (B)).
@@ -70,7 +70,7 @@ impl Sender {
             && self.outstanding.is_empty()
             // A window with room for any chunk stops none.
             && self.advertised_window < self.full_room(path)
-            && self.next_blocked(path, usize::MAX) == Some(Blocked::PeerWindow)
+            && self.next(usize::MAX, self.full_room(path)) == Err(Blocked::PeerWindow)
     }
 
     /// The window-probe timer expired: one chunk may go out although the window is closed.
@@ -127,13 +127,15 @@ impl Sender {
         if !path.congestion.admits(self.flight(path.id)) {
             return (any, Blocked::CongestionWindow);
         }
+        let full_room = self.full_room(path);
         loop {
             let room = writer.remaining().saturating_sub(self.header_bytes());
-            let blocked = if any { self.next_blocked(path, room) } else { self.first_blocked(path, room) };
-            if let Some(blocked) = blocked {
-                return (any, blocked);
-            }
-            if !self.write_next(now, path, room, writer) {
+            let next = if any { self.next(room, full_room) } else { self.first(room, full_room) };
+            let next = match next {
+                Ok(next) => next,
+                Err(blocked) => return (any, blocked),
+            };
+            if !self.write_next(now, path, next, writer) {
                 return (any, Blocked::PacketFull);
             }
             any = true;
@@ -143,33 +145,32 @@ impl Sender {
         }
     }
 
-    fn next_blocked(&self, path: &Path, room: usize) -> Option<Blocked> {
-        if !self.queue.has_next() {
-            return Some(Blocked::NothingToSend);
-        }
+    /// What the next new chunk carries, with so much room in this packet and in one of its own.
+    #[inline]
+    fn next(&self, room: usize, full_room: usize) -> Result<Next, Blocked> {
+        let head = self.queue.head().ok_or(Blocked::NothingToSend)?;
         if self.outstanding.len() >= OUTSTANDING_CHUNKS_MAX {
-            return Some(Blocked::TooManyOutstanding);
+            return Err(Blocked::TooManyOutstanding);
         }
-        let full_room = self.full_room(path);
-        let Some(len) = self.queue.next_len(room.min(full_room), full_room) else {
-            return Some(Blocked::PacketFull);
-        };
-        if len > self.free_window() && self.window_probe != WindowProbe::Allowed {
-            return Some(Blocked::PeerWindow);
+        let next = self.queue.next(head, room.min(full_room), full_room).ok_or(Blocked::PacketFull)?;
+        if next.len > self.free_window() && self.window_probe != WindowProbe::Allowed {
+            return Err(Blocked::PeerWindow);
         }
-        None
+        Ok(next)
     }
 
     /// The same for the first new chunk of a packet: Nagle holds packets back, not chunks that could share one.
-    fn first_blocked(&self, path: &Path, room: usize) -> Option<Blocked> {
-        let held = self.options.nagle == Nagle::On && self.outstanding.total_flight() > 0;
-        let is_small = self.queue.payload_bytes() < self.full_room(path);
-        self.next_blocked(path, room).or_else(|| (held && is_small).then_some(Blocked::Nagle))
+    fn first(&self, room: usize, full_room: usize) -> Result<Next, Blocked> {
+        let next = self.next(room, full_room)?;
+        let is_held = self.options.nagle == Nagle::On
+            && self.outstanding.total_flight() > 0
+            && self.queue.payload_bytes() < full_room;
+        if is_held { Err(Blocked::Nagle) } else { Ok(next) }
     }
 
-    fn write_next(&mut self, now: Instant, path: &Path, room: usize, writer: &mut PacketWriter<'_>) -> bool {
-        let Some(len) = self.queue.next_len(room, self.full_room(path)) else { return false };
-        let Some(fragment) = self.queue.take(len) else { return false };
+    #[inline]
+    fn write_next(&mut self, now: Instant, path: &Path, next: Next, writer: &mut PacketWriter<'_>) -> bool {
+        let Some(fragment) = self.queue.take(next) else { return false };
         let tsn = self.outstanding.next_tsn();
         let flags = self.flags(&fragment, path);
         if write_chunk(writer, tsn, &fragment, self.queue.messages(), flags).is_err() {
@@ -209,11 +210,14 @@ impl Sender {
 
     /// The I bit (RFC 9260 §6.1): on the last chunk there is, and on the one that fills a window of one packet. The SACK
     /// for two packets opens a larger one, and a SACK for every packet would double the acknowledgments of bulk.
+    #[inline]
     fn flags(&self, fragment: &Fragment, path: &Path) -> DataFlags {
-        let flight = self.flight(path.id) + self.header_bytes() + fragment.payload_bytes();
-        let filled = flight <= path.packet_bytes() && !path.congestion.admits(flight);
+        let fills_window = || {
+            let flight = self.flight(path.id) + self.header_bytes() + fragment.payload_bytes();
+            flight <= path.packet_bytes() && !path.congestion.admits(flight)
+        };
         let immediate = match self.options.immediate_sack {
-            ImmediateSack::WhenSenderDry => !self.queue.has_next() || filled,
+            ImmediateSack::WhenSenderDry => !self.queue.has_next() || fills_window(),
             ImmediateSack::WhenShuttingDown => self.options.is_draining,
         };
         DataFlags { immediate, ..fragment.flags }
@@ -229,6 +233,7 @@ impl Sender {
         path.packet_bytes() - COMMON_HEADER_BYTES - self.options.reserved_bytes - self.header_bytes()
     }
 
+    #[inline]
     fn rtt_sample(&mut self, path: PathId) -> &mut RttSample {
         if self.rtt_samples.len() <= path.index() {
             self.rtt_samples.resize(path.index() + 1, RttSample::default());
@@ -253,6 +258,7 @@ fn target(chunk: &SentChunk, paths: &PathSet) -> PathId {
     paths.for_lost(chunk.path, loss)
 }
 
+#[inline]
 fn write_chunk(
     writer: &mut PacketWriter<'_>,
     tsn: Tsn,

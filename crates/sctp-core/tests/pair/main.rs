@@ -10,6 +10,7 @@ mod net;
 
 mod attack;
 mod authentication;
+mod batches;
 mod collision;
 mod congestion;
 mod data;

@@ -35,15 +35,23 @@ impl<'a> Data<'a> {
         payload_bytes.saturating_add(Self::HEADER_BYTES + 3) / 4 * 4
     }
 
+    pub(super) fn decode(flags: u8, cursor: Cursor<'a>) -> Result<Self, Flaw> {
+        let value = cursor.rest();
+        Self::read(flags, value).ok_or(Flaw::TooShort { needed: FIELDS, available: value.len() })
+    }
+
+    /// From the value of the chunk; `None` if it is too short.
     #[inline]
-    pub(super) fn decode(flags: u8, mut cursor: Cursor<'a>) -> Result<Self, Flaw> {
-        Ok(Self {
-            tsn: Tsn::new(cursor.u32()?),
-            stream: StreamId::new(cursor.u16()?),
-            ssn: Ssn::new(cursor.u16()?),
-            ppid: PayloadProtocolId::new(cursor.u32()?),
+    pub(crate) fn read(flags: u8, value: &'a [u8]) -> Option<Self> {
+        let (&[t0, t1, t2, t3, s0, s1, n0, n1, p0, p1, p2, p3], payload) =
+            value.split_first_chunk::<FIELDS>()?;
+        Some(Self {
+            tsn: Tsn::new(u32::from_be_bytes([t0, t1, t2, t3])),
+            stream: StreamId::new(u16::from_be_bytes([s0, s1])),
+            ssn: Ssn::new(u16::from_be_bytes([n0, n1])),
+            ppid: PayloadProtocolId::new(u32::from_be_bytes([p0, p1, p2, p3])),
             flags: DataFlags::from(flags),
-            payload: cursor.rest(),
+            payload,
         })
     }
 
@@ -53,6 +61,9 @@ impl<'a> Data<'a> {
         DataHeader { tsn: self.tsn, stream: self.stream, ssn: self.ssn, ppid: self.ppid, flags: self.flags }
     }
 }
+
+/// Octets between chunk header and payload.
+const FIELDS: usize = 12;
 
 /// A DATA chunk without its payload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -92,6 +103,7 @@ impl DataFlags {
     const E: u8 = 0x01;
 
     /// The flags as they stand in the chunk header.
+    #[inline]
     #[must_use]
     pub const fn bits(self) -> u8 {
         (if self.immediate { Self::I } else { 0 })
@@ -109,6 +121,7 @@ impl DataFlags {
 
 /// Reserved bits are ignored.
 impl From<u8> for DataFlags {
+    #[inline]
     fn from(bits: u8) -> Self {
         Self {
             immediate: bits & Self::I != 0,

@@ -33,7 +33,7 @@ fn data_decodes_field_by_field() {
 fn data_without_data_decodes_for_the_association_to_refuse() {
     let (_, line) = read(&[0, 0x0c, 0, 16, 0, 0, 0, 7, 0, 1, 0, 3, 0, 0, 0, 0]);
     assert_eq!(line, "DATA tsn=7 stream=1 ssn=3 ppid=0 IU 0 B");
-    assert_eq!(decode(&[0, 0, 0, 14, 0, 0, 0, 7, 0, 1, 0, 3, 0, 0]), Err(too_short(4, 2)));
+    assert_eq!(decode(&[0, 0, 0, 14, 0, 0, 0, 7, 0, 1, 0, 3, 0, 0]), Err(too_short(12, 10)));
 }
 
 #[test]

@@ -83,6 +83,7 @@ impl PacketWriter<'_> {
     }
 
     /// Puts AUTH in front of a chunk that needs it; says how long the packet was without it.
+    #[inline]
     pub(super) fn open_auth_for(&mut self, kind: ChunkType) -> Result<Option<usize>, Full> {
         let Some(policy) = self.authentication else { return Ok(None) };
         if self.open_auth.is_some() || !policy.chunks.contains(kind) {
@@ -101,6 +102,7 @@ impl PacketWriter<'_> {
     }
 
     /// Octets of the AUTH chunk without which no DATA or I-DATA can be written.
+    #[inline]
     pub(super) fn auth_owed_to_data(&self) -> usize {
         match self.authentication {
             Some(policy) if self.open_auth.is_none() && policy.covers_data() => {

@@ -94,6 +94,7 @@ impl<'b> PacketWriter<'b> {
     /// # Errors
     ///
     /// [`Full`] if it does not fit.
+    #[inline]
     pub fn data(&mut self, header: &DataHeader, payload: &[u8]) -> Result<(), Full> {
         let [t0, t1, t2, t3] = header.tsn.get().to_be_bytes();
         let [s0, s1] = header.stream.get().to_be_bytes();
@@ -127,7 +128,9 @@ impl<'b> PacketWriter<'b> {
         self.buffer.extend_from_slice(&header);
         self.buffer.extend_from_slice(payload);
         let padding = octets.next_multiple_of(4) - octets;
-        self.buffer.extend_from_slice(&[0; 3][..padding]);
+        if padding > 0 {
+            self.buffer.extend_from_slice(&[0; 3][..padding]);
+        }
         Ok(())
     }
 

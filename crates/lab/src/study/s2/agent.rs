@@ -13,7 +13,7 @@ use virtual_time::Instant;
 /// What the study leaves open.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Rules {
-    /// Reports of a packet as missing until it is sent again: the fourth, by the old rule of RFC 2960 (S2).
+    /// Reports of a packet as missing until it is sent again: the fourth in S2, whose SCTP predates today's three.
     pub(super) reports: u32,
     /// The largest window, in packets.
     pub(super) cap: f64,
@@ -28,10 +28,15 @@ pub(super) struct Rules {
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Halving {
     /// Once per window of data, to half of what is in flight.
+<<<<<<< HEAD
     FlightOnce,
     /// Once per window of data, to half of the window.
     WindowOnce,
     /// With each packet found lost, to half of the window (S2: RFC 2960 to the letter).
+=======
+    OncePerWindow,
+    /// With each packet found lost, to half of the window (a reading of S2's SCTP to the letter).
+>>>>>>> main
     EachLoss,
 }
 

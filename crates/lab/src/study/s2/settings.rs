@@ -87,7 +87,7 @@ impl Choice {
         let rule = match halving {
             Halving::FlightOnce => "halved once per window of data, to half of what is in flight",
             Halving::WindowOnce => "halved once per window of data",
-            Halving::EachLoss => "halved by each loss (RFC 2960 to the letter)",
+            Halving::EachLoss => "halved by each loss (the rules of that time to the letter)",
         };
         format!(
             "Setting {name} (not published, found by headway reproduce --search): {buffer} packets of buffer, {headers} octets of headers, window of {cap} \

@@ -46,16 +46,18 @@ fn chunks_longer_than_a_fallen_path_mtu_go_alone_and_ip_may_cut_them() {
     let now = Instant::from_millis(1000);
     let mut config = AssociationConfig::profile(Profile::Rfc9260);
     let mut association = established(now, config.clone());
-    association.send(now, Message::ordered(StreamId::new(0), vec![7; 1352])).unwrap();
+    let message = || [Message::ordered(StreamId::new(0), vec![7; 1352])];
+    assert_eq!(association.send(now, message()), (1, None));
     let mut buffer = Vec::new();
     let mut next = |association: &mut Association, now| {
-        let transmit = association.poll_transmit(now, &mut buffer)?;
-        Some((transmit.len, transmit.fragmentation))
+        let mut only = None;
+        association.transmit(now, 1, &mut buffer, &mut |transmit| only = Some(transmit));
+        only.map(|transmit: Transmit| (transmit.len, transmit.fragmentation))
     };
     while next(&mut association, now).is_some() {}
     config.path_mtu.bytes = 600;
     association.paths = PathSet::new(PEER, &[], &config);
-    association.send(now, Message::ordered(StreamId::new(0), vec![7; 1352])).unwrap();
+    assert_eq!(association.send(now, message()), (1, None));
     let now = now + Duration::from_secs(2);
     association.handle_timeout(now);
     assert_eq!(next(&mut association, now), Some((12 + 16 + 1352, Fragmentation::Allowed)));

@@ -48,10 +48,11 @@ impl Pacer {
 /// How long so many octets take at 1.25 windows a round trip, at two while slow start doubles the window in each.
 fn drain_time(bytes: usize, window: Window, srtt: Duration) -> Duration {
     let (numerator, denominator) = if window.is_slow_start() { (1, 2) } else { (4, 5) };
-    let wide = |octets: usize| u128::try_from(octets).unwrap_or(u128::MAX);
-    let nanos =
-        srtt.as_nanos().saturating_mul(wide(bytes)) * numerator / (wide(window.cwnd.max(1)) * denominator);
-    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    // 64 bits: a burst of 64 MiB at round trips of a minute fits, and beyond that it is only waited too little.
+    let octets = |octets: usize| u64::try_from(octets).unwrap_or(u64::MAX);
+    let srtt = u64::try_from(srtt.as_nanos()).unwrap_or(u64::MAX);
+    let shares = srtt.saturating_mul(octets(bytes)).saturating_mul(numerator);
+    Duration::from_nanos(shares / octets(window.cwnd.max(1)).saturating_mul(denominator))
 }
 
 /// Drivers wake in milliseconds.

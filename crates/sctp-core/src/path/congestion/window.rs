@@ -201,7 +201,14 @@ impl Congestion {
         }
     }
 
+    /// So much is in flight before the next packet.
+    #[inline]
+    pub(crate) fn note_flight(&mut self, flight: usize) {
+        self.flight = flight;
+    }
+
     /// A packet with data left.
+    #[inline]
     pub(crate) fn on_sent(&mut self, now: Instant, packet_bytes: usize) {
         if self.is_paced() {
             self.pacer.on_sent(now, packet_bytes, self.window(), self.srtt);

@@ -7,7 +7,6 @@
 use core::ops::RangeInclusive;
 use std::collections::{BTreeMap, VecDeque};
 
-use bytes::Bytes;
 use sctp_wire::{PayloadProtocolId, StreamId};
 
 use super::{Assembled, Discarded};
@@ -74,11 +73,12 @@ impl<P: Place> Runs<P> {
         self.bytes
     }
 
-    /// Takes a chunk that agrees with its neighbours; gives the message it completes.
+    pub(super) fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    /// Takes a fragment that agrees with its neighbours; gives the message it completes.
     pub(super) fn insert(&mut self, place: P, fragment: &Fragment<'_>) -> Option<Assembled> {
-        if fragment.flags.is_whole() {
-            return Some(Assembled::whole(fragment));
-        }
         self.bytes += fragment.payload.len();
         let first = self.join_below(place, fragment);
         let above = if fragment.flags.ending { None } else { self.runs.remove(&place.next()) };
@@ -242,14 +242,6 @@ impl Runs<Position> {
             Some(_) => Neighbour::OtherMessage,
             None => Neighbour::outside_runs(arrived.contains(position.next())),
         }
-    }
-}
-
-impl Assembled {
-    fn whole(fragment: &Fragment<'_>) -> Self {
-        let (stream, order, ppid) = (fragment.stream, fragment.order(), fragment.ppid);
-        let payload = Bytes::copy_from_slice(fragment.payload);
-        Self { stream, order, ppid, payload, chunks: 1, piece: None }
     }
 }
 

@@ -13,6 +13,7 @@ pub(crate) struct Fcfs {
 }
 
 impl Fcfs {
+    #[inline]
     fn remove(&mut self, number: u64) {
         if self.order.front().is_some_and(|(first, _)| *first == number) {
             self.order.pop_front();
@@ -23,6 +24,7 @@ impl Fcfs {
 }
 
 impl Discipline for Fcfs {
+    #[inline]
     fn queued(&mut self, waiting: Waiting, _before: Rest) {
         let entry = (waiting.number, waiting.stream);
         if self.order.back().is_none_or(|(last, _)| *last < waiting.number) {
@@ -32,10 +34,12 @@ impl Discipline for Fcfs {
         }
     }
 
+    #[inline]
     fn next(&self) -> Option<StreamId> {
         self.order.front().map(|(_, stream)| *stream)
     }
 
+    #[inline]
     fn served(&mut self, served: Served) {
         if served.ends_message {
             self.remove(served.message.number);

@@ -45,6 +45,7 @@ impl Schedule {
 }
 
 impl Discipline for Schedule {
+    #[inline]
     fn queued(&mut self, waiting: Waiting, before: Rest) {
         match self {
             Self::Fcfs(fcfs) => fcfs.queued(waiting, before),
@@ -52,6 +53,7 @@ impl Discipline for Schedule {
         }
     }
 
+    #[inline]
     fn next(&self) -> Option<StreamId> {
         match self {
             Self::Fcfs(fcfs) => fcfs.next(),
@@ -59,6 +61,7 @@ impl Discipline for Schedule {
         }
     }
 
+    #[inline]
     fn served(&mut self, served: Served) {
         match self {
             Self::Fcfs(fcfs) => fcfs.served(served),

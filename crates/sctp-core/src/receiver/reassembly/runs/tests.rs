@@ -123,5 +123,5 @@ fn a_message_beyond_the_limit_is_a_violation_as_soon_as_its_parts_show_it() {
 
 #[test]
 fn the_overhead_charged_for_a_chunk_covers_a_run_of_one_fragment() {
-    assert!(size_of::<(Position, Run)>() + size_of::<Bytes>() <= CHUNK_OVERHEAD_BYTES);
+    assert!(size_of::<(Position, Run)>() + size_of::<bytes::Bytes>() <= CHUNK_OVERHEAD_BYTES);
 }

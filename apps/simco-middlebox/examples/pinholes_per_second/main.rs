@@ -1,0 +1,82 @@
+//! How fast a middlebox opens pinholes, as agents see it.
+//!
+//! ```text
+//! cargo build --release -p simco-middlebox --bins --examples
+//! target/release/examples/pinholes_per_second
+//! ```
+//!
+//! It needs root, `ip`, `nft` and `taskset`: in a network namespace of its own it starts the daemon, on the first processor
+//! and no other, and asks from the second over loopback. First with the filter in memory, then with nftables and ever more
+//! pinholes alive; then, in the same run, it lets one `nft` process make each change, and one rule of nftables each pinhole.
+
+#![allow(clippy::print_stdout, reason = "an example prints")]
+
+mod measure;
+mod middlebox;
+mod others;
+
+use std::error::Error;
+use std::num::NonZeroUsize;
+
+use measure::Agent;
+use middlebox::Daemon;
+
+/// Requests under way at once.
+const WINDOW: usize = 512;
+/// Pinholes that a measurement opens.
+const OPENED: u32 = 20_000;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    middlebox::enter_namespace()?;
+    middlebox::pin_to(1)?;
+    println!("{} PER under way at once, the middlebox on one processor", WINDOW);
+    in_memory()?;
+    println!("\nnftables\n    alive      PER/s   alone: p50      p99   resident");
+    let daemon = Daemon::start("[filter]\nkind = \"nftables\"\ninside = [\"in0\"]\n")?;
+    let mut agent = Agent::connect(daemon.address())?;
+    let mut opened = 0;
+    for alive in [1_000, 10_000, 30_000, 100_000] {
+        agent.open(opened..alive, WINDOW)?;
+        opened = alive;
+        let resident = daemon.resident_mb()?;
+        let rate = rate(&mut agent, alive, OPENED)?;
+        let alone = agent.one_by_one(alive..alive + 5_000)?;
+        let (p50, p99) = (percentile(&alone, 50)?, percentile(&alone, 99)?);
+        println!("{alive:>9}  {rate:>9.0}  {p50:>8.3} ms  {p99:>5.3} ms  {resident:>5} MB");
+    }
+    println!("\nthe same without a middlebox");
+    println!("one `nft` process for each change: {:.0}/s", others::processes()?);
+    for alive in [1_000, 2_000, 4_000] {
+        let (each, packet) = others::rules(alive)?;
+        println!(
+            "one rule for each pinhole, {alive} of them: another takes {each:.2} ms, a packet {packet:.1} us"
+        );
+    }
+    Ok(())
+}
+
+/// A million pinholes would be too many for the default limits; this is what they cost.
+fn in_memory() -> Result<(), Box<dyn Error>> {
+    let daemon = Daemon::start("")?;
+    let empty = daemon.resident_mb()?;
+    let mut agent = Agent::connect(daemon.address())?;
+    let took = agent.open(0..100_000, WINDOW)?;
+    println!("\nfilter in memory: {:.0} PER/s for the first 100,000", 100_000.0 / took.as_secs_f64());
+    println!("100,000 rules: {} MB resident, {empty} MB without any", daemon.resident_mb()?);
+    let rate = rate(&mut agent, 100_000, 200_000)?;
+    println!("another 200,000: {rate:.0} PER/s");
+    Ok(())
+}
+
+/// PER per second; what was opened is deleted afterwards.
+fn rate(agent: &mut Agent, from: u32, count: u32) -> Result<f64, Box<dyn Error>> {
+    let took = agent.open(from..from + count, WINDOW)?;
+    agent.delete_newest(count, WINDOW)?;
+    Ok(f64::from(count) / took.as_secs_f64())
+}
+
+/// Of sorted times, in milliseconds.
+fn percentile(times: &[f64], percent: usize) -> Result<f64, Box<dyn Error>> {
+    let length = NonZeroUsize::new(times.len()).ok_or("nothing was measured")?;
+    Ok(times[(length.get() * percent / 100).min(length.get() - 1)])
+}

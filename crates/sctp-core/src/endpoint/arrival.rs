@@ -1,0 +1,181 @@
+//! Packets that arrive, one by one or many together: decoded, and handed to whom they belong to.
+
+use sctp_wire::{Checksum, Chunk, ChunkType, DecodeError, Packet, VerificationTag};
+use virtual_time::Instant;
+
+use super::Endpoint;
+use super::demux::Lookup;
+use crate::association::Authenticity;
+use crate::config::Offer;
+use crate::trace;
+use crate::transmit::{Datagram, Encapsulation};
+
+impl Endpoint {
+    /// A packet arrived.
+    pub fn handle_packet(&mut self, now: Instant, datagram: Datagram<'_>) {
+        self.handle_packets(now, [datagram]);
+    }
+
+    /// Packets arrived together, in this order. The same as one after the other, with less work for each: what they lead
+    /// to for timers, windows and queues is looked at once.
+    pub fn handle_packets<'a>(&mut self, now: Instant, datagrams: impl IntoIterator<Item = Datagram<'a>>) {
+        self.reap();
+        for datagram in datagrams {
+            self.handle_one(now, datagram);
+        }
+        self.settle(now);
+    }
+
+    /// What follows from the packets that an association was handed last.
+    fn settle(&mut self, now: Instant) {
+        if let Some(slot) = self.turns.unsettled.take() {
+            self.at(now, slot).after_input(now);
+            self.refresh(slot);
+        }
+    }
+
+    fn handle_one(&mut self, now: Instant, datagram: Datagram<'_>) {
+        let _span = trace::endpoint(now, self.config.port);
+        let before = trace::is_enabled().then(|| Box::new(self.statistics));
+        self.statistics.packets_received += 1;
+        self.take_in(now, datagram);
+        if let Some(before) = before {
+            trace::packets_discarded(&before, &self.statistics);
+        }
+    }
+
+    fn take_in(&mut self, now: Instant, datagram: Datagram<'_>) {
+        let packet = match self.decode(&datagram) {
+            Ok(packet) => packet,
+            Err(DecodeError::Checksum { .. }) => {
+                self.statistics.bad_checksum += 1;
+                return;
+            }
+            Err(_) => {
+                self.statistics.malformed += 1;
+                return;
+            }
+        };
+        if packet.destination_port != self.config.port {
+            self.statistics.wrong_port += 1;
+            return self.on_foreign_port(&datagram, &packet);
+        }
+        // What belongs to an association is not decoded to find that out.
+        let first = packet.chunks().rest().first().map(|kind| ChunkType::new(*kind));
+        match first {
+            Some(ChunkType::INIT | ChunkType::COOKIE_ECHO | ChunkType::AUTH) => {
+                self.take_opening_in(now, &datagram, &packet);
+            }
+            Some(_) => self.route(now, &datagram, &packet, Authenticity::NotShown),
+            None => self.statistics.malformed += 1,
+        }
+    }
+
+    /// A packet that may set an association up.
+    fn take_opening_in(&mut self, now: Instant, datagram: &Datagram<'_>, packet: &Packet<'_>) {
+        self.settle(now);
+        match packet.chunks().next() {
+            Some(Ok(Chunk::Init(init))) => self.on_init(now, datagram, packet, &init),
+            Some(Ok(Chunk::CookieEcho(cookie))) => {
+                self.on_cookie_echo(now, datagram, packet, cookie.0, None);
+            }
+            Some(Ok(Chunk::Auth(auth))) => match packet.chunks().nth(1) {
+                Some(Ok(Chunk::CookieEcho(cookie))) => {
+                    self.on_cookie_echo(now, datagram, packet, cookie.0, Some(&auth));
+                }
+                _ => self.route(now, datagram, packet, Authenticity::NotShown),
+            },
+            Some(_) | None => self.route(now, datagram, packet, Authenticity::NotShown),
+        }
+    }
+
+    /// A checksum has to be right, unless it is zero and the packet one of those that need none.
+    fn decode<'a>(&mut self, datagram: &Datagram<'a>) -> Result<Packet<'a>, DecodeError> {
+        if datagram.source.encapsulation == Encapsulation::Datagrams
+            && let Ok(packet) = Packet::decode(datagram.payload, Checksum::Ignore)
+            && packet.checksum == 0
+            && self.needs_no_checksum(datagram, &packet)
+        {
+            self.statistics.zero_checksums_accepted += 1;
+            return Ok(packet);
+        }
+        Packet::decode(datagram.payload, Checksum::Verify)
+    }
+
+    /// RFC 9653: we have said that we take zero checksums in this association, the packet came through its channel,
+    /// and no chunk is of the kind that must not come without.
+    fn needs_no_checksum(&self, datagram: &Datagram<'_>, packet: &Packet<'_>) -> bool {
+        let Some(slot) = self.demux.by_tag(packet.verification_tag) else { return false };
+        let association = &self.associations[slot].association;
+        let exempt = [ChunkType::INIT, ChunkType::COOKIE_ECHO, ChunkType::ASCONF];
+        association.config().extensions.zero_checksum == Offer::On
+            && association.paths().iter().any(|path| path.destination == datagram.source)
+            && packet.chunks().all(|chunk| chunk.is_ok_and(|chunk| !exempt.contains(&chunk.kind())))
+    }
+
+    /// Hands a packet to the association it belongs to (RFC 9260 §8.5), or treats it as out of the blue (§8.4).
+    pub(super) fn route(
+        &mut self,
+        now: Instant,
+        datagram: &Datagram<'_>,
+        packet: &Packet<'_>,
+        authenticity: Authenticity,
+    ) {
+        // Tag zero is for INIT alone (§8.5.1 (A)).
+        if packet.verification_tag == VerificationTag::ZERO {
+            self.statistics.bad_tag += 1;
+            return;
+        }
+        match self.lookup(datagram, packet) {
+            Lookup::Association(slot, path) => {
+                self.take_turn(now, slot);
+                self.at(now, slot).handle_packet(now, path, datagram, packet, authenticity);
+                // Whoever is found differently from now on is so for the next packet already.
+                let entry = &self.associations[slot];
+                if entry.association.is_closed() || entry.revision != entry.association.paths().revision() {
+                    self.settle(now);
+                }
+            }
+            Lookup::UnknownSource => {
+                self.settle(now);
+                self.on_unknown_source(now, datagram, packet);
+            }
+            Lookup::BadTag => self.statistics.bad_tag += 1,
+            Lookup::OutOfTheBlue => self.on_out_of_the_blue(datagram, packet),
+        }
+    }
+
+    /// An association is handed a packet, perhaps after others.
+    #[inline]
+    fn take_turn(&mut self, now: Instant, slot: usize) {
+        if self.turns.unsettled != Some(slot) {
+            self.settle(now);
+            self.grant_memory(slot);
+            self.turns.unsettled = Some(slot);
+        }
+    }
+
+    /// The tag says which association it is for. The peer may answer our INIT from there (RFC 9260 §5.1.2), and an ASCONF
+    /// may make the address the peer's (RFC 5061 §5.2).
+    fn on_unknown_source(&mut self, now: Instant, datagram: &Datagram<'_>, packet: &Packet<'_>) {
+        let Some(slot) = self.demux.by_tag(packet.verification_tag) else { return };
+        let association = &self.associations[slot].association;
+        if association.may_answer_init(datagram.source, packet) {
+            self.statistics.handshake.init_acks_from_elsewhere += 1;
+            self.at(now, slot).handle_init_ack_from(now, datagram.source, packet);
+        } else if association.may_introduce_itself(packet) {
+            self.at(now, slot).handle_stranger(now, datagram, packet);
+        } else {
+            self.statistics.unknown_source += 1;
+            return;
+        }
+        self.refresh(slot);
+    }
+
+    /// Before a packet reaches an association: what it may hold.
+    fn grant_memory(&mut self, slot: usize) {
+        if let Some(entry) = self.associations.get_mut(slot) {
+            entry.association.grant_receive_memory(self.memory.allowance(entry.received_bytes));
+        }
+    }
+}
