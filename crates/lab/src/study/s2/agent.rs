@@ -28,15 +28,10 @@ pub(super) struct Rules {
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Halving {
     /// Once per window of data, to half of what is in flight.
-<<<<<<< HEAD
     FlightOnce,
     /// Once per window of data, to half of the window.
     WindowOnce,
-    /// With each packet found lost, to half of the window (S2: RFC 2960 to the letter).
-=======
-    OncePerWindow,
     /// With each packet found lost, to half of the window (a reading of S2's SCTP to the letter).
->>>>>>> main
     EachLoss,
 }
 

@@ -18,7 +18,7 @@ pub(super) fn table(
         let text = PLAN
             .replace("transport = \"tcp\"", &format!("transport = \"{transport}\""))
             .replace("profile = \"ns2-sack\"", &format!("profile = \"{profile}\""))
-            .replace("queue = \"6p\"", &format!("queue = \"{buffer}p\""));
+            .replace("queue = \"4p\"", &format!("queue = \"{buffer}p\""));
         let mut plan = Plan::parse(&text).map_err(|error| StudyError::Plan { page: "S2", error })?;
         plan.cells.retain(|cell| {
             cell.factors.iter().any(|(_, level)| cells.iter().any(|cell| level.as_str() == Some(cell.case)))
