@@ -1,12 +1,13 @@
 //! `headway reproduce`: figures and tables of the studies, ours beside the published values.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use lab::StopSignal;
 use lab::study::{
-    Effort, PAGES, Page, PageSpec, Statement, StoreError, Stored, StudyError, Verdict, page, write_all,
+    Effort, PAGES, Page, PageSpec, Statement, StoreError, Stored, StudyError, Verdict, VideoTrace, page,
+    search, write_all,
 };
 use serde::Serialize;
 
@@ -22,7 +23,7 @@ use crate::progress::Bar;
 #[command(after_help = "Example:\n  headway reproduce S1-fig4 S4-table1 --quick --out out")]
 pub(crate) struct Arguments {
     /// Which pages, such as S1-fig4; a study such as S1 means all of its pages
-    #[arg(value_name = "ID", required_unless_present_any = ["list", "all"])]
+    #[arg(value_name = "ID", required_unless_present_any = ["list", "all", "search", "redraw"])]
     ids: Vec<String>,
     /// Only say which pages there are
     #[arg(long, conflicts_with_all = ["ids", "all"])]
@@ -30,6 +31,15 @@ pub(crate) struct Arguments {
     /// All pages
     #[arg(long, conflicts_with = "ids")]
     all: bool,
+    /// Search for what S2 does not publish: buffer, headers, windows; the nearest settings are told, for plans/settings/s2.toml
+    #[arg(long, conflicts_with_all = ["ids", "all", "list"])]
+    search: bool,
+    /// Only draw HTML and CSV again, from the JSON files in the folder of --out
+    #[arg(long, requires = "out", conflicts_with_all = ["ids", "all", "list", "search"])]
+    redraw: bool,
+    /// A video for S5-fig3: a text file of a public trace library (number, type, time, size; or sizes alone)
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
     /// 3 seeds instead of 30, a tenth of the messages: an impression within a minute or so
     #[arg(long)]
     quick: bool,
@@ -50,6 +60,8 @@ pub(crate) enum ReproduceError {
     Unknown(String),
     #[error(transparent)]
     Study(StudyError),
+    #[error("--trace '{}': {because}", path.display())]
+    Trace { path: PathBuf, because: String },
     #[error("--out '{}' cannot be written: {error}; name a writable folder", path.display())]
     Out { path: PathBuf, error: std::io::Error },
     #[error("--out: {0}; name a writable folder")]
@@ -60,11 +72,29 @@ pub(crate) enum ReproduceError {
     Output(#[from] OutputError),
 }
 
+fn video(path: &Path) -> Result<VideoTrace, ReproduceError> {
+    let failed = |because: String| ReproduceError::Trace { path: path.to_owned(), because };
+    let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+    VideoTrace::parse(&text).map_err(|error| failed(error.to_string()))
+}
+
+/// Seeds per setting and cell of a search.
+const SEARCH_SEEDS: u64 = 6;
+
 impl ReproduceError {
+    fn of(error: StudyError) -> Self {
+        match error {
+            StudyError::Interrupted => Self::Interrupted,
+            error @ (StudyError::Plan { .. } | StudyError::Run(_) | StudyError::Model(_)) => {
+                Self::Study(error)
+            }
+        }
+    }
+
     /// 1 if the run failed, 2 if what was asked for makes no sense.
     pub(crate) fn exit_status(&self) -> u8 {
         match self {
-            Self::Unknown(_) => 2,
+            Self::Unknown(_) | Self::Trace { .. } => 2,
             Self::Study(_) | Self::Out { .. } | Self::Store(_) | Self::Output(_) => 1,
             Self::Interrupted => interrupt::INTERRUPTED,
         }
@@ -88,26 +118,43 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), ReproduceError> {
         std::fs::create_dir_all(folder)
             .map_err(|error| ReproduceError::Out { path: folder.clone(), error })?;
     }
+    if let Some(folder) = arguments.out.as_ref().filter(|_| arguments.redraw) {
+        let pages: Vec<Page> = PAGES.iter().filter_map(|page| Stored::read(folder, page.id)).collect();
+        write_all(folder, &pages)?;
+        return arguments.tell(pages);
+    }
     let stop = StopSignal::default();
     interrupt::stop_on_interrupt(&stop);
     let mut effort = if arguments.quick { Effort::quick() } else { Effort::default() };
     effort.options.stop = stop;
+    effort.trace = arguments.trace.as_ref().map(|path| video(path)).transpose()?;
     if let Some(jobs) = arguments.jobs {
         effort.options.jobs = usize::from(jobs);
     }
     let bar = Bar::of_runs(&arguments.output, &effort.options.progress);
+    if arguments.search {
+        effort.seeds = if arguments.quick { 3 } else { SEARCH_SEEDS };
+        let found = search(&effort);
+        bar.finish();
+        let found = found.map_err(ReproduceError::of)?;
+        return Ok(arguments.output.write(&found, &found)?);
+    }
     let made = arguments.make(&wanted, &effort);
     bar.finish();
     let (pages, ended) = made?;
     if let Some(folder) = &arguments.out {
         write_all(folder, &pages)?;
     }
-    let text = text(&pages);
-    arguments.output.write(&text, &Answer { headway: env!("CARGO_PKG_VERSION"), pages })?;
+    arguments.tell(pages)?;
     ended
 }
 
 impl Arguments {
+    fn tell(&self, pages: Vec<Page>) -> Result<(), ReproduceError> {
+        let text = text(&pages);
+        Ok(self.output.write(&text, &Answer { headway: env!("CARGO_PKG_VERSION"), pages })?)
+    }
+
     fn wanted(&self) -> Result<Vec<&'static PageSpec>, ReproduceError> {
         if self.all {
             return Ok(PAGES.iter().collect());
@@ -170,11 +217,12 @@ fn text(pages: &[Page]) -> String {
     let with = |verdict| statements().filter(|statement| statement.verdict == verdict).count();
     let _ = writeln!(
         text,
-        "{} statements: {} reproduced, {} differ, {} not reproduced",
+        "{} statements: {} reproduced, {} differ, {} not reproduced, {} undecided",
         statements().count(),
         with(Verdict::Reproduced),
         with(Verdict::Differs),
-        with(Verdict::NotReproduced)
+        with(Verdict::NotReproduced),
+        with(Verdict::Undecided)
     );
     text
 }
@@ -184,6 +232,7 @@ fn line(statement: &Statement) -> String {
         Verdict::Reproduced => "reproduced    ",
         Verdict::NotReproduced => "NOT REPRODUCED",
         Verdict::Differs => "differs       ",
+        Verdict::Undecided => "undecided     ",
     };
     let value =
         |name: &str, value: Option<f64>| value.map(|value| format!("{name} {value:.2} {}", statement.unit));

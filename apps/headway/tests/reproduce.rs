@@ -36,7 +36,8 @@ fn a_page_has_statements_and_is_drawn_again_from_its_json() {
     assert_eq!(statements.len(), 3);
     for statement in statements {
         assert!(
-            ["reproduced", "not reproduced", "differs"].contains(&statement["verdict"].as_str().unwrap())
+            ["reproduced", "not reproduced", "differs", "undecided"]
+                .contains(&statement["verdict"].as_str().unwrap())
         );
         assert!(!statement["because"].as_str().unwrap().is_empty());
     }
@@ -47,6 +48,42 @@ fn a_page_has_statements_and_is_drawn_again_from_its_json() {
     assert_eq!(json(&["S5-fig4", "--quick", "--out", out]), first);
     assert_eq!(std::fs::read_to_string(folder.join("S5.html")).unwrap(), html);
     assert!(std::fs::read_to_string(folder.join("index.html")).unwrap().contains("S5-fig4"));
+    std::fs::remove_file(folder.join("S5.html")).unwrap();
+    assert_eq!(json(&["--redraw", "--out", out]), first);
+    assert_eq!(std::fs::read_to_string(folder.join("S5.html")).unwrap(), html);
+}
+
+/// All but the wall time is a function of page, effort and program, however the runs were spread.
+#[test]
+fn two_reproductions_are_equal_to_the_octet_but_for_the_wall_time() {
+    let folder = |name: &str| Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let made = [("equal-1", "1"), ("equal-2", "2")].map(|(name, jobs)| {
+        let _not_there = std::fs::remove_dir_all(folder(name));
+        let out = folder(name);
+        let arguments = ["S2-fig6", "S2-fig5", "--quick", "--jobs", jobs, "--out", out.to_str().unwrap()];
+        assert!(reproduce(&arguments).status.success());
+        let files = ["S2-fig5.json", "S2-fig6.json", "S2-fig5.csv", "S2-fig6.csv", "S2.html", "index.html"];
+        files.map(|file| {
+            let text = std::fs::read_to_string(out.join(file)).unwrap();
+            text.lines().filter(|line| !line.contains("wall_s")).collect::<Vec<_>>().join("\n")
+        })
+    });
+    assert_eq!(made[0], made[1]);
+}
+
+/// What an interrupted reproduction has made stays, and only the rest is made.
+#[test]
+fn a_reproduction_goes_on_where_it_was_interrupted() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("resumed");
+    let _not_there = std::fs::remove_dir_all(&folder);
+    let out = folder.to_str().unwrap();
+    let first = json(&["S2-fig6", "--quick", "--out", out]);
+    let both = json(&["S2-fig5", "S2-fig6", "--quick", "--out", out]);
+    assert_eq!(
+        both["pages"][1], first["pages"][0],
+        "the wall time of the first is kept: it was not made again"
+    );
+    assert_eq!(both["pages"][0]["id"], "S2-fig5");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::error::CompareError;
 use crate::results::Results;
 
 /// The documents with tables, below the root of the repository.
-pub const DOCUMENTS: [&str; 2] = ["docs/models.md", "docs/startup-model.md"];
+pub const DOCUMENTS: [&str; 2] = ["docs/models.md", "docs/startup.md"];
 const RESULTS: &str = "docs/models.json";
 
 /// The root of the repository that this program was built in.

@@ -1,4 +1,4 @@
-//! Writes the tables of `docs/models.md` and `docs/startup-model.md`: the models against the simulation.
+//! Writes the tables of `docs/models.md` and `docs/startup.md`: the models against the simulation.
 //!
 //! ```text
 //! cargo run --release -p model-errors -- write [PART…]   simulates (all parts, or these), writes results and documents

@@ -127,6 +127,9 @@ pub enum LossDetection {
     /// A segment is lost once so many segments sent after it were reported (RFC 6675 §4 with DupThresh 3). A lost
     /// retransmission waits for the timer. Each reported segment counts, also a small one.
     Reports(u8),
+    /// The same, and a retransmission is lost again once so many segments sent after it were reported: as Linux of 2006 found
+    /// lost retransmissions (with forward acknowledgment, after one report), and as SCTP did in studies S1 and S4.
+    RepeatedReports(u8),
     /// By time (RFC 8985 §6), and the last segment is sent again as a probe after two round trips (§7).
     RackTlp,
 }

@@ -26,12 +26,21 @@ pub enum Profile {
     Ns2Sack,
     /// As study S1 measured it: timeouts of 500 ms at least.
     Solaris10,
+    /// What the models of studies S1 and S4 take for TCP: SCTP with one stream. Three reports, again after three more, 1 s of
+    /// timeout at least, and a window that small messages do not fill.
+    Studies,
 }
 
 impl Profile {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Linux, Self::Linux2006, Self::Linux2006WithoutByteCounting, Self::Ns2Sack, Self::Solaris10];
+    pub const ALL: [Self; 6] = [
+        Self::Linux,
+        Self::Linux2006,
+        Self::Linux2006WithoutByteCounting,
+        Self::Ns2Sack,
+        Self::Solaris10,
+        Self::Studies,
+    ];
 
     /// As a plan names it.
     #[must_use]
@@ -42,6 +51,7 @@ impl Profile {
             Self::Linux2006WithoutByteCounting => "linux-2006-no-abc",
             Self::Ns2Sack => "ns2-sack",
             Self::Solaris10 => "solaris-10",
+            Self::Studies => "studies",
         }
     }
 }
@@ -64,7 +74,7 @@ impl FromStr for Profile {
 /// A name that no profile has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no TCP profile: use linux, linux-2006, linux-2006-no-abc (without byte counting), ns2-sack or solaris-10"
+    "`{0}` is no TCP profile: use linux, linux-2006, linux-2006-no-abc (without byte counting), ns2-sack, solaris-10 or studies"
 )]
 pub struct UnknownProfile(pub String);
 
@@ -78,6 +88,7 @@ impl TcpConfig {
             Profile::Linux2006WithoutByteCounting => linux_2006(ByteCounting::Off),
             Profile::Ns2Sack => NS2_SACK,
             Profile::Solaris10 => SOLARIS_10,
+            Profile::Studies => STUDIES,
         }
     }
 }
@@ -116,14 +127,14 @@ const LINUX: TcpConfig = TcpConfig {
     },
 };
 
-/// 2.6.16: initial window after RFC 3390, first timeout 3 s, losses found by three reports.
+/// 2.6.16: initial window after RFC 3390, first timeout 3 s, losses found by three reports, lost retransmissions too.
 const fn linux_2006(byte_counting: ByteCounting) -> TcpConfig {
     TcpConfig {
         congestion: CongestionAlgorithm::NewReno,
         initial_window_segments: 3,
         rto_initial: Duration::from_secs(3),
         window: WindowRules { byte_counting, ..LINUX.window },
-        detection: LossDetection::Reports(3),
+        detection: LossDetection::RepeatedReports(3),
         ..LINUX
     }
 }
@@ -171,6 +182,30 @@ const SOLARIS_10: TcpConfig = TcpConfig {
     timers: TimerRules { floor: RtoFloor::Timeout, tick: Duration::from_millis(10) },
     segments: SegmentRules {
         boundaries: Boundaries::Stream,
+        timestamps: Timestamps::Off,
+        acknowledge: Acknowledge::EverySecondSegment,
+    },
+    ..LINUX
+};
+
+/// RFC 5681 with windows in octets, which messages of 64 octets never fill; losses found as SCTP's were.
+const STUDIES: TcpConfig = TcpConfig {
+    congestion: CongestionAlgorithm::NewReno,
+    initial_window_segments: 3,
+    rto_min: Duration::from_secs(1),
+    rto_initial: Duration::from_secs(3),
+    rto_max: Duration::from_secs(60),
+    window: WindowRules {
+        unit: WindowUnit::Octets,
+        byte_counting: ByteCounting::Off,
+        reduction: Reduction::OfWindow,
+        validation: WindowValidation::Never,
+        cap_segments: None,
+    },
+    detection: LossDetection::RepeatedReports(3),
+    timers: TimerRules { floor: RtoFloor::Timeout, tick: Duration::ZERO },
+    segments: SegmentRules {
+        boundaries: Boundaries::Writes,
         timestamps: Timestamps::Off,
         acknowledge: Acknowledge::EverySecondSegment,
     },

@@ -214,6 +214,23 @@ fn lost_retransmission_waits_for_the_timer() {
     assert_eq!(pair.log.last().unwrap().0, begun + 220);
 }
 
+/// Data goes on flowing behind the lost retransmission, and its reports find it lost a second time.
+#[test]
+fn lost_retransmission_is_found_by_later_reports_where_they_may_repeat() {
+    for (detection, timeouts) in [(LossDetection::Reports(3), 1), (LossDetection::RepeatedReports(3), 0)] {
+        let mut pair = Pair::connected(TcpConfig { detection, ..config() });
+        pair.drop_next(0, &[1, 6]);
+        for _ in 0..10 {
+            pair.write(64);
+            pair.run_ms(10);
+        }
+        pair.run_ms(1000);
+        let sender = pair.client().statistics().sender;
+        assert_eq!(pair.received.len(), 640);
+        assert_eq!((sender.timeouts, sender.recoveries >= 1), (timeouts, true), "{detection:?}");
+    }
+}
+
 #[test]
 fn lost_tail_is_repaired_by_the_timer_and_the_window_is_one_segment() {
     let mut pair = Pair::connected(config());
@@ -275,7 +292,7 @@ fn peer_that_never_answers_is_given_up() {
 #[test]
 fn any_pattern_of_losses_is_survived() {
     for seed in 1..120_u64 {
-        let profile = Profile::ALL[usize::try_from(seed).unwrap() % 5];
+        let profile = Profile::ALL[usize::try_from(seed).unwrap() % Profile::ALL.len()];
         let mut pair = Pair::new(if seed % 6 == 0 { config() } else { TcpConfig::profile(profile) });
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         for packets in &mut pair.drop {

@@ -46,5 +46,5 @@ pub(crate) fn table_of_readings(readings: &[Reading]) -> Table {
             format!("{:.0} ms", reading.large_ms),
         ]
     });
-    Table::new("docs/startup-model.md", "startup-readings", &headings, lines)
+    Table::new("docs/startup.md", "startup-readings", &headings, lines)
 }

@@ -34,7 +34,7 @@ fn video_frames_over_a_long_path_wait_for_nearly_a_second() {
     assert!((row.overbooking.penalty_ms / row.simulated_penalty_ms - 1.0).abs() < 0.001, "{row:?}");
 }
 
-/// No reading of the rules gives both stated points: docs/startup-model.md.
+/// No reading of the rules gives both stated points: docs/startup.md.
 #[test]
 fn no_reading_gives_almost_500_ms_and_near_a_second() {
     for reading in readings().unwrap() {

@@ -219,10 +219,13 @@ impl Ends<'_> {
         })?;
         let arrivals = ArrivalProcess::new(arrivals, interval, self.seed_of("arrivals"));
         let size = MessageSize::new(message).map_err(|error| self.error("message", error.to_string()))?;
+        let sizes = self.plan.sizes.iter().map(|octets| MessageSize::new(*octets)).collect::<Result<_, _>>();
+        let sizes = sizes.map_err(|error| self.error("sizes", error.to_string()))?;
         Ok(ClientPlan {
             workload,
             arrivals: arrivals.map_err(|error| self.error("arrivals", error.to_string()))?,
             size,
+            sizes,
             lanes: self.plan.transport.0.lanes(),
             messages: self.scenario.stop.messages.unwrap_or(u64::MAX),
             duration: self.scenario.stop.duration.map_or(Duration::MAX, |span| span.0),

@@ -17,6 +17,8 @@ pub(super) struct ClientPlan {
     pub(super) workload: Workload,
     pub(super) arrivals: ArrivalProcess,
     pub(super) size: MessageSize,
+    /// Of the messages in turn; none: all have `size`.
+    pub(super) sizes: Vec<MessageSize>,
     pub(super) lanes: u16,
     /// Messages at most.
     pub(super) messages: u64,
@@ -146,7 +148,9 @@ impl Client {
 
     pub(super) fn encode(&self, pending: Pending) -> Bytes {
         let number = MessageNumber(pending.number);
-        Message { number, sent: SendTime(pending.at.as_nanos()), size: self.plan.size }.encode()
+        let in_turn = usize::try_from(pending.number).unwrap_or(0).checked_rem(self.plan.sizes.len());
+        let size = in_turn.map_or(self.plan.size, |index| self.plan.sizes[index]);
+        Message { number, sent: SendTime(pending.at.as_nanos()), size }.encode()
     }
 
     /// The transport has no room on the message's lane.

@@ -135,6 +135,9 @@ pub struct FlowPlan {
     /// Octets of a message. Default 64.
     #[serde(default = "default_message")]
     pub message: u32,
+    /// Octets of the first message, the second one, and so on, again and again; instead of `message`.
+    #[serde(default)]
+    pub sizes: Vec<u32>,
     /// How long the server holds each response. Default 0.
     #[serde(default)]
     pub processing: Span,
@@ -185,6 +188,8 @@ pub struct SctpOptions {
     pub initial_window: Option<InitialWindowName>,
     /// Octets the receiver offers.
     pub receive_window: Option<usize>,
+    /// Octets the sender keeps, in flight or not.
+    pub send_buffer: Option<usize>,
 }
 
 /// The congestion window of SCTP before anything was acknowledged.
@@ -213,6 +218,8 @@ pub struct TcpOptions {
     pub receive_window: Option<usize>,
     /// Octets the sender keeps.
     pub send_buffer: Option<usize>,
+    /// Each message is a segment of its own, whatever waits. Default as the profile.
+    pub segment_per_message: Option<bool>,
 }
 
 /// When a run ends.
@@ -310,9 +317,14 @@ impl FlowPlan {
         config.streams = Streams { outbound: lanes, inbound: lanes.max(config.streams.inbound) };
         config.path_mtu.bytes = self.sctp.path_mtu.unwrap_or(ETHERNET_BYTES);
         self.sctp.apply(&mut config);
-        let message = usize::try_from(self.message).unwrap_or(usize::MAX);
-        config.buffers.message_bytes =
-            config.buffers.message_bytes.max(message).min(config.buffers.receive_bytes);
+        let longest = self.sizes.iter().copied().max().unwrap_or(self.message);
+        let message = usize::try_from(longest).unwrap_or(usize::MAX);
+        config.buffers.message_bytes = config
+            .buffers
+            .message_bytes
+            .max(message)
+            .min(config.buffers.receive_bytes)
+            .min(config.buffers.send_bytes);
         config.validate().map_err(|error| error.to_string())?;
         Ok(config)
     }
@@ -320,14 +332,9 @@ impl FlowPlan {
     /// Parameters of both ends of a TCP connection.
     pub(super) fn tcp_config(&self) -> Result<TcpConfig, String> {
         let name = self.profile.as_deref().unwrap_or("linux");
-        // What the model of study S4 takes for TCP: that of its day with the minimum timeout of the RFC.
-        let is_of_studies = name == "studies";
-        let profile = if is_of_studies { Ok(tcp_core::Profile::Linux2006) } else { name.parse() };
+        let profile = name.parse();
         let mut config =
             TcpConfig::profile(profile.map_err(|error: tcp_core::UnknownProfile| error.to_string())?);
-        if is_of_studies {
-            config.rto_min = Duration::from_secs(1);
-        }
         self.tcp.apply(&mut config);
         Ok(config)
     }
@@ -364,9 +371,8 @@ impl SctpOptions {
             }
             None => {}
         }
-        if let Some(octets) = self.receive_window {
-            config.buffers.receive_bytes = octets;
-        }
+        config.buffers.receive_bytes = self.receive_window.unwrap_or(config.buffers.receive_bytes);
+        config.buffers.send_bytes = self.send_buffer.unwrap_or(config.buffers.send_bytes);
     }
 }
 
@@ -380,6 +386,10 @@ impl TcpOptions {
         }
         if let Some(is_on) = self.nagle {
             config.nagle = if is_on { tcp_core::Nagle::On } else { tcp_core::Nagle::Off };
+        }
+        if let Some(is_own) = self.segment_per_message {
+            config.segments.boundaries =
+                if is_own { tcp_core::Boundaries::Writes } else { tcp_core::Boundaries::Stream };
         }
         config.mss = self.mss.unwrap_or(config.mss);
         config.receive_bytes = self.receive_window.unwrap_or(config.receive_bytes);

@@ -1,5 +1,9 @@
 //! How much is simulated for a page, and the running of its plans.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::video::VideoTrace;
 use crate::plan::{CellTally, Plan, PlanError, RunOptions};
 use crate::simulation::SimulationError;
 
@@ -12,11 +16,18 @@ pub struct Effort {
     pub share: f64,
     /// How runs are spread, and who is told.
     pub options: RunOptions,
+    /// A video to show beside those that are made. Default none.
+    pub trace: Option<VideoTrace>,
+    /// Several pages show the same runs.
+    pub(super) done: Done,
 }
+
+/// What the runs of a plan gave, by the text of the plan and the effort.
+pub(super) type Done = Arc<Mutex<BTreeMap<(String, String), Vec<Ran>>>>;
 
 impl Default for Effort {
     fn default() -> Self {
-        Self { seeds: 30, share: 1.0, options: RunOptions::default() }
+        Self { seeds: 30, share: 1.0, options: RunOptions::default(), trace: None, done: Done::default() }
     }
 }
 
@@ -68,6 +79,11 @@ impl Ran {
         self.tally.flows.first().and_then(|flow| flow.responses.mean()).unwrap_or(f64::NAN)
     }
 
+    /// Requests that were answered and counted.
+    pub(super) fn answers(&self) -> u64 {
+        self.tally.flows.first().map_or(0, |flow| flow.responses.count())
+    }
+
     /// Its interval.
     pub(super) fn response_ci95(&self) -> Option<[f64; 2]> {
         self.tally.flows.first().and_then(|flow| flow.responses.ci95())
@@ -84,12 +100,27 @@ impl Effort {
     /// In words, for the page.
     #[must_use]
     pub fn describe(&self) -> String {
-        format!("{} seeds, {} of the messages of the plan", self.seeds, crate::report::percent(self.share))
+        let share = crate::report::percent(self.share);
+        let trace = self.trace.as_ref().map(|trace| {
+            format!(
+                ", a video of {} frames with a mean of {:.1} octets",
+                trace.frames.len(),
+                trace.mean_bytes()
+            )
+        });
+        format!("{} seeds, {share} of the messages of the plan{}", self.seeds, trace.unwrap_or_default())
     }
 
-    /// Runs a plan with this effort.
+    /// Runs a plan with this effort, unless that was done for another page.
     pub(super) fn run(&self, page: &'static str, text: &str) -> Result<Vec<Ran>, StudyError> {
-        self.run_plan(Plan::parse(text).map_err(|error| StudyError::Plan { page, error })?)
+        let key = (text.to_owned(), self.describe());
+        let known = self.done.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        if let Some(ran) = known {
+            return Ok(ran);
+        }
+        let ran = self.run_plan(Plan::parse(text).map_err(|error| StudyError::Plan { page, error })?)?;
+        self.done.lock().unwrap_or_else(PoisonError::into_inner).insert(key, ran.clone());
+        Ok(ran)
     }
 
     /// The same for a plan that was changed.

@@ -17,10 +17,12 @@ mod s3;
 mod s4;
 mod s5;
 mod store;
+mod video;
 
 pub use effort::{Effort, StudyError};
 pub use page::{Axis, Figure, Mark, Page, Scale, Series, Statement, Table, Verdict};
 pub use store::{StoreError, Stored, write_all};
+pub use video::{VideoTrace, VideoTraceError};
 
 /// A figure or table of a study, and how it is rebuilt.
 #[derive(Clone, Copy, Debug)]
@@ -85,12 +87,21 @@ pub const PAGES: &[PageSpec] = &[
         title: "The start-up model against the simulator, constant bit rate",
         make: s5::table1,
     },
+    PageSpec { id: "S5-fig3", title: "Video of variable bit rate on a new path", make: s5::fig3 },
     PageSpec {
         id: "S5-fig4",
         title: "Start-up penalty over interval, round-trip time and size",
         make: s5::fig4,
     },
 ];
+
+/// Searches for what S2 does not publish, with the seeds of `effort`; the nearest settings in words.
+///
+/// # Errors
+/// When a run cannot be made, or somebody wants to stop.
+pub fn search(effort: &Effort) -> Result<String, StudyError> {
+    s2::search(effort)
+}
 
 /// The page with this id, in any case.
 #[must_use]

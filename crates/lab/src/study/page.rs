@@ -58,6 +58,9 @@ pub enum Verdict {
     /// Not to the letter, for a reason that is known.
     #[serde(rename = "differs")]
     Differs,
+    /// The interval of ours is wider than the bar: more runs would tell.
+    #[serde(rename = "undecided")]
+    Undecided,
 }
 
 /// One curve.
@@ -175,6 +178,36 @@ impl Statement {
     pub fn with_ci95(mut self, ci95: Option<[f64; 2]>) -> Self {
         self.ci95 = ci95;
         self
+    }
+
+    /// What was not borne out is undecided as long as the interval of ours overlaps what would have borne it out.
+    #[must_use]
+    pub fn decided_by(mut self, ci95: Option<[f64; 2]>, [low, high]: [f64; 2]) -> Self {
+        self.ci95 = ci95;
+        let is_open = ci95.is_none_or(|ci95| ci95[0] <= high && ci95[1] >= low);
+        if is_open && self.verdict != Verdict::Reproduced {
+            self.verdict = Verdict::Undecided;
+            self.because.push_str("; the interval is too wide to tell: more runs would");
+        }
+        self
+    }
+
+    /// What was not borne out is undecided if there were fewer messages than it takes to see it.
+    #[must_use]
+    pub fn given(mut self, messages: u64, enough: u64) -> Self {
+        if messages < enough && self.verdict != Verdict::Reproduced {
+            self.verdict = Verdict::Undecided;
+            let few = format!("; {messages} messages are too few to tell: {enough} would do");
+            self.because.push_str(&few);
+        }
+        self
+    }
+
+    /// The share by which ours may be off stands for the bar of [`decided_by`](Self::decided_by).
+    #[must_use]
+    pub fn decided_within(self, ci95: Option<[f64; 2]>, tolerance: f64) -> Self {
+        let published = self.published.unwrap_or(f64::NAN);
+        self.decided_by(ci95, [published * (1.0 - tolerance), published * (1.0 + tolerance)])
     }
 
     /// With a reason in front of the one there is.

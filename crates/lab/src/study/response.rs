@@ -94,26 +94,37 @@ pub(super) fn model_over_rate(figure: &str, transport: &str, most: f64) -> Resul
     Ok(Series::new(figure, format!("model, {}", legend(transport)), Mark::Model, points))
 }
 
-/// How far the simulation is from the model at most, as a share with its sign, over some cells.
+/// Where the simulation is farthest from the model: how far, as a share with its sign, and half of the interval there.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Worst {
+    off: f64,
+    half: f64,
+}
+
+/// Over some cells.
 pub(super) fn worst<'a>(
     cells: impl Iterator<Item = &'a Ran>,
     model: impl Fn(&Ran) -> Result<f64, StudyError>,
-) -> Result<f64, StudyError> {
-    let mut worst = 0.0_f64;
+) -> Result<Worst, StudyError> {
+    let mut worst = Worst::default();
     for cell in cells {
-        let off = cell.response_ms() / model(cell)? - 1.0;
-        if off.abs() > worst.abs() || off.is_nan() {
-            worst = off;
+        let model = model(cell)?;
+        let off = cell.response_ms() / model - 1.0;
+        if off.abs() > worst.off.abs() || off.is_nan() {
+            let half = cell.response_ci95().map_or(f64::INFINITY, |[low, high]| (high - low) / 2.0);
+            worst = Worst { off, half: half / model };
         }
     }
     Ok(worst)
 }
 
 /// A statement that the simulation stays within a share of the model.
-pub(super) fn agrees(text: String, off: f64, bar: f64) -> Statement {
+pub(super) fn agrees(text: String, worst: Worst, bar: f64) -> Statement {
+    let Worst { off, half } = worst;
     let because =
         format!("the largest distance from the model is {:+.2} %; the bar is {} %", off * 100.0, bar * 100.0);
     let mut statement = Statement::holds(text, off.abs() <= bar, because);
     (statement.ours, statement.unit) = (Some(off * 100.0), "%".to_owned());
-    statement
+    let ci95 = [off - half, off + half].map(|share| share * 100.0);
+    statement.decided_by(Some(ci95).filter(|_| half.is_finite()), [-100.0 * bar, 100.0 * bar])
 }

@@ -3,7 +3,7 @@
 use models::studies::Flow;
 
 use super::effort::{Effort, Ran, StudyError};
-use super::page::{Axis, Figure, Mark, Page, Series, Statement, Table};
+use super::page::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
 use super::response::{
     agrees, curve, curves, flow, legend, model_ms, model_over_loss, model_over_rate, worst,
 };
@@ -82,10 +82,13 @@ pub(super) fn fig5(effort: &Effort) -> Result<Page, StudyError> {
         loss_axis(),
         ordinate,
     ));
-    page.series.push(curve(ran.iter(), 0, "fig5", 100.0, "TCP, Linux 2.6"));
+    for (shape, name) in [("joined", "TCP, Linux 2.6"), ("apart", "the same, every message a segment")] {
+        page.series.push(curve(ran.iter().filter(|cell| cell.level(1) == shape), 0, "fig5", 100.0, name));
+    }
     page.series.push(model_over_loss("fig5", "tcp", 0.1)?);
-    let at = |loss| find(&ran, loss, |_| true);
-    let excess = |loss: f64| Ok::<_, StudyError>(at(loss) / model_ms(loss, 100.0, Flow::ONE_CONNECTION)?);
+    let at = |shape: &str, loss| find(&ran, loss, |cell| cell.level(1) == shape);
+    let excess =
+        |loss: f64| Ok::<_, StudyError>(at("joined", loss) / model_ms(loss, 100.0, Flow::ONE_CONNECTION)?);
     let (one, four) = (excess(0.01)?, excess(0.04)?);
     let because = format!("{one:.2} times the model at 1 %, {four:.2} times at 4 %");
     page.statements.push(Statement::holds(
@@ -93,17 +96,30 @@ pub(super) fn fig5(effort: &Effort) -> Result<Page, StudyError> {
         one > 1.0 && four > one,
         because,
     ));
-    let (seven, ten) = (at(0.05), at(0.10));
-    let because = format!(
-        "{seven:.0} ms at 5 %, {ten:.0} ms at 10 %: the queue in the socket grows with the length of the run"
-    );
-    page.statements.push(Statement::holds(
-        "100 messages a second cannot be carried above 7 % loss",
-        ten > 1000.0 && ten > 3.0 * seven,
-        because,
-    ));
+    page.statements.push(overload(&ran));
+    page.notes.push(CARRIED.to_owned());
     page.tables.push(over_loss(&ran)?);
     Ok(page)
+}
+
+/// Whether 100 messages a second are too much above 7 % loss: then what is answered grows with the time.
+fn overload(ran: &[Ran]) -> Statement {
+    let from = |shape: &str| {
+        let too_slow = ran.iter().filter(|cell| cell.level(1) == shape && cell.response_ms() > 1000.0);
+        too_slow.map(|cell| cell.number(0)).fold(f64::INFINITY, f64::min) * 100.0
+    };
+    let (apart, joined) = (from("apart"), find(ran, 0.10, |cell| cell.level(1) == "joined"));
+    let because = format!(
+        "with a segment for each message requests take more than a second, and longer the longer the run lasts, from {apart:.0} % on; where waiting messages share \
+         segments, as Linux does, it is {joined:.0} ms at 10 %, and stays"
+    );
+    let text = "100 messages a second cannot be carried above 7 % loss";
+    let mut statement = Statement::holds(text, (6.0..=8.0).contains(&apart), because);
+    if statement.verdict == Verdict::NotReproduced && apart.is_finite() {
+        statement.verdict = Verdict::Differs;
+    }
+    (statement.published, statement.ours, statement.unit) = (Some(7.0), Some(apart), "%".to_owned());
+    statement
 }
 
 /// Fig 6: the complementary distribution at 1 % loss.
@@ -130,27 +146,41 @@ pub(super) fn fig6(effort: &Effort) -> Result<Page, StudyError> {
         because,
     ));
     let linux = quantile("tcp-linux-2006", 0.99);
-    page.statements.push(Statement::within(
-        "TCP on Linux: the 99 % quantile is about 200 ms",
-        200.0,
-        linux,
-        0.5,
-        "ms",
-    ));
+    let text = "TCP on Linux: the 99 % quantile is about 200 ms";
+    let statement = Statement::within(text, 200.0, linux, 0.5, "ms");
+    let messages = ran.first().map_or(0, Ran::answers);
+    page.statements.push(statement.given(messages, ENOUGH));
     let tail = longer_than(&ran, "tcp-solaris-10", 500.0);
     let because = format!("{:.2} % of the requests take longer than 500 ms", tail * 100.0);
-    page.statements.push(Statement::holds(
-        "TCP on Solaris: a clear tail at its minimum timeout of about 500 ms",
-        tail > 0.001,
-        because,
-    ));
-    let step = longer_than(&ran, "sctp-unordered", 28.0) - longer_than(&ran, "sctp-unordered", 32.0);
-    let because = format!("{:.2} % of the requests take between 28 and 32 ms", step * 100.0);
-    let text = "a step at 30 ms, from bundling two messages into one packet";
-    let mut statement = Statement::holds(text, step > 0.002, because);
-    (statement.ours, statement.unit) = (Some(step * 100.0), "%".to_owned());
-    page.statements.push(statement);
+    page.statements.push(
+        Statement::holds(
+            "TCP on Solaris: a clear tail at its minimum timeout of about 500 ms",
+            tail > 0.001,
+            because,
+        )
+        .given(messages, ENOUGH),
+    );
+    page.statements.push(step_at_30(&ran));
     Ok(page)
+}
+
+/// The step of the published curves.
+fn step_at_30(ran: &[Ran]) -> Statement {
+    let step = |case: &str| (longer_than(ran, case, 28.0) - longer_than(ran, case, 32.0)) * 100.0;
+    let (poisson, constant) = (step("sctp-1"), step("sctp-1-constant"));
+    let nobody = step("sctp-unordered-constant");
+    let because = format!(
+        "between 28 and 32 ms: {poisson:.2} % of the requests over one stream with Poisson arrivals, {constant:.2} % with constant ones, and {nobody:.2} % of \
+         unordered ones. Whatever waits for its predecessor's neighbour waits a multiple of 10 ms if arrivals are equally spaced, so that there is a step at \
+         each multiple; Poisson arrivals smear it"
+    );
+    let text = "a step at 30 ms, from bundling two messages into one packet";
+    let mut statement = Statement::holds(text, constant > 0.2, because);
+    if constant > 0.2 {
+        statement.verdict = Verdict::Differs;
+    }
+    (statement.ours, statement.unit) = (Some(constant), "%".to_owned());
+    statement
 }
 
 /// Fig 7: SCTP over the rate.
@@ -196,7 +226,8 @@ pub(super) fn fig8(effort: &Effort) -> Result<Page, StudyError> {
     let because = format!(
         "at 50 a second one connection takes {one:.1} ms, sixteen take {sixteen:.1} ms: each recovers by its timer"
     );
-    page.statements.push(Statement::holds("at low rates they are not", sixteen > 0.95 * one, because));
+    let statement = Statement::holds("at low rates they are not", sixteen > 0.95 * one, because);
+    page.statements.push(statement.given(ran.first().map_or(0, Ran::answers), ENOUGH));
     Ok(page)
 }
 
@@ -221,7 +252,8 @@ pub(super) fn fig9(effort: &Effort) -> Result<Page, StudyError> {
         values[0], values[1], values[2]
     );
     let text = "plotted over λ/N, N connections fall on the curve of one";
-    page.statements.push(Statement::holds(text, spread < 0.1, because));
+    let messages = ran.first().map_or(0, Ran::answers);
+    page.statements.push(Statement::holds(text, spread < 0.1, because).given(messages, ENOUGH));
     Ok(page)
 }
 
@@ -310,12 +342,13 @@ pub(super) fn find_rate(ran: &[Ran], transport: &str, rate: f64) -> f64 {
 
 fn over_loss(ran: &[Ran]) -> Result<Table, StudyError> {
     let row = |cell: &Ran| {
-        let transport = if cell.level(1).is_empty() { "tcp" } else { cell.level(1) };
+        let is_tcp = !cell.level(1).starts_with("sctp");
+        let transport = if is_tcp { "tcp" } else { cell.level(1) };
         let model = model_ms(cell.number(0), 100.0, flow(transport))?;
         let half =
             cell.response_ci95().map(|[low, high]| format!("{:.2}", (high - low) / 2.0)).unwrap_or_default();
         Ok(vec![
-            legend(transport),
+            if is_tcp { format!("TCP, {}", cell.level(1)) } else { legend(transport) },
             cell.level(0).to_owned(),
             format!("{:.2}", cell.response_ms()),
             half,
@@ -346,6 +379,11 @@ pub(super) const STUDIES: &str = "SCTP by the rules of the studies' stacks (prof
                                   RTO.Min 1 s, delayed acknowledgments";
 pub(super) const TCP_2006: &str = "TCP as in Linux 2.6 (profile linux-2006): SACK, NewReno, initial window of 3 segments, timeout 200 ms above the \
                                    round trip; solaris-10: 500 ms above it";
+/// Messages from which on quantiles and small differences say something.
+const ENOUGH: u64 = 100_000;
+const CARRIED: &str = "What a connection carries at 10 % loss is some 60 segments a second (PFTK with a timeout of 220 ms). That is less than 100 messages if each is a \
+                       segment, and more if those that waited for the window share one. Whether they did in the study's kernel it does not say; its figure says \
+                       that they did not.";
 const TRANSPORTS: [&str; 5] = ["sctp:1", "sctp:2", "sctp:3", "sctp:6", "sctp:unordered"];
 const LOSS: &str = include_str!("../../../../plans/studies/s1-loss.toml");
 const PROFILES: &str = include_str!("../../../../plans/studies/s1-loss-profiles.toml");

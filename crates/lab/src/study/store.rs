@@ -32,9 +32,19 @@ impl Stored {
     /// The page in `folder` that was made by this version with the same effort; `None` if there is none.
     #[must_use]
     pub fn find(folder: &Path, id: &str, effort: &str) -> Option<Self> {
-        let text = std::fs::read_to_string(file(folder, id)).ok()?;
-        let stored: Self = serde_json::from_str(&text).ok()?;
+        let stored = Self::load(folder, id)?;
         (stored.headway == VERSION && stored.page.effort == effort && stored.page.id == id).then_some(stored)
+    }
+
+    /// The page in `folder`, whatever made it; `None` if there is none.
+    #[must_use]
+    pub fn read(folder: &Path, id: &str) -> Option<Page> {
+        Self::load(folder, id).map(|stored| stored.page).filter(|page| page.id == id)
+    }
+
+    fn load(folder: &Path, id: &str) -> Option<Self> {
+        let text = std::fs::read_to_string(file(folder, id)).ok()?;
+        serde_json::from_str(&text).ok()
     }
 
     /// Writes a page, so that an interrupted reproduction can go on.

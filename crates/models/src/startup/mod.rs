@@ -8,7 +8,7 @@
 //! [`predict`] follows each packet through slow start, which is exact under the study's assumptions: packets take no
 //! time to transmit, the path is symmetric and loses nothing, every packet is acknowledged at once, the source is
 //! periodic, nothing is queued at the start, ssthresh and the receiver window are out of reach. [`closed_form`] is
-//! the study's formula with the `p_n` and `Δ_n` that its report leaves out. `docs/startup-model.md` derives both and
+//! the study's formula with the `p_n` and `Δ_n` that its report leaves out. `docs/startup.md` derives both and
 //! sets them beside the simulation.
 
 use core::num::NonZeroU32;

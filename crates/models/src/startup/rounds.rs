@@ -1,4 +1,4 @@
-//! `p_n` and `Δ_n` in closed form: what S5 uses and does not print. `docs/startup-model.md` derives it.
+//! `p_n` and `Δ_n` in closed form: what S5 uses and does not print. `docs/startup.md` derives it.
 
 use core::num::NonZeroU32;
 use core::time::Duration;

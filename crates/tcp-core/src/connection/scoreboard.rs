@@ -26,6 +26,8 @@ pub(crate) struct Sent {
     /// The last time.
     pub(crate) sent_at: Instant,
     pub(crate) is_resent: bool,
+    /// The first octet that had not been sent when it was sent the last time.
+    pub(crate) behind: u64,
     pub(crate) fate: Fate,
 }
 
@@ -60,7 +62,8 @@ pub(crate) struct Delivered {
 
 impl Scoreboard {
     pub(crate) fn push(&mut self, now: Instant, from: u64, to: u64) {
-        self.sent.push_back(Sent { from, to, sent_at: now, is_resent: false, fate: Fate::InFlight });
+        let fate = Fate::InFlight;
+        self.sent.push_back(Sent { from, to, sent_at: now, is_resent: false, behind: to, fate });
         self.in_flight.add(from, to);
     }
 
@@ -201,19 +204,20 @@ impl Scoreboard {
         run.map(|segment| segment.to).take_while(|to| *to <= limit).last().unwrap_or(limit)
     }
 
-    /// What lies between two offsets was sent again, in one segment.
-    pub(crate) fn resend(&mut self, now: Instant, from: u64, to: u64) {
+    /// What lies between two offsets was sent again, in one segment, when everything below `behind` had been sent.
+    pub(crate) fn resend(&mut self, now: Instant, from: u64, to: u64, behind: u64) {
         let first = self.sent.partition_point(|segment| segment.from < from);
-        let behind = self.sent.partition_point(|segment| segment.from < to);
+        let last = self.sent.partition_point(|segment| segment.from < to);
         let mut rest = None;
-        for index in first..behind {
+        for index in first..last {
             let segment = self.sent[index];
             self.leave(&segment);
             self.sacked -= u64::from(segment.fate == Fate::Sacked);
             rest = Some(Sent { from: to, ..segment }).filter(|_| segment.to > to);
         }
-        self.sent.drain(first..behind);
-        self.sent.insert(first, Sent { from, to, sent_at: now, is_resent: true, fate: Fate::InFlight });
+        self.sent.drain(first..last);
+        let fate = Fate::InFlight;
+        self.sent.insert(first, Sent { from, to, sent_at: now, is_resent: true, behind, fate });
         self.in_flight.add(from, to);
         self.resent += 1;
         if let Some(rest) = rest {

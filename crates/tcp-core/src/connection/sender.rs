@@ -55,6 +55,13 @@ enum Cause {
     Timeout,
 }
 
+/// How often reports may find the same octets lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Repetition {
+    Once,
+    Again,
+}
+
 /// A tail loss probe (RFC 8985 §7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Probe {
@@ -207,24 +214,16 @@ impl Sender {
     pub(crate) fn detect(&mut self, now: Instant, srtt: Duration) -> Option<Duration> {
         let mut look_again_in = None;
         match self.rules.detection {
-            LossDetection::Reports(reports) if self.board.sacked() >= u64::from(reports) => {
-                let below = self.board.reported_above(u64::from(reports));
-                self.board.mark_lost(|segment| {
-                    if segment.from >= below {
-                        Judgement::Stop
-                    } else if segment.is_resent {
-                        Judgement::Fine
-                    } else {
-                        Judgement::Lost
-                    }
-                });
+            LossDetection::Reports(reports) => self.count_reports(u64::from(reports), Repetition::Once),
+            LossDetection::RepeatedReports(reports) => {
+                self.count_reports(u64::from(reports), Repetition::Again);
             }
             LossDetection::RackTlp if self.board.sacked() > 0 || self.board.has_resent() => {
                 let (is_recovering, sacked) = (self.recovery.is_some(), self.board.sacked());
                 look_again_in =
                     self.rack.detect(now, &mut self.board, Patience { is_recovering, sacked, srtt });
             }
-            LossDetection::Reports(_) | LossDetection::RackTlp => {}
+            LossDetection::RackTlp => {}
         }
         if self.recovery.is_none() && self.board.has_lost() {
             self.recovery = Some(Recovery { point: self.next, cause: Cause::Reports });
@@ -236,6 +235,24 @@ impl Sender {
         look_again_in
     }
 
+    /// What has had enough reports is lost (RFC 6675 §4); where it is so decided, what was sent again as well, once as many
+    /// segments sent after that were reported.
+    fn count_reports(&mut self, reports: u64, repetition: Repetition) {
+        if self.board.sacked() < reports {
+            return;
+        }
+        let below = self.board.reported_above(reports);
+        self.board.mark_lost(|segment| {
+            if segment.from >= below {
+                Judgement::Stop
+            } else if segment.is_resent && (repetition == Repetition::Once || segment.behind > below) {
+                Judgement::Fine
+            } else {
+                Judgement::Lost
+            }
+        });
+    }
+
     fn outstanding(&self) -> Amount {
         Amount { segments: self.board.len(), bytes: self.next - self.una }
     }
@@ -245,7 +262,7 @@ impl Sender {
         let outstanding = self.outstanding();
         match self.rules.detection {
             LossDetection::RackTlp => self.rack.on_timeout(now, &mut self.board),
-            LossDetection::Reports(_) => {
+            LossDetection::Reports(_) | LossDetection::RepeatedReports(_) => {
                 self.board.mark_lost(|_| Judgement::Lost);
             }
         }
@@ -349,7 +366,7 @@ impl Sender {
 
     /// Rule 3: in a recovery with nothing else to send, what may be lost. Time knows better.
     fn doubtful_piece(&self) -> Option<Piece> {
-        let by_reports = matches!(self.rules.detection, LossDetection::Reports(_));
+        let by_reports = self.rules.detection != LossDetection::RackTlp;
         self.recovery.filter(|recovery| by_reports && recovery.cause == Cause::Reports)?;
         self.board.first_doubtful().map(|segment| Piece { from: segment.from, to: segment.to })
     }
@@ -364,7 +381,7 @@ impl Sender {
         self.is_forced = false;
         if piece.from < self.next {
             self.counters.retransmissions += 1;
-            self.board.resend(now, piece.from, piece.to);
+            self.board.resend(now, piece.from, piece.to, self.next);
         } else {
             self.board.push(now, piece.from, piece.to);
             self.stream.on_sent(piece.to);

@@ -32,11 +32,12 @@ pub fn summary_page(studies: &BTreeMap<&str, Vec<&Page>>) -> String {
     put(
         &mut html,
         format_args!(
-            "<p>{} statements: {} reproduced, {} differ for a stated reason, {} not reproduced.</p>\n",
+            "<p>{} statements: {} reproduced, {} differ for a stated reason, {} not reproduced, {} undecided.</p>\n",
             all().count(),
             with(Verdict::Reproduced),
             with(Verdict::Differs),
-            with(Verdict::NotReproduced)
+            with(Verdict::NotReproduced),
+            with(Verdict::Undecided)
         ),
     );
     for (study, pages) in studies {
@@ -104,6 +105,7 @@ fn statements(html: &mut String, statements: &[Statement]) {
             Verdict::Reproduced => ("yes", "reproduced"),
             Verdict::NotReproduced => ("no", "not reproduced"),
             Verdict::Differs => ("differs", "differs"),
+            Verdict::Undecided => ("undecided", "undecided"),
         };
         put(
             html,
@@ -174,6 +176,6 @@ fn put(text: &mut String, what: core::fmt::Arguments<'_>) {
 
 const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;margin:0;color:#111;background:#fff}main{max-width:70rem;margin:0 auto;padding:1.5rem}\
 table{border-collapse:collapse;margin:.7rem 0;font-size:.88rem}th,td{border:1px solid #ccc;padding:.25rem .5rem;text-align:right;vertical-align:top}\
-th[scope=row],.text{text-align:left}thead th{background:#f2f2f2}.yes{background:#dff2df}.no{background:#f9d9d4}.differs{background:#fdf0cc}\
+th[scope=row],.text{text-align:left}thead th{background:#f2f2f2}.yes{background:#dff2df}.no{background:#f9d9d4}.differs{background:#fdf0cc}.undecided{background:#e6e6ee}\
 figure{margin:1rem 0;max-width:48rem}figcaption{font-weight:600}svg{width:100%;height:auto}svg text{font:12px system-ui,sans-serif;fill:#000}\
 .conditions{color:#444;font-size:.88rem}section{border-top:2px solid #111;margin-top:2rem}";

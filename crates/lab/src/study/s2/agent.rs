@@ -7,6 +7,7 @@
 use core::time::Duration;
 use std::collections::{BTreeSet, VecDeque};
 
+use serde::Deserialize;
 use virtual_time::Instant;
 
 /// What the study leaves open.
@@ -23,10 +24,13 @@ pub(super) struct Rules {
 }
 
 /// How often losses shrink the window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(super) enum Halving {
     /// Once per window of data, to half of what is in flight.
-    OncePerWindow,
+    FlightOnce,
+    /// Once per window of data, to half of the window.
+    WindowOnce,
     /// With each packet found lost, to half of the window (a reading of S2's SCTP to the letter).
     EachLoss,
 }
@@ -236,9 +240,9 @@ impl Sender {
 
     fn shrink(&mut self, number: u64, pipe: usize) {
         match self.rules.halving {
-            Halving::OncePerWindow if number < self.recover => return,
-            Halving::OncePerWindow => self.ssthresh = (from_count(pipe) / 2.0).max(2.0),
-            Halving::EachLoss => self.ssthresh = (self.cwnd / 2.0).max(2.0),
+            Halving::FlightOnce | Halving::WindowOnce if number < self.recover => return,
+            Halving::FlightOnce => self.ssthresh = (from_count(pipe) / 2.0).max(2.0),
+            Halving::WindowOnce | Halving::EachLoss => self.ssthresh = (self.cwnd / 2.0).max(2.0),
         }
         self.cwnd = self.ssthresh;
         self.recover = self.next();
@@ -308,7 +312,7 @@ mod tests {
     use super::*;
 
     const RULES: Rules =
-        Rules { reports: 4, cap: 64.0, halving: Halving::OncePerWindow, min_rto: Duration::from_secs(1) };
+        Rules { reports: 4, cap: 64.0, halving: Halving::FlightOnce, min_rto: Duration::from_secs(1) };
 
     fn at(ms: u64) -> Instant {
         Instant::from_millis(ms)

@@ -135,7 +135,7 @@ fn source(
     let interval = Duration::try_from_secs_f64(interval).unwrap_or(Duration::from_secs(1));
     let (rules, feed, octets) = if flow == 0 {
         let arrivals =
-            ArrivalProcess::new(Arrivals::Poisson, interval, derive_indexed_seed(seed, "arrivals", 0))?;
+            ArrivalProcess::new(Arrivals::Poisson, interval, derive_indexed_seed(seed, "arrivals", 1))?;
         let feed = Feed::Messages { arrivals, next: None, left: setting.messages, dues: Vec::new() };
         (setting.rules, feed, setting.octets + setting.headers)
     } else {

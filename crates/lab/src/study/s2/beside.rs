@@ -1,0 +1,77 @@
+//! Other transports over the same network and with the same arrivals: a TCP of its own, and the SCTP that ships.
+
+use super::{Published, mean_of};
+use crate::plan::Plan;
+use crate::study::effort::{Effort, Ran, StudyError};
+use crate::study::page::Table;
+
+/// One row per cell and transport; `unordered` is the mean delay of the study's rules by seed.
+pub(super) fn table(
+    effort: &Effort,
+    cells: &[Published],
+    unordered: &[Vec<f64>],
+    buffer: u32,
+) -> Result<Table, StudyError> {
+    let effort = Effort { seeds: effort.seeds.min(MOST_SEEDS), ..effort.clone() };
+    let mut rows = Vec::new();
+    for (transport, profile, name) in TRANSPORTS {
+        let text = PLAN
+            .replace("transport = \"tcp\"", &format!("transport = \"{transport}\""))
+            .replace("profile = \"ns2-sack\"", &format!("profile = \"{profile}\""))
+            .replace("queue = \"4p\"", &format!("queue = \"{buffer}p\""));
+        let mut plan = Plan::parse(&text).map_err(|error| StudyError::Plan { page: "S2", error })?;
+        plan.cells.retain(|cell| {
+            cell.factors.iter().any(|(_, level)| cells.iter().any(|cell| level.as_str() == Some(cell.case)))
+        });
+        for ran in effort.run_plan(plan)? {
+            let Some(position) = cells.iter().position(|cell| cell.case == ran.level(0)) else { continue };
+            rows.push(row(&ran, &cells[position], name, &unordered[position]));
+        }
+    }
+    let head = [
+        "cell",
+        "transport",
+        "mean ms",
+        "less study's unordered",
+        "median",
+        "95 %",
+        "99 %",
+        "messages blocked",
+    ];
+    Ok(Table {
+        title: "Other transports, each in runs of its own with the same arrivals".to_owned(),
+        head: head.map(str::to_owned).to_vec(),
+        rows,
+    })
+}
+
+fn row(ran: &Ran, cell: &Published, name: &str, unordered: &[f64]) -> Vec<String> {
+    let Some(flow) = ran.tally.flows.first() else { return Vec::new() };
+    let ours = flow.delivered.means();
+    let differences: Vec<f64> = ours.iter().zip(unordered).map(|(ours, study)| ours - study).collect();
+    let quantile =
+        |share| flow.delivered.quantile(share).map_or_else(|| "–".to_owned(), |ms| format!("{ms:.0}"));
+    let blocked = flow.by_seed(|seed| {
+        seed.transport.blocked.map(|(messages, _)| messages as f64 / seed.completed as f64 * 100.0)
+    });
+    vec![
+        cell.name.to_owned(),
+        name.to_owned(),
+        format!("{:.1}", mean_of(&ours)),
+        format!("{:+.1}{}", mean_of(&differences), super::plus_minus(&differences)),
+        quantile(0.5),
+        quantile(0.95),
+        quantile(0.99),
+        if blocked.is_empty() { "–".to_owned() } else { format!("{:.1} %", mean_of(&blocked)) },
+    ]
+}
+
+/// Enough beside the thirty of the study's own rules.
+const MOST_SEEDS: u64 = 10;
+/// As plans name them, and as the table does.
+const TRANSPORTS: [(&str, &str, &str); 3] = [
+    ("tcp", "ns2-sack", "TCP SACK (ns2-sack)"),
+    ("sctp:unordered", "signalling", "SCTP that ships, unordered"),
+    ("sctp:1", "signalling", "SCTP that ships, one stream"),
+];
+const PLAN: &str = include_str!("../../../../../plans/studies/s2-transports.toml");

@@ -1,0 +1,213 @@
+//! Figs 5 and 6: what one dropped packet does.
+
+use core::time::Duration;
+
+use super::agent::{Halving, Rules};
+use super::net::Setting;
+use super::settings::{GUARDED, nearest};
+use super::{CELLS, NETWORK, many, median, seed};
+use crate::plan::{Plan, spread};
+use crate::simulation::{SimulationError, Trip};
+use crate::study::effort::{Effort, StudyError};
+use crate::study::page::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
+
+/// Fig 5: one packet dropped, over UDP and SCTP.
+pub(in crate::study) fn fig5(effort: &Effort) -> Result<Page, StudyError> {
+    let mut page = Page { conditions: vec![NETWORK.to_owned(), ONE_DROP.to_owned()], ..Page::default() };
+    let setting = Setting {
+        rules: Rules { cap: 1000.0, ..GUARDED },
+        buffer: 1000,
+        load: 0.5,
+        drop: vec![DROPPED],
+        messages: DROPPED + 400,
+        discard: DROPPED - 200,
+        keeps_trips: true,
+        ..nearest()?.of(&CELLS[0])
+    };
+    let sctp = many(effort, &setting, |outcome| outcome.one_way.trips)?;
+    let udp = udp_trips(effort)?;
+    for (name, runs) in [("SCTP", &sctp), ("UDP", &udp)] {
+        let Some(trips) = runs.first() else { continue };
+        let mut points: Vec<(f64, f64)> = trips.iter().map(|trip| (seconds(trip), delay_ms(trip))).collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        page.series.push(Series::new("fig5", name, Mark::Points, points));
+    }
+    let axes = (
+        Axis::linear("time the message was handed over, in s"),
+        Axis::linear("delay in ms").between(0.0, 600.0),
+    );
+    page.figures.push(Figure::new("fig5", "S2 Fig 5: one dropped packet (one seed)", axes.0, axes.1));
+    fig5_statements(&mut page, &sctp, &udp);
+    behind_the_loss(&mut page, effort, &setting, &sctp)?;
+    Ok(page)
+}
+
+/// How long others wait behind the loss hangs on the window that is left: by the rule, and by the window before.
+fn behind_the_loss(
+    page: &mut Page,
+    effort: &Effort,
+    setting: &Setting,
+    by_flight: &[Vec<Trip>],
+) -> Result<(), StudyError> {
+    let behind = |trips: &Vec<Trip>| {
+        trips.iter().filter(|trip| trip.number + 1 != DROPPED).map(delay_ms).fold(0.0, f64::max)
+    };
+    let flight = median(by_flight.iter().map(behind));
+    let mut rows = vec![vec!["half of what is in flight".to_owned(), "–".to_owned(), format!("{flight:.0}")]];
+    let mut near = Vec::new();
+    for cap in [24.0, 26.0, 28.0, 30.0, 32.0, 40.0, 64.0] {
+        let rules = Rules { cap, halving: Halving::WindowOnce, ..GUARDED };
+        let runs = many(effort, &Setting { rules, ..setting.clone() }, |outcome| outcome.one_way.trips)?;
+        let longest = median(runs.iter().map(behind));
+        rows.push(vec!["half of the window".to_owned(), format!("{cap}"), format!("{longest:.0}")]);
+        near.push((cap, longest));
+    }
+    let head = ["left by the loss", "window before in packets", "longest delay of another message in ms"];
+    page.tables.push(Table {
+        title: "Behind the loss, median over seeds".to_owned(),
+        head: head.map(str::to_owned).to_vec(),
+        rows,
+    });
+    let nearest = near.iter().min_by(|a, b| (a.1 - 125.0).abs().total_cmp(&(b.1 - 125.0).abs()));
+    let (cap, longest) = nearest.copied().unwrap_or((f64::NAN, f64::NAN));
+    let because = format!(
+        "19 packets are in flight at this load. A window of {cap} before the loss leaves {:.0} and gives {longest:.0} ms; a window that had grown beyond 40 leaves \
+         more than are in flight, and nobody waits; half of what is in flight gives {flight:.0} ms. The window before the loss is not published",
+        cap / 2.0
+    );
+    let text = "SCTP delays those after the loss by up to about 125 ms, because it halves its window";
+    let does = (55.0..=140.0).contains(&longest);
+    let mut statement = Statement::holds(text, does, because);
+    if does {
+        statement.verdict = Verdict::Differs;
+    }
+    (statement.published, statement.ours, statement.unit) = (Some(125.0), Some(longest), "ms".to_owned());
+    page.statements.push(statement);
+    Ok(())
+}
+
+fn fig5_statements(page: &mut Page, sctp: &[Vec<Trip>], udp: &[Vec<Trip>]) {
+    let longest =
+        |runs: &[Vec<Trip>]| median(runs.iter().map(|trips| trips.iter().map(delay_ms).fold(0.0, f64::max)));
+    let shortest = |runs: &[Vec<Trip>]| {
+        median(runs.iter().map(|trips| trips.iter().map(delay_ms).fold(f64::INFINITY, f64::min)))
+    };
+    let mut bar = |text: &str, published: f64, ours: f64, [low, high]: [f64; 2], because: &str| {
+        let mut statement = Statement::holds(
+            text,
+            (low..=high).contains(&ours),
+            format!("{because}; the bar is {low} to {high} ms"),
+        );
+        (statement.published, statement.ours, statement.unit) =
+            (Some(published), Some(ours), "ms".to_owned());
+        page.statements.push(statement);
+    };
+    bar(
+        "UDP: the dropped message arrives after 551 ms",
+        551.0,
+        longest(udp),
+        [545.0, 560.0],
+        "T1 = 500 ms and one way",
+    );
+    let because = "round trip, four later packets, one way: 94.5 + 4 × 5.2 + 48.2 ms is 164; the published 176 ms is one draw of four Poisson intervals, \
+                   2 ms each longer than their mean";
+    let dropped = median(
+        sctp.iter().filter_map(|trips| trips.iter().find(|trip| trip.number + 1 == DROPPED).map(delay_ms)),
+    );
+    bar("SCTP: it arrives after 176 ms", 176.0, dropped, [150.0, 190.0], because);
+    bar(
+        "all others take about 49 ms (their minimum)",
+        49.0,
+        shortest(sctp),
+        [47.5, 49.5],
+        "three hops of 15 ms and the serialisation of 552 octets",
+    );
+}
+
+/// Fig 6: what order does to the messages behind a loss.
+pub(in crate::study) fn fig6(effort: &Effort) -> Result<Page, StudyError> {
+    let mut page = Page { conditions: vec![NETWORK.to_owned(), nearest()?.sentence()], ..Page::default() };
+    let setting = Setting {
+        buffer: 1000,
+        load: 0.78,
+        drop: vec![DROPPED],
+        messages: DROPPED + 300,
+        discard: DROPPED - 100,
+        keeps_trips: true,
+        ..nearest()?.of(&CELLS[0])
+    };
+    let runs = many(effort, &setting, |outcome| outcome.one_way.trips)?;
+    let mut lengths = Vec::new();
+    let mut steps = Vec::new();
+    for (index, trips) in runs.iter().enumerate() {
+        let mut trips = trips.clone();
+        trips.sort_by_key(|trip| trip.number);
+        let mut latest = trips.first().map_or(virtual_time::Instant::EPOCH, |trip| trip.arrived);
+        let mut ordered = Vec::new();
+        for trip in &trips {
+            latest = latest.max(trip.arrived);
+            ordered.push((seconds(trip), latest.as_secs_f64()));
+        }
+        let late = trips.iter().map(|trip| trip.arrived.since(trip.due)).max().unwrap_or(Duration::ZERO);
+        lengths.push(late.as_secs_f64() * 1e3);
+        let held = ordered.windows(2).filter(|pair| pair[0].1 >= pair[1].1).count();
+        steps.push(f64::from(u32::try_from(held).unwrap_or(0)));
+        if index == 0 {
+            page.series.push(Series::new("fig6", "TCP: in order", Mark::Points, ordered));
+            let unordered = trips.iter().map(|trip| (seconds(trip), trip.arrived.as_secs_f64()));
+            page.series.push(Series::new("fig6", "SCTP: as they arrive", Mark::Points, unordered));
+        }
+    }
+    let axes = (Axis::linear("time handed over, in s"), Axis::linear("time delivered, in s"));
+    page.figures.push(Figure::new(
+        "fig6",
+        "S2 Fig 6: delivery with and without order (one seed)",
+        axes.0,
+        axes.1,
+    ));
+    let (late, held) = (median(lengths.into_iter()), median(steps.into_iter()));
+    let mut statement = Statement::within(
+        "the lost packet's retransmission arrives 311 ms after it was sent",
+        311.0,
+        late,
+        0.35,
+        "ms",
+    );
+    statement.because.push_str("; the load of this run is not published, 78 % here, and with it the queue");
+    page.statements.push(statement);
+    let because = format!(
+        "{held:.0} messages are delivered at one instant (median), each at its own time without order"
+    );
+    page.statements.push(Statement::holds(
+        "TCP holds everything that arrived in between and delivers it at once",
+        held >= 10.0,
+        because,
+    ));
+    Ok(page)
+}
+
+/// The same packet dropped over UDP, by the plan.
+fn udp_trips(effort: &Effort) -> Result<Vec<Vec<Trip>>, StudyError> {
+    let plan = Plan::parse(UDP).map_err(|error| StudyError::Plan { page: "S2-fig5", error })?;
+    let Some(cell) = plan.cells.first() else { return Ok(Vec::new()) };
+    let seeds = usize::try_from(effort.seeds).unwrap_or(1);
+    let runs = spread(&effort.options, seeds, |index| {
+        let run = crate::simulation::simulate(&cell.scenario, seed(index), &effort.options.stop)?;
+        let one_way = run.flows.into_iter().next().and_then(|flow| flow.one_way);
+        Ok::<_, SimulationError>(one_way.map(|one_way| one_way.trips).unwrap_or_default())
+    })?;
+    if effort.options.stop.is_raised() { Err(StudyError::Interrupted) } else { Ok(runs) }
+}
+
+fn seconds(trip: &Trip) -> f64 {
+    trip.due.as_secs_f64()
+}
+
+fn delay_ms(trip: &Trip) -> f64 {
+    trip.arrived.since(trip.due).as_secs_f64() * 1e3
+}
+
+/// The packet sent at about 12.2 s at 192 messages a second.
+const DROPPED: u64 = 2340;
+const ONE_DROP: &str = "Load 50 % (the study says heavy load), a buffer that never fills, packet 2340 of the SIP flow is dropped, near 12.2 s";
+const UDP: &str = include_str!("../../../../../plans/studies/s2-udp.toml");

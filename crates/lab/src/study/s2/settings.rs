@@ -1,0 +1,102 @@
+//! What the study leaves open, as `plans/settings/s2.toml` has it.
+
+use core::time::Duration;
+
+use serde::Deserialize;
+
+use super::Published;
+use super::agent::{Halving, Rules};
+use super::net::{Competing, Setting};
+use crate::plan::PlanError;
+use crate::study::effort::StudyError;
+
+/// One choice of what is not published.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Choice {
+    /// Its name in tables.
+    pub(super) name: String,
+    /// Packets that may wait at the middle link.
+    pub(super) buffer: u32,
+    /// Octets of headers of a packet.
+    pub(super) headers: usize,
+    /// The largest window of the SIP flow, in packets.
+    pub(super) cap: f64,
+    /// The same of competing flows.
+    pub(super) competing_cap: f64,
+    /// How often losses shrink the window, and to what.
+    pub(super) halving: Halving,
+}
+
+#[derive(Debug, Deserialize)]
+struct File {
+    setting: Vec<Choice>,
+}
+
+/// The settings of the plan, the nearest first.
+pub(super) fn choices() -> Result<Vec<Choice>, StudyError> {
+    let file: Result<File, toml::de::Error> = toml::from_str(SETTINGS);
+    file.map(|file| file.setting).map_err(|error| {
+        let before = error.span().map_or(0, |span| span.start);
+        let line = SETTINGS[..before].lines().count();
+        let error = PlanError { line, key: "setting".to_owned(), because: error.message().to_owned() };
+        StudyError::Plan { page: "S2", error }
+    })
+}
+
+/// The one that is nearest to the published figures.
+pub(super) fn nearest() -> Result<Choice, StudyError> {
+    let error = || PlanError {
+        line: 1,
+        key: "setting".to_owned(),
+        because: "there is none: headway reproduce --search finds some".to_owned(),
+    };
+    choices()?.into_iter().next().ok_or_else(|| StudyError::Plan { page: "S2", error: error() })
+}
+
+impl Choice {
+    /// The rules of the SIP flow.
+    pub(super) fn rules(&self) -> Rules {
+        Rules { cap: self.cap, halving: self.halving, ..GUARDED }
+    }
+
+    /// A cell of the study under this choice.
+    pub(super) fn of(&self, cell: &Published) -> Setting {
+        Setting {
+            rules: self.rules(),
+            competing: Competing {
+                flows: cell.flows,
+                rules: Rules { reports: 3, cap: self.competing_cap, ..self.rules() },
+                octets: 540,
+            },
+            buffer: self.buffer,
+            octets: 500,
+            headers: self.headers,
+            load: cell.load,
+            loss: cell.loss,
+            drop: Vec::new(),
+            messages: 45_000,
+            discard: 1000,
+            keeps_trips: false,
+        }
+    }
+
+    /// In words.
+    pub(super) fn sentence(&self) -> String {
+        let Self { name, buffer, headers, cap, competing_cap, halving } = self;
+        let rule = match halving {
+            Halving::FlightOnce => "halved once per window of data, to half of what is in flight",
+            Halving::WindowOnce => "halved once per window of data",
+            Halving::EachLoss => "halved by each loss (the rules of that time to the letter)",
+        };
+        format!(
+            "Setting {name} (not published, found by headway reproduce --search): {buffer} packets of buffer, {headers} octets of headers, window of {cap} \
+             packets at most and {rule}, sent again at the fourth report; competing packets of 540 octets, window of {competing_cap}"
+        )
+    }
+}
+
+/// The rules that are common to all settings.
+pub(super) const GUARDED: Rules =
+    Rules { reports: 4, cap: 64.0, halving: Halving::FlightOnce, min_rto: Duration::from_secs(1) };
+const SETTINGS: &str = include_str!("../../../../../plans/settings/s2.toml");
