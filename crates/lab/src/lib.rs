@@ -58,5 +58,5 @@ pub use summary::{
     BlockingResult, CompareResult, Comparison, HostFacts, ImpairmentsResult, PathResult, PeerPath,
     PredictedResult, RequestCounts, ResponseResult, RunCurves, RunResult, WorkloadResult,
 };
-pub use traffic::{Offer, Service};
+pub use traffic::{Offer, Service, pinhole};
 pub use transport::{MAX_CONNECTIONS, TransportError, TransportList, TransportSpec};

@@ -60,6 +60,7 @@ mod generator;
 mod message;
 mod replies;
 mod requester;
+mod spans;
 mod units;
 
 pub use arrivals::{ArrivalProcess, ArrivalSpec, Arrivals, ArrivalsError, TraceError, parse_trace};
@@ -75,4 +76,5 @@ pub use requester::{
     Datagram, RequesterCounters, RequesterEvent, ResponseNovelty, RetransmissionConfig, Transmission,
     UdpRequester,
 };
+pub use spans::ExponentialSpans;
 pub use units::{DurationError, parse_duration};

@@ -9,14 +9,11 @@ use lab::{Percentile, ResponseTimes};
 use models::Rate;
 use serde::Serialize;
 use simco::agent::{AgentCloseReason, PolicyReply, Resynchronisation};
-use simco::{
-    AddressTuple, Direction, EnableParameters, EnableParity, EnableRequest, Lifetime, Location,
-    PolicyRequest, TransportProtocol,
-};
+use simco::{Lifetime, PolicyRequest};
 use simco_agent::{RequestError, SimcoAgent};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
-use workload::{ArrivalProcess, Arrivals};
+use workload::ExponentialSpans;
 
 use super::SimcoError;
 use super::connection::{ConnectionArguments, Protocol};
@@ -164,9 +161,9 @@ impl LoadArguments {
     /// Openings at random, whatever the answers.
     async fn open_loop(&self, agent: SimcoAgent) -> Result<(Vec<Opening>, Arc<Load>, u64), SimcoError> {
         let interval = Duration::from_secs_f64(1.0 / self.opening_rate.value());
-        let mut openings = Exponential::new(interval, self.seed)?;
-        let mut lengths = Exponential::new(self.call_duration, self.seed.wrapping_add(1))?;
-        let mut phases = Exponential::new(self.refresh, self.seed.wrapping_add(2))?;
+        let mut openings = spans(interval, self.seed)?;
+        let mut lengths = spans(self.call_duration, self.seed.wrapping_add(1))?;
+        let mut phases = spans(self.refresh, self.seed.wrapping_add(2))?;
         let in_the_long_run = self.opening_rate.value() * self.call_duration.as_secs_f64();
         let prefilled = whole(in_the_long_run);
         let start = Instant::now() + Duration::from_secs_f64(in_the_long_run / PREFILL_PER_S) + LEAD;
@@ -177,17 +174,17 @@ impl LoadArguments {
         for _ in 0..prefilled {
             // Exponential lives have no memory: what is left of one is as long as a new one. The first refresh comes
             // anywhere in the period.
-            let phase = phases.next().as_secs_f64() % self.refresh.as_secs_f64();
+            let phase = phases.next_span().as_secs_f64() % self.refresh.as_secs_f64();
             let from = start + Duration::from_secs_f64(phase);
-            tasks.spawn(Arc::clone(&load).pinhole(at, start + lengths.next(), from));
+            tasks.spawn(Arc::clone(&load).pinhole(at, start + lengths.next_span(), from));
             at += step;
         }
-        let mut next = start + openings.next();
+        let mut next = start + openings.next_span();
         let mut expected = 0_usize;
         while next < load.measures_until {
             let refreshed_from = next + self.refresh;
-            tasks.spawn(Arc::clone(&load).pinhole(next, next + lengths.next(), refreshed_from));
-            next += openings.next();
+            tasks.spawn(Arc::clone(&load).pinhole(next, next + lengths.next_span(), refreshed_from));
+            next += openings.next_span();
             expected += 1;
         }
         let mut found = Vec::new();
@@ -284,7 +281,7 @@ impl Load {
     ) -> Option<Opening> {
         tokio::time::sleep_until(opens).await;
         let is_measured = opens >= self.measures_from;
-        let rule = match self.request(PolicyRequest::Enable(pinhole(self.lifetime))).await {
+        let rule = match self.request(PolicyRequest::Enable(lab::pinhole(self.lifetime))).await {
             Ok(reply) => reply.rule()?.0,
             Err(error) => return is_measured.then_some(Err(error)),
         };
@@ -311,7 +308,7 @@ impl Load {
         let mut openings = Vec::new();
         while Instant::now() < self.measures_until {
             let start = Instant::now();
-            let reply = self.request(PolicyRequest::Enable(pinhole(self.lifetime))).await;
+            let reply = self.request(PolicyRequest::Enable(lab::pinhole(self.lifetime))).await;
             openings.push(reply.as_ref().map(|_| start.elapsed()).map_err(|error| *error));
             let Ok(reply) = reply else { break };
             let Some((rule, _)) = reply.rule() else { break };
@@ -334,41 +331,11 @@ impl Load {
     }
 }
 
-/// The pinhole of a call; all are alike, for a firewall takes equal rules.
-fn pinhole(lifetime: Lifetime) -> EnableRequest {
-    let host = |location, address: [u8; 4], port| {
-        AddressTuple::host(location, TransportProtocol::UDP, address.into(), port, 1)
-    };
-    EnableRequest {
-        parameters: EnableParameters { parity: EnableParity::Any, direction: Direction::Inbound },
-        internal: host(Location::INTERNAL, [10, 1, 8, 3], 12_345),
-        external: host(Location::EXTERNAL, [203, 0, 113, 9], 6000),
-        lifetime,
-        group: None,
-    }
-}
-
-/// Exponential spans of time.
-struct Exponential {
-    process: ArrivalProcess,
-    latest: Duration,
-}
-
-impl Exponential {
-    fn new(mean: Duration, seed: u64) -> Result<Self, UsageError> {
-        let process = ArrivalProcess::new(Arrivals::Poisson, mean, seed);
-        let process = process.map_err(|error| {
-            UsageError::value("--opening-rate", format!("{mean:?}"), &error.to_string(), "take a lower one")
-        })?;
-        Ok(Self { process, latest: Duration::ZERO })
-    }
-
-    fn next(&mut self) -> Duration {
-        let offset = self.process.next_offset().unwrap_or(self.latest);
-        let span = offset.saturating_sub(self.latest);
-        self.latest = offset;
-        span
-    }
+/// Exponential spans with this mean.
+fn spans(mean: Duration, seed: u64) -> Result<ExponentialSpans, UsageError> {
+    ExponentialSpans::new(mean, seed).map_err(|error| {
+        UsageError::value("--opening-rate", format!("{mean:?}"), &error.to_string(), "take a lower one")
+    })
 }
 
 /// The whole number next to a mean.

@@ -20,6 +20,7 @@ use workload::{
     Request, Sample, StreamFramer,
 };
 
+pub use self::simco::pinhole;
 pub(crate) use self::simco::unsuitable;
 use self::simco::{MessageFramer, SimcoLoad, SimcoService};
 use crate::compare::WorkloadKind;

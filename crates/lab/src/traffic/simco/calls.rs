@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use simco::PolicyRuleId;
 use virtual_time::Instant;
-use workload::{ArrivalProcess, Arrivals, ArrivalsError};
+use workload::{ArrivalsError, ExponentialSpans};
 
 /// What falls due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,9 +18,9 @@ pub(super) enum Due {
 /// The load of study S4 in its long run: as many pinholes stand at the beginning as there are in the mean.
 #[derive(Debug)]
 pub(super) struct Calls {
-    openings: Exponential,
-    durations: Exponential,
-    phases: Exponential,
+    openings: ExponentialSpans,
+    durations: ExponentialSpans,
+    phases: ExponentialSpans,
     standing: u32,
     schedule: BTreeMap<(Instant, u64), Due>,
     /// When calls end, by pinhole.
@@ -34,9 +34,9 @@ impl Calls {
     pub(super) fn new(interval: Duration, seed: u64) -> Result<Self, ArrivalsError> {
         let part = |label| netem::derive_seed(seed, label);
         Ok(Self {
-            openings: Exponential::new(opening_interval(interval), part("openings"))?,
-            durations: Exponential::new(CALL, part("durations"))?,
-            phases: Exponential::new(REFRESH, part("phases"))?,
+            openings: ExponentialSpans::new(opening_interval(interval), part("openings"))?,
+            durations: ExponentialSpans::new(CALL, part("durations"))?,
+            phases: ExponentialSpans::new(REFRESH, part("phases"))?,
             standing: standing(interval),
             schedule: BTreeMap::new(),
             ends: BTreeMap::new(),
@@ -51,8 +51,8 @@ impl Calls {
         for rule in (1..=self.standing).map(PolicyRuleId::new) {
             // An exponential life has no memory: what is left of one is as long as a new one. The first refresh comes
             // anywhere in the period.
-            self.ends.insert(rule, start + self.durations.next());
-            let phase = self.phases.next().as_secs_f64() % REFRESH.as_secs_f64();
+            self.ends.insert(rule, start + self.durations.next_span());
+            let phase = self.phases.next_span().as_secs_f64() % REFRESH.as_secs_f64();
             self.refresh_or_delete(rule, start + Duration::from_secs_f64(phase));
         }
         self.next_opening(start);
@@ -77,7 +77,7 @@ impl Calls {
 
     /// A pinhole that was to be opened `at` is there.
     pub(super) fn opened(&mut self, at: Instant, rule: PolicyRuleId) {
-        self.ends.insert(rule, at + self.durations.next());
+        self.ends.insert(rule, at + self.durations.next_span());
         self.refresh_or_delete(rule, at + REFRESH);
     }
 
@@ -91,7 +91,7 @@ impl Calls {
     }
 
     fn next_opening(&mut self, after: Instant) {
-        let at = after + self.openings.next();
+        let at = after + self.openings.next_span();
         if at < self.until {
             self.put(at, Due::Open);
         }
@@ -124,27 +124,6 @@ pub(super) fn standing(interval: Duration) -> u32 {
 fn opening_interval(interval: Duration) -> Duration {
     let refreshes = 1.0 / (REFRESH.as_secs_f64() / CALL.as_secs_f64()).exp_m1();
     interval.mul_f64(2.0 + refreshes)
-}
-
-/// Exponential spans of time.
-#[derive(Debug)]
-struct Exponential {
-    process: ArrivalProcess,
-    latest: Duration,
-}
-
-impl Exponential {
-    fn new(mean: Duration, seed: u64) -> Result<Self, ArrivalsError> {
-        let process = ArrivalProcess::new(Arrivals::Poisson, mean, seed)?;
-        Ok(Self { process, latest: Duration::ZERO })
-    }
-
-    fn next(&mut self) -> Duration {
-        let offset = self.process.next_offset().unwrap_or(self.latest);
-        let span = offset.saturating_sub(self.latest);
-        self.latest = offset;
-        span
-    }
 }
 
 /// h: the mean call of S4.

@@ -83,7 +83,7 @@ impl SimcoLoad {
         while let Some((at, due)) = self.calls.pop(now) {
             let change = |rule, lifetime| PolicyRequest::LifetimeChange { rule, lifetime };
             let request = match due {
-                Due::Open => PolicyRequest::Enable(pinhole()),
+                Due::Open => PolicyRequest::Enable(pinhole(LIFETIME)),
                 Due::Refresh(rule) => change(rule, LIFETIME),
                 Due::Delete(rule) => change(rule, Lifetime::ZERO),
             };

@@ -28,8 +28,9 @@ pub(crate) fn unsuitable(transport: TransportSpec) -> Option<&'static str> {
     }
 }
 
-/// The pinhole of a call; all are alike, for a firewall takes equal rules.
-fn pinhole() -> EnableRequest {
+/// The pinhole of a call, of study S4 and of `headway simco load`; all are alike, for a firewall takes equal rules.
+#[must_use]
+pub fn pinhole(lifetime: Lifetime) -> EnableRequest {
     let host = |location, address: [u8; 4], port| {
         AddressTuple::host(location, TransportProtocol::UDP, address.into(), port, 1)
     };
@@ -37,7 +38,7 @@ fn pinhole() -> EnableRequest {
         parameters: EnableParameters { parity: EnableParity::Any, direction: Direction::Inbound },
         internal: host(Location::INTERNAL, [10, 1, 8, 3], 12_345),
         external: host(Location::EXTERNAL, [203, 0, 113, 9], 6000),
-        lifetime: LIFETIME,
+        lifetime,
         group: None,
     }
 }

@@ -81,7 +81,7 @@ impl Session {
 
 /// A pinhole that stands at the beginning.
 fn rule(number: u32, owner: &Owner, now: Instant) -> PolicyRule {
-    let request = pinhole();
+    let request = pinhole(LIFETIME);
     let kind = RuleKind::Enable(Pinhole {
         group: GroupId::new(number),
         parameters: request.parameters,
