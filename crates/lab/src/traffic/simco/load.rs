@@ -193,6 +193,7 @@ impl SimcoLoad {
             | AgentEvent::RefreshRefused { .. }
             | AgentEvent::Found { .. }
             | AgentEvent::Resynchronised { .. }
+            | AgentEvent::Reconnecting { .. }
             | AgentEvent::NotUnderstood => {}
         }
     }

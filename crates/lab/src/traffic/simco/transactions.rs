@@ -90,7 +90,8 @@ impl Transactions {
             match event {
                 AgentEvent::Opened { .. } => told.push(Told::Open),
                 AgentEvent::Answered { transaction, outcome, .. } => {
-                    let reply = outcome.map_err(|code| format!("the middlebox refused: {}", code.meaning()))?;
+                    let reply =
+                        outcome.map_err(|code| format!("the middlebox refused: {}", code.meaning()))?;
                     let Some(waiting) = self.waiting.remove(&transaction) else { continue };
                     if let (Some(began), Some((rule, _))) = (waiting.call_began, reply.rule()) {
                         self.calls.opened(began, rule);
@@ -104,6 +105,7 @@ impl Transactions {
                 | AgentEvent::RefreshRefused { .. }
                 | AgentEvent::Found { .. }
                 | AgentEvent::Resynchronised { .. }
+                | AgentEvent::Reconnecting { .. }
                 | AgentEvent::NotUnderstood => {}
             }
         }
