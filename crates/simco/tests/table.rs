@@ -56,7 +56,8 @@ fn every_negative_reply_has_a_row_whose_tests_name_it() {
     let rows = rows();
     for code in NegativeCode::ALL {
         let number = format!("0x{:04X}", code.code());
-        let of_code: Vec<_> = rows.iter().filter(|row| row.head.starts_with("0x03") && row.head.contains(&number)).collect();
+        let of_code: Vec<_> =
+            rows.iter().filter(|row| row.head.starts_with("0x03") && row.head.contains(&number)).collect();
         assert!(!of_code.is_empty(), "docs/simco.md has no row for {number}");
         // As a number, as a variant, or all of them.
         let names =
