@@ -73,6 +73,8 @@ pub(crate) enum PerfError {
         "{0} messages arrived with another length than --message says: they were cut or joined on the way"
     )]
     WrongLength(u64),
+    #[error(transparent)]
+    Tcp(#[from] lab::real::RealError),
     #[error("the system refuses what a measurement needs: {0}")]
     System(#[from] std::io::Error),
     #[error("interrupted")]
@@ -92,6 +94,7 @@ impl PerfError {
             | Self::Busy
             | Self::BrokeOff(_)
             | Self::WrongLength(_)
+            | Self::Tcp(_)
             | Self::System(_)
             | Self::Output(_) => 1,
         }
