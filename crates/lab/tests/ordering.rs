@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 use netem::Impairments;
 use netsim::sctp::{Application, SctpHost};
-use netsim::{Host, LinkSpec, Outgoing, Packet, World};
+use netsim::{LinkSpec, World};
 use sctp_core::{
     AssociationConfig, AssociationId, Delivery, Destination, Encapsulation, Endpoint, EndpointConfig, Event,
     Message, PayloadProtocolId, SctpPort, StreamId,
@@ -175,45 +175,38 @@ fn send(now: Instant, endpoint: &mut Endpoint, id: Option<AssociationId>, unsent
     }
 }
 
-enum Station {
-    Opener(SctpHost<Opener>),
-    Responder(SctpHost<Responder>),
+enum Side {
+    Agent(Box<Opener>),
+    Middlebox(Box<Responder>),
 }
 
-impl Host for Station {
-    fn handle_packet(&mut self, now: Instant, packet: Packet<'_>) {
+impl Application for Side {
+    fn on_event(&mut self, now: Instant, endpoint: &mut Endpoint, id: AssociationId, event: Event) {
         match self {
-            Self::Opener(host) => host.handle_packet(now, packet),
-            Self::Responder(host) => host.handle_packet(now, packet),
-        }
-    }
-
-    fn handle_timeout(&mut self, now: Instant) {
-        match self {
-            Self::Opener(host) => host.handle_timeout(now),
-            Self::Responder(host) => host.handle_timeout(now),
-        }
-    }
-
-    fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Outgoing> {
-        match self {
-            Self::Opener(host) => host.poll_transmit(now, buffer),
-            Self::Responder(host) => host.poll_transmit(now, buffer),
+            Self::Agent(opener) => opener.on_event(now, endpoint, id, event),
+            Self::Middlebox(responder) => responder.on_event(now, endpoint, id, event),
         }
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
         match self {
-            Self::Opener(host) => host.poll_timeout(),
-            Self::Responder(host) => host.poll_timeout(),
+            Self::Agent(opener) => opener.poll_timeout(),
+            Self::Middlebox(responder) => responder.poll_timeout(),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant, endpoint: &mut Endpoint) {
+        match self {
+            Self::Agent(opener) => opener.handle_timeout(now, endpoint),
+            Self::Middlebox(responder) => responder.handle_timeout(now, endpoint),
         }
     }
 }
 
-fn opener(station: &Station) -> &Opener {
-    match station {
-        Station::Opener(host) => &host.application,
-        Station::Responder(_) => panic!("the agent is at the other end"),
+fn opener(host: &SctpHost<Side>) -> &Opener {
+    match &host.application {
+        Side::Agent(opener) => opener,
+        Side::Middlebox(_) => panic!("the agent is at the other end"),
     }
 }
 
@@ -226,8 +219,8 @@ fn refresh_then_delete(delivery: Delivery) -> (Vec<NegativeCode>, u64) {
     let config = EndpointConfig { association: association.clone(), ..EndpointConfig::new(port) };
     let [near, far] = [1, 2].map(|side| Endpoint::new(config.clone(), [side; 32]).unwrap());
     let mut world = World::new(7);
-    let agent = world.add_host(Station::Opener(SctpHost::new(near, Opener::new(delivery))));
-    let middlebox = world.add_host(Station::Responder(SctpHost::new(far, Responder::new(delivery))));
+    let agent = world.add_host(SctpHost::new(near, Side::Agent(Box::new(Opener::new(delivery)))));
+    let middlebox = world.add_host(SctpHost::new(far, Side::Middlebox(Box::new(Responder::new(delivery)))));
     let (here, there) = ([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
     let a = world.add_interface(agent, &[here]).unwrap();
     let b = world.add_interface(middlebox, &[there]).unwrap();
@@ -235,11 +228,10 @@ fn refresh_then_delete(delivery: Delivery) -> (Vec<NegativeCode>, u64) {
     let way = Impairments { delay, jitter, loss: "10%".parse().unwrap(), ..Impairments::default() };
     let link = world.connect(a, b, LinkSpec { request: way.clone(), response: way }).unwrap();
     world.with_host(agent, |host, now| {
-        let Station::Opener(host) = host else { panic!("the agent is at the other end") };
         let to = Destination { address: there, encapsulation: Encapsulation::Ip };
         host.endpoint.connect(now, &[to], port, association.clone()).unwrap();
     });
-    let is_over = |world: &World<Station>| opener(world.host(agent)).is_over();
+    let is_over = |world: &World<SctpHost<Side>>| opener(world.host(agent)).is_over();
     world.run_while(Instant::EPOCH + Duration::from_secs(3600), |world| !is_over(world));
     let opener = opener(world.host(agent));
     assert_eq!((opener.is_over(), opener.deleted), (true, RULES));

@@ -81,22 +81,29 @@ fn an_agent_comes_back_and_tells_what_it_lost_and_found() {
     });
 }
 
+/// A middlebox at an address; aborted, it leaves everybody.
+async fn serve_at(address: SocketAddr, key: u8) -> (SocketAddr, tokio::task::JoinHandle<()>) {
+    let listener = TcpListener::bind(address).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let serving = tokio::spawn(async move {
+        let (_nobody_breaks, breaks) = mpsc::unbounded_channel();
+        serve_tcp(listener, core(key), breaks).await;
+    });
+    (address, serving)
+}
+
 #[test]
 fn attempts_go_on_until_somebody_is_there() {
     within_a_minute(async {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
+        let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
+        let (address, first) = serve_at(any_port, 9).await;
         let middlebox = Middlebox { addresses: vec![address], transport: Transport::Tcp, capture: None };
-        let (_break, breaks) = mpsc::unbounded_channel();
-        let first = tokio::spawn(serve_tcp(listener, core(9), breaks));
         let (agent, mut events) = SimcoAgent::connect(&middlebox, lasting(SOON)).await.unwrap();
         told(&mut events, is_resynchronised).await;
         let rule = open(&agent, 1).await;
         first.abort();
         told(&mut events, |event| matches!(event, AgentEvent::Reconnecting { attempt: 4, .. })).await;
-        let listener = TcpListener::bind(address).await.unwrap();
-        let (_break, breaks) = mpsc::unbounded_channel();
-        tokio::spawn(serve_tcp(listener, core(9), breaks));
+        serve_at(address, 9).await;
         // It knows nothing of what was.
         let told = told(&mut events, is_resynchronised).await;
         assert!(told.contains(&AgentEvent::RuleLost { rule, loss: Loss::NotListed }), "{told:?}");
@@ -107,17 +114,13 @@ fn attempts_go_on_until_somebody_is_there() {
 #[test]
 fn a_key_that_is_not_right_any_more_is_the_end() {
     within_a_minute(async {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
+        let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
+        let (address, first) = serve_at(any_port, 9).await;
         let middlebox = Middlebox { addresses: vec![address], transport: Transport::Tcp, capture: None };
-        let (_break, breaks) = mpsc::unbounded_channel();
-        let first = tokio::spawn(serve_tcp(listener, core(9), breaks));
         let (_agent, mut events) = SimcoAgent::connect(&middlebox, lasting(SOON)).await.unwrap();
         first.abort();
         let _aborted = first.await;
-        let listener = TcpListener::bind(address).await.unwrap();
-        let (_break, breaks) = mpsc::unbounded_channel();
-        tokio::spawn(serve_tcp(listener, core(8), breaks));
+        serve_at(address, 8).await;
         let end = AgentEvent::Closed { reason: AgentCloseReason::NotAuthenticated };
         told(&mut events, |event| *event == end).await;
         assert_eq!(events.next().await, None);

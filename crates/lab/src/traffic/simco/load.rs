@@ -164,37 +164,28 @@ impl SimcoLoad {
     }
 
     fn note(&mut self, now: Instant, event: AgentEvent, blocked: Option<Duration>) {
-        match event {
-            AgentEvent::Opened { .. } => {
-                self.start = Some(now);
-                self.calls.begin(now, self.offer.load.duration);
-            }
-            AgentEvent::Answered { transaction, outcome, .. } => {
-                let opening = self.openings.remove(&transaction).and_then(|at| self.samples.get_mut(at));
-                match (outcome, opening) {
-                    (Ok(reply), Some(sample)) => {
-                        sample.response = Some(now.since(sample.intended));
-                        sample.blocked = blocked;
-                        self.counters.responses += 1;
-                        if let Some((rule, _)) = reply.rule() {
-                            self.calls.opened(sample.intended, rule);
-                        }
-                    }
-                    (Ok(_), None) => {}
-                    (Err(code), _) => {
-                        self.counters.wrong_content += 1;
-                        self.failure = Some(format!("the middlebox refused: {}", code.meaning()));
+        if let AgentEvent::Closed { reason } = event {
+            self.failure = Some(reason.to_string());
+        } else if let AgentEvent::Opened { .. } = event {
+            self.start = Some(now);
+            self.calls.begin(now, self.offer.load.duration);
+        } else if let AgentEvent::Answered { transaction, outcome, .. } = event {
+            let opening = self.openings.remove(&transaction).and_then(|at| self.samples.get_mut(at));
+            match (outcome, opening) {
+                (Ok(reply), Some(sample)) => {
+                    sample.response = Some(now.since(sample.intended));
+                    sample.blocked = blocked;
+                    self.counters.responses += 1;
+                    if let Some((rule, _)) = reply.rule() {
+                        self.calls.opened(sample.intended, rule);
                     }
                 }
+                (Ok(_), None) => {}
+                (Err(code), _) => {
+                    self.counters.wrong_content += 1;
+                    self.failure = Some(format!("the middlebox refused: {}", code.meaning()));
+                }
             }
-            AgentEvent::Closed { reason } => self.failure = Some(reason.to_string()),
-            AgentEvent::RuleEvent { .. }
-            | AgentEvent::RuleLost { .. }
-            | AgentEvent::RefreshRefused { .. }
-            | AgentEvent::Found { .. }
-            | AgentEvent::Resynchronised { .. }
-            | AgentEvent::Reconnecting { .. }
-            | AgentEvent::NotUnderstood => {}
         }
     }
 

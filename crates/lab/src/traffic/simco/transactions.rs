@@ -87,26 +87,18 @@ impl Transactions {
         hand_over(&mut self.agent, self.plan.framing, now, stream, wire);
         let mut told = Vec::new();
         while let Some(event) = self.agent.poll_event() {
-            match event {
-                AgentEvent::Opened { .. } => told.push(Told::Open),
-                AgentEvent::Answered { transaction, outcome, .. } => {
-                    let reply =
-                        outcome.map_err(|code| format!("the middlebox refused: {}", code.meaning()))?;
-                    let Some(waiting) = self.waiting.remove(&transaction) else { continue };
-                    if let (Some(began), Some((rule, _))) = (waiting.call_began, reply.rule()) {
-                        self.calls.opened(began, rule);
-                    }
-                    let Waiting { number, due, call_began } = waiting;
-                    told.push(Told::Done { number, due, is_opening: call_began.is_some() });
+            if let AgentEvent::Closed { reason } = event {
+                return Err(reason.to_string());
+            } else if let AgentEvent::Answered { transaction, outcome, .. } = event {
+                let reply = outcome.map_err(|code| format!("the middlebox refused: {}", code.meaning()))?;
+                let Some(waiting) = self.waiting.remove(&transaction) else { continue };
+                if let (Some(began), Some((rule, _))) = (waiting.call_began, reply.rule()) {
+                    self.calls.opened(began, rule);
                 }
-                AgentEvent::Closed { reason } => return Err(reason.to_string()),
-                AgentEvent::RuleEvent { .. }
-                | AgentEvent::RuleLost { .. }
-                | AgentEvent::RefreshRefused { .. }
-                | AgentEvent::Found { .. }
-                | AgentEvent::Resynchronised { .. }
-                | AgentEvent::Reconnecting { .. }
-                | AgentEvent::NotUnderstood => {}
+                let Waiting { number, due, call_began } = waiting;
+                told.push(Told::Done { number, due, is_opening: call_began.is_some() });
+            } else if let AgentEvent::Opened { .. } = event {
+                told.push(Told::Open);
             }
         }
         Ok(told)
