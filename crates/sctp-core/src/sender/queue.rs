@@ -16,7 +16,7 @@ use super::messages::{MessageKey, Messages, OnceBegun, Stored};
 use super::scheduler::{Rest, Schedule, Served, Waiting};
 use super::write::Blocked;
 use crate::association::{Capabilities, Capability};
-use crate::config::{StreamScheduler, StreamShare};
+use crate::config::{MessageBundling, StreamScheduler, StreamShare};
 use crate::message::{Delivery, Message, Reliability};
 
 /// Unsent messages of all streams.
@@ -91,6 +91,27 @@ pub(crate) struct Removed {
     pub(crate) end: Option<Fragment>,
 }
 
+/// Which messages are cut in two at the end of a packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cuts {
+    /// Messages up to this length are not: they wait for the next packet.
+    pub(crate) whole_bytes: usize,
+    /// Nothing shorter is cut off.
+    pub(crate) fragment_bytes: usize,
+}
+
+impl Cuts {
+    /// With so much room in an empty packet.
+    pub(crate) fn new(bundling: MessageBundling, full_room: usize) -> Self {
+        match bundling {
+            MessageBundling::On | MessageBundling::Off => {
+                Self { whole_bytes: full_room, fragment_bytes: full_room.min(256) }
+            }
+            MessageBundling::Filled => Self { whole_bytes: 0, fragment_bytes: full_room.min(64) },
+        }
+    }
+}
+
 /// How much payload the next chunk may have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
@@ -98,20 +119,19 @@ pub(crate) struct Room {
     pub(crate) here: usize,
     /// Octets in a packet of its own.
     pub(crate) alone: usize,
+    pub(crate) cuts: Cuts,
     /// Octets the peer has room for.
     pub(crate) window: usize,
 }
 
 impl Room {
     /// How much of a message goes next of which there is so much left.
-    ///
-    /// A message that fits a packet is not cut: it waits for the next one.
     #[inline]
     fn payload_bytes(&self, rest: usize) -> Result<usize, Blocked> {
         let here = self.here.min(self.alone);
         let octets = if rest <= here {
             rest
-        } else if rest > self.alone && here >= self.alone.min(MIN_FRAGMENT_BYTES) {
+        } else if rest > self.cuts.whole_bytes && here >= self.cuts.fragment_bytes {
             here & !3
         } else {
             return Err(Blocked::PacketFull);
@@ -190,7 +210,7 @@ impl Fragment {
     #[inline]
     pub(crate) fn wire_bytes(&self) -> usize {
         // Padded to a multiple of four.
-        self.framing.header_bytes() + (self.payload_bytes() + 3 & !3)
+        self.framing.header_bytes() + ((self.payload_bytes() + 3) & !3)
     }
 
     /// Its message was given up.
@@ -674,6 +694,3 @@ impl Unfinished {
 
 /// Deadlines of messages that are gone, kept at least before they are looked for.
 const DEADLINES_KEPT: usize = 64;
-
-/// A fragment smaller than this is not worth a chunk header at the end of a packet.
-const MIN_FRAGMENT_BYTES: usize = 256;
