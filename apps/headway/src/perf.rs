@@ -43,6 +43,24 @@ enum Protocol {
     Tcp,
 }
 
+/// The rules of SCTP's congestion window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SctpCongestion {
+    /// RFC 9260 §7.2: one packet more a round trip, half after a loss
+    Rfc9260,
+    /// CUBIC (RFC 9438), as the kernel's TCP: more than RFC 9260 allows itself
+    Cubic,
+}
+
+impl SctpCongestion {
+    const fn algorithm(self) -> sctp::CongestionAlgorithm {
+        match self {
+            Self::Rfc9260 => sctp::CongestionAlgorithm::Rfc9260,
+            Self::Cubic => sctp::CongestionAlgorithm::Cubic,
+        }
+    }
+}
+
 impl Protocol {
     const fn name(self) -> &'static str {
         match self {

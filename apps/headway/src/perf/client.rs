@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use clap::Args;
 use lab::EncapsulationPorts;
+use sctp::MessageBundling;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
@@ -18,7 +19,7 @@ use super::dial::{PacketFiles, Target};
 use super::pump::{self, Load, Phase};
 use super::result::{CpuPerGb, RoundTrips, RunResult, line};
 use super::server::{LONGEST_MESSAGE_BYTES, association};
-use super::{PerfError, Protocol};
+use super::{PerfError, Protocol, SctpCongestion};
 use crate::arguments::{
     Address, EncapPort, Place, UsageError, parse_address, parse_congestion, parse_positive_duration,
     parse_share, parse_size,
@@ -60,6 +61,12 @@ pub(crate) struct Arguments {
     /// Congestion control of the kernel's TCP [default: the system's]
     #[arg(long, value_name = "NAME", value_parser = parse_congestion)]
     tcp_congestion: Option<String>,
+    /// Congestion control of SCTP
+    #[arg(long, value_name = "NAME", value_enum, default_value_t = SctpCongestion::Rfc9260)]
+    sctp_congestion: SctpCongestion,
+    /// Cut messages in two where a packet of SCTP ends, so that every packet is full
+    #[arg(long)]
+    fill: bool,
     /// UDP ports that carry SCTP: ours (0: any) and the server's [default: 0:9899]
     #[arg(long, value_name = "LOCAL[:REMOTE]")]
     encap_port: Option<EncapPort>,
@@ -99,6 +106,10 @@ impl Arguments {
         let carrier = place.carrier(self.encap_port, ports)?;
         let mut association = association();
         association.streams.outbound = self.streams;
+        association.congestion.algorithm = self.sctp_congestion.algorithm();
+        if self.fill {
+            association.transmission.bundling = MessageBundling::Filled;
+        }
         association.path_mtu.bytes = usize::try_from(self.mtu).unwrap_or(usize::MAX);
         association.validate().map_err(|error| {
             UsageError::value("--mtu", self.mtu, &error.to_string(), "write for example 1400")
