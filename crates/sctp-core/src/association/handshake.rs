@@ -30,7 +30,7 @@ use crate::event::{Event, Origin, PathState};
 use crate::path::address::listed;
 use crate::path::{Answer, PathSet};
 use crate::receiver::{Receiver, ReceiverConfig};
-use crate::rng::Rng;
+use crate::rng::{Nonces, Rng};
 use crate::sender::Sender;
 use crate::stats::AssociationCounters;
 use crate::trace;
@@ -65,7 +65,7 @@ impl Association {
         ports: (SctpPort, SctpPort),
         config: Arc<AssociationConfig>,
         tag: VerificationTag,
-        mut rng: Rng,
+        rng: &mut Rng,
     ) -> Result<Self, Full> {
         let initial_tsn = rng.tsn();
         let (first, others) = destinations;
@@ -74,7 +74,7 @@ impl Association {
         for &destination in others {
             let _added = paths.add(destination, PathState::Active, &config);
         }
-        let announcement = Announcement::ours(&config, rng.key());
+        let announcement = Announcement::ours(&config, rng.octets());
         let init = init_chunk(&config, &paths, tag, initial_tsn, announcement.as_ref(), None)?;
         let peer = Peer {
             origin: Origin::Initiated,
@@ -82,7 +82,6 @@ impl Association {
             peer_port: ports.1,
             local_tag: tag,
             peer_tag: None,
-            tie_tag: rng.u64() | 1,
             local_initial_tsn: initial_tsn,
             agreed: Negotiated::alone(config.streams),
             adaptation: None,
@@ -92,7 +91,7 @@ impl Association {
         let state = State::cookie_wait(init);
         let authentication = Authentication::new(announcement);
         let halves = (sender, None);
-        let mut association = Self::assemble(state, peer, halves, authentication, paths, config, rng);
+        let mut association = Self::assemble(state, peer, halves, authentication, paths, config, rng.nonces());
         association.send_handshake_chunk(now, Timer::T1Init);
         Ok(association)
     }
@@ -105,7 +104,7 @@ impl Association {
         source: Destination,
         locals: &[IpAddr],
         config: Arc<AssociationConfig>,
-        mut rng: Rng,
+        nonces: Nonces,
     ) -> Self {
         let config = over(config, cookie.source.encapsulation);
         let peer = Peer {
@@ -114,7 +113,6 @@ impl Association {
             peer_port: cookie.peer_port,
             local_tag: cookie.local_tag,
             peer_tag: Some(cookie.peer_tag),
-            tie_tag: rng.u64() | 1,
             local_initial_tsn: cookie.local_initial_tsn,
             agreed: cookie.agreed,
             adaptation: None,
@@ -128,7 +126,7 @@ impl Association {
             Authentication::agreed(cookie.key_material.as_ref(), &config.authentication.keys);
         let paths = PathSet::new(cookie.source, locals, &config);
         let state = State::established();
-        let mut association = Self::assemble(state, peer, halves, authentication, paths, config, rng);
+        let mut association = Self::assemble(state, peer, halves, authentication, paths, config, nonces);
         association.counters.addresses_ignored = u64::from(cookie.notes.addresses_ignored);
         association.add_listed(cookie.source, &cookie.addresses);
         association.reserve_for_authentication();
@@ -147,7 +145,7 @@ impl Association {
         authentication: Authentication,
         paths: PathSet,
         config: Arc<AssociationConfig>,
-        rng: Rng,
+        nonces: Nonces,
     ) -> Self {
         // The initiator learns the peer's initial TSN later.
         let expected = receiver.as_ref().map_or(Tsn::new(0), |receiver| receiver.cumulative_tsn().next());
@@ -163,7 +161,7 @@ impl Association {
             authentication,
             addresses: DynamicAddresses::default(),
             events: VecDeque::new(),
-            rng,
+            nonces,
             counters: AssociationCounters::default(),
             outgoing: Outgoing::new(&config),
             config,
@@ -175,10 +173,10 @@ impl Association {
         let (tag, initial_tsn) = (self.peer.local_tag, self.peer.local_initial_tsn);
         match self.state.name() {
             S::CookieWait => InitReply::Crossing { tag, initial_tsn, tie_tag: 0 },
-            S::CookieEchoed => InitReply::Crossing { tag, initial_tsn, tie_tag: self.peer.tie_tag },
+            S::CookieEchoed => InitReply::Crossing { tag, initial_tsn, tie_tag: self.nonces.tie_tag() },
             S::ShutdownAckSent => InitReply::ShutdownAck,
             S::Established | S::ShutdownPending | S::ShutdownSent | S::ShutdownReceived | S::Closed => {
-                InitReply::Restarting { tie_tag: self.peer.tie_tag }
+                InitReply::Restarting { tie_tag: self.nonces.tie_tag() }
             }
         }
     }
@@ -192,7 +190,7 @@ impl Association {
     ) -> CollisionAction {
         let ties = match cookie.tie_tag {
             0 => TieTags::None,
-            tie if tie == self.peer.tie_tag => TieTags::Match,
+            tie if tie == self.nonces.tie_tag() => TieTags::Match,
             _ => TieTags::Differ,
         };
         let action = decide(Tags {

@@ -72,7 +72,7 @@ use crate::event::Event;
 use crate::message::Message;
 use crate::path::PathSet;
 use crate::receiver::{Receiver, SackDemand};
-use crate::rng::Rng;
+use crate::rng::Nonces;
 use crate::sender::abandon::Failed;
 use crate::sender::{Sender, StreamStatistics};
 use crate::stats::{AssociationCounters, AssociationStatistics, PathStatistics};
@@ -94,7 +94,7 @@ pub struct Association {
     authentication: Authentication,
     addresses: DynamicAddresses,
     events: VecDeque<Event>,
-    rng: Rng,
+    nonces: Nonces,
     counters: AssociationCounters,
     outgoing: Outgoing,
     reconfig: Reconfig,

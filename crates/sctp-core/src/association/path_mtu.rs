@@ -85,7 +85,7 @@ impl Association {
         tag: VerificationTag,
         buffer: &mut Vec<u8>,
     ) -> Option<Transmit> {
-        let nonce = self.rng.u64();
+        let nonce = self.nonces.u64();
         let entry = self.paths.path_mut(path);
         let size = entry.mtu.send_probe(nonce)?;
         entry.counters.mtu_probes += 1;

@@ -27,7 +27,7 @@ impl Association {
         self.report_aborted(Receiver::abort_partial);
         self.give_up_requests();
         let locals = self.paths.local_addresses();
-        let mut fresh = Self::accept(now, cookie, source, locals, self.config.clone(), self.rng.split());
+        let mut fresh = Self::accept(now, cookie, source, locals, self.config.clone(), self.nonces.renewed());
         if let (Some(new), Some(old)) = (fresh.receiver.as_mut(), self.receiver.as_mut()) {
             new.adopt_ready(old);
         }

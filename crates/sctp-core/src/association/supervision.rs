@@ -174,7 +174,7 @@ impl Association {
     }
 
     pub(super) fn send_heartbeat(&mut self, now: Instant, path: PathId) {
-        let nonce = self.rng.u64();
+        let nonce = self.nonces.u64();
         let entry = self.paths.path_mut(path);
         let info = entry.heartbeat.send(now, path, nonce);
         entry.counters.heartbeats += 1;
@@ -199,7 +199,7 @@ impl Association {
     pub(super) fn schedule_heartbeat(&mut self, from: Instant, path: PathId) {
         let rto = self.paths.path(path).rto.rto();
         let interval = self.config.heartbeat.interval;
-        let regular = interval.map(|interval| interval + rto / 2 + self.rng.up_to(rto));
+        let regular = interval.map(|interval| interval + rto / 2 + self.nonces.up_to(rto));
         if let Some(pause) = regular.into_iter().chain(self.nat_keepalive(path)).min() {
             self.timers.set(Timer::Heartbeat(path), from + pause);
         }

@@ -149,7 +149,7 @@ impl Endpoint {
         announced: Option<Announcement>,
     ) -> Identity {
         let (tag, initial_tsn) = (self.unused_tag(), self.rng.tsn());
-        let random = announced.as_ref().map(|_| self.rng.key());
+        let random = announced.as_ref().map(|_| self.rng.octets());
         let ours = random.and_then(|random| Announcement::ours(self.config_for(existing), random));
         Identity { tag, initial_tsn, tie_tag, key_material: KeyMaterial::of(ours, announced) }
     }
@@ -365,8 +365,8 @@ impl Endpoint {
         if cookie.source.address == datagram.source.address {
             cookie.source = datagram.source;
         }
-        let (rng, config) = (self.rng.split(), self.shared.accepted());
-        let association = Association::accept(now, &cookie, datagram.source, &self.locals, config, rng);
+        let (nonces, config) = (self.rng.nonces(), self.shared.accepted());
+        let association = Association::accept(now, &cookie, datagram.source, &self.locals, config, nonces);
         self.insert(now, association);
         self.route(now, datagram, packet, authenticity);
     }
@@ -446,9 +446,9 @@ const MAX_ANSWERS: usize = 256;
 pub fn fuzz_cookie(octets: &[u8]) {
     let Some(cookie) = StateCookie::decode(octets) else { return };
     assert_eq!(StateCookie::decode(&cookie.encode()).as_ref(), Some(&cookie));
-    let (config, rng) = (AssociationConfig::default(), crate::rng::Rng::new(&[7; 32]));
+    let (config, nonces) = (AssociationConfig::default(), crate::rng::Nonces::new(&[7; 32]));
     let (now, source) = (Instant::EPOCH, cookie.source);
-    let mut association = Association::accept(now, &cookie, source, &[], std::sync::Arc::new(config), rng);
+    let mut association = Association::accept(now, &cookie, source, &[], std::sync::Arc::new(config), nonces);
     let mut buffer = Vec::new();
     association.transmit(now, usize::MAX, &mut buffer, &mut |_| {});
     while association.poll_event().is_some() {}

@@ -148,7 +148,7 @@ impl Endpoint {
         let memory = ReceiveMemory::new(config.receive_memory_bytes, config.association_limit);
         let mut rng = Rng::new(&entropy);
         let cookies = CookieKeys::new(rng.split(), config.cookie_life, config.cookie_extension);
-        let init_limiter = InitLimiter::new(&rng.split().key(), config.init_rate);
+        let init_limiter = InitLimiter::new(&rng.octets(), config.init_rate);
         Ok(Self {
             locals: config.local_addresses.clone(),
             shared: SharedConfigs::new(&config.association),
@@ -216,10 +216,10 @@ impl Endpoint {
         }
         let config = self.shared.initiated(config);
         let tag = self.unused_tag();
-        let rng = self.rng.split();
         let ports = (self.config.port, port);
         let destinations = (first, others);
-        let association = Association::initiate(now, destinations, &self.locals, ports, config, tag, rng)
+        let (locals, rng) = (&self.locals, &mut self.rng);
+        let association = Association::initiate(now, destinations, locals, ports, config, tag, rng)
             .map_err(|_full| ConnectError::NoDestination)?;
         self.statistics.initiated += 1;
         Ok(self.insert(now, association))

@@ -28,6 +28,27 @@ impl KeyMaterial {
     pub(crate) fn of(ours: Option<Announcement>, peer: Option<Announcement>) -> Option<Self> {
         ours.zip(peer).map(|(ours, peer)| Self { ours, peer })
     }
+
+    /// Whether both announced the same, but for RANDOM.
+    pub(crate) fn is_alike(&self) -> bool {
+        self.ours.chunks == self.peer.chunks && self.ours.hmacs == self.peer.hmacs
+    }
+
+    /// As the state cookie keeps it; what is [alike](Self::is_alike) once.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.ours.random);
+        self.ours.encode_lists(out);
+        out.extend_from_slice(&self.peer.random);
+        if !self.is_alike() {
+            self.peer.encode_lists(out);
+        }
+    }
+
+    pub(crate) fn decode(rest: &mut &[u8], is_alike: bool) -> Option<Self> {
+        let ours = Announcement::decode(rest, None)?;
+        let peer = Announcement::decode(rest, is_alike.then_some(&ours))?;
+        Some(Self { ours, peer })
+    }
 }
 
 /// The parameters of the peer, as they are found one by one.
@@ -112,9 +133,7 @@ impl Announcement {
         self.hmacs.contains(&hmac.to_wire())
     }
 
-    /// As the state cookie keeps it.
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.random);
+    fn encode_lists(&self, out: &mut Vec<u8>) {
         // Zero for no CHUNKS, so that an empty one stays one: it is part of the key vector.
         let chunks = self.chunks.as_ref().map_or(0, |chunks| chunks.len() + 1);
         out.extend_from_slice(&u16::try_from(chunks).unwrap_or(0).to_be_bytes());
@@ -123,8 +142,13 @@ impl Announcement {
         out.extend_from_slice(self.hmacs.as_flattened());
     }
 
-    pub(crate) fn decode(rest: &mut &[u8]) -> Option<Self> {
+    /// What `encode_lists` wrote behind a RANDOM, or that alone and the lists of another.
+    pub(super) fn decode(rest: &mut &[u8], alike: Option<&Self>) -> Option<Self> {
         let (random, tail) = rest.split_first_chunk::<RANDOM_BYTES>()?;
+        *rest = tail;
+        if let Some(other) = alike {
+            return Some(Self { random: *random, ..other.clone() });
+        }
         let (chunks, tail) = tail.split_first_chunk::<2>()?;
         let chunks = usize::from(u16::from_be_bytes(*chunks));
         let (listed, tail) = tail.split_at_checked(chunks.saturating_sub(1))?;

@@ -25,7 +25,7 @@ fn descending() -> [u8; 32] {
 fn unsorted() -> Announcement {
     let mut octets = ascending().to_vec();
     octets.extend([0, 4, 0xc1, 0x80, 0x00, 2, 0, 3, 0, 1]);
-    Announcement::decode(&mut &octets[..]).unwrap()
+    Announcement::decode(&mut &octets[..], None).unwrap()
 }
 
 /// One that signs; its mirror image verifies.
@@ -139,23 +139,24 @@ fn every_changed_octet_behind_auth_is_noticed() {
 fn chunks_that_cannot_be_authenticated_are_ignored_in_the_list_of_a_peer_rfc_4895_3_2() {
     let mut octets = ascending().to_vec();
     octets.extend([0, 7, 1, 2, 14, 15, 0, 0x80, 1, 0, 1]);
-    let announcement = Announcement::decode(&mut &octets[..]).unwrap();
+    let announcement = Announcement::decode(&mut &octets[..], None).unwrap();
     let demanded: Vec<_> = announcement.accepted_authenticated_only().iter().collect();
     assert_eq!(demanded, [ChunkType::DATA, ChunkType::ASCONF_ACK]);
 }
 
 #[test]
 fn announcement_survives_the_cookie_and_a_short_one_does_not_parse() {
-    let empty_list = Announcement::decode(&mut &[&ascending()[..], &[0, 1, 0]].concat()[..]).unwrap();
+    let empty_list = Announcement::decode(&mut &[&ascending()[..], &[0, 1, 0]].concat()[..], None).unwrap();
     for announcement in [unsorted(), announcement(descending(), &[], HmacPreference::Sha1First), empty_list] {
-        let mut octets = Vec::new();
-        announcement.encode(&mut octets);
+        let material = KeyMaterial { ours: unsorted(), peer: announcement };
+        let (mut octets, is_alike) = (Vec::new(), material.is_alike());
+        material.encode(&mut octets);
         for length in 0..octets.len() {
-            assert_eq!(Announcement::decode(&mut &octets[..length]), None, "{length}");
+            assert_eq!(KeyMaterial::decode(&mut &octets[..length], is_alike), None, "{length}");
         }
         octets.push(0xee);
         let mut rest = &octets[..];
-        assert_eq!(Announcement::decode(&mut rest), Some(announcement));
+        assert_eq!(KeyMaterial::decode(&mut rest, is_alike), Some(material));
         assert_eq!(rest, [0xee]);
     }
 }
