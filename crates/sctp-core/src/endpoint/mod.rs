@@ -3,7 +3,7 @@
 //! | module | owns |
 //! |---|---|
 //! | `arrival` | packets, from their octets to the association |
-//! | `demux` | which association a packet belongs to |
+//! | `demux`, `tags` | which association a packet belongs to |
 //! | `incoming` | INIT and COOKIE ECHO, before and beside associations |
 //! | `init_limiter` | how many INITs a source network may send |
 //! | `cookie` | signing and checking state cookies |
@@ -25,6 +25,7 @@ mod shared;
 mod slots;
 mod spent;
 mod streams;
+mod tags;
 
 #[cfg(fuzzing)]
 pub use self::incoming::fuzz_cookie;
