@@ -207,6 +207,8 @@ mod tests {
         let span = Duration::from_millis(200);
         let drawn: Vec<Duration> = (0..200).map(|_| nonces.up_to(span)).collect();
         assert!(drawn.iter().all(|jitter| *jitter <= span));
-        assert!(drawn.iter().any(|jitter| *jitter < span / 4) && drawn.iter().any(|jitter| *jitter > span / 2));
+        assert!(
+            drawn.iter().any(|jitter| *jitter < span / 4) && drawn.iter().any(|jitter| *jitter > span / 2)
+        );
     }
 }

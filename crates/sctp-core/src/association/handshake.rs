@@ -32,7 +32,7 @@ use crate::path::{Answer, PathSet};
 use crate::receiver::{Receiver, ReceiverConfig};
 use crate::rng::{Nonces, Rng};
 use crate::sender::Sender;
-use crate::stats::AssociationCounters;
+use crate::stats::AssociationTally;
 use crate::trace;
 use crate::transmit::{Destination, Encapsulation, PathId};
 
@@ -66,7 +66,7 @@ impl Association {
         config: Arc<AssociationConfig>,
         tag: VerificationTag,
         rng: &mut Rng,
-    ) -> Result<Self, Full> {
+    ) -> Result<Box<Self>, Full> {
         let initial_tsn = rng.tsn();
         let (first, others) = destinations;
         let config = over(config, first.encapsulation);
@@ -91,7 +91,8 @@ impl Association {
         let state = State::cookie_wait(init);
         let authentication = Authentication::new(announcement);
         let halves = (sender, None);
-        let mut association = Self::assemble(state, peer, halves, authentication, paths, config, rng.nonces());
+        let mut association =
+            Self::assemble(state, peer, halves, authentication, paths, config, rng.nonces());
         association.send_handshake_chunk(now, Timer::T1Init);
         Ok(association)
     }
@@ -105,7 +106,7 @@ impl Association {
         locals: &[IpAddr],
         config: Arc<AssociationConfig>,
         nonces: Nonces,
-    ) -> Self {
+    ) -> Box<Self> {
         let config = over(config, cookie.source.encapsulation);
         let peer = Peer {
             origin: Origin::Accepted,
@@ -127,7 +128,7 @@ impl Association {
         let paths = PathSet::new(cookie.source, locals, &config);
         let state = State::established();
         let mut association = Self::assemble(state, peer, halves, authentication, paths, config, nonces);
-        association.counters.addresses_ignored = u64::from(cookie.notes.addresses_ignored);
+        association.note_ignored_addresses(cookie.notes);
         association.add_listed(cookie.source, &cookie.addresses);
         association.reserve_for_authentication();
         association.agree_on_addresses(cookie.peer_initial_tsn);
@@ -146,10 +147,10 @@ impl Association {
         paths: PathSet,
         config: Arc<AssociationConfig>,
         nonces: Nonces,
-    ) -> Self {
+    ) -> Box<Self> {
         // The initiator learns the peer's initial TSN later.
         let expected = receiver.as_ref().map_or(Tsn::new(0), |receiver| receiver.cumulative_tsn().next());
-        Self {
+        Box::new(Self {
             reconfig: Reconfig::new(peer.local_initial_tsn, expected),
             state,
             peer,
@@ -162,10 +163,10 @@ impl Association {
             addresses: DynamicAddresses::default(),
             events: VecDeque::new(),
             nonces,
-            counters: AssociationCounters::default(),
+            counters: AssociationTally::default(),
             outgoing: Outgoing::new(&config),
             config,
-        }
+        })
     }
 
     /// What an INIT means for this association.
@@ -203,7 +204,7 @@ impl Association {
             CollisionAction::Restart => self.on_restart(now, source, cookie),
             CollisionAction::Initialise => self.on_crossing_cookie(now, source, cookie),
             CollisionAction::Duplicate => self.on_duplicate_cookie(now, source),
-            CollisionAction::Late | CollisionAction::Discard => self.counters.late_cookies += 1,
+            CollisionAction::Late | CollisionAction::Discard => self.counters.note().late_cookies += 1,
         }
         action
     }
@@ -260,6 +261,12 @@ impl Association {
         self.add_listed(source, listed);
     }
 
+    fn note_ignored_addresses(&mut self, notes: PeerNotes) {
+        if notes.addresses_ignored > 0 {
+            self.counters.note().addresses_ignored += u64::from(notes.addresses_ignored);
+        }
+    }
+
     /// RFC 5061 §4.2.4, §4.2.6: the address the peer would like to be sent to becomes the primary path once it is confirmed.
     fn note_wishes(&mut self, source: Destination, notes: PeerNotes) {
         self.peer.adaptation = notes.adaptation;
@@ -291,7 +298,7 @@ impl Association {
                 self.take_init_ack(now, self.outgoing.control_path, source, &init_ack);
             }
             Some(Ok(_)) => {}
-            Some(Err(_)) | None => self.counters.malformed_chunks += 1,
+            Some(Err(_)) | None => self.counters.note().malformed_chunks += 1,
         }
         self.after_input(now);
     }
@@ -303,13 +310,13 @@ impl Association {
     /// RFC 9260 §5.1 (C), §5.2.3, §3.3.3.
     fn take_init_ack(&mut self, now: Instant, path: PathId, source: Destination, init_ack: &Init<'_>) {
         if self.state.name() != S::CookieWait {
-            self.counters.unexpected_init_acks += 1;
+            self.counters.note().unexpected_init_acks += 1;
             return;
         }
         let tag = init_ack.initiate_tag;
         // RFC 9260 §3.3.3: such a window is no window; the packet changes nothing, T1-init goes on.
         if init_ack.a_rwnd < MIN_WINDOW_BYTES {
-            self.counters.malformed_chunks += 1;
+            self.counters.note().malformed_chunks += 1;
             return;
         }
         if tag == VerificationTag::ZERO {
@@ -335,7 +342,7 @@ impl Association {
         let _is_confirmed = self.paths.set_primary(path);
         self.outgoing.control_path = self.paths.for_data();
         reading.add_source(source.address);
-        self.counters.addresses_ignored += u64::from(reading.notes.addresses_ignored);
+        self.note_ignored_addresses(reading.notes);
         self.note_addresses(source, &reading.addresses);
         let agreed = Negotiated::new(&self.config, init_ack, reading.offered);
         self.agree_on_keys(announcement);
@@ -366,9 +373,10 @@ impl Association {
 
     /// RFC 9260 §5.2.6 (3): a new INIT that asks for a longer life, as often as an unanswered one may be sent again.
     pub(super) fn on_stale_cookie(&mut self, now: Instant, error: RemoteError) {
-        self.counters.stale_cookies += 1;
+        let counters = self.counters.note();
+        counters.stale_cookies += 1;
         self.timers.stop(Timer::T1Cookie);
-        if self.counters.stale_cookies > u64::from(self.config.attempts.init) {
+        if counters.stale_cookies > u64::from(self.config.attempts.init) {
             return self.close(Some(AssociationError::Refused(error)));
         }
         // What went with the COOKIE ECHO was not taken; it goes with the next one.
@@ -493,7 +501,9 @@ fn init_chunk(
     let offered = OfferedExtensions::of(&config.extensions);
     let chunk_types = offered.chunk_types();
     let mut parameters = offered.parameters(&chunk_types);
-    parameters.extend(announcement.into_iter().flat_map(Announcement::parameters));
+    if let Some(announcement) = announcement {
+        announcement.add_to(&mut parameters);
+    }
     match paths.path(PathId::FIRST).destination.encapsulation {
         Encapsulation::Ip | Encapsulation::Udp { .. } => {
             parameters.push(Parameter::SupportedAddressTypes(ParameterTypes::IPV4_AND_IPV6));

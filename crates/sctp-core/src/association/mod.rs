@@ -54,8 +54,8 @@ use self::auth::Admission;
 pub use self::auth::AuthenticationStatistics;
 pub(crate) use self::auth::{Announcement, Authentication, Authenticity, KeyMaterial, Verdict};
 use self::autoclose::Usage;
-pub(crate) use self::capabilities::OfferedExtensions;
 pub use self::capabilities::{Capabilities, Capability};
+pub(crate) use self::capabilities::{OfferedExtensions, ParameterList};
 use self::control::{Bundling, ControlQueue};
 use self::dispatch::Flow;
 pub(crate) use self::handshake::{InitReply, PeerNotes, Reading, address_parameter, wish_parameters};
@@ -75,7 +75,7 @@ use crate::receiver::{Receiver, SackDemand};
 use crate::rng::Nonces;
 use crate::sender::abandon::Failed;
 use crate::sender::{Sender, StreamStatistics};
-use crate::stats::{AssociationCounters, AssociationStatistics, PathStatistics};
+use crate::stats::{AssociationCounters, AssociationStatistics, AssociationTally, PathStatistics};
 use crate::trace;
 use crate::transmit::{Datagram, PathId};
 
@@ -95,7 +95,7 @@ pub struct Association {
     addresses: DynamicAddresses,
     events: VecDeque<Event>,
     nonces: Nonces,
-    counters: AssociationCounters,
+    counters: AssociationTally,
     outgoing: Outgoing,
     reconfig: Reconfig,
 }
@@ -183,11 +183,11 @@ impl Association {
         let paths = self.paths.iter().map(of).map(shown).collect();
         AssociationStatistics {
             reconfiguration: self.reconfig.statistics(),
-            association: AssociationCounters { path_switches: self.paths.switches(), ..self.counters },
+            association: AssociationCounters { path_switches: self.paths.switches(), ..self.counters.get() },
             sender: self.sender.statistics(),
             receiver: self.receiver.as_ref().map(Receiver::statistics).unwrap_or_default(),
-            authentication: self.authentication.statistics,
-            asconf: self.addresses.statistics,
+            authentication: self.authentication.statistics.get(),
+            asconf: self.addresses.statistics.get(),
             paths,
             is_autoclosed: self.outgoing.usage.is_autoclosed,
         }
@@ -268,13 +268,13 @@ impl Association {
                         &unspoken
                     }
                     None => {
-                        self.counters.malformed_chunks += 1;
+                        self.counters.note().malformed_chunks += 1;
                         continue;
                     }
                 },
             };
             if !self.tag_fits(packet.verification_tag, chunk) {
-                self.counters.bad_tags += 1;
+                self.counters.note().bad_tags += 1;
                 continue;
             }
             if matches!(chunk, Chunk::Abort(_)) && self.is_leaving(datagram.local) {

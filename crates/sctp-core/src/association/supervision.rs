@@ -42,7 +42,7 @@ impl Association {
             self.paths.path_mut(path).heartbeat.on_ack(now, nonce).map(|rtt| (path, rtt))
         });
         let Some((path, rtt)) = answer else {
-            self.counters.unexpected_heartbeat_acks += 1;
+            self.counters.note().unexpected_heartbeat_acks += 1;
             return;
         };
         self.paths.on_measurement(path, now, rtt);
@@ -108,7 +108,7 @@ impl Association {
         if let Some(sent_at) = self.paths.path_mut(path).heartbeat.expire() {
             asked_at = sent_at;
             let entry = self.paths.path_mut(path);
-            entry.counters.heartbeats_unanswered += 1;
+            entry.counters.note().heartbeats_unanswered += 1;
             trace::heartbeat_unanswered(path, entry.errors);
             // RFC 7829 §3.2, point 6: where data is on its way, its own timer says the same.
             if !self.is_asked_by_data(path) {
@@ -177,7 +177,7 @@ impl Association {
         let nonce = self.nonces.u64();
         let entry = self.paths.path_mut(path);
         let info = entry.heartbeat.send(now, path, nonce);
-        entry.counters.heartbeats += 1;
+        entry.counters.note().heartbeats += 1;
         let unanswered_at = now + entry.rto.rto();
         self.push_heartbeat(path, ChunkBuf::heartbeat(&info));
         self.timers.set(Timer::Heartbeat(path), unanswered_at);

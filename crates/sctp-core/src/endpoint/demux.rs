@@ -13,10 +13,35 @@ use smallvec::SmallVec;
 use super::Endpoint;
 use super::tags::TagTable;
 use crate::association::Association;
-use crate::transmit::{Datagram, Destination, PathId};
+use crate::transmit::{Datagram, Destination, Encapsulation, PathId};
 
-/// Where a peer is: address, UDP port if encapsulated, SCTP port.
-type Peer = (Destination, SctpPort);
+/// Where a peer is: address, UDP port if encapsulated, SCTP port, as numbers that are quick to compare.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Peer([u64; 3]);
+
+impl Peer {
+    fn new(Destination { address, encapsulation }: Destination, port: SctpPort) -> Self {
+        let (family, high, low) = match address {
+            IpAddr::V4(v4) => (4, 0, u64::from(v4.to_bits())),
+            IpAddr::V6(v6) => {
+                let [high, low] = halves(v6.to_bits());
+                (6, high, low)
+            }
+        };
+        let (carrier, udp) = match encapsulation {
+            Encapsulation::Ip => (0, 0),
+            Encapsulation::Udp { port } => (1, port),
+            Encapsulation::Datagrams => (2, 0),
+        };
+        let ports = (u64::from(udp) << 16) | u64::from(port.get());
+        Self([low, high, (family << 40) | (carrier << 32) | ports])
+    }
+}
+
+fn halves(bits: u128) -> [u64; 2] {
+    let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = bits.to_be_bytes();
+    [[a, b, c, d, e, f, g, h], [i, j, k, l, m, n, o, p]].map(u64::from_be_bytes)
+}
 
 /// The lookup tables. What is found by addresses, which peers choose, stands in an ordered map: there is no hash to flood.
 #[derive(Default)]
@@ -53,8 +78,11 @@ impl Demux {
         self.remove(slot);
         let peer = association.peer();
         let tag = peer.local_tag;
-        let peers: SmallVec<[Peer; 1]> =
-            association.paths().confirmed().map(|destination| (destination, peer.peer_port)).collect();
+        let peers: SmallVec<[Peer; 1]> = association
+            .paths()
+            .confirmed()
+            .map(|destination| Peer::new(destination, peer.peer_port))
+            .collect();
         self.by_tag.insert(tag, slot);
         for key in &peers {
             self.by_peer.entry(*key).or_insert(slot);
@@ -84,7 +112,7 @@ impl Demux {
     }
 
     pub(super) fn by_peer(&self, destination: Destination, port: SctpPort) -> Option<usize> {
-        self.by_peer.get(&(destination, port)).copied()
+        self.by_peer.get(&Peer::new(destination, port)).copied()
     }
 
     /// The association that an INIT or a cookie from `source` is about: by that address, or by any it lists

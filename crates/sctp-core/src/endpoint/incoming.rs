@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 
 use sctp_wire::{
-    Auth, Cause, ChunkBuf, ChunkType, Init, InitHeader, Packet, PacketWriter, Parameter, Parameters,
-    TagOrigin, Tsn, VerificationTag, encode_parameters,
+    Auth, COMMON_HEADER_BYTES, Cause, ChunkBuf, ChunkType, Init, InitHeader, Packet, PacketWriter, Parameter,
+    Parameters, TagOrigin, Tsn, VerificationTag, encode_parameters,
 };
 use smallvec::SmallVec;
 use virtual_time::Instant;
@@ -220,7 +220,9 @@ impl Endpoint {
         let chunk_types = offered.chunk_types();
         let mut parameters = offered.parameters(&chunk_types);
         parameters.insert(0, Parameter::StateCookie(&signed));
-        parameters.extend(cookie.key_material.iter().flat_map(|material| material.ours.parameters()));
+        if let Some(material) = &cookie.key_material {
+            material.ours.add_to(&mut parameters);
+        }
         parameters.extend(listed.into_iter().map(address_parameter));
         parameters.extend(wishes);
         // One report a parameter (RFC 9260 §3.3.3.1.2).
@@ -406,7 +408,7 @@ impl Endpoint {
             self.statistics.answers_dropped += 1;
             return;
         }
-        let mut octets = Vec::new();
+        let mut octets = Vec::with_capacity(COMMON_HEADER_BYTES + chunk.len());
         let limit = self.config.association.path_mtu.bytes - datagram.source.header_bytes();
         let ports = (packet.destination_port, packet.source_port);
         let mut writer = PacketWriter::begin(&mut octets, ports.0, ports.1, tag, limit);

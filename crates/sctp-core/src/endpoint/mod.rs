@@ -91,7 +91,8 @@ pub struct Endpoint {
     associations: Slots<Entry>,
     memory: ReceiveMemory,
     demux: Demux,
-    deadlines: BinaryHeap<Reverse<(Instant, usize, u32)>>,
+    /// By slot and generation.
+    deadlines: BinaryHeap<Reverse<(Instant, u32, u32)>>,
     turns: Turns,
     /// Closed associations whose last event was handed out.
     finished: Vec<usize>,
@@ -271,6 +272,7 @@ impl Endpoint {
             && at <= now
         {
             self.deadlines.pop();
+            let slot = slot as usize;
             if let Some(entry) =
                 self.associations.get_mut(slot).filter(|entry| entry.generation == generation)
             {
@@ -625,11 +627,11 @@ impl Endpoint {
         if entry.generation == id.generation { Ok(slot) } else { Err(UnknownAssociation) }
     }
 
-    fn insert(&mut self, now: Instant, association: Association) -> AssociationId {
+    fn insert(&mut self, now: Instant, association: Box<Association>) -> AssociationId {
         self.generation = self.generation.wrapping_add(1);
         let generation = self.generation;
         let entry = Entry {
-            association: Box::new(association),
+            association,
             generation,
             armed_at: None,
             received_bytes: 0,
@@ -693,7 +695,7 @@ impl Endpoint {
         let Some(due) = entry.association.poll_timeout() else { return };
         if entry.armed_at.is_none_or(|armed| due < armed) {
             entry.armed_at = Some(due);
-            self.deadlines.push(Reverse((due, slot, entry.generation)));
+            self.deadlines.push(Reverse((due, id(slot, entry.generation).slot, entry.generation)));
         }
     }
 

@@ -95,7 +95,10 @@ impl TagTable {
     fn grow(&mut self) {
         let length = (2 * self.places.len()).max(PLACES_MIN);
         let known = core::mem::replace(&mut self.places, vec![FREE; length]);
-        known.into_iter().filter(|place| place.tag != VerificationTag::ZERO).for_each(|place| self.put(place));
+        known
+            .into_iter()
+            .filter(|place| place.tag != VerificationTag::ZERO)
+            .for_each(|place| self.put(place));
     }
 
     /// Where a tag belongs. Where endpoints share a port some bits of their tags are alike
@@ -174,8 +177,10 @@ mod tests {
             let tags: Vec<_> = (1..10_000_u32).map(|number| tag(number.wrapping_mul(step) | 1)).collect();
             tags.iter().zip(0..).for_each(|(tag, slot)| table.insert(*tag, slot));
             let steps = |at: usize| table.distance(table.home(table.places[at].tag), at);
-            let walked: usize =
-                (0..table.places.len()).filter(|at| table.places[*at].tag != VerificationTag::ZERO).map(steps).sum();
+            let walked: usize = (0..table.places.len())
+                .filter(|at| table.places[*at].tag != VerificationTag::ZERO)
+                .map(steps)
+                .sum();
             assert!(walked < 2 * table.used, "{walked} steps for {} tags {step} apart", table.used);
         }
     }

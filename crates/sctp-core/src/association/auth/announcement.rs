@@ -5,6 +5,7 @@ use sctp_wire::{
 };
 use smallvec::SmallVec;
 
+use crate::association::ParameterList;
 use crate::config::{AssociationConfig, NEVER_AUTHENTICATED, Offer};
 
 /// RANDOM, CHUNKS and HMAC-ALGO of one side.
@@ -12,8 +13,8 @@ use crate::config::{AssociationConfig, NEVER_AUTHENTICATED, Offer};
 pub(crate) struct Announcement {
     random: [u8; RANDOM_BYTES],
     /// CHUNKS as it was sent, in its order; `None` if it was not.
-    chunks: Option<SmallVec<[u8; 8]>>,
-    hmacs: SmallVec<[[u8; 2]; 2]>,
+    chunks: Option<Box<[u8]>>,
+    hmacs: SmallVec<[[u8; 2]; 4]>,
 }
 
 /// What both sides announced: all that the keys are made of, but for the shared keys themselves, which no cookie may
@@ -82,10 +83,11 @@ impl<'a> Found<'a> {
         let Some(random) = self.random else { return Ok(None) };
         let random = random.try_into().map_err(|_other| WrongRandomLength { octets: random.len() })?;
         let Some(hmacs) = self.hmacs.filter(|hmacs| hmacs.iter().len() <= HMACS_MAX) else { return Ok(None) };
-        let chunks = self.chunks.map(|chunks| SmallVec::from_slice(chunks.as_bytes()));
-        if chunks.as_ref().is_some_and(|chunks: &SmallVec<[u8; 8]>| chunks.len() > CHUNKS_MAX) {
+        let chunks = self.chunks.map(|chunks| chunks.as_bytes());
+        if chunks.is_some_and(|chunks| chunks.len() > CHUNKS_MAX) {
             return Ok(None);
         }
+        let chunks = chunks.map(Box::from);
         let announcement =
             Announcement { random, chunks, hmacs: hmacs.iter().map(HmacId::to_wire).collect() };
         Ok(announcement.preferred_hmac().is_some().then_some(announcement))
@@ -99,28 +101,31 @@ impl Announcement {
             return None;
         }
         let chunks = config.authentication.accepted_authenticated_only(&config.extensions);
-        let chunks: SmallVec<[u8; 8]> = chunks.iter().map(ChunkType::get).collect();
+        let chunks: Box<[u8]> = chunks.iter().map(ChunkType::get).collect();
         let hmacs = config.authentication.hmacs.algorithms().iter().map(|hmac| hmac.id().to_wire());
         Some(Self { random, chunks: (!chunks.is_empty()).then_some(chunks), hmacs: hmacs.collect() })
     }
 
-    /// The parameters that say so.
-    pub(crate) fn parameters(&self) -> SmallVec<[Parameter<'_>; 3]> {
-        let chunks = self.chunks.as_ref().map(|chunks| Parameter::ChunkList(ChunkTypes::new(chunks)));
-        let hmacs = Parameter::HmacAlgorithms(HmacIds::new(&self.hmacs));
-        core::iter::once(Parameter::Random(&self.random)).chain(chunks).chain([hmacs]).collect()
+    /// Adds the parameters that say so.
+    pub(crate) fn add_to<'a>(&'a self, parameters: &mut ParameterList<'a>) {
+        parameters.push(Parameter::Random(&self.random));
+        if let Some(chunks) = &self.chunks {
+            parameters.push(Parameter::ChunkList(ChunkTypes::new(chunks)));
+        }
+        parameters.push(Parameter::HmacAlgorithms(HmacIds::new(&self.hmacs)));
     }
 
     /// The key vector (RFC 4895 §6.1): the parameters one after the other, without padding.
     pub(super) fn key_vector(&self) -> Vec<u8> {
-        let parameters = self.parameters();
+        let mut parameters = ParameterList::new();
+        self.add_to(&mut parameters);
         let encoded = parameters.iter().map(|parameter| encode_parameters(core::slice::from_ref(parameter)));
         encoded.flat_map(Result::unwrap_or_default).collect()
     }
 
     /// The chunks its sender takes authenticated only; those that cannot be do not count (RFC 4895 §3.2).
     pub(crate) fn accepted_authenticated_only(&self) -> ChunkSet {
-        let listed = self.chunks.iter().flatten().map(|kind| ChunkType::new(*kind));
+        let listed = self.chunks.iter().flat_map(|chunks| chunks.iter()).map(|kind| ChunkType::new(*kind));
         listed.filter(|kind| !NEVER_AUTHENTICATED.contains(kind)).collect()
     }
 
@@ -137,7 +142,7 @@ impl Announcement {
         // Zero for no CHUNKS, so that an empty one stays one: it is part of the key vector.
         let chunks = self.chunks.as_ref().map_or(0, |chunks| chunks.len() + 1);
         out.extend_from_slice(&u16::try_from(chunks).unwrap_or(0).to_be_bytes());
-        out.extend(self.chunks.iter().flatten());
+        out.extend_from_slice(self.chunks.as_deref().unwrap_or_default());
         out.push(u8::try_from(self.hmacs.len()).unwrap_or(0));
         out.extend_from_slice(self.hmacs.as_flattened());
     }
@@ -155,7 +160,7 @@ impl Announcement {
         let (hmacs, tail) = tail.split_first()?;
         let (ids, tail) = tail.split_at_checked(2 * usize::from(*hmacs))?;
         *rest = tail;
-        let chunks = (chunks > 0).then(|| SmallVec::from_slice(listed));
+        let chunks = (chunks > 0).then(|| listed.into());
         Some(Self { random: *random, chunks, hmacs: SmallVec::from_slice(ids.as_chunks().0) })
     }
 }

@@ -3,6 +3,7 @@
 use sctp_wire::{Checksum, Packet, PacketWriter, ParameterType, SctpPort, VerificationTag};
 
 use super::*;
+use crate::association::ParameterList;
 use crate::config::{AssociationConfig, AuthConfig, HmacPreference, Offer};
 
 fn announcement(random: [u8; 32], chunks: &[ChunkType], hmacs: HmacPreference) -> Announcement {
@@ -101,7 +102,7 @@ fn only_the_right_key_and_an_offered_hmac_convince_rfc_4895_6_3() {
     both.set(SharedKeyId::new(8), "another");
     let right = packet(7, HmacAlgorithm::Sha1, |octets, hmac| one.sign(&keys, octets, hmac));
     assert_eq!(verdict(&mut other, &keys, &right), Verdict::Authentic);
-    assert_eq!(one.statistics.packets_signed, 1);
+    assert_eq!(one.statistics.get().packets_signed, 1);
     let wrong = AuthKeys::new(SharedKeyId::new(7), "Secret");
     other.on_keys_changed();
     assert_eq!(verdict(&mut other, &wrong, &right), Verdict::WrongHmac);
@@ -110,7 +111,7 @@ fn only_the_right_key_and_an_offered_hmac_convince_rfc_4895_6_3() {
     assert_eq!(verdict(&mut other, &keys, &null), Verdict::UnknownKey, "no way back to the empty key");
     let not_offered = packet(7, HmacAlgorithm::Sha256, |_, _| {});
     assert_eq!(verdict(&mut other, &keys, &not_offered), Verdict::UnsupportedHmac(HmacId::SHA_256));
-    let counted = other.statistics;
+    let counted = other.statistics.get();
     assert_eq!((counted.verified, counted.wrong_hmacs, counted.unknown_keys), (1, 1, 2));
     assert_eq!(counted.unsupported_hmacs, 1);
     one.on_keys_changed();
@@ -166,7 +167,8 @@ fn what_a_peer_announces_is_taken_whole_or_not_at_all() {
     let ours = announcement(ascending(), &[ChunkType::DATA], HmacPreference::Sha256First);
     let found = |without: Option<ParameterType>| {
         let mut found = Found::default();
-        let parameters = ours.parameters();
+        let mut parameters = ParameterList::new();
+        ours.add_to(&mut parameters);
         parameters.iter().filter(|parameter| Some(parameter.kind()) != without).for_each(|p| found.note(*p));
         found.announcement()
     };

@@ -19,7 +19,7 @@ const PEER: Destination = Destination {
     encapsulation: Encapsulation::Ip,
 };
 
-fn established(now: Instant, config: AssociationConfig) -> Association {
+fn established(now: Instant, config: AssociationConfig) -> Box<Association> {
     let port = SctpPort::new(9).unwrap();
     let cookie = StateCookie {
         expires_at: now,

@@ -16,6 +16,7 @@ use super::rfc9260::Rfc9260;
 use super::validation::Validation;
 use super::{Acknowledged, CongestionControl, Window};
 use crate::config::{CongestionAlgorithm, CongestionConfig, InitialWindow, Pacing, WindowValidation};
+use crate::stats::Seldom;
 
 /// What a path carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,11 +50,11 @@ pub(crate) struct Congestion {
     /// T3-rtx expired and nothing was acknowledged since: one packet at a time (RFC 9260 §7.2.3).
     is_probing: bool,
     /// The window before it was cut to what was in use, until that is undone.
-    before_cut: Option<Window>,
+    before_cut: Option<Box<Window>>,
     /// What was in flight when it was told of last.
     flight: usize,
     srtt: Duration,
-    counters: CongestionCounters,
+    counters: Seldom<CongestionCounters>,
 }
 
 /// What congestion control did on a path.
@@ -67,11 +68,11 @@ pub struct CongestionCounters {
     pub paced: u64,
 }
 
-/// The algorithms: an enum, so that a path needs no allocation for its own.
+/// The algorithms: an enum, so that a path needs no allocation for that of RFC 9260.
 #[derive(Clone, Debug)]
 enum Controller {
     Rfc9260(Rfc9260),
-    Cubic(Cubic),
+    Cubic(Box<Cubic>),
 }
 
 /// What becomes of a window that is not used.
@@ -88,21 +89,21 @@ impl Controller {
     fn new(algorithm: CongestionAlgorithm, capacity: PathCapacity) -> Self {
         match algorithm {
             CongestionAlgorithm::Rfc9260 => Self::Rfc9260(Rfc9260::new(capacity)),
-            CongestionAlgorithm::Cubic => Self::Cubic(Cubic::new(capacity)),
+            CongestionAlgorithm::Cubic => Self::Cubic(Box::new(Cubic::new(capacity))),
         }
     }
 
     fn get(&self) -> &dyn CongestionControl {
         match self {
             Self::Rfc9260(controller) => controller,
-            Self::Cubic(controller) => controller,
+            Self::Cubic(controller) => &**controller,
         }
     }
 
     fn get_mut(&mut self) -> &mut dyn CongestionControl {
         match self {
             Self::Rfc9260(controller) => controller,
-            Self::Cubic(controller) => controller,
+            Self::Cubic(controller) => &mut **controller,
         }
     }
 }
@@ -130,7 +131,7 @@ impl Congestion {
             before_cut: None,
             flight: 0,
             srtt: Duration::ZERO,
-            counters: CongestionCounters::default(),
+            counters: Seldom::default(),
         }
     }
 
@@ -152,7 +153,7 @@ impl Congestion {
     }
 
     pub(crate) fn counters(&self) -> CongestionCounters {
-        self.counters
+        self.counters.get()
     }
 
     /// Whether one more packet may go out with this much in flight. The last one may exceed the window
@@ -174,7 +175,7 @@ impl Congestion {
 
     /// Data waits for the pacer.
     pub(crate) fn on_paced(&mut self) {
-        self.counters.paced += 1;
+        self.counters.note().paced += 1;
     }
 
     /// The path MTU has changed.
@@ -196,7 +197,7 @@ impl Congestion {
             UnusedRule::Rfc7661(validation) => validation.on_send(now, window, self.capacity.initial_window),
         };
         if let Some(window) = shrunk {
-            self.counters.unused_cuts += 1;
+            self.counters.note().unused_cuts += 1;
             self.controller.get_mut().on_unused(window);
         }
     }
@@ -250,11 +251,11 @@ impl Congestion {
             UnusedRule::Rfc9260 { .. } => None,
             UnusedRule::Rfc7661(validation) => validation.on_loss(self.flight, window, floor),
         };
-        self.before_cut = unvalidated.map(|_| window);
+        self.before_cut = unvalidated.map(|_| Box::new(window));
         match unvalidated {
             None => self.controller.get_mut().on_loss(),
             Some(used) => {
-                self.counters.unvalidated_losses += 1;
+                self.counters.note().unvalidated_losses += 1;
                 self.controller.get_mut().on_unused(used);
             }
         }
@@ -275,7 +276,8 @@ impl Congestion {
         self.is_probing = false;
         let now = self.window();
         match (&mut self.unused, self.before_cut.take()) {
-            (UnusedRule::Rfc7661(validation), Some(Window { cwnd, ssthresh })) => {
+            (UnusedRule::Rfc7661(validation), Some(before)) => {
+                let Window { cwnd, ssthresh } = *before;
                 validation.on_spurious();
                 let window = Window { cwnd: now.cwnd.max(cwnd), ssthresh: now.ssthresh.max(ssthresh) };
                 self.controller.get_mut().on_unused(window);
