@@ -78,19 +78,26 @@ impl<'a> Found<'a> {
         }
     }
 
+    /// Whether there is an announcement.
+    pub(crate) fn is_usable(&self) -> bool {
+        self.random.is_some_and(|random| random.len() == RANDOM_BYTES) && self.lists().is_some()
+    }
+
     /// The announcement; `None` if the peer does no authentication, or none that we could do.
     pub(crate) fn announcement(&self) -> Result<Option<Announcement>, WrongRandomLength> {
         let Some(random) = self.random else { return Ok(None) };
         let random = random.try_into().map_err(|_other| WrongRandomLength { octets: random.len() })?;
-        let Some(hmacs) = self.hmacs.filter(|hmacs| hmacs.iter().len() <= HMACS_MAX) else { return Ok(None) };
+        let Some((chunks, hmacs)) = self.lists() else { return Ok(None) };
+        let hmacs = hmacs.iter().map(HmacId::to_wire).collect();
+        Ok(Some(Announcement { random, chunks: chunks.map(Box::from), hmacs }))
+    }
+
+    /// CHUNKS and HMAC-ALGO, if they are within their bounds and we know one of the HMACs.
+    fn lists(&self) -> Option<(Option<&'a [u8]>, HmacIds<'a>)> {
         let chunks = self.chunks.map(|chunks| chunks.as_bytes());
-        if chunks.is_some_and(|chunks| chunks.len() > CHUNKS_MAX) {
-            return Ok(None);
-        }
-        let chunks = chunks.map(Box::from);
-        let announcement =
-            Announcement { random, chunks, hmacs: hmacs.iter().map(HmacId::to_wire).collect() };
-        Ok(announcement.preferred_hmac().is_some().then_some(announcement))
+        let fits = chunks.is_none_or(|chunks| chunks.len() <= CHUNKS_MAX);
+        let hmacs = self.hmacs.filter(|hmacs| fits && hmacs.iter().len() <= HMACS_MAX)?;
+        hmacs.iter().any(|id| HmacAlgorithm::of(id).is_some()).then_some((chunks, hmacs))
     }
 }
 

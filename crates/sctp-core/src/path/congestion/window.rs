@@ -79,10 +79,9 @@ enum Controller {
 #[derive(Clone, Debug)]
 enum UnusedRule {
     /// When data was last sent, and how many idle RTOs have been charged since.
-    Rfc9260 {
-        last_sent: Option<Instant>,
-    },
-    Rfc7661(Validation),
+    Rfc9260 { last_sent: Option<Instant> },
+    /// From the first data on.
+    Rfc7661(Option<Box<Validation>>),
 }
 
 impl Controller {
@@ -112,7 +111,7 @@ impl UnusedRule {
     fn new(rule: WindowValidation) -> Self {
         match rule {
             WindowValidation::Rfc9260 => Self::Rfc9260 { last_sent: None },
-            WindowValidation::Rfc7661 => Self::Rfc7661(Validation::default()),
+            WindowValidation::Rfc7661 => Self::Rfc7661(None),
         }
     }
 }
@@ -194,7 +193,10 @@ impl Congestion {
                 let idle = last_sent.replace(now).map_or(Duration::ZERO, |sent| now.since(sent));
                 shrunk_by_idleness(window, if flight > 0 { Duration::ZERO } else { idle }, rto, floor)
             }
-            UnusedRule::Rfc7661(validation) => validation.on_send(now, window, self.capacity.initial_window),
+            UnusedRule::Rfc7661(validation) => {
+                let validation = validation.get_or_insert_default();
+                validation.on_send(now, window, self.capacity.initial_window)
+            }
         };
         if let Some(window) = shrunk {
             self.counters.note().unused_cuts += 1;
@@ -225,7 +227,7 @@ impl Congestion {
     pub(crate) fn on_resent(&mut self, bytes: usize) {
         match &mut self.unused {
             UnusedRule::Rfc9260 { .. } => {}
-            UnusedRule::Rfc7661(validation) => validation.on_resent(bytes),
+            UnusedRule::Rfc7661(validation) => validation.get_or_insert_default().on_resent(bytes),
         }
     }
 
@@ -237,7 +239,9 @@ impl Congestion {
         let (window, floor) = (self.window(), 4 * self.capacity.pmdcs);
         let after_recovery = match &mut self.unused {
             UnusedRule::Rfc9260 { .. } => None,
-            UnusedRule::Rfc7661(validation) => validation.on_acknowledged(acked, window, floor),
+            UnusedRule::Rfc7661(validation) => {
+                validation.get_or_insert_default().on_acknowledged(acked, window, floor)
+            }
         };
         if let Some(window) = after_recovery {
             self.controller.get_mut().on_unused(window);
@@ -249,7 +253,9 @@ impl Congestion {
         let (window, floor) = (self.window(), 4 * self.capacity.pmdcs);
         let unvalidated = match &mut self.unused {
             UnusedRule::Rfc9260 { .. } => None,
-            UnusedRule::Rfc7661(validation) => validation.on_loss(self.flight, window, floor),
+            UnusedRule::Rfc7661(validation) => {
+                validation.get_or_insert_default().on_loss(self.flight, window, floor)
+            }
         };
         self.before_cut = unvalidated.map(|_| Box::new(window));
         match unvalidated {
@@ -267,7 +273,7 @@ impl Congestion {
         self.controller.get_mut().on_timeout();
         match &mut self.unused {
             UnusedRule::Rfc9260 { .. } => {}
-            UnusedRule::Rfc7661(validation) => validation.on_timeout(),
+            UnusedRule::Rfc7661(validation) => validation.get_or_insert_default().on_timeout(),
         }
     }
 
@@ -278,7 +284,7 @@ impl Congestion {
         match (&mut self.unused, self.before_cut.take()) {
             (UnusedRule::Rfc7661(validation), Some(before)) => {
                 let Window { cwnd, ssthresh } = *before;
-                validation.on_spurious();
+                validation.get_or_insert_default().on_spurious();
                 let window = Window { cwnd: now.cwnd.max(cwnd), ssthresh: now.ssthresh.max(ssthresh) };
                 self.controller.get_mut().on_unused(window);
             }
