@@ -43,6 +43,24 @@ enum Protocol {
     Tcp,
 }
 
+/// The rules of SCTP's congestion window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SctpCongestion {
+    /// RFC 9260 §7.2: one packet more a round trip, half after a loss
+    Rfc9260,
+    /// CUBIC (RFC 9438), as the kernel's TCP: more than RFC 9260 allows itself
+    Cubic,
+}
+
+impl SctpCongestion {
+    const fn algorithm(self) -> sctp::CongestionAlgorithm {
+        match self {
+            Self::Rfc9260 => sctp::CongestionAlgorithm::Rfc9260,
+            Self::Cubic => sctp::CongestionAlgorithm::Cubic,
+        }
+    }
+}
+
 impl Protocol {
     const fn name(self) -> &'static str {
         match self {
@@ -73,6 +91,8 @@ pub(crate) enum PerfError {
         "{0} messages arrived with another length than --message says: they were cut or joined on the way"
     )]
     WrongLength(u64),
+    #[error(transparent)]
+    Tcp(#[from] lab::real::RealError),
     #[error("the system refuses what a measurement needs: {0}")]
     System(#[from] std::io::Error),
     #[error("interrupted")]
@@ -92,6 +112,7 @@ impl PerfError {
             | Self::Busy
             | Self::BrokeOff(_)
             | Self::WrongLength(_)
+            | Self::Tcp(_)
             | Self::System(_)
             | Self::Output(_) => 1,
         }

@@ -115,7 +115,8 @@ fn assert_plausible(result: &Value, message_bytes: f64) {
 #[test]
 fn both_transports_are_measured_as_the_contract_says() {
     for (server, transport) in [(Server::sctp(&[]), "sctp"), (Server::tcp(), "tcp")] {
-        let result = server.measure(&format!("--transport {transport} --message 1000"));
+        let congestion = if transport == "tcp" { "--tcp-congestion reno" } else { "" };
+        let result = server.measure(&format!("--transport {transport} --message 1000 {congestion}"));
         for key in
             ["headway", "message_bytes", "goodput_mb_per_s", "messages_per_s", "cpu_s_per_gb", "intervals"]
         {
@@ -221,7 +222,7 @@ fn a_server_that_is_not_there_is_named_with_the_remedy() {
 
 #[test]
 fn wrong_usage_names_the_option_its_value_and_the_remedy() {
-    let cases: [(&str, &[&str]); 12] = [
+    let cases: [(&str, &[&str]); 13] = [
         ("perf client", &["--to"]),
         ("perf client --to 127.0.0.1", &["--to", "'127.0.0.1'", "192.0.2.1:5000"]),
         ("perf client --to 127.0.0.1:5 --message 0", &["--message '0'", "1200"]),
@@ -231,6 +232,10 @@ fn wrong_usage_names_the_option_its_value_and_the_remedy() {
         ("perf client --to 127.0.0.1:5 --associations 0", &["--associations", "'0'"]),
         ("perf client --to 127.0.0.1:5 --duration 5", &["--duration", "'5'", "5s"]),
         ("perf client --to 127.0.0.1:5 --transport tcp --streams 2", &["--streams '2'", "--transport sctp"]),
+        (
+            "perf client --to 127.0.0.1:5 --tcp-congestion cubic",
+            &["--tcp-congestion 'cubic'", "--transport tcp"],
+        ),
         ("perf client --to 127.0.0.1:5 --mtu 100", &["--mtu '100'", "1400"]),
         ("perf client --to ip:127.0.0.1:5 --transport tcp", &["--to 'ip:127.0.0.1:5'", "leave ip: out"]),
         ("perf server --listen 127.0.0.1:0", &["--listen", "'127.0.0.1:0'", "1 to 65535"]),

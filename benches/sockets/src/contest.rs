@@ -70,9 +70,24 @@ impl Contest {
     /// If a run fails.
     #[must_use]
     pub fn ping(&self, stack: &str, octets: usize) -> Option<(f64, f64)> {
-        let _echo = self.start(stack, "echo", 0, "127.0.0.1", octets, &[])?;
+        self.ping_from(stack, [0, 0], octets, &[])
+    }
+
+    /// Round trips between these processors, client and server.
+    ///
+    /// # Panics
+    /// If a run fails.
+    #[must_use]
+    pub fn ping_from(
+        &self,
+        stack: &str,
+        [client, server]: [usize; 2],
+        octets: usize,
+        options: &[&str],
+    ) -> Option<(f64, f64)> {
+        let _echo = self.start(stack, "echo", server, "127.0.0.1", octets, options)?;
         std::thread::park_timeout(SETTLING);
-        let result = self.start(stack, "ping", 0, "127.0.0.1", octets, &[])?.line();
+        let result = self.start(stack, "ping", client, "127.0.0.1", octets, options)?.line();
         let (p50, p99) = result.split_once(' ').expect("two numbers");
         Some((p50.parse::<f64>().expect("a number") / 1e3, p99.parse::<f64>().expect("a number") / 1e3))
     }

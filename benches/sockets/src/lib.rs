@@ -9,6 +9,7 @@
 //! segmentation and receive offload. Others bring theirs: Headway by its API
 //! ([`product`]), quinn ([`quic`]), TCP ([`plain`]), usrsctp and pion, which are programs of their own in `peers/`.
 
+pub mod beside;
 pub mod contest;
 pub mod driver;
 pub mod link;

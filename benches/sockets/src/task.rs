@@ -48,6 +48,8 @@ pub struct Task {
     pub framing: Framing,
     /// The longest SCTP packet.
     pub packet_bytes: usize,
+    /// The messages that come back have company: as much of [`BULK_BYTES`] each as goes, on a stream of less priority.
+    pub beside_bulk: bool,
 }
 
 impl Task {
@@ -75,11 +77,13 @@ impl Task {
             delivery: Delivery::Ordered,
             framing: Framing::Data,
             packet_bytes: 1400,
+            beside_bulk: false,
         };
         for option in options {
             match option.split_once('=').unwrap_or((option, "")) {
                 ("streams", count) => task.streams = number(count),
                 ("packet", count) => task.packet_bytes = number(count).into(),
+                ("beside-bulk", _) => task.beside_bulk = true,
                 ("unordered", _) => task.delivery = Delivery::Unordered,
                 ("i-data", _) => task.framing = Framing::IData,
                 other => panic!("{other:?} is no option"),
@@ -112,5 +116,7 @@ impl Task {
 
 /// Of every stack that has ports of its own.
 pub const SCTP_PORT: u16 = 5000;
+/// Length of the messages that are company.
+pub const BULK_BYTES: usize = 1200;
 /// Messages handed over between two looks at anything else.
 pub const AT_ONCE: usize = 256;

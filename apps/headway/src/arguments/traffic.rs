@@ -43,7 +43,7 @@ pub(crate) struct TrafficArguments {
     /// Congestion control of the kernel's TCP
     #[arg(long, value_name = "NAME", default_value = "cubic", value_parser = parse_congestion)]
     tcp_congestion: String,
-    /// What the messages are; echo is the only one so far
+    /// What the messages are: an echo, or pinholes opened, refreshed and closed by SIMCO
     #[arg(long, value_name = "NAME", default_value = "echo")]
     workload: WorkloadKind,
     /// Seed of everything random: the same seed gives the same send times and the same losses

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use clap::Args;
 use lab::EncapsulationPorts;
+use sctp::MessageBundling;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
@@ -18,9 +19,10 @@ use super::dial::{PacketFiles, Target};
 use super::pump::{self, Load, Phase};
 use super::result::{CpuPerGb, RoundTrips, RunResult, line};
 use super::server::{LONGEST_MESSAGE_BYTES, association};
-use super::{PerfError, Protocol};
+use super::{PerfError, Protocol, SctpCongestion};
 use crate::arguments::{
-    Address, EncapPort, Place, UsageError, parse_address, parse_positive_duration, parse_share, parse_size,
+    Address, EncapPort, Place, UsageError, parse_address, parse_congestion, parse_positive_duration,
+    parse_share, parse_size,
 };
 use crate::interrupt::{Ending, Signals};
 use crate::output::OutputArguments;
@@ -56,6 +58,15 @@ pub(crate) struct Arguments {
     /// What carries the messages
     #[arg(long, value_name = "NAME", value_enum, default_value_t = Protocol::Sctp)]
     transport: Protocol,
+    /// Congestion control of the kernel's TCP [default: the system's]
+    #[arg(long, value_name = "NAME", value_parser = parse_congestion)]
+    tcp_congestion: Option<String>,
+    /// Congestion control of SCTP
+    #[arg(long, value_name = "NAME", value_enum, default_value_t = SctpCongestion::Rfc9260)]
+    sctp_congestion: SctpCongestion,
+    /// Cut messages in two where a packet of SCTP ends, so that every packet is full
+    #[arg(long)]
+    fill: bool,
     /// UDP ports that carry SCTP: ours (0: any) and the server's [default: 0:9899]
     #[arg(long, value_name = "LOCAL[:REMOTE]")]
     encap_port: Option<EncapPort>,
@@ -83,15 +94,29 @@ impl Arguments {
             let because = "every association needs a UDP port of its own, and there are two at least";
             return Err(UsageError::value("--encap-port", ports.local, because, "write 0 for any port"));
         }
+        if let Some(name) = self.tcp_congestion.as_ref().filter(|_| self.transport == Protocol::Sctp) {
+            let because = "SCTP has a congestion control of its own";
+            return Err(UsageError::value(
+                "--tcp-congestion",
+                name,
+                because,
+                "add --transport tcp, or leave it out",
+            ));
+        }
         let carrier = place.carrier(self.encap_port, ports)?;
         let mut association = association();
         association.streams.outbound = self.streams;
+        association.congestion.algorithm = self.sctp_congestion.algorithm();
+        if self.fill {
+            association.transmission.bundling = MessageBundling::Filled;
+        }
         association.path_mtu.bytes = usize::try_from(self.mtu).unwrap_or(usize::MAX);
         association.validate().map_err(|error| {
             UsageError::value("--mtu", self.mtu, &error.to_string(), "write for example 1400")
         })?;
         let (protocol, pcap) = (self.transport, self.pcap.clone().map(PacketFiles::new));
-        Ok(Target { place, carrier, protocol, association, pcap, is_impatient: self.ping })
+        let tcp_congestion = self.tcp_congestion.clone();
+        Ok(Target { place, carrier, protocol, association, pcap, is_impatient: self.ping, tcp_congestion })
     }
 
     fn load(&self) -> Result<Load, UsageError> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use lab::Carrier;
 use sctp::{AssociationConfig, BindError, Endpoint, EndpointConfig, Incoming, RawIpError, SctpPort};
-use tokio::net::TcpStream;
+use tokio::net::TcpSocket;
 
 use super::connection::{Connection, Dialled};
 use super::{PerfError, Protocol};
@@ -24,6 +24,8 @@ pub(crate) struct Target {
     pub(crate) pcap: Option<PacketFiles>,
     /// TCP sends what it has at once.
     pub(crate) is_impatient: bool,
+    /// Of TCP; `None`: what the system has chosen.
+    pub(crate) tcp_congestion: Option<String>,
 }
 
 /// Where packets of SCTP are written to: a file for each association, the control conversation's first.
@@ -60,8 +62,12 @@ impl Target {
     }
 
     async fn connect_tcp(&self) -> Result<Dialled, PerfError> {
-        let connected = TcpStream::connect(self.place.first()).await;
-        let stream = connected.map_err(|error| self.unreachable(&error))?;
+        let to = self.place.first();
+        let socket = if to.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        if let Some(name) = &self.tcp_congestion {
+            lab::real::tcp::set_congestion(&socket, name)?;
+        }
+        let stream = socket.connect(to).await.map_err(|error| self.unreachable(&error))?;
         stream.set_nodelay(self.is_impatient)?;
         Ok(Dialled { connection: Connection::Tcp(stream), _endpoint: None })
     }

@@ -4,7 +4,7 @@
 use headway_sockets::driver::run;
 use headway_sockets::stacks::{dcsctp::Dcsctp, headway::Headway, proto::Proto, rtc::Rtc};
 use headway_sockets::task::Task;
-use headway_sockets::{contest, plain, product, quic};
+use headway_sockets::{beside, contest, plain, product, quic};
 
 fn main() {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
@@ -18,6 +18,7 @@ fn main() {
         "headway-ip" => product::over_ip(&task),
         "headway-tokio" => product::on_tokio(&task),
         "headway-engine" => run(&mut Headway::new(&task, task.messages()), &task),
+        "headway-priority" => beside::run(&task),
         "rtc-sctp" => run(&mut Rtc::new(&task), &task),
         "sctp-proto" => run(&mut Proto::new(&task), &task),
         "dcsctp" => run(&mut Dcsctp::new(&task), &task),

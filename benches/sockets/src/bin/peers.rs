@@ -1,6 +1,6 @@
 //! Headway beside other stacks over the loopback device, in one run.
 //!
-//! `cargo build --release -p headway-sockets && chrt -f 5 target/release/peers [bulk|modes|paths|ping] [--runs N]
+//! `cargo build --release -p headway-sockets && chrt -f 5 target/release/peers [bulk|modes|paths|ping|beside] [--runs N]
 //! [--milliseconds N]`
 //!
 //! The sender runs on processor 0, the receiver on processor 1; for round trips both on 0. Every figure is the median of so
@@ -19,7 +19,7 @@ fn main() {
         at.and_then(|at| arguments.get(at + 1)).map_or(default, |text| text.parse::<u64>().expect("a number"))
     };
     let is_asked = |part: &str| {
-        let parts: Vec<_> = ["bulk", "modes", "paths", "ping"]
+        let parts: Vec<_> = ["bulk", "modes", "paths", "ping", "beside"]
             .into_iter()
             .filter(|part| arguments.iter().any(|it| it == part))
             .collect();
@@ -42,6 +42,9 @@ fn main() {
     }
     if is_asked("ping") {
         ping(&contest, runs);
+    }
+    if is_asked("beside") {
+        beside(&contest, runs);
     }
 }
 
@@ -169,6 +172,19 @@ fn ping(contest: &Contest, runs: usize) {
         }
         let p50 = median(p50);
         println!("{stack:>15} {p50:>8.1} {:>8.1} {:>+8.1}", median(p99), p50 - raw);
+    }
+}
+
+/// Round trips on a stream with priority, while another stream of the association carries as much as goes.
+fn beside(contest: &Contest, runs: usize) {
+    println!("\nround trips of 64 octets from processor 0 to 1 with priority, microseconds: p50, p99");
+    let mut p99s = Vec::new();
+    for (name, options) in [("idle", &[][..]), ("beside bulk", &["beside-bulk"][..])] {
+        let (p50, p99): (Vec<_>, Vec<_>) =
+            (0..runs).filter_map(|_| contest.ping_from("headway-priority", [0, 1], 64, options)).unzip();
+        let p99 = median(p99);
+        p99s.push(p99);
+        println!("{name:>15} {:>8.1} {p99:>8.1} {:>6.2} times", median(p50), p99 / p99s[0]);
     }
 }
 

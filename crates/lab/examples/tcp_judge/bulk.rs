@@ -3,13 +3,14 @@
 use core::time::Duration;
 use std::error::Error;
 use std::io::{Read, Write};
-use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::channel;
 
 use lab::emulator::{EmulatedLink, EmulatorOptions, LinkEnd, SideContext, World};
 use netem::{Impairments, Loss, Probability};
 use netsim::LinkSpec;
 use netsim::tcp::{Application, ConnectionId, Connections, TcpHost};
+use socket2::{Domain, Socket, Type};
 use tcp_core::{CongestionAlgorithm, Event, TcpConfig};
 use virtual_time::Instant;
 
@@ -30,7 +31,7 @@ pub(crate) fn path(loss: f64) -> Result<[Impairments; 2], Failure> {
 pub(crate) fn of_kernel(congestion: &str, path: &[Impairments; 2], time: Duration) -> Result<f64, Failure> {
     let [request, response] = path.clone();
     let mut world = World::new(vec![EmulatedLink { index: 1, request, response, seed: 1 }])?;
-    world.set_kernel_parameter("net.ipv4.tcp_congestion_control", congestion);
+    let congestion = congestion.to_owned();
     let (bound, is_bound) = channel();
     let server = world.spawn_side("server", &[LinkEnd::server(1)], move |side: SideContext| {
         let listener = TcpListener::bind((side.links[0].local_v4, PORT))?;
@@ -46,7 +47,10 @@ pub(crate) fn of_kernel(congestion: &str, path: &[Impairments; 2], time: Duratio
     })?;
     let client = world.spawn_side("client", &[LinkEnd::client(1)], move |side: SideContext| {
         let _gone = is_bound.recv();
-        let mut stream = TcpStream::connect((side.links[0].peer_v4, PORT))?;
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+        socket.set_tcp_congestion(congestion.as_bytes())?;
+        socket.connect(&SocketAddr::from((side.links[0].peer_v4, PORT)).into())?;
+        let mut stream = TcpStream::from(socket);
         let begun = std::time::Instant::now();
         while begun.elapsed() < time {
             stream.write_all(&[7; 16 << 10])?;

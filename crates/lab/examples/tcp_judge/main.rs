@@ -2,7 +2,7 @@
 //! `docs/tcp.md`. Needs the rights of `headway compare --backend namespaces`.
 //!
 //! ```text
-//! cargo run --release -p lab --example tcp_judge [seconds per run, default 300]
+//! cargo run --release -p lab --example tcp_judge [seconds per run, default 300] [response|bulk]
 //! ```
 #![expect(clippy::print_stdout, reason = "a program that reports to a person")]
 
@@ -16,8 +16,21 @@ use lab::{Backend, CompareConfig, Namespaces, Simulator};
 use netem::{Impairments, Loss, Probability};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let seconds = std::env::args().nth(1).map_or(Ok(300), |text| text.parse::<u64>())?;
+    let mut arguments = std::env::args().skip(1);
+    let seconds = arguments.next().map_or(Ok(300), |text| text.parse::<u64>())?;
+    let part = arguments.next();
+    let is_asked = |name| part.as_deref().is_none_or(|part| part == name);
     lab::emulator::enter_user_namespace()?;
+    if is_asked("response") {
+        response_times(seconds)?;
+    }
+    if is_asked("bulk") {
+        goodput((seconds / 10).max(5))?;
+    }
+    Ok(())
+}
+
+fn response_times(seconds: u64) -> Result<(), Box<dyn Error>> {
     println!("Echo of 64 octets, 100 requests/s, RTT 20 ms; mean response times in ms, {seconds} s each\n");
     println!("| congestion | loss | kernel | simulator | difference |\n|---|---|---|---|---|");
     for congestion in ["reno", "cubic"] {
@@ -27,14 +40,17 @@ fn main() -> Result<(), Box<dyn Error>> {
             row(congestion, loss, kernel, mean_ms(&config, &mut Simulator)?);
         }
     }
-    let seconds = Duration::from_secs((seconds / 10).max(5));
-    println!("\nBulk, RTT 20 ms, link of 20 Mbit/s; goodput in Mbit/s, {} s each\n", seconds.as_secs());
+    Ok(())
+}
+
+fn goodput(seconds: u64) -> Result<(), Box<dyn Error>> {
+    println!("\nBulk, RTT 20 ms, link of 20 Mbit/s; goodput in Mbit/s, {seconds} s each\n");
     println!("| congestion | loss | kernel | simulator | difference |\n|---|---|---|---|---|");
     for congestion in ["reno", "cubic"] {
         for loss in [0.001, 0.005, 0.01, 0.02] {
-            let path = bulk::path(loss)?;
-            let kernel = bulk::of_kernel(congestion, &path, seconds)?;
-            row(congestion, loss, kernel, bulk::of_simulator(congestion, &path, seconds)?);
+            let (path, time) = (bulk::path(loss)?, Duration::from_secs(seconds));
+            let kernel = bulk::of_kernel(congestion, &path, time)?;
+            row(congestion, loss, kernel, bulk::of_simulator(congestion, &path, time)?);
         }
     }
     Ok(())

@@ -180,6 +180,10 @@ pub struct SctpOptions {
     pub sack_delay: Option<Span>,
     /// Several messages in one packet. Default they are.
     pub bundling: Option<bool>,
+    /// Packets are filled by cutting messages in two. Default they are not.
+    pub filled: Option<bool>,
+    /// The rules of the congestion window.
+    pub congestion: Option<CongestionName>,
     /// Hold small packets while data is in flight.
     pub nagle: Option<bool>,
     /// Octets of an IP packet at most.
@@ -200,6 +204,16 @@ pub enum InitialWindowName {
     Rfc9260,
     /// The older rule: 4380 octets over Ethernet.
     Rfc4960,
+}
+
+/// The congestion control of SCTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CongestionName {
+    /// RFC 9260 §7.2.
+    Rfc9260,
+    /// RFC 9438.
+    Cubic,
 }
 
 /// TCP parameters a plan may change.
@@ -359,6 +373,14 @@ impl SctpOptions {
             config.transmission.bundling =
                 if is_on { sctp_core::MessageBundling::On } else { sctp_core::MessageBundling::Off };
         }
+        if self.filled == Some(true) {
+            config.transmission.bundling = sctp_core::MessageBundling::Filled;
+        }
+        config.congestion.algorithm = match self.congestion {
+            Some(CongestionName::Rfc9260) => sctp_core::CongestionAlgorithm::Rfc9260,
+            Some(CongestionName::Cubic) => sctp_core::CongestionAlgorithm::Cubic,
+            None => config.congestion.algorithm,
+        };
         if let Some(is_on) = self.nagle {
             config.transmission.nagle = if is_on { sctp_core::Nagle::On } else { sctp_core::Nagle::Off };
         }

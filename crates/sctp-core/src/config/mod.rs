@@ -321,9 +321,13 @@ pub enum Nagle {
 /// Whether several messages travel in one packet (RFC 9260 §6.10).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MessageBundling {
-    /// Those that are due together do. What everybody wants.
+    /// Those that are due together do, each whole if it fits a packet. What everybody wants.
     #[default]
     On,
+    /// The same, and packets are filled: a message is cut in two where one ends. For bulk through a path that
+    /// loses packets, or limits them. Messages of 1200 octets in packets of 1500 carry a tenth more, and cost a chunk
+    /// header and a reassembly more; what is cut waits for two packets.
+    Filled,
     /// Each new chunk has a packet of its own; SACKs still travel with it. For comparing with stacks that did so.
     Off,
 }

@@ -15,7 +15,7 @@ use super::abandon::AbandonedMessages;
 use super::messages::{MessageKey, Messages, OnceBegun, Stored};
 use super::scheduler::{Discipline, Rest, Schedule, Served, Waiting};
 use crate::association::{Capabilities, Capability};
-use crate::config::{StreamScheduler, StreamShare};
+use crate::config::{MessageBundling, StreamScheduler, StreamShare};
 use crate::message::{Delivery, Message, Reliability};
 
 /// Unsent messages of all streams.
@@ -88,6 +88,27 @@ pub(crate) struct Removed {
     pub(crate) unsent_bytes: usize,
     /// In place of what was not sent, if part of it was: see [`Fragment::end_without_payload`].
     pub(crate) end: Option<Fragment>,
+}
+
+/// Which messages are cut in two at the end of a packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cuts {
+    /// Messages up to this length are not: they wait for the next packet.
+    pub(crate) whole_bytes: usize,
+    /// Nothing shorter is cut off.
+    pub(crate) fragment_bytes: usize,
+}
+
+impl Cuts {
+    /// With so much room in an empty packet.
+    pub(crate) fn new(bundling: MessageBundling, full_room: usize) -> Self {
+        match bundling {
+            MessageBundling::On | MessageBundling::Off => {
+                Self { whole_bytes: full_room, fragment_bytes: full_room.min(256) }
+            }
+            MessageBundling::Filled => Self { whole_bytes: 0, fragment_bytes: full_room.min(64) },
+        }
+    }
 }
 
 /// The fragment that would be taken next.
@@ -310,11 +331,9 @@ impl SendQueue {
         self.payload_bytes
     }
 
-    /// The next fragment, given whose turn it is and the room in this packet and in an empty one.
-    ///
-    /// A message that fits a packet is not cut: it waits for the next one. `None`: nothing to send, or not here.
+    /// The next fragment, given whose turn it is and the room in this packet. `None`: nothing to send, or not here.
     #[inline]
-    pub(crate) fn next(&self, head: StreamId, room: usize, full_room: usize) -> Option<Next> {
+    pub(crate) fn next(&self, head: StreamId, room: usize, cuts: Cuts) -> Option<Next> {
         if self.in_packet.is_some_and(|stream| stream != head) {
             return None;
         }
@@ -323,7 +342,7 @@ impl SendQueue {
         let next = |len| Some(Next { stream: head, message: front, len });
         if rest <= room {
             next(rest)
-        } else if rest > full_room && room >= full_room.min(MIN_FRAGMENT_BYTES) {
+        } else if rest > cuts.whole_bytes && room >= cuts.fragment_bytes {
             next(room & !3)
         } else {
             None
@@ -626,6 +645,3 @@ impl Unfinished {
 
 /// Deadlines of messages that are gone, kept at least before they are looked for.
 const DEADLINES_KEPT: usize = 64;
-
-/// A fragment smaller than this is not worth a chunk header at the end of a packet.
-const MIN_FRAGMENT_BYTES: usize = 256;

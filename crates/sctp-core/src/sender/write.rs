@@ -8,7 +8,7 @@ use virtual_time::Instant;
 use super::acknowledge::RttSample;
 use super::messages::Messages;
 use super::outstanding::SentChunk;
-use super::queue::{Fragment, Framing, Next};
+use super::queue::{Cuts, Fragment, Framing, Next};
 use super::{Sender, WindowProbe};
 use crate::config::{ImmediateSack, MessageBundling, Nagle};
 use crate::path::{Loss, Path, PathSet};
@@ -152,7 +152,8 @@ impl Sender {
         if self.outstanding.len() >= OUTSTANDING_CHUNKS_MAX {
             return Err(Blocked::TooManyOutstanding);
         }
-        let next = self.queue.next(head, room.min(full_room), full_room).ok_or(Blocked::PacketFull)?;
+        let cuts = Cuts::new(self.options.bundling, full_room);
+        let next = self.queue.next(head, room.min(full_room), cuts).ok_or(Blocked::PacketFull)?;
         if next.len > self.free_window() && self.window_probe != WindowProbe::Allowed {
             return Err(Blocked::PeerWindow);
         }

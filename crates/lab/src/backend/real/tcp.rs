@@ -65,7 +65,11 @@ pub fn listen(at: SocketAddr, congestion: &str) -> Result<TcpListener, RealError
     socket.listen(1024).map_err(RealError::socket("cannot listen over TCP"))
 }
 
-fn set_congestion(socket: &TcpSocket, name: &str) -> Result<(), RealError> {
+/// Has connections of this socket use the congestion control of this name.
+///
+/// # Errors
+/// [`RealError::Congestion`]: the kernel does not have it, or not for us.
+pub fn set_congestion(socket: &TcpSocket, name: &str) -> Result<(), RealError> {
     let set = socket2::SockRef::from(socket).set_tcp_congestion(name.as_bytes());
     set.map_err(|source| {
         let allowed = std::fs::read_to_string(ALLOWED_CONGESTION).unwrap_or_default().trim().to_owned();

@@ -26,6 +26,23 @@ fn long_message_begins_in_what_is_left_of_a_packet_if_that_is_worth_it() {
 }
 
 #[test]
+fn packets_are_filled_by_cutting_messages_where_that_is_asked_for_and_worth_a_header() {
+    let mut bench =
+        Bench::with(Profile::Rfc9260, |config| config.transmission.bundling = MessageBundling::Filled);
+    bench.send(1000);
+    bench.send(1000);
+    let cut = FULL - 16 - 1000;
+    assert_eq!(bench.write_new(), [(0, 1000, false), (1, cut, false)]);
+    assert_eq!(bench.write_new(), [(2, 1000 - cut, false)]);
+
+    let mut bench =
+        Bench::with(Profile::Rfc9260, |config| config.transmission.bundling = MessageBundling::Filled);
+    bench.send(FULL - 16 - 60);
+    bench.send(1000);
+    assert_eq!(bench.write_new(), [(0, FULL - 16 - 60, false)]);
+}
+
+#[test]
 fn immediate_bit_is_set_on_the_last_chunk_or_while_draining() {
     let mut bench = Bench::new(Profile::Signalling);
     bench.send(10);
