@@ -32,16 +32,22 @@ pub struct AssociationStatistics {
     pub is_autoclosed: bool,
 }
 
-/// Counters of what seldom happens: they exist from the first time on.
+/// What is seldom there, counters of what seldom happens above all: it exists from the first time on.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seldom<T>(Option<Box<T>>);
 
 impl<T: Copy + Default> Seldom<T> {
+    #[inline]
+    pub(crate) fn exists(&self) -> bool {
+        self.0.is_some()
+    }
+
+    #[inline]
     pub(crate) fn get(&self) -> T {
         self.0.as_deref().copied().unwrap_or_default()
     }
 
-    /// To count in.
+    /// To change it.
     pub(crate) fn note(&mut self) -> &mut T {
         self.0.get_or_insert_default()
     }
