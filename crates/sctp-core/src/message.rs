@@ -113,8 +113,8 @@ impl Message {
 /// A message from the peer, and how long head-of-line blocking held it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Received {
-    /// The message. A payload of 1000 octets or more may share a block of up to 16 KiB with others that came with it: who keeps
-    /// one of many for long copies it.
+    /// The message. A payload may share a block with others that came with it, of a packet, or of up to 16 KiB from 1000
+    /// octets on: who keeps one of many for long copies it.
     pub message: Message,
     /// When its last missing octet arrived.
     pub complete_at: Instant,

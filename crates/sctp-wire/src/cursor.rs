@@ -1,5 +1,6 @@
 //! The one place where octets are read: every access is bounds-checked, nothing is copied.
 
+use crate::codepoints::ChunkType;
 use crate::error::{DecodeError, Flaw, Layer};
 
 /// Reads from the front of a slice and knows where it is in the packet.
@@ -74,6 +75,23 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Flags and value of the chunk at the front, if it is of this type and its length is sound.
+    #[inline]
+    pub(crate) fn front(&self, kind: ChunkType) -> Option<(u8, &'a [u8])> {
+        let (&[found, flags, length0, length1], _) = self.rest.split_first_chunk()?;
+        let length = usize::from(u16::from_be_bytes([length0, length1]));
+        let value = self.rest.get(HEADER..length)?;
+        (found == kind.get()).then_some((flags, value))
+    }
+
+    /// Goes on behind the chunk at the front, which has this value.
+    #[inline]
+    pub(crate) fn pass(&mut self, value: &'a [u8]) {
+        let padded = (HEADER + value.len()).next_multiple_of(4).min(self.rest.len());
+        self.rest = &self.rest[padded..];
+        self.offset += padded;
+    }
+
     /// The item of this list whose header begins at `offset` of the packet.
     pub(crate) fn tlv_at(&self, layer: Layer, offset: usize) -> Option<Tlv<'a>> {
         let onward = self.rest.get(offset.checked_sub(self.offset)?..)?;
@@ -115,3 +133,6 @@ impl<'a> Cursor<'a> {
         Some(Ok(Tlv { head, raw, value, behind, offset }))
     }
 }
+
+/// Octets of the header of a chunk, parameter or cause.
+const HEADER: usize = 4;

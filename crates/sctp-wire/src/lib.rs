@@ -73,6 +73,7 @@ mod parameter;
 mod write;
 
 pub use cause::{Cause, Causes, CausesIter};
+pub use checksum::KnownHeader;
 pub use chunk::{
     Abort, Asconf, AsconfAck, Auth, CHUNK_HEADER_BYTES, Chunk, Cookie, Data, DataFlags, DataHeader,
     ForwardTsn, FragmentLabel, GapAckBlock, HeartbeatInfo, HmacAlgorithm, IData, IDataHeader, IForwardTsn,

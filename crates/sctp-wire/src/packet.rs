@@ -3,10 +3,10 @@
 use core::fmt;
 use core::iter::FusedIterator;
 
-use crate::checksum;
-use crate::chunk::{Chunk, Data, UnknownChunk};
+use crate::checksum::{self, KnownHeader};
+use crate::chunk::{Chunk, Data, IData, UnknownChunk};
 use crate::codepoints::ChunkType;
-use crate::cursor::{Cursor, Tlv};
+use crate::cursor::Cursor;
 use crate::error::{DecodeError, Item, Layer};
 use crate::numbers::{SctpPort, VerificationTag};
 
@@ -44,16 +44,37 @@ impl<'a> Packet<'a> {
     /// Fewer than 12 octets, a port of 0, or (with [`Checksum::Verify`]) a checksum that does not fit. A
     /// receiver drops such a packet silently.
     pub fn decode(bytes: &'a [u8], checksum: Checksum) -> Result<Self, DecodeError> {
+        match checksum {
+            Checksum::Verify => Self::verify(bytes, &mut KnownHeader::default()),
+            Checksum::Ignore => Self::read(bytes, |_header, _body| None),
+        }
+    }
+
+    /// The same with [`Checksum::Verify`], for packets that come one after the other: the header of the last one is known,
+    /// and mostly that of the next is the same.
+    ///
+    /// # Errors
+    ///
+    /// As [`decode`](Self::decode).
+    pub fn verify(bytes: &'a [u8], last: &mut KnownHeader) -> Result<Self, DecodeError> {
+        Self::read(bytes, |header, body| Some(checksum::of_received(header, body, last)))
+    }
+
+    /// Reads the common header, if the checksum is the one expected.
+    #[inline]
+    fn read(
+        bytes: &'a [u8],
+        expect: impl FnOnce(&[u8; COMMON_HEADER_BYTES], &[u8]) -> Option<u32>,
+    ) -> Result<Self, DecodeError> {
         let Some((header, body)) = bytes.split_first_chunk::<COMMON_HEADER_BYTES>() else {
             return Err(DecodeError::ShortPacket { length: bytes.len() });
         };
         let [s0, s1, d0, d1, t0, t1, t2, t3, c0, c1, c2, c3] = *header;
         let found = u32::from_le_bytes([c0, c1, c2, c3]);
-        if checksum == Checksum::Verify {
-            let expected = checksum::of_received(header, body);
-            if expected != found {
-                return Err(DecodeError::Checksum { expected, found });
-            }
+        if let Some(expected) = expect(header, body)
+            && expected != found
+        {
+            return Err(DecodeError::Checksum { expected, found });
         }
         let port = |octets, offset| {
             SctpPort::new(u16::from_be_bytes(octets)).ok_or(DecodeError::ZeroPort { offset })
@@ -112,34 +133,40 @@ impl<'a> Chunks<'a> {
     pub const fn rest(&self) -> &'a [u8] {
         self.cursor.rest()
     }
+
+    /// The next chunk, if it is a sound DATA chunk: what most chunks are is read without detours. Otherwise the walk stays
+    /// where it is, and [`next`](Self::next) says what stands there.
+    #[inline]
+    pub fn next_data(&mut self) -> Option<Data<'a>> {
+        let (flags, value) = self.cursor.front(ChunkType::DATA)?;
+        let data = Data::read(flags, value)?;
+        self.cursor.pass(value);
+        Some(data)
+    }
+
+    /// The same for I-DATA.
+    #[inline]
+    pub fn next_i_data(&mut self) -> Option<IData<'a>> {
+        let (flags, value) = self.cursor.front(ChunkType::I_DATA)?;
+        let data = IData::read(flags, value, self.cursor.rest())?;
+        self.cursor.pass(value);
+        Some(data)
+    }
 }
 
 impl<'a> Iterator for Chunks<'a> {
     type Item = Result<Chunk<'a>, DecodeError>;
 
-    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let tlv = match self.cursor.tlv(Layer::Chunk)? {
             Ok(tlv) => tlv,
             Err(error) => return Some(Err(error)),
         };
-        // What most chunks are is read where it goes.
-        let [kind, flags] = tlv.head;
-        if kind == ChunkType::DATA.get()
-            && let Some(data) = Data::read(flags, tlv.value)
-        {
-            return Some(Ok(Chunk::Data(data)));
-        }
-        Some(decode(tlv))
+        Some(Chunk::decode(tlv).map_err(|flaw| {
+            let item: Item = Layer::Chunk.item(tlv.head);
+            DecodeError::Body { item, offset: tlv.offset, flaw }
+        }))
     }
-}
-
-#[inline(never)]
-fn decode(tlv: Tlv<'_>) -> Result<Chunk<'_>, DecodeError> {
-    Chunk::decode(tlv).map_err(|flaw| {
-        let item: Item = Layer::Chunk.item(tlv.head);
-        DecodeError::Body { item, offset: tlv.offset, flaw }
-    })
 }
 
 impl FusedIterator for Chunks<'_> {}

@@ -172,6 +172,12 @@ impl Authentication {
         we_demand.is_some_and(|chunks| chunks.contains(kind))
     }
 
+    /// Whether a chunk of this kind may come as the one that is looked at does.
+    #[inline]
+    pub(crate) fn lets_in(&self, kind: ChunkType) -> bool {
+        self.authenticity == Authenticity::Shown || !self.demands(kind)
+    }
+
     /// How packets to the peer are signed; `None` if it wants nothing authenticated.
     pub(crate) fn policy(&self, keys: &AuthKeys) -> Option<AuthPolicy> {
         let agreed = self.agreed.as_ref()?;
@@ -287,8 +293,7 @@ impl Association {
         if let Chunk::Auth(auth) = chunk {
             return self.on_auth(path, auth);
         }
-        let is_shown = self.authentication.authenticity == Authenticity::Shown;
-        if !is_shown && self.authentication.demands(chunk.kind()) {
+        if !self.authentication.lets_in(chunk.kind()) {
             self.authentication.statistics.note().unauthenticated_chunks += 1;
             return Admission::Skipped;
         }

@@ -38,9 +38,9 @@ impl Association {
         match chunk {
             Chunk::Data(data) if self.is_behind_reset(data.stream, data.tsn) => {}
             Chunk::IData(data) if self.is_behind_reset(data.stream, data.tsn) => {}
-            Chunk::Data(data) => self.on_arrival(now, |receiver| receiver.on_data(now, data)),
+            Chunk::Data(data) => self.on_user_data(now, |receiver| receiver.on_data(now, data)),
             Chunk::IData(data) if self.offers(Capability::Interleaving) => {
-                self.on_arrival(now, |receiver| receiver.on_i_data(now, data));
+                self.on_user_data(now, |receiver| receiver.on_i_data(now, data));
             }
             Chunk::ForwardTsn(forward) if self.speaks(Capability::PartialReliability) => {
                 self.on_forwarding(|receiver| receiver.on_forward_tsn(now, forward));
@@ -118,10 +118,16 @@ impl Association {
                 && self.speaks(Capability::PartialReliability))
     }
 
-    /// RFC 9260 §6.2, §6.5; DATA and I-DATA count in three states only (§6).
-    fn on_arrival(&mut self, now: Instant, arrive: impl FnOnce(&mut Receiver) -> Arrival) {
+    /// DATA and I-DATA count in three states only (RFC 9260 §6).
+    fn on_user_data(&mut self, now: Instant, arrive: impl FnOnce(&mut Receiver) -> Arrival) {
         let Some(receiver) = self.receiver_of_data() else { return };
-        match arrive(receiver) {
+        let arrival = arrive(receiver);
+        self.on_arrival(now, arrival);
+    }
+
+    /// RFC 9260 §6.2, §6.5.
+    pub(super) fn on_arrival(&mut self, now: Instant, arrival: Arrival) {
+        match arrival {
             Arrival::Accepted { message_ready } => {
                 self.outgoing.usage.on_user_data(now);
                 if message_ready {
@@ -150,9 +156,14 @@ impl Association {
         }
     }
 
-    /// The receiver, in a state in which the peer may send data (RFC 9260 §6).
+    /// Whether the peer may send data in this state (RFC 9260 §6).
+    pub(super) fn takes_data(&self) -> bool {
+        matches!(self.state.name(), S::Established | S::ShutdownPending | S::ShutdownSent)
+    }
+
+    /// The receiver, in such a state.
     fn receiver_of_data(&mut self) -> Option<&mut Receiver> {
-        if !matches!(self.state.name(), S::Established | S::ShutdownPending | S::ShutdownSent) {
+        if !self.takes_data() {
             self.counters.note().data_in_wrong_state += 1;
             return None;
         }

@@ -3,6 +3,7 @@
 //!
 //! | module | owns |
 //! |---|---|
+//! | `packet` | what is in a packet that arrived |
 //! | `dispatch` | which chunk goes where, in which state |
 //! | `handshake`, `collision` | setting up (RFC 9260 §5) |
 //! | `restart` | beginning anew with a peer that did (RFC 9260 §5.2.4.1) |
@@ -30,6 +31,7 @@ mod control;
 mod dispatch;
 mod expiry;
 mod handshake;
+mod packet;
 mod packetizer;
 mod path_mtu;
 mod peer;
@@ -45,19 +47,17 @@ mod timers;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use sctp_wire::{Chunk, Packet, StreamId, TagOrigin, Tsn, VerificationTag};
+use sctp_wire::{StreamId, Tsn};
 use virtual_time::Instant;
 
 use self::asconf::DynamicAddresses;
 pub use self::asconf::{AddressChange, AddressOutcome, AsconfStatistics};
-use self::auth::Admission;
 pub use self::auth::AuthenticationStatistics;
 pub(crate) use self::auth::{Announcement, Authentication, Authenticity, KeyMaterial, Verdict};
 use self::autoclose::Usage;
 pub use self::capabilities::{Capabilities, Capability};
 pub(crate) use self::capabilities::{OfferedExtensions, ParameterList};
 use self::control::{Bundling, ControlQueue};
-use self::dispatch::Flow;
 pub(crate) use self::handshake::{InitReply, PeerNotes, Reading, address_parameter, wish_parameters};
 pub(crate) use self::peer::{Negotiated, Peer};
 pub(crate) use self::reading::AfterReading;
@@ -71,13 +71,13 @@ use crate::error::{AssociationError, StreamError};
 use crate::event::Event;
 use crate::message::Message;
 use crate::path::PathSet;
-use crate::receiver::{Receiver, SackDemand};
+use crate::receiver::Receiver;
 use crate::rng::Nonces;
 use crate::sender::abandon::Failed;
 use crate::sender::{Sender, StreamStatistics};
 use crate::stats::{AssociationCounters, AssociationStatistics, AssociationTally, PathStatistics};
 use crate::trace;
-use crate::transmit::{Datagram, PathId};
+use crate::transmit::PathId;
 
 /// One SCTP association. Reached through its [`Endpoint`](crate::Endpoint); by itself it can only be looked at.
 #[derive(Debug)]
@@ -242,83 +242,6 @@ impl Association {
 
     pub(crate) fn is_setting_up(&self) -> bool {
         matches!(self.state.name(), AssociationState::CookieWait | AssociationState::CookieEchoed)
-    }
-
-    /// A packet that passed the tag rules (RFC 9260 §8.5) and came from an address of the peer. After the last one of
-    /// those that came together, [`after_input`](Self::after_input) does what follows from them.
-    pub(crate) fn handle_packet(
-        &mut self,
-        now: Instant,
-        path: PathId,
-        datagram: &Datagram<'_>,
-        packet: &Packet<'_>,
-        authenticity: Authenticity,
-    ) {
-        self.paths.on_packet(path, datagram.source, datagram.local);
-        self.counters.packets_received += 1;
-        self.authentication.on_packet(authenticity);
-        let mut had_data = false;
-        for chunk in packet.chunks() {
-            let unspoken;
-            let chunk = match &chunk {
-                Ok(chunk) => chunk,
-                Err(error) => match self.unspoken(packet, error) {
-                    Some(unknown) => {
-                        unspoken = unknown;
-                        &unspoken
-                    }
-                    None => {
-                        self.counters.note().malformed_chunks += 1;
-                        continue;
-                    }
-                },
-            };
-            if !self.tag_fits(packet.verification_tag, chunk) {
-                self.counters.note().bad_tags += 1;
-                continue;
-            }
-            if matches!(chunk, Chunk::Abort(_)) && self.is_leaving(datagram.local) {
-                continue;
-            }
-            if self.authentication.is_agreed() {
-                match self.admit(path, chunk) {
-                    Admission::Admitted => {}
-                    Admission::Skipped => continue,
-                    Admission::RestDiscarded => break,
-                }
-            }
-            had_data |= self.counts_as_data(chunk);
-            if self.dispatch(now, path, chunk) == Flow::Stop || self.is_closed() {
-                break;
-            }
-        }
-        if had_data && !self.is_closed() {
-            self.outgoing.sack_path = self.path_for_sack(path);
-            self.on_data_packet_end(now);
-        }
-    }
-
-    /// RFC 9260 §8.5.1 (B), (C): the T bit says whose tag an ABORT or SHUTDOWN COMPLETE carries.
-    fn tag_fits(&self, tag: VerificationTag, chunk: &Chunk<'_>) -> bool {
-        match chunk.tag_origin() {
-            TagOrigin::Receiver => tag == self.peer.local_tag,
-            TagOrigin::Reflected => Some(tag) == self.peer.peer_tag,
-        }
-    }
-
-    fn on_data_packet_end(&mut self, now: Instant) {
-        let demand = self.receiver.as_mut().map_or(SackDemand::None, Receiver::on_packet_end);
-        match demand {
-            SackDemand::None => {}
-            SackDemand::Delayed => {
-                self.timers.start_if_stopped(Timer::SackDelay, now + self.config.sack.delay);
-            }
-            SackDemand::Immediate => self.timers.stop(Timer::SackDelay),
-        }
-        // RFC 9260 §9.2: while waiting for SHUTDOWN ACK, data is answered with SHUTDOWN and SACK at once.
-        if self.state.name() == AssociationState::ShutdownSent {
-            self.repeat_shutdown(now);
-        }
     }
 
     /// Something came in or time passed: see what may go out and what is now due.

@@ -13,6 +13,12 @@ impl Association {
         self.receiver.as_mut()?.receive()
     }
 
+    /// The same for up to `limit` messages, appended; gives how many there were.
+    #[inline]
+    pub(crate) fn receive_many(&mut self, limit: usize, into: &mut Vec<Received>) -> usize {
+        self.receiver.as_mut().map_or(0, |receiver| receiver.receive_many(limit, into))
+    }
+
     /// What is to be done after messages were read.
     #[inline]
     pub(crate) fn after_reading(&self) -> AfterReading {

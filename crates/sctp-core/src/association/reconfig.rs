@@ -582,6 +582,11 @@ impl Association {
         self.reconfig.requester.is_resetting_association()
     }
 
+    /// Whether a reset of streams of the peer waits for data before it.
+    pub(super) fn awaits_reset(&self) -> bool {
+        self.reconfig.responder.deferred().is_some()
+    }
+
     /// Whether DATA belongs behind a reset that has not happened yet. A peer that keeps to RFC 6525 §5.1.2 (A1) sends
     /// none; it is not taken, so that it comes again when the reset is done.
     pub(super) fn is_behind_reset(&mut self, stream: StreamId, tsn: Tsn) -> bool {

@@ -1,6 +1,6 @@
 //! Packets that arrive, one by one or many together: decoded, and handed to whom they belong to.
 
-use sctp_wire::{Checksum, Chunk, ChunkType, DecodeError, Packet, VerificationTag};
+use sctp_wire::{Checksum, Chunk, ChunkType, DecodeError, KnownHeader, Packet, SctpPort, VerificationTag};
 use virtual_time::Instant;
 
 use super::Endpoint;
@@ -8,7 +8,7 @@ use super::demux::Lookup;
 use crate::association::Authenticity;
 use crate::config::Offer;
 use crate::trace;
-use crate::transmit::{Datagram, Encapsulation};
+use crate::transmit::{Datagram, Destination, Encapsulation, PathId};
 
 impl Endpoint {
     /// A packet arrived.
@@ -20,8 +20,9 @@ impl Endpoint {
     /// to for timers, windows and queues is looked at once.
     pub fn handle_packets<'a>(&mut self, now: Instant, datagrams: impl IntoIterator<Item = Datagram<'a>>) {
         self.reap();
+        let mut last = LastPacket::default();
         for datagram in datagrams {
-            self.handle_one(now, datagram);
+            self.handle_one(now, datagram, &mut last);
         }
         self.settle(now);
     }
@@ -34,18 +35,19 @@ impl Endpoint {
         }
     }
 
-    fn handle_one(&mut self, now: Instant, datagram: Datagram<'_>) {
+    fn handle_one(&mut self, now: Instant, datagram: Datagram<'_>, last: &mut LastPacket) {
         let _span = trace::endpoint(now, self.config.port);
         let before = trace::is_enabled().then(|| Box::new(self.statistics));
         self.statistics.packets_received += 1;
-        self.take_in(now, datagram);
+        self.take_in(now, datagram, last);
         if let Some(before) = before {
             trace::packets_discarded(&before, &self.statistics);
         }
     }
 
-    fn take_in(&mut self, now: Instant, datagram: Datagram<'_>) {
-        let packet = match self.decode(&datagram) {
+    #[inline]
+    fn take_in(&mut self, now: Instant, datagram: Datagram<'_>, last: &mut LastPacket) {
+        let packet = match self.decode(&datagram, &mut last.header) {
             Ok(packet) => packet,
             Err(DecodeError::Checksum { .. }) => {
                 self.statistics.bad_checksum += 1;
@@ -66,7 +68,10 @@ impl Endpoint {
             Some(ChunkType::INIT | ChunkType::COOKIE_ECHO | ChunkType::AUTH) => {
                 self.take_opening_in(now, &datagram, &packet);
             }
-            Some(_) => self.route(now, &datagram, &packet, Authenticity::NotShown),
+            Some(_) => {
+                let found = self.find_after(last, &datagram, &packet);
+                self.deliver(now, found, &datagram, &packet, Authenticity::NotShown);
+            }
             None => self.statistics.malformed += 1,
         }
     }
@@ -90,7 +95,12 @@ impl Endpoint {
     }
 
     /// A checksum has to be right, unless it is zero and the packet one of those that need none.
-    fn decode<'a>(&mut self, datagram: &Datagram<'a>) -> Result<Packet<'a>, DecodeError> {
+    #[inline]
+    fn decode<'a>(
+        &mut self,
+        datagram: &Datagram<'a>,
+        last: &mut KnownHeader,
+    ) -> Result<Packet<'a>, DecodeError> {
         if datagram.source.encapsulation == Encapsulation::Datagrams
             && let Ok(packet) = Packet::decode(datagram.payload, Checksum::Ignore)
             && packet.checksum == 0
@@ -99,7 +109,7 @@ impl Endpoint {
             self.statistics.zero_checksums_accepted += 1;
             return Ok(packet);
         }
-        Packet::decode(datagram.payload, Checksum::Verify)
+        Packet::verify(datagram.payload, last)
     }
 
     /// RFC 9653: we have said that we take zero checksums in this association, the packet came through its channel,
@@ -121,12 +131,42 @@ impl Endpoint {
         packet: &Packet<'_>,
         authenticity: Authenticity,
     ) {
+        self.deliver(now, self.find(datagram, packet), datagram, packet, authenticity);
+    }
+
+    /// The same, with what is known from the packet before.
+    #[inline]
+    fn find_after(&self, last: &mut LastPacket, datagram: &Datagram<'_>, packet: &Packet<'_>) -> Lookup {
+        if let Some(route) = last.route.filter(|route| route.is_of(datagram, packet))
+            && self.turns.unsettled == Some(route.slot)
+        {
+            return Lookup::Association(route.slot, route.path);
+        }
+        let found = self.find(datagram, packet);
+        last.route = Route::of(found, datagram, packet).filter(|route| {
+            // With its receiver's own tag reflected, what is in a packet decides whether it counts.
+            self.associations[route.slot].association.peer().local_tag == route.tag
+        });
+        found
+    }
+
+    fn find(&self, datagram: &Datagram<'_>, packet: &Packet<'_>) -> Lookup {
         // Tag zero is for INIT alone (§8.5.1 (A)).
         if packet.verification_tag == VerificationTag::ZERO {
-            self.statistics.bad_tag += 1;
-            return;
+            return Lookup::BadTag;
         }
-        match self.lookup(datagram, packet) {
+        self.lookup(datagram, packet)
+    }
+
+    fn deliver(
+        &mut self,
+        now: Instant,
+        found: Lookup,
+        datagram: &Datagram<'_>,
+        packet: &Packet<'_>,
+        authenticity: Authenticity,
+    ) {
+        match found {
             Lookup::Association(slot, path) => {
                 self.take_turn(now, slot);
                 self.at(now, slot).handle_packet(now, path, datagram, packet, authenticity);
@@ -177,5 +217,42 @@ impl Endpoint {
         if let Some(entry) = self.associations.get_mut(slot) {
             entry.association.grant_receive_memory(self.memory.allowance(entry.received_bytes));
         }
+    }
+}
+
+/// What is known from the packet before: those that come together are mostly of one association.
+#[derive(Default)]
+struct LastPacket {
+    header: KnownHeader,
+    route: Option<Route>,
+}
+
+/// Which association a packet belonged to. It does so for the next one as long as it has not been settled.
+#[derive(Clone, Copy)]
+struct Route {
+    source: Destination,
+    port: SctpPort,
+    tag: VerificationTag,
+    slot: usize,
+    path: PathId,
+}
+
+impl Route {
+    fn of(found: Lookup, datagram: &Datagram<'_>, packet: &Packet<'_>) -> Option<Self> {
+        let Lookup::Association(slot, path) = found else { return None };
+        Some(Self {
+            source: datagram.source,
+            port: packet.source_port,
+            tag: packet.verification_tag,
+            slot,
+            path,
+        })
+    }
+
+    #[inline]
+    fn is_of(&self, datagram: &Datagram<'_>, packet: &Packet<'_>) -> bool {
+        self.tag == packet.verification_tag
+            && self.port == packet.source_port
+            && self.source == datagram.source
     }
 }

@@ -452,10 +452,7 @@ impl Endpoint {
         received: &mut Vec<Received>,
     ) -> usize {
         let Ok(slot) = self.slot(id) else { return 0 };
-        let association = &mut self.associations[slot].association;
-        let before = received.len();
-        received.extend(core::iter::from_fn(|| association.receive()).take(limit));
-        let count = received.len() - before;
+        let count = self.associations[slot].association.receive_many(limit, received);
         if count > 0 {
             self.after_reading(now, slot);
         }

@@ -1,11 +1,48 @@
-//! Where the payload of long messages is copied to that arrive whole and in turn: those that arrive together share a
-//! block. Allocators are quick with what is short and slow with what is as long as a packet.
+//! Where the payload of messages is copied to that arrive whole and in turn: those that arrive together share a block.
+//! Allocators are slow beside the copy itself.
 //!
-//! A block is as large as what the application lately had to read at once, so that a message that comes alone has a place of
-//! its own, and nothing is kept while nothing comes. A message keeps its block. One that has to wait for others is therefore
-//! not put into one: it would outlast its neighbours, and more would be held in memory than is counted.
+//! *Short* ones share it with the others of their packet: all of it is copied at once. What a message keeps is never more
+//! than a packet.
+//!
+//! *Long* ones, as long as a packet, share a block as large as what the application lately had to read at once, so that a
+//! message that comes alone has a place of its own, and nothing is kept while nothing comes.
+//!
+//! A message keeps its block. One that has to wait for others is therefore not put into one: it would outlast its
+//! neighbours, and more would be held in memory than is counted.
 
 use bytes::{Bytes, BytesMut};
+
+/// The rest of a packet, in which messages stand.
+#[derive(Debug)]
+pub(super) struct PacketCopy<'a> {
+    octets: &'a [u8],
+    /// Made when the first of them is kept.
+    copy: Option<Bytes>,
+}
+
+impl<'a> PacketCopy<'a> {
+    pub(super) fn of(octets: &'a [u8]) -> Self {
+        Self { octets, copy: None }
+    }
+
+    /// Octets of the copy that messages share; zero if there is none.
+    #[inline]
+    pub(super) fn copied_bytes(&self) -> usize {
+        self.copy.as_ref().map_or(0, Bytes::len)
+    }
+
+    /// The part of the copy that is this payload; `None` if it is too much of the packet, or does not stand in it.
+    #[inline]
+    fn share(&mut self, payload: &[u8]) -> Option<Bytes> {
+        if payload.len() > self.octets.len() / SHARED_BY || self.octets.len() > BLOCK_BYTES {
+            return None;
+        }
+        let start = payload.as_ptr().addr().checked_sub(self.octets.as_ptr().addr())?;
+        let end = start.checked_add(payload.len()).filter(|end| *end <= self.octets.len())?;
+        let copy = self.copy.get_or_insert_with(|| Bytes::copy_from_slice(self.octets));
+        Some(copy.slice(start..end))
+    }
+}
 
 /// The block that is being filled.
 #[derive(Debug, Default)]
@@ -19,10 +56,14 @@ pub(super) struct Arena {
 impl Arena {
     /// A copy of this payload.
     #[inline]
-    pub(super) fn copy(&mut self, payload: &[u8]) -> Bytes {
+    pub(super) fn copy(&mut self, payload: &[u8], packet: &mut PacketCopy<'_>) -> Bytes {
         if payload.len() < SHORT_BYTES {
-            return Bytes::copy_from_slice(payload);
+            return packet.share(payload).unwrap_or_else(|| Bytes::copy_from_slice(payload));
         }
+        self.copy_long(payload)
+    }
+
+    fn copy_long(&mut self, payload: &[u8]) -> Bytes {
         let room = self.block.capacity() - self.block.len();
         if payload.len() > room && !self.begin_block(payload.len()) {
             self.round_bytes += payload.len();
@@ -54,8 +95,11 @@ impl Arena {
     }
 }
 
-/// Payloads below this have a place of their own in any case.
+/// Payloads below this share a block with no other packet.
 const SHORT_BYTES: usize = 1000;
+
+/// At least so many messages share the copy of a packet.
+const SHARED_BY: usize = 4;
 
 /// Octets of a block at most: what a message that the application keeps may keep with it.
 const BLOCK_BYTES: usize = 16 << 10;
@@ -73,25 +117,42 @@ mod tests {
     fn payloads_that_come_together_stand_together_and_one_alone_is_alone() {
         let mut arena = Arena::default();
         for _ in 0..3 {
-            assert_eq!(arena.copy(&[7; 1000]), &[7; 1000][..]);
+            assert_eq!(arena.copy(&[7; 1000], &mut PacketCopy::of(&[])), &[7; 1000][..]);
             arena.end_round();
             assert_eq!(arena.block.capacity(), 0);
         }
-        let first: Vec<Bytes> = (0..10).map(|number| arena.copy(&[number; 1000])).collect();
+        let first: Vec<Bytes> =
+            (0..10).map(|number| arena.copy(&[number; 1000], &mut PacketCopy::of(&[]))).collect();
         arena.end_round();
-        let second: Vec<Bytes> = (0..10).map(|number| arena.copy(&[number; 1000])).collect();
+        let second: Vec<Bytes> =
+            (0..10).map(|number| arena.copy(&[number; 1000], &mut PacketCopy::of(&[]))).collect();
         assert!(first.iter().zip(0..).all(|(copy, number)| *copy == [number; 1000][..]));
         assert_eq!((first, neighbours(&second)), (second.clone(), 9));
         assert_eq!(arena.block.capacity(), 0);
     }
 
     #[test]
+    fn short_payloads_share_a_copy_of_their_packet_and_nothing_else_does() {
+        let mut arena = Arena::default();
+        let packet: Vec<u8> = (0..=200).collect();
+        let mut copy = PacketCopy::of(&packet[..160]);
+        let payloads = [&packet[16..56], &packet[72..112], &packet[60..101], &packet[130..170], b"elsewhere"];
+        let copies = payloads.map(|payload| arena.copy(payload, &mut copy));
+        assert_eq!(copies.each_ref().map(|copy| &copy[..]), payloads);
+        let places: Vec<usize> = copies.iter().map(|copy| copy.as_ptr().addr()).collect();
+        assert_eq!(places[1] - places[0], 56);
+        let block = copy.copy.unwrap().as_ptr_range();
+        let is_shared = copies.each_ref().map(|copy| block.contains(&copy.as_ptr()));
+        assert_eq!(is_shared, [true, true, false, false, false]);
+    }
+
+    #[test]
     fn what_is_short_or_very_long_is_alone_and_blocks_are_bounded() {
         let mut arena = Arena::default();
-        (0..100).for_each(|_| drop(arena.copy(&[7; 10_000])));
-        (0..100).for_each(|_| drop(arena.copy(&[7; SHORT_BYTES - 1])));
+        (0..100).for_each(|_| drop(arena.copy(&[7; 10_000], &mut PacketCopy::of(&[]))));
+        (0..100).for_each(|_| drop(arena.copy(&[7; SHORT_BYTES - 1], &mut PacketCopy::of(&[]))));
         assert_eq!(arena.block.capacity(), 0);
-        (0..3).for_each(|_| drop(arena.copy(&[7; SHORT_BYTES])));
+        (0..3).for_each(|_| drop(arena.copy(&[7; SHORT_BYTES], &mut PacketCopy::of(&[]))));
         assert_eq!(arena.block.capacity(), BLOCK_BYTES - 3 * SHORT_BYTES);
     }
 }

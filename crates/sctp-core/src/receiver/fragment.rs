@@ -1,7 +1,7 @@
 //! What DATA (RFC 9260 §3.3.1) and I-DATA (RFC 8260 §2.1) have in common: a message or a piece of one, and the
 //! number its message has in its stream.
 
-use sctp_wire::{Data, DataFlags, Fsn, IData, Mid, PayloadProtocolId, Ssn, StreamId, Tsn};
+use sctp_wire::{Chunks, Data, DataFlags, Fsn, IData, Mid, PayloadProtocolId, Ssn, StreamId, Tsn};
 
 /// A DATA or I-DATA chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,7 +17,16 @@ pub(super) struct Fragment<'a> {
     pub(super) payload: &'a [u8],
 }
 
-impl Fragment<'_> {
+impl<'a> Fragment<'a> {
+    /// The chunk that stands next in a packet, if it is of the kind agreed on and sound.
+    #[inline(always)]
+    pub(super) fn next(chunks: &mut Chunks<'a>, numbering: Numbering) -> Option<Self> {
+        match numbering {
+            Numbering::Ssn => chunks.next_data().as_ref().map(Self::from),
+            Numbering::Mid => chunks.next_i_data().as_ref().map(Self::from),
+        }
+    }
+
     /// The place of its message in its stream; `None` for an unordered one, which has none (RFC 9260 §6.6).
     pub(super) fn order(&self) -> Option<Sequence> {
         (!self.flags.unordered).then_some(self.sequence)
@@ -25,6 +34,7 @@ impl Fragment<'_> {
 }
 
 impl<'a> From<&Data<'a>> for Fragment<'a> {
+    #[inline]
     fn from(data: &Data<'a>) -> Self {
         let Data { tsn, stream, ssn, ppid, flags, payload } = *data;
         Self { tsn, stream, sequence: ssn.into(), fsn: Fsn::new(0), ppid, flags, payload }
@@ -32,6 +42,7 @@ impl<'a> From<&Data<'a>> for Fragment<'a> {
 }
 
 impl<'a> From<&IData<'a>> for Fragment<'a> {
+    #[inline]
     fn from(data: &IData<'a>) -> Self {
         Self {
             tsn: data.tsn,

@@ -15,13 +15,13 @@
 //! beyond the limit. That is where we leave RFC 9260 §6.2, which would drop the highest TSN for it.
 
 use bytes::Bytes;
-use sctp_wire::{Data, Full, IData, PacketWriter, Tsn};
+use sctp_wire::{Chunks, Data, Full, IData, PacketWriter, Tsn};
 use virtual_time::Instant;
 
 pub use blocking::{BlockingHistogram, BlockingStatistics, StreamBlocking};
 pub(crate) use forward::Forwarding;
 pub use forward::GivenUp;
-pub(crate) use outcome::Arrival;
+pub(crate) use outcome::{Arrival, TakenIn};
 pub use outcome::{ReceiverStatistics, ReceiverViolation};
 pub(crate) use partial::Aborted;
 pub(crate) use sack::SackDemand;
@@ -38,6 +38,7 @@ use window::{Credit, Window};
 
 mod arena;
 mod blocking;
+mod expected;
 mod forward;
 mod fragment;
 mod ordering;
@@ -116,8 +117,24 @@ impl Receiver {
         }
     }
 
+    /// Takes the DATA or I-DATA chunks that stand next in a packet, as long as they are kept.
+    pub(crate) fn take_in(&mut self, now: Instant, chunks: &mut Chunks<'_>) -> TakenIn {
+        let mut taken = TakenIn::default();
+        loop {
+            self.take_expected(now, chunks, &mut taken);
+            let Some(fragment) = Fragment::next(chunks, self.config.numbering()) else { break };
+            taken.any = true;
+            let arrival = self.on_fragment(now, &fragment);
+            let Arrival::Accepted { message_ready } = arrival else {
+                taken.stopped_at = Some(arrival);
+                break;
+            };
+            taken.message_ready |= message_ready;
+        }
+        taken
+    }
+
     /// One DATA chunk, in the order of the packet.
-    #[inline]
     pub(crate) fn on_data(&mut self, now: Instant, data: &Data<'_>) -> Arrival {
         match self.config.numbering() {
             Numbering::Ssn => self.on_fragment(now, &data.into()),
@@ -179,14 +196,28 @@ impl Receiver {
     }
 
     /// The next message for the application; its room in the window is free again.
-    #[inline]
     pub(crate) fn receive(&mut self) -> Option<Received> {
         let received = self.ordering.receive()?;
-        self.window.release_message(received.message.payload.len());
+        self.release(1, received.message.payload.len());
+        Some(received)
+    }
+
+    /// Appends up to `limit` of them; gives how many there were.
+    pub(crate) fn receive_many(&mut self, limit: usize, into: &mut Vec<Received>) -> usize {
+        let (before, mut payload_bytes) = (into.len(), 0);
+        let messages = self.ordering.receive_many(limit);
+        into.extend(messages.inspect(|received| payload_bytes += received.message.payload.len()));
+        let count = into.len() - before;
+        self.release(count, payload_bytes);
+        count
+    }
+
+    /// Whole messages went to the application.
+    fn release(&mut self, messages: usize, payload_bytes: usize) {
+        self.window.release_messages(messages, payload_bytes);
         if !self.ordering.has_message() {
             self.arena.end_round();
         }
-        Some(received)
     }
 
     /// Takes over what a predecessor had ready for the application, when the peer has restarted.
@@ -242,6 +273,7 @@ impl Receiver {
             return Arrival::NoUserData(data.tsn);
         }
         match self.arrived.place(data.tsn) {
+            Place::New(position) => self.on_new(now, position, data),
             Place::Duplicate => {
                 self.counters.duplicates += 1;
                 self.sack.on_duplicate(data.tsn);
@@ -252,7 +284,6 @@ impl Receiver {
                 self.sack.on_dropped();
                 Arrival::DroppedOutOfReach
             }
-            Place::New(position) => self.on_new(now, position, data),
         }
     }
 
@@ -274,6 +305,7 @@ impl Receiver {
     }
 
     /// As if lost, and the peer sends it again; unless nothing it could send would ever help.
+    #[cold]
     fn drop_for_room(&mut self, position: Position, payload_bytes: usize) -> Arrival {
         self.counters.dropped_no_window += 1;
         self.sack.on_dropped();
@@ -292,6 +324,7 @@ impl Receiver {
     }
 
     /// RFC 9260 §6.5: a chunk on a stream that does not exist is acknowledged and thrown away.
+    #[cold]
     fn acknowledge_only(&mut self, position: Position, data: &Fragment<'_>) -> Arrival {
         self.counters.invalid_streams += 1;
         self.arrived.insert(position);
@@ -318,24 +351,24 @@ impl Receiver {
         self.sack.on_new(data.flags.immediate);
         self.counters.data_chunks += 1;
         self.counters.octets += u64::try_from(data.payload.len()).unwrap_or(u64::MAX);
-        let mut message_ready = false;
-        if data.flags.is_whole() {
+        let mut message_ready = if data.flags.is_whole() {
             self.counters.messages += 1;
-            let payload = if self.ordering.is_in_turn(data) {
-                self.arena.copy(data.payload)
-            } else {
-                Bytes::copy_from_slice(data.payload)
-            };
-            message_ready = self.ordering.insert(now, Assembled::whole(data, payload));
-        } else if let Some(message) = self.reassembly.insert(position, data) {
-            self.counters.messages += 1;
-            self.window.merge_chunks(message.chunks);
-            message_ready = self.ordering.insert(now, message);
-        }
+            self.ordering.insert(now, Assembled::whole(data, Bytes::copy_from_slice(data.payload)))
+        } else {
+            self.assemble(now, position, data)
+        };
         if let Some(point) = self.config.partial_delivery_point {
             message_ready |= self.deliver_piece(now, point, data.stream, Some(data));
         }
         Arrival::Accepted { message_ready }
+    }
+
+    /// A part of a message; it may complete it.
+    fn assemble(&mut self, now: Instant, position: Position, data: &Fragment<'_>) -> bool {
+        let Some(message) = self.reassembly.insert(position, data) else { return false };
+        self.counters.messages += 1;
+        self.window.merge_chunks(message.chunks);
+        self.ordering.insert(now, message)
     }
 }
 

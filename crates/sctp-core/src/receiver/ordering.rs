@@ -7,14 +7,15 @@
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use sctp_wire::StreamId;
+use bytes::Bytes;
+use sctp_wire::{PayloadProtocolId, StreamId};
 use virtual_time::Instant;
 
 use super::ReceiverViolation;
 use super::blocking::BlockingStatistics;
 use super::fragment::{Fragment, Numbering, Sequence};
 use super::reassembly::Assembled;
-use crate::message::{Delivery, Message, Received, Reliability};
+use crate::message::{Delivery, Message, Piece, Received};
 
 /// Complete messages: those that wait for an earlier one, and those that wait for the application.
 #[derive(Debug)]
@@ -23,7 +24,7 @@ pub(super) struct Ordering {
     /// By stream, as far as the highest stream used.
     next: Vec<Sequence>,
     blocked: BTreeMap<(u16, u32), Blocked>,
-    ready: VecDeque<Received>,
+    ready: VecDeque<Ready>,
     /// Once a message has waited.
     statistics: Option<Box<BlockingStatistics>>,
 }
@@ -84,12 +85,6 @@ impl Ordering {
         Passed { undelivered, message_ready: self.ready.len() > ready }
     }
 
-    /// Whether a whole message would go to the application's queue at once.
-    #[inline]
-    pub(super) fn is_in_turn(&self, fragment: &Fragment<'_>) -> bool {
-        fragment.order().is_none_or(|order| !self.next(fragment.stream).precedes(order))
-    }
-
     /// Takes a complete message; says whether anything new waits for the application.
     #[inline]
     pub(super) fn insert(&mut self, now: Instant, message: Assembled) -> bool {
@@ -117,10 +112,51 @@ impl Ordering {
         self.deliver(now, now, piece);
     }
 
+    /// Whether a complete message waits for an earlier one.
+    pub(super) fn is_blocking(&self) -> bool {
+        !self.blocked.is_empty()
+    }
+
+    /// Whether a message is the one its stream, which has been used before, waits for; or it has no order.
+    #[inline(always)]
+    pub(super) fn expects(&self, fragment: &Fragment<'_>) -> bool {
+        fragment.flags.unordered
+            || self
+                .next
+                .get(usize::from(fragment.stream.get()))
+                .is_some_and(|next| *next == fragment.sequence)
+    }
+
+    /// Delivers a message that is [expected](Self::expects), while none is blocked.
+    #[inline(always)]
+    pub(super) fn deliver_expected(&mut self, now: Instant, fragment: &Fragment<'_>, payload: Bytes) {
+        let &Fragment { stream, ppid, sequence, .. } = fragment;
+        let mut delivery = Delivery::Unordered;
+        if !fragment.flags.unordered {
+            delivery = Delivery::Ordered;
+            if let Some(next) = self.next.get_mut(usize::from(stream.get())) {
+                *next = self.numbering.next(sequence);
+            }
+        }
+        let (complete_at, blocked_nanos, piece) = (now, 0, None);
+        self.ready.push_back(Ready { payload, complete_at, blocked_nanos, piece, ppid, stream, delivery });
+    }
+
+    /// Changes the payloads of the messages that became ready last.
+    pub(super) fn each_of_last(&mut self, messages: usize, mut change: impl FnMut(&mut Bytes)) {
+        let others = self.ready.len().saturating_sub(messages);
+        self.ready.range_mut(others..).for_each(|ready| change(&mut ready.payload));
+    }
+
     /// The next message for the application.
-    #[inline]
     pub(super) fn receive(&mut self) -> Option<Received> {
-        self.ready.pop_front()
+        self.ready.pop_front().map(Received::from)
+    }
+
+    /// The next ones, at most so many.
+    #[inline]
+    pub(super) fn receive_many(&mut self, limit: usize) -> impl Iterator<Item = Received> {
+        self.ready.drain(..limit.min(self.ready.len())).map(Received::from)
     }
 
     /// These streams wait for their first message again; none listed means all. What waited for an earlier message of
@@ -153,7 +189,7 @@ impl Ordering {
 
     /// Puts a message of a predecessor behind what is ready.
     pub(super) fn adopt(&mut self, received: Received) {
-        self.ready.push_back(received);
+        self.ready.push_back(received.into());
     }
 
     /// Whether the application has something to read.
@@ -191,17 +227,15 @@ impl Ordering {
         first.map(|(&(_, order), _)| Sequence::from_key(order))
     }
 
-    #[inline(always)]
     fn deliver(&mut self, now: Instant, complete_at: Instant, assembled: Assembled) {
         let Assembled { stream, order, ppid, payload, chunks: _, piece } = assembled;
-        let blocked = if complete_at == now { Duration::ZERO } else { now.since(complete_at) };
+        let blocked = now.since(complete_at);
         if !blocked.is_zero() {
             self.statistics.get_or_insert_default().record(stream, blocked);
         }
         let delivery = if order.is_some() { Delivery::Ordered } else { Delivery::Unordered };
-        let reliability = Reliability::Reliable;
-        let message = Message { stream, ppid, delivery, reliability, context: 0, payload };
-        self.ready.push_back(Received { message, complete_at, blocked, piece });
+        let message = Message { ppid, ..Message::new(stream, delivery, payload) };
+        self.ready.push_back(Received { message, complete_at, blocked, piece }.into());
     }
 
     /// What a stream waits for.
@@ -218,6 +252,37 @@ impl Ordering {
         if let Some(slot) = self.next.get_mut(index) {
             *slot = next;
         }
+    }
+}
+
+/// What waits for the application, in 64 octets: there may be very many of them at once.
+#[derive(Debug)]
+struct Ready {
+    payload: Bytes,
+    complete_at: Instant,
+    blocked_nanos: u64,
+    piece: Option<Box<Piece>>,
+    ppid: PayloadProtocolId,
+    stream: StreamId,
+    delivery: Delivery,
+}
+
+impl From<Ready> for Received {
+    #[inline]
+    fn from(ready: Ready) -> Self {
+        let Ready { payload, complete_at, blocked_nanos, piece, ppid, stream, delivery } = ready;
+        let message = Message { ppid, ..Message::new(stream, delivery, payload) };
+        let blocked = Duration::from_nanos(blocked_nanos);
+        Self { message, complete_at, blocked, piece: piece.map(|piece| *piece) }
+    }
+}
+
+impl From<Received> for Ready {
+    fn from(received: Received) -> Self {
+        let Received { message, complete_at, blocked, piece } = received;
+        let Message { stream, ppid, delivery, payload, .. } = message;
+        let blocked_nanos = u64::try_from(blocked.as_nanos()).unwrap_or(u64::MAX);
+        Self { payload, complete_at, blocked_nanos, piece: piece.map(Box::new), ppid, stream, delivery }
     }
 }
 

@@ -33,6 +33,17 @@ pub(crate) enum Arrival {
     Violation(ReceiverViolation),
 }
 
+/// What became of the DATA or I-DATA chunks that stood next to each other in a packet.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct TakenIn {
+    /// Whether there was any.
+    pub(crate) any: bool,
+    /// Whether the application has something new to read.
+    pub(crate) message_ready: bool,
+    /// What became of the last one, if it was not kept; what stands behind it has not been looked at.
+    pub(crate) stopped_at: Option<Arrival>,
+}
+
 /// How a peer's DATA and I-DATA chunks can contradict each other, or us.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ReceiverViolation {

@@ -61,7 +61,8 @@ impl Reassembly {
         }
     }
 
-    fn is_empty(&self) -> bool {
+    /// Whether no fragment waits.
+    pub(super) fn is_empty(&self) -> bool {
         match self {
             Self::ByTsn(runs) => runs.is_empty(),
             Self::ByFsn(runs) => runs.is_empty(),

@@ -78,6 +78,12 @@ impl TsnMap {
         }
     }
 
+    /// Notes the arrival of so many chunks behind the cumulative TSN, where nothing has arrived above it.
+    pub(super) fn advance(&mut self, chunks: u32) {
+        self.cumulative = Position(self.cumulative.0 + u64::from(chunks));
+        self.cumulative_tsn = self.cumulative_tsn.advance(chunks);
+    }
+
     fn insert_above(&mut self, position: Position) {
         let above = self.range_at_or_above(position);
         let joins_above = self.ranges.get(above).is_some_and(|range| range.first == position.next());

@@ -60,9 +60,23 @@ impl Window {
 
     /// A chunk is kept.
     pub(super) fn hold(&mut self, payload_bytes: usize) {
+        self.hold_many(1, payload_bytes);
+    }
+
+    /// Messages of one chunk each are kept, together with so many octets.
+    pub(super) fn hold_many(&mut self, messages: usize, payload_bytes: usize) {
         self.payload_bytes += payload_bytes;
-        self.chunks += 1;
+        self.chunks += messages;
         self.promised = self.promised.saturating_sub(payload_bytes);
+    }
+
+    /// What may be kept within what the peer was promised.
+    pub(super) fn room(&self) -> Room {
+        let memory = self.buffer_bytes.saturating_mul(MEMORY_FACTOR).min(self.allowance_bytes);
+        Room {
+            payload_bytes: self.buffer_bytes.saturating_sub(self.payload_bytes),
+            memory_bytes: memory.saturating_sub(self.memory_bytes()),
+        }
     }
 
     /// The chunks of a message became one.
@@ -76,10 +90,10 @@ impl Window {
         self.chunks -= chunks;
     }
 
-    /// A whole message left.
-    pub(super) fn release_message(&mut self, payload_bytes: usize) {
+    /// Whole messages left.
+    pub(super) fn release_messages(&mut self, messages: usize, payload_bytes: usize) {
         self.payload_bytes -= payload_bytes;
-        self.chunks -= 1;
+        self.chunks -= messages;
     }
 
     /// What a SACK says now.
@@ -146,6 +160,27 @@ impl Window {
     /// Below this a window counts as nearly closed.
     fn small_bytes(&self) -> usize {
         SMALL_WINDOW_BYTES.min(self.buffer_bytes / 4)
+    }
+}
+
+/// Room for chunks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    payload_bytes: usize,
+    memory_bytes: usize,
+}
+
+impl Room {
+    /// Takes the room of a chunk with this much payload, if there is.
+    #[inline(always)]
+    pub(super) fn take(&mut self, payload_bytes: usize) -> bool {
+        let memory_bytes = payload_bytes + CHUNK_OVERHEAD_BYTES;
+        let fits = payload_bytes <= self.payload_bytes && memory_bytes <= self.memory_bytes;
+        if fits {
+            self.payload_bytes -= payload_bytes;
+            self.memory_bytes -= memory_bytes;
+        }
+        fits
     }
 }
 

@@ -97,9 +97,10 @@ struct Deliveries<F> {
 }
 
 impl<F: FnMut(&Delivered)> Deliveries<F> {
+    #[inline(always)]
     fn add(&mut self, tsn: Tsn, chunk: &SentChunk, was: ChunkState) {
-        let is_plain = chunk.is_original && was == ChunkState::InFlight;
-        if is_plain
+        if chunk.is_original
+            && was == ChunkState::InFlight
             && let Some(run) = &mut self.run
             && run.path == chunk.path
             && run.last.next() == tsn
@@ -109,9 +110,15 @@ impl<F: FnMut(&Delivered)> Deliveries<F> {
             run.bytes += chunk.wire_bytes();
             return;
         }
+        self.begin_run(tsn, chunk, was);
+    }
+
+    #[inline(never)]
+    fn begin_run(&mut self, tsn: Tsn, chunk: &SentChunk, was: ChunkState) {
         self.end_run();
         self.run = Some(Delivered::of(tsn, chunk, was));
-        if !is_plain {
+        // To what something has happened nothing is added.
+        if !chunk.is_original || was != ChunkState::InFlight {
             self.end_run();
         }
     }

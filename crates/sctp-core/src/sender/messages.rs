@@ -113,6 +113,7 @@ impl Messages {
         }
     }
 
+    #[inline]
     fn give_back(&mut self, key: MessageKey) {
         self.free.push(key.0);
         if self.free.len() == self.places.len() && self.places.len() > PLACES_KEPT {

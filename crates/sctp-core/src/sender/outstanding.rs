@@ -92,7 +92,7 @@ pub(crate) enum ChunkState {
 impl SentChunk {
     /// Octets of the chunk in a packet (RFC 9260 §3.3.1).
     pub(crate) fn wire_bytes(&self) -> usize {
-        self.fragment.framing.header_bytes() + self.fragment.payload_bytes().next_multiple_of(4)
+        self.fragment.wire_bytes()
     }
 
     pub(crate) fn payload_bytes(&self) -> usize {
@@ -149,6 +149,7 @@ impl Outstanding {
         self.paths.get(path.index()).copied().unwrap_or_default()
     }
 
+    #[inline]
     fn load_mut(&mut self, path: PathId) -> &mut PathLoad {
         if self.paths.len() <= path.index() {
             self.paths.resize(path.index() + 1, PathLoad::default());
@@ -234,12 +235,14 @@ impl Outstanding {
         number.saturating_sub(self.passed) as usize
     }
 
-    /// Appends a chunk sent for the first time.
-    pub(crate) fn push(&mut self, now: Instant, path: PathId, fragment: Fragment, tries: Tries) {
+    /// Appends a chunk sent for the first time. What it adds to what is in flight is added to `load`, which
+    /// [`enter`](Self::enter) takes when the packet is full.
+    #[inline]
+    pub(crate) fn append(&mut self, now: Instant, fragment: Fragment, tries: Tries, load: &mut Load) {
         let chunk = SentChunk {
             fragment,
             state: ChunkState::InFlight,
-            path,
+            path: load.path,
             sent_at: now,
             transmissions: 1,
             missing_reports: 0,
@@ -250,8 +253,17 @@ impl Outstanding {
             is_moved: false,
             timed_out: false,
         };
-        self.enter_flight(&Load::of(&chunk));
+        load.add(&chunk);
         self.chunks.push_back(chunk);
+    }
+
+    /// The chunks appended from this TSN on are in flight; gives how many they are.
+    pub(crate) fn enter(&mut self, first: Tsn, load: &Load) -> u32 {
+        let chunks = first.distance(self.next_tsn());
+        if chunks > 0 {
+            self.enter_flight(load);
+        }
+        chunks
     }
 
     /// The peer was asked anew, and agreed to other chunks than those of a COOKIE ECHO packet it refused.
@@ -388,25 +400,27 @@ impl Outstanding {
     pub(crate) fn pass(&mut self, cumulative: Tsn, mut each: impl FnMut(Tsn, &SentChunk)) {
         let ahead = self.cumulative_ack().distance(cumulative) as usize;
         let count = ahead.min(self.chunks.len());
-        let Some(first) = self.chunks.front() else { return };
+        let Some(path) = self.chunks.front().map(|chunk| chunk.path) else { return };
         // What is in flight leaves it path by path, not chunk by chunk.
-        let mut leaving = Load { path: first.path, wire: 0, payload: 0, probeable: 0 };
+        let mut leaving = Load::on(path);
+        let mut others = SmallVec::<[(ChunkState, Load); 4]>::new();
         let mut tsn = self.first;
-        for index in 0..count {
-            let chunk = &self.chunks[index];
-            each(tsn, chunk);
+        for chunk in self.chunks.drain(..count) {
+            each(tsn, &chunk);
             tsn = tsn.next();
-            let (state, load) = (chunk.state, Load::of(chunk));
-            if state == ChunkState::InFlight && load.path == leaving.path {
-                leaving.add(&load);
-            } else if state == ChunkState::Acknowledged {
-                self.load_mut(load.path).acknowledged -= 1;
+            if chunk.state == ChunkState::InFlight && chunk.path == path {
+                leaving.add(&chunk);
             } else {
-                self.leave(state, &load);
+                others.push((chunk.state, Load::of(&chunk)));
             }
         }
         self.leave_flight(&leaving);
-        self.chunks.drain(..count);
+        for (state, load) in others {
+            if state == ChunkState::Acknowledged {
+                self.load_mut(load.path).acknowledged -= 1;
+            }
+            self.leave(state, &load);
+        }
         self.first = tsn;
         self.passed += count as u64;
         self.lost_from = self.lost_from.saturating_sub(count);
@@ -482,11 +496,9 @@ impl Outstanding {
 
     /// Takes up a TSN for what is not sent.
     pub(crate) fn push_abandoned(&mut self, now: Instant, path: PathId, fragment: Fragment) {
-        self.push(now, path, fragment, Tries::Last);
+        self.append(now, fragment, Tries::Last, &mut Load::on(path));
         if let Some(chunk) = self.chunks.back_mut() {
             chunk.state = ChunkState::Abandoned;
-            let load = Load::of(chunk);
-            self.leave_flight(&load);
         }
     }
 
@@ -544,24 +556,33 @@ pub(crate) struct Blocks {
     additions: Ranges,
 }
 
-/// What a chunk adds to what is in flight.
+/// What chunks add to what is in flight on a path.
 #[derive(Clone, Copy, Debug)]
-struct Load {
+pub(crate) struct Load {
     path: PathId,
-    wire: usize,
-    payload: usize,
+    /// Octets of chunks.
+    pub(crate) wire: usize,
+    /// Octets of payload.
+    pub(crate) payload: usize,
     probeable: usize,
 }
 
 impl Load {
-    fn of(chunk: &SentChunk) -> Self {
-        let (wire, payload) = (chunk.wire_bytes(), chunk.payload_bytes());
-        Self { path: chunk.path, wire, payload, probeable: usize::from(!chunk.is_last_try) }
+    /// Nothing on this path.
+    pub(crate) fn on(path: PathId) -> Self {
+        Self { path, wire: 0, payload: 0, probeable: 0 }
     }
 
-    fn add(&mut self, other: &Self) {
-        self.wire += other.wire;
-        self.payload += other.payload;
-        self.probeable += other.probeable;
+    fn of(chunk: &SentChunk) -> Self {
+        let mut load = Self::on(chunk.path);
+        load.add(chunk);
+        load
+    }
+
+    #[inline]
+    fn add(&mut self, chunk: &SentChunk) {
+        self.wire += chunk.wire_bytes();
+        self.payload += chunk.payload_bytes();
+        self.probeable += usize::from(!chunk.is_last_try);
     }
 }

@@ -13,7 +13,8 @@ use virtual_time::Instant;
 
 use super::abandon::AbandonedMessages;
 use super::messages::{MessageKey, Messages, OnceBegun, Stored};
-use super::scheduler::{Discipline, Rest, Schedule, Served, Waiting};
+use super::scheduler::{Rest, Schedule, Served, Waiting};
+use super::write::Blocked;
 use crate::association::{Capabilities, Capability};
 use crate::config::{MessageBundling, StreamScheduler, StreamShare};
 use crate::message::{Delivery, Message, Reliability};
@@ -90,34 +91,48 @@ pub(crate) struct Removed {
     pub(crate) end: Option<Fragment>,
 }
 
-/// Which messages are cut in two at the end of a packet.
+/// How much payload the next chunk may have.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cuts {
-    /// Messages up to this length are not: they wait for the next packet.
-    pub(crate) whole_bytes: usize,
-    /// Nothing shorter is cut off.
-    pub(crate) fragment_bytes: usize,
+pub(crate) struct Room {
+    /// Octets left in this packet.
+    pub(crate) here: usize,
+    /// Octets in a packet of its own.
+    pub(crate) alone: usize,
+    /// Octets the peer has room for.
+    pub(crate) window: usize,
+    /// Whether messages that fit a packet are cut, too.
+    pub(crate) bundling: MessageBundling,
 }
 
-impl Cuts {
-    /// With so much room in an empty packet.
-    pub(crate) fn new(bundling: MessageBundling, full_room: usize) -> Self {
-        match bundling {
-            MessageBundling::On | MessageBundling::Off => {
-                Self { whole_bytes: full_room, fragment_bytes: full_room.min(256) }
-            }
-            MessageBundling::Filled => Self { whole_bytes: 0, fragment_bytes: full_room.min(64) },
-        }
+impl Room {
+    /// How much of a message goes next of which there is so much left.
+    ///
+    /// A message that fits a packet is not cut, unless packets are to be filled: it waits for the next one.
+    #[inline]
+    fn payload_bytes(&self, rest: usize) -> Result<usize, Blocked> {
+        let here = self.here.min(self.alone);
+        let (whole, least) = match self.bundling {
+            MessageBundling::On | MessageBundling::Off => (self.alone, MIN_FRAGMENT_BYTES),
+            MessageBundling::Filled => (0, MIN_FILLING_BYTES),
+        };
+        let octets = if rest <= here {
+            rest
+        } else if rest > whole && here >= self.alone.min(least) {
+            here & !3
+        } else {
+            return Err(Blocked::PacketFull);
+        };
+        if octets > self.window { Err(Blocked::PeerWindow) } else { Ok(octets) }
     }
 }
 
-/// The fragment that would be taken next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Next {
-    stream: StreamId,
-    message: MessageKey,
-    /// Octets of payload.
-    pub(crate) len: usize,
+/// A fragment on its way into a packet.
+#[derive(Debug)]
+pub(crate) struct Taken<'a> {
+    pub(crate) fragment: Fragment,
+    pub(crate) message: &'a Message,
+    /// Whether another one could be taken.
+    pub(crate) has_next: bool,
 }
 
 /// Message identifiers of a stream; the lower half of that of an ordered message is its SSN.
@@ -177,6 +192,12 @@ impl Fragment {
         usize::from(self.len)
     }
 
+    /// Octets of its chunk in a packet (RFC 9260 §3.3.1).
+    #[inline]
+    pub(crate) fn wire_bytes(&self) -> usize {
+        self.framing.header_bytes() + self.payload_bytes().next_multiple_of(4)
+    }
+
     /// Its message was given up.
     pub(crate) fn forget_message(&mut self) {
         (self.message, self.offset, self.len, self.flags.ending) = (MessageKey::NONE, 0, 0, false);
@@ -192,6 +213,32 @@ impl Fragment {
 pub(crate) fn ssn(mid: Mid) -> Ssn {
     let [_, _, high, low] = mid.get().to_be_bytes();
     Ssn::new(u16::from_be_bytes([high, low]))
+}
+
+impl Stored {
+    /// The next fragment of it, of at most so many octets.
+    #[inline]
+    fn cut(&mut self, key: MessageKey, octets: usize, framing: Framing, beginning: bool) -> Fragment {
+        let len = u16::try_from(octets).unwrap_or(u16::MAX);
+        // The longest message has fewer octets than 32 bits count.
+        let offset = u32::try_from(self.sent_bytes).unwrap_or(u32::MAX);
+        let fsn = self.next_fsn;
+        self.sent_bytes += usize::from(len);
+        self.next_fsn = fsn.next();
+        let unordered = self.message.delivery == Delivery::Unordered;
+        let ending = self.unsent_bytes() == 0;
+        let flags = DataFlags { immediate: false, unordered, beginning, ending };
+        Fragment {
+            message: key,
+            offset,
+            len,
+            stream: self.message.stream,
+            mid: self.mid,
+            fsn,
+            flags,
+            framing,
+        }
+    }
 }
 
 impl OutStream {
@@ -259,12 +306,11 @@ impl SendQueue {
         let stream = &mut self.streams[index];
         stream.statistics.messages_queued += 1;
         stream.statistics.octets_queued += bytes as u64;
-        let (before, share, is_held) =
-            (stream.rest(&self.stored), stream.share, stream.held_behind.is_some());
-        stream.queue.push_back(key);
-        if !is_held {
-            self.discipline.queued(Waiting { stream: id, number, share }, before);
+        if stream.held_behind.is_none() {
+            let waiting = Waiting { stream: id, number, share: stream.share };
+            self.discipline.queued(waiting, || stream.rest(&self.stored));
         }
+        stream.queue.push_back(key);
     }
 
     /// The messages, by key.
@@ -331,33 +377,33 @@ impl SendQueue {
         self.payload_bytes
     }
 
-    /// The next fragment, given whose turn it is and the room in this packet. `None`: nothing to send, or not here.
-    #[inline]
-    pub(crate) fn next(&self, head: StreamId, room: usize, cuts: Cuts) -> Option<Next> {
-        if self.in_packet.is_some_and(|stream| stream != head) {
-            return None;
-        }
-        let front = *self.streams.get(usize::from(head.get()))?.queue.front()?;
-        let rest = self.stored.get(front)?.unsent_bytes();
-        let next = |len| Some(Next { stream: head, message: front, len });
-        if rest <= room {
-            next(rest)
-        } else if rest > cuts.whole_bytes && room >= cuts.fragment_bytes {
-            next(room & !3)
-        } else {
-            None
-        }
+    /// Payload octets of the fragment that would be taken next.
+    pub(crate) fn next_bytes(&self, room: &Room) -> Result<usize, Blocked> {
+        let head = self.head().ok_or(Blocked::NothingToSend)?;
+        let stream = self.streams.get(usize::from(head.get())).ok_or(Blocked::NothingToSend)?;
+        let front = stream.queue.front().and_then(|key| self.stored.get(*key));
+        let rest = front.ok_or(Blocked::NothingToSend)?.unsent_bytes();
+        self.check_stream(head)?;
+        room.payload_bytes(rest)
     }
 
-    /// Takes the fragment that [`next`](Self::next) has just given.
-    #[inline]
-    pub(crate) fn take(&mut self, next: Next) -> Option<Fragment> {
-        let Next { stream: id, message: key, len } = next;
-        let stream = self.streams.get_mut(usize::from(id.get()))?;
-        let stored = self.stored.get_mut(key)?;
+    /// Where a packet carries one stream only, another one has to wait.
+    fn check_stream(&self, head: StreamId) -> Result<(), Blocked> {
+        let is_another = self.in_packet.is_some_and(|stream| stream != head);
+        if is_another { Err(Blocked::PacketFull) } else { Ok(()) }
+    }
+
+    /// Takes the next fragment, if there is room for it.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, room: &Room) -> Result<Taken<'_>, Blocked> {
+        let id = self.head().ok_or(Blocked::NothingToSend)?;
+        self.check_stream(id)?;
+        let stream = self.streams.get_mut(usize::from(id.get())).ok_or(Blocked::NothingToSend)?;
+        let key = *stream.queue.front().ok_or(Blocked::NothingToSend)?;
+        let stored = self.stored.get_mut(key).ok_or(Blocked::NothingToSend)?;
+        let octets = room.payload_bytes(stored.unsent_bytes())?;
         let beginning = !stream.has_begun;
         if beginning {
-            stream.has_begun = true;
             stored.mid = stream.next.take(stored.message.delivery);
             if self.unfinished_messages == Unfinished::MayBeLeft {
                 stored.once_begun = OnceBegun::MayBeGivenUp;
@@ -366,41 +412,29 @@ impl SendQueue {
                 self.displaceable.remove(&(Reverse(priority), stored.number));
             }
         }
-        let len = u16::try_from(len.min(stored.unsent_bytes())).unwrap_or(u16::MAX);
-        let offset = u32::try_from(stored.sent_bytes).ok()?;
-        let (mid, fsn, number) = (stored.mid, stored.next_fsn, stored.number);
-        stored.sent_bytes += usize::from(len);
-        stored.next_fsn = fsn.next();
-        let ending = stored.unsent_bytes() == 0;
-        let unordered = stored.message.delivery == Delivery::Unordered;
-        stream.statistics.octets_sent += u64::from(len);
+        let fragment = stored.cut(key, octets, self.framing, beginning);
+        let (octets, ending) = (fragment.payload_bytes(), fragment.flags.ending);
+        let number = stored.number;
+        stream.has_begun = !ending;
+        stream.statistics.octets_sent += octets as u64;
         if ending {
             stream.statistics.messages_sent += 1;
-            stream.has_begun = false;
             stream.queue.pop_front();
             self.messages -= 1;
         }
-        self.payload_bytes -= usize::from(len);
-        let flags = DataFlags { immediate: false, unordered, beginning, ending };
-        let framing = self.framing;
-        let fragment = Fragment { message: key, offset, len, stream: id, mid, fsn, flags, framing };
-        self.note_served(&fragment, number);
-        Some(fragment)
-    }
-
-    #[inline]
-    fn note_served(&mut self, fragment: &Fragment, number: u64) {
-        let id = fragment.stream;
-        let stream = &self.streams[usize::from(id.get())];
-        let ends_message = fragment.flags.ending;
-        let ends_turn = ends_message || self.framing == Framing::IData;
-        let message = Waiting { stream: id, number, share: stream.share };
-        let (octets, rest) = (fragment.payload_bytes(), stream.rest(&self.stored));
-        self.discipline.served(Served { message, octets, ends_message, ends_turn, rest });
+        self.payload_bytes -= octets;
+        let ends_turn = ending || self.framing == Framing::IData;
         self.unfinished = (!ends_turn).then_some(id);
+        self.discipline.served(number, ending, || {
+            let message = Waiting { stream: id, number, share: stream.share };
+            Served { message, octets, ends_message: ending, ends_turn, rest: stream.rest(&self.stored) }
+        });
         if self.discipline.one_stream_per_packet() {
             self.in_packet = Some(id);
         }
+        let has_next = self.has_next();
+        let message = self.stored.get(key).map(|stored| &stored.message);
+        message.map(|message| Taken { fragment, message, has_next }).ok_or(Blocked::NothingToSend)
     }
 
     /// A packet is complete: the next chunk begins another one.
@@ -609,7 +643,7 @@ impl SendQueue {
         let numbers = stream.queue.iter().map(|key| self.stored.number(*key));
         for number in numbers.take_while(|number| stream.lets_go(*number)) {
             let waiting = Waiting { stream: id, number, share: stream.share };
-            self.discipline.queued(waiting, before);
+            self.discipline.queued(waiting, || before);
             before = Rest::Some;
         }
     }
@@ -645,3 +679,8 @@ impl Unfinished {
 
 /// Deadlines of messages that are gone, kept at least before they are looked for.
 const DEADLINES_KEPT: usize = 64;
+
+/// A fragment smaller than this is not worth a chunk header at the end of a packet.
+const MIN_FRAGMENT_BYTES: usize = 256;
+/// The same where packets are to be filled.
+const MIN_FILLING_BYTES: usize = 64;

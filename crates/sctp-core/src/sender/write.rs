@@ -6,11 +6,11 @@ use sctp_wire::{
 use virtual_time::Instant;
 
 use super::acknowledge::RttSample;
-use super::messages::Messages;
-use super::outstanding::SentChunk;
-use super::queue::{Cuts, Fragment, Framing, Next};
-use super::{Sender, WindowProbe};
+use super::outstanding::{Load, SentChunk};
+use super::queue::{Fragment, Framing, Room, Taken};
+use super::{Sender, SenderOptions, WindowProbe};
 use crate::config::{ImmediateSack, MessageBundling, Nagle};
+use crate::message::Message;
 use crate::path::{Loss, Path, PathSet};
 use crate::transmit::PathId;
 
@@ -34,7 +34,7 @@ pub(crate) enum Blocked {
 impl Sender {
     /// Whether a packet of new data could go out on this path, for want of anything else to send there.
     pub(crate) fn wants_to_send(&self, path: &Path) -> bool {
-        self.has_window(path) && self.first(usize::MAX, self.full_room(path)).is_ok()
+        self.has_window(path) && self.check_first(usize::MAX, self.full_room(path)).is_ok()
     }
 
     /// Whether the congestion window of a path has room (RFC 9260 §6.1 (B)).
@@ -70,7 +70,7 @@ impl Sender {
             && self.outstanding.is_empty()
             // A window with room for any chunk stops none.
             && self.advertised_window < self.full_room(path)
-            && self.next(usize::MAX, self.full_room(path)) == Err(Blocked::PeerWindow)
+            && self.next_bytes(usize::MAX, self.full_room(path)) == Err(Blocked::PeerWindow)
     }
 
     /// The window-probe timer expired: one chunk may go out although the window is closed.
@@ -122,69 +122,96 @@ impl Sender {
     }
 
     fn fill(&mut self, now: Instant, path: &Path, writer: &mut PacketWriter<'_>) -> (bool, Blocked) {
-        let mut any = false;
         // RFC 9260 §6.1 (B): one packet may exceed cwnd, so the window is looked at before the packet only.
         if !path.congestion.admits(self.flight(path.id)) {
-            return (any, Blocked::CongestionWindow);
+            return (false, Blocked::CongestionWindow);
         }
-        let full_room = self.full_room(path);
-        loop {
-            let room = writer.remaining().saturating_sub(self.header_bytes());
-            let next = if any { self.next(room, full_room) } else { self.first(room, full_room) };
-            let next = match next {
-                Ok(next) => next,
-                Err(blocked) => return (any, blocked),
-            };
-            if !self.write_next(now, path, next, writer) {
-                return (any, Blocked::PacketFull);
+        let header_bytes = self.header_bytes();
+        let mut room = self.room(writer.remaining().saturating_sub(header_bytes), self.full_room(path));
+        if let Err(blocked) = self.check_nagle(room.alone) {
+            return (false, self.queue.next_bytes(&room).err().unwrap_or(blocked));
+        }
+        let first = self.outstanding.next_tsn();
+        let mut load = Load::on(path.id);
+        let (flight, packet_bytes) = (self.flight(path.id), path.packet_bytes());
+        let fills_window = |octets: usize| {
+            let flight = flight + octets;
+            flight <= packet_bytes && !path.congestion.admits(flight)
+        };
+        let blocked = loop {
+            if let Err(blocked) = self.write_next(now, &room, writer, &mut load, fills_window) {
+                break blocked;
             }
-            any = true;
             if self.options.bundling == MessageBundling::Off {
-                return (any, Blocked::PacketFull);
+                break Blocked::PacketFull;
             }
+            room.here = writer.remaining().saturating_sub(header_bytes);
+            room.window = self.free_window().saturating_sub(load.payload);
+        };
+        let chunks = self.outstanding.enter(first, &load);
+        if chunks > 0 {
+            self.window_probe = match self.window_probe {
+                WindowProbe::Allowed => WindowProbe::Sent,
+                other @ (WindowProbe::Idle | WindowProbe::Sent) => other,
+            };
+            self.rtt_sample(path.id).on_sent(now, first);
+            self.statistics.chunks += u64::from(chunks);
         }
+        (chunks > 0, blocked)
     }
 
-    /// What the next new chunk carries, with so much room in this packet and in one of its own.
-    #[inline]
-    fn next(&self, room: usize, full_room: usize) -> Result<Next, Blocked> {
-        let head = self.queue.head().ok_or(Blocked::NothingToSend)?;
-        if self.outstanding.len() >= OUTSTANDING_CHUNKS_MAX {
-            return Err(Blocked::TooManyOutstanding);
-        }
-        let cuts = Cuts::new(self.options.bundling, full_room);
-        let next = self.queue.next(head, room.min(full_room), cuts).ok_or(Blocked::PacketFull)?;
-        if next.len > self.free_window() && self.window_probe != WindowProbe::Allowed {
-            return Err(Blocked::PeerWindow);
-        }
-        Ok(next)
+    /// What the next new chunk may carry, with so much room in this packet and in one of its own.
+    fn room(&self, here: usize, alone: usize) -> Room {
+        let is_probe = self.window_probe == WindowProbe::Allowed;
+        let window = if is_probe { usize::MAX } else { self.free_window() };
+        Room { here, alone, window, bundling: self.options.bundling }
     }
 
-    /// The same for the first new chunk of a packet: Nagle holds packets back, not chunks that could share one.
-    fn first(&self, room: usize, full_room: usize) -> Result<Next, Blocked> {
-        let next = self.next(room, full_room)?;
+    /// Payload octets of the next new chunk.
+    fn next_bytes(&self, here: usize, alone: usize) -> Result<usize, Blocked> {
+        self.check_outstanding()?;
+        self.queue.next_bytes(&self.room(here, alone))
+    }
+
+    /// The same for the first new chunk of a packet.
+    fn check_first(&self, here: usize, alone: usize) -> Result<usize, Blocked> {
+        let octets = self.next_bytes(here, alone)?;
+        self.check_nagle(alone).map(|()| octets)
+    }
+
+    /// Nagle holds packets back, not chunks that could share one.
+    fn check_nagle(&self, alone: usize) -> Result<(), Blocked> {
         let is_held = self.options.nagle == Nagle::On
             && self.outstanding.total_flight() > 0
-            && self.queue.payload_bytes() < full_room;
-        if is_held { Err(Blocked::Nagle) } else { Ok(next) }
+            && self.queue.payload_bytes() < alone;
+        if is_held { Err(Blocked::Nagle) } else { Ok(()) }
     }
 
-    #[inline]
-    fn write_next(&mut self, now: Instant, path: &Path, next: Next, writer: &mut PacketWriter<'_>) -> bool {
-        let Some(fragment) = self.queue.take(next) else { return false };
-        let tsn = self.outstanding.next_tsn();
-        let flags = self.flags(&fragment, path);
-        if write_chunk(writer, tsn, &fragment, self.queue.messages(), flags).is_err() {
-            return false;
-        }
-        if self.window_probe == WindowProbe::Allowed {
-            self.window_probe = WindowProbe::Sent;
-        }
+    fn check_outstanding(&self) -> Result<(), Blocked> {
+        let is_full = self.outstanding.len() >= OUTSTANDING_CHUNKS_MAX;
+        if is_full { Err(Blocked::TooManyOutstanding) } else { Ok(()) }
+    }
+
+    /// Writes a new chunk; what it adds to what is in flight is added to `load`.
+    #[inline(always)]
+    fn write_next(
+        &mut self,
+        now: Instant,
+        room: &Room,
+        writer: &mut PacketWriter<'_>,
+        load: &mut Load,
+        fills_window: impl FnOnce(usize) -> bool,
+    ) -> Result<(), Blocked> {
+        self.check_outstanding()?;
+        let Taken { fragment, message, has_next } = self.queue.take(room)?;
+        let octets = load.wire + fragment.framing.header_bytes() + fragment.payload_bytes();
+        let immediate = self.options.asks_at_once(has_next, || fills_window(octets));
+        let flags = DataFlags { immediate, ..fragment.flags };
+        write_chunk(writer, self.outstanding.next_tsn(), &fragment, message, flags)
+            .map_err(|Full| Blocked::PacketFull)?;
         let tries = self.tries_left(now, fragment.message, 1);
-        self.outstanding.push(now, path.id, fragment, tries);
-        self.rtt_sample(path.id).on_sent(now, tsn);
-        self.statistics.chunks += 1;
-        true
+        self.outstanding.append(now, fragment, tries, load);
+        Ok(())
     }
 
     pub(super) fn write_again(
@@ -198,7 +225,8 @@ impl Sender {
         let tsn = self.outstanding.tsn_at(index);
         let mut flags = chunk.fragment.flags;
         flags.immediate = self.options.immediate_sack == ImmediateSack::WhenSenderDry;
-        write_chunk(writer, tsn, &chunk.fragment, self.queue.messages(), flags).ok()?;
+        let stored = self.queue.messages().get(chunk.fragment.message)?;
+        write_chunk(writer, tsn, &chunk.fragment, &stored.message, flags).ok()?;
         self.recoveries.on_resent(tsn, chunk);
         let transmissions = u32::from(chunk.transmissions.saturating_add(1));
         let tries = self.tries_left(now, chunk.fragment.message, transmissions);
@@ -207,21 +235,6 @@ impl Sender {
             sample.on_resent(tsn);
         }
         Some(())
-    }
-
-    /// The I bit (RFC 9260 §6.1): on the last chunk there is, and on the one that fills a window of one packet. The SACK
-    /// for two packets opens a larger one, and a SACK for every packet would double the acknowledgments of bulk.
-    #[inline]
-    fn flags(&self, fragment: &Fragment, path: &Path) -> DataFlags {
-        let fills_window = || {
-            let flight = self.flight(path.id) + self.header_bytes() + fragment.payload_bytes();
-            flight <= path.packet_bytes() && !path.congestion.admits(flight)
-        };
-        let immediate = match self.options.immediate_sack {
-            ImmediateSack::WhenSenderDry => !self.queue.has_next() || fills_window(),
-            ImmediateSack::WhenShuttingDown => self.options.is_draining,
-        };
-        DataFlags { immediate, ..fragment.flags }
     }
 
     /// Octets of a chunk before its payload.
@@ -243,6 +256,18 @@ impl Sender {
     }
 }
 
+impl SenderOptions {
+    /// The I bit (RFC 9260 §6.1): on the last chunk there is, and on the one that fills a window of one packet. The SACK
+    /// for two packets opens a larger one, and a SACK for every packet would double the acknowledgments of bulk.
+    #[inline]
+    fn asks_at_once(&self, has_next: bool, fills_window: impl FnOnce() -> bool) -> bool {
+        match self.immediate_sack {
+            ImmediateSack::WhenSenderDry => !has_next || fills_window(),
+            ImmediateSack::WhenShuttingDown => self.is_draining,
+        }
+    }
+}
+
 /// What was sent again in one packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Resent {
@@ -259,17 +284,16 @@ fn target(chunk: &SentChunk, paths: &PathSet) -> PathId {
     paths.for_lost(chunk.path, loss)
 }
 
-#[inline]
+#[inline(always)]
 fn write_chunk(
     writer: &mut PacketWriter<'_>,
     tsn: Tsn,
     fragment: &Fragment,
-    messages: &Messages,
+    message: &Message,
     flags: DataFlags,
 ) -> Result<(), Full> {
-    let Some(stored) = messages.get(fragment.message) else { return Err(Full) };
     let &Fragment { stream, mid, fsn, .. } = fragment;
-    let (ppid, payload) = (stored.message.ppid, fragment.payload(&stored.message));
+    let (ppid, payload) = (message.ppid, fragment.payload(message));
     match fragment.framing {
         Framing::Data => writer.data(&DataHeader { tsn, stream, ssn: fragment.ssn(), ppid, flags }, payload),
         Framing::IData => {

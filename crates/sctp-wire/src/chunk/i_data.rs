@@ -1,8 +1,9 @@
 //! I-DATA: a fragment of a message that others may interleave with (RFC 8260 §2.1).
 
+use super::CHUNK_HEADER_BYTES;
 use super::data::DataFlags;
 use crate::codepoints::PayloadProtocolId;
-use crate::cursor::{Cursor, Tlv};
+use crate::cursor::Tlv;
 use crate::error::Flaw;
 use crate::numbers::{Fsn, Mid, StreamId, Tsn};
 
@@ -34,15 +35,26 @@ impl<'a> IData<'a> {
         payload_bytes.saturating_add(Self::HEADER_BYTES + 3) / 4 * 4
     }
 
+    pub(super) fn decode(flags: u8, tlv: Tlv<'a>) -> Result<Self, Flaw> {
+        let available = tlv.value.len();
+        Self::read(flags, tlv.value, tlv.raw).ok_or(Flaw::TooShort { needed: FIELDS, available })
+    }
+
+    /// From the value of the chunk, which stands in `raw` behind its header; `None` if it is too short.
     #[inline]
-    pub(super) fn decode(flags: u8, mut cursor: Cursor<'a>, tlv: Tlv<'a>) -> Result<Self, Flaw> {
+    pub(crate) fn read(flags: u8, value: &'a [u8], raw: &'a [u8]) -> Option<Self> {
+        let (&[t0, t1, t2, t3, s0, s1, _, _, m0, m1, m2, m3, l0, l1, l2, l3], payload) =
+            value.split_first_chunk::<FIELDS>()?;
         let flags = DataFlags::from(flags);
-        let tsn = Tsn::new(cursor.u32()?);
-        let stream = StreamId::new(cursor.u16()?);
-        let _reserved = cursor.u16()?;
-        let mid = Mid::new(cursor.u32()?);
-        let label = FragmentLabel::decode(flags, cursor.u32()?);
-        Ok(Self { tsn, stream, mid, label, flags, payload: cursor.rest(), raw: tlv.raw })
+        Some(Self {
+            tsn: Tsn::new(u32::from_be_bytes([t0, t1, t2, t3])),
+            stream: StreamId::new(u16::from_be_bytes([s0, s1])),
+            mid: Mid::new(u32::from_be_bytes([m0, m1, m2, m3])),
+            label: FragmentLabel::decode(flags, u32::from_be_bytes([l0, l1, l2, l3])),
+            flags,
+            payload,
+            raw: &raw[..CHUNK_HEADER_BYTES + value.len()],
+        })
     }
 
     /// Everything but the payload, as the writer takes it.
@@ -52,6 +64,9 @@ impl<'a> IData<'a> {
         IDataHeader { tsn, stream, mid, label, flags }
     }
 }
+
+/// Octets between chunk header and payload.
+const FIELDS: usize = IData::HEADER_BYTES - CHUNK_HEADER_BYTES;
 
 /// An I-DATA chunk without its payload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -105,7 +105,7 @@ impl<'a> Chunk<'a> {
                 cursor.finish().map(|()| Self::ShutdownComplete(TagOrigin::from_flags(flags)))?
             }
             ChunkType::AUTH => Self::Auth(Auth::decode(cursor, tlv)?),
-            ChunkType::I_DATA => Self::IData(IData::decode(flags, cursor, tlv)?),
+            ChunkType::I_DATA => Self::IData(IData::decode(flags, tlv)?),
             ChunkType::FORWARD_TSN => Self::ForwardTsn(ForwardTsn::decode(cursor, tlv)?),
             ChunkType::I_FORWARD_TSN => Self::IForwardTsn(IForwardTsn::decode(cursor, tlv)?),
             ChunkType::ASCONF => Self::Asconf(Asconf::decode(cursor, tlv)?),

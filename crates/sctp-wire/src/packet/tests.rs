@@ -133,3 +133,41 @@ fn packets_read_as_one_line() {
         format!("9 > 9 tag=0x00000001 | COOKIE ACK | SHUTDOWN cum=4 | {malformed}")
     );
 }
+
+#[test]
+fn user_data_is_read_as_the_walk_reads_it_and_nothing_else_is() {
+    let mut chunks = vec![0, 3, 0, 17, 0, 0, 0, 9, 0, 1, 0, 2, 0, 0, 0, 3, b'x', 0, 0, 0];
+    chunks.extend([64, 3, 0, 21, 0, 0, 0, 10, 0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 0, 3, b'y', 0, 0, 0]);
+    chunks.extend([11, 0, 0, 4]);
+    chunks.extend([0, 3, 0, 8, 0, 0, 0, 11]);
+    chunks.extend([64, 3, 0, 8, 0, 0, 0, 11]);
+    chunks.extend([0, 3, 0, 99, 0, 0, 0, 12, 0, 1, 0, 2, 0, 0, 0, 3, b'z']);
+    let packet = packet_of(&chunks);
+    let mut walk = Packet::decode(&packet, Checksum::Verify).unwrap().chunks();
+    let mut found = Vec::new();
+    loop {
+        let (mut data, mut i_data) = (walk.clone(), walk.clone());
+        let read = [data.next_data().map(Chunk::Data), i_data.next_i_data().map(Chunk::IData)];
+        let before = walk.rest();
+        let Some(next) = walk.next() else { break };
+        let behind = [data.rest(), i_data.rest()];
+        for (read, behind) in read.into_iter().zip(behind) {
+            assert_eq!(behind, if read.is_some() { walk.rest() } else { before });
+            assert!(read.is_none_or(|read| Ok(read) == next), "{read:?} {next:?}");
+        }
+        found.push(read.map(|read| read.is_some()));
+    }
+    let nothing = [false, false];
+    assert_eq!(found, [[true, false], [false, true], nothing, nothing, nothing, nothing]);
+}
+
+#[test]
+fn the_header_of_the_last_packet_never_makes_a_wrong_checksum_right() {
+    let (packet, mut last) = (packet_of(&[11, 0, 0, 4]), checksum::KnownHeader::default());
+    for place in 0..packet.len() {
+        assert!(Packet::verify(&packet, &mut last).is_ok());
+        let mut damaged = packet.clone();
+        damaged[place] ^= 1;
+        assert!(Packet::verify(&damaged, &mut last).is_err(), "{place}");
+    }
+}

@@ -46,10 +46,9 @@ impl<'b> PacketWriter<'b> {
         max_bytes: usize,
     ) -> Self {
         let start = buffer.len();
-        buffer.extend_from_slice(&source_port.get().to_be_bytes());
-        buffer.extend_from_slice(&destination_port.get().to_be_bytes());
-        buffer.extend_from_slice(&tag.get().to_be_bytes());
-        buffer.extend_from_slice(&[0; 4]);
+        let ([s0, s1], [d0, d1]) = (source_port.get().to_be_bytes(), destination_port.get().to_be_bytes());
+        let [t0, t1, t2, t3] = tag.get().to_be_bytes();
+        buffer.extend_from_slice(&[s0, s1, d0, d1, t0, t1, t2, t3, 0, 0, 0, 0]);
         let limit = start.saturating_add(max_bytes - max_bytes % 4);
         Self { buffer, start, limit, authentication: None, open_auth: None, finished: false }
     }
@@ -94,7 +93,7 @@ impl<'b> PacketWriter<'b> {
     /// # Errors
     ///
     /// [`Full`] if it does not fit.
-    #[inline]
+    #[inline(always)]
     pub fn data(&mut self, header: &DataHeader, payload: &[u8]) -> Result<(), Full> {
         let [t0, t1, t2, t3] = header.tsn.get().to_be_bytes();
         let [s0, s1] = header.stream.get().to_be_bytes();
@@ -105,6 +104,7 @@ impl<'b> PacketWriter<'b> {
     }
 
     /// Appends a chunk of the user's octets behind `FIELDS` others, `HEADER` with those of the chunk header.
+    #[inline(always)]
     pub(super) fn user_data<const FIELDS: usize, const HEADER: usize>(
         &mut self,
         kind: ChunkType,
@@ -124,7 +124,6 @@ impl<'b> PacketWriter<'b> {
         let mut header = [0; HEADER];
         header[..4].copy_from_slice(&[kind.get(), flags, l0, l1]);
         header[4..].copy_from_slice(&fields);
-        self.buffer.reserve(octets + 3);
         self.buffer.extend_from_slice(&header);
         self.buffer.extend_from_slice(payload);
         let padding = octets.next_multiple_of(4) - octets;

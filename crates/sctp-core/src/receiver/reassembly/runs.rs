@@ -57,13 +57,15 @@ impl Place for Position {
 pub(in crate::receiver) struct Runs<P> {
     runs: BTreeMap<P, Run>,
     bytes: usize,
+    /// Octets of the message that was completed last: the next one is likely to be as long.
+    expected_bytes: usize,
     /// Messages delivered in part that were dropped, until somebody asks.
     aborted: Vec<Aborted>,
 }
 
 impl<P> Default for Runs<P> {
     fn default() -> Self {
-        Self { runs: BTreeMap::new(), bytes: 0, aborted: Vec::new() }
+        Self { runs: BTreeMap::new(), bytes: 0, expected_bytes: 0, aborted: Vec::new() }
     }
 }
 
@@ -81,7 +83,8 @@ impl<P: Place> Runs<P> {
     pub(super) fn insert(&mut self, place: P, fragment: &Fragment<'_>) -> Option<Assembled> {
         self.bytes += fragment.payload.len();
         let first = self.join_below(place, fragment);
-        let above = if fragment.flags.ending { None } else { self.runs.remove(&place.next()) };
+        let is_last = fragment.flags.ending || self.runs.len() == 1;
+        let above = if is_last { None } else { self.runs.remove(&place.next()) };
         let run = self.runs.get_mut(&first)?;
         if let Some(above) = above {
             run.append(above);
@@ -91,6 +94,7 @@ impl<P: Place> Runs<P> {
         }
         let mut run = self.runs.remove(&first)?;
         self.bytes -= run.bytes;
+        self.expected_bytes = run.bytes;
         Some(run.take_piece())
     }
 
@@ -132,25 +136,43 @@ impl<P: Place> Runs<P> {
 
     /// The run that begins at a place or above, nearest to it, if it may be of the same message.
     pub(super) fn run_from(&self, place: P) -> Option<(P, &Run)> {
+        if self.runs.len() == 1 {
+            let only = self.runs.first_key_value().map(|(first, run)| (*first, run));
+            return only.filter(|(first, _)| *first >= place && *first < place.highest());
+        }
         self.runs.range(place..place.highest()).next().map(|(first, run)| (*first, run))
     }
 
     /// The run that begins below a place, nearest to it, if it may be of the same message.
     pub(super) fn run_below(&self, place: P) -> Option<(P, &Run)> {
+        // What comes in order finds one run, and that is where it belongs.
+        if self.runs.len() == 1 {
+            let only = self.runs.first_key_value().map(|(first, run)| (*first, run));
+            return only.filter(|(first, _)| *first < place && *first >= place.lowest());
+        }
         self.runs.range(place.lowest()..place).next_back().map(|(first, run)| (*first, run))
     }
 
     /// Puts a fragment into the run right below it, or into a new one; gives where that begins.
     fn join_below(&mut self, place: P, fragment: &Fragment<'_>) -> P {
-        if !fragment.flags.beginning
-            && let Some((first, run)) = self.runs.range_mut(place.lowest()..place).next_back()
-            && run.end == place.index()
+        let below = if fragment.flags.beginning { None } else { self.run_below(place) };
+        let joined = below.filter(|(_, run)| run.end == place.index()).map(|(first, _)| first);
+        if let Some(first) = joined
+            && let Some(run) = self.runs.get_mut(&first)
         {
             run.extend(fragment);
-            return *first;
+            return first;
         }
-        self.runs.insert(place, Run::new(place.index(), fragment));
+        let capacity = self.likely_bytes(fragment);
+        self.runs.insert(place, Run::new(place.index(), fragment, capacity));
         place
+    }
+
+    /// Room for the message that a fragment begins, so that it need not be moved while it grows. For one message at a
+    /// time: what has come only in part is not to hold much more memory than it has octets.
+    fn likely_bytes(&self, fragment: &Fragment<'_>) -> usize {
+        let is_alone = fragment.flags.beginning && self.runs.is_empty();
+        if is_alone { self.expected_bytes.min(LIKELY_BYTES) } else { 0 }
     }
 
     /// Throws a run away.
@@ -273,8 +295,9 @@ struct Delivered {
 }
 
 impl Run {
-    fn new(index: u64, fragment: &Fragment<'_>) -> Self {
-        let piece = fragment.payload.to_vec();
+    fn new(index: u64, fragment: &Fragment<'_>, capacity: usize) -> Self {
+        let mut piece = Vec::with_capacity(capacity.max(fragment.payload.len()));
+        piece.extend_from_slice(fragment.payload);
         Self {
             end: index + 1,
             begins: fragment.flags.beginning,
@@ -334,7 +357,8 @@ impl Run {
             stream: self.stream,
             order: self.order,
             ppid: self.ppid,
-            payload: payload.into(),
+            // What was taken too much of goes back.
+            payload: payload.into_boxed_slice().into(),
             chunks,
             piece,
         }
@@ -386,6 +410,9 @@ fn check_side(
         Neighbour::SameMessage(_) | Neighbour::OtherMessage | Neighbour::Missing => Ok(()),
     }
 }
+
+/// Octets kept free at most for the rest of a message.
+const LIKELY_BYTES: usize = 256 << 10;
 
 #[cfg(test)]
 mod tests;

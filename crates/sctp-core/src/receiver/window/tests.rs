@@ -15,7 +15,7 @@ fn the_window_shrinks_by_the_payload_that_arrives_and_opens_by_what_is_read() {
     assert_eq!(free(&window), BUFFER - 1_500);
     window.merge_chunks(2);
     assert_eq!(window.memory_bytes(), 1_500 + CHUNK_OVERHEAD_BYTES);
-    window.release_message(1_500);
+    window.release_messages(1, 1_500);
     assert_eq!((free(&window), window.memory_bytes()), (BUFFER, 0));
 }
 
@@ -52,9 +52,9 @@ fn a_nearly_closed_window_is_not_opened_by_small_steps() {
     let mut window = Window::new(BUFFER, MESSAGE);
     (0..640).for_each(|_| window.hold(100));
     window.note_advertised();
-    (0..14).for_each(|_| window.release_message(100));
+    (0..14).for_each(|_| window.release_messages(1, 100));
     assert_eq!(free(&window), 0);
-    window.release_message(100);
+    window.release_messages(1, 100);
     assert_eq!(free(&window), 1_500);
 }
 
@@ -64,9 +64,9 @@ fn an_update_is_due_after_a_quarter_of_the_buffer() {
     assert!(!window.is_update_due());
     (0..64).for_each(|_| window.hold(1_000));
     window.note_advertised();
-    (0..15).for_each(|_| window.release_message(1_000));
+    (0..15).for_each(|_| window.release_messages(1, 1_000));
     assert!(!window.is_update_due());
-    window.release_message(1_000);
+    window.release_messages(1, 1_000);
     assert!(window.is_update_due());
     window.note_advertised();
     assert!(!window.is_update_due());
@@ -77,9 +77,9 @@ fn a_closed_window_has_reopened_when_a_packet_fits() {
     let mut window = Window::new(BUFFER, MESSAGE);
     (0..640).for_each(|_| window.hold(100));
     window.note_advertised();
-    (0..14).for_each(|_| window.release_message(100));
+    (0..14).for_each(|_| window.release_messages(1, 100));
     assert!(!window.has_reopened());
-    window.release_message(100);
+    window.release_messages(1, 100);
     assert!(window.has_reopened() && !window.is_update_due());
     window.note_advertised();
     assert!(!window.has_reopened());

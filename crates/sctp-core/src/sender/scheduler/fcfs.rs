@@ -4,8 +4,6 @@ use std::collections::VecDeque;
 
 use sctp_wire::StreamId;
 
-use super::{Discipline, Rest, Served, Waiting};
-
 /// Every waiting message, in the order in which they were handed in.
 #[derive(Debug, Default)]
 pub(crate) struct Fcfs {
@@ -13,44 +11,44 @@ pub(crate) struct Fcfs {
 }
 
 impl Fcfs {
+    /// A message joined a stream that may be served.
     #[inline]
-    fn remove(&mut self, number: u64) {
-        if self.order.front().is_some_and(|(first, _)| *first == number) {
-            self.order.pop_front();
-        } else if let Ok(index) = self.order.binary_search_by_key(&number, |(number, _)| *number) {
-            self.order.remove(index);
-        }
-    }
-}
-
-impl Discipline for Fcfs {
-    #[inline]
-    fn queued(&mut self, waiting: Waiting, _before: Rest) {
-        let entry = (waiting.number, waiting.stream);
-        if self.order.back().is_none_or(|(last, _)| *last < waiting.number) {
-            self.order.push_back(entry);
-        } else if let Err(index) = self.order.binary_search_by_key(&waiting.number, |(number, _)| *number) {
-            self.order.insert(index, entry);
+    pub(super) fn join(&mut self, number: u64, stream: StreamId) {
+        if self.order.back().is_none_or(|(last, _)| *last < number) {
+            self.order.push_back((number, stream));
+        } else if let Err(index) = self.position(number) {
+            self.order.insert(index, (number, stream));
         }
     }
 
     #[inline]
-    fn next(&self) -> Option<StreamId> {
+    pub(super) fn next(&self) -> Option<StreamId> {
         self.order.front().map(|(_, stream)| *stream)
     }
 
-    #[inline]
-    fn served(&mut self, served: Served) {
-        if served.ends_message {
-            self.remove(served.message.number);
+    /// A message was sent to its end, or will not be.
+    #[inline(always)]
+    pub(super) fn leave(&mut self, number: u64) {
+        if self.order.front().is_some_and(|(first, _)| *first == number) {
+            self.order.pop_front();
+        } else {
+            self.leave_early(number);
         }
     }
 
-    fn removed(&mut self, message: Waiting, _rest: Rest) {
-        self.remove(message.number);
+    #[cold]
+    fn leave_early(&mut self, number: u64) {
+        if let Ok(index) = self.position(number) {
+            self.order.remove(index);
+        }
     }
 
-    fn withdrawn(&mut self, stream: StreamId) {
+    /// The stream is not served any more.
+    pub(super) fn withdraw(&mut self, stream: StreamId) {
         self.order.retain(|(_, waiting)| *waiting != stream);
+    }
+
+    fn position(&self, number: u64) -> Result<usize, usize> {
+        self.order.binary_search_by_key(&number, |(number, _)| *number)
     }
 }

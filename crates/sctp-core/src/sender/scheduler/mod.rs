@@ -44,55 +44,60 @@ impl Schedule {
     }
 }
 
-impl Discipline for Schedule {
+/// As [`Discipline`]; what first come, first served need not know is not found out for it.
+impl Schedule {
     #[inline]
-    fn queued(&mut self, waiting: Waiting, before: Rest) {
+    pub(crate) fn queued(&mut self, waiting: Waiting, before: impl FnOnce() -> Rest) {
         match self {
-            Self::Fcfs(fcfs) => fcfs.queued(waiting, before),
-            Self::Other(other) => other.queued(waiting, before),
+            Self::Fcfs(fcfs) => fcfs.join(waiting.number, waiting.stream),
+            Self::Other(other) => other.queued(waiting, before()),
         }
     }
 
     #[inline]
-    fn next(&self) -> Option<StreamId> {
+    pub(crate) fn next(&self) -> Option<StreamId> {
         match self {
             Self::Fcfs(fcfs) => fcfs.next(),
             Self::Other(other) => other.next(),
         }
     }
 
+    /// A chunk of the message with this number was taken.
     #[inline]
-    fn served(&mut self, served: Served) {
+    pub(crate) fn served(&mut self, number: u64, ends_message: bool, served: impl FnOnce() -> Served) {
         match self {
-            Self::Fcfs(fcfs) => fcfs.served(served),
-            Self::Other(other) => other.served(served),
+            Self::Fcfs(fcfs) if ends_message => fcfs.leave(number),
+            Self::Fcfs(_) => {}
+            Self::Other(other) => other.served(served()),
         }
     }
 
-    fn removed(&mut self, message: Waiting, rest: Rest) {
+    pub(crate) fn removed(&mut self, message: Waiting, rest: Rest) {
         match self {
-            Self::Fcfs(fcfs) => fcfs.removed(message, rest),
+            Self::Fcfs(fcfs) => fcfs.leave(message.number),
             Self::Other(other) => other.removed(message, rest),
         }
     }
 
-    fn withdrawn(&mut self, stream: StreamId) {
+    pub(crate) fn withdrawn(&mut self, stream: StreamId) {
         match self {
-            Self::Fcfs(fcfs) => fcfs.withdrawn(stream),
+            Self::Fcfs(fcfs) => fcfs.withdraw(stream),
             Self::Other(other) => other.withdrawn(stream),
         }
     }
 
-    fn packet_ended(&mut self) {
+    #[inline]
+    pub(crate) fn packet_ended(&mut self) {
         match self {
-            Self::Fcfs(fcfs) => fcfs.packet_ended(),
+            Self::Fcfs(_) => {}
             Self::Other(other) => other.packet_ended(),
         }
     }
 
-    fn one_stream_per_packet(&self) -> bool {
+    #[inline]
+    pub(crate) fn one_stream_per_packet(&self) -> bool {
         match self {
-            Self::Fcfs(fcfs) => fcfs.one_stream_per_packet(),
+            Self::Fcfs(_) => false,
             Self::Other(other) => other.one_stream_per_packet(),
         }
     }

@@ -72,7 +72,7 @@ fn i_data_says_the_ppid_first_and_numbers_its_later_fragments() {
     assert_eq!((data.label, data.label.ppid()), (FragmentLabel::Later(Fsn::new(15)), None));
     assert_eq!(data.label.fsn(), Fsn::new(15));
     assert_eq!(line, "I-DATA tsn=7 stream=1 mid=65539 fsn=15 IUE 3 B");
-    assert_eq!(decode(&[64, 3, 0, 8, 0, 0, 0, 7]), Err(too_short(2, 0)));
+    assert_eq!(decode(&[64, 3, 0, 8, 0, 0, 0, 7]), Err(too_short(16, 4)));
     assert_eq!([0, 3, 4, 5].map(IData::chunk_bytes), [20, 24, 24, 28]);
 }
 

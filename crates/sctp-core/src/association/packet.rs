@@ -1,0 +1,126 @@
+//! A packet arrives: its chunks, one after the other.
+
+use sctp_wire::{Chunk, ChunkType, Chunks, Packet, TagOrigin, VerificationTag};
+use virtual_time::Instant;
+
+use super::auth::{Admission, Authenticity};
+use super::dispatch::Flow;
+use super::{Association, AssociationState, Timer};
+use crate::receiver::{Receiver, SackDemand};
+use crate::transmit::{Datagram, PathId};
+
+impl Association {
+    /// A packet that passed the tag rules (RFC 9260 §8.5) and came from an address of the peer. After the last one of
+    /// those that came together, [`after_input`](Self::after_input) does what follows from them.
+    pub(crate) fn handle_packet(
+        &mut self,
+        now: Instant,
+        path: PathId,
+        datagram: &Datagram<'_>,
+        packet: &Packet<'_>,
+        authenticity: Authenticity,
+    ) {
+        self.paths.on_packet(path, datagram.source, datagram.local);
+        self.counters.packets_received += 1;
+        self.authentication.on_packet(authenticity);
+        let mut chunks = packet.chunks();
+        let mut had_data = self.take_data(now, packet.verification_tag, &mut chunks);
+        while !self.is_closed()
+            && let Some(chunk) = chunks.next()
+        {
+            let unspoken;
+            let chunk = match &chunk {
+                Ok(chunk) => chunk,
+                Err(error) => match self.unspoken(packet, error) {
+                    Some(unknown) => {
+                        unspoken = unknown;
+                        &unspoken
+                    }
+                    None => {
+                        self.counters.note().malformed_chunks += 1;
+                        continue;
+                    }
+                },
+            };
+            if !self.tag_fits(packet.verification_tag, chunk) {
+                self.counters.note().bad_tags += 1;
+                continue;
+            }
+            if matches!(chunk, Chunk::Abort(_)) && self.is_leaving(datagram.local) {
+                continue;
+            }
+            if self.authentication.is_agreed() {
+                match self.admit(path, chunk) {
+                    Admission::Admitted => {}
+                    Admission::Skipped => continue,
+                    Admission::RestDiscarded => break,
+                }
+            }
+            had_data |= self.counts_as_data(chunk);
+            if self.dispatch(now, path, chunk) == Flow::Stop {
+                break;
+            }
+            had_data |= self.take_data(now, packet.verification_tag, &mut chunks);
+        }
+        if had_data && !self.is_closed() {
+            self.outgoing.sack_path = self.path_for_sack(path);
+            self.on_data_packet_end(now);
+        }
+    }
+
+    /// Takes DATA or I-DATA chunks in up to one of another kind, where nothing can forbid them: they are not decoded to
+    /// chunks of any kind before. Says whether there were any.
+    #[inline]
+    fn take_data(&mut self, now: Instant, tag: VerificationTag, chunks: &mut Chunks<'_>) -> bool {
+        let mut any = false;
+        while self.takes_any_data(tag)
+            && let Some(receiver) = &mut self.receiver
+        {
+            let taken = receiver.take_in(now, chunks);
+            any |= taken.any;
+            if taken.any {
+                self.outgoing.usage.on_user_data(now);
+            }
+            if taken.message_ready {
+                self.tell_message_ready();
+            }
+            let Some(arrival) = taken.stopped_at else { break };
+            self.on_arrival(now, arrival);
+        }
+        any
+    }
+
+    /// Whether every DATA chunk behind this tag is for the receiver: in this state, authenticated or not, before a reset of
+    /// its stream or behind it.
+    #[inline]
+    fn takes_any_data(&self, tag: VerificationTag) -> bool {
+        tag == self.peer.local_tag
+            && self.takes_data()
+            && self.authentication.lets_in(ChunkType::DATA)
+            && self.authentication.lets_in(ChunkType::I_DATA)
+            && !self.awaits_reset()
+    }
+
+    /// RFC 9260 §8.5.1 (B), (C): the T bit says whose tag an ABORT or SHUTDOWN COMPLETE carries.
+    fn tag_fits(&self, tag: VerificationTag, chunk: &Chunk<'_>) -> bool {
+        match chunk.tag_origin() {
+            TagOrigin::Receiver => tag == self.peer.local_tag,
+            TagOrigin::Reflected => Some(tag) == self.peer.peer_tag,
+        }
+    }
+
+    fn on_data_packet_end(&mut self, now: Instant) {
+        let demand = self.receiver.as_mut().map_or(SackDemand::None, Receiver::on_packet_end);
+        match demand {
+            SackDemand::None => {}
+            SackDemand::Delayed => {
+                self.timers.start_if_stopped(Timer::SackDelay, now + self.config.sack.delay);
+            }
+            SackDemand::Immediate => self.timers.stop(Timer::SackDelay),
+        }
+        // RFC 9260 §9.2: while waiting for SHUTDOWN ACK, data is answered with SHUTDOWN and SACK at once.
+        if self.state.name() == AssociationState::ShutdownSent {
+            self.repeat_shutdown(now);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What nearly always arrives: behind everything else the message its stream waits for, whole, with room for it.
+//!
+//! Such messages go from the packet to the application's queue in one walk over their chunks. Everything they count in is
+//! brought up to date once for all of them. Where anything is missing, blocked, incomplete or given up,
+//! [`on_fragment`](Receiver::on_fragment) decides.
+
+use bytes::Bytes;
+use sctp_wire::Chunks;
+use virtual_time::Instant;
+
+use super::Receiver;
+use super::arena::PacketCopy;
+use super::fragment::Fragment;
+use super::outcome::TakenIn;
+use super::window::CHUNK_OVERHEAD_BYTES;
+
+impl Receiver {
+    /// Takes the messages in that are expected, up to a chunk that is not one of them.
+    pub(super) fn take_expected(&mut self, now: Instant, chunks: &mut Chunks<'_>, taken: &mut TakenIn) {
+        if !self.is_settled() {
+            return;
+        }
+        let numbering = self.config.numbering();
+        let (mut tsn, mut room) = (self.cumulative_tsn(), self.window.room());
+        let mut packet = PacketCopy::of(chunks.rest());
+        let (mut messages, mut octets, mut is_immediate) = (0_u32, 0, false);
+        let mut ahead = chunks.clone();
+        while let Some(data) = Fragment::next(&mut ahead, numbering)
+            && data.tsn == tsn.next()
+            && self.is_expected(&data)
+            && room.take(data.payload.len())
+        {
+            let payload = self.arena.copy(data.payload, &mut packet);
+            self.ordering.deliver_expected(now, &data, payload);
+            tsn = data.tsn;
+            messages += 1;
+            octets += data.payload.len();
+            is_immediate |= data.flags.immediate;
+            *chunks = ahead.clone();
+        }
+        if messages > 0 {
+            self.note_expected(messages, octets, is_immediate);
+            (taken.any, taken.message_ready) = (true, true);
+            self.unshare_wasteful(&packet, messages as usize, octets);
+        }
+    }
+
+    /// Whether nothing is missing, incomplete, blocked, or given up.
+    fn is_settled(&self) -> bool {
+        !self.arrived.has_gap()
+            && self.reassembly.is_empty()
+            && !self.ordering.is_blocking()
+            && self.given_up_through.is_none()
+    }
+
+    #[inline(always)]
+    fn is_expected(&self, data: &Fragment<'_>) -> bool {
+        data.flags.is_whole()
+            && !data.payload.is_empty()
+            && data.payload.len() <= self.config.longest_bytes()
+            && data.stream.get() < self.config.inbound_streams
+            && self.ordering.expects(data)
+    }
+
+    fn note_expected(&mut self, messages: u32, octets: usize, is_immediate: bool) {
+        self.arrived.advance(messages);
+        self.window.hold_many(messages as usize, octets);
+        self.sack.on_new(is_immediate);
+        self.counters.data_chunks += u64::from(messages);
+        self.counters.messages += u64::from(messages);
+        self.counters.octets += octets as u64;
+    }
+
+    /// A copy of a packet that is mostly something else is more than what was counted for its messages: they get places of
+    /// their own.
+    #[inline]
+    fn unshare_wasteful(&mut self, packet: &PacketCopy<'_>, messages: usize, octets: usize) {
+        if packet.copied_bytes() > 2 * (octets + messages * CHUNK_OVERHEAD_BYTES) {
+            self.ordering.each_of_last(messages, |payload| *payload = Bytes::copy_from_slice(payload));
+        }
+    }
+}
