@@ -91,11 +91,13 @@ pub fn streams(streams: u16) -> u64 {
 /// Counts everything while about so many chunks of 100 octets are outstanding; gives packets.
 pub fn outstanding(chunks: usize) -> u64 {
     let mode = Mode::Ordered;
-    let mut pair = Pair::new(&mode.config());
+    let mut config = mode.config();
+    (config.buffers.send_bytes, config.buffers.receive_bytes) = (OUTSTANDING_BYTES, OUTSTANDING_BYTES);
+    let mut pair = Pair::new(&config);
     let mut next = mode.messages(100);
     let mut pipe: VecDeque<Flight> = VecDeque::new();
     let mut batch = |pair: &mut Pair, depth: usize, pipe: &mut VecDeque<Flight>| {
-        pair.send(&mut next, 4 << 20);
+        pair.send(&mut next, OUTSTANDING_BYTES);
         let packets = pair.left.transmit(pair.now, BATCH_PACKETS) as u64;
         if packets > 0 {
             pipe.push_back(pair.left.detach());
@@ -122,6 +124,9 @@ pub fn outstanding(chunks: usize) -> u64 {
     counted(&mut || packets = (0..200).map(|_| batch(&mut pair, chunks, &mut pipe)).sum());
     packets
 }
+
+/// Room for more messages of 100 octets than can be outstanding.
+const OUTSTANDING_BYTES: usize = 16 << 20;
 
 /// Messages of 100 octets in a packet of 1400.
 const CHUNKS_PER_PACKET: usize = 11;

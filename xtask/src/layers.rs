@@ -56,7 +56,7 @@ const NEVER_BELOW_CORES: [&str; 9] =
 const NEVER_BY_CORES: [&str; 2] = ["libc", "getrandom"];
 
 /// How many crates a package may bring along: normal dependencies, each once, procedural macros not counted.
-const BUDGETS: [(&str, usize); 4] = [("sctp-wire", 7), ("netem", 6), ("sctp-core", 26), ("sctp", 60)];
+const BUDGETS: [(&str, usize); 4] = [("sctp-wire", 7), ("netem", 6), ("sctp-core", 27), ("sctp", 60)];
 
 /// The clippy.toml every core carries unchanged.
 const CORE_CLIPPY: &str = "crates/virtual-time/clippy.toml";

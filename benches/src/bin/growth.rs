@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     );
     for (dimension, sizes) in [
         ("streams", [1, 100, 10_000, 65_535]),
-        ("outstanding", [10, 1_000, 10_000, 30_000]),
+        ("outstanding", [10, 1_000, 10_000, 65_000]),
         ("associations", [1, 100, 1_000, 10_000]),
     ] {
         let (mut first, mut first_nanos) = (None, None);

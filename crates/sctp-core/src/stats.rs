@@ -32,6 +32,65 @@ pub struct AssociationStatistics {
     pub is_autoclosed: bool,
 }
 
+/// What is seldom there, counters of what seldom happens above all: it exists from the first time on.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Seldom<T>(Option<Box<T>>);
+
+impl<T: Copy + Default> Seldom<T> {
+    #[inline]
+    pub(crate) fn exists(&self) -> bool {
+        self.0.is_some()
+    }
+
+    #[inline]
+    pub(crate) fn get(&self) -> T {
+        self.0.as_deref().copied().unwrap_or_default()
+    }
+
+    /// To change it.
+    pub(crate) fn note(&mut self) -> &mut T {
+        self.0.get_or_insert_default()
+    }
+}
+
+/// What an association counts that belongs to neither half alone.
+#[derive(Debug, Default)]
+pub(crate) struct AssociationTally {
+    pub(crate) packets_received: u64,
+    /// Without that.
+    pub(crate) seldom: Seldom<AssociationCounters>,
+}
+
+impl AssociationTally {
+    pub(crate) fn get(&self) -> AssociationCounters {
+        AssociationCounters { packets_received: self.packets_received, ..self.seldom.get() }
+    }
+
+    pub(crate) fn note(&mut self) -> &mut AssociationCounters {
+        self.seldom.note()
+    }
+}
+
+/// What a path counts.
+#[derive(Debug, Default)]
+pub(crate) struct PathTally {
+    pub(crate) packets_sent: u64,
+    pub(crate) packets_received: u64,
+    /// Without these.
+    seldom: Seldom<PathCounters>,
+}
+
+impl PathTally {
+    pub(crate) fn get(&self) -> PathCounters {
+        let Self { packets_sent, packets_received, .. } = *self;
+        PathCounters { packets_sent, packets_received, ..self.seldom.get() }
+    }
+
+    pub(crate) fn note(&mut self) -> &mut PathCounters {
+        self.seldom.note()
+    }
+}
+
 /// Counters of an association that belong to neither half alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AssociationCounters {
@@ -137,7 +196,7 @@ impl PathStatistics {
             mtu_bytes: path.mtu.current(),
             flight_bytes,
             errors: path.errors,
-            counters: path.counters,
+            counters: path.counters.get(),
             congestion: path.congestion.counters(),
         }
     }

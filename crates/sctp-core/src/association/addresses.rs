@@ -34,7 +34,7 @@ impl Association {
             let added = is_usable.then(|| self.paths.add(destination, PathState::Unconfirmed, &self.config));
             match added {
                 Some(Added::New | Added::Known) => {}
-                Some(Added::TooMany) | None => self.counters.addresses_ignored += 1,
+                Some(Added::TooMany) | None => self.counters.note().addresses_ignored += 1,
             }
         }
     }

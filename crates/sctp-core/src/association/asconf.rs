@@ -22,6 +22,7 @@ use crate::config::AutomaticAddresses;
 use crate::error::{AddressChangeError, ProtocolViolation};
 use crate::event::{Event, PathState};
 use crate::path::{Added, Answer, MAX_PATHS, Unanswered, address};
+use crate::stats::Seldom;
 use crate::trace;
 use crate::transmit::{Datagram, Destination, PathId};
 
@@ -80,7 +81,7 @@ pub struct AsconfStatistics {
 #[derive(Debug, Default)]
 pub(crate) struct DynamicAddresses {
     agreed: Option<Box<Agreed>>,
-    pub(crate) statistics: AsconfStatistics,
+    pub(crate) statistics: Seldom<AsconfStatistics>,
 }
 
 /// ASCONF in both directions, where it is agreed.
@@ -208,7 +209,7 @@ impl Association {
         let lookup = agreed.told.first().copied().or(entry.source);
         let lookup = lookup.unwrap_or_else(|| address::unspecified_like(entry.destination.address));
         let Some(chunk) = agreed.requests.next(lookup, path) else { return };
-        self.addresses.statistics.sent += 1;
+        self.addresses.statistics.note().sent += 1;
         self.leave_deleted_addresses(now);
         self.push_asconf(now, path, chunk);
     }
@@ -244,7 +245,7 @@ impl Association {
         if let Some(agreed) = self.addresses.agreed.as_mut() {
             agreed.requests.on_resent(other);
         }
-        self.addresses.statistics.retransmissions += 1;
+        self.addresses.statistics.note().retransmissions += 1;
         self.push_asconf(now, other, chunk);
     }
 
@@ -260,7 +261,7 @@ impl Association {
                 }
                 self.send_next_asconf(now);
             }
-            Answered::Stray => self.addresses.statistics.stray_acks += 1,
+            Answered::Stray => self.addresses.statistics.note().stray_acks += 1,
             Answered::Illegal => self.abort_for(ProtocolViolation::IllegalAsconfAck),
         }
     }
@@ -316,16 +317,16 @@ impl Association {
     pub(super) fn on_asconf(&mut self, now: Instant, source: Destination, asconf: &Asconf<'_>) {
         let counts = self.may_change_addresses();
         let Some(agreed) = self.addresses.agreed.as_ref().filter(|_| counts) else {
-            self.addresses.statistics.discarded += 1;
+            self.addresses.statistics.note().discarded += 1;
             return;
         };
         let answer = match agreed.responder.screen(asconf.serial) {
             Screening::Discarded => {
-                self.addresses.statistics.discarded += 1;
+                self.addresses.statistics.note().discarded += 1;
                 return;
             }
             Screening::Repeated(answer) => {
-                self.addresses.statistics.repeated += 1;
+                self.addresses.statistics.note().repeated += 1;
                 answer
             }
             Screening::Next => {
@@ -346,8 +347,9 @@ impl Association {
         let judgement = Judgement::of(asconf.requests, source.address, &known, MAX_PATHS, &is_usable);
         let answer = judgement.answer(asconf.serial).ok()?;
         self.addresses.agreed.as_mut()?.responder.on_answered(asconf.serial, answer.clone());
-        self.addresses.statistics.processed += 1;
-        self.addresses.statistics.refused += u64::from(judgement.refused.is_some());
+        let statistics = self.addresses.statistics.note();
+        statistics.processed += 1;
+        statistics.refused += u64::from(judgement.refused.is_some());
         for change in judgement.granted {
             self.apply_address_change(now, source, change);
         }
@@ -376,7 +378,7 @@ impl Association {
         if !self.peer.addresses.contains(&destination.address) {
             self.peer.addresses.push(destination.address);
         }
-        self.addresses.statistics.added += 1;
+        self.addresses.statistics.note().added += 1;
         trace::peer_address_added(path, &destination.address);
         self.events.push_back(Event::PeerAddressChange { path, state: PathState::Unconfirmed });
         self.verify_if_unconfirmed(now, path);
@@ -387,7 +389,7 @@ impl Association {
         let Some(path) = self.paths.by_address(address) else { return };
         self.paths.remove(path);
         self.peer.addresses.retain(|known| *known != address);
-        self.addresses.statistics.deleted += 1;
+        self.addresses.statistics.note().deleted += 1;
         trace::peer_address_deleted(path, &address);
         let of_path = [
             Timer::T3Rtx(path),

@@ -17,24 +17,24 @@ use std::sync::Arc;
 use sctp_wire::{
     Auth, AuthPolicy, Cause, Chunk, ChunkBuf, ChunkSet, ChunkType, HmacAlgorithm, HmacId, SharedKeyId,
 };
-use smallvec::SmallVec;
 
 pub(crate) use self::announcement::{Announcement, Found, KeyMaterial, WrongRandomLength};
 use self::key::{Keyed, association_key};
 use super::Association;
 use crate::config::AuthKeys;
 use crate::event::Event;
+use crate::stats::Seldom;
 use crate::transmit::PathId;
 
 /// Authentication of one association.
 #[derive(Debug, Default)]
 pub(crate) struct Authentication {
-    /// What we announce; `None` with the extension off.
-    ours: Option<Announcement>,
+    /// What we announce, until it is part of what is agreed; `None` with the extension off.
+    ours: Option<Box<Announcement>>,
     agreed: Option<Box<Agreed>>,
     /// Of the packet that is looked at.
     authenticity: Authenticity,
-    pub(crate) statistics: AuthenticationStatistics,
+    pub(crate) statistics: Seldom<AuthenticationStatistics>,
 }
 
 /// What exists once both sides have announced.
@@ -43,14 +43,14 @@ struct Agreed {
     material: KeyMaterial,
     /// How we sign: the peer's first HMAC that we know.
     hmac: HmacAlgorithm,
-    /// What the peer takes authenticated only.
-    peer_demands: ChunkSet,
-    /// What we take authenticated only.
-    we_demand: ChunkSet,
+    /// What the peer takes authenticated only, if anything.
+    peer_demands: Option<Box<ChunkSet>>,
+    /// What we take authenticated only, if anything.
+    we_demand: Option<Box<ChunkSet>>,
     /// The key the peer signed with last; at first it is expected to use ours.
     peer_key: SharedKeyId,
     /// Keys and algorithms used so far.
-    derived: SmallVec<[(SharedKeyId, Keyed); 2]>,
+    derived: Vec<(SharedKeyId, Keyed)>,
 }
 
 /// Authentication of chunks, counted.
@@ -110,19 +110,20 @@ pub(super) enum Admission {
 
 impl Authentication {
     pub(crate) fn new(ours: Option<Announcement>) -> Self {
-        Self { ours, ..Self::default() }
+        Self { ours: ours.map(Box::new), ..Self::default() }
     }
 
     /// As a state cookie has it.
     pub(crate) fn agreed(material: Option<&KeyMaterial>, keys: &AuthKeys) -> Self {
-        let mut authentication = Self::new(material.map(|material| material.ours.clone()));
-        authentication.agree(material.map(|material| material.peer.clone()), keys);
+        let mut authentication = Self::default();
+        authentication.agree_on(material.cloned(), keys);
         authentication
     }
 
     /// What we announce, the same for as long as our tag is (RFC 4895 §6.1).
     pub(crate) fn ours(&self) -> Option<&Announcement> {
-        self.ours.as_ref()
+        let agreed = self.agreed.as_ref().map(|agreed| &agreed.material.ours);
+        agreed.or(self.ours.as_deref())
     }
 
     pub(crate) fn is_agreed(&self) -> bool {
@@ -131,8 +132,20 @@ impl Authentication {
 
     /// The peer has announced, or does no authentication.
     pub(crate) fn agree(&mut self, peer: Option<Announcement>, keys: &AuthKeys) {
-        let material = KeyMaterial::of(self.ours.clone(), peer);
-        self.agreed = material.and_then(|material| Agreed::new(material, keys)).map(Box::new);
+        let before = self.agreed.take().map(|agreed| agreed.material.ours);
+        let ours = before.or_else(|| self.ours.take().map(|ours| *ours));
+        match (ours, peer) {
+            (Some(ours), Some(peer)) => self.agree_on(Some(KeyMaterial { ours, peer }), keys),
+            (ours, _) => self.ours = ours.map(Box::new),
+        }
+    }
+
+    fn agree_on(&mut self, material: Option<KeyMaterial>, keys: &AuthKeys) {
+        let Some(material) = material else { return };
+        match material.peer.preferred_hmac() {
+            Some(hmac) => self.agreed = Some(Box::new(Agreed::new(material, hmac, keys))),
+            None => self.ours = Some(Box::new(material.ours)),
+        }
     }
 
     /// Keys have changed: nothing is kept that was made from the old ones.
@@ -155,7 +168,8 @@ impl Authentication {
 
     /// Whether this chunk must come authenticated.
     pub(crate) fn demands(&self, kind: ChunkType) -> bool {
-        self.agreed.as_ref().is_some_and(|agreed| agreed.we_demand.contains(kind))
+        let we_demand = self.agreed.as_ref().and_then(|agreed| agreed.we_demand.as_ref());
+        we_demand.is_some_and(|chunks| chunks.contains(kind))
     }
 
     /// Whether a chunk of this kind may come as the one that is looked at does.
@@ -166,8 +180,9 @@ impl Authentication {
 
     /// How packets to the peer are signed; `None` if it wants nothing authenticated.
     pub(crate) fn policy(&self, keys: &AuthKeys) -> Option<AuthPolicy> {
-        let agreed = self.agreed.as_ref().filter(|agreed| !agreed.peer_demands.is_empty())?;
-        Some(AuthPolicy { key: keys.active(), algorithm: agreed.hmac, chunks: agreed.peer_demands })
+        let agreed = self.agreed.as_ref()?;
+        let chunks = **agreed.peer_demands.as_ref()?;
+        Some(AuthPolicy { key: keys.active(), algorithm: agreed.hmac, chunks })
     }
 
     /// Octets of each packet with data that its AUTH chunk takes.
@@ -182,14 +197,14 @@ impl Authentication {
         let algorithm = agreed.hmac;
         if let Some(keyed) = agreed.keyed(keys, keys.active(), algorithm) {
             keyed.sign(octets, hmac);
-            self.statistics.packets_signed += 1;
+            self.statistics.note().packets_signed += 1;
         }
     }
 
     /// Looks at an AUTH chunk (RFC 4895 §6.3).
     pub(crate) fn verify(&mut self, keys: &AuthKeys, auth: &Auth<'_>) -> Verdict {
         let verdict = self.agreed.as_mut().map_or(Verdict::UnknownKey, |agreed| agreed.verify(keys, auth));
-        let statistics = &mut self.statistics;
+        let statistics = self.statistics.note();
         *match verdict {
             Verdict::Authentic | Verdict::AuthenticByNewKey(_) => &mut statistics.verified,
             Verdict::UnsupportedHmac(_) => &mut statistics.unsupported_hmacs,
@@ -201,16 +216,18 @@ impl Authentication {
 }
 
 impl Agreed {
-    fn new(material: KeyMaterial, keys: &AuthKeys) -> Option<Self> {
-        let KeyMaterial { ours, peer } = &material;
-        Some(Self {
-            hmac: peer.preferred_hmac()?,
-            peer_demands: peer.accepted_authenticated_only(),
-            we_demand: ours.accepted_authenticated_only(),
+    fn new(material: KeyMaterial, hmac: HmacAlgorithm, keys: &AuthKeys) -> Self {
+        let demands = |of: &Announcement| {
+            Some(of.accepted_authenticated_only()).filter(|chunks| !chunks.is_empty()).map(Box::new)
+        };
+        Self {
+            hmac,
+            peer_demands: demands(&material.peer),
+            we_demand: demands(&material.ours),
             peer_key: keys.active(),
-            derived: SmallVec::new(),
+            derived: Vec::new(),
             material,
-        })
+        }
     }
 
     fn verify(&mut self, keys: &AuthKeys, auth: &Auth<'_>) -> Verdict {
@@ -277,7 +294,7 @@ impl Association {
             return self.on_auth(path, auth);
         }
         if !self.authentication.lets_in(chunk.kind()) {
-            self.authentication.statistics.unauthenticated_chunks += 1;
+            self.authentication.statistics.note().unauthenticated_chunks += 1;
             return Admission::Skipped;
         }
         Admission::Admitted
@@ -290,7 +307,7 @@ impl Association {
                 return Admission::Skipped;
             }
             Authenticity::Shown => {
-                self.authentication.statistics.repeated += 1;
+                self.authentication.statistics.note().repeated += 1;
                 return Admission::RestDiscarded;
             }
             Authenticity::NotShown => {}

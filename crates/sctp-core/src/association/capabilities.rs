@@ -109,6 +109,9 @@ impl Capabilities {
     }
 }
 
+/// The parameters of an INIT or INIT ACK: as many as there usually are without a list elsewhere.
+pub(crate) type ParameterList<'a> = SmallVec<[Parameter<'a>; 8]>;
+
 /// Extensions as an INIT or INIT ACK offers them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OfferedExtensions {
@@ -173,7 +176,7 @@ impl OfferedExtensions {
     }
 
     /// The parameters that say so; `chunk_types` is what [`chunk_types`](Self::chunk_types) gave.
-    pub(crate) fn parameters(self, chunk_types: &[u8]) -> SmallVec<[Parameter<'_>; 4]> {
+    pub(crate) fn parameters(self, chunk_types: &[u8]) -> ParameterList<'_> {
         let mut parameters = SmallVec::new();
         if !chunk_types.is_empty() {
             parameters.push(Parameter::SupportedExtensions(ChunkTypes::new(chunk_types)));

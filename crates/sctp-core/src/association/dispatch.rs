@@ -27,9 +27,9 @@ pub(super) enum Flow {
 impl Association {
     pub(crate) fn chunk_counters(&self) -> trace::ChunkCounters {
         trace::ChunkCounters {
-            association: self.counters,
-            authentication: self.authentication.statistics,
-            asconf: self.addresses.statistics,
+            association: self.counters.get(),
+            authentication: self.authentication.statistics.get(),
+            asconf: self.addresses.statistics.get(),
             reconfiguration: self.reconfig.statistics(),
         }
     }
@@ -164,7 +164,7 @@ impl Association {
     /// The receiver, in such a state.
     fn receiver_of_data(&mut self) -> Option<&mut Receiver> {
         if !self.takes_data() {
-            self.counters.data_in_wrong_state += 1;
+            self.counters.note().data_in_wrong_state += 1;
             return None;
         }
         self.receiver.as_mut()
@@ -191,17 +191,17 @@ impl Association {
             return;
         }
         if self.is_renumbering() {
-            self.counters.old_sacks += 1;
+            self.counters.note().old_sacks += 1;
             return;
         }
         let outcome = match self.sender.on_sack(now, sack, &self.paths) {
             Ok(outcome) => outcome,
             Err(SackRefused::Old) => {
-                self.counters.old_sacks += 1;
+                self.counters.note().old_sacks += 1;
                 return;
             }
             Err(SackRefused::Malformed) => {
-                self.counters.malformed_chunks += 1;
+                self.counters.note().malformed_chunks += 1;
                 return;
             }
             Err(SackRefused::Violation(violation)) => return self.abort_for(violation),
@@ -289,7 +289,7 @@ impl Association {
             let path = self.paths.path_mut(*path);
             trace::recovery_undone(path.id, *cause);
             path.change_window("recovery undone", Congestion::on_spurious);
-            path.counters.recoveries_undone += 1;
+            path.counters.note().recoveries_undone += 1;
             if *cause == LossCause::Timeout {
                 path.rto.end_back_off();
             }
@@ -304,7 +304,7 @@ impl Association {
         let path = self.paths.path_mut(path);
         trace::recovery_begun(path.id);
         path.change_window("loss", Congestion::on_loss);
-        path.counters.recoveries += 1;
+        path.counters.note().recoveries += 1;
     }
 
     /// RFC 9260 §9.1.
@@ -337,7 +337,7 @@ impl Association {
 
     /// The two highest bits of the type say what to do (RFC 9260 §3.2).
     fn on_unknown(&mut self, path: PathId, chunk: &UnknownChunk<'_>) -> Flow {
-        self.counters.unknown_chunks += 1;
+        self.counters.note().unknown_chunks += 1;
         let action = chunk.action();
         if matches!(action, UnknownAction::StopAndReport | UnknownAction::SkipAndReport) {
             // Echoed in part if long: an error must not be larger than what provoked it.

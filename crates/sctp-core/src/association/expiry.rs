@@ -82,7 +82,7 @@ impl Association {
             Ok(()) => {
                 let path = self.outgoing.control_path;
                 self.paths.path_mut(path).back_off();
-                self.counters.handshake_retransmissions += 1;
+                self.counters.note().handshake_retransmissions += 1;
                 self.sender.on_timeout(now, path);
                 self.outgoing.control_path = self.paths.next_confirmed(path);
                 self.send_handshake_chunk(now, timer);
@@ -117,7 +117,7 @@ impl Association {
         }
         let entry = self.paths.path_mut(path);
         entry.back_off();
-        entry.counters.timeouts += 1;
+        entry.counters.note().timeouts += 1;
         if !waits_for_window {
             entry.change_window("timeout", Congestion::on_timeout);
         }

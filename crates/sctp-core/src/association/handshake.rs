@@ -30,9 +30,9 @@ use crate::event::{Event, Origin, PathState};
 use crate::path::address::listed;
 use crate::path::{Answer, PathSet};
 use crate::receiver::{Receiver, ReceiverConfig};
-use crate::rng::Rng;
+use crate::rng::{Nonces, Rng};
 use crate::sender::Sender;
-use crate::stats::AssociationCounters;
+use crate::stats::AssociationTally;
 use crate::trace;
 use crate::transmit::{Destination, Encapsulation, PathId};
 
@@ -65,8 +65,8 @@ impl Association {
         ports: (SctpPort, SctpPort),
         config: Arc<AssociationConfig>,
         tag: VerificationTag,
-        mut rng: Rng,
-    ) -> Result<Self, Full> {
+        rng: &mut Rng,
+    ) -> Result<Box<Self>, Full> {
         let initial_tsn = rng.tsn();
         let (first, others) = destinations;
         let config = over(config, first.encapsulation);
@@ -74,7 +74,7 @@ impl Association {
         for &destination in others {
             let _added = paths.add(destination, PathState::Active, &config);
         }
-        let announcement = Announcement::ours(&config, rng.key());
+        let announcement = Announcement::ours(&config, rng.octets());
         let init = init_chunk(&config, &paths, tag, initial_tsn, announcement.as_ref(), None)?;
         let peer = Peer {
             origin: Origin::Initiated,
@@ -82,7 +82,6 @@ impl Association {
             peer_port: ports.1,
             local_tag: tag,
             peer_tag: None,
-            tie_tag: rng.u64() | 1,
             local_initial_tsn: initial_tsn,
             agreed: Negotiated::alone(config.streams),
             adaptation: None,
@@ -92,7 +91,8 @@ impl Association {
         let state = State::cookie_wait(init);
         let authentication = Authentication::new(announcement);
         let halves = (sender, None);
-        let mut association = Self::assemble(state, peer, halves, authentication, paths, config, rng);
+        let mut association =
+            Self::assemble(state, peer, halves, authentication, paths, config, rng.nonces());
         association.send_handshake_chunk(now, Timer::T1Init);
         Ok(association)
     }
@@ -105,8 +105,8 @@ impl Association {
         source: Destination,
         locals: &[IpAddr],
         config: Arc<AssociationConfig>,
-        mut rng: Rng,
-    ) -> Self {
+        nonces: Nonces,
+    ) -> Box<Self> {
         let config = over(config, cookie.source.encapsulation);
         let peer = Peer {
             origin: Origin::Accepted,
@@ -114,7 +114,6 @@ impl Association {
             peer_port: cookie.peer_port,
             local_tag: cookie.local_tag,
             peer_tag: Some(cookie.peer_tag),
-            tie_tag: rng.u64() | 1,
             local_initial_tsn: cookie.local_initial_tsn,
             agreed: cookie.agreed,
             adaptation: None,
@@ -128,8 +127,8 @@ impl Association {
             Authentication::agreed(cookie.key_material.as_ref(), &config.authentication.keys);
         let paths = PathSet::new(cookie.source, locals, &config);
         let state = State::established();
-        let mut association = Self::assemble(state, peer, halves, authentication, paths, config, rng);
-        association.counters.addresses_ignored = u64::from(cookie.notes.addresses_ignored);
+        let mut association = Self::assemble(state, peer, halves, authentication, paths, config, nonces);
+        association.note_ignored_addresses(cookie.notes);
         association.add_listed(cookie.source, &cookie.addresses);
         association.reserve_for_authentication();
         association.agree_on_addresses(cookie.peer_initial_tsn);
@@ -147,11 +146,11 @@ impl Association {
         authentication: Authentication,
         paths: PathSet,
         config: Arc<AssociationConfig>,
-        rng: Rng,
-    ) -> Self {
+        nonces: Nonces,
+    ) -> Box<Self> {
         // The initiator learns the peer's initial TSN later.
         let expected = receiver.as_ref().map_or(Tsn::new(0), |receiver| receiver.cumulative_tsn().next());
-        Self {
+        Box::new(Self {
             reconfig: Reconfig::new(peer.local_initial_tsn, expected),
             state,
             peer,
@@ -163,11 +162,11 @@ impl Association {
             authentication,
             addresses: DynamicAddresses::default(),
             events: VecDeque::new(),
-            rng,
-            counters: AssociationCounters::default(),
+            nonces,
+            counters: AssociationTally::default(),
             outgoing: Outgoing::new(&config),
             config,
-        }
+        })
     }
 
     /// What an INIT means for this association.
@@ -175,10 +174,10 @@ impl Association {
         let (tag, initial_tsn) = (self.peer.local_tag, self.peer.local_initial_tsn);
         match self.state.name() {
             S::CookieWait => InitReply::Crossing { tag, initial_tsn, tie_tag: 0 },
-            S::CookieEchoed => InitReply::Crossing { tag, initial_tsn, tie_tag: self.peer.tie_tag },
+            S::CookieEchoed => InitReply::Crossing { tag, initial_tsn, tie_tag: self.nonces.tie_tag() },
             S::ShutdownAckSent => InitReply::ShutdownAck,
             S::Established | S::ShutdownPending | S::ShutdownSent | S::ShutdownReceived | S::Closed => {
-                InitReply::Restarting { tie_tag: self.peer.tie_tag }
+                InitReply::Restarting { tie_tag: self.nonces.tie_tag() }
             }
         }
     }
@@ -192,7 +191,7 @@ impl Association {
     ) -> CollisionAction {
         let ties = match cookie.tie_tag {
             0 => TieTags::None,
-            tie if tie == self.peer.tie_tag => TieTags::Match,
+            tie if tie == self.nonces.tie_tag() => TieTags::Match,
             _ => TieTags::Differ,
         };
         let action = decide(Tags {
@@ -205,7 +204,7 @@ impl Association {
             CollisionAction::Restart => self.on_restart(now, source, cookie),
             CollisionAction::Initialise => self.on_crossing_cookie(now, source, cookie),
             CollisionAction::Duplicate => self.on_duplicate_cookie(now, source),
-            CollisionAction::Late | CollisionAction::Discard => self.counters.late_cookies += 1,
+            CollisionAction::Late | CollisionAction::Discard => self.counters.note().late_cookies += 1,
         }
         action
     }
@@ -262,6 +261,12 @@ impl Association {
         self.add_listed(source, listed);
     }
 
+    fn note_ignored_addresses(&mut self, notes: PeerNotes) {
+        if notes.addresses_ignored > 0 {
+            self.counters.note().addresses_ignored += u64::from(notes.addresses_ignored);
+        }
+    }
+
     /// RFC 5061 §4.2.4, §4.2.6: the address the peer would like to be sent to becomes the primary path once it is confirmed.
     fn note_wishes(&mut self, source: Destination, notes: PeerNotes) {
         self.peer.adaptation = notes.adaptation;
@@ -293,7 +298,7 @@ impl Association {
                 self.take_init_ack(now, self.outgoing.control_path, source, &init_ack);
             }
             Some(Ok(_)) => {}
-            Some(Err(_)) | None => self.counters.malformed_chunks += 1,
+            Some(Err(_)) | None => self.counters.note().malformed_chunks += 1,
         }
         self.after_input(now);
     }
@@ -305,13 +310,13 @@ impl Association {
     /// RFC 9260 §5.1 (C), §5.2.3, §3.3.3.
     fn take_init_ack(&mut self, now: Instant, path: PathId, source: Destination, init_ack: &Init<'_>) {
         if self.state.name() != S::CookieWait {
-            self.counters.unexpected_init_acks += 1;
+            self.counters.note().unexpected_init_acks += 1;
             return;
         }
         let tag = init_ack.initiate_tag;
         // RFC 9260 §3.3.3: such a window is no window; the packet changes nothing, T1-init goes on.
         if init_ack.a_rwnd < MIN_WINDOW_BYTES {
-            self.counters.malformed_chunks += 1;
+            self.counters.note().malformed_chunks += 1;
             return;
         }
         if tag == VerificationTag::ZERO {
@@ -337,7 +342,7 @@ impl Association {
         let _is_confirmed = self.paths.set_primary(path);
         self.outgoing.control_path = self.paths.for_data();
         reading.add_source(source.address);
-        self.counters.addresses_ignored += u64::from(reading.notes.addresses_ignored);
+        self.note_ignored_addresses(reading.notes);
         self.note_addresses(source, &reading.addresses);
         let agreed = Negotiated::new(&self.config, init_ack, reading.offered);
         self.agree_on_keys(announcement);
@@ -368,9 +373,10 @@ impl Association {
 
     /// RFC 9260 §5.2.6 (3): a new INIT that asks for a longer life, as often as an unanswered one may be sent again.
     pub(super) fn on_stale_cookie(&mut self, now: Instant, error: RemoteError) {
-        self.counters.stale_cookies += 1;
+        let counters = self.counters.note();
+        counters.stale_cookies += 1;
         self.timers.stop(Timer::T1Cookie);
-        if self.counters.stale_cookies > u64::from(self.config.attempts.init) {
+        if counters.stale_cookies > u64::from(self.config.attempts.init) {
             return self.close(Some(AssociationError::Refused(error)));
         }
         // What went with the COOKIE ECHO was not taken; it goes with the next one.
@@ -495,7 +501,9 @@ fn init_chunk(
     let offered = OfferedExtensions::of(&config.extensions);
     let chunk_types = offered.chunk_types();
     let mut parameters = offered.parameters(&chunk_types);
-    parameters.extend(announcement.into_iter().flat_map(Announcement::parameters));
+    if let Some(announcement) = announcement {
+        announcement.add_to(&mut parameters);
+    }
     match paths.path(PathId::FIRST).destination.encapsulation {
         Encapsulation::Ip | Encapsulation::Udp { .. } => {
             parameters.push(Parameter::SupportedAddressTypes(ParameterTypes::IPV4_AND_IPV6));

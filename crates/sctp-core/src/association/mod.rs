@@ -55,8 +55,8 @@ pub use self::asconf::{AddressChange, AddressOutcome, AsconfStatistics};
 pub use self::auth::AuthenticationStatistics;
 pub(crate) use self::auth::{Announcement, Authentication, Authenticity, KeyMaterial, Verdict};
 use self::autoclose::Usage;
-pub(crate) use self::capabilities::OfferedExtensions;
 pub use self::capabilities::{Capabilities, Capability};
+pub(crate) use self::capabilities::{OfferedExtensions, ParameterList};
 use self::control::{Bundling, ControlQueue};
 pub(crate) use self::handshake::{InitReply, PeerNotes, Reading, address_parameter, wish_parameters};
 pub(crate) use self::peer::{Negotiated, Peer};
@@ -72,10 +72,10 @@ use crate::event::Event;
 use crate::message::Message;
 use crate::path::PathSet;
 use crate::receiver::Receiver;
-use crate::rng::Rng;
+use crate::rng::Nonces;
 use crate::sender::abandon::Failed;
 use crate::sender::{Sender, StreamStatistics};
-use crate::stats::{AssociationCounters, AssociationStatistics, PathStatistics};
+use crate::stats::{AssociationCounters, AssociationStatistics, AssociationTally, PathStatistics};
 use crate::trace;
 use crate::transmit::PathId;
 
@@ -94,8 +94,8 @@ pub struct Association {
     authentication: Authentication,
     addresses: DynamicAddresses,
     events: VecDeque<Event>,
-    rng: Rng,
-    counters: AssociationCounters,
+    nonces: Nonces,
+    counters: AssociationTally,
     outgoing: Outgoing,
     reconfig: Reconfig,
 }
@@ -183,11 +183,11 @@ impl Association {
         let paths = self.paths.iter().map(of).map(shown).collect();
         AssociationStatistics {
             reconfiguration: self.reconfig.statistics(),
-            association: AssociationCounters { path_switches: self.paths.switches(), ..self.counters },
+            association: AssociationCounters { path_switches: self.paths.switches(), ..self.counters.get() },
             sender: self.sender.statistics(),
             receiver: self.receiver.as_ref().map(Receiver::statistics).unwrap_or_default(),
-            authentication: self.authentication.statistics,
-            asconf: self.addresses.statistics,
+            authentication: self.authentication.statistics.get(),
+            asconf: self.addresses.statistics.get(),
             paths,
             is_autoclosed: self.outgoing.usage.is_autoclosed,
         }

@@ -37,13 +37,13 @@ impl Association {
                         &unspoken
                     }
                     None => {
-                        self.counters.malformed_chunks += 1;
+                        self.counters.note().malformed_chunks += 1;
                         continue;
                     }
                 },
             };
             if !self.tag_fits(packet.verification_tag, chunk) {
-                self.counters.bad_tags += 1;
+                self.counters.note().bad_tags += 1;
                 continue;
             }
             if matches!(chunk, Chunk::Abort(_)) && self.is_leaving(datagram.local) {

@@ -195,7 +195,7 @@ impl Association {
         let len = match envelope.coverage {
             Coverage::Checksum => writer.finish(),
             Coverage::LayerBelow => {
-                path.counters.zero_checksums_sent += 1;
+                path.counters.note().zero_checksums_sent += 1;
                 writer.finish_with_zero_checksum()
             }
         };
@@ -408,7 +408,9 @@ impl Association {
         let entry = self.paths.path_mut(of);
         // Kept for the next packet if this one had no room beside its control chunks.
         entry.probe_is_due = !is_written && !writer.is_empty();
-        entry.counters.probes += u64::from(is_written);
+        if is_written {
+            entry.counters.note().probes += 1;
+        }
         if is_written && of != on {
             // An answer by the other path says nothing about this one.
             self.probe_path(now, of);
@@ -468,13 +470,15 @@ impl Association {
 
     pub(super) fn push_to(&mut self, path: PathId, chunk: Result<ChunkBuf, Full>, bundling: Bundling) {
         let Ok(chunk) = chunk else {
-            self.counters.control_dropped += 1;
+            self.counters.note().control_dropped += 1;
             return;
         };
         // INIT alone travels before the peer's tag is known (RFC 9260 §8.5.1 (A)).
         let tag = self.peer.peer_tag.unwrap_or(VerificationTag::ZERO);
         let queued = self.control.push(ControlChunk { path, tag, chunk, bundling });
-        self.counters.control_dropped += u64::from(!queued);
+        if !queued {
+            self.counters.note().control_dropped += 1;
+        }
     }
 }
 

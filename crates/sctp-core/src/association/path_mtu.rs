@@ -25,8 +25,8 @@ impl Association {
         }
         // No error of the path and no congestion: the size was too large (RFC 8899 §6.2.1.2, §3 point 7).
         let (next, has_fallen) = entry.change_mtu(PathMtu::on_unanswered);
-        entry.counters.black_holes += u64::from(has_fallen);
         if has_fallen {
+            entry.counters.note().black_holes += 1;
             trace::path_mtu_black_hole(path, entry.mtu.current());
         }
         self.apply_mtu(now, path, next);
@@ -47,7 +47,7 @@ impl Association {
     pub(super) fn on_vanishing(&mut self, path: PathId) {
         let entry = self.paths.path_mut(path);
         if entry.change_mtu(PathMtu::on_black_hole) {
-            entry.counters.black_holes += 1;
+            entry.counters.note().black_holes += 1;
             trace::path_mtu_black_hole(path, entry.mtu.current());
             self.timers.stop(Timer::PathMtu(path));
             self.sender.on_packets_shrunk(self.paths.path(path));
@@ -85,10 +85,10 @@ impl Association {
         tag: VerificationTag,
         buffer: &mut Vec<u8>,
     ) -> Option<Transmit> {
-        let nonce = self.rng.u64();
+        let nonce = self.nonces.u64();
         let entry = self.paths.path_mut(path);
         let size = entry.mtu.send_probe(nonce)?;
-        entry.counters.mtu_probes += 1;
+        entry.counters.note().mtu_probes += 1;
         let limit = (size - entry.destination.header_bytes()) & !3;
         self.timers.set(Timer::PathMtu(path), now + entry.rto.without_back_off());
         let envelope = self.probe_envelope(path, tag, limit);

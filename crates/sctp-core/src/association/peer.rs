@@ -19,8 +19,6 @@ pub(crate) struct Peer {
     pub(crate) local_tag: VerificationTag,
     /// The tag we put into ours; unknown before INIT ACK.
     pub(crate) peer_tag: Option<VerificationTag>,
-    /// Stands for both tags in cookies (RFC 9260 §5.2.2); never zero.
-    pub(crate) tie_tag: u64,
     pub(crate) local_initial_tsn: Tsn,
     pub(crate) agreed: Negotiated,
     /// The peer's adaptation code point (RFC 5061 §4.2.6).

@@ -27,7 +27,7 @@ use super::{Association, AssociationState as S, Capability, Timer};
 use crate::error::ReconfigError;
 use crate::event::{Event, ReconfigOutcome, StreamDirection};
 use crate::path::Unanswered;
-use crate::stats::ReconfigStatistics;
+use crate::stats::{ReconfigStatistics, Seldom};
 use crate::trace;
 use crate::transmit::PathId;
 
@@ -57,7 +57,7 @@ impl ResetDirection {
 pub(super) struct Reconfig {
     requester: Requester,
     responder: Responder,
-    statistics: ReconfigStatistics,
+    statistics: Seldom<ReconfigStatistics>,
 }
 
 impl Reconfig {
@@ -66,12 +66,12 @@ impl Reconfig {
         Self {
             requester: Requester::new(local_initial),
             responder: Responder::new(peer_initial),
-            statistics: ReconfigStatistics::default(),
+            statistics: Seldom::default(),
         }
     }
 
     pub(super) fn statistics(&self) -> ReconfigStatistics {
-        self.statistics
+        self.statistics.get()
     }
 }
 
@@ -173,7 +173,7 @@ impl Association {
         }
         let (last_assigned, responded) = (self.sender.last_assigned_tsn(), self.reconfig.responder.last());
         if let Some(chunk) = self.reconfig.requester.launch(last_assigned, responded) {
-            self.reconfig.statistics.requests_sent += 1;
+            self.reconfig.statistics.note().requests_sent += 1;
             self.push_chunk(self.paths.for_data(), Ok(chunk));
             self.start_reconfig_timer(now);
         }
@@ -205,7 +205,7 @@ impl Association {
         if expiry == Expiry::Unanswered && !self.unanswered(now, path, Unanswered::Transmission) {
             return;
         }
-        self.reconfig.statistics.retransmissions += 1;
+        self.reconfig.statistics.note().retransmissions += 1;
         self.push_chunk(path, Ok(chunk));
         self.start_reconfig_timer(now);
     }
@@ -213,7 +213,7 @@ impl Association {
     /// RFC 6525 §5.2.7.
     fn on_reconfig_response(&mut self, now: Instant, response: &ReconfigResponse) {
         match self.reconfig.requester.on_response(response) {
-            Answered::Unexpected => self.reconfig.statistics.unexpected_responses += 1,
+            Answered::Unexpected => self.reconfig.statistics.note().unexpected_responses += 1,
             Answered::InProgress => self.start_reconfig_timer(now),
             Answered::Completed(completed) => self.on_completed(now, completed),
         }
@@ -323,11 +323,11 @@ impl Association {
     /// RFC 6525 §5.2.1.
     pub(super) fn on_reconfig(&mut self, now: Instant, path: PathId, chunk: &ReConfig<'_>) {
         if !self.may_answer_reconfig() {
-            self.reconfig.statistics.in_wrong_state += 1;
+            self.reconfig.statistics.note().in_wrong_state += 1;
             return;
         }
         if chunk.combination().is_none() {
-            self.counters.malformed_chunks += 1;
+            self.counters.note().malformed_chunks += 1;
             return;
         }
         let mut responses = SmallVec::<[ReconfigResponse; 2]>::new();
@@ -344,7 +344,7 @@ impl Association {
                 Ok(Parameter::AddIncomingStreams(add)) => responses.push(self.on_streams_wanted(add)),
                 Ok(Parameter::ReconfigResponse(response)) => self.on_reconfig_response(now, &response),
                 // Only those make up an allowed combination.
-                Ok(_) | Err(_) => self.counters.malformed_chunks += 1,
+                Ok(_) | Err(_) => self.counters.note().malformed_chunks += 1,
             }
         }
         if responses.is_empty() {
@@ -367,15 +367,15 @@ impl Association {
     fn answered_before(&mut self, request: ReconfigSequence) -> Option<ReconfigResponse> {
         match self.reconfig.responder.place(request) {
             Place::New => {
-                self.reconfig.statistics.requests_received += 1;
+                self.reconfig.statistics.note().requests_received += 1;
                 None
             }
             Place::Repeated(response) => {
-                self.reconfig.statistics.requests_repeated += 1;
+                self.reconfig.statistics.note().requests_repeated += 1;
                 Some(response)
             }
             Place::OutOfSequence => {
-                self.reconfig.statistics.requests_refused += 1;
+                self.reconfig.statistics.note().requests_refused += 1;
                 let result = ReconfigResult::BadSequenceNumber;
                 Some(ReconfigResponse { response: request, result, next_tsns: None })
             }
@@ -383,7 +383,7 @@ impl Association {
     }
 
     fn refuse(&mut self, request: ReconfigSequence, result: ReconfigResult) -> ReconfigResponse {
-        self.reconfig.statistics.requests_refused += 1;
+        self.reconfig.statistics.note().requests_refused += 1;
         self.reconfig.responder.answer(request, result, None)
     }
 
@@ -594,7 +594,9 @@ impl Association {
             return false;
         }
         let is_behind = self.reconfig.responder.is_behind_reset(stream, tsn);
-        self.reconfig.statistics.data_behind_reset += u64::from(is_behind);
+        if is_behind {
+            self.reconfig.statistics.note().data_behind_reset += 1;
+        }
         is_behind
     }
 }

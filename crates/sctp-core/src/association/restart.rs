@@ -8,7 +8,6 @@ use crate::endpoint::cookie::StateCookie;
 use crate::error::AssociationError;
 use crate::event::Event;
 use crate::receiver::Receiver;
-use crate::stats::AssociationCounters;
 use crate::trace;
 use crate::transmit::Destination;
 
@@ -27,7 +26,7 @@ impl Association {
         self.report_aborted(Receiver::abort_partial);
         self.give_up_requests();
         let locals = self.paths.local_addresses();
-        let mut fresh = Self::accept(now, cookie, source, locals, self.config.clone(), self.rng.split());
+        let mut fresh = Self::accept(now, cookie, source, locals, self.config.clone(), self.nonces.renewed());
         if let (Some(new), Some(old)) = (fresh.receiver.as_mut(), self.receiver.as_mut()) {
             new.adopt_ready(old);
         }
@@ -40,15 +39,16 @@ impl Association {
         // Whoever waited for room in the old buffer finds it in the new one.
         fresh.events.push_back(Event::SendBufferAvailable);
         fresh.peer.origin = self.peer.origin;
-        fresh.authentication.statistics = self.authentication.statistics;
-        fresh.addresses.statistics = self.addresses.statistics;
-        fresh.counters = AssociationCounters {
-            restarts: self.counters.restarts + 1,
-            addresses_ignored: self.counters.addresses_ignored + fresh.counters.addresses_ignored,
-            ..self.counters
-        };
-        *self = fresh;
-        trace::association_restarted(self.counters.restarts);
+        fresh.authentication.statistics = core::mem::take(&mut self.authentication.statistics);
+        fresh.addresses.statistics = core::mem::take(&mut self.addresses.statistics);
+        let ignored = fresh.counters.get().addresses_ignored;
+        fresh.counters = core::mem::take(&mut self.counters);
+        let counters = fresh.counters.note();
+        counters.restarts += 1;
+        counters.addresses_ignored += ignored;
+        let restarts = counters.restarts;
+        *self = *fresh;
+        trace::association_restarted(restarts);
         if from != S::Established {
             trace::association_state(from, self.state.name(), &"peer restarted");
         }

@@ -42,7 +42,7 @@ impl Association {
     pub(super) fn abort_for(&mut self, violation: ProtocolViolation) {
         if self.authentication.spares() {
             trace::violation_ignored(&violation);
-            self.authentication.statistics.unauthenticated_chunks += 1;
+            self.authentication.statistics.note().unauthenticated_chunks += 1;
             return;
         }
         self.abort_with(violation, TagOrigin::Receiver);

@@ -42,7 +42,7 @@ impl Association {
             self.paths.path_mut(path).heartbeat.on_ack(now, nonce).map(|rtt| (path, rtt))
         });
         let Some((path, rtt)) = answer else {
-            self.counters.unexpected_heartbeat_acks += 1;
+            self.counters.note().unexpected_heartbeat_acks += 1;
             return;
         };
         self.paths.on_measurement(path, now, rtt);
@@ -108,7 +108,7 @@ impl Association {
         if let Some(sent_at) = self.paths.path_mut(path).heartbeat.expire() {
             asked_at = sent_at;
             let entry = self.paths.path_mut(path);
-            entry.counters.heartbeats_unanswered += 1;
+            entry.counters.note().heartbeats_unanswered += 1;
             trace::heartbeat_unanswered(path, entry.errors);
             // RFC 7829 §3.2, point 6: where data is on its way, its own timer says the same.
             if !self.is_asked_by_data(path) {
@@ -174,10 +174,10 @@ impl Association {
     }
 
     pub(super) fn send_heartbeat(&mut self, now: Instant, path: PathId) {
-        let nonce = self.rng.u64();
+        let nonce = self.nonces.u64();
         let entry = self.paths.path_mut(path);
         let info = entry.heartbeat.send(now, path, nonce);
-        entry.counters.heartbeats += 1;
+        entry.counters.note().heartbeats += 1;
         let unanswered_at = now + entry.rto.rto();
         self.push_heartbeat(path, ChunkBuf::heartbeat(&info));
         self.timers.set(Timer::Heartbeat(path), unanswered_at);
@@ -199,7 +199,7 @@ impl Association {
     pub(super) fn schedule_heartbeat(&mut self, from: Instant, path: PathId) {
         let rto = self.paths.path(path).rto.rto();
         let interval = self.config.heartbeat.interval;
-        let regular = interval.map(|interval| interval + rto / 2 + self.rng.up_to(rto));
+        let regular = interval.map(|interval| interval + rto / 2 + self.nonces.up_to(rto));
         if let Some(pause) = regular.into_iter().chain(self.nat_keepalive(path)).min() {
             self.timers.set(Timer::Heartbeat(path), from + pause);
         }

@@ -47,7 +47,7 @@ pub(crate) enum Timer {
 /// The running timers. Few at a time, so a list beats a heap: nothing is allocated and nothing sorted.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
-    running: SmallVec<[(Timer, Instant); 6]>,
+    running: SmallVec<[(Timer, Instant); 4]>,
     /// A timer was started or moved closer: the time to wake up may have to be moved.
     has_come_closer: bool,
 }

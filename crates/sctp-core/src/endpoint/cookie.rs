@@ -1,24 +1,26 @@
 //! The state cookie (RFC 9260 §5.1.3): everything needed to build an association, signed, so that nothing is
 //! kept until the peer has shown that it receives at the address it writes from.
 //!
-//! HMAC-SHA-256 over the whole of it: ports, tags, tie-tags, TSNs, addresses, streams, extensions, time. The key is
-//! random and changes every Valid.Cookie.Life; the ones before stay known for a while, so that a cookie whose life
-//! is over is told from a forged one and its owner hears that it is stale (RFC 9260 §5.2.6). Parsing keeps its
-//! bounds even after the signature has been found right.
+//! BLAKE2b with a key over the whole of it: ports, tags, tie-tags, TSNs, addresses, streams, extensions, time
+//! (docs/decisions/0013-blake2-in-the-handshake.md). The key is random and changes every Valid.Cookie.Life; the ones
+//! before stay known for a while, so that a cookie whose life is over is told from a forged one and its owner hears that
+//! it is stale (RFC 9260 §5.2.6). Parsing keeps its bounds even after the signature has been found right.
+//!
+//! What is seldom there takes no room: a cookie between two hosts of one IPv4 address each is shorter than a block of the
+//! hash, key material included.
 
 use core::time::Duration;
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use hmac::{Hmac, Mac};
+use blake2::digest::Mac;
 use sctp_wire::{SctpPort, Tsn, VerificationTag};
-use sha2::Sha256;
 use smallvec::SmallVec;
 use virtual_time::Instant;
 
 use super::spent::SpentTags;
-use crate::association::{Announcement, Capabilities, Capability, KeyMaterial, Negotiated, PeerNotes};
-use crate::rng::{Rng, keyed};
+use crate::association::{Capabilities, Capability, KeyMaterial, Negotiated, PeerNotes};
+use crate::rng::{KeyedHash, Rng, keyed};
 use crate::transmit::{Destination, Encapsulation};
 
 /// What a cookie says.
@@ -69,13 +71,13 @@ pub(crate) struct CookieKeys {
 }
 
 struct Key {
-    hmac: Hmac<Sha256>,
+    hash: KeyedHash,
     in_use_since: Instant,
 }
 
 impl CookieKeys {
     pub(crate) fn new(mut rng: Rng, life: Duration, extension: Duration) -> Self {
-        let first = Key { hmac: keyed(&rng.key()), in_use_since: Instant::EPOCH };
+        let first = Key { hash: keyed(&rng.octets()), in_use_since: Instant::EPOCH };
         Self { keys: VecDeque::from([first]), spent: SpentTags::default(), life, extension, rng }
     }
 
@@ -90,7 +92,7 @@ impl CookieKeys {
         let mut octets = cookie.encode();
         // Never empty: `rotate` puts a key in before it forgets others.
         if let Some(key) = self.keys.front() {
-            octets.extend_from_slice(&key.hmac.clone().chain_update(&octets).finalize().into_bytes());
+            octets.extend_from_slice(&key.hash.clone().chain_update(&octets).finalize().into_bytes());
         }
         octets
     }
@@ -100,7 +102,7 @@ impl CookieKeys {
         self.rotate(now);
         let body_bytes = octets.len().checked_sub(MAC_BYTES).ok_or(CookieRefused::Signature)?;
         let (body, mac) = octets.split_at(body_bytes);
-        let signed_by = |key: &Key| key.hmac.clone().chain_update(body).verify_slice(mac).is_ok();
+        let signed_by = |key: &Key| key.hash.clone().chain_update(body).verify_slice(mac).is_ok();
         if !self.keys.iter().any(signed_by) {
             return Err(CookieRefused::Signature);
         }
@@ -118,7 +120,7 @@ impl CookieKeys {
         let period = self.life.max(self.extension);
         let is_due = self.keys.front().is_none_or(|current| now.since(current.in_use_since) >= period);
         if is_due {
-            self.keys.push_front(Key { hmac: keyed(&self.rng.key()), in_use_since: now });
+            self.keys.push_front(Key { hash: keyed(&self.rng.octets()), in_use_since: now });
         }
         while self.keys.back().is_some_and(|oldest| now.since(oldest.in_use_since) >= period * PERIODS_KNOWN)
         {
@@ -129,55 +131,76 @@ impl CookieKeys {
 
 impl StateCookie {
     pub(super) fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(FIXED_BYTES + 17 * (2 + self.addresses.len()) + 3 + MAC_BYTES);
-        out.extend_from_slice(&self.expires_at.as_nanos().to_be_bytes());
-        out.extend_from_slice(&self.issued_at.as_nanos().to_be_bytes());
-        out.extend_from_slice(&self.tie_tag.to_be_bytes());
-        for number in [
-            self.local_tag.get(),
-            self.peer_tag.get(),
-            self.local_initial_tsn.get(),
-            self.peer_initial_tsn.get(),
-            self.peer_window,
-        ] {
+        let mut out = Vec::with_capacity(USUAL_BYTES);
+        out.extend_from_slice(&[self.flags(), self.agreed.capabilities.to_octet()]);
+        for time in [self.expires_at, self.issued_at] {
+            out.extend_from_slice(&time.as_nanos().to_be_bytes());
+        }
+        let (local_tsn, peer_tsn) = (self.local_initial_tsn.get(), self.peer_initial_tsn.get());
+        for number in [self.local_tag.get(), self.peer_tag.get(), local_tsn, peer_tsn, self.peer_window] {
             out.extend_from_slice(&number.to_be_bytes());
         }
         let ports = [self.local_port.get(), self.peer_port.get()];
         for number in ports.into_iter().chain([self.agreed.outbound, self.agreed.inbound]) {
             out.extend_from_slice(&number.to_be_bytes());
         }
-        out.push(self.agreed.capabilities.to_octet());
-        let PeerNotes { addresses_ignored, primary, adaptation } = self.notes;
-        out.push(addresses_ignored);
-        out.push(u8::from(adaptation.is_some()));
-        out.extend_from_slice(&adaptation.unwrap_or_default().to_be_bytes());
-        match primary {
-            Some(address) => encode_address(&mut out, address),
-            None => out.push(NO_ADDRESS),
-        }
-        if let Some(KeyMaterial { ours, peer }) = &self.key_material {
-            ours.encode(&mut out);
-            peer.encode(&mut out);
-        }
-        let (carrier, port) = match self.source.encapsulation {
-            Encapsulation::Ip => (0, 0),
-            Encapsulation::Udp { port } => (1, port),
-            Encapsulation::Datagrams => (2, 0),
-        };
-        out.push(carrier);
-        out.extend_from_slice(&port.to_be_bytes());
+        self.encode_optional(&mut out);
         encode_address(&mut out, self.source.address);
-        for &address in self.addresses.iter().take(MAX_ADDRESSES) {
-            encode_address(&mut out, address);
+        if !self.has_source_alone() {
+            let listed = &self.addresses[..self.addresses.len().min(MAX_ADDRESSES)];
+            out.push(u8::try_from(listed.len()).unwrap_or_default());
+            listed.iter().for_each(|address| encode_address(&mut out, *address));
         }
         out
     }
 
+    /// What the flags say is there, in their order.
+    fn encode_optional(&self, out: &mut Vec<u8>) {
+        if self.tie_tag != 0 {
+            out.extend_from_slice(&self.tie_tag.to_be_bytes());
+        }
+        if let Some(adaptation) = self.notes.adaptation {
+            out.extend_from_slice(&adaptation.to_be_bytes());
+        }
+        if let Some(primary) = self.notes.primary {
+            encode_address(out, primary);
+        }
+        if self.notes.addresses_ignored != 0 {
+            out.push(self.notes.addresses_ignored);
+        }
+        if let Some(material) = &self.key_material {
+            material.encode(out);
+        }
+        if let Encapsulation::Udp { port } = self.source.encapsulation {
+            out.extend_from_slice(&port.to_be_bytes());
+        }
+    }
+
+    fn flags(&self) -> u8 {
+        let has = |is_there, flag| if is_there { flag } else { 0 };
+        let carrier = match self.source.encapsulation {
+            Encapsulation::Ip => 0,
+            Encapsulation::Udp { .. } => UDP,
+            Encapsulation::Datagrams => DATAGRAMS,
+        };
+        carrier
+            | has(self.tie_tag != 0, TIE_TAG)
+            | has(self.notes.adaptation.is_some(), ADAPTATION)
+            | has(self.notes.primary.is_some(), PRIMARY)
+            | has(self.notes.addresses_ignored != 0, ADDRESSES_IGNORED)
+            | has(self.key_material.as_ref().is_some_and(KeyMaterial::is_alike), ALIKE)
+            | has(!self.has_source_alone(), ADDRESSES)
+    }
+
+    fn has_source_alone(&self) -> bool {
+        self.addresses[..] == [self.source.address]
+    }
+
     pub(super) fn decode(body: &[u8]) -> Option<Self> {
         let mut rest = body;
-        let expires_at = Instant::from_nanos(u64::from_be_bytes(take(&mut rest)?));
-        let issued_at = Instant::from_nanos(u64::from_be_bytes(take(&mut rest)?));
-        let tie_tag = u64::from_be_bytes(take(&mut rest)?);
+        let [flags, capabilities] = take(&mut rest)?;
+        let mut time = || Some(Instant::from_nanos(u64::from_be_bytes(take(&mut rest)?)));
+        let (expires_at, issued_at) = (time()?, time()?);
         let mut u32_field = || Some(u32::from_be_bytes(take(&mut rest)?));
         let (local_tag, peer_tag) = (u32_field()?, u32_field()?);
         let (local_initial_tsn, peer_initial_tsn) = (u32_field()?, u32_field()?);
@@ -185,38 +208,24 @@ impl StateCookie {
         let mut u16_field = || Some(u16::from_be_bytes(take(&mut rest)?));
         let (local_port, peer_port) = (u16_field()?, u16_field()?);
         let (outbound, inbound) = (u16_field()?, u16_field()?);
-        let [capabilities, addresses_ignored] = take(&mut rest)?;
         let capabilities = Capabilities::from_octet(capabilities);
-        let [has_adaptation] = take(&mut rest)?;
-        let adaptation = Some(u32::from_be_bytes(take(&mut rest)?)).filter(|_| has_adaptation != 0);
-        let primary = match rest.split_first()? {
-            (&NO_ADDRESS, behind) => {
-                rest = behind;
-                None
-            }
-            _ => Some(decode_address(&mut rest)?),
-        };
-        let notes = PeerNotes { addresses_ignored, primary, adaptation };
+        let has = |flag| flags & flag != 0;
+        let tie_tag = if has(TIE_TAG) { u64::from_be_bytes(take(&mut rest)?) } else { 0 };
+        let notes = decode_notes(&mut rest, flags)?;
         let key_material = if capabilities.has(Capability::Authentication) {
-            Some(KeyMaterial {
-                ours: Announcement::decode(&mut rest)?,
-                peer: Announcement::decode(&mut rest)?,
-            })
+            Some(KeyMaterial::decode(&mut rest, has(ALIKE))?)
         } else {
             None
         };
-        let encapsulation = match (take::<1>(&mut rest)?, u16::from_be_bytes(take(&mut rest)?)) {
-            ([0], _) => Encapsulation::Ip,
-            ([1], port) => Encapsulation::Udp { port },
-            ([2], _) => Encapsulation::Datagrams,
+        let encapsulation = match flags & (UDP | DATAGRAMS) {
+            0 => Encapsulation::Ip,
+            UDP => Encapsulation::Udp { port: u16::from_be_bytes(take(&mut rest)?) },
+            DATAGRAMS => Encapsulation::Datagrams,
             _ => return None,
         };
         let source = Destination { address: decode_address(&mut rest)?, encapsulation };
-        let mut addresses = SmallVec::new();
-        while !rest.is_empty() && addresses.len() < MAX_ADDRESSES {
-            addresses.push(decode_address(&mut rest)?);
-        }
-        Some(Self {
+        let addresses = decode_addresses(&mut rest, (!has(ADDRESSES)).then_some(source.address))?;
+        let cookie = Self {
             expires_at,
             issued_at,
             local_port: SctpPort::new(local_port)?,
@@ -232,14 +241,42 @@ impl StateCookie {
             source,
             addresses,
             notes,
-        })
+        };
+        rest.is_empty().then_some(cookie)
     }
+}
+
+fn decode_notes(rest: &mut &[u8], flags: u8) -> Option<PeerNotes> {
+    let mut notes = PeerNotes::default();
+    if flags & ADAPTATION != 0 {
+        notes.adaptation = Some(u32::from_be_bytes(take(rest)?));
+    }
+    if flags & PRIMARY != 0 {
+        notes.primary = Some(decode_address(rest)?);
+    }
+    if flags & ADDRESSES_IGNORED != 0 {
+        [notes.addresses_ignored] = take(rest)?;
+    }
+    Some(notes)
 }
 
 fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
     let (head, tail) = rest.split_first_chunk::<N>()?;
     *rest = tail;
     Some(*head)
+}
+
+/// Those that are listed, or the source alone.
+fn decode_addresses(rest: &mut &[u8], alone: Option<IpAddr>) -> Option<SmallVec<[IpAddr; 1]>> {
+    if let Some(source) = alone {
+        return Some(SmallVec::from_elem(source, 1));
+    }
+    let [count] = take(rest)?;
+    let count = usize::from(count);
+    if count > MAX_ADDRESSES {
+        return None;
+    }
+    (0..count).map(|_| decode_address(rest)).collect()
 }
 
 fn encode_address(out: &mut Vec<u8>, address: IpAddr) {
@@ -265,12 +302,23 @@ fn decode_address(rest: &mut &[u8]) -> Option<IpAddr> {
 
 /// Addresses remembered in a cookie; further ones of the INIT are not used.
 pub(crate) const MAX_ADDRESSES: usize = 8;
-const MAC_BYTES: usize = 32;
+/// As long as a guess has no chance within the life of a key.
+const MAC_BYTES: usize = 16;
 /// One in which a key signs, two that its cookies may live, and one in which they are recognised as stale.
 const PERIODS_KNOWN: u32 = 4;
-const FIXED_BYTES: usize = 3 * 8 + 5 * 4 + 5 * 2 + 2 + 1 + 6;
-/// Stands where an address would begin with its version.
-const NO_ADDRESS: u8 = 0;
+/// Octets of most cookies, and of their MAC.
+const USUAL_BYTES: usize = 192;
+
+const TIE_TAG: u8 = 1;
+const ADAPTATION: u8 = 1 << 1;
+const PRIMARY: u8 = 1 << 2;
+const ADDRESSES_IGNORED: u8 = 1 << 3;
+/// Both sides announced the same chunks and HMACs.
+const ALIKE: u8 = 1 << 4;
+const UDP: u8 = 1 << 5;
+const DATAGRAMS: u8 = 1 << 6;
+/// The INIT listed other addresses than the one it came from.
+const ADDRESSES: u8 = 1 << 7;
 
 #[cfg(test)]
 mod tests;

@@ -11,23 +11,50 @@ use sctp_wire::{Chunk, Packet, SctpPort, TagOrigin, VerificationTag};
 use smallvec::SmallVec;
 
 use super::Endpoint;
+use super::tags::TagTable;
 use crate::association::Association;
-use crate::transmit::{Datagram, Destination, PathId};
+use crate::transmit::{Datagram, Destination, Encapsulation, PathId};
 
-/// Where a peer is: address, UDP port if encapsulated, SCTP port.
-type Peer = (Destination, SctpPort);
+/// Where a peer is: address, UDP port if encapsulated, SCTP port, as numbers that are quick to compare.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Peer([u64; 3]);
 
-/// The lookup tables. Ordered maps: no hash to flood, no order that changes from run to run.
+impl Peer {
+    fn new(Destination { address, encapsulation }: Destination, port: SctpPort) -> Self {
+        let (family, high, low) = match address {
+            IpAddr::V4(v4) => (4, 0, u64::from(v4.to_bits())),
+            IpAddr::V6(v6) => {
+                let [high, low] = halves(v6.to_bits());
+                (6, high, low)
+            }
+        };
+        let (carrier, udp) = match encapsulation {
+            Encapsulation::Ip => (0, 0),
+            Encapsulation::Udp { port } => (1, port),
+            Encapsulation::Datagrams => (2, 0),
+        };
+        let ports = (u64::from(udp) << 16) | u64::from(port.get());
+        Self([low, high, (family << 40) | (carrier << 32) | ports])
+    }
+}
+
+fn halves(bits: u128) -> [u64; 2] {
+    let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = bits.to_be_bytes();
+    [[a, b, c, d, e, f, g, h], [i, j, k, l, m, n, o, p]].map(u64::from_be_bytes)
+}
+
+/// The lookup tables. What is found by addresses, which peers choose, stands in an ordered map: there is no hash to flood.
 #[derive(Default)]
 pub(super) struct Demux {
-    by_tag: BTreeMap<u32, usize>,
+    by_tag: TagTable,
     by_peer: BTreeMap<Peer, usize>,
-    entered: BTreeMap<usize, Entered>,
+    /// By slot.
+    entered: Vec<Option<Entered>>,
 }
 
 /// What was entered for an association; it may have changed its mind since.
 struct Entered {
-    tag: u32,
+    tag: VerificationTag,
     peers: SmallVec<[Peer; 1]>,
 }
 
@@ -50,21 +77,27 @@ impl Demux {
     pub(super) fn insert(&mut self, slot: usize, association: &Association) {
         self.remove(slot);
         let peer = association.peer();
-        let tag = peer.local_tag.get();
-        let peers: SmallVec<[Peer; 1]> =
-            association.paths().confirmed().map(|destination| (destination, peer.peer_port)).collect();
+        let tag = peer.local_tag;
+        let peers: SmallVec<[Peer; 1]> = association
+            .paths()
+            .confirmed()
+            .map(|destination| Peer::new(destination, peer.peer_port))
+            .collect();
         self.by_tag.insert(tag, slot);
         for key in &peers {
             self.by_peer.entry(*key).or_insert(slot);
         }
-        self.entered.insert(slot, Entered { tag, peers });
+        if self.entered.len() <= slot {
+            self.entered.resize_with(slot + 1, || None);
+        }
+        self.entered[slot] = Some(Entered { tag, peers });
     }
 
     /// Takes an association out. Entries that another one has taken over meanwhile stay.
     pub(super) fn remove(&mut self, slot: usize) {
-        let Some(entered) = self.entered.remove(&slot) else { return };
-        if self.by_tag.get(&entered.tag) == Some(&slot) {
-            self.by_tag.remove(&entered.tag);
+        let Some(entered) = self.entered.get_mut(slot).and_then(Option::take) else { return };
+        if self.by_tag.get(entered.tag) == Some(slot) {
+            self.by_tag.remove(entered.tag);
         }
         for key in entered.peers {
             if self.by_peer.get(&key) == Some(&slot) {
@@ -73,12 +106,13 @@ impl Demux {
         }
     }
 
+    #[inline]
     pub(super) fn by_tag(&self, tag: VerificationTag) -> Option<usize> {
-        self.by_tag.get(&tag.get()).copied()
+        self.by_tag.get(tag)
     }
 
     pub(super) fn by_peer(&self, destination: Destination, port: SctpPort) -> Option<usize> {
-        self.by_peer.get(&(destination, port)).copied()
+        self.by_peer.get(&Peer::new(destination, port)).copied()
     }
 
     /// The association that an INIT or a cookie from `source` is about: by that address, or by any it lists

@@ -3,14 +3,14 @@
 use std::net::IpAddr;
 
 use sctp_wire::{
-    Auth, Cause, ChunkBuf, ChunkType, Init, InitHeader, Packet, PacketWriter, Parameter, Parameters,
-    TagOrigin, Tsn, VerificationTag, encode_parameters,
+    Auth, COMMON_HEADER_BYTES, Cause, ChunkBuf, ChunkType, Full, Init, InitHeader, Packet, PacketWriter,
+    Parameter, Parameters, TagOrigin, Tsn, VerificationTag, encode_parameters,
 };
 use smallvec::SmallVec;
 use virtual_time::Instant;
 
 use super::Endpoint;
-use super::cookie::{CookieRefused, MAX_ADDRESSES, StateCookie};
+use super::cookie::{CookieRefused, StateCookie};
 use crate::association::collision::CollisionAction;
 use crate::association::{
     Announcement, Association, Authentication, Authenticity, InitReply, KeyMaterial, Negotiated,
@@ -64,18 +64,13 @@ impl Endpoint {
         if !self.may_answer_init(now, datagram, packet, init) {
             return;
         }
-        let is_channel = datagram.source.encapsulation == Encapsulation::Datagrams;
         if init.a_rwnd < 1500 || init.outbound_streams == 0 || init.inbound_streams == 0 {
             return self.refuse_init(datagram, packet, init, &[Cause::InvalidMandatoryParameter]);
         }
-        // RFC 8261 §6.1: over a channel no address means anything.
-        let listed = if is_channel { SmallVec::new() } else { listed_in(init) };
-        let existing = self.demux.by_list(datagram.source, &listed, packet.source_port);
+        let (existing, mut reading) = self.read_init(datagram, packet, init);
         if existing.is_none() && self.config.incoming == Incoming::Refuse {
             return self.refuse_init(datagram, packet, init, &[]);
         }
-        let extensions = self.config_for(existing).extensions.over(datagram.source.encapsulation);
-        let mut reading = Reading::of(init, &extensions);
         if reading.has_host_name {
             return self.refuse_init(datagram, packet, init, &[Cause::UnresolvableAddress(&[])]);
         }
@@ -91,9 +86,6 @@ impl Endpoint {
                 );
             }
         };
-        if is_channel {
-            reading.addresses.clear();
-        }
         reading.add_source(datagram.source.address);
         let reply = existing.map(|slot| self.associations[slot].association.on_init());
         let new_addresses = existing.map_or_else(Vec::new, |slot| self.new_addresses(slot, &reading));
@@ -142,6 +134,30 @@ impl Endpoint {
         is_admitted
     }
 
+    /// What an INIT says to the association that there is, if there is one, and which that is.
+    fn read_init<'a>(
+        &self,
+        datagram: &Datagram<'_>,
+        packet: &Packet<'_>,
+        init: &Init<'a>,
+    ) -> (Option<usize>, Reading<'a>) {
+        let carrier = datagram.source.encapsulation;
+        let read = |existing| {
+            let extensions = self.config_for(existing).extensions.over(carrier);
+            let mut reading = Reading::of(init, &extensions);
+            // RFC 8261 §6.1: over a channel no address means anything.
+            if carrier == Encapsulation::Datagrams {
+                reading.addresses.clear();
+            }
+            reading
+        };
+        let reading = read(None);
+        match self.demux.by_list(datagram.source, &reading.addresses, packet.source_port) {
+            Some(slot) => (Some(slot), read(Some(slot))),
+            None => (None, reading),
+        }
+    }
+
     fn new_identity(
         &mut self,
         existing: Option<usize>,
@@ -149,7 +165,7 @@ impl Endpoint {
         announced: Option<Announcement>,
     ) -> Identity {
         let (tag, initial_tsn) = (self.unused_tag(), self.rng.tsn());
-        let random = announced.as_ref().map(|_| self.rng.key());
+        let random = announced.as_ref().map(|_| self.rng.octets());
         let ours = random.and_then(|random| Announcement::ours(self.config_for(existing), random));
         Identity { tag, initial_tsn, tie_tag, key_material: KeyMaterial::of(ours, announced) }
     }
@@ -220,14 +236,18 @@ impl Endpoint {
         let chunk_types = offered.chunk_types();
         let mut parameters = offered.parameters(&chunk_types);
         parameters.insert(0, Parameter::StateCookie(&signed));
-        parameters.extend(cookie.key_material.iter().flat_map(|material| material.ours.parameters()));
+        if let Some(material) = &cookie.key_material {
+            material.ours.add_to(&mut parameters);
+        }
         parameters.extend(listed.into_iter().map(address_parameter));
         parameters.extend(wishes);
         // One report a parameter (RFC 9260 §3.3.3.1.2).
         parameters.extend(reading.reports.iter().map(|report| Parameter::UnrecognizedParameter(report)));
-        let Ok(chunk) = ChunkBuf::init_ack(&header, &parameters) else { return };
         self.statistics.handshake.init_acks_sent += 1;
-        self.answer(datagram, packet, init.initiate_tag, &chunk);
+        let capacity = INIT_ACK_BYTES + signed.len();
+        self.answer_with(datagram, packet, init.initiate_tag, capacity, |writer| {
+            writer.init_ack(&header, &parameters)
+        });
     }
 
     /// ABORT with the INIT's own tag, T bit clear (RFC 9260 §8.4 (3)).
@@ -284,7 +304,7 @@ impl Endpoint {
         };
         match existing {
             Some(slot) => self.on_cookie_for_existing(now, slot, datagram, packet, (&cookie, authenticity)),
-            None => self.accept(now, datagram, packet, (&cookie, authenticity)),
+            None => self.accept(now, datagram, packet, (cookie, authenticity)),
         }
     }
 
@@ -299,13 +319,18 @@ impl Endpoint {
         let restarts =
             |slot: &usize| self.associations[*slot].association.peer().local_tag != cookie.local_tag;
         let replaced = existing.filter(restarts);
-        let keys = &self.config_for(existing).authentication.keys;
-        let mut by_cookie = Authentication::agreed(cookie.key_material.as_ref(), keys);
         let Some(auth) = auth else {
             let old = replaced.map(|slot| self.associations[slot].association.authentication());
-            let is_demanded = old.unwrap_or(&by_cookie).demands(ChunkType::COOKIE_ECHO);
+            let is_demanded = match old {
+                Some(old) => old.demands(ChunkType::COOKIE_ECHO),
+                None => cookie.key_material.as_ref().is_some_and(|material| {
+                    material.ours.accepted_authenticated_only().contains(ChunkType::COOKIE_ECHO)
+                }),
+            };
             return (!is_demanded).then_some(Authenticity::NotShown);
         };
+        let keys = &self.config_for(existing).authentication.keys;
+        let mut by_cookie = Authentication::agreed(cookie.key_material.as_ref(), keys);
         let old = replaced.map(|slot| &mut self.associations[slot].association);
         let verdict = match old.filter(|old| old.authentication().is_agreed()) {
             Some(old) => old.verify(auth),
@@ -349,7 +374,7 @@ impl Endpoint {
         now: Instant,
         datagram: &Datagram<'_>,
         packet: &Packet<'_>,
-        (cookie, authenticity): (&StateCookie, Authenticity),
+        (mut cookie, authenticity): (StateCookie, Authenticity),
     ) {
         let full = self.associations.len() >= self.config.association_limit;
         if full || self.config.incoming == Incoming::Refuse {
@@ -360,13 +385,12 @@ impl Endpoint {
             return;
         }
         self.statistics.accepted += 1;
-        let mut cookie = cookie.clone();
         // A NAT may have changed the UDP port since the INIT.
         if cookie.source.address == datagram.source.address {
             cookie.source = datagram.source;
         }
-        let (rng, config) = (self.rng.split(), self.shared.accepted());
-        let association = Association::accept(now, &cookie, datagram.source, &self.locals, config, rng);
+        let (nonces, config) = (self.rng.nonces(), self.shared.accepted());
+        let association = Association::accept(now, &cookie, datagram.source, &self.locals, config, nonces);
         self.insert(now, association);
         self.route(now, datagram, packet, authenticity);
     }
@@ -402,15 +426,27 @@ impl Endpoint {
         tag: VerificationTag,
         chunk: &ChunkBuf,
     ) {
+        let capacity = COMMON_HEADER_BYTES + chunk.len();
+        self.answer_with(datagram, packet, tag, capacity, |writer| writer.raw(chunk));
+    }
+
+    fn answer_with(
+        &mut self,
+        datagram: &Datagram<'_>,
+        packet: &Packet<'_>,
+        tag: VerificationTag,
+        capacity: usize,
+        write: impl FnOnce(&mut PacketWriter<'_>) -> Result<(), Full>,
+    ) {
         if self.answers.len() >= MAX_ANSWERS {
             self.statistics.answers_dropped += 1;
             return;
         }
-        let mut octets = Vec::new();
+        let mut octets = Vec::with_capacity(capacity);
         let limit = self.config.association.path_mtu.bytes - datagram.source.header_bytes();
         let ports = (packet.destination_port, packet.source_port);
         let mut writer = PacketWriter::begin(&mut octets, ports.0, ports.1, tag, limit);
-        if writer.raw(chunk).is_err() {
+        if write(&mut writer).is_err() {
             self.statistics.answers_dropped += 1;
             return;
         }
@@ -423,19 +459,8 @@ impl Endpoint {
     }
 }
 
-/// The addresses an INIT lists, as far as they are looked at.
-fn listed_in(init: &Init<'_>) -> SmallVec<[IpAddr; MAX_ADDRESSES]> {
-    let address = |parameter| {
-        if let Parameter::Ipv4Address(v4) = parameter {
-            Some(IpAddr::V4(v4))
-        } else if let Parameter::Ipv6Address(v6) = parameter {
-            Some(IpAddr::V6(v6))
-        } else {
-            None
-        }
-    };
-    init.parameters.iter().flatten().filter_map(address).take(MAX_ADDRESSES).collect()
-}
+/// Octets of a packet with an INIT ACK, beside the cookie, as they usually are.
+const INIT_ACK_BYTES: usize = 160;
 
 /// Answers outside associations that may wait to be sent.
 const MAX_ANSWERS: usize = 256;
@@ -446,9 +471,9 @@ const MAX_ANSWERS: usize = 256;
 pub fn fuzz_cookie(octets: &[u8]) {
     let Some(cookie) = StateCookie::decode(octets) else { return };
     assert_eq!(StateCookie::decode(&cookie.encode()).as_ref(), Some(&cookie));
-    let (config, rng) = (AssociationConfig::default(), crate::rng::Rng::new(&[7; 32]));
+    let (config, nonces) = (AssociationConfig::default(), crate::rng::Nonces::new(&[7; 32]));
     let (now, source) = (Instant::EPOCH, cookie.source);
-    let mut association = Association::accept(now, &cookie, source, &[], std::sync::Arc::new(config), rng);
+    let mut association = Association::accept(now, &cookie, source, &[], std::sync::Arc::new(config), nonces);
     let mut buffer = Vec::new();
     association.transmit(now, usize::MAX, &mut buffer, &mut |_| {});
     while association.poll_event().is_some() {}

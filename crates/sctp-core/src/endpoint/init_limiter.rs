@@ -6,16 +6,15 @@
 use core::time::Duration;
 use std::net::IpAddr;
 
-use hmac::{Hmac, Mac};
-use sha2::Sha256;
+use blake2::digest::Mac;
 use virtual_time::Instant;
 
 use crate::config::InitRate;
-use crate::rng::keyed;
+use crate::rng::{KeyedHash, keyed};
 
 pub(super) struct InitLimiter {
     rate: Option<InitRate>,
-    hash: Hmac<Sha256>,
+    hash: KeyedHash,
     /// Empty until the first INIT.
     buckets: Vec<Bucket>,
 }
@@ -28,7 +27,7 @@ struct Bucket {
 }
 
 impl InitLimiter {
-    pub(super) fn new(key: &[u8; 32], rate: Option<InitRate>) -> Self {
+    pub(super) fn new(key: &[u8; 64], rate: Option<InitRate>) -> Self {
         Self { rate, hash: keyed(key), buckets: Vec::new() }
     }
 
@@ -43,7 +42,7 @@ impl InitLimiter {
     }
 
     fn index_of(&self, source: IpAddr) -> usize {
-        let digest: [u8; 32] = self.hash.clone().chain_update(network(source)).finalize().into_bytes().into();
+        let digest: [u8; 16] = self.hash.clone().chain_update(network(source)).finalize().into_bytes().into();
         let [first, second, ..] = digest;
         usize::from(u16::from_be_bytes([first, second])) % BUCKETS
     }
@@ -88,7 +87,7 @@ mod tests {
     const RATE: InitRate = InitRate { per_second: 10, burst: 3 };
 
     fn limiter() -> InitLimiter {
-        InitLimiter::new(&[1; 32], Some(RATE))
+        InitLimiter::new(&[1; 64], Some(RATE))
     }
 
     fn admitted(limiter: &mut InitLimiter, at_ms: u64, source: &str, count: usize) -> usize {
@@ -130,7 +129,7 @@ mod tests {
 
     #[test]
     fn without_a_rate_everything_passes() {
-        let mut limiter = InitLimiter::new(&[1; 32], None);
+        let mut limiter = InitLimiter::new(&[1; 64], None);
         assert_eq!(admitted(&mut limiter, 0, "10.0.0.1", 100_000), 100_000);
     }
 }

@@ -3,7 +3,7 @@
 //! | module | owns |
 //! |---|---|
 //! | `arrival` | packets, from their octets to the association |
-//! | `demux` | which association a packet belongs to |
+//! | `demux`, `tags` | which association a packet belongs to |
 //! | `incoming` | INIT and COOKIE ECHO, before and beside associations |
 //! | `init_limiter` | how many INITs a source network may send |
 //! | `cookie` | signing and checking state cookies |
@@ -25,6 +25,7 @@ mod shared;
 mod slots;
 mod spent;
 mod streams;
+mod tags;
 
 #[cfg(fuzzing)]
 pub use self::incoming::fuzz_cookie;
@@ -90,7 +91,8 @@ pub struct Endpoint {
     associations: Slots<Entry>,
     memory: ReceiveMemory,
     demux: Demux,
-    deadlines: BinaryHeap<Reverse<(Instant, usize, u32)>>,
+    /// By slot and generation.
+    deadlines: BinaryHeap<Reverse<(Instant, u32, u32)>>,
     turns: Turns,
     /// Closed associations whose last event was handed out.
     finished: Vec<usize>,
@@ -148,7 +150,7 @@ impl Endpoint {
         let memory = ReceiveMemory::new(config.receive_memory_bytes, config.association_limit);
         let mut rng = Rng::new(&entropy);
         let cookies = CookieKeys::new(rng.split(), config.cookie_life, config.cookie_extension);
-        let init_limiter = InitLimiter::new(&rng.split().key(), config.init_rate);
+        let init_limiter = InitLimiter::new(&rng.octets(), config.init_rate);
         Ok(Self {
             locals: config.local_addresses.clone(),
             shared: SharedConfigs::new(&config.association),
@@ -216,10 +218,10 @@ impl Endpoint {
         }
         let config = self.shared.initiated(config);
         let tag = self.unused_tag();
-        let rng = self.rng.split();
         let ports = (self.config.port, port);
         let destinations = (first, others);
-        let association = Association::initiate(now, destinations, &self.locals, ports, config, tag, rng)
+        let (locals, rng) = (&self.locals, &mut self.rng);
+        let association = Association::initiate(now, destinations, locals, ports, config, tag, rng)
             .map_err(|_full| ConnectError::NoDestination)?;
         self.statistics.initiated += 1;
         Ok(self.insert(now, association))
@@ -270,6 +272,7 @@ impl Endpoint {
             && at <= now
         {
             self.deadlines.pop();
+            let slot = slot as usize;
             if let Some(entry) =
                 self.associations.get_mut(slot).filter(|entry| entry.generation == generation)
             {
@@ -621,11 +624,11 @@ impl Endpoint {
         if entry.generation == id.generation { Ok(slot) } else { Err(UnknownAssociation) }
     }
 
-    fn insert(&mut self, now: Instant, association: Association) -> AssociationId {
+    fn insert(&mut self, now: Instant, association: Box<Association>) -> AssociationId {
         self.generation = self.generation.wrapping_add(1);
         let generation = self.generation;
         let entry = Entry {
-            association: Box::new(association),
+            association,
             generation,
             armed_at: None,
             received_bytes: 0,
@@ -689,7 +692,7 @@ impl Endpoint {
         let Some(due) = entry.association.poll_timeout() else { return };
         if entry.armed_at.is_none_or(|armed| due < armed) {
             entry.armed_at = Some(due);
-            self.deadlines.push(Reverse((due, slot, entry.generation)));
+            self.deadlines.push(Reverse((due, id(slot, entry.generation).slot, entry.generation)));
         }
     }
 

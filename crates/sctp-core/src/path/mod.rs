@@ -25,6 +25,7 @@ use self::rto::RtoEstimator;
 pub(crate) use self::set::{Added, Loss, MAX_PATHS, PathSet, VerificationSlot};
 use crate::config::AssociationConfig;
 use crate::event::PathState;
+use crate::stats::PathTally;
 use crate::trace;
 use crate::transmit::{Destination, PathId};
 
@@ -48,7 +49,7 @@ pub(crate) struct Path {
     pub(crate) last_used: Instant,
     /// A tail-loss probe for what is in flight here waits for a packet.
     pub(crate) probe_is_due: bool,
-    pub(crate) counters: PathCounters,
+    pub(crate) counters: PathTally,
     pub(crate) mtu: PathMtu,
 }
 
@@ -118,7 +119,7 @@ impl Path {
             errors: 0,
             last_used: Instant::EPOCH,
             probe_is_due: false,
-            counters: PathCounters::default(),
+            counters: PathTally::default(),
             mtu,
         }
     }

@@ -11,14 +11,21 @@ use core::time::Duration;
 
 use crate::config::{Discovery, PathMtuConfig};
 
-/// The search on one path.
+/// What packets of one path may have, and the search for more.
 #[derive(Clone, Debug)]
 pub(crate) struct PathMtu {
+    /// PLPMTU.
+    current: usize,
+    /// With discovery only.
+    search: Option<Box<Search>>,
+}
+
+/// The search on one path.
+#[derive(Clone, Debug)]
+struct Search {
     config: PathMtuConfig,
     /// MIN_PLPMTU and MAX_PLPMTU here.
     bounds: (usize, usize),
-    /// PLPMTU: what packets may have now.
-    current: usize,
     /// The smallest size known not to get through.
     too_large: Option<usize>,
     state: State,
@@ -54,29 +61,35 @@ pub(crate) enum Next {
 }
 
 impl PathMtu {
-    /// `fixed_bytes`: the size without discovery.
     pub(crate) fn new(config: PathMtuConfig, is_ipv4: bool) -> Self {
+        if config.discovery == Discovery::Off {
+            return Self { current: config.bytes, search: None };
+        }
         let min = if is_ipv4 { config.min_bytes } else { config.min_bytes.max(IPV6_MIN_BYTES) };
         let max = config.max_bytes.max(min);
-        let current = match config.discovery {
-            Discovery::Off => config.bytes,
-            Discovery::On => config.base_bytes.clamp(min, max),
-        };
-        Self { config, bounds: (min, max), current, too_large: None, state: State::Idle }
+        let search = Search { config, bounds: (min, max), too_large: None, state: State::Idle };
+        Self { current: search.base(), search: Some(Box::new(search)) }
     }
 
     /// What packets may have now.
+    #[inline]
     pub(crate) fn current(&self) -> usize {
         self.current
     }
 
+    #[inline]
     pub(crate) fn is_searching(&self) -> bool {
-        self.config.discovery == Discovery::On
+        self.search.is_some()
+    }
+
+    fn state(&self) -> State {
+        self.search.as_ref().map_or(State::Idle, |search| search.state)
     }
 
     /// Whether a probe waits to be sent.
+    #[inline]
     pub(crate) fn wants_probe(&self) -> bool {
-        match self.state {
+        match self.state() {
             State::Searching(probe) | State::Confirming(probe) => probe.nonce.is_none(),
             State::Idle => false,
         }
@@ -84,27 +97,18 @@ impl PathMtu {
 
     /// Whether a search is under way.
     pub(crate) fn is_probing(&self) -> bool {
-        self.state != State::Idle
+        self.state() != State::Idle
     }
 
     /// The path is usable, or it is time to look for more (RFC 8899 §5.2).
     pub(crate) fn begin(&mut self) -> Next {
-        if !self.is_searching() {
-            return Next::Nothing;
-        }
-        self.too_large = None;
-        // The base itself is confirmed first: some paths do not even carry that.
-        self.state = if self.current <= self.base() {
-            State::Confirming(Probe::of(self.current))
-        } else {
-            State::Idle
-        };
-        self.next()
+        self.search.as_mut().map_or(Next::Nothing, |search| search.begin(self.current))
     }
 
     /// The size to probe now, if any, and remembers the nonce that its answer is known by.
     pub(crate) fn send_probe(&mut self, nonce: u64) -> Option<usize> {
-        let (State::Searching(probe) | State::Confirming(probe)) = &mut self.state else { return None };
+        let state = &mut self.search.as_mut()?.state;
+        let (State::Searching(probe) | State::Confirming(probe)) = state else { return None };
         probe.attempts += 1;
         probe.nonce = Some(nonce);
         Some(probe.size)
@@ -112,43 +116,46 @@ impl PathMtu {
 
     /// A HEARTBEAT ACK came back; `None` if it does not answer the outstanding probe.
     pub(crate) fn on_ack(&mut self, nonce: u64) -> Option<Next> {
-        let (State::Searching(probe) | State::Confirming(probe)) = self.state else { return None };
+        let search = self.search.as_mut()?;
+        let (State::Searching(probe) | State::Confirming(probe)) = search.state else { return None };
         if probe.nonce != Some(nonce) {
             return None;
         }
         self.current = probe.size;
-        self.state = State::Idle;
-        Some(self.next())
+        search.state = State::Idle;
+        Some(search.next(self.current))
     }
 
     /// The outstanding probe went unanswered. True beside it if packets became smaller.
     pub(crate) fn on_unanswered(&mut self) -> (Next, bool) {
-        let (State::Searching(probe) | State::Confirming(probe)) = &mut self.state else {
-            return (self.next(), false);
+        let Some(search) = &mut self.search else { return (Next::Nothing, false) };
+        let (State::Searching(probe) | State::Confirming(probe)) = &mut search.state else {
+            return (search.next(self.current), false);
         };
         probe.nonce = None;
-        if probe.attempts < self.config.attempts {
+        if probe.attempts < search.config.attempts {
             return (Next::Probe, false);
         }
         let probe = *probe;
         let before = self.current;
-        self.too_large = Some(self.too_large.map_or(probe.size, |known| known.min(probe.size)));
-        if matches!(self.state, State::Confirming(_)) {
-            self.fall();
+        search.too_large = Some(search.too_large.map_or(probe.size, |known| known.min(probe.size)));
+        if matches!(search.state, State::Confirming(_)) {
+            self.current = search.below(self.current);
         }
-        self.state = State::Idle;
-        (self.next(), self.current < before)
+        search.state = State::Idle;
+        (search.next(self.current), self.current < before)
     }
 
     /// Packets vanish (RFC 8899 §4.3). True if they became smaller. At the base a probe decides whether even that is
     /// too large.
     pub(crate) fn on_black_hole(&mut self) -> bool {
-        let falls = self.is_searching() && self.current > self.base();
+        let Some(search) = &mut self.search else { return false };
+        let falls = self.current > search.base();
         if falls {
-            self.fall();
+            self.current = search.below(self.current);
         }
-        if falls || self.state == State::Idle {
-            self.begin();
+        if falls || search.state == State::Idle {
+            search.begin(self.current);
         }
         falls
     }
@@ -157,45 +164,53 @@ impl PathMtu {
     /// a probe is to be sent.
     pub(crate) fn on_hint(&mut self, size: usize) -> bool {
         let size = size & !3;
-        if !self.is_searching() || size < self.bounds.0 || size >= self.bounds.1 {
+        let Some(search) = &mut self.search else { return false };
+        if size < search.bounds.0 || size >= search.bounds.1 {
             return false;
         }
-        match self.state {
+        match search.state {
             State::Searching(probe) if size < probe.size && size > self.current => {
-                self.too_large = Some(size + 4);
-                self.state = State::Searching(Probe::of(size));
+                search.too_large = Some(size + 4);
+                search.state = State::Searching(Probe::of(size));
                 true
             }
             State::Idle if size < self.current => {
-                self.state = State::Confirming(Probe::of(self.current));
+                search.state = State::Confirming(Probe::of(self.current));
                 true
             }
             State::Idle | State::Searching(_) | State::Confirming(_) => false,
         }
+    }
+}
+
+impl Search {
+    fn begin(&mut self, current: usize) -> Next {
+        self.too_large = None;
+        // The base itself is confirmed first: some paths do not even carry that.
+        self.state = if current <= self.base() { State::Confirming(Probe::of(current)) } else { State::Idle };
+        self.next(current)
     }
 
     fn base(&self) -> usize {
         self.config.base_bytes.clamp(self.bounds.0, self.bounds.1)
     }
 
-    fn fall(&mut self) {
+    /// What packets fall to from this size.
+    fn below(&self, current: usize) -> usize {
         let base = self.base();
-        self.current = if self.current > base { base } else { self.bounds.0 };
+        if current > base { base } else { self.bounds.0 }
     }
 
-    fn next(&mut self) -> Next {
-        if !self.is_searching() {
-            return Next::Nothing;
-        }
+    fn next(&mut self, current: usize) -> Next {
         if self.state != State::Idle {
             return Next::Probe;
         }
         let size = match self.too_large {
             None => self.bounds.1 & !3,
-            Some(limit) => ((self.current + limit) / 2) & !3,
+            Some(limit) => ((current + limit) / 2) & !3,
         };
-        let gap = self.too_large.unwrap_or(self.bounds.1 + 1).saturating_sub(self.current);
-        if gap > STEP_BYTES || (self.too_large.is_none() && size > self.current) {
+        let gap = self.too_large.unwrap_or(self.bounds.1 + 1).saturating_sub(current);
+        if gap > STEP_BYTES || (self.too_large.is_none() && size > current) {
             self.state = State::Searching(Probe::of(size));
             return Next::Probe;
         }

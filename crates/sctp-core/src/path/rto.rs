@@ -6,29 +6,40 @@ use virtual_time::Instant;
 
 use crate::config::RtoConfig;
 
-/// SRTT, RTTVAR and RTO of a path, and the smallest recent round trip.
+/// SRTT, RTTVAR and RTO of a path, and the smallest recent round trip; nanoseconds all of them, for a path is small.
 #[derive(Clone, Debug)]
 pub(crate) struct RtoEstimator {
-    config: RtoConfig,
+    bounds: Bounds,
     smoothed: Option<Smoothed>,
-    rto: Duration,
+    rto: u64,
     min_rtt: MinRtt,
+}
+
+/// RTO.Initial, RTO.Min and RTO.Max.
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
+    initial: u64,
+    min: u64,
+    max: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Smoothed {
-    srtt: Duration,
-    rttvar: Duration,
+    srtt: u64,
+    rttvar: u64,
 }
 
 impl RtoEstimator {
     /// RFC 9260 §6.3.1 (C1): RTO.Initial until the first measurement.
     pub(crate) fn new(config: RtoConfig) -> Self {
-        Self { config, smoothed: None, rto: config.initial, min_rtt: MinRtt::default() }
+        let RtoConfig { initial, min, max } = config;
+        let bounds = Bounds { initial: nanos(initial), min: nanos(min), max: nanos(max) };
+        Self { bounds, smoothed: None, rto: bounds.initial, min_rtt: MinRtt::default() }
     }
 
     /// A measurement that Karn's rule allows (RFC 9260 §6.3.1 (C2), (C3), (C5)). Also ends a back-off.
     pub(crate) fn on_measurement(&mut self, now: Instant, rtt: Duration) {
+        let rtt = nanos(rtt).min(LONGEST);
         self.min_rtt.on_measurement(now, rtt);
         let smoothed = match self.smoothed {
             None => Smoothed { srtt: rtt, rttvar: rtt / 2 },
@@ -43,64 +54,80 @@ impl RtoEstimator {
 
     /// The timeouts that led to the back-off turned out to have been needless: the RTO is that of the measurements again.
     pub(crate) fn end_back_off(&mut self) {
-        self.rto = self.without_back_off();
+        self.rto = self.measured();
     }
 
     /// The RTO of the measurements, whatever ran out since.
     pub(crate) fn without_back_off(&self) -> Duration {
-        self.smoothed.map_or(self.config.initial, |smoothed| {
+        Duration::from_nanos(self.measured())
+    }
+
+    fn measured(&self) -> u64 {
+        let Bounds { initial, min, max } = self.bounds;
+        self.smoothed.map_or(initial, |smoothed| {
             let variation = (smoothed.rttvar * 4).max(CLOCK_GRANULARITY);
-            (smoothed.srtt + variation).clamp(self.config.min, self.config.max)
+            (smoothed.srtt + variation).clamp(min, max)
         })
     }
 
     /// T3-rtx, T1 or an unanswered HEARTBEAT ran out: double (RFC 9260 §6.3.3 (E2)).
     pub(crate) fn back_off(&mut self) {
-        self.rto = (self.rto * 2).min(self.config.max);
+        self.rto = (self.rto * 2).min(self.bounds.max);
     }
 
+    #[inline]
     pub(crate) fn rto(&self) -> Duration {
-        self.rto
+        Duration::from_nanos(self.rto)
     }
 
+    #[inline]
     pub(crate) fn srtt(&self) -> Option<Duration> {
-        self.smoothed.map(|smoothed| smoothed.srtt)
+        self.smoothed.map(|smoothed| Duration::from_nanos(smoothed.srtt))
     }
 
+    #[inline]
     pub(crate) fn min_rtt(&self) -> Option<Duration> {
-        self.min_rtt.smallest()
+        let smallest = self.min_rtt.current.min(self.min_rtt.previous);
+        (smallest != MinRtt::NONE).then(|| Duration::from_nanos(smallest))
     }
 }
 
+fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// The smallest round trip of the last [`MinRtt::WINDOW`] to twice that: old routes are forgotten.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct MinRtt {
-    current: Option<Duration>,
-    previous: Option<Duration>,
+    current: u64,
+    previous: u64,
     rotated_at: Instant,
+}
+
+impl Default for MinRtt {
+    fn default() -> Self {
+        Self { current: Self::NONE, previous: Self::NONE, rotated_at: Instant::EPOCH }
+    }
 }
 
 impl MinRtt {
     const WINDOW: Duration = Duration::from_secs(30);
+    const NONE: u64 = u64::MAX;
 
-    fn on_measurement(&mut self, now: Instant, rtt: Duration) {
+    fn on_measurement(&mut self, now: Instant, rtt: u64) {
         if now.since(self.rotated_at) >= Self::WINDOW {
-            self.previous = self.current.take();
+            self.previous = core::mem::replace(&mut self.current, Self::NONE);
             self.rotated_at = now;
         }
-        self.current = Some(self.current.map_or(rtt, |smallest| smallest.min(rtt)));
-    }
-
-    fn smallest(&self) -> Option<Duration> {
-        match (self.current, self.previous) {
-            (Some(current), Some(previous)) => Some(current.min(previous)),
-            (current, previous) => current.or(previous),
-        }
+        self.current = self.current.min(rtt);
     }
 }
 
+/// Round trips beyond this, 36 years, count as this: eight times as long is still a number.
+const LONGEST: u64 = u64::MAX / 16;
+
 /// RFC 9260 §6.3.1 (C4): what RTTVAR may not vanish below; our clock counts nanoseconds, drivers wake in milliseconds.
-const CLOCK_GRANULARITY: Duration = Duration::from_millis(1);
+const CLOCK_GRANULARITY: u64 = 1_000_000;
 
 #[cfg(test)]
 mod tests {

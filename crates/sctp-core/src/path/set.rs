@@ -35,7 +35,7 @@ pub(crate) struct PathSet {
 /// The local addresses that may be sent from.
 #[derive(Clone, Debug)]
 struct Locals {
-    addresses: SmallVec<[IpAddr; 2]>,
+    addresses: Vec<IpAddr>,
     /// Whether any were configured: otherwise the routing table chooses.
     are_configured: bool,
 }
@@ -75,7 +75,7 @@ impl PathSet {
             current: PathId::FIRST,
             preferred: None,
             limits: Limits::of(config),
-            locals: Locals { addresses: SmallVec::from_slice(locals), are_configured: !locals.is_empty() },
+            locals: Locals { addresses: locals.to_vec(), are_configured: !locals.is_empty() },
             verification: VerificationWindow::default(),
             switches: 0,
             revision: 0,

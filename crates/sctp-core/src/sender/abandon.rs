@@ -92,8 +92,9 @@ impl Sender {
         let mut sent: Vec<Message> =
             unacknowledged.into_iter().filter_map(|key| self.queue.forget(key)).collect();
         sent.extend(begun);
-        self.statistics.undelivered.sent += sent.len() as u64;
-        self.statistics.undelivered.unsent += unsent.len() as u64;
+        let undelivered = &mut self.statistics.note().undelivered;
+        undelivered.sent += sent.len() as u64;
+        undelivered.unsent += unsent.len() as u64;
         let failed = |was_sent| move |message| Failed { message, was_sent, reason: error.clone().into() };
         sent.into_iter().map(failed(true)).chain(unsent.into_iter().map(failed(false))).collect()
     }
@@ -193,7 +194,7 @@ impl Sender {
     fn fail(&mut self, message: Message, was_sent: bool, reason: SendFailure, into: &mut Abandonment) {
         self.buffer.used -= MESSAGE_OVERHEAD_BYTES;
         let failed = Failed { message, was_sent, reason };
-        self.statistics.abandoned.count(&failed);
+        self.statistics.note().abandoned.count(&failed);
         self.queue.note_abandoned(failed.message.stream, |abandoned| abandoned.count(&failed));
         into.failed.push(failed);
     }

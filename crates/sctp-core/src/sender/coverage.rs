@@ -13,7 +13,8 @@ pub(crate) type Ranges = SmallVec<[Range<u64>; 4]>;
 /// The chunks that are covered, by number.
 #[derive(Debug, Default)]
 pub(crate) struct Coverage {
-    ranges: Ranges,
+    /// Elsewhere as soon as there are any: most of the time nothing is missing.
+    ranges: Vec<Range<u64>>,
 }
 
 impl Coverage {
@@ -45,8 +46,8 @@ impl Coverage {
         let below = clipped(&self.ranges, 0..reach);
         let uncovered = difference(&below, &blocks);
         let above = clipped(&self.ranges, reach..u64::MAX);
-        self.ranges = blocks;
-        self.ranges.extend(above);
+        self.ranges.clear();
+        self.ranges.extend(blocks.into_iter().chain(above));
         uncovered
     }
 
@@ -69,13 +70,13 @@ impl Coverage {
     }
 }
 
-fn clipped(ranges: &Ranges, bounds: Range<u64>) -> Ranges {
+fn clipped(ranges: &[Range<u64>], bounds: Range<u64>) -> Ranges {
     let clip = |range: &Range<u64>| range.start.max(bounds.start)..range.end.min(bounds.end);
     ranges.iter().map(clip).filter(|range| !range.is_empty()).collect()
 }
 
 /// What is in `ranges` and not in `others`.
-fn difference(ranges: &Ranges, others: &Ranges) -> Ranges {
+fn difference(ranges: &[Range<u64>], others: &[Range<u64>]) -> Ranges {
     let mut result = Ranges::new();
     let mut next = 0;
     for range in ranges {
@@ -134,14 +135,14 @@ mod tests {
         })
     }
 
-    fn set(ranges: &Ranges) -> BTreeSet<u64> {
+    fn set(ranges: &[Range<u64>]) -> BTreeSet<u64> {
         ranges.iter().cloned().flatten().collect()
     }
 
     proptest! {
         #[test]
         fn ranges_do_what_sets_do(known in disjoint(), blocks in disjoint(), reach in 0_u64..40) {
-            let mut coverage = Coverage { ranges: known.clone() };
+            let mut coverage = Coverage { ranges: known.to_vec() };
             let reach = reach.max(blocks.last().map_or(0, |block| block.end));
             prop_assert_eq!(set(&coverage.additions(&blocks)), &set(&blocks) - &set(&known));
             let (below, above): (BTreeSet<u64>, _) = set(&known).into_iter().partition(|number| *number < reach);

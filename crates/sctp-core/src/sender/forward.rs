@@ -13,6 +13,7 @@ use virtual_time::Instant;
 use super::Sender;
 use super::queue::{Fragment, Framing, ssn};
 use crate::path::PathSet;
+use crate::stats::Seldom;
 use crate::transmit::PathId;
 
 /// What the peer was told last, and whether it has to be told (again).
@@ -41,52 +42,61 @@ type Skipped = BTreeMap<(StreamId, bool), Mid>;
 impl Sender {
     /// Whether the next packet has to carry a FORWARD TSN.
     pub(crate) fn forward_is_due(&self) -> bool {
-        self.forwarding.is_due
+        self.forwarding.get().is_due
     }
 
     /// When the FORWARD TSN is to be repeated, if no SACK confirms it before.
     pub(crate) fn forward_again_at(&self) -> Option<Instant> {
-        self.forwarding.again_at
+        self.forwarding.get().again_at
     }
 
     /// It is time to repeat it.
     pub(crate) fn repeat_forward(&mut self) {
-        self.forwarding.again_at = None;
-        self.forwarding.is_due |= self.forwarding.sent.is_some();
+        if self.forwarding.exists() {
+            let forwarding = self.forwarding.note();
+            forwarding.again_at = None;
+            forwarding.is_due |= forwarding.sent.is_some();
+        }
     }
 
     /// Whether T3-rtx has to run on a path: for chunks, or for a FORWARD TSN (RFC 3758 §3.5 (C5)).
     pub(crate) fn needs_t3(&self, path: PathId) -> bool {
-        self.has_outstanding(path) || self.forwarding.sent.is_some_and(|sent| sent.path == path)
+        self.has_outstanding(path) || self.forwarding.get().sent.is_some_and(|sent| sent.path == path)
     }
 
     /// Looks where the Advanced.Peer.Ack.Point is (RFC 3758 §3.5 (C1) to (C3)). Gives the path of a FORWARD TSN that the
     /// peer has confirmed.
     pub(crate) fn advance_peer_ack_point(&mut self) -> Option<PathId> {
         let point = self.outstanding.cumulative_ack();
-        let before = self.forwarding.sent;
-        self.forwarding.sent = before.filter(|sent| point.precedes(sent.to));
-        let confirmed = before.filter(|_| self.forwarding.sent.is_none()).map(|sent| sent.path);
+        let before = self.forwarding.get().sent;
+        let open = before.filter(|sent| point.precedes(sent.to));
+        let confirmed = before.filter(|_| open.is_none()).map(|sent| sent.path);
         let ahead = self.outstanding.abandoned_ahead();
         if ahead == 0 {
-            self.forwarding = Forwarding::default();
+            self.forwarding = Seldom::default();
             return confirmed;
         }
         let wanted = self.outstanding.tsn_at(ahead - 1);
-        self.forwarding.is_due |= self.forwarding.sent.is_none_or(|sent| sent.wanted.precedes(wanted));
+        let forwarding = self.forwarding.note();
+        forwarding.sent = open;
+        forwarding.is_due |= open.is_none_or(|sent| sent.wanted.precedes(wanted));
         confirmed
     }
 
     /// A SACK came in that does not confirm the FORWARD TSN: it is repeated a good round trip after it was sent, and no later
     /// than RFC 3758 §3.5 (F3) has it.
     pub(super) fn on_unconfirmed_forward(&mut self, paths: &PathSet) {
-        let Some(sent) = self.forwarding.sent else {
-            self.forwarding.again_at = None;
+        if !self.forwarding.exists() {
+            return;
+        }
+        let forwarding = self.forwarding.note();
+        let Some(sent) = forwarding.sent else {
+            forwarding.again_at = None;
             return;
         };
         let round_trip = paths.path(sent.path).rto.srtt().unwrap_or(FORWARD_DELAY_MAX);
         let again_at = sent.at + (round_trip + round_trip / 4).min(FORWARD_DELAY_MAX);
-        self.forwarding.again_at.get_or_insert(again_at);
+        forwarding.again_at.get_or_insert(again_at);
     }
 
     /// Writes the FORWARD TSN that is due; one that does not fit goes less far (RFC 3758 §3.5 (C4)).
@@ -97,7 +107,7 @@ impl Sender {
         writer: &mut PacketWriter<'_>,
     ) -> bool {
         let ahead = self.outstanding.abandoned_ahead();
-        if !self.forwarding.is_due || ahead == 0 {
+        if !self.forwarding.get().is_due || ahead == 0 {
             return false;
         }
         let framing = self.queue.framing();
@@ -114,12 +124,12 @@ impl Sender {
             return false;
         }
         let wanted = self.outstanding.tsn_at(ahead - 1);
-        self.forwarding = Forwarding {
+        *self.forwarding.note() = Forwarding {
             sent: Some(ForwardSent { to, wanted, at: now, path }),
             is_due: false,
             again_at: None,
         };
-        self.statistics.forward_tsns += 1;
+        self.statistics.note().forward_tsns += 1;
         true
     }
 }

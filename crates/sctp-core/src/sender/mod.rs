@@ -42,6 +42,7 @@ use crate::config::{AssociationConfig, ImmediateSack, LossDetection, MessageBund
 use crate::error::SendError;
 use crate::message::{Message, Reliability};
 use crate::path::{Path, PathSet};
+use crate::stats::Seldom;
 use crate::trace::{self, LossEvidence};
 use crate::transmit::PathId;
 
@@ -61,9 +62,9 @@ pub(crate) struct Sender {
     /// The last tail-loss probe of each path, until its fate is known.
     probes: SmallVec<[Probe; 1]>,
     window_probe: WindowProbe,
-    forwarding: Forwarding,
+    forwarding: Seldom<Forwarding>,
     buffer: SendBuffer,
-    statistics: SenderStatistics,
+    statistics: SenderTally,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -100,6 +101,27 @@ struct SendBuffer {
     used: usize,
     /// A message was refused: say so when there is room again.
     refused: bool,
+}
+
+/// What the sending half counts.
+#[derive(Debug, Default)]
+struct SenderTally {
+    messages: u64,
+    chunks: u64,
+    retransmissions: u64,
+    /// Without these.
+    seldom: Seldom<SenderStatistics>,
+}
+
+impl SenderTally {
+    fn get(&self) -> SenderStatistics {
+        let Self { messages, chunks, retransmissions, .. } = *self;
+        SenderStatistics { messages, chunks, retransmissions, ..self.seldom.get() }
+    }
+
+    fn note(&mut self) -> &mut SenderStatistics {
+        self.seldom.note()
+    }
 }
 
 /// Counters of the sending half.
@@ -190,9 +212,9 @@ impl Sender {
             rtt_samples: SmallVec::new(),
             probes: SmallVec::new(),
             window_probe: WindowProbe::Idle,
-            forwarding: Forwarding::default(),
+            forwarding: Seldom::default(),
             buffer: SendBuffer { limit: config.buffers.send_bytes, used: 0, refused: false },
-            statistics: SenderStatistics::default(),
+            statistics: SenderTally::default(),
         }
     }
 
@@ -295,8 +317,12 @@ impl Sender {
         outcome.losses = self.losses_after_sack(now, paths, &outcome.acknowledgment);
         outcome.all_acknowledged = self.outstanding.is_empty();
         outcome.buffer_available = self.release(&outcome.acknowledgment);
-        self.statistics.spurious += outcome.acknowledgment.spurious as u64;
-        self.statistics.duplicates_reported += sack.duplicate_tsns().len() as u64;
+        let (spurious, duplicates) = (outcome.acknowledgment.spurious, sack.duplicate_tsns().len());
+        if spurious > 0 || duplicates > 0 {
+            let statistics = self.statistics.note();
+            statistics.spurious += spurious as u64;
+            statistics.duplicates_reported += duplicates as u64;
+        }
         Ok(outcome)
     }
 
@@ -345,9 +371,10 @@ impl Sender {
             }
             if duplicate.was_impatient {
                 let next_tsn = self.outstanding.next_tsn();
-                self.statistics.needless_retransmissions += 1;
                 let grew = self.rack.window_mut(path).on_needless_retransmission(next_tsn);
-                self.statistics.reordering_window_growths += u64::from(grew);
+                let statistics = self.statistics.note();
+                statistics.needless_retransmissions += 1;
+                statistics.reordering_window_growths += u64::from(grew);
             }
         }
         // RFC 9260 takes nothing back. A path that is dead keeps its back-off even if the peer shows, by way of
@@ -441,7 +468,7 @@ impl Sender {
                     }
                 };
                 self.tell_of_loss(index, evidence);
-                self.statistics.lost_by_acknowledgment += 1;
+                self.statistics.note().lost_by_acknowledgment += 1;
                 losses.any = true;
                 if !self.recoveries.is_recovering(path) {
                     self.recoveries.begin(path, self.outstanding.next_tsn().previous());
@@ -469,7 +496,7 @@ impl Sender {
             if self.outstanding.mark_timed_out(index) {
                 was_repeated |= transmissions > 1;
                 self.tell_of_loss(index, LossEvidence::Timeout);
-                self.statistics.lost_by_timeout += 1;
+                self.statistics.note().lost_by_timeout += 1;
                 self.recoveries.on_lost(path);
             }
         }
@@ -563,7 +590,7 @@ impl Sender {
     }
 
     pub(crate) fn statistics(&self) -> SenderStatistics {
-        self.statistics
+        self.statistics.get()
     }
 }
 

@@ -90,7 +90,7 @@ impl Sender {
                 }
                 break;
             }
-            self.statistics.probe_chunks += 1;
+            self.statistics.note().probe_chunks += 1;
             highest = Some(self.outstanding.tsn_at(index));
         }
         let Some(highest) = highest else { return false };

@@ -6,7 +6,6 @@
 
 use sctp_wire::{StreamId, Tsn};
 
-use super::forward::Forwarding;
 use super::outstanding::Outstanding;
 use super::queue::StreamStatistics;
 use super::rack::Rack;
@@ -14,6 +13,7 @@ use super::recovery::Recoveries;
 use super::{Sender, WindowProbe};
 use crate::config::StreamShare;
 use crate::error::StreamError;
+use crate::stats::Seldom;
 
 impl Sender {
     /// Changes what a stream gets beside others.
@@ -94,7 +94,7 @@ impl Sender {
         self.rack = Rack::default();
         self.rtt_samples.clear();
         self.probes.clear();
-        self.forwarding = Forwarding::default();
+        self.forwarding = Seldom::default();
         self.recoveries = Recoveries::default();
         self.window_probe = WindowProbe::Idle;
     }

@@ -28,7 +28,17 @@ impl ChunkBuf {
         flags: u8,
         write_value: impl FnOnce(&mut ValueWriter<'_>),
     ) -> Result<Self, Full> {
-        let mut octets = Vec::new();
+        Self::encode_in(SHORT_BYTES, kind, flags, write_value)
+    }
+
+    /// The same, with room for so many octets at first.
+    fn encode_in(
+        capacity: usize,
+        kind: ChunkType,
+        flags: u8,
+        write_value: impl FnOnce(&mut ValueWriter<'_>),
+    ) -> Result<Self, Full> {
+        let mut octets = Vec::with_capacity(capacity);
         value::write_chunk(&mut octets, usize::MAX, kind, flags, write_value)?;
         Ok(Self { kind, octets })
     }
@@ -39,7 +49,7 @@ impl ChunkBuf {
     ///
     /// [`Full`] if it is longer than 65535 octets; so for all that follow.
     pub fn init(header: &InitHeader, parameters: &[Parameter<'_>]) -> Result<Self, Full> {
-        Self::encode(ChunkType::INIT, 0, |value| value.init(header, parameters))
+        Self::encode_in(INIT_BYTES, ChunkType::INIT, 0, |value| value.init(header, parameters))
     }
 
     /// An INIT ACK.
@@ -48,7 +58,7 @@ impl ChunkBuf {
     ///
     /// [`Full`].
     pub fn init_ack(header: &InitHeader, parameters: &[Parameter<'_>]) -> Result<Self, Full> {
-        Self::encode(ChunkType::INIT_ACK, 0, |value| value.init(header, parameters))
+        Self::encode_in(INIT_ACK_BYTES, ChunkType::INIT_ACK, 0, |value| value.init(header, parameters))
     }
 
     /// A HEARTBEAT with this content.
@@ -93,7 +103,7 @@ impl ChunkBuf {
     ///
     /// [`Full`].
     pub fn cookie_echo(cookie: &[u8]) -> Result<Self, Full> {
-        Self::encode(ChunkType::COOKIE_ECHO, 0, |value| value.bytes(cookie))
+        Self::encode_in(cookie.len() + 8, ChunkType::COOKIE_ECHO, 0, |value| value.bytes(cookie))
     }
 
     /// A COOKIE ACK.
@@ -145,6 +155,13 @@ impl ChunkBuf {
         self.octets.len()
     }
 }
+
+/// Octets of most control chunks.
+const SHORT_BYTES: usize = 32;
+/// Of an INIT with the usual parameters.
+const INIT_BYTES: usize = 128;
+/// Of an INIT ACK, which has a cookie beside them.
+const INIT_ACK_BYTES: usize = 320;
 
 /// Parameters one after the other, each but the last padded: what cause 8, cause 11 and the Unrecognized
 /// Parameter hold.

@@ -5,6 +5,7 @@ use sctp_wire::{
 };
 use smallvec::SmallVec;
 
+use crate::association::ParameterList;
 use crate::config::{AssociationConfig, NEVER_AUTHENTICATED, Offer};
 
 /// RANDOM, CHUNKS and HMAC-ALGO of one side.
@@ -12,8 +13,8 @@ use crate::config::{AssociationConfig, NEVER_AUTHENTICATED, Offer};
 pub(crate) struct Announcement {
     random: [u8; RANDOM_BYTES],
     /// CHUNKS as it was sent, in its order; `None` if it was not.
-    chunks: Option<SmallVec<[u8; 8]>>,
-    hmacs: SmallVec<[[u8; 2]; 2]>,
+    chunks: Option<Box<[u8]>>,
+    hmacs: SmallVec<[[u8; 2]; 4]>,
 }
 
 /// What both sides announced: all that the keys are made of, but for the shared keys themselves, which no cookie may
@@ -27,6 +28,27 @@ pub(crate) struct KeyMaterial {
 impl KeyMaterial {
     pub(crate) fn of(ours: Option<Announcement>, peer: Option<Announcement>) -> Option<Self> {
         ours.zip(peer).map(|(ours, peer)| Self { ours, peer })
+    }
+
+    /// Whether both announced the same, but for RANDOM.
+    pub(crate) fn is_alike(&self) -> bool {
+        self.ours.chunks == self.peer.chunks && self.ours.hmacs == self.peer.hmacs
+    }
+
+    /// As the state cookie keeps it; what is [alike](Self::is_alike) once.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.ours.random);
+        self.ours.encode_lists(out);
+        out.extend_from_slice(&self.peer.random);
+        if !self.is_alike() {
+            self.peer.encode_lists(out);
+        }
+    }
+
+    pub(crate) fn decode(rest: &mut &[u8], is_alike: bool) -> Option<Self> {
+        let ours = Announcement::decode(rest, None)?;
+        let peer = Announcement::decode(rest, is_alike.then_some(&ours))?;
+        Some(Self { ours, peer })
     }
 }
 
@@ -56,18 +78,26 @@ impl<'a> Found<'a> {
         }
     }
 
+    /// Whether there is an announcement.
+    pub(crate) fn is_usable(&self) -> bool {
+        self.random.is_some_and(|random| random.len() == RANDOM_BYTES) && self.lists().is_some()
+    }
+
     /// The announcement; `None` if the peer does no authentication, or none that we could do.
     pub(crate) fn announcement(&self) -> Result<Option<Announcement>, WrongRandomLength> {
         let Some(random) = self.random else { return Ok(None) };
         let random = random.try_into().map_err(|_other| WrongRandomLength { octets: random.len() })?;
-        let Some(hmacs) = self.hmacs.filter(|hmacs| hmacs.iter().len() <= HMACS_MAX) else { return Ok(None) };
-        let chunks = self.chunks.map(|chunks| SmallVec::from_slice(chunks.as_bytes()));
-        if chunks.as_ref().is_some_and(|chunks: &SmallVec<[u8; 8]>| chunks.len() > CHUNKS_MAX) {
-            return Ok(None);
-        }
-        let announcement =
-            Announcement { random, chunks, hmacs: hmacs.iter().map(HmacId::to_wire).collect() };
-        Ok(announcement.preferred_hmac().is_some().then_some(announcement))
+        let Some((chunks, hmacs)) = self.lists() else { return Ok(None) };
+        let hmacs = hmacs.iter().map(HmacId::to_wire).collect();
+        Ok(Some(Announcement { random, chunks: chunks.map(Box::from), hmacs }))
+    }
+
+    /// CHUNKS and HMAC-ALGO, if they are within their bounds and we know one of the HMACs.
+    fn lists(&self) -> Option<(Option<&'a [u8]>, HmacIds<'a>)> {
+        let chunks = self.chunks.map(|chunks| chunks.as_bytes());
+        let fits = chunks.is_none_or(|chunks| chunks.len() <= CHUNKS_MAX);
+        let hmacs = self.hmacs.filter(|hmacs| fits && hmacs.iter().len() <= HMACS_MAX)?;
+        hmacs.iter().any(|id| HmacAlgorithm::of(id).is_some()).then_some((chunks, hmacs))
     }
 }
 
@@ -78,28 +108,31 @@ impl Announcement {
             return None;
         }
         let chunks = config.authentication.accepted_authenticated_only(&config.extensions);
-        let chunks: SmallVec<[u8; 8]> = chunks.iter().map(ChunkType::get).collect();
+        let chunks: Box<[u8]> = chunks.iter().map(ChunkType::get).collect();
         let hmacs = config.authentication.hmacs.algorithms().iter().map(|hmac| hmac.id().to_wire());
         Some(Self { random, chunks: (!chunks.is_empty()).then_some(chunks), hmacs: hmacs.collect() })
     }
 
-    /// The parameters that say so.
-    pub(crate) fn parameters(&self) -> SmallVec<[Parameter<'_>; 3]> {
-        let chunks = self.chunks.as_ref().map(|chunks| Parameter::ChunkList(ChunkTypes::new(chunks)));
-        let hmacs = Parameter::HmacAlgorithms(HmacIds::new(&self.hmacs));
-        core::iter::once(Parameter::Random(&self.random)).chain(chunks).chain([hmacs]).collect()
+    /// Adds the parameters that say so.
+    pub(crate) fn add_to<'a>(&'a self, parameters: &mut ParameterList<'a>) {
+        parameters.push(Parameter::Random(&self.random));
+        if let Some(chunks) = &self.chunks {
+            parameters.push(Parameter::ChunkList(ChunkTypes::new(chunks)));
+        }
+        parameters.push(Parameter::HmacAlgorithms(HmacIds::new(&self.hmacs)));
     }
 
     /// The key vector (RFC 4895 §6.1): the parameters one after the other, without padding.
     pub(super) fn key_vector(&self) -> Vec<u8> {
-        let parameters = self.parameters();
+        let mut parameters = ParameterList::new();
+        self.add_to(&mut parameters);
         let encoded = parameters.iter().map(|parameter| encode_parameters(core::slice::from_ref(parameter)));
         encoded.flat_map(Result::unwrap_or_default).collect()
     }
 
     /// The chunks its sender takes authenticated only; those that cannot be do not count (RFC 4895 §3.2).
     pub(crate) fn accepted_authenticated_only(&self) -> ChunkSet {
-        let listed = self.chunks.iter().flatten().map(|kind| ChunkType::new(*kind));
+        let listed = self.chunks.iter().flat_map(|chunks| chunks.iter()).map(|kind| ChunkType::new(*kind));
         listed.filter(|kind| !NEVER_AUTHENTICATED.contains(kind)).collect()
     }
 
@@ -112,26 +145,29 @@ impl Announcement {
         self.hmacs.contains(&hmac.to_wire())
     }
 
-    /// As the state cookie keeps it.
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.random);
+    fn encode_lists(&self, out: &mut Vec<u8>) {
         // Zero for no CHUNKS, so that an empty one stays one: it is part of the key vector.
         let chunks = self.chunks.as_ref().map_or(0, |chunks| chunks.len() + 1);
         out.extend_from_slice(&u16::try_from(chunks).unwrap_or(0).to_be_bytes());
-        out.extend(self.chunks.iter().flatten());
+        out.extend_from_slice(self.chunks.as_deref().unwrap_or_default());
         out.push(u8::try_from(self.hmacs.len()).unwrap_or(0));
         out.extend_from_slice(self.hmacs.as_flattened());
     }
 
-    pub(crate) fn decode(rest: &mut &[u8]) -> Option<Self> {
+    /// What `encode_lists` wrote behind a RANDOM, or that alone and the lists of another.
+    pub(super) fn decode(rest: &mut &[u8], alike: Option<&Self>) -> Option<Self> {
         let (random, tail) = rest.split_first_chunk::<RANDOM_BYTES>()?;
+        *rest = tail;
+        if let Some(other) = alike {
+            return Some(Self { random: *random, ..other.clone() });
+        }
         let (chunks, tail) = tail.split_first_chunk::<2>()?;
         let chunks = usize::from(u16::from_be_bytes(*chunks));
         let (listed, tail) = tail.split_at_checked(chunks.saturating_sub(1))?;
         let (hmacs, tail) = tail.split_first()?;
         let (ids, tail) = tail.split_at_checked(2 * usize::from(*hmacs))?;
         *rest = tail;
-        let chunks = (chunks > 0).then(|| SmallVec::from_slice(listed));
+        let chunks = (chunks > 0).then(|| listed.into());
         Some(Self { random: *random, chunks, hmacs: SmallVec::from_slice(ids.as_chunks().0) })
     }
 }

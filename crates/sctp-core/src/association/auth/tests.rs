@@ -3,6 +3,7 @@
 use sctp_wire::{Checksum, Packet, PacketWriter, ParameterType, SctpPort, VerificationTag};
 
 use super::*;
+use crate::association::ParameterList;
 use crate::config::{AssociationConfig, AuthConfig, HmacPreference, Offer};
 
 fn announcement(random: [u8; 32], chunks: &[ChunkType], hmacs: HmacPreference) -> Announcement {
@@ -25,7 +26,7 @@ fn descending() -> [u8; 32] {
 fn unsorted() -> Announcement {
     let mut octets = ascending().to_vec();
     octets.extend([0, 4, 0xc1, 0x80, 0x00, 2, 0, 3, 0, 1]);
-    Announcement::decode(&mut &octets[..]).unwrap()
+    Announcement::decode(&mut &octets[..], None).unwrap()
 }
 
 /// One that signs; its mirror image verifies.
@@ -101,7 +102,7 @@ fn only_the_right_key_and_an_offered_hmac_convince_rfc_4895_6_3() {
     both.set(SharedKeyId::new(8), "another");
     let right = packet(7, HmacAlgorithm::Sha1, |octets, hmac| one.sign(&keys, octets, hmac));
     assert_eq!(verdict(&mut other, &keys, &right), Verdict::Authentic);
-    assert_eq!(one.statistics.packets_signed, 1);
+    assert_eq!(one.statistics.get().packets_signed, 1);
     let wrong = AuthKeys::new(SharedKeyId::new(7), "Secret");
     other.on_keys_changed();
     assert_eq!(verdict(&mut other, &wrong, &right), Verdict::WrongHmac);
@@ -110,7 +111,7 @@ fn only_the_right_key_and_an_offered_hmac_convince_rfc_4895_6_3() {
     assert_eq!(verdict(&mut other, &keys, &null), Verdict::UnknownKey, "no way back to the empty key");
     let not_offered = packet(7, HmacAlgorithm::Sha256, |_, _| {});
     assert_eq!(verdict(&mut other, &keys, &not_offered), Verdict::UnsupportedHmac(HmacId::SHA_256));
-    let counted = other.statistics;
+    let counted = other.statistics.get();
     assert_eq!((counted.verified, counted.wrong_hmacs, counted.unknown_keys), (1, 1, 2));
     assert_eq!(counted.unsupported_hmacs, 1);
     one.on_keys_changed();
@@ -139,23 +140,24 @@ fn every_changed_octet_behind_auth_is_noticed() {
 fn chunks_that_cannot_be_authenticated_are_ignored_in_the_list_of_a_peer_rfc_4895_3_2() {
     let mut octets = ascending().to_vec();
     octets.extend([0, 7, 1, 2, 14, 15, 0, 0x80, 1, 0, 1]);
-    let announcement = Announcement::decode(&mut &octets[..]).unwrap();
+    let announcement = Announcement::decode(&mut &octets[..], None).unwrap();
     let demanded: Vec<_> = announcement.accepted_authenticated_only().iter().collect();
     assert_eq!(demanded, [ChunkType::DATA, ChunkType::ASCONF_ACK]);
 }
 
 #[test]
 fn announcement_survives_the_cookie_and_a_short_one_does_not_parse() {
-    let empty_list = Announcement::decode(&mut &[&ascending()[..], &[0, 1, 0]].concat()[..]).unwrap();
+    let empty_list = Announcement::decode(&mut &[&ascending()[..], &[0, 1, 0]].concat()[..], None).unwrap();
     for announcement in [unsorted(), announcement(descending(), &[], HmacPreference::Sha1First), empty_list] {
-        let mut octets = Vec::new();
-        announcement.encode(&mut octets);
+        let material = KeyMaterial { ours: unsorted(), peer: announcement };
+        let (mut octets, is_alike) = (Vec::new(), material.is_alike());
+        material.encode(&mut octets);
         for length in 0..octets.len() {
-            assert_eq!(Announcement::decode(&mut &octets[..length]), None, "{length}");
+            assert_eq!(KeyMaterial::decode(&mut &octets[..length], is_alike), None, "{length}");
         }
         octets.push(0xee);
         let mut rest = &octets[..];
-        assert_eq!(Announcement::decode(&mut rest), Some(announcement));
+        assert_eq!(KeyMaterial::decode(&mut rest, is_alike), Some(material));
         assert_eq!(rest, [0xee]);
     }
 }
@@ -165,7 +167,8 @@ fn what_a_peer_announces_is_taken_whole_or_not_at_all() {
     let ours = announcement(ascending(), &[ChunkType::DATA], HmacPreference::Sha256First);
     let found = |without: Option<ParameterType>| {
         let mut found = Found::default();
-        let parameters = ours.parameters();
+        let mut parameters = ParameterList::new();
+        ours.add_to(&mut parameters);
         parameters.iter().filter(|parameter| Some(parameter.kind()) != without).for_each(|p| found.note(*p));
         found.announcement()
     };

@@ -100,7 +100,7 @@ impl<'a> Reading<'a> {
                 }
             }
         }
-        if let Ok(Some(_announcement)) = reading.authentication.announcement() {
+        if reading.authentication.is_usable() {
             reading.offered.add(Capability::Authentication);
         }
         reading

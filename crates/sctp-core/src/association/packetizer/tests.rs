@@ -10,7 +10,7 @@ use crate::config::{AssociationConfig, Profile};
 use crate::endpoint::cookie::StateCookie;
 use crate::message::Message;
 use crate::path::PathSet;
-use crate::rng::Rng;
+use crate::rng::Nonces;
 use crate::transmit::{Destination, Encapsulation};
 use sctp_wire::{SctpPort, StreamId, Tsn};
 
@@ -19,7 +19,7 @@ const PEER: Destination = Destination {
     encapsulation: Encapsulation::Ip,
 };
 
-fn established(now: Instant, config: AssociationConfig) -> Association {
+fn established(now: Instant, config: AssociationConfig) -> Box<Association> {
     let port = SctpPort::new(9).unwrap();
     let cookie = StateCookie {
         expires_at: now,
@@ -38,7 +38,7 @@ fn established(now: Instant, config: AssociationConfig) -> Association {
         addresses: smallvec![PEER.address],
         notes: PeerNotes::default(),
     };
-    Association::accept(now, &cookie, PEER, &[], config.into(), Rng::new(&[1; 32]))
+    Association::accept(now, &cookie, PEER, &[], config.into(), Nonces::new(&[1; 32]))
 }
 
 #[test]

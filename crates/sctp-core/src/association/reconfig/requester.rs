@@ -93,9 +93,15 @@ impl Request {
 #[derive(Debug)]
 pub(crate) struct Requester {
     next: ReconfigSequence,
+    /// From the first request on: few associations ever have one.
+    begun: Option<Box<Begun>>,
+}
+
+/// What there is once something was asked for.
+#[derive(Debug, Default)]
+struct Begun {
     waiting: VecDeque<Request>,
-    /// Elsewhere: few associations ever have one.
-    current: Option<Box<Current>>,
+    current: Option<Current>,
     association_reset_at: Option<Instant>,
 }
 
@@ -119,81 +125,103 @@ struct Flight {
 
 impl Requester {
     pub(crate) fn new(initial: Tsn) -> Self {
-        let next = ReconfigSequence::new(initial.get());
-        Self { next, waiting: VecDeque::new(), current: None, association_reset_at: None }
+        Self { next: ReconfigSequence::new(initial.get()), begun: None }
+    }
+
+    fn current(&self) -> Option<&Current> {
+        self.begun.as_ref()?.current.as_ref()
+    }
+
+    fn flight(&self) -> Option<&Flight> {
+        self.current()?.flight.as_ref()
+    }
+
+    fn flight_mut(&mut self) -> Option<&mut Flight> {
+        self.begun.as_mut()?.current.as_mut()?.flight.as_mut()
+    }
+
+    fn finish(&mut self) {
+        if let Some(begun) = &mut self.begun {
+            begun.current = None;
+        }
     }
 
     /// Queues a request; false if too many wait already.
     #[must_use]
     pub(crate) fn push(&mut self, request: Request) -> bool {
-        let has_room = self.waiting.len() < WAITING_AT_MOST;
+        let begun = self.begun.get_or_insert_default();
+        let has_room = begun.waiting.len() < WAITING_AT_MOST;
         if has_room {
-            self.waiting.push_back(request);
+            begun.waiting.push_back(request);
         }
         has_room
     }
 
     /// How long an association reset has to wait for the one before (RFC 6525 §5.1.4); `None`: not at all.
     pub(crate) fn association_reset_wait(&self, now: Instant) -> Option<Duration> {
-        let elapsed = now.since(self.association_reset_at?);
+        let elapsed = now.since(self.begun.as_ref()?.association_reset_at?);
         ASSOCIATION_RESET_INTERVAL.checked_sub(elapsed).filter(|wait| !wait.is_zero())
     }
 
     pub(crate) fn note_association_reset(&mut self, now: Instant) {
-        self.association_reset_at = Some(now);
+        self.begun.get_or_insert_default().association_reset_at = Some(now);
     }
 
     /// Queues a request before all others; false if too many wait already.
     #[must_use]
     pub(crate) fn push_first(&mut self, request: Request) -> bool {
-        let has_room = self.waiting.len() < WAITING_AT_MOST;
+        let begun = self.begun.get_or_insert_default();
+        let has_room = begun.waiting.len() < WAITING_AT_MOST;
         if has_room {
-            self.waiting.push_front(request);
+            begun.waiting.push_front(request);
         }
         has_room
     }
 
     /// Whether nothing is in flight or in preparation.
     pub(crate) fn is_idle(&self) -> bool {
-        self.current.is_none()
+        self.current().is_none()
     }
 
     /// Makes the next request the current one, if there is none; gives it out so that its streams can be held.
     pub(crate) fn begin_next(&mut self) -> Option<&Request> {
-        if self.current.is_some() {
-            return None;
-        }
-        let request = self.waiting.pop_front()?;
-        self.current = Some(Box::new(Current { request, flight: None }));
+        let begun = self.begun.as_mut().filter(|begun| begun.current.is_none())?;
+        let request = begun.waiting.pop_front()?;
+        begun.current = Some(Current { request, flight: None });
         self.preparing()
     }
 
     /// The current request while it has not been sent.
     pub(crate) fn preparing(&self) -> Option<&Request> {
-        self.current.as_ref().filter(|current| current.flight.is_none()).map(|current| &current.request)
+        self.current().filter(|current| current.flight.is_none()).map(|current| &current.request)
     }
 
     /// The outgoing streams that a request in flight resets; none listed means all.
     pub(crate) fn resetting(&self) -> Option<&[StreamId]> {
-        self.current.as_ref().filter(|current| current.flight.is_some())?.request.held_streams()
+        self.current().filter(|current| current.flight.is_some())?.request.held_streams()
     }
 
     /// Whether an incoming reset request of ours is in flight: it is done when the peer has sent a request of its own.
     pub(crate) fn waits_for_peers_reset(&self) -> bool {
-        let flight = self.current.as_ref().and_then(|current| current.flight.as_ref());
-        flight.is_some_and(|flight| flight.unanswered.iter().any(|(_, part)| *part == Part::IncomingReset))
+        self.flight()
+            .is_some_and(|flight| flight.unanswered.iter().any(|(_, part)| *part == Part::IncomingReset))
     }
 
     /// Whether an SSN/TSN reset request of ours is in flight.
     pub(crate) fn is_resetting_association(&self) -> bool {
-        let current = self.current.as_ref().filter(|current| current.flight.is_some());
+        let current = self.current().filter(|current| current.flight.is_some());
         current.is_some_and(|current| current.request == Request::ResetAssociation)
+    }
+
+    /// Requests that are not done yet.
+    fn open(&self) -> impl Iterator<Item = &Request> {
+        let waiting = self.begun.iter().flat_map(|begun| &begun.waiting);
+        self.current().into_iter().map(|current| &current.request).chain(waiting)
     }
 
     /// Outgoing streams that requests which are not done yet would add.
     pub(crate) fn adding(&self) -> u16 {
-        let current = self.current.iter().map(|current| &current.request);
-        current.chain(&self.waiting).fold(0, |sum: u16, request| match request {
+        self.open().fold(0, |sum: u16, request| match request {
             Request::AddStreams { outbound, .. } => sum.saturating_add(*outbound),
             Request::ResetStreams { .. } | Request::ResetAssociation => sum,
         })
@@ -201,13 +229,12 @@ impl Requester {
 
     /// Whether this incoming reset request of the peer is answered by a request of ours that is not done yet.
     pub(crate) fn will_answer(&self, number: ReconfigSequence) -> bool {
-        let current = self.current.iter().map(|current| &current.request);
-        current.chain(&self.waiting).any(|request| answers(request, number))
+        self.open().any(|request| answers(request, number))
     }
 
     /// Numbers the current request and encodes it. `responded` is the peer's last request (RFC 6525 §5.1.2 (A4)).
     pub(crate) fn launch(&mut self, last_assigned: Tsn, responded: ReconfigSequence) -> Option<ChunkBuf> {
-        let current = self.current.as_mut().filter(|current| current.flight.is_none())?;
+        let current = self.begun.as_mut()?.current.as_mut().filter(|current| current.flight.is_none())?;
         let mut number = || {
             let number = self.next;
             self.next = number.next();
@@ -258,16 +285,14 @@ impl Requester {
 
     /// The request in flight if it answers this incoming reset request of the peer.
     pub(crate) fn in_flight_answering(&self, number: ReconfigSequence) -> Option<&ChunkBuf> {
-        let current = self.current.as_ref()?;
+        let current = self.current()?;
         let flight = current.flight.as_ref()?;
         answers(&current.request, number).then_some(&flight.chunk)
     }
 
     /// RFC 6525 §5.2.7.
     pub(crate) fn on_response(&mut self, response: &ReconfigResponse) -> Answered {
-        let Some(flight) = self.current.as_mut().and_then(|current| current.flight.as_mut()) else {
-            return Answered::Unexpected;
-        };
+        let Some(flight) = self.flight_mut() else { return Answered::Unexpected };
         let position = flight.unanswered.iter().position(|(number, _)| *number == response.response);
         let Some(position) = position else { return Answered::Unexpected };
         if response.result == ReconfigResult::InProgress {
@@ -276,12 +301,12 @@ impl Requester {
         }
         let (_, part) = flight.unanswered.remove(position);
         let is_done = flight.unanswered.is_empty();
-        let streams = self.current.as_ref().map_or_else(Vec::new, |current| match &current.request {
+        let streams = self.current().map_or_else(Vec::new, |current| match &current.request {
             Request::ResetStreams { streams, .. } => streams.clone(),
             Request::ResetAssociation | Request::AddStreams { .. } => Vec::new(),
         });
         if is_done {
-            self.current = None;
+            self.finish();
         }
         let (result, next_tsns) = (response.result, response.next_tsns);
         Answered::Completed(Completed { part, streams, result, next_tsns })
@@ -290,17 +315,18 @@ impl Requester {
     /// The peer did what a request of ours asked for by a request of its own: an outgoing reset answers an incoming
     /// reset request by its number (§5.2.2 (E1)), added streams answer the wish for them (§5.2.6).
     pub(crate) fn on_answering_request(&mut self, is_answered: impl Fn(ReconfigSequence, Part) -> bool) {
-        let Some(flight) = self.current.as_mut().and_then(|current| current.flight.as_mut()) else { return };
+        let Some(flight) = self.flight_mut() else { return };
         flight.unanswered.retain(|(number, part)| !is_answered(*number, *part));
         if flight.unanswered.is_empty() {
-            self.current = None;
+            self.finish();
         }
     }
 
     /// Every part of what the user asked for and the peer has not answered, with the streams of a reset.
     pub(crate) fn take_all(&mut self) -> Vec<(Part, Vec<StreamId>)> {
-        let current = self.current.take().map(|current| *current);
-        let waiting = self.waiting.drain(..).map(|request| Current { request, flight: None });
+        let Some(begun) = &mut self.begun else { return Vec::new() };
+        let current = begun.current.take();
+        let waiting = begun.waiting.drain(..).map(|request| Current { request, flight: None });
         let mut unanswered = Vec::new();
         for Current { request, flight } in current.into_iter().chain(waiting) {
             let parts = flight.map_or_else(
@@ -319,7 +345,7 @@ impl Requester {
 
     /// The re-configuration timer ran out: the chunk to send again, and whether that counts as an error.
     pub(crate) fn on_timer(&mut self) -> Option<(ChunkBuf, Expiry)> {
-        let flight = self.current.as_mut()?.flight.as_mut()?;
+        let flight = self.flight_mut()?;
         flight.expirations += 1;
         // It holds for this once: a peer that says no more, not even that, may be gone.
         let said_so = core::mem::take(&mut flight.is_in_progress);
@@ -329,7 +355,7 @@ impl Requester {
 
     /// How long to wait for an answer now: the RTO, doubled each time it ran out (RFC 6525 §5.1.1).
     pub(crate) fn patience(&self, rto: Duration, longest: Duration) -> Option<Duration> {
-        let flight = self.current.as_ref()?.flight.as_ref()?;
+        let flight = self.flight()?;
         let factor = 1_u32.checked_shl(flight.expirations).unwrap_or(u32::MAX);
         Some(rto.saturating_mul(factor).min(longest))
     }

@@ -9,8 +9,9 @@ use crate::config::{Acceptance, ReconfigConfig};
 #[derive(Debug)]
 pub(crate) struct Responder {
     expected: ReconfigSequence,
-    answered: SmallVec<[ReconfigResponse; 2]>,
-    deferred: Option<Deferred>,
+    /// From the first request on.
+    answered: Option<Box<SmallVec<[ReconfigResponse; 2]>>>,
+    deferred: Option<Box<Deferred>>,
 }
 
 /// What the number of a request says (RFC 6525 §5.2.1).
@@ -47,7 +48,7 @@ pub(crate) enum Verdict {
 impl Responder {
     pub(crate) fn new(peer_initial: Tsn) -> Self {
         let expected = ReconfigSequence::new(peer_initial.get());
-        Self { expected, answered: SmallVec::new(), deferred: None }
+        Self { expected, answered: None, deferred: None }
     }
 
     /// The peer's last request: what an outgoing reset of ours names when it answers none (RFC 6525 §5.1.2 (A4)).
@@ -59,7 +60,8 @@ impl Responder {
         if number == self.expected {
             return Place::New;
         }
-        let answered = self.answered.iter().find(|answer| answer.response == number);
+        let answered =
+            self.answered.iter().flat_map(|answers| answers.iter()).find(|answer| answer.response == number);
         answered.map_or(Place::OutOfSequence, |answer| Place::Repeated(*answer))
     }
 
@@ -71,35 +73,36 @@ impl Responder {
         next_tsns: Option<NextTsns>,
     ) -> ReconfigResponse {
         let response = ReconfigResponse { response: number, result, next_tsns };
-        if let Some(earlier) = self.answered.iter_mut().find(|answer| answer.response == number) {
+        let answered = self.answered.get_or_insert_default();
+        if let Some(earlier) = answered.iter_mut().find(|answer| answer.response == number) {
             *earlier = response;
             return response;
         }
         if number == self.expected {
             self.expected = number.next();
-            if self.answered.len() == ANSWERS_KEPT {
-                self.answered.remove(0);
+            if answered.len() == ANSWERS_KEPT {
+                answered.remove(0);
             }
-            self.answered.push(response);
+            answered.push(response);
         }
         response
     }
 
     pub(crate) fn defer(&mut self, deferred: Deferred) {
-        self.deferred = Some(deferred);
+        self.deferred = Some(Box::new(deferred));
     }
 
     pub(crate) fn deferred(&self) -> Option<&Deferred> {
-        self.deferred.as_ref()
+        self.deferred.as_deref()
     }
 
     pub(crate) fn take_deferred(&mut self) -> Option<Deferred> {
-        self.deferred.take()
+        self.deferred.take().map(|deferred| *deferred)
     }
 
     /// Whether a chunk on this stream belongs behind a reset that has not happened yet.
     pub(crate) fn is_behind_reset(&self, stream: StreamId, tsn: Tsn) -> bool {
-        match &self.deferred {
+        match self.deferred.as_deref() {
             Some(Deferred::StreamReset { last_tsn, streams, .. }) => {
                 last_tsn.precedes(tsn) && (streams.is_empty() || streams.contains(&stream))
             }

@@ -35,26 +35,44 @@ fn cookie() -> StateCookie {
 }
 
 /// With what authentication needs: RANDOM, CHUNKS, HMAC-ALGO of both sides (RFC 4895 §6.3).
-fn cookie_with_keys() -> StateCookie {
-    let announcement = |fill: u8| {
-        let octets = [&[fill; 32][..], &[0, 3, 0xc1, 0x80, 2, 0, 3, 0, 1]].concat();
-        Announcement::decode(&mut &octets[..]).unwrap()
-    };
+fn cookie_with_keys(peer_lists: &[u8]) -> StateCookie {
+    let lists = [0, 3, 0xc1, 0x80, 2, 0, 3, 0, 1];
+    let octets = [&[1; 32][..], &lists, &[2; 32], peer_lists].concat();
     let mut cookie = cookie();
     cookie.agreed.capabilities = cookie.agreed.capabilities.with(Capability::Authentication);
-    cookie.key_material = Some(KeyMaterial { ours: announcement(1), peer: announcement(2) });
+    cookie.key_material = KeyMaterial::decode(&mut &octets[..], peer_lists.is_empty());
+    assert!(cookie.key_material.is_some());
     cookie
 }
 
 #[test]
 fn signed_cookie_with_key_material_comes_back_whole() {
     let mut keys = keys();
-    let octets = keys.sign(Instant::EPOCH, &cookie_with_keys());
-    assert_eq!(keys.verify(Instant::from_millis(20), &octets), Ok(cookie_with_keys()));
-    let body = cookie_with_keys().encode();
-    for len in 0..FIXED_BYTES + 2 * 41 + 5 {
+    for peer_lists in [&[][..], &[0, 0, 1, 0, 3], &[0, 1, 2, 0, 3, 0, 1]] {
+        let cookie = cookie_with_keys(peer_lists);
+        let octets = keys.sign(Instant::EPOCH, &cookie);
+        assert_eq!(keys.verify(Instant::from_millis(20), &octets), Ok(cookie.clone()));
+        never_parses_truncated(&cookie);
+    }
+}
+
+/// What two ends of this stack agree on by the default profile, over UDP and IPv4: one block of the hash.
+#[test]
+fn usual_cookie_and_the_octet_before_it_fit_a_block_of_the_hash() {
+    let mut cookie = cookie_with_keys(&[]);
+    (cookie.tie_tag, cookie.notes.addresses_ignored) = (0, 0);
+    cookie.addresses = SmallVec::from_elem(cookie.source.address, 1);
+    let lists = [&[1; 32][..], &[0, 0, 2, 0, 3, 0, 1], &[2; 32]].concat();
+    cookie.key_material = KeyMaterial::decode(&mut &lists[..], true);
+    assert_eq!(cookie.encode().len(), 124);
+}
+
+fn never_parses_truncated(cookie: &StateCookie) {
+    let body = cookie.encode();
+    for len in 0..body.len() {
         assert_eq!(StateCookie::decode(&body[..len]), None, "length {len}");
     }
+    assert_eq!(StateCookie::decode(&[&body[..], &[0]].concat()), None, "an octet too many");
 }
 
 #[test]
@@ -90,9 +108,9 @@ fn robustness_02_any_truncation_is_refused() {
 
 #[test]
 fn truncated_body_never_parses_to_a_cookie_that_lacks_fields() {
-    let body = cookie().encode();
-    for len in 0..FIXED_BYTES + 5 {
-        assert_eq!(StateCookie::decode(&body[..len]), None, "length {len}");
+    let alone = SmallVec::from_elem(IpAddr::from([10, 0, 0, 1]), 1);
+    for addresses in [cookie().addresses, alone, SmallVec::new()] {
+        never_parses_truncated(&StateCookie { addresses, ..cookie() });
     }
 }
 

@@ -3,19 +3,19 @@
 use super::{Acknowledged, CongestionControl, PathCapacity, Window};
 
 /// Slow start, congestion avoidance, halving on loss.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Rfc9260 {
-    capacity: PathCapacity,
+    pmdcs: usize,
     window: Window,
     partial_bytes_acked: usize,
-    /// The window before the last cut, until that is undone.
-    before_cut: Option<Window>,
+    /// The window before the last cut, until that is undone; elsewhere, for most paths never have one.
+    before_cut: Option<Box<Window>>,
 }
 
 impl Rfc9260 {
     pub(crate) fn new(capacity: PathCapacity) -> Self {
         let window = Window { cwnd: capacity.initial_window, ssthresh: Window::NO_THRESHOLD };
-        Self { capacity, window, partial_bytes_acked: 0, before_cut: None }
+        Self { pmdcs: capacity.pmdcs, window, partial_bytes_acked: 0, before_cut: None }
     }
 
     /// RFC 9260 §7.2.2.
@@ -27,7 +27,7 @@ impl Rfc9260 {
         }
         if is_fully_used {
             self.partial_bytes_acked -= cwnd;
-            self.window.cwnd += self.capacity.pmdcs;
+            self.window.cwnd += self.pmdcs;
         } else {
             self.partial_bytes_acked = cwnd;
         }
@@ -35,7 +35,7 @@ impl Rfc9260 {
 
     /// RFC 9260 §7.2.3.
     fn halved(&self) -> usize {
-        (self.window.cwnd / 2).max(4 * self.capacity.pmdcs)
+        (self.window.cwnd / 2).max(4 * self.pmdcs)
     }
 }
 
@@ -49,7 +49,7 @@ impl CongestionControl for Rfc9260 {
         if self.window.is_slow_start() {
             // RFC 9260 §7.2.1, with L = 1.
             if is_fully_used && !acked.in_recovery {
-                self.window.cwnd += acked.bytes.min(self.capacity.pmdcs);
+                self.window.cwnd += acked.bytes.min(self.pmdcs);
             }
         } else {
             self.avoid_congestion(acked, is_fully_used);
@@ -67,15 +67,15 @@ impl CongestionControl for Rfc9260 {
     }
 
     fn on_loss(&mut self) {
-        self.before_cut = Some(self.window);
+        self.before_cut = Some(Box::new(self.window));
         let halved = self.halved();
         self.window = Window { cwnd: halved, ssthresh: halved };
         self.partial_bytes_acked = 0;
     }
 
     fn on_timeout(&mut self) {
-        self.before_cut = Some(self.window);
-        self.window = Window { cwnd: self.capacity.pmdcs, ssthresh: self.halved() };
+        self.before_cut = Some(Box::new(self.window));
+        self.window = Window { cwnd: self.pmdcs, ssthresh: self.halved() };
         self.partial_bytes_acked = 0;
     }
 
@@ -87,7 +87,7 @@ impl CongestionControl for Rfc9260 {
     }
 
     fn on_packet_size(&mut self, pmdcs: usize) {
-        self.capacity.pmdcs = pmdcs;
+        self.pmdcs = pmdcs;
     }
 
     fn on_unused(&mut self, window: Window) {

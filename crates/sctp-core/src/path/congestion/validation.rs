@@ -23,8 +23,8 @@ pub(super) struct Validation {
 #[derive(Clone, Copy, Debug)]
 struct UnvalidatedLoss {
     /// What was in use: the larger of pipeACK and the octets in flight.
-    used: usize,
-    resent: usize,
+    used: u32,
+    resent: u32,
 }
 
 impl Validation {
@@ -65,7 +65,7 @@ impl Validation {
             return None;
         }
         if let Some(loss) = self.loss.take() {
-            let cwnd = (loss.used.saturating_sub(loss.resent) / 2).max(floor).min(window.cwnd);
+            let cwnd = (octets(loss.used.saturating_sub(loss.resent)) / 2).max(floor).min(window.cwnd);
             return Some(Window { cwnd, ssthresh: cwnd });
         }
         self.pipe_ack.on_acknowledged(acked);
@@ -80,7 +80,7 @@ impl Validation {
         let pipe_ack = self.pipe_ack.value().filter(|_| !self.is_validated(window));
         self.pipe_ack.reset();
         let used = pipe_ack?.max(flight);
-        self.loss = Some(UnvalidatedLoss { used, resent: 0 });
+        self.loss = Some(UnvalidatedLoss { used: count(used), resent: 0 });
         let cwnd = (used / 2).max(floor);
         Some(Window { cwnd, ssthresh: cwnd })
     }
@@ -88,7 +88,7 @@ impl Validation {
     /// Octets were sent again.
     pub(super) fn on_resent(&mut self, bytes: usize) {
         if let Some(loss) = &mut self.loss {
-            loss.resent += bytes;
+            loss.resent = loss.resent.saturating_add(count(bytes));
         }
     }
 
@@ -107,16 +107,17 @@ impl Validation {
 #[derive(Clone, Copy, Debug, Default)]
 struct PipeAck {
     /// The round trip being measured: since when, and how much came back.
-    sample: Option<(Instant, usize)>,
+    sample: Option<(Instant, u32)>,
     /// The largest samples of the last measurement periods, the present one first; `None` before the first sample.
-    largest: Option<[usize; 5]>,
+    largest: Option<[u32; 5]>,
     period_began: Instant,
-    period: Duration,
+    /// In nanoseconds.
+    period: u64,
 }
 
 impl PipeAck {
     fn value(&self) -> Option<usize> {
-        self.largest.and_then(|largest| largest.into_iter().max())
+        self.largest.and_then(|largest| largest.into_iter().max()).map(octets)
     }
 
     fn reset(&mut self) {
@@ -127,14 +128,15 @@ impl PipeAck {
         if acked.srtt.is_zero() {
             return;
         }
-        self.period = (acked.srtt * 3).max(SAMPLING_PERIOD_MIN) / PERIODS;
+        let period = (acked.srtt * 3).max(SAMPLING_PERIOD_MIN) / PERIODS;
+        self.period = u64::try_from(period.as_nanos()).unwrap_or(u64::MAX);
         self.forget_old(acked.now);
         let (begun, bytes) = self.sample.unwrap_or((acked.now, 0));
         if acked.now.since(begun) < acked.srtt {
-            self.sample = Some((begun, bytes + acked.bytes));
+            self.sample = Some((begun, bytes.saturating_add(count(acked.bytes))));
             return;
         }
-        self.sample = Some((acked.now, acked.bytes));
+        self.sample = Some((acked.now, count(acked.bytes)));
         match &mut self.largest {
             Some([present, ..]) => *present = bytes.max(*present),
             None => {
@@ -147,16 +149,26 @@ impl PipeAck {
     /// Samples older than the sampling period no longer count.
     fn forget_old(&mut self, now: Instant) {
         let Some(largest) = &mut self.largest else { return };
+        let period = Duration::from_nanos(self.period);
         for _ in 0..PERIODS {
-            if now.since(self.period_began) < self.period {
+            if now.since(self.period_began) < period {
                 return;
             }
             largest.rotate_right(1);
             largest[0] = 0;
-            self.period_began += self.period;
+            self.period_began += period;
         }
         self.period_began = now;
     }
+}
+
+/// Octets in half the room: no round trip brings more than this can say.
+fn count(octets: usize) -> u32 {
+    u32::try_from(octets).unwrap_or(u32::MAX)
+}
+
+fn octets(count: u32) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
 }
 
 /// How long a window is kept that is not used (NVP, RFC 7661 §4.4.3, §5).

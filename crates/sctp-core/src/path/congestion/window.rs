@@ -18,6 +18,7 @@ use super::{Acknowledged, CongestionControl, Window};
 use crate::config::{
     AfterTimeout, CongestionAlgorithm, CongestionConfig, InitialWindow, Pacing, WindowValidation,
 };
+use crate::stats::Seldom;
 
 /// What a path carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,11 +52,11 @@ pub(crate) struct Congestion {
     /// T3-rtx expired and nothing was acknowledged since: one packet at a time (RFC 9260 §7.2.3).
     is_probing: bool,
     /// The window before it was cut to what was in use, until that is undone.
-    before_cut: Option<Window>,
+    before_cut: Option<Box<Window>>,
     /// What was in flight when it was told of last.
     flight: usize,
     srtt: Duration,
-    counters: CongestionCounters,
+    counters: Seldom<CongestionCounters>,
 }
 
 /// What congestion control did on a path.
@@ -69,42 +70,41 @@ pub struct CongestionCounters {
     pub paced: u64,
 }
 
-/// The algorithms: an enum, so that a path needs no allocation for its own.
+/// The algorithms: an enum, so that a path needs no allocation for that of RFC 9260.
 #[derive(Clone, Debug)]
 enum Controller {
     Rfc9260(Rfc9260),
-    Cubic(Cubic),
+    Cubic(Box<Cubic>),
 }
 
 /// What becomes of a window that is not used.
 #[derive(Clone, Debug)]
 enum UnusedRule {
     /// When data was last sent, and how many idle RTOs have been charged since.
-    Rfc9260 {
-        last_sent: Option<Instant>,
-    },
-    Rfc7661(Validation),
+    Rfc9260 { last_sent: Option<Instant> },
+    /// From the first data on.
+    Rfc7661(Option<Box<Validation>>),
 }
 
 impl Controller {
     fn new(algorithm: CongestionAlgorithm, capacity: PathCapacity) -> Self {
         match algorithm {
             CongestionAlgorithm::Rfc9260 => Self::Rfc9260(Rfc9260::new(capacity)),
-            CongestionAlgorithm::Cubic => Self::Cubic(Cubic::new(capacity)),
+            CongestionAlgorithm::Cubic => Self::Cubic(Box::new(Cubic::new(capacity))),
         }
     }
 
     fn get(&self) -> &dyn CongestionControl {
         match self {
             Self::Rfc9260(controller) => controller,
-            Self::Cubic(controller) => controller,
+            Self::Cubic(controller) => &**controller,
         }
     }
 
     fn get_mut(&mut self) -> &mut dyn CongestionControl {
         match self {
             Self::Rfc9260(controller) => controller,
-            Self::Cubic(controller) => controller,
+            Self::Cubic(controller) => &mut **controller,
         }
     }
 }
@@ -113,7 +113,7 @@ impl UnusedRule {
     fn new(rule: WindowValidation) -> Self {
         match rule {
             WindowValidation::Rfc9260 => Self::Rfc9260 { last_sent: None },
-            WindowValidation::Rfc7661 => Self::Rfc7661(Validation::default()),
+            WindowValidation::Rfc7661 => Self::Rfc7661(None),
         }
     }
 }
@@ -132,7 +132,7 @@ impl Congestion {
             before_cut: None,
             flight: 0,
             srtt: Duration::ZERO,
-            counters: CongestionCounters::default(),
+            counters: Seldom::default(),
         }
     }
 
@@ -154,7 +154,7 @@ impl Congestion {
     }
 
     pub(crate) fn counters(&self) -> CongestionCounters {
-        self.counters
+        self.counters.get()
     }
 
     /// Whether one more packet may go out with this much in flight. The last one may exceed the window
@@ -177,7 +177,7 @@ impl Congestion {
 
     /// Data waits for the pacer.
     pub(crate) fn on_paced(&mut self) {
-        self.counters.paced += 1;
+        self.counters.note().paced += 1;
     }
 
     /// The path MTU has changed.
@@ -196,10 +196,13 @@ impl Congestion {
                 let idle = last_sent.replace(now).map_or(Duration::ZERO, |sent| now.since(sent));
                 shrunk_by_idleness(window, if flight > 0 { Duration::ZERO } else { idle }, rto, floor)
             }
-            UnusedRule::Rfc7661(validation) => validation.on_send(now, window, self.capacity.initial_window),
+            UnusedRule::Rfc7661(validation) => {
+                let validation = validation.get_or_insert_default();
+                validation.on_send(now, window, self.capacity.initial_window)
+            }
         };
         if let Some(window) = shrunk {
-            self.counters.unused_cuts += 1;
+            self.counters.note().unused_cuts += 1;
             self.controller.get_mut().on_unused(window);
         }
     }
@@ -227,7 +230,7 @@ impl Congestion {
     pub(crate) fn on_resent(&mut self, bytes: usize) {
         match &mut self.unused {
             UnusedRule::Rfc9260 { .. } => {}
-            UnusedRule::Rfc7661(validation) => validation.on_resent(bytes),
+            UnusedRule::Rfc7661(validation) => validation.get_or_insert_default().on_resent(bytes),
         }
     }
 
@@ -239,7 +242,9 @@ impl Congestion {
         let (window, floor) = (self.window(), 4 * self.capacity.pmdcs);
         let after_recovery = match &mut self.unused {
             UnusedRule::Rfc9260 { .. } => None,
-            UnusedRule::Rfc7661(validation) => validation.on_acknowledged(acked, window, floor),
+            UnusedRule::Rfc7661(validation) => {
+                validation.get_or_insert_default().on_acknowledged(acked, window, floor)
+            }
         };
         if let Some(window) = after_recovery {
             self.controller.get_mut().on_unused(window);
@@ -251,13 +256,15 @@ impl Congestion {
         let (window, floor) = (self.window(), 4 * self.capacity.pmdcs);
         let unvalidated = match &mut self.unused {
             UnusedRule::Rfc9260 { .. } => None,
-            UnusedRule::Rfc7661(validation) => validation.on_loss(self.flight, window, floor),
+            UnusedRule::Rfc7661(validation) => {
+                validation.get_or_insert_default().on_loss(self.flight, window, floor)
+            }
         };
-        self.before_cut = unvalidated.map(|_| window);
+        self.before_cut = unvalidated.map(|_| Box::new(window));
         match unvalidated {
             None => self.controller.get_mut().on_loss(),
             Some(used) => {
-                self.counters.unvalidated_losses += 1;
+                self.counters.note().unvalidated_losses += 1;
                 self.controller.get_mut().on_unused(used);
             }
         }
@@ -269,7 +276,7 @@ impl Congestion {
         self.controller.get_mut().on_timeout();
         match &mut self.unused {
             UnusedRule::Rfc9260 { .. } => {}
-            UnusedRule::Rfc7661(validation) => validation.on_timeout(),
+            UnusedRule::Rfc7661(validation) => validation.get_or_insert_default().on_timeout(),
         }
     }
 
@@ -278,8 +285,9 @@ impl Congestion {
         self.is_probing = false;
         let now = self.window();
         match (&mut self.unused, self.before_cut.take()) {
-            (UnusedRule::Rfc7661(validation), Some(Window { cwnd, ssthresh })) => {
-                validation.on_spurious();
+            (UnusedRule::Rfc7661(validation), Some(before)) => {
+                let Window { cwnd, ssthresh } = *before;
+                validation.get_or_insert_default().on_spurious();
                 let window = Window { cwnd: now.cwnd.max(cwnd), ssthresh: now.ssthresh.max(ssthresh) };
                 self.controller.get_mut().on_unused(window);
             }
