@@ -9,7 +9,7 @@ use sctp::{
 };
 use simco::StreamNumber;
 use simco::middlebox::Framing;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
@@ -89,56 +89,35 @@ impl Link {
     /// Sends what it can until something arrives. Cancellation-safe.
     pub(crate) async fn turn(&mut self) -> Arrival {
         match self {
-            Self::Tcp { stream, out, buffer } => turn_tcp(stream, out, buffer).await,
-            Self::Tls { stream, out, buffer, is_flushed } => turn_tls(stream, out, buffer, is_flushed).await,
+            Self::Tcp { stream, out, buffer } => turn_octets(stream.split(), out, buffer, &mut true).await,
+            Self::Tls { stream, out, buffer, is_flushed } => {
+                turn_octets(tokio::io::split(stream), out, buffer, is_flushed).await
+            }
             Self::Sctp { association, out, .. } => turn_sctp(association, out).await,
         }
     }
 
-    /// Ends the connection in good order.
+    /// Ends the connection in good order, within two seconds.
     pub(crate) async fn close(self) {
-        match self {
-            Self::Tcp { mut stream, .. } => {
-                // The other side may have closed before.
-                let _closed = stream.shutdown().await;
+        let closing = async {
+            // The other side may have closed before, or not listen any more.
+            match self {
+                Self::Tcp { mut stream, .. } => drop(stream.shutdown().await),
+                Self::Tls { mut stream, .. } => drop(stream.shutdown().await),
+                Self::Sctp { association, .. } => drop(association.shutdown().await),
             }
-            Self::Tls { mut stream, .. } => {
-                // The same.
-                let _closed = stream.shutdown().await;
-            }
-            Self::Sctp { association, .. } => {
-                // The same.
-                let _closed = tokio::time::timeout(CLOSING_TIME, association.shutdown()).await;
-            }
-        }
-    }
-}
-
-async fn turn_tcp(stream: &mut TcpStream, out: &mut BytesMut, buffer: &mut BytesMut) -> Arrival {
-    let (mut reader, mut writer) = stream.split();
-    loop {
-        buffer.reserve(READ_BYTES);
-        tokio::select! {
-            read = reader.read_buf(buffer) => return match read {
-                Ok(0) | Err(_) => Arrival::End,
-                Ok(_) => Arrival::Octets(buffer.split().freeze()),
-            },
-            written = writer.write(out), if !out.is_empty() => match written {
-                Ok(count) => out.advance(count),
-                Err(_) => return Arrival::End,
-            },
-        }
+        };
+        let _closed = tokio::time::timeout(CLOSING_TIME, closing).await;
     }
 }
 
 /// What is written may stay in TLS until it is flushed.
-async fn turn_tls(
-    stream: &mut TlsStream<TcpStream>,
+async fn turn_octets(
+    (mut reader, mut writer): (impl AsyncRead + Unpin, impl AsyncWrite + Unpin),
     out: &mut BytesMut,
     buffer: &mut BytesMut,
     is_flushed: &mut bool,
 ) -> Arrival {
-    let (mut reader, mut writer) = tokio::io::split(stream);
     loop {
         buffer.reserve(READ_BYTES);
         tokio::select! {

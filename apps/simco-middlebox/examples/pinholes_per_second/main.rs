@@ -6,7 +6,7 @@
 //! ```
 //!
 //! It needs root, `ip`, `nft` and `taskset`: in a network namespace of its own it starts the daemon, on the first processor
-//! and no other, and asks from the second over loopback. First with the filter in memory, then with nftables and ever more
+//! and no other, and asks from the second over loopback, TCP and SCTP in UDP. First with the filter in memory, then with nftables and ever more
 //! pinholes alive; then, in the same run, it lets one `nft` process make each change, and one rule of nftables each pinhole.
 
 #![allow(clippy::print_stdout, reason = "an example prints")]
@@ -14,12 +14,14 @@
 mod measure;
 mod middlebox;
 mod others;
+mod wire;
 
 use std::error::Error;
 use std::num::NonZeroUsize;
 
 use measure::Agent;
 use middlebox::Daemon;
+use wire::Transport;
 
 /// Requests under way at once.
 const WINDOW: usize = 512;
@@ -29,20 +31,12 @@ const OPENED: u32 = 20_000;
 fn main() -> Result<(), Box<dyn Error>> {
     middlebox::enter_namespace()?;
     middlebox::pin_to(1)?;
-    println!("{} PER under way at once, the middlebox on one processor", WINDOW);
-    in_memory()?;
-    println!("\nnftables\n    alive      PER/s   alone: p50      p99   resident");
-    let daemon = Daemon::start("[filter]\nkind = \"nftables\"\ninside = [\"in0\"]\n")?;
-    let mut agent = Agent::connect(daemon.address())?;
-    let mut opened = 0;
-    for alive in [1_000, 10_000, 30_000, 100_000] {
-        agent.open(opened..alive, WINDOW)?;
-        opened = alive;
-        let resident = daemon.resident_mb()?;
-        let rate = rate(&mut agent, alive, OPENED)?;
-        let alone = agent.one_by_one(alive..alive + 5_000)?;
-        let (p50, p99) = (percentile(&alone, 50)?, percentile(&alone, 99)?);
-        println!("{alive:>9}  {rate:>9.0}  {p50:>8.3} ms  {p99:>5.3} ms  {resident:>5} MB");
+    println!("{WINDOW} PER under way at once, the middlebox on one processor");
+    for transport in [Transport::Tcp, Transport::Sctp] {
+        in_memory(transport)?;
+    }
+    for transport in [Transport::Tcp, Transport::Sctp] {
+        in_nftables(transport)?;
     }
     println!("\nthe same without a middlebox");
     println!("one `nft` process for each change: {:.0}/s", others::processes()?);
@@ -56,15 +50,35 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// A million pinholes would be too many for the default limits; this is what they cost.
-fn in_memory() -> Result<(), Box<dyn Error>> {
+fn in_memory(transport: Transport) -> Result<(), Box<dyn Error>> {
     let daemon = Daemon::start("")?;
+    let mut agent = Agent::connect(transport)?;
     let empty = daemon.resident_mb()?;
-    let mut agent = Agent::connect(daemon.address())?;
     let took = agent.open(0..100_000, WINDOW)?;
-    println!("\nfilter in memory: {:.0} PER/s for the first 100,000", 100_000.0 / took.as_secs_f64());
+    let rate_of_first = 100_000.0 / took.as_secs_f64();
+    println!("\nfilter in memory, {transport:?}: {rate_of_first:.0} PER/s for the first 100,000");
     println!("100,000 rules: {} MB resident, {empty} MB without any", daemon.resident_mb()?);
     let rate = rate(&mut agent, 100_000, 200_000)?;
     println!("another 200,000: {rate:.0} PER/s");
+    Ok(())
+}
+
+/// Ever more pinholes alive, in a namespace where there are none before.
+fn in_nftables(transport: Transport) -> Result<(), Box<dyn Error>> {
+    middlebox::enter_namespace()?;
+    println!("\nnftables, {transport:?}\n    alive      PER/s   alone: p50      p99   resident");
+    let daemon = Daemon::start("[filter]\nkind = \"nftables\"\ninside = [\"in0\"]\n")?;
+    let mut agent = Agent::connect(transport)?;
+    let mut opened = 0;
+    for alive in [1_000, 10_000, 30_000, 100_000, 150_000] {
+        agent.open(opened..alive, WINDOW)?;
+        opened = alive;
+        let resident = daemon.resident_mb()?;
+        let rate = rate(&mut agent, alive, OPENED)?;
+        let alone = agent.one_by_one(alive..alive + 5_000)?;
+        let (p50, p99) = (percentile(&alone, 50)?, percentile(&alone, 99)?);
+        println!("{alive:>9}  {rate:>9.0}  {p50:>8.3} ms  {p99:>5.3} ms  {resident:>5} MB");
+    }
     Ok(())
 }
 

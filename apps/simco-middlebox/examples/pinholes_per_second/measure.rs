@@ -1,57 +1,51 @@
-//! An agent that does nothing but ask: one TCP connection, messages written and read in bulk.
+//! An agent that does nothing but ask: one connection, messages written and read in bulk.
 
 use std::error::Error;
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use simco::{
-    AddressTuple, Body, Direction, EnableParameters, EnableParity, EnableRequest, HEADER_BYTES, Header,
-    Lifetime, Location, Message, PolicyRequest, PolicyRuleId, PositiveReply, Request, TransactionId,
-    TransportProtocol,
+    AddressTuple, Body, Direction, EnableParameters, EnableParity, EnableRequest, Lifetime, Location,
+    Message, PolicyRequest, PolicyRuleId, PositiveReply, Request, TransactionId, TransportProtocol, Version,
 };
 
-/// A session, and the rules it has opened.
+use crate::wire::{Batch, STREAMS, Transport, Wire};
+
+/// A session, and the rules it has opened with their streams.
 #[derive(Debug)]
 pub(crate) struct Agent {
-    stream: TcpStream,
+    wire: Wire,
     newest: TransactionId,
-    received: Vec<u8>,
-    rules: Vec<PolicyRuleId>,
+    rules: Vec<(PolicyRuleId, u16)>,
 }
 
 impl Agent {
     /// Connects, as soon as there is somebody.
-    pub(crate) fn connect(to: SocketAddr) -> Result<Self, Box<dyn Error>> {
-        let start = Instant::now();
-        let mut stream = loop {
-            match TcpStream::connect(to) {
-                Ok(stream) => break stream,
-                Err(_) if start.elapsed() < Duration::from_secs(5) => std::thread::yield_now(),
-                Err(error) => return Err(format!("nobody at {to}: {error}").into()),
-            }
-        };
-        stream.set_nodelay(true)?;
-        stream.write_all(&[1, 1, 0, 8, 0, 0, 0, 1, 0, 1, 0, 4, 3, 0, 0, 0])?;
-        let mut agent =
-            Self { stream, newest: TransactionId::new(1), received: Vec::new(), rules: Vec::new() };
-        agent.receive(1, false)?;
+    pub(crate) fn connect(transport: Transport) -> Result<Self, Box<dyn Error>> {
+        let wire = Wire::connect(transport)?;
+        let mut agent = Self { wire, newest: TransactionId::new(0), rules: Vec::new() };
+        let establishment = Request::SessionEstablishment { version: Version::CURRENT, challenge: None };
+        let mut batch = agent.wire.batch();
+        agent.encode(&mut batch, 0, establishment)?;
+        agent.wire.send(batch)?;
+        agent.receive(Expected::Done)?;
         Ok(agent)
     }
 
     /// Opens pinholes, `window` at a time; how long that took.
     pub(crate) fn open(&mut self, numbers: Range<u32>, window: usize) -> Result<Duration, Box<dyn Error>> {
-        let requests: Vec<PolicyRequest> = numbers.map(pinhole).collect::<Result<_, _>>()?;
-        self.ask(&requests, window, true)
+        let dealt = numbers.map(|number| Ok((pinhole(number)?, stream_of(number))));
+        let requests: Vec<_> = dealt.collect::<Result<_, Box<dyn Error>>>()?;
+        self.ask(&requests, window, Expected::Opened)
     }
 
     /// Deletes the rules that were opened last.
     pub(crate) fn delete_newest(&mut self, count: u32, window: usize) -> Result<(), Box<dyn Error>> {
         let rest = self.rules.len().checked_sub(count.try_into()?).ok_or("there are not so many")?;
         let delete = |rule| PolicyRequest::LifetimeChange { rule, lifetime: Lifetime::ZERO };
-        let requests: Vec<PolicyRequest> = self.rules.drain(rest..).map(delete).collect();
-        self.ask(&requests, window, false).map(|_| ())
+        let requests: Vec<_> =
+            self.rules.drain(rest..).map(|(rule, stream)| (delete(rule), stream)).collect();
+        self.ask(&requests, window, Expected::Done).map(|_| ())
     }
 
     /// Opens pinholes one after the other and deletes them; how long each opening took in milliseconds, sorted.
@@ -69,75 +63,66 @@ impl Agent {
     /// Half a window goes out whenever half a window was answered.
     fn ask(
         &mut self,
-        requests: &[PolicyRequest],
+        requests: &[(PolicyRequest, u16)],
         window: usize,
-        opens: bool,
+        expected: Expected,
     ) -> Result<Duration, Box<dyn Error>> {
-        let half = window.div_ceil(2);
-        let batches: Vec<(Vec<u8>, usize)> = requests
-            .chunks(half)
-            .map(|part| Ok((self.encode(part)?, part.len())))
-            .collect::<Result<_, simco::EncodeError>>()?;
+        let mut batches = Vec::new();
+        for part in requests.chunks(window.div_ceil(2)) {
+            let mut batch = self.wire.batch();
+            for (request, stream) in part {
+                self.encode(&mut batch, *stream, Request::Policy(*request))?;
+            }
+            batches.push((batch, part.len()));
+        }
         let start = Instant::now();
         let mut unanswered = 0;
-        for (octets, count) in &batches {
-            if unanswered + count > window {
-                self.receive(half, opens)?;
-                unanswered -= half;
+        for (batch, count) in batches {
+            while unanswered + count > window {
+                unanswered -= self.receive(expected)?;
             }
-            self.stream.write_all(octets)?;
+            self.wire.send(batch)?;
             unanswered += count;
         }
-        self.receive(unanswered, opens)?;
+        while unanswered > 0 {
+            unanswered -= self.receive(expected)?;
+        }
         Ok(start.elapsed())
     }
 
-    fn encode(&mut self, requests: &[PolicyRequest]) -> Result<Vec<u8>, simco::EncodeError> {
+    fn encode(&mut self, batch: &mut Batch, stream: u16, request: Request<'_>) -> Result<(), Box<dyn Error>> {
+        self.newest = self.newest.next();
         let mut octets = Vec::new();
-        for request in requests {
-            self.newest = self.newest.next();
-            let body = Body::Request(Request::Policy(*request));
-            Message { transaction: self.newest, body }.encode(&mut octets)?;
-        }
-        Ok(octets)
+        Message { transaction: self.newest, body: Body::Request(request) }.encode(&mut octets)?;
+        batch.push(stream, &octets);
+        Ok(())
     }
 
-    /// Takes so many replies, all positive.
-    fn receive(&mut self, count: usize, opens: bool) -> Result<(), Box<dyn Error>> {
-        let mut missing = count;
-        let mut buffer = [0; 1 << 16];
-        loop {
-            missing -= self.take(missing, opens)?;
-            if missing == 0 {
-                return Ok(());
+    /// Takes the replies that come next, all positive; how many there were.
+    fn receive(&mut self, expected: Expected) -> Result<usize, Box<dyn Error>> {
+        let rules = &mut self.rules;
+        self.wire.receive(|stream, message| {
+            match expected {
+                Expected::Opened => rules.push((opened(message)?, stream)),
+                Expected::Done if message[0] == POSITIVE => {}
+                Expected::Done => return Err(format!("refused: {message:02x?}").into()),
             }
-            let bytes = self.stream.read(&mut buffer)?;
-            if bytes == 0 {
-                return Err("the middlebox has closed the connection".into());
-            }
-            self.received.extend_from_slice(&buffer[..bytes]);
-        }
+            Ok(())
+        })
     }
+}
 
-    /// Takes at most so many replies out of what was received; how many there were.
-    fn take(&mut self, most: usize, opens: bool) -> Result<usize, Box<dyn Error>> {
-        let (mut octets, mut count) = (0, 0);
-        while count < most
-            && let Ok(header) = Header::decode(&self.received[octets..])
-        {
-            let end = octets + HEADER_BYTES + header.payload_bytes;
-            let Some(message) = self.received.get(octets..end) else { break };
-            if opens {
-                self.rules.push(opened(message)?);
-            } else if message[0] != POSITIVE {
-                return Err(format!("refused: {message:02x?}").into());
-            }
-            octets = end;
-            count += 1;
-        }
-        self.received.drain(..octets);
-        Ok(count)
-    }
+/// What replies say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Expected {
+    /// Which rule there is.
+    Opened,
+    Done,
+}
+
+/// New rules go round the streams.
+fn stream_of(number: u32) -> u16 {
+    u16::try_from(number % u32::from(STREAMS)).unwrap_or(0)
 }
 
 fn opened(message: &[u8]) -> Result<PolicyRuleId, Box<dyn Error>> {

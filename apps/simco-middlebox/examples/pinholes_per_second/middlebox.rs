@@ -1,7 +1,6 @@
 //! The daemon, in a namespace, on a processor.
 
 use std::error::Error;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, Command};
 
@@ -44,11 +43,6 @@ impl Daemon {
         Ok(Self { child, folder })
     }
 
-    #[allow(clippy::unused_self, reason = "there is no address without a daemon")]
-    pub(crate) fn address(&self) -> SocketAddr {
-        SocketAddr::from(([127, 0, 0, 1], simco::PORT))
-    }
-
     /// What it holds in memory, MB of 10⁶ octets.
     pub(crate) fn resident_mb(&self) -> Result<u64, Box<dyn Error>> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
@@ -70,6 +64,7 @@ impl Drop for Daemon {
 const CONFIGURATION: &str = "
 [listen]
 tcp = [\"127.0.0.1:7626\"]
+sctp = { addresses = [\"127.0.0.1\"], carrier = \"udp\" }
 [anonymous]
 most_rules = 1000000
 ";
