@@ -95,7 +95,7 @@ fn statements(html: &mut String, statements: &[Statement]) {
     if statements.is_empty() {
         return;
     }
-    html.push_str("<table><thead><tr><th>statement</th><th>published</th><th>ours</th><th>95 %</th><th>verdict</th><th>because</th></tr></thead><tbody>\n");
+    html.push_str("<table><thead><tr><th>statement</th><th>published</th><th>ours</th><th>95 %</th><th>verdict</th><th class=\"text\">because</th></tr></thead><tbody>\n");
     for statement in statements {
         let unit = &statement.unit;
         let value =
@@ -113,7 +113,7 @@ fn statements(html: &mut String, statements: &[Statement]) {
         put(
             html,
             format_args!(
-                "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{ci95}</td><td class=\"{class}\">{verdict}</td><td class=\"text\">{}</td></tr>\n",
+                "<tr><th scope=\"row\">{}</th><td class=\"value\">{}</td><td class=\"value\">{}</td><td class=\"value\">{ci95}</td><td class=\"{class}\">{verdict}</td><td class=\"text\">{}</td></tr>\n",
                 escaped(&statement.text),
                 value(statement.published),
                 value(statement.ours),
@@ -177,8 +177,8 @@ fn put(text: &mut String, what: core::fmt::Arguments<'_>) {
     let _ = text.write_fmt(what);
 }
 
-const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;margin:0;color:#111;background:#fff}main{max-width:70rem;margin:0 auto;padding:1.5rem}\
+const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;margin:0;color:#111;background:#fff}main{max-width:80rem;margin:0 auto;padding:1.5rem}\
 table{border-collapse:collapse;margin:.7rem 0;font-size:.88rem}th,td{border:1px solid #ccc;padding:.25rem .5rem;text-align:right;vertical-align:top}\
-th[scope=row],.text{text-align:left}thead th{background:#f2f2f2}.yes{background:#dff2df}.no{background:#f9d9d4}.differs{background:#fdf0cc}.undecided{background:#e6e6ee}\
-figure{margin:1rem 0;max-width:48rem}figcaption{font-weight:600}svg{width:100%;height:auto}svg text{font:12px system-ui,sans-serif;fill:#000}\
+th[scope=row],.text,td:first-child,th:first-child,th.text{text-align:left}td.value{white-space:nowrap}thead th{background:#f2f2f2}.yes{background:#dff2df}.no{background:#f9d9d4}.differs{background:#fdf0cc}.undecided{background:#e6e6ee}\
+figure{margin:1rem 0}figcaption{font-weight:600}svg{max-width:100%;height:auto}svg text{font:12px system-ui,sans-serif;fill:#000}\
 .conditions{color:#444;font-size:.88rem}section{border-top:2px solid #111;margin-top:2rem}";

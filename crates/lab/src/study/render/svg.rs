@@ -9,6 +9,9 @@ use super::scale::{Layout, label};
 
 /// Draws one figure with its series.
 pub(super) fn figure(figure: &Figure, series: &[&Series]) -> String {
+    let named = series.iter().filter(|series| series.mark != Mark::Heat);
+    let longest = named.map(|series| series.name.chars().count()).max().unwrap_or(0);
+    let width = WIDTH.max(WIDTH - RIGHT + LEGEND + LETTER * count(longest));
     let height = HEIGHT.max(TOP + BOTTOM + 16.0 * count(series.len()));
     let points = || series.iter().flat_map(|series| &series.points);
     let x = Layout::new(&figure.x, points().filter_map(|point| point.first().copied()), LEFT, WIDTH - RIGHT);
@@ -21,7 +24,7 @@ pub(super) fn figure(figure: &Figure, series: &[&Series]) -> String {
         TOP,
     );
     let mut svg = format!(
-        "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\"><rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
+        "<svg width=\"{width:.0}\" viewBox=\"0 0 {width:.0} {height}\" role=\"img\" aria-label=\"{}\"><rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
         escaped(&figure.title)
     );
     axes(&mut svg, figure, &x, &y, height);
@@ -291,6 +294,9 @@ const RIGHT: f64 = 220.0;
 const TOP: f64 = 24.0;
 const BOTTOM: f64 = 48.0;
 const BAR: f64 = 9.0;
+/// What a legend takes before its text, and a letter of it at most.
+const LEGEND: f64 = 50.0;
+const LETTER: f64 = 7.0;
 /// What comes before the name of the thing itself.
 const PREFIXES: [&str; 5] = ["model, ", "measured, ", "simulated, ", "published, ", "seeds, "];
 const COLOURS: [&str; 8] =
