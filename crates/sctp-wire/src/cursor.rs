@@ -87,7 +87,7 @@ impl<'a> Cursor<'a> {
     /// Goes on behind the chunk at the front, which has this value.
     #[inline]
     pub(crate) fn pass(&mut self, value: &'a [u8]) {
-        let padded = (HEADER + value.len()).next_multiple_of(4).min(self.rest.len());
+        let padded = ((HEADER + value.len() + 3) & !3).min(self.rest.len());
         self.rest = &self.rest[padded..];
         self.offset += padded;
     }

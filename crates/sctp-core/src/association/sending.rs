@@ -33,18 +33,24 @@ impl Association {
         }
         let mut taken = 0;
         for message in messages {
-            match self.sender.send(now, message) {
-                Ok(displaced) if displaced.is_empty() => {}
-                Ok(displaced) => self.report_failed(displaced),
-                Err(error) => {
-                    self.after_messages(now, taken);
-                    return (taken, Some(error));
-                }
+            if let Err(message) = self.sender.send_plain(now, message)
+                && let Err(error) = self.send_with_care(now, message)
+            {
+                self.after_messages(now, taken);
+                return (taken, Some(error));
             }
             taken += 1;
         }
         self.after_messages(now, taken);
         (taken, None)
+    }
+
+    /// A message for which there may be no room, or that is none.
+    #[cold]
+    fn send_with_care(&mut self, now: Instant, message: Message) -> Result<(), SendError> {
+        let displaced = self.sender.send(now, message)?;
+        self.report_failed(displaced);
+        Ok(())
     }
 
     fn after_messages(&mut self, now: Instant, taken: usize) {

@@ -16,13 +16,17 @@ use bytes::{Bytes, BytesMut};
 #[derive(Debug)]
 pub(super) struct PacketCopy<'a> {
     octets: &'a [u8],
+    /// Octets of the longest payload that shares the copy.
+    longest: usize,
     /// Made when the first of them is kept.
     copy: Option<Bytes>,
 }
 
 impl<'a> PacketCopy<'a> {
+    #[inline]
     pub(super) fn of(octets: &'a [u8]) -> Self {
-        Self { octets, copy: None }
+        let longest = if octets.len() > BLOCK_BYTES { 0 } else { octets.len() / SHARED_BY };
+        Self { octets, longest: longest.min(SHORT_BYTES - 1), copy: None }
     }
 
     /// Octets of the copy that messages share; zero if there is none.
@@ -31,12 +35,9 @@ impl<'a> PacketCopy<'a> {
         self.copy.as_ref().map_or(0, Bytes::len)
     }
 
-    /// The part of the copy that is this payload; `None` if it is too much of the packet, or does not stand in it.
+    /// The part of the copy that is this payload; `None` if it does not stand in the packet.
     #[inline]
     fn share(&mut self, payload: &[u8]) -> Option<Bytes> {
-        if payload.len() > self.octets.len() / SHARED_BY || self.octets.len() > BLOCK_BYTES {
-            return None;
-        }
         let start = payload.as_ptr().addr().checked_sub(self.octets.as_ptr().addr())?;
         let end = start.checked_add(payload.len()).filter(|end| *end <= self.octets.len())?;
         let copy = self.copy.get_or_insert_with(|| Bytes::copy_from_slice(self.octets));
@@ -57,10 +58,12 @@ impl Arena {
     /// A copy of this payload.
     #[inline]
     pub(super) fn copy(&mut self, payload: &[u8], packet: &mut PacketCopy<'_>) -> Bytes {
-        if payload.len() < SHORT_BYTES {
-            return packet.share(payload).unwrap_or_else(|| Bytes::copy_from_slice(payload));
+        if payload.len() <= packet.longest
+            && let Some(part) = packet.share(payload)
+        {
+            return part;
         }
-        self.copy_long(payload)
+        if payload.len() < SHORT_BYTES { Bytes::copy_from_slice(payload) } else { self.copy_long(payload) }
     }
 
     fn copy_long(&mut self, payload: &[u8]) -> Bytes {

@@ -24,10 +24,12 @@ impl Receiver {
         let (mut tsn, mut room) = (self.cumulative_tsn(), self.window.room());
         let mut packet = PacketCopy::of(chunks.rest());
         let (mut messages, mut octets, mut is_immediate) = (0_u32, 0, false);
+        let limits = Limits { bytes: self.config.longest_bytes(), streams: self.config.inbound_streams };
         let mut ahead = chunks.clone();
         while let Some(data) = Fragment::next(&mut ahead, numbering)
             && data.tsn == tsn.next()
-            && self.is_expected(&data)
+            && limits.admit(&data)
+            && self.ordering.expects(&data)
             && room.take(data.payload.len())
         {
             let payload = self.arena.copy(data.payload, &mut packet);
@@ -53,15 +55,6 @@ impl Receiver {
             && self.given_up_through.is_none()
     }
 
-    #[inline(always)]
-    fn is_expected(&self, data: &Fragment<'_>) -> bool {
-        data.flags.is_whole()
-            && !data.payload.is_empty()
-            && data.payload.len() <= self.config.longest_bytes()
-            && data.stream.get() < self.config.inbound_streams
-            && self.ordering.expects(data)
-    }
-
     fn note_expected(&mut self, messages: u32, octets: usize, is_immediate: bool) {
         self.arrived.advance(messages);
         self.window.hold_many(messages as usize, octets);
@@ -78,5 +71,24 @@ impl Receiver {
         if packet.copied_bytes() > 2 * (octets + messages * CHUNK_OVERHEAD_BYTES) {
             self.ordering.each_of_last(messages, |payload| *payload = Bytes::copy_from_slice(payload));
         }
+    }
+}
+
+/// What messages may be like.
+struct Limits {
+    /// Octets of payload.
+    bytes: usize,
+    /// Streams are numbered below this.
+    streams: u16,
+}
+
+impl Limits {
+    /// Whether a chunk is a whole message within these limits.
+    #[inline(always)]
+    fn admit(&self, data: &Fragment<'_>) -> bool {
+        data.flags.is_whole()
+            && !data.payload.is_empty()
+            && data.payload.len() <= self.bytes
+            && data.stream.get() < self.streams
     }
 }

@@ -218,8 +218,23 @@ impl Sender {
         }
     }
 
-    /// Queues a message, or says why not. Gives what it displaced.
+    /// Queues a message for which there is room and nothing else to be said; otherwise it comes back, for
+    /// [`send`](Self::send).
     #[inline]
+    pub(crate) fn send_plain(&mut self, now: Instant, message: Message) -> Result<(), Message> {
+        let bytes = message.payload.len();
+        let is_plain = bytes > 0
+            && bytes <= self.options.message_bytes
+            && message.stream.get() < self.options.outbound_streams
+            && !self.is_too_much(bytes + MESSAGE_OVERHEAD_BYTES);
+        if !is_plain {
+            return Err(message);
+        }
+        self.accept(now, message);
+        Ok(())
+    }
+
+    /// Queues a message, or says why not. Gives what it displaced.
     pub(crate) fn send(&mut self, now: Instant, message: Message) -> Result<Vec<Failed>, SendError> {
         let (bytes, limit) = (message.payload.len(), self.options.message_bytes);
         if bytes == 0 {
@@ -242,11 +257,16 @@ impl Sender {
                 return Err(SendError::BufferFull(message));
             }
         }
-        self.buffer.used += cost;
+        self.accept(now, message);
+        Ok(displaced)
+    }
+
+    #[inline(always)]
+    fn accept(&mut self, now: Instant, message: Message) {
+        self.buffer.used += message.payload.len() + MESSAGE_OVERHEAD_BYTES;
         self.statistics.messages += 1;
         self.options.gives_up |= message.reliability != Reliability::Reliable;
         self.queue.push(now, message);
-        Ok(displaced)
     }
 
     /// A message that finds the buffer empty is always taken.

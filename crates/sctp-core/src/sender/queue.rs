@@ -195,7 +195,8 @@ impl Fragment {
     /// Octets of its chunk in a packet (RFC 9260 §3.3.1).
     #[inline]
     pub(crate) fn wire_bytes(&self) -> usize {
-        self.framing.header_bytes() + self.payload_bytes().next_multiple_of(4)
+        // Padded to a multiple of four.
+        self.framing.header_bytes() + ((self.payload_bytes() + 3) & !3)
     }
 
     /// Its message was given up.

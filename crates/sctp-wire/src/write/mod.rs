@@ -126,7 +126,7 @@ impl<'b> PacketWriter<'b> {
         header[4..].copy_from_slice(&fields);
         self.buffer.extend_from_slice(&header);
         self.buffer.extend_from_slice(payload);
-        let padding = octets.next_multiple_of(4) - octets;
+        let padding = octets.wrapping_neg() % 4;
         if padding > 0 {
             self.buffer.extend_from_slice(&[0; 3][..padding]);
         }
