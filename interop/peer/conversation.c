@@ -177,11 +177,25 @@ static void exchange(stack_socket s)
 	}
 }
 
+/* Hands over each message when it is due: what the window does not take waits in the stack. */
+static void keep_pace(stack_socket s)
+{
+	double start = now();
+	while (tally.sent < options.messages) {
+		sleep_until(start + tally.sent * (options.pace / 1e6));
+		while (!send_next(s))
+			stack_wait(s, true);
+	}
+}
+
 int send_all(void)
 {
 	double start = now();
 	stack_socket s = stack_connect();
-	exchange(s);
+	if (options.pace)
+		keep_pace(s);
+	else
+		exchange(s);
 	bool is_complete = tally.sent == options.messages && (!options.wants_answers || tally.received == options.messages);
 	if (options.before_end && system(options.before_end) != 0)
 		fail("system");

@@ -160,7 +160,8 @@ bool stack_send(stack_socket s, const struct message *m, enum patience patience)
 	struct iovec part = {.iov_base = m->data, .iov_len = m->length};
 	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control};
 	struct sctp_sndinfo info = {.snd_sid = m->stream, .snd_ppid = htonl(m->ppid),
-				    .snd_flags = m->is_unordered ? SCTP_UNORDERED : 0};
+				    .snd_flags = (uint16_t)((m->is_unordered ? SCTP_UNORDERED : 0) |
+							    (options.pace ? SCTP_SACK_IMMEDIATELY : 0))};
 	struct sctp_prinfo partial = {.pr_policy = policies[options.pr_policy], .pr_value = options.pr_value};
 	add_control(&header, SCTP_SNDINFO, &info, sizeof info);
 	if (options.pr_policy)

@@ -17,6 +17,8 @@
  *   --messages N   send: messages in total, dealt round robin over the streams (100)
  *   --bytes N      octets per message (100)
  *   --streams N    streams to ask for and to send on (1)
+ *   --pace N       send: microseconds between messages, each handed over when it is due and asking for a SACK at once
+ *                  (RFC 7053) where the stack can; needs --no-answers (0: as the stack takes them)
  *   --unordered    send: unordered delivery
  *   --ppid N       send: payload protocol identifier (46)
  *   --no-answers   send: do not wait for echoes
@@ -79,6 +81,14 @@ double now(void)
 	struct timespec t;
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+void sleep_until(double time)
+{
+	struct timespec t = {.tv_sec = (time_t)time};
+	t.tv_nsec = (long)((time - (double)t.tv_sec) * 1e9);
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
+		;
 }
 
 /* ------------------------------------------------------------------ options */
@@ -183,7 +193,7 @@ static bool take_number(const char *name, const char *value)
 	} numbers[] = {{"--count", &options.count, 0, 1000000},	    {"--messages", &options.messages, 0, 100000000},
 		       {"--bytes", &options.bytes, 1, BUFFER / 2},    {"--streams", &options.streams, 1, 65535},
 		       {"--ppid", &options.ppid, 0, UINT32_MAX},	    {"--spoil", &options.spoil, 0, 100000000},
-		       {"--seconds", &options.seconds, 1, 86400}};
+		       {"--seconds", &options.seconds, 1, 86400},	    {"--pace", &options.pace, 0, 10000000}};
 	static const struct {
 		const char *name;
 		uint16_t *place;

@@ -35,7 +35,7 @@ struct options {
 	uint16_t port, local_port, encap, udp_port, pr_policy;
 	uint32_t pr_value;
 	struct addresses here, peer;
-	unsigned count, messages, bytes, streams, ppid, spoil, seconds;
+	unsigned count, messages, bytes, streams, ppid, spoil, seconds, pace;
 	enum end end, expect;
 	const char *before_end;
 	/* -1: as the stack does by itself */
@@ -74,6 +74,7 @@ extern struct tally tally;
 int fail(const char *call);
 void usage(const char *option, const char *why);
 double now(void);
+void sleep_until(double time);
 
 /* content.c */
 void fill(unsigned char *data, size_t length, unsigned stream, unsigned index);

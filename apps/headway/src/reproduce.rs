@@ -2,18 +2,20 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 use lab::StopSignal;
 use lab::study::{
-    Effort, PAGES, Page, PageSpec, Statement, StoreError, Stored, StudyError, Verdict, VideoTrace, page,
-    search, write_all,
+    Effort, Measurement, PAGES, Page, PageSpec, Statement, StoreError, Stored, StudyError, Verdict,
+    VideoTrace, page, search, write_all,
 };
 use serde::Serialize;
 
 use crate::interrupt;
 use crate::output::{OutputArguments, OutputError};
 use crate::progress::Bar;
+use crate::rights::{Rights, WithRights};
 
 /// Figures and tables of the studies S1–S5 rebuilt: ours, the published values, and a verdict on each statement
 ///
@@ -40,6 +42,9 @@ pub(crate) struct Arguments {
     /// A video for S5-fig3: a text file of a public trace library (number, type, time, size; or sizes alone)
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    /// Measure a reduced set of cells of S1 and S4 too, with real packets between network namespaces; some minutes more
+    #[arg(long, conflicts_with_all = ["list", "search", "redraw"])]
+    measure: bool,
     /// 3 seeds instead of 30, a tenth of the messages: an impression within a minute or so
     #[arg(long)]
     quick: bool,
@@ -78,6 +83,9 @@ fn video(path: &Path) -> Result<VideoTrace, ReproduceError> {
     VideoTrace::parse(&text).map_err(|error| failed(error.to_string()))
 }
 
+/// How long a cell is measured.
+const CELL: Duration = Duration::from_secs(60);
+const QUICK_CELL: Duration = Duration::from_secs(5);
 /// Seeds per setting and cell of a search.
 const SEARCH_SEEDS: u64 = 6;
 
@@ -85,9 +93,10 @@ impl ReproduceError {
     fn of(error: StudyError) -> Self {
         match error {
             StudyError::Interrupted => Self::Interrupted,
-            error @ (StudyError::Plan { .. } | StudyError::Run(_) | StudyError::Model(_)) => {
-                Self::Study(error)
-            }
+            error @ (StudyError::Plan { .. }
+            | StudyError::Run(_)
+            | StudyError::Model(_)
+            | StudyError::Transport(_)) => Self::Study(error),
         }
     }
 
@@ -107,7 +116,7 @@ struct Answer {
     pages: Vec<Page>,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), ReproduceError> {
+pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), ReproduceError> {
     if arguments.list {
         let ids: Vec<&str> = PAGES.iter().map(|page| page.id).collect();
         let lines = PAGES.iter().map(|page| format!("{:<11} {}\n", page.id, page.title));
@@ -128,6 +137,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), ReproduceError> {
     let mut effort = if arguments.quick { Effort::quick() } else { Effort::default() };
     effort.options.stop = stop;
     effort.trace = arguments.trace.as_ref().map(|path| video(path)).transpose()?;
+    if arguments.measure {
+        let seconds = if arguments.quick { QUICK_CELL } else { CELL };
+        effort.measurement = Some(Measurement::new(WithRights(rights), seconds));
+    }
     if let Some(jobs) = arguments.jobs {
         effort.options.jobs = usize::from(jobs);
     }
@@ -150,6 +163,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), ReproduceError> {
 }
 
 impl Arguments {
+    /// Whether network namespaces may be used.
+    pub(crate) fn wants_namespaces(&self) -> bool {
+        self.measure
+    }
+
     fn tell(&self, pages: Vec<Page>) -> Result<(), ReproduceError> {
         let text = text(&pages);
         Ok(self.output.write(&text, &Answer { headway: env!("CARGO_PKG_VERSION"), pages })?)
@@ -184,7 +202,7 @@ impl Arguments {
         let mut pages = Vec::new();
         for spec in wanted {
             let stored =
-                self.out.as_ref().and_then(|folder| Stored::find(folder, spec.id, &effort.describe()));
+                self.out.as_ref().and_then(|folder| Stored::find(folder, spec.id, &spec.effort(effort)));
             if let Some(stored) = stored {
                 pages.push(stored.page);
                 continue;
@@ -211,6 +229,9 @@ fn text(pages: &[Page]) -> String {
         let _ = writeln!(text, "{}: {} ({}, {:.1} s)", page.id, page.title, page.effort, page.wall_s);
         for statement in &page.statements {
             let _ = writeln!(text, "  {}", line(statement));
+        }
+        for what in &page.left_out {
+            let _ = writeln!(text, "  left out        {what}");
         }
     }
     let statements = || pages.iter().flat_map(|page| &page.statements);

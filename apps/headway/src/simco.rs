@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use simco::agent::{AgentCloseReason, AgentEvent, Resynchronisation};
+use simco::agent::{AgentCloseReason, AgentEvent, Reconnection, Resynchronisation};
 use simco::{NegativeCode, PolicyRequest};
 use simco_agent::{ConnectError, RequestError};
 
@@ -50,7 +50,7 @@ enum Command {
     Load(load::LoadArguments),
 }
 
-/// Print what becomes of rules as the middlebox tells it (ARE), a line each
+/// Print what becomes of rules as the middlebox tells it (ARE), a line each; when the session breaks, connect anew
 #[derive(Debug, Args)]
 struct WatchArguments {
     /// How long [default: until Ctrl-C or SIGTERM]
@@ -140,7 +140,7 @@ async fn ask(
     request: PolicyRequest,
     output: &OutputArguments,
 ) -> Result<(), SimcoError> {
-    let (agent, _events) = connection.connect(Resynchronisation::Never).await?;
+    let (agent, _events) = connection.connect(Resynchronisation::Never, None).await?;
     let outcome = agent.request(request).await;
     agent.terminate().await;
     match outcome {
@@ -153,12 +153,14 @@ async fn ask(
             Err(SimcoError::Refused(code))
         }
         Err(RequestError::Closed(reason)) => Err(SimcoError::Closed(reason)),
+        Err(RequestError::NotConnected) => Err(SimcoError::Closed(AgentCloseReason::Lost)),
     }
 }
 
-/// Rules there are, then what becomes of them.
+/// Rules there are, then what becomes of them; when the session breaks, the same over the next one.
 async fn watch(connection: &ConnectionArguments, arguments: &WatchArguments) -> Result<(), SimcoError> {
-    let (_agent, mut events) = connection.connect(Resynchronisation::Always).await?;
+    let reconnection = Some(Reconnection::default());
+    let (_agent, mut events) = connection.connect(Resynchronisation::Always, reconnection).await?;
     let mut lines = arguments.output.lines()?;
     let over = async {
         match arguments.duration {
@@ -167,19 +169,21 @@ async fn watch(connection: &ConnectionArguments, arguments: &WatchArguments) -> 
         }
     };
     tokio::pin!(over);
+    let (mut ended, mut is_first) = (AgentCloseReason::Lost, true);
     loop {
         let event = tokio::select! {
             event = events.next() => event,
             () = &mut over => return Ok(()),
         };
-        match event {
-            None => return Err(SimcoError::Closed(AgentCloseReason::Lost)),
-            Some(AgentEvent::Closed { reason }) => return Err(SimcoError::Closed(reason)),
-            Some(event) => {
-                if let Some(watched) = Watched::new(&event) {
-                    lines.write(&watched.text(), &watched)?;
-                }
-            }
+        let Some(event) = event else { return Err(SimcoError::Closed(ended)) };
+        if let AgentEvent::Closed { reason } = event {
+            ended = reason;
         }
+        let is_opening = matches!(event, AgentEvent::Opened { .. });
+        // That there is a session needs no line before it has broken.
+        if let Some(watched) = Watched::new(&event).filter(|_| !(is_opening && is_first)) {
+            lines.write(&watched.text(), &watched)?;
+        }
+        is_first &= !is_opening;
     }
 }

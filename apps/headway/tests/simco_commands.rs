@@ -4,21 +4,17 @@
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Output, Stdio};
-use std::thread::JoinHandle;
 
+use rcgen::{CertifiedKey, generate_simple_self_signed};
 use serde_json::{Value, json};
-use simco_middlebox::{Control, Listeners, Server, Settings};
-use tokio::sync::mpsc;
+use simco_middlebox::{Embedded, Settings};
 
 mod support;
 use support::{Folder, assert_contains, keys};
 
-/// A middlebox on a thread of its own, and how to reach it.
+/// A middlebox on a thread of its own, and the keys of its agents.
 struct Middlebox {
-    tcp: SocketAddr,
-    sctp: SocketAddr,
-    controls: mpsc::Sender<Control>,
-    thread: JoinHandle<()>,
+    served: Embedded,
     folder: Folder,
 }
 
@@ -34,30 +30,30 @@ impl Middlebox {
         std::fs::create_dir_all(folder.path()).unwrap();
         std::fs::write(folder.path().join("b2bua.key"), "5a".repeat(32)).unwrap();
         std::fs::write(folder.path().join("other.key"), "11".repeat(32)).unwrap();
-        let settings = Settings::parse(CONFIGURATION, folder.path()).unwrap();
-        let (told, tell) = std::sync::mpsc::channel();
-        let (controls, receiver) = mpsc::channel(1);
-        let thread = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(async {
-                let listeners = Listeners::bind(&settings.listen, settings.metrics).await.unwrap();
-                let addresses = (listeners.tcp_addresses()[0], listeners.sctp_address().unwrap());
-                let server = Server::new(&settings, listeners).unwrap();
-                told.send(addresses).unwrap();
-                server.run(receiver).await;
-            });
-        });
-        let (tcp, sctp) = tell.recv().unwrap();
-        Self { tcp, sctp, controls, thread, folder }
+        Self { served: serve(&folder, CONFIGURATION), folder }
+    }
+
+    fn tcp(&self) -> SocketAddr {
+        self.served.tcp_addresses()[0]
+    }
+
+    /// Stops, and starts again at the same addresses with nothing in its memory.
+    fn restart(self) -> Self {
+        let tcp = format!("tcp = [\"{}\"]", self.tcp());
+        let sctp = format!("encapsulation_port = {}", self.served.sctp_address().unwrap().port());
+        self.served.stop();
+        let text = CONFIGURATION.replace("tcp = [\"127.0.0.1:0\"]", &tcp);
+        let served = serve(&self.folder, &text.replace("encapsulation_port = 0", &sctp));
+        Self { served, folder: self.folder }
     }
 
     fn command(&self, over: Over, key: &str, arguments: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_headway"));
         command.args(["simco", "--agent", "b2bua", "--key-file"]).arg(self.folder.path().join(key));
         match over {
-            Over::Tcp => command.args(["--to", &self.tcp.to_string()]),
+            Over::Tcp => command.args(["--to", &self.tcp().to_string()]),
             Over::Sctp => {
-                let port = format!("0:{}", self.sctp.port());
+                let port = format!("0:{}", self.served.sctp_address().unwrap().port());
                 command.args(["--transport", "sctp", "--to", "127.0.0.1:7626", "--encap-port", &port])
             }
         };
@@ -91,9 +87,12 @@ impl Middlebox {
     }
 
     fn stop(self) {
-        self.controls.blocking_send(Control::Stop).unwrap();
-        self.thread.join().unwrap();
+        self.served.stop();
     }
+}
+
+fn serve(folder: &Folder, configuration: &str) -> Embedded {
+    Embedded::start(Settings::parse(configuration, folder.path()).unwrap()).unwrap()
 }
 
 const CONFIGURATION: &str = r#"
@@ -163,7 +162,7 @@ fn people_read_lines() {
 }
 
 /// A `watch` that runs; its lines.
-fn watch(middlebox: &Middlebox, over: Over) -> (Child, impl Iterator<Item = String>) {
+fn watch(middlebox: &Middlebox, over: Over) -> (Child, impl Iterator<Item = String> + use<>) {
     let mut command = middlebox.command(over, "b2bua.key", "watch --json -");
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(|line| line.unwrap());
@@ -189,6 +188,68 @@ fn watch_tells_what_there_is_and_what_becomes_of_it() {
         child.wait().unwrap();
     }
     middlebox.stop();
+}
+
+#[test]
+fn watch_goes_on_when_the_middlebox_comes_back() {
+    let mut middlebox = Middlebox::start("simco-comes-back");
+    for over in [Over::Tcp, Over::Sctp] {
+        middlebox.text(over, &format!("{PER} --lifetime 300s"));
+        let (mut child, lines) = watch(&middlebox, over);
+        let mut told = lines.map(|line| serde_json::from_str::<Value>(&line).unwrap());
+        let mut next = |event: &str| told.find(|line| line["event"] == event).unwrap();
+        assert_eq!(next("found")["pid"], 1);
+        middlebox = middlebox.restart();
+        let closed = next("closed");
+        assert_eq!(closed["because"], "the middlebox has ended the session");
+        let attempt = next("reconnecting");
+        assert!(attempt["attempt"] == 1 && attempt["after_s"].as_f64().unwrap() <= 0.5, "{attempt}");
+        next("opened");
+        assert_eq!(next("lost"), json!({"event": "lost", "pid": 1, "because": "not listed"}));
+        middlebox.text(over, &format!("{PER} --lifetime 120s"));
+        assert_eq!(next("rule"), json!({"event": "rule", "pid": 1, "lifetime_s": 120}));
+        middlebox.text(over, "plc --rule 1 --lifetime 0s");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        middlebox = middlebox.restart();
+    }
+    middlebox.stop();
+}
+
+/// Over TLS to a middlebox with a certificate of its own, which is believed by its file and by nothing else.
+#[test]
+fn tls_protects_and_other_certificates_are_not_believed() {
+    let middlebox = Middlebox::start("simco-tls");
+    let write = |file: &str, text: String| std::fs::write(middlebox.folder.path().join(file), text).unwrap();
+    let names = || vec!["127.0.0.1".to_owned(), "middlebox.example".to_owned()];
+    let CertifiedKey { cert, signing_key } = generate_simple_self_signed(names()).unwrap();
+    write("tls.pem", cert.pem());
+    write("tls.key", signing_key.serialize_pem());
+    write("other.pem", generate_simple_self_signed(names()).unwrap().cert.pem());
+    let tls = "[tls]\ncertificate = \"tls.pem\"\nkey = \"tls.key\"\n";
+    let served = serve(&middlebox.folder, &format!("{tls}{CONFIGURATION}"));
+    let protected = Middlebox { served, folder: middlebox.folder };
+    let ask = |authority: &str, arguments: &str| {
+        let authority = protected.folder.path().join(authority);
+        let mut command = protected.command(Over::Tcp, "b2bua.key", arguments);
+        command.arg("--tls-ca").arg(authority).output().unwrap()
+    };
+    for arguments in ["prl", "prl --tls-name middlebox.example"] {
+        let output = ask("tls.pem", arguments);
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), "no rules\n");
+    }
+    let wrong = [("other.pem", "prl", 1, "TLS"), ("tls.pem", "prl --tls-name elsewhere.example", 1, "TLS")];
+    let unusable = [("tls.key", "prl", 2, "--tls-ca"), ("nothing.pem", "prl", 2, "--tls-ca")];
+    for (authority, arguments, status, says) in wrong.into_iter().chain(unusable) {
+        let output = ask(authority, arguments);
+        assert_eq!(output.status.code(), Some(status), "{authority}: {arguments}");
+        assert_contains(&String::from_utf8(output.stderr).unwrap(), &[says]);
+    }
+    // Who speaks plainly to it is not understood, and does not wait for ever.
+    let plain = protected.run(Over::Tcp, "prl --timeout 2s");
+    assert_eq!(plain.status.code(), Some(1));
+    middlebox.served.stop();
+    protected.stop();
 }
 
 #[test]

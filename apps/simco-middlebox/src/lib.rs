@@ -13,6 +13,7 @@
 mod audit;
 mod config;
 mod connection;
+mod embedded;
 mod filter;
 mod listen;
 mod metrics;
@@ -20,6 +21,7 @@ mod notify;
 mod server;
 
 pub use config::{ConfigError, FilterSettings, Listen, SctpListen, Settings, TlsIdentity};
+pub use embedded::Embedded;
 pub use listen::{Listeners, StartError};
 pub use notify::tell_systemd;
 pub use server::{Control, Server};

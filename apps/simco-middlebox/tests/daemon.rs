@@ -3,47 +3,26 @@
 #![allow(clippy::unwrap_used, reason = "only tests, but clippy does not see that outside of test functions")]
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::path::Path;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use simco::{Header, Message};
-use simco_middlebox::{Control, Listeners, Server, Settings};
-use tokio::sync::mpsc;
+use simco_middlebox::{Embedded, Settings};
 
 /// A daemon on a thread of its own.
-struct Daemon {
-    tcp: SocketAddr,
-    metrics: SocketAddr,
-    controls: mpsc::Sender<Control>,
-    thread: JoinHandle<()>,
-}
+struct Daemon(Embedded);
 
 impl Daemon {
     fn start(extra: &str) -> Self {
         let text = format!(
             "{extra}\n[listen]\ntcp = [\"127.0.0.1:0\"]\n[metrics]\nlisten = \"127.0.0.1:0\"\n[anonymous]\nmay_disable = true\n"
         );
-        let settings = Settings::parse(&text, Path::new(".")).unwrap();
-        let (told, tell) = std::sync::mpsc::channel();
-        let (controls, receiver) = mpsc::channel(1);
-        let thread = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(async {
-                let listeners = Listeners::bind(&settings.listen, settings.metrics).await.unwrap();
-                let addresses = (listeners.tcp_addresses()[0], listeners.metrics_address().unwrap());
-                let server = Server::new(&settings, listeners).unwrap();
-                told.send(addresses).unwrap();
-                server.run(receiver).await;
-            });
-        });
-        let (tcp, metrics) = tell.recv().unwrap();
-        Self { tcp, metrics, controls, thread }
+        Self(Embedded::start(Settings::parse(&text, Path::new(".")).unwrap()).unwrap())
     }
 
     fn connect(&self) -> Agent {
-        let stream = TcpStream::connect(self.tcp).unwrap();
+        let stream = TcpStream::connect(self.0.tcp_addresses()[0]).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
         Agent { stream }
     }
@@ -56,7 +35,7 @@ impl Daemon {
     }
 
     fn metrics(&self) -> String {
-        let mut stream = TcpStream::connect(self.metrics).unwrap();
+        let mut stream = TcpStream::connect(self.0.metrics_address().unwrap()).unwrap();
         stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
         let mut page = String::new();
         stream.read_to_string(&mut page).unwrap();
@@ -64,8 +43,7 @@ impl Daemon {
     }
 
     fn stop(self) {
-        self.controls.blocking_send(Control::Stop).unwrap();
-        self.thread.join().unwrap();
+        self.0.stop();
     }
 }
 

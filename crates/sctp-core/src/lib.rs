@@ -130,11 +130,11 @@ pub use association::{
     Capabilities, Capability, ResetDirection,
 };
 pub use config::{
-    Acceptance, AnnouncedPrimary, AssociationConfig, Attempts, AuthConfig, AuthKeys, AutomaticAddresses,
-    Buffers, CongestionAlgorithm, CongestionConfig, Discovery, EndpointConfig, Exposure, Extensions,
-    HeartbeatConfig, HmacPreference, ImmediateSack, Incoming, InitRate, InitialWindow, LossDetection,
-    MessageBundling, Nagle, Offer, Pacing, PathMtuConfig, PathsConfig, Profile, ReconfigConfig,
-    RecoveryConfig, RtoConfig, SackConfig, StreamScheduler, StreamShare, Streams, TagShare,
+    Acceptance, AfterTimeout, AnnouncedPrimary, AssociationConfig, Attempts, AuthConfig, AuthKeys,
+    AutomaticAddresses, Buffers, CongestionAlgorithm, CongestionConfig, Discovery, EndpointConfig, Exposure,
+    Extensions, HeartbeatConfig, HmacPreference, ImmediateSack, Incoming, InitRate, InitialWindow,
+    LossDetection, MessageBundling, Nagle, Offer, Pacing, PathMtuConfig, PathsConfig, Profile,
+    ReconfigConfig, RecoveryConfig, RtoConfig, SackConfig, StreamScheduler, StreamShare, Streams, TagShare,
     TransmissionConfig, UnknownProfile, WindowValidation,
 };
 pub use endpoint::{AssociationId, Endpoint, KeyOwner};

@@ -81,7 +81,7 @@ use std::net::{IpAddr, SocketAddr};
 
 pub use sctp_core::{
     AbandonedCount, AbandonedMessages, Acceptance, AddressChange, AddressChangeError, AddressOutcome,
-    AsconfStatistics, AssociationConfig, AssociationCounters, AssociationError, AssociationId,
+    AfterTimeout, AsconfStatistics, AssociationConfig, AssociationCounters, AssociationError, AssociationId,
     AssociationState, AssociationStatistics, Attempts, AuthConfig, AuthKeyError, AuthKeys,
     AuthenticationStatistics, AutomaticAddresses, BlockingHistogram, BlockingStatistics, Buffers,
     Capabilities, Capability, ChunkSet, ChunkType, ConfigError, CongestionAlgorithm, CongestionConfig,

@@ -39,7 +39,8 @@ pub(crate) fn events() -> (EventSender, AgentEvents) {
 }
 
 impl AgentEvents {
-    /// The next event; `None` after [`AgentEvent::Closed`], which always comes.
+    /// The next event; `None` after the last [`AgentEvent::Closed`], which always comes. Where the agent comes back by
+    /// itself, each session that ends is told by one, with [`AgentEvent::Reconnecting`] behind it.
     ///
     /// 8,192 wait; beyond that new ones are lost, and [`missed`](Self::missed) counts them. Cancellation-safe.
     pub async fn next(&mut self) -> Option<AgentEvent> {
@@ -60,12 +61,15 @@ impl AgentEvents {
 }
 
 impl EventSender {
+    /// There will be no session any more.
+    pub(crate) fn finish(self, reason: AgentCloseReason) {
+        // It is told once only: this takes the sender.
+        let _first = self.shared.reason.set(reason);
+    }
+
     /// Tells an event. Nobody has to listen.
     pub(crate) fn tell(&self, event: AgentEvent) {
-        if let AgentEvent::Closed { reason } = event {
-            // There is one reason only.
-            let _first = self.shared.reason.set(reason);
-        } else if let Err(mpsc::error::TrySendError::Full(_)) = self.queue.try_send(event) {
+        if let Err(mpsc::error::TrySendError::Full(_)) = self.queue.try_send(event) {
             self.shared.missed.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -87,8 +91,7 @@ mod tests {
             let rule = PolicyRuleId::new(number);
             sender.tell(AgentEvent::RuleEvent { rule, lifetime: Lifetime::ZERO });
         }
-        sender.tell(AgentEvent::Closed { reason: AgentCloseReason::Lost });
-        drop(sender);
+        sender.finish(AgentCloseReason::Lost);
         assert_eq!(events.missed(), 10_000 - 8192);
         runtime.block_on(async {
             for number in 0..8192 {

@@ -10,8 +10,16 @@
 //! ```
 //!
 //! What is here: the task that drives the core over a connection, and handles to it. What is not: the protocol, which
-//! is [`simco`]. A connection that ends ends the handle; [`SimcoAgent::connect`] again, with
-//! [`Resynchronisation::Always`](simco::agent::Resynchronisation::Always), finds the rules that are left.
+//! is [`simco`]. A connection that ends ends the handle, unless
+//! [`AgentSettings::reconnection`](simco::agent::AgentSettings::reconnection) says how to come back: then the agent connects
+//! anew by itself, later and later, authenticates itself, asks which of its rules are left (PRL, PRS), tells what was lost
+//! and what was found, and goes on refreshing what it holds. Requests without an answer end with
+//! [`RequestError::Closed`], those made meanwhile with [`RequestError::NotConnected`]; none is made again by itself, for
+//! whether it was done only the user can find out. What is told, and when:
+//!
+//! ```text
+//!  Closed{why} ─ Reconnecting{1, 0.4 s} ─ Reconnecting{2, 0.8 s} ─ Opened ─ RuleLost, Found … ─ Resynchronised
+//! ```
 #![forbid(unsafe_code)]
 
 mod driver;
@@ -31,7 +39,7 @@ pub use events::AgentEvents;
 pub use tls::{TlsTrust, TlsTrustError};
 
 use driver::{Command, Driver};
-use link::Link;
+use link::Dialer;
 
 /// A session with a middlebox. Cheap to clone; all clones are the same session. When the last is dropped, the session
 /// is terminated.
@@ -135,13 +143,17 @@ pub enum RequestError {
     /// The middlebox refused.
     #[error("the middlebox refuses: {0}")]
     Refused(NegativeCode),
+    /// There is no session at the moment, and the agent is on its way to another one. The request was not made.
+    #[error("there is no session at the moment; the agent is connecting anew")]
+    NotConnected,
     /// The session ended; whether the request was done is not known.
     #[error("the session ended before the answer: {0}")]
     Closed(AgentCloseReason),
 }
 
 impl SimcoAgent {
-    /// Connects and opens a session. A task on this runtime drives it from then on.
+    /// Connects and opens a session. A task on this runtime drives it from then on, and those that follow it if
+    /// [`AgentSettings::reconnection`] is set; the first has to open for that.
     ///
     /// There is no time limit: wrap the call in `tokio::time::timeout`.
     ///
@@ -152,7 +164,7 @@ impl SimcoAgent {
         middlebox: &Middlebox,
         settings: AgentSettings,
     ) -> Result<(Self, AgentEvents), ConnectError> {
-        Self::begin(Link::connect(middlebox).await?, settings).await
+        Self::begin(Dialer { middlebox: middlebox.clone(), trust: None }, settings).await
     }
 
     /// The same over TCP with TLS.
@@ -165,17 +177,18 @@ impl SimcoAgent {
         trust: &TlsTrust,
         settings: AgentSettings,
     ) -> Result<(Self, AgentEvents), ConnectError> {
-        Self::begin(Link::connect_tls(middlebox, trust).await?, settings).await
+        Self::begin(Dialer { middlebox: middlebox.clone(), trust: Some(trust.clone()) }, settings).await
     }
 
-    async fn begin(link: Link, settings: AgentSettings) -> Result<(Self, AgentEvents), ConnectError> {
+    async fn begin(dialer: Dialer, settings: AgentSettings) -> Result<(Self, AgentEvents), ConnectError> {
+        let link = dialer.dial().await?;
         let secret = sctp_io::os_entropy().map_err(ConnectError::Entropy)?;
-        let mut agent = Agent::new(settings, secret);
-        agent.connect(link.framing());
+        let patience = settings.reconnection.unwrap_or_default().patience;
+        let agent = Agent::new(settings, secret);
         let (commands, received) = mpsc::channel(COMMANDS);
         let (tell, events) = events::events();
         let (opened, opening) = oneshot::channel();
-        tokio::spawn(Driver::new(agent, link, received, tell, opened).run());
+        tokio::spawn(Driver::new(agent, dialer, patience, received, tell, opened).run(link));
         match opening.await {
             Ok(Ok(capabilities)) => Ok((Self { commands, capabilities }, events)),
             Ok(Err(reason)) => Err(reason.into()),

@@ -33,30 +33,35 @@ pub(crate) enum Arrival {
     End,
 }
 
-impl Link {
-    pub(crate) async fn connect(middlebox: &Middlebox) -> Result<Self, ConnectError> {
-        let first = *middlebox.addresses.first().ok_or(ConnectError::NoAddress)?;
-        match middlebox.transport {
-            Transport::Tcp => {
+/// How to connect, once and again.
+#[derive(Clone, Debug)]
+pub(crate) struct Dialer {
+    pub(crate) middlebox: Middlebox,
+    /// For TLS.
+    pub(crate) trust: Option<TlsTrust>,
+}
+
+impl Dialer {
+    pub(crate) async fn dial(&self) -> Result<Link, ConnectError> {
+        let first = *self.middlebox.addresses.first().ok_or(ConnectError::NoAddress)?;
+        match (self.middlebox.transport, &self.trust) {
+            (Transport::Sctp { streams, carrier }, None) => {
+                associate(&self.middlebox, first, streams, carrier).await
+            }
+            (Transport::Sctp { .. }, Some(_)) => Err(ConnectError::TlsWithoutTcp),
+            (Transport::Tcp, trust) => {
                 let stream = connect_tcp(first).await?;
                 let (out, buffer) = (BytesMut::new(), BytesMut::with_capacity(READ_BYTES));
-                Ok(Self::Tcp { stream, out, buffer })
+                let Some(trust) = trust else { return Ok(Link::Tcp { stream, out, buffer }) };
+                let secured = trust.connect(stream).await;
+                let stream = Box::new(secured.map_err(|error| ConnectError::Tls { to: first, error })?);
+                Ok(Link::Tls { stream, out, buffer, is_flushed: true })
             }
-            Transport::Sctp { streams, carrier } => associate(middlebox, first, streams, carrier).await,
         }
     }
+}
 
-    pub(crate) async fn connect_tls(middlebox: &Middlebox, trust: &TlsTrust) -> Result<Self, ConnectError> {
-        let first = *middlebox.addresses.first().ok_or(ConnectError::NoAddress)?;
-        if middlebox.transport != Transport::Tcp {
-            return Err(ConnectError::TlsWithoutTcp);
-        }
-        let secured = trust.connect(connect_tcp(first).await?).await;
-        let stream = Box::new(secured.map_err(|error| ConnectError::Tls { to: first, error })?);
-        let (out, buffer) = (BytesMut::new(), BytesMut::with_capacity(READ_BYTES));
-        Ok(Self::Tls { stream, out, buffer, is_flushed: true })
-    }
-
+impl Link {
     pub(crate) fn framing(&self) -> Framing {
         match self {
             Self::Tcp { .. } | Self::Tls { .. } => Framing::Octets,

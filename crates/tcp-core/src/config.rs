@@ -98,6 +98,11 @@ pub enum ByteCounting {
         /// 1 (cautious) or 2.
         limit_segments: u16,
     },
+    /// As `Octets` in slow start, as `Off` beyond it: Linux of 2006, whose BIC has a congestion avoidance of its own.
+    OctetsInSlowStart {
+        /// 1 (cautious) or 2.
+        limit_segments: u16,
+    },
 }
 
 /// What a loss reduces.

@@ -84,7 +84,7 @@ impl TcpConfig {
     pub fn profile(profile: Profile) -> Self {
         match profile {
             Profile::Linux => LINUX,
-            Profile::Linux2006 => linux_2006(ByteCounting::Octets { limit_segments: 1 }),
+            Profile::Linux2006 => linux_2006(ByteCounting::OctetsInSlowStart { limit_segments: 1 }),
             Profile::Linux2006WithoutByteCounting => linux_2006(ByteCounting::Off),
             Profile::Ns2Sack => NS2_SACK,
             Profile::Solaris10 => SOLARIS_10,

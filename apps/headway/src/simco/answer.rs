@@ -141,12 +141,18 @@ pub(super) struct Watched {
     #[serde(skip_serializing_if = "Option::is_none")]
     lifetime_s: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    because: Option<&'static str>,
+    because: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attempt: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after_s: Option<f64>,
 }
 
 impl Watched {
-    /// `None` for what an agent that only watches does not see, and for the end.
+    /// `None` for what an agent that only watches does not see, and for the first session.
     pub(super) fn new(event: &AgentEvent) -> Option<Self> {
+        let session =
+            |event| Self { event, pid: None, lifetime_s: None, because: None, attempt: None, after_s: None };
         let (name, pid, lifetime, because) = match event {
             AgentEvent::RuleEvent { rule, lifetime } => ("rule", Some(*rule), Some(lifetime.as_secs()), None),
             // ARE has told it.
@@ -157,18 +163,28 @@ impl Watched {
                 ("found", Some(rule), Some(lifetime.as_secs()), None)
             }
             AgentEvent::NotUnderstood => ("not understood", None, None, None),
-            AgentEvent::Opened { .. }
-            | AgentEvent::Answered { .. }
+            AgentEvent::Closed { reason } => {
+                return Some(Self { because: Some(reason.to_string()), ..session("closed") });
+            }
+            AgentEvent::Reconnecting { attempt, after } => {
+                let (attempt, after_s) = (Some(*attempt), Some(after.as_secs_f64()));
+                return Some(Self { attempt, after_s, ..session("reconnecting") });
+            }
+            AgentEvent::Opened { .. } => return Some(session("opened")),
+            AgentEvent::Answered { .. }
             | AgentEvent::RefreshRefused { .. }
-            | AgentEvent::Resynchronised { .. }
-            | AgentEvent::Closed { .. } => return None,
+            | AgentEvent::Resynchronised { .. } => return None,
         };
-        Some(Self { event: name, pid: pid.map(simco::PolicyRuleId::get), lifetime_s: lifetime, because })
+        let pid = pid.map(simco::PolicyRuleId::get);
+        Some(Self { pid, lifetime_s: lifetime, because: because.map(str::to_owned), ..session(name) })
     }
 
     pub(super) fn text(&self) -> String {
         let pid = self.pid.map(|pid| format!(" {pid}")).unwrap_or_default();
-        let rest = match (self.lifetime_s, self.because) {
+        if let (Some(attempt), Some(after)) = (self.attempt, self.after_s) {
+            return format!("{}: attempt {attempt} in {after:.1}s\n", self.event);
+        }
+        let rest = match (self.lifetime_s, &self.because) {
             (Some(0), _) => ": gone".to_owned(),
             (Some(seconds), _) => format!(": {seconds}s left"),
             (None, Some(because)) => format!(": {because}"),

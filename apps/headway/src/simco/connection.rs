@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use lab::EncapsulationPorts;
-use simco::agent::{AgentSettings, Credentials, Resynchronisation};
+use simco::agent::{AgentSettings, Credentials, Reconnection, Resynchronisation};
 use simco::{Key, Owner};
 use simco_agent::{AgentEvents, Carrier, Middlebox, SimcoAgent, TlsTrust, Transport};
 
@@ -65,13 +65,15 @@ impl ConnectionArguments {
         self.streams
     }
 
-    /// Opens a session.
+    /// Opens a session, and another one whenever it breaks if that is wanted.
     pub(super) async fn connect(
         &self,
         resynchronisation: Resynchronisation,
+        reconnection: Option<Reconnection>,
     ) -> Result<(SimcoAgent, AgentEvents), SimcoError> {
+        let credentials = self.credentials()?;
         let settings =
-            AgentSettings { credentials: self.credentials()?, resynchronisation, ..AgentSettings::default() };
+            AgentSettings { credentials, resynchronisation, reconnection, ..AgentSettings::default() };
         let middlebox = self.middlebox()?;
         let trust = self.trust(&middlebox)?;
         let connecting = async {

@@ -8,9 +8,9 @@ use clap::Args;
 use lab::{Percentile, ResponseTimes};
 use models::Rate;
 use serde::Serialize;
-use simco::agent::{AgentCloseReason, PolicyReply, Resynchronisation};
-use simco::{Lifetime, PolicyRequest};
-use simco_agent::{RequestError, SimcoAgent};
+use simco::agent::{AgentCloseReason, AgentEvent, PolicyReply, Reconnection, Resynchronisation};
+use simco::{Lifetime, PolicyRequest, PolicyRuleId};
+use simco_agent::{AgentEvents, RequestError, SimcoAgent};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use workload::ExponentialSpans;
@@ -84,6 +84,8 @@ struct Run {
     transactions_per_s: f64,
     /// Pinholes that were there at the start, for the long run.
     prefilled: u64,
+    /// Sessions after the first one.
+    reconnections: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -117,12 +119,17 @@ pub(super) async fn run(
     arguments: &LoadArguments,
 ) -> Result<(), SimcoError> {
     arguments.check()?;
-    let (agent, _events) = connection.connect(Resynchronisation::Never).await?;
+    let reconnection = Some(Reconnection::default());
+    let (agent, events) = connection.connect(Resynchronisation::Never, reconnection).await?;
+    let reconnections = Arc::<AtomicU64>::default();
+    let watching = tokio::spawn(count_sessions(events, Arc::clone(&reconnections)));
     let (openings, load, prefilled) = match arguments.window {
         Some(window) => arguments.closed_loop(agent, window).await?,
         None => arguments.open_loop(agent).await?,
     };
-    let run = arguments.summary(connection, &openings, &load, prefilled);
+    watching.abort();
+    let reconnections = reconnections.load(Ordering::Relaxed);
+    let run = Run { reconnections, ..arguments.summary(connection, &openings, &load, prefilled) };
     let failed = run.failed;
     let report = Report { headway: env!("CARGO_PKG_VERSION"), workload: arguments.workload(), runs: [run] };
     arguments.output.write(&report.text(), &report)?;
@@ -130,6 +137,7 @@ pub(super) async fn run(
     match openings.iter().find_map(|opening| opening.as_ref().err()) {
         Some(RequestError::Refused(code)) if failed > 0 => Err(SimcoError::Refused(*code)),
         Some(RequestError::Closed(reason)) if failed > 0 => Err(SimcoError::Closed(*reason)),
+        Some(RequestError::NotConnected) if failed > 0 => Err(SimcoError::Closed(AgentCloseReason::Lost)),
         Some(_) | None => Ok(()),
     }
 }
@@ -163,7 +171,7 @@ impl LoadArguments {
         let interval = Duration::from_secs_f64(1.0 / self.opening_rate.value());
         let mut openings = spans(interval, self.seed)?;
         let mut lengths = spans(self.call_duration, self.seed.wrapping_add(1))?;
-        let mut phases = spans(self.refresh, self.seed.wrapping_add(2))?;
+        let mut ages = spans(self.call_duration, self.seed.wrapping_add(2))?;
         let in_the_long_run = self.opening_rate.value() * self.call_duration.as_secs_f64();
         let prefilled = whole(in_the_long_run);
         let start = Instant::now() + Duration::from_secs_f64(in_the_long_run / PREFILL_PER_S) + LEAD;
@@ -172,10 +180,10 @@ impl LoadArguments {
         let step = Duration::from_secs_f64(1.0 / PREFILL_PER_S);
         let mut at = Instant::now();
         for _ in 0..prefilled {
-            // Exponential lives have no memory: what is left of one is as long as a new one. The first refresh comes
-            // anywhere in the period.
-            let phase = phases.next_span().as_secs_f64() % self.refresh.as_secs_f64();
-            let from = start + Duration::from_secs_f64(phase);
+            // Exponential lives have no memory: what is left of one is as long as a new one, and so is what has passed,
+            // from which refreshes count.
+            let since_refresh = ages.next_span().as_secs_f64() % self.refresh.as_secs_f64();
+            let from = start + self.refresh.saturating_sub(Duration::from_secs_f64(since_refresh));
             tasks.spawn(Arc::clone(&load).pinhole(at, start + lengths.next_span(), from));
             at += step;
         }
@@ -266,6 +274,7 @@ impl LoadArguments {
             per_per_s: per_second(responses, seconds),
             transactions_per_s: per_second(load.transactions.load(Ordering::Relaxed), seconds),
             prefilled,
+            reconnections: 0,
         }
     }
 }
@@ -290,11 +299,11 @@ impl Load {
             let mut next = refreshed_from;
             while next < ends {
                 tokio::time::sleep_until(next).await;
-                self.request(PolicyRequest::LifetimeChange { rule, lifetime: self.lifetime }).await?;
-                next += self.refresh;
+                let refreshed = self.change(rule, self.lifetime).await?;
+                next += if refreshed { self.refresh } else { AGAIN.min(self.refresh) };
             }
             tokio::time::sleep_until(ends).await;
-            self.request(PolicyRequest::LifetimeChange { rule, lifetime: Lifetime::ZERO }).await
+            self.change(rule, Lifetime::ZERO).await
         };
         // After the time measured the rest of its life is of no interest.
         let lived = tokio::time::timeout_at(self.measures_until, lives).await;
@@ -310,15 +319,28 @@ impl Load {
             let start = Instant::now();
             let reply = self.request(PolicyRequest::Enable(lab::pinhole(self.lifetime))).await;
             openings.push(reply.as_ref().map(|_| start.elapsed()).map_err(|error| *error));
-            let Ok(reply) = reply else { break };
-            let Some((rule, _)) = reply.rule() else { break };
-            let delete = PolicyRequest::LifetimeChange { rule, lifetime: Lifetime::ZERO };
-            if let Err(error) = self.request(delete).await {
-                openings.push(Err(error));
-                break;
+            match reply {
+                Ok(reply) => {
+                    let Some((rule, _)) = reply.rule() else { break };
+                    if let Err(error) = self.change(rule, Lifetime::ZERO).await {
+                        openings.push(Err(error));
+                        break;
+                    }
+                }
+                Err(error) if is_break(error) => tokio::time::sleep(AGAIN).await,
+                Err(_) => break,
             }
         }
         openings
+    }
+
+    /// PLC; whether there was a session to make it in. Without one the rule has its lifetime until the next attempt.
+    async fn change(&self, rule: PolicyRuleId, lifetime: Lifetime) -> Result<bool, RequestError> {
+        match self.request(PolicyRequest::LifetimeChange { rule, lifetime }).await {
+            Ok(_) => Ok(true),
+            Err(error) if is_break(error) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     async fn request(&self, request: PolicyRequest) -> Result<PolicyReply, RequestError> {
@@ -328,6 +350,25 @@ impl Load {
             self.transactions.fetch_add(1, Ordering::Relaxed);
         }
         Ok(reply)
+    }
+}
+
+/// Whether a request failed because the session broke, which the agent mends.
+fn is_break(error: RequestError) -> bool {
+    match error {
+        RequestError::NotConnected | RequestError::Closed(_) => true,
+        RequestError::Refused(_) => false,
+    }
+}
+
+/// Counts the sessions behind the first one.
+async fn count_sessions(mut events: AgentEvents, reconnections: Arc<AtomicU64>) {
+    let mut sessions = 0_u64;
+    while let Some(event) = events.next().await {
+        if matches!(event, AgentEvent::Opened { .. }) {
+            reconnections.store(sessions, Ordering::Relaxed);
+            sessions += 1;
+        }
     }
 }
 
@@ -363,9 +404,13 @@ impl Report {
         let [run] = &self.runs;
         let ms = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2} ms"));
         let Response { mean, p50, p99, max, .. } = &run.response_ms;
+        let breaks = match run.reconnections {
+            0 => String::new(),
+            count => format!("connected anew {count} times\n"),
+        };
         format!(
             "{}: {} PER, {} failed, {:.1} PER/s, {:.1} transactions/s\n\
-             response: mean {}, median {}, p99 {}, max {}\n",
+             response: mean {}, median {}, p99 {}, max {}\n{breaks}",
             run.id,
             run.requests,
             run.failed,
@@ -383,6 +428,8 @@ fn per_second(count: u64, seconds: f64) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX)) / seconds
 }
 
+/// When to try again what broke with the session.
+const AGAIN: Duration = Duration::from_millis(200);
 const LEAD: Duration = Duration::from_millis(500);
 const DRAIN: Duration = Duration::from_secs(10);
 /// How fast pinholes of the long run are opened before the time measured.

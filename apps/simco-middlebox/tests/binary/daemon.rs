@@ -35,6 +35,14 @@ impl Folder {
         std::fs::write(self.0.join(file), text).unwrap();
     }
 
+    /// The next daemon listens where this one does.
+    pub(crate) fn keep_addresses(&self, daemon: &Daemon) {
+        let text = self.read("middlebox.toml");
+        let text = text.replace("tcp = [\"127.0.0.1:0\"]", &format!("tcp = [\"{}\"]", daemon.tcp));
+        let port = format!("encapsulation_port = {}", daemon.sctp.port());
+        self.write("middlebox.toml", &text.replace("encapsulation_port = 0", &port));
+    }
+
     pub(crate) fn read(&self, file: &str) -> String {
         std::fs::read_to_string(self.0.join(file)).unwrap()
     }
@@ -55,7 +63,8 @@ impl Drop for Folder {
 pub(crate) struct Daemon {
     child: Child,
     pub(crate) tcp: SocketAddr,
-    sctp: SocketAddr,
+    /// Its UDP address.
+    pub(crate) sctp: SocketAddr,
     pub(crate) metrics: SocketAddr,
 }
 

@@ -12,6 +12,7 @@ mod namespace;
 mod oracle;
 
 mod agreement;
+mod comeback;
 mod crash;
 mod hostile;
 mod refusal;

@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
+use sctp::{Endpoint, EndpointConfig, PayloadProtocolId, SctpPort};
 use simco::agent::{AgentEvent, PolicyReply, Resynchronisation};
 use simco::{Lifetime, NegativeCode, PolicyRequest};
 use simco_agent::{RequestError, SimcoAgent};
@@ -99,18 +100,53 @@ fn an_agent_that_vanishes_leaves_rules_that_run_out() {
     daemon.stop();
 }
 
+/// Establishes a session from these ports and leaves it open.
+async fn establish(daemon: &Daemon, local: std::net::SocketAddr) {
+    let config = EndpointConfig::new(SctpPort::try_from(40_000).unwrap());
+    let endpoint = Endpoint::bind(config, local).await.unwrap();
+    let port = SctpPort::try_from(simco::PORT).unwrap();
+    let association = endpoint.connect(&[sctp::udp(daemon.sctp)], port).await.unwrap();
+    let request = b"\x01\x01\x00\x08\x00\x00\x00\x01\x00\x01\x00\x04\x03\x00\x00\x00";
+    let message = sctp::Message::ordered(sctp::StreamId::new(0), request.as_slice());
+    association.send(message.with_ppid(PayloadProtocolId::SIMCO)).await.unwrap();
+    let reply = association.recv().await.unwrap().unwrap().message.payload;
+    assert_eq!(reply[..2], [2, 1], "a session, {reply:02x?}");
+    // Whoever holds them vanishes with the runtime.
+    tokio::spawn(async move {
+        let _kept = (endpoint, association);
+        std::future::pending::<()>().await;
+    });
+}
+
+/// An agent that has lost its state begins anew on the association that the middlebox knows (RFC 9260 §5.2.4 action A): its
+/// session is over, and it makes another one. In the old one SE would be refused (0x0320).
+#[test]
+fn an_association_that_restarts_ends_its_session_and_begins_another() {
+    let folder = Folder::new("[anonymous]");
+    let daemon = Daemon::start(&folder, None);
+    let local = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for opened in 1..=3 {
+        with_agents(None, async || establish(&daemon, local).await);
+        let page = page(&daemon, "/metrics");
+        assert!(page.contains(&format!("simco_sessions_opened_total {opened}\n")), "{page}");
+        assert!(page.contains("simco_sessions 1\n") && page.contains("simco_connections 1\n"), "{page}");
+    }
+    daemon.stop();
+}
+
+fn page(daemon: &Daemon, path: &str) -> String {
+    let mut stream = TcpStream::connect(daemon.metrics).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\n\r\n").unwrap();
+    let mut page = String::new();
+    stream.read_to_string(&mut page).unwrap();
+    page
+}
+
 #[test]
 fn metrics_are_served_and_other_paths_are_not() {
     let folder = Folder::new("");
     let daemon = Daemon::start(&folder, None);
-    let ask = |path: &str| {
-        let mut stream = TcpStream::connect(daemon.metrics).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\n\r\n").unwrap();
-        let mut page = String::new();
-        stream.read_to_string(&mut page).unwrap();
-        page
-    };
-    assert!(ask("/metrics").contains("simco_rules 0\n"));
-    assert!(ask("/").starts_with("HTTP/1.1 404"));
+    assert!(page(&daemon, "/metrics").contains("simco_rules 0\n"));
+    assert!(page(&daemon, "/").starts_with("HTTP/1.1 404"));
     daemon.stop();
 }

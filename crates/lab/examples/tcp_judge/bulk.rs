@@ -28,9 +28,14 @@ pub(crate) fn path(loss: f64) -> Result<[Impairments; 2], Failure> {
 }
 
 /// Mbit/s that the receiving application read.
-pub(crate) fn of_kernel(congestion: &str, path: &[Impairments; 2], time: Duration) -> Result<f64, Failure> {
+pub(crate) fn of_kernel(
+    congestion: &str,
+    path: &[Impairments; 2],
+    time: Duration,
+    seed: u64,
+) -> Result<f64, Failure> {
     let [request, response] = path.clone();
-    let mut world = World::new(vec![EmulatedLink { index: 1, request, response, seed: 1 }])?;
+    let mut world = World::new(vec![EmulatedLink { index: 1, request, response, seed }])?;
     let congestion = congestion.to_owned();
     let (bound, is_bound) = channel();
     let server = world.spawn_side("server", &[LinkEnd::server(1)], move |side: SideContext| {
@@ -71,6 +76,7 @@ pub(crate) fn of_simulator(
     congestion: &str,
     path: &[Impairments; 2],
     time: Duration,
+    seed: u64,
 ) -> Result<f64, Failure> {
     let congestion = match congestion {
         "reno" => CongestionAlgorithm::NewReno,
@@ -78,7 +84,7 @@ pub(crate) fn of_simulator(
     };
     let config =
         TcpConfig { congestion, send_bytes: 4 << 20, receive_bytes: 4 << 20, ..TcpConfig::default() };
-    let mut world = netsim::World::new(1);
+    let mut world = netsim::World::new(seed);
     let client = world.add_host(TcpHost::new(CLIENT, config, 1, Bulk::default()));
     let server = world.add_host(TcpHost::new(SERVER, config, 2, Bulk::default()));
     let near = world.add_interface(client, &[CLIENT])?;

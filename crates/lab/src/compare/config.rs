@@ -7,14 +7,13 @@ use core::time::Duration;
 use std::path::{Path, PathBuf};
 
 use netem::{Impairments, InvalidImpairments, Loss, Probability};
-use simco::middlebox::Framing;
 use thiserror::Error;
 use workload::{ArrivalSpec, LoadConfig, MessageSize, RetransmissionConfig, TraceError, parse_trace};
 
 pub use names::{BackendChoice, UnknownName, WorkloadKind};
 
 use super::StopSignal;
-use crate::traffic::{Offer, Service};
+use crate::traffic::{Offer, Service, framing};
 use crate::transport::{TransportList, TransportSpec};
 
 /// One comparison. The defaults are those of the command line and take half a minute.
@@ -122,7 +121,7 @@ impl CompareConfig {
     /// What one run sends.
     #[must_use]
     pub fn offer(&self, transport: TransportSpec, repetition: u32) -> Offer {
-        let framing = self.framing(transport);
+        let framing = framing(transport);
         Offer { load: self.load(transport, repetition), workload: self.workload, framing }
     }
 
@@ -130,17 +129,8 @@ impl CompareConfig {
     #[must_use]
     pub fn service(&self, transport: TransportSpec) -> Service {
         let (processing, workload) = (self.processing, self.workload);
-        let (framing, interval) = (self.framing(transport), self.traffic.interval);
+        let (framing, interval) = (framing(transport), self.traffic.interval);
         Service { processing, workload, framing, interval }
-    }
-
-    fn framing(&self, transport: TransportSpec) -> Framing {
-        match transport {
-            TransportSpec::Tcp { .. } | TransportSpec::Udp => Framing::Octets,
-            TransportSpec::Sctp { .. } | TransportSpec::SctpUnordered => {
-                Framing::Messages { streams: transport.lanes() }
-            }
-        }
     }
 
     /// A seed for one purpose in one repetition, such as `request` for the link of the way there; the same for all

@@ -23,6 +23,7 @@ use super::run::SimulationError;
 use super::scenario::{FlowPlan, Scenario, Workload};
 use super::server::{Server, ServerPlan};
 use super::station::Station;
+use crate::traffic::CallPlan;
 use crate::transport::TransportSpec;
 
 /// A world, and where in it everything is.
@@ -160,6 +161,7 @@ struct Ends<'a> {
 impl Ends<'_> {
     fn make(&self) -> Result<(End, End), SimulationError> {
         let client = Client::new(self.client_plan()?);
+        let client = client.map_err(|error| self.error("rate", error.to_string()))?;
         let begins_at = Instant::EPOCH + self.plan.start.0;
         let [here, there] = [0, 1].map(|side| self.addresses[side].first().copied());
         let (Some(here), Some(there)) = (here, there) else {
@@ -176,12 +178,12 @@ impl Ends<'_> {
                 let client = TcpClient::new(client, near, config, begins_at, count, initial("client"));
                 let is_bulk = self.plan.workload == Workload::Bulk;
                 let server =
-                    TcpServer::new(Server::new(self.server_plan()), far, config, is_bulk, initial("server"));
+                    TcpServer::new(Server::new(self.server_plan()?), far, config, is_bulk, initial("server"));
                 Ok((End::TcpClient(Box::new(client)), End::TcpServer(Box::new(server))))
             }
             TransportSpec::Udp => {
                 let client = UdpClient::new(client, begins_at, here, there);
-                let server = UdpServer::new(Server::new(self.server_plan()), there);
+                let server = UdpServer::new(Server::new(self.server_plan()?), there);
                 Ok((End::UdpClient(Box::new(client)), End::UdpServer(Box::new(server))))
             }
         }
@@ -204,7 +206,7 @@ impl Ends<'_> {
         let to = self.addresses[1].iter().take(1).map(to).collect();
         let opening = Opening { at, to, port, config: config.clone() };
         let client = SctpClient::new(client, opening, delivery);
-        let server = SctpServer::new(Server::new(self.server_plan()));
+        let server = SctpServer::new(Server::new(self.server_plan()?));
         let client = SctpHost::new(endpoint(0, "client")?, client);
         let server = SctpHost::new(endpoint(1, "server")?, server);
         Ok((End::SctpClient(Box::new(client)), End::SctpServer(Box::new(server))))
@@ -231,11 +233,18 @@ impl Ends<'_> {
             duration: self.scenario.stop.duration.map_or(Duration::MAX, |span| span.0),
             discard: self.scenario.stop.discard,
             keeps_trips: samples,
+            calls: self.calls()?,
+            seed: self.seed_of("calls"),
         })
     }
 
-    fn server_plan(&self) -> ServerPlan {
-        ServerPlan {
+    fn calls(&self) -> Result<Option<CallPlan>, SimulationError> {
+        let calls = self.plan.calls(self.scenario.stop.messages);
+        calls.map_err(|because| self.error("workload", because))
+    }
+
+    fn server_plan(&self) -> Result<ServerPlan, SimulationError> {
+        Ok(ServerPlan {
             workload: self.plan.workload,
             // Unordered messages are all on one lane: with order, each would wait for all before it.
             lanes: self.plan.transport.0.lanes(),
@@ -243,7 +252,8 @@ impl Ends<'_> {
             discard: self.scenario.stop.discard,
             warm_up: self.scenario.stop.warm_up.0,
             keeps_trips: self.plan.samples,
-        }
+            calls: self.calls()?,
+        })
     }
 
     fn drain(&self) -> Duration {

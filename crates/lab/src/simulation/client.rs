@@ -1,15 +1,17 @@
-//! The sending side of a flow: messages as they fall due, or octets without pause; responses timed as they come.
+//! The sending side of a flow: messages as they fall due, or octets without pause; responses timed as they come. What a
+//! message says is its number and time, or a transaction of SIMCO.
 
 use core::time::Duration;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
 use virtual_time::Instant;
-use workload::{ArrivalProcess, Message, MessageNumber, MessageSize, SendTime};
+use workload::{ArrivalProcess, ArrivalsError, Message, MessageNumber, MessageSize, SendTime};
 
 use super::delays::Delays;
 use super::one_way::Trip;
 use super::scenario::Workload;
+use crate::traffic::{CallPlan, Told, Transactions};
 
 /// What a client is told.
 #[derive(Clone, Debug)]
@@ -27,6 +29,10 @@ pub(super) struct ClientPlan {
     /// Messages that do not count.
     pub(super) discard: u64,
     pub(super) keeps_trips: bool,
+    /// Of firewall control.
+    pub(super) calls: Option<CallPlan>,
+    /// Where chance of its own begins.
+    pub(super) seed: u64,
 }
 
 /// Sends messages open loop: when one falls due does not depend on responses, and its delay counts from then.
@@ -46,6 +52,15 @@ pub(super) struct Client {
     trips: Vec<Trip>,
     last_due: Instant,
     failure: Option<String>,
+    control: Option<Control>,
+}
+
+/// Firewall control instead of echoed messages.
+#[derive(Debug)]
+struct Control {
+    transactions: Transactions,
+    /// Messages by number, until they are answered.
+    octets: BTreeMap<u64, Bytes>,
 }
 
 /// What waits on one lane.
@@ -65,9 +80,11 @@ pub(super) struct Pending {
 }
 
 impl Client {
-    pub(super) fn new(plan: ClientPlan) -> Self {
+    pub(super) fn new(plan: ClientPlan) -> Result<Self, ArrivalsError> {
+        let transactions = plan.calls.map(|calls| Transactions::new(calls, plan.seed)).transpose()?;
+        let control = transactions.map(|transactions| Control { transactions, octets: BTreeMap::new() });
         let lanes = vec![Waiting::default(); usize::from(plan.lanes)];
-        Self {
+        Ok(Self {
             plan,
             start: None,
             coming: None,
@@ -79,11 +96,23 @@ impl Client {
             trips: Vec::new(),
             last_due: Instant::EPOCH,
             failure: None,
+            control,
+        })
+    }
+
+    /// The transport is there: messages fall due from now on, of firewall control when its session is open.
+    pub(super) fn begin(&mut self, now: Instant) {
+        match &mut self.control {
+            None => self.start_at(now),
+            Some(Control { transactions, octets }) => {
+                let Some(asked) = transactions.begin(now) else { return };
+                octets.insert(ESTABLISHMENT, asked.octets);
+                self.queue(Pending { number: ESTABLISHMENT, lane: asked.stream, at: now });
+            }
         }
     }
 
-    /// The transport is there: messages fall due from now on.
-    pub(super) fn begin(&mut self, now: Instant) {
+    fn start_at(&mut self, now: Instant) {
         if self.start.is_none() {
             self.start = Some(now);
             self.draw();
@@ -110,6 +139,11 @@ impl Client {
         self.plan.workload == Workload::Bulk
     }
 
+    /// What kind of flow it is.
+    pub(super) fn workload(&self) -> Workload {
+        self.plan.workload
+    }
+
     pub(super) fn message_bytes(&self) -> usize {
         self.plan.size.octets()
     }
@@ -121,13 +155,24 @@ impl Client {
 
     /// Lets messages fall due.
     pub(super) fn handle_timeout(&mut self, now: Instant) {
-        while let Some(pending) = self.coming.filter(|pending| pending.at <= now) {
-            let lane = &mut self.lanes[usize::from(pending.lane)];
-            lane.messages.push_back(pending);
-            if lane.messages.len() == 1 && !lane.is_blocked {
-                self.heads.insert((pending.number, pending.lane));
+        while let Some(mut pending) = self.coming.filter(|pending| pending.at <= now) {
+            if let Some(Control { transactions, octets }) = &mut self.control {
+                let Some(asked) = transactions.ask(pending.number, pending.at) else {
+                    return self.fail("the session with the middlebox is over");
+                };
+                octets.insert(pending.number, asked.octets);
+                pending.lane = asked.stream;
             }
+            self.queue(pending);
             self.draw();
+        }
+    }
+
+    fn queue(&mut self, pending: Pending) {
+        let lane = &mut self.lanes[usize::from(pending.lane)];
+        lane.messages.push_back(pending);
+        if lane.messages.len() == 1 && !lane.is_blocked {
+            self.heads.insert((pending.number, pending.lane));
         }
     }
 
@@ -147,6 +192,9 @@ impl Client {
     }
 
     pub(super) fn encode(&self, pending: Pending) -> Bytes {
+        if let Some(control) = &self.control {
+            return control.octets.get(&pending.number).cloned().unwrap_or_default();
+        }
         let number = MessageNumber(pending.number);
         let in_turn = usize::try_from(pending.number).unwrap_or(0).checked_rem(self.plan.sizes.len());
         let size = in_turn.map_or(self.plan.size, |index| self.plan.sizes[index]);
@@ -175,15 +223,43 @@ impl Client {
         (0..self.plan.lanes).for_each(|lane| self.resume(lane));
     }
 
-    /// The first response to a message.
-    pub(super) fn on_response(&mut self, now: Instant, wire: &[u8]) {
+    /// The first response to a message, on the stream or connection it came on.
+    pub(super) fn on_response(&mut self, now: Instant, lane: u16, wire: &[u8]) {
+        if self.control.is_some() {
+            return self.on_reply(now, lane, wire);
+        }
         let Ok(message) = Message::decode(wire) else { return };
         self.answered += 1;
-        let due = Instant::from_nanos(message.sent.0);
-        if message.number.0 >= self.plan.discard && self.plan.workload == Workload::Echo {
+        let is_counted = self.plan.workload == Workload::Echo;
+        self.record(now, message.number.0, Instant::from_nanos(message.sent.0), is_counted);
+    }
+
+    /// The middlebox replies.
+    fn on_reply(&mut self, now: Instant, stream: u16, wire: &[u8]) {
+        let Some(control) = &mut self.control else { return };
+        let told = match control.transactions.handle_response(now, stream, wire) {
+            Ok(told) => told,
+            Err(because) => return self.fail(because),
+        };
+        for told in told {
+            match told {
+                Told::Open => self.start_at(now),
+                Told::Done { number, due, is_opening } => {
+                    if let Some(control) = &mut self.control {
+                        control.octets.remove(&number);
+                    }
+                    self.answered += 1;
+                    self.record(now, number, due, is_opening);
+                }
+            }
+        }
+    }
+
+    fn record(&mut self, now: Instant, number: u64, due: Instant, is_counted: bool) {
+        if number >= self.plan.discard && is_counted {
             self.responses.record(now.since(due));
             if self.plan.keeps_trips {
-                self.trips.push(Trip { number: message.number.0, due, arrived: now, delivered: now });
+                self.trips.push(Trip { number, due, arrived: now, delivered: now });
             }
         }
     }
@@ -212,3 +288,6 @@ impl Client {
         (self.drawn, self.responses, self.trips)
     }
 }
+
+/// The message that opens the session has no number among transactions.
+const ESTABLISHMENT: u64 = u64::MAX;

@@ -105,7 +105,7 @@ fn is_running(world: &World<Station>, flow: &FlowSeats) -> bool {
     let Some(client) = end(flow.client).client() else { return false };
     let Some((sent, last_due)) = client.sent_all() else { return true };
     let completed = match flow.workload {
-        Workload::Echo | Workload::Bulk => client.answered(),
+        Workload::Echo | Workload::Simco | Workload::Bulk => client.answered(),
         Workload::Messages => end(flow.server).delivered(),
     };
     completed < sent && client.failure().is_none() && world.now() < last_due + flow.drain
@@ -190,14 +190,14 @@ fn flow_outcome(
     let counted = until.min(now).since(Instant::EPOCH).saturating_sub(scenario.stop.warm_up.0);
     let is_bulk = seats.workload == Workload::Bulk;
     let completed = match seats.workload {
-        Workload::Echo | Workload::Bulk => answered,
+        Workload::Echo | Workload::Simco | Workload::Bulk => answered,
         Workload::Messages => one_way.as_ref().map_or(0, |one_way| one_way.messages),
     };
     FlowOutcome {
         name,
         messages,
         completed,
-        responses: (seats.workload == Workload::Echo).then_some(responses),
+        responses: seats.workload.is_answered().then_some(responses),
         one_way: one_way.filter(|_| seats.workload == Workload::Messages),
         goodput_bits_per_s: (is_bulk && !counted.is_zero())
             .then(|| octets as f64 * 8.0 / counted.as_secs_f64()),

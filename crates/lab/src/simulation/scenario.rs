@@ -5,13 +5,15 @@ use core::time::Duration;
 use std::collections::BTreeSet;
 
 use netem::{BitRate, Impairments, Loss, Probability, QueueLimit};
-use sctp_core::{AssociationConfig, Profile, Streams};
+use sctp_core::{AssociationConfig, PayloadProtocolId, Profile, Streams};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use tcp_core::TcpConfig;
 use toml::Spanned;
 
 use super::text::{Span, Text};
+use crate::compare::WorkloadKind;
+use crate::traffic::{CallPlan, Framer, framing, unsuitable};
 use crate::transport::TransportSpec;
 
 /// A network and what flows through it.
@@ -166,6 +168,36 @@ pub enum Workload {
     Messages,
     /// Without pause: goodput.
     Bulk,
+    /// Firewall control (RFC 4540): the transactions of study S4, by the agent and the middlebox that ship, with a packet
+    /// filter in memory. Response times are those of PER.
+    Simco,
+}
+
+impl Workload {
+    /// Whether responses are timed.
+    pub(crate) const fn is_answered(self) -> bool {
+        match self {
+            Self::Echo | Self::Simco => true,
+            Self::Messages | Self::Bulk => false,
+        }
+    }
+
+    /// The payload protocol identifier of its messages over SCTP.
+    pub(crate) const fn payload_protocol(self) -> PayloadProtocolId {
+        match self {
+            Self::Simco => PayloadProtocolId::SIMCO,
+            Self::Echo | Self::Messages | Self::Bulk => PayloadProtocolId::UNSPECIFIED,
+        }
+    }
+
+    /// What cuts its messages out of a byte stream.
+    pub(crate) fn framer(self) -> Framer {
+        let kind = match self {
+            Self::Simco => WorkloadKind::Simco,
+            Self::Echo | Self::Messages | Self::Bulk => WorkloadKind::Echo,
+        };
+        Framer::new(kind, workload::MessageSize::MAX)
+    }
 }
 
 /// SCTP parameters a plan may change.
@@ -316,10 +348,23 @@ impl FlowPlan {
                 .ok_or_else(|| format!("{rate} messages per second cannot be sent: it must be above zero")),
             (None, Some(interval), _) => Ok(interval.0),
             (None, None, Workload::Bulk) => Ok(Duration::MAX),
-            (None, None, Workload::Echo | Workload::Messages) => {
+            (None, None, Workload::Echo | Workload::Messages | Workload::Simco) => {
                 Err("how often? Write rate = 100 (per second) or interval = \"10ms\"".to_owned())
             }
         }
+    }
+
+    /// What both ends know of the calls of study S4, in a run of so many transactions at most; `None` if it is not about them.
+    pub(super) fn calls(&self, most: Option<u64>) -> Result<Option<CallPlan>, String> {
+        if self.workload != Workload::Simco {
+            return Ok(None);
+        }
+        let transport = self.transport.0;
+        if let Some(because) = unsuitable(transport) {
+            return Err(format!("{because}: not over {transport}"));
+        }
+        let most = most.map_or(u32::MAX, |most| u32::try_from(most).unwrap_or(u32::MAX));
+        Ok(Some(CallPlan { framing: framing(transport), interval: self.mean_interval()?, most }))
     }
 
     /// Parameters of both ends of an association.

@@ -9,6 +9,7 @@ use workload::{Message, MessageSize};
 
 use super::one_way::{OneWay, Trip};
 use super::scenario::Workload;
+use crate::traffic::{CallPlan, Responder};
 
 /// What a server is told.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +21,8 @@ pub(super) struct ServerPlan {
     /// Octets are counted from then on.
     pub(super) warm_up: Duration,
     pub(super) keeps_trips: bool,
+    /// Of firewall control.
+    pub(super) calls: Option<CallPlan>,
 }
 
 /// A server; `L` says where an answer goes.
@@ -31,20 +34,27 @@ pub(super) struct Server<L> {
     /// What the transport did not take.
     refused: VecDeque<(L, Bytes)>,
     one_way: OneWay,
+    middlebox: Option<Responder<L>>,
     counted_bytes: u64,
     counted_until: Instant,
 }
 
-impl<L> Server<L> {
+impl<L: Clone> Server<L> {
     pub(super) fn new(plan: ServerPlan) -> Self {
         Self {
             plan,
             replies: VecDeque::new(),
             refused: VecDeque::new(),
             one_way: OneWay::new(plan.lanes, plan.discard, plan.keeps_trips),
+            middlebox: plan.calls.map(Responder::new),
             counted_bytes: 0,
             counted_until: Instant::EPOCH,
         }
+    }
+
+    /// What kind of flow it is.
+    pub(super) fn workload(&self) -> Workload {
+        self.plan.workload
     }
 
     /// Octets of user data.
@@ -55,8 +65,8 @@ impl<L> Server<L> {
         }
     }
 
-    /// A whole message, complete at `arrived` and delivered now.
-    pub(super) fn on_message(&mut self, now: Instant, arrived: Instant, lane: L, wire: Bytes) {
+    /// A whole message from a stream, complete at `arrived` and delivered now.
+    pub(super) fn on_message(&mut self, now: Instant, arrived: Instant, lane: L, stream: u16, wire: Bytes) {
         self.on_octets(now, wire.len());
         match self.plan.workload {
             Workload::Echo => self.replies.push_back((now + self.plan.processing, lane, wire)),
@@ -64,6 +74,12 @@ impl<L> Server<L> {
                 self.note(now, arrived, &wire);
             }
             Workload::Bulk => {}
+            Workload::Simco => {
+                let Some(middlebox) = &mut self.middlebox else { return };
+                let at = now + self.plan.processing;
+                let answers = middlebox.answer(now, lane, stream, &wire);
+                self.replies.extend(answers.into_iter().map(|(lane, message)| (at, lane, message)));
+            }
         }
     }
 
@@ -76,7 +92,8 @@ impl<L> Server<L> {
                 Some(message) => Message { size: MessageSize::MIN, ..message }.encode(),
                 None => return,
             },
-            Workload::Bulk => return,
+            // Firewall control needs a reliable transport.
+            Workload::Bulk | Workload::Simco => return,
         };
         self.replies.push_back((now + self.plan.processing, lane, reply));
     }

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::measure::Measurement;
 use super::video::VideoTrace;
 use crate::plan::{CellTally, Plan, PlanError, RunOptions};
 use crate::simulation::SimulationError;
+use crate::transport::TransportError;
 
 /// How much work a page may be.
 #[derive(Clone, Debug)]
@@ -18,6 +20,8 @@ pub struct Effort {
     pub options: RunOptions,
     /// A video to show beside those that are made. Default none.
     pub trace: Option<VideoTrace>,
+    /// What measures with real packets beside the simulation. Default nothing.
+    pub measurement: Option<Measurement>,
     /// Several pages show the same runs.
     pub(super) done: Done,
 }
@@ -27,7 +31,14 @@ pub(super) type Done = Arc<Mutex<BTreeMap<(String, String), Vec<Ran>>>>;
 
 impl Default for Effort {
     fn default() -> Self {
-        Self { seeds: 30, share: 1.0, options: RunOptions::default(), trace: None, done: Done::default() }
+        Self {
+            seeds: 30,
+            share: 1.0,
+            options: RunOptions::default(),
+            trace: None,
+            measurement: None,
+            done: Done::default(),
+        }
     }
 }
 
@@ -48,6 +59,9 @@ pub enum StudyError {
     /// A model.
     #[error(transparent)]
     Model(#[from] models::ModelError),
+    /// A transport of ours that is none.
+    #[error(transparent)]
+    Transport(TransportError),
     /// Somebody wants to stop.
     #[error("interrupted")]
     Interrupted,

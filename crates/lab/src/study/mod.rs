@@ -8,6 +8,7 @@
 //! The plans are in `plans/studies`; a page is a function of plan, effort and program, but for its wall time.
 
 mod effort;
+mod measure;
 mod page;
 pub mod render;
 mod response;
@@ -20,6 +21,7 @@ mod store;
 mod video;
 
 pub use effort::{Effort, StudyError};
+pub use measure::Measurement;
 pub use page::{Axis, Figure, Mark, Page, Scale, Series, Statement, Table, Verdict};
 pub use store::{StoreError, Stored, write_all};
 pub use video::{VideoTrace, VideoTraceError};
@@ -44,9 +46,16 @@ impl PageSpec {
         let mut page = (self.make)(effort)?;
         self.id.clone_into(&mut page.id);
         self.title.clone_into(&mut page.title);
-        page.effort = effort.describe();
+        measure::add(&mut page, effort)?;
+        page.effort = if page.left_out.is_empty() { self.effort(effort) } else { effort.describe() };
         page.wall_s = begin.elapsed().as_secs_f64();
         Ok(page)
+    }
+
+    /// What is written on the page about `effort`.
+    #[must_use]
+    pub fn effort(&self, effort: &Effort) -> String {
+        effort.describe() + &measure::described(self.id, effort)
     }
 }
 

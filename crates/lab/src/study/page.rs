@@ -21,6 +21,9 @@ pub struct Page {
     pub tables: Vec<Table>,
     /// What a reader should know besides.
     pub notes: Vec<String>,
+    /// What was to be measured and was not, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
     /// How much was simulated: seeds and messages.
     pub effort: String,
     /// Time on the wall; the only thing two equal runs differ in.
@@ -85,6 +88,8 @@ pub struct Series {
 pub enum Mark {
     /// Measured or simulated: points joined by a line.
     Points,
+    /// Measured with real packets: marks alone, over what was simulated.
+    Measured,
     /// A model: a dashed line.
     Model,
     /// A distribution: steps.

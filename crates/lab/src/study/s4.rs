@@ -1,4 +1,4 @@
-//! S4: transport protocols for firewall control.
+//! S4: transport protocols for firewall control. What is simulated is SIMCO: agent and middlebox as they ship.
 
 use models::studies::s4::{self, PublishedTransport};
 
@@ -7,13 +7,14 @@ use super::page::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
 use super::response::{
     agrees, curve, curves, flow, legend, model_ms, model_over_loss, model_over_rate, worst,
 };
-use super::s1::{self, PATH, STUDIES, TCP_2006, loss_axis, response_axis};
+use super::s1::{self, STUDIES, TCP_2006, loss_axis, response_axis};
 
 /// Table 1: four transports at 1 and 100 transactions a second.
 pub(super) fn table1(effort: &Effort) -> Result<Page, StudyError> {
-    let ran = effort.run("S4-table1", TABLE1)?;
+    let mut ran = effort.run("S4-table1", TABLE1)?;
+    ran.extend(effort.run("S4-table1", TABLE1_UDP)?);
     let mut page = Page {
-        conditions: vec![PATH.to_owned(), STUDIES.to_owned(), TCP_STUDIES.to_owned(), SLOW.to_owned()],
+        conditions: [SIMCO, STUDIES, TCP_STUDIES, UDP, SLOW].map(str::to_owned).to_vec(),
         ..Page::default()
     };
     let mut rows = Vec::new();
@@ -31,7 +32,15 @@ pub(super) fn table1(effort: &Effort) -> Result<Page, StudyError> {
         let model = s4::recompute(&cell)?.as_secs_f64() * 1e3;
         let text = format!("{name} at {} transactions a second", cell.rate_per_second);
         let statement = Statement::within(text, cell.response_ms, ours.response_ms(), 0.03, "ms");
-        page.statements.push(statement.decided_within(ours.response_ci95(), 0.03));
+        let mut statement = statement.decided_within(ours.response_ci95(), 0.03);
+        if is_slow && statement.verdict != Verdict::Reproduced && transport != "udp" {
+            let whole = cell.response_ms + repeated_ms(transport != "sctp:1024");
+            let off = (ours.response_ms() / whole - 1.0) * 100.0;
+            statement = statement.because(&format!(
+                "the model leaves out messages lost twice; with them it is {whole:.2} ms, from which ours is {off:+.1} %"
+            ));
+        }
+        page.statements.push(statement);
         let beside = at("poisson-1")
             .filter(|_| is_slow)
             .map(|ran| format!("{:.2}", ran.response_ms()))
@@ -53,11 +62,23 @@ pub(super) fn table1(effort: &Effort) -> Result<Page, StudyError> {
     page.statements.push(statement);
     let head = ["transport", "per second", "published", "model", "simulated", "Poisson arrivals"];
     page.tables.push(Table {
-        title: "S4 Table 1, in ms".to_owned(),
+        title: "S4 Table 1: response time of PER, in ms".to_owned(),
         head: head.map(str::to_owned).to_vec(),
         rows,
     });
     Ok(page)
+}
+
+/// What the terms in p² add to the mean response time at one transaction a second, in ms: the model has none.
+///
+/// A message lost twice in one direction is 3 RTO late instead of one. After a loss the timer stays doubled until the next round trip is
+/// measured: at the client alone after a lost request, at both ends after a lost response, whose SACK is lost with it; what is lost then
+/// is 2 RTO late. With order, whatever is that late holds up the one or two messages behind it.
+fn repeated_ms(is_ordered: bool) -> f64 {
+    let (p, rto, interval) = (0.01_f64, 1000.0, 1050.0);
+    let late = 2.0 * p * p * 2.0 * rto + 3.0 * p * p * rto;
+    let held_up = 2.0 * p * p * (6.0 * rto - 3.0 * interval) + 4.0 * p * p * (2.0 * rto - interval);
+    if is_ordered { late + held_up } else { late }
 }
 
 /// Fig 16: response time over loss, SCTP and TCP.
@@ -65,11 +86,16 @@ pub(super) fn fig16(effort: &Effort) -> Result<Page, StudyError> {
     let sctp = effort.run("S4-fig16", LOSS)?;
     let tcp = effort.run("S4-fig16", TCP_LOSS)?;
     let mut page = Page {
-        conditions: vec![PATH.to_owned(), STUDIES.to_owned(), TCP_2006.to_owned()],
+        conditions: vec![SIMCO.to_owned(), STUDIES.to_owned(), TCP_2006.to_owned()],
         ..Page::default()
     };
     let ordinate = response_axis().between(0.0, 250.0);
-    page.figures.push(Figure::new("fig16", "S4 Fig 16: mean response time over loss", loss_axis(), ordinate));
+    page.figures.push(Figure::new(
+        "fig16",
+        "S4 Fig 16: mean response time of PER over loss",
+        loss_axis(),
+        ordinate,
+    ));
     page.series = curves(&sctp, 0, 1, "fig16", 100.0, legend);
     for (profile, name) in [
         ("linux-2006", "TCP, Linux 2.6, byte counting"),
@@ -102,11 +128,11 @@ pub(super) fn fig16(effort: &Effort) -> Result<Page, StudyError> {
 /// Fig 17: response time over the number of streams.
 pub(super) fn fig17(effort: &Effort) -> Result<Page, StudyError> {
     let ran = effort.run("S4-fig17", STREAMS)?;
-    let mut page = Page { conditions: vec![PATH.to_owned(), STUDIES.to_owned()], ..Page::default() };
+    let mut page = Page { conditions: vec![SIMCO.to_owned(), STUDIES.to_owned()], ..Page::default() };
     let abscissa = Axis::linear("number of streams").between(0.0, 12.0);
     page.figures.push(Figure::new(
         "fig17",
-        "S4 Fig 17: mean response time over the number of streams",
+        "S4 Fig 17: mean response time of PER over the number of streams",
         abscissa,
         response_axis(),
     ));
@@ -152,12 +178,13 @@ pub(super) fn fig17(effort: &Effort) -> Result<Page, StudyError> {
 
 /// Fig 18: the distribution at 1 % loss.
 pub(super) fn fig18(effort: &Effort) -> Result<Page, StudyError> {
-    let ran = effort.run("S4-fig18", s1::DISTRIBUTION)?;
+    let ran = effort.run("S4-fig18", DISTRIBUTION)?;
     let mut page = s1::distribution(
         &ran,
         "fig18",
-        "S4 Fig 18: share of transactions that take longer, p = 1 %, d = 10 ms",
+        "S4 Fig 18: share of openings (PER) that take longer, p = 1 %, d = 10 ms",
     );
+    about_simco(&mut page);
     let longer = |case: &str, ms: f64| {
         let flow = ran.iter().find(|cell| cell.level(0) == case).and_then(|cell| cell.tally.flows.first());
         let steps = flow.map(|flow| flow.responses.ccdf()).unwrap_or_default();
@@ -175,9 +202,10 @@ pub(super) fn fig18(effort: &Effort) -> Result<Page, StudyError> {
 
 /// Fig 19: response time over the rate of transactions.
 pub(super) fn fig19(effort: &Effort) -> Result<Page, StudyError> {
-    let ran = effort.run("S4-fig19", s1::RATE)?;
+    let ran = effort.run("S4-fig19", RATE)?;
     let mut page =
-        s1::rate_page(&ran, "fig19", "S4 Fig 19: mean response time over the rate, p = 1 %", STUDIES);
+        s1::rate_page(&ran, "fig19", "S4 Fig 19: mean response time of PER over the rate, p = 1 %", STUDIES);
+    about_simco(&mut page);
     for transport in ["sctp:1", "sctp:6"] {
         page.series.push(model_over_rate("fig19", transport, 10_000.0)?);
     }
@@ -185,9 +213,20 @@ pub(super) fn fig19(effort: &Effort) -> Result<Page, StudyError> {
     Ok(page)
 }
 
-const TCP_STUDIES: &str = "TCP as the study's model takes it, SCTP with one stream (profile studies of TCP: 1 s of timeout at least, a window that does not limit); UDP: T1 = 500 ms";
-const SLOW: &str = "1 a second: a request every 1050 ms, because at 1 s the timer of a lost request and the next request fall on one instant";
+/// A page that S1 draws, too, says what went over the path here.
+fn about_simco(page: &mut Page) {
+    page.conditions.splice(..1, [SIMCO.to_owned()]);
+}
+
+const SIMCO: &str = "SIMCO (RFC 4540) by the agent and the middlebox that ship, the packet filter in memory; transactions of calls with a mean of 180 s, refreshed every 120 s; \
+                     response times are those of PER; 10 ms each way, independent loss both ways, 100 Mbit/s, 0.5 ms of processing";
+const TCP_STUDIES: &str = "TCP as the study's model takes it, SCTP with one stream (profile studies of TCP: 1 s of timeout at least, a window that does not limit)";
+const UDP: &str = "UDP, over which SIMCO does not run: 64-octet requests, echoed, T1 = 500 ms";
+const SLOW: &str = "1 a second: a transaction every 1050 ms, because at 1 s the timer of a lost request and the next request fall on one instant";
 const TABLE1: &str = include_str!("../../../../plans/studies/s4-table1.toml");
-const LOSS: &str = include_str!("../../../../plans/studies/s1-loss.toml");
+const TABLE1_UDP: &str = include_str!("../../../../plans/studies/s4-table1-udp.toml");
+const DISTRIBUTION: &str = include_str!("../../../../plans/studies/s4-distribution.toml");
+const RATE: &str = include_str!("../../../../plans/studies/s4-rate.toml");
+const LOSS: &str = include_str!("../../../../plans/studies/s4-loss.toml");
 const TCP_LOSS: &str = include_str!("../../../../plans/studies/s4-tcp-loss.toml");
 const STREAMS: &str = include_str!("../../../../plans/studies/s4-streams.toml");

@@ -21,7 +21,7 @@ use workload::{
 };
 
 pub use self::simco::pinhole;
-pub(crate) use self::simco::unsuitable;
+pub(crate) use self::simco::{CallPlan, Responder, Told, Transactions, framing, unsuitable};
 use self::simco::{MessageFramer, SimcoLoad, SimcoService};
 use crate::compare::WorkloadKind;
 
@@ -289,7 +289,7 @@ pub(crate) enum Framer {
 }
 
 impl Framer {
-    fn new(workload: WorkloadKind, limit: MessageSize) -> Self {
+    pub(crate) fn new(workload: WorkloadKind, limit: MessageSize) -> Self {
         match workload {
             WorkloadKind::Simco => Self::Simco(MessageFramer::default()),
             WorkloadKind::Echo | WorkloadKind::Sip | WorkloadKind::Video => {

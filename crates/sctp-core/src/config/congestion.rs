@@ -13,6 +13,18 @@ pub struct CongestionConfig {
     /// Whether packets are spread over the round trip. Default [`Pacing::Off`]; switch it on for bulk over paths with
     /// short queues.
     pub pacing: Pacing,
+    /// What may be sent after a timeout until something is acknowledged. Default [`AfterTimeout::OnePacket`];
+    /// [`AfterTimeout::Window`] is for comparisons with older stacks.
+    pub after_timeout: AfterTimeout,
+}
+
+/// What may be sent after T3-rtx has expired, until something is acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterTimeout {
+    /// One packet at a time (RFC 9260 §7.2.3).
+    OnePacket,
+    /// What the window of one packet's size admits, so that small messages go on: Linux of 2006.
+    Window,
 }
 
 /// How the congestion window grows and shrinks.

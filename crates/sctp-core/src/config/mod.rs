@@ -21,7 +21,9 @@ use sctp_wire::{SctpPort, VerificationTag};
 
 pub(crate) use self::authentication::NEVER_AUTHENTICATED;
 pub use self::authentication::{AuthConfig, AuthKeys, HmacPreference};
-pub use self::congestion::{CongestionAlgorithm, CongestionConfig, InitialWindow, Pacing, WindowValidation};
+pub use self::congestion::{
+    AfterTimeout, CongestionAlgorithm, CongestionConfig, InitialWindow, Pacing, WindowValidation,
+};
 pub use self::extensions::{AutomaticAddresses, Extensions, Offer};
 pub use self::path_mtu::{Discovery, PathMtuConfig};
 pub use self::paths::{AnnouncedPrimary, Exposure, PathsConfig};

@@ -5,7 +5,7 @@ use core::str::FromStr;
 use core::time::Duration;
 
 use super::{
-    AnnouncedPrimary, AssociationConfig, Attempts, AuthConfig, AutomaticAddresses, Buffers,
+    AfterTimeout, AnnouncedPrimary, AssociationConfig, Attempts, AuthConfig, AutomaticAddresses, Buffers,
     CongestionAlgorithm, CongestionConfig, Exposure, Extensions, HeartbeatConfig, ImmediateSack,
     InitialWindow, LossDetection, MessageBundling, Nagle, Offer, Pacing, PathMtuConfig, PathsConfig,
     ReconfigConfig, RecoveryConfig, RtoConfig, SackConfig, StreamScheduler, Streams, TransmissionConfig,
@@ -98,6 +98,7 @@ impl AssociationConfig {
                 initial_window: InitialWindow::Rfc9260,
                 window_validation: WindowValidation::Rfc9260,
                 pacing: Pacing::Off,
+                after_timeout: AfterTimeout::OnePacket,
             },
             recovery: RecoveryConfig {
                 loss_detection: LossDetection::MissingReports,
@@ -153,7 +154,11 @@ impl AssociationConfig {
         Self {
             extensions: Extensions::NONE,
             rto: RtoConfig { initial: Duration::from_secs(3), ..base.rto },
-            congestion: CongestionConfig { initial_window: InitialWindow::Rfc4960, ..base.congestion },
+            congestion: CongestionConfig {
+                initial_window: InitialWindow::Rfc4960,
+                after_timeout: AfterTimeout::Window,
+                ..base.congestion
+            },
             recovery: RecoveryConfig {
                 loss_detection: LossDetection::RepeatedMissingReports,
                 ..base.recovery

@@ -91,27 +91,6 @@ pub(crate) struct Removed {
     pub(crate) end: Option<Fragment>,
 }
 
-/// Which messages are cut in two at the end of a packet.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Cuts {
-    /// Messages up to this length are not: they wait for the next packet.
-    pub(crate) whole_bytes: usize,
-    /// Nothing shorter is cut off.
-    pub(crate) fragment_bytes: usize,
-}
-
-impl Cuts {
-    /// With so much room in an empty packet.
-    pub(crate) fn new(bundling: MessageBundling, full_room: usize) -> Self {
-        match bundling {
-            MessageBundling::On | MessageBundling::Off => {
-                Self { whole_bytes: full_room, fragment_bytes: full_room.min(256) }
-            }
-            MessageBundling::Filled => Self { whole_bytes: 0, fragment_bytes: full_room.min(64) },
-        }
-    }
-}
-
 /// How much payload the next chunk may have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
@@ -119,19 +98,26 @@ pub(crate) struct Room {
     pub(crate) here: usize,
     /// Octets in a packet of its own.
     pub(crate) alone: usize,
-    pub(crate) cuts: Cuts,
     /// Octets the peer has room for.
     pub(crate) window: usize,
+    /// Whether messages that fit a packet are cut, too.
+    pub(crate) bundling: MessageBundling,
 }
 
 impl Room {
     /// How much of a message goes next of which there is so much left.
+    ///
+    /// A message that fits a packet is not cut, unless packets are to be filled: it waits for the next one.
     #[inline]
     fn payload_bytes(&self, rest: usize) -> Result<usize, Blocked> {
         let here = self.here.min(self.alone);
+        let (whole, least) = match self.bundling {
+            MessageBundling::On | MessageBundling::Off => (self.alone, MIN_FRAGMENT_BYTES),
+            MessageBundling::Filled => (0, MIN_FILLING_BYTES),
+        };
         let octets = if rest <= here {
             rest
-        } else if rest > self.cuts.whole_bytes && here >= self.cuts.fragment_bytes {
+        } else if rest > whole && here >= self.alone.min(least) {
             here & !3
         } else {
             return Err(Blocked::PacketFull);
@@ -694,3 +680,8 @@ impl Unfinished {
 
 /// Deadlines of messages that are gone, kept at least before they are looked for.
 const DEADLINES_KEPT: usize = 64;
+
+/// A fragment smaller than this is not worth a chunk header at the end of a packet.
+const MIN_FRAGMENT_BYTES: usize = 256;
+/// The same where packets are to be filled.
+const MIN_FILLING_BYTES: usize = 64;

@@ -7,7 +7,7 @@ use virtual_time::Instant;
 
 use super::acknowledge::RttSample;
 use super::outstanding::{Load, SentChunk};
-use super::queue::{Cuts, Fragment, Framing, Room, Taken};
+use super::queue::{Fragment, Framing, Room, Taken};
 use super::{Sender, SenderOptions, WindowProbe};
 use crate::config::{ImmediateSack, MessageBundling, Nagle};
 use crate::message::Message;
@@ -164,7 +164,7 @@ impl Sender {
     fn room(&self, here: usize, alone: usize) -> Room {
         let is_probe = self.window_probe == WindowProbe::Allowed;
         let window = if is_probe { usize::MAX } else { self.free_window() };
-        Room { here, alone, cuts: Cuts::new(self.options.bundling, alone), window }
+        Room { here, alone, window, bundling: self.options.bundling }
     }
 
     /// Payload octets of the next new chunk.

@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 
+use super::reconnection::Reconnection;
 use crate::auth::Key;
 use crate::rule::Owner;
 
@@ -15,6 +16,8 @@ pub struct AgentSettings {
     pub refresh: Refresh,
     /// Whether to ask for rules of earlier sessions when a session opens. Default: if some are known.
     pub resynchronisation: Resynchronisation,
+    /// How to come back when a session is over without the agent's doing. Default `None`: its end is the end.
+    pub reconnection: Option<Reconnection>,
 }
 
 /// An identity and the key that proves it.

@@ -1,5 +1,7 @@
 //! How an agent opens a session (RFC 4540 §7.2, §7.3).
 
+use virtual_time::Instant;
+
 use super::{Agent, Phase};
 use crate::agent::event::{AgentCloseReason, AgentEvent};
 use crate::auth::{self, Side};
@@ -35,6 +37,7 @@ impl Agent {
     /// A reply to session control; whether it was one.
     pub(super) fn take_session_reply(
         &mut self,
+        now: Instant,
         transaction: TransactionId,
         reply: Result<&PositiveReply<'_>, NegativeReply>,
     ) -> bool {
@@ -51,7 +54,7 @@ impl Agent {
             (
                 SessionStep::Establishment { challenge: None } | SessionStep::Authentication,
                 Ok(PositiveReply::SessionEstablishment { capabilities }),
-            ) => self.opened(*capabilities),
+            ) => self.opened(now, *capabilities),
             // We asked for proof and got none.
             (
                 SessionStep::Establishment { challenge: Some(_) },
@@ -90,9 +93,10 @@ impl Agent {
         self.step = Some((transaction, SessionStep::Authentication));
     }
 
-    fn opened(&mut self, capabilities: Capabilities) {
+    fn opened(&mut self, now: Instant, capabilities: Capabilities) {
         self.phase = Phase::Open;
         self.session += 1;
+        self.attempts.opened(now);
         self.events.push_back(AgentEvent::Opened { capabilities });
         self.begin_resynchronisation();
     }

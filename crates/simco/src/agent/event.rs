@@ -1,5 +1,7 @@
 //! What an agent tells its user.
 
+use core::time::Duration;
+
 use crate::codepoints::NegativeCode;
 use crate::error::DecodeError;
 use crate::message::{Enabled, PolicyRequest, PositiveReply, Reserved};
@@ -62,6 +64,13 @@ pub enum AgentEvent {
     Closed {
         /// Why.
         reason: AgentCloseReason,
+    },
+    /// Another attempt to connect will be made ([`Agent::next_attempt`](super::Agent::next_attempt)).
+    Reconnecting {
+        /// Which, counted from 1 after a session that lasted.
+        attempt: u32,
+        /// After how long.
+        after: Duration,
     },
 }
 

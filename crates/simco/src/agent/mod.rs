@@ -9,6 +9,7 @@ mod config;
 mod establish;
 mod event;
 mod known;
+mod reconnection;
 mod replies;
 mod resynchronise;
 
@@ -18,9 +19,11 @@ use virtual_time::Instant;
 
 pub use self::config::{AgentSettings, Credentials, Refresh, Resynchronisation};
 pub use self::event::{AgentCloseReason, AgentEvent, Loss, PolicyReply};
+pub use self::reconnection::Reconnection;
 
 use self::establish::SessionStep;
 use self::known::{KnownRule, KnownRules, StreamMap};
+use self::reconnection::Attempts;
 use self::resynchronise::Progress;
 use crate::auth::Nonces;
 use crate::framer::{Framer, Go};
@@ -54,6 +57,7 @@ pub struct Agent {
     events: VecDeque<AgentEvent>,
     /// How many sessions there were.
     session: u64,
+    attempts: Attempts,
 }
 
 /// How far the session is.
@@ -108,6 +112,7 @@ impl Agent {
             resynchronisation: None,
             events: VecDeque::new(),
             session: 0,
+            attempts: Attempts::default(),
         }
     }
 
@@ -257,13 +262,13 @@ impl Agent {
             Body::Request(_) => return self.close(AgentCloseReason::OutOfPlace),
             Body::Notification(notification) => return self.take_notification(now, notification),
             Body::Positive(reply) => {
-                if self.take_session_reply(transaction, Ok(&reply)) {
+                if self.take_session_reply(now, transaction, Ok(&reply)) {
                     return;
                 }
                 PolicyReply::of(&reply).map(Ok)
             }
             Body::Negative(reply) => {
-                if self.take_session_reply(transaction, Err(reply)) {
+                if self.take_session_reply(now, transaction, Err(reply)) {
                     return;
                 }
                 Some(Err(reply.code()))
@@ -316,7 +321,15 @@ impl Agent {
     fn close(&mut self, reason: AgentCloseReason) {
         self.phase = Phase::Closed;
         self.step = None;
-        self.outstanding.clear();
+        // A refresh without an answer is due again.
+        for outstanding in core::mem::take(&mut self.outstanding).into_values() {
+            if let (Purpose::Refresh, Some(id)) = (outstanding.purpose, outstanding.request.rule())
+                && let Some(rule) = self.known.rule(id).copied()
+            {
+                self.known.put(id, KnownRule { refresh_at: Some(Instant::EPOCH), ..rule });
+            }
+        }
+        self.attempts.ended(reason);
         self.early_events.clear();
         self.resynchronisation = None;
         self.outbox.clear();

@@ -106,6 +106,7 @@ fn other_version_is_told_the_right_one() {
     let session = bench.connect(connection(Some("a")));
     let version = Version { major: 2, minor: 0 };
     let said = bench.say(session, 0, Request::SessionEstablishment { version, challenge: None });
+    assert_eq!(said.negative(), NegativeCode::VersionMismatch);
     assert_eq!(said.octets[..4], [3, 0x22, 0, 8]);
     assert_eq!(said.octets[8..], [0, 1, 0, 4, 3, 0, 0, 0]);
     assert!(bench.close_reason(session).is_some());

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use simco::agent::{
-    AgentCloseReason, AgentEvent, AgentSettings, Loss, PolicyReply, Refresh, Resynchronisation,
+    AgentCloseReason, AgentEvent, AgentSettings, Loss, PolicyReply, Reconnection, Refresh, Resynchronisation,
 };
 use simco::{Lifetime, PolicyRequest, PolicyRuleId};
 
@@ -140,4 +140,69 @@ fn termination_waits_for_answers_on_other_streams() {
     assert_eq!(answered.count(), asked.len());
     assert_eq!(pair.bench.middlebox.rule_count(), 12);
     assert!(pair.bench.middlebox.rules().all(|rule| rule.remaining(pair.bench.now) > Lifetime::ZERO));
+}
+
+#[test]
+fn refresh_that_the_break_left_unanswered_is_made_again() {
+    let settings = AgentSettings { resynchronisation: Resynchronisation::Never, ..AgentSettings::default() };
+    let mut pair = Pair::new(Bench::new(), settings, 6, QUIET);
+    let rule = opened(&mut pair);
+    pair.agent.hold(pair.bench.now, rule, seconds(300));
+    while pair.agent.outstanding() == 0 {
+        pair.pass(Duration::from_millis(5));
+    }
+    pair.break_connection();
+    pair.reconnect(6);
+    pair.pass(Duration::from_secs(3000));
+    assert_eq!(losses(&mut pair), []);
+    assert_eq!(pair.bench.middlebox.rule_count(), 1);
+}
+
+/// What the agent plans after its session ended: the attempt, and how long it waits.
+fn attempts(pair: &mut Pair, count: usize) -> Vec<(u32, Duration)> {
+    for _ in 0..count {
+        pair.agent.next_attempt(pair.bench.now).unwrap();
+    }
+    let events = core::iter::from_fn(|| pair.agent.poll_event());
+    events
+        .filter_map(|event| match event {
+            AgentEvent::Reconnecting { attempt, after } => Some((attempt, after)),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn attempts_come_later_and_later_until_a_session_has_lasted() {
+    let settings = AgentSettings { reconnection: Some(Reconnection::default()), ..AgentSettings::default() };
+    let mut pair = Pair::new(Bench::new(), settings, 6, QUIET);
+    pair.pass(Duration::from_secs(60));
+    pair.break_connection();
+    let made = attempts(&mut pair, 12);
+    for (number, (attempt, after)) in (1..).zip(made) {
+        assert_eq!(attempt, number);
+        let whole = Duration::from_millis(500 * 2_u64.pow(attempt - 1)).min(Duration::from_secs(30));
+        assert!(after <= whole && after >= whole / 2, "{attempt}: {after:?}");
+    }
+    // A session that ends soon does not make it more eager, one that lasts does.
+    for (lasts, next) in [(10, 13), (30, 1)] {
+        pair.reconnect(6);
+        pair.run_until(|pair| pair.agent.is_open());
+        pair.pass(Duration::from_secs(lasts));
+        pair.break_connection();
+        assert_eq!(attempts(&mut pair, 1)[0].0, next);
+    }
+}
+
+#[test]
+fn no_attempt_is_made_where_none_is_wanted_or_none_can_help() {
+    let mut unwanted = pair();
+    unwanted.break_connection();
+    assert_eq!(unwanted.agent.next_attempt(unwanted.bench.now), None);
+    let settings = AgentSettings { reconnection: Some(Reconnection::default()), ..AgentSettings::default() };
+    let mut ended = Pair::new(Bench::new(), settings, 6, QUIET);
+    ended.agent.terminate();
+    ended
+        .run_until(|pair| pair.events.contains(&AgentEvent::Closed { reason: AgentCloseReason::Terminated }));
+    assert_eq!(ended.agent.next_attempt(ended.bench.now), None);
 }

@@ -147,19 +147,22 @@ impl Congestion {
 
 impl NewReno {
     fn grow(&mut self, acked: Acked) {
-        let counted = match self.counting {
-            ByteCounting::Off => self.mss,
-            ByteCounting::Segments => acked.charged,
-            ByteCounting::Octets { .. } => acked.octets,
-        };
         if self.cwnd < self.ssthresh {
             self.cwnd += match self.counting {
-                ByteCounting::Off | ByteCounting::Segments => counted,
-                ByteCounting::Octets { limit_segments } => counted.min(u64::from(limit_segments) * self.mss),
+                ByteCounting::Off => self.mss,
+                ByteCounting::Segments => acked.charged,
+                ByteCounting::Octets { limit_segments }
+                | ByteCounting::OctetsInSlowStart { limit_segments } => {
+                    acked.octets.min(u64::from(limit_segments) * self.mss)
+                }
             };
             return;
         }
-        self.credit += counted;
+        self.credit += match self.counting {
+            ByteCounting::Off | ByteCounting::OctetsInSlowStart { .. } => self.mss,
+            ByteCounting::Segments => acked.charged,
+            ByteCounting::Octets { .. } => acked.octets,
+        };
         if self.credit >= self.cwnd {
             self.credit -= self.cwnd;
             self.cwnd += self.mss;
@@ -221,11 +224,16 @@ mod tests {
             (ByteCounting::Off, 20_000),
             (ByteCounting::Segments, 20_000),
             (ByteCounting::Octets { limit_segments: 1 }, 10_640),
+            (ByteCounting::OctetsInSlowStart { limit_segments: 1 }, 10_640),
         ] {
             let mut window = reno(counting);
             (0..10).for_each(|_| acknowledge(&mut window, 64, true));
             assert_eq!(window.cwnd(), grown, "{counting:?}");
         }
+        let mut avoiding = reno(ByteCounting::OctetsInSlowStart { limit_segments: 1 });
+        avoiding.on_loss(8000);
+        (0..4).for_each(|_| acknowledge(&mut avoiding, 64, true));
+        assert_eq!(avoiding.cwnd(), 5000, "beyond slow start four acknowledgments are a window of four");
         for (counting, grown) in [
             (ByteCounting::Off, 11_000),
             (ByteCounting::Segments, 14_000),

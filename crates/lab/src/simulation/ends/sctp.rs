@@ -51,7 +51,9 @@ impl SctpClient {
         }
         while let Some(pending) = self.client.poll_message() {
             let payload = self.client.encode(pending);
-            match endpoint.send(now, id, Message::new(StreamId::new(pending.lane), self.delivery, payload)) {
+            let message = Message::new(StreamId::new(pending.lane), self.delivery, payload)
+                .with_ppid(self.client.workload().payload_protocol());
+            match endpoint.send(now, id, message) {
                 Ok(()) => {}
                 Err(SendError::BufferFull(_)) => {
                     self.is_room = false;
@@ -89,7 +91,8 @@ impl Application for SctpClient {
             }
             News::Readable => {
                 while let Some(received) = endpoint.receive(now, id) {
-                    self.client.on_response(now, &received.message.payload);
+                    let message = received.message;
+                    self.client.on_response(now, message.stream.get(), &message.payload);
                 }
                 return;
             }
@@ -138,7 +141,9 @@ impl SctpServer {
     fn answer(&mut self, now: Instant, endpoint: &mut Endpoint) {
         while let Some((lane, wire)) = self.is_room.then(|| self.server.poll_reply(now)).flatten() {
             // An association that ended takes its answers with it: the client tells of it.
-            let sent = endpoint.send(now, lane.id, Message::new(lane.stream, lane.delivery, wire));
+            let message = Message::new(lane.stream, lane.delivery, wire)
+                .with_ppid(self.server.workload().payload_protocol());
+            let sent = endpoint.send(now, lane.id, message);
             if let Err(SendError::BufferFull(message)) = sent {
                 self.is_room = false;
                 self.server.defer(lane, message.payload);
@@ -162,7 +167,8 @@ impl Application for SctpServer {
                         stream: received.message.stream,
                         delivery: received.message.delivery,
                     };
-                    self.server.on_message(now, received.complete_at, lane, received.message.payload);
+                    let (arrived, stream) = (received.complete_at, lane.stream.get());
+                    self.server.on_message(now, arrived, lane, stream, received.message.payload);
                 }
             }
             News::Writable => self.is_room = true,

@@ -6,16 +6,16 @@ use bytes::Bytes;
 use netsim::{Host, Outgoing, Packet, Protocol};
 use tcp_core::{Connection, Event, Segment, TcpConfig};
 use virtual_time::Instant;
-use workload::StreamFramer;
 
 use crate::simulation::client::Client;
 use crate::simulation::outcome::TransportCounts;
 use crate::simulation::server::Server;
+use crate::traffic::Framer;
 
 /// Both ends of a connection have this.
 struct Lane {
     connection: Connection,
-    framer: StreamFramer,
+    framer: Framer,
     /// The rest of a message that was written in part.
     unwritten: Bytes,
     /// It may have something to send.
@@ -23,8 +23,8 @@ struct Lane {
 }
 
 impl Lane {
-    fn new(connection: Connection) -> Self {
-        Self { connection, framer: StreamFramer::default(), unwritten: Bytes::new(), is_touched: true }
+    fn new(connection: Connection, framer: Framer) -> Self {
+        Self { connection, framer, unwritten: Bytes::new(), is_touched: true }
     }
 
     /// Writes as much as there is room for; whether that was all.
@@ -92,7 +92,7 @@ impl TcpClient {
         for lane in 0..self.connections {
             let initial = self.initial_sequence.wrapping_add(u32::from(lane) << 20);
             let connection = Connection::connect(self.config, FIRST_PORT + lane, SERVER_PORT, initial);
-            self.lanes.push(Lane::new(connection));
+            self.lanes.push(Lane::new(connection, self.client.workload().framer()));
         }
     }
 
@@ -127,7 +127,7 @@ impl TcpClient {
         lane.connection.read(&mut self.scratch);
         lane.framer.push(&self.scratch);
         while let Ok(Some(message)) = lane.framer.next_message() {
-            self.client.on_response(now, &message);
+            self.client.on_response(now, u16::try_from(index).unwrap_or(0), &message);
         }
     }
 
@@ -230,7 +230,7 @@ impl TcpServer {
             }
             lane.framer.push(&self.scratch);
             while let Ok(Some(message)) = lane.framer.next_message() {
-                self.server.on_message(now, now, index, message);
+                self.server.on_message(now, now, index, u16::try_from(index).unwrap_or(0), message);
             }
         }
         if !lane.unwritten.is_empty() {
@@ -262,7 +262,7 @@ impl Host for TcpServer {
             let initial = self.initial_sequence.wrapping_add(u32::from(segment.source_port) << 16);
             let Some(connection) = Connection::accept(self.config, &segment, initial) else { return };
             self.ports.push(segment.source_port);
-            self.lanes.push(Lane::new(connection));
+            self.lanes.push(Lane::new(connection, self.server.workload().framer()));
         } else {
             self.lanes[index].connection.handle_segment(now, &segment);
         }

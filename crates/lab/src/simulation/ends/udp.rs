@@ -41,7 +41,7 @@ impl UdpClient {
 impl Host for UdpClient {
     fn handle_packet(&mut self, now: Instant, packet: Packet<'_>) {
         if let Ok(ResponseNovelty::First) = self.requester.handle_response(packet.payload) {
-            self.client.on_response(now, packet.payload);
+            self.client.on_response(now, 0, packet.payload);
         }
     }
 

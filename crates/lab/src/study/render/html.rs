@@ -82,6 +82,9 @@ fn section(html: &mut String, page: &Page) {
         put(html, format_args!("<h3>{}</h3>\n", escaped(&table.title)));
         rows(html, &table.head, &table.rows);
     }
+    for what in &page.left_out {
+        put(html, format_args!("<p>Left out: {}</p>\n", escaped(what)));
+    }
     for note in &page.notes {
         put(html, format_args!("<p>{}</p>\n", escaped(note)));
     }

@@ -26,13 +26,20 @@ pub(super) fn figure(figure: &Figure, series: &[&Series]) -> String {
     );
     axes(&mut svg, figure, &x, &y, height);
     let shades = shades(series);
+    let kinds = kinds(series);
     for (index, series) in series.iter().enumerate() {
-        let colour = COLOURS[index % COLOURS.len()];
+        let colour = COLOURS[kinds[index] % COLOURS.len()];
         match series.mark {
             Mark::Points => {
                 line(&mut svg, series, &x, &y, colour, "");
                 intervals(&mut svg, series, &x, &y, colour);
-                marks(&mut svg, series, &x, &y, colour, index);
+                marks(&mut svg, series, &x, &y, colour, kinds[index]);
+            }
+            Mark::Measured => {
+                intervals(&mut svg, series, &x, &y, colour);
+                for (a, b) in pairs(series) {
+                    put(&mut svg, format_args!("{}\n", diamond(x.at(a), y.at(b), colour)));
+                }
             }
             Mark::Model => line(&mut svg, series, &x, &y, colour, " stroke-dasharray=\"6 4\""),
             Mark::Steps => steps(&mut svg, series, &x, &y, colour),
@@ -40,7 +47,7 @@ pub(super) fn figure(figure: &Figure, series: &[&Series]) -> String {
             Mark::Heat => heat(&mut svg, series, &x, &y, shades),
         }
     }
-    legend(&mut svg, series);
+    legend(&mut svg, series, &kinds);
     svg.push_str("</svg>\n");
     svg
 }
@@ -113,23 +120,47 @@ fn intervals(svg: &mut String, series: &Series, x: &Layout, y: &Layout, colour: 
 
 fn marks(svg: &mut String, series: &Series, x: &Layout, y: &Layout, colour: &str, index: usize) {
     for (a, b) in pairs(series) {
-        let (at, up) = (x.at(a), y.at(b));
-        let shape = match index % 4 {
-            0 => format!("<circle cx=\"{at:.1}\" cy=\"{up:.1}\" r=\"3.5\" fill=\"{colour}\"/>"),
-            1 => format!(
-                "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"7\" height=\"7\" fill=\"#fff\" stroke=\"{colour}\"/>",
-                at - 3.5,
-                up - 3.5
-            ),
-            2 => format!("<path d=\"M{at:.1} {:.1}l4 7h-8z\" fill=\"{colour}\"/>", up - 4.0),
-            _ => format!(
-                "<path d=\"M{:.1} {:.1}l7 7m0 -7l-7 7\" stroke=\"{colour}\" stroke-width=\"1.5\"/>",
-                at - 3.5,
-                up - 3.5
-            ),
-        };
-        put(svg, format_args!("{shape}\n"));
+        put(svg, format_args!("{}\n", shape(x.at(a), y.at(b), colour, index)));
     }
+}
+
+/// A mark that differs from others without colour.
+fn shape(at: f64, up: f64, colour: &str, kind: usize) -> String {
+    let (left, top) = (at - 3.5, up - 3.5);
+    match kind % 4 {
+        0 => format!("<circle cx=\"{at:.1}\" cy=\"{up:.1}\" r=\"3.5\" fill=\"{colour}\"/>"),
+        1 => format!(
+            "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"7\" height=\"7\" fill=\"#fff\" stroke=\"{colour}\"/>"
+        ),
+        2 => format!("<path d=\"M{at:.1} {:.1}l4 7h-8z\" fill=\"{colour}\"/>", up - 4.0),
+        _ => {
+            format!(
+                "<path d=\"M{left:.1} {top:.1}l7 7m0 -7l-7 7\" stroke=\"{colour}\" stroke-width=\"1.5\"/>"
+            )
+        }
+    }
+}
+
+/// The mark of what was measured.
+fn diamond(at: f64, up: f64, colour: &str) -> String {
+    format!(
+        "<path d=\"M{at:.1} {:.1}l5.5 5.5l-5.5 5.5l-5.5 -5.5z\" fill=\"#fff\" stroke=\"{colour}\" stroke-width=\"2\"/>",
+        up - 5.5
+    )
+}
+
+/// Which colour and mark each series has: what is simulated, predicted, measured or published of the same thing shares one.
+fn kinds(series: &[&Series]) -> Vec<usize> {
+    let (mut seen, mut kinds) = (Vec::new(), Vec::new());
+    for series in series {
+        let name =
+            PREFIXES.iter().find_map(|prefix| series.name.strip_prefix(prefix)).unwrap_or(&series.name);
+        kinds.push(seen.iter().position(|known| *known == name).unwrap_or(seen.len()));
+        if !seen.contains(&name) {
+            seen.push(name);
+        }
+    }
+    kinds
 }
 
 fn steps(svg: &mut String, series: &Series, x: &Layout, y: &Layout, colour: &str) {
@@ -216,21 +247,25 @@ fn shade(share: f64) -> String {
     format!("hsl({:.0} 85% {:.0}%)", 45.0 - 45.0 * share, 97.0 - 67.0 * share)
 }
 
-fn legend(svg: &mut String, series: &[&Series]) {
+fn legend(svg: &mut String, series: &[&Series], kinds: &[usize]) {
     let named = series.iter().enumerate().filter(|(_, series)| series.mark != Mark::Heat);
     for (row, (index, series)) in named.enumerate() {
-        let colour = COLOURS[index % COLOURS.len()];
+        let colour = COLOURS[kinds[index] % COLOURS.len()];
         let up = TOP + 14.0 + 16.0 * count(row);
-        let dashes = if series.mark == Mark::Model { " stroke-dasharray=\"6 4\"" } else { "" };
-        let at = WIDTH - RIGHT + 10.0;
+        let (at, middle) = (WIDTH - RIGHT + 10.0, WIDTH - RIGHT + 22.0);
+        let dash = |dashes: &str| {
+            format!("<path d=\"M{at} {up:.1}h24\" stroke=\"{colour}\" stroke-width=\"2\"{dashes}/>")
+        };
+        let sign = match series.mark {
+            Mark::Points => dash("") + &shape(middle, up, colour, kinds[index]),
+            Mark::Measured => diamond(middle, up, colour),
+            Mark::Model => dash(" stroke-dasharray=\"6 4\""),
+            Mark::Steps | Mark::Bars | Mark::Heat => dash(""),
+        };
+        let (right, down) = (at + 30.0, up + 4.0);
         put(
             svg,
-            format_args!(
-                "<path d=\"M{at} {up:.1}h24\" stroke=\"{colour}\" stroke-width=\"2\"{dashes}/><text x=\"{}\" y=\"{:.1}\">{}</text>\n",
-                at + 30.0,
-                up + 4.0,
-                escaped(&series.name)
-            ),
+            format_args!("{sign}<text x=\"{right}\" y=\"{down:.1}\">{}</text>\n", escaped(&series.name)),
         );
     }
 }
@@ -256,5 +291,7 @@ const RIGHT: f64 = 220.0;
 const TOP: f64 = 24.0;
 const BOTTOM: f64 = 48.0;
 const BAR: f64 = 9.0;
+/// What comes before the name of the thing itself.
+const PREFIXES: [&str; 5] = ["model, ", "measured, ", "simulated, ", "published, ", "seeds, "];
 const COLOURS: [&str; 8] =
     ["#1b4f8f", "#b5381b", "#2f7d32", "#7b3fa0", "#8a6d00", "#00707a", "#a0216c", "#444444"];

@@ -56,7 +56,41 @@ pub(in crate::study) fn search(effort: &Effort) -> Result<String, StudyError> {
     };
     let mut tried: Vec<Tried> = grid.into_iter().zip(runs.chunks(3 * seeds)).map(of_setting).collect();
     tried.sort_by(|a, b| a.distance().total_cmp(&b.distance()));
-    Ok(told(&tried, seeds))
+    let mut text = told(&tried, seeds);
+    if let Some(nearest) = tried.iter().find(|one| one.is_within_bars()) {
+        text.push_str(&competing(effort, &nearest.choice)?);
+    }
+    Ok(text)
+}
+
+/// What windows of the competing flows give for the other two cells, under one choice of the rest.
+fn competing(effort: &Effort, choice: &Choice) -> Result<String, StudyError> {
+    let seeds = usize::try_from(effort.seeds).unwrap_or(1);
+    let cells = &CELLS[3..];
+    effort.options.progress.expect(CAPS.len() * cells.len() * seeds);
+    let runs = spread(&effort.options, CAPS.len() * cells.len() * seeds, |index| {
+        let (cap, rest) = (CAPS[index / (cells.len() * seeds)], index % (cells.len() * seeds));
+        let choice = Choice { competing_cap: cap, ..choice.clone() };
+        let outcome = run(&choice.of(&cells[rest / seeds]), seed(rest % seeds), &effort.options.stop)?;
+        let of = |value: Option<f64>| value.unwrap_or(f64::NAN);
+        let one_way = &outcome.one_way;
+        Ok::<_, SimulationError>([of(one_way.unordered.moments().mean()), of(one_way.difference.mean())])
+    })?;
+    let mut text = format!(
+        "competing windows, with buffer {}, headers {}; published means 757.2 and 589.1 ms, order costs 1.8 and 3.0 %\n",
+        choice.buffer, choice.headers
+    );
+    for (cap, runs) in CAPS.iter().zip(runs.chunks(cells.len() * seeds)) {
+        let figures = runs.chunks(seeds).map(|runs| {
+            let mean = |position: usize| {
+                mean(&runs.iter().map(|run| run[position]).collect::<Vec<_>>()).unwrap_or(f64::NAN)
+            };
+            format!("{:8.1} ({:.2}, {:.2} %)", mean(0), mean(1), mean(1) / mean(0) * 100.0)
+        });
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "    window {cap:5}  {}", figures.collect::<Vec<_>>().join(" "));
+    }
+    Ok(text)
 }
 
 fn told(tried: &[Tried], seeds: usize) -> String {
@@ -99,6 +133,8 @@ fn grid() -> Vec<Choice> {
     grid
 }
 
+/// Windows of the competing flows, in packets.
+const CAPS: [f64; 8] = [8.0, 12.0, 16.0, 20.0, 24.0, 32.0, 50.0, 65_535.0];
 /// How many are told.
 const NEAREST: usize = 20;
 

@@ -20,8 +20,10 @@ pub(super) enum Due {
 pub(super) struct Calls {
     openings: ExponentialSpans,
     durations: ExponentialSpans,
-    phases: ExponentialSpans,
+    ages: ExponentialSpans,
     standing: u32,
+    /// Of those that stand, the first that fall due are played, so many at most.
+    most: usize,
     schedule: BTreeMap<(Instant, u64), Due>,
     /// When calls end, by pinhole.
     ends: BTreeMap<PolicyRuleId, Instant>,
@@ -36,8 +38,9 @@ impl Calls {
         Ok(Self {
             openings: ExponentialSpans::new(opening_interval(interval), part("openings"))?,
             durations: ExponentialSpans::new(CALL, part("durations"))?,
-            phases: ExponentialSpans::new(REFRESH, part("phases"))?,
+            ages: ExponentialSpans::new(CALL, part("ages"))?,
             standing: standing(interval),
+            most: usize::MAX,
             schedule: BTreeMap::new(),
             ends: BTreeMap::new(),
             newest: 0,
@@ -45,15 +48,31 @@ impl Calls {
         })
     }
 
+    /// A run of so many transactions touches no more pinholes than that: the rest is left out.
+    pub(super) fn at_most(mut self, pinholes: u32) -> Self {
+        self.most = usize::try_from(pinholes).unwrap_or(usize::MAX);
+        self
+    }
+
     /// Calls go on from `start`; none opens after `duration`.
     pub(super) fn begin(&mut self, start: Instant, duration: Duration) {
         self.until = start + duration;
-        for rule in (1..=self.standing).map(PolicyRuleId::new) {
-            // An exponential life has no memory: what is left of one is as long as a new one. The first refresh comes
-            // anywhere in the period.
-            self.ends.insert(rule, start + self.durations.next_span());
-            let phase = self.phases.next_span().as_secs_f64() % REFRESH.as_secs_f64();
-            self.refresh_or_delete(rule, start + Duration::from_secs_f64(phase));
+        // An exponential life has no memory: what is left of one is as long as a new one, and so is what has passed, from
+        // which refreshes count.
+        let drawn = (0..self.standing).map(|_| {
+            let end = start + self.durations.next_span();
+            let since_refresh = self.ages.next_span().as_secs_f64() % REFRESH.as_secs_f64();
+            (start + REFRESH.saturating_sub(Duration::from_secs_f64(since_refresh)), end)
+        });
+        let mut drawn: Vec<(Instant, Instant)> = drawn.collect();
+        if drawn.len() > self.most {
+            drawn.sort_unstable_by_key(|(refresh, end)| *refresh.min(end));
+            drawn.truncate(self.most);
+        }
+        for (number, (refresh, end)) in (1..).zip(drawn) {
+            let rule = PolicyRuleId::new(number);
+            self.ends.insert(rule, end);
+            self.refresh_or_delete(rule, refresh);
         }
         self.next_opening(start);
     }

@@ -4,14 +4,13 @@ use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
-use simco::agent::{Agent, AgentEvent, AgentSettings, Resynchronisation};
-use simco::middlebox::Framing;
-use simco::{Header, Lifetime, PolicyRequest, StreamNumber, TransactionId};
+use simco::agent::{Agent, AgentEvent};
+use simco::{Header, TransactionId};
 use virtual_time::Instant;
 use workload::{ConfigError, LATE_SEND_BOUND, Lane, LoadCounters, MessageNumber, Sample};
 
 use super::calls::{Calls, Due};
-use super::{LIFETIME, MessageFramer, pinhole};
+use super::{MessageFramer, agent, hand_over, request};
 use crate::traffic::Offer;
 
 /// Opens pinholes, refreshes and deletes them, and notes how long an opening takes from when it was due.
@@ -45,11 +44,7 @@ struct Ready {
 impl SimcoLoad {
     pub(crate) fn new(offer: Offer, now: Instant) -> Result<Self, ConfigError> {
         let calls = Calls::new(offer.load.interval, offer.load.seed)?;
-        let mut secret = [0; 32];
-        secret[..8].copy_from_slice(&offer.load.seed.to_be_bytes());
-        let settings =
-            AgentSettings { resynchronisation: Resynchronisation::Never, ..AgentSettings::default() };
-        let mut agent = Agent::new(settings, secret);
+        let mut agent = agent(offer.load.seed);
         agent.connect(offer.framing);
         let mut load = Self {
             agent,
@@ -81,14 +76,8 @@ impl SimcoLoad {
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         self.agent.handle_timeout(now);
         while let Some((at, due)) = self.calls.pop(now) {
-            let change = |rule, lifetime| PolicyRequest::LifetimeChange { rule, lifetime };
-            let request = match due {
-                Due::Open => PolicyRequest::Enable(pinhole(LIFETIME)),
-                Due::Refresh(rule) => change(rule, LIFETIME),
-                Due::Delete(rule) => change(rule, Lifetime::ZERO),
-            };
             // A session that has ended has said why.
-            let Ok(transaction) = self.agent.request(request) else { return };
+            let Ok(transaction) = self.agent.request(request(due)) else { return };
             if due == Due::Open {
                 self.openings.insert(transaction, self.samples.len());
                 let number = MessageNumber(u64::try_from(self.samples.len()).unwrap_or(u64::MAX));
@@ -139,10 +128,7 @@ impl SimcoLoad {
         wire: &[u8],
         blocked: Option<Duration>,
     ) {
-        match self.offer.framing {
-            Framing::Octets => self.agent.handle_octets(now, wire),
-            Framing::Messages { .. } => self.agent.handle_message(now, StreamNumber::new(lane.0), wire),
-        }
+        hand_over(&mut self.agent, self.offer.framing, now, lane.0, wire);
         while let Some(event) = self.agent.poll_event() {
             self.note(now, event, blocked);
         }
@@ -178,36 +164,28 @@ impl SimcoLoad {
     }
 
     fn note(&mut self, now: Instant, event: AgentEvent, blocked: Option<Duration>) {
-        match event {
-            AgentEvent::Opened { .. } => {
-                self.start = Some(now);
-                self.calls.begin(now, self.offer.load.duration);
-            }
-            AgentEvent::Answered { transaction, outcome, .. } => {
-                let opening = self.openings.remove(&transaction).and_then(|at| self.samples.get_mut(at));
-                match (outcome, opening) {
-                    (Ok(reply), Some(sample)) => {
-                        sample.response = Some(now.since(sample.intended));
-                        sample.blocked = blocked;
-                        self.counters.responses += 1;
-                        if let Some((rule, _)) = reply.rule() {
-                            self.calls.opened(sample.intended, rule);
-                        }
-                    }
-                    (Ok(_), None) => {}
-                    (Err(code), _) => {
-                        self.counters.wrong_content += 1;
-                        self.failure = Some(format!("the middlebox refused: {}", code.meaning()));
+        if let AgentEvent::Closed { reason } = event {
+            self.failure = Some(reason.to_string());
+        } else if let AgentEvent::Opened { .. } = event {
+            self.start = Some(now);
+            self.calls.begin(now, self.offer.load.duration);
+        } else if let AgentEvent::Answered { transaction, outcome, .. } = event {
+            let opening = self.openings.remove(&transaction).and_then(|at| self.samples.get_mut(at));
+            match (outcome, opening) {
+                (Ok(reply), Some(sample)) => {
+                    sample.response = Some(now.since(sample.intended));
+                    sample.blocked = blocked;
+                    self.counters.responses += 1;
+                    if let Some((rule, _)) = reply.rule() {
+                        self.calls.opened(sample.intended, rule);
                     }
                 }
+                (Ok(_), None) => {}
+                (Err(code), _) => {
+                    self.counters.wrong_content += 1;
+                    self.failure = Some(format!("the middlebox refused: {}", code.meaning()));
+                }
             }
-            AgentEvent::Closed { reason } => self.failure = Some(reason.to_string()),
-            AgentEvent::RuleEvent { .. }
-            | AgentEvent::RuleLost { .. }
-            | AgentEvent::RefreshRefused { .. }
-            | AgentEvent::Found { .. }
-            | AgentEvent::Resynchronised { .. }
-            | AgentEvent::NotUnderstood => {}
         }
     }
 

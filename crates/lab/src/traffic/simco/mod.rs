@@ -5,17 +5,64 @@ mod calls;
 mod framer;
 mod load;
 mod service;
+mod transactions;
 
 pub(super) use self::framer::MessageFramer;
 pub(super) use self::load::SimcoLoad;
+pub(crate) use self::service::Responder;
 pub(super) use self::service::SimcoService;
+pub(crate) use self::transactions::{Told, Transactions};
 
+use core::time::Duration;
+
+use ::simco::agent::{Agent, AgentSettings, Resynchronisation};
+use ::simco::middlebox::Framing;
 use ::simco::{
     AddressTuple, Direction, EnableParameters, EnableParity, EnableRequest, Lifetime, Location,
-    TransportProtocol,
+    PolicyRequest, StreamNumber, TransportProtocol,
 };
+use virtual_time::Instant;
+
+use self::calls::Due;
 
 use crate::transport::TransportSpec;
+
+/// What both ends know of the load.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CallPlan {
+    /// How messages are told apart.
+    pub(crate) framing: Framing,
+    /// Mean time between two transactions.
+    pub(crate) interval: Duration,
+    /// Transactions at most.
+    pub(crate) most: u32,
+}
+
+/// An agent without identity and connection, which leaves the pinholes that stand to its user.
+fn agent(seed: u64) -> Agent {
+    let mut secret = [0; 32];
+    secret[..8].copy_from_slice(&seed.to_be_bytes());
+    let settings = AgentSettings { resynchronisation: Resynchronisation::Never, ..AgentSettings::default() };
+    Agent::new(settings, secret)
+}
+
+/// What is asked when something falls due.
+fn request(due: Due) -> PolicyRequest {
+    let change = |rule, lifetime| PolicyRequest::LifetimeChange { rule, lifetime };
+    match due {
+        Due::Open => PolicyRequest::Enable(pinhole(LIFETIME)),
+        Due::Refresh(rule) => change(rule, LIFETIME),
+        Due::Delete(rule) => change(rule, Lifetime::ZERO),
+    }
+}
+
+/// Gives an agent what came.
+fn hand_over(agent: &mut Agent, framing: Framing, now: Instant, stream: u16, wire: &[u8]) {
+    match framing {
+        Framing::Octets => agent.handle_octets(now, wire),
+        Framing::Messages { .. } => agent.handle_message(now, StreamNumber::new(stream), wire),
+    }
+}
 
 /// Why firewall control does not run over a transport; `None` if it does.
 pub(crate) fn unsuitable(transport: TransportSpec) -> Option<&'static str> {
@@ -25,6 +72,16 @@ pub(crate) fn unsuitable(transport: TransportSpec) -> Option<&'static str> {
         }
         TransportSpec::Udp => Some("SIMCO needs a reliable transport"),
         TransportSpec::Tcp { .. } | TransportSpec::Sctp { .. } | TransportSpec::SctpUnordered => None,
+    }
+}
+
+/// How a transport tells messages apart.
+pub(crate) fn framing(transport: TransportSpec) -> Framing {
+    match transport {
+        TransportSpec::Tcp { .. } | TransportSpec::Udp => Framing::Octets,
+        TransportSpec::Sctp { .. } | TransportSpec::SctpUnordered => {
+            Framing::Messages { streams: transport.lanes() }
+        }
     }
 }
 

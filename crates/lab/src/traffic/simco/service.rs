@@ -12,17 +12,36 @@ use virtual_time::Instant;
 use workload::{Replies, Reply};
 
 use super::calls::standing;
-use super::{LIFETIME, pinhole};
+use super::{CallPlan, LIFETIME, pinhole};
 use crate::traffic::Service;
 
-/// One session of a middlebox.
+/// A middlebox whose replies are held for the time of processing.
 #[derive(Debug)]
 pub(crate) struct SimcoService<L> {
-    service: Service,
+    responder: Responder<L>,
+    pub(crate) replies: Replies<L>,
+}
+
+impl<L: Clone + Ord> SimcoService<L> {
+    pub(crate) fn new(service: Service) -> Self {
+        let plan = CallPlan { framing: service.framing, interval: service.interval, most: u32::MAX };
+        Self { responder: Responder::new(plan), replies: Replies::new(service.processing) }
+    }
+
+    pub(crate) fn handle_message(&mut self, now: Instant, lane: L, stream: u16, message: &[u8]) {
+        for (lane, message) in self.responder.answer(now, lane, stream, message) {
+            self.replies.push(now, Reply { lane, message });
+        }
+    }
+}
+
+/// One session of a middlebox; `L` says where an answer goes.
+#[derive(Debug)]
+pub(crate) struct Responder<L> {
+    plan: CallPlan,
     session: Option<Session>,
     /// Where answers on a stream go.
     lanes: BTreeMap<u16, L>,
-    pub(crate) replies: Replies<L>,
 }
 
 #[derive(Debug)]
@@ -31,38 +50,40 @@ struct Session {
     id: SessionId,
 }
 
-impl<L: Clone + Ord> SimcoService<L> {
-    pub(crate) fn new(service: Service) -> Self {
-        let replies = Replies::new(service.processing);
-        Self { service, session: None, lanes: BTreeMap::new(), replies }
+impl<L: Clone> Responder<L> {
+    pub(crate) fn new(plan: CallPlan) -> Self {
+        Self { plan, session: None, lanes: BTreeMap::new() }
     }
 
-    pub(crate) fn handle_message(&mut self, now: Instant, lane: L, stream: u16, message: &[u8]) {
+    /// What the middlebox says to a message.
+    pub(crate) fn answer(&mut self, now: Instant, lane: L, stream: u16, message: &[u8]) -> Vec<(L, Bytes)> {
         self.lanes.insert(stream, lane);
         if self.session.is_none() {
-            self.session = Session::begin(now, self.service);
+            self.session = Session::begin(now, self.plan);
         }
         // Without a middlebox nothing is answered, which the agent reports.
-        let Some(Session { middlebox, id }) = &mut self.session else { return };
-        match self.service.framing {
+        let Some(Session { middlebox, id }) = &mut self.session else { return Vec::new() };
+        match self.plan.framing {
             Framing::Octets => middlebox.handle_octets(now, *id, message),
             Framing::Messages { .. } => {
                 middlebox.handle_message(now, *id, StreamNumber::new(stream), message);
             }
         }
+        let mut answers = Vec::new();
         while let Some(transmit) = middlebox.poll_transmit(now) {
             if let Some(lane) = self.lanes.get(&transmit.stream.get()) {
-                self.replies.push(now, Reply { lane: lane.clone(), message: Bytes::from(transmit.octets) });
+                answers.push((lane.clone(), Bytes::from(transmit.octets)));
             }
         }
         // Nobody wants to know more.
         while middlebox.poll_event().is_some() {}
+        answers
     }
 }
 
 impl Session {
     /// With the pinholes of the long run; `None` for a configuration the core does not take.
-    fn begin(now: Instant, service: Service) -> Option<Self> {
+    fn begin(now: Instant, plan: CallPlan) -> Option<Self> {
         let policy = AgentPolicy { most_rules: usize::MAX, ..AgentPolicy::default() };
         let config = MiddleboxConfig {
             agents: Agents { anonymous: Some(policy), ..Agents::default() },
@@ -71,9 +92,9 @@ impl Session {
         };
         let mut middlebox = Middlebox::new(config, MemoryFilter::new(), [0; 32]).ok()?;
         let peer = Owner::new(b"load").ok()?;
-        let rules = (1..=standing(service.interval)).map(|number| rule(number, &peer, now));
+        let rules = (1..=standing(plan.interval).min(plan.most)).map(|number| rule(number, &peer, now));
         middlebox.restore(now, rules.collect()).ok()?;
-        let (framing, authenticated, protection) = (service.framing, None, Protection::None);
+        let (framing, authenticated, protection) = (plan.framing, None, Protection::None);
         let id = middlebox.open(now, Connection { framing, peer, authenticated, protection });
         Some(Self { middlebox, id })
     }

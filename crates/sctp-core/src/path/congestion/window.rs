@@ -15,7 +15,9 @@ use super::pacer::Pacer;
 use super::rfc9260::Rfc9260;
 use super::validation::Validation;
 use super::{Acknowledged, CongestionControl, Window};
-use crate::config::{CongestionAlgorithm, CongestionConfig, InitialWindow, Pacing, WindowValidation};
+use crate::config::{
+    AfterTimeout, CongestionAlgorithm, CongestionConfig, InitialWindow, Pacing, WindowValidation,
+};
 
 /// What a path carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,7 +160,8 @@ impl Congestion {
     /// Whether one more packet may go out with this much in flight. The last one may exceed the window
     /// (RFC 9260 §6.1 (B)); after a timeout there is only one until it is acknowledged (§7.2.3).
     pub(crate) fn admits(&self, flight: usize) -> bool {
-        if self.is_probing { flight == 0 } else { flight < self.cwnd() }
+        let is_one_by_one = self.is_probing && self.config.after_timeout == AfterTimeout::OnePacket;
+        if is_one_by_one { flight == 0 } else { flight < self.cwnd() }
     }
 
     /// Whether packets are spread over the round trip now, instead of counted by Max.Burst.

@@ -77,6 +77,14 @@ fn after_a_timeout_one_packet_at_a_time_until_one_is_acknowledged() {
     assert!(congestion.admits(80) && !congestion.admits(PMDCS));
 }
 
+/// The window of one packet alone, as the stacks of the studies had it.
+#[test]
+fn after_a_timeout_small_packets_go_on_where_only_the_window_counts() {
+    let mut congestion = with(Profile::Studies);
+    congestion.on_timeout();
+    assert!(congestion.admits(80) && congestion.admits(PMDCS - 1) && !congestion.admits(PMDCS));
+}
+
 /// RFC 9260 §7.2.5.
 #[test]
 fn another_network_begins_with_the_initial_window() {

@@ -1,0 +1,68 @@
+//! A middlebox on a thread of its own, for programs that bring one along.
+
+use std::net::SocketAddr;
+use std::thread::JoinHandle;
+
+use tokio::sync::mpsc;
+
+use crate::config::Settings;
+use crate::listen::{Listeners, StartError};
+use crate::server::{Control, Server};
+
+/// A middlebox that serves until it is stopped. Dropped, it stops, too, but nobody waits for that.
+#[derive(Debug)]
+pub struct Embedded {
+    tcp: Vec<SocketAddr>,
+    sctp: Option<SocketAddr>,
+    metrics: Option<SocketAddr>,
+    controls: mpsc::Sender<Control>,
+    thread: JoinHandle<()>,
+}
+
+impl Embedded {
+    /// Binds, opens the packet filter, and serves from then on.
+    ///
+    /// # Errors
+    ///
+    /// See [`StartError`].
+    pub fn start(settings: Settings) -> Result<Self, StartError> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime =
+            runtime.map_err(|because| StartError::System { what: "a runtime".to_owned(), because })?;
+        let listeners = runtime.block_on(Listeners::bind(&settings.listen, settings.metrics))?;
+        let (tcp, sctp) = (listeners.tcp_addresses(), listeners.sctp_address());
+        let metrics = listeners.metrics_address();
+        let within = runtime.enter();
+        let server = Server::new(&settings, listeners)?;
+        drop(within);
+        let (controls, receiver) = mpsc::channel(1);
+        let thread = std::thread::spawn(move || runtime.block_on(server.run(receiver)));
+        Ok(Self { tcp, sctp, metrics, controls, thread })
+    }
+
+    /// Where TCP listens.
+    #[must_use]
+    pub fn tcp_addresses(&self) -> &[SocketAddr] {
+        &self.tcp
+    }
+
+    /// Where SCTP listens: with encapsulation, its UDP address.
+    #[must_use]
+    pub const fn sctp_address(&self) -> Option<SocketAddr> {
+        self.sctp
+    }
+
+    /// Where metrics are served.
+    #[must_use]
+    pub const fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics
+    }
+
+    /// Ends every session with AST, and waits until all has left; rules live on where the packet filter keeps them. Not to
+    /// be called within a runtime.
+    pub fn stop(self) {
+        // A server that has ended needs no command, and one that has panicked has said so.
+        let _told = self.controls.blocking_send(Control::Stop);
+        let _ended = self.thread.join();
+    }
+}

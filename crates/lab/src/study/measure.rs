@@ -1,0 +1,312 @@
+//! Measured values beside simulated ones: a reduced set of the cells of S1 and S4, with real packets between network namespaces.
+//!
+//! It runs through the backend that `headway compare` uses. Where that is refused, the page says what was left out and why.
+
+mod cells;
+
+use core::fmt;
+use core::time::Duration;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cells::{CELLS, Cells, Over};
+use netem::{Impairments, Loss, Probability};
+
+use super::effort::{Effort, StudyError};
+use super::page::{Mark, Page, Series, Statement, Table};
+use super::response::{flow, legend, model_ms};
+use crate::compare::{Backend, BackendError, CompareConfig, RawOutcome, StopSignal};
+use crate::statistics::ResponseTimes;
+use crate::transport::TransportSpec;
+
+/// What measures, and how long each cell is measured.
+#[derive(Clone)]
+pub struct Measurement {
+    backend: Arc<Mutex<dyn Backend + Send>>,
+    duration: Duration,
+    /// Several pages show the same cells.
+    done: Arc<Mutex<Done>>,
+}
+
+impl Measurement {
+    /// Each cell is measured for `duration` on `backend`; cells of equal loss and rate at the same time.
+    pub fn new(backend: impl Backend + Send + 'static, duration: Duration) -> Self {
+        Self { backend: Arc::new(Mutex::new(backend)), duration, done: Arc::default() }
+    }
+
+    fn describe(&self) -> String {
+        format!(", measured for {} s a cell", self.duration.as_secs())
+    }
+
+    /// All transports that some page wants under these conditions.
+    fn measured(&self, conditions: Conditions, stop: &StopSignal) -> Result<Vec<Measured>, Left> {
+        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = done.get(&conditions) {
+            return known.clone().map_err(Left::Out);
+        }
+        let config = conditions.config(self.duration, stop)?;
+        let mut backend = self.backend.lock().unwrap_or_else(PoisonError::into_inner);
+        let outcome = backend.run(&config, config.transports.as_slice());
+        if stop.is_raised() {
+            return Err(StudyError::Interrupted.into());
+        }
+        let measured = outcome.map(|outcome| measured(&outcome));
+        done.insert(conditions, measured.clone());
+        measured.map_err(Left::Out)
+    }
+}
+
+impl fmt::Debug for Measurement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Measurement").field("duration", &self.duration).finish_non_exhaustive()
+    }
+}
+
+/// What was measured, or why not.
+type Done = BTreeMap<Conditions, Result<Vec<Measured>, BackendError>>;
+
+/// Why there is no value.
+enum Left {
+    /// The backend has none; the page is made without.
+    Out(BackendError),
+    /// The page is not made.
+    Study(StudyError),
+}
+
+impl From<StudyError> for Left {
+    fn from(error: StudyError) -> Self {
+        Self::Study(error)
+    }
+}
+
+/// What the packets of a cell meet: loss in tenths of a per cent, messages per second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Conditions {
+    loss_permille: u32,
+    rate: u32,
+}
+
+impl Conditions {
+    fn loss(self) -> f64 {
+        f64::from(self.loss_permille) / 1000.0
+    }
+
+    fn config(self, duration: Duration, stop: &StopSignal) -> Result<CompareConfig, StudyError> {
+        let loss = Probability::new(self.loss()).map_or(Loss::None, Loss::Bernoulli);
+        let rate = "100mbit".parse().ok();
+        let path = Impairments { delay: Duration::from_millis(10), loss, rate, ..Impairments::default() };
+        let mut config =
+            CompareConfig { request_path: path.clone(), response_path: path, ..CompareConfig::default() };
+        config.traffic.interval = Duration::from_secs(1) / self.rate;
+        config.traffic.duration = duration;
+        config.transports = cells::transports(self)?;
+        config.profile = "studies".to_owned();
+        config.tcp_congestion = "reno".to_owned();
+        config.processing = Duration::from_micros(500);
+        config.stop = stop.clone();
+        Ok(config)
+    }
+}
+
+/// Mean response time of one transport.
+#[derive(Clone, Debug)]
+struct Measured {
+    transport: TransportSpec,
+    mean_ms: f64,
+    ci95: Option<[f64; 2]>,
+    answers: usize,
+}
+
+fn measured(outcome: &RawOutcome) -> Vec<Measured> {
+    let of_run = |run: &crate::compare::RawRun| {
+        let times = ResponseTimes::new(&[run.samples.iter().filter_map(|sample| sample.response).collect()]);
+        Some(Measured {
+            transport: run.transport,
+            mean_ms: times.mean_ms()?,
+            ci95: times.ci95_ms(),
+            answers: times.count(),
+        })
+    };
+    outcome.runs.iter().filter_map(of_run).collect()
+}
+
+/// What is said of a page's effort where it has measured cells.
+pub(super) fn described(id: &str, effort: &Effort) -> String {
+    let has_cells = CELLS.iter().any(|cells| cells.page == id);
+    effort.measurement.as_ref().filter(|_| has_cells).map(Measurement::describe).unwrap_or_default()
+}
+
+/// Puts what was measured beside what the page already shows.
+pub(super) fn add(page: &mut Page, effort: &Effort) -> Result<(), StudyError> {
+    let Some(measurement) = &effort.measurement else { return Ok(()) };
+    let id = page.id.clone();
+    if id == OF_GUEST {
+        page.left_out.push(GUEST.to_owned());
+    }
+    for cells in CELLS.iter().filter(|cells| cells.page == id) {
+        let mut rows = Vec::new();
+        for conditions in cells.conditions() {
+            effort.options.progress.expect(1);
+            let measured = measurement.measured(conditions, &effort.options.stop);
+            effort.options.progress.advance(1);
+            match measured {
+                Ok(measured) => rows.extend(cells.rows(page, conditions, &measured)?),
+                Err(Left::Study(error)) => return Err(error),
+                Err(Left::Out(error)) => {
+                    page.left_out.push(format!("{}: {error}", cells.in_words(conditions)));
+                }
+            }
+        }
+        if !rows.is_empty() {
+            show(page, cells, &rows, measurement.duration);
+        }
+    }
+    Ok(())
+}
+
+/// One measured cell beside the simulated one.
+struct Row {
+    transport: TransportSpec,
+    conditions: Conditions,
+    x: f64,
+    measured: Measured,
+    /// Mean and half of its interval.
+    simulated: Option<(f64, f64)>,
+    model_ms: f64,
+}
+
+impl Cells {
+    fn rows(
+        &self,
+        page: &Page,
+        conditions: Conditions,
+        measured: &[Measured],
+    ) -> Result<Vec<Row>, StudyError> {
+        let wanted = measured.iter().filter(|cell| self.transports.contains(&&*cell.transport.to_string()));
+        let row = |cell: &Measured| {
+            let name = cell.transport.to_string();
+            let x = self.x(conditions, cell.transport);
+            Ok(Row {
+                transport: cell.transport,
+                conditions,
+                x,
+                measured: cell.clone(),
+                simulated: simulated(page, self.figure, &self.simulated_name(conditions, &name), x),
+                model_ms: model_ms(conditions.loss(), f64::from(conditions.rate), flow(&name))?,
+            })
+        };
+        wanted.map(row).collect()
+    }
+
+    fn simulated_name(&self, conditions: Conditions, transport: &str) -> String {
+        match self.over {
+            Over::Streams => format!("p = {}%", conditions.loss() * 100.0),
+            Over::Loss | Over::Rate if transport == "tcp" => self.tcp.to_owned(),
+            Over::Loss | Over::Rate => legend(transport),
+        }
+    }
+}
+
+/// The simulated value at `x`, and half of its interval.
+fn simulated(page: &Page, figure: &str, name: &str, x: f64) -> Option<(f64, f64)> {
+    let series = page.series.iter().find(|series| series.figure == figure && series.name == name)?;
+    let near = |point: &Vec<f64>| point.first().is_some_and(|at| (at - x).abs() < 1e-6);
+    let index = series.points.iter().position(near)?;
+    let half = series.ci95.get(index).copied().flatten().map_or(0.0, |[low, high]| (high - low) / 2.0);
+    Some((*series.points[index].get(1)?, half))
+}
+
+fn show(page: &mut Page, cells: &Cells, rows: &[Row], duration: Duration) {
+    let mut series: BTreeMap<String, Series> = BTreeMap::new();
+    for row in rows {
+        let name = match cells.over {
+            Over::Streams => cells.simulated_name(row.conditions, ""),
+            Over::Loss | Over::Rate if row.transport.protocol() == "tcp" => {
+                format!("{} of this kernel", legend(&row.transport.to_string()))
+            }
+            Over::Loss | Over::Rate => legend(&row.transport.to_string()),
+        };
+        let name = format!("measured, {name}");
+        let curve =
+            series.entry(name.clone()).or_insert_with(|| Series::new(cells.figure, name, Mark::Measured, []));
+        curve.points.push(vec![row.x, row.measured.mean_ms]);
+        curve.ci95.push(row.measured.ci95);
+    }
+    page.series.extend(series.into_values());
+    page.tables.push(table(rows));
+    page.conditions.push(format!(
+        "Measured: real packets between two network namespaces for {} s a cell, our SCTP with profile studies, TCP of this kernel (Reno); the \
+         machine's own delays are in the values",
+        duration.as_secs()
+    ));
+    page.statements.extend(agreement(rows));
+}
+
+fn table(rows: &[Row]) -> Table {
+    let head = [
+        "transport",
+        "loss",
+        "per second",
+        "answers",
+        "measured",
+        "±",
+        "simulated",
+        "model S1 (1)–(5)",
+        "measured less simulated in %",
+    ];
+    let row = |row: &Row| {
+        let half = row.measured.ci95.map(|[low, high]| format!("{:.2}", (high - low) / 2.0));
+        let simulated = row.simulated.map(|(mean, _)| mean);
+        vec![
+            legend(&row.transport.to_string()),
+            format!("{} %", row.conditions.loss() * 100.0),
+            row.conditions.rate.to_string(),
+            row.measured.answers.to_string(),
+            format!("{:.2}", row.measured.mean_ms),
+            half.unwrap_or_default(),
+            simulated.map(|mean| format!("{mean:.2}")).unwrap_or_default(),
+            format!("{:.2}", row.model_ms),
+            simulated
+                .map(|mean| format!("{:+.1}", (row.measured.mean_ms / mean - 1.0) * 100.0))
+                .unwrap_or_default(),
+        ]
+    };
+    Table {
+        title: "Measured, simulated and predicted mean response times in ms".to_owned(),
+        head: head.map(str::to_owned).to_vec(),
+        rows: rows.iter().map(row).collect(),
+    }
+}
+
+/// Whether the simulated SCTP and the one that sends real packets take equally long. Nothing is said of TCP: the kernel's is not the
+/// one that is simulated.
+fn agreement(rows: &[Row]) -> Option<Statement> {
+    let distance = |row: &Row| {
+        let (mean, half) = row.simulated.filter(|_| row.transport.protocol() == "sctp")?;
+        let ours = row.measured.ci95.map_or(f64::INFINITY, |[low, high]| (high - low) / 2.0);
+        Some([row.measured.mean_ms / mean - 1.0, ours.hypot(half) / mean])
+    };
+    let distances: Vec<[f64; 2]> = rows.iter().filter_map(distance).collect();
+    let beyond = |[off, half]: &[f64; 2]| off.abs() - half;
+    let worst = distances.iter().max_by(|one, other| beyond(one).total_cmp(&beyond(other)))?;
+    let [off, half] = worst.map(|share| share * 100.0);
+    let because = format!(
+        "the cell that is farthest beyond its interval is {off:+.1} % from the simulated value, ± {half:.1}; the bar is {} %",
+        BAR * 100.0
+    );
+    let is_near = distances.iter().all(|[off, _]| off.abs() <= BAR);
+    let mut statement =
+        Statement::holds("real packets take as long as simulated ones, SCTP", is_near, because);
+    (statement.ours, statement.unit) = (Some(off), "%".to_owned());
+    let ci95 = Some([off - half, off + half]).filter(|_| half.is_finite());
+    Some(statement.decided_by(ci95, [-100.0 * BAR, 100.0 * BAR]))
+}
+
+/// The page whose cells are measured against another kernel.
+const OF_GUEST: &str = "S5-table1";
+const GUEST: &str = "the cells against the SCTP of the Linux kernel: it runs as a guest, and interop/startup measures it (docs/startup.md)";
+/// How far the measured mean may be from the simulated one.
+const BAR: f64 = 0.05;
+
+#[cfg(test)]
+mod tests;

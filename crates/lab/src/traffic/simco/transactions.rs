@@ -1,0 +1,112 @@
+//! The transactions of calls, one after the other, whenever the next is wanted: the load of study S4 with arrivals of any
+//! kind. Which transaction comes next is as in [`SimcoLoad`](super::SimcoLoad); when, the user says.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use simco::TransactionId;
+use simco::agent::{Agent, AgentEvent};
+use virtual_time::Instant;
+use workload::ArrivalsError;
+
+use super::calls::{Calls, Due};
+use super::{CallPlan, agent, hand_over, request};
+
+/// An agent that plays calls.
+#[derive(Debug)]
+pub(crate) struct Transactions {
+    plan: CallPlan,
+    agent: Agent,
+    calls: Calls,
+    is_begun: bool,
+    waiting: BTreeMap<TransactionId, Waiting>,
+}
+
+/// A request that is not answered.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    number: u64,
+    due: Instant,
+    /// When the call began, if this opens its pinhole. Calls have a clock of their own, which stands still between
+    /// transactions.
+    call_began: Option<Instant>,
+}
+
+/// A message, and the stream it takes.
+pub(crate) struct Asked {
+    pub(crate) stream: u16,
+    pub(crate) octets: Bytes,
+}
+
+/// What a response says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// The session is open: transactions may be made.
+    Open,
+    /// A transaction is done.
+    Done { number: u64, due: Instant, is_opening: bool },
+}
+
+impl Transactions {
+    pub(crate) fn new(plan: CallPlan, seed: u64) -> Result<Self, ArrivalsError> {
+        Ok(Self {
+            plan,
+            agent: agent(seed),
+            calls: Calls::new(plan.interval, seed)?.at_most(plan.most),
+            is_begun: false,
+            waiting: BTreeMap::new(),
+        })
+    }
+
+    /// Opens the session, once.
+    pub(crate) fn begin(&mut self, now: Instant) -> Option<Asked> {
+        if core::mem::replace(&mut self.is_begun, true) {
+            return None;
+        }
+        self.calls.begin(now, core::time::Duration::MAX);
+        self.agent.connect(self.plan.framing);
+        self.collect()
+    }
+
+    /// The transaction that comes next, as message `number`, which was due at `due`; `None` without a session.
+    pub(crate) fn ask(&mut self, number: u64, due: Instant) -> Option<Asked> {
+        let (at, what) = self.calls.pop(Instant::MAX)?;
+        let transaction = self.agent.request(request(what)).ok()?;
+        let call_began = (what == Due::Open).then_some(at);
+        self.waiting.insert(transaction, Waiting { number, due, call_began });
+        self.collect()
+    }
+
+    /// A whole message of the middlebox; an error in words ends it all.
+    pub(crate) fn handle_response(
+        &mut self,
+        now: Instant,
+        stream: u16,
+        wire: &[u8],
+    ) -> Result<Vec<Told>, String> {
+        hand_over(&mut self.agent, self.plan.framing, now, stream, wire);
+        let mut told = Vec::new();
+        while let Some(event) = self.agent.poll_event() {
+            if let AgentEvent::Closed { reason } = event {
+                return Err(reason.to_string());
+            } else if let AgentEvent::Answered { transaction, outcome, .. } = event {
+                let reply = outcome.map_err(|code| format!("the middlebox refused: {}", code.meaning()))?;
+                let Some(waiting) = self.waiting.remove(&transaction) else { continue };
+                if let (Some(began), Some((rule, _))) = (waiting.call_began, reply.rule()) {
+                    self.calls.opened(began, rule);
+                }
+                let Waiting { number, due, call_began } = waiting;
+                told.push(Told::Done { number, due, is_opening: call_began.is_some() });
+            } else if let AgentEvent::Opened { .. } = event {
+                told.push(Told::Open);
+            }
+        }
+        Ok(told)
+    }
+
+    /// The message the agent has just written.
+    fn collect(&mut self) -> Option<Asked> {
+        let (stream, octets) = self.agent.poll_transmit()?;
+        Some(Asked { stream: stream.get(), octets: Bytes::from(octets) })
+    }
+}
