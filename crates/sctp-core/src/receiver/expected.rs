@@ -47,12 +47,12 @@ impl Receiver {
         }
     }
 
-    /// Whether nothing is missing, incomplete, blocked, or given up.
+    /// Whether nothing is missing, incomplete or blocked, and what was given up ended before the last chunk.
     fn is_settled(&self) -> bool {
         !self.arrived.has_gap()
             && self.reassembly.is_empty()
             && !self.ordering.is_blocking()
-            && self.given_up_through.is_none()
+            && self.given_up_through.is_none_or(|through| through.next() < self.arrived.head())
     }
 
     fn note_expected(&mut self, messages: u32, octets: usize, is_immediate: bool) {

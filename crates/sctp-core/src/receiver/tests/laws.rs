@@ -3,6 +3,7 @@
 use super::*;
 
 mod interleaved;
+mod packets;
 
 /// A message of the script and the chunks it is cut into.
 #[derive(Clone, Debug)]
