@@ -8,6 +8,7 @@
 //! | `handshakes` | associations set up per second, keyed cookie and all |
 //! | `one` | nothing: one run, to be profiled |
 //! | `loopback` | throughput, cost and latency over sockets, beside the kernel's TCP and UDP |
+//! | `simulator` | events and packets per second of the simulator |
 //! | `instructions` | instructions per packet, counted by valgrind and held against a table |
 //!
 //! Time is virtual: a trip takes 25 µs, whatever the machine does meanwhile.
@@ -18,5 +19,6 @@ pub mod load;
 pub mod pair;
 pub mod raw_udp;
 pub mod scenario;
+pub mod simulator;
 
 pub use clock::median;

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use headway_benches::counting::count;
 use headway_benches::load::Mode;
 use headway_benches::scenario::{self, Part};
+use headway_benches::simulator;
 
 const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/instructions.txt");
 const TOLERANCE: f64 = 0.03;
@@ -29,6 +30,12 @@ fn measurements() -> Vec<(String, Box<dyn Fn() -> u64>)> {
         let work = move || scenario::part(Part::All, mode, 100, 20_000);
         all.push((format!("100-all-{name}"), Box::new(work)));
     }
+    let counted = |counted: Result<u64, Box<dyn std::error::Error>>| counted.expect("a world of ours");
+    let trivial = move || counted(simulator::counted(simulator::events::world(simulator::TYPICAL), 50_000));
+    all.push(("simulator-loop".to_owned(), Box::new(trivial)));
+    let sctp = move || counted(simulator::counted(simulator::sctp::world(simulator::TYPICAL), 20_000));
+    all.push(("simulator-sctp".to_owned(), Box::new(sctp)));
+    all.push(("simulator-plan".to_owned(), Box::new(move || counted(simulator::study::counted()))));
     all.push(("handshake".to_owned(), Box::new(|| scenario::handshakes(200))));
     all
 }

@@ -1,21 +1,17 @@
-//! How fast the simulator itself is: trivial hosts that answer every packet at once.
-//!
-//! ```text
-//! cargo run --release -p netsim --example events [seconds of virtual time]
-//! ```
-#![expect(clippy::print_stdout, reason = "a program that reports to a person")]
-#![expect(clippy::disallowed_types, reason = "it measures the simulator by the wall clock")]
+//! Trivial hosts that answer every packet at once: the simulator's loop and nothing else.
 
 use std::error::Error;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use netem::{Impairments, Loss, Probability};
-use netsim::{Counters, Host, LinkSpec, Outgoing, Packet, Protocol, World};
+use netem::Impairments;
+use netsim::{Host, LinkSpec, Outgoing, Packet, Protocol, World};
 use virtual_time::Instant;
 
+use super::Shape;
+
 /// Sends back what it gets. A lost packet is made up for when none came for a second.
-struct Echo {
+pub struct Echo {
     own: IpAddr,
     peer: IpAddr,
     to_send: usize,
@@ -54,40 +50,15 @@ impl Host for Echo {
 
 const SILENCE: Duration = Duration::from_secs(1);
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let packets: u64 = std::env::args().nth(1).as_deref().unwrap_or("20000000").parse()?;
-    println!("pairs  window  payload  loss   events/s  packets/s  trace hash");
-    for (pairs, window, payload_bytes, loss) in [
-        (1, 1, 100, 0.0),
-        (1, 32, 100, 0.0),
-        (1, 32, 100, 0.01),
-        (1, 32, 1400, 0.0),
-        (100, 8, 100, 0.0),
-        (1000, 8, 100, 0.0),
-    ] {
-        let mut world = world(pairs, window, payload_bytes, loss)?;
-        let begin = std::time::Instant::now();
-        while world.counters().sent < packets {
-            if world.step().is_none() {
-                break;
-            }
-        }
-        let seconds = begin.elapsed().as_secs_f64();
-        let Counters { events, sent, .. } = *world.counters();
-        println!(
-            "{pairs:5}  {window:6}  {payload_bytes:7}  {loss:4}  {:7.2} M  {:7.2} M  {:016x}",
-            millions(events) / seconds,
-            millions(sent) / seconds,
-            world.trace_hash()
-        );
-    }
-    Ok(())
-}
-
 /// Pairs of hosts, each pair over a link of its own with a delay of its own.
-fn world(pairs: u16, window: usize, payload_bytes: usize, loss: f64) -> Result<World<Echo>, Box<dyn Error>> {
+///
+/// # Errors
+/// When a network of ours cannot be made.
+pub fn world(shape: Shape) -> Result<World<Echo>, Box<dyn Error>> {
+    let Shape { pairs, window, payload_bytes, .. } = shape;
+    let window = usize::from(window);
     let mut world = World::new(1);
-    let loss = if loss > 0.0 { Loss::Bernoulli(Probability::new(loss)?) } else { Loss::None };
+    let loss = shape.loss()?;
     for pair in 0..pairs {
         let [high, low] = pair.to_be_bytes();
         let addresses = [1, 2].map(|side| IpAddr::V4(Ipv4Addr::new(10, high, low, side)));
@@ -112,8 +83,4 @@ fn world(pairs: u16, window: usize, payload_bytes: usize, loss: f64) -> Result<W
         }
     }
     Ok(world)
-}
-
-fn millions(count: u64) -> f64 {
-    u32::try_from(count / 1000).map_or(f64::INFINITY, f64::from) / 1000.0
 }

@@ -1,30 +1,27 @@
-//! How fast the simulator is with the SCTP that ships in the loop: clients keep a window of requests under way,
-//! servers answer each with a message of the same size.
-//!
-//! ```text
-//! cargo run --release -p netsim --example sctp [packets per line]
-//! ```
-#![expect(clippy::print_stdout, reason = "a program that reports to a person")]
-#![expect(clippy::disallowed_types, reason = "it measures the simulator by the wall clock")]
+//! The SCTP that ships in the loop: clients keep a window of requests under way, servers answer each with a message of the same size.
 
 use std::error::Error;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use netem::{Impairments, Loss, Probability, derive_indexed_seed};
+use netem::{Impairments, derive_indexed_seed};
 use netsim::sctp::{Application, SctpHost};
-use netsim::{Counters, LinkSpec, World};
+use netsim::{LinkSpec, World};
 use sctp_core::{
     AssociationConfig, AssociationId, Destination, Encapsulation, Endpoint, EndpointConfig, Event, Message,
     SctpPort, StreamId,
 };
 use virtual_time::Instant;
 
+use super::Shape;
+
 /// Answers every message with the same one; a client begins with `window` of them.
-struct Echo {
+pub struct Echo {
     opening: Option<Opening>,
-    messages: u64,
-    refused: u64,
+    /// Messages it got.
+    pub messages: u64,
+    /// Messages the transport did not take.
+    pub refused: u64,
 }
 
 struct Opening {
@@ -47,45 +44,15 @@ impl Application for Echo {
     }
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let packets: u64 = std::env::args().nth(1).as_deref().unwrap_or("2000000").parse()?;
-    println!("pairs  window  payload  loss   events/s  packets/s  messages/s  trace hash");
-    for (pairs, window, payload_bytes, loss) in
-        [(1, 1, 100, 0.0), (1, 32, 100, 0.0), (1, 32, 100, 0.01), (1, 32, 1000, 0.0), (100, 8, 100, 0.0)]
-    {
-        let mut world = world(pairs, window, payload_bytes, loss)?;
-        let begin = std::time::Instant::now();
-        while world.counters().sent < packets {
-            if world.step().is_none() {
-                break;
-            }
-        }
-        let seconds = begin.elapsed().as_secs_f64();
-        let Counters { events, sent, .. } = *world.counters();
-        let messages = world.hosts().map(|(_, host)| host.application.messages).sum();
-        let refused: u64 = world.hosts().map(|(_, host)| host.application.refused).sum();
-        println!(
-            "{pairs:5}  {window:6}  {payload_bytes:7}  {loss:4}  {:7.2} M  {:7.2} M  {:8.2} M  {:016x}{}",
-            millions(events) / seconds,
-            millions(sent) / seconds,
-            millions(messages) / seconds,
-            world.trace_hash(),
-            if refused > 0 { "  (messages were refused)" } else { "" }
-        );
-    }
-    Ok(())
-}
-
 /// Client and server pairs, each over a link of its own with a delay of its own.
-fn world(
-    pairs: u16,
-    window: u16,
-    payload_bytes: usize,
-    loss: f64,
-) -> Result<World<SctpHost<Echo>>, Box<dyn Error>> {
+///
+/// # Errors
+/// When a network of ours cannot be made.
+pub fn world(shape: Shape) -> Result<World<SctpHost<Echo>>, Box<dyn Error>> {
+    let Shape { pairs, window, payload_bytes, .. } = shape;
     let mut world = World::new(1);
     let port = SctpPort::try_from(7626)?;
-    let loss = if loss > 0.0 { Loss::Bernoulli(Probability::new(loss)?) } else { Loss::None };
+    let loss = shape.loss()?;
     for pair in 0..pairs {
         let [high, low] = pair.to_be_bytes();
         let addresses = [1, 2].map(|side| IpAddr::V4(Ipv4Addr::new(10, high, low, side)));
@@ -109,8 +76,4 @@ fn world(
         })?;
     }
     Ok(world)
-}
-
-fn millions(count: u64) -> f64 {
-    u32::try_from(count / 1000).map_or(f64::INFINITY, f64::from) / 1000.0
 }
