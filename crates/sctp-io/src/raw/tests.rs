@@ -262,7 +262,14 @@ fn a_port_is_had_by_one_socket_at_a_time() {
     assert!(matches!(again(), Err(RawIpError::PortInUse { .. })));
     assert!(RawIp::bind(&["127.13.8.2".parse().unwrap()], port(81)).is_ok(), "another address");
     drop(first);
-    assert!(again().is_ok(), "given up");
+    // A program that another test starts has copies of all descriptors until it runs.
+    let is_free = (0..500).any(|_| {
+        again().is_ok() || {
+            std::thread::park_timeout(Duration::from_millis(10));
+            false
+        }
+    });
+    assert!(is_free, "given up");
 }
 
 #[test]
