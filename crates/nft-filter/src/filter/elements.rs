@@ -10,7 +10,8 @@ use virtual_time::Instant;
 use super::Removes;
 use crate::error::NftError;
 use crate::netlink::{
-    Attributes, Batch, CREATE, NetlinkError, Socket, attribute, attributes, data, element, message,
+    Attributes, Batch, CREATE, DUMP_ATTEMPTS, Dump, NetlinkError, Socket, attribute, attributes, data,
+    element, message,
 };
 use crate::record;
 use crate::ruleset::{Key, REGISTRY};
@@ -96,20 +97,31 @@ pub(super) struct Listed {
 }
 
 /// All elements of a set that live; a set that somebody took away has none.
+///
+/// The kernel tells them piece by piece and finds its place again by counting. While it moves a set into a larger table, which
+/// it does behind its answers, the order changes: one element then comes twice for each that is left out.
 pub(super) fn elements(socket: &mut Socket, table: &str, set: &str) -> Result<Vec<Listed>, NetlinkError> {
-    let mut found = Vec::new();
-    let ask = |request: &mut Attributes<'_>| {
-        request.text(element::TABLE, table);
-        request.text(element::SET, set);
-    };
-    let asked = socket.dump(message::GET_ELEMENT, ask, |answer| {
-        let list = attribute(answer, element::ELEMENTS).unwrap_or_default();
-        found.extend(attributes(list).filter_map(|(_, octets)| listed(octets)));
-    });
-    match asked {
-        Ok(()) | Err(NetlinkError::Refused { errno: Errno::NOENT, .. }) => Ok(found),
-        Err(error) => Err(error),
+    for _ in 0..DUMP_ATTEMPTS {
+        let (mut found, mut told) = (BTreeMap::new(), 0);
+        let ask = |request: &mut Attributes<'_>| {
+            request.text(element::TABLE, table);
+            request.text(element::SET, set);
+        };
+        let asked = socket.dump_once(message::GET_ELEMENT, ask, |answer| {
+            let list = attribute(answer, element::ELEMENTS).unwrap_or_default();
+            for listed in attributes(list).filter_map(|(_, octets)| listed(octets)) {
+                told += 1;
+                found.insert(listed.key.clone(), listed);
+            }
+        });
+        match asked {
+            Ok(Dump::Complete) if found.len() == told => return Ok(found.into_values().collect()),
+            Ok(Dump::Complete | Dump::Interrupted) => {}
+            Err(NetlinkError::Refused { errno: Errno::NOENT, .. }) => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        }
     }
+    Err(NetlinkError::KeepsChanging)
 }
 
 fn listed(octets: &[u8]) -> Option<Listed> {

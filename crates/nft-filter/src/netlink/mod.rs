@@ -17,4 +17,4 @@ pub(crate) use attributes::{Attributes, attribute, attributes};
 pub(crate) use batch::Batch;
 pub(crate) use codes::*;
 pub use socket::NetlinkError;
-pub(crate) use socket::Socket;
+pub(crate) use socket::{DUMP_ATTEMPTS, Dump, Socket};

@@ -85,7 +85,8 @@ impl Socket {
         Err(NetlinkError::KeepsChanging)
     }
 
-    fn dump_once(
+    /// The same, asked once: what is told may be wrong when the answer is [`Dump::Interrupted`].
+    pub(crate) fn dump_once(
         &mut self,
         kind: u8,
         write: impl FnOnce(&mut Attributes<'_>),
@@ -182,9 +183,11 @@ impl NetlinkError {
     }
 }
 
+/// How a dump went.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Dump {
+pub(crate) enum Dump {
     Complete,
+    /// The kernel's tables changed meanwhile.
     Interrupted,
 }
 
@@ -220,6 +223,6 @@ const FAMILY_HEADER_BYTES: usize = 4;
 const RECEIVE_BYTES: usize = 1 << 16;
 const SEND_BUFFER_BYTES: usize = 16 << 20;
 const RECEIVE_BUFFER_BYTES: usize = 4 << 20;
-const DUMP_ATTEMPTS: u32 = 8;
+pub(crate) const DUMP_ATTEMPTS: u32 = 8;
 /// The kernel answers at once; this only keeps a fault from being silent.
 const PATIENCE: Duration = Duration::from_secs(10);
