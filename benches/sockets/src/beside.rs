@@ -26,7 +26,8 @@ async fn converse(task: &Task) -> Infallible {
         return echo(&endpoint.accept().await.expect("it is open")).await;
     }
     let port = config.port;
-    let endpoint = Endpoint::bind(config, std::net::SocketAddr::from(([127, 0, 0, 1], 0))).await.expect("it is free");
+    let endpoint =
+        Endpoint::bind(config, std::net::SocketAddr::from(([127, 0, 0, 1], 0))).await.expect("it is free");
     let association =
         endpoint.connect(&[sctp::udp(task.address)], port).await.expect("the receiver is there");
     association.set_stream_priority(PROMPT, 0).expect("there is such a stream");

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use headway_benches::{median, raw_udp};
 use headway_sockets::contest::{Contest, Outcome, build_programs};
+use headway_sockets::running::Absence;
 
 fn main() {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
@@ -90,7 +91,7 @@ fn bulk(contest: &Contest, runs: usize) {
                     it.mb_per_s / rtc,
                     it.mb_per_s / raw
                 ),
-                None => println!("{stack:>15} not there"),
+                None => println!("{stack:>15} not there, or gave no answer in time"),
             }
         }
     }
@@ -125,7 +126,7 @@ fn paths(contest: &Contest, runs: usize) {
         for packet in ["packet=1400", "packet=8900"] {
             let run = |octets| {
                 let outcomes =
-                    (0..runs).filter_map(|_| contest.bulk_at("headway", address, octets, &[packet]));
+                    (0..runs).filter_map(|_| contest.bulk_at("headway", address, octets, &[packet]).ok());
                 middle(outcomes.collect()).map_or(f64::NAN, |it| it.mb_per_s)
             };
             println!(
@@ -152,26 +153,28 @@ fn ping(contest: &Contest, runs: usize) {
     println!(
         "\nround trips of 64 octets, both ends on processor 0, microseconds: p50, p99, p50 above raw UDP"
     );
-    let mut times = vec![(Vec::new(), Vec::new()); STACKS.len()];
-    let mut raw = Vec::new();
+    let stacks = [["raw-udp"].as_slice(), &STACKS].concat();
+    let mut times = vec![Vec::new(); stacks.len()];
     for _ in 0..runs {
-        raw.push(contest.raw_round_trip_us());
-        for (stack, (p50, p99)) in STACKS.iter().zip(&mut times) {
-            if let Some((low, high)) = contest.ping(stack, 64) {
-                p50.push(low);
-                p99.push(high);
-            }
+        for (stack, times) in stacks.iter().zip(&mut times) {
+            times.push(contest.ping(stack, 64));
         }
     }
-    let raw = median(raw);
-    println!("{:>15} {raw:>8.1}", "raw UDP");
-    for (stack, (p50, p99)) in STACKS.iter().zip(times) {
+    let mut raw = f64::NAN;
+    for (stack, times) in stacks.iter().zip(times) {
+        let absence = times.iter().find_map(|it| it.err());
+        let (p50, p99): (Vec<_>, Vec<_>) = times.into_iter().flatten().unzip();
         if p50.is_empty() {
-            println!("{stack:>15} not there");
+            println!("{stack:>15} {}", absence.unwrap_or(Absence::NotThere));
             continue;
         }
+        let silent =
+            absence.map_or_else(String::new, |_| format!(" of {} runs; the others gave none", p50.len()));
         let p50 = median(p50);
-        println!("{stack:>15} {p50:>8.1} {:>8.1} {:>+8.1}", median(p99), p50 - raw);
+        if raw.is_nan() {
+            raw = p50;
+        }
+        println!("{stack:>15} {p50:>8.1} {:>8.1} {:>+8.1}{silent}", median(p99), p50 - raw);
     }
 }
 
@@ -181,7 +184,7 @@ fn beside(contest: &Contest, runs: usize) {
     let mut p99s = Vec::new();
     for (name, options) in [("idle", &[][..]), ("beside bulk", &["beside-bulk"][..])] {
         let (p50, p99): (Vec<_>, Vec<_>) =
-            (0..runs).filter_map(|_| contest.ping_from("headway-priority", [0, 1], 64, options)).unzip();
+            (0..runs).filter_map(|_| contest.ping_from("headway-priority", [0, 1], 64, options).ok()).unzip();
         let p99 = median(p99);
         p99s.push(p99);
         println!("{name:>15} {:>8.1} {p99:>8.1} {:>6.2} times", median(p50), p99 / p99s[0]);
