@@ -28,6 +28,17 @@ pub struct Outcome {
     pub receiver_s_per_gb: f64,
 }
 
+/// What a run of round trips brought.
+#[derive(Clone, Copy, Debug)]
+pub struct Trips {
+    /// Median in microseconds.
+    pub p50_us: f64,
+    /// 99th percentile in microseconds.
+    pub p99_us: f64,
+    /// 10⁶ octets a second that went beside them, where any did.
+    pub beside_mb_per_s: f64,
+}
+
 impl Contest {
     /// Messages in one direction.
     ///
@@ -73,11 +84,11 @@ impl Contest {
         })
     }
 
-    /// Round trips with both ends on processor 0: median and 99th percentile in microseconds.
+    /// Round trips with both ends on processor 0.
     ///
     /// # Errors
     /// As [`bulk`](Self::bulk).
-    pub fn ping(&self, stack: &str, octets: usize) -> Result<(f64, f64), Absence> {
+    pub fn ping(&self, stack: &str, octets: usize) -> Result<Trips, Absence> {
         self.ping_from(stack, [0, 0], octets, &[])
     }
 
@@ -94,12 +105,14 @@ impl Contest {
         [client, server]: [usize; 2],
         octets: usize,
         options: &[&str],
-    ) -> Result<(f64, f64), Absence> {
+    ) -> Result<Trips, Absence> {
         let _echo = self.start(stack, "echo", server, "127.0.0.1", octets, options)?;
         std::thread::park_timeout(SETTLING);
         let result = self.start(stack, "ping", client, "127.0.0.1", octets, options)?.line()?;
-        let (p50, p99) = result.split_once(' ').expect("two numbers");
-        Ok((p50.parse::<f64>().expect("a number") / 1e3, p99.parse::<f64>().expect("a number") / 1e3))
+        let mut numbers = result.split(' ').map(|number| number.parse::<f64>().expect("a number"));
+        let mut next = || numbers.next().expect("median and 99th percentile");
+        let (p50_us, p99_us) = (next() / 1e3, next() / 1e3);
+        Ok(Trips { p50_us, p99_us, beside_mb_per_s: numbers.next().unwrap_or(0.0) })
     }
 
     fn start(
