@@ -14,6 +14,8 @@ pub struct SctpOptions {
     pub rto_min: Option<Span>,
     /// RTO.Initial.
     pub rto_initial: Option<Span>,
+    /// RTO.Max. Where it is RTO.Min the timeout stays what it is, however often it expires.
+    pub rto_max: Option<Span>,
     /// SACK.Delay; `0ms` acknowledges every packet at once.
     pub sack_delay: Option<Span>,
     /// Several messages in one packet. Default they are.
@@ -60,6 +62,8 @@ pub enum CongestionName {
 pub struct TcpOptions {
     /// The least retransmission timeout.
     pub rto_min: Option<Span>,
+    /// The largest one.
+    pub rto_max: Option<Span>,
     /// How long an acknowledgment may wait.
     pub ack_delay: Option<Span>,
     /// Hold small segments while data is in flight.
@@ -82,6 +86,10 @@ impl SctpOptions {
         }
         if let Some(initial) = self.rto_initial {
             config.rto.initial = initial.0;
+        }
+        if let Some(max) = self.rto_max {
+            config.rto.max = max.0;
+            config.rto.initial = config.rto.initial.min(max.0);
         }
         if let Some(delay) = self.sack_delay {
             config.sack.delay = delay.0;
@@ -122,6 +130,10 @@ impl TcpOptions {
     pub(super) fn apply(&self, config: &mut TcpConfig) {
         if let Some(min) = self.rto_min {
             config.rto_min = min.0;
+        }
+        if let Some(max) = self.rto_max {
+            config.rto_max = max.0;
+            config.rto_initial = config.rto_initial.min(max.0);
         }
         if let Some(delay) = self.ack_delay {
             config.ack_delay = delay.0;
