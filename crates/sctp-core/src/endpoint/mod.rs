@@ -34,7 +34,7 @@ use core::num::NonZeroU16;
 use std::collections::{BinaryHeap, VecDeque};
 use std::net::IpAddr;
 
-use sctp_wire::{SctpPort, StreamId, VerificationTag};
+use sctp_wire::{KnownHeader, SctpPort, StreamId, VerificationTag};
 use virtual_time::Instant;
 
 use self::cookie::CookieKeys;
@@ -94,8 +94,8 @@ pub struct Endpoint {
     /// By slot and generation.
     deadlines: BinaryHeap<Reverse<(Instant, u32, u32)>>,
     turns: Turns,
-    /// Closed associations whose last event was handed out.
-    finished: Vec<usize>,
+    /// Of the packet that came last.
+    last_header: KnownHeader,
     answers: VecDeque<Answer>,
     generation: u32,
     statistics: EndpointStatistics,
@@ -121,6 +121,8 @@ struct Turns {
     eventful: VecDeque<usize>,
     /// One that packets were handed to, and that has not yet done what follows from them.
     unsettled: Option<usize>,
+    /// Closed associations whose last event was handed out.
+    finished: Vec<usize>,
 }
 
 struct Entry {
@@ -163,7 +165,7 @@ impl Endpoint {
             demux: Demux::default(),
             deadlines: BinaryHeap::new(),
             turns: Turns::default(),
-            finished: Vec::new(),
+            last_header: KnownHeader::default(),
             answers: VecDeque::new(),
             generation: 0,
             statistics: EndpointStatistics::default(),
@@ -333,9 +335,10 @@ impl Endpoint {
                 continue;
             };
             let mut association = Watched::new(now, entry.generation, &mut entry.association);
-            left -= association.transmit(now, left, buffer, each);
+            let transmitted = association.transmit(now, left, buffer, each);
             drop(association);
-            if left > 0 {
+            left -= transmitted.packets;
+            if transmitted.is_all {
                 entry.is_sendable = false;
                 self.turns.sendable.pop_front();
                 self.note_if_finished(slot);
@@ -698,15 +701,23 @@ impl Endpoint {
 
     fn note_if_finished(&mut self, slot: usize) {
         let done = self.associations.get(slot).is_some_and(|entry| entry.association.is_finished());
-        if done && !self.finished.contains(&slot) {
-            self.finished.push(slot);
+        if done && !self.turns.finished.contains(&slot) {
+            self.turns.finished.push(slot);
         }
     }
 
     /// Forgets associations that ended; not in the call that handed out their last event, so that it can still be
     /// looked at.
+    #[inline]
     fn reap(&mut self) {
-        for slot in core::mem::take(&mut self.finished) {
+        if !self.turns.finished.is_empty() {
+            self.forget_finished();
+        }
+    }
+
+    #[cold]
+    fn forget_finished(&mut self) {
+        for slot in core::mem::take(&mut self.turns.finished) {
             let received_bytes = self.associations.remove(slot).map_or(0, |entry| entry.received_bytes);
             self.memory.update(received_bytes, 0);
             self.demux.remove(slot);
