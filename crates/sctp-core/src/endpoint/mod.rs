@@ -35,6 +35,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::net::IpAddr;
 
 use sctp_wire::{KnownHeader, SctpPort, StreamId, VerificationTag};
+use smallvec::SmallVec;
 use virtual_time::Instant;
 
 use self::cookie::CookieKeys;
@@ -269,7 +270,7 @@ impl Endpoint {
     /// Time passed.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.reap();
-        let mut due = Vec::new();
+        let mut due = SmallVec::<[usize; 8]>::new();
         while let Some(&Reverse((at, slot, generation))) = self.deadlines.peek()
             && at <= now
         {
@@ -287,14 +288,22 @@ impl Endpoint {
             let mut association = self.at(now, slot);
             if association.poll_timeout().is_some_and(|due| due <= now) {
                 association.handle_timeout(now);
+                drop(association);
+                self.refresh(slot);
+            } else {
+                // Its timers were stopped or moved meanwhile: nothing has happened to it.
+                drop(association);
+                self.rearm(slot);
             }
-            drop(association);
-            self.refresh(slot);
         }
     }
 
     /// Appends the next packet to `buffer` and says where it goes; `None` when there is nothing to send.
+    #[inline]
     pub fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        if self.answers.is_empty() && self.turns.sendable.is_empty() {
+            return None;
+        }
         let mut only = None;
         self.write_packets(now, 1, buffer, &mut |transmit| only = Some(transmit));
         only
@@ -355,8 +364,13 @@ impl Endpoint {
     }
 
     /// The next thing a user should know.
+    #[inline]
     pub fn poll_event(&mut self) -> Option<(AssociationId, Event)> {
         self.reap();
+        if self.turns.eventful.is_empty() { None } else { self.next_event() }
+    }
+
+    fn next_event(&mut self) -> Option<(AssociationId, Event)> {
         while let Some(&slot) = self.turns.eventful.front() {
             let Some(entry) = self.associations.get_mut(slot) else {
                 self.turns.eventful.pop_front();

@@ -451,6 +451,9 @@ impl Sender {
             lost.extend_from_slice(&verdict.lost);
             again_at = again_at.into_iter().chain(verdict.again_at).min();
         }
+        if lost.is_empty() {
+            return Losses { look_again_at: again_at, ..Losses::default() };
+        }
         let losses = self.declare_lost(&lost);
         Losses { look_again_at: again_at, ..losses }
     }
