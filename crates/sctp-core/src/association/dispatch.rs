@@ -226,6 +226,8 @@ impl Association {
                 all_acknowledged: outcome.all_acknowledged,
                 in_recovery: outcome.recovering.contains(&acked.path),
                 srtt: path.rto.srtt().unwrap_or_default(),
+                rtt: outcome.rtt.iter().find(|(of, _)| *of == acked.path).map(|&(_, rtt)| rtt),
+                min_rtt: path.rto.min_rtt().unwrap_or_default(),
             };
             path.change_window("acknowledgment", |congestion| congestion.on_acknowledged(&acknowledged));
             self.refill(acked.path, acked.flight_before);

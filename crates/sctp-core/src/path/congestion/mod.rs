@@ -13,6 +13,7 @@
 mod cubic;
 mod pacer;
 mod rfc9260;
+mod standing;
 mod validation;
 mod window;
 
@@ -90,4 +91,8 @@ pub(crate) struct Acknowledged {
     pub(crate) in_recovery: bool,
     /// Smoothed round-trip time of the path; zero before the first measurement.
     pub(crate) srtt: Duration,
+    /// What this SACK measured.
+    pub(crate) rtt: Option<Duration>,
+    /// The shortest round trip of the path lately; zero before the first measurement.
+    pub(crate) min_rtt: Duration,
 }

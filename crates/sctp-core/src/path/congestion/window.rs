@@ -13,10 +13,12 @@ use virtual_time::Instant;
 use super::cubic::Cubic;
 use super::pacer::Pacer;
 use super::rfc9260::Rfc9260;
+use super::standing::Bound;
 use super::validation::Validation;
 use super::{Acknowledged, CongestionControl, Window};
 use crate::config::{
-    AfterTimeout, CongestionAlgorithm, CongestionConfig, InitialWindow, Pacing, WindowValidation,
+    AfterTimeout, CongestionAlgorithm, CongestionConfig, InitialWindow, Pacing, StandingQueue,
+    WindowValidation,
 };
 use crate::stats::Seldom;
 
@@ -49,6 +51,8 @@ pub(crate) struct Congestion {
     controller: Controller,
     unused: UnusedRule,
     pacer: Pacer,
+    /// Where the queue on the path is bounded.
+    queue: Option<Box<Bound>>,
     /// T3-rtx expired and nothing was acknowledged since: one packet at a time (RFC 9260 §7.2.3).
     is_probing: bool,
     /// The window before it was cut to what was in use, until that is undone.
@@ -129,6 +133,7 @@ impl Congestion {
             controller: Controller::new(config.algorithm, capacity),
             unused: UnusedRule::new(config.window_validation),
             pacer: Pacer::new(burst),
+            queue: bounded_queue(config),
             is_probing: false,
             before_cut: None,
             flight: 0,
@@ -143,6 +148,7 @@ impl Congestion {
         self.unused = UnusedRule::new(self.config.window_validation);
         self.is_probing = false;
         self.before_cut = None;
+        self.queue = bounded_queue(self.config);
         self.srtt = Duration::ZERO;
     }
 
@@ -165,7 +171,8 @@ impl Congestion {
     #[inline]
     pub(crate) fn admits(&self, flight: usize) -> bool {
         let is_one_by_one = self.is_probing && self.config.after_timeout == AfterTimeout::OnePacket;
-        if is_one_by_one { flight == 0 } else { flight < self.cwnd() }
+        let limit = self.queue.as_ref().map_or(usize::MAX, |queue| queue.octets()).min(self.cwnd());
+        if is_one_by_one { flight == 0 } else { flight < limit }
     }
 
     /// Whether packets are spread over the round trip now, instead of counted by Max.Burst.
@@ -243,6 +250,9 @@ impl Congestion {
         self.flight = acked.flight_before;
         self.srtt = acked.srtt;
         self.controller.get_mut().on_acknowledged(acked);
+        if let Some(queue) = &mut self.queue {
+            queue.on_acknowledged(acked, 4 * self.capacity.pmdcs);
+        }
         let (window, floor) = (self.window(), 4 * self.capacity.pmdcs);
         let after_recovery = match &mut self.unused {
             UnusedRule::Rfc9260 { .. } => None,
@@ -299,6 +309,13 @@ impl Congestion {
                 self.controller.get_mut().on_spurious();
             }
         }
+    }
+}
+
+fn bounded_queue(config: CongestionConfig) -> Option<Box<Bound>> {
+    match config.standing_queue {
+        StandingQueue::Unbounded => None,
+        StandingQueue::Within(allowed) => Some(Box::new(Bound::new(allowed))),
     }
 }
 
