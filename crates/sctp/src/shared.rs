@@ -150,7 +150,11 @@ pub(crate) enum Received {
 /// Waits until `attempt` returns something, trying again after every signal.
 ///
 /// Cancellation-safe if `attempt` is atomic: dropped while waiting, nothing was taken.
+///
+/// Who calls again and again without ever having to wait gives way now and then, so that others of its thread have
+/// their turn.
 pub(crate) async fn until<T>(signal: &Notify, mut attempt: impl FnMut() -> Option<T>) -> T {
+    tokio::task::coop::consume_budget().await;
     if let Some(outcome) = attempt() {
         return outcome;
     }
