@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
 use std::sync::mpsc;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clap::Args;
 use lab::emulator::{
@@ -178,7 +178,7 @@ fn join(arguments: &Arguments, link: EmulatedLink, first: &str, second: &str) ->
 }
 
 /// Signals that arrived while the command ran. Ctrl-C reaches the command by itself; what is sent to this process
-/// alone is passed on.
+/// alone is passed on, also what came before the command was known here.
 #[derive(Clone)]
 struct Signals(Arc<Mutex<Seen>>);
 
@@ -186,30 +186,43 @@ struct Signals(Arc<Mutex<Seen>>);
 struct Seen {
     last: Option<Ending>,
     command: Option<CommandHandle>,
+    from_terminal: bool,
+}
+
+impl Seen {
+    fn pass_on(&self) {
+        match (self.last, self.command) {
+            (Some(Ending::Interrupt), Some(command)) if !self.from_terminal => command.interrupt(),
+            (Some(Ending::Terminate), Some(command)) => command.terminate(),
+            _ => {}
+        }
+    }
 }
 
 impl Signals {
     fn survive() -> Self {
-        let signals = Self(Arc::default());
-        let seen = signals.clone();
         let from_terminal = std::io::IsTerminal::is_terminal(&std::io::stdin());
+        let signals = Self(Arc::new(Mutex::new(Seen { from_terminal, ..Seen::default() })));
+        let heard = signals.clone();
         interrupt::on_signal(move |ending| {
-            let mut seen = seen.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut seen = heard.seen();
             seen.last = Some(ending);
-            match (ending, seen.command) {
-                (Ending::Interrupt, Some(command)) if !from_terminal => command.interrupt(),
-                (Ending::Terminate, Some(command)) => command.terminate(),
-                (Ending::Interrupt | Ending::Terminate, _) => {}
-            }
+            seen.pass_on();
         });
         signals
     }
 
     fn started(&self, command: CommandHandle) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).command = Some(command);
+        let mut seen = self.seen();
+        seen.command = Some(command);
+        seen.pass_on();
     }
 
     fn received(&self) -> Option<Ending> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).last
+        self.seen().last
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -222,7 +222,7 @@ fn a_server_that_is_not_there_is_named_with_the_remedy() {
 
 #[test]
 fn wrong_usage_names_the_option_its_value_and_the_remedy() {
-    let cases: [(&str, &[&str]); 13] = [
+    let cases: [(&str, &[&str]); 15] = [
         ("perf client", &["--to"]),
         ("perf client --to 127.0.0.1", &["--to", "'127.0.0.1'", "192.0.2.1:5000"]),
         ("perf client --to 127.0.0.1:5 --message 0", &["--message '0'", "1200"]),
@@ -232,6 +232,11 @@ fn wrong_usage_names_the_option_its_value_and_the_remedy() {
         ("perf client --to 127.0.0.1:5 --associations 0", &["--associations", "'0'"]),
         ("perf client --to 127.0.0.1:5 --duration 5", &["--duration", "'5'", "5s"]),
         ("perf client --to 127.0.0.1:5 --transport tcp --streams 2", &["--streams '2'", "--transport sctp"]),
+        ("perf client --to 127.0.0.1:5 --transport tcp --fill", &["--fill", "--transport sctp"]),
+        (
+            "perf client --to 127.0.0.1:5 --transport tcp --sctp-congestion cubic",
+            &["--sctp-congestion", "--tcp-congestion"],
+        ),
         (
             "perf client --to 127.0.0.1:5 --tcp-congestion cubic",
             &["--tcp-congestion 'cubic'", "--transport tcp"],

@@ -36,8 +36,7 @@ fn body(name: &str) -> Option<String> {
     let (module, function) = name.split_once("::")?;
     PLACES.iter().find_map(|place| {
         let text = std::fs::read_to_string(repository().join(place).join(format!("{module}.rs"))).ok()?;
-        let (before, after) = text.split_once(&format!("#[test]\nfn {function}() {{"))?;
-        assert!(!before.is_empty());
+        let (_, after) = text.split_once(&format!("#[test]\nfn {function}() {{"))?;
         Some(after.split("\n}").next()?.to_owned())
     })
 }
@@ -72,9 +71,9 @@ fn every_negative_reply_has_a_row_whose_tests_name_it() {
 #[test]
 fn every_notification_has_a_row_whose_tests_name_it() {
     let rows = rows();
-    for (name, marks) in
-        [("BFM", ["0x0401", "0x0401"]), ("AST", ["0x0402", "0x0402"]), ("ARE", ["0x0403", "rule_events"])]
-    {
+    let marks_by_name: [(&str, &[&str]); 3] =
+        [("BFM", &["0x0401"]), ("AST", &["0x0402"]), ("ARE", &["0x0403", "rule_events"])];
+    for (name, marks) in marks_by_name {
         let row = rows.iter().find(|row| row.head == name).unwrap_or_else(|| panic!("no row for {name}"));
         for test in &row.tests {
             let body = body(test).unwrap();

@@ -5,6 +5,8 @@
 pub(crate) enum UsageError {
     #[error("{option} '{value}': {because}; {remedy}")]
     Value { option: &'static str, value: String, because: String, remedy: String },
+    #[error("{option}: {because}; {remedy}")]
+    Flag { option: &'static str, because: &'static str, remedy: &'static str },
     #[error(transparent)]
     Rate(#[from] models::ModelError),
     #[error("{0}")]

@@ -61,9 +61,9 @@ pub(crate) struct Arguments {
     /// Congestion control of the kernel's TCP [default: the system's]
     #[arg(long, value_name = "NAME", value_parser = parse_congestion)]
     tcp_congestion: Option<String>,
-    /// Congestion control of SCTP
-    #[arg(long, value_name = "NAME", value_enum, default_value_t = SctpCongestion::Rfc9260)]
-    sctp_congestion: SctpCongestion,
+    /// Congestion control of SCTP [default: rfc9260]
+    #[arg(long, value_name = "NAME", value_enum)]
+    sctp_congestion: Option<SctpCongestion>,
     /// Cut messages in two where a packet of SCTP ends, so that every packet is full
     #[arg(long)]
     fill: bool,
@@ -106,7 +106,8 @@ impl Arguments {
         let carrier = place.carrier(self.encap_port, ports)?;
         let mut association = association();
         association.streams.outbound = self.streams;
-        association.congestion.algorithm = self.sctp_congestion.algorithm();
+        association.congestion.algorithm =
+            self.sctp_congestion.unwrap_or(SctpCongestion::Rfc9260).algorithm();
         if self.fill {
             association.transmission.bundling = MessageBundling::Filled;
         }
@@ -128,17 +129,41 @@ impl Arguments {
         if len > LONGEST_MESSAGE_BYTES {
             return refuse("the server takes messages of 1 MiB at most", "write 1MiB or less");
         }
-        if self.transport == Protocol::Tcp && (self.streams > 1 || self.unordered > 0.0) {
-            let (option, value) = match self.streams {
-                1 => ("--unordered", self.unordered.to_string()),
-                streams => ("--streams", streams.to_string()),
-            };
-            let because = "TCP has one stream, and keeps its order";
-            return Err(UsageError::value(option, value, because, "leave it out, or write --transport sctp"));
-        }
+        self.check_transport()?;
         let payload: Vec<u8> = (0..len).map(|index| index.to_le_bytes()[0]).collect();
         let (streams, unordered, is_echoed) = (self.streams, self.unordered, self.ping);
         Ok(Load { payload: Bytes::from(payload), streams, unordered, is_echoed })
+    }
+
+    /// TCP with an option for what it has not.
+    fn check_transport(&self) -> Result<(), UsageError> {
+        const REMEDY: &str = "leave it out, or write --transport sctp";
+        if self.transport == Protocol::Sctp {
+            return Ok(());
+        }
+        let order = "TCP has one stream, and keeps its order";
+        if self.streams > 1 {
+            return Err(UsageError::value("--streams", self.streams, order, REMEDY));
+        }
+        if self.unordered > 0.0 {
+            return Err(UsageError::value("--unordered", self.unordered, order, REMEDY));
+        }
+        if self.fill {
+            return Err(UsageError::Flag {
+                option: "--fill",
+                because: "TCP has no messages to cut",
+                remedy: REMEDY,
+            });
+        }
+        if self.sctp_congestion.is_some() {
+            let (option, because) = ("--sctp-congestion", "TCP has a congestion control of its own");
+            return Err(UsageError::Flag {
+                option,
+                because,
+                remedy: "write --tcp-congestion, or leave it out",
+            });
+        }
+        Ok(())
     }
 }
 

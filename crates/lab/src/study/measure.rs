@@ -15,7 +15,7 @@ use netem::{Impairments, Loss, Probability};
 use super::effort::{Effort, StudyError};
 use super::page::{Mark, Page, Series, Statement, Table};
 use super::response::{flow, legend, model_ms};
-use crate::compare::{Backend, BackendError, CompareConfig, RawOutcome, StopSignal};
+use crate::compare::{Backend, BackendError, CompareConfig, RawOutcome, StopSignal, WorkloadKind};
 use crate::statistics::ResponseTimes;
 use crate::transport::TransportSpec;
 
@@ -79,9 +79,10 @@ impl From<StudyError> for Left {
     }
 }
 
-/// What the packets of a cell meet: loss in tenths of a per cent, messages per second.
+/// What is sent and what its packets meet: loss in tenths of a per cent, messages or transactions per second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Conditions {
+    workload: WorkloadKind,
     loss_permille: u32,
     rate: u32,
 }
@@ -91,12 +92,17 @@ impl Conditions {
         f64::from(self.loss_permille) / 1000.0
     }
 
+    const fn sent(self) -> &'static str {
+        if matches!(self.workload, WorkloadKind::Simco) { "transactions" } else { "messages" }
+    }
+
     fn config(self, duration: Duration, stop: &StopSignal) -> Result<CompareConfig, StudyError> {
         let loss = Probability::new(self.loss()).map_or(Loss::None, Loss::Bernoulli);
         let rate = "100mbit".parse().ok();
         let path = Impairments { delay: Duration::from_millis(10), loss, rate, ..Impairments::default() };
         let mut config =
             CompareConfig { request_path: path.clone(), response_path: path, ..CompareConfig::default() };
+        config.workload = self.workload;
         config.traffic.interval = Duration::from_secs(1) / self.rate;
         config.traffic.duration = duration;
         config.transports = cells::transports(self)?;
@@ -235,8 +241,9 @@ fn show(page: &mut Page, cells: &Cells, rows: &[Row], duration: Duration) {
     page.series.extend(series.into_values());
     page.tables.push(table(rows));
     page.conditions.push(format!(
-        "Measured: real packets between two network namespaces for {} s a cell, our SCTP with profile studies, TCP of this kernel (Reno); the \
-         machine's own delays are in the values",
+        "Measured: {} of real packets between two network namespaces for {} s a cell, our SCTP with profile studies, TCP of this kernel (Reno); \
+         the machine's own delays are in the values",
+        if cells.workload == WorkloadKind::Simco { "SIMCO" } else { "echoed messages" },
         duration.as_secs()
     ));
     page.statements.extend(agreement(rows));

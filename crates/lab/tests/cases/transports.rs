@@ -60,23 +60,37 @@ pub(crate) fn median(mut times: Vec<Duration>) -> Duration {
 }
 
 pub(crate) fn udp_round_trip() {
-    // On a busy machine our own two sides wait for the processor: five tries. The lower bound holds always.
-    let is_close = (0..5).any(|_| median_of_a_hundred() <= Duration::from_micros(20_400));
+    // On a busy machine the emulator and our own two sides wait for the processor: five tries. The lower bounds hold always.
+    let is_close = (0..5).any(|_| {
+        let Excess { fastest, of_emulator } = excess_of_a_hundred();
+        fastest <= Duration::from_millis(1) && of_emulator <= Duration::from_micros(400)
+    });
     assert!(is_close, "never within 0.4 ms");
 }
 
-fn median_of_a_hundred() -> Duration {
+/// What is above the 20 ms of the link.
+#[derive(Debug)]
+struct Excess {
+    /// Of the fastest round trip: emulator, devices, and both sides woken by the kernel.
+    fastest: Duration,
+    /// Of the emulator alone, both ways: from a packet read to the packet written, medians.
+    of_emulator: Duration,
+}
+
+fn excess_of_a_hundred() -> Excess {
     let (times, report) = with_udp_echo(wan(10), EmulatorOptions::default(), |socket| {
         (0..100).map(|_| round_trip(socket)).collect::<Vec<_>>()
     });
-    assert!(times.iter().all(|time| *time >= Duration::from_millis(20)), "early: {times:?}");
-    let median = median(times);
-    let request = &report.links[0].request;
-    println!("median {median:?}, delay {:?}, real time {}", request.delay, report.is_real_time);
-    assert_eq!(request.stats.offered, 101);
-    assert_eq!(report.links[0].response.stats.delivered, 100);
-    assert!(request.delay.p50_ms.unwrap() >= 9.99);
-    median
+    let both_ways = Duration::from_millis(20);
+    let fastest = times.iter().min().unwrap().checked_sub(both_ways);
+    let (request, response) = (&report.links[0].request, &report.links[0].response);
+    assert_eq!((request.stats.offered, response.stats.delivered), (101, 100));
+    let delays = [request, response].map(|way| way.delay.p50_ms.unwrap());
+    assert!(delays.iter().all(|delay| *delay >= 9.99), "{delays:?}");
+    let of_emulator = Duration::from_secs_f64(delays.iter().sum::<f64>() / 1e3).saturating_sub(both_ways);
+    let excess = Excess { fastest: fastest.unwrap(), of_emulator };
+    println!("median {:?}, {excess:?}, real time {}", median(times), report.is_real_time);
+    excess
 }
 
 pub(crate) fn tcp_echo() {

@@ -171,9 +171,7 @@ impl Association {
     }
 
     pub(super) fn tell_message_ready(&mut self) {
-        if !matches!(self.events.back(), Some(Event::MessageReady)) {
-            self.events.push_back(Event::MessageReady);
-        }
+        self.events.push_message_ready();
     }
 
     /// The peer gave up what was delivered in part.
@@ -252,10 +250,10 @@ impl Association {
         }
         self.apply_losses(&outcome.losses);
         if outcome.buffer_available {
-            self.events.push_back(Event::SendBufferAvailable);
+            self.events.push(Event::SendBufferAvailable);
         }
         if outcome.acknowledgment.cumulative_advanced && self.sender.is_dry() {
-            self.events.push_back(Event::SenderDry);
+            self.events.push(Event::SenderDry);
         }
     }
 
@@ -333,7 +331,7 @@ impl Association {
         if stale && self.state.name() == S::CookieEchoed {
             self.on_stale_cookie(now, remote_error(causes));
         } else if !matches!(self.state.name(), S::CookieWait) {
-            self.events.push_back(Event::RemoteError(remote_error(causes)));
+            self.events.push(Event::RemoteError(remote_error(causes)));
         }
     }
 

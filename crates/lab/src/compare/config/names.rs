@@ -41,7 +41,7 @@ impl fmt::Display for BackendChoice {
 }
 
 /// What the messages are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum WorkloadKind {
     /// Requests of one size, echoed. The default.
     #[default]

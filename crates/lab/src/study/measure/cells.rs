@@ -1,6 +1,7 @@
 //! Which cells of which pages are measured.
 
 use super::Conditions;
+use crate::compare::WorkloadKind;
 use crate::study::effort::StudyError;
 use crate::transport::{TransportList, TransportSpec};
 
@@ -9,6 +10,8 @@ use crate::transport::{TransportList, TransportSpec};
 pub(super) struct Cells {
     pub(super) page: &'static str,
     pub(super) figure: &'static str,
+    /// What the page simulates is what is measured.
+    pub(super) workload: WorkloadKind,
     /// The figure's abscissa.
     pub(super) over: Over,
     pub(super) transports: &'static [&'static str],
@@ -26,11 +29,11 @@ pub(super) enum Over {
 
 impl Cells {
     pub(super) fn conditions(&self) -> Vec<Conditions> {
-        let of_loss = |loss_permille: &u32| Conditions { loss_permille: *loss_permille, rate: 100 };
+        let cell = |loss_permille, rate| Conditions { workload: self.workload, loss_permille, rate };
         match self.over {
-            Over::Loss => LOSSES_PERMILLE.iter().map(of_loss).collect(),
-            Over::Rate => RATES.iter().map(|rate| Conditions { loss_permille: 10, rate: *rate }).collect(),
-            Over::Streams => vec![of_loss(&10)],
+            Over::Loss => LOSSES_PERMILLE.map(|loss| cell(loss, 100)).to_vec(),
+            Over::Rate => RATES.map(|rate| cell(10, rate)).to_vec(),
+            Over::Streams => vec![cell(10, 100)],
         }
     }
 
@@ -45,9 +48,10 @@ impl Cells {
     /// In words, for a page that has no values.
     pub(super) fn in_words(&self, conditions: Conditions) -> String {
         format!(
-            "the measured values at {} % loss and {} messages a second ({})",
+            "the measured values at {} % loss and {} {} a second ({})",
             conditions.loss() * 100.0,
             conditions.rate,
+            conditions.sent(),
             self.transports.join(", ")
         )
     }
@@ -63,28 +67,30 @@ pub(super) fn transports(conditions: Conditions) -> Result<TransportList, StudyE
 }
 
 pub(super) const CELLS: [Cells; 7] = [
-    Cells { page: "S1-fig4", figure: "fig4", over: Over::Loss, transports: OVER_LOSS, tcp: "" },
-    Cells { page: "S1-fig5", figure: "fig5", over: Over::Loss, transports: &["tcp"], tcp: "TCP, Linux 2.6" },
-    Cells { page: "S1-fig7", figure: "fig7", over: Over::Rate, transports: OVER_RATE, tcp: "" },
-    Cells { page: "S1-fig8", figure: "fig8", over: Over::Rate, transports: &["tcp", "tcp:4"], tcp: "TCP" },
+    Cells { over: Over::Loss, transports: OVER_LOSS, ..echoed("S1-fig4", "fig4") },
+    Cells { over: Over::Loss, transports: &["tcp"], tcp: "TCP, Linux 2.6", ..echoed("S1-fig5", "fig5") },
+    Cells { over: Over::Rate, transports: OVER_RATE, ..echoed("S1-fig7", "fig7") },
+    Cells { over: Over::Rate, transports: &["tcp", "tcp:4"], tcp: "TCP", ..echoed("S1-fig8", "fig8") },
     Cells {
-        page: "S4-fig16",
-        figure: "fig16",
         over: Over::Loss,
         transports: &["sctp:1", "sctp:6", "tcp"],
         tcp: "TCP, Linux 2.6, byte counting",
+        ..simco("S4-fig16", "fig16")
     },
-    Cells {
-        page: "S4-fig17",
-        figure: "fig17",
-        over: Over::Streams,
-        transports: &["sctp:1", "sctp:2", "sctp:3", "sctp:6", "sctp:12"],
-        tcp: "",
-    },
-    Cells { page: "S4-fig19", figure: "fig19", over: Over::Rate, transports: OVER_RATE, tcp: "" },
+    Cells { over: Over::Streams, transports: OVER_STREAMS, ..simco("S4-fig17", "fig17") },
+    Cells { over: Over::Rate, transports: OVER_RATE, ..simco("S4-fig19", "fig19") },
 ];
 
+const fn echoed(page: &'static str, figure: &'static str) -> Cells {
+    Cells { page, figure, workload: WorkloadKind::Echo, over: Over::Loss, transports: &[], tcp: "" }
+}
+
+const fn simco(page: &'static str, figure: &'static str) -> Cells {
+    Cells { workload: WorkloadKind::Simco, ..echoed(page, figure) }
+}
+
 const OVER_LOSS: &[&str] = &["sctp:1", "sctp:3", "sctp:6", "sctp:unordered"];
+const OVER_STREAMS: &[&str] = &["sctp:1", "sctp:2", "sctp:3", "sctp:6", "sctp:12"];
 const OVER_RATE: &[&str] = &["sctp:1", "sctp:6", "sctp:unordered"];
 const LOSSES_PERMILLE: [u32; 3] = [10, 20, 40];
 const RATES: [u32; 3] = [10, 100, 1000];
@@ -95,8 +101,11 @@ mod tests {
 
     #[test]
     fn cells_of_equal_conditions_are_measured_together_and_once() {
-        let list = transports(Conditions { loss_permille: 10, rate: 1000 }).expect("transports of ours");
-        let names: Vec<String> = list.as_slice().iter().map(ToString::to_string).collect();
-        assert_eq!(names, ["sctp:1", "sctp:6", "sctp:unordered", "tcp", "tcp:4"]);
+        let names = |workload| -> Vec<String> {
+            let list = transports(Conditions { workload, loss_permille: 10, rate: 1000 });
+            list.expect("transports of ours").as_slice().iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(names(WorkloadKind::Echo), ["sctp:1", "sctp:6", "sctp:unordered", "tcp", "tcp:4"]);
+        assert_eq!(names(WorkloadKind::Simco), OVER_RATE);
     }
 }

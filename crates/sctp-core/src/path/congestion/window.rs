@@ -98,10 +98,11 @@ impl Controller {
         }
     }
 
-    fn get(&self) -> &dyn CongestionControl {
+    #[inline]
+    fn window(&self) -> Window {
         match self {
-            Self::Rfc9260(controller) => controller,
-            Self::Cubic(controller) => &**controller,
+            Self::Rfc9260(controller) => controller.window(),
+            Self::Cubic(controller) => controller.window(),
         }
     }
 
@@ -151,12 +152,14 @@ impl Congestion {
         self.srtt = Duration::ZERO;
     }
 
+    #[inline]
     pub(crate) fn cwnd(&self) -> usize {
         self.window().cwnd
     }
 
+    #[inline]
     pub(crate) fn window(&self) -> Window {
-        self.controller.get().window()
+        self.controller.window()
     }
 
     pub(crate) fn counters(&self) -> CongestionCounters {
@@ -165,6 +168,7 @@ impl Congestion {
 
     /// Whether one more packet may go out with this much in flight. The last one may exceed the window
     /// (RFC 9260 §6.1 (B)); after a timeout there is only one until it is acknowledged (§7.2.3).
+    #[inline]
     pub(crate) fn admits(&self, flight: usize) -> bool {
         let is_one_by_one = self.is_probing && self.config.after_timeout == AfterTimeout::OnePacket;
         let limit = self.queue.as_ref().map_or(usize::MAX, |queue| queue.octets()).min(self.cwnd());
