@@ -1,6 +1,7 @@
 //! What the driver task and all handles of an endpoint share.
 
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use sctp_core::{AssociationId, Destination};
@@ -20,12 +21,15 @@ pub(crate) struct Shared {
     state: Mutex<State>,
     /// Where packets are received into: locked before the state, by whoever receives.
     intake: Mutex<ReceiveBatch>,
+    /// Advances with every look at the socket of a thread that sends.
+    looks: AtomicU64,
 }
 
 impl Shared {
     pub(crate) fn new(io: Box<dyn PacketIo>, clock: Clock, state: State) -> Self {
         let (state, intake) = (Mutex::new(state), Mutex::default());
-        Self { io, signals: EndpointSignals::default(), clock, state, intake }
+        let looks = AtomicU64::new(0);
+        Self { io, signals: EndpointSignals::default(), clock, state, intake, looks }
     }
 
     /// The state, to look at it. Held for microseconds, never across an await.
@@ -64,11 +68,17 @@ impl Shared {
             Err(TryLockError::Poisoned(batch)) => batch.into_inner(),
             Err(TryLockError::WouldBlock) => return,
         };
+        self.looks.fetch_add(1, Ordering::Relaxed);
         self.lock().queued_since_look = 0;
         // A broken socket is the driver's to report.
         if self.io.receive(&mut batch).is_ok() {
             self.change(|state, now| state.take_in(now, &*self.io, &batch));
         }
+    }
+
+    /// How often a thread that sends has looked at the socket.
+    pub(crate) fn looks(&self) -> u64 {
+        self.looks.load(Ordering::Relaxed)
     }
 
     /// Takes one batch from the socket and tells who waits for what was in it, but sends nothing yet.
@@ -150,7 +160,11 @@ pub(crate) enum Received {
 /// Waits until `attempt` returns something, trying again after every signal.
 ///
 /// Cancellation-safe if `attempt` is atomic: dropped while waiting, nothing was taken.
+///
+/// Who calls again and again without ever having to wait gives way now and then, so that others of its thread have
+/// their turn.
 pub(crate) async fn until<T>(signal: &Notify, mut attempt: impl FnMut() -> Option<T>) -> T {
+    tokio::task::coop::consume_budget().await;
     if let Some(outcome) = attempt() {
         return outcome;
     }

@@ -51,6 +51,8 @@ impl Association {
             if let ControlFlow::Break(outcome) = queued.await {
                 return outcome;
             }
+            // While acknowledgments keep up there is always room: others in this thread have their turn in between.
+            tokio::task::yield_now().await;
         }
     }
 

@@ -177,19 +177,24 @@ impl Driver {
         let alarm = Arc::new(Alarm::of_this_thread(&self));
         let waker = Waker::from(Arc::clone(&alarm));
         let mut context = Context::from_waker(&waker);
-        let mut seen = 0;
+        let mut seen = (0, 0);
         while !self.is_over() {
             thread::park_timeout(GRACE);
-            let calls = self.calls.load(Ordering::Relaxed);
-            let is_quiet = std::mem::replace(&mut seen, calls) == calls;
+            let acts = self.acts();
+            let is_quiet = std::mem::replace(&mut seen, acts) == acts;
             if is_quiet && let Some(mut seat) = self.take_seat() {
-                let nobody_calls = || self.calls.load(Ordering::Relaxed) == calls && !self.is_over();
+                let nobody_calls = || self.acts() == acts && !self.is_over();
                 alarm.lower();
                 self.drive(&mut seat, &alarm, &mut context, nobody_calls);
                 drop(seat);
                 self.call_next();
             }
         }
+    }
+
+    /// What callers did for the endpoint: calls that had to wait, and looks at the socket while they sent.
+    fn acts(&self) -> (u64, u64) {
+        (self.calls.load(Ordering::Relaxed), self.shared.looks())
     }
 
     fn is_over(&self) -> bool {

@@ -1,5 +1,7 @@
 //! A sender gets no further ahead of its reader than the two buffers between them.
 
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -45,6 +47,39 @@ async fn a_slow_reader_holds_the_sender_back() {
         // A receiver may take a packet or two beyond its window rather than drop them.
         assert!(furthest_ahead <= both_buffers + 4, "{furthest_ahead} messages ahead");
         assert!(furthest_ahead >= both_buffers / 2, "{furthest_ahead} messages ahead: never held back");
+    })
+    .await;
+}
+
+/// How often a future gave way before it was done.
+async fn turns_of(work: impl Future<Output = ()>) -> usize {
+    let (mut work, mut turns) = (pin!(work), 0);
+    poll_fn(|context| {
+        turns += 1;
+        work.as_mut().poll(context)
+    })
+    .await;
+    turns
+}
+
+#[tokio::test]
+async fn who_sends_without_a_pause_leaves_others_their_turn() {
+    within_a_minute(async {
+        let mut roomy = AssociationConfig::default();
+        roomy.buffers.send_bytes = 4 << 20;
+        let pair = Pair::with("127.0.0.1:0", roomy).await;
+        let messages = |range: std::ops::Range<u32>| {
+            range.map(|number| numbered(0, number, MESSAGE_BYTES, Delivery::Ordered))
+        };
+        let many = turns_of(async { pair.here.send_many(messages(0..1_000)).await.unwrap() }).await;
+        assert!(many > 3, "{many} turns for a megabyte");
+        let single = async {
+            for message in messages(1_000..2_000) {
+                pair.here.send(message).await.unwrap();
+            }
+        };
+        let single = turns_of(single).await;
+        assert!(single > 3, "{single} turns for 1,000 messages");
     })
     .await;
 }
