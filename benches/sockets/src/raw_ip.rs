@@ -71,6 +71,7 @@ fn flood(sender: &RawIp, destination: Destination, packet_bytes: usize, over: &A
         outgoing.segment_bytes = Some(packet_bytes);
         // A full buffer is what a flood meets.
         let _ = sender.send(&mut outgoing);
+        thread::yield_now();
     }
 }
 
