@@ -228,6 +228,8 @@ impl Association {
                 all_acknowledged: outcome.all_acknowledged,
                 in_recovery: outcome.recovering.contains(&acked.path),
                 srtt: path.rto.srtt().unwrap_or_default(),
+                min_rtt: path.rto.min_rtt().unwrap_or_default(),
+                is_paced: path.congestion.is_paced(),
             };
             path.change_window("acknowledgment", |congestion| congestion.on_acknowledged(&acknowledged));
             self.refill(acked.path, acked.flight_before);
