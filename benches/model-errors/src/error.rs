@@ -24,11 +24,17 @@ pub enum CompareError {
     /// The stack refuses to connect.
     #[error("the stack refuses to connect: {0}")]
     Connect(#[from] sctp_core::ConnectError),
+    /// The loss probability is none.
+    #[error("the loss probability is none: {0}")]
+    Probability(#[from] netem::OutOfRange),
     /// The loss model is out of bounds.
     #[error("the loss model is out of bounds: {0}")]
-    Loss(#[from] netem::ParseError),
+    Loss(#[from] netem::InvalidGilbertElliott),
+    /// The model knows no wait for this transport.
+    #[error("the model knows no wait in one direction for this transport")]
+    NoWaiting,
     /// Messages that should have arrived did not.
-    #[error("{cell}: {arrived} of {sent} messages arrived: a lossless run delivers all")]
+    #[error("{cell}: {arrived} of {sent} messages arrived: all have to")]
     Missing {
         /// The cell.
         cell: String,

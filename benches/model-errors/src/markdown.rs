@@ -32,3 +32,8 @@ pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent.abs() < 1.0 { format!("{percent:.2} %") } else { format!("{percent:.1} %") }
 }
+
+/// A relative error with its sign.
+pub(crate) fn signed_percent(share: f64) -> String {
+    format!("{:+.1} %", share * 100.0)
+}

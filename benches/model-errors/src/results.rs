@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::CompareError;
 use crate::markdown::Table;
-use crate::startup;
+use crate::{startup, throughput, waiting};
 
 /// What `docs/models.json` holds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -14,6 +14,12 @@ pub struct Results {
     pub startup: Vec<startup::Row>,
     /// S5's stated points under several readings of its rules.
     pub startup_readings: Vec<startup::Reading>,
+    /// The resequencing models.
+    pub waiting: Vec<waiting::Row>,
+    /// Reno's models.
+    pub reno: Vec<throughput::Row>,
+    /// CUBIC's.
+    pub cubic: Vec<throughput::Row>,
 }
 
 /// A part of the results that can be computed by itself.
@@ -21,11 +27,16 @@ pub struct Results {
 pub enum Part {
     /// The start-up on a new path.
     Startup,
+    /// Waiting for lost messages.
+    Waiting,
+    /// Rates of bulk flows.
+    Throughput,
 }
 
 impl Part {
     /// Every part, by its name on the command line.
-    pub const ALL: [(&str, Self); 1] = [("startup", Self::Startup)];
+    pub const ALL: [(&str, Self); 3] =
+        [("startup", Self::Startup), ("waiting", Self::Waiting), ("throughput", Self::Throughput)];
 }
 
 impl Results {
@@ -39,6 +50,11 @@ impl Results {
                 self.startup = startup::table()?;
                 self.startup_readings = startup::readings()?;
             }
+            Part::Waiting => self.waiting = waiting::table()?,
+            Part::Throughput => {
+                self.reno = throughput::reno_table()?;
+                self.cubic = throughput::cubic_table()?;
+            }
         }
         Ok(())
     }
@@ -46,6 +62,12 @@ impl Results {
     /// The tables that the numbers make.
     #[must_use]
     pub fn tables(&self) -> Vec<Table> {
-        vec![startup::table_of_grid(&self.startup), startup::table_of_readings(&self.startup_readings)]
+        vec![
+            startup::table_of_grid(&self.startup),
+            startup::table_of_readings(&self.startup_readings),
+            waiting::table_of_waiting(&self.waiting),
+            throughput::table_of_reno(&self.reno),
+            throughput::table_of_cubic(&self.cubic),
+        ]
     }
 }

@@ -1,5 +1,6 @@
 //! Round trips on one stream of an association while another one carries as much as goes.
 
+use std::cell::Cell;
 use std::convert::Infallible;
 
 use sctp::{Association, Endpoint, EndpointConfig, SctpPort};
@@ -26,13 +27,15 @@ async fn converse(task: &Task) -> Infallible {
         return echo(&endpoint.accept().await.expect("it is open")).await;
     }
     let port = config.port;
-    let endpoint = Endpoint::bind(config, std::net::SocketAddr::from(([127, 0, 0, 1], 0))).await.expect("it is free");
+    let endpoint =
+        Endpoint::bind(config, std::net::SocketAddr::from(([127, 0, 0, 1], 0))).await.expect("it is free");
     let association =
         endpoint.connect(&[sctp::udp(task.address)], port).await.expect("the receiver is there");
     association.set_stream_priority(PROMPT, 0).expect("there is such a stream");
+    let sent = Cell::new(0);
     tokio::select! {
-        never = ping(&association, task) => never,
-        never = send_bulk(&association), if task.beside_bulk => never,
+        never = ping(&association, task, &sent) => never,
+        never = send_bulk(&association, &sent), if task.beside_bulk => never,
     }
 }
 
@@ -46,7 +49,7 @@ async fn echo(association: &Association) -> Infallible {
     }
 }
 
-async fn ping(association: &Association, task: &Task) -> Infallible {
+async fn ping(association: &Association, task: &Task, sent: &Cell<usize>) -> Infallible {
     debug_assert_eq!(task.end, End::Ping);
     let payload = task.payload();
     let mut round_trips = RoundTrips::begin(task);
@@ -54,15 +57,16 @@ async fn ping(association: &Association, task: &Task) -> Infallible {
         let message = Message::new(PROMPT, Delivery::Ordered, payload.clone());
         association.send(message).await.expect("it is up");
         association.recv().await.expect("it is up").expect("it is up");
-        round_trips.next();
+        round_trips.next_beside(sent.get());
     }
 }
 
-async fn send_bulk(association: &Association) -> Infallible {
+async fn send_bulk(association: &Association, sent: &Cell<usize>) -> Infallible {
     let payload = bytes::Bytes::from(vec![0xa5; BULK_BYTES]);
     loop {
         let message = || Message::new(BULK, Delivery::Ordered, payload.clone());
         association.send_many(std::iter::repeat_with(message).take(AT_ONCE)).await.expect("it is up");
+        sent.set(sent.get() + AT_ONCE * BULK_BYTES);
     }
 }
 

@@ -1,11 +1,10 @@
 //! Two processes of one stack, each on its processor.
 
-use std::io::{BufRead, BufReader, Lines};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use headway_benches::raw_udp;
+use crate::running::{Absence, Running};
 
 /// How runs are made.
 #[derive(Debug)]
@@ -29,34 +28,55 @@ pub struct Outcome {
     pub receiver_s_per_gb: f64,
 }
 
+/// What a run of round trips brought.
+#[derive(Clone, Copy, Debug)]
+pub struct Trips {
+    /// Median in microseconds.
+    pub p50_us: f64,
+    /// 99th percentile in microseconds.
+    pub p99_us: f64,
+    /// 10⁶ octets a second that went beside them, where any did.
+    pub beside_mb_per_s: f64,
+}
+
 impl Contest {
-    /// Messages in one direction; `None` if the stack is not there.
-    #[must_use]
-    pub fn bulk(&self, stack: &str, octets: usize, options: &[&str]) -> Option<Outcome> {
+    /// Messages in one direction.
+    ///
+    /// # Errors
+    /// If the stack is not there, or gives no answer.
+    pub fn bulk(&self, stack: &str, octets: usize, options: &[&str]) -> Result<Outcome, Absence> {
         self.bulk_at(stack, "127.0.0.1", octets, options)
     }
 
     /// The same at another address.
     ///
+    /// # Errors
+    /// As [`bulk`](Self::bulk).
+    ///
     /// # Panics
-    /// If a run fails.
-    #[must_use]
-    pub fn bulk_at(&self, stack: &str, ip: &str, octets: usize, options: &[&str]) -> Option<Outcome> {
-        let mut receiver = self.start(stack, "receive", 1, ip, octets, options)?;
+    /// If the receiver prints anything else than figures.
+    pub fn bulk_at(
+        &self,
+        stack: &str,
+        ip: &str,
+        octets: usize,
+        options: &[&str],
+    ) -> Result<Outcome, Absence> {
+        let receiver = self.start(stack, "receive", 1, ip, octets, options)?;
         std::thread::park_timeout(SETTLING);
         let sender = self.start(stack, "send", 0, ip, octets, options)?;
-        assert_eq!(receiver.line(), "begun", "{stack}");
+        assert_eq!(receiver.line()?, "begun", "{stack}");
         let before = (sender.processor_ns(), receiver.processor_ns());
         // Half of the time is looked at: at its end the processes end.
         let begun_at = Instant::now();
         std::thread::park_timeout(Duration::from_millis(self.milliseconds / 2));
         let after = (sender.processor_ns(), receiver.processor_ns());
         let looked_at_ns = begun_at.elapsed().as_secs_f64() * 1e9;
-        let result = receiver.line();
+        let result = receiver.line()?;
         let numbers: Vec<f64> = result.split(' ').map(|number| number.parse().expect("a number")).collect();
         let [messages, octets, nanoseconds] = numbers[..] else { panic!("{stack}: {result}") };
         let gigabytes = octets / 1e9 * looked_at_ns / nanoseconds;
-        Some(Outcome {
+        Ok(Outcome {
             mb_per_s: octets / nanoseconds * 1e3,
             messages_per_s: messages / nanoseconds * 1e9,
             sender_s_per_gb: (after.0 - before.0) / 1e9 / gigabytes,
@@ -64,43 +84,35 @@ impl Contest {
         })
     }
 
-    /// Round trips with both ends on processor 0: median and 99th percentile in microseconds.
+    /// Round trips with both ends on processor 0.
     ///
-    /// # Panics
-    /// If a run fails.
-    #[must_use]
-    pub fn ping(&self, stack: &str, octets: usize) -> Option<(f64, f64)> {
+    /// # Errors
+    /// As [`bulk`](Self::bulk).
+    pub fn ping(&self, stack: &str, octets: usize) -> Result<Trips, Absence> {
         self.ping_from(stack, [0, 0], octets, &[])
     }
 
     /// Round trips between these processors, client and server.
     ///
+    /// # Errors
+    /// As [`bulk`](Self::bulk).
+    ///
     /// # Panics
-    /// If a run fails.
-    #[must_use]
+    /// If the client prints anything else than figures.
     pub fn ping_from(
         &self,
         stack: &str,
         [client, server]: [usize; 2],
         octets: usize,
         options: &[&str],
-    ) -> Option<(f64, f64)> {
+    ) -> Result<Trips, Absence> {
         let _echo = self.start(stack, "echo", server, "127.0.0.1", octets, options)?;
         std::thread::park_timeout(SETTLING);
-        let result = self.start(stack, "ping", client, "127.0.0.1", octets, options)?.line();
-        let (p50, p99) = result.split_once(' ').expect("two numbers");
-        Some((p50.parse::<f64>().expect("a number") / 1e3, p99.parse::<f64>().expect("a number") / 1e3))
-    }
-
-    /// What raw UDP takes for 64 octets.
-    ///
-    /// # Panics
-    /// If the program is not there.
-    #[must_use]
-    pub fn raw_round_trip_us(&self) -> f64 {
-        let contender = beside("contender");
-        let output = self.command(0, contender).arg("raw-udp").output().expect("taskset is there");
-        String::from_utf8_lossy(&output.stdout).trim().parse().expect("a number")
+        let result = self.start(stack, "ping", client, "127.0.0.1", octets, options)?.line()?;
+        let mut numbers = result.split(' ').map(|number| number.parse::<f64>().expect("a number"));
+        let mut next = || numbers.next().expect("median and 99th percentile");
+        let (p50_us, p99_us) = (next() / 1e3, next() / 1e3);
+        Ok(Trips { p50_us, p99_us, beside_mb_per_s: numbers.next().unwrap_or(0.0) })
     }
 
     fn start(
@@ -111,11 +123,11 @@ impl Contest {
         ip: &str,
         octets: usize,
         options: &[&str],
-    ) -> Option<Running> {
+    ) -> Result<Running, Absence> {
         let own = self.programs.join(stack);
         let is_own = ["usrsctp", "pion"].contains(&stack);
         if is_own && !own.exists() {
-            return None;
+            return Err(Absence::NotThere);
         }
         let mut command = self.command(processor, if is_own { own } else { beside("contender") });
         if !is_own {
@@ -124,10 +136,7 @@ impl Contest {
         command
             .args([end, &format!("{ip}:59777"), &octets.to_string(), &self.milliseconds.to_string()])
             .args(options);
-        let mut process =
-            command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("taskset is there");
-        let lines = BufReader::new(process.stdout.take().expect("it is a pipe")).lines();
-        Some(Running { process, lines })
+        Ok(Running::start(command, Duration::from_millis(self.milliseconds) + PATIENCE))
     }
 
     fn command(&self, processor: usize, program: PathBuf) -> Command {
@@ -135,39 +144,6 @@ impl Contest {
         // Go counts processors, not those it may use.
         command.args(["-c", &processor.to_string()]).arg(program).env("GOMAXPROCS", "1");
         command
-    }
-}
-
-/// Measures raw UDP and prints it: `contender raw-udp`.
-pub fn print_raw_round_trip() {
-    println!("{}", raw_udp::round_trip_us(64, 10_000));
-}
-
-/// A process; ended with it.
-struct Running {
-    process: Child,
-    lines: Lines<BufReader<ChildStdout>>,
-}
-
-impl Running {
-    fn line(&mut self) -> String {
-        self.lines.next().expect("the process goes on").expect("it prints text")
-    }
-
-    /// Processor time of all its threads so far.
-    fn processor_ns(&self) -> f64 {
-        let tasks =
-            std::fs::read_dir(format!("/proc/{}/task", self.process.id())).into_iter().flatten().flatten();
-        let times = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("schedstat")).ok());
-        times.filter_map(|text| text.split(' ').next()?.parse::<f64>().ok()).sum()
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }
 
@@ -207,3 +183,5 @@ pub fn build_programs() -> PathBuf {
 
 /// For a receiver to listen.
 const SETTLING: Duration = Duration::from_millis(50);
+/// Beyond the time that is measured: handshake, warming up, and being disturbed.
+const PATIENCE: Duration = Duration::from_secs(4);

@@ -53,14 +53,17 @@ pub fn run(stack: &mut impl Stack, task: &Task) -> ! {
                 End::Send => is_busy |= (0..AT_ONCE).take_while(|_| stack.send(now)).count() > 0,
                 End::Ping if round_trips.is_none() => {
                     round_trips = Some(RoundTrips::begin(task));
-                    is_busy |= stack.send(now);
+                    stack.send(now);
                 }
                 End::Ping | End::Receive | End::Echo => {}
             }
         }
         stack.transmit(now, &mut link);
         link.flush();
-        if !link.has_sent() && !has_received && !is_busy || matches!(task.end, End::Ping | End::Echo) {
+        let is_idle = !link.has_sent() && !has_received && !is_busy;
+        // Some learn only while they transmit that they are up: the first message is still to be sent then.
+        let is_to_begin = stack.is_up() && task.end == End::Ping && round_trips.is_none();
+        if is_idle || matches!(task.end, End::Ping | End::Echo) && !is_to_begin {
             link.wait(stack.due().map(|due| due.saturating_duration_since(Instant::now())));
         }
     }

@@ -16,6 +16,8 @@ pub mod link;
 pub mod plain;
 pub mod product;
 pub mod quic;
+pub mod raw_ip;
+pub mod running;
 pub mod stacks;
 pub mod tally;
 pub mod task;

@@ -1,4 +1,5 @@
-//! What a receiver prints: `begun` once it is warm, then messages, octets and nanoseconds; and what a pinging one does.
+//! What a receiver prints: `begun` once it is warm, then messages, octets and nanoseconds; and what a pinging one does: median
+//! and 99th percentile in nanoseconds, and 10⁶ octets a second of what went beside.
 
 use std::io::Write;
 use std::process::exit;
@@ -66,6 +67,7 @@ impl Tally {
 /// Round trips.
 #[derive(Debug)]
 pub struct RoundTrips {
+    begun_at: Instant,
     until: Instant,
     sent_at: Instant,
     nanoseconds: Vec<u128>,
@@ -76,18 +78,24 @@ impl RoundTrips {
     #[must_use]
     pub fn begin(task: &Task) -> Self {
         let now = Instant::now();
-        Self { until: now + task.time, sent_at: now, nanoseconds: Vec::with_capacity(1 << 20) }
+        Self { begun_at: now, until: now + task.time, sent_at: now, nanoseconds: Vec::with_capacity(1 << 20) }
     }
 
     /// An echo is there, and another message about to be sent; ends the process when the time is over.
     pub fn next(&mut self) {
+        self.next_beside(0);
+    }
+
+    /// The same while so many octets of other messages have been handed over.
+    pub fn next_beside(&mut self, octets: usize) {
         let now = Instant::now();
         self.nanoseconds.push((now - self.sent_at).as_nanos());
         self.sent_at = now;
         if now >= self.until {
             self.nanoseconds.sort_unstable();
             let at = |share: usize| self.nanoseconds[(self.nanoseconds.len() - 1) * share / 1000];
-            say(&format!("{} {}", at(500), at(990)));
+            let mb_per_s = octets as f64 / (now - self.begun_at).as_secs_f64() / 1e6;
+            say(&format!("{} {} {mb_per_s}", at(500), at(990)));
             exit(0);
         }
     }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
-use sctp_core::{AssociationConfig, Delivery, Message, StreamId};
+use sctp_core::{AssociationConfig, Delivery, Message, StandingQueue, StreamId};
 
 use headway_benches::pair::{Framing, config};
 
@@ -50,6 +50,10 @@ pub struct Task {
     pub packet_bytes: usize,
     /// The messages that come back have company: as much of [`BULK_BYTES`] each as goes, on a stream of less priority.
     pub beside_bulk: bool,
+    /// What a receiver of ours offers room for, in octets; `None`: as much as everywhere.
+    pub window_bytes: Option<usize>,
+    /// How long a queue our own stack may keep; `None`: without a bound.
+    pub queue: Option<Duration>,
 }
 
 impl Task {
@@ -78,11 +82,15 @@ impl Task {
             framing: Framing::Data,
             packet_bytes: 1400,
             beside_bulk: false,
+            window_bytes: None,
+            queue: None,
         };
         for option in options {
             match option.split_once('=').unwrap_or((option, "")) {
                 ("streams", count) => task.streams = number(count),
                 ("packet", count) => task.packet_bytes = number(count).into(),
+                ("window-kib", count) => task.window_bytes = Some(usize::from(number(count)) << 10),
+                ("queue-us", time) => task.queue = Some(Duration::from_micros(number(time).into())),
                 ("beside-bulk", _) => task.beside_bulk = true,
                 ("unordered", _) => task.delivery = Delivery::Unordered,
                 ("i-data", _) => task.framing = Framing::IData,
@@ -98,6 +106,13 @@ impl Task {
         let mut config = config(self.framing, self.streams.max(16));
         let headers = if self.address.is_ipv6() { 48 } else { 28 };
         config.path_mtu.bytes = self.packet_bytes + headers;
+        if let Some(allowed) = self.queue {
+            config.congestion.standing_queue = StandingQueue::Within(allowed);
+        }
+        if let Some(bytes) = self.window_bytes {
+            config.buffers.receive_bytes = bytes;
+            config.buffers.message_bytes = config.buffers.message_bytes.min(bytes);
+        }
         config
     }
 

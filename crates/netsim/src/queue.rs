@@ -48,8 +48,10 @@ pub(crate) struct Event {
 }
 
 impl Event {
-    const fn key(&self) -> (Instant, u64) {
-        (self.at, self.order)
+    /// The time in the upper half, the order in the lower: one number is compared faster than two.
+    #[inline]
+    fn key(&self) -> u128 {
+        (u128::from(self.at.as_nanos()) << 64) | u128::from(self.order)
     }
 }
 

@@ -12,7 +12,11 @@ pub(crate) struct AddressTable {
 }
 
 impl AddressTable {
+    #[inline]
     pub(crate) fn find(&self, address: IpAddr) -> Option<InterfaceId> {
+        if let [(only, interface)] = self.entries[..] {
+            return (only == address).then_some(interface);
+        }
         let position = self.position(address).ok()?;
         self.entries.get(position).map(|(_, interface)| *interface)
     }

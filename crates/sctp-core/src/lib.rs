@@ -134,8 +134,8 @@ pub use config::{
     AutomaticAddresses, Buffers, CongestionAlgorithm, CongestionConfig, Discovery, EndpointConfig, Exposure,
     Extensions, HeartbeatConfig, HmacPreference, ImmediateSack, Incoming, InitRate, InitialWindow,
     LossDetection, MessageBundling, Nagle, Offer, Pacing, PathMtuConfig, PathsConfig, Profile,
-    ReconfigConfig, RecoveryConfig, RtoConfig, SackConfig, StreamScheduler, StreamShare, Streams, TagShare,
-    TransmissionConfig, UnknownProfile, WindowValidation,
+    ReconfigConfig, RecoveryConfig, RtoConfig, SackConfig, StandingQueue, StreamScheduler, StreamShare,
+    Streams, TagShare, TransmissionConfig, UnknownProfile, WindowValidation,
 };
 pub use endpoint::{AssociationId, Endpoint, KeyOwner};
 pub use error::{

@@ -14,6 +14,7 @@ use core::time::Duration;
 
 use sctp_wire::{SctpPort, StreamId, Tsn};
 use tracing::Value;
+use tracing::level_filters::LevelFilter;
 use tracing::span::EnteredSpan;
 use virtual_time::Instant;
 
@@ -152,7 +153,14 @@ pub(crate) enum LossEvidence {
 }
 
 /// Whether anybody listens.
+#[inline]
 pub(crate) fn is_enabled() -> bool {
+    LevelFilter::current() >= LevelFilter::DEBUG && is_wanted()
+}
+
+/// Whether somebody who listens to anything as detailed wants to hear of the protocol.
+#[cold]
+fn is_wanted() -> bool {
     tracing::enabled!(target: TARGET, tracing::Level::DEBUG)
 }
 

@@ -12,7 +12,8 @@ use sctp_core::{Datagram, Destination, Ecn};
 /// allocation of which untouched pages cost nothing. Make one per driver and reuse it.
 ///
 /// How many buffers the kernel is offered follows what arrives: two while little does, which costs a request and its
-/// answer least, up to all of them under load.
+/// answer least, up to all of them under load; but no more than 512 KiB are likely to fill, for whoever waits for the first
+/// message of a batch waits until the last is taken in, and what is read long after it was written is in no near cache.
 pub struct ReceiveBatch {
     storage: Vec<u8>,
     arrived: Arrived,
@@ -71,15 +72,17 @@ impl ReceiveBatch {
             std::array::from_fn(|_| IoSliceMut::new(buffers.next().unwrap_or_default()));
         let used = fill(&mut slices[..offered], &mut self.arrived).inspect_err(|_| self.arrived.0.clear())?;
         self.is_drained = used < offered;
-        self.offered = next_offer(offered, used);
+        self.offered = next_offer(offered, used, self.arrived.octets());
         Ok(())
     }
 }
 
 /// Twice as many after all were used, half as many after a quarter was.
-fn next_offer(offered: usize, used: usize) -> usize {
+fn next_offer(offered: usize, used: usize, octets: usize) -> usize {
+    let average = octets / used.max(1);
+    let most = (BATCH_BYTES / average.max(1)).clamp(FEWEST_BUFFERS, BATCH_SIZE);
     if used >= offered {
-        (offered * 2).min(BATCH_SIZE)
+        (offered * 2).min(most)
     } else if used * 4 <= offered {
         (offered / 2).max(FEWEST_BUFFERS)
     } else {
@@ -111,6 +114,10 @@ impl Arrived {
         let contents = place(message.contents.start)..place(message.contents.end);
         self.0.push(Message { contents, ..message });
     }
+
+    fn octets(&self) -> usize {
+        self.0.iter().map(|message| message.contents.len()).sum()
+    }
 }
 
 /// A message in a buffer: one packet, or several that the kernel coalesced.
@@ -136,6 +143,8 @@ pub(crate) fn from_codepoint(codepoint: Option<quinn_udp::EcnCodepoint>) -> Ecn 
 
 /// With one a single packet would always look as if more waited.
 const FEWEST_BUFFERS: usize = 2;
+/// Octets a batch is meant to have at most.
+const BATCH_BYTES: usize = 512 << 10;
 /// No UDP datagram, no coalesced run of them and no IP packet is longer.
 const MESSAGE_BYTES: usize = 65_536;
 
@@ -147,13 +156,21 @@ mod tests {
     fn offers_follow_what_arrives() {
         let offers = |used: &[usize]| {
             let next = |offered: &mut usize, used: &usize| {
-                *offered = next_offer(*offered, *used);
+                *offered = next_offer(*offered, *used, 1_400 * used);
                 Some(*offered)
             };
             used.iter().scan(FEWEST_BUFFERS, next).collect::<Vec<_>>()
         };
         assert_eq!(offers(&[1, 1, 2, 4, 8, 16, 32]), [2, 2, 4, 8, 16, 32, 32]);
-        assert_eq!(next_offer(32, 20), 32);
-        assert_eq!((next_offer(32, 8), next_offer(2, 1)), (16, 2));
+        assert_eq!(next_offer(32, 20, 20), 32);
+        assert_eq!((next_offer(32, 8, 8), next_offer(2, 1, 1)), (16, 2));
+    }
+
+    #[test]
+    fn a_batch_of_full_buffers_does_not_grow_beyond_what_is_soon_taken_in() {
+        let full = |buffers: usize| buffers * 65_000;
+        assert_eq!(next_offer(4, 4, full(4)), 8);
+        assert_eq!(next_offer(8, 8, full(8)), 8);
+        assert_eq!(next_offer(32, 32, full(32)), 8, "packets were short before");
     }
 }

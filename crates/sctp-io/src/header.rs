@@ -13,6 +13,8 @@ use nix::libc::{c_int, in_addr, in_pktinfo, in6_addr, in6_pktinfo};
 use nix::sys::socket::{
     ControlMessage, MsgFlags, MultiHeaders, SockaddrStorage, sendmmsg, sendmsg, setsockopt, sockopt,
 };
+use rustix::io::Errno;
+use rustix::net::SendFlags;
 use rustix::net::sockopt::{
     Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery, set_ip_mtu_discover, set_ipv6_mtu_discover,
 };
@@ -34,6 +36,9 @@ pub(crate) struct Marked<'a> {
 impl Marked<'_> {
     /// Hands it to the kernel with the code point it asks for.
     pub(crate) fn send(&self, socket: &Socket) -> io::Result<()> {
+        if self.is_plain() {
+            return self.send_plain(socket);
+        }
         let segments = self.segment_bytes.as_ref().map(ControlMessage::UdpGsoSegments);
         let (octets, to) = ([IoSlice::new(self.contents)], SockaddrStorage::from(self.destination));
         self.with_control(segments, |messages| {
@@ -47,6 +52,27 @@ impl Marked<'_> {
         })
     }
 
+    /// Nothing is asked that the socket does not do by itself.
+    fn is_plain(&self) -> bool {
+        self.octet() == 0 && self.source.is_none() && self.segment_bytes.is_none()
+    }
+
+    /// The shortest way into the kernel: no control messages, for which it would take memory.
+    fn send_plain(&self, socket: &Socket) -> io::Result<()> {
+        loop {
+            match rustix::net::sendto(socket, self.contents, SendFlags::empty(), &self.destination) {
+                Ok(_len) => return Ok(()),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Code point and ECN bits as the header has them. A zero is what the socket writes by itself.
+    fn octet(&self) -> u8 {
+        self.dscp.get() << 2 | ecn_bits(self.ecn)
+    }
+
     /// Hands its packets, of `segment` octets each and the last perhaps shorter, to the kernel one by one but in a single
     /// system call (sendmmsg), for sockets that know no segmentation. How many packets it took.
     pub(crate) fn send_each(&self, socket: &Socket, segment: usize) -> io::Result<usize> {
@@ -54,13 +80,17 @@ impl Marked<'_> {
         let packets: Vec<_> = packets.map(|packet| [IoSlice::new(packet)]).collect();
         let to = vec![Some(SockaddrStorage::from(self.destination)); packets.len()];
         // Exactly what is used: the kernel takes the rest for malformed messages.
-        let room = match (self.destination.ip().to_canonical(), self.source) {
-            (IpAddr::V4(_), None) => cmsg_space!(u8),
-            (IpAddr::V4(_), Some(_)) => cmsg_space!(u8, in_pktinfo),
-            (IpAddr::V6(_), None) => cmsg_space!(c_int),
-            (IpAddr::V6(_), Some(_)) => cmsg_space!(c_int, in6_pktinfo),
+        let is_v4 = self.destination.ip().to_canonical().is_ipv4();
+        let room = match (is_v4, self.octet() != 0, self.source.is_some()) {
+            (_, false, false) => None,
+            (true, true, false) => Some(cmsg_space!(u8)),
+            (true, false, true) => Some(cmsg_space!(in_pktinfo)),
+            (true, true, true) => Some(cmsg_space!(u8, in_pktinfo)),
+            (false, true, false) => Some(cmsg_space!(c_int)),
+            (false, false, true) => Some(cmsg_space!(in6_pktinfo)),
+            (false, true, true) => Some(cmsg_space!(c_int, in6_pktinfo)),
         };
-        let mut headers = MultiHeaders::preallocate(packets.len(), Some(room));
+        let mut headers = MultiHeaders::preallocate(packets.len(), room);
         self.with_control(None, |messages| {
             loop {
                 let empty = MsgFlags::empty();
@@ -79,7 +109,7 @@ impl Marked<'_> {
         segments: Option<ControlMessage<'_>>,
         send: impl FnOnce(&[ControlMessage<'_>]) -> R,
     ) -> R {
-        let octet = self.dscp.get() << 2 | ecn_bits(self.ecn);
+        let octet = self.octet();
         let class = i32::from(octet);
         let is_v4 = self.destination.ip().to_canonical().is_ipv4();
         let mark = if is_v4 { ControlMessage::Ipv4Tos(&octet) } else { ControlMessage::Ipv6TClass(&class) };
@@ -96,7 +126,8 @@ impl Marked<'_> {
                 Some(ControlMessage::Ipv6PacketInfo(&v6))
             }
         };
-        let messages: Vec<_> = [Some(mark), source, segments].into_iter().flatten().collect();
+        let messages: Vec<_> =
+            [(octet != 0).then_some(mark), source, segments].into_iter().flatten().collect();
         send(&messages)
     }
 }

@@ -16,11 +16,11 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
 use nix::sys::socket::{setsockopt, sockopt};
-use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
+use quinn_udp::{BATCH_SIZE, RecvMeta, UdpSocketState};
 use rustix::net::sockopt::{
     Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery, set_ip_mtu_discover, set_ipv6_mtu_discover,
 };
-use sctp_core::{Destination, Dscp, Encapsulation, SctpPort};
+use sctp_core::{Destination, Encapsulation, SctpPort};
 use socket2::{Domain, Protocol, Socket, Type};
 
 pub use self::claim::KernelSctp;
@@ -32,7 +32,6 @@ use crate::batch::{Message, ReceiveBatch, from_codepoint};
 use crate::header::{DontFragment, Families, Marked, Strictness};
 use crate::kernel::{Counters, add, count, enlarge_buffers, past_reports, send_all};
 use crate::packet_io::{IoStatistics, NetworkError, Outgoing, PacketIo};
-use crate::udp::codepoint;
 
 /// A raw socket that carries the SCTP packets of one port (RFC 9260 §1: protocol number 132).
 ///
@@ -143,25 +142,25 @@ impl RawIp {
         let destination = SocketAddr::new(packets.destination.address, 0);
         let contents = &packets.contents[..len];
         let _held = self.dont_fragment.set(&self.socket, packets.fragmentation)?;
-        if packets.dscp == Dscp::CS0 {
-            let ecn = codepoint(packets.ecn);
-            let transmit = Transmit { destination, ecn, contents, segment_size: None, src_ip: source };
-            self.state.try_send((&self.socket).into(), &transmit)?;
-        } else {
-            let Outgoing { dscp, ecn, .. } = *packets;
-            Marked { destination, source, dscp, ecn, contents, segment_bytes: None }.send(&self.socket)?;
-        }
+        let Outgoing { dscp, ecn, .. } = *packets;
+        Marked { destination, source, dscp, ecn, contents, segment_bytes: None }.send(&self.socket)?;
         count(&self.counters.send_calls);
         count(&self.counters.packets_sent);
         Ok(len)
     }
 
-    /// The address packets to `peer` leave from where the protocol does not say.
+    /// The address the kernel must be told that packets to `peer` leave from: none where the socket has but one. Where
+    /// the protocol does not say and there are several, it is the one the routing table chooses.
     ///
     /// With several addresses bound the routing table may choose one that is not among them; then it is the first.
     /// This happens before the first packet of a path was received, that is, for INIT: looking it up is cheap enough.
-    fn source_towards(&self, peer: IpAddr) -> Option<IpAddr> {
-        let [first, _, ..] = self.addresses.as_slice() else { return None };
+    fn source_towards(&self, peer: IpAddr, wanted: Option<IpAddr>) -> Option<IpAddr> {
+        let [first, _, ..] = self.addresses.as_slice() else {
+            return wanted.filter(|address| !self.addresses.contains(address));
+        };
+        if wanted.is_some() {
+            return wanted;
+        }
         let routed = routed_source(peer).ok().filter(|address| self.addresses.contains(address));
         Some(routed.unwrap_or(*first))
     }
@@ -197,7 +196,7 @@ impl PacketIo for RawIp {
 
     fn send(&self, packets: &mut Outgoing<'_>) -> io::Result<()> {
         self.check(packets.destination).inspect_err(|_| count(&self.counters.send_refused))?;
-        let source = packets.source.or_else(|| self.source_towards(packets.destination.address));
+        let source = self.source_towards(packets.destination.address, packets.source);
         send_all(packets, &self.counters, |packets| self.send_some(packets, source))
     }
 

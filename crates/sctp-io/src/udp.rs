@@ -117,6 +117,13 @@ impl UdpEncapsulation {
         state.enable_transport_errors((&socket).into())?;
         enlarge_buffers(&socket)?;
         let local = socket.local_addr()?.as_socket().unwrap_or(address);
+        if !local.ip().is_unspecified() {
+            // It is known, and telling it with each packet takes time.
+            match local {
+                SocketAddr::V4(_) => setsockopt(&socket, sockopt::Ipv4PacketInfo, &false)?,
+                SocketAddr::V6(_) => setsockopt(&socket, sockopt::Ipv6RecvPacketInfo, &false)?,
+            }
+        }
         let families = if address.is_ipv6() { Families::Both } else { Families::V4 };
         // As quinn-udp leaves it, but over IPv6 the kernel keeps to itself what it knows of the path.
         let dont_fragment = DontFragment::new(families, Strictness::Interface);
@@ -164,19 +171,35 @@ impl UdpEncapsulation {
         segment_bytes: Option<usize>,
     ) -> io::Result<()> {
         let _held = self.dont_fragment.set(&self.socket, packets.fragmentation)?;
-        if packets.dscp == Dscp::CS0 {
-            let transmit = Transmit {
-                destination,
-                ecn: codepoint(packets.ecn),
-                contents,
-                segment_size: segment_bytes,
-                src_ip: packets.source,
-            };
+        let Outgoing { dscp, ecn, .. } = *packets;
+        let source = self.source(packets.source);
+        if dscp == Dscp::CS0 && segment_bytes.is_some() {
+            // quinn-udp learns which devices cannot segment.
+            let ecn = codepoint(ecn);
+            let transmit =
+                Transmit { destination, ecn, contents, segment_size: segment_bytes, src_ip: source };
             return self.state.try_send((&self.socket).into(), &transmit);
         }
-        let Outgoing { source, dscp, ecn, .. } = *packets;
         let segment_bytes = segment_bytes.and_then(|octets| u16::try_from(octets).ok());
         Marked { destination, source, dscp, ecn, contents, segment_bytes }.send(&self.socket)
+    }
+
+    /// The address the kernel must be told that packets leave from: none where the socket has but one.
+    fn source(&self, wanted: Option<IpAddr>) -> Option<IpAddr> {
+        wanted.filter(|address| *address != self.local.ip().to_canonical())
+    }
+
+    /// What the kernel said about one message, in our words.
+    fn message(&self, meta: &RecvMeta) -> Message {
+        let encapsulation = Encapsulation::Udp { port: meta.addr.port() };
+        let bound = Some(self.local.ip()).filter(|address| !address.is_unspecified());
+        Message {
+            source: Destination { address: meta.addr.ip().to_canonical(), encapsulation },
+            local: meta.dst_ip.or(bound).map(|address| address.to_canonical()),
+            ecn: from_codepoint(meta.ecn),
+            contents: 0..meta.len,
+            stride: meta.stride,
+        }
     }
 
     fn is_served(&self, local: Option<IpAddr>) -> bool {
@@ -229,7 +252,7 @@ impl PacketIo for UdpEncapsulation {
             let messages =
                 past_reports(self, || self.state.recv((&self.socket).into(), buffers, &mut metas))?;
             for (slot, meta) in metas.iter().take(messages).enumerate() {
-                let message = message(meta);
+                let message = self.message(meta);
                 if self.is_served(message.local) {
                     arrived.push(slot, message);
                 } else {
@@ -267,18 +290,6 @@ impl AsFd for UdpEncapsulation {
 fn is_unfit(error: &io::Error) -> bool {
     let reasons = [Errno::MSGSIZE, Errno::INVAL, Errno::IO];
     error.raw_os_error().is_some_and(|number| reasons.iter().any(|reason| reason.raw_os_error() == number))
-}
-
-/// What the kernel said about one message, in our words.
-fn message(meta: &RecvMeta) -> Message {
-    let encapsulation = Encapsulation::Udp { port: meta.addr.port() };
-    Message {
-        source: Destination { address: meta.addr.ip().to_canonical(), encapsulation },
-        local: meta.dst_ip.map(|address| address.to_canonical()),
-        ecn: from_codepoint(meta.ecn),
-        contents: 0..meta.len,
-        stride: meta.stride,
-    }
 }
 
 pub(crate) fn codepoint(ecn: Ecn) -> Option<EcnCodepoint> {

@@ -57,14 +57,14 @@ impl Sources<'_> {
             Room::Awaited => PollFlags::IN | PollFlags::OUT,
             Room::Irrelevant => PollFlags::IN,
         };
-        let addresses = self.addresses.map_or(self.timer.as_fd(), AsFd::as_fd);
+        let (addresses, count) = self.addresses.map_or((self.timer.as_fd(), 3), |it| (it.as_fd(), 4));
         let mut descriptors = [
             PollFd::from_borrowed_fd(self.socket.as_fd(), socket),
             PollFd::new(self.timer, PollFlags::IN),
             PollFd::new(&self.bell.descriptor, PollFlags::IN),
             PollFd::from_borrowed_fd(addresses, PollFlags::IN),
         ];
-        match poll(&mut descriptors, None) {
+        match poll(&mut descriptors[..count], None) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
@@ -77,7 +77,7 @@ impl Sources<'_> {
             has_room: socket.contains(PollFlags::OUT),
             has_error: socket.contains(PollFlags::ERR),
             is_due: timer.contains(PollFlags::IN),
-            has_address: self.addresses.is_some() && addresses.contains(PollFlags::IN),
+            has_address: addresses.contains(PollFlags::IN),
         })
     }
 }

@@ -90,7 +90,7 @@ impl Driver {
                             Received::News => {
                                 // Those who were told run first: what they answer at once travels with the SACK.
                                 tokio::task::yield_now().await;
-                                self.stop.shared.complete();
+                                self.stop.shared.complete_news();
                             }
                         }
                         // What comes from now on is told anew, so nobody need look and find nothing.

@@ -92,9 +92,9 @@ pub use sctp_core::{
     PathState, PathStatistics, PathsConfig, PayloadProtocolId, Profile, ProtocolViolation, Received,
     ReceiverStatistics, ReceiverViolation, ReconfigConfig, ReconfigError, ReconfigOutcome,
     ReconfigStatistics, RecoveryConfig, Reliability, RemoteError, ResetDirection, RtoConfig, SackConfig,
-    SctpPort, SendFailure, SenderStatistics, SetPrimaryError, SharedKeyId, Ssn, StreamBlocking,
-    StreamDirection, StreamError, StreamId, StreamScheduler, StreamShare, StreamStatistics, Streams,
-    TagShare, TransmissionConfig, Tsn, UnknownAssociation, UnknownProfile, WindowValidation,
+    SctpPort, SendFailure, SenderStatistics, SetPrimaryError, SharedKeyId, Ssn, StandingQueue,
+    StreamBlocking, StreamDirection, StreamError, StreamId, StreamScheduler, StreamShare, StreamStatistics,
+    Streams, TagShare, TransmissionConfig, Tsn, UnknownAssociation, UnknownProfile, WindowValidation,
 };
 pub use sctp_io::{
     DatagramChannel, IoStatistics, KernelSctp, PacketIo, PortFilter, RawIp, RawIpError, RawIpOptions,

@@ -39,6 +39,7 @@ impl Shared {
         // Read behind the lock, so that time never goes back for the core.
         let now = self.clock.now();
         let outcome = change(&mut state, now);
+        state.driver_settles = false;
         state.settle(now, &*self.io, &self.signals);
         outcome
     }
@@ -94,7 +95,14 @@ impl Shared {
 
     /// Sends what [`receive`](Self::receive) left.
     pub(crate) fn complete(&self) {
-        self.change(|state, _| state.driver_settles = false);
+        self.change(|_, _| ());
+    }
+
+    /// Sends what [`receive`](Self::receive) left where it brought news, unless an answer has taken it along.
+    pub(crate) fn complete_news(&self) {
+        if self.lock().driver_settles {
+            self.complete();
+        }
     }
 
     /// As [`change`](Self::change), for what may find nothing to change and then returns `None`.

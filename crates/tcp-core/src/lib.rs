@@ -53,7 +53,7 @@ mod segment;
 
 pub use config::{
     Acknowledge, Boundaries, ByteCounting, CongestionAlgorithm, LossDetection, Nagle, Reduction, RtoFloor,
-    SegmentRules, TcpConfig, TimerRules, Timestamps, WindowRules, WindowUnit, WindowValidation,
+    SegmentRules, SlowStartEnd, TcpConfig, TimerRules, Timestamps, WindowRules, WindowUnit, WindowValidation,
 };
 pub use connection::{Connection, ConnectionStatistics, Event, SenderCounters, State};
 pub use profile::{Profile, UnknownProfile};

@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use crate::config::{
     Acknowledge, Boundaries, ByteCounting, CongestionAlgorithm, LossDetection, Nagle, Reduction, RtoFloor,
-    SegmentRules, TcpConfig, TimerRules, Timestamps, WindowRules, WindowUnit, WindowValidation,
+    SegmentRules, SlowStartEnd, TcpConfig, TimerRules, Timestamps, WindowRules, WindowUnit, WindowValidation,
 };
 
 /// A stack whose parameters a connection shall have.
@@ -103,7 +103,7 @@ const LINUX: TcpConfig = TcpConfig {
     mss: 1460,
     send_bytes: 1 << 20,
     receive_bytes: 1 << 20,
-    congestion: CongestionAlgorithm::Cubic,
+    congestion: CongestionAlgorithm::LinuxCubic,
     initial_window_segments: 10,
     ack_delay: Duration::from_millis(40),
     nagle: Nagle::Off,
@@ -115,6 +115,7 @@ const LINUX: TcpConfig = TcpConfig {
         unit: WindowUnit::Segments,
         byte_counting: ByteCounting::Segments,
         reduction: Reduction::OfWindow,
+        slow_start: SlowStartEnd::AtThreshold,
         validation: WindowValidation::Linux,
         cap_segments: None,
     },
@@ -133,7 +134,12 @@ const fn linux_2006(byte_counting: ByteCounting) -> TcpConfig {
         congestion: CongestionAlgorithm::NewReno,
         initial_window_segments: 3,
         rto_initial: Duration::from_secs(3),
-        window: WindowRules { byte_counting, ..LINUX.window },
+        window: WindowRules {
+            byte_counting,
+            slow_start: SlowStartEnd::BeyondThreshold,
+            validation: WindowValidation::Linux2006,
+            ..LINUX.window
+        },
         detection: LossDetection::RepeatedReports(3),
         ..LINUX
     }
@@ -175,6 +181,7 @@ const SOLARIS_10: TcpConfig = TcpConfig {
         unit: WindowUnit::Octets,
         byte_counting: ByteCounting::Off,
         reduction: Reduction::OfFlight,
+        slow_start: SlowStartEnd::AtThreshold,
         validation: WindowValidation::Restart,
         cap_segments: None,
     },
@@ -199,6 +206,7 @@ const STUDIES: TcpConfig = TcpConfig {
         unit: WindowUnit::Octets,
         byte_counting: ByteCounting::Off,
         reduction: Reduction::OfWindow,
+        slow_start: SlowStartEnd::AtThreshold,
         validation: WindowValidation::Never,
         cap_segments: None,
     },

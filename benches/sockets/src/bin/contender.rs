@@ -4,14 +4,11 @@
 use headway_sockets::driver::run;
 use headway_sockets::stacks::{dcsctp::Dcsctp, headway::Headway, proto::Proto, rtc::Rtc};
 use headway_sockets::task::Task;
-use headway_sockets::{beside, contest, plain, product, quic};
+use headway_sockets::{beside, plain, product, quic};
 
 fn main() {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     let Some((stack, rest)) = arguments.split_first() else { panic!("which stack?") };
-    if stack == "raw-udp" {
-        return contest::print_raw_round_trip();
-    }
     let task = Task::parse(rest);
     match stack.as_str() {
         "headway" => product::blocking(&task),
@@ -23,6 +20,7 @@ fn main() {
         "sctp-proto" => run(&mut Proto::new(&task), &task),
         "dcsctp" => run(&mut Dcsctp::new(&task), &task),
         "tcp" => plain::tcp(&task),
+        "raw-udp" => plain::udp(&task),
         "quinn" => quic::run(&task),
         other => panic!("{other} is no stack"),
     }

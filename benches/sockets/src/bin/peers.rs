@@ -10,7 +10,9 @@
 use std::time::Duration;
 
 use headway_benches::{median, raw_udp};
-use headway_sockets::contest::{Contest, Outcome, build_programs};
+use headway_sockets::contest::{Contest, Outcome, Trips, build_programs};
+use headway_sockets::raw_ip;
+use headway_sockets::running::Absence;
 
 fn main() {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
@@ -90,7 +92,7 @@ fn bulk(contest: &Contest, runs: usize) {
                     it.mb_per_s / rtc,
                     it.mb_per_s / raw
                 ),
-                None => println!("{stack:>15} not there"),
+                None => println!("{stack:>15} not there, or gave no answer in time"),
             }
         }
     }
@@ -125,7 +127,7 @@ fn paths(contest: &Contest, runs: usize) {
         for packet in ["packet=1400", "packet=8900"] {
             let run = |octets| {
                 let outcomes =
-                    (0..runs).filter_map(|_| contest.bulk_at("headway", address, octets, &[packet]));
+                    (0..runs).filter_map(|_| contest.bulk_at("headway", address, octets, &[packet]).ok());
                 middle(outcomes.collect()).map_or(f64::NAN, |it| it.mb_per_s)
             };
             println!(
@@ -135,56 +137,93 @@ fn paths(contest: &Contest, runs: usize) {
             );
         }
     }
-    println!("\npackets of 1400 octets without segmentation offload, packets/s");
-    let (mut raw, mut ours, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    without_offload(contest, runs);
+}
+
+/// Packet by packet: UDP, raw IP sockets with nothing above them, and SCTP over those.
+fn without_offload(contest: &Contest, runs: usize) {
+    println!("\npackets of 1400 octets without segmentation offload, packets/s and ratio to raw UDP");
+    let time = Duration::from_millis(contest.milliseconds);
+    let names = ["raw UDP", "raw IP socket, no SCTP", "Headway over IP 132"];
+    let mut rates = [const { Vec::new() }; 3];
     for _ in 0..runs {
-        let udp = raw_udp::throughput(1400, 1, Duration::from_millis(contest.milliseconds)) * 1e6 / 1400.0;
+        let [udp, raw, ours] = &mut rates;
+        udp.push(raw_udp::throughput(1400, 1, time) * 1e6 / 1400.0);
+        raw.push(raw_ip::packets_per_s(1400, time));
         // A message fills a packet: 12 octets are the common header, 16 the chunk's.
-        let ip = contest.bulk("headway-ip", 1372, &[]).expect("raw sockets need CAP_NET_RAW").messages_per_s;
-        raw.push(udp);
-        ours.push(ip);
-        ratios.push(ip / udp);
+        let ip = contest.bulk("headway-ip", 1372, &[]).expect("raw sockets need CAP_NET_RAW");
+        ours.push(ip.messages_per_s);
     }
-    println!("raw UDP {:.0}, Headway over IP 132 {:.0}: {:.2}", median(raw), median(ours), median(ratios));
+    let medians = rates.map(median);
+    for (name, rate) in names.iter().zip(medians) {
+        println!("{name:>23} {rate:>9.0} {:>6.2}", rate / medians[0]);
+    }
 }
 
 fn ping(contest: &Contest, runs: usize) {
     println!(
         "\nround trips of 64 octets, both ends on processor 0, microseconds: p50, p99, p50 above raw UDP"
     );
-    let mut times = vec![(Vec::new(), Vec::new()); STACKS.len()];
-    let mut raw = Vec::new();
+    let stacks = [["raw-udp"].as_slice(), &STACKS].concat();
+    let mut times = vec![Vec::new(); stacks.len()];
     for _ in 0..runs {
-        raw.push(contest.raw_round_trip_us());
-        for (stack, (p50, p99)) in STACKS.iter().zip(&mut times) {
-            if let Some((low, high)) = contest.ping(stack, 64) {
-                p50.push(low);
-                p99.push(high);
-            }
+        for (stack, times) in stacks.iter().zip(&mut times) {
+            times.push(contest.ping(stack, 64));
         }
     }
-    let raw = median(raw);
-    println!("{:>15} {raw:>8.1}", "raw UDP");
-    for (stack, (p50, p99)) in STACKS.iter().zip(times) {
+    let mut raw = f64::NAN;
+    for (stack, times) in stacks.iter().zip(times) {
+        let absence = times.iter().find_map(|it| it.err());
+        let (p50, p99): (Vec<_>, Vec<_>) =
+            times.into_iter().flatten().map(|it| (it.p50_us, it.p99_us)).unzip();
         if p50.is_empty() {
-            println!("{stack:>15} not there");
+            println!("{stack:>15} {}", absence.unwrap_or(Absence::NotThere));
             continue;
         }
+        let silent =
+            absence.map_or_else(String::new, |_| format!(" of {} runs; the others gave none", p50.len()));
         let p50 = median(p50);
-        println!("{stack:>15} {p50:>8.1} {:>8.1} {:>+8.1}", median(p99), p50 - raw);
+        if raw.is_nan() {
+            raw = p50;
+        }
+        println!("{stack:>15} {p50:>8.1} {:>8.1} {:>+8.1}{silent}", median(p99), p50 - raw);
     }
 }
 
-/// Round trips on a stream with priority, while another stream of the association carries as much as goes.
+/// Round trips on a stream with priority, while another stream of the association carries as much as goes; the receiver
+/// offers room for as much as everywhere, or for less, or the sender bounds the queue it keeps.
 fn beside(contest: &Contest, runs: usize) {
-    println!("\nround trips of 64 octets from processor 0 to 1 with priority, microseconds: p50, p99");
-    let mut p99s = Vec::new();
-    for (name, options) in [("idle", &[][..]), ("beside bulk", &["beside-bulk"][..])] {
-        let (p50, p99): (Vec<_>, Vec<_>) =
-            (0..runs).filter_map(|_| contest.ping_from("headway-priority", [0, 1], 64, options)).unzip();
-        let p99 = median(p99);
-        p99s.push(p99);
-        println!("{name:>15} {:>8.1} {p99:>8.1} {:>6.2} times", median(p50), p99 / p99s[0]);
+    println!(
+        "\nround trips of 64 octets from processor 0 to 1 with priority, microseconds: p50, p99, p99 to that of idle, \
+         MB/s of the bulk"
+    );
+    let cases: [(&str, &[&str]); 6] = [
+        ("idle", &[]),
+        ("beside bulk", &["beside-bulk"]),
+        ("window 256 KiB", &["beside-bulk", "window-kib=256"]),
+        ("window 64 KiB", &["beside-bulk", "window-kib=64"]),
+        ("queue 500 us", &["beside-bulk", "queue-us=500"]),
+        ("queue 100 us", &["beside-bulk", "queue-us=100"]),
+    ];
+    let mut all = [const { Vec::new() }; 6];
+    for _ in 0..runs {
+        for ((_, options), trips) in cases.iter().zip(&mut all) {
+            trips.extend(contest.ping_from("headway-priority", [0, 1], 64, options));
+        }
+    }
+    let mut idle = f64::NAN;
+    for ((name, _), trips) in cases.iter().zip(all) {
+        if trips.is_empty() {
+            println!("{name:>15} {}", Absence::Silent);
+            continue;
+        }
+        let middle = |figure: fn(&Trips) -> f64| median(trips.iter().map(figure).collect());
+        let p99 = middle(|it| it.p99_us);
+        if idle.is_nan() {
+            idle = p99;
+        }
+        let (p50, mb_per_s) = (middle(|it| it.p50_us), middle(|it| it.beside_mb_per_s));
+        println!("{name:>15} {p50:>8.1} {p99:>8.1} {:>6.2} {mb_per_s:>8.1}", p99 / idle);
     }
 }
 

@@ -10,13 +10,15 @@ use sctp_core::Delivery;
 use super::Turns;
 use crate::driver::Stack;
 use crate::link::Link;
-use crate::task::Task;
+use crate::task::{End, Task};
 
 /// A socket, which is an association.
 pub struct Dcsctp {
     socket: Box<dyn DcSctpSocket>,
     is_up: bool,
     octets: usize,
+    /// Messages handed over at once.
+    count: usize,
     how: SendOptions,
     turns: Turns,
     epoch: Instant,
@@ -38,7 +40,11 @@ impl Dcsctp {
         }
         let how = SendOptions { unordered: task.delivery == Delivery::Unordered, ..SendOptions::default() };
         let (octets, turns) = (task.octets, Turns::new(task.streams));
-        Self { socket, is_up: false, octets, how, turns, epoch: Instant::now() }
+        let count = match task.end {
+            End::Ping | End::Echo => 1,
+            End::Receive | End::Send => (PACKETS_BYTES / octets).clamp(1, 512),
+        };
+        Self { socket, is_up: false, octets, count, how, turns, epoch: Instant::now() }
     }
 
     fn at(&self, now: Instant) -> SocketTime {
@@ -60,11 +66,10 @@ impl Stack for Dcsctp {
     fn send(&mut self, _now: Instant) -> bool {
         let stream = StreamId(self.turns.next_stream());
         let message = || Message::new(stream, PpId(0), vec![0xa5; self.octets]);
-        let count = (PACKETS_BYTES / self.octets).clamp(1, 512);
         let has_room =
             self.socket.buffered_amount(stream) + PACKETS_BYTES < BUFFER_BYTES / self.turns.streams();
         if has_room {
-            let messages = (0..count).map(|_| message()).collect();
+            let messages = (0..self.count).map(|_| message()).collect();
             self.socket.send_many(messages, &self.how).expect("there is room");
             self.turns.advance();
         }

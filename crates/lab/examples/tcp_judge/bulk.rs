@@ -80,7 +80,7 @@ pub(crate) fn of_simulator(
 ) -> Result<f64, Failure> {
     let congestion = match congestion {
         "reno" => CongestionAlgorithm::NewReno,
-        _ => CongestionAlgorithm::Cubic,
+        _ => CongestionAlgorithm::LinuxCubic,
     };
     let config =
         TcpConfig { congestion, send_bytes: 4 << 20, receive_bytes: 4 << 20, ..TcpConfig::default() };

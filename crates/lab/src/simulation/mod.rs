@@ -14,6 +14,7 @@ mod client;
 mod delays;
 mod ends;
 mod one_way;
+mod options;
 mod outcome;
 mod run;
 mod scenario;
@@ -24,11 +25,11 @@ mod text;
 pub(crate) use delays::empty_histogram;
 pub use delays::{Delays, Moments};
 pub use one_way::{OneWay, Trip};
+pub use options::{InitialWindowName, SctpOptions, TcpOptions};
 pub use outcome::{FlowOutcome, LinkOutcome, RunOutcome, TransportCounts};
 pub(crate) use run::check;
 pub use run::{SimulationError, simulate};
 pub use scenario::{
-    FlowPlan, InitialWindowName, LinkChange, LinkPlan, LinkWay, Named, Scenario, SctpOptions, StopRule,
-    SwitchState, TcpOptions, Workload,
+    FlowPlan, LinkChange, LinkPlan, LinkWay, Named, Scenario, StopRule, SwitchState, Workload,
 };
 pub use text::{Span, Text};

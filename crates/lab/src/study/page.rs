@@ -66,6 +66,19 @@ pub enum Verdict {
     Undecided,
 }
 
+impl Verdict {
+    /// In a word or two.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reproduced => "reproduced",
+            Self::NotReproduced => "not reproduced",
+            Self::Differs => "differs",
+            Self::Undecided => "undecided",
+        }
+    }
+}
+
 /// One curve.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {

@@ -1,11 +1,13 @@
 //! S1: head-of-line blocking in TCP and SCTP.
 
-use models::studies::Flow;
+use core::time::Duration;
+
+use models::studies::{Conditions, Flow};
 
 use super::effort::{Effort, Ran, StudyError};
 use super::page::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
 use super::response::{
-    agrees, curve, curves, flow, legend, model_ms, model_over_loss, model_over_rate, worst,
+    agrees, conditions, curve, curves, flow, legend, model_ms, model_over_loss, model_over_rate, worst,
 };
 
 /// Fig 4: response time of SCTP over loss, for several numbers of streams.
@@ -150,7 +152,14 @@ pub(super) fn fig6(effort: &Effort) -> Result<Page, StudyError> {
     ));
     let linux = quantile("tcp-linux-2006", 0.99);
     let text = "TCP on Linux: the 99 % quantile is about 200 ms";
-    let statement = Statement::within(text, 200.0, linux, 0.5, "ms");
+    let mut statement = Statement::within(text, 200.0, linux, 0.5, "ms");
+    if statement.verdict != Verdict::Reproduced {
+        let late = longer_than(&ran, "tcp-linux-2006", 200.0) * 100.0;
+        statement = statement.because(&format!(
+            "{late:.2} % take longer than 200 ms. A timeout of 220 ms makes some nine messages that late, so that for 1 % every twentieth loss would wait for \
+             the timer; here later reports find most of what is lost twice. Which losses that kernel left to its timer is not published"
+        ));
+    }
     let messages = ran.first().map_or(0, Ran::answers);
     page.statements.push(statement.given(messages, ENOUGH));
     let tail = longer_than(&ran, "tcp-solaris-10", 500.0);
@@ -226,10 +235,23 @@ pub(super) fn fig8(effort: &Effort) -> Result<Page, StudyError> {
         because,
     ));
     let (one, sixteen) = (find_rate(&ran, "tcp", 50.0), find_rate(&ran, "tcp:16", 50.0));
+    let by_model = ["tcp", "tcp:16"].map(|transport| {
+        let conditions = Conditions { rto: LINUX_TIMEOUT, ..conditions(0.01, 50.0)? };
+        Ok::<_, StudyError>(
+            models::studies::s1::response_time(&conditions, flow(transport))?.response_time.as_secs_f64()
+                * 1e3,
+        )
+    });
+    let [model_one, model_sixteen] = by_model;
     let because = format!(
-        "at 50 a second one connection takes {one:.1} ms, sixteen take {sixteen:.1} ms: each recovers by its timer"
+        "at 50 a second one connection takes {one:.1} ms, sixteen take {sixteen:.1} ms: each recovers by its timer. By the model, with a timeout of 220 ms, it is {:.1} and {:.1} ms: \
+         one has little to gain, and a window of a few segments, which the model does not know, costs it more",
+        model_one?, model_sixteen?
     );
-    let statement = Statement::holds("at low rates they are not", sixteen > 0.95 * one, because);
+    let mut statement = Statement::holds("at low rates they are not", sixteen > 0.95 * one, because);
+    if statement.verdict == Verdict::NotReproduced {
+        statement.verdict = Verdict::Differs;
+    }
     page.statements.push(statement.given(ran.first().map_or(0, Ran::answers), ENOUGH));
     Ok(page)
 }
@@ -382,6 +404,8 @@ pub(super) const STUDIES: &str = "SCTP by the rules of the studies' stacks (prof
                                   RTO.Min 1 s, delayed acknowledgments";
 pub(super) const TCP_2006: &str = "TCP as in Linux 2.6 (profile linux-2006): SACK, NewReno, initial window of 3 segments, timeout 200 ms above the \
                                    round trip; solaris-10: 500 ms above it";
+/// The least one of Linux at a round trip of 20 ms.
+const LINUX_TIMEOUT: Duration = Duration::from_millis(220);
 /// Messages from which on quantiles and small differences say something.
 const ENOUGH: u64 = 100_000;
 const CARRIED: &str = "What a connection carries at 10 % loss is some 60 segments a second (PFTK with a timeout of 220 ms). That is less than 100 messages if each is a \

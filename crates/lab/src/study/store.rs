@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::page::Page;
+use super::page::{Page, Table};
 use super::render;
 
 /// A page with what it was made from.
@@ -60,7 +60,8 @@ impl Stored {
     }
 }
 
-/// Writes the HTML pages of all studies, the summary page, and the numbers of every page as CSV.
+/// Writes the HTML pages of all studies, the summary page, and the numbers of every page as CSV: of its series, its statements, and each
+/// of its tables.
 ///
 /// # Errors
 /// When the folder is not writable.
@@ -69,6 +70,10 @@ pub fn write_all(folder: &Path, pages: &[Page]) -> Result<(), StoreError> {
     for page in pages {
         studies.entry(render::study_of(&page.id)).or_default().push(page);
         write(&folder.join(format!("{}.csv", page.id)), &csv(page))?;
+        write(&folder.join(format!("{}-statements.csv", page.id)), &statements_csv(page))?;
+        for (number, table) in (1..).zip(&page.tables) {
+            write(&folder.join(format!("{}-table-{number}.csv", page.id)), &table_csv(table))?;
+        }
     }
     for (study, pages) in &studies {
         write(&folder.join(format!("{study}.html")), &render::study_page(study, pages))?;
@@ -99,6 +104,41 @@ fn csv(page: &Page) -> String {
     text
 }
 
+fn statements_csv(page: &Page) -> String {
+    let mut text = String::from("statement,published,ours,unit,low,high,verdict,because\n");
+    let shown = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
+    for statement in &page.statements {
+        line(
+            &mut text,
+            &[
+                statement.text.clone(),
+                shown(statement.published),
+                shown(statement.ours),
+                statement.unit.clone(),
+                shown(statement.ci95.map(|[low, _]| low)),
+                shown(statement.ci95.map(|[_, high]| high)),
+                statement.verdict.name().to_owned(),
+                statement.because.clone(),
+            ],
+        );
+    }
+    text
+}
+
+fn table_csv(table: &Table) -> String {
+    let mut text = String::new();
+    line(&mut text, &table.head);
+    table.rows.iter().for_each(|row| line(&mut text, row));
+    text
+}
+
+/// Each value in quotes, those within doubled (RFC 4180 §2).
+fn line(text: &mut String, values: &[String]) {
+    let quoted = values.iter().map(|value| format!("\"{}\"", value.replace('"', "\"\"")));
+    text.push_str(&quoted.collect::<Vec<_>>().join(","));
+    text.push('\n');
+}
+
 fn file(folder: &Path, id: &str) -> PathBuf {
     folder.join(format!("{id}.json"))
 }
@@ -112,3 +152,22 @@ fn refused(path: &Path, error: std::io::Error) -> StoreError {
 }
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::page::Statement;
+
+    #[test]
+    fn statements_and_tables_are_csv_whatever_is_in_them() {
+        let mut page = Page::default();
+        page.statements.push(Statement::within("a \"mean\", of four", 40.0, 41.0, 0.03, "ms"));
+        let text = statements_csv(&page);
+        let expected = "\"a \"\"mean\"\", of four\",\"40\",\"41\",\"ms\",\"\",\"\",\"reproduced\",\"+2.5 % off; the bar is 3 %\"";
+        assert_eq!(text.lines().nth(1), Some(expected));
+        let head = ["transport", "ms"].map(str::to_owned).to_vec();
+        let rows = vec![vec!["SCTP, 1 stream".to_owned(), "40.5".to_owned()]];
+        let table = Table { title: "S4".to_owned(), head, rows };
+        assert_eq!(table_csv(&table), "\"transport\",\"ms\"\n\"SCTP, 1 stream\",\"40.5\"\n");
+    }
+}

@@ -83,7 +83,7 @@ impl Association {
     fn tell_if_inactive(&mut self, path: PathId) {
         let state = self.paths.path(path).state;
         if state == PathState::Inactive {
-            self.events.push_back(Event::PeerAddressChange { path, state });
+            self.events.push(Event::PeerAddressChange { path, state });
         }
     }
 

@@ -292,7 +292,7 @@ impl Association {
         | AddressChange::Delete(address)
         | AddressChange::SetPrimary(address)) = change;
         trace::address_change_answered(change, &address, outcome);
-        self.events.push_back(Event::AddressChangeAnswered { change, outcome });
+        self.events.push(Event::AddressChangeAnswered { change, outcome });
     }
 
     /// The peer reports that it does not know ASCONF (A9).
@@ -363,7 +363,7 @@ impl Association {
             AddressChange::SetPrimary(address) => {
                 if let Some(path) = self.paths.by_address(address) {
                     self.paths.prefer(path);
-                    self.events.push_back(Event::PeerPrimary(path));
+                    self.events.push(Event::PeerPrimary(path));
                 }
             }
         }
@@ -380,7 +380,7 @@ impl Association {
         }
         self.addresses.statistics.note().added += 1;
         trace::peer_address_added(path, &destination.address);
-        self.events.push_back(Event::PeerAddressChange { path, state: PathState::Unconfirmed });
+        self.events.push(Event::PeerAddressChange { path, state: PathState::Unconfirmed });
         self.verify_if_unconfirmed(now, path);
     }
 
@@ -407,7 +407,7 @@ impl Association {
                 *used = other;
             }
         }
-        self.events.push_back(Event::PeerAddressChange { path, state: PathState::Removed });
+        self.events.push(Event::PeerAddressChange { path, state: PathState::Removed });
         if !self.paths.has_confirmed() {
             self.paths.ids().into_iter().for_each(|left| self.probe_path(now, left));
         }

@@ -314,7 +314,7 @@ impl Association {
         }
         match self.verify(auth) {
             Verdict::Authentic => {}
-            Verdict::AuthenticByNewKey(key) => self.events.push_back(Event::NewPeerKey(key)),
+            Verdict::AuthenticByNewKey(key) => self.events.push(Event::NewPeerKey(key)),
             Verdict::UnsupportedHmac(id) => {
                 self.push_chunk(path, ChunkBuf::error(&[Cause::UnsupportedHmacIdentifier(id)]));
                 return Admission::RestDiscarded;

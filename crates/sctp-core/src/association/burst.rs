@@ -1,5 +1,7 @@
 //! How many packets leave on one occasion (Max.Burst, RFC 9260 §6.1 (D)).
 
+use core::time::Duration;
+
 use sctp_wire::COMMON_HEADER_BYTES;
 use virtual_time::Instant;
 
@@ -51,16 +53,24 @@ impl Association {
         let limit = self.config.transmission.max_burst_packets;
         let (burst_bytes, flight) = (chunk_bytes * limit as usize, self.sender.flight(path.id));
         let in_flight = packets(burst_bytes.saturating_sub(flight).div_ceil(chunk_bytes));
-        let round_trip = path.rto.srtt().unwrap_or(path.rto.rto()).as_nanos().max(1);
-        let passed = now.since(self.outgoing.paced_at).as_nanos().min(round_trip);
-        let paced =
-            usize::try_from(passed * path.congestion.cwnd() as u128 / round_trip).unwrap_or(usize::MAX);
-        let paced = packets(paced / chunk_bytes);
+        let round_trip = path.rto.srtt().unwrap_or(path.rto.rto());
+        let passed = now.since(self.outgoing.paced_at);
+        let paced = packets(share(path.congestion.cwnd(), passed, round_trip) / chunk_bytes);
         if paced > 0 {
             self.outgoing.paced_at = now;
         }
         self.outgoing.burst_left = self.outgoing.burst_left.saturating_add(paced).max(in_flight).min(limit);
     }
+}
+
+/// What a window sends in the time that has passed, all of it in a round trip.
+#[inline]
+fn share(cwnd: usize, passed: Duration, round_trip: Duration) -> usize {
+    if passed >= round_trip {
+        return if passed.is_zero() { 0 } else { cwnd };
+    }
+    let share = passed.as_nanos() * cwnd as u128 / round_trip.as_nanos();
+    usize::try_from(share).unwrap_or(usize::MAX)
 }
 
 fn packets(count: usize) -> u32 {

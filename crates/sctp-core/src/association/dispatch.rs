@@ -171,9 +171,7 @@ impl Association {
     }
 
     pub(super) fn tell_message_ready(&mut self) {
-        if !matches!(self.events.back(), Some(Event::MessageReady)) {
-            self.events.push_back(Event::MessageReady);
-        }
+        self.events.push_message_ready();
     }
 
     /// The peer gave up what was delivered in part.
@@ -228,6 +226,7 @@ impl Association {
                 all_acknowledged: outcome.all_acknowledged,
                 in_recovery: outcome.recovering.contains(&acked.path),
                 srtt: path.rto.srtt().unwrap_or_default(),
+                rtt: outcome.rtt.iter().find(|(of, _)| *of == acked.path).map(|&(_, rtt)| rtt),
                 min_rtt: path.rto.min_rtt().unwrap_or_default(),
                 is_paced: path.congestion.is_paced(),
             };
@@ -252,10 +251,10 @@ impl Association {
         }
         self.apply_losses(&outcome.losses);
         if outcome.buffer_available {
-            self.events.push_back(Event::SendBufferAvailable);
+            self.events.push(Event::SendBufferAvailable);
         }
         if outcome.acknowledgment.cumulative_advanced && self.sender.is_dry() {
-            self.events.push_back(Event::SenderDry);
+            self.events.push(Event::SenderDry);
         }
     }
 
@@ -333,7 +332,7 @@ impl Association {
         if stale && self.state.name() == S::CookieEchoed {
             self.on_stale_cookie(now, remote_error(causes));
         } else if !matches!(self.state.name(), S::CookieWait) {
-            self.events.push_back(Event::RemoteError(remote_error(causes)));
+            self.events.push(Event::RemoteError(remote_error(causes)));
         }
     }
 

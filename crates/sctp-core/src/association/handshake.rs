@@ -6,7 +6,6 @@
 mod reading;
 
 use core::time::Duration;
-use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -20,8 +19,8 @@ pub(crate) use self::reading::{PeerNotes, Reading};
 use super::collision::{CollisionAction, Tags, TieTags, decide};
 use super::{
     Announcement, Association, AssociationState as S, Authentication, Bundling, Capabilities, Capability,
-    ControlQueue, DynamicAddresses, Negotiated, OfferedExtensions, Outgoing, Peer, Reconfig, State, Timer,
-    Timers,
+    ControlQueue, DynamicAddresses, EventQueue, Negotiated, OfferedExtensions, Outgoing, Peer, Reconfig,
+    State, Timer, Timers,
 };
 use crate::config::{AnnouncedPrimary, AssociationConfig};
 use crate::endpoint::cookie::StateCookie;
@@ -161,7 +160,7 @@ impl Association {
             control: ControlQueue::default(),
             authentication,
             addresses: DynamicAddresses::default(),
-            events: VecDeque::new(),
+            events: EventQueue::default(),
             nonces,
             counters: AssociationTally::default(),
             outgoing: Outgoing::new(&config),
@@ -452,7 +451,7 @@ impl Association {
     }
 
     fn communication_up(&mut self, now: Instant) {
-        self.events.push_back(Event::CommunicationUp {
+        self.events.push(Event::CommunicationUp {
             outbound_streams: self.peer.agreed.outbound,
             inbound_streams: self.peer.agreed.inbound,
             origin: self.peer.origin,

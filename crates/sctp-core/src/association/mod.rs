@@ -13,6 +13,7 @@
 //! | `auth` | which chunks are authenticated, with which keys (RFC 4895) |
 //! | `reconfig` | resetting and adding streams (RFC 6525) |
 //! | `autoclose` | ending for want of use (RFC 6458 §8.1.8) |
+//! | `events` | what the user is to be told |
 //! | `timers`, `expiry` | what runs, what happens when it runs out |
 //! | `supervision` | whether paths and peer are still there (RFC 9260 §8) |
 //! | `addresses` | what the user and the host decide about paths |
@@ -29,6 +30,7 @@ mod capabilities;
 pub(crate) mod collision;
 mod control;
 mod dispatch;
+mod events;
 mod expiry;
 mod handshake;
 mod packet;
@@ -44,7 +46,6 @@ mod state;
 mod supervision;
 mod timers;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use sctp_wire::{StreamId, Tsn};
@@ -58,6 +59,7 @@ use self::autoclose::Usage;
 pub use self::capabilities::{Capabilities, Capability};
 pub(crate) use self::capabilities::{OfferedExtensions, ParameterList};
 use self::control::{Bundling, ControlQueue};
+use self::events::EventQueue;
 pub(crate) use self::handshake::{InitReply, PeerNotes, Reading, address_parameter, wish_parameters};
 pub(crate) use self::peer::{Negotiated, Peer};
 pub(crate) use self::reading::AfterReading;
@@ -93,7 +95,7 @@ pub struct Association {
     control: ControlQueue,
     authentication: Authentication,
     addresses: DynamicAddresses,
-    events: VecDeque<Event>,
+    events: EventQueue,
     nonces: Nonces,
     counters: AssociationTally,
     outgoing: Outgoing,
@@ -268,10 +270,10 @@ impl Association {
         let any = !abandonment.failed.is_empty();
         self.report_failed(abandonment.failed);
         if abandonment.buffer_available {
-            self.events.push_back(Event::SendBufferAvailable);
+            self.events.push(Event::SendBufferAvailable);
         }
         if any && self.sender.is_dry() {
-            self.events.push_back(Event::SenderDry);
+            self.events.push(Event::SenderDry);
         }
     }
 
@@ -335,12 +337,7 @@ impl Association {
     }
 
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
-        let event = self.events.pop_front();
-        // Most of the time nothing waits, and associations are many.
-        if self.events.is_empty() {
-            self.events = VecDeque::new();
-        }
-        event
+        self.events.pop()
     }
 
     pub(crate) fn has_event(&self) -> bool {
@@ -367,12 +364,12 @@ impl Association {
         self.timers.stop_all();
         self.report_aborted(Receiver::abort_partial);
         let Some(error) = error else {
-            self.events.push_back(Event::ShutdownComplete);
+            self.events.push(Event::ShutdownComplete);
             return;
         };
         let failed = self.sender.fail_all(&error);
         self.report_failed(failed);
-        self.events.push_back(match was {
+        self.events.push(match was {
             AssociationState::CookieWait | AssociationState::CookieEchoed => Event::CannotStart(error),
             AssociationState::Established
             | AssociationState::ShutdownPending

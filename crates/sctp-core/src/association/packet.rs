@@ -73,7 +73,8 @@ impl Association {
     #[inline]
     fn take_data(&mut self, now: Instant, tag: VerificationTag, chunks: &mut Chunks<'_>) -> bool {
         let mut any = false;
-        while self.takes_any_data(tag)
+        while is_data(chunks)
+            && self.takes_any_data(tag)
             && let Some(receiver) = &mut self.receiver
         {
             let taken = receiver.take_in(now, chunks);
@@ -123,4 +124,11 @@ impl Association {
             self.repeat_shutdown(now);
         }
     }
+}
+
+/// Whether the next chunk may carry user data.
+#[inline]
+fn is_data(chunks: &Chunks<'_>) -> bool {
+    let kind = chunks.rest().first().map(|kind| ChunkType::new(*kind));
+    matches!(kind, Some(ChunkType::DATA | ChunkType::I_DATA))
 }

@@ -9,6 +9,7 @@ use virtual_time::Instant;
 
 use super::control::{Bundling, ControlChunk};
 use super::{Association, AssociationState as S, Capability, Timer};
+use crate::config::Pacing;
 use crate::receiver::Receiver;
 use crate::transmit::{Encapsulation, Fragmentation, PathId, Transmit};
 
@@ -45,24 +46,36 @@ impl DataDue {
 }
 
 impl Association {
-    /// Appends up to `limit` packets to `buffer` and tells `each` of them; gives how many. Fewer than `limit`: there is
-    /// nothing more to send.
+    /// Appends up to `limit` packets to `buffer` and tells `each` of them.
     pub(crate) fn transmit(
         &mut self,
         now: Instant,
         limit: usize,
         buffer: &mut Vec<u8>,
         each: &mut dyn FnMut(Transmit),
-    ) -> usize {
-        let mut count = 0;
-        while count < limit {
-            let written = self.write_run(now, limit - count, buffer, each);
+    ) -> Transmitted {
+        let mut packets = 0;
+        while packets < limit {
+            let written = self.write_run(now, limit - packets, buffer, each);
             if written == 0 {
-                break;
+                return Transmitted { packets, is_all: true };
             }
-            count += written;
+            packets += written;
         }
-        count
+        let is_all = self.has_nothing_to_send();
+        if is_all {
+            self.settle_when_idle(now);
+        }
+        Transmitted { packets, is_all }
+    }
+
+    /// Whether a further look would find nothing to send, as can be told at a glance. False says nothing.
+    fn has_nothing_to_send(&self) -> bool {
+        self.control.is_empty()
+            && self.sender.has_nothing_to_send()
+            && !self.receiver.as_ref().is_some_and(Receiver::wants_sack)
+            && !self.paths.iter().any(|path| path.probe_is_due)
+            && self.mtu_probe_path().is_none()
     }
 
     /// A packet of whatever is due and, if that was new data, packets of nothing but new data behind it.
@@ -84,7 +97,7 @@ impl Association {
         let mut writer = envelope.open(buffer);
         let mut data = DataWritten::default();
         if self.write_control(path, envelope.tag, &mut writer) == Bundling::Bundled {
-            self.write_sack(now, path, &mut writer);
+            self.write_sack(now, path, due, &mut writer);
             let forward = self.write_forward(now, path, &mut writer);
             data = DataWritten { forward, ..self.write_data(now, path, due, &mut writer) };
         }
@@ -111,10 +124,17 @@ impl Association {
         buffer: &mut Vec<u8>,
         each: &mut dyn FnMut(Transmit),
     ) -> Option<()> {
-        self.watch_pacing(now);
-        self.end_burst();
+        self.settle_when_idle(now);
         let (path, tag) = (self.mtu_probe_path()?, self.peer.peer_tag?);
         self.write_mtu_probe(now, path, tag, buffer).map(each)
+    }
+
+    /// Nothing leaves any more on this occasion.
+    fn settle_when_idle(&mut self, now: Instant) {
+        if self.config.congestion.pacing == Pacing::On {
+            self.watch_pacing(now);
+        }
+        self.end_burst();
     }
 
     /// Whether nothing but new data can be due behind a packet of it.
@@ -336,7 +356,13 @@ impl Association {
     }
 
     /// A SACK goes out when it must, or along with data (RFC 9260 §6.1); always where the data came from (§6.4).
-    fn write_sack(&mut self, now: Instant, path: PathId, writer: &mut PacketWriter<'_>) {
+    fn write_sack(
+        &mut self,
+        now: Instant,
+        path: PathId,
+        due: Option<DataDue>,
+        writer: &mut PacketWriter<'_>,
+    ) {
         let is_elsewhere = path != self.outgoing.sack_path;
         if is_elsewhere || self.state.name() == S::CookieEchoed || self.is_closed() {
             return;
@@ -344,7 +370,8 @@ impl Association {
         let Some(receiver) = self.receiver.as_ref().filter(|receiver| receiver.is_sack_pending()) else {
             return;
         };
-        let is_due = receiver.wants_sack() || self.data_due(now).is_some_and(|due| due.path() == path);
+        let is_due =
+            receiver.wants_sack() || due.or_else(|| self.data_due(now)).is_some_and(|due| due.path() == path);
         if is_due && self.receiver.as_mut().is_some_and(|receiver| receiver.write_sack(writer).is_ok()) {
             self.timers.stop(Timer::SackDelay);
             self.outgoing.sacked_on = path;
@@ -483,6 +510,14 @@ impl Association {
             self.counters.note().control_dropped += 1;
         }
     }
+}
+
+/// What was sent on one occasion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Transmitted {
+    pub(crate) packets: usize,
+    /// There is nothing more to send.
+    pub(crate) is_all: bool,
 }
 
 /// What packets have in common that go to the same place on the same occasion.

@@ -289,18 +289,18 @@ impl Association {
         result: ReconfigOutcome,
     ) {
         trace::streams_reset(direction, streams.len(), result);
-        self.events.push_back(Event::StreamsReset { direction, streams, result });
+        self.events.push(Event::StreamsReset { direction, streams, result });
     }
 
     fn tell_association_reset(&mut self, result: ReconfigOutcome) {
         trace::association_reset(result);
-        self.events.push_back(Event::AssociationReset { result });
+        self.events.push(Event::AssociationReset { result });
     }
 
     fn tell_streams_added(&mut self, result: ReconfigOutcome) {
         let agreed = self.peer.agreed;
         trace::streams_added(agreed.outbound, agreed.inbound, result);
-        self.events.push_back(Event::StreamsAdded {
+        self.events.push(Event::StreamsAdded {
             outbound_streams: agreed.outbound,
             inbound_streams: agreed.inbound,
             result,

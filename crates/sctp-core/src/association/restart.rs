@@ -32,12 +32,12 @@ impl Association {
         }
         fresh.sender.adopt_shares(&self.sender);
         fresh.events = core::mem::take(&mut self.events);
-        fresh.events.push_back(Event::Restart {
+        fresh.events.push(Event::Restart {
             outbound_streams: cookie.agreed.outbound,
             inbound_streams: cookie.agreed.inbound,
         });
         // Whoever waited for room in the old buffer finds it in the new one.
-        fresh.events.push_back(Event::SendBufferAvailable);
+        fresh.events.push(Event::SendBufferAvailable);
         fresh.peer.origin = self.peer.origin;
         fresh.authentication.statistics = core::mem::take(&mut self.authentication.statistics);
         fresh.addresses.statistics = core::mem::take(&mut self.addresses.statistics);

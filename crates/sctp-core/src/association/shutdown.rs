@@ -148,7 +148,7 @@ impl Association {
             S::Established | S::ShutdownPending => {
                 self.sender.drain();
                 self.state.enter_shutdown_received();
-                self.events.push_back(Event::ShutdownReceived);
+                self.events.push(Event::ShutdownReceived);
             }
             // Both sides asked at the same time.
             S::ShutdownSent => {

@@ -70,7 +70,7 @@ impl Association {
         let exposure = self.config.paths.potentially_failed_state;
         let (was, state) = (was.shown(exposure), is.shown(exposure));
         if was != state {
-            self.events.push_back(Event::PeerAddressChange { path, state });
+            self.events.push(Event::PeerAddressChange { path, state });
         }
     }
 

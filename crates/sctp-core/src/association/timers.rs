@@ -44,10 +44,39 @@ pub(crate) enum Timer {
     Autoclose,
 }
 
+impl Timer {
+    /// A bit for each kind, the same for all paths.
+    #[inline]
+    const fn kind(self) -> u32 {
+        let number = match self {
+            Self::T1Init => 0,
+            Self::T1Cookie => 1,
+            Self::T2Shutdown => 2,
+            Self::T4Asconf => 3,
+            Self::T5ShutdownGuard => 4,
+            Self::SackDelay => 5,
+            Self::WindowProbe => 6,
+            Self::Lifetime => 7,
+            Self::ForwardTsn => 8,
+            Self::Reordering => 9,
+            Self::Reconfiguration => 10,
+            Self::T3Rtx(_) => 11,
+            Self::TailLossProbe(_) => 12,
+            Self::PathMtu(_) => 13,
+            Self::Pacing(_) => 14,
+            Self::Heartbeat(_) => 15,
+            Self::Autoclose => 16,
+        };
+        1 << number
+    }
+}
+
 /// The running timers. Few at a time, so a list beats a heap: nothing is allocated and nothing sorted.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
     running: SmallVec<[(Timer, Instant); 4]>,
+    /// The kinds of those, one bit each: most timers that are stopped or asked for do not run.
+    kinds: u32,
     /// A timer was started or moved closer: the time to wake up may have to be moved.
     has_come_closer: bool,
 }
@@ -55,8 +84,9 @@ pub(crate) struct Timers {
 impl Timers {
     /// Starts a timer, or sets it to another time.
     pub(crate) fn set(&mut self, timer: Timer, at: Instant) {
-        match self.running.iter_mut().find(|(running, _)| *running == timer) {
-            Some((_, when)) => {
+        match self.position(timer) {
+            Some(index) => {
+                let when = &mut self.running[index].1;
                 self.has_come_closer |= at < *when;
                 *when = at;
             }
@@ -64,6 +94,7 @@ impl Timers {
         }
     }
 
+    #[inline]
     pub(crate) fn start_if_stopped(&mut self, timer: Timer, at: Instant) {
         if !self.is_running(timer) {
             self.start(timer, at);
@@ -72,7 +103,16 @@ impl Timers {
 
     fn start(&mut self, timer: Timer, at: Instant) {
         self.running.push((timer, at));
+        self.kinds |= timer.kind();
         self.has_come_closer = true;
+    }
+
+    #[inline]
+    fn position(&self, timer: Timer) -> Option<usize> {
+        if self.kinds & timer.kind() == 0 {
+            return None;
+        }
+        self.running.iter().position(|(running, _)| *running == timer)
     }
 
     /// Whether a timer was started or moved closer since the last call.
@@ -82,6 +122,7 @@ impl Timers {
     }
 
     /// Sets or stops.
+    #[inline]
     pub(crate) fn apply(&mut self, timer: Timer, at: Option<Instant>) {
         match at {
             Some(at) => self.set(timer, at),
@@ -89,22 +130,31 @@ impl Timers {
         }
     }
 
+    #[inline]
     pub(crate) fn stop(&mut self, timer: Timer) {
-        if let Some(index) = self.running.iter().position(|(running, _)| *running == timer) {
-            self.running.swap_remove(index);
+        if let Some(index) = self.position(timer) {
+            self.remove(index);
         }
+    }
+
+    fn remove(&mut self, index: usize) {
+        self.running.swap_remove(index);
+        self.kinds = self.running.iter().fold(0, |kinds, (timer, _)| kinds | timer.kind());
     }
 
     pub(crate) fn stop_all(&mut self) {
         self.running.clear();
+        self.kinds = 0;
     }
 
+    #[inline]
     pub(crate) fn is_running(&self, timer: Timer) -> bool {
-        self.running.iter().any(|(running, _)| *running == timer)
+        self.position(timer).is_some()
     }
 
+    #[inline]
     pub(crate) fn at(&self, timer: Timer) -> Option<Instant> {
-        self.running.iter().find(|(running, _)| *running == timer).map(|(_, at)| *at)
+        self.position(timer).map(|index| self.running[index].1)
     }
 
     pub(crate) fn next(&self) -> Option<Instant> {

@@ -1,5 +1,7 @@
 //! How much may be in flight.
 
+use core::time::Duration;
+
 /// Congestion control (RFC 9260 §7.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CongestionConfig {
@@ -14,6 +16,9 @@ pub struct CongestionConfig {
     /// Whether packets are spread over the round trip. Default [`Pacing::On`] by `signalling` and `webrtc`, [`Pacing::Off`] by the
     /// others; switch it on for bulk.
     pub pacing: Pacing,
+    /// How long a queue this association may keep on its paths. Default [`StandingQueue::Unbounded`]; bound it where
+    /// messages of priority travel beside bulk.
+    pub standing_queue: StandingQueue,
     /// What may be sent after a timeout until something is acknowledged. Default [`AfterTimeout::OnePacket`];
     /// [`AfterTimeout::Window`] is for comparisons with older stacks.
     pub after_timeout: AfterTimeout,
@@ -63,6 +68,19 @@ pub enum Pacing {
     /// windows per round trip, at two in slow start (in the manner of RFC 9002 §7.7). This takes the place of
     /// Max.Burst. Whoever sends little never waits.
     On,
+}
+
+/// How long a queue an association may keep on its paths, in their buffers or at the peer's socket: what has left waits in
+/// it whatever its priority, behind what left before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StandingQueue {
+    /// The congestion window decides: where nothing is lost it grows until the peer's receive buffer is what bounds it.
+    Unbounded,
+    /// No more is in flight than leaves the round trip that much above the shortest of the last half to whole minute, in
+    /// the manner of TCP Vegas and FAST TCP; four packets always may be. Less than the window allows, so it is never
+    /// unfair to others, but beside flows that fill queues it gets less than its share. A few times the shortest round
+    /// trip leaves the rate as it is; less costs some.
+    Within(Duration),
 }
 
 /// The congestion window before anything was acknowledged.

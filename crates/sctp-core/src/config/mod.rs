@@ -22,7 +22,8 @@ use sctp_wire::{SctpPort, VerificationTag};
 pub(crate) use self::authentication::NEVER_AUTHENTICATED;
 pub use self::authentication::{AuthConfig, AuthKeys, HmacPreference};
 pub use self::congestion::{
-    AfterTimeout, CongestionAlgorithm, CongestionConfig, InitialWindow, Pacing, WindowValidation,
+    AfterTimeout, CongestionAlgorithm, CongestionConfig, InitialWindow, Pacing, StandingQueue,
+    WindowValidation,
 };
 pub use self::extensions::{AutomaticAddresses, Extensions, Offer};
 pub use self::path_mtu::{Discovery, PathMtuConfig};

@@ -8,8 +8,8 @@ use super::{
     AfterTimeout, AnnouncedPrimary, AssociationConfig, Attempts, AuthConfig, AutomaticAddresses, Buffers,
     CongestionAlgorithm, CongestionConfig, Exposure, Extensions, HeartbeatConfig, ImmediateSack,
     InitialWindow, LossDetection, MessageBundling, Nagle, Offer, Pacing, PathMtuConfig, PathsConfig,
-    ReconfigConfig, RecoveryConfig, RtoConfig, SackConfig, StreamScheduler, Streams, TransmissionConfig,
-    WindowValidation,
+    ReconfigConfig, RecoveryConfig, RtoConfig, SackConfig, StandingQueue, StreamScheduler, Streams,
+    TransmissionConfig, WindowValidation,
 };
 use crate::transmit::Dscp;
 
@@ -98,6 +98,7 @@ impl AssociationConfig {
                 initial_window: InitialWindow::Rfc9260,
                 window_validation: WindowValidation::Rfc9260,
                 pacing: Pacing::Off,
+                standing_queue: StandingQueue::Unbounded,
                 after_timeout: AfterTimeout::OnePacket,
             },
             recovery: RecoveryConfig {

@@ -20,10 +20,11 @@ impl Endpoint {
     /// to for timers, windows and queues is looked at once.
     pub fn handle_packets<'a>(&mut self, now: Instant, datagrams: impl IntoIterator<Item = Datagram<'a>>) {
         self.reap();
-        let mut last = LastPacket::default();
+        let mut last = LastPacket { header: self.last_header, route: None };
         for datagram in datagrams {
             self.handle_one(now, datagram, &mut last);
         }
+        self.last_header = last.header;
         self.settle(now);
     }
 
@@ -221,7 +222,6 @@ impl Endpoint {
 }
 
 /// What is known from the packet before: those that come together are mostly of one association.
-#[derive(Default)]
 struct LastPacket {
     header: KnownHeader,
     route: Option<Route>,

@@ -34,7 +34,8 @@ use core::num::NonZeroU16;
 use std::collections::{BinaryHeap, VecDeque};
 use std::net::IpAddr;
 
-use sctp_wire::{SctpPort, StreamId, VerificationTag};
+use sctp_wire::{KnownHeader, SctpPort, StreamId, VerificationTag};
+use smallvec::SmallVec;
 use virtual_time::Instant;
 
 use self::cookie::CookieKeys;
@@ -94,8 +95,8 @@ pub struct Endpoint {
     /// By slot and generation.
     deadlines: BinaryHeap<Reverse<(Instant, u32, u32)>>,
     turns: Turns,
-    /// Closed associations whose last event was handed out.
-    finished: Vec<usize>,
+    /// Of the packet that came last.
+    last_header: KnownHeader,
     answers: VecDeque<Answer>,
     generation: u32,
     statistics: EndpointStatistics,
@@ -121,6 +122,8 @@ struct Turns {
     eventful: VecDeque<usize>,
     /// One that packets were handed to, and that has not yet done what follows from them.
     unsettled: Option<usize>,
+    /// Closed associations whose last event was handed out.
+    finished: Vec<usize>,
 }
 
 struct Entry {
@@ -163,7 +166,7 @@ impl Endpoint {
             demux: Demux::default(),
             deadlines: BinaryHeap::new(),
             turns: Turns::default(),
-            finished: Vec::new(),
+            last_header: KnownHeader::default(),
             answers: VecDeque::new(),
             generation: 0,
             statistics: EndpointStatistics::default(),
@@ -267,7 +270,7 @@ impl Endpoint {
     /// Time passed.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.reap();
-        let mut due = Vec::new();
+        let mut due = SmallVec::<[usize; 8]>::new();
         while let Some(&Reverse((at, slot, generation))) = self.deadlines.peek()
             && at <= now
         {
@@ -285,14 +288,22 @@ impl Endpoint {
             let mut association = self.at(now, slot);
             if association.poll_timeout().is_some_and(|due| due <= now) {
                 association.handle_timeout(now);
+                drop(association);
+                self.refresh(slot);
+            } else {
+                // Its timers were stopped or moved meanwhile: nothing has happened to it.
+                drop(association);
+                self.rearm(slot);
             }
-            drop(association);
-            self.refresh(slot);
         }
     }
 
     /// Appends the next packet to `buffer` and says where it goes; `None` when there is nothing to send.
+    #[inline]
     pub fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        if self.answers.is_empty() && self.turns.sendable.is_empty() {
+            return None;
+        }
         let mut only = None;
         self.write_packets(now, 1, buffer, &mut |transmit| only = Some(transmit));
         only
@@ -333,9 +344,10 @@ impl Endpoint {
                 continue;
             };
             let mut association = Watched::new(now, entry.generation, &mut entry.association);
-            left -= association.transmit(now, left, buffer, each);
+            let transmitted = association.transmit(now, left, buffer, each);
             drop(association);
-            if left > 0 {
+            left -= transmitted.packets;
+            if transmitted.is_all {
                 entry.is_sendable = false;
                 self.turns.sendable.pop_front();
                 self.note_if_finished(slot);
@@ -352,8 +364,13 @@ impl Endpoint {
     }
 
     /// The next thing a user should know.
+    #[inline]
     pub fn poll_event(&mut self) -> Option<(AssociationId, Event)> {
         self.reap();
+        if self.turns.eventful.is_empty() { None } else { self.next_event() }
+    }
+
+    fn next_event(&mut self) -> Option<(AssociationId, Event)> {
         while let Some(&slot) = self.turns.eventful.front() {
             let Some(entry) = self.associations.get_mut(slot) else {
                 self.turns.eventful.pop_front();
@@ -698,15 +715,23 @@ impl Endpoint {
 
     fn note_if_finished(&mut self, slot: usize) {
         let done = self.associations.get(slot).is_some_and(|entry| entry.association.is_finished());
-        if done && !self.finished.contains(&slot) {
-            self.finished.push(slot);
+        if done && !self.turns.finished.contains(&slot) {
+            self.turns.finished.push(slot);
         }
     }
 
     /// Forgets associations that ended; not in the call that handed out their last event, so that it can still be
     /// looked at.
+    #[inline]
     fn reap(&mut self) {
-        for slot in core::mem::take(&mut self.finished) {
+        if !self.turns.finished.is_empty() {
+            self.forget_finished();
+        }
+    }
+
+    #[cold]
+    fn forget_finished(&mut self) {
+        for slot in core::mem::take(&mut self.turns.finished) {
             let received_bytes = self.associations.remove(slot).map_or(0, |entry| entry.received_bytes);
             self.memory.update(received_bytes, 0);
             self.demux.remove(slot);

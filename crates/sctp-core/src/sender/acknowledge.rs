@@ -89,14 +89,14 @@ impl Delivered {
 }
 
 /// Gathers what is delivered into runs.
-struct Deliveries<F> {
+struct Deliveries<'a, F> {
     run: Option<Delivered>,
     before: SmallVec<[Before; 1]>,
-    result: Acknowledgment,
+    result: &'a mut Acknowledgment,
     hear: F,
 }
 
-impl<F: FnMut(&Delivered)> Deliveries<F> {
+impl<F: FnMut(&Delivered)> Deliveries<'_, F> {
     #[inline(always)]
     fn add(&mut self, tsn: Tsn, chunk: &SentChunk, was: ChunkState) {
         if chunk.is_original
@@ -205,16 +205,17 @@ pub(crate) fn check(sack: &Sack<'_>, outstanding: &Outstanding) -> Result<(), Sa
 }
 
 /// Applies a checked SACK: the messages of which it covers the last chunk leave `messages`. `hear` is told of all that
-/// is acknowledged for the first time.
+/// is acknowledged for the first time, `result` gets what it comes to.
+#[inline]
 pub(crate) fn apply(
     now: Instant,
     sack: &Sack<'_>,
-    outstanding: &mut Outstanding,
-    messages: &mut Messages,
+    (outstanding, messages): (&mut Outstanding, &mut Messages),
+    result: &mut Acknowledgment,
     hear: impl FnMut(&Delivered),
-) -> Acknowledgment {
+) {
     let before = outstanding.paths().map(|path| Before::of(path, outstanding)).collect();
-    let mut deliveries = Deliveries { run: None, before, result: Acknowledgment::default(), hear };
+    let mut deliveries = Deliveries { run: None, before, result, hear };
     outstanding.pass(sack.cumulative_tsn_ack, |tsn, chunk| {
         deliveries.result.cumulative_advanced = true;
         deliveries.result.freed_payload += chunk.payload_bytes();
@@ -238,7 +239,6 @@ pub(crate) fn apply(
         Some(blocks) => outstanding.keep_uncovered(blocks),
         None => {}
     }
-    deliveries.result
 }
 
 /// RFC 9260 §7.2.4: counts a missing report on every chunk of a path in flight before `below`; gives those with three.

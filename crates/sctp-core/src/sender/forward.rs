@@ -11,6 +11,7 @@ use sctp_wire::{ForwardTsn, Mid, PacketWriter, SkippedMid, SkippedSsn, StreamId,
 use virtual_time::Instant;
 
 use super::Sender;
+use super::outstanding::ChunkState;
 use super::queue::{Fragment, Framing, ssn};
 use crate::path::PathSet;
 use crate::stats::Seldom;
@@ -41,8 +42,9 @@ type Skipped = BTreeMap<(StreamId, bool), Mid>;
 
 impl Sender {
     /// Whether the next packet has to carry a FORWARD TSN.
+    #[inline]
     pub(crate) fn forward_is_due(&self) -> bool {
-        self.forwarding.get().is_due
+        self.forwarding.exists() && self.forwarding.get().is_due
     }
 
     /// When the FORWARD TSN is to be repeated, if no SACK confirms it before.
@@ -61,12 +63,18 @@ impl Sender {
 
     /// Whether T3-rtx has to run on a path: for chunks, or for a FORWARD TSN (RFC 3758 §3.5 (C5)).
     pub(crate) fn needs_t3(&self, path: PathId) -> bool {
-        self.has_outstanding(path) || self.forwarding.get().sent.is_some_and(|sent| sent.path == path)
+        let awaits_confirmation = || self.forwarding.get().sent.is_some_and(|sent| sent.path == path);
+        self.has_outstanding(path) || (self.forwarding.exists() && awaits_confirmation())
     }
 
     /// Looks where the Advanced.Peer.Ack.Point is (RFC 3758 §3.5 (C1) to (C3)). Gives the path of a FORWARD TSN that the
     /// peer has confirmed.
     pub(crate) fn advance_peer_ack_point(&mut self) -> Option<PathId> {
+        let is_first_given_up =
+            self.outstanding.get(0).is_some_and(|chunk| chunk.state == ChunkState::Abandoned);
+        if !self.forwarding.exists() && !is_first_given_up {
+            return None;
+        }
         let point = self.outstanding.cumulative_ack();
         let before = self.forwarding.get().sent;
         let open = before.filter(|sent| point.precedes(sent.to));
@@ -106,8 +114,11 @@ impl Sender {
         path: PathId,
         writer: &mut PacketWriter<'_>,
     ) -> bool {
+        if !self.forward_is_due() {
+            return false;
+        }
         let ahead = self.outstanding.abandoned_ahead();
-        if !self.forwarding.get().is_due || ahead == 0 {
+        if ahead == 0 {
             return false;
         }
         let framing = self.queue.framing();

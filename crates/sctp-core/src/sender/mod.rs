@@ -332,15 +332,18 @@ impl Sender {
         let is_rack = self.options.loss_detection == LossDetection::Rack;
         let has_spoiled = is_rack && samples.iter().any(RttSample::is_spoiled);
         let mut newest = SmallVec::<[(PathId, Duration); 1]>::new();
-        let (outstanding, messages) = (&mut self.outstanding, self.queue.messages_mut());
-        outcome.acknowledgment = acknowledge::apply(now, sack, outstanding, messages, |delivered| {
+        let sent = (&mut self.outstanding, self.queue.messages_mut());
+        let (result, round_trips) = (&mut outcome.acknowledgment, &mut outcome.rtt);
+        acknowledge::apply(now, sack, sent, result, |delivered| {
             let path = delivered.path;
             let min_rtt = paths.path(path).rto.min_rtt();
             rack.on_delivered(now, delivered, min_rtt);
             recoveries.on_delivered(now, delivered, min_rtt);
             let sample = samples.get_mut(path.index());
             let sample = sample.and_then(|sample| sample.on_delivered(now, delivered));
-            outcome.rtt.extend(sample.map(|rtt| (path, rtt)));
+            if let Some(rtt) = sample {
+                round_trips.push((path, rtt));
+            }
             if has_spoiled {
                 note_newest(&mut newest, now, delivered);
             }
@@ -437,6 +440,9 @@ impl Sender {
 
     /// Looks for overdue chunks (RFC 8985 §6.2 step 5): after a SACK and when the reordering window runs out.
     pub(crate) fn losses_by_time(&mut self, now: Instant, paths: &PathSet) -> Losses {
+        if self.outstanding.is_empty() {
+            return Losses::default();
+        }
         let mut lost = SmallVec::<[usize; 8]>::new();
         let mut again_at: Option<Instant> = None;
         for path in paths.iter() {
@@ -444,6 +450,9 @@ impl Sender {
             let verdict = self.rack.detect(now, path.id, &path.rto, &self.outstanding, in_recovery);
             lost.extend_from_slice(&verdict.lost);
             again_at = again_at.into_iter().chain(verdict.again_at).min();
+        }
+        if lost.is_empty() {
+            return Losses { look_again_at: again_at, ..Losses::default() };
         }
         let losses = self.declare_lost(&lost);
         Losses { look_again_at: again_at, ..losses }

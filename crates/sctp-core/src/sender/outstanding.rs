@@ -211,7 +211,11 @@ impl Outstanding {
         if self.flight(path) == 0 && self.lost == 0 {
             return None;
         }
-        self.chunks.iter().position(|chunk| chunk.is_unsettled() && chunk.path == path)
+        let is_it = |chunk: &SentChunk| chunk.is_unsettled() && chunk.path == path;
+        if self.chunks.front().is_some_and(is_it) {
+            return Some(0);
+        }
+        self.chunks.iter().position(is_it)
     }
 
     /// The chunks before an index that no gap ack block covers.

@@ -110,6 +110,9 @@ impl Sender {
         paths: &PathSet,
         outcome: &mut SackOutcome,
     ) {
+        if self.probes.is_empty() {
+            return;
+        }
         let (recoveries, highest) = (&mut self.recoveries, self.outstanding.next_tsn().previous());
         self.probes.retain(|probe| {
             let fate = fate(probe, now, sack, paths);

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use virtual_time::Instant;
 
 use super::acknowledge::Delivered as Delivery;
-use super::outstanding::{ChunkState, Outstanding};
+use super::outstanding::{ChunkState, Outstanding, SentChunk};
 use super::reordering::ReorderingWindow;
 use crate::path::rto::RtoEstimator;
 use crate::transmit::PathId;
@@ -99,6 +99,14 @@ impl Rack {
         let mut verdict = Verdict::default();
         let Some(state) = self.paths.get(path.index()) else { return verdict };
         let Some(newest) = state.newest else { return verdict };
+        // What comes behind the first chunk was sent later still, unless that was sent again.
+        let first = outstanding.get(0).filter(|first| first.is_original);
+        let is_before = |first: &SentChunk| {
+            is_after((newest.sent_at, newest.tsn), (first.sent_at, outstanding.tsn_at(0)))
+        };
+        if first.is_some_and(|first| !is_before(first)) {
+            return verdict;
+        }
         let wait = newest.rtt + state.window.patience(rto, in_recovery, outstanding.acknowledged(path));
         for index in outstanding.missing_before(outstanding.len()) {
             let Some(chunk) = outstanding.get(index) else { break };
@@ -133,7 +141,8 @@ impl Rack {
         let oldest = outstanding.earliest_in_flight(path)?;
         let srtt = rto.srtt()?;
         let sent = self.paths.get(path.index()).map_or(0, |state| state.probes_unanswered);
-        let wait = (srtt + srtt.max(PROBE_SLACK)).saturating_mul(1 << sent.min(16));
+        let first = srtt + srtt.max(PROBE_SLACK);
+        let wait = if sent == 0 { first } else { first.saturating_mul(1 << sent.min(16)) };
         Some(oldest.sent_at + wait)
     }
 

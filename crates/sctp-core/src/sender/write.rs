@@ -33,7 +33,12 @@ pub(crate) enum Blocked {
 
 impl Sender {
     /// Whether a packet of new data could go out on this path, for want of anything else to send there.
+    #[inline]
     pub(crate) fn wants_to_send(&self, path: &Path) -> bool {
+        !self.queue.is_empty() && self.may_send_next(path)
+    }
+
+    fn may_send_next(&self, path: &Path) -> bool {
         self.has_window(path) && self.check_first(usize::MAX, self.full_room(path)).is_ok()
     }
 
@@ -42,13 +47,22 @@ impl Sender {
         path.congestion.admits(self.flight(path.id))
     }
 
+    /// Whether there is nothing to send until something else happens.
+    pub(crate) fn has_nothing_to_send(&self) -> bool {
+        self.queue.is_empty() && !self.has_lost() && !self.forward_is_due() && !self.gives_up()
+    }
+
     /// Whether chunks wait for retransmission.
     pub(crate) fn has_lost(&self) -> bool {
         self.outstanding.has_lost()
     }
 
     /// The path on which the chunk goes that is sent again first (RFC 9260 §6.4).
+    #[inline]
     pub(crate) fn path_of_lost(&mut self, paths: &PathSet) -> Option<PathId> {
+        if !self.has_lost() {
+            return None;
+        }
         let index = self.outstanding.first_lost()?;
         self.outstanding.get(index).map(|chunk| target(chunk, paths))
     }

@@ -1,6 +1,8 @@
 //! How much is in flight (RFC 9260 §7.2).
 
-use sctp_core::{AssociationConfig, CongestionAlgorithm, Pacing};
+use core::time::Duration;
+
+use sctp_core::{AssociationConfig, CongestionAlgorithm, Pacing, StandingQueue};
 
 use crate::net::{End, Pair, Setup, ordered};
 
@@ -128,6 +130,31 @@ fn pacing_spreads_what_exceeds_a_burst_over_the_round_trip() {
     assert!(pair.statistics(End::Left).paths[0].congestion.paced > 0);
     pair.run_ms(100);
     assert_eq!(pair.side(End::Right).received.len(), 208);
+}
+
+/// What is of priority waits behind what has left, however little: with a bound that is short, and the transfer takes no
+/// longer.
+#[test]
+fn a_bounded_queue_shortens_the_round_trip_and_not_the_rate() {
+    let transfer = |standing_queue| {
+        let mut pair =
+            paced().configure(move |config| config.congestion.standing_queue = standing_queue).connected();
+        let from = pair.now_ms();
+        flow(&mut pair, 700);
+        let mut longest = Duration::ZERO;
+        while pair.side(End::Right).received.len() < 700 {
+            pair.run_ms(10);
+            assert!(pair.now_ms() - from < 10_000, "it ends");
+            if pair.now_ms() - from > 300 {
+                longest = longest.max(pair.statistics(End::Left).paths[0].srtt.unwrap());
+            }
+        }
+        (longest, pair.now_ms() - from)
+    };
+    let (unbounded, time) = transfer(StandingQueue::Unbounded);
+    let (bounded, bounded_time) = transfer(StandingQueue::Within(Duration::from_millis(15)));
+    assert!(bounded * 3 < unbounded, "{bounded:?} and {unbounded:?}");
+    assert!(bounded_time * 100 <= time * 103, "{bounded_time} and {time} ms");
 }
 
 /// RFC 9438: the same transfer with the other algorithm.

@@ -123,7 +123,7 @@ impl Driver {
     /// Waits for one thing to happen and deals with it.
     fn turn(&self, seat: &mut Seat) -> io::Result<()> {
         if std::mem::take(&mut seat.owes_answers) {
-            self.shared.complete();
+            self.shared.complete_news();
         }
         let room = if self.shared.lock().outbox.is_blocked() { Room::Awaited } else { Room::Irrelevant };
         // What certainly is readable need not be waited for; whatever else is ready can wait a turn.

@@ -5,13 +5,16 @@ use core::time::Duration;
 use cubic::{Acknowledged, Cubic};
 use virtual_time::Instant;
 
-use crate::config::{ByteCounting, CongestionAlgorithm, Reduction, TcpConfig};
+use super::linux_cubic::LinuxCubic;
+use crate::config::{ByteCounting, CongestionAlgorithm, Reduction, SlowStartEnd, TcpConfig};
 
 /// A congestion window, in octets.
 #[derive(Clone, Debug)]
 pub(crate) enum Congestion {
     NewReno(NewReno),
     Cubic(Cubic, u64),
+    /// With the octets of a segment.
+    LinuxCubic(LinuxCubic, u64),
 }
 
 /// RFC 5681.
@@ -22,6 +25,7 @@ pub(crate) struct NewReno {
     ssthresh: u64,
     counting: ByteCounting,
     reduction: Reduction,
+    slow_start: SlowStartEnd,
     /// Acknowledged since the last step in congestion avoidance.
     credit: u64,
 }
@@ -43,9 +47,13 @@ impl Congestion {
                 ssthresh: u64::MAX,
                 counting: config.window.byte_counting,
                 reduction: config.window.reduction,
+                slow_start: config.window.slow_start,
                 credit: 0,
             }),
             CongestionAlgorithm::Cubic => Self::Cubic(Cubic::new(mss, initial), mss),
+            CongestionAlgorithm::LinuxCubic => {
+                Self::LinuxCubic(LinuxCubic::new(u64::from(config.initial_window_segments)), mss)
+            }
         }
     }
 
@@ -53,6 +61,7 @@ impl Congestion {
         match self {
             Self::NewReno(reno) => reno.cwnd,
             Self::Cubic(cubic, _) => cubic.cwnd(),
+            Self::LinuxCubic(cubic, mss) => cubic.cwnd() * mss,
         }
     }
 
@@ -60,11 +69,15 @@ impl Congestion {
         match self {
             Self::NewReno(reno) => reno.ssthresh,
             Self::Cubic(cubic, _) => cubic.ssthresh().unwrap_or(u64::MAX),
+            Self::LinuxCubic(cubic, mss) => cubic.ssthresh().saturating_mul(*mss),
         }
     }
 
     pub(crate) fn is_in_slow_start(&self) -> bool {
-        self.cwnd() < self.ssthresh()
+        match self {
+            Self::NewReno(reno) => reno.is_in_slow_start(),
+            Self::Cubic(..) | Self::LinuxCubic(..) => self.cwnd() < self.ssthresh(),
+        }
     }
 
     /// Outside recovery.
@@ -89,6 +102,10 @@ impl Congestion {
                     left -= bytes;
                 }
             }
+            Self::LinuxCubic(cubic, mss) if is_window_used => {
+                cubic.on_acknowledged(now, acked.charged.div_ceil(*mss), srtt);
+            }
+            Self::LinuxCubic(..) => {}
         }
     }
 
@@ -100,6 +117,7 @@ impl Congestion {
                 reno.cwnd = reno.ssthresh;
             }
             Self::Cubic(cubic, _) => cubic.on_congestion(),
+            Self::LinuxCubic(cubic, _) => cubic.on_loss(),
         }
     }
 
@@ -116,6 +134,17 @@ impl Congestion {
                 }
                 cubic.set_window(in_flight + *mss, cubic.ssthresh());
             }
+            Self::LinuxCubic(cubic, mss) => {
+                cubic.on_timeout(in_flight.div_ceil(*mss) + 1, flight.is_some());
+            }
+        }
+    }
+
+    /// Something is sent again after a pause in which nothing was in flight.
+    pub(crate) fn on_idle(&mut self, now: Instant, idle: Duration) {
+        match self {
+            Self::LinuxCubic(cubic, _) => cubic.on_idle(now, idle),
+            Self::NewReno(_) | Self::Cubic(..) => {}
         }
     }
 
@@ -141,13 +170,25 @@ impl Congestion {
                 reno.ssthresh = ssthresh.unwrap_or(u64::MAX);
             }
             Self::Cubic(cubic, _) => cubic.set_window(window, ssthresh),
+            Self::LinuxCubic(cubic, mss) => {
+                let segments = |octets: u64| (octets / *mss).max(1);
+                cubic.shrink_to(segments(window), ssthresh.map_or(u64::MAX, segments));
+            }
         }
     }
 }
 
 impl NewReno {
+    fn is_in_slow_start(&self) -> bool {
+        match self.slow_start {
+            SlowStartEnd::AtThreshold => self.cwnd < self.ssthresh,
+            // Part of a segment more is no segment more yet.
+            SlowStartEnd::BeyondThreshold => self.cwnd < self.ssthresh.saturating_add(self.mss),
+        }
+    }
+
     fn grow(&mut self, acked: Acked) {
-        if self.cwnd < self.ssthresh {
+        if self.is_in_slow_start() {
             self.cwnd += match self.counting {
                 ByteCounting::Off => self.mss,
                 ByteCounting::Segments => acked.charged,
@@ -183,6 +224,7 @@ impl NewReno {
 mod tests {
     use super::*;
     use crate::config::WindowRules;
+    use crate::profile::Profile;
 
     fn reno(byte_counting: ByteCounting) -> Congestion {
         let default = TcpConfig::default();
@@ -232,6 +274,7 @@ mod tests {
         }
         let mut avoiding = reno(ByteCounting::OctetsInSlowStart { limit_segments: 1 });
         avoiding.on_loss(8000);
+        assert!(!avoiding.is_in_slow_start());
         (0..4).for_each(|_| acknowledge(&mut avoiding, 64, true));
         assert_eq!(avoiding.cwnd(), 5000, "beyond slow start four acknowledgments are a window of four");
         for (counting, grown) in [
@@ -243,5 +286,19 @@ mod tests {
             acknowledge(&mut window, 4000, true);
             assert_eq!(window.cwnd(), grown, "{counting:?}, one acknowledgment of four segments");
         }
+    }
+    /// Linux until 4.3 with byte counting: a window of two segments takes 16 small segments to become one of three.
+    #[test]
+    fn slow_start_that_includes_its_threshold_is_left_slowly_by_small_segments() {
+        let mut window = Congestion::new(&TcpConfig::profile(Profile::Linux2006), 1000);
+        window.on_loss(3000);
+        for _ in 0..15 {
+            acknowledge(&mut window, 64, true);
+            assert!(window.is_in_slow_start() && window.cwnd() < 3000);
+        }
+        acknowledge(&mut window, 64, true);
+        assert!(!window.is_in_slow_start() && window.cwnd() == 3024);
+        (0..4).for_each(|_| acknowledge(&mut window, 64, true));
+        assert_eq!(window.cwnd(), 4024, "beyond it each acknowledgment counts");
     }
 }

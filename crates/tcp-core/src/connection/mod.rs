@@ -1,6 +1,7 @@
 //! One connection: routes segments, timers and requests to its two halves.
 
 mod congestion;
+mod linux_cubic;
 mod rack;
 mod receiver;
 mod rto;

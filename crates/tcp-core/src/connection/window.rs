@@ -72,7 +72,7 @@ impl Window {
         let was_full = self.charge(before) + self.mss > self.cwnd();
         let is_used = match self.rules.validation {
             WindowValidation::Never => true,
-            WindowValidation::Restart => was_full,
+            WindowValidation::Restart | WindowValidation::Linux2006 => was_full,
             WindowValidation::Linux if self.congestion.is_in_slow_start() => {
                 self.cwnd() < 2 * self.usage.most_segments * self.mss
             }
@@ -84,8 +84,9 @@ impl Window {
 
     /// Something was sent, or the window kept it back.
     pub(crate) fn validate(&mut self, now: Instant, state: Validated) {
-        if self.rules.validation != WindowValidation::Linux {
-            return;
+        match self.rules.validation {
+            WindowValidation::Never | WindowValidation::Restart => return,
+            WindowValidation::Linux | WindowValidation::Linux2006 => {}
         }
         let is_limiting = state.is_limiting || self.charge(state.in_flight) + self.mss > self.cwnd();
         let usage = &mut self.usage;
@@ -109,13 +110,14 @@ impl Window {
 
     /// Before something is sent after idleness.
     pub(crate) fn on_idle(&mut self, now: Instant, idle: Duration, rto: Duration) {
+        self.congestion.on_idle(now, idle);
         if idle <= rto {
             return;
         }
         match self.rules.validation {
             WindowValidation::Never => {}
             WindowValidation::Restart => self.congestion.shrink_to(self.cwnd().min(self.initial)),
-            WindowValidation::Linux => {
+            WindowValidation::Linux | WindowValidation::Linux2006 => {
                 let halvings = u32::try_from(idle.as_nanos() / rto.as_nanos().max(1)).unwrap_or(u32::MAX);
                 let floor = self.initial.min(self.cwnd());
                 self.congestion.shrink_to(self.cwnd().checked_shr(halvings).unwrap_or(0).max(floor));

@@ -189,7 +189,7 @@ fn add_tcp(
 fn tcp_config(config: &CompareConfig) -> Result<TcpConfig, String> {
     let congestion = match config.tcp_congestion.as_str() {
         "reno" => CongestionAlgorithm::NewReno,
-        "cubic" => CongestionAlgorithm::Cubic,
+        "cubic" => CongestionAlgorithm::LinuxCubic,
         other => {
             return Err(format!(
                 "the simulator's TCP has no `{other}`: use reno or cubic, or the namespaces backend"

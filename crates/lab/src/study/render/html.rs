@@ -104,11 +104,11 @@ fn statements(html: &mut String, statements: &[Statement]) {
             .ci95
             .map(|[low, high]| format!("{} … {}", rounded(low), rounded(high)))
             .unwrap_or_default();
-        let (class, verdict) = match statement.verdict {
-            Verdict::Reproduced => ("yes", "reproduced"),
-            Verdict::NotReproduced => ("no", "not reproduced"),
-            Verdict::Differs => ("differs", "differs"),
-            Verdict::Undecided => ("undecided", "undecided"),
+        let verdict = statement.verdict.name();
+        let class = match statement.verdict {
+            Verdict::Reproduced => "yes",
+            Verdict::NotReproduced => "no",
+            Verdict::Differs | Verdict::Undecided => verdict,
         };
         put(
             html,

@@ -15,6 +15,7 @@ mod cubic;
 mod delivery;
 mod pacer;
 mod rfc9260;
+mod standing;
 mod validation;
 mod westwood;
 mod window;
@@ -93,7 +94,9 @@ pub(crate) struct Acknowledged {
     pub(crate) in_recovery: bool,
     /// Smoothed round-trip time of the path; zero before the first measurement.
     pub(crate) srtt: Duration,
-    /// The smallest round trip of late; zero before the first measurement.
+    /// What this SACK measured.
+    pub(crate) rtt: Option<Duration>,
+    /// The shortest round trip of the path lately; zero before the first measurement.
     pub(crate) min_rtt: Duration,
     /// Whether packets are spread over the round trip.
     pub(crate) is_paced: bool,

@@ -45,6 +45,7 @@ impl Rfc9260 {
 }
 
 impl CongestionControl for Rfc9260 {
+    #[inline]
     fn window(&self) -> Window {
         self.window
     }

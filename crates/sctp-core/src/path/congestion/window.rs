@@ -13,11 +13,13 @@ use virtual_time::Instant;
 use super::cubic::Cubic;
 use super::pacer::Pacer;
 use super::rfc9260::Rfc9260;
+use super::standing::Bound;
 use super::validation::Validation;
 use super::westwood::Westwood;
 use super::{Acknowledged, CongestionControl, Window};
 use crate::config::{
-    AfterTimeout, CongestionAlgorithm, CongestionConfig, InitialWindow, Pacing, WindowValidation,
+    AfterTimeout, CongestionAlgorithm, CongestionConfig, InitialWindow, Pacing, StandingQueue,
+    WindowValidation,
 };
 use crate::stats::Seldom;
 
@@ -50,6 +52,8 @@ pub(crate) struct Congestion {
     controller: Controller,
     unused: UnusedRule,
     pacer: Pacer,
+    /// Where the queue on the path is bounded.
+    queue: Option<Box<Bound>>,
     /// T3-rtx expired and nothing was acknowledged since: one packet at a time (RFC 9260 §7.2.3).
     is_probing: bool,
     /// The window before it was cut to what was in use, until that is undone.
@@ -99,11 +103,12 @@ impl Controller {
         }
     }
 
-    fn get(&self) -> &dyn CongestionControl {
+    #[inline]
+    fn window(&self) -> Window {
         match self {
-            Self::Rfc9260(controller) => controller,
-            Self::Cubic(controller) => controller,
-            Self::Westwood(controller) => &**controller,
+            Self::Rfc9260(controller) => controller.window(),
+            Self::Cubic(controller) => controller.window(),
+            Self::Westwood(controller) => controller.window(),
         }
     }
 
@@ -135,6 +140,7 @@ impl Congestion {
             controller: Controller::new(config.algorithm, capacity),
             unused: UnusedRule::new(config.window_validation),
             pacer: Pacer::new(burst),
+            queue: bounded_queue(config),
             is_probing: false,
             before_cut: None,
             flight: 0,
@@ -151,15 +157,18 @@ impl Congestion {
         self.is_probing = false;
         self.is_held = false;
         self.before_cut = None;
+        self.queue = bounded_queue(self.config);
         self.srtt = Duration::ZERO;
     }
 
+    #[inline]
     pub(crate) fn cwnd(&self) -> usize {
         self.window().cwnd
     }
 
+    #[inline]
     pub(crate) fn window(&self) -> Window {
-        self.controller.get().window()
+        self.controller.window()
     }
 
     pub(crate) fn counters(&self) -> CongestionCounters {
@@ -168,9 +177,11 @@ impl Congestion {
 
     /// Whether one more packet may go out with this much in flight. The last one may exceed the window
     /// (RFC 9260 §6.1 (B)); after a timeout there is only one until it is acknowledged (§7.2.3).
+    #[inline]
     pub(crate) fn admits(&self, flight: usize) -> bool {
         let is_one_by_one = self.is_probing && self.config.after_timeout == AfterTimeout::OnePacket;
-        if is_one_by_one { flight == 0 } else { flight < self.cwnd() }
+        let limit = self.queue.as_ref().map_or(usize::MAX, |queue| queue.octets()).min(self.cwnd());
+        if is_one_by_one { flight == 0 } else { flight < limit }
     }
 
     /// Whether packets are spread over the round trip now, instead of counted by Max.Burst.
@@ -254,6 +265,9 @@ impl Congestion {
         self.srtt = acked.srtt;
         let used = if self.is_held { acked.flight_before.max(self.cwnd()) } else { acked.flight_before };
         self.controller.get_mut().on_acknowledged(&Acknowledged { flight_before: used, ..*acked });
+        if let Some(queue) = &mut self.queue {
+            queue.on_acknowledged(acked, 4 * self.capacity.pmdcs);
+        }
         let (window, floor) = (self.window(), 4 * self.capacity.pmdcs);
         let after_recovery = match &mut self.unused {
             UnusedRule::Rfc9260 { .. } => None,
@@ -310,6 +324,13 @@ impl Congestion {
                 self.controller.get_mut().on_spurious();
             }
         }
+    }
+}
+
+fn bounded_queue(config: CongestionConfig) -> Option<Box<Bound>> {
+    match config.standing_queue {
+        StandingQueue::Unbounded => None,
+        StandingQueue::Within(allowed) => Some(Box::new(Bound::new(allowed))),
     }
 }
 
