@@ -48,8 +48,10 @@ enum Protocol {
 enum SctpCongestion {
     /// RFC 9260 §7.2: one packet more a round trip, half after a loss
     Rfc9260,
-    /// CUBIC (RFC 9438), as the kernel's TCP: more than RFC 9260 allows itself
+    /// CUBIC (RFC 9438), as the kernel's TCP
     Cubic,
+    /// Westwood+: a loss leaves what the path was seen to carry; for lossy paths of your own
+    Westwood,
 }
 
 impl SctpCongestion {
@@ -57,6 +59,7 @@ impl SctpCongestion {
         match self {
             Self::Rfc9260 => sctp::CongestionAlgorithm::Rfc9260,
             Self::Cubic => sctp::CongestionAlgorithm::Cubic,
+            Self::Westwood => sctp::CongestionAlgorithm::Westwood,
         }
     }
 }

@@ -49,7 +49,7 @@ pub struct Cubic {
     segment: u64,
     state: State,
     /// As it was before the last congestion event, in case there was none (RFC 9438 §4.9).
-    before: Option<State>,
+    before: Option<Box<State>>,
 }
 
 /// What a congestion event changes.
@@ -57,12 +57,25 @@ pub struct Cubic {
 struct State {
     cwnd: u64,
     ssthresh: Option<u64>,
+    /// Since congestion showed first; elsewhere, for most flows are over before.
+    memory: Option<Box<Memory>>,
+}
+
+/// What is remembered of the last congestion event.
+#[derive(Clone, Debug, Default)]
+struct Memory {
     /// The window in which the last loss showed, lowered by fast convergence; zero after a timeout.
     w_max: u64,
     /// The window before the last reduction.
     cwnd_prior: u64,
     /// The curve of this stage of congestion avoidance, once it has begun.
     epoch: Option<Epoch>,
+}
+
+impl State {
+    fn w_max(&self) -> u64 {
+        self.memory.as_ref().map_or(0, |memory| memory.w_max)
+    }
 }
 
 /// An acknowledgment outside recovery.
@@ -82,7 +95,7 @@ impl Cubic {
     /// A window in slow start, for segments of this many octets.
     #[must_use]
     pub fn new(segment_bytes: u64, initial_window: u64) -> Self {
-        let state = State { cwnd: initial_window, ssthresh: None, w_max: 0, cwnd_prior: 0, epoch: None };
+        let state = State { cwnd: initial_window, ssthresh: None, memory: None };
         Self { segment: segment_bytes.max(1), state, before: None }
     }
 
@@ -98,30 +111,39 @@ impl Cubic {
         self.state.ssthresh
     }
 
+    /// Octets a segment carries.
+    #[must_use]
+    pub fn segment_bytes(&self) -> u64 {
+        self.segment
+    }
+
     /// Segments carry this many octets from now on; the window stays.
     pub fn set_segment_bytes(&mut self, bytes: u64) {
         self.segment = bytes.max(1);
     }
 
-    /// RFC 9438 §4.2 to §4.5; slow start as ever (§4.10): one segment per acknowledgment at most.
+    /// RFC 9438 §4.2 to §4.5. Slow start (§4.10) adds all that was acknowledged: how much of it counts is for the caller to
+    /// say, who knows how acknowledgments come and whether packets are paced.
     pub fn on_acknowledged(&mut self, acked: &Acknowledged) {
         let state = &mut self.state;
         if state.ssthresh.is_none_or(|ssthresh| state.cwnd < ssthresh) {
             if acked.is_window_used {
-                state.cwnd += acked.bytes.min(self.segment);
+                let grown = state.cwnd.saturating_add(acked.bytes);
+                state.cwnd = state.ssthresh.map_or(grown, |ssthresh| grown.min(ssthresh));
             }
             return;
         }
-        let epoch = match &mut state.epoch {
+        let Memory { w_max, cwnd_prior, epoch } = &mut **state.memory.get_or_insert_default();
+        let epoch = match epoch {
             Some(epoch) => epoch,
             None => {
                 // §4.8: after a timeout the curve begins at its plateau.
-                state.w_max = state.w_max.max(state.cwnd);
-                state.epoch.insert(Epoch::new(acked.now, state.cwnd, state.w_max, self.segment))
+                *w_max = (*w_max).max(state.cwnd);
+                epoch.insert(Epoch::new(acked.now, state.cwnd, *w_max, self.segment))
             }
         };
         if acked.is_window_used {
-            state.cwnd = epoch.grow(acked, state.cwnd, state.cwnd_prior);
+            state.cwnd = epoch.grow(acked, state.cwnd, *cwnd_prior);
         } else {
             epoch.pause(acked.now);
         }
@@ -129,19 +151,23 @@ impl Cubic {
 
     /// Losses showed in acknowledgments (RFC 9438 §4.6, §4.7); once per recovery.
     pub fn on_congestion(&mut self) {
-        self.before = Some(self.state.clone());
         let cwnd = self.state.cwnd;
         // Fast convergence: a flow whose maximum falls makes room for others.
-        let w_max = if cwnd < self.state.w_max { cwnd * 17 / 20 } else { cwnd };
+        let w_max = if cwnd < self.state.w_max() { cwnd * 17 / 20 } else { cwnd };
         let reduced = self.reduced();
-        self.state = State { cwnd: reduced, ssthresh: Some(reduced), w_max, cwnd_prior: cwnd, epoch: None };
+        self.change(reduced, Memory { w_max, cwnd_prior: cwnd, epoch: None });
     }
 
     /// The retransmission timer expired: one segment (RFC 9438 §4.8).
     pub fn on_timeout(&mut self) {
-        self.before = Some(self.state.clone());
-        let (cwnd_prior, ssthresh) = (self.state.cwnd, Some(self.reduced()));
-        self.state = State { cwnd: self.segment, ssthresh, w_max: 0, cwnd_prior, epoch: None };
+        let cwnd_prior = self.state.cwnd;
+        self.change(self.segment, Memory { w_max: 0, cwnd_prior, epoch: None });
+    }
+
+    /// The window is this, and the threshold what a reduction leaves; kept is what was before.
+    fn change(&mut self, cwnd: u64, memory: Memory) {
+        let state = State { cwnd, ssthresh: Some(self.reduced()), memory: Some(Box::new(memory)) };
+        self.before = Some(Box::new(core::mem::replace(&mut self.state, state)));
     }
 
     /// The last congestion event or timeout was none: as if it had not been (RFC 9438 §4.9), unless the window has outgrown
@@ -150,14 +176,14 @@ impl Cubic {
         if let Some(before) = self.before.take()
             && before.cwnd > self.state.cwnd
         {
-            self.state = before;
+            self.state = *before;
         }
     }
 
     /// Idleness or a validation of the window says what it is from now on; the curve begins anew.
     pub fn set_window(&mut self, cwnd: u64, ssthresh: Option<u64>) {
         self.before = None;
-        self.state = State { cwnd, ssthresh, w_max: 0, cwnd_prior: 0, epoch: None };
+        self.state = State { cwnd, ssthresh, memory: None };
     }
 
     /// β = 0.7, but never less than two segments (RFC 9438 §4.6).

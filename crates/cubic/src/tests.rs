@@ -75,9 +75,9 @@ fn old_maximum_is_reached_again_after_k() {
 fn reduction_is_to_seven_tenths_and_a_falling_maximum_makes_room() {
     let mut cubic = Cubic::new(SEGMENT, 100_000);
     cubic.on_congestion();
-    assert_eq!((cubic.cwnd(), cubic.state.w_max), (70_000, 100_000));
+    assert_eq!((cubic.cwnd(), cubic.state.w_max()), (70_000, 100_000));
     cubic.on_congestion();
-    assert_eq!((cubic.cwnd(), cubic.state.w_max), (49_000, 59_500));
+    assert_eq!((cubic.cwnd(), cubic.state.w_max()), (49_000, 59_500));
     for _ in 0..20 {
         cubic.on_congestion();
     }
@@ -98,6 +98,18 @@ fn timeout_begins_with_one_segment_and_a_flat_curve() {
         cubic.on_acknowledged(&acked(round * 100, cubic.cwnd(), 100));
     }
     assert!(cubic.cwnd() < 73_000, "{}", cubic.cwnd());
+}
+
+/// RFC 9438 §4.10: one acknowledgment may stand for many packets, and slow start ends where it should all the same.
+#[test]
+fn slow_start_adds_what_is_acknowledged_up_to_the_threshold() {
+    let mut cubic = Cubic::new(SEGMENT, 10_000);
+    cubic.on_acknowledged(&acked(0, 10_000, 100));
+    assert_eq!(cubic.cwnd(), 20_000);
+    cubic.on_timeout();
+    cubic.on_acknowledged(&acked(0, 1000, 100));
+    cubic.on_acknowledged(&acked(0, 50_000, 100));
+    assert_eq!((cubic.cwnd(), cubic.ssthresh()), (14_000, Some(14_000)));
 }
 
 /// RFC 9438 §4.9.

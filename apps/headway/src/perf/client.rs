@@ -61,7 +61,7 @@ pub(crate) struct Arguments {
     /// Congestion control of the kernel's TCP [default: the system's]
     #[arg(long, value_name = "NAME", value_parser = parse_congestion)]
     tcp_congestion: Option<String>,
-    /// Congestion control of SCTP [default: rfc9260]
+    /// Congestion control of SCTP [default: cubic]
     #[arg(long, value_name = "NAME", value_enum)]
     sctp_congestion: Option<SctpCongestion>,
     /// Cut messages in two where a packet of SCTP ends, so that every packet is full
@@ -106,8 +106,9 @@ impl Arguments {
         let carrier = place.carrier(self.encap_port, ports)?;
         let mut association = association();
         association.streams.outbound = self.streams;
-        association.congestion.algorithm =
-            self.sctp_congestion.unwrap_or(SctpCongestion::Rfc9260).algorithm();
+        if let Some(name) = self.sctp_congestion {
+            association.congestion.algorithm = name.algorithm();
+        }
         if self.fill {
             association.transmission.bundling = MessageBundling::Filled;
         }

@@ -54,6 +54,8 @@ pub enum CongestionName {
     Rfc9260,
     /// RFC 9438.
     Cubic,
+    /// Westwood+.
+    Westwood,
 }
 
 /// TCP parameters a plan may change.
@@ -107,6 +109,7 @@ impl SctpOptions {
         config.congestion.algorithm = match self.congestion {
             Some(CongestionName::Rfc9260) => sctp_core::CongestionAlgorithm::Rfc9260,
             Some(CongestionName::Cubic) => sctp_core::CongestionAlgorithm::Cubic,
+            Some(CongestionName::Westwood) => sctp_core::CongestionAlgorithm::Westwood,
             None => config.congestion.algorithm,
         };
         if let Some(is_on) = self.nagle {

@@ -8,7 +8,7 @@ use netem::{BitRate, Impairments, Loss, Probability, QueueLimit, derive_indexed_
 use netsim::{Host, HostId, LinkSpec, Outgoing, Packet, World};
 use virtual_time::Instant;
 
-use crate::flow::{Algorithm, End, Kind, Terms};
+use crate::flow::{Algorithm, End, Kind, Messages, Terms};
 
 /// The conditions of one line of the table.
 #[derive(Clone, Copy, Debug)]
@@ -16,8 +16,11 @@ pub(crate) struct Cell {
     pub(crate) algorithm: Algorithm,
     pub(crate) rtt: Duration,
     pub(crate) obstacle: Obstacle,
-    /// Flows of each protocol.
-    pub(crate) flows: u8,
+    pub(crate) messages: Messages,
+    /// Flows of SCTP, and of TCP.
+    pub(crate) flows: [u8; 2],
+    /// What is not measured, from the beginning on.
+    pub(crate) warm_up: Duration,
 }
 
 /// Why packets are lost.
@@ -27,6 +30,8 @@ pub(crate) enum Obstacle {
     Queue(u32),
     /// A share of the packets with data, whatever the load; the queue takes all.
     Loss(f64),
+    /// The same on a link a hundred times as fast: nothing but losses limits a flow.
+    LossAlone(f64),
 }
 
 /// What the flows of one run received per second, in bit/s, and how often the senders' timers expired.
@@ -47,18 +52,42 @@ impl Outcome {
 }
 
 impl Cell {
-    /// One run: flows begin within the first second, in an order that depends on the seed, and are measured from
-    /// `WARM_UP` on.
+    /// So many flows of each protocol, of messages that fill packets, once slow start is over and the flows have met.
+    pub(crate) fn shared(algorithm: Algorithm, rtt: Duration, obstacle: Obstacle, flows: u8) -> Self {
+        let (messages, warm_up) = (Messages::OfOnePacket, Duration::from_secs(10));
+        Self { algorithm, rtt, obstacle, messages, flows: [flows, flows], warm_up }
+    }
+
+    /// A flow that has a path with losses for itself, from the beginning on, of SCTP or, given no messages of it, TCP.
+    pub(crate) fn alone(algorithm: Algorithm, messages: Option<Messages>, loss: f64) -> Self {
+        Self {
+            algorithm,
+            rtt: Duration::from_millis(20),
+            obstacle: Obstacle::LossAlone(loss),
+            messages: messages.unwrap_or(Messages::OfOnePacket),
+            flows: if messages.is_some() { [1, 0] } else { [0, 1] },
+            warm_up: Duration::ZERO,
+        }
+    }
+
+    /// MB/s of all flows together, over `runs` runs.
+    pub(crate) fn goodput(&self, runs: u64, measured: Duration) -> f64 {
+        let of_run = |outcome: Outcome| outcome.sctp.iter().chain(&outcome.tcp).sum::<f64>();
+        let sum: f64 = (1..=runs).map(|seed| of_run(self.run(seed, measured))).sum();
+        sum / to_f64(runs) / 8e6
+    }
+
+    /// One run: flows begin within the first second, in an order that depends on the seed.
     pub(crate) fn run(&self, seed: u64, measured: Duration) -> Outcome {
         let (mut world, left, right) = self.world(seed);
-        world.run_until(Instant::EPOCH + WARM_UP);
+        world.run_until(Instant::EPOCH + self.warm_up);
         let before = received(&world, right);
-        world.run_until(Instant::EPOCH + WARM_UP + measured);
+        world.run_until(Instant::EPOCH + self.warm_up + measured);
         let after = received(&world, right);
         let rate = |(before, after): (&u64, &u64)| to_f64(after - before) * 8.0 / measured.as_secs_f64();
         let rates: Vec<f64> = before.iter().zip(&after).map(rate).collect();
         let timeouts: Vec<u64> = world.host(left).ends.iter().map(End::timeouts).collect();
-        let half = usize::from(self.flows);
+        let half = usize::from(self.flows[0]);
         Outcome {
             sctp: rates[..half].to_vec(),
             tcp: rates[half..].to_vec(),
@@ -72,11 +101,13 @@ impl Cell {
             Obstacle::Queue(_) => 1 << 20,
             // Only the window ends the growth of a queue that takes all.
             Obstacle::Loss(_) => 256 << 10,
+            Obstacle::LossAlone(_) => 4 << 20,
         };
-        let terms = Terms { algorithm: self.algorithm, mtu_bytes: 1500, window_bytes };
+        let terms =
+            Terms { algorithm: self.algorithm, messages: self.messages, mtu_bytes: 1500, window_bytes };
         let [mut left, mut right] = [Site::default(), Site::default()];
-        for flow in 0..2 * self.flows {
-            let kind = if flow < self.flows { Kind::Sctp } else { Kind::Tcp };
+        for flow in 0..self.flows[0] + self.flows[1] {
+            let kind = if flow < self.flows[0] { Kind::Sctp } else { Kind::Tcp };
             let [here, there] = [0, 1].map(|side| IpAddr::V4(Ipv4Addr::new(10, 0, side, flow + 1)));
             let seed_of = |label| derive_indexed_seed(seed, label, u64::from(flow));
             let begin = Instant::from_nanos(seed_of("begin") % NANOS_PER_SECOND);
@@ -98,18 +129,16 @@ impl Cell {
 
     fn link(&self) -> LinkSpec {
         let delay = self.rtt / 2;
-        let (queue, loss) = match self.obstacle {
-            Obstacle::Queue(packets) => (Some(QueueLimit::Packets(packets)), Loss::None),
-            Obstacle::Loss(0.0) => (None, Loss::None),
-            Obstacle::Loss(share) => (None, Loss::Bernoulli(Probability::new(share).unwrap())),
+        let random = |share| Loss::Bernoulli(Probability::new(share).unwrap());
+        let bottleneck = BitRate::from_bits_per_second(BITS_PER_SECOND);
+        let wide = BitRate::from_bits_per_second(100 * BITS_PER_SECOND);
+        let (queue, rate, loss) = match self.obstacle {
+            Obstacle::Queue(packets) => (Some(QueueLimit::Packets(packets)), bottleneck, Loss::None),
+            Obstacle::Loss(0.0) => (None, bottleneck, Loss::None),
+            Obstacle::Loss(share) => (None, bottleneck, random(share)),
+            Obstacle::LossAlone(share) => (None, wide, random(share)),
         };
-        let request = Impairments {
-            delay,
-            loss,
-            rate: BitRate::from_bits_per_second(BITS_PER_SECOND),
-            queue,
-            ..Impairments::default()
-        };
+        let request = Impairments { delay, loss, rate, queue, ..Impairments::default() };
         // Where service times are all alike, flows fall into step with each other, and the drop-tail queue picks the
         // same victim again and again. SACKs of a flow are further apart than this and stay in order.
         LinkSpec { request, response: Impairments { delay, jitter: JITTER, ..Impairments::default() } }
@@ -174,7 +203,5 @@ impl Host for Site {
 
 const BITS_PER_SECOND: u64 = 10_000_000;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
-/// Slow start is over, and the flows have met.
-const WARM_UP: Duration = Duration::from_secs(10);
 /// Half of the time one packet of 1500 octets occupies the link.
 const JITTER: Duration = Duration::from_micros(600);

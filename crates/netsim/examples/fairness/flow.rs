@@ -2,7 +2,7 @@
 
 use sctp_core::{
     AssociationConfig, AssociationId, Datagram, Destination, Ecn, Encapsulation, Endpoint, EndpointConfig,
-    Event, Message, Profile, SctpPort, StreamId,
+    Event, Message, MessageBundling, Pacing, Profile, SctpPort, StreamId,
 };
 use std::net::IpAddr;
 use tcp_core::{
@@ -35,6 +35,7 @@ struct Sctp {
     config: AssociationConfig,
     id: Option<AssociationId>,
     is_sender: bool,
+    message_bytes: usize,
 }
 
 struct Tcp {
@@ -48,6 +49,7 @@ struct Tcp {
 #[derive(Clone, Copy)]
 pub(crate) struct Terms {
     pub(crate) algorithm: Algorithm,
+    pub(crate) messages: Messages,
     /// Octets of an IP packet.
     pub(crate) mtu_bytes: u16,
     /// What each receiver offers.
@@ -58,8 +60,21 @@ pub(crate) struct Terms {
 pub(crate) enum Algorithm {
     /// RFC 9260 beside RFC 5681.
     Halving,
-    /// RFC 9438 in both.
+    /// RFC 9438 in both: the default profile beside today's TCP.
     Cubic,
+    /// Westwood+ beside RFC 9438.
+    Westwood,
+}
+
+/// What SCTP is given to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Messages {
+    /// Messages that fill a packet each.
+    OfOnePacket,
+    /// 1200 octets: a sixth of each packet stays empty.
+    Of1200,
+    /// 1200 octets, cut where a packet ends.
+    Of1200Filled,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -77,7 +92,14 @@ impl Terms {
         config.congestion.algorithm = match self.algorithm {
             Algorithm::Halving => sctp_core::CongestionAlgorithm::Rfc9260,
             Algorithm::Cubic => sctp_core::CongestionAlgorithm::Cubic,
+            Algorithm::Westwood => sctp_core::CongestionAlgorithm::Westwood,
         };
+        if self.algorithm == Algorithm::Halving {
+            config.congestion.pacing = Pacing::Off;
+        }
+        if self.messages == Messages::Of1200Filled {
+            config.transmission.bundling = MessageBundling::Filled;
+        }
         config
     }
 
@@ -89,7 +111,7 @@ impl Terms {
             send_bytes: 2 * self.window_bytes,
             congestion: match self.algorithm {
                 Algorithm::Halving => tcp_core::CongestionAlgorithm::NewReno,
-                Algorithm::Cubic => tcp_core::CongestionAlgorithm::Cubic,
+                Algorithm::Cubic | Algorithm::Westwood => tcp_core::CongestionAlgorithm::Cubic,
             },
             // Both count octets and find losses by their own means; neither carries timestamps.
             window: WindowRules { unit: WindowUnit::Octets, reduction: Reduction::OfFlight, ..linux.window },
@@ -98,9 +120,11 @@ impl Terms {
         }
     }
 
-    /// What one full SCTP packet carries.
-    fn message_bytes(config: &AssociationConfig) -> usize {
-        config.path_mtu.bytes - IP_AND_SCTP_BYTES
+    fn message_bytes(&self) -> usize {
+        match self.messages {
+            Messages::OfOnePacket => usize::from(self.mtu_bytes) - IP_AND_SCTP_BYTES,
+            Messages::Of1200 | Messages::Of1200Filled => 1200,
+        }
     }
 }
 
@@ -122,7 +146,8 @@ impl End {
                 let mut of_endpoint = EndpointConfig::new(port);
                 of_endpoint.association = config.clone();
                 let endpoint = Endpoint::new(of_endpoint, entropy).unwrap();
-                Stack::Sctp(Box::new(Sctp { endpoint, port, config, id: None, is_sender }))
+                let message_bytes = terms.message_bytes();
+                Stack::Sctp(Box::new(Sctp { endpoint, port, config, id: None, is_sender, message_bytes }))
             }
             Kind::Tcp => {
                 let initial_sequence = u32::try_from(seed >> 32).unwrap();
@@ -253,9 +278,9 @@ impl Sctp {
         is_anything_told
     }
 
-    /// Writes messages of one packet each until there is no room.
+    /// Writes messages until there is no room.
     fn fill(&mut self, now: Instant, id: AssociationId) {
-        let payload = bytes_of(Terms::message_bytes(&self.config));
+        let payload = bytes_of(self.message_bytes);
         while self.endpoint.send(now, id, Message::ordered(StreamId::new(0), payload.clone())).is_ok() {}
     }
 }

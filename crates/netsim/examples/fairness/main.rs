@@ -2,7 +2,10 @@
 //!
 //! ```text
 //! cargo run --release -p netsim --example fairness [seconds of virtual time per run]
+//! cargo run --release -p netsim --example fairness loss
 //! ```
+//!
+//! The second prints what a flow carries that has a path with losses for itself.
 #![expect(clippy::print_stdout, reason = "a program that reports to a person")]
 #![expect(clippy::unwrap_used, reason = "its cells are its own: what fails is a mistake here")]
 
@@ -13,22 +16,25 @@ mod summary;
 use std::time::Duration;
 
 use bottleneck::{Cell, Obstacle};
-use flow::Algorithm;
+use flow::{Algorithm, Messages};
 use summary::Summary;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let seconds = std::env::args().nth(1).as_deref().unwrap_or("60").parse()?;
+    let argument = std::env::args().nth(1);
+    if argument.as_deref() == Some("loss") {
+        print_lossy();
+        return Ok(());
+    }
+    let seconds = argument.as_deref().unwrap_or("60").parse()?;
     println!(
         "| window | RTT | bottleneck | flows | SCTP Mbit/s | TCP Mbit/s | SCTP/TCP (95 %) | Jain | timeouts SCTP, TCP |"
     );
     println!("|---|---|---|---|---|---|---|---|---|");
-    for algorithm in [Algorithm::Halving, Algorithm::Cubic] {
+    for algorithm in [Algorithm::Halving, Algorithm::Cubic, Algorithm::Westwood] {
         for millis in [20, 100] {
-            for obstacle in
-                [Obstacle::Queue(50), Obstacle::Loss(0.0), Obstacle::Loss(0.001), Obstacle::Loss(0.01)]
-            {
+            for obstacle in OBSTACLES {
                 for flows in [1, 2, 8] {
-                    let cell = Cell { algorithm, rtt: Duration::from_millis(millis), obstacle, flows };
+                    let cell = Cell::shared(algorithm, Duration::from_millis(millis), obstacle, flows);
                     println!("{}", line(&cell, Duration::from_secs(seconds)));
                 }
             }
@@ -37,22 +43,46 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
+/// MB/s over ten seconds, slow start included, and what that is of TCP's.
+fn print_lossy() {
+    println!(
+        "| loss | TCP CUBIC | default | CUBIC, filled | RFC 9260 | Westwood+ |\n|---|---|---|---|---|---|"
+    );
+    for loss in [0.01, 0.001] {
+        let of = |algorithm, messages| {
+            Cell::alone(algorithm, messages, loss).goodput(LOSSY_RUNS, Duration::from_secs(10))
+        };
+        let tcp = of(Algorithm::Cubic, None);
+        let cells: Vec<String> = [
+            (Algorithm::Cubic, Messages::Of1200),
+            (Algorithm::Cubic, Messages::Of1200Filled),
+            (Algorithm::Halving, Messages::Of1200),
+            (Algorithm::Westwood, Messages::Of1200),
+        ]
+        .map(|(algorithm, messages)| of(algorithm, Some(messages)))
+        .map(|sctp| format!("{sctp:.2} ({:.2})", sctp / tcp))
+        .to_vec();
+        println!("| {} % | {tcp:.2} | {} |", loss * 100.0, cells.join(" | "));
+    }
+}
+
 fn line(cell: &Cell, measured: Duration) -> String {
     let summary = Summary::of(cell, measured);
     let window = match cell.algorithm {
         Algorithm::Halving => "RFC 9260 / NewReno",
         Algorithm::Cubic => "CUBIC / CUBIC",
+        Algorithm::Westwood => "Westwood+ / CUBIC",
     };
     let bottleneck = match cell.obstacle {
         Obstacle::Queue(packets) => format!("queue of {packets}"),
-        Obstacle::Loss(share) => format!("{} % loss", share * 100.0),
+        Obstacle::Loss(share) | Obstacle::LossAlone(share) => format!("{} % loss", share * 100.0),
     };
     let [from, to] = summary.ratio_between;
     format!(
         "| {window} | {} ms | {bottleneck} | {} + {} | {:.2} | {:.2} | {:.2} ({from:.2}–{to:.2}) | {:.3} | {:.1}, {:.1} |",
         cell.rtt.as_millis(),
-        cell.flows,
-        cell.flows,
+        cell.flows[0],
+        cell.flows[1],
         summary.sctp_mbits,
         summary.tcp_mbits,
         summary.ratio,
@@ -61,3 +91,12 @@ fn line(cell: &Cell, measured: Duration) -> String {
         summary.tcp_timeouts,
     )
 }
+
+const LOSSY_RUNS: u64 = 10;
+const OBSTACLES: [Obstacle; 5] = [
+    Obstacle::Queue(50),
+    Obstacle::Queue(10),
+    Obstacle::Loss(0.0),
+    Obstacle::Loss(0.001),
+    Obstacle::Loss(0.01),
+];

@@ -28,7 +28,7 @@ impl Summary {
             outcomes.iter().map(|outcome| (mean(&outcome.sctp) / mean(&outcome.tcp)).ln()).collect();
         let (centre, half) = (mean(&logarithms), half_width(&logarithms));
         let over_runs = |value: fn(&Outcome) -> f64| mean(&outcomes.iter().map(value).collect::<Vec<f64>>());
-        let per_flow_and_minute = 60.0 / (f64::from(cell.flows) * measured.as_secs_f64());
+        let per_flow_and_minute = 60.0 / (f64::from(cell.flows[0]) * measured.as_secs_f64());
         Self {
             sctp_mbits: over_runs(|outcome| mean(&outcome.sctp)) / 1e6,
             tcp_mbits: over_runs(|outcome| mean(&outcome.tcp)) / 1e6,

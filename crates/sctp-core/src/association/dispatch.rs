@@ -228,6 +228,7 @@ impl Association {
                 srtt: path.rto.srtt().unwrap_or_default(),
                 rtt: outcome.rtt.iter().find(|(of, _)| *of == acked.path).map(|&(_, rtt)| rtt),
                 min_rtt: path.rto.min_rtt().unwrap_or_default(),
+                is_paced: path.congestion.is_paced(),
             };
             path.change_window("acknowledgment", |congestion| congestion.on_acknowledged(&acknowledged));
             self.refill(acked.path, acked.flight_before);

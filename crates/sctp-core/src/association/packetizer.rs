@@ -310,8 +310,11 @@ impl Association {
         let wants =
             if lost.is_some() { self.sender.has_window(entry) } else { self.sender.wants_to_send(entry) };
         let until = entry.congestion.paced_until(now).filter(|_| may_send && wants);
-        if until.is_some() && !self.timers.is_running(Timer::Pacing(path)) {
-            self.paths.path_mut(path).congestion.on_paced();
+        let is_new = until.is_some() && !self.timers.is_running(Timer::Pacing(path));
+        let congestion = &mut self.paths.path_mut(path).congestion;
+        congestion.note_held(until.is_some());
+        if is_new {
+            congestion.on_paced();
         }
         self.timers.apply(Timer::Pacing(path), until);
     }

@@ -5,15 +5,16 @@ use core::time::Duration;
 /// Congestion control (RFC 9260 §7.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CongestionConfig {
-    /// How the congestion window grows and shrinks. Default [`CongestionAlgorithm::Rfc9260`].
+    /// How the congestion window grows and shrinks. Default [`CongestionAlgorithm::Cubic`] by `signalling` and `webrtc`;
+    /// [`CongestionAlgorithm::Rfc9260`] by the others (docs/decisions/0014).
     pub algorithm: CongestionAlgorithm,
     /// How large it is at first. Default [`InitialWindow::Rfc9260`].
     pub initial_window: InitialWindow,
     /// What becomes of a window that is not used. Default [`WindowValidation::Rfc7661`] by `signalling`, whose users
     /// send in bursts; [`WindowValidation::Rfc9260`] by the others.
     pub window_validation: WindowValidation,
-    /// Whether packets are spread over the round trip. Default [`Pacing::Off`]; switch it on for bulk over paths with
-    /// short queues.
+    /// Whether packets are spread over the round trip. Default [`Pacing::On`] by `signalling` and `webrtc`, [`Pacing::Off`] by the
+    /// others; switch it on for bulk.
     pub pacing: Pacing,
     /// How long a queue this association may keep on its paths. Default [`StandingQueue::Unbounded`]; bound it where
     /// messages of priority travel beside bulk.
@@ -37,10 +38,15 @@ pub enum AfterTimeout {
 pub enum CongestionAlgorithm {
     /// Slow start, one packet more per round trip, half of it after a loss (RFC 9260 §7.2).
     Rfc9260,
-    /// Grows with the time since the last loss, whatever the round trip, and shrinks to seven tenths (RFC 9438). For
-    /// bulk over long fat paths, beside TCP that does the same. RFC 9260 §7.2 asks senders to be no more aggressive
-    /// than its own rules: this is.
+    /// Grows with the time since the last loss, whatever the round trip, and shrinks to seven tenths (RFC 9438), as
+    /// today's TCP does. RFC 9260 §7.2 asks senders to be no more aggressive than its own rules: this is, over long fat
+    /// paths. Who has to go by the letter chooses [`Rfc9260`](Self::Rfc9260).
     Cubic,
+    /// For paths that lose packets without being full, such as radio, whose operator you are: grows as
+    /// [`Rfc9260`](Self::Rfc9260), but a loss leaves as much as the path was seen to carry without a queue, the rate of delivery times the
+    /// smallest round trip (Westwood+, Mascolo et al. 2004), and half the window at least. Beside other traffic and short queues it
+    /// takes more than its share (docs/fairness.md): not for the Internet at large (RFC 9743 §5).
+    Westwood,
 }
 
 /// What becomes of a congestion window that is not used.

@@ -20,8 +20,8 @@ pub enum Profile {
     /// the timer, one second at least.
     Rfc9260,
     /// For request/response traffic that cannot wait: time-based loss detection with probes, RTO.Min 200 ms,
-    /// immediate acknowledgment of the last chunk. The congestion window grows and shrinks as RFC 9260 says; it
-    /// outlives pauses (RFC 7661).
+    /// immediate acknowledgment of the last chunk. The congestion window is CUBIC's (RFC 9438), is spread over the
+    /// round trip, and outlives pauses (RFC 7661).
     #[default]
     Signalling,
     /// As the stacks of the published studies did, under the old rules (S1, S4): RTO.Initial 3 s, RTO.Min 1 s, the
@@ -140,7 +140,12 @@ impl AssociationConfig {
                 ..base.extensions
             },
             rto: RtoConfig { min: Duration::from_millis(200), ..base.rto },
-            congestion: CongestionConfig { window_validation: WindowValidation::Rfc7661, ..base.congestion },
+            congestion: CongestionConfig {
+                algorithm: CongestionAlgorithm::Cubic,
+                window_validation: WindowValidation::Rfc7661,
+                pacing: Pacing::On,
+                ..base.congestion
+            },
             recovery: RecoveryConfig {
                 loss_detection: LossDetection::Rack,
                 immediate_sack: ImmediateSack::WhenSenderDry,

@@ -25,9 +25,14 @@ impl CongestionControl for Cubic {
         if acked.in_recovery {
             return;
         }
+        let bytes = if self.window().is_slow_start() && !acked.is_paced {
+            octets(acked.bytes).min(UNPACED_SEGMENTS * self.curve.segment_bytes())
+        } else {
+            octets(acked.bytes)
+        };
         self.curve.on_acknowledged(&cubic::Acknowledged {
             now: acked.now,
-            bytes: octets(acked.bytes),
+            bytes,
             srtt: acked.srtt,
             is_window_used: acked.flight_before >= length(self.curve.cwnd()),
         });
@@ -58,6 +63,10 @@ impl CongestionControl for Cubic {
         self.curve.set_window(octets(window.cwnd), ssthresh);
     }
 }
+
+/// Packets by which one SACK enlarges the window in slow start at most (RFC 9406 §4.2), where nothing spreads them over the
+/// round trip: a peer may answer many packets with one SACK.
+const UNPACED_SEGMENTS: u64 = 8;
 
 fn octets(len: usize) -> u64 {
     u64::try_from(len).unwrap_or(u64::MAX)
@@ -115,6 +124,17 @@ mod tests {
         }
         assert!((99_000..101_000).contains(&used.window().cwnd), "{:?}", used.window());
         assert_eq!([unused, recovering].map(|cubic| cubic.window().cwnd), [70_000; 2]);
+    }
+
+    /// RFC 9406 §4.2.
+    #[test]
+    fn slow_start_counts_all_that_one_sack_acknowledges_if_packets_are_paced_and_eight_of_them_if_not() {
+        let capacity = PathCapacity { pmdcs: 1000, initial_window: 20_000 };
+        for (is_paced, cwnd) in [(true, 70_000), (false, 28_000)] {
+            let mut cubic = Cubic::new(capacity);
+            cubic.on_acknowledged(&Acknowledged { is_paced, ..acked(0, usize::MAX) });
+            assert_eq!(cubic.window().cwnd, cwnd);
+        }
     }
 
     #[test]

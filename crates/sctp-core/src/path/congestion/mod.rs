@@ -2,7 +2,8 @@
 //!
 //! | module | decides |
 //! |---|---|
-//! | `rfc9260`, `cubic` | how the window grows, and what a loss costs: a [`CongestionControl`] each |
+//! | `rfc9260`, `cubic`, `westwood` | how the window grows, and what a loss costs: a [`CongestionControl`] each |
+//! | `delivery` | how fast a path has carried data of late |
 //! | `validation` | what becomes of a window that is not used (RFC 7661) |
 //! | `pacer` | when the next packet may leave |
 //! | `window` | what the rest of an association sees: [`Congestion`], one per path |
@@ -11,10 +12,12 @@
 //! flight is the sender's knowledge; a controller is told.
 
 mod cubic;
+mod delivery;
 mod pacer;
 mod rfc9260;
 mod standing;
 mod validation;
+mod westwood;
 mod window;
 
 use core::fmt;
@@ -95,4 +98,6 @@ pub(crate) struct Acknowledged {
     pub(crate) rtt: Option<Duration>,
     /// The shortest round trip of the path lately; zero before the first measurement.
     pub(crate) min_rtt: Duration,
+    /// Whether packets are spread over the round trip.
+    pub(crate) is_paced: bool,
 }

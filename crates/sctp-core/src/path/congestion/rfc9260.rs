@@ -18,6 +18,11 @@ impl Rfc9260 {
         Self { pmdcs: capacity.pmdcs, window, partial_bytes_acked: 0, before_cut: None }
     }
 
+    /// The last cut was deeper than it needed to be; what it cut is remembered.
+    pub(super) fn raise(&mut self, window: Window) {
+        self.window = window;
+    }
+
     /// RFC 9260 §7.2.2.
     fn avoid_congestion(&mut self, acked: &Acknowledged, is_fully_used: bool) {
         self.partial_bytes_acked += acked.bytes;

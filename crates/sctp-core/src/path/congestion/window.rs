@@ -15,6 +15,7 @@ use super::pacer::Pacer;
 use super::rfc9260::Rfc9260;
 use super::standing::Bound;
 use super::validation::Validation;
+use super::westwood::Westwood;
 use super::{Acknowledged, CongestionControl, Window};
 use crate::config::{
     AfterTimeout, CongestionAlgorithm, CongestionConfig, InitialWindow, Pacing, StandingQueue,
@@ -60,6 +61,8 @@ pub(crate) struct Congestion {
     /// What was in flight when it was told of last.
     flight: usize,
     srtt: Duration,
+    /// Data waits for the pacer, so that less than the window is in flight, though the window is used (RFC 9002 §7.8).
+    is_held: bool,
     counters: Seldom<CongestionCounters>,
 }
 
@@ -74,11 +77,12 @@ pub struct CongestionCounters {
     pub paced: u64,
 }
 
-/// The algorithms: an enum, so that a path needs no allocation for that of RFC 9260.
+/// The algorithms: an enum, so that a path needs no allocation for the usual ones.
 #[derive(Clone, Debug)]
 enum Controller {
     Rfc9260(Rfc9260),
-    Cubic(Box<Cubic>),
+    Cubic(Cubic),
+    Westwood(Box<Westwood>),
 }
 
 /// What becomes of a window that is not used.
@@ -94,7 +98,8 @@ impl Controller {
     fn new(algorithm: CongestionAlgorithm, capacity: PathCapacity) -> Self {
         match algorithm {
             CongestionAlgorithm::Rfc9260 => Self::Rfc9260(Rfc9260::new(capacity)),
-            CongestionAlgorithm::Cubic => Self::Cubic(Box::new(Cubic::new(capacity))),
+            CongestionAlgorithm::Cubic => Self::Cubic(Cubic::new(capacity)),
+            CongestionAlgorithm::Westwood => Self::Westwood(Box::new(Westwood::new(capacity))),
         }
     }
 
@@ -103,13 +108,15 @@ impl Controller {
         match self {
             Self::Rfc9260(controller) => controller.window(),
             Self::Cubic(controller) => controller.window(),
+            Self::Westwood(controller) => controller.window(),
         }
     }
 
     fn get_mut(&mut self) -> &mut dyn CongestionControl {
         match self {
             Self::Rfc9260(controller) => controller,
-            Self::Cubic(controller) => &mut **controller,
+            Self::Cubic(controller) => controller,
+            Self::Westwood(controller) => &mut **controller,
         }
     }
 }
@@ -138,6 +145,7 @@ impl Congestion {
             before_cut: None,
             flight: 0,
             srtt: Duration::ZERO,
+            is_held: false,
             counters: Seldom::default(),
         }
     }
@@ -147,6 +155,7 @@ impl Congestion {
         self.controller = Controller::new(self.config.algorithm, self.capacity);
         self.unused = UnusedRule::new(self.config.window_validation);
         self.is_probing = false;
+        self.is_held = false;
         self.before_cut = None;
         self.queue = bounded_queue(self.config);
         self.srtt = Duration::ZERO;
@@ -186,7 +195,12 @@ impl Congestion {
         is_held.then(|| self.pacer.admits_at(self.window(), self.srtt))
     }
 
-    /// Data waits for the pacer.
+    /// Whether data waits for the pacer now.
+    pub(crate) fn note_held(&mut self, is_held: bool) {
+        self.is_held = is_held;
+    }
+
+    /// Data begins to wait for the pacer.
     pub(crate) fn on_paced(&mut self) {
         self.counters.note().paced += 1;
     }
@@ -249,7 +263,8 @@ impl Congestion {
         self.is_probing = false;
         self.flight = acked.flight_before;
         self.srtt = acked.srtt;
-        self.controller.get_mut().on_acknowledged(acked);
+        let used = if self.is_held { acked.flight_before.max(self.cwnd()) } else { acked.flight_before };
+        self.controller.get_mut().on_acknowledged(&Acknowledged { flight_before: used, ..*acked });
         if let Some(queue) = &mut self.queue {
             queue.on_acknowledged(acked, 4 * self.capacity.pmdcs);
         }

@@ -73,7 +73,9 @@ fn config(dice: &mut Dice) -> AssociationConfig {
     config.transmission.scheduler = SCHEDULERS[dice.index(SCHEDULERS.len())];
     config.heartbeat.interval = [None, Some(ms(1000)), Some(ms(5000))][dice.index(3)];
     config.paths.potentially_failed = [None, Some(0), Some(2)][dice.index(3)];
-    config.congestion.algorithm = [CongestionAlgorithm::Rfc9260, CongestionAlgorithm::Cubic][dice.index(2)];
+    config.congestion.algorithm =
+        [CongestionAlgorithm::Rfc9260, CongestionAlgorithm::Cubic, CongestionAlgorithm::Westwood]
+            [dice.index(3)];
     config.congestion.pacing = [Pacing::Off, Pacing::On][dice.index(2)];
     config.extensions.reconfiguration = offer(dice);
     config.reconfiguration.association_reset = Acceptance::Accept;
