@@ -68,7 +68,7 @@ fn sctp_carries_about_as_much_over_a_lossy_path_as_tcp_does() {
         (0.01, Messages::Of1200, 0.85),
         (0.01, Messages::Of1200Filled, 0.95),
         (0.001, Messages::Of1200, 0.8),
-        (0.001, Messages::Of1200Filled, 0.9),
+        (0.001, Messages::Of1200Filled, 0.85),
     ] {
         let tcp = Cell::alone(Algorithm::Cubic, None, loss).goodput(LOSSY_RUNS, LOSSY);
         let sctp = Cell::alone(Algorithm::Cubic, Some(messages), loss).goodput(LOSSY_RUNS, LOSSY);

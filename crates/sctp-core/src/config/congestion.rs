@@ -44,8 +44,8 @@ pub enum CongestionAlgorithm {
     Cubic,
     /// For paths that lose packets without being full, such as radio, whose operator you are: grows as
     /// [`Rfc9260`](Self::Rfc9260), but a loss leaves as much as the path was seen to carry without a queue, the rate of delivery times the
-    /// smallest round trip (Westwood+, Mascolo et al. 2004), and half the window at least. Beside other traffic and short queues it
-    /// takes more than its share (docs/fairness.md): not for the Internet at large (RFC 9743 §5).
+    /// smallest round trip (Westwood+, Mascolo et al. 2004), and half the window at least. Where queues
+    /// are short it may take more than its share (docs/decisions/0014): not for the Internet at large (RFC 9743 §5).
     Westwood,
 }
 
