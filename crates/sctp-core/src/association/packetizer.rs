@@ -303,13 +303,10 @@ impl Association {
 
     /// Nothing leaves now: wakes up when the pacer lets something go, if it is what data waits for.
     fn watch_pacing(&mut self, now: Instant) {
-        let may_send = self.may_send_data() && self.state.name() != S::CookieEchoed;
         let lost = self.sender.path_of_lost(&self.paths);
         let path = lost.unwrap_or_else(|| self.paths.for_data());
-        let entry = self.paths.path(path);
-        let wants =
-            if lost.is_some() { self.sender.has_window(entry) } else { self.sender.wants_to_send(entry) };
-        let until = entry.congestion.paced_until(now).filter(|_| may_send && wants);
+        let until = self.paths.path(path).congestion.paced_until(now);
+        let until = until.filter(|_| self.wants_to_send_on(path, lost.is_some()));
         let is_new = until.is_some() && !self.timers.is_running(Timer::Pacing(path));
         let congestion = &mut self.paths.path_mut(path).congestion;
         congestion.note_held(until.is_some());
@@ -317,6 +314,13 @@ impl Association {
             congestion.on_paced();
         }
         self.timers.apply(Timer::Pacing(path), until);
+    }
+
+    /// Whether chunks that were lost, or new ones, would go out on this path if it were for windows and states alone.
+    fn wants_to_send_on(&self, path: PathId, is_lost: bool) -> bool {
+        let path = self.paths.path(path);
+        let wants = if is_lost { self.sender.has_window(path) } else { self.sender.wants_to_send(path) };
+        wants && self.may_send_data() && self.state.name() != S::CookieEchoed
     }
 
     /// A second probe in a row takes another path, if one is active and wide enough: the first may have been lost for the

@@ -24,8 +24,9 @@ impl Pacer {
     }
 
     /// Whether a packet may leave now.
+    #[inline]
     pub(super) fn admits(&self, now: Instant, window: Window, srtt: Duration) -> bool {
-        self.drained_at.since(now) < self.depth(window, srtt)
+        self.drained_at <= now || self.drained_at.since(now) < self.depth(window, srtt)
     }
 
     /// When one may leave that may not now; a little later than the first instant, so that a fast path is not woken
@@ -35,13 +36,18 @@ impl Pacer {
         self.drained_at - depth + (depth / 4).min(QUANTUM)
     }
 
+    #[inline]
     pub(super) fn on_sent(&mut self, now: Instant, bytes: usize, window: Window, srtt: Duration) {
+        // The bucket holds a whole window of so short a round trip.
+        if srtt <= DEPTH_AT_LEAST {
+            return;
+        }
         self.drained_at = self.drained_at.max(now) + drain_time(bytes, window, srtt);
     }
 
     /// What the bucket holds, as time: the burst, or what drains between two looks at a coarse clock.
     fn depth(&self, window: Window, srtt: Duration) -> Duration {
-        drain_time(self.burst, window, srtt).max(2 * QUANTUM)
+        drain_time(self.burst, window, srtt).max(DEPTH_AT_LEAST)
     }
 }
 
@@ -57,6 +63,7 @@ fn drain_time(bytes: usize, window: Window, srtt: Duration) -> Duration {
 
 /// Drivers wake in milliseconds.
 const QUANTUM: Duration = Duration::from_millis(1);
+const DEPTH_AT_LEAST: Duration = Duration::from_millis(2);
 
 #[cfg(test)]
 mod tests {
@@ -104,6 +111,15 @@ mod tests {
         wakes.dedup();
         assert!(wakes.len() <= 40, "{} wakes for {} us", wakes.len(), times[1999]);
         assert!(times[1999] <= 16_000);
+    }
+
+    #[test]
+    fn a_window_that_drains_between_two_looks_at_a_coarse_clock_leaves_at_once() {
+        let (mut pacer, srtt) = (Pacer::new(4000), Duration::from_millis(2));
+        for _ in 0..100 {
+            assert!(pacer.admits(Instant::EPOCH, WINDOW, srtt));
+            pacer.on_sent(Instant::EPOCH, 1000, WINDOW, srtt);
+        }
     }
 
     #[test]

@@ -185,11 +185,13 @@ impl Congestion {
     }
 
     /// Whether packets are spread over the round trip now, instead of counted by Max.Burst.
+    #[inline]
     pub(crate) fn is_paced(&self) -> bool {
         self.config.pacing == Pacing::On && !self.srtt.is_zero()
     }
 
     /// Until when a packet has to wait for those before it; `None` if it need not.
+    #[inline]
     pub(crate) fn paced_until(&self, now: Instant) -> Option<Instant> {
         let is_held = self.is_paced() && !self.pacer.admits(now, self.window(), self.srtt);
         is_held.then(|| self.pacer.admits_at(self.window(), self.srtt))
