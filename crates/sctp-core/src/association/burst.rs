@@ -1,11 +1,10 @@
 //! How many packets leave on one occasion (Max.Burst, RFC 9260 §6.1 (D)).
 
-use core::time::Duration;
-
 use sctp_wire::COMMON_HEADER_BYTES;
 use virtual_time::Instant;
 
 use super::Association;
+use crate::path::congestion::share;
 use crate::transmit::PathId;
 
 impl Association {
@@ -61,16 +60,6 @@ impl Association {
         }
         self.outgoing.burst_left = self.outgoing.burst_left.saturating_add(paced).max(in_flight).min(limit);
     }
-}
-
-/// What a window sends in the time that has passed, all of it in a round trip.
-#[inline]
-fn share(cwnd: usize, passed: Duration, round_trip: Duration) -> usize {
-    if passed >= round_trip {
-        return if passed.is_zero() { 0 } else { cwnd };
-    }
-    let share = passed.as_nanos() * cwnd as u128 / round_trip.as_nanos();
-    usize::try_from(share).unwrap_or(usize::MAX)
 }
 
 fn packets(count: usize) -> u32 {

@@ -66,7 +66,8 @@ pub enum Pacing {
     Off,
     /// Once a round trip is known: as much as an initial window or Max.Burst packets leaves at once, the rest at 1.25
     /// windows per round trip, at two in slow start (in the manner of RFC 9002 §7.7). This takes the place of
-    /// Max.Burst. Whoever sends little never waits.
+    /// Max.Burst. Whoever sends little never waits, and where a round trip takes 2 ms or less nobody does: a whole
+    /// window leaves at once.
     On,
 }
 

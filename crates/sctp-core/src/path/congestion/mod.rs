@@ -101,3 +101,14 @@ pub(crate) struct Acknowledged {
     /// Whether packets are spread over the round trip.
     pub(crate) is_paced: bool,
 }
+
+/// `octets` · `part` / `whole`: no more than all of them, and nothing of no time.
+#[inline]
+pub(crate) fn share(octets: usize, part: Duration, whole: Duration) -> usize {
+    if part >= whole {
+        return if part.is_zero() { 0 } else { octets };
+    }
+    // The quotient is below `octets`, so it fits.
+    let share = part.as_nanos() * octets as u128 / whole.as_nanos();
+    usize::try_from(share).unwrap_or(octets)
+}

@@ -9,7 +9,7 @@ use core::time::Duration;
 
 use virtual_time::Instant;
 
-use super::Acknowledged;
+use super::{Acknowledged, share};
 
 /// The bound of one path.
 #[derive(Clone, Debug)]
@@ -52,13 +52,6 @@ impl Bound {
             self.octets = self.octets.saturating_add(self.octets / 8);
         }
     }
-}
-
-/// `octets` · `part` / `whole`, where the whole is longer.
-fn share(octets: usize, part: Duration, whole: Duration) -> usize {
-    let octets = u128::try_from(octets).unwrap_or(u128::MAX);
-    let share = octets.saturating_mul(part.as_nanos()) / whole.as_nanos().max(1);
-    usize::try_from(share).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]
