@@ -164,14 +164,14 @@ pub fn build_programs() -> PathBuf {
         Ok(status) if status.success() => {}
         outcome => eprintln!("{name} is left out: {outcome:?}"),
     };
-    let usrsctp = Command::new("cc")
+    let usrsctp = compiler("cc")
         .args(["-O2", "-o"])
         .arg(programs.join("usrsctp"))
         .arg(sources.join("usrsctp.c"))
         .args(["-lusrsctp", "-lpthread"])
         .status();
     report("usrsctp", usrsctp);
-    let pion = Command::new("go")
+    let pion = compiler("go")
         .args(["build", "-o"])
         .arg(programs.join("pion"))
         .arg(".")
@@ -179,6 +179,14 @@ pub fn build_programs() -> PathBuf {
         .status();
     report("pion", pion);
     programs
+}
+
+/// Without the real-time priority we may have been given: threads of a compiler that wait for each other by spinning would
+/// keep the processors from those they wait for.
+fn compiler(name: &str) -> Command {
+    let mut command = Command::new("chrt");
+    command.args(["--other", "0", name]);
+    command
 }
 
 /// For a receiver to listen.
