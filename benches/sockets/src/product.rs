@@ -1,5 +1,7 @@
 //! Headway as programs use it: by its API, with its own drivers.
 
+use std::net::{IpAddr, Ipv4Addr};
+
 use sctp::{Destination, Endpoint, EndpointConfig, RawIp, SctpPort, blocking};
 
 use crate::tally::{RoundTrips, Tally};
@@ -62,10 +64,12 @@ pub fn blocking(task: &Task) -> ! {
 pub fn over_ip(task: &Task) -> ! {
     let (mut config, address, port) = beginning(task);
     config.association.path_mtu.bytes = task.packet_bytes + 20;
+    let mut own = address.ip();
     if task.end.opens() {
         config.port = SctpPort::new(port.get() + 1).expect("not zero");
+        own = OPENER;
     }
-    let io = RawIp::bind(&[address.ip()], config.port).expect("the process may");
+    let io = RawIp::bind(&[own], config.port).expect("the process may");
     let endpoint = Endpoint::builder(config).bind_blocking(io).expect("it is free");
     block(task, &endpoint, sctp::ip(task.address.ip()))
 }
@@ -106,3 +110,7 @@ fn beginning(task: &Task) -> (EndpointConfig, std::net::SocketAddr, SctpPort) {
     let any = std::net::SocketAddr::new(task.address.ip(), 0);
     (config, if task.end.opens() { any } else { task.address }, port)
 }
+
+/// Of whoever opens an association over IP: as two hosts have it, each end has an address of its own. The kernel copies
+/// what comes in for every raw socket of its address, before it looks at ports.
+const OPENER: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));

@@ -19,8 +19,9 @@ use sctp_io::{Outgoing, ReceiveBatch};
 #[must_use]
 pub fn packets_per_s(packet_bytes: usize, time: Duration) -> f64 {
     let here = IpAddr::from(Ipv4Addr::LOCALHOST);
+    let there = IpAddr::from(Ipv4Addr::new(127, 0, 0, 2));
     let [from, to] = [FROM, TO].map(|port| SctpPort::new(port).expect("not zero"));
-    let sender = RawIp::bind(&[here], from).expect("the process may");
+    let sender = RawIp::bind(&[there], from).expect("the process may");
     let receiver = Arc::new(RawIp::bind(&[here], to).expect("the process may"));
     let over = Arc::new(AtomicBool::new(false));
     let received = Arc::new(AtomicU64::new(0));
