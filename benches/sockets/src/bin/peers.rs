@@ -197,15 +197,16 @@ fn beside(contest: &Contest, runs: usize) {
         "\nround trips of 64 octets from processor 0 to 1 with priority, microseconds: p50, p99, p99 to that of idle, \
          MB/s of the bulk"
     );
-    let cases: [(&str, &[&str]); 6] = [
+    let cases: [(&str, &[&str]); 7] = [
         ("idle", &[]),
         ("beside bulk", &["beside-bulk"]),
         ("window 256 KiB", &["beside-bulk", "window-kib=256"]),
         ("window 64 KiB", &["beside-bulk", "window-kib=64"]),
-        ("queue 500 us", &["beside-bulk", "queue-us=500"]),
         ("queue 100 us", &["beside-bulk", "queue-us=100"]),
+        ("queue 20 us", &["beside-bulk", "queue-us=20"]),
+        ("queue 10 us", &["beside-bulk", "queue-us=10"]),
     ];
-    let mut all = [const { Vec::new() }; 6];
+    let mut all = [const { Vec::new() }; 7];
     for _ in 0..runs {
         for ((_, options), trips) in cases.iter().zip(&mut all) {
             trips.extend(contest.ping_from("headway-priority", [0, 1], 64, options));
