@@ -41,6 +41,12 @@ impl ReceiveBatch {
         self.is_drained
     }
 
+    /// How much it holds.
+    #[must_use]
+    pub fn octets(&self) -> usize {
+        self.arrived.octets()
+    }
+
     /// The batch is from one of several sources, and another may have more.
     pub(crate) fn expect_more(&mut self) {
         self.is_drained = false;

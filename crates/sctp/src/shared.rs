@@ -91,7 +91,7 @@ impl Shared {
         match self.io.receive(&mut batch) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                return Ok(Taken { what: Received::Nothing, has_more: false });
+                return Ok(Taken { what: Received::Nothing, has_more: false, octets: 0 });
             }
             Err(error) => return Err(error),
         }
@@ -100,7 +100,7 @@ impl Shared {
         state.take_in(now, &*self.io, &batch);
         state.driver_settles = state.tell(now, &self.signals);
         let what = if state.driver_settles { Received::News } else { Received::Packets };
-        Ok(Taken { what, has_more: !batch.is_drained() })
+        Ok(Taken { what, has_more: !batch.is_drained(), octets: batch.octets() })
     }
 
     /// Sends what [`receive`](Self::receive) left.
@@ -146,6 +146,8 @@ pub(crate) struct Taken {
     pub(crate) what: Received,
     /// Another call may bring more at once.
     pub(crate) has_more: bool,
+    /// How much it was.
+    pub(crate) octets: usize,
 }
 
 /// What a look at the socket brought.
