@@ -682,6 +682,6 @@ impl Unfinished {
 const DEADLINES_KEPT: usize = 64;
 
 /// A fragment smaller than this is not worth a chunk header at the end of a packet.
-const MIN_FRAGMENT_BYTES: usize = 256;
+const MIN_FRAGMENT_BYTES: usize = 64;
 /// The same where packets are to be filled.
 const MIN_FILLING_BYTES: usize = 64;
