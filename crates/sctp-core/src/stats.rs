@@ -36,7 +36,7 @@ pub struct AssociationStatistics {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seldom<T>(Option<Box<T>>);
 
-impl<T: Copy + Default> Seldom<T> {
+impl<T: Clone + Default> Seldom<T> {
     #[inline]
     pub(crate) fn exists(&self) -> bool {
         self.0.is_some()
@@ -44,7 +44,7 @@ impl<T: Copy + Default> Seldom<T> {
 
     #[inline]
     pub(crate) fn get(&self) -> T {
-        self.0.as_deref().copied().unwrap_or_default()
+        self.0.as_deref().cloned().unwrap_or_default()
     }
 
     /// To change it.

@@ -17,38 +17,42 @@
 #![forbid(unsafe_code)]
 
 use core::fmt;
+use core::num::NonZeroU64;
 use core::ops::{Add, AddAssign, Sub};
 use core::time::Duration;
 
 /// A point in time: nanoseconds since the driver's epoch, good for 584 years.
 ///
-/// Arithmetic saturates: an `Instant` never wraps and never panics.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Instant(u64);
+/// Arithmetic saturates: an `Instant` never wraps and never panics. An `Option` of one takes no more room than itself.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Instant(
+    /// One more than the nanoseconds.
+    NonZeroU64,
+);
 
 impl Instant {
     /// The driver's epoch.
-    pub const EPOCH: Self = Self(0);
+    pub const EPOCH: Self = Self(NonZeroU64::MIN);
 
     /// The last representable point in time.
-    pub const MAX: Self = Self(u64::MAX);
+    pub const MAX: Self = Self(NonZeroU64::MAX);
 
     /// The point `nanos` nanoseconds after the epoch.
     #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
-        Self(nanos)
+        Self(NonZeroU64::MIN.saturating_add(nanos))
     }
 
     /// The point `millis` milliseconds after the epoch.
     #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
-        Self(millis.saturating_mul(1_000_000))
+        Self::from_nanos(millis.saturating_mul(1_000_000))
     }
 
     /// Nanoseconds since the epoch.
     #[must_use]
     pub const fn as_nanos(self) -> u64 {
-        self.0
+        self.0.get() - 1
     }
 
     /// Seconds since the epoch, for reports.
@@ -60,7 +64,14 @@ impl Instant {
     /// How long ago `earlier` was; zero if it is not earlier.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Duration {
-        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+        Duration::from_nanos(self.0.get().saturating_sub(earlier.0.get()))
+    }
+}
+
+/// The epoch.
+impl Default for Instant {
+    fn default() -> Self {
+        Self::EPOCH
     }
 }
 
@@ -82,14 +93,14 @@ impl Sub<Duration> for Instant {
     type Output = Self;
 
     fn sub(self, span: Duration) -> Self {
-        Self(self.0.saturating_sub(nanos(span)))
+        Self::from_nanos(self.as_nanos().saturating_sub(nanos(span)))
     }
 }
 
 /// Seconds with nine decimals, as traces print it.
 impl fmt::Debug for Instant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{:09}s", self.0 / 1_000_000_000, self.0 % 1_000_000_000)
+        write!(f, "{}.{:09}s", self.as_nanos() / 1_000_000_000, self.as_nanos() % 1_000_000_000)
     }
 }
 
@@ -106,6 +117,13 @@ mod tests {
         assert_eq!(Instant::MAX + Duration::from_secs(1), Instant::MAX);
         assert_eq!(Instant::EPOCH - Duration::from_secs(1), Instant::EPOCH);
         assert_eq!(Instant::EPOCH + Duration::MAX, Instant::MAX);
+    }
+
+    #[test]
+    fn no_instant_takes_no_room() {
+        assert_eq!(size_of::<Option<Instant>>(), size_of::<u64>());
+        assert_eq!((Instant::EPOCH.as_nanos(), Instant::default()), (0, Instant::EPOCH));
+        assert_eq!(Instant::from_nanos(7).as_nanos(), 7);
     }
 
     #[test]

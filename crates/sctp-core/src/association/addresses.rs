@@ -2,11 +2,11 @@
 
 use core::net::IpAddr;
 
-use sctp_wire::ChunkBuf;
 use virtual_time::Instant;
 
 use super::asconf::Told;
-use super::{Association, Bundling, Timer};
+use super::control::HandshakeChunk;
+use super::{Association, Timer};
 use crate::error::SetPrimaryError;
 use crate::event::{Event, PathState};
 use crate::path::{Added, Congestion, address};
@@ -115,7 +115,7 @@ impl Association {
     /// COOKIE ACK goes where the COOKIE ECHO came from, to an unconfirmed address with a HEARTBEAT beside it
     /// (RFC 9260 §5.4).
     pub(super) fn send_cookie_ack(&mut self, now: Instant, path: PathId) {
-        self.push_to(path, Ok(ChunkBuf::cookie_ack()), Bundling::Bundled);
+        self.push_handshake(path, HandshakeChunk::CookieAck);
         if !self.paths.path(path).is_confirmed() {
             self.send_heartbeat(now, path);
         }

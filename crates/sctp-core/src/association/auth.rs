@@ -14,9 +14,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use sctp_wire::{
-    Auth, AuthPolicy, Cause, Chunk, ChunkBuf, ChunkSet, ChunkType, HmacAlgorithm, HmacId, SharedKeyId,
-};
+use sctp_wire::{Auth, AuthPolicy, Cause, Chunk, ChunkBuf, ChunkType, HmacAlgorithm, HmacId, SharedKeyId};
 
 pub(crate) use self::announcement::{Announcement, Found, KeyMaterial, WrongRandomLength};
 use self::key::{Keyed, association_key};
@@ -43,10 +41,6 @@ struct Agreed {
     material: KeyMaterial,
     /// How we sign: the peer's first HMAC that we know.
     hmac: HmacAlgorithm,
-    /// What the peer takes authenticated only, if anything.
-    peer_demands: Option<Box<ChunkSet>>,
-    /// What we take authenticated only, if anything.
-    we_demand: Option<Box<ChunkSet>>,
     /// The key the peer signed with last; at first it is expected to use ours.
     peer_key: SharedKeyId,
     /// Keys and algorithms used so far.
@@ -168,8 +162,7 @@ impl Authentication {
 
     /// Whether this chunk must come authenticated.
     pub(crate) fn demands(&self, kind: ChunkType) -> bool {
-        let we_demand = self.agreed.as_ref().and_then(|agreed| agreed.we_demand.as_ref());
-        we_demand.is_some_and(|chunks| chunks.contains(kind))
+        self.agreed.as_ref().is_some_and(|agreed| agreed.material.ours.demands(kind))
     }
 
     /// Whether a chunk of this kind may come as the one that is looked at does.
@@ -181,7 +174,10 @@ impl Authentication {
     /// How packets to the peer are signed; `None` if it wants nothing authenticated.
     pub(crate) fn policy(&self, keys: &AuthKeys) -> Option<AuthPolicy> {
         let agreed = self.agreed.as_ref()?;
-        let chunks = **agreed.peer_demands.as_ref()?;
+        let chunks = agreed.material.peer.accepted_authenticated_only();
+        if chunks.is_empty() {
+            return None;
+        }
         Some(AuthPolicy { key: keys.active(), algorithm: agreed.hmac, chunks })
     }
 
@@ -217,17 +213,7 @@ impl Authentication {
 
 impl Agreed {
     fn new(material: KeyMaterial, hmac: HmacAlgorithm, keys: &AuthKeys) -> Self {
-        let demands = |of: &Announcement| {
-            Some(of.accepted_authenticated_only()).filter(|chunks| !chunks.is_empty()).map(Box::new)
-        };
-        Self {
-            hmac,
-            peer_demands: demands(&material.peer),
-            we_demand: demands(&material.ours),
-            peer_key: keys.active(),
-            derived: Vec::new(),
-            material,
-        }
+        Self { hmac, peer_key: keys.active(), derived: Vec::new(), material }
     }
 
     fn verify(&mut self, keys: &AuthKeys, auth: &Auth<'_>) -> Verdict {

@@ -169,10 +169,14 @@ impl OfferedExtensions {
 
     /// The types for the Supported Extensions parameter, one octet each.
     pub(crate) fn chunk_types(self) -> SmallVec<[u8; 8]> {
-        let offered = Capability::ALL.into_iter().filter(|capability| self.capabilities.has(*capability));
-        let i_forward_tsn = self.i_forward_tsn.then_some(ChunkType::I_FORWARD_TSN);
-        let types = offered.flat_map(|capability| capability.chunk_types().iter().copied());
-        types.chain(i_forward_tsn).map(ChunkType::get).collect()
+        let mut types = SmallVec::new();
+        for capability in Capability::ALL.into_iter().filter(|offered| self.capabilities.has(*offered)) {
+            capability.chunk_types().iter().for_each(|kind| types.push(kind.get()));
+        }
+        if self.i_forward_tsn {
+            types.push(ChunkType::I_FORWARD_TSN.get());
+        }
+        types
     }
 
     /// The parameters that say so; `chunk_types` is what [`chunk_types`](Self::chunk_types) gave.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use sctp_wire::{ChunkBuf, VerificationTag};
+use sctp_wire::{ChunkBuf, ChunkType, VerificationTag};
 
 use crate::transmit::PathId;
 
@@ -13,6 +13,46 @@ pub(crate) enum Bundling {
     Bundled,
     /// INIT, SHUTDOWN COMPLETE, ABORT: nothing may follow in the packet (RFC 9260 §6.10).
     Alone,
+}
+
+/// A chunk that is written from the association when its packet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HandshakeChunk {
+    Init,
+    CookieEcho,
+    CookieAck,
+}
+
+impl HandshakeChunk {
+    const fn kind(self) -> ChunkType {
+        match self {
+            Self::Init => ChunkType::INIT,
+            Self::CookieEcho => ChunkType::COOKIE_ECHO,
+            Self::CookieAck => ChunkType::COOKIE_ACK,
+        }
+    }
+
+    const fn bundling(self) -> Bundling {
+        match self {
+            Self::Init => Bundling::Alone,
+            Self::CookieEcho | Self::CookieAck => Bundling::Bundled,
+        }
+    }
+}
+
+/// What goes out next, and how.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Front<'a> {
+    pub(crate) path: PathId,
+    pub(crate) tag: VerificationTag,
+    pub(crate) bundling: Bundling,
+    pub(crate) content: Content<'a>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Content<'a> {
+    Handshake(HandshakeChunk),
+    Encoded(&'a ChunkBuf),
 }
 
 #[derive(Debug)]
@@ -26,10 +66,17 @@ pub(crate) struct ControlChunk {
 /// Control chunks in the order in which they go out.
 #[derive(Debug, Default)]
 pub(crate) struct ControlQueue {
+    /// Before all others. There is one at a time: each takes the place of the one before, which has been answered.
+    handshake: Option<(HandshakeChunk, PathId, VerificationTag)>,
     waiting: VecDeque<ControlChunk>,
 }
 
 impl ControlQueue {
+    /// Queues a chunk of the handshake.
+    pub(crate) fn push_handshake(&mut self, chunk: HandshakeChunk, path: PathId, tag: VerificationTag) {
+        self.handshake = Some((chunk, path, tag));
+    }
+
     /// Queues a chunk. False if too many wait already: a peer that provokes answers faster than they can be sent
     /// does not get all of them.
     #[must_use]
@@ -47,30 +94,44 @@ impl ControlQueue {
 
     /// What waits for path `from` goes to path `to`.
     pub(crate) fn redirect(&mut self, from: PathId, to: PathId) {
-        self.waiting.iter_mut().filter(|control| control.path == from).for_each(|control| control.path = to);
+        let handshake = self.handshake.iter_mut().map(|(_, path, _)| path);
+        let paths = handshake.chain(self.waiting.iter_mut().map(|control| &mut control.path));
+        paths.filter(|path| **path == from).for_each(|path| *path = to);
     }
 
-    pub(crate) fn front(&self) -> Option<&ControlChunk> {
-        self.waiting.front()
+    #[inline]
+    pub(crate) fn front(&self) -> Option<Front<'_>> {
+        if let Some((chunk, path, tag)) = self.handshake {
+            return Some(Front { path, tag, bundling: chunk.bundling(), content: Content::Handshake(chunk) });
+        }
+        let &ControlChunk { path, tag, ref chunk, bundling } = self.waiting.front()?;
+        Some(Front { path, tag, bundling, content: Content::Encoded(chunk) })
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &ControlChunk> {
-        self.waiting.iter()
+    /// What waits, by its kind.
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = ChunkType> {
+        let handshake = self.handshake.iter().map(|(chunk, ..)| chunk.kind());
+        handshake.chain(self.waiting.iter().map(|control| control.chunk.kind()))
     }
 
-    pub(crate) fn pop(&mut self) -> Option<ControlChunk> {
-        let chunk = self.waiting.pop_front();
+    /// The front has left.
+    pub(crate) fn pop(&mut self) {
+        if self.handshake.take().is_some() {
+            return;
+        }
+        self.waiting.pop_front();
         if self.waiting.is_empty() {
             self.waiting = VecDeque::new();
         }
-        chunk
     }
 
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+        self.handshake.is_none() && self.waiting.is_empty()
     }
 
     pub(crate) fn clear(&mut self) {
+        self.handshake = None;
         self.waiting.clear();
     }
 }
@@ -96,16 +157,36 @@ mod tests {
         }
         assert!(!queue.push(chunk(MAX_WAITING)));
         assert_eq!(queue.front().map(|control| control.tag.get()), Some(7));
-        assert_eq!(queue.pop().map(|control| control.tag.get()), Some(7));
+        queue.pop();
+        assert_eq!(queue.front().map(|control| control.tag.get()), Some(1));
         assert!(queue.push(chunk(MAX_WAITING)));
         queue.clear();
-        assert!(queue.is_empty() && queue.pop().is_none());
+        assert!(queue.is_empty() && queue.front().is_none());
     }
 
     #[test]
     fn same_chunk_again_waits_once() {
         let mut queue = ControlQueue::default();
         assert!(queue.push(chunk(1)) && queue.push(chunk(1)));
-        assert!(queue.pop().is_some() && queue.pop().is_none());
+        queue.pop();
+        assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn handshake_goes_before_everything_and_its_next_chunk_takes_the_place_of_the_last() {
+        let mut queue = ControlQueue::default();
+        assert!(queue.push(chunk(1)));
+        for handshake in [HandshakeChunk::CookieEcho, HandshakeChunk::CookieAck] {
+            queue.push_handshake(handshake, PathId::FIRST, VerificationTag::new(7));
+        }
+        let other = PathId::new(1);
+        queue.redirect(PathId::FIRST, other);
+        assert_eq!(queue.kinds().collect::<Vec<_>>(), [ChunkType::COOKIE_ACK, ChunkType::SHUTDOWN]);
+        let mut left = Vec::new();
+        while let Some(front) = queue.front() {
+            left.push((front.tag.get(), front.path));
+            queue.pop();
+        }
+        assert_eq!(left, [(7, other), (1, other)]);
     }
 }

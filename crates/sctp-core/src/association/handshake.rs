@@ -10,17 +10,18 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use sctp_wire::{
-    AddressRequest, Cause, Chunk, ChunkBuf, CorrelationId, Full, Init, InitHeader, Packet, Parameter,
-    ParameterTypes, SctpPort, TagOrigin, Tsn, VerificationTag,
+    AddressRequest, Cause, Chunk, ChunkBuf, CorrelationId, Full, Init, InitHeader, Packet, PacketWriter,
+    Parameter, ParameterTypes, SctpPort, TagOrigin, Tsn, VerificationTag,
 };
 use virtual_time::Instant;
 
 pub(crate) use self::reading::{PeerNotes, Reading};
 use super::collision::{CollisionAction, Tags, TieTags, decide};
+use super::control::HandshakeChunk;
 use super::{
-    Announcement, Association, AssociationState as S, Authentication, Bundling, Capabilities, Capability,
-    ControlQueue, DynamicAddresses, EventQueue, Negotiated, OfferedExtensions, Outgoing, Peer, Reconfig,
-    State, Timer, Timers,
+    Announcement, Association, AssociationState as S, Authentication, Capabilities, Capability, ControlQueue,
+    DynamicAddresses, EventQueue, Negotiated, OfferedExtensions, Outgoing, Peer, Reconfig, State, Timer,
+    Timers,
 };
 use crate::config::{AnnouncedPrimary, AssociationConfig};
 use crate::endpoint::cookie::StateCookie;
@@ -65,7 +66,7 @@ impl Association {
         config: Arc<AssociationConfig>,
         tag: VerificationTag,
         rng: &mut Rng,
-    ) -> Result<Box<Self>, Full> {
+    ) -> Box<Self> {
         let initial_tsn = rng.tsn();
         let (first, others) = destinations;
         let config = over(config, first.encapsulation);
@@ -74,7 +75,6 @@ impl Association {
             let _added = paths.add(destination, PathState::Active, &config);
         }
         let announcement = Announcement::ours(&config, rng.octets());
-        let init = init_chunk(&config, &paths, tag, initial_tsn, announcement.as_ref(), None)?;
         let peer = Peer {
             origin: Origin::Initiated,
             local_port: ports.0,
@@ -87,13 +87,13 @@ impl Association {
             addresses: paths.iter().map(|path| path.destination.address).collect(),
         };
         let sender = Sender::new(&config, initial_tsn);
-        let state = State::cookie_wait(init);
+        let state = State::cookie_wait();
         let authentication = Authentication::new(announcement);
         let halves = (sender, None);
         let mut association =
             Self::assemble(state, peer, halves, authentication, paths, config, rng.nonces());
         association.send_handshake_chunk(now, Timer::T1Init);
-        Ok(association)
+        association
     }
 
     /// A valid cookie came back from `source`: the association exists (RFC 9260 §5.1 (D)). Confirmed is the address the
@@ -336,7 +336,6 @@ impl Association {
             Err(violation) => return self.abort_for(violation),
         };
         let Some(cookie) = reading.cookie else { return self.abort_for(ProtocolViolation::MissingCookie) };
-        let Ok(cookie_echo) = ChunkBuf::cookie_echo(cookie) else { return };
         // The way the INIT ACK came works: data begins there.
         let _is_confirmed = self.paths.set_primary(path);
         self.outgoing.control_path = self.paths.for_data();
@@ -349,7 +348,7 @@ impl Association {
         self.note_wishes(source, reading.notes);
         self.timers.stop(Timer::T1Init);
         self.measure_handshake(now);
-        self.state.enter_cookie_echoed(cookie_echo);
+        self.state.enter_cookie_echoed(cookie);
         self.send_handshake_chunk(now, Timer::T1Cookie);
         if !reading.reports.is_empty() {
             self.push_chunk(
@@ -380,13 +379,8 @@ impl Association {
         }
         // What went with the COOKIE ECHO was not taken; it goes with the next one.
         self.sender.on_timeout(now, self.outgoing.control_path);
-        let increment = self.cookie_increment(now);
-        let (tag, tsn) = (self.peer.local_tag, self.peer.local_initial_tsn);
-        let announcement = self.authentication.ours();
-        let Ok(init) = init_chunk(&self.config, &self.paths, tag, tsn, announcement, Some(increment)) else {
-            return;
-        };
-        self.state.enter_cookie_wait(init);
+        let increment_ms = self.cookie_increment_ms(now);
+        self.state.enter_cookie_wait(increment_ms);
         self.peer.peer_tag = None;
         self.receiver = None;
         self.send_handshake_chunk(now, Timer::T1Init);
@@ -394,23 +388,66 @@ impl Association {
 
     /// The round trip that COOKIE ECHO and ERROR took, and as much again, but no more than a second
     /// (RFC 9260 §5.2.6 (3)).
-    fn cookie_increment(&self, now: Instant) -> Parameter<'static> {
+    fn cookie_increment_ms(&self, now: Instant) -> u32 {
         let rto = self.paths.path(self.outgoing.control_path).rto.rto();
         let round_trip = self.outgoing.handshake_sent_at.map_or(rto, |sent_at| now.since(sent_at));
         let increment = round_trip + round_trip.min(Duration::from_secs(1));
-        let increment_ms = u32::try_from(increment.as_millis()).unwrap_or(u32::MAX);
-        Parameter::CookiePreservative { increment_ms }
+        u32::try_from(increment.as_millis()).unwrap_or(u32::MAX)
     }
 
     /// Sends INIT or COOKIE ECHO (again) and waits for the answer.
     pub(super) fn send_handshake_chunk(&mut self, now: Instant, timer: Timer) {
-        let Some(chunk) = self.state.handshake_chunk().cloned() else { return };
-        let bundling = if timer == Timer::T1Init { Bundling::Alone } else { Bundling::Bundled };
+        let chunk = if timer == Timer::T1Init { HandshakeChunk::Init } else { HandshakeChunk::CookieEcho };
         let path = self.outgoing.control_path;
-        self.push_control(path, Ok(chunk), bundling);
+        self.push_handshake(self.permitted(path), chunk);
         let rto = self.paths.path(path).rto.rto();
         self.timers.set(timer, now + rto);
         self.outgoing.handshake_sent_at = Some(now);
+    }
+
+    /// Writes a chunk of the handshake, as long as the state is the one it belongs to.
+    pub(super) fn write_handshake(
+        &self,
+        chunk: HandshakeChunk,
+        writer: &mut PacketWriter<'_>,
+    ) -> Result<(), Full> {
+        match chunk {
+            HandshakeChunk::Init if self.state.name() == S::CookieWait => self.write_init(writer),
+            HandshakeChunk::Init => Err(Full),
+            HandshakeChunk::CookieEcho => writer.cookie_echo(self.state.cookie().ok_or(Full)?),
+            HandshakeChunk::CookieAck => writer.cookie_ack(),
+        }
+    }
+
+    fn write_init(&self, writer: &mut PacketWriter<'_>) -> Result<(), Full> {
+        let config = &self.config;
+        let header = InitHeader {
+            initiate_tag: self.peer.local_tag,
+            a_rwnd: u32::try_from(config.buffers.receive_bytes).unwrap_or(u32::MAX),
+            outbound_streams: config.streams.outbound,
+            inbound_streams: config.streams.inbound,
+            initial_tsn: self.peer.local_initial_tsn,
+        };
+        let offered = OfferedExtensions::of(&config.extensions);
+        let chunk_types = offered.chunk_types();
+        let mut parameters = offered.parameters(&chunk_types);
+        if let Some(announcement) = self.authentication.ours() {
+            announcement.add_to(&mut parameters);
+        }
+        match self.paths.path(PathId::FIRST).destination.encapsulation {
+            Encapsulation::Ip | Encapsulation::Udp { .. } => {
+                parameters.push(Parameter::SupportedAddressTypes(ParameterTypes::IPV4_AND_IPV6));
+                let peers = self.paths.iter().map(|path| path.destination.address);
+                let listed = listed(self.paths.local_addresses(), None, peers);
+                parameters.extend(wish_parameters(config, offered.capabilities, &listed));
+                parameters.extend(listed.into_iter().map(address_parameter));
+            }
+            // RFC 8261 §6.1: there are no addresses.
+            Encapsulation::Datagrams => parameters.extend(wish_parameters(config, offered.capabilities, &[])),
+        }
+        let increment_ms = self.state.preservative_ms();
+        parameters.extend(increment_ms.map(|increment_ms| Parameter::CookiePreservative { increment_ms }));
+        writer.init(&header, &parameters)
     }
 
     /// INIT ACK or COOKIE ACK: a round trip, unless the question was sent twice (RFC 9260 §6.3.1 (C5)).
@@ -480,42 +517,6 @@ fn receiver_config(config: &AssociationConfig, agreed: Negotiated) -> ReceiverCo
         sack_every_packets: config.sack.every_packets,
         capabilities: agreed.capabilities,
     }
-}
-
-fn init_chunk(
-    config: &AssociationConfig,
-    paths: &PathSet,
-    tag: VerificationTag,
-    initial_tsn: Tsn,
-    announcement: Option<&Announcement>,
-    cookie_preservative: Option<Parameter<'_>>,
-) -> Result<ChunkBuf, Full> {
-    let header = InitHeader {
-        initiate_tag: tag,
-        a_rwnd: u32::try_from(config.buffers.receive_bytes).unwrap_or(u32::MAX),
-        outbound_streams: config.streams.outbound,
-        inbound_streams: config.streams.inbound,
-        initial_tsn,
-    };
-    let offered = OfferedExtensions::of(&config.extensions);
-    let chunk_types = offered.chunk_types();
-    let mut parameters = offered.parameters(&chunk_types);
-    if let Some(announcement) = announcement {
-        announcement.add_to(&mut parameters);
-    }
-    match paths.path(PathId::FIRST).destination.encapsulation {
-        Encapsulation::Ip | Encapsulation::Udp { .. } => {
-            parameters.push(Parameter::SupportedAddressTypes(ParameterTypes::IPV4_AND_IPV6));
-            let listed =
-                listed(paths.local_addresses(), None, paths.iter().map(|path| path.destination.address));
-            parameters.extend(wish_parameters(config, offered.capabilities, &listed));
-            parameters.extend(listed.into_iter().map(address_parameter));
-        }
-        // RFC 8261 §6.1: there are no addresses.
-        Encapsulation::Datagrams => parameters.extend(wish_parameters(config, offered.capabilities, &[])),
-    }
-    parameters.extend(cookie_preservative);
-    ChunkBuf::init(&header, &parameters)
 }
 
 /// What the peer is told to know and to prefer (RFC 5061 §4.2.4, §4.2.6); `spoken` are the extensions that it may know.

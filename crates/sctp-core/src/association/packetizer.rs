@@ -7,7 +7,7 @@ use sctp_wire::{
 };
 use virtual_time::Instant;
 
-use super::control::{Bundling, ControlChunk};
+use super::control::{Bundling, Content, ControlChunk, HandshakeChunk};
 use super::{Association, AssociationState as S, Capability, Timer};
 use crate::config::Pacing;
 use crate::receiver::Receiver;
@@ -61,12 +61,12 @@ impl Association {
                 return Transmitted { packets, is_all: true };
             }
             packets += written;
+            if self.has_nothing_to_send() {
+                self.settle_when_idle(now);
+                return Transmitted { packets, is_all: true };
+            }
         }
-        let is_all = self.has_nothing_to_send();
-        if is_all {
-            self.settle_when_idle(now);
-        }
-        Transmitted { packets, is_all }
+        Transmitted { packets, is_all: false }
     }
 
     /// Whether a further look would find nothing to send, as can be told at a glance. False says nothing.
@@ -236,11 +236,7 @@ impl Association {
         let is_channel = self.paths.path(path).destination.encapsulation == Encapsulation::Datagrams;
         let is_agreed = self.peer.agreed.capabilities.has(Capability::ZeroChecksum);
         let is_of_peer = Some(tag) == self.peer.peer_tag;
-        if is_channel
-            && is_agreed
-            && is_of_peer
-            && !self.control.iter().any(|control| needs_checksum(&control.chunk))
-        {
+        if is_channel && is_agreed && is_of_peer && !self.control.kinds().any(needs_checksum) {
             Coverage::LayerBelow
         } else {
             Coverage::Checksum
@@ -343,8 +339,12 @@ impl Association {
             if control.path != path || control.tag != tag || (alone && !writer.is_empty()) {
                 break;
             }
-            if writer.raw(&control.chunk).is_err() {
-                // Alone in a packet and still too long: it can never be sent.
+            let written = match control.content {
+                Content::Encoded(chunk) => writer.raw(chunk),
+                Content::Handshake(chunk) => self.write_handshake(chunk, writer),
+            };
+            if written.is_err() {
+                // Alone in a packet and still too long: it can never be sent. Or nobody waits for it any more.
                 if writer.is_empty() {
                     self.control.pop();
                     continue;
@@ -502,13 +502,22 @@ impl Association {
         self.push_to(path, chunk, Bundling::Bundled);
     }
 
+    /// Queues a chunk of the handshake, which takes the place of the last one.
+    pub(super) fn push_handshake(&mut self, path: PathId, chunk: HandshakeChunk) {
+        self.control.push_handshake(chunk, path, self.tag_of_peer());
+    }
+
+    /// INIT alone travels before the peer's tag is known (RFC 9260 §8.5.1 (A)).
+    fn tag_of_peer(&self) -> VerificationTag {
+        self.peer.peer_tag.unwrap_or(VerificationTag::ZERO)
+    }
+
     pub(super) fn push_to(&mut self, path: PathId, chunk: Result<ChunkBuf, Full>, bundling: Bundling) {
         let Ok(chunk) = chunk else {
             self.counters.note().control_dropped += 1;
             return;
         };
-        // INIT alone travels before the peer's tag is known (RFC 9260 §8.5.1 (A)).
-        let tag = self.peer.peer_tag.unwrap_or(VerificationTag::ZERO);
+        let tag = self.tag_of_peer();
         let queued = self.control.push(ControlChunk { path, tag, chunk, bundling });
         if !queued {
             self.counters.note().control_dropped += 1;
@@ -559,8 +568,8 @@ pub(super) enum Coverage {
 }
 
 /// Chunks that are never sent without a checksum: they may reach a peer that has not agreed, or has forgotten.
-fn needs_checksum(chunk: &ChunkBuf) -> bool {
-    matches!(chunk.kind(), ChunkType::INIT | ChunkType::COOKIE_ECHO | ChunkType::ASCONF)
+fn needs_checksum(kind: ChunkType) -> bool {
+    matches!(kind, ChunkType::INIT | ChunkType::COOKIE_ECHO | ChunkType::ASCONF)
 }
 
 #[cfg(test)]

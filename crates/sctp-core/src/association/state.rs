@@ -4,8 +4,6 @@
 
 use core::fmt::Display;
 
-use sctp_wire::ChunkBuf;
-
 use crate::error::AssociationError;
 use crate::trace;
 
@@ -36,8 +34,8 @@ pub(crate) struct State(Inner);
 
 #[derive(Debug)]
 enum Inner {
-    CookieWait { init: ChunkBuf, attempts: u32 },
-    CookieEchoed { cookie_echo: ChunkBuf, attempts: u32 },
+    CookieWait { preservative_ms: Option<u32>, attempts: u32 },
+    CookieEchoed { cookie: Box<[u8]>, attempts: u32 },
     Established,
     ShutdownPending,
     ShutdownSent,
@@ -48,8 +46,8 @@ enum Inner {
 
 impl State {
     /// An INIT is about to be sent.
-    pub(crate) fn cookie_wait(init: ChunkBuf) -> Self {
-        Self(Inner::CookieWait { init, attempts: 1 })
+    pub(crate) fn cookie_wait() -> Self {
+        Self(Inner::CookieWait { preservative_ms: None, attempts: 1 })
     }
 
     /// A valid COOKIE ECHO arrived at the side that kept no state so far.
@@ -75,12 +73,26 @@ impl State {
         trace::association_state(AssociationState::Closed, self.name(), &"association begins");
     }
 
-    /// The handshake chunk to send (again) in this state.
-    pub(crate) fn handshake_chunk(&self) -> Option<&ChunkBuf> {
+    /// The cookie to be echoed.
+    pub(crate) fn cookie(&self) -> Option<&[u8]> {
         match &self.0 {
-            Inner::CookieWait { init, .. } => Some(init),
-            Inner::CookieEchoed { cookie_echo, .. } => Some(cookie_echo),
-            Inner::Established
+            Inner::CookieEchoed { cookie, .. } => Some(cookie),
+            Inner::CookieWait { .. }
+            | Inner::Established
+            | Inner::ShutdownPending
+            | Inner::ShutdownSent
+            | Inner::ShutdownReceived
+            | Inner::ShutdownAckSent
+            | Inner::Closed => None,
+        }
+    }
+
+    /// How much longer than usual the next cookie is asked to live.
+    pub(crate) fn preservative_ms(&self) -> Option<u32> {
+        match self.0 {
+            Inner::CookieWait { preservative_ms, .. } => preservative_ms,
+            Inner::CookieEchoed { .. }
+            | Inner::Established
             | Inner::ShutdownPending
             | Inner::ShutdownSent
             | Inner::ShutdownReceived
@@ -102,13 +114,16 @@ impl State {
     }
 
     /// INIT ACK received (RFC 9260 §5.1 (C)).
-    pub(crate) fn enter_cookie_echoed(&mut self, cookie_echo: ChunkBuf) {
-        self.enter(Inner::CookieEchoed { cookie_echo, attempts: 1 }, &"INIT ACK received");
+    pub(crate) fn enter_cookie_echoed(&mut self, cookie: &[u8]) {
+        self.enter(Inner::CookieEchoed { cookie: cookie.into(), attempts: 1 }, &"INIT ACK received");
     }
 
     /// The cookie was stale: begin again (RFC 9260 §5.2.6 (1)).
-    pub(crate) fn enter_cookie_wait(&mut self, init: ChunkBuf) {
-        self.enter(Inner::CookieWait { init, attempts: 1 }, &"cookie was stale");
+    pub(crate) fn enter_cookie_wait(&mut self, preservative_ms: u32) {
+        self.enter(
+            Inner::CookieWait { preservative_ms: Some(preservative_ms), attempts: 1 },
+            &"cookie was stale",
+        );
     }
 
     /// COOKIE ACK received, or COOKIE ECHO accepted in a collision (RFC 9260 §5.1 (E), §5.2.4).

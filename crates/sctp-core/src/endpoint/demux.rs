@@ -17,7 +17,12 @@ use crate::transmit::{Datagram, Destination, Encapsulation, PathId};
 
 /// Where a peer is: address, UDP port if encapsulated, SCTP port, as numbers that are quick to compare.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Peer([u64; 3]);
+struct Peer {
+    low: u64,
+    high: u64,
+    /// Family, carrier and ports.
+    rest: u64,
+}
 
 impl Peer {
     fn new(Destination { address, encapsulation }: Destination, port: SctpPort) -> Self {
@@ -34,7 +39,7 @@ impl Peer {
             Encapsulation::Datagrams => (2, 0),
         };
         let ports = (u64::from(udp) << 16) | u64::from(port.get());
-        Self([low, high, (family << 40) | (carrier << 32) | ports])
+        Self { low, high, rest: (family << 40) | (carrier << 32) | ports }
     }
 }
 
@@ -118,7 +123,8 @@ impl Demux {
     /// The association that an INIT or a cookie from `source` is about: by that address, or by any it lists
     /// (RFC 9260 §5.1.2 (D)).
     pub(super) fn by_list(&self, source: Destination, listed: &[IpAddr], port: SctpPort) -> Option<usize> {
-        let listed = listed.iter().map(|&address| Destination { address, ..source });
+        let others = listed.iter().filter(|address| **address != source.address);
+        let listed = others.map(|&address| Destination { address, ..source });
         core::iter::once(source).chain(listed).find_map(|destination| self.by_peer(destination, port))
     }
 }

@@ -207,7 +207,7 @@ impl Endpoint {
         port: SctpPort,
         config: AssociationConfig,
     ) -> Result<AssociationId, ConnectError> {
-        config.validate()?;
+        let config = self.shared.initiated(config)?;
         let (&first, others) = destinations.split_first().ok_or(ConnectError::NoDestination)?;
         if destinations.len() > MAX_PATHS {
             return Err(ConnectError::TooManyDestinations { given: destinations.len(), limit: MAX_PATHS });
@@ -219,13 +219,11 @@ impl Endpoint {
         if self.associations.len() >= limit {
             return Err(ConnectError::TooMany { limit });
         }
-        let config = self.shared.initiated(config);
         let tag = self.unused_tag();
         let ports = (self.config.port, port);
         let destinations = (first, others);
         let (locals, rng) = (&self.locals, &mut self.rng);
-        let association = Association::initiate(now, destinations, locals, ports, config, tag, rng)
-            .map_err(|_full| ConnectError::NoDestination)?;
+        let association = Association::initiate(now, destinations, locals, ports, config, tag, rng);
         self.statistics.initiated += 1;
         Ok(self.insert(now, association))
     }

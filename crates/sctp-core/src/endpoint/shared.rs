@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::config::AssociationConfig;
+use crate::error::ConfigError;
 
 /// What the next associations share.
 pub(super) struct SharedConfigs {
@@ -28,10 +29,17 @@ impl SharedConfigs {
     }
 
     /// For an association opened here: that of the one before, if it is the same.
-    pub(super) fn initiated(&mut self, config: AssociationConfig) -> Arc<AssociationConfig> {
+    ///
+    /// # Errors
+    /// The configuration cannot work.
+    pub(super) fn initiated(
+        &mut self,
+        config: AssociationConfig,
+    ) -> Result<Arc<AssociationConfig>, ConfigError> {
         if *self.initiated != config {
+            config.validate()?;
             self.initiated = Arc::new(config);
         }
-        Arc::clone(&self.initiated)
+        Ok(Arc::clone(&self.initiated))
     }
 }

@@ -86,16 +86,16 @@ impl Receiver {
         self.sack.on_forward_tsn();
         let through = match self.arrived.forward(new_cumulative) {
             Forward::Old => {
-                self.counters.given_up.old_forward_tsns += 1;
+                self.counters.note().given_up.old_forward_tsns += 1;
                 return Forwarding::Old;
             }
             Forward::OutOfReach => {
-                self.counters.given_up.dropped_forward_tsns += 1;
+                self.counters.note().given_up.dropped_forward_tsns += 1;
                 return Forwarding::OutOfReach;
             }
             Forward::Through(position) => position,
         };
-        self.counters.given_up.forward_tsns += 1;
+        self.counters.note().given_up.forward_tsns += 1;
         let mut message_ready = false;
         let mut passed = Vec::new();
         for one in skipped {
@@ -123,17 +123,17 @@ impl Receiver {
     fn skip(&mut self, now: Instant, skipped: Skipped) -> bool {
         let Skipped { stream, unordered, last } = skipped;
         if stream.get() >= self.config.inbound_streams {
-            self.counters.given_up.invalid_streams += 1;
+            self.counters.note().given_up.invalid_streams += 1;
             return false;
         }
         let discarded = self.reassembly.skip(stream, unordered, last);
         self.discard(&discarded);
         if unordered {
-            self.counters.given_up.messages += discarded.messages;
+            self.counters.note().given_up.messages += discarded.messages;
             return false;
         }
         let passed = self.ordering.skip(now, stream, last);
-        self.counters.given_up.messages += passed.undelivered;
+        self.counters.note().given_up.messages += passed.undelivered;
         passed.message_ready
     }
 
@@ -147,7 +147,7 @@ impl Receiver {
 
     /// Acknowledges such a chunk, and throws it away.
     pub(super) fn on_given_up(&mut self, position: Position, data: &Fragment<'_>) -> Arrival {
-        self.counters.given_up.late_chunks += 1;
+        self.counters.note().given_up.late_chunks += 1;
         self.arrived.insert(position);
         self.sack.on_new(data.flags.immediate);
         if self.given_up_through == Some(position.previous()) && self.continues(data) && !data.flags.ending {

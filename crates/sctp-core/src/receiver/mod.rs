@@ -21,6 +21,7 @@ use virtual_time::Instant;
 pub use blocking::{BlockingHistogram, BlockingStatistics, StreamBlocking};
 pub(crate) use forward::Forwarding;
 pub use forward::GivenUp;
+use outcome::ReceiverTally;
 pub(crate) use outcome::{Arrival, TakenIn};
 pub use outcome::{ReceiverStatistics, ReceiverViolation};
 pub(crate) use partial::Aborted;
@@ -98,8 +99,7 @@ pub(crate) struct Receiver {
     sack: SackSchedule,
     /// The last position of what the peer gave up; `None` as long as it has given up nothing.
     given_up_through: Option<Position>,
-    /// Without `reassembly_bytes` and `blocked`, which their owners know.
-    counters: ReceiverStatistics,
+    counters: ReceiverTally,
 }
 
 impl Receiver {
@@ -113,7 +113,7 @@ impl Receiver {
             ordering: Ordering::new(config.numbering()),
             sack: SackSchedule::new(config.sack_every_packets),
             given_up_through: None,
-            counters: ReceiverStatistics::default(),
+            counters: ReceiverTally::default(),
         }
     }
 
@@ -223,7 +223,10 @@ impl Receiver {
     /// Takes over what a predecessor had ready for the application, when the peer has restarted.
     pub(crate) fn adopt_ready(&mut self, predecessor: &mut Self) {
         // Pieces among it keep their numbers, which nobody else may get.
-        self.counters.messages_in_pieces = predecessor.counters.messages_in_pieces;
+        let messages_in_pieces = predecessor.counters.get().messages_in_pieces;
+        if messages_in_pieces > 0 {
+            self.counters.note().messages_in_pieces = messages_in_pieces;
+        }
         while let Some(received) = predecessor.receive() {
             self.window.hold(received.message.payload.len());
             self.ordering.adopt(received);
@@ -264,7 +267,7 @@ impl Receiver {
         ReceiverStatistics {
             reassembly_bytes: self.reassembly.bytes(),
             blocked: self.ordering.statistics(),
-            ..self.counters.clone()
+            ..self.counters.get()
         }
     }
 
@@ -275,12 +278,12 @@ impl Receiver {
         match self.arrived.place(data.tsn) {
             Place::New(position) => self.on_new(now, position, data),
             Place::Duplicate => {
-                self.counters.duplicates += 1;
+                self.counters.note().duplicates += 1;
                 self.sack.on_duplicate(data.tsn);
                 Arrival::Duplicate
             }
             Place::OutOfReach => {
-                self.counters.dropped_out_of_reach += 1;
+                self.counters.note().dropped_out_of_reach += 1;
                 self.sack.on_dropped();
                 Arrival::DroppedOutOfReach
             }
@@ -307,7 +310,7 @@ impl Receiver {
     /// As if lost, and the peer sends it again; unless nothing it could send would ever help.
     #[cold]
     fn drop_for_room(&mut self, position: Position, payload_bytes: usize) -> Arrival {
-        self.counters.dropped_no_window += 1;
+        self.counters.note().dropped_no_window += 1;
         self.sack.on_dropped();
         // With DATA the next chunk always belongs to the one message that waits for it, and enters; unless that is long
         // and its stream, by the peer's mistake, waits for another one.
@@ -326,7 +329,7 @@ impl Receiver {
     /// RFC 9260 §6.5: a chunk on a stream that does not exist is acknowledged and thrown away.
     #[cold]
     fn acknowledge_only(&mut self, position: Position, data: &Fragment<'_>) -> Arrival {
-        self.counters.invalid_streams += 1;
+        self.counters.note().invalid_streams += 1;
         self.arrived.insert(position);
         self.sack.on_new(data.flags.immediate);
         Arrival::InvalidStream(data.stream)

@@ -4,6 +4,7 @@ use sctp_wire::{Fsn, Mid, Ssn, StreamId, Tsn};
 
 use super::blocking::BlockingStatistics;
 use super::forward::GivenUp;
+use crate::stats::Seldom;
 
 /// What became of one DATA or I-DATA chunk.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -113,6 +114,27 @@ pub enum ReceiverViolation {
     /// I-FORWARD-TSN though I-DATA was not agreed on (RFC 8260 §2.3.1).
     #[error("I-FORWARD-TSN to {0} though I-DATA was not agreed on: it takes a FORWARD TSN")]
     IForwardTsnWithData(Tsn),
+}
+
+/// What the receiving half counts.
+#[derive(Debug, Default)]
+pub(super) struct ReceiverTally {
+    pub(super) data_chunks: u64,
+    pub(super) octets: u64,
+    pub(super) messages: u64,
+    /// Without these, and without `reassembly_bytes` and `blocked`, which their owners know.
+    seldom: Seldom<ReceiverStatistics>,
+}
+
+impl ReceiverTally {
+    pub(super) fn get(&self) -> ReceiverStatistics {
+        let Self { data_chunks, octets, messages, .. } = *self;
+        ReceiverStatistics { data_chunks, octets, messages, ..self.seldom.get() }
+    }
+
+    pub(super) fn note(&mut self) -> &mut ReceiverStatistics {
+        self.seldom.note()
+    }
 }
 
 /// What the receiving half of an association has done so far.

@@ -39,12 +39,15 @@ impl Receiver {
         };
         let ordering = &self.ordering;
         let is_next = |stream, order| ordering.next(stream) == order;
-        let Some(piece) =
-            self.reassembly.take_piece(&candidate, point, is_next, &mut self.counters.messages_in_pieces)
-        else {
+        let Some(piece) = self.reassembly.take_piece(
+            &candidate,
+            point,
+            is_next,
+            &mut self.counters.note().messages_in_pieces,
+        ) else {
             return false;
         };
-        self.counters.pieces += 1;
+        self.counters.note().pieces += 1;
         self.window.merge_chunks(piece.chunks);
         self.ordering.insert_piece(now, piece);
         true
@@ -53,7 +56,9 @@ impl Receiver {
     /// Messages that turned out never to become complete, since the last call.
     pub(crate) fn take_aborted(&mut self) -> Vec<Aborted> {
         let aborted = self.reassembly.take_aborted();
-        self.counters.pieces_aborted += u64::try_from(aborted.len()).unwrap_or(u64::MAX);
+        if !aborted.is_empty() {
+            self.counters.note().pieces_aborted += u64::try_from(aborted.len()).unwrap_or(u64::MAX);
+        }
         aborted
     }
 

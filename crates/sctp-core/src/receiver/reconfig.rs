@@ -32,7 +32,7 @@ impl Receiver {
         fresh.window.grant(self.window.allowance_bytes());
         fresh.adopt_ready(self);
         fresh.ordering.adopt_statistics(&self.ordering);
-        fresh.counters = self.counters.clone();
+        fresh.counters = core::mem::take(&mut self.counters);
         *self = fresh;
         has_new
     }

@@ -83,6 +83,10 @@ impl Messages {
         }
         // The send buffer counts 64 octets for each: there are far fewer than 2^32.
         let place = u32::try_from(self.places.len()).unwrap_or(u32::MAX);
+        if self.places.is_empty() {
+            // Many associations never have more than one at a time.
+            self.places.reserve_exact(1);
+        }
         self.places.push(Some(stored));
         MessageKey(place)
     }

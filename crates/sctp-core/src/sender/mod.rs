@@ -60,7 +60,7 @@ pub(crate) struct Sender {
     rack: Rack,
     rtt_samples: SmallVec<[RttSample; 1]>,
     /// The last tail-loss probe of each path, until its fate is known.
-    probes: SmallVec<[Probe; 1]>,
+    probes: Vec<Probe>,
     window_probe: WindowProbe,
     forwarding: Seldom<Forwarding>,
     buffer: SendBuffer,
@@ -210,7 +210,7 @@ impl Sender {
             recoveries: Recoveries::default(),
             rack: Rack::default(),
             rtt_samples: SmallVec::new(),
-            probes: SmallVec::new(),
+            probes: Vec::new(),
             window_probe: WindowProbe::Idle,
             forwarding: Seldom::default(),
             buffer: SendBuffer { limit: config.buffers.send_bytes, used: 0, refused: false },

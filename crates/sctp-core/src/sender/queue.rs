@@ -36,10 +36,31 @@ pub(crate) struct SendQueue {
     accepted: u64,
     messages: usize,
     payload_bytes: usize,
+    /// Of messages that may be given up; from the first of them on.
+    terms: Option<Box<Terms>>,
+}
+
+/// Which messages have to leave, and when.
+#[derive(Debug, Default)]
+struct Terms {
     /// When waiting messages expire. Those that are gone meanwhile are passed over when they come up.
     deadlines: BinaryHeap<Reverse<(Instant, u64, StreamId)>>,
     /// Messages that make room for more important ones: the least important first, of those the oldest.
     displaceable: BTreeMap<(Reverse<u32>, u64), (StreamId, usize)>,
+}
+
+impl Terms {
+    /// Which message expires first, and when.
+    fn first_deadline(&self) -> Option<(Instant, u64, StreamId)> {
+        self.deadlines.peek().map(|Reverse(first)| *first)
+    }
+
+    /// A message with such terms does not wait any more.
+    fn forget_priority(&mut self, reliability: Reliability, number: u64) {
+        if let Reliability::Priority(priority) = reliability {
+            self.displaceable.remove(&(Reverse(priority), number));
+        }
+    }
 }
 
 /// The chunk that messages travel in: agreed on for the whole association (RFC 8260 §2.2.1).
@@ -289,8 +310,7 @@ impl SendQueue {
             accepted: 0,
             messages: 0,
             payload_bytes: 0,
-            deadlines: BinaryHeap::new(),
-            displaceable: BTreeMap::new(),
+            terms: None,
         }
     }
 
@@ -335,12 +355,14 @@ impl SendQueue {
             Reliability::Lifetime(lifetime) => {
                 let deadline = now + lifetime;
                 self.forget_deadlines();
-                self.deadlines.push(Reverse((deadline, number, message.stream)));
+                let terms = self.terms.get_or_insert_default();
+                terms.deadlines.push(Reverse((deadline, number, message.stream)));
                 Some(deadline)
             }
             Reliability::Priority(priority) => {
                 let entry = (message.stream, message.payload.len());
-                self.displaceable.insert((Reverse(priority), number), entry);
+                let terms = self.terms.get_or_insert_default();
+                terms.displaceable.insert((Reverse(priority), number), entry);
                 None
             }
         }
@@ -348,11 +370,12 @@ impl SendQueue {
 
     /// Long lifetimes outlast their messages: when most of the entries are of messages that are gone, those go as well.
     fn forget_deadlines(&mut self) {
-        if self.deadlines.len() <= 2 * self.messages + DEADLINES_KEPT {
+        let Some(terms) = &mut self.terms else { return };
+        if terms.deadlines.len() <= 2 * self.messages + DEADLINES_KEPT {
             return;
         }
         let (streams, stored) = (&self.streams, &self.stored);
-        self.deadlines.retain(|Reverse((_, number, stream))| {
+        terms.deadlines.retain(|Reverse((_, number, stream))| {
             let stream = streams.get(usize::from(stream.get()));
             stream.is_some_and(|stream| stream.position(*number, stored).is_some())
         });
@@ -360,7 +383,7 @@ impl SendQueue {
 
     #[cfg(test)]
     pub(crate) fn deadlines_kept(&self) -> usize {
-        self.deadlines.len()
+        self.terms.as_ref().map_or(0, |terms| terms.deadlines.len())
     }
 
     /// Whether no message waits, not even in a stream that is held.
@@ -409,8 +432,8 @@ impl SendQueue {
             if self.unfinished_messages == Unfinished::MayBeLeft {
                 stored.once_begun = OnceBegun::MayBeGivenUp;
             }
-            if let Reliability::Priority(priority) = stored.message.reliability {
-                self.displaceable.remove(&(Reverse(priority), stored.number));
+            if let Some(terms) = &mut self.terms {
+                terms.forget_priority(stored.message.reliability, stored.number);
             }
         }
         let fragment = stored.cut(key, octets, self.framing, beginning);
@@ -501,11 +524,11 @@ impl SendQueue {
 
     /// When the first of the waiting messages expires.
     pub(crate) fn next_expiry(&mut self) -> Option<Instant> {
-        while let Some(&Reverse((deadline, number, stream))) = self.deadlines.peek() {
+        while let Some((deadline, number, stream)) = self.terms.as_ref()?.first_deadline() {
             if self.position(stream, number).is_some() {
                 return Some(deadline);
             }
-            self.deadlines.pop();
+            self.terms.as_mut()?.deadlines.pop();
         }
         None
     }
@@ -513,10 +536,11 @@ impl SendQueue {
     /// Takes out what has expired (RFC 3758 §4.1 (TR3)); what was begun only if it may be left unfinished.
     pub(crate) fn take_expired(&mut self, now: Instant) -> Vec<Removed> {
         let mut expired = Vec::new();
-        while let Some(&Reverse((deadline, number, stream))) = self.deadlines.peek()
+        while let Some(terms) = &mut self.terms
+            && let Some((deadline, number, stream)) = terms.first_deadline()
             && deadline <= now
         {
-            self.deadlines.pop();
+            terms.deadlines.pop();
             let must_stay = !self.may_leave_unfinished() && self.is_begun(stream, number);
             if !must_stay {
                 expired.extend(self.remove(stream, number));
@@ -534,7 +558,8 @@ impl SendQueue {
         };
         let mut freed = 0;
         let mut chosen = Vec::new();
-        for (&(Reverse(theirs), number), &(stream, bytes)) in &self.displaceable {
+        let displaceable = self.terms.iter().flat_map(|terms| &terms.displaceable);
+        for (&(Reverse(theirs), number), &(stream, bytes)) in displaceable {
             if freed >= needed || priority.is_some_and(|ours| theirs <= ours) {
                 break;
             }
@@ -564,15 +589,11 @@ impl SendQueue {
         }
         self.messages -= 1;
         self.payload_bytes -= unsent_bytes;
-        self.forget_priority(&stored.message, number);
+        if let Some(terms) = &mut self.terms {
+            terms.forget_priority(stored.message.reliability, number);
+        }
         self.discipline.removed(waiting, rest);
         Some(Removed { message: stored.message, key, unsent_bytes, end })
-    }
-
-    fn forget_priority(&mut self, message: &Message, number: u64) {
-        if let Reliability::Priority(priority) = message.reliability {
-            self.displaceable.remove(&(Reverse(priority), number));
-        }
     }
 
     /// Counts a message that was given up.
@@ -624,7 +645,10 @@ impl SendQueue {
             self.announce(StreamId::new(id));
         }
         drained.sort_by_key(|stored| stored.number);
-        drained.iter().for_each(|stored| self.forget_priority(&stored.message, stored.number));
+        if let Some(terms) = &mut self.terms {
+            let gone = drained.iter().map(|stored| (stored.message.reliability, stored.number));
+            gone.for_each(|(reliability, number)| terms.forget_priority(reliability, number));
+        }
         self.messages -= drained.len();
         self.payload_bytes -= drained.iter().map(|stored| stored.message.payload.len()).sum::<usize>();
         drained.into_iter().map(|stored| stored.message).collect()
@@ -658,6 +682,10 @@ impl SendQueue {
     fn place(&mut self, stream: StreamId) -> usize {
         let index = usize::from(stream.get());
         if self.streams.len() <= index {
+            if self.streams.is_empty() {
+                // Many associations use but one.
+                self.streams.reserve_exact(index + 1);
+            }
             self.streams.resize_with(index + 1, OutStream::default);
         }
         index

@@ -22,6 +22,12 @@ use crate::transmit::PathId;
 /// The recoveries of every path, and what was sent again of late.
 #[derive(Debug, Default)]
 pub(crate) struct Recoveries {
+    /// From the first loss or probe on.
+    begun: Option<Box<Begun>>,
+}
+
+#[derive(Debug, Default)]
+struct Begun {
     paths: SmallVec<[PathRecovery; 1]>,
     resent: VecDeque<Resent>,
 }
@@ -98,7 +104,8 @@ pub(crate) struct Refuted {
 impl Recoveries {
     /// Whether losses of this path are under repair: further ones cut its window no more.
     pub(crate) fn is_recovering(&self, path: PathId) -> bool {
-        self.paths.get(path.index()).is_some_and(|state| state.exit.is_some())
+        let state = self.begun.as_ref().and_then(|begun| begun.paths.get(path.index()));
+        state.is_some_and(|state| state.exit.is_some())
     }
 
     /// Acknowledgments said that chunks of this path are lost; `highest` is the highest outstanding TSN.
@@ -112,10 +119,11 @@ impl Recoveries {
     }
 
     fn restart(&mut self, path: PathId, cause: LossCause, earliest: Option<Tsn>) -> &mut PathRecovery {
-        if self.paths.len() <= path.index() {
-            self.paths.resize(path.index() + 1, PathRecovery::default());
+        let paths = &mut self.begun.get_or_insert_default().paths;
+        if paths.len() <= path.index() {
+            paths.resize(path.index() + 1, PathRecovery::default());
         }
-        let state = &mut self.paths[path.index()];
+        let state = &mut paths[path.index()];
         state.number = state.number.wrapping_add(1);
         let (declared, refuted, timeout_refuted) = (0, 0, false);
         state.open = Some(Investigation { cause, declared, refuted, earliest, timeout_refuted });
@@ -124,28 +132,56 @@ impl Recoveries {
 
     /// A chunk of this path was declared lost.
     pub(crate) fn on_lost(&mut self, path: PathId) {
-        if let Some(open) = self.open(path) {
+        if let Some(open) = self.begun.as_mut().and_then(|begun| begun.open(path)) {
             open.declared = open.declared.saturating_add(1);
         }
     }
 
     /// A chunk is about to be sent again.
     pub(crate) fn on_resent(&mut self, tsn: Tsn, chunk: &SentChunk) {
-        let state = self.paths.get(chunk.path.index()).copied().unwrap_or_default();
+        let Begun { paths, resent } = &mut **self.begun.get_or_insert_default();
+        let state = paths.get(chunk.path.index()).copied().unwrap_or_default();
         let cause = match chunk.state {
             ChunkState::Lost => state.open.map_or(LossCause::Acknowledgment, |open| open.cause),
             ChunkState::InFlight | ChunkState::Acknowledged | ChunkState::Abandoned => LossCause::Probe,
         };
-        if self.resent.len() >= REMEMBERED {
-            self.resent.pop_front();
+        if resent.len() >= REMEMBERED {
+            resent.pop_front();
         }
         let (path, number, bytes, before) = (chunk.path, state.number, chunk.wire_bytes(), chunk.sent_at);
         let (is_refuted, delivered_at) = (false, None);
-        self.resent.push_back(Resent { tsn, path, number, cause, is_refuted, bytes, before, delivered_at });
+        resent.push_back(Resent { tsn, path, number, cause, is_refuted, bytes, before, delivered_at });
     }
 
     /// Chunks were acknowledged for the first time.
+    #[inline]
     pub(crate) fn on_delivered(&mut self, now: Instant, chunk: &Delivered, min_rtt: Option<Duration>) {
+        if let Some(begun) = &mut self.begun {
+            begun.on_delivered(now, chunk, min_rtt);
+        }
+    }
+
+    /// The peer reports that it received a chunk again. Of several retransmissions of it each needs a report, the
+    /// first one first: the last was needless only if the original arrived. `None` for what was not sent again, or too
+    /// long ago.
+    pub(crate) fn on_duplicate(&mut self, tsn: Tsn) -> Option<Duplicate> {
+        self.begun.as_mut()?.on_duplicate(tsn)
+    }
+
+    /// Recoveries that are refuted by now; each is given once and is over.
+    pub(crate) fn take_refuted(&mut self) -> SmallVec<[Refuted; 1]> {
+        self.begun.as_mut().map(|begun| begun.take_refuted()).unwrap_or_default()
+    }
+
+    /// Everything up to this TSN is acknowledged. Gives the paths on which a recovery ended.
+    #[inline]
+    pub(crate) fn on_cumulative_ack(&mut self, point: Tsn) -> SmallVec<[PathId; 1]> {
+        self.begun.as_mut().map(|begun| begun.on_cumulative_ack(point)).unwrap_or_default()
+    }
+}
+
+impl Begun {
+    fn on_delivered(&mut self, now: Instant, chunk: &Delivered, min_rtt: Option<Duration>) {
         if chunk.was == ChunkState::Lost {
             // What was sent again before and is lost once more proves nothing: which transmission arrived is unknown.
             if let Some(open) = self.open(chunk.path).filter(|_| chunk.transmissions == 1) {
@@ -170,10 +206,7 @@ impl Recoveries {
         }
     }
 
-    /// The peer reports that it received a chunk again. Of several retransmissions of it each needs a report, the
-    /// first one first: the last was needless only if the original arrived. `None` for what was not sent again, or too
-    /// long ago.
-    pub(crate) fn on_duplicate(&mut self, tsn: Tsn) -> Option<Duplicate> {
+    fn on_duplicate(&mut self, tsn: Tsn) -> Option<Duplicate> {
         let Some(index) = self.resent.iter().position(|resent| resent.tsn == tsn) else {
             for state in &mut self.paths {
                 state.open = None;
@@ -201,8 +234,7 @@ impl Recoveries {
         open.timeout_refuted |= open.cause == LossCause::Timeout && open.earliest == Some(resent.tsn);
     }
 
-    /// Recoveries that are refuted by now; each is given once and is over.
-    pub(crate) fn take_refuted(&mut self) -> SmallVec<[Refuted; 1]> {
+    fn take_refuted(&mut self) -> SmallVec<[Refuted; 1]> {
         let mut result = SmallVec::new();
         for (path, state) in (0..=u8::MAX).map(PathId::new).zip(&mut self.paths) {
             let is_refuted = |open: &Investigation| {
@@ -216,8 +248,7 @@ impl Recoveries {
         result
     }
 
-    /// Everything up to this TSN is acknowledged. Gives the paths on which a recovery ended.
-    pub(crate) fn on_cumulative_ack(&mut self, point: Tsn) -> SmallVec<[PathId; 1]> {
+    fn on_cumulative_ack(&mut self, point: Tsn) -> SmallVec<[PathId; 1]> {
         let mut ended = SmallVec::new();
         for (path, state) in (0..=u8::MAX).map(PathId::new).zip(&mut self.paths) {
             if state.exit.take_if(|exit| !point.precedes(*exit)).is_some() {

@@ -120,12 +120,10 @@ impl ValueWriter<'_> {
 
     /// Appends an item of type, length and value, after the padding of the one before.
     pub(crate) fn tlv(&mut self, kind: u16, write_value: impl FnOnce(&mut Self)) {
-        let written = self.buffer.len() - self.origin;
-        let padding = written.next_multiple_of(4) - written;
-        self.bytes(&[0; 4][..padding]);
-        let start = self.buffer.len();
-        self.u16(kind);
-        self.u16(0);
+        let padding = (self.buffer.len() - self.origin).wrapping_neg() % 4;
+        let start = self.buffer.len() + padding;
+        let [high, low] = kind.to_be_bytes();
+        self.bytes(&[0, 0, 0, high, low, 0, 0][3 - padding..]);
         write_value(self);
         self.is_full = self.is_full || !close(self.buffer, start);
     }

@@ -12,9 +12,10 @@ use crate::config::{AssociationConfig, NEVER_AUTHENTICATED, Offer};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Announcement {
     random: [u8; RANDOM_BYTES],
-    /// CHUNKS as it was sent, in its order; `None` if it was not.
-    chunks: Option<Box<[u8]>>,
-    hmacs: SmallVec<[[u8; 2]; 4]>,
+    /// CHUNKS as it was sent, in its order, and HMAC-ALGO behind it.
+    lists: SmallVec<[u8; 16]>,
+    /// How much of that is CHUNKS; `None` if it was not sent.
+    chunks_bytes: Option<u16>,
 }
 
 /// What both sides announced: all that the keys are made of, but for the shared keys themselves, which no cookie may
@@ -32,7 +33,7 @@ impl KeyMaterial {
 
     /// Whether both announced the same, but for RANDOM.
     pub(crate) fn is_alike(&self) -> bool {
-        self.ours.chunks == self.peer.chunks && self.ours.hmacs == self.peer.hmacs
+        self.ours.lists == self.peer.lists && self.ours.chunks_bytes == self.peer.chunks_bytes
     }
 
     /// As the state cookie keeps it; what is [alike](Self::is_alike) once.
@@ -88,8 +89,7 @@ impl<'a> Found<'a> {
         let Some(random) = self.random else { return Ok(None) };
         let random = random.try_into().map_err(|_other| WrongRandomLength { octets: random.len() })?;
         let Some((chunks, hmacs)) = self.lists() else { return Ok(None) };
-        let hmacs = hmacs.iter().map(HmacId::to_wire).collect();
-        Ok(Some(Announcement { random, chunks: chunks.map(Box::from), hmacs }))
+        Ok(Some(Announcement::new(random, chunks, hmacs.iter().map(HmacId::to_wire))))
     }
 
     /// CHUNKS and HMAC-ALGO, if they are within their bounds and we know one of the HMACs.
@@ -102,24 +102,40 @@ impl<'a> Found<'a> {
 }
 
 impl Announcement {
+    fn new(random: [u8; RANDOM_BYTES], chunks: Option<&[u8]>, hmacs: impl Iterator<Item = [u8; 2]>) -> Self {
+        let mut lists = SmallVec::from_slice(chunks.unwrap_or_default());
+        hmacs.for_each(|id| lists.extend_from_slice(&id));
+        let chunks_bytes = chunks.map(|chunks| u16::try_from(chunks.len()).unwrap_or(u16::MAX));
+        Self { random, lists, chunks_bytes }
+    }
+
+    fn chunks(&self) -> Option<&[u8]> {
+        self.lists.get(..usize::from(self.chunks_bytes?))
+    }
+
+    fn hmacs(&self) -> &[[u8; 2]] {
+        let hmacs = self.lists.get(usize::from(self.chunks_bytes.unwrap_or(0))..);
+        hmacs.unwrap_or_default().as_chunks().0
+    }
+
     /// Ours; `None` with the extension off.
     pub(crate) fn ours(config: &AssociationConfig, random: [u8; RANDOM_BYTES]) -> Option<Self> {
         if config.extensions.authentication == Offer::Off {
             return None;
         }
         let chunks = config.authentication.accepted_authenticated_only(&config.extensions);
-        let chunks: Box<[u8]> = chunks.iter().map(ChunkType::get).collect();
+        let chunks: SmallVec<[u8; 16]> = chunks.iter().map(ChunkType::get).collect();
         let hmacs = config.authentication.hmacs.algorithms().iter().map(|hmac| hmac.id().to_wire());
-        Some(Self { random, chunks: (!chunks.is_empty()).then_some(chunks), hmacs: hmacs.collect() })
+        Some(Self::new(random, Some(&chunks[..]).filter(|chunks| !chunks.is_empty()), hmacs))
     }
 
     /// Adds the parameters that say so.
     pub(crate) fn add_to<'a>(&'a self, parameters: &mut ParameterList<'a>) {
         parameters.push(Parameter::Random(&self.random));
-        if let Some(chunks) = &self.chunks {
+        if let Some(chunks) = self.chunks() {
             parameters.push(Parameter::ChunkList(ChunkTypes::new(chunks)));
         }
-        parameters.push(Parameter::HmacAlgorithms(HmacIds::new(&self.hmacs)));
+        parameters.push(Parameter::HmacAlgorithms(HmacIds::new(self.hmacs())));
     }
 
     /// The key vector (RFC 4895 §6.1): the parameters one after the other, without padding.
@@ -132,26 +148,32 @@ impl Announcement {
 
     /// The chunks its sender takes authenticated only; those that cannot be do not count (RFC 4895 §3.2).
     pub(crate) fn accepted_authenticated_only(&self) -> ChunkSet {
-        let listed = self.chunks.iter().flat_map(|chunks| chunks.iter()).map(|kind| ChunkType::new(*kind));
+        let listed = self.chunks().unwrap_or_default().iter().map(|kind| ChunkType::new(*kind));
         listed.filter(|kind| !NEVER_AUTHENTICATED.contains(kind)).collect()
+    }
+
+    /// Whether a chunk is one of these.
+    #[inline]
+    pub(super) fn demands(&self, kind: ChunkType) -> bool {
+        let listed = self.chunks().unwrap_or_default();
+        listed.iter().any(|listed| *listed == kind.get()) && !NEVER_AUTHENTICATED.contains(&kind)
     }
 
     /// The first of its sender's HMACs that we know (RFC 4895 §6.1).
     pub(super) fn preferred_hmac(&self) -> Option<HmacAlgorithm> {
-        self.hmacs.iter().find_map(|id| HmacAlgorithm::of(HmacId::from(*id)))
+        self.hmacs().iter().find_map(|id| HmacAlgorithm::of(HmacId::from(*id)))
     }
 
     pub(super) fn lists(&self, hmac: HmacId) -> bool {
-        self.hmacs.contains(&hmac.to_wire())
+        self.hmacs().contains(&hmac.to_wire())
     }
 
     fn encode_lists(&self, out: &mut Vec<u8>) {
         // Zero for no CHUNKS, so that an empty one stays one: it is part of the key vector.
-        let chunks = self.chunks.as_ref().map_or(0, |chunks| chunks.len() + 1);
-        out.extend_from_slice(&u16::try_from(chunks).unwrap_or(0).to_be_bytes());
-        out.extend_from_slice(self.chunks.as_deref().unwrap_or_default());
-        out.push(u8::try_from(self.hmacs.len()).unwrap_or(0));
-        out.extend_from_slice(self.hmacs.as_flattened());
+        out.extend_from_slice(&self.chunks_bytes.map_or(0, |chunks| chunks + 1).to_be_bytes());
+        out.extend_from_slice(self.chunks().unwrap_or_default());
+        out.push(u8::try_from(self.hmacs().len()).unwrap_or(0));
+        out.extend_from_slice(self.hmacs().as_flattened());
     }
 
     /// What `encode_lists` wrote behind a RANDOM, or that alone and the lists of another.
@@ -167,8 +189,8 @@ impl Announcement {
         let (hmacs, tail) = tail.split_first()?;
         let (ids, tail) = tail.split_at_checked(2 * usize::from(*hmacs))?;
         *rest = tail;
-        let chunks = (chunks > 0).then(|| listed.into());
-        Some(Self { random: *random, chunks, hmacs: SmallVec::from_slice(ids.as_chunks().0) })
+        let chunks = (chunks > 0).then_some(listed);
+        Some(Self::new(*random, chunks, ids.as_chunks().0.iter().copied()))
     }
 }
 
