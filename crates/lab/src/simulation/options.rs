@@ -20,7 +20,7 @@ pub struct SctpOptions {
     pub sack_delay: Option<Span>,
     /// Several messages in one packet. Default they are.
     pub bundling: Option<bool>,
-    /// Packets are filled by cutting messages in two. Default they are not.
+    /// Packets are filled by cutting messages in two: always, or never. Default as the profile has it.
     pub filled: Option<bool>,
     /// The rules of the congestion window.
     pub congestion: Option<CongestionName>,
