@@ -20,7 +20,7 @@ pub struct SctpOptions {
     pub sack_delay: Option<Span>,
     /// Several messages in one packet. Default they are.
     pub bundling: Option<bool>,
-    /// Packets are filled by cutting messages in two. Default they are not.
+    /// Packets are filled by cutting messages in two: always, or never. Default as the profile has it.
     pub filled: Option<bool>,
     /// The rules of the congestion window.
     pub congestion: Option<CongestionName>,
@@ -99,13 +99,12 @@ impl SctpOptions {
                 config.sack.every_packets = 1;
             }
         }
-        if let Some(is_on) = self.bundling {
-            config.transmission.bundling =
-                if is_on { sctp_core::MessageBundling::On } else { sctp_core::MessageBundling::Off };
-        }
-        if self.filled == Some(true) {
-            config.transmission.bundling = sctp_core::MessageBundling::Filled;
-        }
+        config.transmission.bundling = match (self.bundling, self.filled) {
+            (Some(false), _) => sctp_core::MessageBundling::Off,
+            (_, Some(true)) => sctp_core::MessageBundling::Filled,
+            (_, Some(false)) => sctp_core::MessageBundling::On,
+            (Some(true) | None, None) => config.transmission.bundling,
+        };
         config.congestion.algorithm = match self.congestion {
             Some(CongestionName::Rfc9260) => sctp_core::CongestionAlgorithm::Rfc9260,
             Some(CongestionName::Cubic) => sctp_core::CongestionAlgorithm::Cubic,

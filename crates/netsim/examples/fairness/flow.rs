@@ -60,8 +60,10 @@ pub(crate) struct Terms {
 pub(crate) enum Algorithm {
     /// RFC 9260 beside RFC 5681.
     Halving,
-    /// RFC 9438 in both: the default profile beside today's TCP.
+    /// RFC 9438 in both, counted and computed alike.
     Cubic,
+    /// The same beside a TCP with all the parameters and the arithmetic of Linux.
+    Linux,
     /// Westwood+ beside RFC 9438.
     Westwood,
 }
@@ -71,9 +73,11 @@ pub(crate) enum Algorithm {
 pub(crate) enum Messages {
     /// Messages that fill a packet each.
     OfOnePacket,
-    /// 1200 octets: a sixth of each packet stays empty.
+    /// 1200 octets, cut where a packet ends while the congestion window is the limit.
     Of1200,
-    /// 1200 octets, cut where a packet ends.
+    /// 1200 octets, never cut: a sixth of each packet stays empty.
+    Of1200Whole,
+    /// 1200 octets, always cut where a packet ends.
     Of1200Filled,
 }
 
@@ -91,28 +95,34 @@ impl Terms {
         config.buffers.send_bytes = 2 * self.window_bytes;
         config.congestion.algorithm = match self.algorithm {
             Algorithm::Halving => sctp_core::CongestionAlgorithm::Rfc9260,
-            Algorithm::Cubic => sctp_core::CongestionAlgorithm::Cubic,
+            Algorithm::Cubic | Algorithm::Linux => sctp_core::CongestionAlgorithm::Cubic,
             Algorithm::Westwood => sctp_core::CongestionAlgorithm::Westwood,
         };
         if self.algorithm == Algorithm::Halving {
             config.congestion.pacing = Pacing::Off;
         }
-        if self.messages == Messages::Of1200Filled {
-            config.transmission.bundling = MessageBundling::Filled;
-        }
+        config.transmission.bundling = match self.messages {
+            Messages::OfOnePacket | Messages::Of1200 => config.transmission.bundling,
+            Messages::Of1200Whole => MessageBundling::On,
+            Messages::Of1200Filled => MessageBundling::Filled,
+        };
         config
     }
 
     fn tcp(&self) -> TcpConfig {
-        let linux = TcpConfig::default();
-        TcpConfig {
+        let linux = TcpConfig {
             mss: self.mtu_bytes - IP_AND_TCP_BYTES,
             receive_bytes: self.window_bytes,
             send_bytes: 2 * self.window_bytes,
-            congestion: match self.algorithm {
-                Algorithm::Halving => tcp_core::CongestionAlgorithm::NewReno,
-                Algorithm::Cubic | Algorithm::Westwood => tcp_core::CongestionAlgorithm::Cubic,
-            },
+            ..TcpConfig::default()
+        };
+        let congestion = match self.algorithm {
+            Algorithm::Linux => return linux,
+            Algorithm::Halving => tcp_core::CongestionAlgorithm::NewReno,
+            Algorithm::Cubic | Algorithm::Westwood => tcp_core::CongestionAlgorithm::Cubic,
+        };
+        TcpConfig {
+            congestion,
             // Both count octets and find losses by their own means; neither carries timestamps.
             window: WindowRules { unit: WindowUnit::Octets, reduction: Reduction::OfFlight, ..linux.window },
             segments: SegmentRules { timestamps: Timestamps::Off, ..linux.segments },
@@ -123,7 +133,7 @@ impl Terms {
     fn message_bytes(&self) -> usize {
         match self.messages {
             Messages::OfOnePacket => usize::from(self.mtu_bytes) - IP_AND_SCTP_BYTES,
-            Messages::Of1200 | Messages::Of1200Filled => 1200,
+            Messages::Of1200 | Messages::Of1200Whole | Messages::Of1200Filled => 1200,
         }
     }
 }

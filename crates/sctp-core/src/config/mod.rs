@@ -286,7 +286,8 @@ pub struct HeartbeatConfig {
 pub struct TransmissionConfig {
     /// Whether small messages wait to be bundled while data is in flight. Default: they do not.
     pub nagle: Nagle,
-    /// Whether messages share packets. Default: they do.
+    /// Whether messages share packets. Default: they do, and fill them while the congestion window is the limit. The profiles
+    /// `rfc9260` and `studies` cut no message that fits a packet.
     pub bundling: MessageBundling,
     /// In which order streams are served (RFC 8260 §3). Default first come, first served, which costs least. Change it
     /// where streams compete: bulk beside requests, or media as in WebRTC ([`StreamScheduler::WeightedFair`]).
@@ -324,12 +325,16 @@ pub enum Nagle {
 /// Whether several messages travel in one packet (RFC 9260 §6.10).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MessageBundling {
-    /// Those that are due together do, each whole if it fits a packet. What everybody wants.
-    #[default]
+    /// Those that are due together do, each whole if it fits a packet. For messages that must never wait for two packets.
     On,
-    /// The same, and packets are filled: a message is cut in two where one ends. For bulk through a path that
-    /// loses packets, or limits them. Messages of 1200 octets in packets of 1500 carry a tenth more, and cost a chunk
-    /// header and a reassembly more; what is cut waits for two packets.
+    /// The same, and packets are filled while the congestion window is what data waits for: a message is cut in two where
+    /// one ends, for its second half leaves no later than all of it would have. While there is less to send than may leave, messages
+    /// are whole; so they are where the round trip is less than 2 ms or packets are not paced, and with another scheduler than
+    /// [`StreamScheduler::FirstComeFirstServed`], since what was begun has to be finished before what is more urgent.
+    #[default]
+    FilledWhenLimited,
+    /// Packets are filled always. For a peer or a path for which packets count more than octets. Messages of 1200 octets in
+    /// packets of 1500 carry a tenth more, and cost a chunk header and a reassembly more; what is cut waits for two packets.
     Filled,
     /// Each new chunk has a packet of its own; SACKs still travel with it. For comparing with stacks that did so.
     Off,

@@ -151,6 +151,10 @@ impl AssociationConfig {
                 immediate_sack: ImmediateSack::WhenSenderDry,
             },
             paths: PathsConfig { potentially_failed: Some(0), ..base.paths },
+            transmission: TransmissionConfig {
+                bundling: MessageBundling::FilledWhenLimited,
+                ..base.transmission
+            },
             ..base
         }
     }

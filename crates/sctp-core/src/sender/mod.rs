@@ -198,7 +198,7 @@ impl Sender {
                 loss_detection: config.recovery.loss_detection,
                 immediate_sack: config.recovery.immediate_sack,
                 nagle: config.transmission.nagle,
-                bundling: config.transmission.bundling,
+                bundling: write::bundling(config.transmission),
                 reserved_bytes: 0,
                 is_draining: false,
                 gives_up: false,

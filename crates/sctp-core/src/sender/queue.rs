@@ -16,7 +16,7 @@ use super::messages::{MessageKey, Messages, OnceBegun, Stored};
 use super::scheduler::{Rest, Schedule, Served, Waiting};
 use super::write::Blocked;
 use crate::association::{Capabilities, Capability};
-use crate::config::{MessageBundling, StreamScheduler, StreamShare};
+use crate::config::{StreamScheduler, StreamShare};
 use crate::message::{Delivery, Message, Reliability};
 
 /// Unsent messages of all streams.
@@ -121,8 +121,17 @@ pub(crate) struct Room {
     pub(crate) alone: usize,
     /// Octets the peer has room for.
     pub(crate) window: usize,
-    /// Whether messages that fit a packet are cut, too.
-    pub(crate) bundling: MessageBundling,
+    /// Whether messages that fit a packet are cut, too, to fill this one.
+    pub(crate) cut: Cut,
+}
+
+/// Which messages are cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cut {
+    /// Those that are longer than a packet.
+    WhatFitsNoPacket,
+    /// Any, where a packet ends.
+    ToFill,
 }
 
 impl Room {
@@ -132,9 +141,9 @@ impl Room {
     #[inline]
     fn payload_bytes(&self, rest: usize) -> Result<usize, Blocked> {
         let here = self.here.min(self.alone);
-        let (whole, least) = match self.bundling {
-            MessageBundling::On | MessageBundling::Off => (self.alone, MIN_FRAGMENT_BYTES),
-            MessageBundling::Filled => (0, MIN_FILLING_BYTES),
+        let (whole, least) = match self.cut {
+            Cut::WhatFitsNoPacket => (self.alone, MIN_FRAGMENT_BYTES),
+            Cut::ToFill => (0, MIN_FILLING_BYTES),
         };
         let octets = if rest <= here {
             rest

@@ -7,9 +7,9 @@ use virtual_time::Instant;
 
 use super::acknowledge::RttSample;
 use super::outstanding::{Load, SentChunk};
-use super::queue::{Fragment, Framing, Room, Taken};
+use super::queue::{Cut, Fragment, Framing, Room, Taken};
 use super::{Sender, SenderOptions, WindowProbe};
-use crate::config::{ImmediateSack, MessageBundling, Nagle};
+use crate::config::{ImmediateSack, MessageBundling, Nagle, StreamScheduler, TransmissionConfig};
 use crate::message::Message;
 use crate::path::{Loss, Path, PathSet};
 use crate::transmit::PathId;
@@ -142,6 +142,7 @@ impl Sender {
         }
         let header_bytes = self.header_bytes();
         let mut room = self.room(writer.remaining().saturating_sub(header_bytes), self.full_room(path));
+        room.cut = self.cut(path);
         if let Err(blocked) = self.check_nagle(room.alone) {
             return (false, self.queue.next_bytes(&room).err().unwrap_or(blocked));
         }
@@ -178,7 +179,25 @@ impl Sender {
     fn room(&self, here: usize, alone: usize) -> Room {
         let is_probe = self.window_probe == WindowProbe::Allowed;
         let window = if is_probe { usize::MAX } else { self.free_window() };
-        Room { here, alone, window, bundling: self.options.bundling }
+        Room { here, alone, window, cut: Cut::WhatFitsNoPacket }
+    }
+
+    /// Which messages the next packet cuts.
+    fn cut(&self, path: &Path) -> Cut {
+        let is_filled = match self.options.bundling {
+            MessageBundling::On | MessageBundling::Off => false,
+            MessageBundling::FilledWhenLimited => {
+                path.congestion.is_spread() && self.waits_for_congestion_window(path)
+            }
+            MessageBundling::Filled => true,
+        };
+        if is_filled { Cut::ToFill } else { Cut::WhatFitsNoPacket }
+    }
+
+    /// Whether data will be left when the congestion window is full, and would find room at the peer.
+    fn waits_for_congestion_window(&self, path: &Path) -> bool {
+        let room = path.congestion.room(self.flight(path.id));
+        room < self.queue.payload_bytes() && room < self.free_window()
     }
 
     /// Payload octets of the next new chunk.
@@ -290,6 +309,18 @@ pub(crate) struct Resent {
     pub(crate) bytes: usize,
     /// The earliest outstanding chunk was among it: T3-rtx starts anew (RFC 9260 §6.1).
     pub(crate) earliest: bool,
+}
+
+/// How packets of a new association are bundled. Another scheduler than the simplest chooses anew at the end of each message: none
+/// is begun before its turn.
+pub(super) fn bundling(config: TransmissionConfig) -> MessageBundling {
+    match (config.bundling, config.scheduler) {
+        (MessageBundling::FilledWhenLimited, StreamScheduler::FirstComeFirstServed) => {
+            MessageBundling::FilledWhenLimited
+        }
+        (MessageBundling::FilledWhenLimited, _) => MessageBundling::On,
+        (bundling, _) => bundling,
+    }
 }
 
 /// Where a lost chunk goes again.

@@ -36,10 +36,15 @@ impl Pacer {
         self.drained_at - depth + (depth / 4).min(QUANTUM)
     }
 
+    /// Whether packets of so long a round trip are spread: of a shorter one the bucket holds a whole window.
+    #[inline]
+    pub(super) fn spreads(srtt: Duration) -> bool {
+        srtt > DEPTH_AT_LEAST
+    }
+
     #[inline]
     pub(super) fn on_sent(&mut self, now: Instant, bytes: usize, window: Window, srtt: Duration) {
-        // The bucket holds a whole window of so short a round trip.
-        if srtt <= DEPTH_AT_LEAST {
+        if !Self::spreads(srtt) {
             return;
         }
         self.drained_at = self.drained_at.max(now) + drain_time(bytes, window, srtt);

@@ -28,9 +28,11 @@ struct UnvalidatedLoss {
 }
 
 impl Validation {
-    /// Whether the window is validated (RFC 7661 §4.3): half of it was used, or nothing is known yet.
+    /// Whether the window is validated (RFC 7661 §4.3): half of it was used, or nothing is known yet. Slow start has doubled it
+    /// since the use was measured, and doubles it again before the next measurement: what counts is the window of then.
     fn is_validated(&self, window: Window) -> bool {
-        self.pipe_ack.value().is_none_or(|used| used >= window.cwnd / 2)
+        let measured = window.cwnd.min(octets(self.pipe_ack.window));
+        self.pipe_ack.value().is_none_or(|used| used >= measured / 2)
     }
 
     /// Data is about to be sent. After each non-validated period the window is halved (RFC 7661 §4.4.3).
@@ -68,7 +70,7 @@ impl Validation {
             let cwnd = (octets(loss.used.saturating_sub(loss.resent)) / 2).max(floor).min(window.cwnd);
             return Some(Window { cwnd, ssthresh: cwnd });
         }
-        self.pipe_ack.on_acknowledged(acked);
+        self.pipe_ack.on_acknowledged(acked, window);
         if self.is_validated(window) {
             self.validated_at = acked.now;
         }
@@ -106,13 +108,23 @@ impl Validation {
 /// The pipeACK variable: the most that was acknowledged in one round trip of late (RFC 7661 §4.2, §4.5.1).
 #[derive(Clone, Copy, Debug, Default)]
 struct PipeAck {
-    /// The round trip being measured: since when, and how much came back.
-    sample: Option<(Instant, u32)>,
+    /// The round trip being measured.
+    sample: Option<Sample>,
+    /// The window when the last one that was measured began.
+    window: u32,
     /// The largest samples of the last measurement periods, the present one first; `None` before the first sample.
     largest: Option<[u32; 5]>,
     period_began: Instant,
     /// In nanoseconds.
     period: u64,
+}
+
+/// How much came back since when, and the window of then.
+#[derive(Clone, Copy, Debug)]
+struct Sample {
+    begun: Instant,
+    bytes: u32,
+    window: u32,
 }
 
 impl PipeAck {
@@ -124,19 +136,21 @@ impl PipeAck {
         *self = Self::default();
     }
 
-    fn on_acknowledged(&mut self, acked: &Acknowledged) {
+    fn on_acknowledged(&mut self, acked: &Acknowledged, window: Window) {
         if acked.srtt.is_zero() {
             return;
         }
         let period = (acked.srtt * 3).max(SAMPLING_PERIOD_MIN) / PERIODS;
         self.period = u64::try_from(period.as_nanos()).unwrap_or(u64::MAX);
         self.forget_old(acked.now);
-        let (begun, bytes) = self.sample.unwrap_or((acked.now, 0));
+        let next = Sample { begun: acked.now, bytes: count(acked.bytes), window: count(window.cwnd) };
+        let sample = self.sample.unwrap_or(Sample { bytes: 0, ..next });
+        let Sample { begun, bytes, window } = sample;
         if acked.now.since(begun) < acked.srtt {
-            self.sample = Some((begun, bytes.saturating_add(count(acked.bytes))));
+            self.sample = Some(Sample { bytes: bytes.saturating_add(next.bytes), ..sample });
             return;
         }
-        self.sample = Some((acked.now, count(acked.bytes)));
+        (self.sample, self.window) = (Some(next), window);
         match &mut self.largest {
             Some([present, ..]) => *present = bytes.max(*present),
             None => {
@@ -208,15 +222,15 @@ mod tests {
         let mut pipe = PipeAck::default();
         assert_eq!(pipe.value(), None);
         for (millis, bytes) in [(0, 500), (50, 3000), (100, 700), (200, 900), (300, 100)] {
-            pipe.on_acknowledged(&acked(millis, bytes));
+            pipe.on_acknowledged(&acked(millis, bytes), window(4000));
         }
         assert_eq!(pipe.value(), Some(3500));
         pipe.forget_old(Instant::from_millis(1099));
         assert_eq!(pipe.value(), Some(3500));
         pipe.forget_old(Instant::from_millis(1300));
         assert_eq!(pipe.value(), Some(0));
-        pipe.on_acknowledged(&acked(60_000, 800));
-        pipe.on_acknowledged(&acked(60_100, 1));
+        pipe.on_acknowledged(&acked(60_000, 800), window(4000));
+        pipe.on_acknowledged(&acked(60_100, 1), window(4000));
         assert_eq!(pipe.value(), Some(800));
     }
 
@@ -227,6 +241,23 @@ mod tests {
         assert!(validation.is_validated(window(4000)));
         assert!(!validation.is_validated(window(4004)));
         assert!(Validation::default().is_validated(window(1_000_000)));
+    }
+
+    /// A window of acknowledgments each round trip, of which each octet enlarges it by as much.
+    #[test]
+    fn window_of_slow_start_is_validated_throughout_as_long_as_it_is_used() {
+        let mut validation = Validation::default();
+        let mut cwnd = 10_000;
+        for round in 0..6 {
+            let tenth = cwnd / 10;
+            for step in 0..10 {
+                validation.on_acknowledged(&acked(100 * round + 10 * step, tenth), window(cwnd), FLOOR);
+                cwnd += tenth;
+                assert!(validation.is_validated(window(cwnd)), "{cwnd} octets in round {round}");
+            }
+        }
+        validation.pipe_ack.forget_old(Instant::from_millis(10_000));
+        assert!(!validation.is_validated(window(cwnd)));
     }
 
     /// RFC 7661 §4.4.3.

@@ -180,14 +180,29 @@ impl Congestion {
     #[inline]
     pub(crate) fn admits(&self, flight: usize) -> bool {
         let is_one_by_one = self.is_probing && self.config.after_timeout == AfterTimeout::OnePacket;
-        let limit = self.queue.as_ref().map_or(usize::MAX, |queue| queue.octets()).min(self.cwnd());
-        if is_one_by_one { flight == 0 } else { flight < limit }
+        if is_one_by_one { flight == 0 } else { flight < self.limit() }
+    }
+
+    /// Octets that may leave with this much in flight.
+    pub(crate) fn room(&self, flight: usize) -> usize {
+        self.limit().saturating_sub(flight)
+    }
+
+    #[inline]
+    fn limit(&self) -> usize {
+        self.queue.as_ref().map_or(usize::MAX, |queue| queue.octets()).min(self.cwnd())
     }
 
     /// Whether packets are spread over the round trip now, instead of counted by Max.Burst.
     #[inline]
     pub(crate) fn is_paced(&self) -> bool {
         self.config.pacing == Pacing::On && !self.srtt.is_zero()
+    }
+
+    /// The same, and the round trip is long enough for it to make a difference.
+    #[inline]
+    pub(crate) fn is_spread(&self) -> bool {
+        self.is_paced() && Pacer::spreads(self.srtt)
     }
 
     /// Until when a packet has to wait for those before it; `None` if it need not.

@@ -1,6 +1,8 @@
 //! What goes into packets: fragments, the I bit, Nagle, windows and their probes (RFC 9260 §6.1, §6.9).
 
 use super::*;
+use crate::config::{Pacing, StreamScheduler};
+use crate::path::congestion::Acknowledged;
 
 #[test]
 fn message_that_fits_a_packet_is_never_cut() {
@@ -40,6 +42,46 @@ fn packets_are_filled_by_cutting_messages_where_that_is_asked_for_and_worth_a_he
     bench.send(FULL - 16 - 60);
     bench.send(1000);
     assert_eq!(bench.write_new(), [(0, FULL - 16 - 60, false)]);
+}
+
+/// Payloads of the first packet of so many messages of 1000 octets, by default, over a path with the initial window of 4404 octets.
+fn first_packet(
+    messages: usize,
+    round_trip_ms: u64,
+    change: impl FnOnce(&mut AssociationConfig),
+) -> Vec<Written> {
+    let mut bench = Bench::with(Profile::Signalling, change);
+    let srtt = Duration::from_millis(round_trip_ms);
+    let entry = bench.paths.path_mut(PathId::FIRST);
+    entry.congestion.on_acknowledged(&Acknowledged { now: bench.now, srtt, ..Acknowledged::default() });
+    (0..messages).for_each(|_| bench.send(1000));
+    bench.write_new()
+}
+
+#[test]
+fn messages_are_cut_while_the_congestion_window_is_what_data_waits_for() {
+    let (whole, filled) = ([(0, 1000, false)], [(0, 1000, false), (1, FULL - 16 - 1000, false)]);
+    assert_eq!(first_packet(5, 20, |_| {}), filled);
+    assert_eq!(first_packet(4, 20, |_| {}), whole, "all of them find room");
+    assert_eq!(first_packet(5, 2, |_| {}), whole, "nothing is paced");
+    assert_eq!(first_packet(5, 20, |config| config.congestion.pacing = Pacing::Off), whole);
+    let is_begun_in_its_turn = |config: &mut AssociationConfig| {
+        config.transmission.scheduler = StreamScheduler::RoundRobin;
+    };
+    assert_eq!(first_packet(5, 20, is_begun_in_its_turn), whole);
+    let is_never = |config: &mut AssociationConfig| config.transmission.bundling = MessageBundling::On;
+    assert_eq!(first_packet(5, 20, is_never), whole);
+}
+
+#[test]
+fn messages_are_whole_where_the_window_of_the_peer_is_the_limit() {
+    let mut bench = Bench::new(Profile::Signalling);
+    let srtt = Duration::from_millis(20);
+    let entry = bench.paths.path_mut(PathId::FIRST);
+    entry.congestion.on_acknowledged(&Acknowledged { now: bench.now, srtt, ..Acknowledged::default() });
+    bench.sack_with(0, 4000, &[], &[]).unwrap();
+    (0..5).for_each(|_| bench.send(1000));
+    assert_eq!(bench.write_new(), [(0, 1000, false)]);
 }
 
 #[test]
