@@ -348,10 +348,10 @@ impl Association {
         self.timers.next()
     }
 
-    /// Whether the time that [`poll_timeout`](Self::poll_timeout) gives may be earlier than at the last call.
+    /// If the time that [`poll_timeout`](Self::poll_timeout) gives may be earlier than at the last call: not before this.
     #[inline]
-    pub(crate) fn take_timeout_come_closer(&mut self) -> bool {
-        self.timers.take_come_closer()
+    pub(crate) fn take_closest_timeout(&mut self) -> Option<Instant> {
+        self.timers.take_closest()
     }
 
     /// Ends the association: no timer runs any more, what was queued is reported as failed.

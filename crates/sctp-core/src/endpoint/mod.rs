@@ -703,7 +703,8 @@ impl Endpoint {
     /// The heap gets an entry only when a deadline moved closer; later ones are found when the old one comes up.
     fn rearm(&mut self, slot: usize) {
         let Some(entry) = self.associations.get_mut(slot) else { return };
-        if !entry.association.take_timeout_come_closer() && entry.armed_at.is_some() {
+        let closest = entry.association.take_closest_timeout();
+        if entry.armed_at.is_some_and(|armed| closest.is_none_or(|at| at >= armed)) {
             return;
         }
         let Some(due) = entry.association.poll_timeout() else { return };
