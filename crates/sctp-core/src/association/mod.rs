@@ -234,8 +234,7 @@ impl Association {
 
     /// Over, and nothing left to read or to tell.
     pub(crate) fn is_finished(&self) -> bool {
-        let has_unread = || self.receiver.as_ref().is_some_and(Receiver::has_message);
-        self.is_closed() && self.events.is_empty() && self.control.is_empty() && !has_unread()
+        self.is_closed() && self.events.is_empty() && self.control.is_empty() && !self.has_message()
     }
 
     pub(crate) fn is_closed(&self) -> bool {

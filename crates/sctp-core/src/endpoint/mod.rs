@@ -357,6 +357,13 @@ impl Endpoint {
         }
     }
 
+    /// Whether [`poll_transmit`](Self::poll_transmit) may have a packet.
+    #[inline]
+    #[must_use]
+    pub fn may_transmit(&self) -> bool {
+        !self.answers.is_empty() || !self.turns.sendable.is_empty()
+    }
+
     /// When [`handle_timeout`](Self::handle_timeout) is to be called next.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
@@ -450,6 +457,12 @@ impl Endpoint {
     ) -> Result<(), StreamError> {
         let slot = self.slot(id)?;
         self.associations[slot].association.set_stream_share(stream, change)
+    }
+
+    /// Whether [`receive`](Self::receive) would give a message.
+    #[must_use]
+    pub fn has_message(&self, id: AssociationId) -> bool {
+        self.association(id).is_some_and(Association::has_message)
     }
 
     /// The next message from the peer, if one is ready. A closed association can be read until it is empty.
