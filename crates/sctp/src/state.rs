@@ -204,7 +204,7 @@ impl State {
     pub(crate) fn tell(&mut self, now: Instant, signals: &EndpointSignals) -> bool {
         let (mut messages, mut others) = (false, false);
         while let Some((id, event)) = self.core.poll_event() {
-            let is_message = event == Event::MessageReady;
+            let is_message = matches!(event, Event::MessageReady);
             messages |= is_message;
             others |= !is_message && !matches!(event, Event::SenderDry | Event::SendBufferAvailable);
             // What it changes in the core is completed by the next `settle`.
@@ -328,8 +328,8 @@ impl State {
     fn queue_event(&mut self, id: AssociationId, event: Event) {
         if let Some(slot) = self.slots.get_mut(&id)
             && slot.holder != Holder::Nobody
+            && slot.events.push(event)
         {
-            slot.events.push(event);
             slot.signals.event.notify_waiters();
         }
     }
