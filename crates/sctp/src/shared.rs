@@ -110,14 +110,35 @@ impl Shared {
 
     /// Sends what [`receive`](Self::receive) left where it brought news, unless an answer has taken it along.
     pub(crate) fn complete_news(&self) {
-        if self.lock().driver_settles {
-            self.complete();
+        self.complete_news_of(&mut self.lock());
+    }
+
+    /// The same, if it did bring news; whether the socket is full.
+    pub(crate) fn is_blocked_after(&self, owes_answers: bool) -> bool {
+        let mut state = self.lock();
+        if owes_answers {
+            self.complete_news_of(&mut state);
+        }
+        state.outbox.is_blocked()
+    }
+
+    fn complete_news_of(&self, state: &mut State) {
+        if std::mem::take(&mut state.driver_settles) {
+            state.settle(self.clock.now(), &*self.io, &self.signals);
         }
     }
 
-    /// As [`change`](Self::change), for what may find nothing to change and then returns `None`.
-    pub(crate) fn attempt<T>(&self, attempt: impl FnOnce(&mut State, Instant) -> Option<T>) -> Option<T> {
+    /// As [`change`](Self::change), for what changes nothing unless `is_possible`, and then may still find nothing to
+    /// change and return `None`.
+    pub(crate) fn attempt<T>(
+        &self,
+        is_possible: impl FnOnce(&State) -> bool,
+        attempt: impl FnOnce(&mut State, Instant) -> Option<T>,
+    ) -> Option<T> {
         let mut state = self.lock();
+        if !is_possible(&state) {
+            return None;
+        }
         let now = self.clock.now();
         let outcome = attempt(&mut state, now)?;
         if !state.driver_settles {
@@ -165,9 +186,6 @@ pub(crate) enum Received {
 /// their turn.
 pub(crate) async fn until<T>(signal: &Notify, mut attempt: impl FnMut() -> Option<T>) -> T {
     tokio::task::coop::consume_budget().await;
-    if let Some(outcome) = attempt() {
-        return outcome;
-    }
     loop {
         // Made before the attempt: a signal between the two is not missed.
         let signalled = signal.notified();
