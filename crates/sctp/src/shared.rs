@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use sctp_core::{AssociationId, Destination};
-use sctp_io::{Clock, PacketIo, ReceiveBatch};
+use sctp_io::{Clock, Notice, PacketIo, ReceiveBatch};
 use tokio::sync::Notify;
 use virtual_time::Instant;
 
@@ -30,6 +30,11 @@ impl Shared {
         let (state, intake) = (Mutex::new(state), Mutex::default());
         let looks = AtomicU64::new(0);
         Self { io, signals: EndpointSignals::default(), clock, state, intake, looks }
+    }
+
+    /// How the driver learns of packets.
+    pub(crate) fn set_notice(&self, notice: Notice) {
+        self.intake.lock().unwrap_or_else(PoisonError::into_inner).set_notice(notice);
     }
 
     /// The state, to look at it. Held for microseconds, never across an await.
