@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use sctp_core::AssociationId;
+use sctp_core::{AssociationId, Message};
 use virtual_time::Instant;
 
 use crate::counting::counted;
@@ -74,6 +74,34 @@ pub fn handshakes(count: u16) -> u64 {
         });
     }
     u64::from(count)
+}
+
+/// Counts round trips of single messages, each echoed before the next is sent; gives packets.
+///
+/// # Panics
+/// When a message does not arrive.
+pub fn round_trips(octets: usize, count: u64) -> u64 {
+    let mode = Mode::Ordered;
+    let mut pair = Pair::new(&mode.config());
+    let mut next = mode.messages(octets);
+    let mut trip = |pair: &mut Pair| {
+        hop(pair.now, (&mut pair.left, pair.left_id), (&mut pair.right, pair.right_id), next());
+        pair.pass_trip();
+        hop(pair.now, (&mut pair.right, pair.right_id), (&mut pair.left, pair.left_id), next());
+        pair.pass_trip();
+    };
+    (0..100).for_each(|_| trip(&mut pair));
+    counted(&mut || (0..count).for_each(|_| trip(&mut pair)));
+    2 * count
+}
+
+/// A message from end to end, in one packet.
+fn hop(now: Instant, from: (&mut Host, AssociationId), to: (&mut Host, AssociationId), message: Message) {
+    from.0.endpoint.send(now, from.1, message).expect("there is room");
+    assert_eq!(from.0.transmit(now, BATCH_PACKETS), 1, "it takes its acknowledgment along");
+    to.0.take(now, from.0);
+    to.0.forget_events();
+    assert_eq!(to.0.read(now, to.1).0, 1);
 }
 
 /// Counts everything while messages go over so many streams in turn; gives packets.

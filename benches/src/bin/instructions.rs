@@ -30,6 +30,7 @@ fn measurements() -> Vec<(String, Box<dyn Fn() -> u64>)> {
         let work = move || scenario::part(Part::All, mode, 100, 20_000);
         all.push((format!("100-all-{name}"), Box::new(work)));
     }
+    all.push(("64-round-trip".to_owned(), Box::new(|| scenario::round_trips(64, 2_000))));
     let counted = |counted: Result<u64, Box<dyn std::error::Error>>| counted.expect("a world of ours");
     let trivial = move || counted(simulator::counted(simulator::events::world(simulator::TYPICAL), 50_000));
     all.push(("simulator-loop".to_owned(), Box::new(trivial)));

@@ -3,8 +3,9 @@
 use std::io::{self, IoSliceMut};
 use std::ops::Range;
 
-use quinn_udp::BATCH_SIZE;
+use quinn_udp::{BATCH_SIZE, RecvMeta};
 use sctp_core::{Datagram, Destination, Ecn};
+use smallvec::SmallVec;
 
 /// The packets one [`receive`](crate::PacketIo::receive) brought.
 ///
@@ -14,12 +15,28 @@ use sctp_core::{Datagram, Destination, Ecn};
 /// How many buffers the kernel is offered follows what arrives: two while little does, which costs a request and its
 /// answer least, up to all of them under load; but no more than 512 KiB are likely to fill, for whoever waits for the first
 /// message of a batch waits until the last is taken in, and what is read long after it was written is in no near cache.
+/// Where the driver is told again of what it left ([`Notice::Again`]), it is one while packets come one by one.
 pub struct ReceiveBatch {
     storage: Vec<u8>,
+    /// What the kernel says about each buffer; kept, because it is long.
+    metas: Vec<RecvMeta>,
     arrived: Arrived,
     /// Buffers offered next time.
     offered: usize,
     is_drained: bool,
+    notice: Notice,
+    /// How often in succession no more than one packet came.
+    alone: u32,
+}
+
+/// How a driver learns that packets wait at a socket.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Notice {
+    /// It is told when they arrive: it has to look until nothing waits (epoll's edge-triggered mode).
+    #[default]
+    OnArrival,
+    /// It is told as long as any wait: it need not know (`poll(2)`).
+    Again,
 }
 
 impl ReceiveBatch {
@@ -28,14 +45,22 @@ impl ReceiveBatch {
     pub fn new() -> Self {
         Self {
             storage: vec![0; BATCH_SIZE * MESSAGE_BYTES],
+            metas: vec![RecvMeta::default(); BATCH_SIZE],
             arrived: Arrived(Vec::with_capacity(BATCH_SIZE)),
             offered: FEWEST_BUFFERS,
             is_drained: false,
+            notice: Notice::default(),
+            alone: 0,
         }
     }
 
-    /// Whether nothing waited any more behind the packets in this batch: then another
-    /// [`receive`](crate::PacketIo::receive) would find nothing before the socket becomes readable again.
+    /// Says how the driver learns of packets; without that, [`Notice::OnArrival`].
+    pub fn set_notice(&mut self, notice: Notice) {
+        self.notice = notice;
+    }
+
+    /// Whether another [`receive`](crate::PacketIo::receive) need not be tried before the driver is told that the socket is
+    /// readable. With [`Notice::OnArrival`] this means that nothing waited any more behind the packets in this batch.
     #[must_use]
     pub fn is_drained(&self) -> bool {
         self.is_drained
@@ -65,21 +90,38 @@ impl ReceiveBatch {
         })
     }
 
-    /// Lets `fill` write into some of the buffers and say what is in them, and how many the kernel used. After an error the
-    /// batch is empty.
+    /// How many packets were received.
+    pub(crate) fn packets(&self) -> usize {
+        self.arrived.packets()
+    }
+
+    /// Lets `fill` write into some of the buffers, note what the kernel says about each, tell what is in them, and say how
+    /// many the kernel used. After an error the batch is empty.
     pub(crate) fn fill_with(
         &mut self,
-        fill: impl FnOnce(&mut [IoSliceMut<'_>], &mut Arrived) -> io::Result<usize>,
+        fill: impl FnOnce(&mut [IoSliceMut<'_>], &mut [RecvMeta], &mut Arrived) -> io::Result<usize>,
     ) -> io::Result<()> {
         self.arrived.0.clear();
-        let offered = self.offered;
-        let mut buffers = self.storage.chunks_mut(MESSAGE_BYTES);
-        let mut slices: [IoSliceMut<'_>; BATCH_SIZE] =
-            std::array::from_fn(|_| IoSliceMut::new(buffers.next().unwrap_or_default()));
-        let used = fill(&mut slices[..offered], &mut self.arrived).inspect_err(|_| self.arrived.0.clear())?;
-        self.is_drained = used < offered;
-        self.offered = next_offer(offered, used, self.arrived.octets());
+        let offered = if self.is_single() { 1 } else { self.offered };
+        // No more of them than are offered: mostly these are few.
+        let buffers = self.storage.chunks_exact_mut(MESSAGE_BYTES).take(offered).map(IoSliceMut::new);
+        let mut slices: SmallVec<[IoSliceMut<'_>; BATCH_SIZE]> = buffers.collect();
+        let used =
+            fill(&mut slices, &mut self.metas, &mut self.arrived).inspect_err(|_| self.arrived.0.clear())?;
+        self.is_drained = used < offered || offered == 1;
+        self.alone = if used == 1 && self.arrived.packets() == 1 { self.alone.saturating_add(1) } else { 0 };
+        if offered > 1 {
+            self.offered = next_offer(offered, used, self.arrived.octets());
+        }
         Ok(())
+    }
+
+    /// A second buffer costs the kernel a second look, which is in vain while packets come one by one; but now and then it
+    /// shows whether they still do.
+    fn is_single(&self) -> bool {
+        self.notice == Notice::Again
+            && self.offered == FEWEST_BUFFERS
+            && !self.alone.is_multiple_of(LOOKS_ALONE)
     }
 }
 
@@ -121,6 +163,10 @@ impl Arrived {
         self.0.push(Message { contents, ..message });
     }
 
+    fn packets(&self) -> usize {
+        self.0.iter().map(Message::packets).sum()
+    }
+
     fn octets(&self) -> usize {
         self.0.iter().map(|message| message.contents.len()).sum()
     }
@@ -138,6 +184,12 @@ pub(crate) struct Message {
     pub(crate) stride: usize,
 }
 
+impl Message {
+    fn packets(&self) -> usize {
+        self.contents.len().div_ceil(self.stride.max(1))
+    }
+}
+
 pub(crate) fn from_codepoint(codepoint: Option<quinn_udp::EcnCodepoint>) -> Ecn {
     match codepoint {
         None => Ecn::NotEct,
@@ -149,6 +201,8 @@ pub(crate) fn from_codepoint(codepoint: Option<quinn_udp::EcnCodepoint>) -> Ecn 
 
 /// With one a single packet would always look as if more waited.
 const FEWEST_BUFFERS: usize = 2;
+/// Every so many packets that came one by one, whether another waits is looked at.
+const LOOKS_ALONE: u32 = 8;
 /// Octets a batch is meant to have at most.
 const BATCH_BYTES: usize = 512 << 10;
 /// No UDP datagram, no coalesced run of them and no IP packet is longer.
@@ -178,5 +232,35 @@ mod tests {
         assert_eq!(next_offer(4, 4, full(4)), 8);
         assert_eq!(next_offer(8, 8, full(8)), 8);
         assert_eq!(next_offer(32, 32, full(32)), 8, "packets were short before");
+    }
+
+    fn packet() -> Message {
+        let source = Destination::channel(0);
+        Message { source, local: None, ecn: Ecn::NotEct, contents: 0..100, stride: 100 }
+    }
+
+    #[test]
+    fn who_is_told_again_offers_one_buffer_while_packets_come_one_by_one() {
+        let offers = |notice: Notice, used: &[usize]| {
+            let mut batch = ReceiveBatch::new();
+            batch.set_notice(notice);
+            let offer = |used: &usize| {
+                let mut offered = 0;
+                let filled = batch.fill_with(|buffers, _metas, arrived| {
+                    offered = buffers.len();
+                    (0..offered.min(*used)).for_each(|slot| arrived.push(slot, packet()));
+                    Ok(offered.min(*used))
+                });
+                filled.map(|()| (offered, batch.is_drained())).unwrap()
+            };
+            used.iter().map(offer).collect::<Vec<_>>()
+        };
+        let one_by_one = offers(Notice::Again, &[1; 10]);
+        assert_eq!(one_by_one[0], (2, true));
+        assert!(one_by_one[1..8].iter().all(|offered| *offered == (1, true)));
+        assert_eq!(one_by_one[8..], [(2, true), (1, true)]);
+        let burst = offers(Notice::Again, &[1, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9]);
+        assert_eq!(burst[7..], [(1, true), (2, false), (4, false), (8, false)]);
+        assert!(offers(Notice::OnArrival, &[1; 10]).iter().all(|offered| *offered == (2, true)));
     }
 }

@@ -72,7 +72,7 @@ impl PacketIo for DatagramChannel {
     }
 
     fn receive(&self, batch: &mut ReceiveBatch) -> io::Result<()> {
-        batch.fill_with(|buffers, arrived| {
+        batch.fill_with(|buffers, _metas, arrived| {
             let (mut used, buffers_offered) = (0, buffers.len());
             for (slot, buffer) in buffers.iter_mut().enumerate() {
                 let len = match rustix::net::recv(&self.socket, &mut **buffer, RecvFlags::empty()) {
@@ -96,7 +96,7 @@ impl PacketIo for DatagramChannel {
             Ok(used)
         })?;
         count(&self.counters.receive_calls);
-        add(&self.counters.packets_received, batch.datagrams().count());
+        add(&self.counters.packets_received, batch.packets());
         Ok(())
     }
 

@@ -11,8 +11,8 @@ use virtual_time::Instant;
 /// stepped, and stands still while the machine is suspended. Copies share the epoch.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
-    /// The epoch on the kernel's clock.
-    epoch: Duration,
+    /// The epoch on the kernel's clock, in nanoseconds.
+    epoch: u64,
 }
 
 impl Clock {
@@ -25,16 +25,18 @@ impl Clock {
     /// The current time.
     #[must_use]
     pub fn now(self) -> Instant {
-        Instant::EPOCH + monotonic().saturating_sub(self.epoch)
+        Instant::from_nanos(monotonic().saturating_sub(self.epoch))
     }
 
     /// `at` on the kernel's clock, for absolute timers.
     pub(crate) fn kernel_time(self, at: Instant) -> Duration {
-        self.epoch.saturating_add(at.since(Instant::EPOCH))
+        Duration::from_nanos(self.epoch.saturating_add(at.as_nanos()))
     }
 }
 
-fn monotonic() -> Duration {
+/// In nanoseconds: enough for 584 years after the system started.
+fn monotonic() -> u64 {
     let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::Monotonic);
-    Duration::new(u64::try_from(tv_sec).unwrap_or(0), u32::try_from(tv_nsec).unwrap_or(0))
+    // Neither is negative.
+    tv_sec.unsigned_abs().saturating_mul(1_000_000_000).saturating_add(tv_nsec.unsigned_abs())
 }

@@ -58,7 +58,7 @@ mod udp;
 mod wait;
 
 pub use addresses::{AddressEvent, AddressWatch};
-pub use batch::ReceiveBatch;
+pub use batch::{Notice, ReceiveBatch};
 pub use channel::DatagramChannel;
 pub use clock::Clock;
 pub use entropy::os_entropy;

@@ -16,7 +16,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
 use nix::sys::socket::{setsockopt, sockopt};
-use quinn_udp::{BATCH_SIZE, RecvMeta, UdpSocketState};
+use quinn_udp::{RecvMeta, UdpSocketState};
 use rustix::net::sockopt::{
     Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery, set_ip_mtu_discover, set_ipv6_mtu_discover,
 };
@@ -201,10 +201,8 @@ impl PacketIo for RawIp {
     }
 
     fn receive(&self, batch: &mut ReceiveBatch) -> io::Result<()> {
-        batch.fill_with(|buffers, arrived| {
-            let mut metas = [RecvMeta::default(); BATCH_SIZE];
-            let messages =
-                past_reports(self, || self.state.recv((&self.socket).into(), buffers, &mut metas))?;
+        batch.fill_with(|buffers, metas, arrived| {
+            let messages = past_reports(self, || self.state.recv((&self.socket).into(), buffers, metas))?;
             for (slot, (meta, buffer)) in metas.iter().zip(buffers.iter()).take(messages).enumerate() {
                 let contents = buffer.get(..meta.len).unwrap_or_default();
                 match self.message(meta, contents) {
@@ -215,7 +213,7 @@ impl PacketIo for RawIp {
             Ok(messages)
         })?;
         count(&self.counters.receive_calls);
-        add(&self.counters.packets_received, batch.datagrams().count());
+        add(&self.counters.packets_received, batch.packets());
         Ok(())
     }
 

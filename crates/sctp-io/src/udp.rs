@@ -11,7 +11,7 @@ use std::num::NonZeroU16;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use nix::sys::socket::{setsockopt, sockopt};
-use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
+use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
 use rustix::io::Errno;
 use sctp_core::{Destination, Dscp, Ecn, Encapsulation, Fragmentation};
 use socket2::{Domain, Protocol, Socket, Type};
@@ -247,10 +247,8 @@ impl PacketIo for UdpEncapsulation {
     }
 
     fn receive(&self, batch: &mut ReceiveBatch) -> io::Result<()> {
-        batch.fill_with(|buffers, arrived| {
-            let mut metas = [RecvMeta::default(); BATCH_SIZE];
-            let messages =
-                past_reports(self, || self.state.recv((&self.socket).into(), buffers, &mut metas))?;
+        batch.fill_with(|buffers, metas, arrived| {
+            let messages = past_reports(self, || self.state.recv((&self.socket).into(), buffers, metas))?;
             for (slot, meta) in metas.iter().take(messages).enumerate() {
                 let message = self.message(meta);
                 if self.is_served(message.local) {
@@ -262,7 +260,7 @@ impl PacketIo for UdpEncapsulation {
             Ok(messages)
         })?;
         count(&self.counters.receive_calls);
-        add(&self.counters.packets_received, batch.datagrams().count());
+        add(&self.counters.packets_received, batch.packets());
         Ok(())
     }
 

@@ -1,25 +1,28 @@
-//! Waiting without an event loop: `poll(2)` on what an endpoint can be woken by.
+//! Waiting without an event loop: one descriptor for all an endpoint can be woken by, `epoll(7)`.
+//!
+//! What a wait costs does not grow with what is waited for, unlike with `poll(2)`: the sources are told to the kernel
+//! once.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
-use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::event::{EventfdFlags, epoll, eventfd};
 use rustix::io::Errno;
 
 use crate::addresses::AddressWatch;
 use crate::packet_io::PacketIo;
 
-/// What a thread that drives an endpoint by itself waits on, beside the socket.
+/// What a thread that drives an endpoint by itself waits on.
 #[derive(Debug)]
-pub struct Sources<'a> {
-    /// The socket.
-    pub socket: &'a dyn PacketIo,
-    /// The descriptor of the endpoint's [`Timer`](crate::Timer).
-    pub timer: &'a OwnedFd,
-    /// What other threads ring.
-    pub bell: &'a Doorbell,
-    /// Where addresses are watched: those that come and go.
-    pub addresses: Option<&'a AddressWatch>,
+pub struct Sources {
+    all: OwnedFd,
+    /// A duplicate: the original stays where threads use it that send.
+    socket: OwnedFd,
+    _timer: OwnedFd,
+    bell: Doorbell,
+    /// Whether room is waited for.
+    room: Room,
 }
 
 /// What is ready.
@@ -46,46 +49,89 @@ pub enum Room {
     Irrelevant,
 }
 
-impl Sources<'_> {
-    /// Blocks until one of the sources is ready, in one system call; a bell that rang is silent again afterwards.
+impl Sources {
+    /// The socket, the descriptor of the endpoint's [`Timer`](crate::Timer), what other threads ring, and where addresses
+    /// are watched, if some may come and go.
+    ///
+    /// # Errors
+    ///
+    /// If the process has no file descriptors left.
+    pub fn new(
+        socket: &dyn PacketIo,
+        timer: OwnedFd,
+        bell: &Doorbell,
+        addresses: Option<&AddressWatch>,
+    ) -> io::Result<Self> {
+        let (all, socket) =
+            (epoll::create(epoll::CreateFlags::CLOEXEC)?, socket.as_fd().try_clone_to_owned()?);
+        let readable = epoll::EventFlags::IN;
+        epoll::add(&all, &socket, SOCKET, readable)?;
+        epoll::add(&all, &timer, TIMER, readable)?;
+        epoll::add(&all, &bell.descriptor, BELL, readable)?;
+        if let Some(addresses) = addresses {
+            epoll::add(&all, addresses, ADDRESSES, readable)?;
+        }
+        Ok(Self { all, socket, _timer: timer, bell: bell.clone(), room: Room::Irrelevant })
+    }
+
+    /// Blocks until one of the sources is ready; a bell that rang is silent again afterwards.
     ///
     /// # Errors
     ///
     /// If the system has no memory for it.
-    pub fn wait(&self, room: Room) -> io::Result<Woken> {
-        let socket = match room {
-            Room::Awaited => PollFlags::IN | PollFlags::OUT,
-            Room::Irrelevant => PollFlags::IN,
-        };
-        let (addresses, count) = self.addresses.map_or((self.timer.as_fd(), 3), |it| (it.as_fd(), 4));
-        let mut descriptors = [
-            PollFd::from_borrowed_fd(self.socket.as_fd(), socket),
-            PollFd::new(self.timer, PollFlags::IN),
-            PollFd::new(&self.bell.descriptor, PollFlags::IN),
-            PollFd::from_borrowed_fd(addresses, PollFlags::IN),
-        ];
-        match poll(&mut descriptors[..count], None) {
-            Ok(_) | Err(Errno::INTR) => {}
+    pub fn wait(&mut self, room: Room) -> io::Result<Woken> {
+        self.watch_room(room)?;
+        let mut events = [epoll::Event { flags: epoll::EventFlags::empty(), data: SOCKET }; SOURCES];
+        let count = match epoll::wait(&self.all, &mut events, None) {
+            Ok(count) => count,
+            Err(Errno::INTR) => 0,
             Err(error) => return Err(error.into()),
+        };
+        let mut woken = Woken::default();
+        for event in events.iter().take(count) {
+            let flags = event.flags;
+            match event.data.u64() {
+                SOCKET_NUMBER => {
+                    woken.is_readable = flags.contains(epoll::EventFlags::IN);
+                    woken.has_room = flags.contains(epoll::EventFlags::OUT);
+                    woken.has_error = flags.contains(epoll::EventFlags::ERR);
+                }
+                TIMER_NUMBER => woken.is_due = true,
+                BELL_NUMBER => self.bell.silence(),
+                _ => woken.has_address = true,
+            }
         }
-        let [socket, timer, bell, addresses] = descriptors.map(|descriptor| descriptor.revents());
-        if bell.contains(PollFlags::IN) {
-            self.bell.silence();
+        Ok(woken)
+    }
+
+    /// A socket nearly always has room, so the kernel is told only when that changes.
+    fn watch_room(&mut self, room: Room) -> io::Result<()> {
+        if room != self.room {
+            let flags = match room {
+                Room::Awaited => epoll::EventFlags::IN | epoll::EventFlags::OUT,
+                Room::Irrelevant => epoll::EventFlags::IN,
+            };
+            epoll::modify(&self.all, &self.socket, SOCKET, flags)?;
+            self.room = room;
         }
-        Ok(Woken {
-            is_readable: socket.contains(PollFlags::IN),
-            has_room: socket.contains(PollFlags::OUT),
-            has_error: socket.contains(PollFlags::ERR),
-            is_due: timer.contains(PollFlags::IN),
-            has_address: addresses.contains(PollFlags::IN),
-        })
+        Ok(())
     }
 }
 
+/// How many there are, and what they are called towards the kernel.
+const SOURCES: usize = 4;
+const SOCKET_NUMBER: u64 = 0;
+const TIMER_NUMBER: u64 = 1;
+const BELL_NUMBER: u64 = 2;
+const SOCKET: epoll::EventData = epoll::EventData::new_u64(SOCKET_NUMBER);
+const TIMER: epoll::EventData = epoll::EventData::new_u64(TIMER_NUMBER);
+const BELL: epoll::EventData = epoll::EventData::new_u64(BELL_NUMBER);
+const ADDRESSES: epoll::EventData = epoll::EventData::new_u64(3);
+
 /// Ends another thread's [`Sources::wait`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Doorbell {
-    descriptor: OwnedFd,
+    descriptor: Arc<OwnedFd>,
 }
 
 impl Doorbell {
@@ -95,7 +141,8 @@ impl Doorbell {
     ///
     /// If the process has no file descriptors left.
     pub fn new() -> io::Result<Self> {
-        Ok(Self { descriptor: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)? })
+        let descriptor = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
+        Ok(Self { descriptor: Arc::new(descriptor) })
     }
 
     /// Ends the wait under way, or the next one.
@@ -112,6 +159,8 @@ impl Doorbell {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsFd;
+
     use super::*;
     use crate::{Clock, Outgoing, ReceiveBatch, Timer, UdpEncapsulation};
 
@@ -121,18 +170,19 @@ mod tests {
         let clock = Clock::start();
         let mut timer = Timer::new(clock).unwrap();
         let (descriptor, bell) = (timer.as_fd().try_clone_to_owned().unwrap(), Doorbell::new().unwrap());
-        let sources = Sources { socket: &socket, timer: &descriptor, bell: &bell, addresses: None };
+        let mut sources = Sources::new(&socket, descriptor, &bell, None).unwrap();
+        let mut wait = |room| sources.wait(room).unwrap();
         bell.ring();
         bell.ring();
-        assert_eq!(sources.wait(Room::Irrelevant).unwrap(), Woken::default());
+        assert_eq!(wait(Room::Irrelevant), Woken::default());
         // Silent again: the next wait ends for another reason.
         timer.arm(clock.now()).unwrap();
-        assert_eq!(sources.wait(Room::Irrelevant).unwrap(), Woken { is_due: true, ..Woken::default() });
+        assert_eq!(wait(Room::Irrelevant), Woken { is_due: true, ..Woken::default() });
         timer.acknowledge().unwrap();
-        assert_eq!(sources.wait(Room::Awaited).unwrap(), Woken { has_room: true, ..Woken::default() });
+        assert_eq!(wait(Room::Awaited), Woken { has_room: true, ..Woken::default() });
         let own = socket.local_address().into();
         socket.send(&mut Outgoing::single(own, b"packet")).unwrap();
-        assert!(sources.wait(Room::Irrelevant).unwrap().is_readable);
+        assert!(wait(Room::Irrelevant).is_readable);
         socket.receive(&mut ReceiveBatch::new()).unwrap();
     }
 }

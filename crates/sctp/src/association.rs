@@ -113,10 +113,13 @@ impl Association {
     /// If the association ended otherwise. What had arrived before is handed out first.
     pub async fn recv(&self) -> Result<Option<Received>, CommunicationLost> {
         until(&self.inner.signals.readable, || {
-            self.inner.shared.attempt(|state, now| match state.core.receive(now, self.inner.id) {
-                Some(received) => Some(Ok(Some(received))),
-                None => self.ending(state).map(|ending| ending.map(|()| None)),
-            })
+            self.inner.shared.attempt(
+                |state| self.has_news(state),
+                |state, now| match state.core.receive(now, self.inner.id) {
+                    Some(received) => Some(Ok(Some(received))),
+                    None => self.ending(state).map(|ending| ending.map(|()| None)),
+                },
+            )
         })
         .await
     }
@@ -124,7 +127,10 @@ impl Association {
     /// The next message if one is there already.
     #[must_use]
     pub fn try_recv(&self) -> Option<Received> {
-        self.inner.shared.attempt(|state, now| state.core.receive(now, self.inner.id))
+        let id = self.inner.id;
+        self.inner
+            .shared
+            .attempt(|state| state.core.has_message(id), |state, now| state.core.receive(now, id))
     }
 
     /// What happened to the association besides messages: paths up and down, errors the peer reported, restart,
@@ -234,6 +240,11 @@ impl Association {
             Phase::Ended(Err(lost)) => Some(Err(lost.clone())),
         })
         .await
+    }
+
+    /// Whether who reads is to be told something: a message, or that none will come any more.
+    fn has_news(&self, state: &State) -> bool {
+        state.core.has_message(self.inner.id) || self.ending(state).is_some()
     }
 
     fn ending(&self, state: &State) -> Option<Ending> {

@@ -137,7 +137,10 @@ impl Association {
     ///
     /// See [`SendError`]; never `BufferFull`.
     pub fn send(&self, message: Message) -> Result<(), SendError> {
-        self.driver.wait(self.inner.send(message))
+        match self.inner.try_send(message) {
+            Err(SendError::BufferFull(message)) => self.driver.wait(self.inner.send(message)),
+            outcome => outcome,
+        }
     }
 
     /// Sends messages in their order, waiting as often as the send buffer is full.

@@ -205,7 +205,7 @@ impl Drop for Inner {
     fn drop(&mut self) {
         let shared = &self.shared;
         shared.change(State::refuse_newcomers);
-        shared.signals.driver.notify_one();
+        shared.signals.driver.notify();
     }
 }
 

@@ -43,7 +43,7 @@ impl Outbox {
     ) {
         loop {
             self.send(io);
-            if self.is_blocked() {
+            if self.is_blocked() || !core.may_transmit() {
                 break;
             }
             self.gather(now, core, |packets| {

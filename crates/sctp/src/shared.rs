@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use sctp_core::{AssociationId, Destination};
-use sctp_io::{Clock, PacketIo, ReceiveBatch};
+use sctp_io::{Clock, Notice, PacketIo, ReceiveBatch};
 use tokio::sync::Notify;
 use virtual_time::Instant;
 
@@ -30,6 +30,11 @@ impl Shared {
         let (state, intake) = (Mutex::new(state), Mutex::default());
         let looks = AtomicU64::new(0);
         Self { io, signals: EndpointSignals::default(), clock, state, intake, looks }
+    }
+
+    /// How the driver learns of packets.
+    pub(crate) fn set_notice(&self, notice: Notice) {
+        self.intake.lock().unwrap_or_else(PoisonError::into_inner).set_notice(notice);
     }
 
     /// The state, to look at it. Held for microseconds, never across an await.
@@ -110,14 +115,35 @@ impl Shared {
 
     /// Sends what [`receive`](Self::receive) left where it brought news, unless an answer has taken it along.
     pub(crate) fn complete_news(&self) {
-        if self.lock().driver_settles {
-            self.complete();
+        self.complete_news_of(&mut self.lock());
+    }
+
+    /// The same, if it did bring news; whether the socket is full.
+    pub(crate) fn is_blocked_after(&self, owes_answers: bool) -> bool {
+        let mut state = self.lock();
+        if owes_answers {
+            self.complete_news_of(&mut state);
+        }
+        state.outbox.is_blocked()
+    }
+
+    fn complete_news_of(&self, state: &mut State) {
+        if std::mem::take(&mut state.driver_settles) {
+            state.settle(self.clock.now(), &*self.io, &self.signals);
         }
     }
 
-    /// As [`change`](Self::change), for what may find nothing to change and then returns `None`.
-    pub(crate) fn attempt<T>(&self, attempt: impl FnOnce(&mut State, Instant) -> Option<T>) -> Option<T> {
+    /// As [`change`](Self::change), for what changes nothing unless `is_possible`, and then may still find nothing to
+    /// change and return `None`.
+    pub(crate) fn attempt<T>(
+        &self,
+        is_possible: impl FnOnce(&State) -> bool,
+        attempt: impl FnOnce(&mut State, Instant) -> Option<T>,
+    ) -> Option<T> {
         let mut state = self.lock();
+        if !is_possible(&state) {
+            return None;
+        }
         let now = self.clock.now();
         let outcome = attempt(&mut state, now)?;
         if !state.driver_settles {
@@ -167,9 +193,6 @@ pub(crate) enum Received {
 /// their turn.
 pub(crate) async fn until<T>(signal: &Notify, mut attempt: impl FnMut() -> Option<T>) -> T {
     tokio::task::coop::consume_budget().await;
-    if let Some(outcome) = attempt() {
-        return outcome;
-    }
     loop {
         // Made before the attempt: a signal between the two is not missed.
         let signalled = signal.notified();

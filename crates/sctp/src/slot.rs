@@ -89,10 +89,11 @@ pub(crate) struct EventQueue {
 }
 
 impl EventQueue {
-    pub(crate) fn push(&mut self, event: Event) {
+    /// False if it stands there already, unread.
+    pub(crate) fn push(&mut self, event: Event) -> bool {
         if !is_send_failed(&event) {
-            if self.events.back() == Some(&Event::SenderDry) && event == Event::SenderDry {
-                return;
+            if matches!((self.events.back(), &event), (Some(Event::SenderDry), Event::SenderDry)) {
+                return false;
             }
             self.notices += 1;
             if self.notices > EVENTS_KEPT {
@@ -100,6 +101,7 @@ impl EventQueue {
             }
         }
         self.events.push_back(event);
+        true
     }
 
     pub(crate) fn pop(&mut self) -> Option<Event> {

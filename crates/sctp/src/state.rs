@@ -6,10 +6,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
+use std::sync::OnceLock;
 
 use sctp_core::{Association, AssociationId, Event, Incoming, Origin};
-use sctp_io::{AddressEvent, PacketIo, ReceiveBatch, Timer};
+use sctp_io::{AddressEvent, Doorbell, PacketIo, ReceiveBatch, Timer};
 use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
 use virtual_time::Instant;
 
 use crate::capture::Capture;
@@ -52,11 +54,39 @@ pub(crate) enum Openness {
 #[derive(Debug, Default)]
 pub(crate) struct EndpointSignals {
     /// The driver: the socket was full, or its work may be done.
-    pub(crate) driver: Notify,
+    pub(crate) driver: DriverSignal,
     /// Those who wait in `accept`.
     pub(crate) backlog: Notify,
     /// Those who wait in `wait_idle`.
     pub(crate) idle: Notify,
+}
+
+/// How the driver is told to look at the state anew.
+#[derive(Debug, Default)]
+pub(crate) struct DriverSignal {
+    task: Notify,
+    /// Of drivers that are threads.
+    bell: OnceLock<Doorbell>,
+}
+
+impl DriverSignal {
+    /// From now on a bell is rung.
+    pub(crate) fn is_a_thread(&self, bell: Doorbell) {
+        // A second driver there is not.
+        let _ = self.bell.set(bell);
+    }
+
+    pub(crate) fn notify(&self) {
+        match self.bell.get() {
+            Some(bell) => bell.ring(),
+            None => self.task.notify_one(),
+        }
+    }
+
+    /// For drivers that are tasks.
+    pub(crate) fn notified(&self) -> Notified<'_> {
+        self.task.notified()
+    }
 }
 
 impl State {
@@ -135,7 +165,7 @@ impl State {
             let was_blocked = self.outbox.is_blocked();
             self.outbox.transmit(now, &mut self.core, io, self.capture.as_mut());
             if self.outbox.is_blocked() && !was_blocked {
-                signals.driver.notify_one();
+                signals.driver.notify();
             }
             if self.hand_out_events(now, signals) == CoreChanged::No {
                 break;
@@ -171,7 +201,7 @@ impl State {
             }
         }
         signals.backlog.notify_waiters();
-        signals.driver.notify_one();
+        signals.driver.notify();
     }
 
     /// Nobody will call `accept` any more.
@@ -204,7 +234,7 @@ impl State {
     pub(crate) fn tell(&mut self, now: Instant, signals: &EndpointSignals) -> bool {
         let (mut messages, mut others) = (false, false);
         while let Some((id, event)) = self.core.poll_event() {
-            let is_message = event == Event::MessageReady;
+            let is_message = matches!(event, Event::MessageReady);
             messages |= is_message;
             others |= !is_message && !matches!(event, Event::SenderDry | Event::SendBufferAvailable);
             // What it changes in the core is completed by the next `settle`.
@@ -321,15 +351,15 @@ impl State {
         }
         if self.is_idle() {
             signals.idle.notify_waiters();
-            signals.driver.notify_one();
+            signals.driver.notify();
         }
     }
 
     fn queue_event(&mut self, id: AssociationId, event: Event) {
         if let Some(slot) = self.slots.get_mut(&id)
             && slot.holder != Holder::Nobody
+            && slot.events.push(event)
         {
-            slot.events.push(event);
             slot.signals.event.notify_waiters();
         }
     }

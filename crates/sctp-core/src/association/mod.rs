@@ -234,8 +234,7 @@ impl Association {
 
     /// Over, and nothing left to read or to tell.
     pub(crate) fn is_finished(&self) -> bool {
-        let has_unread = || self.receiver.as_ref().is_some_and(Receiver::has_message);
-        self.is_closed() && self.events.is_empty() && self.control.is_empty() && !has_unread()
+        self.is_closed() && self.events.is_empty() && self.control.is_empty() && !self.has_message()
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -348,10 +347,10 @@ impl Association {
         self.timers.next()
     }
 
-    /// Whether the time that [`poll_timeout`](Self::poll_timeout) gives may be earlier than at the last call.
+    /// If the time that [`poll_timeout`](Self::poll_timeout) gives may be earlier than at the last call: not before this.
     #[inline]
-    pub(crate) fn take_timeout_come_closer(&mut self) -> bool {
-        self.timers.take_come_closer()
+    pub(crate) fn take_closest_timeout(&mut self) -> Option<Instant> {
+        self.timers.take_closest()
     }
 
     /// Ends the association: no timer runs any more, what was queued is reported as failed.

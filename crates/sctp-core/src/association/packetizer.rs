@@ -140,6 +140,7 @@ impl Association {
     /// Whether nothing but new data can be due behind a packet of it.
     fn has_followers(&self, data: DataWritten) -> bool {
         data.new
+            && self.sender.has_queued()
             && self.control.is_empty()
             && self.state.name() != S::CookieEchoed
             && !self.receiver.as_ref().is_some_and(Receiver::wants_sack)
@@ -301,8 +302,12 @@ impl Association {
     fn watch_pacing(&mut self, now: Instant) {
         let lost = self.sender.path_of_lost(&self.paths);
         let path = lost.unwrap_or_else(|| self.paths.for_data());
-        let until = self.paths.path(path).congestion.paced_until(now);
-        let until = until.filter(|_| self.wants_to_send_on(path, lost.is_some()));
+        let until = if self.sender.has_nothing_to_send() {
+            None
+        } else {
+            let until = self.paths.path(path).congestion.paced_until(now);
+            until.filter(|_| self.wants_to_send_on(path, lost.is_some()))
+        };
         let is_new = until.is_some() && !self.timers.is_running(Timer::Pacing(path));
         let congestion = &mut self.paths.path_mut(path).congestion;
         congestion.note_held(until.is_some());

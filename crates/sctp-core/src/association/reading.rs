@@ -7,6 +7,12 @@ use crate::message::Received;
 use crate::receiver::Receiver;
 
 impl Association {
+    /// Whether the user has something to read.
+    #[inline]
+    pub(crate) fn has_message(&self) -> bool {
+        self.receiver.as_ref().is_some_and(Receiver::has_message)
+    }
+
     /// The next message. [`after_reading`](Self::after_reading) says what comes of it.
     #[inline]
     pub(crate) fn receive(&mut self) -> Option<Received> {

@@ -77,8 +77,8 @@ pub(crate) struct Timers {
     running: SmallVec<[(Timer, Instant); 4]>,
     /// The kinds of those, one bit each: most timers that are stopped or asked for do not run.
     kinds: u32,
-    /// A timer was started or moved closer: the time to wake up may have to be moved.
-    has_come_closer: bool,
+    /// The earliest time a timer was started for or moved closer to: the time to wake up may have to be moved.
+    closest: Option<Instant>,
 }
 
 impl Timers {
@@ -86,9 +86,10 @@ impl Timers {
     pub(crate) fn set(&mut self, timer: Timer, at: Instant) {
         match self.position(timer) {
             Some(index) => {
-                let when = &mut self.running[index].1;
-                self.has_come_closer |= at < *when;
-                *when = at;
+                let before = core::mem::replace(&mut self.running[index].1, at);
+                if at < before {
+                    self.note_closer(at);
+                }
             }
             None => self.start(timer, at),
         }
@@ -104,7 +105,12 @@ impl Timers {
     fn start(&mut self, timer: Timer, at: Instant) {
         self.running.push((timer, at));
         self.kinds |= timer.kind();
-        self.has_come_closer = true;
+        self.note_closer(at);
+    }
+
+    #[inline]
+    fn note_closer(&mut self, at: Instant) {
+        self.closest = Some(self.closest.map_or(at, |closest| closest.min(at)));
     }
 
     #[inline]
@@ -115,10 +121,11 @@ impl Timers {
         self.running.iter().position(|(running, _)| *running == timer)
     }
 
-    /// Whether a timer was started or moved closer since the last call.
+    /// The earliest time that a timer was started for or moved closer to since the last call. The timer may have been
+    /// stopped since.
     #[inline]
-    pub(crate) fn take_come_closer(&mut self) -> bool {
-        core::mem::take(&mut self.has_come_closer)
+    pub(crate) fn take_closest(&mut self) -> Option<Instant> {
+        self.closest.take()
     }
 
     /// Sets or stops.
@@ -209,15 +216,16 @@ mod tests {
     #[test]
     fn only_what_is_due_earlier_than_before_is_told_of() {
         let mut timers = Timers::default();
-        assert!(!timers.take_come_closer());
+        assert_eq!(timers.take_closest(), None);
         timers.set(Timer::T3Rtx(PATH), at(20));
-        assert!(timers.take_come_closer() && !timers.take_come_closer());
+        assert_eq!([timers.take_closest(), timers.take_closest()], [Some(at(20)), None]);
         timers.set(Timer::T3Rtx(PATH), at(30));
         timers.start_if_stopped(Timer::T3Rtx(PATH), at(10));
         timers.stop(Timer::SackDelay);
-        assert!(!timers.take_come_closer());
+        assert_eq!(timers.take_closest(), None);
         timers.set(Timer::T3Rtx(PATH), at(29));
-        assert!(timers.take_come_closer());
+        timers.set(Timer::SackDelay, at(31));
+        assert_eq!(timers.take_closest(), Some(at(29)));
     }
 
     #[test]

@@ -355,6 +355,13 @@ impl Endpoint {
         }
     }
 
+    /// Whether [`poll_transmit`](Self::poll_transmit) may have a packet.
+    #[inline]
+    #[must_use]
+    pub fn may_transmit(&self) -> bool {
+        !self.answers.is_empty() || !self.turns.sendable.is_empty()
+    }
+
     /// When [`handle_timeout`](Self::handle_timeout) is to be called next.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
@@ -448,6 +455,12 @@ impl Endpoint {
     ) -> Result<(), StreamError> {
         let slot = self.slot(id)?;
         self.associations[slot].association.set_stream_share(stream, change)
+    }
+
+    /// Whether [`receive`](Self::receive) would give a message.
+    #[must_use]
+    pub fn has_message(&self, id: AssociationId) -> bool {
+        self.association(id).is_some_and(Association::has_message)
     }
 
     /// The next message from the peer, if one is ready. A closed association can be read until it is empty.
@@ -701,7 +714,8 @@ impl Endpoint {
     /// The heap gets an entry only when a deadline moved closer; later ones are found when the old one comes up.
     fn rearm(&mut self, slot: usize) {
         let Some(entry) = self.associations.get_mut(slot) else { return };
-        if !entry.association.take_timeout_come_closer() && entry.armed_at.is_some() {
+        let closest = entry.association.take_closest_timeout();
+        if entry.armed_at.is_some_and(|armed| closest.is_none_or(|at| at >= armed)) {
             return;
         }
         let Some(due) = entry.association.poll_timeout() else { return };

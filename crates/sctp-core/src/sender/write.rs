@@ -52,6 +52,11 @@ impl Sender {
         self.queue.is_empty() && !self.has_lost() && !self.forward_is_due() && !self.gives_up()
     }
 
+    /// Whether messages, or the rest of one, have not been sent yet.
+    pub(crate) fn has_queued(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
     /// Whether chunks wait for retransmission.
     pub(crate) fn has_lost(&self) -> bool {
         self.outstanding.has_lost()

@@ -108,12 +108,13 @@ impl Association {
             return Ok(0);
         }
         until(&self.inner.signals.readable, || {
-            self.inner.shared.attempt(|state, now| {
-                match state.core.receive_many(now, self.inner.id, limit, received) {
+            self.inner.shared.attempt(
+                |state| self.has_news(state),
+                |state, now| match state.core.receive_many(now, self.inner.id, limit, received) {
                     0 => self.ending(state).map(|ending| ending.map(|()| 0)),
                     count => Some(Ok(count)),
-                }
-            })
+                },
+            )
         })
         .await
     }

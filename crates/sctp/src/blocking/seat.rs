@@ -14,7 +14,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-use sctp_io::{AddressWatch, Doorbell, Room, Sources, Woken};
+use sctp_io::{AddressWatch, Doorbell, Notice, Room, Sources, Woken};
 
 use crate::error::CommunicationLost;
 use crate::shared::{Received, Shared};
@@ -27,13 +27,15 @@ pub(super) struct Driver {
     bell: Doorbell,
     /// Threads that wait for somebody to leave the seat.
     waiting: Mutex<Vec<Thread>>,
+    /// That of the last call, for the next one of its thread.
+    spare_alarm: Mutex<Option<Arc<Alarm>>>,
     /// Advances with every call that has to wait.
     calls: AtomicU64,
 }
 
 /// What only the thread that drives needs.
 struct Seat {
-    timer: OwnedFd,
+    sources: Sources,
     addresses: Option<AddressWatch>,
     /// The last receive call did not bring all there was.
     expects_more: bool,
@@ -51,12 +53,17 @@ impl Driver {
         timer: OwnedFd,
         addresses: Option<AddressWatch>,
     ) -> io::Result<Arc<Self>> {
-        let seat = Seat { timer, addresses, expects_more: false, owes_answers: false, looks: 0 };
+        let bell = Doorbell::new()?;
+        shared.signals.driver.is_a_thread(bell.clone());
+        shared.set_notice(Notice::Again);
+        let sources = Sources::new(&*shared.io, timer, &bell, addresses.as_ref())?;
+        let seat = Seat { sources, addresses, expects_more: false, owes_answers: false, looks: 0 };
         let driver = Arc::new(Self {
             shared: Arc::clone(shared),
             seat: Mutex::new(seat),
-            bell: Doorbell::new()?,
+            bell,
             waiting: Mutex::default(),
+            spare_alarm: Mutex::default(),
             calls: AtomicU64::new(0),
         });
         let own = Arc::clone(&driver);
@@ -65,36 +72,46 @@ impl Driver {
     }
 
     /// Waits for a future of this endpoint, driving it meanwhile if nobody else does.
-    pub(super) fn wait<T>(self: &Arc<Self>, future: impl Future<Output = T>) -> T {
+    pub(super) fn wait<T>(&self, future: impl Future<Output = T>) -> T {
         let mut future = pin!(future);
-        // Mostly there is nothing to wait for.
-        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            return output;
-        }
-        let alarm = Arc::new(Alarm::of_this_thread(self));
+        let alarm = self.alarm();
         let waker = Waker::from(Arc::clone(&alarm));
         let mut context = Context::from_waker(&waker);
+        let mut has_waited = false;
         let output = loop {
             if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
                 break output;
             }
+            has_waited = true;
             self.calls.fetch_add(1, Ordering::Relaxed);
-            self.until_raised(&alarm, &mut context);
+            self.until_raised(&alarm);
         };
-        self.call_next();
+        *self.spare_alarm.lock().unwrap_or_else(PoisonError::into_inner) = Some(alarm);
+        if has_waited {
+            self.call_next();
+        }
         output
     }
 
-    fn until_raised(&self, alarm: &Alarm, context: &mut Context<'_>) {
+    /// An alarm of this thread. That it may be raised by what an earlier call waited for does no harm.
+    fn alarm(&self) -> Arc<Alarm> {
+        let thread = thread::current();
+        let spare = self.spare_alarm.lock().unwrap_or_else(PoisonError::into_inner).take();
+        spare
+            .filter(|alarm| alarm.thread.id() == thread.id())
+            .unwrap_or_else(|| Arc::new(Alarm::of(thread, &self.bell)))
+    }
+
+    fn until_raised(&self, alarm: &Alarm) {
         while !alarm.lower() {
             if let Some(mut seat) = self.take_seat() {
-                self.drive(&mut seat, alarm, context, || true);
+                self.drive(&mut seat, alarm, || true);
                 continue;
             }
             self.lock_waiting().push(thread::current());
             // Whoever has just left may not have seen us.
             if let Some(mut seat) = self.take_seat() {
-                self.drive(&mut seat, alarm, context, || true);
+                self.drive(&mut seat, alarm, || true);
             } else {
                 // The endpoint's own thread gives way.
                 self.bell.ring();
@@ -106,37 +123,29 @@ impl Driver {
     }
 
     /// Drives until the alarm is raised, or somebody else should.
-    fn drive(&self, seat: &mut Seat, alarm: &Alarm, context: &mut Context<'_>, goes_on: impl Fn() -> bool) {
+    fn drive(&self, seat: &mut Seat, alarm: &Alarm, goes_on: impl Fn() -> bool) {
         alarm.is_seated.store(true, Ordering::SeqCst);
-        // A full socket is told to whoever drives.
-        let mut full = pin!(self.shared.signals.driver.notified());
-        let is_full = full.as_mut().poll(context).is_ready();
-        while !is_full && !alarm.is_raised.load(Ordering::SeqCst) && goes_on() {
+        while !alarm.is_raised.load(Ordering::SeqCst) && goes_on() {
             if let Err(error) = self.turn(seat) {
                 self.shared.stop(&CommunicationLost::Socket(error.kind()));
                 break;
             }
         }
         alarm.is_seated.store(false, Ordering::SeqCst);
-        if is_full {
-            alarm.is_raised.store(true, Ordering::SeqCst);
-        }
     }
 
     /// Waits for one thing to happen and deals with it.
     fn turn(&self, seat: &mut Seat) -> io::Result<()> {
         let is_look = seat.looks > 0;
         seat.looks = seat.looks.saturating_sub(1);
-        if !is_look && std::mem::take(&mut seat.owes_answers) {
-            self.shared.complete_news();
-        }
-        let room = if self.shared.lock().outbox.is_blocked() { Room::Awaited } else { Room::Irrelevant };
+        let sends_answers = !is_look && std::mem::take(&mut seat.owes_answers);
+        let room = if self.shared.is_blocked_after(sends_answers) { Room::Awaited } else { Room::Irrelevant };
         // What certainly is readable need not be waited for; whatever else is ready can wait a turn.
         let is_certain = std::mem::take(&mut seat.expects_more) && room == Room::Irrelevant;
         let woken = if is_certain || is_look {
             Woken { is_readable: true, ..Woken::default() }
         } else {
-            self.sources(seat).wait(room)?
+            seat.sources.wait(room)?
         };
         if woken.has_error {
             while self.shared.io.receive_error()?.is_some() {}
@@ -169,20 +178,10 @@ impl Driver {
         Ok(())
     }
 
-    fn sources<'a>(&'a self, seat: &'a Seat) -> Sources<'a> {
-        Sources {
-            socket: &*self.shared.io,
-            timer: &seat.timer,
-            bell: &self.bell,
-            addresses: seat.addresses.as_ref(),
-        }
-    }
-
     /// The endpoint's own thread: drives while nobody calls.
     fn look_after(self: Arc<Self>) {
-        let alarm = Arc::new(Alarm::of_this_thread(&self));
-        let waker = Waker::from(Arc::clone(&alarm));
-        let mut context = Context::from_waker(&waker);
+        // Nothing raises it: whoever has changed something for this thread rings the bell.
+        let alarm = Alarm::of(thread::current(), &self.bell);
         let mut seen = (0, 0);
         while !self.is_over() {
             thread::park_timeout(GRACE);
@@ -190,8 +189,7 @@ impl Driver {
             let is_quiet = std::mem::replace(&mut seen, acts) == acts;
             if is_quiet && let Some(mut seat) = self.take_seat() {
                 let nobody_calls = || self.acts() == acts && !self.is_over();
-                alarm.lower();
-                self.drive(&mut seat, &alarm, &mut context, nobody_calls);
+                self.drive(&mut seat, &alarm, nobody_calls);
                 drop(seat);
                 self.call_next();
             }
@@ -240,7 +238,7 @@ impl fmt::Debug for Driver {
 
 /// Tells a thread that what it waits for may have come.
 struct Alarm {
-    driver: Arc<Driver>,
+    bell: Doorbell,
     thread: Thread,
     is_raised: AtomicBool,
     /// It waits on the socket, not on its thread.
@@ -248,10 +246,10 @@ struct Alarm {
 }
 
 impl Alarm {
-    fn of_this_thread(driver: &Arc<Driver>) -> Self {
+    fn of(thread: Thread, bell: &Doorbell) -> Self {
         Self {
-            driver: Arc::clone(driver),
-            thread: thread::current(),
+            bell: bell.clone(),
+            thread,
             is_raised: AtomicBool::new(false),
             is_seated: AtomicBool::new(false),
         }
@@ -274,7 +272,7 @@ impl Wake for Alarm {
             return; // it drives, and looks before it waits
         }
         if self.is_seated.load(Ordering::SeqCst) {
-            self.driver.bell.ring();
+            self.bell.ring();
         } else {
             self.thread.unpark();
         }
