@@ -12,6 +12,7 @@
 pub mod beside;
 pub mod contest;
 pub mod driver;
+pub mod handshakes;
 pub mod link;
 pub mod plain;
 pub mod product;

@@ -1,7 +1,7 @@
 //! Headway beside other stacks over the loopback device, in one run.
 //!
-//! `cargo build --release -p headway-sockets && chrt -f 5 target/release/peers [bulk|modes|paths|ping|beside] [--runs N]
-//! [--milliseconds N]`
+//! `cargo build --release -p headway-sockets && chrt -f 5 target/release/peers [bulk|modes|paths|ping|beside|handshakes]
+//! [--runs N] [--milliseconds N]`
 //!
 //! The sender runs on processor 0, the receiver on processor 1; for round trips both on 0. Every figure is the median of so
 //! many runs, and the runs of the stacks alternate: what else the machine does disturbs all alike. `chrt -f` puts that
@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use headway_benches::{median, raw_udp};
 use headway_sockets::contest::{Contest, Outcome, Trips, build_programs};
-use headway_sockets::raw_ip;
 use headway_sockets::running::Absence;
+use headway_sockets::{handshakes, raw_ip};
 
 fn main() {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
@@ -21,7 +21,7 @@ fn main() {
         at.and_then(|at| arguments.get(at + 1)).map_or(default, |text| text.parse::<u64>().expect("a number"))
     };
     let is_asked = |part: &str| {
-        let parts: Vec<_> = ["bulk", "modes", "paths", "ping", "beside"]
+        let parts: Vec<_> = ["bulk", "modes", "paths", "ping", "beside", "handshakes"]
             .into_iter()
             .filter(|part| arguments.iter().any(|it| it == part))
             .collect();
@@ -47,6 +47,9 @@ fn main() {
     }
     if is_asked("beside") {
         beside(&contest, runs);
+    }
+    if is_asked("handshakes") {
+        in_memory(runs);
     }
 }
 
@@ -227,6 +230,28 @@ fn beside(contest: &Contest, runs: usize) {
         println!("{name:>15} {p50:>8.1} {p99:>8.1} {:>6.2} {mb_per_s:>8.1}", p99 / idle);
     }
 }
+
+/// Associations set up without sockets, both ends in this thread.
+fn in_memory(runs: usize) {
+    println!("\nhandshakes in memory, both ends: associations/s of processor time, ratio to dcsctp");
+    let stacks: [(&str, fn(u16) -> f64); 3] = [
+        ("dcsctp", handshakes::dcsctp),
+        ("headway", handshakes::headway),
+        ("rtc-sctp", handshakes::rtc_sctp),
+    ];
+    let mut rates = [const { Vec::new() }; 3];
+    for _ in 0..runs {
+        for ((_, handshakes), rates) in stacks.iter().zip(&mut rates) {
+            rates.push(handshakes(HANDSHAKES));
+        }
+    }
+    let medians = rates.map(median);
+    for ((stack, _), rate) in stacks.iter().zip(medians) {
+        println!("{stack:>15} {rate:>9.0} {:>6.2}", rate / medians[0]);
+    }
+}
+
+const HANDSHAKES: u16 = 10_000;
 
 fn middle(mut outcomes: Vec<Outcome>) -> Option<Outcome> {
     outcomes.sort_by(|a, b| a.mb_per_s.total_cmp(&b.mb_per_s));

@@ -83,12 +83,17 @@ impl Messages {
         }
         // The send buffer counts 64 octets for each: there are far fewer than 2^32.
         let place = u32::try_from(self.places.len()).unwrap_or(u32::MAX);
-        if self.places.is_empty() {
-            // Many associations never have more than one at a time.
-            self.places.reserve_exact(1);
+        if place == 0 {
+            self.begin();
         }
         self.places.push(Some(stored));
         MessageKey(place)
+    }
+
+    /// Many associations never have more than one message at a time.
+    #[cold]
+    fn begin(&mut self) {
+        self.places.reserve_exact(1);
     }
 
     pub(crate) fn get(&self, key: MessageKey) -> Option<&Stored> {

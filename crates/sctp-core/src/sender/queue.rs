@@ -691,13 +691,18 @@ impl SendQueue {
     fn place(&mut self, stream: StreamId) -> usize {
         let index = usize::from(stream.get());
         if self.streams.len() <= index {
-            if self.streams.is_empty() {
-                // Many associations use but one.
-                self.streams.reserve_exact(index + 1);
-            }
-            self.streams.resize_with(index + 1, OutStream::default);
+            self.grow(index + 1);
         }
         index
+    }
+
+    /// Many associations use but one stream.
+    #[cold]
+    fn grow(&mut self, streams: usize) {
+        if self.streams.is_empty() {
+            self.streams.reserve_exact(streams);
+        }
+        self.streams.resize_with(streams, OutStream::default);
     }
 }
 
