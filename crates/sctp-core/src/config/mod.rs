@@ -328,9 +328,10 @@ pub enum MessageBundling {
     /// Those that are due together do, each whole if it fits a packet. For messages that must never wait for two packets.
     On,
     /// The same, and packets are filled while the congestion window is what data waits for: a message is cut in two where
-    /// one ends, for its second half leaves no later than all of it would have. While there is less to send than may leave, messages
-    /// are whole; so they are where the round trip is less than 2 ms or packets are not paced, and with another scheduler than
-    /// [`StreamScheduler::FirstComeFirstServed`], since what was begun has to be finished before what is more urgent.
+    /// one ends, for its second half leaves no later than all of it would have. While there is less to send than may
+    /// leave, messages are whole; so they are where the round trip is 2 ms or less or packets are not paced, where messages
+    /// may be given up (what is in two packets is lost twice as often), and with another scheduler than
+    /// [`StreamScheduler::FirstComeFirstServed`] (what was begun is finished before what is more urgent).
     #[default]
     FilledWhenLimited,
     /// Packets are filled always. For a peer or a path for which packets count more than octets. Messages of 1200 octets in

@@ -187,12 +187,15 @@ impl Sender {
         Room { here, alone, window, cut: Cut::WhatFitsNoPacket }
     }
 
-    /// Which messages the next packet cuts.
+    /// Which messages the next packet cuts. With messages that may be given up it is left alone: in two packets they are lost
+    /// twice as often.
     fn cut(&self, path: &Path) -> Cut {
         let is_filled = match self.options.bundling {
             MessageBundling::On | MessageBundling::Off => false,
             MessageBundling::FilledWhenLimited => {
-                path.congestion.is_spread() && self.waits_for_congestion_window(path)
+                path.congestion.is_spread()
+                    && !self.options.gives_up
+                    && self.waits_for_congestion_window(path)
             }
             MessageBundling::Filled => true,
         };

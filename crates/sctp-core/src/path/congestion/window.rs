@@ -202,7 +202,7 @@ impl Congestion {
     /// The same, and the round trip is long enough for it to make a difference.
     #[inline]
     pub(crate) fn is_spread(&self) -> bool {
-        self.is_paced() && Pacer::spreads(self.srtt)
+        self.config.pacing == Pacing::On && Pacer::spreads(self.srtt)
     }
 
     /// Until when a packet has to wait for those before it; `None` if it need not.

@@ -44,16 +44,21 @@ fn packets_are_filled_by_cutting_messages_where_that_is_asked_for_and_worth_a_he
     assert_eq!(bench.write_new(), [(0, FULL - 16 - 60, false)]);
 }
 
-/// Payloads of the first packet of so many messages of 1000 octets, by default, over a path with the initial window of 4404 octets.
-fn first_packet(
-    messages: usize,
-    round_trip_ms: u64,
-    change: impl FnOnce(&mut AssociationConfig),
-) -> Vec<Written> {
+/// A sender on a path with the initial window of 4404 octets and a round trip of 20 ms.
+fn paced(change: impl FnOnce(&mut AssociationConfig)) -> Bench {
+    paced_over(20, change)
+}
+
+fn paced_over(round_trip_ms: u64, change: impl FnOnce(&mut AssociationConfig)) -> Bench {
     let mut bench = Bench::with(Profile::Signalling, change);
     let srtt = Duration::from_millis(round_trip_ms);
     let entry = bench.paths.path_mut(PathId::FIRST);
     entry.congestion.on_acknowledged(&Acknowledged { now: bench.now, srtt, ..Acknowledged::default() });
+    bench
+}
+
+/// The first packet of so many messages of 1000 octets.
+fn first_packet(mut bench: Bench, messages: usize) -> Vec<Written> {
     (0..messages).for_each(|_| bench.send(1000));
     bench.write_new()
 }
@@ -61,27 +66,30 @@ fn first_packet(
 #[test]
 fn messages_are_cut_while_the_congestion_window_is_what_data_waits_for() {
     let (whole, filled) = ([(0, 1000, false)], [(0, 1000, false), (1, FULL - 16 - 1000, false)]);
-    assert_eq!(first_packet(5, 20, |_| {}), filled);
-    assert_eq!(first_packet(4, 20, |_| {}), whole, "all of them find room");
-    assert_eq!(first_packet(5, 2, |_| {}), whole, "nothing is paced");
-    assert_eq!(first_packet(5, 20, |config| config.congestion.pacing = Pacing::Off), whole);
-    let is_begun_in_its_turn = |config: &mut AssociationConfig| {
-        config.transmission.scheduler = StreamScheduler::RoundRobin;
-    };
-    assert_eq!(first_packet(5, 20, is_begun_in_its_turn), whole);
-    let is_never = |config: &mut AssociationConfig| config.transmission.bundling = MessageBundling::On;
-    assert_eq!(first_packet(5, 20, is_never), whole);
+    assert_eq!(first_packet(paced(|_| {}), 5), filled);
+    assert_eq!(first_packet(paced(|_| {}), 4), whole, "all of them find room");
+    assert_eq!(first_packet(paced_over(2, |_| {}), 5), whole, "nothing is spread");
+    let settings: [fn(&mut AssociationConfig); 3] = [
+        |config| config.congestion.pacing = Pacing::Off,
+        |config| config.transmission.scheduler = StreamScheduler::RoundRobin,
+        |config| config.transmission.bundling = MessageBundling::On,
+    ];
+    for change in settings {
+        assert_eq!(first_packet(paced(change), 5), whole);
+    }
 }
 
 #[test]
-fn messages_are_whole_where_the_window_of_the_peer_is_the_limit() {
-    let mut bench = Bench::new(Profile::Signalling);
-    let srtt = Duration::from_millis(20);
-    let entry = bench.paths.path_mut(PathId::FIRST);
-    entry.congestion.on_acknowledged(&Acknowledged { now: bench.now, srtt, ..Acknowledged::default() });
-    bench.sack_with(0, 4000, &[], &[]).unwrap();
-    (0..5).for_each(|_| bench.send(1000));
-    assert_eq!(bench.write_new(), [(0, 1000, false)]);
+fn messages_are_whole_where_the_window_of_the_peer_is_the_limit_or_they_may_be_given_up() {
+    let [mut full, mut unreliable] = [(), ()].map(|()| paced(|_| {}));
+    full.sack_with(0, 4000, &[], &[]).unwrap();
+    let message = Message::ordered(StreamId::new(0), vec![7; 1000]);
+    let message = Message { reliability: Reliability::Retransmissions(0), ..message };
+    unreliable.sender.send(unreliable.now, message).unwrap();
+    for bench in [&mut full, &mut unreliable] {
+        (0..5).for_each(|_| bench.send(1000));
+        assert_eq!(bench.write_new(), [(0, 1000, false)]);
+    }
 }
 
 #[test]
