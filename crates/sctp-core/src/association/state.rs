@@ -75,30 +75,14 @@ impl State {
 
     /// The cookie to be echoed.
     pub(crate) fn cookie(&self) -> Option<&[u8]> {
-        match &self.0 {
-            Inner::CookieEchoed { cookie, .. } => Some(cookie),
-            Inner::CookieWait { .. }
-            | Inner::Established
-            | Inner::ShutdownPending
-            | Inner::ShutdownSent
-            | Inner::ShutdownReceived
-            | Inner::ShutdownAckSent
-            | Inner::Closed => None,
-        }
+        let Inner::CookieEchoed { cookie, .. } = &self.0 else { return None };
+        Some(cookie)
     }
 
     /// How much longer than usual the next cookie is asked to live.
     pub(crate) fn preservative_ms(&self) -> Option<u32> {
-        match self.0 {
-            Inner::CookieWait { preservative_ms, .. } => preservative_ms,
-            Inner::CookieEchoed { .. }
-            | Inner::Established
-            | Inner::ShutdownPending
-            | Inner::ShutdownSent
-            | Inner::ShutdownReceived
-            | Inner::ShutdownAckSent
-            | Inner::Closed => None,
-        }
+        let Inner::CookieWait { preservative_ms, .. } = self.0 else { return None };
+        preservative_ms
     }
 
     /// T1 expired: counts one more attempt, or gives the number made when `retransmits` are used up.

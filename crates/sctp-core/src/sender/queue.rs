@@ -141,13 +141,13 @@ impl Room {
     #[inline]
     fn payload_bytes(&self, rest: usize) -> Result<usize, Blocked> {
         let here = self.here.min(self.alone);
-        let (whole, least) = match self.cut {
-            Cut::WhatFitsNoPacket => (self.alone, MIN_FRAGMENT_BYTES),
-            Cut::ToFill => (0, MIN_FILLING_BYTES),
+        let whole = match self.cut {
+            Cut::WhatFitsNoPacket => self.alone,
+            Cut::ToFill => 0,
         };
         let octets = if rest <= here {
             rest
-        } else if rest > whole && here >= self.alone.min(least) {
+        } else if rest > whole && here >= self.alone.min(MIN_FRAGMENT_BYTES) {
             here & !3
         } else {
             return Err(Blocked::PacketFull);
@@ -723,7 +723,6 @@ impl Unfinished {
 /// Deadlines of messages that are gone, kept at least before they are looked for.
 const DEADLINES_KEPT: usize = 64;
 
-/// A fragment smaller than this is not worth a chunk header at the end of a packet.
+/// A fragment smaller than this is not worth a chunk header at the end of a packet. A larger one is: packets of one size go
+/// to the kernel in one run.
 const MIN_FRAGMENT_BYTES: usize = 64;
-/// The same where packets are to be filled.
-const MIN_FILLING_BYTES: usize = 64;
