@@ -25,7 +25,7 @@ pub struct ReceiveBatch {
     offered: usize,
     is_drained: bool,
     notice: Notice,
-    /// How often in succession no more than one packet came.
+    /// How often in succession one packet came, and not a long one: behind those there often are more.
     alone: u32,
 }
 
@@ -109,7 +109,8 @@ impl ReceiveBatch {
         let used =
             fill(&mut slices, &mut self.metas, &mut self.arrived).inspect_err(|_| self.arrived.0.clear())?;
         self.is_drained = used < offered || offered == 1;
-        self.alone = if used == 1 && self.arrived.packets() == 1 { self.alone.saturating_add(1) } else { 0 };
+        let is_alone = used == 1 && self.arrived.packets() == 1 && self.arrived.octets() < LONG_BYTES;
+        self.alone = if is_alone { self.alone.saturating_add(1) } else { 0 };
         if offered > 1 {
             self.offered = next_offer(offered, used, self.arrived.octets());
         }
@@ -203,6 +204,8 @@ pub(crate) fn from_codepoint(codepoint: Option<quinn_udp::EcnCodepoint>) -> Ecn 
 const FEWEST_BUFFERS: usize = 2;
 /// Every so many packets that came one by one, whether another waits is looked at.
 const LOOKS_ALONE: u32 = 8;
+/// So long are packets of whoever sends much.
+const LONG_BYTES: usize = 1 << 10;
 /// Octets a batch is meant to have at most.
 const BATCH_BYTES: usize = 512 << 10;
 /// No UDP datagram, no coalesced run of them and no IP packet is longer.

@@ -170,4 +170,4 @@ impl SlowStart {
 
 /// A sender does not begin a long message at the end of a packet with less user data: the chunk header is not worth it.
 /// What ours does; RFC 9260 leaves it open.
-const LEAST_FRAGMENT_BYTES: u32 = 256;
+const LEAST_FRAGMENT_BYTES: u32 = 64;

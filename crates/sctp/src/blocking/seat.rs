@@ -290,8 +290,8 @@ fn looks_behind(octets: usize, left: Option<usize>) -> usize {
 const LOOKS: usize = 64;
 /// 64 KiB are answered without further looks.
 const LOOK_BYTES: usize = 1 << 10;
-/// What arrives at once from somebody who sends as much as goes.
-const BURST_BYTES: usize = 4 << 10;
+/// What arrives at once from somebody who sends much: a full packet, if the receiver is the faster one.
+const BURST_BYTES: usize = 1 << 10;
 /// How long nobody calls before the endpoint's own thread steps in.
 const GRACE: Duration = Duration::from_millis(10);
 
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn looks_follow_a_burst_that_was_soon_taken_in_and_nothing_else() {
-        assert_eq!(looks_behind(1_400, None), 0, "a request");
+        assert_eq!(looks_behind(500, None), 0, "a request");
         assert_eq!(looks_behind(14_000, None), 51);
         assert_eq!(looks_behind(70_000, None), 0, "the sender is the faster one");
     }
