@@ -69,6 +69,7 @@ async fn serve(options: &ServeOptions) -> Result<bool, Failure> {
         served += 1;
     }
     endpoint.wait_idle().await;
+    tokio::time::sleep(Duration::from_secs(end.linger_seconds)).await;
     Ok(is_good)
 }
 
@@ -82,6 +83,7 @@ async fn send(options: &SendOptions) -> Result<bool, Failure> {
     let association = endpoint.connect(&destinations, end.port).await?;
     let is_good = Conversation::new(association, end).send(end, load, *finish).await;
     endpoint.wait_idle().await;
+    tokio::time::sleep(Duration::from_secs(end.linger_seconds)).await;
     Ok(is_good)
 }
 

@@ -134,6 +134,9 @@ pub(crate) struct EndOptions {
     /// Give up after this many seconds
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) seconds: u64,
+    /// Stay for so long afterwards: a peer that missed SHUTDOWN COMPLETE asks for it again (RFC 9260 §8.4 (5))
+    #[arg(long, default_value_t = 0)]
+    pub(crate) linger_seconds: u64,
     /// After N messages: reset-out, reset-in (streams; none: all), add-out, add-in (a number), add-address,
     /// remove-address, peer-primary (an address), run (a command); may be repeated
     #[arg(long = "do", value_name = "N:WHAT=ARGUMENT", value_parser = actions::parse)]
