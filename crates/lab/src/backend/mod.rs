@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 use sctp_core::{AssociationConfig, AssociationStatistics, Profile, Streams};
 
-use crate::compare::{BackendError, Blocking, CompareConfig};
+use crate::compare::{BackendError, Blocking, CompareConfig, RawRun, Skipped};
 use crate::transport::TransportSpec;
 
 /// Parameters of the associations under test: the profile of the comparison, with as many streams as the transport
@@ -64,6 +64,16 @@ fn runs(transports: &[TransportSpec], repeat: NonZeroU32) -> impl Iterator<Item 
     transports.iter().flat_map(each)
 }
 
+/// Transports that an interrupt left without any run.
+fn never_begun<'a>(
+    transports: &'a [TransportSpec],
+    runs: &'a [RawRun],
+) -> impl Iterator<Item = Skipped> + 'a {
+    let has_run = |transport| runs.iter().any(|run| run.transport == transport);
+    let left = transports.iter().filter(move |transport| !has_run(**transport));
+    left.map(|transport| Skipped { id: transport.to_string(), because: INTERRUPTED.to_owned() })
+}
+
 /// `x.pcapng` becomes `x-sctp-6.pcapng`: one capture a run.
 fn capture_path(path: &Path, transport: TransportSpec, repetition: u32) -> PathBuf {
     let name = path.file_stem().map_or_else(|| "headway".into(), |stem| stem.to_string_lossy().into_owned());
@@ -76,6 +86,9 @@ fn capture_path(path: &Path, transport: TransportSpec, repetition: u32) -> PathB
 
 /// MTU of the emulated and simulated links: Ethernet's.
 const PATH_MTU_BYTES: usize = 1500;
+
+/// Why a run ended, or never began, that was asked to end.
+const INTERRUPTED: &str = "interrupted";
 
 /// SCTP port of the echo server.
 const SERVER_PORT: u16 = 7;

@@ -18,7 +18,7 @@ use tracing::Instrument;
 use workload::LoadCounters;
 
 use super::real::{Driven, RealError, sctp as over_sctp, tcp as over_tcp, udp as over_udp};
-use super::{association_config, blocking, capture_path, runs};
+use super::{association_config, blocking, capture_path, never_begun, runs};
 use crate::compare::{Backend, BackendError, BackendKind, CompareConfig, RawOutcome, RawRun};
 use crate::events::run_span;
 use crate::transport::TransportSpec;
@@ -124,13 +124,14 @@ impl Backend for Network {
             raw.extend(runtime.block_on(self.run_batch(config, batch)));
         }
         raw.sort_by_key(|(index, _)| *index);
+        let runs: Vec<_> = raw.into_iter().map(|(_, run)| run).collect();
         Ok(RawOutcome {
             backend: BackendKind::Network,
             fallback: None,
             delay: None,
             device: None,
-            runs: raw.into_iter().map(|(_, run)| run).collect(),
-            skipped: Vec::new(),
+            skipped: never_begun(transports, &runs).collect(),
+            runs,
         })
     }
 }

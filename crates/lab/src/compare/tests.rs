@@ -46,6 +46,18 @@ fn an_explicit_backend_that_is_refused_and_a_failure_underway_are_errors() {
 }
 
 #[test]
+fn what_an_interrupt_left_out_is_named_with_the_reason() {
+    let config = CompareConfig { backend: BackendChoice::Simulator, ..CompareConfig::default() };
+    config.stop.raise();
+    let outcome = run_compare(&config, &mut Stand(Err(refused())), &mut crate::backend::Simulator).unwrap();
+    assert!(outcome.runs.is_empty());
+    let expected =
+        config.transports.as_slice().iter().map(|transport| (transport.to_string(), "interrupted"));
+    let skipped = outcome.skipped.iter().map(|skipped| (skipped.id.clone(), skipped.because.as_str()));
+    assert!(skipped.eq(expected), "{:?}", outcome.skipped);
+}
+
+#[test]
 fn the_defaults_are_those_of_the_command_line() {
     let config = CompareConfig::default();
     assert_eq!(config.validate(), Ok(()));

@@ -18,7 +18,7 @@ use crate::emulator::{
 use crate::transport::TransportSpec;
 
 use self::client::ClientRun;
-use super::{blocking, runs};
+use super::{blocking, never_begun, runs};
 
 /// The backend with real packets. The process must have entered a user namespace, or be privileged, before.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,8 +47,8 @@ impl Backend for Namespaces {
             fallback: None,
             device: reports.first().map(|report| report.device),
             delay: measured_delay(&reports),
+            skipped: never_begun(transports, &raw).collect(),
             runs: raw,
-            skipped: Vec::new(),
         })
     }
 }

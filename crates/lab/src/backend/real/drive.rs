@@ -7,6 +7,7 @@ use virtual_time::Instant;
 use workload::{Lane, LoadCounters, Sample};
 
 use super::{Alarm, RealError};
+use crate::backend::INTERRUPTED;
 use crate::compare::StopSignal;
 use crate::traffic::{Offer, Requester};
 
@@ -101,9 +102,6 @@ fn hand_over(generator: &mut Requester, outlets: &[Outlet], now: Instant) {
         }
     }
 }
-
-/// Why a run ended that was asked to.
-pub(super) const INTERRUPTED: &str = "interrupted";
 
 /// How often a run looks whether it is asked to end.
 pub(super) const LOOK_FOR_STOP: Duration = Duration::from_millis(100);

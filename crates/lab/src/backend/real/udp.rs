@@ -11,8 +11,9 @@ use workload::{
     UdpRequester,
 };
 
-use super::drive::{INTERRUPTED, LOOK_FOR_STOP};
+use super::drive::LOOK_FOR_STOP;
 use super::{Alarm, Driven, RealError};
+use crate::backend::INTERRUPTED;
 use crate::compare::StopSignal;
 
 /// Runs a load over a connected socket; gives the number of requests sent again beside the samples.

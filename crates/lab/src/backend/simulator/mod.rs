@@ -25,7 +25,9 @@ use workload::{LoadCounters, Sample};
 use self::sctp::{SctpEcho, SctpLoad};
 use self::tcp::{TcpEcho, TcpLoad};
 use self::udp::{UdpEcho, UdpLoad};
-use super::{CLIENT_PORT, SERVER_PORT, association_config, blocking, capture_path, runs};
+use super::{
+    CLIENT_PORT, INTERRUPTED, SERVER_PORT, association_config, blocking, capture_path, never_begun, runs,
+};
 use crate::compare::{
     Backend, BackendError, BackendKind, Blocking, CompareConfig, DirectionPackets, PacketCounts, RawOutcome,
     RawRun, Skipped,
@@ -52,6 +54,7 @@ impl Backend for Simulator {
         let skipped =
             skipped.iter().map(|transport| Skipped { id: transport.to_string(), because: reason.clone() });
         let raw = runs(&simulated, config.repeat)
+            .take_while(|_| !config.stop.is_raised())
             .map(|(transport, repetition)| run(config, transport, repetition))
             .collect::<Result<Vec<_>, _>>()?;
         Ok(RawOutcome {
@@ -59,8 +62,8 @@ impl Backend for Simulator {
             fallback: None,
             device: None,
             delay: None,
+            skipped: skipped.chain(never_begun(&simulated, &raw)).collect(),
             runs: raw,
-            skipped: skipped.collect(),
         })
     }
 }
@@ -99,6 +102,7 @@ fn run(config: &CompareConfig, transport: TransportSpec, repetition: u32) -> Res
     world.run_while(deadline, |world| is_running(world) && !config.stop.is_raised());
     world.finish_captures().map_err(|error| BackendError::Failed { because: error.to_string() })?;
     let outcome = world.host(client).outcome(world.host(server));
+    let interrupted = is_running(&world) && config.stop.is_raised();
     Ok(RawRun {
         transport,
         repetition,
@@ -110,7 +114,7 @@ fn run(config: &CompareConfig, transport: TransportSpec, repetition: u32) -> Res
         retransmissions: outcome.retransmissions,
         blocking: outcome.blocking,
         packets: Some(packets(&world, link)),
-        ended_early: outcome.ended_early,
+        ended_early: outcome.ended_early.or_else(|| interrupted.then(|| INTERRUPTED.to_owned())),
         paths: None,
     })
 }
