@@ -9,7 +9,7 @@ use rustix::net::{RecvFlags, SendFlags};
 use sctp_core::{Destination, Ecn};
 
 use crate::batch::{Message, ReceiveBatch};
-use crate::kernel::{Counters, add, count, send_all};
+use crate::kernel::{Counters, count, send_all};
 use crate::packet_io::{IoStatistics, NetworkError, Outgoing, PacketIo};
 
 /// A connected socket whose datagrams are SCTP packets.
@@ -72,7 +72,7 @@ impl PacketIo for DatagramChannel {
     }
 
     fn receive(&self, batch: &mut ReceiveBatch) -> io::Result<()> {
-        batch.fill_with(|buffers, _metas, arrived| {
+        let outcome = batch.fill_with(|buffers, _metas, arrived| {
             let (mut used, buffers_offered) = (0, buffers.len());
             for (slot, buffer) in buffers.iter_mut().enumerate() {
                 let len = match rustix::net::recv(&self.socket, &mut **buffer, RecvFlags::empty()) {
@@ -94,10 +94,8 @@ impl PacketIo for DatagramChannel {
                 used = slot + 1;
             }
             Ok(used)
-        })?;
-        count(&self.counters.receive_calls);
-        add(&self.counters.packets_received, batch.packets());
-        Ok(())
+        });
+        self.counters.received(batch, outcome)
     }
 
     /// A channel reports nothing in this way.

@@ -7,6 +7,7 @@ use quinn_udp::{TransportError, TransportErrorPayload};
 use rustix::io::Errno;
 use socket2::Socket;
 
+use crate::batch::ReceiveBatch;
 use crate::packet_io::{IoStatistics, NetworkError, NetworkErrorKind, Outgoing, PacketIo};
 
 /// [`IoStatistics`], countable from several threads.
@@ -14,9 +15,10 @@ use crate::packet_io::{IoStatistics, NetworkError, NetworkErrorKind, Outgoing, P
 pub(crate) struct Counters {
     pub(crate) packets_sent: AtomicU64,
     pub(crate) send_calls: AtomicU64,
-    pub(crate) packets_received: AtomicU64,
+    packets_received: AtomicU64,
     pub(crate) packets_foreign: AtomicU64,
-    pub(crate) receive_calls: AtomicU64,
+    receive_calls: AtomicU64,
+    receive_empty: AtomicU64,
     pub(crate) send_blocked: AtomicU64,
     pub(crate) send_too_big: AtomicU64,
     pub(crate) send_refused: AtomicU64,
@@ -34,6 +36,7 @@ impl Counters {
             packets_received: read(&self.packets_received),
             packets_foreign: read(&self.packets_foreign),
             receive_calls: read(&self.receive_calls),
+            receive_empty: read(&self.receive_empty),
             send_blocked: read(&self.send_blocked),
             send_too_big: read(&self.send_too_big),
             send_refused: read(&self.send_refused),
@@ -41,6 +44,19 @@ impl Counters {
             reported_too_big: read(&self.reported_too_big),
             reported_other: read(&self.reported_other),
         }
+    }
+
+    /// Counts a call that took `batch` from the socket, or found nothing there.
+    pub(crate) fn received(&self, batch: &ReceiveBatch, outcome: io::Result<()>) -> io::Result<()> {
+        match &outcome {
+            Ok(()) => {
+                count(&self.receive_calls);
+                add(&self.packets_received, batch.packets());
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => count(&self.receive_empty),
+            Err(_) => {}
+        }
+        outcome
     }
 
     /// Counts a report that came as the error of another call.

@@ -69,6 +69,7 @@ impl core::ops::Add for IoStatistics {
             packets_received: self.packets_received + other.packets_received,
             packets_foreign: self.packets_foreign + other.packets_foreign,
             receive_calls: self.receive_calls + other.receive_calls,
+            receive_empty: self.receive_empty + other.receive_empty,
             send_blocked: self.send_blocked + other.send_blocked,
             send_too_big: self.send_too_big + other.send_too_big,
             send_refused: self.send_refused + other.send_refused,
@@ -152,6 +153,8 @@ pub struct IoStatistics {
     pub packets_foreign: u64,
     /// System calls that brought them.
     pub receive_calls: u64,
+    /// System calls that found none.
+    pub receive_empty: u64,
     /// How often the send buffer was full and sending had to wait.
     pub send_blocked: u64,
     /// Packets the kernel refused because they exceed the interface's MTU.

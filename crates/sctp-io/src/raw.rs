@@ -201,7 +201,7 @@ impl PacketIo for RawIp {
     }
 
     fn receive(&self, batch: &mut ReceiveBatch) -> io::Result<()> {
-        batch.fill_with(|buffers, metas, arrived| {
+        let outcome = batch.fill_with(|buffers, metas, arrived| {
             let messages = past_reports(self, || self.state.recv((&self.socket).into(), buffers, metas))?;
             for (slot, (meta, buffer)) in metas.iter().zip(buffers.iter()).take(messages).enumerate() {
                 let contents = buffer.get(..meta.len).unwrap_or_default();
@@ -211,10 +211,8 @@ impl PacketIo for RawIp {
                 }
             }
             Ok(messages)
-        })?;
-        count(&self.counters.receive_calls);
-        add(&self.counters.packets_received, batch.packets());
-        Ok(())
+        });
+        self.counters.received(batch, outcome)
     }
 
     fn receive_error(&self) -> io::Result<Option<NetworkError>> {

@@ -247,7 +247,7 @@ impl PacketIo for UdpEncapsulation {
     }
 
     fn receive(&self, batch: &mut ReceiveBatch) -> io::Result<()> {
-        batch.fill_with(|buffers, metas, arrived| {
+        let outcome = batch.fill_with(|buffers, metas, arrived| {
             let messages = past_reports(self, || self.state.recv((&self.socket).into(), buffers, metas))?;
             for (slot, meta) in metas.iter().take(messages).enumerate() {
                 let message = self.message(meta);
@@ -258,10 +258,8 @@ impl PacketIo for UdpEncapsulation {
                 }
             }
             Ok(messages)
-        })?;
-        count(&self.counters.receive_calls);
-        add(&self.counters.packets_received, batch.packets());
-        Ok(())
+        });
+        self.counters.received(batch, outcome)
     }
 
     fn receive_error(&self) -> io::Result<Option<NetworkError>> {

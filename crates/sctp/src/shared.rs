@@ -108,6 +108,11 @@ impl Shared {
         Ok(Taken { what, has_more: !batch.is_drained(), octets: batch.octets() })
     }
 
+    /// Whether [`receive`](Self::receive) left something that nobody has sent since.
+    pub(crate) fn owes_answers(&self) -> bool {
+        self.lock().driver_settles
+    }
+
     /// Sends what [`receive`](Self::receive) left.
     pub(crate) fn complete(&self) {
         self.change(|_, _| ());

@@ -70,8 +70,8 @@ pub(crate) struct DriverSignal {
 }
 
 impl DriverSignal {
-    /// From now on a bell is rung.
-    pub(crate) fn is_a_thread(&self, bell: Doorbell) {
+    /// From now on the driver is a thread, and this its bell.
+    pub(crate) fn set_bell(&self, bell: Doorbell) {
         // A second driver there is not.
         let _ = self.bell.set(bell);
     }

@@ -54,7 +54,7 @@ impl Driver {
         addresses: Option<AddressWatch>,
     ) -> io::Result<Arc<Self>> {
         let bell = Doorbell::new()?;
-        shared.signals.driver.is_a_thread(bell.clone());
+        shared.signals.driver.set_bell(bell.clone());
         shared.set_notice(Notice::Again);
         let sources = Sources::new(&*shared.io, timer, &bell, addresses.as_ref())?;
         let seat = Seat { sources, addresses, expects_more: false, owes_answers: false, looks: 0 };
@@ -136,7 +136,8 @@ impl Driver {
 
     /// Waits for one thing to happen and deals with it.
     fn turn(&self, seat: &mut Seat) -> io::Result<()> {
-        let is_look = seat.looks > 0;
+        // Who has answered already sleeps until the next request.
+        let is_look = seat.looks > 0 && self.shared.owes_answers();
         seat.looks = seat.looks.saturating_sub(1);
         let sends_answers = !is_look && std::mem::take(&mut seat.owes_answers);
         let room = if self.shared.is_blocked_after(sends_answers) { Room::Awaited } else { Room::Irrelevant };

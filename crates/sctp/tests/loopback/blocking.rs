@@ -108,3 +108,25 @@ fn a_message_waits_in_recv_until_it_comes_and_the_end_ends_all_calls() {
         drop(accepting); // goes on waiting for others
     });
 }
+
+/// Who owes nobody an acknowledgment sleeps until the next request, instead of looking for it.
+#[test]
+fn a_server_that_has_answered_does_not_look_for_the_next_request() {
+    within_a_minute(|| {
+        let (here, there, [_client, server]) = pair();
+        let echoing = thread::spawn(move || {
+            while let Some(received) = there.recv().unwrap() {
+                there.send(received.message).unwrap();
+            }
+        });
+        for number in 0..200 {
+            here.send(numbered(0, number, 1_200, Delivery::Ordered)).unwrap();
+            here.recv().unwrap();
+            thread::sleep(Duration::from_micros(100));
+        }
+        let in_vain = server.handle().io_statistics().receive_empty;
+        assert!(in_vain < 800, "{in_vain} looks for 200 requests");
+        here.shutdown().unwrap();
+        echoing.join().unwrap();
+    });
+}
