@@ -122,7 +122,6 @@ fn a_server_that_has_answered_does_not_look_for_the_next_request() {
         for number in 0..200 {
             here.send(numbered(0, number, 1_200, Delivery::Ordered)).unwrap();
             here.recv().unwrap();
-            thread::sleep(Duration::from_micros(100));
         }
         let in_vain = server.handle().io_statistics().receive_empty;
         assert!(in_vain < 800, "{in_vain} looks for 200 requests");
