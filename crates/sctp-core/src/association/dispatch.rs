@@ -224,7 +224,7 @@ impl Association {
                 bytes: acked.bytes,
                 flight_before: acked.flight_before,
                 all_acknowledged: outcome.all_acknowledged,
-                in_recovery: outcome.recovering.contains(&acked.path),
+                in_recovery: outcome.recovering.contains(acked.path),
                 srtt: path.rto.srtt().unwrap_or_default(),
                 rtt: outcome.rtt.iter().find(|(of, _)| *of == acked.path).map(|&(_, rtt)| rtt),
                 min_rtt: path.rto.min_rtt().unwrap_or_default(),
@@ -245,7 +245,7 @@ impl Association {
         }
         self.undo(now, &outcome.refuted);
         self.keep_t3_in_step(now);
-        for &path in &outcome.repaired_by_probe {
+        for path in outcome.repaired_by_probe {
             trace::tail_loss_probe_repaired(path);
             self.cut_window(path);
         }
@@ -273,11 +273,11 @@ impl Association {
 
     /// Losses found through acknowledgments or the reordering timer.
     pub(super) fn apply_losses(&mut self, losses: &Losses) {
-        for &path in &losses.paths {
+        for path in losses.paths {
             self.cut_window(path);
             self.outgoing.fast_retransmit = true;
         }
-        for &path in &losses.vanishing {
+        for path in losses.vanishing {
             self.on_vanishing(path);
         }
         self.timers.apply(Timer::Reordering, losses.look_again_at);

@@ -8,7 +8,7 @@ use virtual_time::Instant;
 
 use super::address::source_for;
 use super::failure::{Candidate, Choice, Limits, Purpose, choose};
-use super::{Answer, Congestion, Path, Unanswered};
+use super::{Answer, Congestion, Path, PathIds, Unanswered};
 use crate::config::AssociationConfig;
 use crate::event::PathState;
 use crate::trace;
@@ -130,7 +130,7 @@ impl PathSet {
         self.paths.iter()
     }
 
-    pub(crate) fn ids(&self) -> SmallVec<[PathId; MAX_PATHS]> {
+    pub(crate) fn ids(&self) -> PathIds {
         self.iter().map(|path| path.id).collect()
     }
 
@@ -340,30 +340,29 @@ impl PathSet {
 
     /// A local address is not to be sent from any more: the paths that used it get another one. The peer knows of both, so
     /// they stay what they were.
-    pub(crate) fn on_local_deleted(&mut self, local: IpAddr) -> SmallVec<[PathId; MAX_PATHS]> {
+    pub(crate) fn on_local_deleted(&mut self, local: IpAddr) -> PathIds {
         self.locals.addresses.retain(|address| *address != local);
-        let mut moved = SmallVec::new();
+        let mut moved = PathIds::default();
         for path in self.paths.iter_mut().filter(|path| path.source == Some(local)) {
             self.locals.assign(path);
-            moved.push(path.id);
+            moved.insert(path.id);
         }
         self.reselect();
-        moved.retain(|path| self.contains(*path));
-        moved
+        moved.into_iter().filter(|path| self.contains(*path)).collect()
     }
 
     /// A local address is gone: the paths that used it get another one, or none. Either way they are inactive until the
     /// peer answers from there: while another path works, it carries the data.
-    pub(crate) fn on_local_down(&mut self, local: IpAddr) -> SmallVec<[PathId; MAX_PATHS]> {
+    pub(crate) fn on_local_down(&mut self, local: IpAddr) -> PathIds {
         self.locals.addresses.retain(|address| *address != local);
-        let mut moved = SmallVec::new();
+        let mut moved = PathIds::default();
         let is_left = |path: &&mut Path| path.source == Some(local) && path.state != PathState::Removed;
         for path in self.paths.iter_mut().filter(is_left) {
             self.locals.assign(path);
             if path.is_confirmed() {
                 let _inactive = path.enter(PathState::Inactive);
             }
-            moved.push(path.id);
+            moved.insert(path.id);
         }
         self.reselect();
         moved
@@ -371,17 +370,17 @@ impl PathSet {
 
     /// A local address is there (again), after the ones known so far. Gives the paths that do not work and may do so
     /// now, with the source that fits them best.
-    pub(crate) fn on_local_up(&mut self, local: IpAddr) -> SmallVec<[PathId; MAX_PATHS]> {
+    pub(crate) fn on_local_up(&mut self, local: IpAddr) -> PathIds {
         if !self.locals.addresses.contains(&local) {
             self.locals.addresses.push(local);
         }
-        let mut revived = SmallVec::new();
+        let mut revived = PathIds::default();
         let is_idle = |path: &&mut Path| {
             path.state != PathState::Removed && (path.is_stranded || path.state != PathState::Active)
         };
         for path in self.paths.iter_mut().filter(is_idle) {
             self.locals.assign(path);
-            revived.push(path.id);
+            revived.insert(path.id);
         }
         self.reselect();
         revived

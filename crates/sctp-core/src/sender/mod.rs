@@ -41,7 +41,7 @@ use crate::association::Negotiated;
 use crate::config::{AssociationConfig, ImmediateSack, LossDetection, MessageBundling, Nagle};
 use crate::error::SendError;
 use crate::message::{Message, Reliability};
-use crate::path::{Path, PathSet};
+use crate::path::{Path, PathIds, PathSet};
 use crate::stats::Seldom;
 use crate::trace::{self, LossEvidence};
 use crate::transmit::PathId;
@@ -164,11 +164,11 @@ pub(crate) struct SackOutcome {
     /// Octets of chunks sent again that the peer reports to have received twice, and where they were lost.
     pub(crate) duplicates: SmallVec<[(PathId, usize); 1]>,
     /// Paths on which a probe turned out to have repaired a loss.
-    pub(crate) repaired_by_probe: SmallVec<[PathId; 1]>,
+    pub(crate) repaired_by_probe: PathIds,
     /// The peer took a FORWARD TSN in that was sent on this path.
     pub(crate) forward_confirmed: Option<PathId>,
     /// Paths that were in Fast Recovery when the SACK came.
-    pub(crate) recovering: SmallVec<[PathId; 1]>,
+    pub(crate) recovering: PathIds,
     /// Recoveries that turned out to have been needless: what they did to windows and timers is to be undone.
     pub(crate) refuted: SmallVec<[Refuted; 1]>,
     pub(crate) all_acknowledged: bool,
@@ -179,9 +179,9 @@ pub(crate) struct SackOutcome {
 #[derive(Debug, Default)]
 pub(crate) struct Losses {
     /// Paths on which losses began a new recovery: their windows are to be cut.
-    pub(crate) paths: SmallVec<[PathId; 1]>,
+    pub(crate) paths: PathIds,
     /// Paths on which a chunk was lost as often as suggests that packets of its size vanish (RFC 8899 §4.3).
-    pub(crate) vanishing: SmallVec<[PathId; 1]>,
+    pub(crate) vanishing: PathIds,
     /// When the reordering window of a chunk runs out.
     pub(crate) look_again_at: Option<Instant>,
     /// Whether any chunk was declared lost.
@@ -467,8 +467,8 @@ impl Sender {
                 continue;
             };
             if self.outstanding.mark_lost(index) {
-                if transmissions >= VANISHED && !losses.vanishing.contains(&path) {
-                    losses.vanishing.push(path);
+                if transmissions >= VANISHED {
+                    losses.vanishing.insert(path);
                 }
                 let evidence = match self.options.loss_detection {
                     LossDetection::Rack => LossEvidence::Time,
@@ -481,7 +481,7 @@ impl Sender {
                 losses.any = true;
                 if !self.recoveries.is_recovering(path) {
                     self.recoveries.begin(path, self.outstanding.next_tsn().previous());
-                    losses.paths.push(path);
+                    losses.paths.insert(path);
                 }
                 self.recoveries.on_lost(path);
             }

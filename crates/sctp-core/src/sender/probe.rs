@@ -118,7 +118,7 @@ impl Sender {
             let fate = fate(probe, now, sack, paths);
             if fate == Fate::Repaired && !recoveries.is_recovering(probe.path) {
                 recoveries.begin(probe.path, highest);
-                outcome.repaired_by_probe.push(probe.path);
+                outcome.repaired_by_probe.insert(probe.path);
             }
             fate == Fate::Open
         });

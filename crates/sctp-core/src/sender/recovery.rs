@@ -17,6 +17,7 @@ use virtual_time::Instant;
 
 use super::acknowledge::Delivered;
 use super::outstanding::{ChunkState, SentChunk};
+use crate::path::PathIds;
 use crate::transmit::PathId;
 
 /// The recoveries of every path, and what was sent again of late.
@@ -175,7 +176,7 @@ impl Recoveries {
 
     /// Everything up to this TSN is acknowledged. Gives the paths on which a recovery ended.
     #[inline]
-    pub(crate) fn on_cumulative_ack(&mut self, point: Tsn) -> SmallVec<[PathId; 1]> {
+    pub(crate) fn on_cumulative_ack(&mut self, point: Tsn) -> PathIds {
         self.begun.as_mut().map(|begun| begun.on_cumulative_ack(point)).unwrap_or_default()
     }
 }
@@ -248,11 +249,11 @@ impl Begun {
         result
     }
 
-    fn on_cumulative_ack(&mut self, point: Tsn) -> SmallVec<[PathId; 1]> {
-        let mut ended = SmallVec::new();
+    fn on_cumulative_ack(&mut self, point: Tsn) -> PathIds {
+        let mut ended = PathIds::default();
         for (path, state) in (0..=u8::MAX).map(PathId::new).zip(&mut self.paths) {
             if state.exit.take_if(|exit| !point.precedes(*exit)).is_some() {
-                ended.push(path);
+                ended.insert(path);
             }
         }
         ended

@@ -194,7 +194,7 @@ fn abandoned_octets_are_no_acknowledgment_but_their_loss_is_a_loss() {
         bench.write_new();
     });
     (2..4).for_each(|last| assert!(!bench.sack(0, &[(2, last)]).unwrap().losses.any));
-    assert_eq!(bench.sack(0, &[(2, 4)]).unwrap().losses.paths[..], [PathId::FIRST]);
+    assert_eq!(bench.sack(0, &[(2, 4)]).unwrap().losses.paths, PathIds::from_iter([PathId::FIRST]));
     assert_eq!(bench.give_up(), [(0, true, SendFailure::RetransmissionsExceeded)]);
     assert!(bench.forward().is_some());
     let outcome = bench.sack(4, &[]).unwrap();

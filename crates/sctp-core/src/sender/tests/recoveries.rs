@@ -60,10 +60,10 @@ fn recovery_of_one_path_leaves_the_other_free_to_begin_its_own() {
     bench.send_apart(2, 0);
     bench.pass(20);
     bench.sack(0, &[(2, 2)]).unwrap();
-    assert_eq!(bench.look_again().paths[..], [PathId::FIRST]);
+    assert_eq!(bench.look_again().paths, PathIds::from_iter([PathId::FIRST]));
     let outcome = bench.sack(0, &[(2, 2), (4, 4)]).unwrap();
-    assert_eq!(outcome.recovering[..], [PathId::FIRST]);
-    assert_eq!(bench.look_again().paths[..], [SECOND]);
+    assert_eq!(outcome.recovering, PathIds::from_iter([PathId::FIRST]));
+    assert_eq!(bench.look_again().paths, PathIds::from_iter([SECOND]));
 }
 
 /// RFC 8985 §6.2 step 4: the peer has it twice, so it came only later than expected.
