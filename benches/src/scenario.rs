@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use sctp_core::{AssociationId, Message};
+use sctp_core::{AssociationId, Message, MessageBundling};
 use virtual_time::Instant;
 
 use crate::counting::counted;
@@ -121,6 +121,8 @@ pub fn outstanding(chunks: usize) -> u64 {
     let mode = Mode::Ordered;
     let mut config = mode.config();
     (config.buffers.send_bytes, config.buffers.receive_bytes) = (OUTSTANDING_BYTES, OUTSTANDING_BYTES);
+    // With many outstanding the window is the limit: packets would be filled, and hold other chunks than with few.
+    config.transmission.bundling = MessageBundling::On;
     let mut pair = Pair::new(&config);
     let mut next = mode.messages(100);
     let mut pipe: VecDeque<Flight> = VecDeque::new();
