@@ -124,7 +124,7 @@ fn a_server_that_has_answered_does_not_look_for_the_next_request() {
             here.recv().unwrap();
         }
         let in_vain = server.handle().io_statistics().receive_empty;
-        assert!(in_vain < 1_500, "{in_vain} looks for 200 requests");
+        assert!(in_vain < 800, "{in_vain} looks for 200 requests");
         here.shutdown().unwrap();
         echoing.join().unwrap();
     });
