@@ -9,7 +9,8 @@ fn third_missing_report_declares_lost_and_only_once() {
     assert!(!bench.sack(0, &[(2, 2)]).unwrap().losses.any);
     assert!(!bench.sack(0, &[(2, 3)]).unwrap().losses.any);
     let outcome = bench.sack(0, &[(2, 4)]).unwrap();
-    assert!(!outcome.losses.paths.is_empty() && outcome.recovering.is_empty());
+    assert_eq!(outcome.losses.paths, PathIds::from_iter([PathId::FIRST]));
+    assert!(outcome.recovering.is_empty());
     assert_eq!(bench.write_lost(), [(0, 100, false)]);
     for last in 5..=8 {
         assert!(!bench.sack(0, &[(2, last)]).unwrap().losses.any, "point 5: once");
