@@ -108,11 +108,6 @@ impl Shared {
         Ok(Taken { what, has_more: !batch.is_drained(), octets: batch.octets() })
     }
 
-    /// Whether [`receive`](Self::receive) left something that nobody has sent since.
-    pub(crate) fn owes_answers(&self) -> bool {
-        self.lock().driver_settles
-    }
-
     /// Sends what [`receive`](Self::receive) left.
     pub(crate) fn complete(&self) {
         self.change(|_, _| ());
@@ -123,13 +118,15 @@ impl Shared {
         self.complete_news_of(&mut self.lock());
     }
 
-    /// The same, if it did bring news; whether the socket is full.
-    pub(crate) fn is_blocked_after(&self, owes_answers: bool) -> bool {
+    /// The same, but for a driver that `would_look` at the socket again while what was left is not sent: one SACK for all
+    /// that comes. Who has answered already sleeps until the next request.
+    pub(crate) fn next_turn(&self, would_look: bool) -> Next {
         let mut state = self.lock();
-        if owes_answers {
+        let is_look = would_look && state.driver_settles;
+        if !is_look {
             self.complete_news_of(&mut state);
         }
-        state.outbox.is_blocked()
+        Next { is_look, is_blocked: state.outbox.is_blocked() }
     }
 
     fn complete_news_of(&self, state: &mut State) {
@@ -179,6 +176,15 @@ pub(crate) struct Taken {
     pub(crate) has_more: bool,
     /// How much it was.
     pub(crate) octets: usize,
+}
+
+/// How a driver goes on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Next {
+    /// With a look at the socket, not by waiting for it.
+    pub(crate) is_look: bool,
+    /// The socket was full: what waits there is sent when there is room.
+    pub(crate) is_blocked: bool,
 }
 
 /// What a look at the socket brought.

@@ -17,7 +17,7 @@ use std::time::Duration;
 use sctp_io::{AddressWatch, Doorbell, Notice, Room, Sources, Woken};
 
 use crate::error::CommunicationLost;
-use crate::shared::{Received, Shared};
+use crate::shared::{Next, Received, Shared};
 use crate::state::Openness;
 
 /// What all threads of a blocking endpoint share.
@@ -39,8 +39,6 @@ struct Seat {
     addresses: Option<AddressWatch>,
     /// The last receive call did not bring all there was.
     expects_more: bool,
-    /// Packets have been taken in whose answers are not sent yet: an answer of the application may travel with them.
-    owes_answers: bool,
     /// Looks at the socket before it is waited for again. Behind many packets more are soon to come: to sleep in between
     /// costs their sender a wake-up each time, and one SACK answers what several looks bring.
     looks: usize,
@@ -57,7 +55,7 @@ impl Driver {
         shared.signals.driver.set_bell(bell.clone());
         shared.set_notice(Notice::Again);
         let sources = Sources::new(&*shared.io, timer, &bell, addresses.as_ref())?;
-        let seat = Seat { sources, addresses, expects_more: false, owes_answers: false, looks: 0 };
+        let seat = Seat { sources, addresses, expects_more: false, looks: 0 };
         let driver = Arc::new(Self {
             shared: Arc::clone(shared),
             seat: Mutex::new(seat),
@@ -136,11 +134,9 @@ impl Driver {
 
     /// Waits for one thing to happen and deals with it.
     fn turn(&self, seat: &mut Seat) -> io::Result<()> {
-        // Who has answered already sleeps until the next request.
-        let is_look = seat.looks > 0 && self.shared.owes_answers();
+        let Next { is_look, is_blocked } = self.shared.next_turn(seat.looks > 0);
         seat.looks = seat.looks.saturating_sub(1);
-        let sends_answers = !is_look && std::mem::take(&mut seat.owes_answers);
-        let room = if self.shared.is_blocked_after(sends_answers) { Room::Awaited } else { Room::Irrelevant };
+        let room = if is_blocked { Room::Awaited } else { Room::Irrelevant };
         // What certainly is readable need not be waited for; whatever else is ready can wait a turn.
         let is_certain = std::mem::take(&mut seat.expects_more) && room == Room::Irrelevant;
         let woken = if is_certain || is_look {
@@ -156,7 +152,8 @@ impl Driver {
             seat.expects_more = taken.has_more && !is_certain;
             seat.looks = looks_behind(taken.octets, is_look.then_some(seat.looks));
             match taken.what {
-                Received::News => seat.owes_answers = true,
+                // An answer of the application may travel with what is left to send.
+                Received::News => {}
                 Received::Packets => self.shared.complete(),
                 Received::Nothing => thread::yield_now(),
             }
