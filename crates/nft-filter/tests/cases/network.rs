@@ -235,7 +235,7 @@ impl Network {
     /// Waits for a datagram that the tests' own pinhole lets pass: whatever was sent before has arrived or never will.
     pub(crate) fn wait_for_marker(&self, way: Way) {
         let to = self.send_datagram(way, socket_address(MARKER_INSIDE), socket_address(MARKER_OUTSIDE));
-        to.recv(&mut [0; 16]).unwrap();
+        receive(&to).unwrap();
     }
 }
 
@@ -257,6 +257,18 @@ fn bind<T>(attempt: impl Fn() -> io::Result<T>) -> T {
                 std::thread::yield_now();
             }
             Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+/// Waits for a datagram; its length and its sender. A receive with a timeout ends for any signal, even one that is
+/// ignored, and other tests' children send theirs when they end.
+pub(crate) fn receive(socket: &UdpSocket) -> io::Result<(usize, SocketAddr)> {
+    let mut buffer = [0; 10_000];
+    loop {
+        match socket.recv_from(&mut buffer) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            received => return received,
         }
     }
 }

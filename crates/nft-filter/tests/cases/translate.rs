@@ -7,7 +7,7 @@ use nft_filter::{NftConfig, TranslationPriorities};
 use simco::Direction;
 
 use super::network::{
-    MARKER_INSIDE, MARKER_OUTSIDE, Network, Spot, Way, arrives_now, socket_address, time_until,
+    MARKER_INSIDE, MARKER_OUTSIDE, Network, Spot, Way, arrives_now, receive, socket_address, time_until,
 };
 use super::{Middlebox, config, host, tcp, translated, udp};
 
@@ -27,7 +27,7 @@ fn translator(network: &Network) -> Middlebox {
 /// Sends from one socket to an address; where it seems to come from at the other.
 fn seen_from(from: &std::net::UdpSocket, to: &str, receiver: &std::net::UdpSocket) -> SocketAddr {
     from.send_to(b"hello", socket_address(to)).unwrap();
-    receiver.recv_from(&mut [0; 8]).unwrap().1
+    receive(receiver).unwrap().1
 }
 
 pub(crate) fn traditional() {
