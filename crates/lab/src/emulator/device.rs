@@ -108,6 +108,6 @@ const PREFIX_V4: u8 = 24;
 /// Prefix length of a link's IPv6 addresses.
 const PREFIX_V6: u8 = 64;
 /// Room for what a sender may burst before the emulator's thread runs; the kernel's default is 500.
-const QUEUE_PACKETS: usize = 10_000;
+pub(super) const QUEUE_PACKETS: usize = 10_000;
 /// The kernel's worker takes microseconds; a machine that needs longer than this is not fit to measure on.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -19,7 +19,7 @@ use thread_priority::{ThreadPriority, ThreadPriorityValue};
 use virtual_time::Instant;
 
 use super::capture::Capture;
-use super::device::Device;
+use super::device::{Device, QUEUE_PACKETS};
 use super::error::EmulatorError;
 use super::lane::Lane;
 use super::link::{Direction, EmulatedLink};
@@ -133,16 +133,27 @@ impl Engine {
             }
             self.wait()?;
         }
+        // What was sent before the end was offered, though it is not delivered any more.
+        for lane in 0..self.lanes.len() {
+            self.read(lane, QUEUE_PACKETS);
+        }
         Ok(self.report(is_real_time))
     }
 
     /// Reads what waits at the lane's entrance, at most a batch.
     fn take_in(&mut self, lane: usize) {
-        if self.devices[lane].state != PortState::Readable {
+        if self.devices[lane].state == PortState::Readable {
+            self.devices[lane].state = PortState::Idle;
+            self.read(lane, READ_BATCH);
+        }
+    }
+
+    /// Reads at most so many packets at the lane's entrance.
+    fn read(&mut self, lane: usize, at_most: usize) {
+        if self.devices[lane].state == PortState::Gone {
             return;
         }
-        self.devices[lane].state = PortState::Idle;
-        for _ in 0..READ_BATCH {
+        for _ in 0..at_most {
             let length = match self.devices[lane].device.recv(&mut self.buffer) {
                 Ok(length) => length,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,

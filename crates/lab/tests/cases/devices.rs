@@ -19,6 +19,20 @@ pub(crate) fn kind_is_reported() {
     assert_eq!(missed, (report.device == DeviceKind::Veth).then_some(0));
 }
 
+/// The emulator is told to end before it has looked for packets.
+pub(crate) fn end_before_a_look() {
+    let mut world = World::new(vec![EmulatedLink::symmetric(9, Impairments::default(), 1)]).unwrap();
+    let here = world.attach_here(&[LinkEnd::client(9)]).unwrap().remove(0);
+    let server = world.spawn_side("server", &[LinkEnd::server(9)], |_| ());
+    let socket = UdpSocket::bind((here.local_v4, 0)).unwrap();
+    for _ in 0..3 {
+        socket.send_to(PROBE, (here.peer_v4, 5000)).unwrap();
+    }
+    let report = world.start(EmulatorOptions::default()).unwrap().stop().unwrap();
+    server.unwrap().join().unwrap();
+    assert_eq!(report.links[0].request.stats.offered, 3);
+}
+
 /// More than any device holds, sent before the emulator reads.
 pub(crate) fn burst() {
     let mut world = World::new(vec![EmulatedLink::symmetric(9, Impairments::default(), 1)]).unwrap();
