@@ -1,5 +1,6 @@
 //! The daemon as a process, its configuration, its signals.
 
+use std::io;
 use std::net::SocketAddr;
 use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
@@ -90,9 +91,7 @@ impl Daemon {
         let log = std::fs::File::create(folder.path("log")).unwrap();
         command.arg(folder.path("middlebox.toml")).env("NOTIFY_SOCKET", &notices);
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap();
-        let mut notice = [0; 512];
-        let Ok(bytes) = socket.recv(&mut notice) else { panic!("not ready: {}", folder.read("log")) };
-        let notice = String::from_utf8(notice[..bytes].to_vec()).unwrap();
+        let notice = notice_at(&socket).unwrap_or_else(|error| panic!("{error}: {}", folder.read("log")));
         let status = notice.strip_prefix("READY=1\nSTATUS=").unwrap_or_else(|| panic!("{notice}"));
         let address = |name: &str| {
             let at = status.split(", ").find_map(|part| part.strip_prefix(name)).unwrap();
@@ -148,6 +147,19 @@ impl Drop for Daemon {
         // It may have ended already.
         let _ended = self.child.kill();
         let _status = self.child.wait();
+    }
+}
+
+/// What a daemon says when it is ready. A receive with a timeout ends for any signal, even one that is ignored, and
+/// other tests' daemons send theirs when they end.
+fn notice_at(socket: &UnixDatagram) -> io::Result<String> {
+    let mut notice = [0; 512];
+    loop {
+        match socket.recv(&mut notice) {
+            Ok(bytes) => return Ok(String::from_utf8_lossy(&notice[..bytes]).into_owned()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
     }
 }
 
