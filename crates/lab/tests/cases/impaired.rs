@@ -16,10 +16,12 @@ fn send_over(links: Vec<EmulatedLink>, count: u8) -> (Vec<Vec<u8>>, lab::emulato
     let ends = |end: fn(u8) -> LinkEnd| indices.iter().copied().map(end).collect::<Vec<_>>();
     let mut world = World::new(links).unwrap();
     let (bound, is_bound) = std::sync::mpsc::channel();
+    let (sent, is_sent) = std::sync::mpsc::channel();
     let server = world.spawn_side("server", &ends(LinkEnd::server), move |side: SideContext| {
         let bind = |link: &lab::emulator::SideLink| UdpSocket::bind((link.local_v4, 5000)).unwrap();
         let sockets: Vec<UdpSocket> = side.links.iter().map(bind).collect();
         bound.send(()).unwrap();
+        is_sent.recv().unwrap();
         sockets.iter().map(received).collect::<Vec<_>>()
     });
     let client = world.spawn_side("client", &ends(LinkEnd::client), move |side: SideContext| {
@@ -30,6 +32,7 @@ fn send_over(links: Vec<EmulatedLink>, count: u8) -> (Vec<Vec<u8>>, lab::emulato
                 socket.send_to(&[number], (link.peer_v4, 5000)).unwrap();
             }
         }
+        sent.send(()).unwrap();
     });
     let (server, client) = (server.unwrap(), client.unwrap());
     let emulator = world.start(EmulatorOptions::default()).unwrap();
