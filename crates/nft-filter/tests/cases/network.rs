@@ -183,7 +183,22 @@ impl Network {
         self.wait_for_marker(if way == Way::In { Way::Out } else { Way::In });
         let is_open = connecting.peer_addr().is_ok();
         drop((connecting, listener));
+        self.wait_until_closed(client, from.port());
+        self.wait_until_closed(server, to.port());
         is_open
+    }
+
+    /// Waits until no TCP socket has the port. One that is closed may live on, in a process that another test starts,
+    /// and answers there what is meant for the next.
+    fn wait_until_closed(&self, spot: Spot, port: u16) {
+        let ending = format!(":{port:04X}");
+        let has_port =
+            |line: &str| line.split_whitespace().nth(1).is_some_and(|local| local.ends_with(&ending));
+        let sockets =
+            |table: &str| std::fs::read_to_string(format!("/proc/thread-self/net/{table}")).unwrap();
+        self.within(spot, || {
+            time_until(|| !["tcp", "tcp6"].iter().any(|table| sockets(table).lines().any(has_port)));
+        });
     }
 
     /// A connection with both ends, opened this way.
