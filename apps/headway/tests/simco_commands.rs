@@ -4,6 +4,7 @@
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use serde_json::{Value, json};
@@ -91,9 +92,23 @@ impl Middlebox {
     }
 }
 
+/// A port of before may be taken for a moment: a process that another test starts has our sockets until it is itself.
 fn serve(folder: &Folder, configuration: &str) -> Embedded {
-    Embedded::start(Settings::parse(configuration, folder.path()).unwrap()).unwrap()
+    let begin = Instant::now();
+    loop {
+        match Embedded::start(Settings::parse(configuration, folder.path()).unwrap()) {
+            Ok(served) => return served,
+            Err(error)
+                if error.to_string().contains("Address already in use") && begin.elapsed() < PATIENCE =>
+            {
+                std::thread::yield_now();
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
 }
+
+const PATIENCE: Duration = Duration::from_secs(5);
 
 const CONFIGURATION: &str = r#"
 [listen]
