@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, UdpSocket};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
-use support::{assert_contains, assert_fields, headway, json, keys, text};
+use support::{assert_contains, assert_fields, free_port, headway, json, keys, text};
 
 /// One that this user may choose; the default, `cubic`, may be reserved to root.
 fn allowed_congestion() -> String {
@@ -26,7 +26,7 @@ struct Echo {
 impl Echo {
     /// Serves `transports` at a free port; ready when it says so.
     fn start(ip: IpAddr, transports: &str) -> Self {
-        let to = std::net::SocketAddr::new(ip, free_port(ip)).to_string();
+        let to = std::net::SocketAddr::new(ip, free_port()).to_string();
         let arguments = ["echo", "--listen", &to, "--transport", transports, "--encap-port", "0"];
         let congestion = allowed_congestion();
         let mut process = Command::new(env!("CARGO_BIN_EXE_headway"))
@@ -72,17 +72,6 @@ impl Drop for Echo {
     }
 }
 
-/// A port that neither TCP nor UDP uses.
-fn free_port(ip: IpAddr) -> u16 {
-    loop {
-        let tcp = TcpListener::bind((ip, 0)).unwrap();
-        let port = tcp.local_addr().unwrap().port();
-        if UdpSocket::bind((ip, port)).is_ok() {
-            return port;
-        }
-    }
-}
-
 #[test]
 fn every_transport_is_answered_and_reported_as_compare_does() {
     let echo = Echo::start(Ipv4Addr::LOCALHOST.into(), "tcp,sctp,udp");
@@ -104,7 +93,7 @@ fn every_transport_is_answered_and_reported_as_compare_does() {
 /// Needs CAP_NET_RAW and a kernel without its own SCTP, and says so where it lacks one.
 #[test]
 fn sctp_travels_directly_over_ip() {
-    let to = format!("ip:127.0.0.1:{}", free_port(Ipv4Addr::LOCALHOST.into()));
+    let to = format!("ip:127.0.0.1:{}", free_port());
     let mut process = Command::new(env!("CARGO_BIN_EXE_headway"))
         .args(["echo", "--listen", &to, "--transport", "sctp"])
         .stdout(Stdio::piped())
@@ -155,7 +144,7 @@ fn address_in_use_is_named() {
 
 #[test]
 fn absent_server_fails_the_run_with_the_remedy() {
-    let port = free_port(Ipv4Addr::LOCALHOST.into());
+    let port = free_port();
     let output = headway(&format!("load --to 127.0.0.1:{port} --transport tcp --duration 1s --json -"));
     assert_eq!(output.status.code(), Some(1));
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();

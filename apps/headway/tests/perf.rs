@@ -4,11 +4,10 @@
 mod support;
 
 use std::io::{BufRead, BufReader};
-use std::net::{TcpListener, UdpSocket};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use serde_json::Value;
-use support::{assert_contains, assert_fields, headway, json, keys, refusal, text};
+use support::{assert_contains, assert_fields, free_port, headway, json, keys, refusal, text};
 
 /// A server in a process of its own; ended with it.
 struct Server {
@@ -20,7 +19,7 @@ struct Server {
 
 impl Server {
     fn start(ip: &str, options: &[&str]) -> Self {
-        Self::try_start(&[format!("{ip}:{}", free_port(ip))], options).unwrap()
+        Self::try_start(&[format!("{ip}:{}", free_port())], options).unwrap()
     }
 
     /// Ready when it says so; otherwise what it says instead.
@@ -80,17 +79,6 @@ impl Drop for Server {
     fn drop(&mut self) {
         let _has_ended = self.process.kill();
         let _reaped = self.process.wait();
-    }
-}
-
-/// A port that neither TCP nor UDP uses.
-fn free_port(ip: &str) -> u16 {
-    let ip: std::net::IpAddr = ip.parse().unwrap();
-    loop {
-        let port = TcpListener::bind((ip, 0)).unwrap().local_addr().unwrap().port();
-        if UdpSocket::bind((ip, port)).is_ok() {
-            return port;
-        }
     }
 }
 
@@ -169,7 +157,7 @@ fn the_first_run_is_the_last_of_a_server_that_serves_once() {
 
 #[test]
 fn several_addresses_are_one_association() {
-    let port = free_port("127.0.0.1");
+    let port = free_port();
     let addresses = [format!("127.0.0.1:{port}"), format!("127.0.0.2:{port}")];
     let server = Server::try_start(&addresses, &["--encap-port", "0"]).unwrap();
     assert_plausible(&server.measure(""), 1200.0);
@@ -178,7 +166,7 @@ fn several_addresses_are_one_association() {
 /// Needs CAP_NET_RAW and a kernel without its own SCTP, and says so where it lacks one.
 #[test]
 fn sctp_is_measured_directly_over_ip() {
-    let to = format!("ip:127.0.0.1:{}", free_port("127.0.0.1"));
+    let to = format!("ip:127.0.0.1:{}", free_port());
     match Server::try_start(&[to], &[]) {
         Ok(server) => assert_plausible(&server.measure(""), 1200.0),
         Err(reason) => {
@@ -213,7 +201,7 @@ fn a_second_client_is_told_that_the_server_is_busy() {
 
 #[test]
 fn a_server_that_is_not_there_is_named_with_the_remedy() {
-    let to = format!("127.0.0.1:{}", free_port("127.0.0.1"));
+    let to = format!("127.0.0.1:{}", free_port());
     let failed = headway(&format!("perf client --to {to} --transport tcp"));
     assert_eq!(failed.status.code(), Some(1));
     let error = String::from_utf8(failed.stderr).unwrap();

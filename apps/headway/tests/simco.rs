@@ -5,6 +5,9 @@
 use std::net::TcpListener;
 use std::process::{Command, Output};
 
+mod support;
+use support::free_port;
+
 fn simco(arguments: &str) -> Output {
     let words = arguments.split_whitespace();
     Command::new(env!("CARGO_BIN_EXE_headway")).arg("simco").args(words).output().unwrap()
@@ -19,7 +22,7 @@ fn refusal(arguments: &str, status: i32) -> String {
 
 #[test]
 fn nobody_at_the_port_is_said_with_the_port() {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port();
     let said = refusal(&format!("--to 127.0.0.1:{port} prl"), 1);
     assert!(
         said.contains(&format!("127.0.0.1:{port}")) && said.contains("is the middlebox running"),

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use serde_json::Value;
 
@@ -30,6 +31,27 @@ pub(crate) fn refusal(arguments: &str) -> String {
     assert_eq!(output.status.code(), Some(2), "{arguments}: {error}");
     assert!(output.stdout.is_empty(), "{arguments}");
     error
+}
+
+/// A port that nobody has and the system gives to nobody: it hands out higher ones. Not found by binding it, for a
+/// process that another test starts would have that socket, too, until it is itself.
+pub(crate) fn free_port() -> u16 {
+    static COUNT: AtomicU16 = AtomicU16::new(0);
+    // Another program of tests may run at the same time: it begins elsewhere.
+    let first = 20_000 + u16::try_from(std::process::id() % 10_000).unwrap();
+    loop {
+        let port = first + COUNT.fetch_add(1, Ordering::Relaxed);
+        if !["tcp", "tcp6", "udp", "udp6"].iter().any(|table| is_in(table, port)) {
+            return port;
+        }
+    }
+}
+
+/// Whether a socket in one of the kernel's tables has this local port (`proc_net(5)`).
+fn is_in(table: &str, port: u16) -> bool {
+    let ending = format!(":{port:04X}");
+    let sockets = std::fs::read_to_string(format!("/proc/net/{table}")).unwrap_or_default();
+    sockets.lines().any(|line| line.split_whitespace().nth(1).is_some_and(|local| local.ends_with(&ending)))
 }
 
 /// Every part is in the text.

@@ -1,9 +1,9 @@
 //! Agents over TCP and over SCTP, without rights, with the filter in memory.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
 
-use sctp::{Endpoint, EndpointConfig, PayloadProtocolId, SctpPort};
+use sctp::{BindError, Endpoint, EndpointConfig, PayloadProtocolId, SctpPort};
 use simco::agent::{AgentEvent, PolicyReply, Resynchronisation};
 use simco::{Lifetime, NegativeCode, PolicyRequest};
 use simco_agent::{RequestError, SimcoAgent};
@@ -101,9 +101,8 @@ fn an_agent_that_vanishes_leaves_rules_that_run_out() {
 }
 
 /// Establishes a session from these ports and leaves it open.
-async fn establish(daemon: &Daemon, local: std::net::SocketAddr) {
-    let config = EndpointConfig::new(SctpPort::try_from(40_000).unwrap());
-    let endpoint = Endpoint::bind(config, local).await.unwrap();
+async fn establish(daemon: &Daemon, local: SocketAddr) {
+    let endpoint = bind(local).await;
     let port = SctpPort::try_from(simco::PORT).unwrap();
     let association = endpoint.connect(&[sctp::udp(daemon.sctp)], port).await.unwrap();
     let request = b"\x01\x01\x00\x08\x00\x00\x00\x01\x00\x01\x00\x04\x03\x00\x00\x00";
@@ -116,6 +115,20 @@ async fn establish(daemon: &Daemon, local: std::net::SocketAddr) {
         let _kept = (endpoint, association);
         std::future::pending::<()>().await;
     });
+}
+
+/// An endpoint there. A process that another test starts has the socket of the one before until it is itself.
+async fn bind(local: SocketAddr) -> Endpoint {
+    loop {
+        let config = EndpointConfig::new(SctpPort::try_from(40_000).unwrap());
+        match Endpoint::bind(config, local).await {
+            Ok(endpoint) => return endpoint,
+            Err(BindError::Socket { source, .. }) if source.kind() == ErrorKind::AddrInUse => {
+                tokio::task::yield_now().await;
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
 }
 
 /// An agent that has lost its state begins anew on the association that the middlebox knows (RFC 9260 §5.2.4 action A): its
