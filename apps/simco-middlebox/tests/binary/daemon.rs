@@ -91,7 +91,8 @@ impl Daemon {
         let log = std::fs::File::create(folder.path("log")).unwrap();
         command.arg(folder.path("middlebox.toml")).env("NOTIFY_SOCKET", &notices);
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap();
-        let notice = notice_at(&socket).unwrap_or_else(|error| panic!("{error}: {}", folder.read("log")));
+        let notice =
+            notice_at(&socket).unwrap_or_else(|error| panic!("not ready: {error}: {}", folder.read("log")));
         let status = notice.strip_prefix("READY=1\nSTATUS=").unwrap_or_else(|| panic!("{notice}"));
         let address = |name: &str| {
             let at = status.split(", ").find_map(|part| part.strip_prefix(name)).unwrap();
@@ -156,7 +157,7 @@ fn notice_at(socket: &UnixDatagram) -> io::Result<String> {
     let mut notice = [0; 512];
     loop {
         match socket.recv(&mut notice) {
-            Ok(bytes) => return Ok(String::from_utf8_lossy(&notice[..bytes]).into_owned()),
+            Ok(bytes) => return String::from_utf8(notice[..bytes].to_vec()).map_err(io::Error::other),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
