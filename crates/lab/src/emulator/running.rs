@@ -72,7 +72,8 @@ impl RunningEmulator {
         Ok(Self { thread: Some(thread), control: StopHandle { commands, wake } })
     }
 
-    /// Ends the emulator and tells what happened.
+    /// Ends the emulator and tells what happened. What was sent before is counted as offered; what has not come out yet is
+    /// lost.
     ///
     /// # Errors
     /// When waiting for packets had failed.
