@@ -6,8 +6,9 @@
 //! `file:line: what` with the remedy below it, and any finding that is not a note makes the run fail.
 //!
 //! ```text
-//! cargo xtask check      everything; what a change must pass
-//! cargo xtask layers     one check alone
+//! cargo xtask check                  everything; what a change must pass
+//! cargo xtask layers                 one check alone
+//! cargo xtask stress PACKAGE TEST    one test, many rounds, on a busy machine
 //! ```
 #![forbid(unsafe_code)]
 
@@ -27,6 +28,7 @@ mod reasons;
 mod rfcs;
 mod sizes;
 mod sources;
+mod stress;
 mod tools;
 mod workspace;
 
@@ -35,10 +37,19 @@ mod workspace;
 #[command(name = "cargo xtask", version)]
 struct Arguments {
     #[command(subcommand)]
-    task: Task,
+    request: Request,
 }
 
 /// What can be asked for.
+#[derive(Subcommand, Clone, Debug)]
+enum Request {
+    #[command(flatten)]
+    Look(Task),
+    /// Runs a test many times beside busy loops and processes that come and go, and stops and continues it meanwhile
+    Stress(stress::Options),
+}
+
+/// What looks at the repository.
 #[derive(Subcommand, Clone, Copy, PartialEq, Eq, Debug)]
 enum Task {
     /// All checks below
@@ -82,19 +93,28 @@ const ALL: [Task; 10] = [
 ];
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    let tasks: &[Task] = if arguments.task == Task::Check { &ALL } else { &[arguments.task] };
-    match run(tasks) {
+    let done = match Arguments::parse().request {
+        Request::Look(Task::Check) => looked(&ALL),
+        Request::Look(task) => looked(&[task]),
+        Request::Stress(options) => stress::run(&options).map_err(|error| error.to_string()),
+    };
+    match done {
         Ok(0) => ExitCode::SUCCESS,
-        Ok(errors) => {
-            finding::print_line(&format!("{errors} finding(s) to mend"));
-            ExitCode::FAILURE
-        }
+        Ok(_) => ExitCode::FAILURE,
         Err(error) => {
-            finding::print_line(&format!("xtask could not look: {error}"));
+            finding::print_line(&format!("error: {error}"));
             ExitCode::FAILURE
         }
     }
+}
+
+/// Runs `tasks` and says how many findings have to be mended.
+fn looked(tasks: &[Task]) -> Result<usize, String> {
+    let errors = run(tasks).map_err(|error| error.to_string())?;
+    if errors > 0 {
+        finding::print_line(&format!("{errors} finding(s) to mend"));
+    }
+    Ok(errors)
 }
 
 /// Runs `tasks`, prints what they found and returns the number of errors.
