@@ -115,6 +115,8 @@ mod receiver;
 mod rng;
 mod sender;
 mod stats;
+mod steps;
+mod stream_set;
 pub mod trace;
 mod transmit;
 

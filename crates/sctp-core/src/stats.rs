@@ -141,6 +141,9 @@ pub struct ReconfigStatistics {
     pub requests_repeated: u64,
     /// Requests answered with a refusal.
     pub requests_refused: u64,
+    /// RE-CONFIG chunks with requests that were passed over, as if lost: a second one in a packet, or one that came before
+    /// the answer to the one before had left (RFC 6525 §5.1.1).
+    pub requests_passed_over: u64,
     /// RE-CONFIG chunks in a state in which there is nothing to re-configure.
     pub in_wrong_state: u64,
     /// DATA chunks not taken because their stream is about to be reset; the peer sends them again.

@@ -12,8 +12,9 @@ mod responder;
 mod tests;
 
 use sctp_wire::{
-    AddStreams, ChunkBuf, IncomingSsnReset, NextTsns, OutgoingSsnReset, Parameter, ReConfig,
-    ReconfigResponse, ReconfigResult, ReconfigSequence, StreamId, Tsn, VerificationTag,
+    AddStreams, Cause, ChunkBuf, ChunkType, IncomingSsnReset, NextTsns, OutgoingSsnReset, Parameter,
+    ReConfig, ReconfigCombination, ReconfigResponse, ReconfigResult, ReconfigSequence, StreamId, Tsn,
+    VerificationTag,
 };
 use smallvec::SmallVec;
 use virtual_time::Instant;
@@ -28,6 +29,7 @@ use crate::error::ReconfigError;
 use crate::event::{Event, ReconfigOutcome, StreamDirection};
 use crate::path::Unanswered;
 use crate::stats::{ReconfigStatistics, Seldom};
+use crate::stream_set::StreamSet;
 use crate::trace;
 use crate::transmit::PathId;
 
@@ -57,6 +59,10 @@ impl ResetDirection {
 pub(super) struct Reconfig {
     requester: Requester,
     responder: Responder,
+    /// The number of the packet that the peer's last chunk with requests came in.
+    asked_in_packet: u64,
+    /// That chunk had a new request; its answer may still wait to be sent.
+    has_answered: bool,
     statistics: Seldom<ReconfigStatistics>,
 }
 
@@ -66,6 +72,8 @@ impl Reconfig {
         Self {
             requester: Requester::new(local_initial),
             responder: Responder::new(peer_initial),
+            asked_in_packet: 0,
+            has_answered: false,
             statistics: Seldom::default(),
         }
     }
@@ -94,11 +102,10 @@ impl Association {
         if direction.is_incoming() {
             check(self.peer.agreed.inbound)?;
         }
-        let mut streams = streams.to_vec();
-        streams.sort_unstable_by_key(|stream| stream.get());
-        streams.dedup();
-        if streams.len() > LISTED_AT_MOST {
-            return Err(ReconfigError::TooManyListed { listed: streams.len(), limit: LISTED_AT_MOST });
+        let streams = StreamSet::of_list(streams.iter().copied());
+        let listed = streams.listed().len();
+        if listed > LISTED_AT_MOST {
+            return Err(ReconfigError::TooManyListed { listed, limit: LISTED_AT_MOST });
         }
         self.request(now, Request::ResetStreams { direction, streams, answers: None })
     }
@@ -165,10 +172,10 @@ impl Association {
             return;
         }
         if let Some(streams) = self.reconfig.requester.begin_next().and_then(Request::held_streams) {
-            self.sender.hold_streams(streams);
+            self.sender.hold_streams(streams.clone());
         }
         let Some(request) = self.reconfig.requester.preparing() else { return };
-        if request.held_streams().is_some_and(|streams| !self.sender.is_drained(streams)) {
+        if request.held_streams().is_some() && !self.sender.is_drained() {
             return;
         }
         let (last_assigned, responded) = (self.sender.last_assigned_tsn(), self.reconfig.responder.last());
@@ -235,7 +242,7 @@ impl Association {
                 if is_performed {
                     self.sender.reset_streams(&streams);
                 } else {
-                    self.sender.release_streams(&streams);
+                    self.sender.release_streams();
                 }
                 let direction = StreamDirection::Outgoing;
                 self.tell_streams_reset(direction, streams, result);
@@ -250,7 +257,7 @@ impl Association {
                 match next_tsns.filter(|_| is_performed) {
                     // RFC 6525 §5.2.7 (H5): the peer's view of who is the sender.
                     Some(next) => self.restart_tsns(now, next.receiver, next.sender),
-                    None => self.sender.release_streams(&[]),
+                    None => self.sender.release_streams(),
                 }
                 let result =
                     if next_tsns.is_none() && is_performed { ReconfigOutcome::Malformed } else { result };
@@ -285,9 +292,10 @@ impl Association {
     fn tell_streams_reset(
         &mut self,
         direction: StreamDirection,
-        streams: Vec<StreamId>,
+        streams: StreamSet,
         result: ReconfigOutcome,
     ) {
+        let streams = streams.into_list();
         trace::streams_reset(direction, streams.len(), result);
         self.events.push(Event::StreamsReset { direction, streams, result });
     }
@@ -310,7 +318,7 @@ impl Association {
     /// Nothing is under way: both directions go on from these TSNs, with SSN 0 in every stream.
     fn restart_tsns(&mut self, now: Instant, ours: Tsn, peers: Tsn) {
         self.sender.restart_tsns(ours);
-        self.sender.reset_streams(&[]);
+        self.sender.reset_streams(&StreamSet::ALL);
         let has_new = self.receiver.as_mut().is_some_and(|receiver| receiver.restart_tsns(now, peers));
         if has_new {
             self.tell_message_ready();
@@ -326,8 +334,13 @@ impl Association {
             self.reconfig.statistics.note().in_wrong_state += 1;
             return;
         }
-        if chunk.combination().is_none() {
+        let Some(combination) = chunk.combination() else {
             self.counters.note().malformed_chunks += 1;
+            self.push_chunk(path, ChunkBuf::error(&[Cause::ProtocolViolation(NO_SUCH_COMBINATION)]));
+            return;
+        };
+        if asks(combination) && !self.takes_request() {
+            self.reconfig.statistics.note().requests_passed_over += 1;
             return;
         }
         let mut responses = SmallVec::<[ReconfigResponse; 2]>::new();
@@ -363,10 +376,27 @@ impl Association {
         self.push_chunk(path, ChunkBuf::re_config(&parameters));
     }
 
+    /// Whether a chunk with requests is looked at. A peer has one in flight (RFC 6525 §5.1.1): there is no second one in a
+    /// packet, and the next one does not come before the answer to this one has left. One that comes all the same counts as
+    /// lost. So it is by the packets that leave, not by those that arrive, how often requests make work.
+    fn takes_request(&mut self) -> bool {
+        let packet = self.counters.packets_received;
+        if self.reconfig.asked_in_packet == packet {
+            return false;
+        }
+        self.reconfig.has_answered &= self.control.kinds().any(|kind| kind == ChunkType::RE_CONFIG);
+        if self.reconfig.has_answered {
+            return false;
+        }
+        self.reconfig.asked_in_packet = packet;
+        true
+    }
+
     /// The answer to a request that need not be looked at any more.
     fn answered_before(&mut self, request: ReconfigSequence) -> Option<ReconfigResponse> {
         match self.reconfig.responder.place(request) {
             Place::New => {
+                self.reconfig.has_answered = true;
                 self.reconfig.statistics.note().requests_received += 1;
                 None
             }
@@ -395,16 +425,17 @@ impl Association {
         let answered = |number, part| part == Part::IncomingReset && number == reset.response;
         self.reconfig.requester.on_answering_request(answered);
         self.stop_timer_if_answered();
-        let streams: Vec<StreamId> = reset.streams.iter().collect();
         let arrived =
             if self.cumulative_tsn().precedes(reset.last_tsn) { Arrived::NotAll } else { Arrived::All };
         let (config, inbound) = (&self.config.reconfiguration, self.peer.agreed.inbound);
         let deferred = self.reconfig.responder.deferred();
-        match judge_outgoing_reset(config, &streams, inbound, arrived, deferred) {
+        let verdict = judge_outgoing_reset(config, reset.streams, inbound, arrived, deferred);
+        let listed = || StreamSet::of_list(reset.streams.iter());
+        match verdict {
             Verdict::Answer(result) => self.refuse(reset.request, result),
-            Verdict::Perform => self.reset_incoming(now, reset.request, streams),
+            Verdict::Perform => self.reset_incoming(now, reset.request, listed()),
             Verdict::Defer => {
-                let (request, last_tsn) = (reset.request, reset.last_tsn);
+                let (request, last_tsn, streams) = (reset.request, reset.last_tsn, listed());
                 self.reconfig.responder.defer(Deferred::StreamReset { request, last_tsn, streams });
                 self.reconfig.responder.answer(request, ReconfigResult::InProgress, None)
             }
@@ -416,7 +447,7 @@ impl Association {
         &mut self,
         now: Instant,
         request: ReconfigSequence,
-        streams: Vec<StreamId>,
+        streams: StreamSet,
     ) -> ReconfigResponse {
         let has_new = self.receiver.as_mut().is_some_and(|receiver| receiver.reset_streams(now, &streams));
         if has_new {
@@ -439,9 +470,8 @@ impl Association {
         if let Some(answer) = self.answered_before(request) {
             return self.repeat_incoming(path, answer);
         }
-        let streams: Vec<StreamId> = reset.streams.iter().collect();
         let (config, outbound) = (&self.config.reconfiguration, self.peer.agreed.outbound);
-        match judge_incoming_reset(config, &streams, outbound, self.reconfig.requester.resetting()) {
+        match judge_incoming_reset(config, reset.streams, outbound, self.reconfig.requester.resetting()) {
             Verdict::Answer(result) => return Some(self.refuse(request, result)),
             Verdict::Perform | Verdict::Defer => {}
         }
@@ -450,7 +480,7 @@ impl Association {
         if goes_first && self.reconfig.requester.waits_for_peers_reset() {
             return Some(self.refuse(request, ReconfigResult::RequestAlreadyInProgress));
         }
-        let direction = ResetDirection::Outgoing;
+        let (direction, streams) = (ResetDirection::Outgoing, StreamSet::of_list(reset.streams.iter()));
         let own = Request::ResetStreams { direction, streams, answers: Some(request) };
         if !self.reconfig.requester.push_first(own) {
             return Some(self.refuse(request, ReconfigResult::RequestAlreadyInProgress));
@@ -485,7 +515,7 @@ impl Association {
             return self.refuse(request, ReconfigResult::Denied);
         }
         let is_busy = !self.reconfig.requester.is_idle() || self.reconfig.responder.deferred().is_some();
-        let standing = match (is_busy, self.sender.is_drained(&[])) {
+        let standing = match (is_busy, self.sender.is_drained()) {
             (true, _) => Standing::Busy,
             (false, false) => Standing::Sending,
             (false, true) => Standing::Drained,
@@ -494,7 +524,7 @@ impl Association {
             Verdict::Answer(result) => self.refuse(request, result),
             Verdict::Perform => self.reset_everything(now, request),
             Verdict::Defer => {
-                self.sender.hold_streams(&[]);
+                self.sender.hold_streams(StreamSet::ALL);
                 self.reconfig.responder.defer(Deferred::AssociationReset { request });
                 self.reconfig.responder.answer(request, ReconfigResult::InProgress, None)
             }
@@ -560,7 +590,7 @@ impl Association {
         let cumulative = self.cumulative_tsn();
         let is_due = match self.reconfig.responder.deferred() {
             Some(Deferred::StreamReset { last_tsn, .. }) => !cumulative.precedes(*last_tsn),
-            Some(Deferred::AssociationReset { .. }) => self.sender.is_drained(&[]),
+            Some(Deferred::AssociationReset { .. }) => self.sender.is_drained(),
             None => false,
         };
         if !is_due {
@@ -601,6 +631,24 @@ impl Association {
     }
 }
 
+/// Whether a chunk holds a request.
+const fn asks(combination: ReconfigCombination) -> bool {
+    use ReconfigCombination as C;
+    match combination {
+        C::Response | C::TwoResponses => false,
+        C::OutgoingReset
+        | C::IncomingReset
+        | C::OutgoingAndIncomingReset
+        | C::SsnTsnReset
+        | C::AddOutgoing
+        | C::AddIncoming
+        | C::AddOutgoingAndIncoming
+        | C::ResponseAndOutgoingReset => true,
+    }
+}
+
+/// What a peer is told that puts parameters together which RFC 6525 §3.1 does not.
+const NO_SUCH_COMBINATION: &[u8] = b"RE-CONFIG with parameters that do not go together";
 /// TSNs passed over by an association reset: the least that no receiver takes for data or a FORWARD TSN that is merely early.
 const RESET_GAP_TSNS: u32 = 1 << 16;
 /// Streams named in one request of ours: with both directions it fits the smallest packet.

@@ -5,7 +5,7 @@
 //! measured here for every message.
 
 use core::time::Duration;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
 use sctp_wire::{PayloadProtocolId, StreamId};
@@ -16,6 +16,8 @@ use super::blocking::BlockingStatistics;
 use super::fragment::{Fragment, Numbering, Sequence};
 use super::reassembly::Assembled;
 use crate::message::{Delivery, Message, Piece, Received};
+use crate::steps::step;
+use crate::stream_set::StreamSet;
 
 /// Complete messages: those that wait for an earlier one, and those that wait for the application.
 #[derive(Debug)]
@@ -159,36 +161,53 @@ impl Ordering {
         self.ready.drain(..limit.min(self.ready.len())).map(Received::from)
     }
 
-    /// These streams wait for their first message again; none listed means all. What waited for an earlier message of
-    /// such a stream waits in vain: it is delivered. Says whether there was any.
-    pub(super) fn reset(&mut self, now: Instant, streams: &[StreamId]) -> bool {
-        let listed: BTreeSet<u16> = streams.iter().map(|stream| stream.get()).collect();
-        let is_meant = |stream: u16| listed.is_empty() || listed.contains(&stream);
-        let mut stranded: Vec<(u16, u32)> =
-            self.blocked.keys().copied().filter(|(stream, _)| is_meant(*stream)).collect();
-        stranded.sort_by_key(|&(stream, order)| {
-            (stream, self.numbering.distance(self.next(StreamId::new(stream)), Sequence::from_key(order)))
-        });
-        for key in &stranded {
-            if let Some(blocked) = self.blocked.remove(key) {
-                self.deliver(now, blocked.complete_at, blocked.message);
+    /// These streams wait for their first message again. What waited for an earlier message of such a stream waits in
+    /// vain: it is delivered. Says whether there was any. Takes as many steps as streams are listed and messages
+    /// delivered.
+    pub(super) fn reset(&mut self, now: Instant, streams: &StreamSet) -> bool {
+        let ready = self.ready.len();
+        if streams.is_all() {
+            while let Some(&(stream, _)) = self.blocked.keys().next() {
+                self.deliver_stranded(now, StreamId::new(stream));
+            }
+            self.next.clear();
+        }
+        let mut rest = streams.listed();
+        while let [first, ..] = rest
+            && let Some((&(stream, _), _)) = self.blocked.range((first.get(), 0)..).next()
+        {
+            step();
+            // Nothing waits in the streams passed over.
+            rest = &rest[rest.partition_point(|listed| listed.get() < stream)..];
+            if let Some((&first, others)) = rest.split_first().filter(|(first, _)| first.get() == stream) {
+                self.deliver_stranded(now, first);
+                rest = others;
             }
         }
-        for (stream, next) in (0..=u16::MAX).zip(&mut self.next) {
-            if is_meant(stream) {
+        for stream in streams.listed() {
+            step();
+            if let Some(next) = self.next.get_mut(usize::from(stream.get())) {
                 *next = Sequence::default();
             }
         }
-        !stranded.is_empty()
+        self.ready.len() > ready
     }
 
-    /// Goes on counting where a predecessor stopped.
-    pub(super) fn adopt_statistics(&mut self, predecessor: &Self) {
-        self.statistics = predecessor.statistics.clone();
+    /// Delivers what is blocked in a stream, in the order of its numbers from the one that it waits for.
+    fn deliver_stranded(&mut self, now: Instant, stream: StreamId) {
+        let mut next = self.next(stream);
+        while let Some(order) = self.first_blocked(stream, next) {
+            step();
+            if let Some(blocked) = self.blocked.remove(&key(stream, order)) {
+                self.deliver(now, blocked.complete_at, blocked.message);
+            }
+            next = order;
+        }
     }
 
     /// Puts a message of a predecessor behind what is ready.
     pub(super) fn adopt(&mut self, received: Received) {
+        step();
         self.ready.push_back(received.into());
     }
 

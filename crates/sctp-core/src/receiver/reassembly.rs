@@ -11,6 +11,7 @@ use super::fragment::{Fragment, Numbering, Sequence};
 use super::partial::Aborted;
 use super::tsn_map::{Position, TsnMap};
 use crate::message::Piece;
+use crate::stream_set::StreamSet;
 use interleaved::FsnPlace;
 use runs::Runs;
 
@@ -114,13 +115,11 @@ impl Reassembly {
         }
     }
 
-    /// A predecessor's messages delivered in part are aborted, and told of with those dropped here.
-    pub(super) fn succeed(&mut self, predecessor: &mut Self) {
-        predecessor.abort_partial();
-        let aborted = predecessor.take_aborted();
+    /// Drops everything.
+    pub(super) fn clear(&mut self) -> Discarded {
         match self {
-            Self::ByTsn(runs) => runs.adopt_aborted(aborted),
-            Self::ByFsn(runs) => runs.adopt_aborted(aborted),
+            Self::ByTsn(runs) => runs.clear(),
+            Self::ByFsn(runs) => runs.clear(),
         }
     }
 
@@ -146,9 +145,9 @@ impl Reassembly {
         }
     }
 
-    /// Drops what is incomplete in streams whose MIDs start again; none listed means all. With DATA the TSNs keep
-    /// what is old apart from what is new.
-    pub(super) fn reset(&mut self, streams: &[StreamId]) -> Discarded {
+    /// Drops what is incomplete in streams whose MIDs start again. With DATA the TSNs keep what is old apart from what is
+    /// new.
+    pub(super) fn reset(&mut self, streams: &StreamSet) -> Discarded {
         match self {
             Self::ByTsn(_) => Discarded::default(),
             Self::ByFsn(runs) => runs.reset(streams),

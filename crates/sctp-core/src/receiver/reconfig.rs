@@ -1,18 +1,21 @@
 //! Streams that start again, or are added (RFC 6525).
 
-use sctp_wire::{StreamId, Tsn};
+use sctp_wire::Tsn;
 use virtual_time::Instant;
 
 use super::Receiver;
+use super::sack::SackSchedule;
+use super::tsn_map::TsnMap;
+use crate::stream_set::StreamSet;
 
 impl Receiver {
-    /// These streams begin at their first message again, ordered and unordered; none listed means all (RFC 6525
-    /// §5.2.2 (E3), RFC 8260 §2.3.2). True if that lets the application read something.
+    /// These streams begin at their first message again, ordered and unordered (RFC 6525 §5.2.2 (E3), RFC 8260 §2.3.2).
+    /// True if that lets the application read something.
     ///
     /// To be called when everything up to the last TSN of the request has arrived. Then nothing is incomplete or
     /// blocked in these streams, unless the peer left out a number or never ended a message: what is complete is
     /// delivered in its order, what is not is thrown away where it could be taken for a later message (I-DATA).
-    pub(crate) fn reset_streams(&mut self, now: Instant, streams: &[StreamId]) -> bool {
+    pub(crate) fn reset_streams(&mut self, now: Instant, streams: &StreamSet) -> bool {
         let discarded = self.reassembly.reset(streams);
         self.discard(&discarded);
         self.ordering.reset(now, streams)
@@ -26,14 +29,12 @@ impl Receiver {
     /// The peer goes on from this TSN, with the first message in every stream (RFC 6525 §5.2.4 (G4), (G5)). What is
     /// complete stays readable; a message of which a part is missing is given up. True as above.
     pub(crate) fn restart_tsns(&mut self, now: Instant, next: Tsn) -> bool {
-        let has_new = self.ordering.reset(now, &[]);
-        let mut fresh = Self::new(self.config, next);
-        fresh.reassembly.succeed(&mut self.reassembly);
-        fresh.window.grant(self.window.allowance_bytes());
-        fresh.adopt_ready(self);
-        fresh.ordering.adopt_statistics(&self.ordering);
-        fresh.counters = core::mem::take(&mut self.counters);
-        *self = fresh;
+        let has_new = self.ordering.reset(now, &StreamSet::ALL);
+        let discarded = self.reassembly.clear();
+        self.discard(&discarded);
+        self.arrived = TsnMap::new(next);
+        self.sack = SackSchedule::new(self.config.sack_every_packets);
+        self.given_up_through = None;
         has_new
     }
 }

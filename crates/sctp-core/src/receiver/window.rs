@@ -43,11 +43,6 @@ impl Window {
         self.allowance_bytes = bytes;
     }
 
-    /// What the endpoint granted.
-    pub(super) fn allowance_bytes(&self) -> usize {
-        self.allowance_bytes
-    }
-
     /// Whether a chunk with this much payload may be kept.
     pub(super) fn admits(&self, payload_bytes: usize, credit: Credit) -> bool {
         self.fits_here(payload_bytes, credit) && self.with_chunk(payload_bytes) <= self.allowance_bytes

@@ -190,7 +190,7 @@ impl Outstanding {
         self.chunks.get(index)
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &SentChunk)> {
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (usize, &SentChunk)> {
         self.chunks.iter().enumerate()
     }
 

@@ -5,12 +5,15 @@
 //! the fragments of a message follow each other (RFC 9260 §6.9); with it a message of another stream may come
 //! between (RFC 8260 §2).
 
+mod hold;
+
 use core::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use sctp_wire::{DataFlags, Fsn, IData, Mid, Ssn, StreamId};
 use virtual_time::Instant;
 
+use self::hold::Hold;
 use super::abandon::AbandonedMessages;
 use super::messages::{MessageKey, Messages, OnceBegun, Stored};
 use super::scheduler::{Rest, Schedule, Served, Waiting};
@@ -38,6 +41,9 @@ pub(crate) struct SendQueue {
     payload_bytes: usize,
     /// Of messages that may be given up; from the first of them on.
     terms: Option<Box<Terms>>,
+    hold: Option<Box<Hold>>,
+    /// How often all streams have begun anew.
+    round: u32,
 }
 
 /// Which messages have to leave, and when.
@@ -95,8 +101,8 @@ struct OutStream {
     has_begun: bool,
     next: NextMids,
     share: StreamShare,
-    /// Only messages up to this number go out (see [`SendQueue::hold`]).
-    held_behind: Option<u64>,
+    /// The round of the queue that `next` counts in.
+    round: u32,
     statistics: StreamStatistics,
 }
 
@@ -273,15 +279,19 @@ impl Stored {
 }
 
 impl OutStream {
-    fn lets_go(&self, number: u64) -> bool {
-        self.held_behind.is_none_or(|last| number <= last)
-    }
-
-    fn rest(&self, stored: &Messages) -> Rest {
+    fn rest(&self, id: StreamId, stored: &Messages, hold: Option<&Hold>) -> Rest {
         match self.queue.front() {
-            Some(&front) if self.held_behind.is_none() || self.lets_go(stored.number(front)) => Rest::Some,
+            Some(&front) if hold.is_none_or(|hold| hold.lets_go(id, stored.number(front))) => Rest::Some,
             Some(_) | None => Rest::None,
         }
+    }
+
+    /// The numbers of its next messages, in this round of the queue.
+    fn next_mids(&mut self, round: u32) -> &mut NextMids {
+        if self.round != round {
+            (self.round, self.next) = (round, NextMids::default());
+        }
+        &mut self.next
     }
 
     fn position(&self, number: u64, stored: &Messages) -> Option<usize> {
@@ -320,6 +330,8 @@ impl SendQueue {
             messages: 0,
             payload_bytes: 0,
             terms: None,
+            hold: None,
+            round: 0,
         }
     }
 
@@ -336,9 +348,10 @@ impl SendQueue {
         let stream = &mut self.streams[index];
         stream.statistics.messages_queued += 1;
         stream.statistics.octets_queued += bytes as u64;
-        if stream.held_behind.is_none() {
+        let is_held = self.hold.as_mut().is_some_and(|hold| hold.keeps_new(id));
+        if !is_held {
             let waiting = Waiting { stream: id, number, share: stream.share };
-            self.discipline.queued(waiting, || stream.rest(&self.stored));
+            self.discipline.queued(waiting, || stream.rest(id, &self.stored, self.hold.as_deref()));
         }
         stream.queue.push_back(key);
     }
@@ -437,7 +450,7 @@ impl SendQueue {
         let octets = room.payload_bytes(stored.unsent_bytes())?;
         let beginning = !stream.has_begun;
         if beginning {
-            stored.mid = stream.next.take(stored.message.delivery);
+            stored.mid = stream.next_mids(self.round).take(stored.message.delivery);
             if self.unfinished_messages == Unfinished::MayBeLeft {
                 stored.once_begun = OnceBegun::MayBeGivenUp;
             }
@@ -460,7 +473,8 @@ impl SendQueue {
         self.unfinished = (!ends_turn).then_some(id);
         self.discipline.served(number, ending, || {
             let message = Waiting { stream: id, number, share: stream.share };
-            Served { message, octets, ends_message: ending, ends_turn, rest: stream.rest(&self.stored) }
+            let rest = stream.rest(id, &self.stored, self.hold.as_deref());
+            Served { message, octets, ends_message: ending, ends_turn, rest }
         });
         if self.discipline.one_stream_per_packet() {
             self.in_packet = Some(id);
@@ -502,33 +516,9 @@ impl SendQueue {
         streams.map(|(id, stream)| (id, stream.share)).filter(|(_, share)| *share != StreamShare::default())
     }
 
-    /// What is handed in from now on waits until the stream is released. Held again, it stays where it is.
-    pub(crate) fn hold(&mut self, stream: StreamId) {
-        let last = self.accepted;
-        self.stream_mut(stream).held_behind.get_or_insert(last);
-        self.announce(stream);
-    }
-
-    /// Messages that waited take their place as of the time they were handed in.
-    pub(crate) fn release(&mut self, stream: StreamId) {
-        self.stream_mut(stream).held_behind = None;
-        self.announce(stream);
-    }
-
     /// Whether part of a message of this stream has left, and part has not.
     fn has_begun(&self, stream: StreamId) -> bool {
         self.streams.get(usize::from(stream.get())).is_some_and(|stream| stream.has_begun)
-    }
-
-    /// Whether a message of this stream is still to go out, in whole or in part, although the stream is held.
-    pub(crate) fn is_under_way(&self, stream: StreamId) -> bool {
-        let stream = self.streams.get(usize::from(stream.get()));
-        stream.is_some_and(|stream| stream.rest(&self.stored) == Rest::Some)
-    }
-
-    /// The next message of the stream is its first again (RFC 6525 §5.2.2, RFC 8260 §2.3.2).
-    pub(crate) fn reset(&mut self, stream: StreamId) {
-        self.stream_mut(stream).next = NextMids::default();
     }
 
     /// When the first of the waiting messages expires.
@@ -591,8 +581,8 @@ impl SendQueue {
         let unsent_bytes = stored.unsent_bytes();
         let framing = self.framing;
         let end = has_begun.then(|| Fragment::end_without_payload(&stored, framing));
-        let (waiting, rest) =
-            (Waiting { stream: id, number, share: stream.share }, stream.rest(&self.stored));
+        let waiting = Waiting { stream: id, number, share: stream.share };
+        let rest = stream.rest(id, &self.stored, self.hold.as_deref());
         if has_begun && self.unfinished == Some(id) {
             self.unfinished = None;
         }
@@ -675,7 +665,8 @@ impl SendQueue {
         let Some(stream) = self.streams.get(usize::from(id.get())) else { return };
         let mut before = Rest::None;
         let numbers = stream.queue.iter().map(|key| self.stored.number(*key));
-        for number in numbers.take_while(|number| stream.lets_go(*number)) {
+        let hold = self.hold.as_deref();
+        for number in numbers.take_while(|number| hold.is_none_or(|hold| hold.lets_go(id, *number))) {
             let waiting = Waiting { stream: id, number, share: stream.share };
             self.discipline.queued(waiting, || before);
             before = Rest::Some;

@@ -14,6 +14,8 @@ use super::{Sender, WindowProbe};
 use crate::config::StreamShare;
 use crate::error::StreamError;
 use crate::stats::Seldom;
+use crate::steps::step;
+use crate::stream_set::StreamSet;
 
 impl Sender {
     /// Changes what a stream gets beside others.
@@ -46,32 +48,36 @@ impl Sender {
 /// For stream re-configuration.
 impl Sender {
     /// What is handed in from now on for these streams waits; what was handed in before still goes out
-    /// (RFC 6525 §5.1.2). No stream named: all, as in a request; so for all that follow. Streams that do not exist are
-    /// passed over.
-    pub(crate) fn hold_streams(&mut self, streams: &[StreamId]) {
-        self.each_of(streams, |sender, stream| sender.queue.hold(stream));
+    /// (RFC 6525 §5.1.2). Streams that do not exist are passed over.
+    pub(crate) fn hold_streams(&mut self, streams: StreamSet) {
+        self.queue.hold(streams);
     }
 
-    /// Whether no message of these held streams is under way: none that is still to go out, no chunk unacknowledged.
-    /// Once true it stays true until they are released.
-    pub(crate) fn is_drained(&self, streams: &[StreamId]) -> bool {
-        let concerned = |stream: StreamId| streams.is_empty() || streams.contains(&stream);
-        let begun = (0..self.options.outbound_streams).map(StreamId::new);
-        !begun.filter(|stream| concerned(*stream)).any(|stream| self.queue.is_under_way(stream))
-            && !self.outstanding.iter().any(|(_, chunk)| concerned(chunk.fragment.stream))
-    }
-
-    /// The peer agreed to a reset: the streams start again with SSN or MID 0, and are released.
-    pub(crate) fn reset_streams(&mut self, streams: &[StreamId]) {
-        self.each_of(streams, |sender, stream| {
-            sender.queue.reset(stream);
-            sender.queue.release(stream);
+    /// Whether no message of the held streams is under way: none that is still to go out, no chunk unacknowledged. Once
+    /// true it stays true until they are released. Where none is held: of all streams.
+    pub(crate) fn is_drained(&mut self) -> bool {
+        if !self.queue.has_left() {
+            return false;
+        }
+        let outstanding = &self.outstanding;
+        let last = self.queue.last_tsn_of_held(|streams| {
+            let mut newest_first = outstanding.iter().rev().inspect(|_| step());
+            let last = newest_first.find(|(_, chunk)| streams.contains(chunk.fragment.stream));
+            last.map_or(outstanding.cumulative_ack(), |(index, _)| outstanding.tsn_at(index))
         });
+        let is_acknowledged = |last: Tsn| !outstanding.cumulative_ack().precedes(last);
+        last.map_or(outstanding.is_empty(), is_acknowledged)
+    }
+
+    /// The peer agreed to a reset: the streams start again with SSN or MID 0, and what is held goes on.
+    pub(crate) fn reset_streams(&mut self, streams: &StreamSet) {
+        self.queue.reset(streams);
+        self.queue.release();
     }
 
     /// Held streams go on as if nothing had been.
-    pub(crate) fn release_streams(&mut self, streams: &[StreamId]) {
-        self.each_of(streams, |sender, stream| sender.queue.release(stream));
+    pub(crate) fn release_streams(&mut self) {
+        self.queue.release();
     }
 
     /// The peer takes `count` more streams (RFC 6525 §5.2.5); at most 65,535 there are.
@@ -108,16 +114,6 @@ impl Sender {
             return false;
         }
         cumulative.distance(before) < REMEMBERED_TSNS
-    }
-
-    fn each_of(&mut self, streams: &[StreamId], mut act: impl FnMut(&mut Self, StreamId)) {
-        let negotiated = self.options.outbound_streams;
-        if streams.is_empty() {
-            (0..negotiated).for_each(|stream| act(self, StreamId::new(stream)));
-        }
-        for stream in streams.iter().filter(|stream| stream.get() < negotiated) {
-            act(self, *stream);
-        }
     }
 }
 

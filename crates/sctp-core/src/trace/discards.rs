@@ -52,7 +52,7 @@ const PACKET_DISCARDS: [Counter<EndpointStatistics>; 13] = [
 ];
 
 /// Counters of an association that stand for chunks without effect.
-const CHUNK_DISCARDS: [Counter<ChunkCounters>; 19] = [
+const CHUNK_DISCARDS: [Counter<ChunkCounters>; 20] = [
     ("malformed_chunks", |of| of.association.malformed_chunks),
     ("bad_tags", |of| of.association.bad_tags),
     ("unknown_chunks", |of| of.association.unknown_chunks),
@@ -73,6 +73,7 @@ const CHUNK_DISCARDS: [Counter<ChunkCounters>; 19] = [
     ("asconf.stray_acks", |of| of.asconf.stray_acks),
     // RFC 6525 §5.2.
     ("reconfiguration.unexpected_responses", |of| of.reconfiguration.unexpected_responses),
+    ("reconfiguration.requests_passed_over", |of| of.reconfiguration.requests_passed_over),
     ("reconfiguration.in_wrong_state", |of| of.reconfiguration.in_wrong_state),
     ("reconfiguration.data_behind_reset", |of| of.reconfiguration.data_behind_reset),
 ];

@@ -108,8 +108,11 @@ impl Hand {
 
     /// A packet with the right tag.
     pub(crate) fn tell(&self, pair: &mut Pair, write: impl FnOnce(&mut PacketWriter<'_>)) {
-        let packet = with_tag(self.port, RIGHT_PORT, self.peer_tag, write);
-        pair.inject_from(End::Right, self.source, &packet);
+        pair.inject_from(End::Right, self.source, &self.packet(write));
+    }
+
+    pub(crate) fn packet(&self, write: impl FnOnce(&mut PacketWriter<'_>)) -> Vec<u8> {
+        with_tag(self.port, RIGHT_PORT, self.peer_tag, write)
     }
 
     /// A whole ordered message in one chunk.

@@ -2,4 +2,5 @@
 //! are named there.
 
 mod options;
+mod reconfig_work;
 mod storms;

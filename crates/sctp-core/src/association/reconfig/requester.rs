@@ -8,20 +8,21 @@ use std::collections::VecDeque;
 
 use sctp_wire::{
     AddStreams, ChunkBuf, IncomingSsnReset, NextTsns, OutgoingSsnReset, Parameter, ReconfigResponse,
-    ReconfigResult, ReconfigSequence, StreamId, StreamIds, Tsn,
+    ReconfigResult, ReconfigSequence, StreamIds, Tsn,
 };
 use smallvec::SmallVec;
 use virtual_time::Instant;
 
 use super::ResetDirection;
+use crate::stream_set::StreamSet;
 
 /// One thing to ask the peer for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
-    /// Streams begin at SSN 0 again; none listed means all.
+    /// Streams begin at SSN 0 again.
     ResetStreams {
         direction: ResetDirection,
-        streams: Vec<StreamId>,
+        streams: StreamSet,
         /// The peer's incoming reset request that this one answers.
         answers: Option<ReconfigSequence>,
     },
@@ -47,8 +48,8 @@ pub(crate) enum Part {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Completed {
     pub(crate) part: Part,
-    /// The streams of a stream reset; none listed means all.
-    pub(crate) streams: Vec<StreamId>,
+    /// The streams of a stream reset.
+    pub(crate) streams: StreamSet,
     pub(crate) result: ReconfigResult,
     pub(crate) next_tsns: Option<NextTsns>,
 }
@@ -64,11 +65,11 @@ pub(crate) enum Answered {
 }
 
 impl Request {
-    /// The outgoing streams that have to be still before it is sent; none listed means all.
-    pub(crate) fn held_streams(&self) -> Option<&[StreamId]> {
+    /// The outgoing streams that have to be still before it is sent.
+    pub(crate) fn held_streams(&self) -> Option<&StreamSet> {
         match self {
             Self::ResetStreams { direction, streams, .. } => direction.is_outgoing().then_some(streams),
-            Self::ResetAssociation => Some(&[]),
+            Self::ResetAssociation => Some(&EVERY_STREAM),
             Self::AddStreams { .. } => None,
         }
     }
@@ -196,8 +197,8 @@ impl Requester {
         self.current().filter(|current| current.flight.is_none()).map(|current| &current.request)
     }
 
-    /// The outgoing streams that a request in flight resets; none listed means all.
-    pub(crate) fn resetting(&self) -> Option<&[StreamId]> {
+    /// The outgoing streams that a request in flight resets.
+    pub(crate) fn resetting(&self) -> Option<&StreamSet> {
         self.current().filter(|current| current.flight.is_some())?.request.held_streams()
     }
 
@@ -245,7 +246,7 @@ impl Requester {
         let mut parameters: SmallVec<[Parameter<'_>; 2]> = SmallVec::new();
         match &current.request {
             Request::ResetStreams { direction, streams, answers } => {
-                listed = streams.iter().map(|stream| stream.to_wire()).collect();
+                listed = streams.listed().iter().map(|stream| stream.to_wire()).collect();
                 let streams = StreamIds::new(&listed);
                 if direction.is_outgoing() {
                     let (request, response) = (number(), answers.unwrap_or(responded));
@@ -301,9 +302,9 @@ impl Requester {
         }
         let (_, part) = flight.unanswered.remove(position);
         let is_done = flight.unanswered.is_empty();
-        let streams = self.current().map_or_else(Vec::new, |current| match &current.request {
+        let streams = self.current().map_or(StreamSet::ALL, |current| match &current.request {
             Request::ResetStreams { streams, .. } => streams.clone(),
-            Request::ResetAssociation | Request::AddStreams { .. } => Vec::new(),
+            Request::ResetAssociation | Request::AddStreams { .. } => StreamSet::ALL,
         });
         if is_done {
             self.finish();
@@ -323,7 +324,7 @@ impl Requester {
     }
 
     /// Every part of what the user asked for and the peer has not answered, with the streams of a reset.
-    pub(crate) fn take_all(&mut self) -> Vec<(Part, Vec<StreamId>)> {
+    pub(crate) fn take_all(&mut self) -> Vec<(Part, StreamSet)> {
         let Some(begun) = &mut self.begun else { return Vec::new() };
         let current = begun.current.take();
         let waiting = begun.waiting.drain(..).map(|request| Current { request, flight: None });
@@ -337,7 +338,7 @@ impl Requester {
             if let Request::ResetStreams { streams, answers: None, .. } = request {
                 unanswered.extend(parts.into_iter().map(|part| (part, streams.clone())));
             } else if !matches!(request, Request::ResetStreams { .. }) {
-                unanswered.extend(parts.into_iter().map(|part| (part, Vec::new())));
+                unanswered.extend(parts.into_iter().map(|part| (part, StreamSet::ALL)));
             }
         }
         unanswered
@@ -376,6 +377,8 @@ pub(crate) enum Expiry {
     /// Nothing: the peer said that it takes a while (RFC 6525 §5.2.7 (H2)).
     PeerIsAtIt,
 }
+
+static EVERY_STREAM: StreamSet = StreamSet::ALL;
 
 /// Requests that wait for the one in flight.
 pub(crate) const WAITING_AT_MOST: usize = 16;

@@ -1,9 +1,10 @@
 //! The peer's requests: which one counts, what it gets (RFC 6525 §5.2).
 
-use sctp_wire::{NextTsns, ReconfigResponse, ReconfigResult, ReconfigSequence, StreamId, Tsn};
+use sctp_wire::{NextTsns, ReconfigResponse, ReconfigResult, ReconfigSequence, StreamId, StreamIds, Tsn};
 use smallvec::SmallVec;
 
 use crate::config::{Acceptance, ReconfigConfig};
+use crate::stream_set::StreamSet;
 
 /// Remembers as little as makes every answer repeatable: the peer has one chunk in flight, of two requests at most.
 #[derive(Debug)]
@@ -29,7 +30,7 @@ pub(crate) enum Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Deferred {
     /// The peer's streams are reset once all up to this TSN has arrived (RFC 6525 §5.2.2 (E2)).
-    StreamReset { request: ReconfigSequence, last_tsn: Tsn, streams: Vec<StreamId> },
+    StreamReset { request: ReconfigSequence, last_tsn: Tsn, streams: StreamSet },
     /// Everything starts anew once our own data is acknowledged, so that none of it is lost.
     AssociationReset { request: ReconfigSequence },
 }
@@ -104,7 +105,7 @@ impl Responder {
     pub(crate) fn is_behind_reset(&self, stream: StreamId, tsn: Tsn) -> bool {
         match self.deferred.as_deref() {
             Some(Deferred::StreamReset { last_tsn, streams, .. }) => {
-                last_tsn.precedes(tsn) && (streams.is_empty() || streams.contains(&stream))
+                last_tsn.precedes(tsn) && streams.contains(stream)
             }
             Some(Deferred::AssociationReset { .. }) | None => false,
         }
@@ -114,7 +115,7 @@ impl Responder {
 /// An Outgoing SSN Reset Request: the peer resets streams it sends on (RFC 6525 §5.2.2).
 pub(crate) fn judge_outgoing_reset(
     config: &ReconfigConfig,
-    streams: &[StreamId],
+    streams: StreamIds<'_>,
     inbound: u16,
     arrived: Arrived,
     deferred: Option<&Deferred>,
@@ -146,24 +147,20 @@ pub(crate) enum Arrived {
 /// `resetting`: the streams that a request of ours in flight resets already.
 pub(crate) fn judge_incoming_reset(
     config: &ReconfigConfig,
-    streams: &[StreamId],
+    streams: StreamIds<'_>,
     outbound: u16,
-    resetting: Option<&[StreamId]>,
+    resetting: Option<&StreamSet>,
 ) -> Verdict {
-    if config.stream_reset == Acceptance::Deny || streams.len() > ANSWERED_STREAMS {
+    if config.stream_reset == Acceptance::Deny || streams.iter().len() > ANSWERED_STREAMS {
         return Verdict::Answer(ReconfigResult::Denied);
     }
     if streams.iter().any(|stream| stream.get() >= outbound) {
         return Verdict::Answer(ReconfigResult::WrongSsn);
     }
-    if resetting.is_some_and(|ours| covers(ours, streams)) {
+    if resetting.is_some_and(|ours| ours.covers(&StreamSet::of_list(streams.iter()))) {
         return Verdict::Answer(ReconfigResult::NothingToDo);
     }
     Verdict::Perform
-}
-
-fn covers(ours: &[StreamId], asked: &[StreamId]) -> bool {
-    ours.is_empty() || (!asked.is_empty() && asked.iter().all(|stream| ours.contains(stream)))
 }
 
 /// How far we are when the peer asks for an SSN/TSN reset.

@@ -1,12 +1,17 @@
+use sctp_wire::StreamIds;
+
 use super::requester::WAITING_AT_MOST;
 use super::responder::ANSWERED_STREAMS;
 use super::*;
 use crate::config::{Acceptance, ReconfigConfig};
 
-const ALL: [StreamId; 0] = [];
+fn ids(streams: &[u16]) -> StreamSet {
+    StreamSet::of_list(streams.iter().copied().map(StreamId::new))
+}
 
-fn ids(streams: &[u16]) -> Vec<StreamId> {
-    streams.iter().copied().map(StreamId::new).collect()
+/// A list as it stands in a request.
+fn wire(streams: &[u16]) -> Vec<[u8; 2]> {
+    streams.iter().map(|stream| stream.to_be_bytes()).collect()
 }
 
 fn number(number: u32) -> ReconfigSequence {
@@ -116,21 +121,25 @@ fn outgoing_reset_is_judged_row_by_row() {
     let deny = ReconfigConfig { stream_reset: Acceptance::Deny, ..accept };
     let busy = Deferred::AssociationReset { request: number(1) };
     let rows = [
-        (accept, ids(&[0, 9]), Arrived::All, None, Verdict::Perform),
-        (accept, ids(&[]), Arrived::All, None, Verdict::Perform),
-        (accept, ids(&[0]), Arrived::NotAll, None, Verdict::Defer),
-        (accept, ids(&[0, 10]), Arrived::NotAll, None, Verdict::Answer(ReconfigResult::WrongSsn)),
-        (deny, ids(&[10]), Arrived::All, None, Verdict::Answer(ReconfigResult::Denied)),
+        (accept, wire(&[0, 9]), Arrived::All, None, Verdict::Perform),
+        (accept, wire(&[]), Arrived::All, None, Verdict::Perform),
+        (accept, wire(&[0]), Arrived::NotAll, None, Verdict::Defer),
+        (accept, wire(&[0, 10]), Arrived::NotAll, None, Verdict::Answer(ReconfigResult::WrongSsn)),
+        (deny, wire(&[10]), Arrived::All, None, Verdict::Answer(ReconfigResult::Denied)),
         (
             deny,
-            ids(&[0]),
+            wire(&[0]),
             Arrived::All,
             Some(&busy),
             Verdict::Answer(ReconfigResult::RequestAlreadyInProgress),
         ),
     ];
     for (config, streams, arrived, deferred, expected) in rows {
-        assert_eq!(judge_outgoing_reset(&config, &streams, 10, arrived, deferred), expected, "{streams:?}");
+        assert_eq!(
+            judge_outgoing_reset(&config, StreamIds::new(&streams), 10, arrived, deferred),
+            expected,
+            "{streams:?}"
+        );
     }
 }
 
@@ -140,21 +149,21 @@ fn incoming_reset_is_judged_row_by_row() {
     let accept = ReconfigConfig::default();
     let deny = ReconfigConfig { stream_reset: Acceptance::Deny, ..accept };
     let nothing = Verdict::Answer(ReconfigResult::NothingToDo);
-    let many: Vec<StreamId> = vec![StreamId::new(0); ANSWERED_STREAMS + 1];
+    let many = wire(&[0; ANSWERED_STREAMS + 1]);
     let rows = [
-        (accept, ids(&[1, 2]), None, Verdict::Perform),
-        (accept, ids(&[1, 10]), None, Verdict::Answer(ReconfigResult::WrongSsn)),
-        (deny, ids(&[1]), None, Verdict::Answer(ReconfigResult::Denied)),
+        (accept, wire(&[1, 2]), None, Verdict::Perform),
+        (accept, wire(&[1, 10]), None, Verdict::Answer(ReconfigResult::WrongSsn)),
+        (deny, wire(&[1]), None, Verdict::Answer(ReconfigResult::Denied)),
         (accept, many, None, Verdict::Answer(ReconfigResult::Denied)),
-        (accept, ids(&[1, 2]), Some(ids(&[2, 1, 5])), nothing),
-        (accept, ids(&[1, 2]), Some(ids(&[])), nothing),
-        (accept, ids(&[]), Some(ids(&[])), nothing),
-        (accept, ids(&[]), Some(ids(&[1])), Verdict::Perform),
-        (accept, ids(&[1, 2]), Some(ids(&[1])), Verdict::Perform),
+        (accept, wire(&[1, 2]), Some(ids(&[2, 1, 5])), nothing),
+        (accept, wire(&[1, 2]), Some(ids(&[])), nothing),
+        (accept, wire(&[]), Some(ids(&[])), nothing),
+        (accept, wire(&[]), Some(ids(&[1])), Verdict::Perform),
+        (accept, wire(&[1, 2]), Some(ids(&[1])), Verdict::Perform),
     ];
     for (config, streams, ours, expected) in rows {
         assert_eq!(
-            judge_incoming_reset(&config, &streams, 10, ours.as_deref()),
+            judge_incoming_reset(&config, StreamIds::new(&streams), 10, ours.as_ref()),
             expected,
             "{streams:?} {ours:?}"
         );
@@ -188,6 +197,6 @@ fn data_behind_a_deferred_reset_is_told_from_data_before_it() {
     assert!(responder.is_behind_reset(StreamId::new(1), Tsn::new(0)));
     assert!(!responder.is_behind_reset(StreamId::new(1), Tsn::new(u32::MAX)));
     assert!(!responder.is_behind_reset(StreamId::new(2), Tsn::new(0)));
-    responder.defer(deferred(ALL.to_vec()));
+    responder.defer(deferred(StreamSet::ALL));
     assert!(responder.is_behind_reset(StreamId::new(2), Tsn::new(0)));
 }

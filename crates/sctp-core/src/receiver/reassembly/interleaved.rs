@@ -1,14 +1,14 @@
 //! I-DATA: fragments of different messages may alternate, so each says which message it is of and which
 //! fragment in it (RFC 8260 §2.1).
 
-use std::collections::BTreeSet;
-
 use sctp_wire::{Fsn, StreamId};
 
 use super::Discarded;
 use super::runs::{Place, Runs};
 use crate::receiver::ReceiverViolation;
 use crate::receiver::fragment::{Fragment, Sequence};
+use crate::steps::step;
+use crate::stream_set::StreamSet;
 
 /// A fragment's place: its message, and its number in it, which counts on where the FSN wraps.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -86,15 +86,22 @@ impl Runs<FsnPlace> {
         Ok(())
     }
 
-    /// Drops everything of these streams; none listed means all (RFC 8260 §2.3.2).
-    pub(super) fn reset(&mut self, streams: &[StreamId]) -> Discarded {
-        let lowest = FsnPlace::beginning(StreamId::new(0), false, Sequence::default());
-        let last = FsnPlace::beginning(StreamId::new(u16::MAX), true, Sequence::from_key(u32::MAX));
-        let listed: BTreeSet<u16> = streams.iter().map(|stream| stream.get()).collect();
+    /// Drops everything of these streams (RFC 8260 §2.3.2), in as many steps as streams are listed and runs dropped.
+    pub(super) fn reset(&mut self, streams: &StreamSet) -> Discarded {
+        if streams.is_all() {
+            return self.clear();
+        }
         let mut discarded = Discarded::default();
-        for first in self.firsts(lowest..=last.highest()) {
-            if listed.is_empty() || listed.contains(&first.stream) {
+        for &stream in streams.listed() {
+            step();
+            let first = FsnPlace::beginning(stream, false, Sequence::default());
+            let last = FsnPlace::beginning(stream, true, Sequence::from_key(u32::MAX));
+            for first in self.firsts(first..=last.highest()) {
+                step();
                 self.discard(first, &mut discarded);
+            }
+            if self.is_empty() {
+                break;
             }
         }
         discarded

@@ -129,9 +129,12 @@ impl<P: Place> Runs<P> {
         self.aborted.extend(self.runs.values_mut().filter_map(Run::abort));
     }
 
-    /// These are told of with those dropped here.
-    pub(super) fn adopt_aborted(&mut self, aborted: Vec<Aborted>) {
-        self.aborted.extend(aborted);
+    /// Throws all runs away.
+    pub(super) fn clear(&mut self) -> Discarded {
+        self.abort_partial();
+        let runs = core::mem::take(&mut self.runs);
+        let bytes = core::mem::take(&mut self.bytes);
+        Discarded { bytes, chunks: runs.values().map(|run| run.chunks).sum(), messages: 0 }
     }
 
     /// The run that begins at a place or above, nearest to it, if it may be of the same message.

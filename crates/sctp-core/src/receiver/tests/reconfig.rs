@@ -2,9 +2,11 @@
 
 use super::interleaving::{INTERLEAVING, piece, take};
 use super::*;
+use crate::steps;
+use crate::stream_set::StreamSet;
 
 fn reset(receiver: &mut Receiver, streams: &[u16]) -> bool {
-    let streams: Vec<_> = streams.iter().copied().map(StreamId::new).collect();
+    let streams = StreamSet::of_list(streams.iter().copied().map(StreamId::new));
     receiver.reset_streams(Instant::EPOCH, &streams)
 }
 
@@ -81,4 +83,36 @@ fn tsns_that_start_again_keep_what_is_complete_and_drop_the_rest_rfc_6525_5_2_4(
     assert_eq!(read.collect::<Vec<_>>(), [&b"read"[..], b"stranded", b"anew"]);
     assert!(receiver.is_empty() && receiver.memory_bytes() == 0);
     assert_eq!(receiver.statistics().data_chunks, 4);
+}
+
+const MANY: u32 = 24_000;
+
+/// Messages that wait for the first one of stream 1, or the beginnings of as many with I-DATA.
+fn with_many_waiting(config: ReceiverConfig) -> Receiver {
+    let mut receiver = receiver(ReceiverConfig { buffer_bytes: 16 << 20, inbound_streams: 2048, ..config });
+    for number in 1..=MANY {
+        let ssn = u16::try_from(number).unwrap();
+        let arrival = match config.numbering() {
+            Numbering::Ssn => arrive(&mut receiver, &on_stream(1, number, ssn)),
+            Numbering::Mid => take(&mut receiver, &piece(number, 1, number, 0, 2, b"a")),
+        };
+        assert_eq!(arrival, NOT_READY);
+    }
+    receiver
+}
+
+#[test]
+fn robustness_27_reset_takes_steps_for_the_streams_listed_and_what_it_delivers_or_drops() {
+    let others: Vec<u16> = (2..600).chain([0, 5, 5, 5]).collect();
+    for config in [CONFIG, INTERLEAVING] {
+        let mut receiver = with_many_waiting(config);
+        for (streams, most) in [(&[3][..], 5), (&others, 2 * 599), (&[1], 2 * MANY + 5), (&[], 5)] {
+            let (_, steps) = steps::of(|| reset(&mut receiver, streams));
+            assert!(steps <= u64::from(most), "{} streams listed: {steps} steps", streams.len());
+        }
+        assert!(!receiver.ordering.is_blocking() && receiver.reassembly.is_empty());
+        // All of it is ready now, with DATA; TSNs that start again leave it where it is.
+        let (_, steps) = steps::of(|| receiver.restart_tsns(Instant::EPOCH, Tsn::new(1 << 31)));
+        assert_eq!(steps, 0);
+    }
 }

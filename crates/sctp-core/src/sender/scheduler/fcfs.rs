@@ -21,6 +21,18 @@ impl Fcfs {
         }
     }
 
+    /// Messages joined, each of a higher number than the one before: all of them take their places at once.
+    pub(super) fn join_all(&mut self, messages: impl Iterator<Item = (u64, StreamId)>) {
+        let last = self.order.back().map(|(last, _)| *last);
+        let present = self.order.len();
+        self.order.extend(messages);
+        let first = self.order.get(present).map(|(first, _)| *first);
+        if first < last {
+            // Two runs in order become one: in as many steps as there are messages.
+            self.order.make_contiguous().sort_by_key(|(number, _)| *number);
+        }
+    }
+
     #[inline]
     pub(super) fn next(&self) -> Option<StreamId> {
         self.order.front().map(|(_, stream)| *stream)

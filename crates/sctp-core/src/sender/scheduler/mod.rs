@@ -79,6 +79,15 @@ impl Schedule {
         }
     }
 
+    /// Messages that were kept back joined their streams, in the order of their numbers; each with what its stream had
+    /// waiting before.
+    pub(crate) fn released(&mut self, messages: &[(Waiting, Rest)]) {
+        match self {
+            Self::Fcfs(fcfs) => fcfs.join_all(messages.iter().map(|(one, _)| (one.number, one.stream))),
+            Self::Other(other) => messages.iter().for_each(|(one, before)| other.queued(*one, *before)),
+        }
+    }
+
     pub(crate) fn withdrawn(&mut self, stream: StreamId) {
         match self {
             Self::Fcfs(fcfs) => fcfs.withdraw(stream),

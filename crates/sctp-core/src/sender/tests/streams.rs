@@ -6,6 +6,8 @@ use sctp_wire::{FragmentLabel, Fsn, Mid, Ssn};
 
 use super::*;
 use crate::config::StreamScheduler;
+use crate::steps;
+use crate::stream_set::StreamSet;
 
 impl Bench {
     fn scheduled(scheduler: StreamScheduler) -> Self {
@@ -53,6 +55,10 @@ impl Bench {
 
 fn id(stream: u16) -> StreamId {
     StreamId::new(stream)
+}
+
+fn only(stream: u16) -> StreamSet {
+    StreamSet::of_list([id(stream)])
 }
 
 #[test]
@@ -244,15 +250,15 @@ fn held_stream_finishes_its_message_and_begins_no_other() {
         }
         bench.send_on(1, FULL + 200);
         bench.streams_of_packet();
-        bench.sender.hold_streams(&[id(1)]);
+        bench.sender.hold_streams(only(1));
         bench.send_on(1, 10);
         bench.send_on(2, 20);
-        assert!(!bench.sender.is_drained(&[id(1)]) && bench.sender.is_drained(&[id(3)]));
+        assert!(!bench.sender.is_drained());
         let rest = if interleaves { 204 } else { 200 };
         assert_eq!(bench.streams_of_packet(), [(1, rest), (2, 20)]);
-        assert!(bench.sender.is_drained(&[id(1)]) && !bench.sender.is_dry());
+        assert!(bench.sender.is_drained() && !bench.sender.is_dry());
         assert_eq!(bench.streams_of_packet(), []);
-        bench.sender.release_streams(&[id(1)]);
+        bench.sender.release_streams();
         assert_eq!(bench.streams_of_packet(), [(1, 10)]);
         assert!(bench.sender.is_dry());
     }
@@ -263,10 +269,13 @@ fn unacknowledged_chunk_keeps_a_stream_from_being_drained() {
     let mut bench = Bench::new(Profile::Rfc9260);
     bench.send_on(1, 10);
     bench.write_new();
-    assert!(!bench.sender.is_drained(&[id(1)]) && !bench.sender.is_drained(&[]));
-    assert!(bench.sender.is_drained(&[id(0), id(2)]));
+    assert!(!bench.sender.is_drained());
+    for (streams, expected) in [(only(1), false), (only(0), true), (StreamSet::ALL, false)] {
+        bench.sender.hold_streams(streams);
+        assert_eq!(bench.sender.is_drained(), expected);
+    }
     bench.sack(1, &[]).unwrap();
-    assert!(bench.sender.is_drained(&[]));
+    assert!(bench.sender.is_drained());
 }
 
 /// RFC 6525 §5.2.2; messages that waited keep their place among all.
@@ -276,11 +285,11 @@ fn reset_stream_begins_with_ssn_zero_and_what_waited_keeps_its_place() {
     bench.send_on(1, 10);
     bench.send_on(2, 10);
     bench.streams_of_packet();
-    bench.sender.hold_streams(&[id(1)]);
+    bench.sender.hold_streams(only(1));
     bench.send_on(1, 11);
     bench.send_on(2, 12);
     assert_eq!(bench.sender.last_assigned_tsn(), FIRST.next());
-    bench.sender.reset_streams(&[id(1)]);
+    bench.sender.reset_streams(&only(1));
     let octets = bench.octets(|bench, writer| {
         bench.sender.write_new(bench.now, bench.paths.path(PathId::FIRST), writer);
     });
@@ -314,4 +323,40 @@ fn shares_of_streams_outlive_a_restart_of_the_peer() {
     bench.sender.adopt_shares(&before.sender);
     [0, 1, 2].into_iter().for_each(|stream| bench.send_on(stream, FULL));
     assert_eq!(bench.shares(1), [0, 0, FULL]);
+}
+
+/// What a peer asks for that has nothing to do with the messages that wait takes no step for any of them.
+#[test]
+fn robustness_27_outgoing_reset_does_not_walk_the_messages_and_streams_it_is_not_about() {
+    for scheduler in [StreamScheduler::FirstComeFirstServed, StreamScheduler::RoundRobin] {
+        let mut bench = Bench::with(Profile::Rfc9260, |config| {
+            config.transmission.scheduler = scheduler;
+            config.buffers.send_bytes = 16 << 20;
+        });
+        (0..24_000).for_each(|number| bench.send_on(number % 9, 10));
+        for (streams, most) in [(only(9), 8), (only(3), 8), (StreamSet::ALL, 8)] {
+            let (is_drained, steps) = steps::of(|| {
+                bench.sender.hold_streams(streams.clone());
+                let is_drained = bench.sender.is_drained();
+                bench.sender.reset_streams(&streams);
+                is_drained
+            });
+            assert!(steps <= most && is_drained == (streams == only(9)), "{streams:?}: {steps} steps");
+        }
+        bench.sender.hold_streams(only(9));
+        (0..20).for_each(|_| bench.send_on(9, 10));
+        assert!(steps::of(|| bench.sender.release_streams()).1 <= 20, "one for a message that waited");
+    }
+}
+
+/// The walk over what is outstanding is done once a request, not once a packet.
+#[test]
+fn robustness_27_waiting_for_acknowledgments_before_a_reset_takes_one_walk() {
+    let mut bench = Bench::new(Profile::Rfc9260);
+    (0..3).for_each(|_| bench.send_on(1, FULL));
+    (0..3).for_each(|_| drop(bench.write_new()));
+    bench.sender.hold_streams(only(2));
+    let (_, first) = steps::of(|| bench.sender.is_drained());
+    let (_, second) = steps::of(|| bench.sender.is_drained());
+    assert!(first >= 2 && second == 0, "{first} and {second} steps");
 }

@@ -1,0 +1,75 @@
+//! Which streams a re-configuration is about.
+
+use sctp_wire::StreamId;
+
+/// All streams of one direction, or those listed.
+///
+/// What a peer lists comes in any order and more than once; here every stream stands once, in ascending order, so that
+/// finding one takes the logarithm of the list's length and going through them no more than there are streams.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct StreamSet {
+    /// None of them: all.
+    listed: Vec<StreamId>,
+}
+
+impl StreamSet {
+    /// Every stream there is.
+    pub(crate) const ALL: Self = Self { listed: Vec::new() };
+
+    /// The streams listed in a request; none listed means all (RFC 6525 §4.1).
+    pub(crate) fn of_list(listed: impl IntoIterator<Item = StreamId>) -> Self {
+        let mut listed: Vec<StreamId> = listed.into_iter().collect();
+        listed.sort_unstable();
+        listed.dedup();
+        Self { listed }
+    }
+
+    pub(crate) fn is_all(&self) -> bool {
+        self.listed.is_empty()
+    }
+
+    /// Those listed, ascending; none means all.
+    pub(crate) fn listed(&self) -> &[StreamId] {
+        &self.listed
+    }
+
+    pub(crate) fn contains(&self, stream: StreamId) -> bool {
+        self.is_all() || self.listed.binary_search(&stream).is_ok()
+    }
+
+    /// Whether every stream of the other set is in this one.
+    pub(crate) fn covers(&self, other: &Self) -> bool {
+        self.is_all() || (!other.is_all() && other.listed.iter().all(|stream| self.contains(*stream)))
+    }
+
+    /// The list of a request or an event; empty means all.
+    pub(crate) fn into_list(self) -> Vec<StreamId> {
+        self.listed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(streams: &[u16]) -> StreamSet {
+        StreamSet::of_list(streams.iter().copied().map(StreamId::new))
+    }
+
+    #[test]
+    fn a_list_is_ascending_and_names_every_stream_once() {
+        let listed = set(&[7, 1, 7, 7, 3, 1]);
+        assert_eq!(listed.listed(), [1, 3, 7].map(StreamId::new));
+        assert!(listed.contains(StreamId::new(3)) && !listed.contains(StreamId::new(2)));
+        assert!(StreamSet::ALL.contains(StreamId::new(2)) && set(&[]) == StreamSet::ALL);
+    }
+
+    #[test]
+    fn all_cover_everything_and_are_covered_by_all_only() {
+        let rows = [(&[2, 1, 5][..], &[1, 2][..], true), (&[], &[1], true), (&[], &[], true)];
+        let others = [(&[1][..], &[][..], false), (&[1], &[1, 2], false)];
+        for (ours, theirs, expected) in rows.into_iter().chain(others) {
+            assert_eq!(set(ours).covers(&set(theirs)), expected, "{ours:?} {theirs:?}");
+        }
+    }
+}
