@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use sctp_wire::{ChunkType, SharedKeyId, StreamId, Tsn};
 
@@ -321,8 +322,8 @@ pub enum SendFailure {
 pub struct RemoteError {
     /// The cause code (RFC 9260 §3.3.10); `None` if the chunk carried none.
     pub cause: Option<u16>,
-    /// The cause as one readable line.
-    pub text: String,
+    /// The cause as one readable line of at most 256 octets; where the peer says more, it ends in `…`.
+    pub text: Arc<str>,
 }
 
 impl core::fmt::Display for RemoteError {

@@ -1,5 +1,9 @@
 //! What an association tells its user; names after RFC 6458 §6.1.
 
+mod queue;
+
+pub(crate) use self::queue::EVENT_BYTES;
+pub use self::queue::{EventCounters, EventQueue};
 use crate::association::{AddressChange, AddressOutcome};
 use crate::config::Exposure;
 use crate::error::{AssociationError, RemoteError, SendFailure};

@@ -133,18 +133,18 @@ pub use association::{
 };
 pub use config::{
     Acceptance, AfterTimeout, AnnouncedPrimary, AssociationConfig, Attempts, AuthConfig, AuthKeys,
-    AutomaticAddresses, Buffers, CongestionAlgorithm, CongestionConfig, Discovery, EndpointConfig, Exposure,
-    Extensions, HeartbeatConfig, HmacPreference, ImmediateSack, Incoming, InitRate, InitialWindow,
-    LossDetection, MessageBundling, Nagle, Offer, Pacing, PathMtuConfig, PathsConfig, Profile,
-    ReconfigConfig, RecoveryConfig, RtoConfig, SackConfig, StandingQueue, StreamScheduler, StreamShare,
-    Streams, TagShare, TransmissionConfig, UnknownProfile, WindowValidation,
+    AutomaticAddresses, Buffers, CongestionAlgorithm, CongestionConfig, Discovery, EndpointConfig,
+    EventLimit, EventLimits, Exposure, Extensions, HeartbeatConfig, HmacPreference, ImmediateSack, Incoming,
+    InitRate, InitialWindow, LossDetection, MessageBundling, Nagle, Offer, Pacing, PathMtuConfig,
+    PathsConfig, Profile, ReconfigConfig, RecoveryConfig, RtoConfig, SackConfig, StandingQueue,
+    StreamScheduler, StreamShare, Streams, TagShare, TransmissionConfig, UnknownProfile, WindowValidation,
 };
 pub use endpoint::{AssociationId, Endpoint, KeyOwner};
 pub use error::{
     AddressChangeError, AssociationError, AuthKeyError, ConfigError, ConnectError, ProtocolViolation,
     ReconfigError, RemoteError, SendError, SendFailure, SetPrimaryError, StreamError, UnknownAssociation,
 };
-pub use event::{Event, Origin, PathState, ReconfigOutcome, StreamDirection};
+pub use event::{Event, EventCounters, EventQueue, Origin, PathState, ReconfigOutcome, StreamDirection};
 pub use message::{Delivery, Message, Piece, Received, Reliability};
 pub use path::{CongestionCounters, PathCounters};
 pub use receiver::{

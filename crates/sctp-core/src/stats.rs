@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::net::IpAddr;
 
 use crate::association::{AsconfStatistics, AuthenticationStatistics};
-use crate::event::PathState;
+use crate::event::{EventCounters, PathState};
 use crate::path::congestion::Window;
 use crate::path::{CongestionCounters, Path, PathCounters};
 use crate::receiver::ReceiverStatistics;
@@ -26,6 +26,8 @@ pub struct AssociationStatistics {
     pub authentication: AuthenticationStatistics,
     /// Changes of addresses.
     pub asconf: AsconfStatistics,
+    /// Events dropped because the application did not ask for them in time.
+    pub events: EventCounters,
     /// Every path.
     pub paths: Vec<PathStatistics>,
     /// Whether it is ending for want of use ([`AssociationConfig::autoclose`](crate::AssociationConfig::autoclose)).

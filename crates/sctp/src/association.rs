@@ -136,8 +136,10 @@ impl Association {
     /// What happened to the association besides messages: paths up and down, errors the peer reported, restart,
     /// messages that could not be sent, the end. `None` after the last.
     ///
-    /// The latest 64 events wait here (every `SendFailed` does); who never asks loses the older ones, nothing
-    /// else. Cancellation-safe.
+    /// Events wait here until they are asked for, within
+    /// [`buffers.events`](crate::Buffers::events) of the association's configuration: what the association became (up, begun
+    /// anew, ending, over) always, of all else the newest. Who never asks loses older ones, which
+    /// [`statistics`](Self::statistics) count, and nothing else. Cancellation-safe.
     pub async fn next_event(&self) -> Option<Event> {
         until(&self.inner.signals.event, || {
             let mut state = self.inner.shared.lock();
@@ -224,11 +226,15 @@ impl Association {
     #[must_use]
     pub fn statistics(&self) -> AssociationStatistics {
         let state = self.inner.shared.lock();
-        let last = || state.slots.get(&self.inner.id).and_then(|slot| slot.statistics.clone());
-        match state.core.association(self.inner.id) {
+        let slot = state.slots.get(&self.inner.id);
+        let mut statistics = match state.core.association(self.inner.id) {
             Some(association) => association.statistics(),
-            None => last().unwrap_or_default(),
-        }
+            None => slot.and_then(|slot| slot.statistics.clone()).unwrap_or_default(),
+        };
+        // Events leave the core at once and wait here.
+        let dropped = slot.map(|slot| slot.events.dropped()).unwrap_or_default();
+        statistics.events = statistics.events.with(dropped);
+        statistics
     }
 
     /// Waits until the association is established.

@@ -106,8 +106,9 @@ impl Endpoint {
             if state.openness != Openness::Open {
                 return Err(ConnectError::EndpointClosed);
             }
+            let buffers = config.buffers;
             let id = state.core.connect(now, destinations, port, config)?;
-            let slot = Slot::new(Phase::Connecting, Holder::Application);
+            let slot = Slot::new(Phase::Connecting, Holder::Application, &buffers);
             let association = Association::new(Arc::clone(shared), id, Arc::clone(&slot.signals));
             state.insert(id, slot);
             Ok(association)

@@ -299,9 +299,11 @@ impl State {
         event: Event,
         signals: &EndpointSignals,
     ) -> CoreChanged {
+        let Some(association) = self.core.association(id) else { return CoreChanged::No };
+        let buffers = association.config().buffers;
         let is_wanted = self.openness == Openness::Open && self.backlog.len() < BACKLOG;
         let holder = if is_wanted { Holder::Backlog } else { Holder::Nobody };
-        self.insert(id, Slot::new(Phase::Established, holder));
+        self.insert(id, Slot::new(Phase::Established, holder, &buffers));
         self.queue_event(id, event);
         if is_wanted {
             self.backlog.push_back(id);

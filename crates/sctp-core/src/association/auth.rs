@@ -300,7 +300,9 @@ impl Association {
         }
         match self.verify(auth) {
             Verdict::Authentic => {}
-            Verdict::AuthenticByNewKey(key) => self.events.push(Event::NewPeerKey(key)),
+            Verdict::AuthenticByNewKey(key) => {
+                self.events.push(Event::NewPeerKey(key));
+            }
             Verdict::UnsupportedHmac(id) => {
                 self.push_chunk(path, ChunkBuf::error(&[Cause::UnsupportedHmacIdentifier(id)]));
                 return Admission::RestDiscarded;

@@ -6,8 +6,9 @@ use sctp_wire::{
 use virtual_time::Instant;
 
 use super::asconf::is_about_asconf;
+use super::reported::remote_error;
 use super::{Association, AssociationState as S, Capabilities, Capability, Timer};
-use crate::error::{AssociationError, ProtocolViolation, RemoteError};
+use crate::error::{AssociationError, ProtocolViolation};
 use crate::event::Event;
 use crate::path::{Acknowledged, Answer, Congestion};
 use crate::receiver::{Aborted, Arrival, Forwarding, Receiver};
@@ -349,18 +350,6 @@ impl Association {
             UnknownAction::Stop | UnknownAction::StopAndReport => Flow::Stop,
             UnknownAction::Skip | UnknownAction::SkipAndReport => Flow::Continue,
         }
-    }
-}
-
-/// The first cause of an ABORT or ERROR.
-fn remote_error(causes: Causes<'_>) -> RemoteError {
-    match causes.iter().flatten().next() {
-        None => RemoteError::default(),
-        Some(Cause::UserInitiatedAbort(reason)) if !reason.is_empty() => {
-            let text = String::from_utf8_lossy(reason).escape_debug().to_string();
-            RemoteError { cause: Some(Cause::UserInitiatedAbort(reason).code().get()), text }
-        }
-        Some(cause) => RemoteError { cause: Some(cause.code().get()), text: cause.to_string() },
     }
 }
 

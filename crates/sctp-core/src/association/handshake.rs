@@ -20,13 +20,12 @@ use super::collision::{CollisionAction, Tags, TieTags, decide};
 use super::control::HandshakeChunk;
 use super::{
     Announcement, Association, AssociationState as S, Authentication, Capabilities, Capability, ControlQueue,
-    DynamicAddresses, EventQueue, Negotiated, OfferedExtensions, Outgoing, Peer, Reconfig, State, Timer,
-    Timers,
+    DynamicAddresses, Negotiated, OfferedExtensions, Outgoing, Peer, Reconfig, State, Timer, Timers,
 };
 use crate::config::{AnnouncedPrimary, AssociationConfig};
 use crate::endpoint::cookie::StateCookie;
 use crate::error::{AssociationError, ProtocolViolation, RemoteError};
-use crate::event::{Event, Origin, PathState};
+use crate::event::{Event, EventQueue, Origin, PathState};
 use crate::path::address::listed;
 use crate::path::{Answer, PathSet};
 use crate::receiver::{Receiver, ReceiverConfig};
@@ -160,7 +159,7 @@ impl Association {
             control: ControlQueue::default(),
             authentication,
             addresses: DynamicAddresses::default(),
-            events: EventQueue::default(),
+            events: EventQueue::new(&config.buffers),
             nonces,
             counters: AssociationTally::default(),
             outgoing: Outgoing::new(&config),

@@ -6,6 +6,7 @@
 //! | `packet` | what is in a packet that arrived |
 //! | `dispatch` | which chunk goes where, in which state |
 //! | `handshake`, `collision` | setting up (RFC 9260 §5) |
+//! | `reported` | what the peer says in ABORT and ERROR |
 //! | `restart` | beginning anew with a peer that did (RFC 9260 §5.2.4.1) |
 //! | `sending`, `reading` | messages from and to the user |
 //! | `shutdown` | ending (RFC 9260 §9) |
@@ -13,7 +14,6 @@
 //! | `auth` | which chunks are authenticated, with which keys (RFC 4895) |
 //! | `reconfig` | resetting and adding streams (RFC 6525) |
 //! | `autoclose` | ending for want of use (RFC 6458 §8.1.8) |
-//! | `events` | what the user is to be told |
 //! | `timers`, `expiry` | what runs, what happens when it runs out |
 //! | `supervision` | whether paths and peer are still there (RFC 9260 §8) |
 //! | `addresses` | what the user and the host decide about paths |
@@ -30,7 +30,6 @@ mod capabilities;
 pub(crate) mod collision;
 mod control;
 mod dispatch;
-mod events;
 mod expiry;
 mod handshake;
 mod packet;
@@ -39,6 +38,7 @@ mod path_mtu;
 mod peer;
 mod reading;
 mod reconfig;
+mod reported;
 mod restart;
 mod sending;
 mod shutdown;
@@ -59,7 +59,6 @@ use self::autoclose::Usage;
 pub use self::capabilities::{Capabilities, Capability};
 pub(crate) use self::capabilities::{OfferedExtensions, ParameterList};
 use self::control::{Bundling, ControlQueue};
-use self::events::EventQueue;
 pub(crate) use self::handshake::{InitReply, PeerNotes, Reading, address_parameter, wish_parameters};
 pub(crate) use self::peer::{Negotiated, Peer};
 pub(crate) use self::reading::AfterReading;
@@ -70,7 +69,7 @@ use self::state::State;
 use self::timers::{Timer, Timers};
 use crate::config::{AssociationConfig, StreamShare};
 use crate::error::{AssociationError, StreamError};
-use crate::event::Event;
+use crate::event::{Event, EventQueue};
 use crate::message::Message;
 use crate::path::PathSet;
 use crate::receiver::Receiver;
@@ -190,6 +189,7 @@ impl Association {
             receiver: self.receiver.as_ref().map(Receiver::statistics).unwrap_or_default(),
             authentication: self.authentication.statistics.get(),
             asconf: self.addresses.statistics.get(),
+            events: self.events.dropped(),
             paths,
             is_autoclosed: self.outgoing.usage.is_autoclosed,
         }
@@ -220,7 +220,9 @@ impl Association {
         }
     }
 
-    pub(crate) fn config(&self) -> &AssociationConfig {
+    /// Returns the parameters it was set up with.
+    #[must_use]
+    pub fn config(&self) -> &AssociationConfig {
         &self.config
     }
 

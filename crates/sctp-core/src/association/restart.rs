@@ -31,7 +31,7 @@ impl Association {
             new.adopt_ready(old);
         }
         fresh.sender.adopt_shares(&self.sender);
-        fresh.events = core::mem::take(&mut self.events);
+        core::mem::swap(&mut fresh.events, &mut self.events);
         fresh.events.push(Event::Restart {
             outbound_streams: cookie.agreed.outbound,
             inbound_streams: cookie.agreed.inbound,

@@ -5,6 +5,7 @@
 
 mod authentication;
 mod congestion;
+mod events;
 mod extensions;
 mod path_mtu;
 mod paths;
@@ -25,6 +26,7 @@ pub use self::congestion::{
     AfterTimeout, CongestionAlgorithm, CongestionConfig, InitialWindow, Pacing, StandingQueue,
     WindowValidation,
 };
+pub use self::events::{EventLimit, EventLimits};
 pub use self::extensions::{AutomaticAddresses, Extensions, Offer};
 pub use self::path_mtu::{Discovery, PathMtuConfig};
 pub use self::paths::{AnnouncedPrimary, Exposure, PathsConfig};
@@ -209,6 +211,8 @@ pub struct Buffers {
     /// receive buffer too. Default `None`: whole messages only. At most [`Buffers::message_bytes`]. Set it where peers
     /// send files or media as single messages and the application can work on their beginnings.
     pub partial_delivery_point_bytes: Option<usize>,
+    /// Events that wait for the application at most.
+    pub events: EventLimits,
 }
 
 /// Retransmission timeout (RFC 9260 §6.3.1).

@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use super::{
     AfterTimeout, AnnouncedPrimary, AssociationConfig, Attempts, AuthConfig, AutomaticAddresses, Buffers,
-    CongestionAlgorithm, CongestionConfig, Exposure, Extensions, HeartbeatConfig, ImmediateSack,
+    CongestionAlgorithm, CongestionConfig, EventLimits, Exposure, Extensions, HeartbeatConfig, ImmediateSack,
     InitialWindow, LossDetection, MessageBundling, Nagle, Offer, Pacing, PathMtuConfig, PathsConfig,
     ReconfigConfig, RecoveryConfig, RtoConfig, SackConfig, StandingQueue, StreamScheduler, Streams,
     TransmissionConfig, WindowValidation,
@@ -86,6 +86,7 @@ impl AssociationConfig {
                 receive_bytes: 1 << 20,
                 message_bytes: 256 << 10,
                 partial_delivery_point_bytes: None,
+                events: EventLimits::default(),
             },
             rto: RtoConfig {
                 initial: Duration::from_secs(1),

@@ -31,6 +31,13 @@ pub(crate) enum Reading {
     Echoing,
 }
 
+/// Whether the application asks for events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Listening {
+    On,
+    Off,
+}
+
 /// Whether packets that leave are written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sniffing {
@@ -42,6 +49,7 @@ pub(crate) enum Sniffing {
 pub(crate) struct Side {
     pub(crate) endpoint: Endpoint,
     pub(crate) reading: Reading,
+    pub(crate) listening: Listening,
     pub(crate) sniffing: Sniffing,
     /// The narrowest router behind this host: octets of an IPv4 packet that passes unfragmented.
     pub(crate) path_mtu: usize,
@@ -85,6 +93,7 @@ impl Side {
         Self {
             endpoint,
             reading: Reading::AtOnce,
+            listening: Listening::On,
             sniffing: Sniffing::On,
             path_mtu: usize::MAX,
             cut: BTreeSet::new(),
@@ -111,6 +120,9 @@ impl Side {
     }
 
     fn after_change(&mut self, now: Instant) {
+        if self.listening == Listening::Off {
+            return;
+        }
         while let Some((id, event)) = self.endpoint.poll_event() {
             if self.id.is_none_or(|known| known < id || self.endpoint.association(known).is_none()) {
                 // What came by the old one is read before it is forgotten.

@@ -1,6 +1,7 @@
 //! Attacks and misuse against a whole endpoint, by the rows of docs/robustness.md. Rows that a test elsewhere shows
 //! are named there.
 
+mod events;
 mod options;
 mod reconfig_work;
 mod storms;

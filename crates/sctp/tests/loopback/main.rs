@@ -12,6 +12,7 @@ mod full_socket;
 mod messages;
 mod raw_ip;
 mod shards;
+mod unheard;
 
 use std::future::Future;
 use std::time::Duration;
