@@ -18,6 +18,8 @@ pub(crate) struct Rng {
     counter: u64,
     block: [u8; BLOCK_BYTES],
     used: usize,
+    /// What every initial TSN is, for tests.
+    initial_tsn: Option<Tsn>,
 }
 
 /// Never shows the key.
@@ -29,7 +31,8 @@ impl core::fmt::Debug for Rng {
 
 impl Rng {
     pub(crate) fn new(seed: &[u8; 32]) -> Self {
-        Self { key: *seed, counter: 0, block: [0; BLOCK_BYTES], used: BLOCK_BYTES }
+        let (block, used) = ([0; BLOCK_BYTES], BLOCK_BYTES);
+        Self { key: *seed, counter: 0, block, used, initial_tsn: None }
     }
 
     /// An independent stream, for a component of its own.
@@ -73,8 +76,15 @@ impl Rng {
         }
     }
 
+    /// A TSN to begin with: drawn, unless it was [set](Self::set_initial_tsn).
     pub(crate) fn tsn(&mut self) -> Tsn {
-        Tsn::new(u32::from_be_bytes(self.octets()))
+        let drawn = Tsn::new(u32::from_be_bytes(self.octets()));
+        self.initial_tsn.unwrap_or(drawn)
+    }
+
+    /// From now on every association begins at this TSN.
+    pub(crate) fn set_initial_tsn(&mut self, tsn: Tsn) {
+        self.initial_tsn = Some(tsn);
     }
 
     fn refill(&mut self) {

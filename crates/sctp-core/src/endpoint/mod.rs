@@ -34,7 +34,7 @@ use core::num::NonZeroU16;
 use std::collections::{BinaryHeap, VecDeque};
 use std::net::IpAddr;
 
-use sctp_wire::{KnownHeader, SctpPort, StreamId, VerificationTag};
+use sctp_wire::{KnownHeader, SctpPort, StreamId, Tsn, VerificationTag};
 use smallvec::SmallVec;
 use virtual_time::Instant;
 
@@ -182,6 +182,13 @@ impl Endpoint {
     /// Changes whether peers may open associations from now on.
     pub fn set_incoming(&mut self, incoming: Incoming) {
         self.config.incoming = incoming;
+    }
+
+    /// Makes every association from now on begin at this TSN, and its ASCONF and RE-CONFIG serial numbers with it: for tests
+    /// of what happens where they wrap around. Not for production: who can foretell a TSN can forge acknowledgments.
+    #[doc(hidden)]
+    pub fn start_at_tsn(&mut self, tsn: Tsn) {
+        self.rng.set_initial_tsn(tsn);
     }
 
     /// Counters of packets and discards.

@@ -1,6 +1,8 @@
 //! Laws that hold whatever users and networks do: sequences of random operations on two hosts with three addresses
 //! each, checked after every step. Then the network heals, and everything that was sent reliably has to arrive.
 //!
+//! A seed gives one sequence of each [`Repertoire`]: a plain one, and a wide one in which packets come again, too.
+//!
 //! | module | owns |
 //! |---|---|
 //! | `operation` | what can be done, and how often it is |
@@ -18,15 +20,19 @@ mod shrink;
 use sctp_core::{AssociationConfig, Delivery, Extensions, Offer, Profile, Reliability};
 
 use self::case::Case;
-use self::operation::{Damage, Operation, Sending};
+use self::operation::{Damage, Operation, Repertoire, Sending};
 use crate::net::End;
 use crate::random::Dice;
 
 /// Sequences that broke a law once, and how. They run first. What was found before an operation was added is a test of
 /// its own: the same seed now gives another sequence.
-const KEPT_SEEDS: [(u64, &str); 2] = [
-    (83_480, "an end reboots and gives up while its former COOKIE ECHO is on its way"),
-    (94_679, "an end aborts unheard, and the COOKIE ECHO that comes again built the association once more"),
+const KEPT_SEEDS: [(Repertoire, u64, &str); 2] = [
+    (Repertoire::Plain, 83_480, "an end reboots and gives up while its former COOKIE ECHO is on its way"),
+    (
+        Repertoire::Plain,
+        94_679,
+        "an end aborts unheard, and the COOKIE ECHO that comes again built the association once more",
+    ),
 ];
 
 /// How many sequences: `HEADWAY_SEQUENCES`, otherwise as many as take some seconds in a debug build.
@@ -45,37 +51,63 @@ fn number(name: &str, default: u64) -> u64 {
 }
 
 /// The case and the operations of a seed.
-fn sequence(seed: u64) -> (Case, Vec<Operation>) {
+fn sequence(repertoire: Repertoire, seed: u64) -> (Case, Vec<Operation>) {
     let mut dice = Dice::new(seed);
-    let case = Case::new(seed, &mut dice);
+    let case = Case::new(seed, &mut dice, repertoire);
     let count = 10 + dice.below(50);
-    let operations = (0..count).map(|_| Operation::any(&mut dice)).collect();
+    let operations = (0..count).map(|_| Operation::any(&mut dice, repertoire)).collect();
     (case, operations)
 }
 
-fn obeys_the_laws(seed: u64) {
-    let (case, operations) = sequence(seed);
-    let Err(broken) = run::run(&case, &operations) else { return };
-    let (shortest, broken) = shrink::shrink(&case, operations, broken);
+/// The case of a plain seed, for a test with operations of its own.
+fn plain_case(seed: u64) -> Case {
+    sequence(Repertoire::Plain, seed).0
+}
+
+fn obeys_the_laws(repertoire: Repertoire, seed: u64) {
+    let (case, operations) = sequence(repertoire, seed);
+    holds(&format!("{repertoire:?} seed {seed}"), &case, operations);
+}
+
+fn holds(name: &str, case: &Case, operations: Vec<Operation>) {
+    let Err(broken) = run::run(case, &operations) else { return };
+    let (shortest, broken) = shrink::shrink(case, operations, broken);
     let list: String = shortest.iter().map(|operation| format!("    {operation:?}\n")).collect();
-    panic!("seed {seed} breaks a law: {broken}\n{case:?}\nshortest list of operations:\n{list}");
+    panic!("{name} breaks a law: {broken}\n{case:?}\nshortest list of operations:\n{list}");
 }
 
 #[test]
 fn sequences_that_broke_a_law_once_obey_it() {
-    KEPT_SEEDS.into_iter().for_each(|(seed, _how)| obeys_the_laws(seed));
+    KEPT_SEEDS.into_iter().for_each(|(repertoire, seed, _how)| obeys_the_laws(repertoire, seed));
 }
 
 #[test]
 fn robustness_21_no_sequence_of_operations_breaks_a_law_or_stalls() {
     let first = first_sequence();
-    (first..first + sequences()).for_each(obeys_the_laws);
+    (first..first + sequences()).for_each(|seed| obeys_the_laws(Repertoire::Plain, seed));
+}
+
+#[test]
+fn robustness_21_no_packet_that_comes_again_or_late_breaks_a_law() {
+    let first = first_sequence();
+    (first..first + sequences()).for_each(|seed| obeys_the_laws(Repertoire::Wide, seed));
+}
+
+/// RFC 9260 §6.5: stream sequence numbers have 16 bits.
+#[test]
+fn no_law_is_broken_where_stream_sequence_numbers_wrap_around() {
+    let first = first_sequence();
+    for seed in first..first + sequences().div_ceil(200) {
+        let (mut case, operations) = sequence(Repertoire::Wide, seed);
+        case.warm_up_messages = 65_500 + usize::try_from(seed % 40).unwrap();
+        holds(&format!("warm seed {seed}"), &case, operations);
+    }
 }
 
 #[test]
 fn the_same_seed_gives_the_same_sequence() {
     for seed in 0..5 {
-        let (case, operations) = sequence(seed);
+        let (case, operations) = sequence(Repertoire::Wide, seed);
         let hashes = [(); 2].map(|()| run::run(&case, &operations).unwrap());
         assert_eq!(hashes[0], hashes[1], "seed {seed}");
     }
@@ -85,7 +117,7 @@ fn the_same_seed_gives_the_same_sequence() {
 /// at an interval, only asking on ends this.
 #[test]
 fn a_peer_that_leaves_only_unconfirmed_addresses_is_asked_on() {
-    let (mut case, _) = sequence(0);
+    let mut case = plain_case(0);
     case.config.extensions.dynamic_addresses = Offer::On;
     case.config.extensions.authentication = Offer::On;
     case.config.heartbeat.interval = None;
@@ -109,7 +141,7 @@ fn a_peer_that_leaves_only_unconfirmed_addresses_is_asked_on() {
 /// lost is in flight again.
 #[test]
 fn what_a_needless_timeout_declared_lost_has_a_timer_again() {
-    let (mut case, _) = sequence(0);
+    let mut case = plain_case(0);
     case.config = AssociationConfig::profile(Profile::Rfc9260);
     case.config.extensions = Extensions::NONE;
     let (delivery, reliability) = (Delivery::Ordered, Reliability::Reliable);
@@ -124,7 +156,7 @@ fn what_a_needless_timeout_declared_lost_has_a_timer_again() {
 /// RFC 9260 §5.1.2 (B): an end that answers from another address than its only one has to name that.
 #[test]
 fn the_only_address_of_an_end_is_told_to_a_peer_that_called_another_one() {
-    let (mut case, _) = sequence(0);
+    let mut case = plain_case(0);
     case.config = AssociationConfig::profile(Profile::Rfc9260);
     let operations = [
         Operation::AddressDown(End::Right, 1),
@@ -138,7 +170,7 @@ fn the_only_address_of_an_end_is_told_to_a_peer_that_called_another_one() {
 /// It once went on to the deleted one for ever, and the end that shut down gave up. Found as sequence 10,410.
 #[test]
 fn what_a_deleted_address_never_got_goes_to_the_one_that_is_left() {
-    let (case, _) = sequence(10_410);
+    let case = plain_case(10_410);
     let (delivery, reliability) = (Delivery::Ordered, Reliability::Reliable);
     let sending = Sending { from: End::Left, count: 4, stream: 5, len: 1156, delivery, reliability };
     let operations = [
@@ -159,7 +191,7 @@ fn what_a_deleted_address_never_got_goes_to_the_one_that_is_left() {
 /// The check itself: a law that is broken is found, and the list is short.
 #[test]
 fn a_broken_law_is_found_and_its_sequence_is_shortened() {
-    let (case, mut operations) = sequence(3);
+    let (case, mut operations) = sequence(Repertoire::Plain, 3);
     operations.push(Operation::Forge);
     let broken = run::run(&case, &operations).unwrap_err();
     let (shortest, _) = shrink::shrink(&case, operations, broken);

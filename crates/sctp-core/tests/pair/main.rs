@@ -29,6 +29,7 @@ mod path_mtu;
 mod random;
 mod reconfig;
 mod recovery;
+mod replay;
 mod robustness;
 mod shutdown;
 mod supervision;

@@ -15,6 +15,8 @@ use sctp_core::{
 use sctp_wire::{Checksum, Packet};
 use virtual_time::Instant;
 
+use crate::replay::{Passage, Replays};
+
 /// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
@@ -55,6 +57,8 @@ pub(crate) struct Side {
     pub(crate) path_mtu: usize,
     /// From and to which address nothing leaves this host.
     pub(crate) cut: BTreeSet<(Option<IpAddr>, IpAddr)>,
+    /// What of this host's packets comes again, or late.
+    pub(crate) replays: Replays,
     /// How the host takes its packets to have travelled. The links carry SCTP over IP in any case.
     pub(crate) encapsulation: Encapsulation,
     /// The latest association an event told of, or the one opened here.
@@ -97,6 +101,7 @@ impl Side {
             sniffing: Sniffing::On,
             path_mtu: usize::MAX,
             cut: BTreeSet::new(),
+            replays: Replays::new(0),
             encapsulation: Encapsulation::Ip,
             id: None,
             events: Vec::new(),
@@ -156,33 +161,37 @@ impl Host for Side {
 
     fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Outgoing> {
         let start = buffer.len();
-        let transmit = loop {
+        if let Some(outgoing) = self.replays.take_due(now, buffer) {
+            return Some(outgoing);
+        }
+        loop {
             let Some(transmit) = self.endpoint.poll_transmit(now, buffer) else {
                 self.after_change(now);
                 return None;
             };
             // What may be fragmented arrives in one piece in the end: the other host has put it together.
             let fits = transmit.fragmentation == Fragmentation::Allowed || 20 + transmit.len <= self.path_mtu;
-            if fits && !self.cut.contains(&(transmit.source, transmit.destination.address)) {
-                break transmit;
+            let to = transmit.destination.address;
+            let passes = fits && !self.cut.contains(&(transmit.source, to));
+            let outgoing = Outgoing {
+                source: transmit.source,
+                destination: to,
+                protocol: Protocol::Sctp,
+                len: transmit.len,
+                segment_bytes: transmit.segment_bytes,
+            };
+            if passes && self.replays.offer(now, outgoing, &buffer[start..]) == Passage::Now {
+                if self.sniffing == Sniffing::On {
+                    self.sent.push(Sent { at: now, to, octets: buffer[start..].to_vec() });
+                }
+                return Some(outgoing);
             }
             buffer.truncate(start);
-        };
-        if self.sniffing == Sniffing::On {
-            let to = transmit.destination.address;
-            self.sent.push(Sent { at: now, to, octets: buffer[start..].to_vec() });
         }
-        Some(Outgoing {
-            source: transmit.source,
-            destination: transmit.destination.address,
-            protocol: Protocol::Sctp,
-            len: transmit.len,
-            segment_bytes: transmit.segment_bytes,
-        })
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        self.endpoint.poll_timeout()
+        [self.endpoint.poll_timeout(), self.replays.next_at()].into_iter().flatten().min()
     }
 }
 

@@ -3,24 +3,51 @@
 use std::net::IpAddr;
 
 use sctp_core::{
-    Acceptance, AssociationConfig, AutomaticAddresses, CongestionAlgorithm, Discovery, EndpointConfig, Nagle,
-    Offer, Pacing, Profile, StreamScheduler,
+    Acceptance, AssociationConfig, AutomaticAddresses, ChunkSet, ChunkType, CongestionAlgorithm, Discovery,
+    EndpointConfig, Nagle, Offer, Pacing, Profile, StreamScheduler, Tsn,
 };
 
-use super::operation::STREAMS;
+use super::operation::{Repertoire, STREAMS, any_frequency};
 use crate::net::{End, LEFT_PORT, Pair, RIGHT_PORT, Setup, Side, Sniffing, ms, port};
 use crate::random::Dice;
+use crate::replay::{Frequency, Replays};
 
 /// What both ends of a sequence are configured to, made of its seed.
 #[derive(Clone, Debug)]
 pub(super) struct Case {
     pub(super) seed: u64,
     pub(super) config: AssociationConfig,
+    /// How often packets of the left and of the right end come again, or late, from the beginning.
+    pub(super) replays: [Frequency; 2],
+    /// Where the TSNs of the left and of the right end begin; `None`: anywhere.
+    pub(super) initial_tsns: [Option<Tsn>; 2],
+    /// Ordered messages on each stream before the operations begin.
+    pub(super) warm_up_messages: usize,
 }
 
 impl Case {
-    pub(super) fn new(seed: u64, dice: &mut Dice) -> Self {
-        Self { seed, config: config(dice) }
+    pub(super) fn new(seed: u64, dice: &mut Dice, repertoire: Repertoire) -> Self {
+        let config = config(dice);
+        let (replays, initial_tsns) = ([Frequency::default(); 2], [None; 2]);
+        let mut case = Self { seed, config, replays, initial_tsns, warm_up_messages: 0 };
+        match repertoire {
+            Repertoire::Plain => {}
+            Repertoire::Wide => case.widen(dice),
+        }
+        case
+    }
+
+    fn widen(&mut self, dice: &mut Dice) {
+        if self.config.extensions.authentication == Offer::On {
+            self.config.authentication.chunks =
+                ChunkSet::from_iter(AUTHENTICATED[dice.index(AUTHENTICATED.len())].iter().copied());
+        }
+        self.replays = [(); 2].map(|()| any_frequency(dice));
+        self.initial_tsns = [(); 2].map(|()| {
+            let most = [4, 30, 200][dice.index(3)];
+            let before = u32::try_from(dice.below(most)).unwrap();
+            (dice.below(4) > 0).then(|| Tsn::new(0).advance(0_u32.wrapping_sub(before)))
+        });
     }
 
     pub(super) fn pair(&self) -> Pair {
@@ -31,9 +58,23 @@ impl Case {
         setup.seed = self.seed;
         let mut pair = setup.build();
         for end in [End::Left, End::Right] {
-            pair.with(end, |side, _| side.sniffing = Sniffing::Off);
+            pair.with(end, |side, _| self.prepare(end, side));
         }
         pair
+    }
+
+    /// Sets what an end is not configured to.
+    fn prepare(&self, end: End, side: &mut Side) {
+        let (index, seed) = match end {
+            End::Left => (0, self.seed),
+            End::Right => (1, !self.seed),
+        };
+        side.sniffing = Sniffing::Off;
+        side.replays = Replays::new(seed);
+        side.replays.set_frequency(self.replays[index]);
+        if let Some(tsn) = self.initial_tsns[index] {
+            side.endpoint.start_at_tsn(tsn);
+        }
     }
 
     /// An end that remembers nothing.
@@ -46,7 +87,7 @@ impl Case {
         config.association = self.config.clone();
         config.local_addresses = (0..3).map(|position| address(end, position)).collect();
         let mut side = Side::new(sctp_core::Endpoint::new(config, [entropy; 32]).unwrap());
-        side.sniffing = Sniffing::Off;
+        self.prepare(end, &mut side);
         side
     }
 }
@@ -109,4 +150,23 @@ const SCHEDULERS: [StreamScheduler; 6] = [
     StreamScheduler::Priority,
     StreamScheduler::FairCapacity,
     StreamScheduler::WeightedFair,
+];
+
+/// What must be authenticated, DATA and SACK among it.
+const AUTHENTICATED: [&[ChunkType]; 4] = [
+    &[],
+    &[ChunkType::DATA, ChunkType::I_DATA, ChunkType::SACK],
+    &[ChunkType::SACK, ChunkType::RE_CONFIG, ChunkType::FORWARD_TSN, ChunkType::I_FORWARD_TSN],
+    &[
+        ChunkType::DATA,
+        ChunkType::I_DATA,
+        ChunkType::SACK,
+        ChunkType::HEARTBEAT,
+        ChunkType::HEARTBEAT_ACK,
+        ChunkType::ABORT,
+        ChunkType::SHUTDOWN,
+        ChunkType::SHUTDOWN_ACK,
+        ChunkType::ERROR,
+        ChunkType::COOKIE_ACK,
+    ],
 ];

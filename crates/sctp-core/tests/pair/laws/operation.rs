@@ -4,6 +4,17 @@ use sctp_core::{Delivery, Reliability, ResetDirection};
 
 use crate::net::{End, Reading, ms};
 use crate::random::Dice;
+use crate::replay::Frequency;
+
+/// Which operations there are. A seed keeps its sequence as long as nothing changes in its repertoire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Repertoire {
+    /// What users, hosts and a bad network do.
+    Plain,
+    /// Besides, packets come again or up to 20 s late, the handshake's too; resets are frequent, TSNs wrap around, and more
+    /// kinds of chunks must be authenticated.
+    Wide,
+}
 
 /// One step. Addresses and paths are named by their position, 0 to 2.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +27,8 @@ pub(super) enum Operation {
     Mend(usize, usize),
     /// What happens to packets of this end.
     Impair(End, Damage),
+    /// How often packets of this end come again, or late.
+    Replay(End, Frequency),
     /// The next packets of this end are lost.
     DropNext(End, u64),
     AddressDown(End, usize),
@@ -29,7 +42,8 @@ pub(super) enum Operation {
     Connect(usize),
     /// This stream, or all.
     ResetStreams(End, ResetDirection, Option<u16>),
-    AddStreams(End, u16),
+    /// So many outgoing ones, and so many of the peer's.
+    AddStreams(End, u16, u16),
     /// TSNs and all streams begin anew.
     ResetAssociation(End),
     Shutdown(End),
@@ -61,7 +75,27 @@ pub(super) struct Damage {
 }
 
 impl Operation {
-    pub(super) fn any(dice: &mut Dice) -> Self {
+    pub(super) fn any(dice: &mut Dice, repertoire: Repertoire) -> Self {
+        match repertoire {
+            Repertoire::Wide if dice.below(6) == 0 => Self::wide(dice),
+            Repertoire::Wide | Repertoire::Plain => Self::plain(dice),
+        }
+    }
+
+    fn wide(dice: &mut Dice) -> Self {
+        let (end, address) = (any_end(dice), dice.index(3));
+        match dice.below(10) {
+            0..=2 => Self::Replay(end, any_frequency(dice)),
+            3..=4 => Self::ResetAssociation(end),
+            5 => Self::ResetStreams(end, ResetDirection::Both, None),
+            6 => Self::AddStreams(end, any_count(dice), any_count(dice)),
+            7 => Self::AddAddress(end, address),
+            8 => Self::DeleteAddress(end, address),
+            _ => Self::Reboot(end),
+        }
+    }
+
+    fn plain(dice: &mut Dice) -> Self {
         let (end, address) = (any_end(dice), dice.index(3));
         match dice.below(100) {
             0..=27 => Self::Send(Sending::any(dice)),
@@ -79,7 +113,7 @@ impl Operation {
             89 => Self::SetPrimary(end, dice.below(4).to_le_bytes()[0]),
             90..=91 => Self::Connect(1 + address),
             92..=94 => Self::reset_streams(dice),
-            95 => Self::AddStreams(end, 1),
+            95 => Self::AddStreams(end, 1, 0),
             96 => Self::ResetAssociation(end),
             97 => Self::Shutdown(end),
             98 => Self::Abort(end),
@@ -123,6 +157,15 @@ impl Damage {
         let (loss, reorder, duplicate) = (percent(dice), percent(dice), percent(dice));
         Self { loss, reorder, duplicate, jitter_ms: dice.below(10) }
     }
+}
+
+pub(super) fn any_frequency(dice: &mut Dice) -> Frequency {
+    let percent = |dice: &mut Dice| dice.below(2) * dice.below(25);
+    Frequency { again_percent: percent(dice), late_percent: percent(dice) }
+}
+
+fn any_count(dice: &mut Dice) -> u16 {
+    u16::try_from(dice.below(3)).unwrap()
 }
 
 fn any_end(dice: &mut Dice) -> End {

@@ -13,6 +13,7 @@ use super::case::{Case, address};
 use super::ledger::{Broken, Ledger};
 use super::operation::{Damage, Operation, Sending};
 use crate::net::{End, Pair, RIGHT_PORT, Reading, Side, by_ip, ms, port};
+use crate::replay::{Frequency, LATEST, Replays};
 
 /// The hash of everything that happened on the network, or which law is broken.
 pub(super) fn run(case: &Case, operations: &[Operation]) -> Result<u64, Broken> {
@@ -42,6 +43,9 @@ enum Passage {
     Closed,
     Open,
 }
+
+/// Messages before the network gets time, while a case begins.
+const WARM_UP_TURN: usize = 300;
 
 const ENDS: [End; 2] = [End::Left, End::Right];
 
@@ -78,12 +82,31 @@ impl<'a> Run<'a> {
 
     fn carry_out(mut self, operations: &[Operation]) -> Result<u64, Broken> {
         self.connect(2);
+        self.warm_up()?;
         for (number, operation) in operations.iter().enumerate() {
             self.apply(operation);
             self.check().map_err(|broken| format!("{broken}, after operation {}", number + 1))?;
         }
         self.settle()?;
         Ok(self.pair.world.trace_hash())
+    }
+
+    /// Sends what a case begins with, on the first stream.
+    fn warm_up(&mut self) -> Result<(), Broken> {
+        let wanted = self.case.warm_up_messages;
+        for _ in 0..wanted {
+            if self.ledgers.iter().all(|ledger| ledger.sent() >= wanted) {
+                return Ok(());
+            }
+            for from in ENDS {
+                let count = WARM_UP_TURN.min(wanted.saturating_sub(self.ledgers[index(from)].sent()));
+                let (delivery, reliability) = (Delivery::Ordered, Reliability::Reliable);
+                self.send(Sending { from, count, stream: 0, len: 5, delivery, reliability });
+            }
+            self.pair.run_ms(50);
+            self.check()?;
+        }
+        if wanted == 0 { Ok(()) } else { Err("the messages to begin with do not get through".to_owned()) }
     }
 
     fn apply(&mut self, operation: &Operation) {
@@ -116,8 +139,11 @@ impl<'a> Run<'a> {
                 let streams: Vec<StreamId> = stream.map(StreamId::new).into_iter().collect();
                 self.with(end, |side, now, id| side.endpoint.reset_streams(now, id, &streams, direction));
             }
-            Operation::AddStreams(end, count) => {
-                self.with(end, |side, now, id| side.endpoint.add_streams(now, id, count, 0));
+            Operation::Replay(end, frequency) => {
+                self.pair.with(end, |side, _| side.replays.set_frequency(frequency));
+            }
+            Operation::AddStreams(end, ours, peers) => {
+                self.with(end, |side, now, id| side.endpoint.add_streams(now, id, ours, peers));
             }
             Operation::ResetAssociation(end) => {
                 self.with(end, |side, now, id| side.endpoint.reset_association(now, id));
@@ -226,7 +252,8 @@ impl<'a> Run<'a> {
         self.note_arrivals(end).unwrap();
         self.pair.with(end, |old, _| {
             let cut = std::mem::take(&mut old.cut);
-            *old = Side { cut, ..side };
+            let replays = std::mem::replace(&mut old.replays, Replays::new(0));
+            *old = Side { cut, replays, ..side };
         });
         self.ledgers.iter_mut().for_each(Ledger::excuse);
         if end == End::Left {
@@ -349,7 +376,15 @@ impl Run<'_> {
     fn settle(&mut self) -> Result<(), Broken> {
         self.heal();
         self.come_to_rest()?;
+        // Until nothing is on its way any more.
+        let pending = ENDS.iter().filter_map(|&end| self.pair.side(end).replays.next_at()).max();
+        let rest = if pending.is_some() { LATEST } else { Duration::ZERO };
         self.pair.run_ms(5000);
+        let until = self.pair.now() + rest;
+        while self.pair.now() < until {
+            self.pair.run_ms(500);
+            self.check().map_err(|broken| format!("{broken}, when all was over"))?;
+        }
         self.check().map_err(|broken| format!("{broken}, when all was over"))?;
         self.come_to_rest()
     }
@@ -381,7 +416,10 @@ impl Run<'_> {
                 self.address_up(end, position);
             }
             self.pair.impair(end, healthy());
-            self.pair.with(end, |side, _| side.cut.clear());
+            self.pair.with(end, |side, _| {
+                side.cut.clear();
+                side.replays.set_frequency(Frequency::default());
+            });
             self.read(end, Reading::AtOnce);
         }
     }
