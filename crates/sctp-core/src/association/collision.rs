@@ -11,6 +11,20 @@ pub(crate) struct Tags {
     pub(crate) cookie: (VerificationTag, VerificationTag),
     /// How the cookie's tie-tags compare with the association's.
     pub(crate) ties: TieTags,
+    /// Who sent it, as far as the addresses tell.
+    pub(crate) provenance: Provenance,
+}
+
+/// Where a COOKIE ECHO and its cookie come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Provenance {
+    /// The COOKIE ECHO, and the INIT that the cookie was made for, came from addresses of the peer, and they may be of the
+    /// exchange that sets the association up.
+    Peer,
+    /// From addresses of the peer; but the association is up, and INITs that crossed its own are long past.
+    PeerLate,
+    /// One of them did not.
+    Stranger,
 }
 
 /// Tie-tags are random numbers of the association, put into a cookie that is made while it exists (§5.2.2). They
@@ -46,10 +60,13 @@ pub(crate) fn decide(tags: Tags) -> CollisionAction {
     let peer_matches = tags.ours.1 == Some(tags.cookie.1);
     match (local_matches, peer_matches) {
         (true, true) => CollisionAction::Duplicate,
-        (true, false) => CollisionAction::Initialise,
+        // The peer's tag is what makes our packets count there: nobody else replaces it, and no cookie that was kept.
+        (true, false) if tags.provenance == Provenance::Peer => CollisionAction::Initialise,
         (false, true) if tags.ties == TieTags::None => CollisionAction::Late,
-        (false, false) if tags.ties == TieTags::Match => CollisionAction::Restart,
-        (false, _) => CollisionAction::Discard,
+        (false, false) if tags.ties == TieTags::Match && tags.provenance != Provenance::Stranger => {
+            CollisionAction::Restart
+        }
+        (true | false, _) => CollisionAction::Discard,
     }
 }
 
@@ -62,7 +79,7 @@ mod tests {
     const OTHER: VerificationTag = VerificationTag::new(3);
 
     fn row(cookie: (VerificationTag, VerificationTag), ties: TieTags) -> Tags {
-        Tags { ours: (OURS, Some(PEERS)), cookie, ties }
+        Tags { ours: (OURS, Some(PEERS)), cookie, ties, provenance: Provenance::Peer }
     }
 
     #[test]
@@ -85,7 +102,24 @@ mod tests {
 
     #[test]
     fn matching_local_tag_before_the_peers_is_known_is_a_collision() {
-        let tags = Tags { ours: (OURS, None), cookie: (OURS, PEERS), ties: TieTags::None };
+        let row = row((OURS, PEERS), TieTags::None);
+        let tags = Tags { ours: (OURS, None), ..row };
         assert_eq!(decide(tags), CollisionAction::Initialise);
+    }
+
+    #[test]
+    fn robustness_25_strangers_and_kept_cookies_change_no_tag() {
+        let restart = row((OTHER, OTHER), TieTags::Match);
+        let crossing = row((OURS, OTHER), TieTags::None);
+        let again = row((OURS, PEERS), TieTags::None);
+        let table = [
+            (Provenance::Peer, [CollisionAction::Restart, CollisionAction::Initialise]),
+            (Provenance::PeerLate, [CollisionAction::Restart, CollisionAction::Discard]),
+            (Provenance::Stranger, [CollisionAction::Discard, CollisionAction::Discard]),
+        ];
+        for (provenance, actions) in table {
+            assert_eq!([restart, crossing].map(|tags| decide(Tags { provenance, ..tags })), actions);
+            assert_eq!(decide(Tags { provenance, ..again }), CollisionAction::Duplicate);
+        }
     }
 }

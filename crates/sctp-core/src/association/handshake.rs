@@ -16,7 +16,7 @@ use sctp_wire::{
 use virtual_time::Instant;
 
 pub(crate) use self::reading::{PeerNotes, Reading};
-use super::collision::{CollisionAction, Tags, TieTags, decide};
+use super::collision::{CollisionAction, Provenance, Tags, TieTags, decide};
 use super::control::HandshakeChunk;
 use super::{
     Announcement, Association, AssociationState as S, Authentication, Capabilities, Capability, ControlQueue,
@@ -196,6 +196,7 @@ impl Association {
             ours: (self.peer.local_tag, self.peer.peer_tag),
             cookie: (cookie.local_tag, cookie.peer_tag),
             ties,
+            provenance: self.provenance(now, source, cookie),
         });
         trace::cookie_collision(action);
         match action {
@@ -205,6 +206,16 @@ impl Association {
             CollisionAction::Late | CollisionAction::Discard => self.counters.note().late_cookies += 1,
         }
         action
+    }
+
+    /// Whether a COOKIE ECHO and its cookie come from the peer.
+    fn provenance(&self, now: Instant, source: Destination, cookie: &StateCookie) -> Provenance {
+        let is_peers = |end: Destination| self.paths.by_address(end.address).is_some();
+        if !is_peers(source) || !is_peers(cookie.source) {
+            return Provenance::Stranger;
+        }
+        let is_recent = now.since(cookie.issued_at) <= CROSSING;
+        if self.is_setting_up() || is_recent { Provenance::Peer } else { Provenance::PeerLate }
     }
 
     pub(crate) fn tell_of_beginning(&self) {
@@ -539,6 +550,10 @@ pub(crate) fn address_parameter<'a>(address: IpAddr) -> Parameter<'a> {
         IpAddr::V6(v6) => Parameter::Ipv6Address(v6),
     }
 }
+
+/// How long packets of two INITs that cross may be under way, the first retransmissions included (RFC 9260 §5.2.4, action
+/// B): afterwards a cookie of an established association that tells another tag of the peer is not the peer's any more.
+const CROSSING: Duration = Duration::from_secs(5);
 
 /// The smallest a_rwnd of INIT and INIT ACK (RFC 9260 §3.3.2, §3.3.3).
 pub(crate) const MIN_WINDOW_BYTES: u32 = 1500;

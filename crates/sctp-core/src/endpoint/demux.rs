@@ -11,8 +11,10 @@ use sctp_wire::{Chunk, Packet, SctpPort, TagOrigin, VerificationTag};
 use smallvec::SmallVec;
 
 use super::Endpoint;
+use super::cookie::StateCookie;
 use super::tags::TagTable;
-use crate::association::Association;
+use crate::association::{Association, AssociationState};
+use crate::path::address::is_usable;
 use crate::transmit::{Datagram, Destination, Encapsulation, PathId};
 
 /// Where a peer is: address, UDP port if encapsulated, SCTP port, as numbers that are quick to compare.
@@ -120,12 +122,13 @@ impl Demux {
         self.by_peer.get(&Peer::new(destination, port)).copied()
     }
 
-    /// The association that an INIT or a cookie from `source` is about: by that address, or by any it lists
-    /// (RFC 9260 §5.1.2 (D)).
-    pub(super) fn by_list(&self, source: Destination, listed: &[IpAddr], port: SctpPort) -> Option<usize> {
-        let others = listed.iter().filter(|address| **address != source.address);
-        let listed = others.map(|&address| Destination { address, ..source });
-        core::iter::once(source).chain(listed).find_map(|destination| self.by_peer(destination, port))
+    /// The associations with a peer at `source`, or at any address that it lists there (RFC 9260 §5.1.2 (D)).
+    fn by_list(&self, source: Destination, listed: &[IpAddr], port: SctpPort) -> impl Iterator<Item = usize> {
+        let is_another =
+            move |address: &&IpAddr| **address != source.address && is_usable(**address, source.address);
+        let others = listed.iter().filter(is_another);
+        let listed = others.map(move |&address| Destination { address, ..source });
+        core::iter::once(source).chain(listed).filter_map(move |destination| self.by_peer(destination, port))
     }
 }
 
@@ -149,6 +152,53 @@ impl Endpoint {
             _ if association.is_setting_up() && is_shutdown_ack(packet) => Lookup::OutOfTheBlue,
             _ => Lookup::BadTag,
         }
+    }
+
+    /// The association that an INIT or a cookie from `source` is about: one whose peer is at that address. By an address
+    /// that is merely listed only where the peer is known to be at `source`, too: lists are anybody's to write, and who is
+    /// found by his list would be told of, or handed, an association that is not his
+    /// (docs/decisions/0015-who-an-init-is-about.md).
+    pub(super) fn about(&self, source: Destination, listed: &[IpAddr], port: SctpPort) -> Option<usize> {
+        let is_of = |slot: &usize| self.associations[*slot].association.paths().has_destination(source);
+        self.demux.by_peer(source, port).or_else(|| self.demux.by_list(source, listed, port).find(is_of))
+    }
+
+    /// The association that a cookie is about (RFC 9260 §5.2.4). One that waits for INIT ACK is found by the list, too: its
+    /// peer may be who sends it, and then our INIT will meet it; Table 12 has the COOKIE ECHO discarded until then.
+    pub(super) fn about_cookie(&self, source: Destination, cookie: &StateCookie) -> Option<usize> {
+        let from = (source, &cookie.addresses[..]);
+        let port = cookie.peer_port;
+        let waits =
+            |slot: &usize| self.associations[*slot].association.state() == AssociationState::CookieWait;
+        self.demux
+            .by_tag(cookie.local_tag)
+            .or_else(|| self.about(source, from.1, port))
+            .or_else(|| self.with_live_tag(from, port, cookie.peer_tag))
+            .or_else(|| self.demux.by_list(source, from.1, port).find(waits))
+            .filter(|slot| !self.is_beside(*slot, cookie))
+    }
+
+    /// Both ends have sent INIT from addresses that the other's user had not named, so that neither knew the other's: each
+    /// INIT makes an association of its own.
+    fn is_beside(&self, slot: usize, cookie: &StateCookie) -> bool {
+        let association = &self.associations[slot].association;
+        let peer = association.peer();
+        association.state() == AssociationState::CookieEchoed
+            && cookie.tie_tag == 0
+            && peer.local_tag != cookie.local_tag
+            && peer.peer_tag != Some(cookie.peer_tag)
+            && association.paths().confirmed().all(|known| known != cookie.source)
+    }
+
+    /// The association of which this is the peer's current tag, as one who knows it and one of the peer's addresses says.
+    pub(super) fn with_live_tag(
+        &self,
+        (source, listed): (Destination, &[IpAddr]),
+        port: SctpPort,
+        tag: VerificationTag,
+    ) -> Option<usize> {
+        let has_tag = |slot: &usize| self.associations[*slot].association.peer().peer_tag == Some(tag);
+        self.demux.by_list(source, listed, port).find(has_tag)
     }
 
     /// A tag that no association of this endpoint uses.

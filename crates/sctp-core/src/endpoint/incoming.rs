@@ -89,10 +89,13 @@ impl Endpoint {
         reading.add_source(datagram.source.address);
         let reply = existing.map(|slot| self.associations[slot].association.on_init());
         let new_addresses = existing.map_or_else(Vec::new, |slot| self.new_addresses(slot, &reading));
-        // Before INIT ACK the peer's addresses are not known yet: none can be new (§5.2.1).
+        // Before INIT ACK the peer's addresses are not known yet: none can be new (§5.2.1). Nor does a peer restart with the
+        // tag it has: such an INIT is an old one, from before the peer changed its addresses (RFC 5061 §4.2.2).
         let knows_addresses = match reply {
             None | Some(InitReply::ShutdownAck | InitReply::Crossing { tie_tag: 0, .. }) => false,
-            Some(InitReply::Crossing { .. } | InitReply::Restarting { .. }) => true,
+            Some(InitReply::Crossing { .. } | InitReply::Restarting { .. }) => {
+                existing.is_some_and(|slot| !self.has_peer_tag(slot, init.initiate_tag))
+            }
         };
         if knows_addresses && !new_addresses.is_empty() {
             let cause = Cause::RestartWithNewAddresses(Parameters::new(&new_addresses));
@@ -152,10 +155,14 @@ impl Endpoint {
             reading
         };
         let reading = read(None);
-        match self.demux.by_list(datagram.source, &reading.addresses, packet.source_port) {
+        match self.about(datagram.source, &reading.addresses, packet.source_port) {
             Some(slot) => (Some(slot), read(Some(slot))),
             None => (None, reading),
         }
+    }
+
+    fn has_peer_tag(&self, slot: usize, tag: VerificationTag) -> bool {
+        self.associations[slot].association.peer().peer_tag == Some(tag)
     }
 
     fn new_identity(
@@ -250,7 +257,8 @@ impl Endpoint {
         });
     }
 
-    /// ABORT with the INIT's own tag, T bit clear (RFC 9260 §8.4 (3)).
+    /// ABORT with the INIT's own tag, T bit clear (RFC 9260 §8.4 (3)). Not where that is the tag of a peer who has an
+    /// association here: an old INIT of it would end what it has led to.
     pub(super) fn refuse_init(
         &mut self,
         datagram: &Datagram<'_>,
@@ -259,6 +267,11 @@ impl Endpoint {
         causes: &[Cause<'_>],
     ) {
         self.statistics.handshake.inits_refused += 1;
+        let listed = Reading::of(init, &self.config.association.extensions).addresses;
+        let from = (datagram.source, &listed[..]);
+        if self.with_live_tag(from, packet.source_port, init.initiate_tag).is_some() {
+            return;
+        }
         if let Ok(chunk) = ChunkBuf::abort(TagOrigin::Receiver, causes) {
             self.answer(datagram, packet, init.initiate_tag, &chunk);
         }
@@ -292,9 +305,7 @@ impl Endpoint {
             }
         };
         // A COOKIE ECHO may come again from another address than the first time: then the tag knows (§5.2.4 (D)).
-        let named = self.demux.by_tag(cookie.local_tag);
-        let existing =
-            named.or_else(|| self.demux.by_list(datagram.source, &cookie.addresses, packet.source_port));
+        let existing = self.about_cookie(datagram.source, &cookie);
         if self.is_stale(now, &cookie, existing) {
             return self.report_stale_cookie(now, datagram, packet, &cookie);
         }

@@ -147,6 +147,11 @@ impl PathSet {
         self.iter().find(|path| path.destination.address == address).map(|path| path.id)
     }
 
+    /// Whether the peer has, or lists, this transport address.
+    pub(crate) fn has_destination(&self, destination: Destination) -> bool {
+        self.iter().any(|path| path.destination == destination)
+    }
+
     /// The addresses the peer has shown to be its own: by these the endpoint finds the association.
     pub(crate) fn confirmed(&self) -> impl Iterator<Item = Destination> {
         self.paths.iter().filter(|path| path.is_confirmed()).map(|path| path.destination)

@@ -91,6 +91,11 @@ impl Hand {
         }
     }
 
+    /// The right end's tag, as the INIT ACK tells it.
+    pub(crate) fn peer_tag(&self) -> u32 {
+        self.peer_tag
+    }
+
     /// The state cookie of the INIT ACK.
     pub(crate) fn cookie(&self) -> &[u8] {
         &self.cookie

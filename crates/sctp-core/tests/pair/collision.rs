@@ -1,6 +1,8 @@
 //! INIT and COOKIE ECHO that meet an association (RFC 9260 §5.2), restarts.
 
-use sctp_core::{AssociationError, AssociationState, EndpointConfig, Event, SendFailure};
+use std::net::IpAddr;
+
+use sctp_core::{AssociationError, AssociationState, EndpointConfig, Event, Incoming, Offer, SendFailure};
 
 use crate::by_hand::{Hand, with_tag};
 use crate::net::{End, LEFT, LEFT_PORT, RIGHT_PORT, Setup, is_up, ordered, port};
@@ -143,6 +145,41 @@ fn robustness_05_restart_from_further_addresses_is_refused() {
     Hand::posing_as_left(33).init_listing(&mut pair, [10, 9, 9, 9].into());
     assert_eq!(pair.log(End::Right, from), [format!("{from} ABORT")]);
     assert_eq!(pair.state(End::Right), Some(AssociationState::Established));
+}
+
+/// RFC 5061 §4.2.2: an INIT that comes again after its sender has deleted an address it lists is no restart from new
+/// addresses; an ABORT for it would carry the live tag.
+#[test]
+fn robustness_38_init_from_before_an_address_was_deleted_ends_nothing() {
+    let setup = || {
+        Setup::signalling()
+            .configure(|config| config.extensions.dynamic_addresses = Offer::On)
+            .homes(&["10.0.0.1", "10.0.0.5"], &["10.0.0.2"])
+    };
+    for deleted in ["10.0.0.1", "10.0.0.5"].map(|text| text.parse::<IpAddr>().unwrap()) {
+        for incoming in [Incoming::Accept, Incoming::Refuse] {
+            let mut pair = setup().connected();
+            pair.run_ms(3000);
+            pair.with(End::Left, |side, now| {
+                side.endpoint.delete_local_address(now, side.id.unwrap(), deleted).unwrap();
+            });
+            pair.run_ms(3000);
+            assert_eq!(pair.statistics(End::Right).paths.len(), 1);
+            pair.with(End::Right, |side, _| side.endpoint.set_incoming(incoming));
+            let (init, from) = (pair.side(End::Left).sent[0].octets.clone(), pair.now_ms());
+            for source in ["10.0.0.1", "10.0.0.5"] {
+                pair.inject(End::Right, source.parse().unwrap(), &init);
+            }
+            pair.run_ms(1000);
+            assert_eq!(pair.times_of(End::Right, "ABORT", from), []);
+            for end in [End::Left, End::Right] {
+                assert_eq!(pair.state(end), Some(AssociationState::Established), "{deleted} {incoming:?}");
+            }
+            pair.send(End::Left, ordered(0, 1, 100));
+            pair.run_ms(1000);
+            assert_eq!(pair.payloads(End::Right), [[1; 100]]);
+        }
+    }
 }
 
 /// RFC 9260 §5.2.1: in COOKIE-WAIT the addresses of the peer are not known yet.

@@ -394,13 +394,22 @@ impl Pair {
         })
     }
 
-    /// The right end opens an association with the left one.
-    pub(crate) fn connect_back(&mut self) {
+    /// The right end opens an association with the first address of the left one.
+    pub(crate) fn connect_back(&mut self) -> AssociationId {
+        self.connect_back_to(1)
+    }
+
+    /// The right end opens an association with the first `count` addresses of the left one.
+    pub(crate) fn connect_back_to(&mut self, count: usize) -> AssociationId {
         let config = self.client.clone();
+        let encapsulation = self.side(End::Right).encapsulation;
+        let destination = |&address: &IpAddr| Destination { address, encapsulation };
+        let destinations: Vec<_> = self.addresses[0].iter().take(count).map(destination).collect();
         self.with(End::Right, |side, now| {
-            let id = side.endpoint.connect(now, &[by_ip(LEFT)], port(LEFT_PORT), config).unwrap();
+            let id = side.endpoint.connect(now, &destinations, port(LEFT_PORT), config).unwrap();
             side.id = Some(id);
-        });
+            id
+        })
     }
 
     pub(crate) fn send(&mut self, from: End, message: Message) {

@@ -5,3 +5,4 @@ mod events;
 mod options;
 mod reconfig_work;
 mod storms;
+mod strangers;

@@ -285,19 +285,24 @@ fn private_and_loopback_addresses_are_not_told_to_a_global_peer() {
     assert_eq!(listed(&pair, End::Left), ips(&["192.0.2.1", "2001:db8::1"]));
 }
 
-/// RFC 9260 §5.1.2 (D): an INIT from a new address that lists a known one is about the same association; new addresses
-/// are refused then (§5.2.2).
+/// RFC 9260 §5.1.2 (D): an INIT from an address that the peer has listed, but not been heard from, is about the same
+/// association, by the other address it lists; new addresses are refused then (§5.2.2).
 #[test]
-fn init_that_lists_a_known_address_is_about_that_association() {
-    let mut pair = Setup::signalling().connected();
-    let stranger = Hand::new(LEFT_PORT, 6);
-    let header = stranger.header();
-    let parameters = [Parameter::Ipv4Address([10, 0, 0, 1].into())];
-    let init = crate::by_hand::with_tag(LEFT_PORT, crate::net::RIGHT_PORT, 0, |writer| {
-        writer.init(&header, &parameters).unwrap();
-    });
-    pair.inject_from(End::Right, stranger.source, &init);
-    assert_eq!(pair.sent_to(End::Right, "10.0.0.9"), ["ABORT"]);
+fn init_from_a_listed_address_that_lists_a_confirmed_one_is_about_that_association() {
+    let mut pair = Setup::signalling().build();
+    let mut peer = Hand::new(LEFT_PORT, 5);
+    let [second, third] = [[10, 0, 0, 77], [10, 0, 0, 78]].map(IpAddr::from);
+    peer.init_listing(&mut pair, second);
+    peer.echo(&mut pair);
+    let IpAddr::V4(first) = peer.source.address else { panic!("an IPv4 address") };
+    let IpAddr::V4(new) = third else { panic!("an IPv4 address") };
+    let [first, new] = [first, new].map(Parameter::Ipv4Address);
+    for (listed, answer) in [(&[first, new][..], "ABORT"), (&[first], "INIT_ACK")] {
+        let header = Hand::new(LEFT_PORT, 6).header();
+        let init = with_tag(LEFT_PORT, RIGHT_PORT, 0, |writer| writer.init(&header, listed).unwrap());
+        pair.inject_from(End::Right, by_ip(second), &init);
+        assert_eq!(pair.sent_to(End::Right, "10.0.0.77").last().unwrap(), answer);
+    }
     assert_eq!(pair.state(End::Right), Some(AssociationState::Established));
 }
 
