@@ -3,7 +3,7 @@
 //! ```text
 //! above   apps, bindings, interop, xtask
 //! L3      lab, simco-agent ─► sctp
-//! L2      netsim, sctp-io, nft-filter
+//! L2      netsim, emulator, sctp-io, nft-filter
 //! L1      sctp-core, tcp-core, simco, sip, mobility, workload
 //! L0      sctp-wire, cubic, netem, models ─► virtual-time
 //! ```
@@ -18,7 +18,7 @@ use crate::sources::{Rust, Source, Sources};
 use crate::workspace::{Member, Tree, Workspace, WorkspaceError, crate_name};
 
 /// Crates below `crates/`, lowest first. Equal ranks may not use each other.
-const RANKS: [(&str, u8); 17] = [
+const RANKS: [(&str, u8); 18] = [
     ("virtual-time", 0),
     ("sctp-wire", 1),
     ("cubic", 1),
@@ -31,6 +31,7 @@ const RANKS: [(&str, u8); 17] = [
     ("mobility", HIGHEST_CORE),
     ("workload", HIGHEST_CORE),
     ("netsim", 3),
+    ("emulator", 3),
     ("sctp-io", 3),
     ("nft-filter", 3),
     ("sctp", 4),

@@ -9,7 +9,7 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clap::Args;
-use lab::emulator::{
+use emulator::{
     CommandHandle, EmulatedLink, EmulatorError, EmulatorOptions, EmulatorReport, Permission, between,
     namespace_path, permission, run_command,
 };

@@ -1,6 +1,6 @@
 //! The right to make network namespaces: obtained first thing, before any thread exists, and remembered.
 
-use lab::emulator::{Permission, enter_user_namespace};
+use emulator::{Permission, enter_user_namespace};
 use lab::{Backend, BackendError, CompareConfig, Namespaces, RawOutcome, TransportSpec};
 
 /// What became of the request for rights.

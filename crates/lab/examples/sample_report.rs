@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let raw = RawOutcome {
         backend: lab::BackendKind::Namespaces,
         fallback: None,
-        device: Some(lab::DeviceKind::Tun),
+        device: Some(emulator::DeviceKind::Tun),
         delay: Some(MeasuredDelay { p50: 10.03, p99: 10.21 }),
         runs,
         skipped: vec![Skipped {

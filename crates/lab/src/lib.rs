@@ -25,9 +25,6 @@
 mod backend;
 mod compare;
 mod conditions;
-mod device_kind;
-#[cfg(target_os = "linux")]
-pub mod emulator;
 mod events;
 mod news;
 pub mod plan;
@@ -41,9 +38,7 @@ mod testing;
 mod traffic;
 mod transport;
 
-pub use backend::Simulator;
-#[cfg(target_os = "linux")]
-pub use backend::{Carrier, EncapsulationPorts, Namespaces, Network, real};
+pub use backend::{Carrier, EncapsulationPorts, Namespaces, Network, Simulator, real};
 pub use compare::{
     Arrivals, Backend, BackendChoice, BackendError, BackendKind, Blocking, CONCURRENT_RATE_LIMIT,
     CompareConfig, CompareError, DirectionPackets, Fallback, MeasuredDelay, PacketCounts, Prediction,
@@ -51,7 +46,6 @@ pub use compare::{
     WorkloadKind, run_compare,
 };
 pub use conditions::Conditions;
-pub use device_kind::DeviceKind;
 pub use events::write_events;
 pub use statistics::{MIN_BATCHES, Percentile, ResponseTimes, milliseconds};
 pub use summary::{

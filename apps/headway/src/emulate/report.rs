@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::process::ExitStatus;
 
-use lab::emulator::{DirectionReport, EmulatorReport};
+use emulator::{DirectionReport, EmulatorReport};
 use serde::Serialize;
 
 /// The result of `headway emulate`.

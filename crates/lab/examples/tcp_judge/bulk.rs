@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::channel;
 
-use lab::emulator::{EmulatedLink, EmulatorOptions, LinkEnd, SideContext, World};
+use emulator::{EmulatedLink, EmulatorOptions, LinkEnd, SideContext, World};
 use netem::{Impairments, Loss, Probability};
 use netsim::LinkSpec;
 use netsim::tcp::{Application, ConnectionId, Connections, TcpHost};

@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let seconds = arguments.next().map_or(Ok(300), |text| text.parse::<u64>())?;
     let part = arguments.next();
     let is_asked = |name| part.as_deref().is_none_or(|part| part == name);
-    lab::emulator::enter_user_namespace()?;
+    emulator::enter_user_namespace()?;
     if is_asked("response") {
         response_times(seconds)?;
     }

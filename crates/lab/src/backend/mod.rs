@@ -1,16 +1,11 @@
 //! Where comparisons run: real packets between namespaces, or virtual time.
 
-#[cfg(target_os = "linux")]
 mod namespaces;
-#[cfg(target_os = "linux")]
 mod network;
-#[cfg(target_os = "linux")]
 pub mod real;
 mod simulator;
 
-#[cfg(target_os = "linux")]
 pub use namespaces::Namespaces;
-#[cfg(target_os = "linux")]
 pub use network::{Carrier, EncapsulationPorts, Network};
 pub use simulator::Simulator;
 

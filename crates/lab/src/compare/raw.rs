@@ -8,8 +8,8 @@ use virtual_time::Instant;
 use workload::{LoadCounters, Sample};
 
 use super::backend::{BackendKind, Fallback};
-use crate::device_kind::DeviceKind;
 use crate::transport::TransportSpec;
+use emulator::DeviceKind;
 
 /// All runs of a comparison.
 #[derive(Clone, Debug)]

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::HostFacts;
 use crate::compare::{BackendKind, Fallback, MeasuredDelay, PacketCounts, Skipped};
-use crate::device_kind::DeviceKind;
 use crate::statistics::milliseconds;
+use emulator::DeviceKind;
 
 /// A comparison: `results.json`, and what `--json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

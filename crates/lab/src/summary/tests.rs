@@ -18,7 +18,7 @@ fn compare(raw: &RawOutcome) -> Comparison {
 #[test]
 fn the_json_says_which_devices_packets_went_through() {
     let mut raw = outcome(vec![run("udp", &answered(500))]);
-    raw.device = Some(crate::DeviceKind::Veth);
+    raw.device = Some(emulator::DeviceKind::Veth);
     let json = serde_json::to_value(compare(&raw).result).unwrap();
     assert_eq!(json["path"]["device"], "veth");
 }

@@ -13,9 +13,9 @@ use super::super::real::{Driven, RealError, sctp as over_sctp, tcp as over_tcp, 
 use super::super::{CLIENT_PORT, SERVER_PORT, association_config};
 use super::{ECHO_PORT, ENCAPSULATION_PORT, Planned};
 use crate::compare::CompareConfig;
-use crate::emulator::{SideContext, SideLink};
 use crate::events::run_span;
 use crate::transport::TransportSpec;
+use emulator::{SideContext, SideLink};
 
 /// What a load generator brought home.
 #[derive(Debug)]

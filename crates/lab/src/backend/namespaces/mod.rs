@@ -12,10 +12,10 @@ use crate::compare::{
     Backend, BackendError, BackendKind, CompareConfig, DirectionPackets, MeasuredDelay, PacketCounts,
     RawOutcome, RawRun,
 };
-use crate::emulator::{
+use crate::transport::TransportSpec;
+use emulator::{
     DirectionReport, EmulatedLink, EmulatorOptions, EmulatorReport, LinkEnd, LinkReport, World, permission,
 };
-use crate::transport::TransportSpec;
 
 use self::client::ClientRun;
 use super::{blocking, never_begun, runs};
@@ -178,7 +178,7 @@ fn position(transports: &[TransportSpec], transport: TransportSpec) -> usize {
 }
 
 /// A namespace or device that is refused when it is made refuses the backend: nothing has run yet.
-fn refused_or_failed(error: crate::emulator::EmulatorError) -> BackendError {
+fn refused_or_failed(error: emulator::EmulatorError) -> BackendError {
     BackendError::Refused { because: error.to_string() }
 }
 

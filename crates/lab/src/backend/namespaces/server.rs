@@ -15,9 +15,9 @@ use super::super::real::{sctp as over_sctp, tcp as over_tcp, udp as over_udp};
 use super::super::{SERVER_PORT, association_config};
 use super::{ECHO_PORT, ENCAPSULATION_PORT, Planned};
 use crate::compare::CompareConfig;
-use crate::emulator::{SideContext, SideLink};
 use crate::events::run_span;
 use crate::transport::TransportSpec;
+use emulator::{SideContext, SideLink};
 
 /// What the servers saw.
 #[derive(Debug, Default)]

@@ -4,21 +4,21 @@ use std::collections::BTreeSet;
 use std::net::UdpSocket;
 use std::time::Duration;
 
-use lab::emulator::{Direction, EmulatedLink, EmulatorOptions, LinkEnd, SideContext, World};
+use emulator::{Direction, EmulatedLink, EmulatorOptions, LinkEnd, SideContext, World};
 use netem::{Impairments, Probability};
 use pcap_file::pcapng::{Block, PcapNgReader};
 
 use super::transports::{median, round_trip, wan, with_udp_echo};
 
 /// Sends numbered datagrams over every link, one link after the other; what arrives at the other side per link.
-fn send_over(links: Vec<EmulatedLink>, count: u8) -> (Vec<Vec<u8>>, lab::emulator::EmulatorReport) {
+fn send_over(links: Vec<EmulatedLink>, count: u8) -> (Vec<Vec<u8>>, emulator::EmulatorReport) {
     let indices: Vec<u8> = links.iter().map(|link| link.index).collect();
     let ends = |end: fn(u8) -> LinkEnd| indices.iter().copied().map(end).collect::<Vec<_>>();
     let mut world = World::new(links).unwrap();
     let (bound, is_bound) = std::sync::mpsc::channel();
     let (sent, is_sent) = std::sync::mpsc::channel();
     let server = world.spawn_side("server", &ends(LinkEnd::server), move |side: SideContext| {
-        let bind = |link: &lab::emulator::SideLink| UdpSocket::bind((link.local_v4, 5000)).unwrap();
+        let bind = |link: &emulator::SideLink| UdpSocket::bind((link.local_v4, 5000)).unwrap();
         let sockets: Vec<UdpSocket> = side.links.iter().map(bind).collect();
         bound.send(()).unwrap();
         is_sent.recv().unwrap();

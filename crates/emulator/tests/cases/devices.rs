@@ -3,8 +3,8 @@
 use std::net::UdpSocket;
 use std::time::Duration;
 
-use lab::DeviceKind;
-use lab::emulator::{EmulatedLink, EmulatorOptions, LinkEnd, SideContext, World, device_kind};
+use emulator::DeviceKind;
+use emulator::{EmulatedLink, EmulatorOptions, LinkEnd, SideContext, World, device_kind};
 use netem::Impairments;
 
 use super::child::DEVICE;

@@ -5,7 +5,7 @@ use std::net::{IpAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use lab::emulator::{EmulatedLink, EmulatorOptions, EmulatorReport, LinkEnd, SideContext, World};
+use emulator::{EmulatedLink, EmulatorOptions, EmulatorReport, LinkEnd, SideContext, World};
 use netem::Impairments;
 
 /// A link of that delay each way.

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use netem::InvalidImpairments;
 use nix::errno::Errno;
 
+use super::device::DeviceKind;
 use super::link::{Direction, LinkEnd};
 use super::permission::Refused;
-use crate::device_kind::DeviceKind;
 
 /// An emulated network could not be set up or run.
 #[derive(Debug, thiserror::Error)]

@@ -19,13 +19,13 @@ use thread_priority::{ThreadPriority, ThreadPriorityValue};
 use virtual_time::Instant;
 
 use super::capture::Capture;
+use super::device::DeviceKind;
 use super::device::{Device, QUEUE_PACKETS};
 use super::error::EmulatorError;
 use super::lane::Lane;
 use super::link::{Direction, EmulatedLink};
 use super::report::{EmulatorReport, LinkReport};
 use super::running::{Command, EmulatorOptions, Scheduling};
-use crate::device_kind::DeviceKind;
 
 /// A link with the devices at its ends.
 pub(super) struct WiredLink {

@@ -6,13 +6,13 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
 use super::device::Device;
+use super::device::DeviceKind;
 use super::engine::WiredLink;
 use super::error::{EmulatorError, SideError};
 use super::link::{Direction, EmulatedLink, LinkEnd, SideLink};
 use super::namespace;
 use super::permission::preferred_kind;
 use super::running::{EmulatorOptions, RunningEmulator};
-use crate::device_kind::DeviceKind;
 
 /// Links whose ends are being attached to sides; [`World::start`] sets it going.
 pub struct World {

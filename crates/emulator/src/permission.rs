@@ -10,8 +10,8 @@ use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{getegid, geteuid};
 
+use super::device::DeviceKind;
 use super::device::try_pair;
-use crate::device_kind::DeviceKind;
 
 /// How the emulator can run here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

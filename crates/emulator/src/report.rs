@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 use netem::{DropReason, LinkStats};
 use serde::Serialize;
 
-use crate::device_kind::DeviceKind;
+use super::device::DeviceKind;
 
 /// What happened on all links.
 #[derive(Clone, PartialEq, Debug, Serialize)]

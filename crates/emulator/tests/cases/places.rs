@@ -8,7 +8,7 @@ use std::process::Stdio;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use lab::emulator::{
+use emulator::{
     CommandHandle, EmulatedLink, EmulatorError, EmulatorOptions, LinkEnd, Side, SideContext, SideError,
     World, between, run_command,
 };

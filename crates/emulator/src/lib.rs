@@ -1,5 +1,7 @@
 //! A wide-area network inside one Linux process, for real packets of the kernel and of our own stacks.
 //!
+//! Not here: what a link does to packets (crate `netem`), and what flows through it (crate `lab`).
+//!
 //! Every *side* is a thread in a network namespace of its own. Between two sides lies an [`EmulatedLink`]: a network
 //! device at each end and the emulator's thread in the middle, which reads IP packets, asks a [`netem::Link`] per
 //! direction what becomes of each, and writes them at their due time.
@@ -32,7 +34,7 @@
 //!
 //! ```no_run
 //! use std::time::Duration;
-//! use lab::emulator::{EmulatedLink, EmulatorOptions, LinkEnd, World, enter_user_namespace};
+//! use emulator::{EmulatedLink, EmulatorOptions, LinkEnd, World, enter_user_namespace};
 //! use netem::Impairments;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -49,6 +51,8 @@
 //! println!("{} packets", emulator.stop()?.links[0].request.stats.offered);
 //! # Ok(()) }
 //! ```
+#![cfg(target_os = "linux")]
+#![forbid(unsafe_code)]
 
 mod capture;
 mod checksum;
@@ -67,6 +71,7 @@ mod running;
 mod world;
 
 pub use command::{CommandHandle, between, namespace_path, run_command};
+pub use device::DeviceKind;
 pub use error::{EmulatorError, SideError};
 pub use link::{Direction, EmulatedLink, End, LinkEnd, SideLink};
 pub use permission::{Permission, Refused, device_kind, enter_user_namespace, permission};

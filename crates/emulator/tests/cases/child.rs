@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, UdpSocket};
 use std::process::{Command, ExitCode};
 
-use lab::emulator::{EmulatedLink, EmulatorOptions, LinkEnd, World};
+use emulator::{EmulatedLink, EmulatorOptions, LinkEnd, World};
 use netem::Impairments;
 
 /// The part of a child process.

@@ -9,11 +9,11 @@ use std::time::Duration;
 use netem::Impairments;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 
+use super::device::DeviceKind;
 use super::engine::{Engine, WiredLink};
 use super::error::EmulatorError;
 use super::link::Direction;
 use super::report::EmulatorReport;
-use crate::device_kind::DeviceKind;
 
 /// How the emulator runs.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,5 +1,6 @@
 //! The network device at one end of a link, of whichever kind.
 
+mod kind;
 mod tun;
 mod veth;
 
@@ -13,8 +14,8 @@ use tun_rs::SyncDevice;
 use super::error::EmulatorError;
 use super::link::LinkEnd;
 use super::namespace;
-use crate::device_kind::DeviceKind;
 
+pub use self::kind::DeviceKind;
 use self::veth::Veth;
 pub(super) use self::veth::try_pair;
 

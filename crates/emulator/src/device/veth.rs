@@ -31,7 +31,7 @@ use super::super::{checksum, namespace};
 use super::{MTU, PREFIX_V4, PREFIX_V6, QUEUE_PACKETS, await_local_route, has_ipv6, silence};
 
 /// Both ends of the pair, seen from the far one.
-pub(in crate::emulator) struct Veth {
+pub(crate) struct Veth {
     far: FarEnd,
     /// Hardware address of the side's end.
     side: HardwareAddress,
@@ -152,7 +152,7 @@ impl Drop for FarEnd {
 }
 
 /// Whether this process may make a pair, tried in a namespace that is gone afterwards.
-pub(in crate::emulator) fn try_pair() -> io::Result<()> {
+pub(crate) fn try_pair() -> io::Result<()> {
     let attempt = thread::spawn(|| {
         namespace::enter_new().map_err(io::Error::other)?;
         Veth::open(LinkEnd::client(1)).map(drop)

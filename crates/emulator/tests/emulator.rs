@@ -12,7 +12,7 @@ mod cases;
 
 use std::process::ExitCode;
 
-use lab::emulator::enter_user_namespace;
+use emulator::enter_user_namespace;
 use libtest_mimic::{Arguments, Trial};
 
 fn main() -> ExitCode {
