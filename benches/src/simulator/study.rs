@@ -2,9 +2,8 @@
 
 use std::error::Error;
 
-use lab::StopSignal;
 use lab::plan::Plan;
-use lab::simulation::{Scenario, simulate};
+use lab::simulation::{Scenario, Watch, simulate};
 
 /// Requests over six streams with 1 % loss, of `plans/response-time.toml`.
 ///
@@ -26,7 +25,7 @@ pub fn scenario() -> Result<Scenario, Box<dyn Error>> {
 /// # Errors
 /// When it cannot be run.
 pub fn run(scenario: &Scenario) -> Result<u64, Box<dyn Error>> {
-    Ok(simulate(scenario, 1, &StopSignal::default())?.packets)
+    Ok(simulate(scenario, 1, &Watch::default())?.packets)
 }
 
 /// Counts a run.

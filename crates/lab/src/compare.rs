@@ -8,7 +8,7 @@ mod stop;
 pub use backend::{Backend, BackendError, BackendKind, Fallback, RunError, run_compare};
 pub use config::{
     Arrivals, BackendChoice, CONCURRENT_RATE_LIMIT, CompareConfig, CompareError, Schedule, TraceFileError,
-    Traffic, UnknownName, WorkloadKind,
+    Traffic, UnknownName,
 };
 pub use raw::{
     Blocking, DirectionPackets, MeasuredDelay, PacketCounts, Prediction, RawOutcome, RawRun, Skipped,

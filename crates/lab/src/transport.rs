@@ -3,8 +3,10 @@
 use core::fmt;
 use core::num::NonZeroU16;
 use core::str::FromStr;
+use core::time::Duration;
 
 use thiserror::Error;
+use workload::RetransmissionConfig;
 
 /// One transport under test.
 ///
@@ -31,6 +33,8 @@ pub enum TransportSpec {
 /// The most TCP connections of one run: every one takes two file descriptors on one host.
 pub const MAX_CONNECTIONS: u16 = 256;
 
+const DRAIN: Duration = Duration::from_secs(10);
+
 impl TransportSpec {
     /// What messages are dealt to round robin: streams or connections.
     #[must_use]
@@ -39,6 +43,15 @@ impl TransportSpec {
             Self::Tcp { connections } => connections.get(),
             Self::Sctp { streams } => streams.get(),
             Self::SctpUnordered | Self::Udp => 1,
+        }
+    }
+
+    /// How long a run waits for its last responses: 10 s; over UDP 32 s, when the last request is given up.
+    #[must_use]
+    pub fn drain(self) -> Duration {
+        match self {
+            Self::Udp => RetransmissionConfig::default().timer_b(),
+            Self::Tcp { .. } | Self::Sctp { .. } | Self::SctpUnordered => DRAIN,
         }
     }
 

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use clap::Args;
-use lab::{Arrivals, CompareConfig, TransportList, TransportSpec, WorkloadKind};
+use lab::{Arrivals, CompareConfig, TransportList, TransportSpec, Workload};
 use sctp_core::Profile;
 use workload::{ArrivalSpec, MessageSize};
 
@@ -45,7 +45,7 @@ pub(crate) struct TrafficArguments {
     tcp_congestion: String,
     /// What the messages are: an echo, or pinholes opened, refreshed and closed by SIMCO
     #[arg(long, value_name = "NAME", default_value = "echo")]
-    workload: WorkloadKind,
+    workload: Workload,
     /// Seed of everything random: the same seed gives the same send times and the same losses
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -80,13 +80,11 @@ impl TrafficArguments {
     }
 
     fn check_workload(&self) -> Result<(), UsageError> {
-        match self.workload {
-            WorkloadKind::Echo | WorkloadKind::Simco => Ok(()),
-            WorkloadKind::Sip | WorkloadKind::Video => {
-                let because = "this workload is not there yet";
-                Err(UsageError::value("--workload", self.workload, because, "use echo or simco"))
-            }
+        if self.workload.is_answered() {
+            return Ok(());
         }
+        let because = "this workload has no response times";
+        Err(UsageError::value("--workload", self.workload, because, "use echo or simco"))
     }
 
     /// Every request is remembered until the end.

@@ -5,9 +5,9 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::config::{BackendChoice, CompareConfig, CompareError, WorkloadKind};
+use super::config::{BackendChoice, CompareConfig, CompareError};
 use super::raw::{RawOutcome, Skipped};
-use crate::traffic;
+use crate::traffic::{self, Workload};
 use crate::transport::TransportSpec;
 
 /// Something that can run transports over an impaired path.
@@ -58,8 +58,8 @@ pub fn run_compare(
 /// Transports that the workload runs over, and why not over the others.
 fn suitable(config: &CompareConfig) -> (Vec<TransportSpec>, Vec<Skipped>) {
     let because = |transport: TransportSpec| match config.workload {
-        WorkloadKind::Simco => traffic::unsuitable(transport),
-        WorkloadKind::Echo | WorkloadKind::Sip | WorkloadKind::Video => None,
+        Workload::Simco => traffic::unsuitable(transport),
+        Workload::Echo | Workload::Messages | Workload::Bulk => None,
     };
     let (skipped, suitable): (Vec<TransportSpec>, Vec<TransportSpec>) =
         config.transports.as_slice().iter().partition(|transport| because(**transport).is_some());

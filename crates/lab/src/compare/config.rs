@@ -7,13 +7,17 @@ use core::time::Duration;
 use std::path::{Path, PathBuf};
 
 use netem::{Impairments, InvalidImpairments, Loss, Probability};
+use serde::{Deserialize, Deserializer, de};
 use thiserror::Error;
-use workload::{ArrivalSpec, LoadConfig, MessageSize, RetransmissionConfig, TraceError, parse_trace};
+use workload::{ArrivalSpec, LoadConfig, MessageSize, TraceError, parse_trace};
 
-pub use names::{BackendChoice, UnknownName, WorkloadKind};
+pub use names::{BackendChoice, UnknownName};
 
 use super::StopSignal;
-use crate::traffic::{Offer, Service, framing};
+use crate::simulation::{
+    CarrierName, FlowPlan, LinkPlan, Named, Scenario, SctpOptions, Span, StopRule, TcpOptions, Text,
+};
+use crate::traffic::{Offer, Service, Workload, framing};
 use crate::transport::{TransportList, TransportSpec};
 
 /// One comparison. The defaults are those of the command line and take half a minute.
@@ -41,7 +45,7 @@ pub struct CompareConfig {
     /// Where to run. Default automatic.
     pub backend: BackendChoice,
     /// What the messages are. Default echo.
-    pub workload: WorkloadKind,
+    pub workload: Workload,
     /// Where to write the packets. Default nowhere.
     pub pcap: Option<PathBuf>,
     /// Seed of send times and losses. Default 1.
@@ -78,7 +82,10 @@ impl CompareConfig {
         if self.traffic.duration.is_zero() {
             return Err(CompareError::ZeroDuration);
         }
-        if self.workload == WorkloadKind::Simco && self.traffic.arrivals.law != workload::Arrivals::Poisson {
+        if !self.workload.is_answered() {
+            return Err(CompareError::NotAnswered { workload: self.workload });
+        }
+        if self.workload == Workload::Simco && self.traffic.arrivals.law != workload::Arrivals::Poisson {
             return Err(CompareError::NotPoisson { name: self.traffic.arrivals.name.clone() });
         }
         let octets = self.traffic.message_bytes.get();
@@ -97,10 +104,7 @@ impl CompareConfig {
     /// How long a run waits for its last responses: 10 s; over UDP 32 s, when the last request is given up.
     #[must_use]
     pub fn drain(&self, transport: TransportSpec) -> Duration {
-        match transport {
-            TransportSpec::Udp => RetransmissionConfig::default().timer_b(),
-            TransportSpec::Tcp { .. } | TransportSpec::Sctp { .. } | TransportSpec::SctpUnordered => DRAIN,
-        }
+        transport.drain()
     }
 
     /// The load generator of one run. All transports of a repetition get the same send times, so that their
@@ -116,6 +120,50 @@ impl CompareConfig {
             drain: self.drain(transport),
             seed: self.repetition_seed("arrivals", repetition),
         }
+    }
+
+    /// What one run is, in the words of plans: two hosts, a link between them, one flow.
+    #[must_use]
+    pub fn scenario(&self, transport: TransportSpec) -> Scenario {
+        let [from, to] = ["client", "server"].map(str::to_owned);
+        let flow = FlowPlan {
+            from: from.clone(),
+            to: to.clone(),
+            transport: Text(transport),
+            profile: self.profile_of(transport),
+            workload: self.workload,
+            rate: None,
+            interval: Some(Span(self.traffic.interval)),
+            arrivals: self.traffic.arrivals.clone(),
+            message: self.traffic.message_bytes.get(),
+            sizes: Vec::new(),
+            processing: Span(self.processing),
+            start: Span::default(),
+            samples: true,
+            // As between the namespaces, so that packets have the same length.
+            sctp: SctpOptions { carrier: Some(CarrierName::Udp), ..SctpOptions::default() },
+            tcp: TcpOptions { congestion: Some(self.tcp_congestion.clone()), ..TcpOptions::default() },
+        };
+        let between = [from.clone(), to.clone()];
+        Scenario {
+            hosts: vec![from, to],
+            routers: Vec::new(),
+            links: Named::one("path", LinkPlan::new(between, &self.request_path, &self.response_path)),
+            flows: Named::one("requests", flow),
+            stop: StopRule { duration: Some(Span(self.traffic.duration)), ..StopRule::default() },
+        }
+    }
+
+    /// The profile of a transport that has one: associations have.
+    #[must_use]
+    pub fn profile_of(&self, transport: TransportSpec) -> Option<String> {
+        (transport.protocol() == "sctp").then(|| self.profile.clone())
+    }
+
+    /// The seed of one repetition: that of the comparison, then those that follow it, as a plan counts seeds.
+    #[must_use]
+    pub fn run_seed(&self, repetition: u32) -> u64 {
+        self.seed.wrapping_add(u64::from(repetition))
     }
 
     /// What one run sends.
@@ -167,7 +215,7 @@ impl Default for CompareConfig {
             tcp_congestion: "cubic".to_owned(),
             processing: Duration::ZERO,
             backend: BackendChoice::Auto,
-            workload: WorkloadKind::Echo,
+            workload: Workload::Echo,
             pcap: None,
             seed: 1,
             stop: StopSignal::default(),
@@ -186,7 +234,6 @@ impl Default for Traffic {
 /// run would wait for the processor behind those of another, and the wait would be taken for the transport's.
 pub const CONCURRENT_RATE_LIMIT: f64 = 5000.0;
 
-const DRAIN: Duration = Duration::from_secs(10);
 const MAX_UDP_PAYLOAD: u32 = 65_507;
 
 /// An arrival process together with its name in the reports.
@@ -211,6 +258,15 @@ impl Arrivals {
             Err(path) => workload::Arrivals::Trace(read_trace(path.as_ref())?),
         };
         Ok(Self { name, law })
+    }
+}
+
+impl<'de> Deserialize<'de> for Arrivals {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Text(spec) = Text::<ArrivalSpec>::deserialize(deserializer)?;
+        let name = spec.to_string();
+        let no_trace = "a plan reads no trace files: use poisson, constant or onoff";
+        Ok(Self { name, law: spec.into_arrivals().map_err(|_path| de::Error::custom(no_trace))? })
     }
 }
 
@@ -251,6 +307,12 @@ pub enum CompareError {
     /// No request at all.
     #[error("--duration must be above zero")]
     ZeroDuration,
+    /// Nothing comes back that could be timed.
+    #[error("--workload {workload} has no response times: use echo or simco, or a plan (headway simulate)")]
+    NotAnswered {
+        /// The workload asked for.
+        workload: Workload,
+    },
     /// Calls come at random.
     #[error(
         "--arrivals {name} is not for --workload simco, whose calls come at random: leave it out, or use poisson"

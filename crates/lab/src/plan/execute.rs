@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::file::Plan;
 use super::tally::CellTally;
 use crate::compare::StopSignal;
-use crate::simulation::{SimulationError, simulate};
+use crate::simulation::{SimulationError, Watch, simulate};
 
 /// How to run a plan.
 #[derive(Clone, Debug)]
@@ -76,7 +76,7 @@ impl Plan {
                     return;
                 }
                 let (cell, seed) = (run / self.seeds.len(), run % self.seeds.len());
-                match simulate(&self.cells[cell].scenario, self.seeds[seed], &options.stop) {
+                match simulate(&self.cells[cell].scenario, self.seeds[seed], &Watch::from(&options.stop)) {
                     // What was ended in the middle is no run.
                     Ok(_) if options.stop.is_raised() => return,
                     Ok(outcome) => lock(&cells[cell]).add(seed, outcome),

@@ -19,11 +19,12 @@ use super::ends::End;
 use super::ends::sctp::{Opening, SctpClient, SctpServer};
 use super::ends::tcp::{Place, TcpClient, TcpServer};
 use super::ends::udp::{UdpClient, UdpServer};
+use super::options::CarrierName;
 use super::run::SimulationError;
-use super::scenario::{FlowPlan, Scenario, Workload};
+use super::scenario::{FlowPlan, Scenario};
 use super::server::{Server, ServerPlan};
 use super::station::Station;
-use crate::traffic::CallPlan;
+use crate::traffic::{CallPlan, Workload};
 use crate::transport::TransportSpec;
 
 /// A world, and where in it everything is.
@@ -202,7 +203,11 @@ impl Ends<'_> {
             entropy[..8].copy_from_slice(&self.seed_of(label).to_le_bytes());
             Endpoint::new(of_endpoint, entropy).map_err(|error| self.error("sctp", error.to_string()))
         };
-        let to = |address: &IpAddr| Destination { address: *address, encapsulation: Encapsulation::Ip };
+        let encapsulation = match self.plan.sctp.carrier {
+            Some(CarrierName::Udp) => Encapsulation::Udp { port: ENCAPSULATION_PORT },
+            Some(CarrierName::Ip) | None => Encapsulation::Ip,
+        };
+        let to = |address: &IpAddr| Destination { address: *address, encapsulation };
         let to = self.addresses[1].iter().take(1).map(to).collect();
         let opening = Opening { at, to, port, config: config.clone() };
         let client = SctpClient::new(client, opening, delivery);
@@ -215,10 +220,7 @@ impl Ends<'_> {
     fn client_plan(&self) -> Result<ClientPlan, SimulationError> {
         let FlowPlan { workload, message, samples, .. } = *self.plan;
         let interval = self.plan.mean_interval().map_err(|because| self.error("rate", because))?;
-        let arrivals = self.plan.arrivals.0.clone().into_arrivals();
-        let arrivals = arrivals.map_err(|_| {
-            self.error("arrivals", "a plan reads no trace files: use poisson, constant or onoff")
-        })?;
+        let arrivals = self.plan.arrivals.law.clone();
         let arrivals = ArrivalProcess::new(arrivals, interval, self.seed_of("arrivals"));
         let size = MessageSize::new(message).map_err(|error| self.error("message", error.to_string()))?;
         let sizes = self.plan.sizes.iter().map(|octets| MessageSize::new(*octets)).collect::<Result<_, _>>();
@@ -232,7 +234,7 @@ impl Ends<'_> {
             messages: self.scenario.stop.messages.unwrap_or(u64::MAX),
             duration: self.scenario.stop.duration.map_or(Duration::MAX, |span| span.0),
             discard: self.scenario.stop.discard,
-            keeps_trips: samples,
+            keeps_samples: samples,
             calls: self.calls()?,
             seed: self.seed_of("calls"),
         })
@@ -257,13 +259,7 @@ impl Ends<'_> {
     }
 
     fn drain(&self) -> Duration {
-        let usual = match self.plan.transport.0 {
-            TransportSpec::Udp => Duration::from_secs(32),
-            TransportSpec::Tcp { .. } | TransportSpec::Sctp { .. } | TransportSpec::SctpUnordered => {
-                Duration::from_secs(10)
-            }
-        };
-        self.scenario.stop.drain.map_or(usual, |drain| drain.0)
+        self.scenario.stop.drain.map_or(self.plan.transport.0.drain(), |drain| drain.0)
     }
 
     fn seed_of(&self, label: &str) -> u64 {
@@ -277,3 +273,6 @@ impl Ends<'_> {
 
 /// The port of SIMCO; any would do.
 const SCTP_PORT: u16 = 7626;
+
+/// The registered port of SCTP in UDP (RFC 6951 §7).
+const ENCAPSULATION_PORT: u16 = 9899;

@@ -6,12 +6,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
 use virtual_time::Instant;
-use workload::{ArrivalProcess, ArrivalsError, Message, MessageNumber, MessageSize, SendTime};
+use workload::{ArrivalProcess, ArrivalsError, Lane, Message, MessageNumber, MessageSize, Sample, SendTime};
 
 use super::delays::Delays;
-use super::one_way::Trip;
-use super::scenario::Workload;
-use crate::traffic::{CallPlan, Told, Transactions};
+use crate::traffic::{CallPlan, Told, Transactions, Workload};
 
 /// What a client is told.
 #[derive(Clone, Debug)]
@@ -28,7 +26,7 @@ pub(super) struct ClientPlan {
     pub(super) duration: Duration,
     /// Messages that do not count.
     pub(super) discard: u64,
-    pub(super) keeps_trips: bool,
+    pub(super) keeps_samples: bool,
     /// Of firewall control.
     pub(super) calls: Option<CallPlan>,
     /// Where chance of its own begins.
@@ -48,8 +46,11 @@ pub(super) struct Client {
     /// The first message of every lane that has one and is not blocked: number and lane.
     heads: BTreeSet<(u64, u16)>,
     answered: u64,
+    /// What came and answered nothing.
+    strange: u64,
     responses: Delays,
-    trips: Vec<Trip>,
+    /// Of the messages whose responses are timed, in the order of their numbers; if asked for.
+    samples: Vec<Sample>,
     last_due: Instant,
     failure: Option<String>,
     control: Option<Control>,
@@ -77,6 +78,8 @@ pub(super) struct Pending {
     pub(super) number: u64,
     pub(super) lane: u16,
     pub(super) at: Instant,
+    /// Its response is timed.
+    is_timed: bool,
 }
 
 impl Client {
@@ -92,8 +95,9 @@ impl Client {
             lanes,
             heads: BTreeSet::new(),
             answered: 0,
+            strange: 0,
             responses: Delays::new(),
-            trips: Vec::new(),
+            samples: Vec::new(),
             last_due: Instant::EPOCH,
             failure: None,
             control,
@@ -107,7 +111,8 @@ impl Client {
             Some(Control { transactions, octets }) => {
                 let Some(asked) = transactions.begin(now) else { return };
                 octets.insert(ESTABLISHMENT, asked.octets);
-                self.queue(Pending { number: ESTABLISHMENT, lane: asked.stream, at: now });
+                let (number, lane) = (ESTABLISHMENT, asked.stream);
+                self.queue(Pending { number, lane, at: now, is_timed: false });
             }
         }
     }
@@ -124,13 +129,13 @@ impl Client {
         let Some(start) = self.start.filter(|_| self.drawn < self.plan.messages && !self.is_bulk()) else {
             return;
         };
-        let Some(offset) = self.plan.arrivals.next_offset().filter(|offset| *offset <= self.plan.duration)
+        let Some(offset) = self.plan.arrivals.next_offset().filter(|offset| *offset < self.plan.duration)
         else {
             return;
         };
         let (number, at) = (self.drawn, start + offset);
         let lane = u16::try_from(number % u64::from(self.plan.lanes)).unwrap_or(0);
-        self.coming = Some(Pending { number, lane, at });
+        self.coming = Some(Pending { number, lane, at, is_timed: self.plan.workload == Workload::Echo });
         self.last_due = at;
         self.drawn += 1;
     }
@@ -161,8 +166,9 @@ impl Client {
                     return self.fail("the session with the middlebox is over");
                 };
                 octets.insert(pending.number, asked.octets);
-                pending.lane = asked.stream;
+                (pending.lane, pending.is_timed) = (asked.stream, asked.is_opening);
             }
+            self.keep(pending);
             self.queue(pending);
             self.draw();
         }
@@ -201,6 +207,27 @@ impl Client {
         Message { number, sent: SendTime(pending.at.as_nanos()), size }.encode()
     }
 
+    /// A message that falls due.
+    fn keep(&mut self, pending: Pending) {
+        if self.plan.keeps_samples && pending.is_timed {
+            let (number, lane, intended) = (MessageNumber(pending.number), Lane(pending.lane), pending.at);
+            let (sent, response, blocked) = (None, None, None);
+            self.samples.push(Sample { number, lane, intended, sent, response, blocked });
+        }
+    }
+
+    /// The transport has taken the message.
+    pub(super) fn commit(&mut self, now: Instant, pending: Pending) {
+        if let Some(sample) = self.sample_mut(pending.number).filter(|_| pending.is_timed) {
+            sample.sent = Some(now);
+        }
+    }
+
+    fn sample_mut(&mut self, number: u64) -> Option<&mut Sample> {
+        let index = self.samples.binary_search_by_key(&number, |sample| sample.number.0).ok()?;
+        self.samples.get_mut(index)
+    }
+
     /// The transport has no room on the message's lane.
     pub(super) fn defer(&mut self, pending: Pending) {
         let waiting = &mut self.lanes[usize::from(pending.lane)];
@@ -223,19 +250,23 @@ impl Client {
         (0..self.plan.lanes).for_each(|lane| self.resume(lane));
     }
 
-    /// The first response to a message, on the stream or connection it came on.
-    pub(super) fn on_response(&mut self, now: Instant, lane: u16, wire: &[u8]) {
+    /// The first response to a message, on the stream or connection it came on. `blocked` is how long the receiver held
+    /// it behind missing predecessors, where the transport knows.
+    pub(super) fn on_response(&mut self, now: Instant, lane: u16, wire: &[u8], blocked: Option<Duration>) {
         if self.control.is_some() {
-            return self.on_reply(now, lane, wire);
+            return self.on_reply(now, lane, wire, blocked);
         }
-        let Ok(message) = Message::decode(wire) else { return };
+        let Some(message) = Message::decode(wire).ok().filter(|message| message.number.0 < self.drawn) else {
+            self.strange += 1;
+            return;
+        };
         self.answered += 1;
         let is_counted = self.plan.workload == Workload::Echo;
-        self.record(now, message.number.0, Instant::from_nanos(message.sent.0), is_counted);
+        self.record(now, message.number.0, Instant::from_nanos(message.sent.0), is_counted, blocked);
     }
 
     /// The middlebox replies.
-    fn on_reply(&mut self, now: Instant, stream: u16, wire: &[u8]) {
+    fn on_reply(&mut self, now: Instant, stream: u16, wire: &[u8], blocked: Option<Duration>) {
         let Some(control) = &mut self.control else { return };
         let told = match control.transactions.handle_response(now, stream, wire) {
             Ok(told) => told,
@@ -249,18 +280,25 @@ impl Client {
                         control.octets.remove(&number);
                     }
                     self.answered += 1;
-                    self.record(now, number, due, is_opening);
+                    self.record(now, number, due, is_opening, blocked);
                 }
             }
         }
     }
 
-    fn record(&mut self, now: Instant, number: u64, due: Instant, is_counted: bool) {
+    fn record(
+        &mut self,
+        now: Instant,
+        number: u64,
+        due: Instant,
+        is_counted: bool,
+        blocked: Option<Duration>,
+    ) {
         if number >= self.plan.discard && is_counted {
             self.responses.record(now.since(due));
-            if self.plan.keeps_trips {
-                self.trips.push(Trip { number, due, arrived: now, delivered: now });
-            }
+        }
+        if let Some(sample) = self.sample_mut(number).filter(|_| is_counted) {
+            (sample.response, sample.blocked) = (Some(now.since(due)), blocked);
         }
     }
 
@@ -284,8 +322,13 @@ impl Client {
         self.answered
     }
 
-    pub(super) fn into_parts(self) -> (u64, Delays, Vec<Trip>) {
-        (self.drawn, self.responses, self.trips)
+    /// When the first message could fall due, and what came that answered nothing.
+    pub(super) fn facts(&self) -> (Instant, u64) {
+        (self.start.unwrap_or_default(), self.strange)
+    }
+
+    pub(super) fn into_parts(self) -> (u64, Delays, Vec<Sample>) {
+        (self.drawn, self.responses, self.samples)
     }
 }
 

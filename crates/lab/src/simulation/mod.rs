@@ -25,11 +25,9 @@ mod text;
 pub(crate) use delays::empty_histogram;
 pub use delays::{Delays, Moments};
 pub use one_way::{OneWay, Trip};
-pub use options::{InitialWindowName, SctpOptions, TcpOptions};
+pub use options::{CarrierName, InitialWindowName, SctpOptions, TcpOptions};
 pub use outcome::{FlowOutcome, LinkOutcome, RunOutcome, TransportCounts};
 pub(crate) use run::check;
-pub use run::{SimulationError, simulate};
-pub use scenario::{
-    FlowPlan, LinkChange, LinkPlan, LinkWay, Named, Scenario, StopRule, SwitchState, Workload,
-};
+pub use run::{SimulationError, Watch, simulate};
+pub use scenario::{FlowPlan, LinkChange, LinkPlan, LinkWay, Named, Scenario, StopRule, SwitchState};
 pub use text::{Span, Text};

@@ -34,6 +34,18 @@ pub struct SctpOptions {
     pub receive_window: Option<usize>,
     /// Octets the sender keeps, in flight or not.
     pub send_buffer: Option<usize>,
+    /// What carries the packets. Default IP itself.
+    pub carrier: Option<CarrierName>,
+}
+
+/// What carries the packets of SCTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CarrierName {
+    /// IP, protocol 132.
+    Ip,
+    /// UDP (RFC 6951), as between the namespaces of `headway compare`.
+    Udp,
 }
 
 /// The congestion window of SCTP before anything was acknowledged.
@@ -78,6 +90,8 @@ pub struct TcpOptions {
     pub send_buffer: Option<usize>,
     /// Each message is a segment of its own, whatever waits. Default as the profile.
     pub segment_per_message: Option<bool>,
+    /// The congestion control by its name in Linux: `reno`, `cubic`. Default as the profile.
+    pub congestion: Option<String>,
 }
 
 impl SctpOptions {
@@ -129,7 +143,18 @@ impl SctpOptions {
 }
 
 impl TcpOptions {
-    pub(super) fn apply(&self, config: &mut TcpConfig) {
+    /// Changes what a profile says; why not, if the simulator cannot.
+    pub(super) fn apply(&self, config: &mut TcpConfig) -> Result<(), String> {
+        config.congestion = match self.congestion.as_deref() {
+            None => config.congestion,
+            Some("reno") => tcp_core::CongestionAlgorithm::NewReno,
+            Some("cubic") => tcp_core::CongestionAlgorithm::LinuxCubic,
+            Some(other) => {
+                return Err(format!(
+                    "the simulator's TCP has no `{other}`: use reno or cubic, or the namespaces backend"
+                ));
+            }
+        };
         if let Some(min) = self.rto_min {
             config.rto_min = min.0;
         }
@@ -150,5 +175,6 @@ impl TcpOptions {
         config.mss = self.mss.unwrap_or(config.mss);
         config.receive_bytes = self.receive_window.unwrap_or(config.receive_bytes);
         config.send_bytes = self.send_buffer.unwrap_or(config.send_bytes);
+        Ok(())
     }
 }

@@ -3,9 +3,11 @@
 use core::time::Duration;
 
 use netem::LinkStats;
+use virtual_time::Instant;
+use workload::Sample;
 
 use super::delays::Delays;
-use super::one_way::{OneWay, Trip};
+use super::one_way::OneWay;
 
 /// A run of one scenario with one seed.
 #[derive(Clone, Debug)]
@@ -39,8 +41,12 @@ pub struct FlowOutcome {
     pub one_way: Option<OneWay>,
     /// Octets per second that the server received after the warm-up, times 8.
     pub goodput_bits_per_s: Option<f64>,
-    /// Every counted message of an echo flow, if asked for.
-    pub trips: Vec<Trip>,
+    /// Every message of the flow whose response is timed, those that do not count included; if asked for.
+    pub samples: Vec<Sample>,
+    /// When it began, on the clock of the samples.
+    pub start: Instant,
+    /// What came and answered nothing.
+    pub strange: u64,
     /// How the transport fared.
     pub transport: TransportCounts,
     /// Why it ended early.

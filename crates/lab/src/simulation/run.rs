@@ -1,17 +1,21 @@
 //! One run: the world from its first event to the last one that matters.
 
 use core::time::Duration;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
 
-use netsim::{Direction, LinkState, World};
+use netsim::{CapturePoint, CaptureScope, Direction, LinkState, World};
 use thiserror::Error;
 use virtual_time::Instant;
 
 use super::build::{Built, FlowSeats, build};
 use super::ends::End;
 use super::outcome::{FlowOutcome, LinkOutcome, RunOutcome};
-use super::scenario::{LinkPlan, Scenario, SwitchState, Workload};
+use super::scenario::{LinkPlan, Scenario, SwitchState};
 use super::station::Station;
 use crate::compare::StopSignal;
+use crate::traffic::Workload;
 
 /// Why a scenario cannot be simulated; `key` is where in the plan.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -30,6 +34,14 @@ pub enum SimulationError {
         /// Of what.
         what: &'static str,
     },
+    /// The packets could not be written down.
+    #[error("the capture {}: {because}", path.display())]
+    Capture {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        because: String,
+    },
 }
 
 impl SimulationError {
@@ -41,7 +53,7 @@ impl SimulationError {
     pub(crate) fn parts(&self) -> (String, String) {
         match self {
             Self::Value { key, because } => (key.clone(), because.clone()),
-            Self::TooMany { .. } => ("hosts".to_owned(), self.to_string()),
+            Self::TooMany { .. } | Self::Capture { .. } => ("hosts".to_owned(), self.to_string()),
         }
     }
 
@@ -53,12 +65,31 @@ impl SimulationError {
     }
 }
 
+/// What a run is watched by.
+#[derive(Clone, Debug, Default)]
+pub struct Watch {
+    /// Ends it early: what was measured until then is the outcome.
+    pub stop: StopSignal,
+    /// Write every packet to this pcapng file, as it leaves its sender. Default no.
+    pub capture: Option<PathBuf>,
+}
+
+impl From<&StopSignal> for Watch {
+    fn from(stop: &StopSignal) -> Self {
+        Self { stop: stop.clone(), capture: None }
+    }
+}
+
 /// Runs a scenario once.
 ///
 /// # Errors
 /// [`SimulationError`] for what only the whole scenario shows to be wrong, such as a link to nowhere.
-pub fn simulate(scenario: &Scenario, seed: u64, stop: &StopSignal) -> Result<RunOutcome, SimulationError> {
+pub fn simulate(scenario: &Scenario, seed: u64, watch: &Watch) -> Result<RunOutcome, SimulationError> {
+    let stop = &watch.stop;
     let mut built = build(scenario, seed)?;
+    if let Some(path) = &watch.capture {
+        capture(&mut built.world, path)?;
+    }
     let mut changes = changes(scenario);
     changes.sort_by_key(|(at, ..)| *at);
     let most = Instant::EPOCH + scenario.stop.duration.map_or(LONGEST, |duration| duration.0 + drain(&built));
@@ -70,7 +101,18 @@ pub fn simulate(scenario: &Scenario, seed: u64, stop: &StopSignal) -> Result<Run
         apply(&mut built, scenario, link, change)?;
     }
     advance(&mut built, most, stop);
+    let path = || watch.capture.clone().unwrap_or_default();
+    let captured = built.world.finish_captures();
+    captured.map_err(|error| SimulationError::Capture { path: path(), because: error.to_string() })?;
     Ok(outcome(scenario, built))
+}
+
+fn capture(world: &mut World<Station>, path: &Path) -> Result<(), SimulationError> {
+    let failed = |because: String| SimulationError::Capture { path: path.to_owned(), because };
+    let file = File::create(path).map_err(|error| failed(error.to_string()))?;
+    world
+        .capture(Box::new(BufWriter::new(file)), CaptureScope::World, CapturePoint::Departure)
+        .map_err(|error| failed(error.to_string()))
 }
 
 /// Checks that a scenario can be built, without running it.
@@ -185,7 +227,8 @@ fn flow_outcome(
     let client = client.and_then(End::into_client);
     let failure = client.as_ref().and_then(|client| client.failure().map(str::to_owned));
     let answered = client.as_ref().map_or(0, super::client::Client::answered);
-    let (messages, responses, trips) = client.map(super::client::Client::into_parts).unwrap_or_default();
+    let (start, strange) = client.as_ref().map(super::client::Client::facts).unwrap_or_default();
+    let (messages, responses, samples) = client.map(super::client::Client::into_parts).unwrap_or_default();
     let (one_way, octets, until) = server.map(End::into_received).unwrap_or_default();
     let counted = until.min(now).since(Instant::EPOCH).saturating_sub(scenario.stop.warm_up.0);
     let is_bulk = seats.workload == Workload::Bulk;
@@ -201,7 +244,9 @@ fn flow_outcome(
         one_way: one_way.filter(|_| seats.workload == Workload::Messages),
         goodput_bits_per_s: (is_bulk && !counted.is_zero())
             .then(|| octets as f64 * 8.0 / counted.as_secs_f64()),
-        trips,
+        samples,
+        start,
+        strange,
         transport,
         failure,
     }

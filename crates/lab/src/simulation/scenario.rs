@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::collections::BTreeSet;
 
 use netem::{BitRate, Impairments, Loss, Probability, QueueLimit};
-use sctp_core::{AssociationConfig, PayloadProtocolId, Profile, Streams};
+use sctp_core::{AssociationConfig, Profile, Streams};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use tcp_core::TcpConfig;
@@ -13,8 +13,8 @@ use toml::Spanned;
 
 use super::options::{SctpOptions, TcpOptions};
 use super::text::{Span, Text};
-use crate::compare::WorkloadKind;
-use crate::traffic::{CallPlan, Framer, framing, unsuitable};
+use crate::compare::Arrivals;
+use crate::traffic::{CallPlan, Workload, framing, unsuitable};
 use crate::transport::TransportSpec;
 
 /// A network and what flows through it.
@@ -84,6 +84,12 @@ pub struct LinkWay {
     /// As in [`LinkPlan`], counted in this direction.
     #[serde(default)]
     pub drop: BTreeSet<u64>,
+    /// As in [`LinkPlan`].
+    pub reorder: Option<Text<Probability>>,
+    /// As in [`LinkPlan`].
+    pub duplicate: Option<Text<Probability>>,
+    /// As in [`LinkPlan`].
+    pub corrupt: Option<Text<Probability>>,
 }
 
 /// A change of a link in mid-run, both directions.
@@ -134,7 +140,7 @@ pub struct FlowPlan {
     pub interval: Option<Span>,
     /// `poisson` (default), `constant`, `onoff:ON,OFF`.
     #[serde(default)]
-    pub arrivals: Text<workload::ArrivalSpec>,
+    pub arrivals: Arrivals,
     /// Octets of a message. Default 64.
     #[serde(default = "default_message")]
     pub message: u32,
@@ -158,49 +164,6 @@ pub struct FlowPlan {
     pub tcp: TcpOptions,
 }
 
-/// What a flow sends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Workload {
-    /// Requests that the server echoes: response times.
-    #[default]
-    Echo,
-    /// Messages one way: delays from handing over to delivery.
-    Messages,
-    /// Without pause: goodput.
-    Bulk,
-    /// Firewall control (RFC 4540): the transactions of study S4, by the agent and the middlebox that ship, with a packet
-    /// filter in memory. Response times are those of PER.
-    Simco,
-}
-
-impl Workload {
-    /// Whether responses are timed.
-    pub(crate) const fn is_answered(self) -> bool {
-        match self {
-            Self::Echo | Self::Simco => true,
-            Self::Messages | Self::Bulk => false,
-        }
-    }
-
-    /// The payload protocol identifier of its messages over SCTP.
-    pub(crate) const fn payload_protocol(self) -> PayloadProtocolId {
-        match self {
-            Self::Simco => PayloadProtocolId::SIMCO,
-            Self::Echo | Self::Messages | Self::Bulk => PayloadProtocolId::UNSPECIFIED,
-        }
-    }
-
-    /// What cuts its messages out of a byte stream.
-    pub(crate) fn framer(self) -> Framer {
-        let kind = match self {
-            Self::Simco => WorkloadKind::Simco,
-            Self::Echo | Self::Messages | Self::Bulk => WorkloadKind::Echo,
-        };
-        Framer::new(kind, workload::MessageSize::MAX)
-    }
-}
-
 /// When a run ends.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -220,6 +183,37 @@ pub struct StopRule {
 }
 
 impl LinkPlan {
+    /// A link that does this to packets from the first end to the second, and that on their way back.
+    #[must_use]
+    pub fn new(between: [String; 2], there: &Impairments, back: &Impairments) -> Self {
+        // A limit that is only there has none on the way back: the greatest rate takes no time.
+        let boundless = |limit: &Impairments| limit.rate.and(BitRate::from_bits_per_second(u64::MAX));
+        Self {
+            between,
+            delay: Some(Span(there.delay)),
+            jitter: Some(Span(there.jitter)),
+            loss: Some(Text(there.loss)),
+            rate: there.rate.map(Text),
+            queue: there.queue.map(Text),
+            drop: there.drop_packets.clone(),
+            reorder: Some(Text(there.reorder)),
+            duplicate: Some(Text(there.duplicate)),
+            corrupt: Some(Text(there.corrupt)),
+            reverse: LinkWay {
+                delay: Some(Span(back.delay)),
+                jitter: Some(Span(back.jitter)),
+                loss: Some(Text(back.loss)),
+                rate: back.rate.or_else(|| boundless(there)).map(Text),
+                queue: back.queue.map(Text),
+                drop: back.drop_packets.clone(),
+                reorder: Some(Text(back.reorder)),
+                duplicate: Some(Text(back.duplicate)),
+                corrupt: Some(Text(back.corrupt)),
+            },
+            changes: Vec::new(),
+        }
+    }
+
     /// What it does to packets from the first end to the second.
     #[must_use]
     pub fn request(&self) -> Impairments {
@@ -242,7 +236,8 @@ impl LinkPlan {
     #[must_use]
     pub fn response(&self) -> Impairments {
         let there = self.request();
-        let LinkWay { delay, jitter, loss, rate, queue, drop } = self.reverse.clone();
+        let LinkWay { delay, jitter, loss, rate, queue, drop, reorder, duplicate, corrupt } =
+            self.reverse.clone();
         Impairments {
             delay: delay.map_or(there.delay, |delay| delay.0),
             jitter: jitter.map_or(there.jitter, |jitter| jitter.0),
@@ -250,7 +245,9 @@ impl LinkPlan {
             rate: rate.map_or(there.rate, |rate| Some(rate.0)),
             queue: queue.map_or(there.queue, |queue| Some(queue.0)),
             drop_packets: drop,
-            ..there
+            reorder: reorder.map_or(there.reorder, |share| share.0),
+            duplicate: duplicate.map_or(there.duplicate, |share| share.0),
+            corrupt: corrupt.map_or(there.corrupt, |share| share.0),
         }
     }
 }
@@ -301,16 +298,18 @@ impl FlowPlan {
     }
 
     /// Parameters of both ends of an association.
-    pub(super) fn sctp_config(&self) -> Result<AssociationConfig, String> {
+    pub(crate) fn sctp_config(&self) -> Result<AssociationConfig, String> {
         let name = self.profile.as_deref().unwrap_or("signalling");
         let profile: Profile = name.parse().map_err(|error: sctp_core::UnknownProfile| error.to_string())?;
         let mut config = AssociationConfig::profile(profile);
         let lanes = self.transport.0.lanes();
         config.streams = Streams { outbound: lanes, inbound: lanes.max(config.streams.inbound) };
         config.path_mtu.bytes = self.sctp.path_mtu.unwrap_or(ETHERNET_BYTES);
-        self.sctp.apply(&mut config);
         let longest = self.sizes.iter().copied().max().unwrap_or(self.message);
         let message = usize::try_from(longest).unwrap_or(usize::MAX);
+        config.buffers.send_bytes = config.buffers.send_bytes.max(message.saturating_mul(2));
+        config.buffers.receive_bytes = config.buffers.receive_bytes.max(message.saturating_mul(2));
+        self.sctp.apply(&mut config);
         config.buffers.message_bytes = config
             .buffers
             .message_bytes
@@ -327,7 +326,7 @@ impl FlowPlan {
         let profile = name.parse();
         let mut config =
             TcpConfig::profile(profile.map_err(|error: tcp_core::UnknownProfile| error.to_string())?);
-        self.tcp.apply(&mut config);
+        self.tcp.apply(&mut config)?;
         Ok(config)
     }
 }
@@ -344,6 +343,12 @@ fn default_message() -> u32 {
 pub struct Named<T>(Vec<(String, T)>);
 
 impl<T> Named<T> {
+    /// One thing.
+    #[must_use]
+    pub fn one(name: impl Into<String>, thing: T) -> Self {
+        Self(vec![(name.into(), thing)])
+    }
+
     /// Each with its name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
         self.0.iter().map(|(name, thing)| (name.as_str(), thing))

@@ -8,8 +8,7 @@ use virtual_time::Instant;
 use workload::{Message, MessageSize};
 
 use super::one_way::{OneWay, Trip};
-use super::scenario::Workload;
-use crate::traffic::{CallPlan, Responder};
+use crate::traffic::{CallPlan, Responder, Workload};
 
 /// What a server is told.
 #[derive(Clone, Copy, Debug)]

@@ -15,8 +15,9 @@ use netem::{Impairments, Loss, Probability};
 use super::effort::{Effort, StudyError};
 use super::page::{Mark, Page, Series, Statement, Table};
 use super::response::{flow, legend, model_ms};
-use crate::compare::{Backend, BackendError, CompareConfig, RawOutcome, StopSignal, WorkloadKind};
+use crate::compare::{Backend, BackendError, CompareConfig, RawOutcome, StopSignal};
 use crate::statistics::ResponseTimes;
+use crate::traffic::Workload;
 use crate::transport::TransportSpec;
 
 /// What measures, and how long each cell is measured.
@@ -82,7 +83,7 @@ impl From<StudyError> for Left {
 /// What is sent and what its packets meet: loss in tenths of a per cent, messages or transactions per second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Conditions {
-    workload: WorkloadKind,
+    workload: Workload,
     loss_permille: u32,
     rate: u32,
 }
@@ -93,7 +94,7 @@ impl Conditions {
     }
 
     const fn sent(self) -> &'static str {
-        if matches!(self.workload, WorkloadKind::Simco) { "transactions" } else { "messages" }
+        if matches!(self.workload, Workload::Simco) { "transactions" } else { "messages" }
     }
 
     fn config(self, duration: Duration, stop: &StopSignal) -> Result<CompareConfig, StudyError> {
@@ -243,7 +244,7 @@ fn show(page: &mut Page, cells: &Cells, rows: &[Row], duration: Duration) {
     page.conditions.push(format!(
         "Measured: {} of real packets between two network namespaces for {} s a cell, our SCTP with profile studies, TCP of this kernel (Reno); \
          the machine's own delays are in the values",
-        if cells.workload == WorkloadKind::Simco { "SIMCO" } else { "echoed messages" },
+        if cells.workload == Workload::Simco { "SIMCO" } else { "echoed messages" },
         duration.as_secs()
     ));
     page.statements.extend(agreement(rows));

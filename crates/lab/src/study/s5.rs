@@ -27,7 +27,7 @@ pub(super) fn table1(effort: &Effort) -> Result<Page, StudyError> {
     ));
     let (mut rows, mut errors) = (Vec::new(), Vec::new());
     for (cell, of_study) in plan.cells.iter().zip(CELLS) {
-        let run = simulate(&cell.scenario, 1, &effort.options.stop)?;
+        let run = simulate(&cell.scenario, 1, &(&effort.options.stop).into())?;
         let one_way = run.flows.into_iter().next().and_then(|flow| flow.one_way);
         let trips = one_way.map(|one_way| one_way.trips).unwrap_or_default();
         let measured: Vec<f64> =

@@ -8,22 +8,22 @@
 //! ```
 
 mod simco;
+mod workload;
 
 use bytes::Bytes;
 use core::time::Duration;
 
-use ::simco::PAYLOAD_PROTOCOL;
 use ::simco::middlebox::Framing;
-use virtual_time::Instant;
-use workload::{
+use ::workload::{
     ConfigError, EchoConfig, EchoServer, Lane, LoadConfig, LoadCounters, LoadGenerator, MessageSize, Reply,
     Request, Sample, StreamFramer,
 };
+use virtual_time::Instant;
 
 pub use self::simco::pinhole;
 pub(crate) use self::simco::{CallPlan, Responder, Told, Transactions, framing, unsuitable};
 use self::simco::{MessageFramer, SimcoLoad, SimcoService};
-use crate::compare::WorkloadKind;
+pub use self::workload::Workload;
 
 /// What a run sends.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub struct Offer {
     /// Times, size, lanes.
     pub load: LoadConfig,
     /// What the messages are.
-    pub workload: WorkloadKind,
+    pub workload: Workload,
     /// How a receiver tells messages apart.
     pub framing: Framing,
 }
@@ -39,7 +39,7 @@ pub struct Offer {
 impl Offer {
     /// The payload protocol identifier over SCTP.
     pub(crate) fn payload_protocol(&self) -> u32 {
-        if self.workload == WorkloadKind::Simco { PAYLOAD_PROTOCOL } else { 0 }
+        self.workload.payload_protocol()
     }
 
     /// What cuts the answers out of a byte stream.
@@ -54,7 +54,7 @@ pub struct Service {
     /// How long each reply is held.
     pub processing: Duration,
     /// What the messages are.
-    pub workload: WorkloadKind,
+    pub workload: Workload,
     /// How messages are told apart.
     pub framing: Framing,
     /// Time between two transactions, which tells how many pinholes there are in the long run.
@@ -65,7 +65,7 @@ impl Service {
     /// An echo server, which needs to know nothing of the load.
     #[must_use]
     pub fn echo(processing: Duration) -> Self {
-        let (workload, framing) = (WorkloadKind::Echo, Framing::Octets);
+        let (workload, framing) = (Workload::Echo, Framing::Octets);
         Self { processing, workload, framing, interval: Duration::ZERO }
     }
 
@@ -100,8 +100,8 @@ impl Requester {
     /// A run that begins now.
     pub(crate) fn new(offer: Offer, now: Instant) -> Result<Self, ConfigError> {
         Ok(match offer.workload {
-            WorkloadKind::Simco => Self::Simco(Box::new(SimcoLoad::new(offer, now)?)),
-            WorkloadKind::Echo | WorkloadKind::Sip | WorkloadKind::Video => {
+            Workload::Simco => Self::Simco(Box::new(SimcoLoad::new(offer, now)?)),
+            Workload::Echo | Workload::Messages | Workload::Bulk => {
                 Self::Echo(Box::new(LoadGenerator::new(offer.load, now)?))
             }
         })
@@ -153,14 +153,6 @@ impl Requester {
         }
     }
 
-    /// It takes everything again.
-    pub(crate) fn resume_all(&mut self) {
-        match self {
-            Self::Echo(generator) => generator.resume_all(),
-            Self::Simco(load) => load.resume_all(),
-        }
-    }
-
     /// A whole message that came. What answers nothing is counted.
     pub(crate) fn handle_response(
         &mut self,
@@ -202,20 +194,6 @@ impl Requester {
             Self::Simco(load) => load.into_parts(),
         }
     }
-
-    pub(crate) fn samples(&self) -> &[Sample] {
-        match self {
-            Self::Echo(generator) => generator.samples(),
-            Self::Simco(load) => load.samples(),
-        }
-    }
-
-    pub(crate) fn counters(&self) -> LoadCounters {
-        match self {
-            Self::Echo(generator) => *generator.counters(),
-            Self::Simco(load) => load.counters(),
-        }
-    }
 }
 
 /// Answers requests; `L` says where an answer goes.
@@ -228,8 +206,8 @@ pub(crate) enum Answerer<L> {
 impl<L: Clone + Ord> Answerer<L> {
     pub(crate) fn new(service: Service) -> Self {
         match service.workload {
-            WorkloadKind::Simco => Self::Simco(Box::new(SimcoService::new(service))),
-            WorkloadKind::Echo | WorkloadKind::Sip | WorkloadKind::Video => {
+            Workload::Simco => Self::Simco(Box::new(SimcoService::new(service))),
+            Workload::Echo | Workload::Messages | Workload::Bulk => {
                 Self::Echo(EchoServer::new(EchoConfig { processing: service.processing }))
             }
         }
@@ -258,27 +236,6 @@ impl<L: Clone + Ord> Answerer<L> {
             Self::Simco(service) => service.replies.poll_transmit(now),
         }
     }
-
-    pub(crate) fn defer(&mut self, reply: Reply<L>) {
-        match self {
-            Self::Echo(server) => server.defer(reply),
-            Self::Simco(service) => service.replies.defer(reply),
-        }
-    }
-
-    pub(crate) fn resume(&mut self, lane: &L) {
-        match self {
-            Self::Echo(server) => server.resume(lane),
-            Self::Simco(service) => service.replies.resume(lane),
-        }
-    }
-
-    pub(crate) fn forget(&mut self, lane: &L) {
-        match self {
-            Self::Echo(server) => server.forget(lane),
-            Self::Simco(service) => service.replies.forget(lane),
-        }
-    }
 }
 
 /// Cuts a byte stream into messages.
@@ -289,12 +246,10 @@ pub(crate) enum Framer {
 }
 
 impl Framer {
-    pub(crate) fn new(workload: WorkloadKind, limit: MessageSize) -> Self {
+    pub(crate) fn new(workload: Workload, limit: MessageSize) -> Self {
         match workload {
-            WorkloadKind::Simco => Self::Simco(MessageFramer::default()),
-            WorkloadKind::Echo | WorkloadKind::Sip | WorkloadKind::Video => {
-                Self::Echo(StreamFramer::new(limit))
-            }
+            Workload::Simco => Self::Simco(MessageFramer::default()),
+            Workload::Echo | Workload::Messages | Workload::Bulk => Self::Echo(StreamFramer::new(limit)),
         }
     }
 

@@ -40,45 +40,6 @@ impl fmt::Display for BackendChoice {
     }
 }
 
-/// What the messages are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum WorkloadKind {
-    /// Requests of one size, echoed. The default.
-    #[default]
-    Echo,
-    /// Firewall control as in the study S4.
-    Simco,
-    /// Call set-ups.
-    Sip,
-    /// Video frames as in the study S5.
-    Video,
-}
-
-impl FromStr for WorkloadKind {
-    type Err = UnknownName;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "echo" => Ok(Self::Echo),
-            "simco" => Ok(Self::Simco),
-            "sip" => Ok(Self::Sip),
-            "video" => Ok(Self::Video),
-            _ => Err(UnknownName { text: text.to_owned(), known: "echo, simco, sip or video" }),
-        }
-    }
-}
-
-impl fmt::Display for WorkloadKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Echo => "echo",
-            Self::Simco => "simco",
-            Self::Sip => "sip",
-            Self::Video => "video",
-        })
-    }
-}
-
 /// A word that is none of those known.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{text}` is not known here: use {known}")]

@@ -4,8 +4,8 @@ use core::time::Duration;
 
 use netsim::sctp::Application;
 use sctp_core::{
-    AssociationConfig, AssociationId, Delivery, Destination, Endpoint, Event, Message, SctpPort, SendError,
-    StreamId,
+    AssociationConfig, AssociationId, Delivery, Destination, Endpoint, Event, Message, PayloadProtocolId,
+    SctpPort, SendError, StreamId,
 };
 use virtual_time::Instant;
 
@@ -21,6 +21,8 @@ pub(in crate::simulation) struct SctpClient {
     delivery: Delivery,
     id: Option<AssociationId>,
     is_room: bool,
+    /// What it had counted when it ended.
+    last_counts: Option<TransportCounts>,
 }
 
 /// When and to whom.
@@ -33,7 +35,7 @@ pub(in crate::simulation) struct Opening {
 
 impl SctpClient {
     pub(in crate::simulation) fn new(client: Client, opening: Opening, delivery: Delivery) -> Self {
-        Self { client, opening: Some(opening), delivery, id: None, is_room: false }
+        Self { client, opening: Some(opening), delivery, id: None, is_room: false, last_counts: None }
     }
 
     fn open(&mut self, now: Instant, endpoint: &mut Endpoint) {
@@ -52,9 +54,9 @@ impl SctpClient {
         while let Some(pending) = self.client.poll_message() {
             let payload = self.client.encode(pending);
             let message = Message::new(StreamId::new(pending.lane), self.delivery, payload)
-                .with_ppid(self.client.workload().payload_protocol());
+                .with_ppid(PayloadProtocolId::new(self.client.workload().payload_protocol()));
             match endpoint.send(now, id, message) {
-                Ok(()) => {}
+                Ok(()) => self.client.commit(now, pending),
                 Err(SendError::BufferFull(_)) => {
                     self.is_room = false;
                     return self.client.defer(pending);
@@ -77,7 +79,8 @@ impl SctpClient {
     }
 
     pub(in crate::simulation) fn counts(&self, endpoint: &Endpoint) -> TransportCounts {
-        self.id.map_or_else(TransportCounts::default, |id| counts(endpoint, id))
+        let now = self.id.and_then(|id| counts(endpoint, id));
+        now.or(self.last_counts).unwrap_or_default()
     }
 }
 
@@ -92,7 +95,8 @@ impl Application for SctpClient {
             News::Readable => {
                 while let Some(received) = endpoint.receive(now, id) {
                     let message = received.message;
-                    self.client.on_response(now, message.stream.get(), &message.payload);
+                    let (lane, blocked) = (message.stream.get(), Some(received.blocked));
+                    self.client.on_response(now, lane, &message.payload, blocked);
                 }
                 return;
             }
@@ -100,7 +104,10 @@ impl Application for SctpClient {
                 self.is_room = true;
                 self.client.resume_all();
             }
-            News::Ended(because) => self.client.fail(because),
+            News::Ended(because) => {
+                self.last_counts = counts(endpoint, id);
+                self.client.fail(because);
+            }
             News::Nothing => return,
         }
         self.offer(now, endpoint);
@@ -142,7 +149,7 @@ impl SctpServer {
         while let Some((lane, wire)) = self.is_room.then(|| self.server.poll_reply(now)).flatten() {
             // An association that ended takes its answers with it: the client tells of it.
             let message = Message::new(lane.stream, lane.delivery, wire)
-                .with_ppid(self.server.workload().payload_protocol());
+                .with_ppid(PayloadProtocolId::new(self.server.workload().payload_protocol()));
             let sent = endpoint.send(now, lane.id, message);
             if let Err(SendError::BufferFull(message)) = sent {
                 self.is_room = false;
@@ -152,7 +159,7 @@ impl SctpServer {
     }
 
     pub(in crate::simulation) fn counts(&self, endpoint: &Endpoint) -> TransportCounts {
-        self.id.map_or_else(TransportCounts::default, |id| counts(endpoint, id))
+        self.id.and_then(|id| counts(endpoint, id)).unwrap_or_default()
     }
 }
 
@@ -186,17 +193,16 @@ impl Application for SctpServer {
     }
 }
 
-fn counts(endpoint: &Endpoint, id: AssociationId) -> TransportCounts {
-    let Some(statistics) = endpoint.association(id).map(sctp_core::Association::statistics) else {
-        return TransportCounts::default();
-    };
+/// What an association has counted; `None` when it is gone.
+fn counts(endpoint: &Endpoint, id: AssociationId) -> Option<TransportCounts> {
+    let statistics = endpoint.association(id).map(sctp_core::Association::statistics)?;
     let streams = statistics.receiver.blocked.streams();
     let blocked = streams.fold((0, Duration::ZERO), |sum, (_, stream)| {
         (sum.0 + stream.messages, sum.1.saturating_add(stream.total))
     });
-    TransportCounts {
+    Some(TransportCounts {
         timeouts: statistics.paths.iter().map(|path| path.counters.timeouts).sum(),
         retransmissions: statistics.sender.retransmissions,
         blocked: Some(blocked),
-    }
+    })
 }

@@ -127,12 +127,12 @@ impl TcpClient {
         lane.connection.read(&mut self.scratch);
         lane.framer.push(&self.scratch);
         while let Ok(Some(message)) = lane.framer.next_message() {
-            self.client.on_response(now, u16::try_from(index).unwrap_or(0), &message);
+            self.client.on_response(now, u16::try_from(index).unwrap_or(0), &message, None);
         }
     }
 
     /// Writes what is due.
-    fn offer(&mut self) {
+    fn offer(&mut self, now: Instant) {
         if self.client.is_bulk() {
             return self.offer_bulk();
         }
@@ -145,6 +145,7 @@ impl TcpClient {
             }
             lane.unwritten = message;
             lane.write();
+            self.client.commit(now, pending);
         }
     }
 
@@ -168,7 +169,7 @@ impl Host for TcpClient {
         lane.connection.handle_segment(now, &segment);
         lane.is_touched = true;
         self.serve(now, index);
-        self.offer();
+        self.offer(now);
     }
 
     fn handle_timeout(&mut self, now: Instant) {
@@ -178,7 +179,7 @@ impl Host for TcpClient {
             self.serve(now, index);
         }
         self.client.handle_timeout(now);
-        self.offer();
+        self.offer(now);
     }
 
     fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Outgoing> {

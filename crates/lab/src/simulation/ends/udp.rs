@@ -41,7 +41,7 @@ impl UdpClient {
 impl Host for UdpClient {
     fn handle_packet(&mut self, now: Instant, packet: Packet<'_>) {
         if let Ok(ResponseNovelty::First) = self.requester.handle_response(packet.payload) {
-            self.client.on_response(now, 0, packet.payload);
+            self.client.on_response(now, 0, packet.payload, None);
         }
     }
 
@@ -54,6 +54,7 @@ impl Host for UdpClient {
         while let Some(pending) = self.client.poll_message() {
             let message = self.client.encode(pending);
             self.requester.request(now, MessageNumber(pending.number), message);
+            self.client.commit(now, pending);
         }
     }
 

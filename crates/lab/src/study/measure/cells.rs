@@ -1,8 +1,8 @@
 //! Which cells of which pages are measured.
 
 use super::Conditions;
-use crate::compare::WorkloadKind;
 use crate::study::effort::StudyError;
+use crate::traffic::Workload;
 use crate::transport::{TransportList, TransportSpec};
 
 /// The measured cells of one figure.
@@ -11,7 +11,7 @@ pub(super) struct Cells {
     pub(super) page: &'static str,
     pub(super) figure: &'static str,
     /// What the page simulates is what is measured.
-    pub(super) workload: WorkloadKind,
+    pub(super) workload: Workload,
     /// The figure's abscissa.
     pub(super) over: Over,
     pub(super) transports: &'static [&'static str],
@@ -82,11 +82,11 @@ pub(super) const CELLS: [Cells; 7] = [
 ];
 
 const fn echoed(page: &'static str, figure: &'static str) -> Cells {
-    Cells { page, figure, workload: WorkloadKind::Echo, over: Over::Loss, transports: &[], tcp: "" }
+    Cells { page, figure, workload: Workload::Echo, over: Over::Loss, transports: &[], tcp: "" }
 }
 
 const fn simco(page: &'static str, figure: &'static str) -> Cells {
-    Cells { workload: WorkloadKind::Simco, ..echoed(page, figure) }
+    Cells { workload: Workload::Simco, ..echoed(page, figure) }
 }
 
 const OVER_LOSS: &[&str] = &["sctp:1", "sctp:3", "sctp:6", "sctp:unordered"];
@@ -105,7 +105,7 @@ mod tests {
             let list = transports(Conditions { workload, loss_permille: 10, rate: 1000 });
             list.expect("transports of ours").as_slice().iter().map(ToString::to_string).collect()
         };
-        assert_eq!(names(WorkloadKind::Echo), ["sctp:1", "sctp:6", "sctp:unordered", "tcp", "tcp:4"]);
-        assert_eq!(names(WorkloadKind::Simco), OVER_RATE);
+        assert_eq!(names(Workload::Echo), ["sctp:1", "sctp:6", "sctp:unordered", "tcp", "tcp:4"]);
+        assert_eq!(names(Workload::Simco), OVER_RATE);
     }
 }

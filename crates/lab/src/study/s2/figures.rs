@@ -192,7 +192,7 @@ fn udp_trips(effort: &Effort) -> Result<Vec<Vec<Trip>>, StudyError> {
     let Some(cell) = plan.cells.first() else { return Ok(Vec::new()) };
     let seeds = usize::try_from(effort.seeds).unwrap_or(1);
     let runs = spread(&effort.options, seeds, |index| {
-        let run = crate::simulation::simulate(&cell.scenario, seed(index), &effort.options.stop)?;
+        let run = crate::simulation::simulate(&cell.scenario, seed(index), &(&effort.options.stop).into())?;
         let one_way = run.flows.into_iter().next().and_then(|flow| flow.one_way);
         Ok::<_, SimulationError>(one_way.map(|one_way| one_way.trips).unwrap_or_default())
     })?;

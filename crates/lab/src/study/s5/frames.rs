@@ -93,7 +93,7 @@ fn simulated(trace: &VideoTrace, effort: &Effort) -> Result<Vec<f64>, Simulation
         .replace("messages = 150", &format!("messages = {}", frames.len()));
     let plan = Plan::parse(&text).map_err(|error| SimulationError::new("sizes", error.to_string()))?;
     let Some(cell) = plan.cells.first() else { return Ok(Vec::new()) };
-    let run = simulate(&cell.scenario, 1, &effort.options.stop)?;
+    let run = simulate(&cell.scenario, 1, &(&effort.options.stop).into())?;
     let one_way = run.flows.into_iter().next().and_then(|flow| flow.one_way);
     let mut trips = one_way.map(|one_way| one_way.trips).unwrap_or_default();
     trips.sort_by_key(|trip| trip.number);

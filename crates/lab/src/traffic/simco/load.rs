@@ -117,10 +117,6 @@ impl SimcoLoad {
         }
     }
 
-    pub(crate) fn resume_all(&mut self) {
-        self.closed.clear();
-    }
-
     pub(crate) fn handle_response(
         &mut self,
         now: Instant,
@@ -145,16 +141,8 @@ impl SimcoLoad {
         self.failure.clone()
     }
 
-    pub(crate) fn samples(&self) -> &[Sample] {
-        &self.samples
-    }
-
     pub(crate) fn into_parts(self) -> (Vec<Sample>, LoadCounters) {
         (self.samples, self.counters)
-    }
-
-    pub(crate) fn counters(&self) -> LoadCounters {
-        self.counters
     }
 
     /// When patience ends: with the session, then with the answers.

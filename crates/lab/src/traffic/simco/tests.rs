@@ -3,9 +3,10 @@ use core::time::Duration;
 use netem::Impairments;
 
 use super::calls::{Calls, Due, standing};
-use crate::compare::{CompareConfig, RawRun, StopSignal, WorkloadKind, run_compare};
+use crate::compare::{CompareConfig, RawRun, run_compare};
 use crate::plan::{Plan, PlanError};
-use crate::simulation::simulate;
+use crate::simulation::{Watch, simulate};
+use crate::traffic::Workload;
 use crate::transport::TransportSpec;
 use crate::{BackendChoice, Simulator};
 
@@ -15,7 +16,7 @@ fn config(transports: &str) -> CompareConfig {
         request_path: path.clone(),
         response_path: path,
         transports: transports.parse().unwrap(),
-        workload: WorkloadKind::Simco,
+        workload: Workload::Simco,
         backend: BackendChoice::Simulator,
         ..CompareConfig::default()
     }
@@ -115,7 +116,7 @@ fn a_plan_counts_openings_and_sends_at_the_times_it_says() {
         let changes =
             if transport == "tcp" { [changes[0], ("studies", "linux"), changes[2]] } else { changes };
         let scenario = &planned(&changes).unwrap().cells[0].scenario;
-        let outcome = simulate(scenario, 1, &StopSignal::default()).unwrap();
+        let outcome = simulate(scenario, 1, &Watch::default()).unwrap();
         let flow = &outcome.flows[0];
         assert_eq!(
             (flow.failure.as_deref(), flow.messages, flow.completed),
@@ -129,7 +130,7 @@ fn a_plan_counts_openings_and_sends_at_the_times_it_says() {
         assert!((20.5..20.7).contains(&mean), "{transport}: {mean}");
         // 2000 transactions every 10 ms; handshakes before.
         assert!((20.0..20.3).contains(&outcome.length.as_secs_f64()), "{:?}", outcome.length);
-        let again = simulate(scenario, 1, &StopSignal::default()).unwrap();
+        let again = simulate(scenario, 1, &Watch::default()).unwrap();
         assert_eq!(again.trace_hash, outcome.trace_hash);
     }
 }
@@ -147,7 +148,7 @@ fn a_plan_needs_a_reliable_transport_and_one_connection() {
 #[test]
 fn a_short_run_at_a_high_rate_plays_those_that_fall_due() {
     let changes = [("10ms\"\narrivals", "100us\"\narrivals"), ("studies", "signalling")];
-    let outcome = simulate(&planned(&changes).unwrap().cells[0].scenario, 1, &StopSignal::default()).unwrap();
+    let outcome = simulate(&planned(&changes).unwrap().cells[0].scenario, 1, &Watch::default()).unwrap();
     assert_eq!((outcome.flows[0].failure.as_deref(), outcome.flows[0].completed), (None, 2000));
 }
 

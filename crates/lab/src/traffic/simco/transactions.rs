@@ -36,6 +36,8 @@ struct Waiting {
 pub(crate) struct Asked {
     pub(crate) stream: u16,
     pub(crate) octets: Bytes,
+    /// It opens a pinhole, which is what is timed.
+    pub(crate) is_opening: bool,
 }
 
 /// What a response says.
@@ -65,7 +67,7 @@ impl Transactions {
         }
         self.calls.begin(now, core::time::Duration::MAX);
         self.agent.connect(self.plan.framing);
-        self.collect()
+        self.collect(false)
     }
 
     /// The transaction that comes next, as message `number`, which was due at `due`; `None` without a session.
@@ -74,7 +76,7 @@ impl Transactions {
         let transaction = self.agent.request(request(what)).ok()?;
         let call_began = (what == Due::Open).then_some(at);
         self.waiting.insert(transaction, Waiting { number, due, call_began });
-        self.collect()
+        self.collect(call_began.is_some())
     }
 
     /// A whole message of the middlebox; an error in words ends it all.
@@ -105,8 +107,8 @@ impl Transactions {
     }
 
     /// The message the agent has just written.
-    fn collect(&mut self) -> Option<Asked> {
+    fn collect(&mut self, is_opening: bool) -> Option<Asked> {
         let (stream, octets) = self.agent.poll_transmit()?;
-        Some(Asked { stream: stream.get(), octets: Bytes::from(octets) })
+        Some(Asked { stream: stream.get(), octets: Bytes::from(octets), is_opening })
     }
 }

@@ -1,0 +1,95 @@
+//! Comparisons in virtual time: each run is a scenario of two hosts and a link between them, as plans have it.
+
+use netem::LinkStats;
+use workload::LoadCounters;
+
+use super::{INTERRUPTED, capture_path, never_begun, runs};
+use crate::compare::{
+    Backend, BackendError, BackendKind, Blocking, CompareConfig, DirectionPackets, PacketCounts, RawOutcome,
+    RawRun, Skipped,
+};
+use crate::events::run_span;
+use crate::simulation::{FlowOutcome, Watch, check, simulate};
+use crate::transport::TransportSpec;
+
+/// The backend that needs no rights and no time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Simulator;
+
+impl Backend for Simulator {
+    fn run(
+        &mut self,
+        config: &CompareConfig,
+        transports: &[TransportSpec],
+    ) -> Result<RawOutcome, BackendError> {
+        let (mut simulated, mut skipped) = (Vec::new(), Vec::new());
+        for transport in transports {
+            match check(&config.scenario(*transport)) {
+                Ok(()) => simulated.push(*transport),
+                Err(error) => skipped.push(Skipped { id: transport.to_string(), because: error.parts().1 }),
+            }
+        }
+        let raw = runs(&simulated, config.repeat)
+            .take_while(|_| !config.stop.is_raised())
+            .map(|(transport, repetition)| run(config, transport, repetition))
+            .collect::<Result<Vec<_>, _>>()?;
+        skipped.extend(never_begun(&simulated, &raw));
+        Ok(RawOutcome {
+            backend: BackendKind::Simulator,
+            fallback: None,
+            device: None,
+            delay: None,
+            skipped,
+            runs: raw,
+        })
+    }
+}
+
+fn run(config: &CompareConfig, transport: TransportSpec, repetition: u32) -> Result<RawRun, BackendError> {
+    let _span = run_span(transport, repetition).entered();
+    let capture = config.pcap.as_deref().map(|path| capture_path(path, transport, repetition));
+    let watch = Watch { stop: config.stop.clone(), capture };
+    let failed = |because: String| BackendError::Failed { because };
+    let outcome = simulate(&config.scenario(transport), config.run_seed(repetition), &watch);
+    let outcome = outcome.map_err(|error| failed(error.to_string()))?;
+    let is_over = outcome.length >= config.traffic.duration;
+    let packets = outcome.links.first().map(|link| packets(&link.ways));
+    let flow = outcome.flows.into_iter().next().ok_or_else(|| failed("the run had no flow".to_owned()))?;
+    let is_interrupted = config.stop.is_raised() && !(is_over && flow.completed == flow.messages);
+    let is_udp = transport == TransportSpec::Udp;
+    Ok(RawRun {
+        transport,
+        repetition,
+        profile: config.profile_of(transport),
+        start: flow.start,
+        counters: counters(&flow),
+        samples: flow.samples,
+        retransmissions: is_udp.then_some(flow.transport.retransmissions),
+        blocking: flow
+            .transport
+            .blocked
+            .map(|(messages_blocked, total)| Blocking { messages_blocked, total }),
+        packets,
+        ended_early: flow.failure.or_else(|| is_interrupted.then(|| INTERRUPTED.to_owned())),
+        paths: None,
+    })
+}
+
+/// Virtual time is never late.
+fn counters(flow: &FlowOutcome) -> LoadCounters {
+    let count = |is_so: fn(&workload::Sample) -> bool| {
+        u64::try_from(flow.samples.iter().filter(|sample| is_so(sample)).count()).unwrap_or(u64::MAX)
+    };
+    LoadCounters {
+        requests: count(|sample| sample.sent.is_some()),
+        responses: count(|sample| sample.response.is_some()),
+        malformed: flow.strange,
+        ..LoadCounters::default()
+    }
+}
+
+fn packets(ways: &[LinkStats; 2]) -> PacketCounts {
+    let [request, response] =
+        ways.map(|stats| DirectionPackets { sent: stats.offered, dropped: stats.dropped() });
+    PacketCounts { request, response }
+}
