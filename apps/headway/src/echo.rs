@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use lab::Service;
+use lab::ServerPlan;
 use lab::real::{RealError, sctp as over_sctp, tcp as over_tcp, udp as over_udp};
 use lab::{Carrier, EncapsulationPorts};
 use sctp::{AssociationConfig, Endpoint, EndpointConfig, Profile, SctpPort};
@@ -254,9 +254,11 @@ impl Server {
             let _gone = stopped.wait_for(|stopped| *stopped).await;
         };
         match self {
-            Self::Tcp(listener, _) => over_tcp::echo(&listener, Service::echo(processing), clock, stop).await,
+            Self::Tcp(listener, _) => {
+                over_tcp::echo(&listener, ServerPlan::echo(processing), clock, stop).await;
+            }
             Self::Udp(socket, _) => {
-                if let Err(error) = over_udp::echo(&socket, processing, clock, stop).await {
+                if let Err(error) = over_udp::echo(&socket, ServerPlan::echo(processing), clock, stop).await {
                     // If standard error is gone, clients still learn that nobody answers.
                     let _ = std::io::Write::write_fmt(
                         &mut std::io::stderr(),
@@ -266,7 +268,7 @@ impl Server {
             }
             Self::Sctp { endpoint, .. } => {
                 tokio::select! {
-                    _counters = over_sctp::echo(&endpoint, Service::echo(processing), None, clock) => {}
+                    _counters = over_sctp::echo(&endpoint, ServerPlan::echo(processing), None, clock) => {}
                     () = stop => {}
                 }
                 endpoint.close();

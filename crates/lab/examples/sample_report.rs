@@ -8,13 +8,13 @@ use std::error::Error;
 use std::path::PathBuf;
 
 use lab::{
-    Blocking, CompareConfig, Comparison, Conditions, DirectionPackets, MeasuredDelay, PacketCounts,
-    Prediction, RawOutcome, RawRun, Skipped, TransportSpec,
+    Blocking, CompareConfig, Comparison, Conditions, DirectionPackets, LoadCounters, MeasuredDelay,
+    PacketCounts, Prediction, RawOutcome, RawRun, Skipped, TransportSpec,
 };
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use virtual_time::Instant;
-use workload::{LoadCounters, LoadGenerator, Sample};
+use workload::{ArrivalProcess, Lane, MessageNumber, Sample};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let directory = std::env::args_os().nth(1).map_or_else(|| PathBuf::from("headway-report"), PathBuf::from);
@@ -86,12 +86,16 @@ fn scheduled(
     config: &CompareConfig,
     transport: TransportSpec,
 ) -> Result<(RawRun, Vec<Sample>), Box<dyn Error>> {
-    let mut generator = LoadGenerator::new(config.load(transport, 0), Instant::EPOCH)?;
-    let end = Instant::EPOCH + config.traffic.duration;
-    while let Some(now) = generator.poll_timeout().filter(|now| *now < end) {
-        generator.handle_timeout(now);
-        while generator.poll_transmit(now).is_some() {}
-    }
+    let mut arrivals = ArrivalProcess::new(workload::Arrivals::Poisson, config.traffic.interval, 1)?;
+    let offsets =
+        std::iter::from_fn(|| arrivals.next_offset()).take_while(|at| *at < config.traffic.duration);
+    let sample = |(number, offset): (u64, Duration)| {
+        let lane = u16::try_from(number % u64::from(transport.lanes())).map_or(Lane(0), Lane);
+        let intended = Instant::EPOCH + offset;
+        let (sent, response, blocked) = (Some(intended), None, None);
+        Sample { number: MessageNumber(number), lane, intended, sent, response, blocked }
+    };
+    let samples = (0..).zip(offsets).map(sample).collect();
     let packets = DirectionPackets { sent: 3000, dropped: 30 };
     let is_sctp = transport.protocol() == "sctp";
     let run = RawRun {
@@ -107,7 +111,7 @@ fn scheduled(
         paths: None,
         ended_early: None,
     };
-    Ok((run, generator.into_samples()))
+    Ok((run, samples))
 }
 
 /// A curve of the right kind: the round trip, then 2 % of losses that take up to the time of recovery.

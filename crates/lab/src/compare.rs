@@ -11,7 +11,8 @@ pub use config::{
     Traffic, UnknownName,
 };
 pub use raw::{
-    Blocking, DirectionPackets, MeasuredDelay, PacketCounts, Prediction, RawOutcome, RawRun, Skipped,
+    Blocking, DirectionPackets, LoadCounters, MeasuredDelay, PacketCounts, Prediction, RawOutcome, RawRun,
+    Skipped,
 };
 pub use stop::StopSignal;
 

@@ -41,9 +41,9 @@ mod transport;
 pub use backend::{Carrier, EncapsulationPorts, Namespaces, Network, Simulator, real};
 pub use compare::{
     Arrivals, Backend, BackendChoice, BackendError, BackendKind, Blocking, CONCURRENT_RATE_LIMIT,
-    CompareConfig, CompareError, DirectionPackets, Fallback, MeasuredDelay, PacketCounts, Prediction,
-    RawOutcome, RawRun, RunError, Schedule, Skipped, StopSignal, TraceFileError, Traffic, UnknownName,
-    run_compare,
+    CompareConfig, CompareError, DirectionPackets, Fallback, LoadCounters, MeasuredDelay, PacketCounts,
+    Prediction, RawOutcome, RawRun, RunError, Schedule, Skipped, StopSignal, TraceFileError, Traffic,
+    UnknownName, run_compare,
 };
 pub use conditions::Conditions;
 pub use events::write_events;
@@ -52,5 +52,5 @@ pub use summary::{
     BlockingResult, CompareResult, Comparison, HostFacts, ImpairmentsResult, PathResult, PeerPath,
     PredictedResult, RequestCounts, ResponseResult, RunCurves, RunResult, WorkloadResult,
 };
-pub use traffic::{Offer, Service, Workload, pinhole};
+pub use traffic::{ClientPlan, ServerPlan, Workload, pinhole};
 pub use transport::{MAX_CONNECTIONS, TransportError, TransportList, TransportSpec};

@@ -46,7 +46,7 @@ impl Comparison {
         for row in &rows {
             let prediction = predict(row.transport);
             let times = row.response_times();
-            runs.push(row.result(config, &times, prediction.as_ref()));
+            runs.push(row.result(&times, prediction.as_ref()));
             curves.push(RunCurves::new(row.transport, &row.runs, &times, prediction));
         }
         let result = CompareResult {
@@ -74,12 +74,7 @@ impl Row<'_> {
         ResponseTimes::new(&repetitions)
     }
 
-    fn result(
-        &self,
-        config: &CompareConfig,
-        times: &ResponseTimes,
-        prediction: Option<&Prediction>,
-    ) -> RunResult {
+    fn result(&self, times: &ResponseTimes, prediction: Option<&Prediction>) -> RunResult {
         let requests = self.sum(|run| run.counters.requests);
         let responses = self.sum(|run| run.counters.responses);
         RunResult {
@@ -90,7 +85,7 @@ impl Row<'_> {
             ordered: self.transport.is_ordered(),
             profile: self.runs.iter().find_map(|run| run.profile.clone()),
             counts: RequestCounts { requests, responses, failed: requests.saturating_sub(responses) },
-            because: verdict::because(&self.runs, config.drain(self.transport)),
+            because: verdict::because(&self.runs, self.transport.drain()),
             response_ms: ResponseResult::new(times),
             blocking: self.blocking().map(BlockingResult::new),
             predicted: prediction.map(PredictedResult::new),

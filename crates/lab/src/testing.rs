@@ -3,9 +3,9 @@
 use core::time::Duration;
 
 use virtual_time::Instant;
-use workload::{Lane, LoadCounters, MessageNumber, Sample};
+use workload::{Lane, MessageNumber, Sample};
 
-use crate::compare::{BackendKind, RawOutcome, RawRun};
+use crate::compare::{BackendKind, LoadCounters, RawOutcome, RawRun};
 use crate::transport::TransportSpec;
 
 /// `count` response times of 20, 21, … 26 ms in turn.

@@ -12,31 +12,10 @@ pub use simulator::Simulator;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-use sctp_core::{AssociationConfig, AssociationStatistics, Profile, Streams};
+use sctp_core::AssociationStatistics;
 
-use crate::compare::{BackendError, Blocking, CompareConfig, RawRun, Skipped};
+use crate::compare::{Blocking, RawRun, Skipped};
 use crate::transport::TransportSpec;
-
-/// Parameters of the associations under test: the profile of the comparison, with as many streams as the transport
-/// has.
-fn association_config(
-    config: &CompareConfig,
-    transport: TransportSpec,
-) -> Result<AssociationConfig, BackendError> {
-    let failed = |because: String| BackendError::Failed { because };
-    let profile: Profile =
-        config.profile.parse().map_err(|error: sctp_core::UnknownProfile| failed(error.to_string()))?;
-    let mut association = AssociationConfig::profile(profile);
-    let streams = transport.lanes().max(association.streams.inbound);
-    association.streams = Streams { outbound: transport.lanes(), inbound: streams };
-    association.path_mtu.bytes = PATH_MTU_BYTES;
-    let message = config.traffic.message_bytes.octets();
-    association.buffers.message_bytes = association.buffers.message_bytes.max(message);
-    association.buffers.send_bytes = association.buffers.send_bytes.max(2 * message);
-    association.buffers.receive_bytes = association.buffers.receive_bytes.max(2 * message);
-    association.validate().map_err(|error| failed(error.to_string()))?;
-    Ok(association)
-}
 
 /// What the receivers of both directions saw of head-of-line blocking.
 fn blocking<'a>(ends: impl IntoIterator<Item = &'a AssociationStatistics>) -> Blocking {
@@ -78,9 +57,6 @@ fn capture_path(path: &Path, transport: TransportSpec, repetition: u32) -> PathB
     let number = if repetition == 0 { String::new() } else { format!("-{}", repetition + 1) };
     path.with_file_name(format!("{name}-{transport}{number}.{extension}"))
 }
-
-/// MTU of the emulated and simulated links: Ethernet's.
-const PATH_MTU_BYTES: usize = 1500;
 
 /// Why a run ended, or never began, that was asked to end.
 const INTERRUPTED: &str = "interrupted";

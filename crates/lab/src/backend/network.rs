@@ -15,10 +15,9 @@ use sctp_io::Clock;
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::task::JoinSet;
 use tracing::Instrument;
-use workload::LoadCounters;
 
 use super::real::{Driven, RealError, sctp as over_sctp, tcp as over_tcp, udp as over_udp};
-use super::{association_config, blocking, capture_path, never_begun, runs};
+use super::{blocking, capture_path, never_begun, runs};
 use crate::compare::{Backend, BackendError, BackendKind, CompareConfig, RawOutcome, RawRun};
 use crate::events::run_span;
 use crate::transport::TransportSpec;
@@ -174,12 +173,13 @@ impl Network {
     }
 
     async fn load(&self, config: &CompareConfig, planned: Planned, clock: Clock) -> Result<Done, RealError> {
-        let offer = config.offer(planned.transport, planned.repetition);
+        let plan = config.client_plan(planned.transport, planned.repetition);
+        let plan = plan.map_err(|because| RealError::Configuration { because })?;
         match planned.transport {
             TransportSpec::Tcp { .. } => {
                 self.reach_over_tcp().await?;
                 let driven =
-                    over_tcp::load(self.to[0], &config.tcp_congestion, offer, clock, &config.stop).await?;
+                    over_tcp::load(self.to[0], &config.tcp_congestion, plan, clock, &config.stop).await?;
                 Ok(Done { driven, statistics: None, retransmissions: None })
             }
             TransportSpec::Udp => {
@@ -187,8 +187,7 @@ impl Network {
                 let socket = socket.map_err(RealError::socket("cannot open a UDP socket"))?;
                 let connected = socket.connect(self.to[0]).await;
                 connected.map_err(RealError::socket("cannot connect the UDP socket"))?;
-                let (driven, retransmissions) =
-                    over_udp::load(&socket, offer.load, clock, &config.stop).await?;
+                let (driven, retransmissions) = over_udp::load(&socket, plan, clock, &config.stop).await?;
                 Ok(Done { driven, statistics: None, retransmissions: Some(retransmissions) })
             }
             TransportSpec::Sctp { .. } | TransportSpec::SctpUnordered => {
@@ -197,7 +196,7 @@ impl Network {
                 let ordered = planned.transport.is_ordered();
                 let delivery = if ordered { Delivery::Ordered } else { Delivery::Unordered };
                 let (driven, statistics) =
-                    over_sctp::load(association, delivery, offer, clock, &config.stop).await?;
+                    over_sctp::load(association, delivery, plan, clock, &config.stop).await?;
                 Ok(Done { driven, statistics: Some(statistics), retransmissions: None })
             }
         }
@@ -219,8 +218,7 @@ impl Network {
     ) -> Result<(Endpoint, Association), RealError> {
         let refused = |because: String| RealError::Configuration { because };
         let port = |port: u16| SctpPort::try_from(port).map_err(|error| refused(error.to_string()));
-        let association = association_config(config, planned.transport);
-        let association = association.map_err(|error| refused(error.to_string()))?;
+        let association = config.flow(planned.transport).sctp_config().map_err(refused)?;
         // The path may be narrower than the emulated ones.
         let association =
             AssociationConfig { path_mtu: AssociationConfig::default().path_mtu, ..association };
@@ -263,12 +261,7 @@ struct Done {
 impl Done {
     /// A run that could not even connect: no request was due, and the reason is in the results.
     fn not_begun(error: &RealError, clock: Clock) -> Self {
-        let driven = Driven {
-            start: clock.now(),
-            samples: Vec::new(),
-            counters: LoadCounters::default(),
-            ended_early: Some(error.to_string()),
-        };
+        let driven = Driven::not_begun(error, clock.now());
         Self { driven, statistics: None, retransmissions: None }
     }
 
@@ -278,7 +271,7 @@ impl Done {
         RawRun {
             transport,
             repetition,
-            profile: is_sctp.then(|| config.profile.clone()),
+            profile: config.profile_of(transport),
             start: self.driven.start,
             samples: self.driven.samples,
             counters: self.driven.counters,

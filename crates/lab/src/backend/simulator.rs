@@ -1,15 +1,14 @@
 //! Comparisons in virtual time: each run is a scenario of two hosts and a link between them, as plans have it.
 
 use netem::LinkStats;
-use workload::LoadCounters;
 
 use super::{INTERRUPTED, capture_path, never_begun, runs};
 use crate::compare::{
-    Backend, BackendError, BackendKind, Blocking, CompareConfig, DirectionPackets, PacketCounts, RawOutcome,
-    RawRun, Skipped,
+    Backend, BackendError, BackendKind, Blocking, CompareConfig, DirectionPackets, LoadCounters,
+    PacketCounts, RawOutcome, RawRun, Skipped,
 };
 use crate::events::run_span;
-use crate::simulation::{FlowOutcome, Watch, check, simulate};
+use crate::simulation::{Watch, check, simulate};
 use crate::transport::TransportSpec;
 
 /// The backend that needs no rights and no time.
@@ -62,7 +61,7 @@ fn run(config: &CompareConfig, transport: TransportSpec, repetition: u32) -> Res
         repetition,
         profile: config.profile_of(transport),
         start: flow.start,
-        counters: counters(&flow),
+        counters: LoadCounters::of(&flow.samples, flow.strange),
         samples: flow.samples,
         retransmissions: is_udp.then_some(flow.transport.retransmissions),
         blocking: flow
@@ -73,19 +72,6 @@ fn run(config: &CompareConfig, transport: TransportSpec, repetition: u32) -> Res
         ended_early: flow.failure.or_else(|| is_interrupted.then(|| INTERRUPTED.to_owned())),
         paths: None,
     })
-}
-
-/// Virtual time is never late.
-fn counters(flow: &FlowOutcome) -> LoadCounters {
-    let count = |is_so: fn(&workload::Sample) -> bool| {
-        u64::try_from(flow.samples.iter().filter(|sample| is_so(sample)).count()).unwrap_or(u64::MAX)
-    };
-    LoadCounters {
-        requests: count(|sample| sample.sent.is_some()),
-        responses: count(|sample| sample.response.is_some()),
-        malformed: flow.strange,
-        ..LoadCounters::default()
-    }
 }
 
 fn packets(ways: &[LinkStats; 2]) -> PacketCounts {

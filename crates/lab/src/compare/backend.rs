@@ -7,7 +7,6 @@ use thiserror::Error;
 
 use super::config::{BackendChoice, CompareConfig, CompareError};
 use super::raw::{RawOutcome, Skipped};
-use crate::traffic::{self, Workload};
 use crate::transport::TransportSpec;
 
 /// Something that can run transports over an impaired path.
@@ -57,15 +56,12 @@ pub fn run_compare(
 
 /// Transports that the workload runs over, and why not over the others.
 fn suitable(config: &CompareConfig) -> (Vec<TransportSpec>, Vec<Skipped>) {
-    let because = |transport: TransportSpec| match config.workload {
-        Workload::Simco => traffic::unsuitable(transport),
-        Workload::Echo | Workload::Messages | Workload::Bulk => None,
-    };
+    let because = |transport: TransportSpec| config.client_plan(transport, 0).err();
     let (skipped, suitable): (Vec<TransportSpec>, Vec<TransportSpec>) =
         config.transports.as_slice().iter().partition(|transport| because(**transport).is_some());
     let skipped = skipped.into_iter().map(|transport| Skipped {
         id: transport.to_string(),
-        because: because(transport).unwrap_or_default().to_owned(),
+        because: because(transport).unwrap_or_default(),
     });
     (suitable, skipped.collect())
 }

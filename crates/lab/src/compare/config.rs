@@ -9,15 +9,15 @@ use std::path::{Path, PathBuf};
 use netem::{Impairments, InvalidImpairments, Loss, Probability};
 use serde::{Deserialize, Deserializer, de};
 use thiserror::Error;
-use workload::{ArrivalSpec, LoadConfig, MessageSize, TraceError, parse_trace};
+use workload::{ArrivalSpec, MessageSize, TraceError, parse_trace};
 
 pub use names::{BackendChoice, UnknownName};
 
 use super::StopSignal;
 use crate::simulation::{
-    CarrierName, FlowPlan, LinkPlan, Named, Scenario, SctpOptions, Span, StopRule, TcpOptions, Text,
+    CarrierName, FlowPlan, FlowSeed, LinkPlan, Named, Scenario, SctpOptions, Span, StopRule, TcpOptions, Text,
 };
-use crate::traffic::{Offer, Service, Workload, framing};
+use crate::traffic::{ClientPlan, ServerPlan, Workload};
 use crate::transport::{TransportList, TransportSpec};
 
 /// One comparison. The defaults are those of the command line and take half a minute.
@@ -85,9 +85,6 @@ impl CompareConfig {
         if !self.workload.is_answered() {
             return Err(CompareError::NotAnswered { workload: self.workload });
         }
-        if self.workload == Workload::Simco && self.traffic.arrivals.law != workload::Arrivals::Poisson {
-            return Err(CompareError::NotPoisson { name: self.traffic.arrivals.name.clone() });
-        }
         let octets = self.traffic.message_bytes.get();
         if octets > MAX_UDP_PAYLOAD && self.transports.as_slice().contains(&TransportSpec::Udp) {
             return Err(CompareError::TooBigForUdp { octets });
@@ -101,34 +98,27 @@ impl CompareConfig {
         self.request_path.delay.saturating_add(self.response_path.delay)
     }
 
-    /// How long a run waits for its last responses: 10 s; over UDP 32 s, when the last request is given up.
-    #[must_use]
-    pub fn drain(&self, transport: TransportSpec) -> Duration {
-        transport.drain()
-    }
-
-    /// The load generator of one run. All transports of a repetition get the same send times, so that their
-    /// difference is not one of luck; every repetition gets others.
-    #[must_use]
-    pub fn load(&self, transport: TransportSpec, repetition: u32) -> LoadConfig {
-        LoadConfig {
-            arrivals: self.traffic.arrivals.law.clone(),
-            interval: self.traffic.interval,
-            message_bytes: self.traffic.message_bytes,
-            duration: self.traffic.duration,
-            lanes: transport.lanes(),
-            drain: self.drain(transport),
-            seed: self.repetition_seed("arrivals", repetition),
-        }
-    }
-
     /// What one run is, in the words of plans: two hosts, a link between them, one flow.
     #[must_use]
     pub fn scenario(&self, transport: TransportSpec) -> Scenario {
-        let [from, to] = ["client", "server"].map(str::to_owned);
-        let flow = FlowPlan {
-            from: from.clone(),
-            to: to.clone(),
+        let between = [CLIENT, SERVER].map(str::to_owned);
+        Scenario {
+            hosts: between.to_vec(),
+            routers: Vec::new(),
+            links: Named::one("path", LinkPlan::new(between, &self.request_path, &self.response_path)),
+            flows: Named::one("requests", self.flow(transport)),
+            stop: self.stop_rule(),
+        }
+    }
+
+    fn stop_rule(&self) -> StopRule {
+        StopRule { duration: Some(Span(self.traffic.duration)), ..StopRule::default() }
+    }
+
+    pub(crate) fn flow(&self, transport: TransportSpec) -> FlowPlan {
+        FlowPlan {
+            from: CLIENT.to_owned(),
+            to: SERVER.to_owned(),
             transport: Text(transport),
             profile: self.profile_of(transport),
             workload: self.workload,
@@ -143,14 +133,6 @@ impl CompareConfig {
             // As between the namespaces, so that packets have the same length.
             sctp: SctpOptions { carrier: Some(CarrierName::Udp), ..SctpOptions::default() },
             tcp: TcpOptions { congestion: Some(self.tcp_congestion.clone()), ..TcpOptions::default() },
-        };
-        let between = [from.clone(), to.clone()];
-        Scenario {
-            hosts: vec![from, to],
-            routers: Vec::new(),
-            links: Named::one("path", LinkPlan::new(between, &self.request_path, &self.response_path)),
-            flows: Named::one("requests", flow),
-            stop: StopRule { duration: Some(Span(self.traffic.duration)), ..StopRule::default() },
         }
     }
 
@@ -166,26 +148,22 @@ impl CompareConfig {
         self.seed.wrapping_add(u64::from(repetition))
     }
 
-    /// What one run sends.
-    #[must_use]
-    pub fn offer(&self, transport: TransportSpec, repetition: u32) -> Offer {
-        let framing = framing(transport);
-        Offer { load: self.load(transport, repetition), workload: self.workload, framing }
+    /// What the client of one run is told; why there is none, as where the transport cannot carry the workload.
+    ///
+    /// # Errors
+    /// What is wrong, in words.
+    pub fn client_plan(&self, transport: TransportSpec, repetition: u32) -> Result<ClientPlan, String> {
+        let (flow, stop) = (self.flow(transport), self.stop_rule());
+        let seed = FlowSeed { run: self.run_seed(repetition), number: 1 };
+        flow.client_plan(&stop, seed).map_err(|error| error.to_string())
     }
 
-    /// How one run is answered.
-    #[must_use]
-    pub fn service(&self, transport: TransportSpec) -> Service {
-        let (processing, workload) = (self.processing, self.workload);
-        let (framing, interval) = (framing(transport), self.traffic.interval);
-        Service { processing, workload, framing, interval }
-    }
-
-    /// A seed for one purpose in one repetition, such as `request` for the link of the way there; the same for all
-    /// transports.
-    #[must_use]
-    pub fn repetition_seed(&self, purpose: &str, repetition: u32) -> u64 {
-        netem::derive_indexed_seed(self.seed, purpose, u64::from(repetition))
+    /// What the server of one run is told.
+    ///
+    /// # Errors
+    /// As for the client.
+    pub fn server_plan(&self, transport: TransportSpec) -> Result<ServerPlan, String> {
+        self.flow(transport).server_plan(&self.stop_rule()).map_err(|error| error.to_string())
     }
 
     /// Whether the transports run at the same time: not when told otherwise, and not above
@@ -225,8 +203,12 @@ impl Default for CompareConfig {
 
 impl Default for Traffic {
     fn default() -> Self {
-        let LoadConfig { interval, message_bytes, duration, .. } = LoadConfig::default();
-        Self { interval, arrivals: Arrivals::default(), message_bytes, duration }
+        Self {
+            interval: Duration::from_millis(10),
+            arrivals: Arrivals::default(),
+            message_bytes: MessageSize::default(),
+            duration: Duration::from_secs(20),
+        }
     }
 }
 
@@ -234,6 +216,9 @@ impl Default for Traffic {
 /// run would wait for the processor behind those of another, and the wait would be taken for the transport's.
 pub const CONCURRENT_RATE_LIMIT: f64 = 5000.0;
 
+/// The names of the two hosts.
+const CLIENT: &str = "client";
+const SERVER: &str = "server";
 const MAX_UDP_PAYLOAD: u32 = 65_507;
 
 /// An arrival process together with its name in the reports.
@@ -312,14 +297,6 @@ pub enum CompareError {
     NotAnswered {
         /// The workload asked for.
         workload: Workload,
-    },
-    /// Calls come at random.
-    #[error(
-        "--arrivals {name} is not for --workload simco, whose calls come at random: leave it out, or use poisson"
-    )]
-    NotPoisson {
-        /// The law asked for.
-        name: String,
     },
     /// Beyond a datagram.
     #[error(

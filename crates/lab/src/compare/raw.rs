@@ -5,7 +5,7 @@ use core::time::Duration;
 use sctp_core::PathStatistics;
 use serde::{Deserialize, Serialize};
 use virtual_time::Instant;
-use workload::{LoadCounters, Sample};
+use workload::{LATE_SEND_BOUND, Sample};
 
 use super::backend::{BackendKind, Fallback};
 use crate::transport::TransportSpec;
@@ -41,7 +41,7 @@ pub struct RawRun {
     pub start: Instant,
     /// Every request that was due.
     pub samples: Vec<Sample>,
-    /// The load generator's counts.
+    /// What was counted.
     pub counters: LoadCounters,
     /// Requests repeated by the application; `None` but for UDP.
     pub retransmissions: Option<u64>,
@@ -53,6 +53,42 @@ pub struct RawRun {
     pub paths: Option<Vec<PathStatistics>>,
     /// Why the run ended before its time, such as a lost connection.
     pub ended_early: Option<String>,
+}
+
+/// Counts of one run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LoadCounters {
+    /// Requests handed to the transport.
+    pub requests: u64,
+    /// Requests answered, each counted once.
+    pub responses: u64,
+    /// Requests handed over later than [`LATE_SEND_BOUND`] after they were due: the machine could not keep up. 0 in virtual
+    /// time.
+    pub late_sends: u64,
+    /// What came and answered no request.
+    pub strange: u64,
+}
+
+impl LoadCounters {
+    /// Counts requests and responses.
+    #[must_use]
+    pub fn of(samples: &[Sample], strange: u64) -> Self {
+        let mut counters = Self { strange, ..Self::default() };
+        for sample in samples {
+            counters.requests += u64::from(sample.sent.is_some());
+            counters.responses += u64::from(sample.response.is_some());
+        }
+        counters
+    }
+
+    /// Counts late sends, too.
+    #[must_use]
+    pub fn in_real_time(samples: &[Sample], strange: u64) -> Self {
+        let is_late =
+            |sample: &&Sample| sample.sent.is_some_and(|sent| sent.since(sample.intended) > LATE_SEND_BOUND);
+        let late_sends = u64::try_from(samples.iter().filter(is_late).count()).unwrap_or(u64::MAX);
+        Self { late_sends, ..Self::of(samples, strange) }
+    }
 }
 
 /// Messages that were complete and waited for an earlier one.

@@ -72,12 +72,34 @@ fn the_defaults_are_those_of_the_command_line() {
 #[test]
 fn transports_share_their_send_times_and_repetitions_do_not() {
     let config = CompareConfig::default();
-    let sctp: TransportSpec = "sctp:6".parse().unwrap();
-    assert_eq!(config.load(sctp, 0).lanes, 6);
-    assert_eq!(config.load(sctp, 0).seed, config.load(TransportSpec::Udp, 0).seed);
-    assert_ne!(config.load(sctp, 0).seed, config.load(sctp, 1).seed);
-    assert_eq!(config.load(sctp, 0).drain, Duration::from_secs(10));
-    assert_eq!(config.load(TransportSpec::Udp, 0).drain, Duration::from_secs(32));
+    let first_due = |transport: &str, repetition| {
+        let transport = transport.parse().unwrap();
+        config.client_plan(transport, repetition).unwrap().arrivals.next_offset()
+    };
+    assert_eq!(first_due("sctp:6", 0), first_due("udp", 0));
+    assert_ne!(first_due("sctp:6", 0), first_due("sctp:6", 1));
+}
+
+#[test]
+fn a_run_waits_longer_for_transactions_over_udp() {
+    let drain = |transport: &str| transport.parse::<TransportSpec>().unwrap().drain();
+    assert_eq!((drain("sctp:6"), drain("udp")), (Duration::from_secs(10), Duration::from_secs(32)));
+}
+
+/// What a comparison is told reaches the simulator as it was said.
+#[test]
+fn the_link_of_a_scenario_does_what_was_asked_for_both_ways() {
+    let mut config = CompareConfig::default();
+    config.request_path.rate = "1mbit".parse().ok();
+    config.request_path.queue = "9p".parse().ok();
+    config.response_path.reorder = netem::Probability::new(0.25).unwrap();
+    config.response_path.drop_packets = [3, 5].into();
+    let scenario = config.scenario(TransportSpec::Udp);
+    let (_, link) = scenario.links.iter().next().unwrap();
+    assert_eq!(link.request(), config.request_path);
+    let back = link.response();
+    assert_eq!(back.rate.unwrap().bits_per_second(), u64::MAX);
+    assert_eq!(netem::Impairments { rate: None, queue: None, ..back }, config.response_path);
 }
 
 #[test]

@@ -3,28 +3,23 @@
 //! Every flow has an address of its own on every interface of its two hosts, `10.host.interface.flow`, so that hosts tell
 //! flows apart by address alone.
 
-use core::time::Duration;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
-use netem::derive_indexed_seed;
 use netsim::sctp::SctpHost;
 use netsim::{HostId, InterfaceId, LinkId, LinkSpec, RouterId, World};
 use sctp_core::{Delivery, Destination, Encapsulation, Endpoint, EndpointConfig, SctpPort};
 use virtual_time::Instant;
-use workload::{ArrivalProcess, MessageSize};
 
-use super::client::{Client, ClientPlan};
 use super::ends::End;
 use super::ends::sctp::{Opening, SctpClient, SctpServer};
 use super::ends::tcp::{Place, TcpClient, TcpServer};
 use super::ends::udp::{UdpClient, UdpServer};
 use super::options::CarrierName;
 use super::run::SimulationError;
-use super::scenario::{FlowPlan, Scenario};
-use super::server::{Server, ServerPlan};
+use super::scenario::{FlowError, FlowPlan, FlowSeed, Scenario};
 use super::station::Station;
-use crate::traffic::{CallPlan, Workload};
+use crate::traffic::{Client, Server, Workload};
 use crate::transport::TransportSpec;
 
 /// A world, and where in it everything is.
@@ -40,7 +35,6 @@ pub(super) struct FlowSeats {
     pub(super) client: (HostId, usize),
     pub(super) server: (HostId, usize),
     pub(super) workload: Workload,
-    pub(super) drain: Duration,
 }
 
 /// A host while the world is built.
@@ -96,8 +90,7 @@ pub(super) fn build(scenario: &Scenario, seed: u64) -> Result<Built, SimulationE
             name,
             plan,
             scenario,
-            number,
-            seed,
+            seed: FlowSeed { run: seed, number },
             addresses: [addresses(from, number), addresses(to, number)],
         };
         let (client, server) = ends.make()?;
@@ -111,7 +104,6 @@ pub(super) fn build(scenario: &Scenario, seed: u64) -> Result<Built, SimulationE
             client: position(&mut world, from, client, client_addresses),
             server: position(&mut world, to, server, server_addresses),
             workload: plan.workload,
-            drain: ends.drain(),
         });
     }
     sites.iter().for_each(|site| world.wake(site.id));
@@ -154,14 +146,14 @@ struct Ends<'a> {
     name: &'a str,
     plan: &'a FlowPlan,
     scenario: &'a Scenario,
-    number: u8,
-    seed: u64,
+    seed: FlowSeed,
     addresses: [Vec<IpAddr>; 2],
 }
 
 impl Ends<'_> {
     fn make(&self) -> Result<(End, End), SimulationError> {
-        let client = Client::new(self.client_plan()?);
+        let client = self.plan.client_plan(&self.scenario.stop, self.seed);
+        let client = Client::new(client.map_err(|error| self.flow_error(error))?);
         let client = client.map_err(|error| self.error("rate", error.to_string()))?;
         let begins_at = Instant::EPOCH + self.plan.start.0;
         let [here, there] = [0, 1].map(|side| self.addresses[side].first().copied());
@@ -174,17 +166,16 @@ impl Ends<'_> {
             TransportSpec::SctpUnordered => self.sctp(client, begins_at, Delivery::Unordered),
             TransportSpec::Tcp { connections } => {
                 let config = self.plan.tcp_config().map_err(|because| self.error("profile", because))?;
-                let initial = |label| u32::try_from(self.seed_of(label) >> 32).unwrap_or(1);
+                let initial = |label| u32::try_from(self.seed.of(label) >> 32).unwrap_or(1);
                 let count = connections.get();
                 let client = TcpClient::new(client, near, config, begins_at, count, initial("client"));
                 let is_bulk = self.plan.workload == Workload::Bulk;
-                let server =
-                    TcpServer::new(Server::new(self.server_plan()?), far, config, is_bulk, initial("server"));
+                let server = TcpServer::new(self.server()?, far, config, is_bulk, initial("server"));
                 Ok((End::TcpClient(Box::new(client)), End::TcpServer(Box::new(server))))
             }
             TransportSpec::Udp => {
                 let client = UdpClient::new(client, begins_at, here, there);
-                let server = UdpServer::new(Server::new(self.server_plan()?), there);
+                let server = UdpServer::new(self.server()?, there);
                 Ok((End::UdpClient(Box::new(client)), End::UdpServer(Box::new(server))))
             }
         }
@@ -200,7 +191,7 @@ impl Ends<'_> {
                 of_endpoint.local_addresses.clone_from(&self.addresses[side]);
             }
             let mut entropy = [0; 32];
-            entropy[..8].copy_from_slice(&self.seed_of(label).to_le_bytes());
+            entropy[..8].copy_from_slice(&self.seed.of(label).to_le_bytes());
             Endpoint::new(of_endpoint, entropy).map_err(|error| self.error("sctp", error.to_string()))
         };
         let encapsulation = match self.plan.sctp.carrier {
@@ -211,59 +202,19 @@ impl Ends<'_> {
         let to = self.addresses[1].iter().take(1).map(to).collect();
         let opening = Opening { at, to, port, config: config.clone() };
         let client = SctpClient::new(client, opening, delivery);
-        let server = SctpServer::new(Server::new(self.server_plan()?));
+        let server = SctpServer::new(self.server()?);
         let client = SctpHost::new(endpoint(0, "client")?, client);
         let server = SctpHost::new(endpoint(1, "server")?, server);
         Ok((End::SctpClient(Box::new(client)), End::SctpServer(Box::new(server))))
     }
 
-    fn client_plan(&self) -> Result<ClientPlan, SimulationError> {
-        let FlowPlan { workload, message, samples, .. } = *self.plan;
-        let interval = self.plan.mean_interval().map_err(|because| self.error("rate", because))?;
-        let arrivals = self.plan.arrivals.law.clone();
-        let arrivals = ArrivalProcess::new(arrivals, interval, self.seed_of("arrivals"));
-        let size = MessageSize::new(message).map_err(|error| self.error("message", error.to_string()))?;
-        let sizes = self.plan.sizes.iter().map(|octets| MessageSize::new(*octets)).collect::<Result<_, _>>();
-        let sizes = sizes.map_err(|error| self.error("sizes", error.to_string()))?;
-        Ok(ClientPlan {
-            workload,
-            arrivals: arrivals.map_err(|error| self.error("arrivals", error.to_string()))?,
-            size,
-            sizes,
-            lanes: self.plan.transport.0.lanes(),
-            messages: self.scenario.stop.messages.unwrap_or(u64::MAX),
-            duration: self.scenario.stop.duration.map_or(Duration::MAX, |span| span.0),
-            discard: self.scenario.stop.discard,
-            keeps_samples: samples,
-            calls: self.calls()?,
-            seed: self.seed_of("calls"),
-        })
+    fn server<L: Clone>(&self) -> Result<Server<L>, SimulationError> {
+        let plan = self.plan.server_plan(&self.scenario.stop).map_err(|error| self.flow_error(error))?;
+        Ok(Server::new(plan))
     }
 
-    fn calls(&self) -> Result<Option<CallPlan>, SimulationError> {
-        let calls = self.plan.calls(self.scenario.stop.messages);
-        calls.map_err(|because| self.error("workload", because))
-    }
-
-    fn server_plan(&self) -> Result<ServerPlan, SimulationError> {
-        Ok(ServerPlan {
-            workload: self.plan.workload,
-            // Unordered messages are all on one lane: with order, each would wait for all before it.
-            lanes: self.plan.transport.0.lanes(),
-            processing: self.plan.processing.0,
-            discard: self.scenario.stop.discard,
-            warm_up: self.scenario.stop.warm_up.0,
-            keeps_trips: self.plan.samples,
-            calls: self.calls()?,
-        })
-    }
-
-    fn drain(&self) -> Duration {
-        self.scenario.stop.drain.map_or(self.plan.transport.0.drain(), |drain| drain.0)
-    }
-
-    fn seed_of(&self, label: &str) -> u64 {
-        derive_indexed_seed(self.seed, label, u64::from(self.number))
+    fn flow_error(&self, error: FlowError) -> SimulationError {
+        self.error(error.key, error.because)
     }
 
     fn error(&self, key: &str, because: impl Into<String>) -> SimulationError {

@@ -10,7 +10,6 @@
 //! A run is a function of (scenario, seed). Memory does not grow with its length, unless samples are asked for.
 
 mod build;
-mod client;
 mod delays;
 mod ends;
 mod one_way;
@@ -18,7 +17,6 @@ mod options;
 mod outcome;
 mod run;
 mod scenario;
-mod server;
 mod station;
 mod text;
 
@@ -29,5 +27,6 @@ pub use options::{CarrierName, InitialWindowName, SctpOptions, TcpOptions};
 pub use outcome::{FlowOutcome, LinkOutcome, RunOutcome, TransportCounts};
 pub(crate) use run::check;
 pub use run::{SimulationError, Watch, simulate};
+pub(crate) use scenario::FlowSeed;
 pub use scenario::{FlowPlan, LinkChange, LinkPlan, LinkWay, Named, Scenario, StopRule, SwitchState};
 pub use text::{Span, Text};

@@ -15,7 +15,7 @@ use super::outcome::{FlowOutcome, LinkOutcome, RunOutcome};
 use super::scenario::{LinkPlan, Scenario, SwitchState};
 use super::station::Station;
 use crate::compare::StopSignal;
-use crate::traffic::Workload;
+use crate::traffic::{Client, Workload};
 
 /// Why a scenario cannot be simulated; `key` is where in the plan.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -92,7 +92,8 @@ pub fn simulate(scenario: &Scenario, seed: u64, watch: &Watch) -> Result<RunOutc
     }
     let mut changes = changes(scenario);
     changes.sort_by_key(|(at, ..)| *at);
-    let most = Instant::EPOCH + scenario.stop.duration.map_or(LONGEST, |duration| duration.0 + drain(&built));
+    let most =
+        Instant::EPOCH + scenario.stop.duration.map_or(LONGEST, |duration| duration.0 + drain(scenario));
     for (at, link, change) in changes {
         let at = Instant::EPOCH + at;
         if !advance(&mut built, at.min(most), stop) {
@@ -145,17 +146,16 @@ fn is_running(world: &World<Station>, flow: &FlowSeats) -> bool {
     }
     let end = |(host, position)| -> &End { world.host(host).end(position) };
     let Some(client) = end(flow.client).client() else { return false };
-    let Some((sent, last_due)) = client.sent_all() else { return true };
     let completed = match flow.workload {
         Workload::Echo | Workload::Simco | Workload::Bulk => client.answered(),
         Workload::Messages => end(flow.server).delivered(),
     };
-    completed < sent && client.failure().is_none() && world.now() < last_due + flow.drain
+    !client.is_finished(world.now(), completed)
 }
 
-fn drain(built: &Built) -> Duration {
-    let with_messages = built.flows.iter().filter(|flow| flow.workload != Workload::Bulk);
-    with_messages.map(|flow| flow.drain).max().unwrap_or_default()
+fn drain(scenario: &Scenario) -> Duration {
+    let flows = scenario.flows.iter().filter(|(_, flow)| flow.workload != Workload::Bulk);
+    flows.map(|(_, flow)| flow.drain(&scenario.stop)).max().unwrap_or_default()
 }
 
 fn changes(scenario: &Scenario) -> Vec<(Duration, usize, usize)> {
@@ -226,9 +226,9 @@ fn flow_outcome(
     }
     let client = client.and_then(End::into_client);
     let failure = client.as_ref().and_then(|client| client.failure().map(str::to_owned));
-    let answered = client.as_ref().map_or(0, super::client::Client::answered);
-    let (start, strange) = client.as_ref().map(super::client::Client::facts).unwrap_or_default();
-    let (messages, responses, samples) = client.map(super::client::Client::into_parts).unwrap_or_default();
+    let answered = client.as_ref().map_or(0, Client::answered);
+    let (start, strange) = client.as_ref().map(Client::facts).unwrap_or_default();
+    let (messages, responses, samples) = client.map(Client::into_parts).unwrap_or_default();
     let (one_way, octets, until) = server.map(End::into_received).unwrap_or_default();
     let counted = until.min(now).since(Instant::EPOCH).saturating_sub(scenario.stop.warm_up.0);
     let is_bulk = seats.workload == Workload::Bulk;

@@ -4,17 +4,18 @@ use core::fmt;
 use core::time::Duration;
 use std::collections::BTreeSet;
 
-use netem::{BitRate, Impairments, Loss, Probability, QueueLimit};
+use netem::{BitRate, Impairments, Loss, Probability, QueueLimit, derive_indexed_seed};
 use sctp_core::{AssociationConfig, Profile, Streams};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use tcp_core::TcpConfig;
 use toml::Spanned;
+use workload::{ArrivalProcess, MessageSize};
 
 use super::options::{SctpOptions, TcpOptions};
 use super::text::{Span, Text};
 use crate::compare::Arrivals;
-use crate::traffic::{CallPlan, Workload, framing, unsuitable};
+use crate::traffic::{CallPlan, ClientPlan, ServerPlan, Workload, framing, unsuitable};
 use crate::transport::TransportSpec;
 
 /// A network and what flows through it.
@@ -284,6 +285,46 @@ impl FlowPlan {
         }
     }
 
+    /// What its client is told.
+    pub(crate) fn client_plan(&self, stop: &StopRule, seed: FlowSeed) -> Result<ClientPlan, FlowError> {
+        let interval = self.mean_interval().map_err(FlowError::at("rate"))?;
+        let arrivals = ArrivalProcess::new(self.arrivals.law.clone(), interval, seed.of("arrivals"));
+        let sizes = self.sizes.iter().map(|octets| MessageSize::new(*octets)).collect::<Result<_, _>>();
+        Ok(ClientPlan {
+            workload: self.workload,
+            arrivals: arrivals.map_err(FlowError::at("arrivals"))?,
+            size: MessageSize::new(self.message).map_err(FlowError::at("message"))?,
+            sizes: sizes.map_err(FlowError::at("sizes"))?,
+            lanes: self.transport.0.lanes(),
+            messages: stop.messages.unwrap_or(u64::MAX),
+            duration: stop.duration.map_or(Duration::MAX, |span| span.0),
+            discard: stop.discard,
+            keeps_samples: self.samples,
+            drain: self.drain(stop),
+            calls: self.calls(stop.messages).map_err(FlowError::at("workload"))?,
+            seed: seed.of("calls"),
+        })
+    }
+
+    /// What its server is told.
+    pub(crate) fn server_plan(&self, stop: &StopRule) -> Result<ServerPlan, FlowError> {
+        Ok(ServerPlan {
+            workload: self.workload,
+            // Unordered messages are all on one lane: with order, each would wait for all before it.
+            lanes: self.transport.0.lanes(),
+            processing: self.processing.0,
+            discard: stop.discard,
+            warm_up: stop.warm_up.0,
+            keeps_trips: self.samples,
+            calls: self.calls(stop.messages).map_err(FlowError::at("workload"))?,
+        })
+    }
+
+    /// How long to wait for what was sent.
+    pub(super) fn drain(&self, stop: &StopRule) -> Duration {
+        stop.drain.map_or_else(|| self.transport.0.drain(), |drain| drain.0)
+    }
+
     /// What both ends know of the calls of study S4, in a run of so many transactions at most; `None` if it is not about them.
     pub(super) fn calls(&self, most: Option<u64>) -> Result<Option<CallPlan>, String> {
         if self.workload != Workload::Simco {
@@ -328,6 +369,36 @@ impl FlowPlan {
             TcpConfig::profile(profile.map_err(|error: tcp_core::UnknownProfile| error.to_string())?);
         self.tcp.apply(&mut config)?;
         Ok(config)
+    }
+}
+
+/// What is random in one flow of one run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FlowSeed {
+    /// Of the run.
+    pub(crate) run: u64,
+    /// Which flow of the scenario, from 1.
+    pub(crate) number: u8,
+}
+
+impl FlowSeed {
+    /// The seed for one purpose.
+    pub(crate) fn of(self, purpose: &str) -> u64 {
+        derive_indexed_seed(self.run, purpose, u64::from(self.number))
+    }
+}
+
+/// Why a flow cannot be: which value, and what is wrong with it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{because}")]
+pub(crate) struct FlowError {
+    pub(crate) key: &'static str,
+    pub(crate) because: String,
+}
+
+impl FlowError {
+    fn at<E: fmt::Display>(key: &'static str) -> impl Fn(E) -> Self {
+        move |error| Self { key, because: error.to_string() }
     }
 }
 

@@ -10,7 +10,7 @@ pub(super) fn because(runs: &[&RawRun], drain: Duration) -> Option<String> {
     let requests = sum(|run| run.counters.requests);
     let failed = requests.saturating_sub(sum(|run| run.counters.responses));
     let untaken = sum(|run| run.samples.iter().filter(|sample| sample.sent.is_none()).count() as u64);
-    let errors = sum(|run| run.counters.errors());
+    let errors = sum(|run| run.counters.strange);
     let mut reasons: Vec<String> = runs.iter().filter_map(|run| run.ended_early.clone()).collect();
     if failed > 0 {
         let until = if reasons.is_empty() {

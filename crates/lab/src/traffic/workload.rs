@@ -5,7 +5,6 @@ use core::str::FromStr;
 
 use ::simco::PAYLOAD_PROTOCOL;
 use serde::Deserialize;
-use workload::MessageSize;
 
 use super::Framer;
 use crate::compare::UnknownName;
@@ -46,7 +45,7 @@ impl Workload {
 
     /// What cuts its messages out of a byte stream.
     pub(crate) fn framer(self) -> Framer {
-        Framer::new(self, MessageSize::MAX)
+        Framer::new(self)
     }
 
     const fn name(self) -> &'static str {

@@ -7,10 +7,9 @@ use sctp_io::Clock;
 use tokio::net::UdpSocket;
 use tokio::task::JoinSet;
 use tracing::Instrument;
-use workload::LoadCounters;
 
 use super::super::real::{Driven, RealError, sctp as over_sctp, tcp as over_tcp, udp as over_udp};
-use super::super::{CLIENT_PORT, SERVER_PORT, association_config};
+use super::super::{CLIENT_PORT, SERVER_PORT};
 use super::{ECHO_PORT, ENCAPSULATION_PORT, Planned};
 use crate::compare::CompareConfig;
 use crate::events::run_span;
@@ -44,7 +43,12 @@ pub(super) fn run(
         }
         let mut runs = tasks.join_all().await;
         runs.sort_by_key(|(link, _)| *link);
-        Ok(runs.into_iter().map(|(_, run)| run.unwrap_or_else(|error| not_begun(&error, clock))).collect())
+        let not_begun = |error: RealError| ClientRun {
+            driven: Driven::not_begun(&error, clock.now()),
+            statistics: None,
+            retransmissions: None,
+        };
+        Ok(runs.into_iter().map(|(_, run)| run.unwrap_or_else(not_begun)).collect())
     })
 }
 
@@ -54,12 +58,13 @@ async fn load(
     link: &SideLink,
     clock: Clock,
 ) -> Result<ClientRun, RealError> {
-    let offer = config.offer(planned.transport, planned.repetition);
+    let plan = config.client_plan(planned.transport, planned.repetition);
+    let plan = plan.map_err(|because| RealError::Configuration { because })?;
     let peer = |port| SocketAddr::new(IpAddr::V4(link.peer_v4), port);
     match planned.transport {
         TransportSpec::Tcp { .. } => {
             let driven =
-                over_tcp::load(peer(ECHO_PORT), &config.tcp_congestion, offer, clock, &config.stop).await?;
+                over_tcp::load(peer(ECHO_PORT), &config.tcp_congestion, plan, clock, &config.stop).await?;
             Ok(ClientRun { driven, statistics: None, retransmissions: None })
         }
         TransportSpec::Udp => {
@@ -69,7 +74,7 @@ async fn load(
                 .connect(peer(ECHO_PORT))
                 .await
                 .map_err(RealError::socket("cannot connect the UDP socket"))?;
-            let (driven, retransmissions) = over_udp::load(&socket, offer.load, clock, &config.stop).await?;
+            let (driven, retransmissions) = over_udp::load(&socket, plan, clock, &config.stop).await?;
             Ok(ClientRun { driven, statistics: None, retransmissions: Some(retransmissions) })
         }
         TransportSpec::Sctp { .. } | TransportSpec::SctpUnordered => {
@@ -77,7 +82,7 @@ async fn load(
             let ordered = planned.transport.is_ordered();
             let delivery = if ordered { Delivery::Ordered } else { Delivery::Unordered };
             let (driven, statistics) =
-                over_sctp::load(association, delivery, offer, clock, &config.stop).await?;
+                over_sctp::load(association, delivery, plan, clock, &config.stop).await?;
             drop(endpoint);
             Ok(ClientRun { driven, statistics: Some(statistics), retransmissions: None })
         }
@@ -89,8 +94,8 @@ async fn connect(
     planned: Planned,
     link: &SideLink,
 ) -> Result<(Endpoint, sctp::Association), RealError> {
-    let association = association_config(config, planned.transport)
-        .map_err(|error| RealError::Configuration { because: error.to_string() })?;
+    let association = config.flow(planned.transport).sctp_config();
+    let association = association.map_err(|because| RealError::Configuration { because })?;
     let port = |port: u16| {
         SctpPort::try_from(port).map_err(|error| RealError::Configuration { because: error.to_string() })
     };
@@ -100,15 +105,4 @@ async fn connect(
     let peer = SocketAddr::new(IpAddr::V4(link.peer_v4), ENCAPSULATION_PORT);
     let association = endpoint.connect_with(&[sctp::udp(peer)], port(SERVER_PORT)?, association).await?;
     Ok((endpoint, association))
-}
-
-/// A run that could not even connect: no request was due, and the reason is in the results.
-fn not_begun(error: &RealError, clock: Clock) -> ClientRun {
-    let driven = Driven {
-        start: clock.now(),
-        samples: Vec::new(),
-        counters: LoadCounters::default(),
-        ended_early: Some(error.to_string()),
-    };
-    ClientRun { driven, statistics: None, retransmissions: None }
 }

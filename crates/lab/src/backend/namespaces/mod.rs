@@ -127,7 +127,7 @@ fn emulated_link(config: &CompareConfig, planned: Planned) -> EmulatedLink {
         index: planned.link,
         request: config.request_path.clone(),
         response: config.response_path.clone(),
-        seed: config.repetition_seed("path", planned.repetition),
+        seed: config.run_seed(planned.repetition),
     }
 }
 
@@ -143,7 +143,7 @@ fn raw_run(
     RawRun {
         transport: planned.transport,
         repetition: planned.repetition,
-        profile: is_sctp.then(|| config.profile.clone()),
+        profile: config.profile_of(planned.transport),
         start: run.driven.start,
         samples: run.driven.samples,
         counters: run.driven.counters,

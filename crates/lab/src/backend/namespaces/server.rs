@@ -11,8 +11,8 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
+use super::super::SERVER_PORT;
 use super::super::real::{sctp as over_sctp, tcp as over_tcp, udp as over_udp};
-use super::super::{SERVER_PORT, association_config};
 use super::{ECHO_PORT, ENCAPSULATION_PORT, Planned};
 use crate::compare::CompareConfig;
 use crate::events::run_span;
@@ -78,8 +78,7 @@ async fn listen(config: &CompareConfig, planned: Planned, link: &SideLink) -> Re
         }
         TransportSpec::Sctp { .. } | TransportSpec::SctpUnordered => {
             let port = SctpPort::try_from(SERVER_PORT).map_err(|error| error.to_string())?;
-            let association =
-                association_config(config, planned.transport).map_err(|error| error.to_string())?;
+            let association = config.flow(planned.transport).sctp_config()?;
             let endpoint = EndpointConfig { association, ..EndpointConfig::new(port) };
             let endpoint = Endpoint::bind(endpoint, address(ENCAPSULATION_PORT)).await;
             endpoint.map(Listening::Sctp).map_err(|error| error.to_string())
@@ -93,24 +92,24 @@ async fn serve(
     stopped: &watch::Receiver<bool>,
 ) -> Echoed {
     let clock = Clock::start();
-    let processing = config.processing;
     let mut tasks = JoinSet::new();
     for (Planned { link, transport, .. }, listening) in open {
         let stop = until_true(stopped.clone());
-        let service = config.service(transport);
+        // A transport that cannot carry the workload is not among those that run.
+        let Ok(plan) = config.server_plan(transport) else { continue };
         tasks.spawn(async move {
             match listening {
                 Listening::Tcp(listener) => {
-                    over_tcp::echo(&listener, service, clock, stop).await;
+                    over_tcp::echo(&listener, plan, clock, stop).await;
                     (link, Vec::new())
                 }
                 Listening::Udp(socket) => {
                     // Without a timer nothing is echoed, which the client's side reports.
-                    let _refused = over_udp::echo(&socket, processing, clock, stop).await;
+                    let _refused = over_udp::echo(&socket, plan, clock, stop).await;
                     (link, Vec::new())
                 }
                 Listening::Sctp(endpoint) => {
-                    let echoed = over_sctp::echo(&endpoint, service, Some(1), clock);
+                    let echoed = over_sctp::echo(&endpoint, plan, Some(1), clock);
                     let statistics = tokio::select! {
                         statistics = echoed => statistics,
                         () = stop => Vec::new(),

@@ -4,12 +4,12 @@ use bytes::Bytes;
 use core::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use virtual_time::Instant;
-use workload::{Lane, LoadCounters, Sample};
+use workload::{Lane, Sample};
 
 use super::{Alarm, RealError};
 use crate::backend::INTERRUPTED;
-use crate::compare::StopSignal;
-use crate::traffic::{Offer, Requester};
+use crate::compare::{LoadCounters, StopSignal};
+use crate::traffic::{Client, ClientPlan};
 
 /// Where the requests of one lane go: a queue that a task empties into the transport.
 pub type Outlet = UnboundedSender<Bytes>;
@@ -48,57 +48,69 @@ pub struct Driven {
     pub ended_early: Option<String>,
 }
 
-/// Offers the requests of a run to the outlets and takes the answers in, until all are answered or time is up.
+impl Driven {
+    pub(super) fn new(client: Client) -> Self {
+        let ended_early = client.failure().map(str::to_owned);
+        let (start, strange) = client.facts();
+        let (_, _, samples) = client.into_parts();
+        let counters = LoadCounters::in_real_time(&samples, strange);
+        Self { start, samples, counters, ended_early }
+    }
+
+    /// A run that could not even connect: no request was due, and the reason is in the results.
+    pub(crate) fn not_begun(error: &RealError, now: Instant) -> Self {
+        let (samples, counters) = (Vec::new(), LoadCounters::default());
+        Self { start: now, samples, counters, ended_early: Some(error.to_string()) }
+    }
+}
+
+/// Offers the messages of a run to the outlets and takes the answers in, until all are answered or time is up.
 ///
 /// The queues have no bound of their own: what they hold is bounded by rate × duration of an open-loop run.
 ///
 /// # Errors
 /// The workload makes no sense, or the system refuses a timer.
 pub async fn drive(
-    offer: Offer,
+    plan: ClientPlan,
     outlets: &[Outlet],
     arrivals: &mut UnboundedReceiver<Arrived>,
     mut alarm: Alarm,
     stop: &StopSignal,
 ) -> Result<Driven, RealError> {
-    let start = alarm.now();
-    let mut generator = Requester::new(offer, start)?;
-    let mut ended_early = None;
-    while !generator.is_finished(alarm.now()) && ended_early.is_none() {
+    let mut client = Client::new(plan)?;
+    client.begin(alarm.now());
+    while !client.is_finished(alarm.now(), client.answered()) {
         if stop.is_raised() {
-            ended_early = Some(INTERRUPTED.to_owned());
+            client.fail(INTERRUPTED);
             break;
         }
-        let next = generator.poll_timeout().into_iter().chain([alarm.now() + LOOK_FOR_STOP]).min();
+        hand_over(&mut client, outlets, alarm.now());
+        let next = client.poll_timeout().into_iter().chain([alarm.now() + LOOK_FOR_STOP]).min();
         tokio::select! {
             biased;
             arrived = arrivals.recv() => match arrived {
                 Some(Arrived::Message { lane, octets, at, blocked }) => {
-                    generator.handle_response(at, lane, &octets, blocked);
-                    ended_early = generator.failure();
+                    client.on_response(at, lane.0, &octets, blocked);
                 }
-                Some(Arrived::Ended { because }) => ended_early = Some(because),
-                None => ended_early = Some("the transport is closed".to_owned()),
+                Some(Arrived::Ended { because }) => client.fail(because),
+                None => client.fail("the transport is closed"),
             },
             waited = alarm.until(next) => {
                 waited.map_err(RealError::socket("cannot wait"))?;
-                let now = alarm.now();
-                generator.handle_timeout(now);
-                hand_over(&mut generator, outlets, now);
+                client.handle_timeout(alarm.now());
             }
         }
     }
-    let (samples, counters) = generator.into_parts();
-    Ok(Driven { start, samples, counters, ended_early })
+    Ok(Driven::new(client))
 }
 
-fn hand_over(generator: &mut Requester, outlets: &[Outlet], now: Instant) {
-    while let Some(request) = generator.peek_transmit(now) {
-        let outlet = outlets.get(usize::from(request.lane.0));
-        match outlet.map(|outlet| outlet.send(request.message.clone())) {
-            Some(Ok(())) => generator.commit(&request),
+fn hand_over(client: &mut Client, outlets: &[Outlet], now: Instant) {
+    while let Some(pending) = client.poll_message() {
+        let outlet = outlets.get(usize::from(pending.lane));
+        match outlet.map(|outlet| outlet.send(client.encode(pending))) {
+            Some(Ok(())) => client.commit(now, pending),
             // The task behind it is gone: nothing is sent there any more.
-            Some(Err(_)) | None => generator.defer(request.lane),
+            Some(Err(_)) | None => client.defer(pending),
         }
     }
 }

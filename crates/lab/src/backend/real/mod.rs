@@ -40,7 +40,7 @@ pub enum RealError {
     },
     /// The workload makes no sense.
     #[error(transparent)]
-    Load(#[from] workload::ConfigError),
+    Load(#[from] workload::ArrivalsError),
     /// The congestion control asked for does not exist here.
     #[error("TCP congestion control `{name}` is refused ({source}); allowed here: {allowed}")]
     Congestion {

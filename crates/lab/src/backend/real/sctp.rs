@@ -7,11 +7,11 @@ use sctp::{Association, AssociationStatistics, Delivery, Endpoint, Message, Payl
 use sctp_io::Clock;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
-use workload::{Lane, Reply};
+use workload::Lane;
 
 use super::{Alarm, Arrived, Driven, RealError, drive};
 use crate::compare::StopSignal;
-use crate::traffic::{Answerer, Offer, Service};
+use crate::traffic::{ClientPlan, Server, ServerPlan};
 
 /// Runs a load over an association, one lane a stream; gives the association's counters beside the samples.
 ///
@@ -20,7 +20,7 @@ use crate::traffic::{Answerer, Offer, Service};
 pub async fn load(
     association: Association,
     delivery: Delivery,
-    offer: Offer,
+    plan: ClientPlan,
     clock: Clock,
     stop: &StopSignal,
 ) -> Result<(Driven, AssociationStatistics), RealError> {
@@ -28,15 +28,15 @@ pub async fn load(
     let (arrived, mut arrivals) = unbounded_channel();
     let mut tasks = JoinSet::new();
     tasks.spawn(read(association.clone(), arrived, clock));
-    let ppid = PayloadProtocolId::new(offer.payload_protocol());
-    let mut outlets = Vec::with_capacity(usize::from(offer.load.lanes));
-    for lane in 0..offer.load.lanes {
+    let ppid = PayloadProtocolId::new(plan.workload.payload_protocol());
+    let mut outlets = Vec::with_capacity(usize::from(plan.lanes));
+    for lane in 0..plan.lanes {
         let (outlet, requests) = unbounded_channel();
         let empty = Message::new(StreamId::new(lane), delivery, Bytes::new()).with_ppid(ppid);
         tasks.spawn(write(association.clone(), empty, requests));
         outlets.push(outlet);
     }
-    let driven = drive(offer, &outlets, &mut arrivals, alarm, stop).await;
+    let driven = drive(plan, &outlets, &mut arrivals, alarm, stop).await;
     drop(outlets);
     tasks.abort_all();
     // A peer that does not answer any more must not hold up the results.
@@ -83,7 +83,7 @@ async fn read(association: Association, arrived: UnboundedSender<Arrived>, clock
 /// their final counters.
 pub async fn echo(
     endpoint: &Endpoint,
-    service: Service,
+    plan: ServerPlan,
     count: Option<usize>,
     clock: Clock,
 ) -> Vec<AssociationStatistics> {
@@ -96,7 +96,7 @@ pub async fn echo(
             association = endpoint.accept(), if wanted => {
                 let Some(association) = association else { break };
                 accepted += 1;
-                tasks.spawn(serve(association, service, clock));
+                tasks.spawn(serve(association, plan, clock));
             }
             Some(ended) = tasks.join_next() => {
                 let counters = ended.ok().and_then(Result::ok).unwrap_or_default();
@@ -113,26 +113,24 @@ pub async fn echo(
 /// Echoes every message of one association until it ends.
 async fn serve(
     association: Association,
-    service: Service,
+    plan: ServerPlan,
     clock: Clock,
 ) -> Result<AssociationStatistics, RealError> {
     let mut alarm = Alarm::new(clock).map_err(RealError::socket("cannot open a timer"))?;
-    let mut server = Answerer::new(service);
+    let mut server = Server::new(plan);
     loop {
         tokio::select! {
             received = association.recv() => match received {
                 Ok(Some(received)) => {
                     let Message { stream, ppid, delivery, payload, .. } = received.message;
                     let lane = (stream, ppid.get(), delivery == Delivery::Unordered);
-                    server.handle_message(alarm.now(), lane, stream.get(), payload);
+                    server.on_message(alarm.now(), alarm.now(), lane, stream.get(), payload);
                 }
                 Ok(None) | Err(_) => return Ok(association.statistics()),
             },
             waited = alarm.until(server.poll_timeout()) => waited.map_err(RealError::socket("cannot wait"))?,
         }
-        while let Some(Reply { lane: (stream, ppid, is_unordered), message }) =
-            server.poll_transmit(alarm.now())
-        {
+        while let Some(((stream, ppid, is_unordered), message)) = server.poll_reply(alarm.now()) {
             let delivery = if is_unordered { Delivery::Unordered } else { Delivery::Ordered };
             let reply = Message::new(stream, delivery, message).with_ppid(PayloadProtocolId::new(ppid));
             if association.send(reply).await.is_err() {

@@ -9,11 +9,11 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
-use workload::{Lane, Reply};
+use workload::Lane;
 
 use super::{Alarm, Arrived, Driven, RealError, drive};
 use crate::compare::StopSignal;
-use crate::traffic::{Answerer, Framer, Offer, Service};
+use crate::traffic::{ClientPlan, Framer, Server, ServerPlan};
 
 /// Runs a load over as many connections as it has lanes. Nagle is off, congestion control as named.
 ///
@@ -22,23 +22,23 @@ use crate::traffic::{Answerer, Framer, Offer, Service};
 pub async fn load(
     to: SocketAddr,
     congestion: &str,
-    offer: Offer,
+    plan: ClientPlan,
     clock: Clock,
     stop: &StopSignal,
 ) -> Result<Driven, RealError> {
     let alarm = Alarm::new(clock).map_err(RealError::socket("cannot open a timer"))?;
     let (arrived, mut arrivals) = unbounded_channel();
     let mut tasks = JoinSet::new();
-    let mut outlets = Vec::with_capacity(usize::from(offer.load.lanes));
-    for lane in 0..offer.load.lanes {
+    let mut outlets = Vec::with_capacity(usize::from(plan.lanes));
+    for lane in 0..plan.lanes {
         let (reader, writer) = connect(to, congestion).await?.into_split();
         let (outlet, requests) = unbounded_channel();
         tasks.spawn(write(writer, requests));
-        tasks.spawn(read(reader, Lane(lane), offer.framer(), arrived.clone(), clock));
+        tasks.spawn(read(reader, Lane(lane), plan.workload.framer(), arrived.clone(), clock));
         outlets.push(outlet);
     }
     drop(arrived);
-    let driven = drive(offer, &outlets, &mut arrivals, alarm, stop).await;
+    let driven = drive(plan, &outlets, &mut arrivals, alarm, stop).await;
     tasks.shutdown().await;
     driven
 }
@@ -120,14 +120,14 @@ async fn read(
 }
 
 /// Echoes on every connection until `stop` resolves.
-pub async fn echo(listener: &TcpListener, service: Service, clock: Clock, stop: impl Future<Output = ()>) {
+pub async fn echo(listener: &TcpListener, plan: ServerPlan, clock: Clock, stop: impl Future<Output = ()>) {
     let mut tasks = JoinSet::new();
     tokio::pin!(stop);
     loop {
         tokio::select! {
             () = &mut stop => return,
             accepted = listener.accept() => if let Ok((stream, _)) = accepted {
-                tasks.spawn(serve(stream, service, clock));
+                tasks.spawn(serve(stream, plan, clock));
             },
             Some(_ended) = tasks.join_next() => {}
         }
@@ -135,10 +135,10 @@ pub async fn echo(listener: &TcpListener, service: Service, clock: Clock, stop: 
 }
 
 /// Echoes whole messages of one connection until it ends or breaks the framing.
-async fn serve(mut stream: TcpStream, service: Service, clock: Clock) -> Result<(), RealError> {
+async fn serve(mut stream: TcpStream, plan: ServerPlan, clock: Clock) -> Result<(), RealError> {
     let mut alarm = Alarm::new(clock).map_err(RealError::socket("cannot open a timer"))?;
-    let mut server = Answerer::new(service);
-    let mut framer = service.framer();
+    let mut server = Server::new(plan);
+    let mut framer = plan.workload.framer();
     let mut buffer = vec![0; 64 << 10];
     loop {
         tokio::select! {
@@ -150,13 +150,13 @@ async fn serve(mut stream: TcpStream, service: Service, clock: Clock) -> Result<
         }
         loop {
             match framer.next_message() {
-                Ok(Some(octets)) => server.handle_message(alarm.now(), (), 0, octets),
+                Ok(Some(octets)) => server.on_message(alarm.now(), alarm.now(), (), 0, octets),
                 Ok(None) => break,
                 Err(_broken) => return Ok(()),
             }
         }
         let mut replies = Vec::new();
-        while let Some(Reply { message, .. }) = server.poll_transmit(alarm.now()) {
+        while let Some(((), message)) = server.poll_reply(alarm.now()) {
             replies.extend_from_slice(&message);
         }
         if !replies.is_empty() && stream.write_all(&replies).await.is_err() {

@@ -11,9 +11,9 @@ use virtual_time::Instant;
 use self::sctp::{SctpClient, SctpServer};
 use self::tcp::{TcpClient, TcpServer};
 use self::udp::{UdpClient, UdpServer};
-use super::client::Client;
 use super::one_way::OneWay;
 use super::outcome::TransportCounts;
+use crate::traffic::Client;
 
 /// One end of a flow.
 pub(super) enum End {

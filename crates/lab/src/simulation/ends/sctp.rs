@@ -10,9 +10,8 @@ use sctp_core::{
 use virtual_time::Instant;
 
 use crate::news::News;
-use crate::simulation::client::Client;
 use crate::simulation::outcome::TransportCounts;
-use crate::simulation::server::Server;
+use crate::traffic::{Client, Server};
 
 /// Opens the association when it is time, and sends what is due.
 pub(in crate::simulation) struct SctpClient {

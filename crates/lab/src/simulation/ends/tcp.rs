@@ -7,10 +7,8 @@ use netsim::{Host, Outgoing, Packet, Protocol};
 use tcp_core::{Connection, Event, Segment, TcpConfig};
 use virtual_time::Instant;
 
-use crate::simulation::client::Client;
 use crate::simulation::outcome::TransportCounts;
-use crate::simulation::server::Server;
-use crate::traffic::Framer;
+use crate::traffic::{Client, Framer, Server};
 
 /// Both ends of a connection have this.
 struct Lane {

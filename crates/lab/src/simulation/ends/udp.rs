@@ -9,9 +9,8 @@ use netsim::{Host, Outgoing, Packet, Protocol};
 use virtual_time::Instant;
 use workload::{MessageNumber, ResponseNovelty, RetransmissionConfig, UdpRequester};
 
-use crate::simulation::client::Client;
 use crate::simulation::outcome::TransportCounts;
-use crate::simulation::server::Server;
+use crate::traffic::{Client, Server};
 
 pub(in crate::simulation) struct UdpClient {
     pub(in crate::simulation) client: Client,

@@ -77,12 +77,8 @@ impl Calls {
         self.next_opening(start);
     }
 
-    /// The next thing that is due, and when it should have happened.
-    pub(super) fn pop(&mut self, now: Instant) -> Option<(Instant, Due)> {
-        let ((at, _), _) = self.schedule.first_key_value()?;
-        if *at > now {
-            return None;
-        }
+    /// The next thing that is due, and when.
+    pub(super) fn pop(&mut self) -> Option<(Instant, Due)> {
         let ((at, _), due) = self.schedule.pop_first()?;
         match due {
             Due::Open => self.next_opening(at),
@@ -98,15 +94,6 @@ impl Calls {
     pub(super) fn opened(&mut self, at: Instant, rule: PolicyRuleId) {
         self.ends.insert(rule, at + self.durations.next_span());
         self.refresh_or_delete(rule, at + REFRESH);
-    }
-
-    pub(super) fn poll_timeout(&self) -> Option<Instant> {
-        self.schedule.first_key_value().map(|((at, _), _)| *at)
-    }
-
-    /// Whether no pinhole will be opened any more.
-    pub(super) fn are_over(&self, now: Instant) -> bool {
-        now >= self.until
     }
 
     fn next_opening(&mut self, after: Instant) {

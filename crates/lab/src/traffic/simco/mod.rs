@@ -3,14 +3,11 @@
 
 mod calls;
 mod framer;
-mod load;
 mod service;
 mod transactions;
 
 pub(super) use self::framer::MessageFramer;
-pub(super) use self::load::SimcoLoad;
 pub(crate) use self::service::Responder;
-pub(super) use self::service::SimcoService;
 pub(crate) use self::transactions::{Told, Transactions};
 
 use core::time::Duration;

@@ -9,31 +9,9 @@ use simco::middlebox::{
 };
 use simco::{GroupId, Location, Owner, Pinhole, PolicyRule, PolicyRuleId, RuleKind, StreamNumber};
 use virtual_time::Instant;
-use workload::{Replies, Reply};
 
 use super::calls::standing;
 use super::{CallPlan, LIFETIME, pinhole};
-use crate::traffic::Service;
-
-/// A middlebox whose replies are held for the time of processing.
-#[derive(Debug)]
-pub(crate) struct SimcoService<L> {
-    responder: Responder<L>,
-    pub(crate) replies: Replies<L>,
-}
-
-impl<L: Clone + Ord> SimcoService<L> {
-    pub(crate) fn new(service: Service) -> Self {
-        let plan = CallPlan { framing: service.framing, interval: service.interval, most: u32::MAX };
-        Self { responder: Responder::new(plan), replies: Replies::new(service.processing) }
-    }
-
-    pub(crate) fn handle_message(&mut self, now: Instant, lane: L, stream: u16, message: &[u8]) {
-        for (lane, message) in self.responder.answer(now, lane, stream, message) {
-            self.replies.push(now, Reply { lane, message });
-        }
-    }
-}
 
 /// One session of a middlebox; `L` says where an answer goes.
 #[derive(Debug)]

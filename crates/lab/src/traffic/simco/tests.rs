@@ -83,8 +83,7 @@ fn transactions_come_at_the_rate_asked_for() {
     let (start, duration) = (virtual_time::Instant::EPOCH, Duration::from_secs(500));
     calls.begin(start, duration);
     let (mut due, mut opened, mut first_minute) = ([0_u32; 3], standing(interval), 0);
-    while let Some(at) = calls.poll_timeout() {
-        let (at, what) = calls.pop(at).unwrap();
+    while let Some((at, what)) = calls.pop() {
         first_minute += u32::from(at.since(start) < Duration::from_secs(60));
         match what {
             Due::Open => {

@@ -1,5 +1,5 @@
 //! The transactions of calls, one after the other, whenever the next is wanted: the load of study S4 with arrivals of any
-//! kind. Which transaction comes next is as in [`SimcoLoad`](super::SimcoLoad); when, the user says.
+//! kind. Which transaction comes next, the calls say; when, the user.
 
 use std::collections::BTreeMap;
 
@@ -72,7 +72,7 @@ impl Transactions {
 
     /// The transaction that comes next, as message `number`, which was due at `due`; `None` without a session.
     pub(crate) fn ask(&mut self, number: u64, due: Instant) -> Option<Asked> {
-        let (at, what) = self.calls.pop(Instant::MAX)?;
+        let (at, what) = self.calls.pop()?;
         let transaction = self.agent.request(request(what)).ok()?;
         let call_began = (what == Due::Open).then_some(at);
         self.waiting.insert(transaction, Waiting { number, due, call_began });

@@ -7,26 +7,42 @@ use bytes::Bytes;
 use virtual_time::Instant;
 use workload::{Message, MessageSize};
 
-use super::one_way::{OneWay, Trip};
-use crate::traffic::{CallPlan, Responder, Workload};
+use super::{CallPlan, Responder, Workload};
+use crate::simulation::{OneWay, Trip};
 
-/// What a server is told.
+/// What a server is told: a flow of a scenario says it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ServerPlan {
-    pub(super) workload: Workload,
-    pub(super) lanes: u16,
-    pub(super) processing: Duration,
-    pub(super) discard: u64,
+pub struct ServerPlan {
+    pub(crate) workload: Workload,
+    pub(crate) lanes: u16,
+    pub(crate) processing: Duration,
+    pub(crate) discard: u64,
     /// Octets are counted from then on.
-    pub(super) warm_up: Duration,
-    pub(super) keeps_trips: bool,
+    pub(crate) warm_up: Duration,
+    pub(crate) keeps_trips: bool,
     /// Of firewall control.
-    pub(super) calls: Option<CallPlan>,
+    pub(crate) calls: Option<CallPlan>,
+}
+
+impl ServerPlan {
+    /// A server that echoes whatever messages come, each after so long.
+    #[must_use]
+    pub const fn echo(processing: Duration) -> Self {
+        Self {
+            workload: Workload::Echo,
+            lanes: 1,
+            processing,
+            discard: 0,
+            warm_up: Duration::ZERO,
+            keeps_trips: false,
+            calls: None,
+        }
+    }
 }
 
 /// A server; `L` says where an answer goes.
 #[derive(Debug)]
-pub(super) struct Server<L> {
+pub(crate) struct Server<L> {
     plan: ServerPlan,
     /// In the order of their times: the processing time is the same for all.
     replies: VecDeque<(Instant, L, Bytes)>,
@@ -39,7 +55,7 @@ pub(super) struct Server<L> {
 }
 
 impl<L: Clone> Server<L> {
-    pub(super) fn new(plan: ServerPlan) -> Self {
+    pub(crate) fn new(plan: ServerPlan) -> Self {
         Self {
             plan,
             replies: VecDeque::new(),
@@ -52,12 +68,12 @@ impl<L: Clone> Server<L> {
     }
 
     /// What kind of flow it is.
-    pub(super) fn workload(&self) -> Workload {
+    pub(crate) fn workload(&self) -> Workload {
         self.plan.workload
     }
 
     /// Octets of user data.
-    pub(super) fn on_octets(&mut self, now: Instant, octets: usize) {
+    pub(crate) fn on_octets(&mut self, now: Instant, octets: usize) {
         if now >= Instant::EPOCH + self.plan.warm_up {
             self.counted_bytes += u64::try_from(octets).unwrap_or(0);
             self.counted_until = now;
@@ -65,10 +81,10 @@ impl<L: Clone> Server<L> {
     }
 
     /// A whole message from a stream, complete at `arrived` and delivered now.
-    pub(super) fn on_message(&mut self, now: Instant, arrived: Instant, lane: L, stream: u16, wire: Bytes) {
+    pub(crate) fn on_message(&mut self, now: Instant, arrived: Instant, lane: L, stream: u16, wire: Bytes) {
         self.on_octets(now, wire.len());
         match self.plan.workload {
-            Workload::Echo => self.replies.push_back((now + self.plan.processing, lane, wire)),
+            Workload::Echo => self.echo(now, lane, wire),
             Workload::Messages => {
                 self.note(now, arrived, &wire);
             }
@@ -83,10 +99,10 @@ impl<L: Clone> Server<L> {
     }
 
     /// The same over an unreliable transport, where every copy of a request is answered and only the first one counts.
-    pub(super) fn on_datagram(&mut self, now: Instant, lane: L, wire: Bytes) {
+    pub(crate) fn on_datagram(&mut self, now: Instant, lane: L, wire: Bytes) {
         self.on_octets(now, wire.len());
         let reply = match self.plan.workload {
-            Workload::Echo => wire,
+            Workload::Echo => return self.echo(now, lane, wire),
             Workload::Messages => match self.note(now, now, &wire) {
                 Some(message) => Message { size: MessageSize::MIN, ..message }.encode(),
                 None => return,
@@ -97,6 +113,13 @@ impl<L: Clone> Server<L> {
         self.replies.push_back((now + self.plan.processing, lane, reply));
     }
 
+    /// Whole messages come back; what is none is not answered.
+    fn echo(&mut self, now: Instant, lane: L, wire: Bytes) {
+        if Message::decode(&wire).is_ok() {
+            self.replies.push_back((now + self.plan.processing, lane, wire));
+        }
+    }
+
     fn note(&mut self, now: Instant, arrived: Instant, wire: &[u8]) -> Option<Message> {
         let message = Message::decode(wire).ok()?;
         let due = Instant::from_nanos(message.sent.0);
@@ -105,12 +128,12 @@ impl<L: Clone> Server<L> {
     }
 
     /// When the next answer is ready.
-    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         self.replies.front().map(|(at, ..)| *at)
     }
 
     /// The next answer that is ready; [`defer`](Self::defer) gives it back.
-    pub(super) fn poll_reply(&mut self, now: Instant) -> Option<(L, Bytes)> {
+    pub(crate) fn poll_reply(&mut self, now: Instant) -> Option<(L, Bytes)> {
         if let Some(refused) = self.refused.pop_front() {
             return Some(refused);
         }
@@ -118,16 +141,16 @@ impl<L: Clone> Server<L> {
         Some((lane, wire))
     }
 
-    pub(super) fn defer(&mut self, lane: L, wire: Bytes) {
+    pub(crate) fn defer(&mut self, lane: L, wire: Bytes) {
         self.refused.push_front((lane, wire));
     }
 
-    pub(super) fn delivered(&self) -> u64 {
+    pub(crate) fn delivered(&self) -> u64 {
         self.one_way.messages
     }
 
     /// What it saw: messages, octets since the warm-up, and until when.
-    pub(super) fn into_parts(self) -> (OneWay, u64, Instant) {
+    pub(crate) fn into_parts(self) -> (OneWay, u64, Instant) {
         (self.one_way, self.counted_bytes, self.counted_until)
     }
 }

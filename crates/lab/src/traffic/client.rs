@@ -8,35 +8,40 @@ use bytes::Bytes;
 use virtual_time::Instant;
 use workload::{ArrivalProcess, ArrivalsError, Lane, Message, MessageNumber, MessageSize, Sample, SendTime};
 
-use super::delays::Delays;
-use crate::traffic::{CallPlan, Told, Transactions, Workload};
+use super::{CallPlan, Told, Transactions, Workload};
+use crate::simulation::Delays;
 
-/// What a client is told.
+/// What a client is told: a flow of a scenario with its seed says it.
 #[derive(Clone, Debug)]
-pub(super) struct ClientPlan {
-    pub(super) workload: Workload,
-    pub(super) arrivals: ArrivalProcess,
-    pub(super) size: MessageSize,
+pub struct ClientPlan {
+    pub(crate) workload: Workload,
+    pub(crate) arrivals: ArrivalProcess,
+    pub(crate) size: MessageSize,
     /// Of the messages in turn; none: all have `size`.
-    pub(super) sizes: Vec<MessageSize>,
-    pub(super) lanes: u16,
+    pub(crate) sizes: Vec<MessageSize>,
+    pub(crate) lanes: u16,
     /// Messages at most.
-    pub(super) messages: u64,
+    pub(crate) messages: u64,
     /// Nothing is sent after this, counted from the start.
-    pub(super) duration: Duration,
+    pub(crate) duration: Duration,
     /// Messages that do not count.
-    pub(super) discard: u64,
-    pub(super) keeps_samples: bool,
+    pub(crate) discard: u64,
+    pub(crate) keeps_samples: bool,
+    /// How long to wait for answers after the last message.
+    pub(crate) drain: Duration,
     /// Of firewall control.
-    pub(super) calls: Option<CallPlan>,
+    pub(crate) calls: Option<CallPlan>,
     /// Where chance of its own begins.
-    pub(super) seed: u64,
+    pub(crate) seed: u64,
 }
 
 /// Sends messages open loop: when one falls due does not depend on responses, and its delay counts from then.
 #[derive(Debug)]
-pub(super) struct Client {
+pub(crate) struct Client {
     plan: ClientPlan,
+    /// When the transport was there.
+    begun: Option<Instant>,
+    /// When messages could fall due.
     start: Option<Instant>,
     /// The next message that is not due yet.
     coming: Option<Pending>,
@@ -74,21 +79,22 @@ struct Waiting {
 
 /// A message that is due, or will be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Pending {
-    pub(super) number: u64,
-    pub(super) lane: u16,
-    pub(super) at: Instant,
+pub(crate) struct Pending {
+    pub(crate) number: u64,
+    pub(crate) lane: u16,
+    pub(crate) at: Instant,
     /// Its response is timed.
     is_timed: bool,
 }
 
 impl Client {
-    pub(super) fn new(plan: ClientPlan) -> Result<Self, ArrivalsError> {
+    pub(crate) fn new(plan: ClientPlan) -> Result<Self, ArrivalsError> {
         let transactions = plan.calls.map(|calls| Transactions::new(calls, plan.seed)).transpose()?;
         let control = transactions.map(|transactions| Control { transactions, octets: BTreeMap::new() });
         let lanes = vec![Waiting::default(); usize::from(plan.lanes)];
         Ok(Self {
             plan,
+            begun: None,
             start: None,
             coming: None,
             drawn: 0,
@@ -105,7 +111,8 @@ impl Client {
     }
 
     /// The transport is there: messages fall due from now on, of firewall control when its session is open.
-    pub(super) fn begin(&mut self, now: Instant) {
+    pub(crate) fn begin(&mut self, now: Instant) {
+        self.begun.get_or_insert(now);
         match &mut self.control {
             None => self.start_at(now),
             Some(Control { transactions, octets }) => {
@@ -140,26 +147,26 @@ impl Client {
         self.drawn += 1;
     }
 
-    pub(super) fn is_bulk(&self) -> bool {
+    pub(crate) fn is_bulk(&self) -> bool {
         self.plan.workload == Workload::Bulk
     }
 
     /// What kind of flow it is.
-    pub(super) fn workload(&self) -> Workload {
+    pub(crate) fn workload(&self) -> Workload {
         self.plan.workload
     }
 
-    pub(super) fn message_bytes(&self) -> usize {
+    pub(crate) fn message_bytes(&self) -> usize {
         self.plan.size.octets()
     }
 
     /// When the next message falls due.
-    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         self.coming.map(|pending| pending.at)
     }
 
     /// Lets messages fall due.
-    pub(super) fn handle_timeout(&mut self, now: Instant) {
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
         while let Some(mut pending) = self.coming.filter(|pending| pending.at <= now) {
             if let Some(Control { transactions, octets }) = &mut self.control {
                 let Some(asked) = transactions.ask(pending.number, pending.at) else {
@@ -183,7 +190,7 @@ impl Client {
     }
 
     /// The next message for the transport; [`defer`](Self::defer) gives it back.
-    pub(super) fn poll_message(&mut self) -> Option<Pending> {
+    pub(crate) fn poll_message(&mut self) -> Option<Pending> {
         let (_, lane) = self.heads.pop_first()?;
         let pending = self.lanes[usize::from(lane)].messages.pop_front()?;
         self.show_head(lane);
@@ -197,14 +204,17 @@ impl Client {
         }
     }
 
-    pub(super) fn encode(&self, pending: Pending) -> Bytes {
+    pub(crate) fn encode(&self, pending: Pending) -> Bytes {
         if let Some(control) = &self.control {
             return control.octets.get(&pending.number).cloned().unwrap_or_default();
         }
         let number = MessageNumber(pending.number);
-        let in_turn = usize::try_from(pending.number).unwrap_or(0).checked_rem(self.plan.sizes.len());
-        let size = in_turn.map_or(self.plan.size, |index| self.plan.sizes[index]);
-        Message { number, sent: SendTime(pending.at.as_nanos()), size }.encode()
+        Message { number, sent: SendTime::from(pending.at), size: self.size_of(pending.number) }.encode()
+    }
+
+    fn size_of(&self, number: u64) -> MessageSize {
+        let in_turn = usize::try_from(number).unwrap_or(0).checked_rem(self.plan.sizes.len());
+        in_turn.map_or(self.plan.size, |index| self.plan.sizes[index])
     }
 
     /// A message that falls due.
@@ -217,7 +227,7 @@ impl Client {
     }
 
     /// The transport has taken the message.
-    pub(super) fn commit(&mut self, now: Instant, pending: Pending) {
+    pub(crate) fn commit(&mut self, now: Instant, pending: Pending) {
         if let Some(sample) = self.sample_mut(pending.number).filter(|_| pending.is_timed) {
             sample.sent = Some(now);
         }
@@ -229,7 +239,7 @@ impl Client {
     }
 
     /// The transport has no room on the message's lane.
-    pub(super) fn defer(&mut self, pending: Pending) {
+    pub(crate) fn defer(&mut self, pending: Pending) {
         let waiting = &mut self.lanes[usize::from(pending.lane)];
         if let Some(head) = waiting.messages.front() {
             self.heads.remove(&(head.number, pending.lane));
@@ -239,20 +249,20 @@ impl Client {
     }
 
     /// There is room again.
-    pub(super) fn resume(&mut self, lane: u16) {
+    pub(crate) fn resume(&mut self, lane: u16) {
         let waiting = &mut self.lanes[usize::from(lane)];
         if core::mem::take(&mut waiting.is_blocked) {
             self.show_head(lane);
         }
     }
 
-    pub(super) fn resume_all(&mut self) {
+    pub(crate) fn resume_all(&mut self) {
         (0..self.plan.lanes).for_each(|lane| self.resume(lane));
     }
 
     /// The first response to a message, on the stream or connection it came on. `blocked` is how long the receiver held
     /// it behind missing predecessors, where the transport knows.
-    pub(super) fn on_response(&mut self, now: Instant, lane: u16, wire: &[u8], blocked: Option<Duration>) {
+    pub(crate) fn on_response(&mut self, now: Instant, lane: u16, wire: &[u8], blocked: Option<Duration>) {
         if self.control.is_some() {
             return self.on_reply(now, lane, wire, blocked);
         }
@@ -260,9 +270,22 @@ impl Client {
             self.strange += 1;
             return;
         };
+        if self.plan.keeps_samples && !self.is_answer(lane, message) {
+            self.strange += 1;
+            return;
+        }
         self.answered += 1;
         let is_counted = self.plan.workload == Workload::Echo;
         self.record(now, message.number.0, Instant::from_nanos(message.sent.0), is_counted, blocked);
+    }
+
+    /// Whether this answers a message that was sent on the lane and has no answer; known where samples are kept.
+    fn is_answer(&mut self, lane: u16, message: Message) -> bool {
+        let expected = self.size_of(message.number.0);
+        self.sample_mut(message.number.0).is_some_and(|sample| {
+            let is_same = sample.lane.0 == lane && SendTime::from(sample.intended) == message.sent;
+            is_same && message.size == expected && sample.sent.is_some() && sample.response.is_none()
+        })
     }
 
     /// The middlebox replies.
@@ -303,31 +326,44 @@ impl Client {
     }
 
     /// The transport ended; nothing more will come.
-    pub(super) fn fail(&mut self, because: impl Into<String>) {
+    pub(crate) fn fail(&mut self, because: impl Into<String>) {
         self.failure.get_or_insert_with(|| because.into());
         self.coming = None;
     }
 
-    pub(super) fn failure(&self) -> Option<&str> {
+    pub(crate) fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
     }
 
     /// Everything fell due and was handed over: how many, and when the last one fell due. `None` before that, and for bulk.
-    pub(super) fn sent_all(&self) -> Option<(u64, Instant)> {
+    fn sent_all(&self) -> Option<(u64, Instant)> {
         let is_over = self.failure.is_some() || (self.start.is_some() && self.coming.is_none());
         (is_over && !self.is_bulk()).then_some((self.drawn, self.last_due))
     }
 
-    pub(super) fn answered(&self) -> u64 {
+    /// Whether nothing more is to come: with `completed` messages answered or delivered all are, or the time to wait is
+    /// over. Bulk has no end of its own.
+    pub(crate) fn is_finished(&self, now: Instant, completed: u64) -> bool {
+        if self.start.is_none() && self.failure.is_none() {
+            // A session that nobody opens.
+            let patience = self.plan.duration.saturating_add(self.plan.drain);
+            return self.begun.is_some_and(|begun| now.since(begun) >= patience);
+        }
+        self.sent_all().is_some_and(|(sent, last_due)| {
+            completed >= sent || self.failure.is_some() || now >= last_due + self.plan.drain
+        })
+    }
+
+    pub(crate) fn answered(&self) -> u64 {
         self.answered
     }
 
     /// When the first message could fall due, and what came that answered nothing.
-    pub(super) fn facts(&self) -> (Instant, u64) {
+    pub(crate) fn facts(&self) -> (Instant, u64) {
         (self.start.unwrap_or_default(), self.strange)
     }
 
-    pub(super) fn into_parts(self) -> (u64, Delays, Vec<Sample>) {
+    pub(crate) fn into_parts(self) -> (u64, Delays, Vec<Sample>) {
         (self.drawn, self.responses, self.samples)
     }
 }
