@@ -37,6 +37,7 @@ pub use self::queue::StreamStatistics;
 use self::queue::{Framing, SendQueue, Unfinished};
 use self::rack::Rack;
 use self::recovery::{Recoveries, Refuted};
+use self::streams::RestartPoints;
 use crate::association::Negotiated;
 use crate::config::{AssociationConfig, ImmediateSack, LossDetection, MessageBundling, Nagle};
 use crate::error::SendError;
@@ -54,8 +55,8 @@ pub(crate) struct Sender {
     outstanding: Outstanding,
     /// The window the peer last advertised; less what is in flight it is what it has room for.
     advertised_window: usize,
-    /// What was acknowledged before TSNs were restarted (RFC 6525 §5.1.4).
-    before_restart: Option<Tsn>,
+    /// What was acknowledged each time TSNs were restarted (RFC 6525 §5.1.4), the last times.
+    before_restarts: Option<Box<RestartPoints>>,
     recoveries: Recoveries,
     rack: Rack,
     rtt_samples: SmallVec<[RttSample; 1]>,
@@ -206,7 +207,7 @@ impl Sender {
             queue: SendQueue::new(config.transmission.scheduler),
             outstanding: Outstanding::new(initial_tsn),
             advertised_window: 0,
-            before_restart: None,
+            before_restarts: None,
             recoveries: Recoveries::default(),
             rack: Rack::default(),
             rtt_samples: SmallVec::new(),

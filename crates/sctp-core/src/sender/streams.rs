@@ -5,6 +5,7 @@
 //! [`release_streams`](Sender::release_streams). Messages for held streams are accepted and wait meanwhile.
 
 use sctp_wire::{StreamId, Tsn};
+use smallvec::SmallVec;
 
 use super::outstanding::Outstanding;
 use super::queue::StreamStatistics;
@@ -94,7 +95,11 @@ impl Sender {
     pub(crate) fn restart_tsns(&mut self, next: Tsn) {
         let point = self.outstanding.cumulative_ack();
         if next != point.next() {
-            self.before_restart = Some(point);
+            let points = self.before_restarts.get_or_insert_default();
+            if points.len() == REMEMBERED_RESTARTS {
+                points.remove(0);
+            }
+            points.push(point);
         }
         self.outstanding = Outstanding::new(next);
         self.rack = Rack::default();
@@ -105,17 +110,21 @@ impl Sender {
         self.window_probe = WindowProbe::Idle;
     }
 
-    /// Whether a SACK speaks of TSNs from before they were restarted half the number space away. Serial arithmetic
-    /// would take it for one of the future.
-    pub(super) fn is_from_before_restart(&mut self, cumulative: Tsn) -> bool {
-        let Some(before) = self.before_restart else { return false };
-        if before.distance(self.outstanding.cumulative_ack()) > (1 << 31) + REMEMBERED_TSNS {
-            self.before_restart = None;
-            return false;
-        }
-        cumulative.distance(before) < REMEMBERED_TSNS
+    /// Whether a SACK speaks of TSNs from before they were restarted, now or some times ago. Serial arithmetic may take it
+    /// for one of the future. Whatever TSNs are outstanding, a SACK that speaks of them is one of the present.
+    pub(super) fn is_from_before_restart(&self, cumulative: Tsn) -> bool {
+        let Some(points) = self.before_restarts.as_deref() else { return false };
+        let acknowledged = self.outstanding.cumulative_ack();
+        let is_current = acknowledged.distance(cumulative) <= acknowledged.distance(self.last_assigned_tsn());
+        !is_current && points.iter().any(|before| cumulative.distance(*before) < REMEMBERED_TSNS)
     }
 }
 
-/// SACKs this far behind a restart are recognised, until as much has been acknowledged after it.
+/// SACKs this far behind a restart are recognised.
 const REMEMBERED_TSNS: u32 = 1 << 20;
+/// The TSNs acknowledged when they were restarted, the oldest first.
+pub(super) type RestartPoints = SmallVec<[Tsn; REMEMBERED_RESTARTS]>;
+
+/// As many restarts as both sides may have in the longest life of a packet, two minutes (RFC 9293 §3.4.2): each may ask for
+/// one in 30 seconds (RFC 6525 §5.1.4).
+const REMEMBERED_RESTARTS: usize = 10;

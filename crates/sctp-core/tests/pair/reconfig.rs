@@ -11,7 +11,7 @@ use sctp_wire::{
 };
 
 use crate::by_hand::Hand;
-use crate::net::{End, LEFT_PORT, Pair, Setup, ms, ordered, port};
+use crate::net::{End, LEFT, LEFT_PORT, Pair, RIGHT, Setup, ms, ordered, port};
 
 const BOTH_ENDS: [End; 2] = [End::Left, End::Right];
 
@@ -219,6 +219,54 @@ fn what_overtakes_the_answer_to_an_association_reset_comes_again() {
         overtakings += pair.statistics(End::Left).receiver.dropped_out_of_reach;
     }
     assert!(overtakings > 0);
+}
+
+/// Whatever was sent up to now arrives once more, in the order in which it left.
+fn replay(pair: &mut Pair) {
+    for (from, to) in [(End::Left, End::Right), (End::Right, End::Left)] {
+        let source = if from == End::Left { LEFT } else { RIGHT };
+        for sent in pair.side(from).sent.clone() {
+            let kinds = sent.kinds();
+            if kinds.contains("DATA") || kinds.contains("SACK") || kinds.contains("RE-CONFIG") {
+                pair.inject(to, source, &sent.octets);
+            }
+        }
+    }
+    pair.run_ms(500);
+}
+
+/// Both sides have TSNs start again, one right after the other, and packets from before, between and after come late.
+#[test]
+fn robustness_38_packets_from_before_several_association_resets_disturb_nothing() {
+    for ends in
+        [[End::Left, End::Right, End::Left, End::Right], [End::Left, End::Left, End::Right, End::Right]]
+    {
+        let mut pair = setup().connected();
+        let mut number = 0;
+        for (round, asking) in ends.into_iter().enumerate() {
+            for _ in 0..3 {
+                BOTH_ENDS.into_iter().for_each(|end| pair.send(end, ordered(0, number, 2000)));
+                number += 1;
+                pair.run_ms(100);
+            }
+            while reset_all(&mut pair, asking).is_err() {
+                pair.run_ms(1000);
+            }
+            pair.run_ms(100);
+            replay(&mut pair);
+            for end in BOTH_ENDS {
+                assert_eq!(pair.endings(end), [], "round {round}, {end:?}");
+            }
+        }
+        BOTH_ENDS.into_iter().for_each(|end| pair.send(end, ordered(0, number, 2000)));
+        pair.run_ms(2000);
+        replay(&mut pair);
+        for end in BOTH_ENDS {
+            let payloads: Vec<usize> = pair.payloads(end).iter().map(|payload| payload[0].into()).collect();
+            assert_eq!(payloads, (0..=number).collect::<Vec<_>>(), "{end:?}");
+            assert_eq!(pair.endings(end), [], "{end:?}");
+        }
+    }
 }
 
 /// RFC 9260 §5.2.4.1: whoever begins anew knows nothing of what its predecessor was asked.
