@@ -372,6 +372,7 @@ impl Told for AddressOutcome {
             Self::Done => "done",
             Self::Refused { .. } => "refused",
             Self::NotUnderstood => "not_understood",
+            Self::NotAnswered => "not_answered",
             Self::PeerRestarted => "peer_restarted",
         }
     }

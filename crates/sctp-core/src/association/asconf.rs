@@ -3,14 +3,16 @@
 //! | module | owns |
 //! |---|---|
 //! | `request` | what we ask the peer for, one ASCONF at a time |
+//! | `prospect` | which addresses are left once the peer has done it |
 //! | `response` | what the peer asks for, and what it is answered |
 
+mod prospect;
 mod request;
 mod response;
 
 use core::net::IpAddr;
 
-use sctp_wire::{Asconf, AsconfAck, AsconfSerial, Cause, Chunk, ChunkBuf, ChunkType, Packet, Tsn};
+use sctp_wire::{Asconf, AsconfAck, AsconfSerial, Cause, CauseCode, Chunk, ChunkBuf, ChunkType, Packet, Tsn};
 use smallvec::SmallVec;
 use virtual_time::Instant;
 
@@ -50,6 +52,8 @@ pub enum AddressOutcome {
     },
     /// The peer does not know ASCONF after all.
     NotUnderstood,
+    /// The peer answers everything but this. Whether it has done it is not known; it is not asked for changes any more.
+    NotAnswered,
     /// The peer began anew before it answered (RFC 9260 §5.2.4.1): the new association has told it the addresses there are.
     PeerRestarted,
 }
@@ -202,6 +206,7 @@ impl Association {
 
     /// A1 to A4, if something waits and nothing is outstanding.
     fn send_next_asconf(&mut self, now: Instant) {
+        self.drop_impossible_requests(now);
         let path = self.paths.for_data();
         let entry = self.paths.path(path);
         let Some(agreed) = self.addresses.agreed.as_mut() else { return };
@@ -212,6 +217,16 @@ impl Association {
         self.addresses.statistics.note().sent += 1;
         self.leave_deleted_addresses(now);
         self.push_asconf(now, path, chunk);
+    }
+
+    /// F5: what was to take the place of an address was refused since its deletion was asked for.
+    fn drop_impossible_requests(&mut self, now: Instant) {
+        let dropped =
+            self.addresses.agreed.as_mut().map(|agreed| agreed.requests.drop_impossible(&agreed.told));
+        for change in dropped.into_iter().flatten() {
+            let cause = CauseCode::DELETE_LAST_ADDRESS.get();
+            self.on_address_outcome(now, change, AddressOutcome::Refused { cause });
+        }
     }
 
     /// F4, F6: nothing is sent any more from an address that is being deleted.
@@ -242,11 +257,23 @@ impl Association {
             self.paths.path_mut(path).back_off();
         }
         let other = self.paths.alternate(path).unwrap_or_else(|| self.paths.for_data());
-        if let Some(agreed) = self.addresses.agreed.as_mut() {
-            agreed.requests.on_resent(other);
+        let most = self.config.attempts.association;
+        let may_repeat =
+            self.addresses.agreed.as_mut().is_none_or(|agreed| agreed.requests.repeat(other, most));
+        if !may_repeat {
+            return self.give_up_requests_unanswered();
         }
         self.addresses.statistics.note().retransmissions += 1;
         self.push_asconf(now, other, chunk);
+    }
+
+    /// The peer may have done what it was asked for or not: addresses that were to go stay unused, those that were to come as
+    /// well.
+    fn give_up_requests_unanswered(&mut self) {
+        let changes = self.addresses.agreed.as_mut().map(|agreed| agreed.requests.on_not_understood());
+        for change in changes.into_iter().flatten() {
+            self.tell_address_outcome(change, AddressOutcome::NotAnswered);
+        }
     }
 
     /// A5 to A8, F0.
@@ -334,9 +361,11 @@ impl Association {
                 answer
             }
         };
-        // A source that was not granted has no path: what would be sent there is not asked for by a known address.
-        if let Some(path) = self.paths.by_address(source.address) {
-            self.push_to(path, Ok(answer), Bundling::Bundled);
+        // A source that was not granted has no path, and may be anybody's: the peer hears at an address that it has. Else it
+        // would ask for ever, from one that it deleted before.
+        let source = self.paths.by_address(source.address);
+        self.push_to(source.unwrap_or_else(|| self.paths.for_data()), Ok(answer), Bundling::Bundled);
+        if let Some(path) = source {
             self.verify_if_unconfirmed(now, path);
         }
     }
@@ -450,11 +479,7 @@ impl Agreed {
             return Err(AddressChangeError::NotUnderstood);
         }
         match change {
-            AddressChange::Delete(address)
-                if !address.is_unspecified()
-                    && self.told.len() < 2
-                    && !self.requests.adds_another(address) =>
-            {
+            AddressChange::Delete(address) if !self.requests.prospect(&self.told).allows(change) => {
                 Err(AddressChangeError::LastAddress(address))
             }
             AddressChange::Add(_) | AddressChange::Delete(_) | AddressChange::SetPrimary(_) => Ok(()),

@@ -493,3 +493,72 @@ fn peer_that_is_left_with_an_unconfirmed_address_only_and_is_silent_is_given_up(
         assert!(to_it.iter().all(|kinds| !kinds.contains("DATA")), "{to_it:?}");
     }
 }
+
+/// RFC 5061 §5.3 (F5): what the peer has been asked for counts, not only what it has answered.
+#[test]
+fn robustness_38_deletions_asked_for_at_once_leave_an_address() {
+    let mut pair = moving().homes(&["10.0.0.1", "10.0.0.5"], &["10.0.0.2"]).connected();
+    talk(&mut pair, 0, 50);
+    let [first, second] = ["10.0.0.1", "10.0.0.5"].map(ip);
+    ask(&mut pair, End::Left, AddressChange::Delete(first)).unwrap();
+    let refused = Err(AddressChangeError::LastAddress(second));
+    assert_eq!(ask(&mut pair, End::Left, AddressChange::Delete(second)), refused);
+    talk(&mut pair, 50, 100);
+    assert_eq!(ask(&mut pair, End::Left, AddressChange::Delete(second)), refused);
+    ask(&mut pair, End::Left, AddressChange::Delete(ip("0.0.0.0"))).unwrap();
+    assert_eq!(ask(&mut pair, End::Left, AddressChange::Delete(second)), refused);
+    pair.run_ms(1000);
+    assert_all_arrived(&pair, 100);
+    assert_eq!(outcomes(&pair, End::Left), [AddressOutcome::Done; 2]);
+    assert_eq!(peer_addresses(&pair, End::Right), [second]);
+}
+
+/// The address that was to take its place is refused: the last one is not given up for it.
+#[test]
+fn robustness_38_last_address_is_not_deleted_when_the_one_to_replace_it_is_refused() {
+    let mut pair = moving_from_one_address().connected();
+    ask(&mut pair, End::Left, AddressChange::Add(ip("127.0.0.1"))).unwrap();
+    ask(&mut pair, End::Left, AddressChange::Delete(ip("10.0.0.1"))).unwrap();
+    talk(&mut pair, 0, 100);
+    pair.run_ms(1000);
+    assert_all_arrived(&pair, 100);
+    let [AddressOutcome::Refused { .. }, last] = outcomes(&pair, End::Left)[..] else { panic!() };
+    assert_eq!(last, AddressOutcome::Refused { cause: 0xa0 });
+    assert_eq!(asconf(&pair, End::Left).sent, 1);
+}
+
+/// RFC 5061 §5.3 (F7): a peer that sends from an address it does not have (any more) gets to know that it was refused, at
+/// one that it has.
+#[test]
+fn robustness_38_refusal_reaches_a_peer_that_asks_from_an_address_it_has_deleted() {
+    let mut pair = moving().build();
+    let (mut signer, serial) = by_hand(&mut pair);
+    signer.hand.source = by_ip(ip("10.0.0.77"));
+    let wish = [request(Parameter::DeleteIpAddress, HAND)];
+    for _repeated in 0..2 {
+        let before = pair.side(End::Right).sent.len();
+        signer.tell(&mut pair, 0, |writer| writer.asconf(serial, ip(HAND), &wish).unwrap());
+        assert_eq!(pair.side(End::Right).sent.len(), before + 1);
+        assert_eq!(pair.sent_to(End::Right, HAND).last().unwrap(), "ASCONF-ACK");
+    }
+    assert_eq!(asconf(&pair, End::Right).refused, 1);
+    assert_eq!(pair.sent_to(End::Right, "10.0.0.77"), Vec::<String>::new());
+}
+
+/// A peer that answers everything else is not asked for ever.
+#[test]
+fn robustness_21_asconf_that_a_living_peer_never_answers_is_given_up() {
+    let mut pair = moving().build();
+    let (signer, _) = by_hand(&mut pair);
+    ask(&mut pair, End::Right, AddressChange::Add(ip("10.0.0.3"))).unwrap();
+    for count in 1..=80 {
+        pair.send(End::Right, ordered(0, 1, 10));
+        signer.hand.sack(&mut pair, count, 100_000, &[]);
+        pair.run_ms(10_000);
+    }
+    assert_eq!(pair.endings(End::Right), []);
+    assert_eq!(outcomes(&pair, End::Right), [AddressOutcome::NotAnswered]);
+    assert_eq!(asconf(&pair, End::Right).retransmissions, 10);
+    let again = ask(&mut pair, End::Right, AddressChange::Add(ip("10.0.0.3")));
+    assert_eq!(again, Err(AddressChangeError::NotUnderstood));
+}

@@ -8,6 +8,7 @@ use sctp_wire::{
 };
 use smallvec::SmallVec;
 
+use super::prospect::Prospect;
 use super::{AddressChange, AddressOutcome};
 use crate::transmit::PathId;
 
@@ -32,6 +33,8 @@ pub(crate) struct Outstanding {
     asked: SmallVec<[(CorrelationId, AddressChange); 4]>,
     /// Where it went last.
     pub(crate) path: PathId,
+    /// How often it was sent again.
+    repetitions: u32,
 }
 
 /// What an ASCONF-ACK is.
@@ -80,19 +83,41 @@ impl Requests {
         self.outstanding.as_ref()
     }
 
-    /// The outstanding ASCONF goes another way (B4).
-    pub(crate) fn on_resent(&mut self, path: PathId) {
-        if let Some(outstanding) = &mut self.outstanding {
-            outstanding.path = path;
-        }
+    /// The outstanding ASCONF goes again, another way (B4). False if it went so often without an answer that there will be
+    /// none.
+    pub(crate) fn repeat(&mut self, path: PathId, most: u32) -> bool {
+        let Some(outstanding) = &mut self.outstanding else { return true };
+        outstanding.path = path;
+        outstanding.repetitions += 1;
+        outstanding.repetitions <= most
     }
 
-    /// Whether another address than this one is being added, or will be.
-    pub(crate) fn adds_another(&self, address: IpAddr) -> bool {
-        let asked =
-            self.outstanding.iter().flat_map(|outstanding| &outstanding.asked).map(|(_, change)| change);
-        let mut all = asked.chain(&self.waiting);
-        all.any(|change| matches!(change, AddressChange::Add(added) if *added != address))
+    /// The addresses that are left when the peer, which knows these, has done all that it is asked for.
+    pub(crate) fn prospect(&self, told: &[IpAddr]) -> Prospect {
+        let asked = self.outstanding.iter().flat_map(|outstanding| &outstanding.asked);
+        let mut prospect = Prospect::of(told);
+        asked.map(|(_, change)| change).chain(&self.waiting).for_each(|change| prospect.apply(*change));
+        prospect
+    }
+
+    /// Takes back what waits and would delete the last address, of those that the peer knows; none while an ASCONF is
+    /// outstanding.
+    pub(crate) fn drop_impossible(&mut self, told: &[IpAddr]) -> SmallVec<[AddressChange; 1]> {
+        let mut dropped = SmallVec::new();
+        if self.outstanding.is_some() || self.waiting.is_empty() {
+            return dropped;
+        }
+        let mut prospect = Prospect::of(told);
+        self.waiting.retain(|change| {
+            let is_possible = prospect.allows(*change);
+            if is_possible {
+                prospect.apply(*change);
+            } else {
+                dropped.push(*change);
+            }
+            is_possible
+        });
+        dropped
     }
 
     /// The first address that the outstanding ASCONF adds.
@@ -131,7 +156,7 @@ impl Requests {
         let serial = self.next_serial;
         let chunk = ChunkBuf::asconf(serial, lookup, &parameters).ok()?;
         self.next_serial = serial.next();
-        self.outstanding = Some(Outstanding { serial, chunk: chunk.clone(), asked, path });
+        self.outstanding = Some(Outstanding { serial, chunk: chunk.clone(), asked, path, repetitions: 0 });
         Some(chunk)
     }
 
