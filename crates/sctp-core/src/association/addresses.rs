@@ -117,6 +117,8 @@ impl Association {
     pub(super) fn send_cookie_ack(&mut self, now: Instant, path: PathId) {
         self.push_handshake(path, HandshakeChunk::CookieAck);
         if !self.paths.path(path).is_confirmed() {
+            // It goes in a packet that leaves anyway, and others wait for it.
+            let _counted = self.paths.verification_slot(now, path, self.config.heartbeat.max_burst);
             self.send_heartbeat(now, path);
         }
     }

@@ -31,6 +31,7 @@ impl Association {
             new.adopt_ready(old);
         }
         fresh.sender.adopt_shares(&self.sender);
+        fresh.paths.adopt_verification(&self.paths);
         core::mem::swap(&mut fresh.events, &mut self.events);
         fresh.events.push(Event::Restart {
             outbound_streams: cookie.agreed.outbound,

@@ -165,10 +165,18 @@ impl Association {
             && self.sender.has_outstanding(path)
     }
 
-    /// Asks now whether the peer is at the address of this path, unless it is asked already.
+    /// Asks whether the peer is at the address of this path, unless it is asked already: now, or when that is allowed to an
+    /// address that is not confirmed.
     pub(super) fn probe_path(&mut self, now: Instant, path: PathId) {
-        let is_wanted = self.idle_limit(path).is_some() || !self.paths.path(path).is_confirmed();
-        if is_wanted && self.may_send_heartbeats() && !self.paths.path(path).heartbeat.is_outstanding() {
+        if !self.may_send_heartbeats() || self.paths.path(path).heartbeat.is_outstanding() {
+            return;
+        }
+        if !self.paths.path(path).is_confirmed() {
+            match self.paths.verification_slot(now, path, self.config.heartbeat.max_burst) {
+                VerificationSlot::Now => self.send_heartbeat(now, path),
+                VerificationSlot::At(at) => self.timers.set(Timer::Heartbeat(path), at),
+            }
+        } else if self.idle_limit(path).is_some() {
             self.send_heartbeat(now, path);
         }
     }

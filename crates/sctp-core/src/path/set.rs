@@ -329,9 +329,18 @@ impl PathSet {
         change
     }
 
-    /// When a HEARTBEAT may go to the unconfirmed address of `id`: at most `burst` in one RTO (RFC 9260 §5.4).
+    /// When a HEARTBEAT may go to the unconfirmed address of `id`: at most `burst` in one RTO (RFC 9260 §5.4), and none
+    /// before those that were asked less often.
     pub(crate) fn verification_slot(&mut self, now: Instant, id: PathId, burst: u32) -> VerificationSlot {
-        let rto = self.path(id).rto.rto();
+        let (rto, errors) = (self.path(id).rto.rto(), self.path(id).errors);
+        let goes_before = |other: &Path| {
+            other.state == PathState::Unconfirmed
+                && other.errors < errors
+                && !other.heartbeat.is_outstanding()
+        };
+        if self.iter().any(goes_before) {
+            return VerificationSlot::At(self.verification.ends_at.max(now + rto));
+        }
         let window = &mut self.verification;
         if now >= window.ends_at {
             *window = VerificationWindow { ends_at: now + rto, sent: 0 };
@@ -341,6 +350,11 @@ impl PathSet {
         }
         window.sent += 1;
         VerificationSlot::Now
+    }
+
+    /// What was asked of unconfirmed addresses before the peer began anew counts.
+    pub(crate) fn adopt_verification(&mut self, predecessor: &Self) {
+        self.verification = predecessor.verification;
     }
 
     /// A local address is not to be sent from any more: the paths that used it get another one. The peer knows of both, so

@@ -562,3 +562,72 @@ fn robustness_21_asconf_that_a_living_peer_never_answers_is_given_up() {
     let again = ask(&mut pair, End::Right, AddressChange::Add(ip("10.0.0.3")));
     assert_eq!(again, Err(AddressChangeError::NotUnderstood));
 }
+
+/// HEARTBEATs of the right end to addresses that the hand named and never spoke from.
+fn heartbeats_to_strangers(pair: &Pair) -> usize {
+    let sent = pair.side(End::Right).sent.iter();
+    sent.filter(|sent| sent.to != ip(HAND) && sent.kinds().contains("HEARTBEAT")).count()
+}
+
+/// RFC 9260 §5.4: whoever is named is asked, but no more than HB.Max.Burst in an RTO, however often they are named.
+#[test]
+fn robustness_35_named_addresses_are_not_all_asked_at_once() {
+    let mut pair = moving().build();
+    let (signer, mut serial) = by_hand(&mut pair);
+    let named: Vec<String> = (1..8).map(|last| format!("10.0.1.{last}")).collect();
+    let wishes = |kind: fn(AddressRequest) -> Parameter<'static>| -> Vec<Parameter<'static>> {
+        named.iter().map(|address| request(kind, address)).collect()
+    };
+    let before = pair.side(End::Right).sent.len();
+    for round in 0..100 {
+        let kind = [Parameter::AddIpAddress, Parameter::DeleteIpAddress][round % 2];
+        let wishes = [wishes(kind), vec![request(Parameter::SetPrimaryAddress, HAND)]].concat();
+        signer.tell(&mut pair, 0, |writer| writer.asconf(serial, ip(HAND), &wishes).unwrap());
+        serial = serial.next();
+    }
+    let left = pair.side(End::Right).sent.len() - before;
+    assert!(left <= 101, "{left} packets for 100");
+    assert_eq!((heartbeats_to_strangers(&pair), asconf(&pair, End::Right).added), (1, 350));
+    let add = wishes(Parameter::AddIpAddress);
+    signer.tell(&mut pair, 0, |writer| writer.asconf(serial, ip(HAND), &add).unwrap());
+    for _second in 0..100 {
+        let before = heartbeats_to_strangers(&pair);
+        pair.run_ms(1000);
+        assert!(heartbeats_to_strangers(&pair) <= before + 1);
+    }
+    assert!(named.iter().all(|address| !pair.sent_to(End::Right, address).is_empty()), "each in its turn");
+}
+
+/// The same for those that an INIT names, of an association that begins or begins anew; and for the sum of both.
+#[test]
+fn robustness_35_restarts_do_not_make_named_addresses_be_asked_more_often() {
+    let mut pair = Setup::signalling().build();
+    let named: Vec<Parameter<'static>> =
+        (1..8).map(|last| Parameter::Ipv4Address([10, 0, 1, last].into())).collect();
+    let before = pair.side(End::Right).sent.len();
+    for tag in 5..55 {
+        let mut hand = Hand::new(LEFT_PORT, tag);
+        hand.init_with(&mut pair, &named);
+        hand.echo(&mut pair);
+        pair.run_ms(10);
+    }
+    let left = pair.side(End::Right).sent.len() - before;
+    assert!(left <= 101, "{left} packets for 100");
+    assert_eq!(heartbeats_to_strangers(&pair), 1);
+    assert_eq!(pair.statistics(End::Right).association.restarts, 49);
+}
+
+/// RFC 5061 §5.4: it becomes the primary one when it is confirmed, and not asked for that.
+#[test]
+fn robustness_35_wish_to_send_to_an_unconfirmed_address_makes_nobody_be_asked() {
+    let mut pair = moving().build();
+    let (signer, serial) = by_hand(&mut pair);
+    let wishes = [request(Parameter::AddIpAddress, "10.0.1.1")];
+    signer.tell(&mut pair, 0, |writer| writer.asconf(serial, ip(HAND), &wishes).unwrap());
+    for round in 0..50 {
+        let wish = [request(Parameter::SetPrimaryAddress, "10.0.1.1")];
+        let serial = AsconfSerial::new(serial.get().wrapping_add(1 + round));
+        signer.tell(&mut pair, 0, |writer| writer.asconf(serial, ip(HAND), &wish).unwrap());
+    }
+    assert_eq!(heartbeats_to_strangers(&pair), 1);
+}
