@@ -108,7 +108,7 @@ pub enum Cause<'a> {
     UnrecognizedChunkType(&'a [u8]),
     /// A mandatory parameter holds a value that is not allowed.
     InvalidMandatoryParameter,
-    /// The whole parameters that are not known, each padded.
+    /// The whole parameters that are not known, each but the last padded.
     UnrecognizedParameters(&'a [u8]),
     /// The DATA chunk with this TSN has no data.
     NoUserData(Tsn),

@@ -218,7 +218,8 @@ fn cookies_that_are_always_stale_end_the_attempt() {
     }
 }
 
-/// RFC 9260 §3.2.1: what is not spoken is unknown, and then it does not matter whether its content is sound.
+/// RFC 9260 §3.2.1: what is not spoken is unknown, and then it does not matter whether its content is sound. The length of a
+/// report does not count its padding.
 #[test]
 fn parameters_of_extensions_that_are_not_spoken_are_unknown_sound_or_not() {
     let add_address = [0, 0, 0, 1, 0, 5, 0, 8, 10, 0, 0, 7];
@@ -245,8 +246,6 @@ fn parameters_of_extensions_that_are_not_spoken_are_unknown_sound_or_not() {
         if bits & 1 == 1 {
             let length = u16::try_from(value.len() + 4).unwrap().to_be_bytes();
             expected.push([&kind.to_wire()[..], &length, value].concat());
-            let padded = expected[0].len().next_multiple_of(4);
-            expected[0].resize(padded, 0);
         }
         if bits & 2 == 2 {
             expected.push(vec![0xc1, 0x23, 0, 8, 0, 0, 0, 1]);

@@ -23,7 +23,7 @@ pub(crate) struct Reading<'a> {
     pub(crate) cookie_increment: Duration,
     pub(crate) offered: OfferedExtensions,
     authentication: Found<'a>,
-    /// Encoded parameters that we do not know and are asked to report, each by itself.
+    /// Encoded parameters that we do not know and are asked to report, each by itself and without its padding.
     pub(crate) reports: Vec<Vec<u8>>,
 }
 
@@ -135,12 +135,20 @@ impl<'a> Reading<'a> {
     }
 
     /// Notes a parameter to report, as far as the answer has room.
-    fn report(&mut self, mut encoded: Vec<u8>) {
-        encoded.resize(encoded.len().next_multiple_of(4), 0);
-        let noted: usize = self.reports.iter().map(Vec::len).sum();
+    fn report(&mut self, encoded: Vec<u8>) {
+        let noted: usize = self.reports.iter().map(|report| report.len().next_multiple_of(4)).sum();
         if noted + encoded.len() <= REPORTED_BYTES && self.reports.len() < REPORTS {
             self.reports.push(encoded);
         }
+    }
+
+    /// The reports as the content of one error cause: padding stands between them and does not end them (RFC 9260 §3.2).
+    pub(crate) fn all_reports(&self) -> Vec<u8> {
+        self.reports.iter().fold(Vec::new(), |mut all, report| {
+            all.resize(all.len().next_multiple_of(4), 0);
+            all.extend_from_slice(report);
+            all
+        })
     }
 
     /// The address it came from counts as listed (RFC 9260 §5.1.2 (C)), and before all others.
@@ -178,3 +186,28 @@ fn unspoken<'a>(init: &Init<'a>, error: &DecodeError) -> Option<Parameter<'a>> {
 const REPORTS: usize = 16;
 /// Octets of unknown parameters reported at most.
 const REPORTED_BYTES: usize = 512;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_are_padded_between_and_not_behind() {
+        let mut reading = Reading::default();
+        assert_eq!(reading.all_reports(), []);
+        for report in [&[0xc0, 1, 0, 5, 7][..], &[0xc0, 2, 0, 6, 7, 8]] {
+            reading.report(report.to_vec());
+        }
+        assert_eq!(reading.all_reports(), [0xc0, 1, 0, 5, 7, 0, 0, 0, 0xc0, 2, 0, 6, 7, 8]);
+    }
+
+    #[test]
+    fn reports_have_a_bound_with_their_padding() {
+        let mut reading = Reading::default();
+        (0..100).for_each(|_| reading.report(vec![0; 5]));
+        assert_eq!(reading.reports.len(), REPORTS);
+        let mut reading = Reading::default();
+        (0..100).for_each(|_| reading.report(vec![0; 101]));
+        assert_eq!((reading.reports.len(), reading.all_reports().len() <= REPORTED_BYTES), (4, true));
+    }
+}
