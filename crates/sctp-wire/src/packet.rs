@@ -134,6 +134,12 @@ impl<'a> Chunks<'a> {
         self.cursor.rest()
     }
 
+    /// Steps over the next chunk without a look at what is in it; to the end if its length cannot be right.
+    #[inline]
+    pub fn skip_next(&mut self) {
+        let _header = self.cursor.tlv(Layer::Chunk);
+    }
+
     /// The next chunk, if it is a sound DATA chunk: what most chunks are is read without detours. Otherwise the walk stays
     /// where it is, and [`next`](Self::next) says what stands there.
     #[inline]

@@ -23,6 +23,10 @@ impl Association {
         self.paths.on_packet(path, datagram.source, datagram.local);
         self.counters.packets_received += 1;
         self.authentication.on_packet(authenticity);
+        if self.is_tag_refused(packet) {
+            self.counters.note().bad_tags += 1;
+            return;
+        }
         let mut chunks = packet.chunks();
         let mut had_data = self.take_data(now, packet.verification_tag, &mut chunks);
         while !self.is_closed()
@@ -44,6 +48,10 @@ impl Association {
             };
             if !self.tag_fits(packet.verification_tag, chunk) {
                 self.counters.note().bad_tags += 1;
+                // Behind data, where none belongs: what it ends is what is left.
+                if may_reflect(chunk) {
+                    break;
+                }
                 continue;
             }
             if matches!(chunk, Chunk::Abort(_)) && self.is_leaving(datagram.local) {
@@ -102,6 +110,25 @@ impl Association {
             && !self.awaits_reset()
     }
 
+    /// Whether an ABORT or SHUTDOWN COMPLETE says with its T bit that the tag should be another one: nothing of its packet
+    /// counts (RFC 9260 §8.5.1 (B), (C)). Such chunks stand before all data (RFC 9260 §3.3.7), so that none is looked at.
+    #[inline]
+    fn is_tag_refused(&self, packet: &Packet<'_>) -> bool {
+        let mut chunks = packet.chunks();
+        while !is_data(&chunks)
+            && let Some(kind) = next_kind(&chunks)
+        {
+            if !matches!(kind, ChunkType::ABORT | ChunkType::SHUTDOWN_COMPLETE) {
+                chunks.skip_next();
+            } else if let Some(Ok(chunk)) = chunks.next()
+                && !self.tag_fits(packet.verification_tag, &chunk)
+            {
+                return true;
+            }
+        }
+        false
+    }
+
     /// RFC 9260 §8.5.1 (B), (C): the T bit says whose tag an ABORT or SHUTDOWN COMPLETE carries.
     fn tag_fits(&self, tag: VerificationTag, chunk: &Chunk<'_>) -> bool {
         match chunk.tag_origin() {
@@ -129,6 +156,15 @@ impl Association {
 /// Whether the next chunk may carry user data.
 #[inline]
 fn is_data(chunks: &Chunks<'_>) -> bool {
-    let kind = chunks.rest().first().map(|kind| ChunkType::new(*kind));
-    matches!(kind, Some(ChunkType::DATA | ChunkType::I_DATA))
+    matches!(next_kind(chunks), Some(ChunkType::DATA | ChunkType::I_DATA))
+}
+
+#[inline]
+fn next_kind(chunks: &Chunks<'_>) -> Option<ChunkType> {
+    chunks.rest().first().map(|kind| ChunkType::new(*kind))
+}
+
+/// Whether a chunk has a T bit.
+fn may_reflect(chunk: &Chunk<'_>) -> bool {
+    matches!(chunk, Chunk::Abort(_) | Chunk::ShutdownComplete(_))
 }
