@@ -277,9 +277,19 @@ pub enum AssociationError {
     /// [`abort`](crate::Endpoint::abort) was called.
     #[error("aborted by this side")]
     AbortedLocally,
-    /// T5-shutdown-guard expired (RFC 9260 §9.2).
+    /// T5-shutdown-guard expired (RFC 9260 §9.2): five times RTO.Max after SHUTDOWN, or in a time as long in which the peer
+    /// took less than 16 octets a second of what still waited for it when the shutdown began.
     #[error("the peer did not finish the shutdown within the guard time")]
     ShutdownTimedOut,
+    /// Data waited, and the peer acknowledged none of it for as long as [`Attempts::persist`](crate::Attempts::persist)
+    /// allows.
+    #[error(
+        "the peer acknowledged nothing for {limit:?} although data waited; attempts.persist allows no more"
+    )]
+    NothingAcknowledged {
+        /// The limit.
+        limit: Duration,
+    },
     /// The receive buffer is full of pieces of messages of which none can be completed any more; an ABORT was sent.
     /// Happens only where interleaving was agreed on ([`Extensions::interleaving`](crate::Extensions::interleaving)).
     #[error(

@@ -26,7 +26,8 @@ use crate::state::State;
 ///
 /// When the last handle is dropped, a graceful shutdown begins in the background: what was sent is still
 /// delivered, what the peer sends is discarded. Use [`shutdown`](Self::shutdown) to learn how it went,
-/// [`abort`](Self::abort) to end it at once.
+/// [`abort`](Self::abort) to end it at once. A peer that takes nothing is given up after five times RTO.Max, or when
+/// [`Endpoint::abort`](crate::Endpoint::abort) is called.
 #[derive(Clone, Debug)]
 pub struct Association {
     inner: Arc<Inner>,

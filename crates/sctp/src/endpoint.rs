@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sctp_core::{
-    AssociationConfig, AuthKeyError, Destination, EndpointConfig, EndpointStatistics, KeyOwner, SctpPort,
-    SharedKeyId, UnknownAssociation,
+    AssociationConfig, AssociationId, AssociationStatistics, AuthKeyError, Destination, EndpointConfig,
+    EndpointStatistics, KeyOwner, SctpPort, SharedKeyId, UnknownAssociation,
 };
 use sctp_io::{
     AddressWatch, Clock, DatagramChannel, DualStackRawIp, IoStatistics, PacketIo, RawIp, RawIpOptions, Timer,
@@ -181,6 +181,38 @@ impl Endpoint {
     /// There is no such key or association, or the key is active.
     pub fn delete_auth_key(&self, owner: KeyOwner, key: SharedKeyId) -> Result<(), AuthKeyError> {
         self.inner.shared.change(|state, _now| state.core.delete_auth_key(owner, key))
+    }
+
+    /// Returns the associations that are alive, also those whose last handle is gone and that are still ending.
+    #[must_use]
+    pub fn associations(&self) -> Vec<AssociationId> {
+        let state = self.inner.shared.lock();
+        let alive = state.slots.iter().filter(|(_, slot)| slot.ending().is_none());
+        alive.map(|(association, _)| *association).collect()
+    }
+
+    /// Returns what one of them has counted so far.
+    ///
+    /// # Errors
+    ///
+    /// There is no such association.
+    pub fn association_statistics(
+        &self,
+        association: AssociationId,
+    ) -> Result<AssociationStatistics, UnknownAssociation> {
+        let state = self.inner.shared.lock();
+        let found = state.core.association(association).ok_or(UnknownAssociation)?;
+        Ok(found.statistics())
+    }
+
+    /// Ends an association at once, as [`Association::abort`] does, whoever has handles of it: for those that end too slowly
+    /// after the last one was dropped.
+    ///
+    /// # Errors
+    ///
+    /// There is no such association.
+    pub fn abort(&self, association: AssociationId, reason: &[u8]) -> Result<(), UnknownAssociation> {
+        self.inner.shared.change(|state, now| state.core.abort(now, association, reason))
     }
 
     /// The address the socket is bound to, with the UDP port, or with the SCTP port if there is no UDP.

@@ -144,6 +144,7 @@ fn cause(error: &AssociationError) -> u16 {
         | AssociationError::PeerUnreachable { .. }
         | AssociationError::AbortedLocally
         | AssociationError::ShutdownTimedOut
+        | AssociationError::NothingAcknowledged { .. }
         | AssociationError::ProtocolViolation(_)
         | AssociationError::ReceiveBufferExhausted { .. }
         | AssociationError::StreamNotNegotiated

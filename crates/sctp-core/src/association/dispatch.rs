@@ -254,8 +254,11 @@ impl Association {
         if outcome.buffer_available {
             self.events.push(Event::SendBufferAvailable);
         }
-        if outcome.acknowledgment.cumulative_advanced && self.sender.is_dry() {
-            self.events.push(Event::SenderDry);
+        if outcome.acknowledgment.cumulative_advanced {
+            self.outgoing.progress.on_acknowledged(now);
+            if self.sender.is_dry() {
+                self.events.push(Event::SenderDry);
+            }
         }
     }
 
@@ -311,6 +314,12 @@ impl Association {
 
     /// RFC 9260 §9.1.
     fn on_abort(&mut self, causes: Causes<'_>) {
+        // Everything was acknowledged, in both directions, and the peer may be gone already: then what we asked it before
+        // was answered by ABORT, which can overtake SHUTDOWN COMPLETE on another path (RFC 9260 §8.4).
+        if self.state.name() == S::ShutdownAckSent {
+            self.control.clear();
+            return self.close(None);
+        }
         let error = remote_error(causes);
         let error = match self.state.name() {
             S::CookieWait | S::CookieEchoed => AssociationError::Refused(error),

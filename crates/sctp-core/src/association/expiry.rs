@@ -23,9 +23,7 @@ impl Association {
             Timer::T1Init | Timer::T1Cookie => self.on_t1(now, timer),
             Timer::T2Shutdown => self.on_t2(now),
             Timer::T4Asconf => self.on_t4(now),
-            Timer::T5ShutdownGuard => {
-                self.abort_quietly(AssociationError::ShutdownTimedOut);
-            }
+            Timer::T5ShutdownGuard => self.on_t5(now),
             Timer::SackDelay => {
                 if let Some(receiver) = self.receiver.as_mut() {
                     receiver.on_sack_timer();
@@ -47,6 +45,7 @@ impl Association {
             Timer::Pacing(_) => {}
             Timer::Heartbeat(path) => self.on_heartbeat_timer(now, path),
             Timer::Autoclose => self.on_autoclose_timer(now),
+            Timer::Persist => self.on_persist_timer(now),
         }
     }
 
@@ -60,10 +59,10 @@ impl Association {
                 trace::t3_rtx_expired(path, self.paths.path(path).rto.rto(), self.sender.flight(path));
             }
             Timer::T4Asconf => trace::t4_rto_expired(),
-            Timer::T5ShutdownGuard => trace::t5_shutdown_guard_expired(),
             Timer::Reconfiguration => trace::reconfig_timer_expired(),
             // What these lead to is told of where it happens.
-            Timer::SackDelay
+            Timer::T5ShutdownGuard
+            | Timer::SackDelay
             | Timer::WindowProbe
             | Timer::Lifetime
             | Timer::ForwardTsn
@@ -72,7 +71,8 @@ impl Association {
             | Timer::PathMtu(_)
             | Timer::Pacing(_)
             | Timer::Heartbeat(_)
-            | Timer::Autoclose => {}
+            | Timer::Autoclose
+            | Timer::Persist => {}
         }
     }
 

@@ -361,10 +361,8 @@ impl Association {
         self.state.enter_cookie_echoed(cookie);
         self.send_handshake_chunk(now, Timer::T1Cookie);
         if !reading.reports.is_empty() {
-            self.push_chunk(
-                path,
-                ChunkBuf::error(&[Cause::UnrecognizedParameters(&reading.reports.concat())]),
-            );
+            let reports = reading.all_reports();
+            self.push_chunk(path, ChunkBuf::error(&[Cause::UnrecognizedParameters(&reports)]));
         }
     }
 
@@ -512,7 +510,7 @@ impl Association {
                 self.timers.start_if_stopped(Timer::T3Rtx(path), now + rto);
             }
         }
-        if core::mem::take(&mut self.outgoing.shutdown_wanted) {
+        if self.outgoing.shutdown_wanted {
             self.shutdown(now);
         }
     }

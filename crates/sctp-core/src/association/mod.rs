@@ -15,6 +15,7 @@
 //! | `reconfig` | resetting and adding streams (RFC 6525) |
 //! | `autoclose` | ending for want of use (RFC 6458 §8.1.8) |
 //! | `timers`, `expiry` | what runs, what happens when it runs out |
+//! | `progress` | whether the peer takes what waits for it |
 //! | `supervision` | whether paths and peer are still there (RFC 9260 §8) |
 //! | `addresses` | what the user and the host decide about paths |
 //! | `burst` | how many packets leave on one occasion |
@@ -36,6 +37,7 @@ mod packet;
 mod packetizer;
 mod path_mtu;
 mod peer;
+mod progress;
 mod reading;
 mod reconfig;
 mod reported;
@@ -61,6 +63,7 @@ pub(crate) use self::capabilities::{OfferedExtensions, ParameterList};
 use self::control::{Bundling, ControlQueue};
 pub(crate) use self::handshake::{InitReply, PeerNotes, Reading, address_parameter, wish_parameters};
 pub(crate) use self::peer::{Negotiated, Peer};
+use self::progress::Progress;
 pub(crate) use self::reading::AfterReading;
 use self::reconfig::Reconfig;
 pub use self::reconfig::ResetDirection;
@@ -127,11 +130,12 @@ struct Outgoing {
     control_path: PathId,
     /// The next packet of retransmissions ignores cwnd (RFC 9260 §7.2.4 (3)).
     fast_retransmit: bool,
-    /// The user asked for shutdown before the association was up.
+    /// The user asked for shutdown, perhaps before the association was up.
     shutdown_wanted: bool,
     /// The peer's SACKs arrived since the last window probe.
     peer_is_alive: bool,
     usage: Usage,
+    progress: Progress,
 }
 
 impl Outgoing {
@@ -151,6 +155,7 @@ impl Outgoing {
             shutdown_wanted: false,
             peer_is_alive: false,
             usage: Usage::NONE,
+            progress: Progress::NONE,
         }
     }
 }
@@ -260,6 +265,7 @@ impl Association {
         self.watch_peer_window(now);
         self.watch_tail(now);
         self.watch_lifetimes();
+        self.watch_progress(now);
     }
 
     /// Gives up messages that are not to be sent (again) by now (RFC 3758 §3.5, RFC 7496 §3).

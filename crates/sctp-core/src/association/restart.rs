@@ -48,10 +48,16 @@ impl Association {
         counters.restarts += 1;
         counters.addresses_ignored += ignored;
         let restarts = counters.restarts;
+        // One that ended for want of use is used again.
+        let shutdown_wanted = self.outgoing.shutdown_wanted && !self.outgoing.usage.is_autoclosed;
         *self = *fresh;
         trace::association_restarted(restarts);
         if from != S::Established {
             trace::association_state(from, self.state.name(), &"peer restarted");
+        }
+        // Whoever wanted the end waits for it, or is not there any more to want it again.
+        if shutdown_wanted {
+            self.shutdown(now);
         }
     }
 

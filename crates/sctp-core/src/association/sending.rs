@@ -59,6 +59,7 @@ impl Association {
         }
         self.outgoing.usage.on_user_data(now);
         self.watch_lifetimes();
+        self.watch_progress(now);
         if self.outgoing.renew_at != Some(now) {
             self.renew_burst();
             self.outgoing.renew_at = Some(now);

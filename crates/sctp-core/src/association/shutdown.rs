@@ -14,17 +14,24 @@ use crate::transmit::PathId;
 impl Association {
     /// The user wants a graceful end: what is queued is still delivered.
     pub(crate) fn shutdown(&mut self, now: Instant) {
+        // What is queued is delivered once the association is up; a peer that restarts does not take the wish back.
+        self.outgoing.shutdown_wanted = true;
         match self.state.name() {
             S::Established => {
                 self.sender.drain();
                 self.state.enter_shutdown_pending();
+                self.guard_shutdown(now);
                 self.after_input(now);
             }
             // Nothing is agreed yet and nothing waits: there is nobody to shut down with.
             S::CookieWait if self.sender.is_dry() => self.abort(b""),
-            // What is queued is delivered once the association is up.
-            S::CookieWait | S::CookieEchoed => self.outgoing.shutdown_wanted = true,
-            S::ShutdownPending | S::ShutdownSent | S::ShutdownReceived | S::ShutdownAckSent | S::Closed => {}
+            S::CookieWait
+            | S::CookieEchoed
+            | S::ShutdownPending
+            | S::ShutdownSent
+            | S::ShutdownReceived
+            | S::ShutdownAckSent
+            | S::Closed => {}
         }
     }
 
@@ -91,12 +98,13 @@ impl Association {
         match self.state.name() {
             S::ShutdownPending => {
                 self.state.enter_shutdown_sent();
-                self.timers.set(Timer::T5ShutdownGuard, now + self.config.rto.max * 5);
+                self.guard_shutdown(now);
                 self.send_shutdown(now, self.paths.for_data());
             }
             S::ShutdownReceived => {
                 self.state.enter_shutdown_ack_sent();
-                self.timers.set(Timer::T5ShutdownGuard, now + self.config.rto.max * 5);
+                // RFC 9260 §9.2: T5 is the timer of who sends SHUTDOWN. Here Association.Max.Retrans is the limit.
+                self.timers.stop(Timer::T5ShutdownGuard);
                 self.send_shutdown(now, self.paths.for_data());
             }
             S::CookieWait
@@ -148,6 +156,7 @@ impl Association {
             S::Established | S::ShutdownPending => {
                 self.sender.drain();
                 self.state.enter_shutdown_received();
+                self.guard_shutdown(now);
                 self.events.push(Event::ShutdownReceived);
             }
             // Both sides asked at the same time.

@@ -16,7 +16,7 @@ pub(crate) enum Timer {
     T2Shutdown,
     /// T4-rto: ASCONF unanswered (RFC 5061 §5.1).
     T4Asconf,
-    /// T5-shutdown-guard: the whole shutdown takes too long.
+    /// T5-shutdown-guard: the peer takes too little of what waits, or the shutdown takes too long (RFC 9260 §9.2).
     T5ShutdownGuard,
     /// SACK.Delay (RFC 9260 §6.2).
     SackDelay,
@@ -42,6 +42,8 @@ pub(crate) enum Timer {
     Heartbeat(PathId),
     /// The association may be idle: close it (RFC 6458 §8.1.8).
     Autoclose,
+    /// The peer may have acknowledged nothing for as long as the user allows.
+    Persist,
 }
 
 impl Timer {
@@ -66,6 +68,7 @@ impl Timer {
             Self::Pacing(_) => 14,
             Self::Heartbeat(_) => 15,
             Self::Autoclose => 16,
+            Self::Persist => 17,
         };
         1 << number
     }

@@ -314,6 +314,12 @@ pub struct Attempts {
     pub path: u32,
     /// Association.Max.Retrans: consecutive errors until the peer counts as unreachable. Default 10.
     pub association: u32,
+    /// How long the peer may acknowledge nothing while data waits for it, even if it answers all probes of its closed window
+    /// (RFC 9260 §6.1 (A)) and all HEARTBEATs. Default `None`: as long as it answers, as in TCP (RFC 9293 §3.8.6.1), for a
+    /// slow reader is no fault, and the application notices it by its send buffer, which bounds what is held. At least 1 s.
+    /// Set it on servers that send to strangers. While an association shuts down there is always a limit:
+    /// [`AssociationError::ShutdownTimedOut`](crate::AssociationError::ShutdownTimedOut).
+    pub persist: Option<Duration>,
 }
 
 /// The Nagle algorithm: hold a packet that is not full while data is in flight.
@@ -409,6 +415,9 @@ impl AssociationConfig {
         }
         if let Some(idle) = self.autoclose {
             duration("autoclose", idle, Duration::from_millis(1), year)?;
+        }
+        if let Some(persist) = self.attempts.persist {
+            duration("attempts.persist", persist, Duration::from_secs(1), year)?;
         }
         self.paths.validate(self.attempts.path)?;
         // RFC 9260 §6.2: the delay must not exceed 500 ms.

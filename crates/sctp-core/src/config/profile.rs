@@ -112,7 +112,7 @@ impl AssociationConfig {
                 nat_keepalive: Some(Duration::from_secs(15)),
             },
             autoclose: None,
-            attempts: Attempts { init: 8, path: 5, association: 10 },
+            attempts: Attempts { init: 8, path: 5, association: 10, persist: None },
             paths: PathsConfig {
                 potentially_failed: None,
                 potentially_failed_state: Exposure::Exposed,

@@ -120,6 +120,21 @@ impl Hand {
         with_tag(self.port, RIGHT_PORT, self.peer_tag, write)
     }
 
+    /// A packet with the tag of its receiver, or its sender's own reflected.
+    pub(crate) fn tell_as(
+        &self,
+        pair: &mut Pair,
+        origin: TagOrigin,
+        write: impl FnOnce(&mut PacketWriter<'_>),
+    ) {
+        let tag = match origin {
+            TagOrigin::Receiver => self.peer_tag,
+            TagOrigin::Reflected => self.tag,
+        };
+        let packet = with_tag(self.port, RIGHT_PORT, tag, write);
+        pair.inject_from(End::Right, self.source, &packet);
+    }
+
     /// A whole ordered message in one chunk.
     pub(crate) fn data(&mut self, pair: &mut Pair, stream: u16, len: usize) {
         let header = self.data_header(stream);

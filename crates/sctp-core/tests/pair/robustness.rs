@@ -3,6 +3,7 @@
 
 mod events;
 mod options;
+mod persist;
 mod reconfig_work;
 mod storms;
 mod strangers;

@@ -2,6 +2,8 @@
 
 use sctp_core::{AssociationError, AssociationState, Event, Offer, ProtocolViolation, SendError};
 
+use sctp_wire::{ChunkBuf, TagOrigin};
+
 use crate::by_hand::Hand;
 use crate::net::{End, LEFT_PORT, Pair, Setup, Side, ms, ordered};
 
@@ -119,6 +121,74 @@ fn unanswered_shutdown_ends_at_the_association_limit_if_that_comes_first() {
     pair.run_ms(400_000);
     assert_eq!(pair.endings(End::Left), [Err(AssociationError::PeerUnreachable { errors: 4 })]);
     assert_eq!(pair.times_of(End::Left, "ABORT", begun), [begun + 15_000]);
+}
+
+/// RFC 9260 §9.2: T5 belongs to the sender of SHUTDOWN. Who has received one counts to Association.Max.Retrans.
+#[test]
+fn unanswered_shutdown_ack_is_sent_again_as_often_as_the_association_allows() {
+    for rto_max in [60_000, 1000] {
+        let mut setup = Setup::rfc9260();
+        setup.server.association.rto.max = ms(rto_max);
+        let mut pair = setup.build();
+        let mut hand = Hand::new(LEFT_PORT, 5);
+        hand.establish(&mut pair);
+        hand.tell(&mut pair, |writer| writer.shutdown(hand.peer_tsn.previous()).unwrap());
+        pair.run_ms(1_000_000);
+        assert_eq!(pair.times_of(End::Right, "SHUTDOWN_ACK", 0).len(), 1 + 10, "RTO.Max {rto_max} ms");
+        assert_eq!(pair.endings(End::Right), [Err(AssociationError::PeerUnreachable { errors: 11 })]);
+    }
+}
+
+/// What a peer that is gone answers to a HEARTBEAT overtakes its SHUTDOWN COMPLETE; or it is lost and the peer ends otherwise.
+#[test]
+fn abort_after_everything_was_acknowledged_ends_by_agreement() {
+    for origin in [TagOrigin::Receiver, TagOrigin::Reflected] {
+        let mut pair = Setup::rfc9260().build();
+        let mut hand = Hand::new(LEFT_PORT, 5);
+        hand.establish(&mut pair);
+        hand.tell(&mut pair, |writer| writer.shutdown(hand.peer_tsn.previous()).unwrap());
+        assert_eq!(pair.state(End::Right), Some(AssociationState::ShutdownAckSent));
+        let abort = ChunkBuf::abort(origin, &[]).unwrap();
+        hand.tell_as(&mut pair, origin, |writer| writer.raw(&abort).unwrap());
+        assert_eq!(pair.endings(End::Right), [Ok(())], "{origin:?}");
+    }
+}
+
+/// RFC 9260 §8.5.1 (B), (C): the T bit says whose tag it is, and where it does not fit nothing of the packet counts.
+#[test]
+fn packet_whose_t_bit_does_not_fit_its_tag_is_discarded_whole() {
+    let abort = |origin| ChunkBuf::abort(origin, &[]).unwrap();
+    let complete = |origin| ChunkBuf::shutdown_complete(origin);
+    for (tag, bit) in
+        [(TagOrigin::Receiver, TagOrigin::Reflected), (TagOrigin::Reflected, TagOrigin::Receiver)]
+    {
+        for last in [abort(bit), complete(bit)] {
+            let mut pair = Setup::rfc9260().build();
+            let mut hand = Hand::new(LEFT_PORT, 5);
+            hand.establish(&mut pair);
+            let sent = pair.side(End::Right).sent.len();
+            hand.tell_as(&mut pair, tag, |writer| {
+                writer.heartbeat(&[1; 8]).unwrap();
+                writer.raw(&last).unwrap();
+            });
+            assert_eq!(pair.side(End::Right).sent.len(), sent, "{tag:?} {last:?}");
+            assert_eq!(pair.state(End::Right), Some(AssociationState::Established));
+        }
+    }
+}
+
+/// The wish to end is the user's: it outlives the peer it was first told to.
+#[test]
+fn shutdown_goes_on_with_a_peer_that_restarted() {
+    let mut pair = Setup::rfc9260().build();
+    let mut hand = Hand::new(LEFT_PORT, 5);
+    hand.establish(&mut pair);
+    pair.send(End::Right, ordered(0, 1, 100));
+    pair.shutdown(End::Right);
+    assert_eq!(pair.state(End::Right), Some(AssociationState::ShutdownPending));
+    Hand::new(LEFT_PORT, 6).establish(&mut pair);
+    assert_eq!(pair.statistics(End::Right).association.restarts, 1);
+    assert_eq!(pair.state(End::Right), Some(AssociationState::ShutdownSent));
 }
 
 #[test]

@@ -70,6 +70,33 @@ async fn a_dropped_association_does_not_hold_up_what_its_peer_still_sends() {
     .await;
 }
 
+/// Nobody reads at the other end, so the shutdown waits; who runs the endpoint finds it and ends it.
+#[tokio::test]
+async fn an_association_whose_handles_are_gone_can_be_found_and_aborted() {
+    within_a_minute(async {
+        let mut config = AssociationConfig::default();
+        (config.buffers.receive_bytes, config.buffers.message_bytes) = (4_000, 4_000);
+        let Pair { client, here, there, .. } = Pair::with("127.0.0.1:0", config).await;
+        for number in 0..100 {
+            here.send(numbered(0, number, 1_000, Delivery::Ordered)).await.unwrap();
+        }
+        let id = here.id();
+        drop(here);
+        assert_eq!(client.associations(), [id]);
+        assert_eq!(client.association_statistics(id).unwrap().sender.messages, 100);
+        client.abort(id, b"out of patience").unwrap();
+        client.wait_idle().await;
+        assert_eq!((client.associations(), client.abort(id, b"").is_err()), (vec![], true));
+        let Err(CommunicationLost::Association(AssociationError::AbortedByPeer(error))) =
+            there.closed().await
+        else {
+            panic!("expected an abort")
+        };
+        assert!(error.text.contains("out of patience"), "{error}");
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn an_abort_is_seen_with_its_reason() {
     within_a_minute(async {
