@@ -24,11 +24,12 @@ impl Audit {
 
     /// Writes a change down. The wall clock is for people; nothing is decided by it.
     pub(crate) fn note(&mut self, now: Instant, by: Option<&(SessionId, Owner)>, change: &Change) {
-        let Some(file) = &mut self.0 else { return };
+        if self.0.is_none() {
+            return;
+        }
         let Some(rule) = change.after().or_else(|| change.before()) else { return };
-        let unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
-        let line = json!({
-            "unix_s": unix_s,
+        self.write(&json!({
+            "unix_s": unix_s(),
             "agent": by.map(|(_, agent)| agent.to_string()),
             "session": by.map(|(session, _)| session.get()),
             "change": kind(change),
@@ -36,7 +37,16 @@ impl Audit {
             "owner": rule.owner.to_string(),
             "lifetime_s": rule.remaining(now).as_secs(),
             "rule": describe(rule),
-        });
+        }));
+    }
+
+    /// Writes down what became of the packet filter, or of the daemon.
+    pub(crate) fn note_event(&mut self, event: &str, detail: &serde_json::Value) {
+        self.write(&json!({ "unix_s": unix_s(), "event": event, "detail": detail }));
+    }
+
+    fn write(&mut self, line: &serde_json::Value) {
+        let Some(file) = &mut self.0 else { return };
         if let Err(error) = writeln!(file, "{line}") {
             tracing::error!(%error, "the audit log cannot be written");
         }
@@ -62,6 +72,10 @@ pub(crate) const fn kind(change: &Change) -> &'static str {
         Change::Remove { cause: RemovalCause::Disabled, .. } => "disabled",
         Change::Remove { cause: RemovalCause::Administrative, .. } => "removed",
     }
+}
+
+fn unix_s() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
 
 fn describe(rule: &PolicyRule) -> String {

@@ -1,6 +1,9 @@
 //! The packet filters there are to choose from.
 
-use nft_filter::{NftError, NftFilter};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+use nft_filter::{Damage, NftError, NftFilter};
 use simco::filter::{Change, FilterError, FilterRule, MemoryFilter, PacketFilter};
 use simco::{Capabilities, PolicyRule};
 use virtual_time::Instant;
@@ -18,13 +21,66 @@ pub(crate) enum Filter {
 
 impl Filter {
     /// The filter, and the rules it knows from before.
-    pub(crate) fn open(settings: &FilterSettings, now: Instant) -> Result<(Self, Vec<PolicyRule>), NftError> {
-        match settings {
-            FilterSettings::Memory => Ok((Self::Memory(MemoryFilter::new()), Vec::new())),
-            FilterSettings::Nftables(config) => {
-                let (filter, rules) = NftFilter::open(config.clone(), now)?;
-                Ok((Self::Nftables(Box::new(filter)), rules))
-            }
+    ///
+    /// `kept` is the socket by which an earlier process owned the table.
+    pub(crate) fn open(
+        settings: &FilterSettings,
+        kept: Option<OwnedFd>,
+        now: Instant,
+    ) -> Result<(Self, Vec<PolicyRule>), NftError> {
+        let config = match settings {
+            FilterSettings::Memory => return Ok((Self::Memory(MemoryFilter::new()), Vec::new())),
+            FilterSettings::Nftables(config) => config.clone(),
+        };
+        let (filter, rules) = match kept {
+            Some(socket) => NftFilter::open_inherited(config, socket, now)?,
+            None => NftFilter::open(config, now)?,
+        };
+        Ok((Self::Nftables(Box::new(filter)), rules))
+    }
+
+    /// The socket that owns the table, for somebody to keep when this process dies.
+    pub(crate) fn to_keep(&self) -> Option<BorrowedFd<'_>> {
+        match self {
+            Self::Nftables(filter) if filter.is_owner() => Some(filter.owner_socket()),
+            Self::Nftables(_) | Self::Memory(_) => None,
+        }
+    }
+
+    /// Whether packets obey and others might interfere.
+    pub(crate) const fn is_watched(&self) -> bool {
+        matches!(self, Self::Nftables(_))
+    }
+
+    /// Whether the kernel keeps all others off.
+    pub(crate) const fn is_owner(&self) -> bool {
+        match self {
+            Self::Memory(_) => true,
+            Self::Nftables(filter) => filter.is_owner(),
+        }
+    }
+
+    /// What is known to have become of it behind our back.
+    pub(crate) const fn damage(&self) -> Option<Damage> {
+        match self {
+            Self::Memory(_) => None,
+            Self::Nftables(filter) => filter.damage(),
+        }
+    }
+
+    /// Looks whether it is as we left it.
+    pub(crate) fn inspect(&mut self) -> Result<Option<Damage>, NftError> {
+        match self {
+            Self::Memory(_) => Ok(None),
+            Self::Nftables(filter) => filter.inspect(),
+        }
+    }
+
+    /// Writes it anew.
+    pub(crate) fn rewrite(&mut self, now: Instant, rules: &[Arc<PolicyRule>]) -> Result<(), NftError> {
+        match self {
+            Self::Memory(_) => Ok(()),
+            Self::Nftables(filter) => filter.rewrite(now, rules.iter().map(|rule| &**rule)),
         }
     }
 }

@@ -20,6 +20,8 @@ pub(crate) struct Counters {
     pub(crate) sessions_opened: u64,
     pub(crate) authentication_failures: u64,
     pub(crate) filter_failures: u64,
+    /// How often the packet filter was damaged by others, by the kind of damage.
+    pub(crate) filter_damages: BTreeMap<&'static str, u64>,
     pub(crate) turned_away: u64,
 }
 
@@ -29,6 +31,8 @@ pub(crate) struct Gauges {
     pub(crate) rules: usize,
     pub(crate) sessions: usize,
     pub(crate) connections: usize,
+    /// The packet filter is as we left it.
+    pub(crate) is_filter_whole: bool,
 }
 
 impl Counters {
@@ -42,6 +46,19 @@ impl Counters {
             "gauge",
             "Connections, with a session or not yet.",
             gauges.connections,
+        );
+        page.plain(
+            "simco_filter_whole",
+            "gauge",
+            "1 if the packet filter is as the daemon wrote it; 0: nothing is granted.",
+            u8::from(gauges.is_filter_whole),
+        );
+        let damages = self.filter_damages.iter().map(|(kind, count)| ((*kind).to_owned(), *count));
+        page.labelled(
+            "simco_filter_damages_total",
+            "Times that others have changed the packet filter and it was written anew.",
+            "kind",
+            damages,
         );
         page.plain("simco_sessions_opened_total", "counter", "Sessions opened.", self.sessions_opened);
         let failures = self.authentication_failures;

@@ -1,5 +1,7 @@
 //! The task that owns the middlebox.
 
+mod guard;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -8,6 +10,7 @@ use simco::middlebox::{Agents, CloseReason, Flow, Middlebox, MiddleboxEvent, Ses
 use tokio::sync::{mpsc, oneshot};
 use virtual_time::Instant;
 
+use self::guard::Guard;
 use crate::audit::{self, Audit};
 use crate::config::{Settings, TlsIdentity};
 use crate::connection::{Hosts, Input, Outgoing, Pace, Writer, over_sctp, over_tcp};
@@ -25,6 +28,7 @@ pub struct Server {
     listeners: Listeners,
     hosts: Hosts,
     tls: Option<TlsIdentity>,
+    guard: Guard,
 }
 
 /// What the operator tells a server that runs.
@@ -50,7 +54,19 @@ impl Server {
         let secret = sctp_io::os_entropy().map_err(system("entropy of the system"))?;
         let audit = Audit::open(settings.audit.as_deref()).map_err(system("audit.file"))?;
         let now = now();
-        let (filter, rules) = Filter::open(&settings.filter, now)?;
+        let kept =
+            crate::notify::kept(guard::DESCRIPTOR).map_err(system("the descriptor systemd has kept"))?;
+        let (filter, rules) = Filter::open(&settings.filter, kept, now)?;
+        if let Some(socket) = filter.to_keep()
+            && let Err(error) = crate::notify::keep(guard::DESCRIPTOR, socket)
+        {
+            tracing::warn!(%error, "systemd keeps no descriptor: killed, the daemon leaves its table to everybody");
+        }
+        if !filter.is_owner() {
+            tracing::warn!(
+                "others may change the table: what they do is noticed and mended, but packets pass meanwhile"
+            );
+        }
         let mut middlebox = Middlebox::new(settings.middlebox.clone(), filter, secret)?;
         let taken_over = rules.len();
         middlebox.restore(now, rules)?;
@@ -58,7 +74,7 @@ impl Server {
         let (writers, counters) = (BTreeMap::new(), Counters::default());
         let hosts = Hosts::new(settings.connections_per_host);
         let tls = settings.tls.clone();
-        Ok(Self { middlebox, writers, counters, audit, listeners, hosts, tls })
+        Ok(Self { middlebox, writers, counters, audit, listeners, hosts, tls, guard: Guard::new() })
     }
 
     /// Serves until it is told to stop, or nobody can tell it any more.
@@ -84,6 +100,7 @@ impl Server {
             tokio::select! {
                 _ = inputs.recv_many(&mut waiting, INPUTS) => self.take(&mut waiting),
                 () = tokio::time::sleep(wait.min(LONGEST_WAIT)) => self.middlebox.handle_timeout(now()),
+                () = self.guard.due(), if self.middlebox.filter().is_watched() => self.look_after_filter(),
                 Some(reply) = scrapes.recv() => self.answer(reply),
                 control = controls.recv() => match control {
                     Some(Control::Reload(agents)) => self.middlebox.set_agents(now(), agents),
@@ -142,6 +159,9 @@ impl Server {
         while let Some(event) = self.middlebox.poll_event() {
             self.note(now, event);
         }
+        if self.middlebox.filter().damage().is_some() && self.guard.is_first_attempt() {
+            self.mend_filter();
+        }
         self.audit.flush();
     }
 
@@ -184,6 +204,7 @@ impl Server {
             rules: self.middlebox.rule_count(),
             sessions: self.middlebox.open_sessions().count(),
             connections: self.middlebox.connection_count(),
+            is_filter_whole: self.middlebox.filter().damage().is_none(),
         };
         // Without a receiver the scraper has hung up.
         let _ = reply.send(self.counters.page(gauges));

@@ -20,6 +20,20 @@ pub struct NftConfig {
     pub most_elements: usize,
     /// How elements are taken away.
     pub removal: Removal,
+    /// Whether the kernel is to keep all others off the table; default yes. Whoever wants to change our table by hand
+    /// chooses otherwise.
+    pub ownership: Ownership,
+}
+
+/// Who may change the table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Ownership {
+    /// We alone, where the kernel can (Linux 6.9 and later); it is [`Shared`](Self::Shared) elsewhere. The table stays when
+    /// we end, and is anybody's then.
+    #[default]
+    Owned,
+    /// Everybody with the rights. What becomes of the table is noticed by looking, of single elements it is not.
+    Shared,
 }
 
 /// Priorities of the chains that translate.
@@ -61,6 +75,7 @@ impl NftConfig {
             most_shapes: 96,
             most_elements: 512,
             removal: Removal::Automatic,
+            ownership: Ownership::Owned,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use rustix::io::Errno;
 
+use crate::filter::Damage;
 use crate::netlink::NetlinkError;
 use crate::record::RecordError;
 
@@ -21,6 +22,36 @@ pub enum NftError {
         /// Octets it may have.
         longest: usize,
     },
+    /// The process may not speak to the packet filter.
+    #[error("CAP_NET_ADMIN is missing; in a unit of systemd: AmbientCapabilities=CAP_NET_ADMIN")]
+    NoRights,
+    /// Another process owns the table.
+    #[error(
+        "the table inet {table} belongs to another process (netlink port {owner}); stop that one, or choose another table"
+    )]
+    Owned {
+        /// The table.
+        table: String,
+        /// The port of its netlink socket, which is its process number, as a rule.
+        owner: u32,
+    },
+    /// Another process of ours writes to the table.
+    #[error("another process serves the table inet {table}; stop that one, or choose another table")]
+    InUse {
+        /// The table.
+        table: String,
+    },
+    /// Whether another process writes to the table cannot be known.
+    #[error("the table inet {table} cannot be locked: {because}")]
+    Lock {
+        /// The table.
+        table: String,
+        /// What the system said.
+        because: String,
+    },
+    /// Somebody has changed the table; nothing is opened until it is written anew.
+    #[error("{0}; nothing is changed until it is written anew")]
+    Damaged(Damage),
     /// The kernel.
     #[error(transparent)]
     Netlink(#[from] NetlinkError),
@@ -56,6 +87,11 @@ impl NftError {
             Self::Netlink(error) => matches!(error.errno(), Some(Errno::NFILE | Errno::NOMEM | Errno::NOSPC)),
             Self::TooManyShapes { .. } => true,
             Self::NoInterface
+            | Self::NoRights
+            | Self::Owned { .. }
+            | Self::InUse { .. }
+            | Self::Lock { .. }
+            | Self::Damaged(_)
             | Self::BadName { .. }
             | Self::TooManyElements { .. }
             | Self::NoTranslation

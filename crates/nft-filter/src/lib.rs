@@ -13,6 +13,8 @@
 //!   accepted for being established: an element that is gone cuts it.
 //! * **Atomic.** [`NftFilter::apply`](simco::filter::PacketFilter::apply) is one netlink transaction, whatever the number
 //!   of changes.
+//! * **Nobody else's.** Where the kernel can, we own the table: another's `flush ruleset` passes it over. Elsewhere
+//!   [`NftFilter::inspect`] finds what others did to it, [`NftFilter::rewrite`] mends it, and nothing is granted in between.
 //! * **The kernel is the journal.** A set `rules` has a record of each policy rule, reservations too, written in the
 //!   same transaction; [`NftFilter::open`] takes all over. A process that is killed loses nothing and leaves nothing
 //!   behind; a host that starts anew has neither rules nor pinholes.
@@ -40,8 +42,8 @@ mod netlink;
 mod record;
 mod ruleset;
 
-pub use config::{NftConfig, Removal, TranslationPriorities};
+pub use config::{NftConfig, Ownership, Removal, TranslationPriorities};
 pub use error::NftError;
-pub use filter::NftFilter;
+pub use filter::{Damage, NftFilter};
 pub use netlink::NetlinkError;
 pub use record::RecordError;

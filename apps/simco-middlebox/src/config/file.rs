@@ -62,6 +62,7 @@ pub(super) struct Filter {
     pub(super) priority: Option<i32>,
     pub(super) most_shapes: Option<usize>,
     pub(super) most_elements: Option<usize>,
+    pub(super) own_table: Option<bool>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]

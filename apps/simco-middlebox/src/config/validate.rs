@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use nft_filter::{NftConfig, TranslationPriorities};
+use nft_filter::{NftConfig, Ownership, TranslationPriorities};
 use simco::filter::Network;
 use simco::middlebox::{
     AgentConfig, AgentPolicy, Agents, Demands, Limits, MiddleboxConfig, Offer, Pool, Protection, Realms,
@@ -113,6 +113,10 @@ fn filter(file: file::Filter, service: &Service) -> Result<FilterSettings, Confi
         most_elements,
         inside: defaults.inside,
         removal: defaults.removal,
+        ownership: match file.own_table {
+            Some(true) | None => Ownership::Owned,
+            Some(false) => Ownership::Shared,
+        },
     }))
 }
 

@@ -79,18 +79,27 @@ pub(crate) enum Over {
 impl Daemon {
     /// Starts it and waits until it says that it is ready.
     pub(crate) fn start(folder: &Folder, namespace: Option<&Namespace>) -> Self {
-        let program = env!("CARGO_BIN_EXE_simco-middlebox");
-        let mut command = match namespace {
-            Some(namespace) => namespace.command(program),
-            None => Command::new(program),
+        let command = match namespace {
+            Some(namespace) => namespace.command(PROGRAM),
+            None => Command::new(PROGRAM),
         };
+        Self::start_by(command, folder)
+    }
+
+    /// The same by a command that becomes the daemon, once it has the configuration's path.
+    pub(crate) fn start_by(command: Command, folder: &Folder) -> Self {
+        Self::start_with(command, folder, Stdio::null())
+    }
+
+    /// The same with something for its standard input.
+    pub(crate) fn start_with(mut command: Command, folder: &Folder, input: Stdio) -> Self {
         let notices = folder.path("notices");
         let _none_before = std::fs::remove_file(&notices);
         let socket = UnixDatagram::bind(&notices).unwrap();
         socket.set_read_timeout(Some(PATIENCE)).unwrap();
         let log = std::fs::File::create(folder.path("log")).unwrap();
         command.arg(folder.path("middlebox.toml")).env("NOTIFY_SOCKET", &notices);
-        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap();
+        let child = command.stdin(input).stdout(Stdio::null()).stderr(log).spawn().unwrap();
         let notice =
             notice_at(&socket).unwrap_or_else(|error| panic!("not ready: {error}: {}", folder.read("log")));
         let status = notice.strip_prefix("READY=1\nSTATUS=").unwrap_or_else(|| panic!("{notice}"));
@@ -111,6 +120,16 @@ impl Daemon {
                 Middlebox { addresses, transport: Transport::Sctp { streams: 6, carrier }, capture: None }
             }
         }
+    }
+
+    /// The page for Prometheus.
+    pub(crate) fn metrics_page(&self) -> String {
+        use std::io::{Read, Write};
+        let mut stream = std::net::TcpStream::connect(self.metrics).unwrap();
+        stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+        let mut page = String::new();
+        stream.read_to_string(&mut page).unwrap();
+        page
     }
 
     /// Has it read its configuration again.
@@ -157,6 +176,8 @@ fn notice_at(socket: &UnixDatagram) -> io::Result<String> {
     let mut notice = [0; 512];
     loop {
         match socket.recv(&mut notice) {
+            // The socket that owns the table, to be kept.
+            Ok(bytes) if notice[..bytes].starts_with(b"FDSTORE=1") => {}
             Ok(bytes) => return String::from_utf8(notice[..bytes].to_vec()).map_err(io::Error::other),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
@@ -194,5 +215,6 @@ may_disable = true
 key_file = "boss.key"
 may_access_others = true
 "#;
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_simco-middlebox");
 /// To be had for `extra`.
 pub(crate) const NFTABLES: &str = "[filter]\nkind = \"nftables\"\ninside = [\"in0\"]\n";

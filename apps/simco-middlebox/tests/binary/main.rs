@@ -14,6 +14,7 @@ mod oracle;
 mod agreement;
 mod comeback;
 mod crash;
+mod guard;
 mod hostile;
 mod refusal;
 mod reload;

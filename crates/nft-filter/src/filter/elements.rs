@@ -54,6 +54,14 @@ impl ElementWriter<'_> {
         });
     }
 
+    /// Adds an element and takes it away: nothing remains but another generation of the tables.
+    pub(super) fn mark(&mut self, set: &str, key: &[u8]) {
+        self.add(set, key, &Key::new(), Duration::from_secs(1), &[]);
+        self.element(message::DELETE_ELEMENT, 0, set, |element| {
+            element.nested(element::KEY, |nested| nested.octets(data::VALUE, key));
+        });
+    }
+
     /// Keeps a rule's record.
     pub(super) fn remember(&mut self, now: Instant, rule: &PolicyRule) -> Result<(), NftError> {
         let octets = record::encode(rule)?;

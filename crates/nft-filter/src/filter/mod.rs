@@ -1,15 +1,21 @@
 //! The filter: policy rules in, transactions out.
 
 mod elements;
+mod guard;
 mod takeover;
 
 use std::collections::BTreeMap;
+use std::os::fd::BorrowedFd;
+use std::os::unix::net::UnixListener;
 
 use simco::filter::{Change, FilterAction, FilterError, FilterRule, PacketFilter};
 use simco::{Capabilities, Direction, IpVersions, Lifetime, Services, Wildcards};
 use virtual_time::Instant;
 
+pub use self::guard::Damage;
+
 use self::elements::ElementWriter;
+use self::guard::Hold;
 use crate::config::NftConfig;
 use crate::error::NftError;
 use crate::ledger::{Effect, Element, Ledger, Place};
@@ -30,6 +36,15 @@ pub struct NftFilter {
     /// Sets made in the transaction in work.
     new_sets: Vec<Lookup>,
     removal: Removes,
+    hold: Hold,
+    /// Keeps a second process of ours off a table that the kernel does not protect.
+    lock: Option<UnixListener>,
+    /// Of all tables in the namespace, after our latest transaction or since we have last looked.
+    generation: u32,
+    /// What became of the table behind our back.
+    damage: Option<Damage>,
+    /// The transaction in work adds something.
+    has_additions: bool,
 }
 
 /// How the kernel takes elements away.
@@ -72,6 +87,25 @@ impl PacketFilter for NftFilter {
 }
 
 impl NftFilter {
+    /// Whether the kernel keeps all others off the table.
+    #[must_use]
+    pub const fn is_owner(&self) -> bool {
+        matches!(self.hold, Hold::Owned)
+    }
+
+    /// What is known to have become of the table behind our back; [`inspect`](Self::inspect) looks.
+    #[must_use]
+    pub const fn damage(&self) -> Option<Damage> {
+        self.damage
+    }
+
+    /// The socket that owns the table. Who keeps it open keeps the ownership, even if this process dies: another one can go
+    /// on with it ([`open_inherited`](Self::open_inherited)).
+    #[must_use]
+    pub fn owner_socket(&self) -> BorrowedFd<'_> {
+        self.socket.descriptor()
+    }
+
     /// Takes the table away, and every pinhole with it: the protected network is open then to whatever else the host
     /// lets pass.
     ///
@@ -79,7 +113,7 @@ impl NftFilter {
     ///
     /// The kernel refuses; the table stays then.
     pub fn remove_table(mut self) -> Result<(), NftError> {
-        self.socket.begin(&mut self.batch);
+        self.begin();
         self.batch.message(message::DELETE_TABLE, 0, |attributes| {
             attributes.text(crate::netlink::table::NAME, &self.config.table);
         });
@@ -88,12 +122,15 @@ impl NftFilter {
 
     /// All changes or none.
     fn transact(&mut self, now: Instant, changes: &[Change]) -> Result<(), NftError> {
-        self.socket.begin(&mut self.batch);
+        self.begin();
         let staged = changes.iter().try_for_each(|change| self.stage(now, change));
-        let done = staged.and_then(|()| Ok(self.socket.transact(&mut self.batch)?));
+        let done = staged.and_then(|()| self.commit_batch());
         if done.is_ok() {
             self.ledger.commit();
-            self.new_sets.clear();
+            if !self.new_sets.is_empty() {
+                self.new_sets.clear();
+                self.know_parts()?;
+            }
         } else {
             self.ledger.roll_back();
             for lookup in self.new_sets.drain(..) {
@@ -117,6 +154,7 @@ impl NftFilter {
             }
         }
         let Some(after) = change.after() else { return Ok(()) };
+        self.has_additions = true;
         self.writer().remember(now, after)?;
         for (element, data) in wanted {
             let held = self.ledger.hold(element.clone(), &data, after.id, after.deadline);
@@ -175,6 +213,7 @@ impl NftFilter {
         };
         let mut writer =
             ElementWriter { batch: &mut self.batch, table: &self.config.table, removal: self.removal };
+        self.has_additions |= matches!(effect, Effect::Add(_) | Effect::Retime(_));
         match effect {
             Effect::None => {}
             Effect::Add(deadline) => writer.add(name, &element.key, data, deadline.since(now), &[]),
@@ -184,6 +223,12 @@ impl NftFilter {
             }
             Effect::Remove => writer.remove(name, &element.key, data),
         }
+    }
+
+    /// Begins a transaction.
+    fn begin(&mut self) {
+        self.socket.begin(&mut self.batch);
+        self.has_additions = false;
     }
 
     const fn writer(&mut self) -> ElementWriter<'_> {

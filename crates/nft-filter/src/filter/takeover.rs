@@ -1,6 +1,7 @@
 //! What is in the kernel already, and what really stands there.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
 use simco::PolicyRule;
@@ -8,14 +9,13 @@ use simco::filter::FilterRule;
 use virtual_time::Instant;
 
 use super::elements::{ElementWriter, elements, recorded};
+use super::guard::{Hold, TableState, common, flags_of, lock, next};
 use super::{NftFilter, Removes, elements_of};
-use crate::config::{NftConfig, Removal};
+use crate::config::{NftConfig, Ownership, Removal};
 use crate::error::NftError;
 use crate::ledger::{Effect, Element, Ledger, Place};
 use crate::netlink::{Batch, NetlinkError, Socket, attribute, message, set};
-use crate::ruleset::{
-    Key, Lookup, Meaning, REGISTRY, Shape, TranslationMap, write_base, write_lookup_set, write_rules,
-};
+use crate::ruleset::{Key, Lookup, REGISTRY, TranslationMap, write_base, write_lookup_set, write_rules};
 
 impl NftFilter {
     /// Sets up the table, or takes over the one that is there: the rules on record, with what remains of their
@@ -28,8 +28,35 @@ impl NftFilter {
     ///
     /// A configuration the kernel cannot have; missing rights; a table of this name that is not ours.
     pub fn open(config: NftConfig, now: Instant) -> Result<(Self, Vec<PolicyRule>), NftError> {
+        Self::open_on(config, Socket::open()?, now)
+    }
+
+    /// The same with the socket of a process that is gone ([`owner_socket`](Self::owner_socket)): the table has been its all
+    /// the time.
+    ///
+    /// # Errors
+    ///
+    /// See [`open`](Self::open).
+    pub fn open_inherited(
+        config: NftConfig,
+        socket: OwnedFd,
+        now: Instant,
+    ) -> Result<(Self, Vec<PolicyRule>), NftError> {
+        Self::open_on(config, Socket::inherit(socket)?, now)
+    }
+
+    fn open_on(
+        config: NftConfig,
+        mut socket: Socket,
+        now: Instant,
+    ) -> Result<(Self, Vec<PolicyRule>), NftError> {
         validate(&config)?;
-        let mut socket = Socket::open()?;
+        let existing = TableState::read(&mut socket, &config.table).map_err(rights)?;
+        if let Some(owner) = existing.and_then(|table| table.owner)
+            && owner != socket.port()
+        {
+            return Err(NftError::Owned { table: config.table, owner });
+        }
         let sets = existing_sets(&mut socket, &config.table)?;
         let mut filter = Self {
             config,
@@ -39,30 +66,98 @@ impl NftFilter {
             sets: sets.iter().map(|lookup| (*lookup, lookup.to_string())).collect(),
             new_sets: Vec::new(),
             removal: Removes::Destroying,
+            hold: Hold::Owned,
+            lock: None,
+            generation: 0,
+            damage: None,
+            has_additions: false,
         };
-        filter.write_ruleset()?;
-        filter.removal = filter.how_to_remove()?;
-        let (rules, _unreadable) = recorded(&mut filter.socket, &filter.config.table, now)?;
-        let rules: Vec<PolicyRule> = rules.into_iter().filter(|rule| filter.adopt(rule).is_ok()).collect();
-        filter.ledger.commit();
-        filter.reconcile(now, &rules)?;
+        let rules = filter.take(existing, now)?;
         Ok((filter, rules))
+    }
+
+    /// Makes the table ours, whatever of it is there.
+    fn take(&mut self, existing: Option<TableState>, now: Instant) -> Result<Vec<PolicyRule>, NftError> {
+        let wanted = self.config.ownership;
+        if wanted == Ownership::Shared || existing.is_some_and(|table| !table.persists()) {
+            self.lock = Some(lock(&self.config.table)?);
+        }
+        // Whether a table outlives its owner is decided when it is made.
+        let is_of_this_kind = |table: TableState| table.persists() == (wanted == Ownership::Owned);
+        if existing.is_none_or(is_of_this_kind) {
+            self.hold(wanted);
+            match self.write_ruleset() {
+                Ok(()) => return self.adopt_all(now),
+                Err(error) if !is_unknown(&error) || wanted == Ownership::Shared => return Err(error),
+                Err(_too_old) => return self.share(now),
+            }
+        }
+        self.removal = self.how_to_remove()?;
+        let (rules, _unreadable) = recorded(&mut self.socket, &self.config.table, now)?;
+        self.hold(wanted);
+        match self.rewrite(now, &rules) {
+            Ok(()) => {
+                let rules = rules.into_iter().filter(|rule| rule.deadline > now);
+                Ok(rules.filter(|rule| rule.filter_rule().is_none() || self.is_held(rule)).collect())
+            }
+            Err(error) if !is_unknown(&error) || wanted == Ownership::Shared => Err(error),
+            Err(_too_old) => self.share(now),
+        }
+    }
+
+    /// The kernel cannot keep others off.
+    fn share(&mut self, now: Instant) -> Result<Vec<PolicyRule>, NftError> {
+        if self.lock.is_none() {
+            self.lock = Some(lock(&self.config.table)?);
+        }
+        (self.damage, self.ledger) = (None, Ledger::default());
+        self.hold(Ownership::Shared);
+        self.write_ruleset()?;
+        self.adopt_all(now)
+    }
+
+    fn hold(&mut self, ownership: Ownership) {
+        self.config.ownership = ownership;
+        self.hold = match ownership {
+            Ownership::Owned => Hold::Owned,
+            Ownership::Shared => Hold::Shared(std::collections::BTreeSet::new()),
+        };
+    }
+
+    /// Takes over what is on record, and brings the elements in line.
+    fn adopt_all(&mut self, now: Instant) -> Result<Vec<PolicyRule>, NftError> {
+        self.removal = self.how_to_remove()?;
+        let (rules, _unreadable) = recorded(&mut self.socket, &self.config.table, now)?;
+        let rules: Vec<PolicyRule> = rules.into_iter().filter(|rule| self.adopt(rule).is_ok()).collect();
+        self.ledger.commit();
+        self.reconcile(now, &rules)?;
+        Ok(rules)
+    }
+
+    /// Whether the ledger has what the rule needs.
+    fn is_held(&self, rule: &PolicyRule) -> bool {
+        let wanted = rule.filter_rule();
+        wanted.is_some_and(|rule| elements_of(&rule).all(|(element, _)| self.ledger.contains(&element)))
     }
 
     /// Chains, rules and common sets anew; sets that are there keep their elements.
     fn write_ruleset(&mut self) -> Result<(), NftError> {
-        self.socket.begin(&mut self.batch);
-        write_base(&mut self.batch, &self.config);
-        let common = Shape::common().flat_map(|shape| Meaning::ALL.map(|meaning| Lookup { meaning, shape }));
-        for lookup in common.filter(|lookup| lookup.meaning != Meaning::Block) {
+        self.begin();
+        write_base(&mut self.batch, &self.config, flags_of(self.config.ownership));
+        for lookup in common() {
             if !self.sets.contains_key(&lookup) {
                 write_lookup_set(&mut self.batch, &self.config, lookup);
-                self.sets.insert(lookup, lookup.to_string());
             }
         }
-        let sets: Vec<Lookup> = self.sets.keys().copied().collect();
+        let sets: Vec<Lookup> =
+            self.sets.keys().copied().chain(common()).collect::<BTreeSet<_>>().into_iter().collect();
         write_rules(&mut self.batch, &self.config, &sets);
-        Ok(self.socket.transact(&mut self.batch)?)
+        let generation = self.socket.generation()?;
+        self.batch.expect_generation(generation);
+        self.socket.transact(&mut self.batch)?;
+        self.generation = next(generation);
+        self.sets = sets.into_iter().map(|lookup| (lookup, lookup.to_string())).collect();
+        self.know_parts()
     }
 
     /// Tries on an element that is not there, if it is not decided.
@@ -72,10 +167,11 @@ impl NftFilter {
             Removal::AddAndDelete => return Ok(Removes::AddingAndDeleting),
             Removal::Automatic => {}
         }
-        self.socket.begin(&mut self.batch);
+        self.begin();
         let removal = Removes::Destroying;
         let mut writer = ElementWriter { batch: &mut self.batch, table: &self.config.table, removal };
         writer.remove(REGISTRY, &[0; 8], &Key::new());
+        // There is no such element: this is no generation.
         match self.socket.transact(&mut self.batch) {
             Ok(()) => Ok(Removes::Destroying),
             Err(NetlinkError::Refused { errno: Errno::INVAL | Errno::OPNOTSUPP, .. }) => {
@@ -86,7 +182,7 @@ impl NftFilter {
     }
 
     /// Counts a rule's elements as needed; a rule that cannot be had any more needs none.
-    fn adopt(&mut self, rule: &PolicyRule) -> Result<(), NftError> {
+    pub(super) fn adopt(&mut self, rule: &PolicyRule) -> Result<(), NftError> {
         let Some(wanted) = rule.filter_rule() else { return Ok(()) };
         if wanted.translation.is_some() && self.config.translation.is_none() {
             return Err(NftError::NoTranslation);
@@ -105,7 +201,7 @@ impl NftFilter {
     fn reconcile(&mut self, now: Instant, rules: &[PolicyRule]) -> Result<(), NftError> {
         let standing = self.standing_elements()?;
         let known: HashSet<u32> = rules.iter().map(|rule| rule.id.get()).collect();
-        self.socket.begin(&mut self.batch);
+        self.begin();
         for element in
             standing.iter().filter(|element| !self.ledger.contains(element)).cloned().collect::<Vec<_>>()
         {
@@ -114,6 +210,7 @@ impl NftFilter {
                 Place::Map(map) => map.any_data(),
             };
             self.write(now, &element, &data, Effect::Remove);
+            self.commit_piece()?;
         }
         let missing = self.ledger.iter().filter(|(element, _)| !standing.contains(element));
         let missing: Vec<(Element, Key, Instant)> =
@@ -123,6 +220,7 @@ impl NftFilter {
                 self.have_set(lookup)?;
             }
             self.write(now, &element, &data, Effect::Add(deadline));
+            self.commit_piece()?;
         }
         for listed in elements(&mut self.socket, &self.config.table, REGISTRY)? {
             let number = listed.key.first_chunk().map(|octets| u32::from_ne_bytes(*octets));
@@ -130,8 +228,12 @@ impl NftFilter {
                 self.writer().remove(REGISTRY, &listed.key, &Key::new());
             }
         }
-        self.new_sets.clear();
-        Ok(self.socket.transact(&mut self.batch)?)
+        self.commit_batch()?;
+        if !self.new_sets.is_empty() {
+            self.new_sets.clear();
+            self.know_parts()?;
+        }
+        Ok(())
     }
 
     /// Every element in the kernel that is not the registry's.
@@ -195,6 +297,16 @@ fn existing_sets(socket: &mut Socket, table: &str) -> Result<Vec<Lookup>, NftErr
         Err(NetlinkError::Refused { errno: Errno::NOENT, .. }) => Ok(Vec::new()),
         Err(error) => Err(error.into()),
     }
+}
+
+/// What is not permitted to ask is not permitted to do.
+fn rights(error: NetlinkError) -> NftError {
+    if error.errno() == Some(Errno::PERM) { NftError::NoRights } else { error.into() }
+}
+
+/// Whether the kernel does not know what was wanted of the table itself.
+const fn is_unknown(error: &NftError) -> bool {
+    matches!(error, NftError::Netlink(NetlinkError::Refused { errno: Errno::OPNOTSUPP | Errno::INVAL, .. }))
 }
 
 fn validate(config: &NftConfig) -> Result<(), NftError> {

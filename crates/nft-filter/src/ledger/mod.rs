@@ -3,8 +3,8 @@
 //! Rules may overlap (RFC 5189 §2.3.9), even be identical; the kernel has an element once. It lives as long as the last
 //! of the rules that hold it.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
+use std::collections::{BTreeSet, HashMap};
 
 use simco::PolicyRuleId;
 use smallvec::SmallVec;
@@ -128,6 +128,15 @@ impl Ledger {
     /// Everything that should be in the kernel.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&Element, &Entry)> {
         self.entries.iter()
+    }
+
+    /// The sets that should have an element.
+    pub(crate) fn lookups(&self) -> impl Iterator<Item = Lookup> {
+        let lookups = self.entries.keys().filter_map(|element| match element.place {
+            Place::Set(lookup) => Some(lookup),
+            Place::Map(_) => None,
+        });
+        lookups.collect::<BTreeSet<_>>().into_iter()
     }
 
     /// Whether the element should be in the kernel.

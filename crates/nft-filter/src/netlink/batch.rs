@@ -1,7 +1,7 @@
 //! A transaction under construction.
 
 use super::attributes::Attributes;
-use super::codes::{ACKNOWLEDGE, BATCH_BEGIN, BATCH_END, INET, REQUEST, SUBSYSTEM};
+use super::codes::{ACKNOWLEDGE, BATCH_BEGIN, BATCH_END, BATCH_GENERATION, INET, REQUEST, SUBSYSTEM};
 
 /// Messages that take effect together or not at all.
 #[derive(Debug, Default)]
@@ -12,6 +12,7 @@ pub(crate) struct Batch {
     messages: u32,
     /// Sequence number of the batch itself; its messages count on from here.
     base: u32,
+    is_finished: bool,
 }
 
 impl Batch {
@@ -20,7 +21,21 @@ impl Batch {
         self.octets.clear();
         self.messages = 0;
         self.base = base;
-        frame(&mut self.octets, BATCH_BEGIN, REQUEST, base, Some(SUBSYSTEM), |_| {});
+        self.is_finished = false;
+        frame(&mut self.octets, BATCH_BEGIN, REQUEST, base, Some(SUBSYSTEM), |attributes| {
+            attributes.u32(BATCH_GENERATION, 0);
+        });
+    }
+
+    /// The generation of all tables that the batch builds on: if it is another one by then the kernel refuses
+    /// (`ERESTART`). 0, as from the beginning, is any.
+    pub(crate) fn expect_generation(&mut self, generation: u32) {
+        self.octets[GENERATION_AT..GENERATION_AT + 4].copy_from_slice(&generation.to_be_bytes());
+    }
+
+    /// How many messages it has.
+    pub(crate) const fn len(&self) -> u32 {
+        self.messages
     }
 
     pub(crate) const fn is_empty(&self) -> bool {
@@ -45,8 +60,11 @@ impl Batch {
         frame(&mut self.octets, nftables(kind), REQUEST | flags, sequence, None, write);
     }
 
-    /// Closes the batch and asks for an acknowledgement of its last message.
+    /// Closes the batch and asks for an acknowledgement of its last message. Finished, it may be sent again.
     pub(crate) fn finish(&mut self) -> &[u8] {
+        if core::mem::replace(&mut self.is_finished, true) {
+            return &self.octets;
+        }
         let at = self.last + FLAGS_AT;
         let flags = u16::from_ne_bytes([self.octets[at], self.octets[at + 1]]) | ACKNOWLEDGE;
         self.octets[at..at + 2].copy_from_slice(&flags.to_ne_bytes());
@@ -86,3 +104,5 @@ pub(crate) fn frame(
 }
 
 const FLAGS_AT: usize = 6;
+/// Behind the headers of netlink and netfilter, and the attribute's own.
+const GENERATION_AT: usize = 16 + 4 + 4;

@@ -20,27 +20,46 @@ pub(crate) const INET: u8 = 1;
 pub(crate) const IPV4: u8 = 2;
 pub(crate) const IPV6: u8 = 10;
 
+/// The generation a transaction builds on, in its first frame.
+pub(crate) const BATCH_GENERATION: u16 = 1;
+
 pub(crate) mod message {
     pub(crate) const NEW_TABLE: u8 = 0;
+    pub(crate) const GET_TABLE: u8 = 1;
     pub(crate) const DELETE_TABLE: u8 = 2;
     pub(crate) const NEW_CHAIN: u8 = 3;
+    pub(crate) const GET_CHAIN: u8 = 4;
     pub(crate) const NEW_RULE: u8 = 6;
+    pub(crate) const GET_RULE: u8 = 7;
     pub(crate) const DELETE_RULE: u8 = 8;
     pub(crate) const NEW_SET: u8 = 9;
     pub(crate) const GET_SET: u8 = 10;
     pub(crate) const NEW_ELEMENT: u8 = 12;
     pub(crate) const GET_ELEMENT: u8 = 13;
     pub(crate) const DELETE_ELEMENT: u8 = 14;
+    pub(crate) const GET_GENERATION: u8 = 16;
     /// Like a deletion, but absence is no error. Since Linux 6.3.
     pub(crate) const DESTROY_ELEMENT: u8 = 30;
 }
 
+pub(crate) mod generation {
+    pub(crate) const ID: u16 = 1;
+}
+
 pub(crate) mod table {
     pub(crate) const NAME: u16 = 1;
+    pub(crate) const FLAGS: u16 = 2;
+    pub(crate) const HANDLE: u16 = 4;
+    pub(crate) const OWNER: u16 = 7;
+    /// Only the socket that set it may change the table. Since Linux 5.12.
+    pub(crate) const FLAG_OWNER: u32 = 2;
+    /// The table outlives its owner. Since Linux 6.9.
+    pub(crate) const FLAG_PERSIST: u32 = 4;
 }
 
 pub(crate) mod chain {
     pub(crate) const TABLE: u16 = 1;
+    pub(crate) const HANDLE: u16 = 2;
     pub(crate) const NAME: u16 = 3;
     pub(crate) const HOOK: u16 = 4;
     pub(crate) const POLICY: u16 = 5;
@@ -52,6 +71,7 @@ pub(crate) mod chain {
 pub(crate) mod rule {
     pub(crate) const TABLE: u16 = 1;
     pub(crate) const CHAIN: u16 = 2;
+    pub(crate) const HANDLE: u16 = 3;
     pub(crate) const EXPRESSIONS: u16 = 4;
     pub(crate) const LIST_ELEMENT: u16 = 1;
     pub(crate) const EXPRESSION_NAME: u16 = 1;
@@ -67,6 +87,7 @@ pub(crate) mod set {
     pub(crate) const DATA_TYPE: u16 = 6;
     pub(crate) const DATA_BYTES: u16 = 7;
     pub(crate) const ID: u16 = 10;
+    pub(crate) const HANDLE: u16 = 16;
     pub(crate) const FLAG_MAP: u32 = 8;
     pub(crate) const FLAG_TIMEOUT: u32 = 16;
 }

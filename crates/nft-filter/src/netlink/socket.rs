@@ -1,18 +1,19 @@
 //! The socket: transactions out, dumps in.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::net::netlink::{NETFILTER, SocketAddrNetlink};
 use rustix::net::sockopt::{self, Timeout};
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, bind, recv, sendto, socket_with,
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, bind, getsockname, recv, sendto,
+    socket_with,
 };
 
-use super::attributes::Attributes;
+use super::attributes::{Attributes, attribute};
 use super::batch::{Batch, frame, nftables};
-use super::codes::{DONE, DUMP, ERROR, INTERRUPTED, REQUEST};
+use super::codes::{DONE, DUMP, ERROR, INTERRUPTED, REQUEST, generation, message};
 
 /// A netlink socket to netfilter, of the network namespace it was opened in.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub(crate) struct Socket {
     socket: OwnedFd,
     sequence: u32,
     received: Vec<u8>,
+    /// The socket's number among those of its namespace, by which the kernel knows the owner of a table.
+    port: u32,
 }
 
 impl Socket {
@@ -33,7 +36,37 @@ impl Socket {
             Ok(socket)
         };
         let socket = open().map_err(|errno| NetlinkError::Socket { action: "open", errno })?;
-        Ok(Self { socket, sequence: 0, received: vec![0; RECEIVE_BYTES] })
+        Self::of(socket)
+    }
+
+    /// Goes on with a socket that another process has opened, with its buffers and its tables. What that has asked and not
+    /// read is passed over.
+    pub(crate) fn inherit(socket: OwnedFd) -> Result<Self, NetlinkError> {
+        let mut socket = Self::of(socket)?;
+        loop {
+            match recv(&socket.socket, socket.received.as_mut_slice(), RecvFlags::DONTWAIT) {
+                Ok(_) | Err(Errno::INTR | Errno::NOBUFS) => {}
+                Err(Errno::AGAIN) => return Ok(socket),
+                Err(errno) => return Err(NetlinkError::Socket { action: "receive from", errno }),
+            }
+        }
+    }
+
+    fn of(socket: OwnedFd) -> Result<Self, NetlinkError> {
+        let failed = |errno| NetlinkError::Socket { action: "know the address of", errno };
+        let address = getsockname(&socket).map_err(failed)?;
+        let address = SocketAddrNetlink::try_from(address).map_err(failed)?;
+        Ok(Self { socket, sequence: 0, received: vec![0; RECEIVE_BYTES], port: address.pid() })
+    }
+
+    /// The socket's number, as the kernel names the owner of a table.
+    pub(crate) const fn port(&self) -> u32 {
+        self.port
+    }
+
+    /// The socket itself, for whoever is to keep it open.
+    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
     }
 
     /// Begins a transaction.
@@ -66,6 +99,41 @@ impl Socket {
                 }
             }
         }
+    }
+
+    /// Asks for one thing, and calls `read` with its attributes.
+    pub(crate) fn ask<T>(
+        &mut self,
+        kind: u8,
+        write: impl FnOnce(&mut Attributes<'_>),
+        read: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T, NetlinkError> {
+        self.sequence = self.sequence.wrapping_add(1);
+        let mut request = Vec::new();
+        frame(&mut request, nftables(kind), REQUEST, self.sequence, None, write);
+        self.send(&request)?;
+        loop {
+            let bytes = self.receive()?;
+            for (header, payload) in messages(&self.received[..bytes]) {
+                if header.sequence != self.sequence {
+                    continue;
+                }
+                if header.kind == ERROR {
+                    let errno = error_of(payload).unwrap_or(Errno::PROTO);
+                    return Err(NetlinkError::Refused { errno, message: 0 });
+                }
+                return Ok(read(payload.get(FAMILY_HEADER_BYTES..).unwrap_or_default()));
+            }
+        }
+    }
+
+    /// The number that rises with every change of any table in the namespace, whoever makes it.
+    pub(crate) fn generation(&mut self) -> Result<u32, NetlinkError> {
+        let number = |answer: &[u8]| {
+            attribute(answer, generation::ID).and_then(|octets| octets.first_chunk().copied())
+        };
+        let asked = self.ask(message::GET_GENERATION, |_| {}, number)?;
+        asked.map(u32::from_be_bytes).ok_or(NetlinkError::Refused { errno: Errno::PROTO, message: 0 })
     }
 
     /// Asks for everything of a kind, and calls `each` with the attributes of every message.

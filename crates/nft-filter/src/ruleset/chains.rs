@@ -66,8 +66,11 @@ impl FromStr for Lookup {
 }
 
 /// The table, the chains and the fixed sets; whatever of it is there already stays.
-pub(crate) fn write_base(batch: &mut Batch, config: &NftConfig) {
-    batch.message(message::NEW_TABLE, CREATE, |attributes| attributes.text(table::NAME, &config.table));
+pub(crate) fn write_base(batch: &mut Batch, config: &NftConfig, flags: u32) {
+    batch.message(message::NEW_TABLE, CREATE, |attributes| {
+        attributes.text(table::NAME, &config.table);
+        attributes.u32(table::FLAGS, flags);
+    });
     write_interfaces(batch, config);
     let registry = SetKind { key_type: REGISTRY_KEY_TYPE, key_bytes: REGISTRY_KEY_BYTES, data: None };
     write_set(batch, config, REGISTRY, &registry);

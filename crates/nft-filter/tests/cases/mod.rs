@@ -59,7 +59,11 @@ pub(crate) struct Middlebox {
 
 impl Middlebox {
     pub(crate) fn new(network: &Network) -> Self {
-        let mut middlebox = Self::with(network, config());
+        Self::new_with(network, config())
+    }
+
+    pub(crate) fn new_with(network: &Network, config: NftConfig) -> Self {
+        let mut middlebox = Self::with(network, config);
         let marker = udp(1_000_000, MARKER_INSIDE, MARKER_OUTSIDE, Direction::BiDirectional);
         middlebox.insert(&marker);
         middlebox

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use nft_filter::{NftConfig, Ownership};
 use simco::filter::{Change, FilterError, PacketFilter};
 use simco::{Direction, PolicyRule, TransportProtocol};
 
@@ -25,12 +26,16 @@ pub(crate) fn atomic() {
     let odd = rule(2, TransportProtocol::UDP, host("10.1.0.3:1"), wide, Direction::Inbound);
     let gone = middlebox.insert(&odd);
     middlebox.remove(&gone);
-    // Behind the filter's back a set disappears.
+    drop(middlebox);
+    // While nobody owns the table a set becomes one that takes no timed elements.
     network.nft(&["flush chain inet headway in_4_in"]);
     network.nft(&["flush chain inet headway out_4_in"]);
     network.nft(&["flush chain inet headway error_in_4_in"]);
     network.nft(&["flush chain inet headway error_out_4_in"]);
     network.nft(&["delete set inet headway in_4_32_24_p_16_0"]);
+    let kind = "{ type ipv4_addr . ipv4_addr . inet_proto . inet_service; }";
+    network.nft(&[&format!("add set inet headway in_4_32_24_p_16_0 {kind}")]);
+    let mut middlebox = Middlebox::with(&network, config());
     let before = network.elements().len();
     let batch = [
         alive(&middlebox, &udp(3, "10.1.0.3:1", OUT, Direction::Inbound)),
@@ -118,7 +123,8 @@ pub(crate) fn orphans() {
 
 pub(crate) fn list() {
     let network = Network::new();
-    let mut middlebox = Middlebox::new(&network);
+    let shared = NftConfig { ownership: Ownership::Shared, ..config() };
+    let mut middlebox = Middlebox::new_with(&network, shared);
     let first = middlebox.insert(&udp(1, IN, OUT, Direction::Inbound));
     middlebox.insert(&udp(2, "10.1.0.3:1", "203.0.113.9:0", Direction::Outbound));
     let (name, element) =

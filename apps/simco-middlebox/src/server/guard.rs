@@ -1,0 +1,88 @@
+//! Looking after the packet filter: what others do to it is noticed, said and mended.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use nft_filter::Damage;
+use serde_json::json;
+use tokio::time::{Interval, MissedTickBehavior, interval};
+
+use super::{Server, now};
+
+/// When to look next, and what is wrong.
+#[derive(Debug)]
+pub(super) struct Guard {
+    due: Interval,
+    /// Attempts to mend that have failed since the damage was found.
+    failures: u32,
+}
+
+impl Guard {
+    pub(super) fn new() -> Self {
+        let mut due = interval(PERIOD);
+        due.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self { due, failures: 0 }
+    }
+
+    /// Waits until it is time to look.
+    pub(super) async fn due(&mut self) {
+        self.due.tick().await;
+    }
+
+    /// Whether nobody has tried to mend what is damaged; what has failed once is tried again when it is time to look.
+    pub(super) const fn is_first_attempt(&self) -> bool {
+        self.failures == 0
+    }
+}
+
+impl Server {
+    /// Looks whether the packet filter is as we left it.
+    pub(super) fn look_after_filter(&mut self) {
+        match self.middlebox.filter_mut().inspect() {
+            Ok(None) => {}
+            Ok(Some(_)) => self.mend_filter(),
+            Err(error) => tracing::warn!(%error, "whether the packet filter is whole cannot be known"),
+        }
+    }
+
+    /// Writes the packet filter anew.
+    pub(super) fn mend_filter(&mut self) {
+        let Some(damage) = self.middlebox.filter().damage() else { return };
+        if self.guard.failures == 0 {
+            *self.counters.filter_damages.entry(name(damage)).or_default() += 1;
+            tracing::error!("the packet filter was changed by somebody else: {damage}; it is written anew");
+            self.audit.note_event("filter_damaged", &json!(damage.to_string()));
+        }
+        let rules: Vec<_> = self.middlebox.rules().map(Arc::clone).collect();
+        match self.middlebox.filter_mut().rewrite(now(), &rules) {
+            Ok(()) => {
+                self.guard.failures = 0;
+                tracing::warn!(rules = rules.len(), "the packet filter is written anew");
+                self.audit.note_event("filter_rewritten", &json!({ "rules": rules.len() }));
+            }
+            Err(error) => {
+                if self.guard.failures.is_multiple_of(FAILURES_TO_A_LINE) {
+                    let failures = self.guard.failures + 1;
+                    tracing::error!(%error, failures, "the packet filter cannot be written anew; it is tried again");
+                }
+                self.guard.failures = self.guard.failures.saturating_add(1);
+            }
+        }
+        self.audit.flush();
+    }
+}
+
+const fn name(damage: Damage) -> &'static str {
+    match damage {
+        Damage::Missing => "missing",
+        Damage::Changed => "changed",
+        Damage::Incomplete => "incomplete",
+    }
+}
+
+/// The name under which systemd keeps the socket that owns the table.
+pub(super) const DESCRIPTOR: &str = "table";
+/// What others do is mended within a tenth of a second; looking costs the kernel some microseconds.
+const PERIOD: Duration = Duration::from_millis(25);
+/// Ten seconds.
+const FAILURES_TO_A_LINE: u32 = 400;
