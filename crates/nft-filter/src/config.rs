@@ -1,5 +1,7 @@
 //! What an operator may choose.
 
+use simco::filter::Network;
+
 /// How the filter stands in the kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NftConfig {
@@ -8,6 +10,8 @@ pub struct NftConfig {
     /// Interfaces of the protected network, at least one. Packets between one of them and any other interface pass
     /// only through pinholes; what passes neither into nor out of the protected network is not looked at.
     pub inside: Vec<String>,
+    /// Addresses that nothing passes to or from, whatever is open; default none.
+    pub closed: Vec<Network>,
     /// Priority of the chain among all that look at forwarded packets; default −10, shortly before the place of
     /// firewalld and Docker (0). What we accept they may still drop, and what we drop they never see.
     pub priority: i32,
@@ -16,6 +20,9 @@ pub struct NftConfig {
     /// How many shapes of wildcards may be in use at once, for each of blocked, inbound and outbound; default 96.
     /// Each costs every packet a look into a table.
     pub most_shapes: usize,
+    /// How many of them the rules of one agent may use, beside the eight that are always there; default 32. With the default of
+    /// [`most_shapes`](Self::most_shapes) three agents with odd wishes leave no others out.
+    pub most_shapes_per_agent: usize,
     /// How many set elements a policy rule may need; default 512. A pair of port ranges needs one for each port.
     pub most_elements: usize,
     /// How elements are taken away.
@@ -70,9 +77,11 @@ impl NftConfig {
         Self {
             table: "headway".to_owned(),
             inside,
+            closed: Vec::new(),
             priority: -10,
             translation: None,
             most_shapes: 96,
+            most_shapes_per_agent: 32,
             most_elements: 512,
             removal: Removal::Automatic,
             ownership: Ownership::Owned,

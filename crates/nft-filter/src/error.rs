@@ -69,6 +69,14 @@ pub enum NftError {
         /// The bound.
         most: usize,
     },
+    /// The rules of one agent use more kinds of wildcards than it may.
+    #[error("the rules of {agent} use {most} shapes of wildcards already, and would need another")]
+    TooManyShapesOfAgent {
+        /// Whose.
+        agent: String,
+        /// The bound.
+        most: usize,
+    },
     /// A rule translates, and the filter is not to.
     #[error("the rule translates addresses, for which the filter is not configured")]
     NoTranslation,
@@ -85,7 +93,7 @@ impl NftError {
     pub(crate) fn is_full(&self) -> bool {
         match self {
             Self::Netlink(error) => matches!(error.errno(), Some(Errno::NFILE | Errno::NOMEM | Errno::NOSPC)),
-            Self::TooManyShapes { .. } => true,
+            Self::TooManyShapes { .. } | Self::TooManyShapesOfAgent { .. } => true,
             Self::NoInterface
             | Self::NoRights
             | Self::Owned { .. }

@@ -61,6 +61,7 @@ pub(super) struct Filter {
     pub(super) table: Option<String>,
     pub(super) priority: Option<i32>,
     pub(super) most_shapes: Option<usize>,
+    pub(super) most_shapes_per_agent: Option<usize>,
     pub(super) most_elements: Option<usize>,
     pub(super) own_table: Option<bool>,
 }
@@ -83,6 +84,7 @@ pub(super) struct Service {
     pub(super) disable_rules: Option<bool>,
     pub(super) longest_lifetime_s: Option<u32>,
     pub(super) longest_age_s: Option<u64>,
+    pub(super) protocols: Option<Vec<String>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
@@ -148,6 +150,9 @@ pub(super) struct Policy {
     pub(super) most_rules: Option<usize>,
     pub(super) requests_per_second: Option<u32>,
     pub(super) request_burst: Option<u32>,
+    pub(super) realms: Option<Realms>,
+    pub(super) protocols: Option<Vec<String>>,
+    pub(super) ports: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]

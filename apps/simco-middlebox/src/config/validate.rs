@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::net::IpAddr;
+use std::ops::RangeInclusive;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use nft_filter::{NftConfig, Ownership, TranslationPriorities};
 use simco::filter::Network;
 use simco::middlebox::{
     AgentConfig, AgentPolicy, Agents, Demands, Limits, MiddleboxConfig, Offer, Pool, Protection, Realms,
-    RequestRate, Service,
+    RequestRate, Scope, Service,
 };
-use simco::{Key, Lifetime, Owner, PORT};
+use simco::{Key, Lifetime, Owner, PORT, TransportProtocol};
 
 use super::file::{self, Carrier, FilterKind, ServiceKind};
 use super::{ConfigError, FilterSettings, Listen, SctpListen, Settings, TlsIdentity};
@@ -25,7 +27,8 @@ const CONNECTIONS_PER_HOST: usize = 64;
 pub(super) fn settings(file: file::File, folder: &Path) -> Result<Settings, ConfigError> {
     let listen = listen(file.listen)?;
     let service = service(&file.service)?;
-    let filter = filter(file.filter, &service)?;
+    let realms = realms("realms", &file.realms)?;
+    let filter = filter(file.filter, &service, realms.closed.clone())?;
     let defaults = MiddleboxConfig::default();
     let longest = file.service.longest_lifetime_s.unwrap_or(defaults.longest_lifetime.as_secs());
     at_least("service.longest_lifetime_s", longest, 1)?;
@@ -38,7 +41,8 @@ pub(super) fn settings(file: file::File, folder: &Path) -> Result<Settings, Conf
         },
         longest_lifetime: Lifetime::from_secs(longest),
         longest_age: file.service.longest_age_s.map(Duration::from_secs),
-        realms: realms(&file.realms)?,
+        protocols: protocols("service.protocols", file.service.protocols.as_deref())?,
+        realms,
         agents: agents(&file.agents, file.anonymous.as_ref(), folder)?,
         limits: limits(&file.limits)?,
         demands: Demands {
@@ -48,7 +52,6 @@ pub(super) fn settings(file: file::File, folder: &Path) -> Result<Settings, Conf
                 Some(_) | None => Protection::None,
             },
         },
-        ..defaults
     };
     let connections_per_host = file.limits.connections_per_host.unwrap_or(CONNECTIONS_PER_HOST);
     at_least("limits.connections_per_host", connections_per_host, 1)?;
@@ -89,7 +92,11 @@ fn listen(file: file::Listen) -> Result<Listen, ConfigError> {
     Ok(Listen { tcp: file.tcp, sctp: sctp.transpose()? })
 }
 
-fn filter(file: file::Filter, service: &Service) -> Result<FilterSettings, ConfigError> {
+fn filter(
+    file: file::Filter,
+    service: &Service,
+    closed: Vec<Network>,
+) -> Result<FilterSettings, ConfigError> {
     if file.kind == FilterKind::Memory {
         return Ok(FilterSettings::Memory);
     }
@@ -103,6 +110,8 @@ fn filter(file: file::Filter, service: &Service) -> Result<FilterSettings, Confi
     let defaults = NftConfig::new(file.inside);
     let most_shapes = file.most_shapes.unwrap_or(defaults.most_shapes);
     at_least("filter.most_shapes", most_shapes, FEWEST_SHAPES)?;
+    let most_shapes_per_agent = file.most_shapes_per_agent.unwrap_or(defaults.most_shapes_per_agent);
+    at_least("filter.most_shapes_per_agent", most_shapes_per_agent, 1)?;
     let most_elements = file.most_elements.unwrap_or(defaults.most_elements);
     at_least("filter.most_elements", most_elements, 1)?;
     Ok(FilterSettings::Nftables(NftConfig {
@@ -110,7 +119,9 @@ fn filter(file: file::Filter, service: &Service) -> Result<FilterSettings, Confi
         priority: file.priority.unwrap_or(defaults.priority),
         translation: service.nat_mode().map(|_| TranslationPriorities::default()),
         most_shapes,
+        most_shapes_per_agent,
         most_elements,
+        closed,
         inside: defaults.inside,
         removal: defaults.removal,
         ownership: match file.own_table {
@@ -160,7 +171,7 @@ fn limits(file: &file::Limits) -> Result<Limits, ConfigError> {
     Ok(limits)
 }
 
-fn realms(file: &file::Realms) -> Result<Realms, ConfigError> {
+fn realms(place: &str, file: &file::Realms) -> Result<Realms, ConfigError> {
     let networks = |key: &str, texts: &[String]| {
         texts
             .iter()
@@ -168,10 +179,37 @@ fn realms(file: &file::Realms) -> Result<Realms, ConfigError> {
             .collect::<Result<_, _>>()
     };
     Ok(Realms {
-        internal: networks("realms.internal", &file.internal)?,
-        external: networks("realms.external", &file.external)?,
-        closed: networks("realms.closed", &file.closed)?,
+        internal: networks(&format!("{place}.internal"), &file.internal)?,
+        external: networks(&format!("{place}.external"), &file.external)?,
+        closed: networks(&format!("{place}.closed"), &file.closed)?,
     })
+}
+
+fn protocols(key: &str, texts: Option<&[String]>) -> Result<Option<Vec<TransportProtocol>>, ConfigError> {
+    let Some(texts) = texts else { return Ok(None) };
+    if texts.is_empty() {
+        return Err(value(
+            key,
+            "[]",
+            "name at least one protocol, or leave the key out; nothing could be opened",
+        ));
+    }
+    let read = |text: &String| protocol(text).ok_or_else(|| value(key, text, PROTOCOL));
+    texts.iter().map(read).collect::<Result<_, _>>().map(Some)
+}
+
+fn protocol(text: &str) -> Option<TransportProtocol> {
+    let numbers = (0..=u8::MAX).map(TransportProtocol::new);
+    numbers.into_iter().find(|protocol| protocol.to_string() == text || protocol.get().to_string() == text)
+}
+
+/// `5000-5999`, or a port alone.
+fn ports(key: &str, text: &str) -> Result<RangeInclusive<u16>, ConfigError> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    match (first.trim().parse(), last.trim().parse()) {
+        (Ok(first), Ok(last)) if 0 < first && first <= last => Ok(first..=last),
+        _ => Err(value(key, text, "a port, or two with a dash between, such as \"16384-32767\", is needed")),
+    }
 }
 
 fn network(text: &str) -> Option<Network> {
@@ -224,6 +262,14 @@ fn policy(place: &str, file: &file::Policy) -> Result<AgentPolicy, ConfigError> 
         most_sessions: file.most_sessions.unwrap_or(defaults.most_sessions),
         most_rules: file.most_rules.unwrap_or(defaults.most_rules),
         request_rate,
+        scope: Arc::new(Scope {
+            realms: match &file.realms {
+                Some(file) => realms(&format!("{place}.realms"), file)?,
+                None => Realms::default(),
+            },
+            protocols: protocols(&format!("{place}.protocols"), file.protocols.as_deref())?,
+            ports: file.ports.as_deref().map(|text| ports(&format!("{place}.ports"), text)).transpose()?,
+        }),
     })
 }
 
@@ -235,6 +281,7 @@ pub(super) fn value(key: &str, found: impl Display, bound: &str) -> ConfigError 
     ConfigError::Value { key: key.to_owned(), value: found.to_string(), bound: bound.to_owned() }
 }
 
+const PROTOCOL: &str = "udp, tcp, sctp, dccp, udplite, icmp, a number from 1 to 255, or any is needed";
 const NETWORK: &str = "an address and a prefix length, such as 10.0.0.0/8, is needed";
 /// The shapes that are there from the start, for one IP version.
 const FEWEST_SHAPES: usize = 4;

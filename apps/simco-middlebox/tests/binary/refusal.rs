@@ -11,10 +11,10 @@ use crate::oracle::assert_agreement;
 
 const REFUSED: RequestError = RequestError::Refused(NegativeCode::ConfigurationFailed);
 
-/// A pinhole in a set of its own kind.
+/// A pinhole from everywhere, in a set of its own.
 fn odd(port: u16) -> PolicyRequest {
     let internal = tuple(Location::INTERNAL, "10.1.8.3", 32, port, 1);
-    enable(internal, tuple(Location::EXTERNAL, "203.0.113.0", 24, 0, 1), Direction::Inbound, 60)
+    enable(internal, tuple(Location::EXTERNAL, "0.0.0.0", 0, 0, 1), Direction::Inbound, 60)
 }
 
 /// What alice does with a daemon on nftables; nothing where there are no rights for one.
@@ -37,9 +37,9 @@ fn what_the_kernel_refuses_changes_nothing_and_harms_no_other_request() {
     for chain in ["in_4_in", "out_4_in", "error_in_4_in", "error_out_4_in"] {
         namespace.nft(&["flush", "chain", "inet", "headway", chain]).unwrap();
     }
-    namespace.nft(&["delete", "set", "inet", "headway", "in_4_32_24_p_16_0"]).unwrap();
-    let kind = "{ type ipv4_addr . ipv4_addr . inet_proto . inet_service; }";
-    namespace.nft(&["add", "set", "inet", "headway", "in_4_32_24_p_16_0", kind]).unwrap();
+    namespace.nft(&["delete", "set", "inet", "headway", "in_4_32_0_p_16_0"]).unwrap();
+    let kind = "{ type ipv4_addr . inet_proto . inet_service; }";
+    namespace.nft(&["add", "set", "inet", "headway", "in_4_32_0_p_16_0", kind]).unwrap();
     let daemon = Daemon::start(&folder, Some(&namespace));
     with_alice(daemon, &namespace, async |namespace, agent| {
         assert_eq!(agent.request(odd(2)).await, Err(REFUSED));

@@ -19,6 +19,7 @@ use virtual_time::Instant;
 
 use super::NftFilter;
 use super::elements::ElementWriter;
+use super::shapes::ShapeUses;
 use crate::config::Ownership;
 use crate::error::NftError;
 use crate::ledger::{Effect, Ledger};
@@ -99,9 +100,13 @@ pub(super) const fn flags_of(ownership: Ownership) -> u32 {
 pub(super) fn lock(name: &str) -> Result<UnixListener, NftError> {
     let address = SocketAddr::from_abstract_name(format!("headway-nft-filter/inet/{name}"));
     let bound = address.and_then(|address| UnixListener::bind_addr(&address));
-    bound.map_err(|error| match error.kind() {
-        std::io::ErrorKind::AddrInUse => NftError::InUse { table: name.to_owned() },
-        _ => NftError::Lock { table: name.to_owned(), because: error.to_string() },
+    bound.map_err(|error| {
+        let table = name.to_owned();
+        if error.kind() == std::io::ErrorKind::AddrInUse {
+            NftError::InUse { table }
+        } else {
+            NftError::Lock { table, because: error.to_string() }
+        }
     })
 }
 
@@ -144,7 +149,7 @@ impl NftFilter {
         rules: impl IntoIterator<Item = &'a PolicyRule>,
     ) -> Result<(), NftError> {
         self.damage.get_or_insert(Damage::Incomplete);
-        self.ledger = Ledger::default();
+        (self.ledger, self.shape_uses) = (Ledger::default(), ShapeUses::default());
         let alive = rules.into_iter().filter(|rule| rule.deadline > now);
         let rules: Vec<&PolicyRule> = alive.filter(|rule| self.adopt(rule).is_ok()).collect();
         self.sets =

@@ -2,9 +2,10 @@
 
 mod elements;
 mod guard;
+mod shapes;
 mod takeover;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::BorrowedFd;
 use std::os::unix::net::UnixListener;
 
@@ -16,11 +17,12 @@ pub use self::guard::Damage;
 
 use self::elements::ElementWriter;
 use self::guard::Hold;
+use self::shapes::ShapeUses;
 use crate::config::NftConfig;
 use crate::error::NftError;
 use crate::ledger::{Effect, Element, Ledger, Place};
 use crate::netlink::{Batch, Socket, message};
-use crate::ruleset::{Key, Lookup, Meaning, mappings, matches, write_lookup_set, write_lookups};
+use crate::ruleset::{Key, Lookup, Meaning, mappings, matches};
 
 /// Pinholes in nftables, of the network namespace it was opened in.
 ///
@@ -35,6 +37,9 @@ pub struct NftFilter {
     sets: BTreeMap<Lookup, String>,
     /// Sets made in the transaction in work.
     new_sets: Vec<Lookup>,
+    /// Sets taken away in it.
+    gone_sets: Vec<Lookup>,
+    shape_uses: ShapeUses,
     removal: Removes,
     hold: Hold,
     /// Keeps a second process of ours off a table that the kernel does not protect.
@@ -76,7 +81,7 @@ impl PacketFilter for NftFilter {
 
     fn apply(&mut self, now: Instant, changes: &[Change]) -> Result<(), FilterError> {
         self.transact(now, changes).map_err(|error| match error.is_full() {
-            true => FilterError::Full,
+            true => FilterError::Exhausted(Box::new(error)),
             false => FilterError::Refused(Box::new(error)),
         })
     }
@@ -127,22 +132,36 @@ impl NftFilter {
         let done = staged.and_then(|()| self.commit_batch());
         if done.is_ok() {
             self.ledger.commit();
-            if !self.new_sets.is_empty() {
-                self.new_sets.clear();
-                self.know_parts()?;
-            }
-        } else {
-            self.ledger.roll_back();
-            for lookup in self.new_sets.drain(..) {
-                self.sets.remove(&lookup);
-            }
+            self.shape_uses.commit();
+            return self.settle_sets();
+        }
+        self.ledger.roll_back();
+        self.shape_uses.roll_back();
+        for lookup in self.new_sets.drain(..) {
+            self.sets.remove(&lookup);
+        }
+        for lookup in self.gone_sets.drain(..) {
+            self.sets.insert(lookup, lookup.to_string());
         }
         done
     }
 
+    /// The sets are as the transaction has made them.
+    fn settle_sets(&mut self) -> Result<(), NftError> {
+        if self.new_sets.is_empty() && self.gone_sets.is_empty() {
+            return Ok(());
+        }
+        self.new_sets.clear();
+        self.gone_sets.clear();
+        self.know_parts()
+    }
+
     fn stage(&mut self, now: Instant, change: &Change) -> Result<(), NftError> {
-        let wanted = change.after().and_then(|rule| rule.filter_rule());
-        let wanted = wanted.map(|rule| self.needs(&rule)).transpose()?.unwrap_or_default();
+        let rule = change.after().and_then(|rule| rule.filter_rule());
+        let wanted = rule.map(|rule| self.needs(&rule)).transpose()?.unwrap_or_default();
+        if let (Some(rule), Some(after)) = (&rule, change.after()) {
+            self.shape_uses.begin(&after.owner, rule, self.config.most_shapes_per_agent)?;
+        }
         if let Some(before) = change.before() {
             self.writer().forget(before)?;
             let released = before.filter_rule().map(|rule| elements_of(&rule)).into_iter().flatten();
@@ -151,6 +170,12 @@ impl NftFilter {
             for (element, data) in released {
                 let effect = self.ledger.release(element.clone(), before.id);
                 self.write(now, &element, &data, effect);
+            }
+            if let Some(rule) = before.filter_rule() {
+                self.shape_uses.end(&before.owner, &rule);
+                if wanted.is_empty() {
+                    self.tidy(&rule);
+                }
             }
         }
         let Some(after) = change.after() else { return Ok(()) };
@@ -174,28 +199,15 @@ impl NftFilter {
         if wanted.len() > most {
             return Err(NftError::TooManyElements { most });
         }
-        for (element, _) in &wanted {
-            if let Place::Set(lookup) = element.place {
-                self.have_set(lookup)?;
-            }
+        let lookups = wanted.iter().filter_map(|(element, _)| match element.place {
+            Place::Set(lookup) => Some(lookup),
+            Place::Map(_) => None,
+        });
+        let lookups: BTreeSet<Lookup> = lookups.collect();
+        for lookup in &lookups {
+            self.have_set(*lookup, &lookups)?;
         }
         Ok(wanted)
-    }
-
-    fn have_set(&mut self, lookup: Lookup) -> Result<(), NftError> {
-        if self.sets.contains_key(&lookup) {
-            return Ok(());
-        }
-        let same =
-            |known: &&Lookup| known.meaning == lookup.meaning && known.shape.version == lookup.shape.version;
-        if self.sets.keys().filter(same).count() >= self.config.most_shapes {
-            return Err(NftError::TooManyShapes { most: self.config.most_shapes });
-        }
-        write_lookup_set(&mut self.batch, &self.config, lookup);
-        write_lookups(&mut self.batch, &self.config, lookup);
-        self.sets.insert(lookup, lookup.to_string());
-        self.new_sets.push(lookup);
-        Ok(())
     }
 
     /// Tells the kernel what becomes of an element.

@@ -10,6 +10,7 @@ use virtual_time::Instant;
 
 use super::elements::{ElementWriter, elements, recorded};
 use super::guard::{Hold, TableState, common, flags_of, lock, next};
+use super::shapes::ShapeUses;
 use super::{NftFilter, Removes, elements_of};
 use crate::config::{NftConfig, Ownership, Removal};
 use crate::error::NftError;
@@ -65,6 +66,8 @@ impl NftFilter {
             ledger: Ledger::default(),
             sets: sets.iter().map(|lookup| (*lookup, lookup.to_string())).collect(),
             new_sets: Vec::new(),
+            gone_sets: Vec::new(),
+            shape_uses: ShapeUses::default(),
             removal: Removes::Destroying,
             hold: Hold::Owned,
             lock: None,
@@ -110,7 +113,7 @@ impl NftFilter {
         if self.lock.is_none() {
             self.lock = Some(lock(&self.config.table)?);
         }
-        (self.damage, self.ledger) = (None, Ledger::default());
+        (self.damage, self.ledger, self.shape_uses) = (None, Ledger::default(), ShapeUses::default());
         self.hold(Ownership::Shared);
         self.write_ruleset()?;
         self.adopt_all(now)
@@ -194,7 +197,10 @@ impl NftFilter {
             }
         }
         self.ledger.commit();
-        Ok(())
+        // It is there already, whatever the bound is now.
+        let begun = self.shape_uses.begin(&rule.owner, &wanted, usize::MAX);
+        self.shape_uses.commit();
+        begun
     }
 
     /// Takes away what no rule needs, and adds what is missing.
@@ -217,7 +223,7 @@ impl NftFilter {
             missing.map(|(element, entry)| (element.clone(), entry.data.clone(), entry.deadline())).collect();
         for (element, data, deadline) in missing {
             if let Place::Set(lookup) = element.place {
-                self.have_set(lookup)?;
+                self.have_set(lookup, &BTreeSet::new())?;
             }
             self.write(now, &element, &data, Effect::Add(deadline));
             self.commit_piece()?;
@@ -228,12 +234,9 @@ impl NftFilter {
                 self.writer().remove(REGISTRY, &listed.key, &Key::new());
             }
         }
+        self.tidy_all();
         self.commit_batch()?;
-        if !self.new_sets.is_empty() {
-            self.new_sets.clear();
-            self.know_parts()?;
-        }
-        Ok(())
+        self.settle_sets()
     }
 
     /// Every element in the kernel that is not the registry's.

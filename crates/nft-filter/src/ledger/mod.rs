@@ -4,7 +4,7 @@
 //! of the rules that hold it.
 
 use std::collections::hash_map::Entry as Slot;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use simco::PolicyRuleId;
 use smallvec::SmallVec;
@@ -31,6 +31,8 @@ pub(crate) enum Place {
 pub(crate) struct Ledger {
     entries: HashMap<Element, Entry>,
     undo: Vec<(Element, Option<Entry>)>,
+    /// How many elements a set should have; none is not listed.
+    counts: BTreeMap<Lookup, usize>,
 }
 
 /// Why an element is there.
@@ -77,6 +79,7 @@ impl Ledger {
         match self.entries.entry(element) {
             Slot::Vacant(slot) => {
                 self.undo.push((slot.key().clone(), None));
+                count(&mut self.counts, slot.key());
                 slot.insert(Entry { data: data.clone(), holders: SmallVec::from_iter([(rule, deadline)]) });
                 Ok(Effect::Add(deadline))
             }
@@ -104,6 +107,7 @@ impl Ledger {
         let before = entry.deadline();
         entry.holders.retain(|(holder, _)| *holder != rule);
         if entry.holders.is_empty() {
+            discount(&mut self.counts, slot.key());
             slot.remove();
             return Effect::Remove;
         }
@@ -119,9 +123,17 @@ impl Ledger {
     pub(crate) fn roll_back(&mut self) {
         for (element, before) in self.undo.drain(..).rev() {
             match before {
-                Some(entry) => self.entries.insert(element, entry),
-                None => self.entries.remove(&element),
-            };
+                Some(entry) => {
+                    if !self.entries.contains_key(&element) {
+                        count(&mut self.counts, &element);
+                    }
+                    self.entries.insert(element, entry);
+                }
+                None => {
+                    discount(&mut self.counts, &element);
+                    self.entries.remove(&element);
+                }
+            }
         }
     }
 
@@ -132,16 +144,32 @@ impl Ledger {
 
     /// The sets that should have an element.
     pub(crate) fn lookups(&self) -> impl Iterator<Item = Lookup> {
-        let lookups = self.entries.keys().filter_map(|element| match element.place {
-            Place::Set(lookup) => Some(lookup),
-            Place::Map(_) => None,
-        });
-        lookups.collect::<BTreeSet<_>>().into_iter()
+        self.counts.keys().copied()
+    }
+
+    /// Whether the set should have an element.
+    pub(crate) fn uses(&self, lookup: &Lookup) -> bool {
+        self.counts.contains_key(lookup)
     }
 
     /// Whether the element should be in the kernel.
     pub(crate) fn contains(&self, element: &Element) -> bool {
         self.entries.contains_key(element)
+    }
+}
+
+fn count(counts: &mut BTreeMap<Lookup, usize>, element: &Element) {
+    if let Place::Set(lookup) = element.place {
+        *counts.entry(lookup).or_default() += 1;
+    }
+}
+
+fn discount(counts: &mut BTreeMap<Lookup, usize>, element: &Element) {
+    let Place::Set(lookup) = element.place else { return };
+    let Some(count) = counts.get_mut(&lookup) else { return };
+    *count -= 1;
+    if *count == 0 {
+        counts.remove(&lookup);
     }
 }
 

@@ -34,6 +34,7 @@ pub(crate) mod message {
     pub(crate) const DELETE_RULE: u8 = 8;
     pub(crate) const NEW_SET: u8 = 9;
     pub(crate) const GET_SET: u8 = 10;
+    pub(crate) const DELETE_SET: u8 = 11;
     pub(crate) const NEW_ELEMENT: u8 = 12;
     pub(crate) const GET_ELEMENT: u8 = 13;
     pub(crate) const DELETE_ELEMENT: u8 = 14;

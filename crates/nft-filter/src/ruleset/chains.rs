@@ -6,8 +6,8 @@ use core::str::FromStr;
 use simco::{IpVersion, TransportProtocol};
 
 use super::expression::{Comparison, Expressions, Membership, Meta, Place, Register, Verdict, append_rule};
-use super::passage::{INNER, Passage};
-use super::shape::{NoShape, Shape};
+use super::passage::{INNER, Passage, Side};
+use super::shape::{NoShape, Shape, load_network};
 use super::translation;
 use crate::config::NftConfig;
 use crate::netlink::{Batch, CREATE, IPV4, IPV6, chain, element, message, set, table};
@@ -47,6 +47,13 @@ impl Meaning {
 pub(crate) struct Lookup {
     pub(crate) meaning: Meaning,
     pub(crate) shape: Shape,
+}
+
+impl Lookup {
+    /// Whether packets meet both in the same chain.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        self.meaning == other.meaning && self.shape.version == other.shape.version
+    }
 }
 
 impl fmt::Display for Lookup {
@@ -130,6 +137,26 @@ pub(crate) fn write_lookups(batch: &mut Batch, config: &NftConfig, lookup: Looku
     }
 }
 
+/// Takes sets of one meaning and version away, with the rules that look into them; `remaining` are the others of that kind.
+pub(crate) fn write_removal(batch: &mut Batch, config: &NftConfig, remaining: &[Lookup], gone: &[Lookup]) {
+    let Some(Lookup { meaning, shape }) = gone.first() else { return };
+    for passage in Passage::ALL {
+        batch.message(message::DELETE_RULE, 0, |attributes| {
+            attributes.text(crate::netlink::rule::TABLE, &config.table);
+            attributes.text(crate::netlink::rule::CHAIN, &lookups(passage, shape.version, *meaning));
+        });
+    }
+    for lookup in remaining {
+        write_lookups(batch, config, *lookup);
+    }
+    for lookup in gone {
+        batch.message(message::DELETE_SET, 0, |attributes| {
+            attributes.text(set::TABLE, &config.table);
+            attributes.text(set::NAME, &lookup.to_string());
+        });
+    }
+}
+
 /// Into the protected network, out of it, or none of our business.
 fn write_forward(batch: &mut Batch, config: &NftConfig) {
     let mut rule =
@@ -151,8 +178,22 @@ fn write_forward(batch: &mut Batch, config: &NftConfig) {
     }
 }
 
-/// What is blocked does not pass; what is open passes; an ICMP error passes with the packet it is about.
+/// To and from what is closed nothing passes, not even an error about what may.
+fn write_closed(batch: &mut Batch, config: &NftConfig, passage: Passage, version: IpVersion) {
+    let chain = dispatch(passage, version);
+    for network in config.closed.iter().filter(|network| network.version() == version) {
+        for side in [Side::Internal, Side::External] {
+            append_rule(batch, &config.table, &chain, |rule| {
+                load_network(rule, passage, side, network);
+                rule.verdict(Verdict::Drop);
+            });
+        }
+    }
+}
+
+/// What is closed does not pass; what is blocked does not pass; what is open passes; an ICMP error passes with the packet it is about.
 fn write_dispatch(batch: &mut Batch, config: &NftConfig, passage: Passage, version: IpVersion) {
+    write_closed(batch, config, passage, version);
     let (own, name) = (dispatch(passage, version), |meaning| lookups(passage, version, meaning));
     let (first, reverse) =
         if passage.goes_out() { (Meaning::Out, Meaning::In) } else { (Meaning::In, Meaning::Out) };

@@ -12,7 +12,7 @@ use simco::IpVersion;
 use simco::filter::{FilterRule, Network, Ports};
 use smallvec::SmallVec;
 
-use super::expression::{Expressions, Meta, Register};
+use super::expression::{Comparison, Expressions, Meta, Register};
 use super::passage::{Passage, Side};
 
 /// Which bits count.
@@ -58,6 +58,11 @@ impl Shape {
             [exact, any_port, Self { internal_port: 0, ..exact }, Self { external: 0, ..any_port }]
         };
         [IpVersion::V4, IpVersion::V6].into_iter().flat_map(of)
+    }
+
+    /// Whether it is one of those.
+    pub(crate) fn is_common(&self) -> bool {
+        Self::common().any(|common| common == *self)
     }
 
     /// Octets of an element.
@@ -128,6 +133,21 @@ impl Shape {
             rule.mask(register, &[0]);
         }
     }
+}
+
+/// Goes on with packets whose address on this side is in the network.
+pub(crate) fn load_network(rule: &mut Expressions<'_, '_>, passage: Passage, side: Side, network: &Network) {
+    let version = network.version();
+    let octets = |address: IpAddr| match address {
+        IpAddr::V4(v4) => v4.octets().to_vec(),
+        IpAddr::V6(v6) => v6.octets().to_vec(),
+    };
+    rule.payload(passage.address(version, side), address_bytes(version), Register::FIRST);
+    if network.host().is_none() {
+        let mask = Network::new(all_ones(version), network.prefix_length());
+        rule.mask(Register::FIRST, &octets(mask.address()));
+    }
+    rule.compare(Register::FIRST, Comparison::Equal, &octets(network.address()));
 }
 
 /// The name in a set's name: `4_32_24_p_16_0`.

@@ -33,6 +33,8 @@ pub(crate) const ALL: &[(&str, fn())] = &[
     ("a_block_beats_what_is_open_and_cuts_flows", open::block),
     ("overlapping_rules_live_side_by_side", open::overlapping),
     ("tables_of_others_stay", open::beside_others),
+    ("what_is_closed_stays_closed_whatever_is_open", open::closed_hosts),
+    ("shapes_come_and_go_and_no_agent_has_them_all", open::shapes),
     ("expiry_closes_in_the_kernel", lifetime::expiry),
     ("a_lifetime_is_extended_and_shortened", lifetime::changed),
     ("removal_cuts_established_flows", lifetime::removal),

@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 
+use simco::filter::{Change, FilterError, PacketFilter};
 use simco::{Direction, TransportProtocol};
 
 use super::network::{Network, Spot, Way, address, arrives_now, receive, socket_address};
@@ -236,4 +237,70 @@ pub(crate) fn beside_others() {
     inside.send_to(b"open again", socket_address(OUT)).unwrap();
     receive(&outside).unwrap();
     assert!(!arrives_now(&outside));
+}
+
+pub(crate) fn closed_hosts() {
+    let network = Network::new();
+    let closed = [("10.1.0.77", 32), ("203.0.113.128", 25), ("fd01::2", 128)];
+    let closed = closed.map(|(text, bits)| simco::filter::Network::new(address(text), bits)).to_vec();
+    let mut middlebox = Middlebox::new_with(&network, nft_filter::NftConfig { closed, ..super::config() });
+    let (near, far) = ((address("10.0.0.0"), 8, 0, 1), (address("0.0.0.0"), 0, 0, 1));
+    middlebox.insert(&rule(1, UDP, near, far, Direction::Inbound));
+    middlebox.insert(&rule(2, UDP, near, far, Direction::Outbound));
+    let (near, far) = ((address("fd00::"), 8, 0, 1), (address("::"), 0, 0, 1));
+    middlebox.insert(&rule(3, UDP, near, far, Direction::Inbound));
+    for way in [Way::In, Way::Out] {
+        assert!(network.udp_passes(way, "10.1.0.3:4000", OUT), "{way:?}");
+        assert!(!network.udp_passes(way, "10.1.0.77:4000", OUT), "{way:?}");
+        assert!(!network.udp_passes(way, "10.1.0.3:4000", "203.0.113.130:6000"), "{way:?}");
+    }
+    assert!(!network.udp_passes(Way::In, "[fd01::2]:4000", "[2001:db8:9::2]:6000"));
+}
+
+/// A rule with a shape of its own: prefixes of ten and more bits.
+fn odd(id: u32, internal: u8, external: u8) -> simco::PolicyRule {
+    let (near, far) = ((address("10.1.0.0"), internal, 0, 1), (address("203.0.113.0"), external, 0, 1));
+    rule(id, UDP, near, far, Direction::Inbound)
+}
+
+pub(crate) fn shapes() {
+    let network = Network::new();
+    let mut middlebox = Middlebox::new(&network);
+    let sets = || network.nft(&["list", "sets", "inet"]).matches("set in_4_").count();
+    let common = sets();
+    // Shapes come and go: none is used up.
+    let mut id = 0;
+    for internal in 10..24 {
+        for external in 10..24 {
+            id += 1;
+            let gone = middlebox.insert(&odd(id, internal, external));
+            middlebox.remove(&gone);
+        }
+    }
+    assert!(sets() < common + 9, "{} sets", sets());
+    // An agent has its share, and leaves others theirs.
+    let standing: Vec<_> =
+        (0..32_u8).map(|n| middlebox.insert(&odd(1000 + u32::from(n), 10 + n / 8, 10 + n % 8))).collect();
+    let now = middlebox.now();
+    let insert = |rule: &simco::PolicyRule| {
+        let deadline = now + std::time::Duration::from_secs(60);
+        [Change::Insert(std::sync::Arc::new(simco::PolicyRule { deadline, ..rule.clone() }))]
+    };
+    let refused = middlebox.filter.apply(now, &insert(&odd(2000, 30, 30))).unwrap_err();
+    assert!(
+        matches!(&refused, FilterError::Exhausted(_)) && refused.to_string().contains("alice"),
+        "{refused}"
+    );
+    let of_bob = simco::PolicyRule { owner: simco::Owner::new(b"bob").unwrap(), ..odd(2001, 30, 30) };
+    middlebox.filter.apply(now, &insert(&of_bob)).unwrap();
+    // What alice gives back she may have again.
+    middlebox.remove(&standing[0]);
+    middlebox.filter.apply(now, &insert(&odd(2000, 30, 30))).unwrap();
+    assert!(network.udp_passes(Way::In, "10.1.0.3:4000", OUT));
+    for rule in &standing[1..] {
+        middlebox.remove(rule);
+    }
+    drop(middlebox);
+    let _middlebox = Middlebox::with(&network, super::config());
+    assert_eq!(sets(), common + 1);
 }

@@ -22,7 +22,7 @@ pub(crate) fn atomic() {
     let network = Network::new();
     let mut middlebox = Middlebox::new(&network);
     middlebox.insert(&udp(1, IN, OUT, Direction::Inbound));
-    let wide = (address("203.0.113.0"), 24, 0, 1);
+    let wide = (address("0.0.0.0"), 0, 0, 1);
     let odd = rule(2, TransportProtocol::UDP, host("10.1.0.3:1"), wide, Direction::Inbound);
     let gone = middlebox.insert(&odd);
     middlebox.remove(&gone);
@@ -32,9 +32,9 @@ pub(crate) fn atomic() {
     network.nft(&["flush chain inet headway out_4_in"]);
     network.nft(&["flush chain inet headway error_in_4_in"]);
     network.nft(&["flush chain inet headway error_out_4_in"]);
-    network.nft(&["delete set inet headway in_4_32_24_p_16_0"]);
-    let kind = "{ type ipv4_addr . ipv4_addr . inet_proto . inet_service; }";
-    network.nft(&[&format!("add set inet headway in_4_32_24_p_16_0 {kind}")]);
+    network.nft(&["delete set inet headway in_4_32_0_p_16_0"]);
+    let kind = "{ type ipv4_addr . inet_proto . inet_service; }";
+    network.nft(&[&format!("add set inet headway in_4_32_0_p_16_0 {kind}")]);
     let mut middlebox = Middlebox::with(&network, config());
     let before = network.elements().len();
     let batch = [

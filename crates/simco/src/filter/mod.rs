@@ -46,7 +46,8 @@ pub trait PacketFilter {
     ///
     /// # Errors
     ///
-    /// Why nothing was changed. The request is refused with 0x034A, or with 0x0342 for [`FilterError::Full`].
+    /// Why nothing was changed. The request is refused with 0x034A, or with 0x0342 for [`FilterError::Full`] and
+    /// [`FilterError::Exhausted`].
     fn apply(&mut self, now: Instant, changes: &[Change]) -> Result<(), FilterError>;
 
     /// What really stands in the filter, by identifier: for restarts, for comparison with the rule base. Rules whose
@@ -129,6 +130,9 @@ pub enum FilterError {
     /// There is no room for another rule.
     #[error("the packet filter has no room for another rule")]
     Full,
+    /// There is no room for another rule, and this is what there is too much of.
+    #[error("the packet filter has no room for another rule: {0}")]
+    Exhausted(#[source] Box<dyn Error + Send + Sync>),
     /// Something else; what, only the filter knows.
     #[error("the packet filter refused: {0}")]
     Refused(#[source] Box<dyn Error + Send + Sync>),

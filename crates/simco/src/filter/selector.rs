@@ -95,6 +95,19 @@ impl Network {
         (self.prefix_length == self.version().address_bits()).then_some(self.address)
     }
 
+    /// Its lower and its upper half; `None` of one host.
+    #[must_use]
+    pub fn halves(&self) -> Option<[Self; 2]> {
+        let bits = self.version().address_bits();
+        let length = self.prefix_length + 1;
+        let upper: IpAddr = match self.address {
+            _ if length > bits => return None,
+            IpAddr::V4(v4) => Ipv4Addr::from(v4.to_bits() | 1 << (bits - length)).into(),
+            IpAddr::V6(v6) => Ipv6Addr::from(v6.to_bits() | 1 << (bits - length)).into(),
+        };
+        Some([Self::new(self.address, length), Self::new(upper, length)])
+    }
+
     /// Whether `address` is in it.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {

@@ -4,9 +4,9 @@
 
 use core::net::IpAddr;
 
-use super::config::Realms;
+use super::config::{Realms, Scope};
 use crate::codepoints::NegativeCode;
-use crate::filter::{Network, Selector};
+use crate::filter::{Network, Ports, Selector};
 use crate::numbers::TransportProtocol;
 use crate::parameters::{Capabilities, Direction, IpVersions};
 use crate::tuple::{AddressTuple, Location};
@@ -17,16 +17,28 @@ pub(crate) struct Against<'a> {
     pub(crate) capabilities: &'a Capabilities,
     pub(crate) realms: &'a Realms,
     pub(crate) protocols: Option<&'a [TransportProtocol]>,
+    /// What the agent is confined to beyond that.
+    pub(crate) scope: &'a Scope,
+}
+
+/// What a pair of tuples is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Purpose {
+    /// Packets are to pass: nothing closed may be touched.
+    Open,
+    /// Packets are not to pass: something must be there that is not closed anyway.
+    Block,
 }
 
 impl Against<'_> {
-    /// The checks that PER, PEA and PDR share.
+    /// The checks that PER, PEA and PDR share. Whatever a wildcard matches has to be allowed.
     ///
     /// # Errors
     ///
     /// The code to send.
     pub(crate) fn tuples(
         &self,
+        purpose: Purpose,
         internal: &AddressTuple,
         external: &AddressTuple,
     ) -> Result<(), NegativeCode> {
@@ -41,21 +53,51 @@ impl Against<'_> {
         if internal.version() != external.version() {
             return Err(NegativeCode::IpVersionMismatch);
         }
-        side(internal, self.capabilities.internal_versions, &self.realms.internal)?;
-        side(external, self.capabilities.external_versions, &self.realms.external)?;
-        let closed = |tuple: &AddressTuple| is_within(&self.realms.closed, tuple);
-        if closed(internal) || closed(external) {
-            return Err(NegativeCode::AddressSpaceNotAvailable);
+        side(internal, self.capabilities.internal_versions)?;
+        side(external, self.capabilities.external_versions)?;
+        for realms in [self.realms, &self.scope.realms] {
+            if !is_allowed(&realms.internal, internal) || !is_allowed(&realms.external, external) {
+                return Err(NegativeCode::IllegalAddress);
+            }
+            let closed = |tuple: &AddressTuple| {
+                let network = Selector::of(tuple).network;
+                match purpose {
+                    Purpose::Open => realms.closed.iter().any(|closed| closed.overlaps(&network)),
+                    Purpose::Block => covers(&realms.closed, network),
+                }
+            };
+            if closed(internal) || closed(external) {
+                return Err(NegativeCode::AddressSpaceNotAvailable);
+            }
         }
+        self.scoped_ports(internal)?;
         self.wildcards(internal, external)
+    }
+
+    /// Every internal port is one the agent may name.
+    fn scoped_ports(&self, internal: &AddressTuple) -> Result<(), NegativeCode> {
+        let Some(allowed) = &self.scope.ports else { return Ok(()) };
+        if !internal.protocol.is_any() && !internal.protocol.has_ports() {
+            return Ok(());
+        }
+        match Selector::of(internal).ports {
+            ports @ Ports::Range { first, .. }
+                if allowed.contains(&first) && allowed.contains(&ports.last()) =>
+            {
+                Ok(())
+            }
+            Ports::Range { .. } | Ports::Any => Err(NegativeCode::IllegalPort),
+        }
     }
 
     /// Whether the protocol is served.
     pub(crate) fn protocol(&self, protocol: TransportProtocol) -> Result<(), NegativeCode> {
-        match self.protocols {
-            Some(served) if !served.contains(&protocol) => Err(NegativeCode::ProtocolNotSupported),
-            Some(_) | None => Ok(()),
+        let lacks =
+            |served: Option<&[TransportProtocol]>| served.is_some_and(|served| !served.contains(&protocol));
+        if lacks(self.protocols) || lacks(self.scope.protocols.as_deref()) {
+            return Err(NegativeCode::ProtocolNotSupported);
         }
+        Ok(())
     }
 
     fn wildcards(&self, internal: &AddressTuple, external: &AddressTuple) -> Result<(), NegativeCode> {
@@ -97,7 +139,7 @@ fn ranges_agree(internal: &AddressTuple, external: &AddressTuple) -> Result<(), 
 }
 
 /// One tuple by itself.
-fn side(tuple: &AddressTuple, versions: IpVersions, realm: &[Network]) -> Result<(), NegativeCode> {
+fn side(tuple: &AddressTuple, versions: IpVersions) -> Result<(), NegativeCode> {
     if !versions.contains(tuple.version()) {
         return Err(NegativeCode::IpVersionMismatch);
     }
@@ -106,7 +148,7 @@ fn side(tuple: &AddressTuple, versions: IpVersions, realm: &[Network]) -> Result
         return Err(NegativeCode::IllegalAddress);
     }
     let is_host = !tuple.has_address_wildcard();
-    if is_host && (!is_host_address(address) || !(realm.is_empty() || is_within(realm, tuple))) {
+    if is_host && !is_host_address(address) {
         return Err(NegativeCode::IllegalAddress);
     }
     ports(tuple.protocol, port, range)
@@ -133,10 +175,18 @@ fn is_host_address(address: IpAddr) -> bool {
     !address.is_unspecified() && !address.is_multicast() && !is_broadcast
 }
 
-/// Whether all addresses of the tuple lie in one of these networks.
-fn is_within(networks: &[Network], tuple: &AddressTuple) -> bool {
-    let network = Selector::of(tuple).network;
-    let covers =
+/// Whether all addresses of the tuple lie in these networks; without any, every address is allowed.
+fn is_allowed(realm: &[Network], tuple: &AddressTuple) -> bool {
+    realm.is_empty() || covers(realm, Selector::of(tuple).network)
+}
+
+/// Whether the networks together have all addresses of `network`. Halves it only where one of them begins within.
+fn covers(networks: &[Network], network: Network) -> bool {
+    let contains =
         |each: &Network| each.prefix_length() <= network.prefix_length() && each.contains(network.address());
-    networks.iter().any(covers)
+    if networks.iter().any(contains) {
+        return true;
+    }
+    networks.iter().any(|each| each.overlaps(&network))
+        && network.halves().is_some_and(|halves| halves.into_iter().all(|half| covers(networks, half)))
 }

@@ -43,7 +43,7 @@ impl<F: PacketFilter> Middlebox<F> {
         for alone in pending.chunks(1) {
             if let Err(error) = self.attempt(now, alone) {
                 let code = match error {
-                    FilterError::Full => NegativeCode::NoResources,
+                    FilterError::Full | FilterError::Exhausted(_) => NegativeCode::NoResources,
                     FilterError::Refused(_) => NegativeCode::ConfigurationFailed,
                 };
                 self.events.push_back(MiddleboxEvent::FilterFailed { error: Arc::new(error) });
@@ -95,7 +95,7 @@ impl<F: PacketFilter> Middlebox<F> {
 
     fn decide(&mut self, now: Instant, pending: &Pending) -> Decided {
         let before = self.policies.staged().len();
-        let answer = match self.policy_of(&pending.agent).copied() {
+        let answer = match self.policy_of(&pending.agent).cloned() {
             None => Answer::Negative(NegativeCode::TransactionNotAuthorized),
             Some(policy) => {
                 self.policies.decide(now, Asker { agent: &pending.agent, policy: &policy }, &pending.request)

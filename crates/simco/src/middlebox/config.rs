@@ -4,6 +4,7 @@ use core::net::IpAddr;
 use core::ops::RangeInclusive;
 use core::time::Duration;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::auth::Key;
 use crate::filter::Network;
@@ -108,14 +109,15 @@ impl Pool {
     }
 }
 
-/// Which addresses may be named in rules. Wildcards are not held to them.
+/// Which addresses may be named in rules. Everything a wildcard matches is held to them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Realms {
     /// The protected network; empty, the default, is every address. Others get 0x0353.
     pub internal: Vec<Network>,
     /// The outside network; empty, the default, is every address. Others get 0x0353.
     pub external: Vec<Network>,
-    /// Addresses for which nothing is opened, on either side: 0x0347.
+    /// Addresses for which nothing is opened, on either side: a pinhole that touches one gets 0x0347, a block that has
+    /// nothing else, too.
     pub closed: Vec<Network>,
 }
 
@@ -138,8 +140,19 @@ pub struct AgentConfig {
     pub policy: AgentPolicy,
 }
 
+/// What the rules of an agent are confined to, beyond what holds for all. Rules of others that it may access are not.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Scope {
+    /// Which addresses it may name; default: all.
+    pub realms: Realms,
+    /// Which protocols, [`TransportProtocol::ANY`] among them if it may leave that open; `None`, the default, is all.
+    pub protocols: Option<Vec<TransportProtocol>>,
+    /// Which internal ports, of protocols that have some; others get 0x0355, wildcards too. `None`, the default, is all.
+    pub ports: Option<RangeInclusive<u16>>,
+}
+
 /// What an agent may do.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AgentPolicy {
     /// Open sessions; otherwise 0x0324. Default: yes.
     pub may_connect: bool,
@@ -163,6 +176,8 @@ pub struct AgentPolicy {
     pub most_rules: usize,
     /// Requests per second in the long run; beyond it 0x0342. Default: none.
     pub request_rate: Option<RequestRate>,
+    /// What its rules are confined to. Default: nothing.
+    pub scope: Arc<Scope>,
 }
 
 impl Default for AgentPolicy {
@@ -179,6 +194,7 @@ impl Default for AgentPolicy {
             most_sessions: 16,
             most_rules: 100_000,
             request_rate: None,
+            scope: Arc::default(),
         }
     }
 }

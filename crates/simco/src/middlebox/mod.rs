@@ -25,7 +25,7 @@ use virtual_time::Instant;
 
 pub use self::config::{
     AgentConfig, AgentPolicy, Agents, Demands, Limits, MiddleboxConfig, MiddleboxConfigError, Offer, Pool,
-    Protection, Realms, RequestRate, Service,
+    Protection, Realms, RequestRate, Scope, Service,
 };
 pub use self::event::{CloseReason, MiddleboxEvent, Transmit};
 pub use self::session::{Connection, Framing, SessionId};
@@ -267,9 +267,9 @@ impl<F: PacketFilter> Middlebox<F> {
         self.policies.config.agents = agents;
         let open: Vec<_> = self.by_agent.iter().map(|(agent, ids)| (agent.clone(), ids.clone())).collect();
         for (agent, ids) in open {
-            let policy = self.policy_of(&agent).copied();
+            let policy = self.policy_of(&agent).cloned();
             for id in ids {
-                match policy {
+                match &policy {
                     Some(policy) if policy.may_connect => self.set_overseer(id, policy.may_access_others),
                     Some(_) | None => self.end_session(now, id),
                 }

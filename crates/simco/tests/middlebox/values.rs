@@ -1,12 +1,13 @@
 //! What address tuples may say: codes 0x0347, 0x034B to 0x0356 on a firewall.
 
 use simco::filter::{MemoryFilter, Network, PacketFilter};
+use simco::middlebox::{Realms, Scope};
 use simco::{
     AddressTuple, Direction, EnableRequest, IpVersion, IpVersions, Location, NegativeCode, PolicyRequest,
     ReserveRequest, TransportProtocol, TupleForm, Wildcards,
 };
 
-use crate::support::{Bench, UDP, block, config, external, internal, pinhole, reservation, tuple};
+use crate::support::{Bench, UDP, block, config, external, internal, owner, pinhole, reservation, tuple};
 
 #[track_caller]
 fn refused(bench: &mut Bench, request: EnableRequest, code: NegativeCode) {
@@ -159,6 +160,94 @@ fn addresses_out_of_the_realms_are_illegal_or_not_available() {
         let request = EnableRequest { internal: internal(inside, 5), external: external(outside, 6), ..base };
         refused(&mut bench, request, NegativeCode::AddressSpaceNotAvailable);
     }
+}
+
+/// 0x0353 and 0x0347: whatever a wildcard matches has to be allowed.
+#[test]
+fn wildcards_reach_nothing_beyond_the_realms_and_nothing_closed() {
+    let network = |text: &str, bits| Network::new(text.parse().unwrap(), bits);
+    let mut config = config();
+    config.realms.internal = vec![network("10.0.0.0", 9), network("10.128.0.0", 9)];
+    config.realms.closed = vec![network("10.1.0.2", 32)];
+    let mut bench = Bench::with(config);
+    let base = pinhole();
+    let prefix = |address: &str, bits| AddressTuple { prefix_length: bits, ..internal(address, 5) };
+    for (address, bits) in [("10.1.0.0", 24), ("10.1.0.2", 31), ("10.1.0.2", 32), ("10.0.0.0", 8)] {
+        let request = EnableRequest { internal: prefix(address, bits), ..base };
+        refused(&mut bench, request, NegativeCode::AddressSpaceNotAvailable);
+    }
+    let everybody = AddressTuple::protocols_only(Location::INTERNAL, UDP, IpVersion::V4);
+    for internal in [everybody, prefix("0.0.0.0", 0), prefix("10.0.0.0", 7), prefix("192.168.0.0", 16)] {
+        refused(&mut bench, EnableRequest { internal, ..base }, NegativeCode::IllegalAddress);
+    }
+    let session = bench.open("a");
+    for (address, bits) in [("10.1.0.3", 32), ("10.1.0.0", 31), ("10.64.0.0", 10), ("10.2.0.0", 15)] {
+        let request = EnableRequest { internal: prefix(address, bits), ..base };
+        let is_free = !network(address, bits).contains("10.1.0.2".parse().unwrap());
+        assert!(is_free);
+        bench.enable(session, request);
+    }
+    // A block may be wider than what is closed, and cover two realms that lie side by side.
+    let wide = simco::DisableRequest { internal: prefix("10.0.0.0", 8), ..block() };
+    bench.ask(session, PolicyRequest::Disable(wide)).disabled();
+}
+
+/// 0x0353, 0x0347, 0x0354 and 0x0355 for one agent alone.
+#[test]
+fn an_agent_is_confined_to_its_scope() {
+    let network = |text: &str, bits| Network::new(text.parse().unwrap(), bits);
+    let mut config = config();
+    let scope = Scope {
+        realms: Realms {
+            internal: vec![network("10.1.8.0", 24)],
+            external: Vec::new(),
+            closed: vec![network("203.0.113.0", 28)],
+        },
+        protocols: Some(vec![UDP]),
+        ports: Some(5000..=5999),
+    };
+    config.agents.known.get_mut(&owner("a")).unwrap().policy.scope = scope.into();
+    let mut bench = Bench::with(config);
+    let base = EnableRequest {
+        internal: internal("10.1.8.3", 5000),
+        external: external("203.0.113.99", 7),
+        ..pinhole()
+    };
+    let tcp = |tuple| AddressTuple { protocol: TransportProtocol::TCP, ..tuple };
+    for (request, code) in [
+        (EnableRequest { internal: internal("10.1.9.3", 5000), ..base }, NegativeCode::IllegalAddress),
+        (
+            EnableRequest { external: external("203.0.113.9", 7), ..base },
+            NegativeCode::AddressSpaceNotAvailable,
+        ),
+        (
+            EnableRequest {
+                external: external("203.0.113.99", 0),
+                internal: internal("10.1.8.3", 0),
+                ..base
+            },
+            NegativeCode::IllegalPort,
+        ),
+        (
+            EnableRequest {
+                internal: tuple(Location::INTERNAL, "10.1.8.3", 5999, 2),
+                external: tuple(Location::EXTERNAL, "203.0.113.99", 7, 2),
+                ..base
+            },
+            NegativeCode::IllegalPort,
+        ),
+        (EnableRequest { internal: internal("10.1.8.3", 4999), ..base }, NegativeCode::IllegalPort),
+        (
+            EnableRequest { internal: tcp(base.internal), external: tcp(base.external), ..base },
+            NegativeCode::ProtocolNotSupported,
+        ),
+    ] {
+        let session = bench.open("a");
+        assert_eq!(bench.refusal(session, PolicyRequest::Enable(request)), code, "{request:?}");
+        bench.middlebox.handle_lost(bench.now, session);
+    }
+    let session = bench.open("a");
+    bench.enable(session, base);
 }
 
 /// 0x0354: protocols not served.

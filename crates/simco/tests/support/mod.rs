@@ -77,8 +77,8 @@ pub(crate) fn agent(policy: AgentPolicy) -> AgentConfig {
 pub(crate) fn config() -> MiddleboxConfig {
     let mut config = MiddleboxConfig::default();
     let policy = AgentPolicy { may_disable: true, ..AgentPolicy::default() };
-    config.agents.known.insert(owner("a"), agent(policy));
-    config.agents.known.insert(owner("b"), agent(policy));
+    config.agents.known.insert(owner("a"), agent(policy.clone()));
+    config.agents.known.insert(owner("b"), agent(policy.clone()));
     let overseer = AgentPolicy { may_access_others: true, ..policy };
     config.agents.known.insert(owner("root"), agent(overseer));
     config

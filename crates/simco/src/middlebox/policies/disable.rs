@@ -8,6 +8,7 @@ use super::{Asker, Policies, permitted};
 use crate::codepoints::NegativeCode;
 use crate::filter::{Change, RemovalCause};
 use crate::message::{DisableRequest, PositiveReply};
+use crate::middlebox::checks::Purpose;
 use crate::rule::{Blockade, PolicyRule, RuleKind};
 
 impl Policies {
@@ -22,7 +23,7 @@ impl Policies {
         }
         permitted(asker.policy.may_disable)?;
         let DisableRequest { internal, external, .. } = *request;
-        self.against().tuples(&internal, &external)?;
+        self.against(asker).tuples(Purpose::Block, &internal, &external)?;
         self.has_room(asker)?;
         let lifetime = self.grant(request.lifetime)?;
         let rule = Arc::new(PolicyRule {

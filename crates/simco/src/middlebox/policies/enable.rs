@@ -10,7 +10,7 @@ use super::{Asker, Policies, permitted};
 use crate::codepoints::NegativeCode;
 use crate::filter::{Change, FilterRule, Mapping, Ports, Selector, Translation};
 use crate::message::{EnableRequest, Enabled, PositiveReply};
-use crate::middlebox::checks;
+use crate::middlebox::checks::{self, Purpose};
 use crate::middlebox::translator::{PoolUse, Translator, Wanted};
 use crate::numbers::{GroupId, Lifetime, PolicyRuleId, TransportProtocol};
 use crate::parameters::{Direction, EnableParity, ReserveParity};
@@ -26,7 +26,7 @@ impl Policies {
     ) -> Result<PositiveReply<'static>, NegativeCode> {
         permitted(asker.policy.may_enable)?;
         self.group_is_joinable(asker, request.group)?;
-        self.check_pinhole(request)?;
+        self.check_pinhole(asker, request)?;
         self.has_room(asker)?;
         let lifetime = self.grant(request.lifetime)?;
         let translation = self.translation(request)?;
@@ -51,7 +51,7 @@ impl Policies {
             return Err(NegativeCode::InconsistentRequest);
         };
         self.accessible(asker, id)?;
-        self.check_pinhole(request)?;
+        self.check_pinhole(asker, request)?;
         agrees_with(request, &reservation)?;
         let lifetime = self.grant(request.lifetime)?;
         let mut new = rule(id, now, lifetime, &old.owner, pinhole(request, reservation.group, None));
@@ -69,9 +69,9 @@ impl Policies {
         reply
     }
 
-    fn check_pinhole(&self, request: &EnableRequest) -> Result<(), NegativeCode> {
+    fn check_pinhole(&self, asker: Asker<'_>, request: &EnableRequest) -> Result<(), NegativeCode> {
         let EnableRequest { internal, external, parameters, .. } = request;
-        self.against().tuples(internal, external)?;
+        self.against(asker).tuples(Purpose::Open, internal, external)?;
         checks::direction(parameters.direction, internal, external)?;
         let wanted = filter_rule_of(request);
         if self.rules.blocks().any(|block| block.overlaps(&wanted)) {

@@ -177,8 +177,9 @@ impl Policies {
         (!left.is_zero()).then(|| granted.min(left))
     }
 
-    fn against(&self) -> Against<'_> {
+    fn against<'a>(&'a self, asker: Asker<'a>) -> Against<'a> {
         Against {
+            scope: &asker.policy.scope,
             capabilities: &self.capabilities,
             realms: &self.config.realms,
             protocols: self.config.protocols.as_deref(),

@@ -26,7 +26,7 @@ impl Policies {
         self.group_is_joinable(asker, request.group)?;
         let parameters = request.parameters;
         let (inside_version, outside_version) = self.versions(&parameters)?;
-        self.against().protocol(parameters.protocol)?;
+        self.against(asker).protocol(parameters.protocol)?;
         if parameters.port_range == 0 {
             return Err(NegativeCode::IllegalPortRange);
         }
