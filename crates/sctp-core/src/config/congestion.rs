@@ -36,14 +36,15 @@ pub enum AfterTimeout {
 /// How the congestion window grows and shrinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionAlgorithm {
-    /// Slow start, one packet more per round trip, half of it after a loss (RFC 9260 §7.2).
+    /// Slow start, one packet more per round trip, half of it after a loss (RFC 9260 §7.2). Slow start adds at most a packet
+    /// for each SACK: towards a peer that answers many packets with one SACK it is slow indeed.
     Rfc9260,
     /// Grows with the time since the last loss, whatever the round trip, and shrinks to seven tenths (RFC 9438), as
     /// today's TCP does. RFC 9260 §7.2 asks senders to be no more aggressive than its own rules: this is, over long fat
     /// paths. Who has to go by the letter chooses [`Rfc9260`](Self::Rfc9260).
     Cubic,
     /// For paths that lose packets without being full, such as radio, whose operator you are: grows as
-    /// [`Rfc9260`](Self::Rfc9260), but a loss leaves as much as the path was seen to carry without a queue, the rate of delivery times the
+    /// [`Rfc9260`](Self::Rfc9260), but by what SACKs acknowledge instead of by their number, and a loss leaves as much as the path was seen to carry without a queue, the rate of delivery times the
     /// smallest round trip (Westwood+, Mascolo et al. 2004), and half the window at least. Where queues
     /// are short it may take more than its share (docs/decisions/0014): not for the Internet at large (RFC 9743 §5).
     Westwood,

@@ -25,14 +25,14 @@ impl CongestionControl for Cubic {
         if acked.in_recovery {
             return;
         }
-        let bytes = if self.window().is_slow_start() && !acked.is_paced {
-            octets(acked.bytes).min(UNPACED_SEGMENTS * self.curve.segment_bytes())
+        let bytes = if self.window().is_slow_start() {
+            acked.slow_start_bytes(length(self.curve.segment_bytes()))
         } else {
-            octets(acked.bytes)
+            acked.bytes
         };
         self.curve.on_acknowledged(&cubic::Acknowledged {
             now: acked.now,
-            bytes,
+            bytes: octets(bytes),
             srtt: acked.srtt,
             is_window_used: acked.flight_before >= length(self.curve.cwnd()),
         });
@@ -63,10 +63,6 @@ impl CongestionControl for Cubic {
         self.curve.set_window(octets(window.cwnd), ssthresh);
     }
 }
-
-/// Packets by which one SACK enlarges the window in slow start at most (RFC 9406 §4.2), where nothing spreads them over the
-/// round trip: a peer may answer many packets with one SACK.
-const UNPACED_SEGMENTS: u64 = 8;
 
 fn octets(len: usize) -> u64 {
     u64::try_from(len).unwrap_or(u64::MAX)

@@ -102,6 +102,18 @@ pub(crate) struct Acknowledged {
     pub(crate) is_paced: bool,
 }
 
+impl Acknowledged {
+    /// By how many octets slow start enlarges the window where not SACKs are counted but what they acknowledge: a peer may
+    /// answer many packets with one SACK. Without pacing it is at most [`UNPACED_PACKETS`] (RFC 9406 §4.2).
+    #[inline]
+    pub(crate) fn slow_start_bytes(&self, pmdcs: usize) -> usize {
+        if self.is_paced { self.bytes } else { self.bytes.min(UNPACED_PACKETS * pmdcs) }
+    }
+}
+
+/// Packets by which one SACK enlarges the window in slow start at most where nothing spreads them over the round trip.
+const UNPACED_PACKETS: usize = 8;
+
 /// `octets` · `part` / `whole`: no more than all of them, and nothing of no time.
 #[inline]
 pub(crate) fn share(octets: usize, part: Duration, whole: Duration) -> usize {

@@ -1,4 +1,8 @@
 //! The congestion control of RFC 9260 §7.2.
+//!
+//! By the letter slow start adds a packet for each SACK at most: a peer that answers twenty packets with one SACK opens the
+//! window twenty times more slowly than one that answers each. Where what a SACK acknowledges counts instead
+//! ([`Growth::ByOctets`]), its number makes no difference.
 
 use super::{Acknowledged, CongestionControl, PathCapacity, Window};
 
@@ -6,16 +10,26 @@ use super::{Acknowledged, CongestionControl, PathCapacity, Window};
 #[derive(Clone, Debug)]
 pub(crate) struct Rfc9260 {
     pmdcs: usize,
+    growth: Growth,
     window: Window,
     partial_bytes_acked: usize,
     /// The window before the last cut, until that is undone; elsewhere, for most paths never have one.
     before_cut: Option<Box<Window>>,
 }
 
+/// What slow start counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Growth {
+    /// SACKs, with L = 1 (RFC 9260 §7.2.1).
+    BySack,
+    /// What they acknowledge.
+    ByOctets,
+}
+
 impl Rfc9260 {
-    pub(crate) fn new(capacity: PathCapacity) -> Self {
+    pub(super) fn new(capacity: PathCapacity, growth: Growth) -> Self {
         let window = Window { cwnd: capacity.initial_window, ssthresh: Window::NO_THRESHOLD };
-        Self { pmdcs: capacity.pmdcs, window, partial_bytes_acked: 0, before_cut: None }
+        Self { pmdcs: capacity.pmdcs, growth, window, partial_bytes_acked: 0, before_cut: None }
     }
 
     /// The last cut was deeper than it needed to be; what it cut is remembered.
@@ -53,9 +67,11 @@ impl CongestionControl for Rfc9260 {
     fn on_acknowledged(&mut self, acked: &Acknowledged) {
         let is_fully_used = acked.flight_before >= self.window.cwnd;
         if self.window.is_slow_start() {
-            // RFC 9260 §7.2.1, with L = 1.
             if is_fully_used && !acked.in_recovery {
-                self.window.cwnd += acked.bytes.min(self.pmdcs);
+                self.window.cwnd += match self.growth {
+                    Growth::BySack => acked.bytes.min(self.pmdcs),
+                    Growth::ByOctets => acked.slow_start_bytes(self.pmdcs),
+                };
             }
         } else {
             self.avoid_congestion(acked, is_fully_used);
@@ -109,7 +125,7 @@ mod tests {
     const PMDCS: usize = 1000;
 
     fn controller() -> Rfc9260 {
-        Rfc9260::new(PathCapacity { pmdcs: PMDCS, initial_window: 4000 })
+        Rfc9260::new(PathCapacity { pmdcs: PMDCS, initial_window: 4000 }, Growth::BySack)
     }
 
     fn acked(bytes: usize, flight_before: usize) -> Acknowledged {

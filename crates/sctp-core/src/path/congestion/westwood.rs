@@ -1,7 +1,7 @@
 //! A control for paths that lose packets without being full (Westwood+; Grieco and Mascolo, "Performance evaluation and comparison
 //! of Westwood+, New Reno, and Vegas TCP congestion control", ACM CCR 34(2), 2004, §2).
 //!
-//! Grows as RFC 9260 says. A loss says that something was lost, not that the path is full: the window falls to what the path carried of
+//! Grows as RFC 9260 says, but by what is acknowledged instead of by SACKs. A loss says that something was lost, not that the path is full: the window falls to what the path carried of
 //! late in its smallest round trip, when no queue stood. Where a queue has built up that is less than the window; where
 //! none has, nearly all of it. Departures: the rate is the best of four round trips instead of a filtered mean, which a loss does not
 //! lower; and no loss leaves less than RFC 9260 would.
@@ -9,7 +9,7 @@
 use core::time::Duration;
 
 use super::delivery::Delivery;
-use super::rfc9260::Rfc9260;
+use super::rfc9260::{Growth, Rfc9260};
 use super::{Acknowledged, CongestionControl, PathCapacity, Window};
 
 /// Growth after RFC 9260, reductions after the rate of delivery.
@@ -22,7 +22,8 @@ pub(crate) struct Westwood {
 
 impl Westwood {
     pub(crate) fn new(capacity: PathCapacity) -> Self {
-        Self { growth: Rfc9260::new(capacity), delivery: Delivery::default(), min_rtt: Duration::ZERO }
+        let growth = Rfc9260::new(capacity, Growth::ByOctets);
+        Self { growth, delivery: Delivery::default(), min_rtt: Duration::ZERO }
     }
 
     /// What the path carries without a queue, of a window of this size.
@@ -112,6 +113,18 @@ mod tests {
         assert_eq!(control.window(), Window { cwnd: 1000, ssthresh: 80_000 });
         control.on_spurious();
         assert_eq!(control.window().cwnd, 100_000);
+    }
+
+    /// RFC 9406 §4.2, as CUBIC has it.
+    #[test]
+    fn slow_start_counts_all_that_one_sack_acknowledges_if_packets_are_paced_and_eight_of_them_if_not() {
+        for (is_paced, cwnd) in [(true, 40_000), (false, 18_000)] {
+            let mut control = Westwood::new(PathCapacity { pmdcs: 1000, initial_window: 10_000 });
+            let acked =
+                Acknowledged { bytes: 30_000, flight_before: 30_000, is_paced, ..Acknowledged::default() };
+            control.on_acknowledged(&acked);
+            assert_eq!(control.window().cwnd, cwnd);
+        }
     }
 
     #[test]

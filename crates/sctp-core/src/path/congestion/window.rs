@@ -12,7 +12,7 @@ use virtual_time::Instant;
 
 use super::cubic::Cubic;
 use super::pacer::Pacer;
-use super::rfc9260::Rfc9260;
+use super::rfc9260::{Growth, Rfc9260};
 use super::standing::Bound;
 use super::validation::Validation;
 use super::westwood::Westwood;
@@ -97,7 +97,7 @@ enum UnusedRule {
 impl Controller {
     fn new(algorithm: CongestionAlgorithm, capacity: PathCapacity) -> Self {
         match algorithm {
-            CongestionAlgorithm::Rfc9260 => Self::Rfc9260(Rfc9260::new(capacity)),
+            CongestionAlgorithm::Rfc9260 => Self::Rfc9260(Rfc9260::new(capacity, Growth::BySack)),
             CongestionAlgorithm::Cubic => Self::Cubic(Cubic::new(capacity)),
             CongestionAlgorithm::Westwood => Self::Westwood(Box::new(Westwood::new(capacity))),
         }
