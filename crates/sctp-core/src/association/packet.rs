@@ -27,6 +27,9 @@ impl Association {
             self.counters.note().bad_tags += 1;
             return;
         }
+        if let Some(receiver) = &mut self.receiver {
+            receiver.begin_packet(now);
+        }
         let mut chunks = packet.chunks();
         let mut had_data = self.take_data(now, packet.verification_tag, &mut chunks);
         while !self.is_closed()

@@ -382,7 +382,9 @@ impl Association {
         let is_due =
             receiver.wants_sack() || due.or_else(|| self.data_due(now)).is_some_and(|due| due.path() == path);
         if is_due && self.receiver.as_mut().is_some_and(|receiver| receiver.write_sack(writer).is_ok()) {
-            self.timers.stop(Timer::SackDelay);
+            if !self.receiver.as_ref().is_some_and(Receiver::is_sack_delayed) {
+                self.timers.stop(Timer::SackDelay);
+            }
             self.outgoing.sacked_on = path;
         }
     }

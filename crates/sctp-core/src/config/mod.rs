@@ -232,7 +232,12 @@ pub struct RtoConfig {
 pub struct SackConfig {
     /// SACK.Delay: how long an acknowledgment may wait for company. Default 200 ms, at most 500 ms.
     pub delay: Duration,
-    /// Packets with data after which a SACK is sent in any case. Default 2.
+    /// Packets with data after which a SACK is sent in any case, whether they arrive one by one or many together. Default 2
+    /// (RFC 9260 §6.2). Leave it: a peer's slow start grows by a packet with each SACK (§7.2.1).
+    ///
+    /// Two exceptions: the first data of an association is acknowledged at once; and where packets arrive together, SACKs
+    /// beyond 50,000 a second and 512 at once are left out, which
+    /// [`ReceiverStatistics::sacks_left_out`](crate::ReceiverStatistics::sacks_left_out) counts.
     pub every_packets: u32,
 }
 

@@ -4,6 +4,7 @@
 //! on_data ─► tsn_map: new? ─► window: room? ─► reassembly: whole? ─► ordering: its turn? ─► receive
 //!                │                │
 //!                └──── sack ◄─────┘ ─► on_packet_end: at once, delayed, nothing ─► write_sack
+//!                                          earlier: due before the next packet was read ──┘
 //! ```
 //!
 //! Owns what has arrived and is not yet with the application. Does not own timers or packets, and never
@@ -30,6 +31,7 @@ pub(crate) use sack::SackDemand;
 use crate::association::{Capabilities, Capability};
 use crate::message::Received;
 use arena::Arena;
+use earlier::EarlierSacks;
 use fragment::{Fragment, Numbering};
 use ordering::Ordering;
 use reassembly::{Assembled, Reassembly};
@@ -39,6 +41,7 @@ use window::{Credit, Window};
 
 mod arena;
 mod blocking;
+mod earlier;
 mod expected;
 mod forward;
 mod fragment;
@@ -97,6 +100,7 @@ pub(crate) struct Receiver {
     reassembly: Reassembly,
     ordering: Ordering,
     sack: SackSchedule,
+    earlier_sacks: EarlierSacks,
     /// The last position of what the peer gave up; `None` as long as it has given up nothing.
     given_up_through: Option<Position>,
     counters: ReceiverTally,
@@ -112,8 +116,30 @@ impl Receiver {
             reassembly: Reassembly::new(config.numbering()),
             ordering: Ordering::new(config.numbering()),
             sack: SackSchedule::new(config.sack_every_packets),
+            earlier_sacks: EarlierSacks::default(),
             given_up_through: None,
             counters: ReceiverTally::default(),
+        }
+    }
+
+    /// A packet is about to be read. A SACK that those before it called for is sent as things stand now.
+    #[inline]
+    pub(crate) fn begin_packet(&mut self, now: Instant) {
+        if self.sack.has_fallen_due() {
+            self.set_sack_aside(now);
+        }
+    }
+
+    #[inline(never)]
+    fn set_sack_aside(&mut self, now: Instant) {
+        let stand = (self.cumulative_tsn(), self.a_rwnd());
+        let blocks = self.arrived.gap_ack_blocks();
+        if self.earlier_sacks.set_aside(now, stand, blocks, self.sack.duplicates()) {
+            self.sack.on_sent();
+            self.window.note_advertised();
+        } else {
+            self.sack.on_left_out();
+            self.counters.note().sacks_left_out += 1;
         }
     }
 
@@ -162,15 +188,22 @@ impl Receiver {
 
     /// Whether a SACK must go now, for what arrived or for a window that opened.
     pub(crate) fn wants_sack(&self) -> bool {
-        self.sack.owed() == SackDemand::Immediate || self.window_update_due()
+        !self.earlier_sacks.is_empty()
+            || self.sack.owed() == SackDemand::Immediate
+            || self.window_update_due()
     }
 
     /// Whether there is something to acknowledge, so that a SACK should share a packet that goes anyway.
     pub(crate) fn is_sack_pending(&self) -> bool {
-        self.sack.owed() != SackDemand::None || self.window_update_due()
+        !self.earlier_sacks.is_empty() || self.sack.owed() != SackDemand::None || self.window_update_due()
     }
 
-    /// Writes the SACK; afterwards none is owed.
+    /// Whether a SACK is owed that may wait.
+    pub(crate) fn is_sack_delayed(&self) -> bool {
+        self.sack.owed() == SackDemand::Delayed
+    }
+
+    /// Writes a SACK: the first that was set aside, or else how things stand now, after which none is owed.
     ///
     /// It reports as many gap ack blocks, lowest first, and then duplicates as the packet has room for.
     ///
@@ -178,6 +211,9 @@ impl Receiver {
     ///
     /// [`Full`]: nothing is written and it is still owed.
     pub(crate) fn write_sack(&mut self, writer: &mut PacketWriter<'_>) -> Result<(), Full> {
+        if !self.earlier_sacks.is_empty() {
+            return self.earlier_sacks.write_first(writer);
+        }
         let duplicates = self.sack.duplicates().iter().copied();
         writer.sack(self.cumulative_tsn(), self.a_rwnd(), self.arrived.gap_ack_blocks(), duplicates)?;
         self.sack.on_sent();

@@ -160,6 +160,8 @@ pub struct ReceiverStatistics {
     pub dropped_out_of_reach: u64,
     /// DATA chunks acknowledged and thrown away because their stream does not exist.
     pub invalid_streams: u64,
+    /// SACKs left out because too many fell due in packets that arrived together; the next one said the same and more.
+    pub sacks_left_out: u64,
     /// Payload octets in fragments that wait for others, now.
     pub reassembly_bytes: usize,
     /// What the peer gave up.

@@ -1,7 +1,9 @@
 //! When a SACK is owed (RFC 9260 §6.2, §6.7).
 //!
 //! Counted by packet, never by chunk, so that no packet is answered by more than one SACK. What the SACK
-//! says comes from the TSN map and the window; only the duplicates are kept here.
+//! says comes from the TSN map and the window; only the duplicates are kept here. The schedule does not care when
+//! SACKs are written: one that is due when the next packet is read is set aside or left out (`earlier`), and counts as
+//! sent.
 
 use sctp_wire::Tsn;
 
@@ -11,6 +13,10 @@ pub(super) struct SackSchedule {
     every_packets: u32,
     unacknowledged_packets: u32,
     owed: SackDemand,
+    /// A SACK was left out: the next one stands for it, and is due.
+    is_overdue: bool,
+    /// The peer has been answered before.
+    has_answered: bool,
     had_gap: bool,
     packet: PacketFacts,
     duplicates: Vec<Tsn>,
@@ -22,6 +28,8 @@ impl SackSchedule {
             every_packets,
             unacknowledged_packets: 0,
             owed: SackDemand::None,
+            is_overdue: false,
+            has_answered: false,
             had_gap: false,
             packet: PacketFacts::default(),
             duplicates: Vec::new(),
@@ -58,7 +66,9 @@ impl SackSchedule {
         if packet.has_new {
             self.unacknowledged_packets += 1;
         }
-        let has_enough = self.unacknowledged_packets >= self.every_packets;
+        // The first data of an association is not kept waiting, as with Linux and FreeBSD: their senders, whose first
+        // window is small, count on it. What came with COOKIE ECHO is among it (RFC 9260 §5.1.5, step 7).
+        let has_enough = self.unacknowledged_packets >= self.every_packets || !self.has_answered;
         let demand = demand(packet, self.had_gap || has_gap, has_enough);
         self.had_gap = has_gap;
         self.owed = self.owed.max(demand);
@@ -73,7 +83,13 @@ impl SackSchedule {
     }
 
     pub(super) fn owed(&self) -> SackDemand {
-        self.owed
+        if self.is_overdue { SackDemand::Immediate } else { self.owed }
+    }
+
+    /// Whether the packets read so far call for a SACK.
+    #[inline]
+    pub(super) fn has_fallen_due(&self) -> bool {
+        self.owed == SackDemand::Immediate
     }
 
     /// TSNs that came again since the last SACK, at most [`DUPLICATE_LIMIT`].
@@ -81,11 +97,23 @@ impl SackSchedule {
         &self.duplicates
     }
 
-    /// A SACK is written: nothing is owed.
+    /// A SACK is written or set aside: nothing is owed.
     pub(super) fn on_sent(&mut self) {
+        self.begin_anew();
+        self.is_overdue = false;
+        self.duplicates.clear();
+    }
+
+    /// The SACK that is due is left out: the next one says what it would have said.
+    pub(super) fn on_left_out(&mut self) {
+        self.begin_anew();
+        self.is_overdue = true;
+    }
+
+    fn begin_anew(&mut self) {
         self.owed = SackDemand::None;
         self.unacknowledged_packets = 0;
-        self.duplicates.clear();
+        self.has_answered = true;
     }
 }
 

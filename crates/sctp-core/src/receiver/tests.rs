@@ -59,9 +59,13 @@ const READY: Arrival = Arrival::Accepted { message_ready: true };
 const NOT_READY: Arrival = Arrival::Accepted { message_ready: false };
 
 #[test]
-fn a_message_in_one_chunk_is_ready_at_once_and_its_sack_may_wait() {
+fn a_message_in_one_chunk_is_ready_at_once_and_its_sack_may_wait_but_for_the_first() {
     let mut receiver = receiver(CONFIG);
-    assert_eq!(arrive(&mut receiver, &whole(1, 0, b"policy")), READY);
+    arrive(&mut receiver, &whole(1, 0, b"first"));
+    assert_eq!(receiver.on_packet_end(), SackDemand::Immediate);
+    assert_eq!(sack(&mut receiver), "cum=1 a_rwnd=99995");
+    assert_eq!(&receiver.receive().unwrap().message.payload[..], b"first");
+    assert_eq!(arrive(&mut receiver, &whole(2, 1, b"policy")), READY);
     assert_eq!(receiver.on_packet_end(), SackDemand::Delayed);
     assert!(receiver.is_sack_pending() && !receiver.wants_sack());
     let received = receiver.receive().unwrap();
@@ -70,7 +74,7 @@ fn a_message_in_one_chunk_is_ready_at_once_and_its_sack_may_wait() {
     assert_eq!(received.message.delivery, Delivery::Ordered);
     receiver.on_sack_timer();
     assert!(receiver.wants_sack());
-    assert_eq!(sack(&mut receiver), "cum=1 a_rwnd=100000");
+    assert_eq!(sack(&mut receiver), "cum=2 a_rwnd=100000");
     assert!(!receiver.is_sack_pending() && receiver.is_empty());
 }
 

@@ -111,13 +111,20 @@ impl Hand {
         self.echo(pair);
     }
 
+    /// A packet with the right tag, to be handed over later.
+    pub(crate) fn packet(&self, write: impl FnOnce(&mut PacketWriter<'_>)) -> Vec<u8> {
+        with_tag(self.port, RIGHT_PORT, self.peer_tag, write)
+    }
+
+    /// A packet with the next message, to be handed over later.
+    pub(crate) fn data_packet(&mut self, len: usize) -> Vec<u8> {
+        let header = self.data_header(0);
+        self.packet(|writer| writer.data(&header, &vec![7; len]).unwrap())
+    }
+
     /// A packet with the right tag.
     pub(crate) fn tell(&self, pair: &mut Pair, write: impl FnOnce(&mut PacketWriter<'_>)) {
         pair.inject_from(End::Right, self.source, &self.packet(write));
-    }
-
-    pub(crate) fn packet(&self, write: impl FnOnce(&mut PacketWriter<'_>)) -> Vec<u8> {
-        with_tag(self.port, RIGHT_PORT, self.peer_tag, write)
     }
 
     /// A packet with the tag of its receiver, or its sender's own reflected.

@@ -31,6 +31,7 @@ mod reconfig;
 mod recovery;
 mod replay;
 mod robustness;
+mod sacks;
 mod shutdown;
 mod supervision;
 mod trace;

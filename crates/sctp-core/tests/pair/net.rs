@@ -441,6 +441,14 @@ impl Pair {
         });
     }
 
+    /// Hands packets to an end that arrive together, as a receive call of several brings them.
+    pub(crate) fn inject_together(&mut self, to: End, source: Destination, packets: &[Vec<u8>]) {
+        self.with(to, |side, now| {
+            let datagram = |payload| Datagram { source, local: None, ecn: Ecn::NotEct, payload };
+            side.endpoint.handle_packets(now, packets.iter().map(|packet| datagram(&packet[..])));
+        });
+    }
+
     pub(crate) fn state(&self, end: End) -> Option<AssociationState> {
         let side = self.side(end);
         side.endpoint.association(side.id?).map(sctp_core::Association::state)

@@ -1,7 +1,24 @@
 use super::*;
 
+/// Of an association whose first data has been acknowledged.
 fn schedule() -> SackSchedule {
-    SackSchedule::new(2)
+    let mut schedule = SackSchedule::new(2);
+    assert_eq!(packet_of_new_data(&mut schedule, false), SackDemand::Immediate);
+    schedule.on_sent();
+    schedule
+}
+
+#[test]
+fn sack_that_is_left_out_is_due_with_the_next_one_until_that_is_sent() {
+    let mut schedule = schedule();
+    (0..2).for_each(|_| drop(packet_of_new_data(&mut schedule, false)));
+    assert!(schedule.has_fallen_due());
+    schedule.on_left_out();
+    assert!(!schedule.has_fallen_due(), "it is left out once");
+    assert_eq!(packet_of_new_data(&mut schedule, false), SackDemand::Delayed);
+    assert_eq!(schedule.owed(), SackDemand::Immediate);
+    schedule.on_sent();
+    assert_eq!(schedule.owed(), SackDemand::None);
 }
 
 fn packet_of_new_data(schedule: &mut SackSchedule, has_gap: bool) -> SackDemand {
