@@ -49,6 +49,11 @@ impl<T: Clone + Default> Seldom<T> {
         self.0.as_deref().cloned().unwrap_or_default()
     }
 
+    #[inline]
+    pub(crate) fn as_ref(&self) -> Option<&T> {
+        self.0.as_deref()
+    }
+
     /// To change it.
     pub(crate) fn note(&mut self) -> &mut T {
         self.0.get_or_insert_default()

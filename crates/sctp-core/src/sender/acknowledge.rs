@@ -8,8 +8,10 @@ use sctp_wire::{GapAckBlock, Sack, Tsn};
 use smallvec::SmallVec;
 use virtual_time::Instant;
 
+use super::firsts::Kind;
 use super::messages::Messages;
-use super::outstanding::{ChunkState, Outstanding, SentChunk};
+use super::outstanding::{Blocks, ChunkState, Outstanding, SentChunk};
+use super::steps::step;
 use crate::error::ProtocolViolation;
 use crate::transmit::PathId;
 
@@ -191,6 +193,7 @@ pub(crate) fn check(sack: &Sack<'_>, outstanding: &Outstanding) -> Result<(), Sa
     }
     let mut previous_end = 0;
     for GapAckBlock { start, end } in sack.gap_ack_blocks() {
+        step();
         // Offset 1 would be the next TSN in sequence: then the cumulative ack would have covered it.
         if start < 2 || start <= previous_end || end < start {
             return Err(SackRefused::Malformed);
@@ -210,7 +213,7 @@ pub(crate) fn check(sack: &Sack<'_>, outstanding: &Outstanding) -> Result<(), Sa
 pub(crate) fn apply(
     now: Instant,
     sack: &Sack<'_>,
-    (outstanding, messages): (&mut Outstanding, &mut Messages),
+    (outstanding, messages, reneging): (&mut Outstanding, &mut Messages, &mut Reneging),
     result: &mut Acknowledgment,
     hear: impl FnMut(&Delivered),
 ) {
@@ -232,14 +235,52 @@ pub(crate) fn apply(
         deliveries.add(tsn, chunk, was);
     });
     deliveries.end_run();
-    // Only a SACK that brings news can take something back: one that brings none may be old, overtaken by the one that
-    // did.
-    match blocks {
-        Some(blocks) if deliveries.result.is_news => outstanding.take_back_uncovered(now, blocks),
-        Some(blocks) => outstanding.keep_uncovered(blocks),
-        None => {}
+    let is_news = deliveries.result.is_news;
+    if let Some(blocks) = blocks {
+        take_back(now, outstanding, blocks, is_news, reneging);
+    }
+    outstanding.advance_firsts();
+}
+
+/// RFC 9260 §6.2.1 (D) (iii). Only a SACK that brings news can take something back: one that brings none may be old,
+/// overtaken by the one that did.
+fn take_back(
+    now: Instant,
+    outstanding: &mut Outstanding,
+    blocks: Blocks,
+    is_news: bool,
+    reneging: &mut Reneging,
+) {
+    if !is_news {
+        return outstanding.keep_uncovered(blocks);
+    }
+    if !outstanding.takes_back(&blocks) || reneging.admits(now) {
+        outstanding.take_back_uncovered(now, blocks);
+    } else {
+        outstanding.keep_uncovered(blocks);
+        outstanding.take_back_first(now);
     }
 }
+
+/// How often a peer may take back what it has acknowledged by gap ack blocks. To and fro would cost work for each chunk in
+/// each packet; what it takes back sooner is in flight again when it is first, or with T3-rtx.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Reneging {
+    last: Option<Instant>,
+}
+
+impl Reneging {
+    fn admits(&mut self, now: Instant) -> bool {
+        let is_soon = self.last.is_some_and(|last| now.since(last) < RENEGING_PAUSE);
+        if !is_soon {
+            self.last = Some(now);
+        }
+        !is_soon
+    }
+}
+
+/// Time between two SACKs that take something back.
+const RENEGING_PAUSE: Duration = Duration::from_secs(1);
 
 /// RFC 9260 §7.2.4: counts a missing report on every chunk of a path in flight before `below`; gives those with three.
 ///
@@ -254,15 +295,17 @@ pub(crate) fn report_missing(
     repetition: Repetition,
 ) -> SmallVec<[usize; 8]> {
     let limit = outstanding.index_of(below).unwrap_or(0);
+    let kind = match repetition {
+        Repetition::Never => Kind::Reportable,
+        Repetition::Allowed => Kind::Unsettled,
+    };
+    let counts = |chunk: &SentChunk| !chunk.fast_retransmitted || chunk.sent_at < newest;
+    let missing = outstanding.of_kind(kind, path).take_while(|(index, _)| *index < limit);
+    let missing: SmallVec<[usize; 16]> =
+        missing.filter(|(_, chunk)| counts(chunk)).map(|(index, _)| index).collect();
     let mut due = SmallVec::new();
-    let missing: SmallVec<[usize; 16]> = outstanding.missing_before(limit).collect();
     for index in missing {
-        let counts = outstanding.get(index).is_some_and(|chunk| {
-            let may_repeat = repetition == Repetition::Allowed && chunk.sent_at < newest;
-            chunk.path == path && (!chunk.fast_retransmitted || may_repeat)
-        });
-        if counts
-            && let Some(chunk) = outstanding.report_missing(index)
+        if let Some(chunk) = outstanding.report_missing(index)
             && chunk.missing_reports >= MISSING_REPORTS
         {
             chunk.fast_retransmitted = true;
@@ -322,6 +365,9 @@ impl RttSample {
         Some(now.since(sent_at))
     }
 }
+
+/// Duplicates of a SACK that are looked at; receivers of ours report 16, those of others up to 20.
+pub(crate) const DUPLICATES_HEARD: usize = 32;
 
 /// Reports after which a chunk is fast-retransmitted (RFC 9260 §7.2.4).
 const MISSING_REPORTS: u8 = 3;

@@ -7,6 +7,7 @@
 pub(crate) mod abandon;
 pub(crate) mod acknowledge;
 mod coverage;
+mod firsts;
 mod forward;
 pub(crate) mod messages;
 pub(crate) mod outstanding;
@@ -16,6 +17,7 @@ pub(crate) mod rack;
 pub(crate) mod recovery;
 mod reordering;
 pub(crate) mod scheduler;
+mod steps;
 mod streams;
 #[cfg(test)]
 mod tests;
@@ -29,7 +31,10 @@ use virtual_time::Instant;
 
 use self::abandon::Failed;
 pub use self::abandon::{AbandonedCount, AbandonedMessages};
-use self::acknowledge::{Acknowledgment, Delivered, Repetition, RttSample, SackRefused};
+use self::acknowledge::{
+    Acknowledgment, DUPLICATES_HEARD, Delivered, Reneging, Repetition, RttSample, SackRefused,
+};
+use self::firsts::Kind;
 use self::forward::Forwarding;
 use self::outstanding::{ChunkState, Outstanding, SentChunk};
 use self::probe::Probe;
@@ -37,6 +42,7 @@ pub use self::queue::StreamStatistics;
 use self::queue::{Framing, SendQueue, Unfinished};
 use self::rack::Rack;
 use self::recovery::{Recoveries, Refuted};
+use self::steps::step;
 use self::streams::RestartPoints;
 use crate::association::Negotiated;
 use crate::config::{AssociationConfig, ImmediateSack, LossDetection, MessageBundling, Nagle};
@@ -53,6 +59,7 @@ pub(crate) struct Sender {
     options: SenderOptions,
     queue: SendQueue,
     outstanding: Outstanding,
+    reneging: Reneging,
     /// The window the peer last advertised; less what is in flight it is what it has room for.
     advertised_window: usize,
     /// What was acknowledged each time TSNs were restarted (RFC 6525 §5.1.4), the last times.
@@ -206,6 +213,7 @@ impl Sender {
             },
             queue: SendQueue::new(config.transmission.scheduler),
             outstanding: Outstanding::new(initial_tsn),
+            reneging: Reneging::default(),
             advertised_window: 0,
             before_restarts: None,
             recoveries: Recoveries::default(),
@@ -333,7 +341,7 @@ impl Sender {
         let is_rack = self.options.loss_detection == LossDetection::Rack;
         let has_spoiled = is_rack && samples.iter().any(RttSample::is_spoiled);
         let mut newest = SmallVec::<[(PathId, Duration); 1]>::new();
-        let sent = (&mut self.outstanding, self.queue.messages_mut());
+        let sent = (&mut self.outstanding, self.queue.messages_mut(), &mut self.reneging);
         let (result, round_trips) = (&mut outcome.acknowledgment, &mut outcome.rtt);
         acknowledge::apply(now, sack, sent, result, |delivered| {
             let path = delivered.path;
@@ -363,7 +371,7 @@ impl Sender {
             self.rack.window_mut(path).on_recovered();
         }
         let is_rack = self.options.loss_detection == LossDetection::Rack;
-        for tsn in sack.duplicate_tsns() {
+        for tsn in sack.duplicate_tsns().take(DUPLICATES_HEARD) {
             let Some(duplicate) = self.recoveries.on_duplicate(tsn) else { continue };
             let path = duplicate.path;
             outcome.duplicates.push((path, duplicate.bytes));
@@ -547,11 +555,19 @@ impl Sender {
             return;
         }
         self.window_probe = WindowProbe::Idle;
-        for index in 0..self.outstanding.len() {
-            let Some(chunk) = self.outstanding.get(index) else { break };
+        let mut refused = SmallVec::<[usize; 8]>::new();
+        for path in paths.iter() {
             // What left less than a round trip ago may still be on its way.
-            let rtt = paths.path(chunk.path).rto.min_rtt().unwrap_or_default();
-            if now.since(chunk.sent_at) >= rtt && self.outstanding.mark_lost(index) {
+            let rtt = path.rto.min_rtt().unwrap_or_default();
+            let is_older = |chunk: &SentChunk| now.since(chunk.sent_at) >= rtt;
+            let originals = self.outstanding.of_kind(Kind::Original, path.id);
+            refused.extend(originals.take_while(|(_, chunk)| is_older(chunk)).map(|(index, _)| index));
+            let others = self.outstanding.sent_again(path.id);
+            refused.extend(others.take_while(|(_, chunk)| is_older(chunk)).map(|(index, _)| index));
+        }
+        refused.sort_unstable();
+        for index in refused {
+            if self.outstanding.mark_lost(index) {
                 self.tell_of_loss(index, LossEvidence::WindowOpened);
             }
         }
@@ -574,7 +590,9 @@ impl Sender {
         let is_evidence = |chunk: &SentChunk| {
             chunk.state == ChunkState::Acknowledged && chunk.path == path && !chunk.is_moved
         };
-        let last = self.outstanding.covered_descending().find(|(_, chunk)| is_evidence(chunk));
+        // Further down it tells of little; and chunks of other paths may be many.
+        let highest = self.outstanding.covered_descending().take(EVIDENCE_REACH);
+        let last = highest.inspect(|_| step()).find(|(_, chunk)| is_evidence(chunk));
         last.map(|(index, _)| self.outstanding.tsn_at(index))
     }
 
@@ -603,6 +621,9 @@ impl Sender {
         self.statistics.get()
     }
 }
+
+/// Chunks that gap ack blocks cover among which the highest of a path is looked for.
+const EVIDENCE_REACH: usize = 1_024;
 
 /// Transmissions of a chunk after which its loss suggests that packets of its size vanish (RFC 8899 §4.3).
 const VANISHED: u16 = 3;

@@ -10,9 +10,11 @@ use sctp_wire::Tsn;
 use smallvec::SmallVec;
 use virtual_time::Instant;
 
-use super::coverage::{Coverage, Ranges};
+use super::coverage::{Coverage, RANGES_MAX, Ranges};
+use super::firsts::{Again, Firsts, Kind};
 use super::messages::MessageKey;
 use super::queue::{Fragment, Framing};
+use super::steps::step;
 use crate::transmit::PathId;
 
 /// The ring of outstanding chunks.
@@ -23,6 +25,10 @@ pub(crate) struct Outstanding {
     /// How many chunks have left the ring: the number of the first one in it.
     passed: u64,
     paths: SmallVec<[PathLoad; 1]>,
+    /// By path, too.
+    firsts: SmallVec<[Firsts; 1]>,
+    /// The chunks before this number were given up.
+    abandoned_through: u64,
     /// Payload octets in flight on all paths.
     flight_payload: usize,
     lost: usize,
@@ -112,6 +118,8 @@ impl Outstanding {
             first,
             passed: 0,
             paths: SmallVec::from_elem(PathLoad::default(), 1),
+            firsts: SmallVec::from_elem(Firsts::default(), 1),
+            abandoned_through: 0,
             flight_payload: 0,
             lost: 0,
             lost_from: 0,
@@ -153,6 +161,7 @@ impl Outstanding {
     fn load_mut(&mut self, path: PathId) -> &mut PathLoad {
         if self.paths.len() <= path.index() {
             self.paths.resize(path.index() + 1, PathLoad::default());
+            self.firsts.resize(path.index() + 1, Firsts::default());
         }
         &mut self.paths[path.index()]
     }
@@ -199,10 +208,7 @@ impl Outstanding {
         if self.load(path).probeable == 0 {
             return None;
         }
-        let wanted = |chunk: &&SentChunk| {
-            chunk.state == ChunkState::InFlight && chunk.path == path && !chunk.is_last_try
-        };
-        self.chunks.iter().find(wanted)
+        self.of_kind(Kind::Probeable, path).next().map(|(_, chunk)| chunk)
     }
 
     /// The outstanding, not yet acknowledged chunk with the lowest TSN last sent on this path.
@@ -211,17 +217,66 @@ impl Outstanding {
         if self.flight(path) == 0 && self.lost == 0 {
             return None;
         }
-        let is_it = |chunk: &SentChunk| chunk.is_unsettled() && chunk.path == path;
-        if self.chunks.front().is_some_and(is_it) {
-            return Some(0);
-        }
-        self.chunks.iter().position(is_it)
+        self.of_kind(Kind::Unsettled, path).next().map(|(index, _)| index)
     }
 
-    /// The chunks before an index that no gap ack block covers.
-    pub(crate) fn missing_before(&self, limit: usize) -> impl Iterator<Item = usize> {
-        let limit = limit.min(self.chunks.len());
-        self.coverage.missing(self.passed..self.number(limit)).map(|number| self.index(number))
+    /// The chunks of a kind on a path, ascending.
+    pub(crate) fn of_kind(
+        &self,
+        kind: Kind,
+        path: PathId,
+    ) -> impl Iterator<Item = (usize, &SentChunk)> + use<'_> {
+        let from = self.firsts.get(path.index()).map_or(0, |firsts| firsts.from(kind));
+        let from = self.index(from).min(self.chunks.len());
+        let chunks = (from..).zip(self.chunks.range(from..)).inspect(|_| step());
+        chunks.filter(move |(_, chunk)| kind.is_kind_of(chunk, path))
+    }
+
+    /// Chunks in flight on this path that were sent again or taken back, the one that was so first in front.
+    pub(crate) fn sent_again(&self, path: PathId) -> impl Iterator<Item = (usize, &SentChunk)> + use<'_> {
+        let again = self.firsts.get(path.index()).into_iter().flat_map(Firsts::again).inspect(|_| step());
+        let current = again.filter(move |again| self.is_current(path, again));
+        current
+            .filter_map(|again| Some((self.index(again.number), self.chunks.get(self.index(again.number))?)))
+    }
+
+    /// Whether nothing has happened to a chunk since.
+    fn is_current(&self, path: PathId, again: &Again) -> bool {
+        let chunk =
+            again.number.checked_sub(self.passed).and_then(|_| self.chunks.get(self.index(again.number)));
+        chunk.is_some_and(|chunk| {
+            chunk.state == ChunkState::InFlight
+                && chunk.path == path
+                && !chunk.is_original
+                && chunk.sent_at == again.sent_at
+        })
+    }
+
+    /// A SACK was taken in: what it settled is not looked at any more. The steps are those that the chunks of each path
+    /// have been settled since the last one.
+    pub(crate) fn advance_firsts(&mut self) {
+        for path in self.paths() {
+            if self.has_nothing(path) {
+                continue;
+            }
+            let Some(mut firsts) = self.firsts.get_mut(path.index()).map(core::mem::take) else { continue };
+            for kind in Kind::ALL {
+                let from = self.index(firsts.from(kind)).min(self.chunks.len());
+                let found = self.chunks.range(from..).inspect(|_| step());
+                let settled = found.take_while(|chunk| !kind.is_kind_of(chunk, path)).count();
+                firsts.set(kind, self.number(from + settled));
+            }
+            firsts.forget_settled(|again| self.is_current(path, again));
+            self.firsts[path.index()] = firsts;
+        }
+    }
+
+    /// A chunk is in flight again.
+    fn note_again(&mut self, path: PathId, index: usize, sent_at: Instant) {
+        let again = Again { number: self.number(index), sent_at };
+        let Some(mut firsts) = self.firsts.get_mut(path.index()).map(core::mem::take) else { return };
+        firsts.on_again(again, |again| self.is_current(path, again));
+        self.firsts[path.index()] = firsts;
     }
 
     /// The chunks that gap ack blocks cover, the last one first.
@@ -265,9 +320,21 @@ impl Outstanding {
     pub(crate) fn enter(&mut self, first: Tsn, load: &Load) -> u32 {
         let chunks = first.distance(self.next_tsn());
         if chunks > 0 {
+            if self.has_nothing(load.path) {
+                let number = self.passed + u64::from(self.first.distance(first));
+                self.load_mut(load.path);
+                self.firsts[load.path.index()].begin_at(number);
+            }
             self.enter_flight(load);
         }
         chunks
+    }
+
+    /// Whether no chunk of a path is in flight or lost, as can be told at a glance. False says nothing.
+    #[inline]
+    fn has_nothing(&self, path: PathId) -> bool {
+        let has_again = || self.firsts.get(path.index()).is_some_and(Firsts::has_again);
+        self.flight(path) == 0 && self.lost == 0 && !has_again()
     }
 
     /// The peer was asked anew, and agreed to other chunks than those of a COOKIE ECHO packet it refused.
@@ -308,6 +375,7 @@ impl Outstanding {
             }
         }
         self.enter_flight(&after);
+        self.note_again(path, index, now);
     }
 
     /// The lost chunk with the lowest TSN.
@@ -362,11 +430,13 @@ impl Outstanding {
     ) -> Option<Blocks> {
         self.coverage.trim(self.passed);
         let blocks: Ranges = blocks.map(|block| self.passed + block.start..self.passed + block.end).collect();
-        if blocks.is_empty() && self.coverage.is_empty() {
+        // Nobody who receives has that many gaps: such blocks count as not reported.
+        let is_too_much = self.coverage.len() + blocks.len() > RANGES_MAX;
+        if is_too_much || (blocks.is_empty() && self.coverage.is_empty()) {
             return None;
         }
         let additions = self.coverage.additions(&blocks);
-        for number in additions.iter().cloned().flatten() {
+        for number in additions.iter().cloned().flatten().inspect(|_| step()) {
             let (index, tsn) = (self.index(number), self.tsn_at(self.index(number)));
             if let Some((chunk, was)) = self.acknowledge(index) {
                 delivered(tsn, chunk, was);
@@ -375,7 +445,7 @@ impl Outstanding {
         Some(Blocks { blocks, additions })
     }
 
-    /// The blocks said nothing new of what they do not cover.
+    /// The blocks are not believed, or say nothing new, about what they do not cover.
     pub(crate) fn keep_uncovered(&mut self, blocks: Blocks) {
         if !blocks.additions.is_empty() {
             self.coverage.extend(blocks.additions);
@@ -384,12 +454,21 @@ impl Outstanding {
 
     /// Chunks once covered by a gap ack block and no longer so count as in flight again (RFC 9260 §6.2.1 (D) (iii)).
     pub(crate) fn take_back_uncovered(&mut self, now: Instant, blocks: Blocks) {
-        // Nothing is said of what lies above the last block: a peer may have more of them than it reports, and a
-        // SHUTDOWN reports none (RFC 9260 §3.3.8). The first chunk is missing in any case.
-        let reach = blocks.blocks.last().map_or(self.passed + 1, |block| block.end);
+        let reach = reach(self.passed, &blocks);
         for number in self.coverage.replace(blocks.blocks, reach).into_iter().flatten() {
+            step();
             self.renege(now, self.index(number));
         }
+    }
+
+    /// Whether the blocks leave out what was covered before.
+    pub(crate) fn takes_back(&self, blocks: &Blocks) -> bool {
+        self.coverage.loses(&blocks.blocks, reach(self.passed, blocks))
+    }
+
+    /// The first chunk is missing in any case.
+    pub(crate) fn take_back_first(&mut self, now: Instant) {
+        self.renege(now, 0);
     }
 
     /// Nothing is covered any more.
@@ -445,6 +524,7 @@ impl Outstanding {
                 let load = Load::of(chunk);
                 self.lost -= 1;
                 self.enter_flight(&load);
+                self.note_again(path, index, now);
             }
         }
     }
@@ -462,6 +542,7 @@ impl Outstanding {
         let load = Load::of(chunk);
         self.load_mut(load.path).acknowledged -= 1;
         self.enter_flight(&load);
+        self.note_again(load.path, index, now);
     }
 
     /// Gives up every chunk of these messages, keys ascending: what is in flight leaves it, what was acknowledged is
@@ -508,8 +589,12 @@ impl Outstanding {
 
     /// Chunks at the front that were given up: how far the Advanced.Peer.Ack.Point is ahead of the Cumulative TSN Ack
     /// Point (RFC 3758 §3.5 (C2)).
-    pub(crate) fn abandoned_ahead(&self) -> usize {
-        self.chunks.iter().take_while(|chunk| chunk.state == ChunkState::Abandoned).count()
+    pub(crate) fn abandoned_ahead(&mut self) -> usize {
+        let known = self.index(self.abandoned_through).min(self.chunks.len());
+        let further = self.chunks.range(known..).inspect(|_| step());
+        let ahead = known + further.take_while(|chunk| chunk.state == ChunkState::Abandoned).count();
+        self.abandoned_through = self.number(ahead);
+        ahead
     }
 
     /// Not to be sent again, not even as a probe.
@@ -550,6 +635,12 @@ impl Outstanding {
         path.probeable -= load.probeable;
         self.flight_payload -= load.payload;
     }
+}
+
+/// Up to where blocks speak. Nothing is said of what lies above the last one: a peer may have more of them than it reports,
+/// and a SHUTDOWN reports none (RFC 9260 §3.3.8). The first chunk is missing in any case.
+fn reach(passed: u64, blocks: &Blocks) -> u64 {
+    blocks.blocks.last().map_or(passed + 1, |block| block.end)
 }
 
 /// Gap ack blocks that were taken in.

@@ -3,7 +3,7 @@
 use sctp_wire::{PacketWriter, Sack, Tsn};
 use virtual_time::Instant;
 
-use super::acknowledge::Delivered;
+use super::acknowledge::{DUPLICATES_HEARD, Delivered};
 use super::outstanding::ChunkState;
 use super::{SackOutcome, Sender, WindowProbe};
 use crate::config::LossDetection;
@@ -126,7 +126,7 @@ impl Sender {
 }
 
 fn fate(probe: &Probe, now: Instant, sack: &Sack<'_>, paths: &PathSet) -> Fate {
-    if sack.duplicate_tsns().any(|tsn| !probe.highest.precedes(tsn)) {
+    if sack.duplicate_tsns().take(DUPLICATES_HEARD).any(|tsn| !probe.highest.precedes(tsn)) {
         return Fate::Needless;
     }
     let round_trip = paths.path(probe.path).rto.srtt().unwrap_or_default();

@@ -14,7 +14,8 @@ use smallvec::SmallVec;
 use virtual_time::Instant;
 
 use super::acknowledge::Delivered as Delivery;
-use super::outstanding::{ChunkState, Outstanding, SentChunk};
+use super::firsts::{Kind, is_after};
+use super::outstanding::{Outstanding, SentChunk};
 use super::reordering::ReorderingWindow;
 use crate::path::rto::RtoEstimator;
 use crate::transmit::PathId;
@@ -99,35 +100,23 @@ impl Rack {
         let mut verdict = Verdict::default();
         let Some(state) = self.paths.get(path.index()) else { return verdict };
         let Some(newest) = state.newest else { return verdict };
-        // What comes behind the first chunk was sent later still, unless that was sent again.
-        let first = outstanding.get(0).filter(|first| first.is_original);
-        let is_before = |first: &SentChunk| {
-            is_after((newest.sent_at, newest.tsn), (first.sent_at, outstanding.tsn_at(0)))
-        };
-        if first.is_some_and(|first| !is_before(first)) {
-            return verdict;
-        }
         let wait = newest.rtt + state.window.patience(rto, in_recovery, outstanding.acknowledged(path));
-        for index in outstanding.missing_before(outstanding.len()) {
-            let Some(chunk) = outstanding.get(index) else { break };
-            let tsn = outstanding.tsn_at(index);
-            if !is_after((newest.sent_at, newest.tsn), (chunk.sent_at, tsn)) {
-                // What comes behind it was sent later still.
-                if chunk.is_original {
-                    break;
-                }
-                continue;
+        // In the order of time, so that what comes behind a chunk that is not lost is not lost either.
+        let mut judge = |(index, chunk): (usize, &SentChunk)| {
+            let (sent_at, due) = (chunk.sent_at, chunk.sent_at + wait);
+            if !is_after((newest.sent_at, newest.tsn), (sent_at, outstanding.tsn_at(index))) {
+                return false;
             }
-            if chunk.state != ChunkState::InFlight || chunk.path != path {
-                continue;
-            }
-            let due = chunk.sent_at + wait;
-            if due <= now {
-                verdict.lost.push(index);
-            } else {
+            if due > now {
                 verdict.again_at = Some(verdict.again_at.map_or(due, |earliest| earliest.min(due)));
+                return false;
             }
-        }
+            verdict.lost.push(index);
+            true
+        };
+        let _rest = outstanding.of_kind(Kind::Original, path).find(|found| !judge(*found));
+        let _rest = outstanding.sent_again(path).find(|found| !judge(*found));
+        verdict.lost.sort_unstable();
         verdict
     }
 
@@ -163,11 +152,6 @@ impl Rack {
         }
         &mut self.paths[path.index()]
     }
-}
-
-/// RFC 8985 §6.2: sent later, or at the same time with a higher sequence number.
-fn is_after(a: (Instant, Tsn), b: (Instant, Tsn)) -> bool {
-    a.0 > b.0 || (a.0 == b.0 && b.1.precedes(a.1))
 }
 
 /// On very short paths a probe waits at least this much longer than a round trip: schedulers are not that precise.

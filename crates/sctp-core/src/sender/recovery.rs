@@ -17,6 +17,7 @@ use virtual_time::Instant;
 
 use super::acknowledge::Delivered;
 use super::outstanding::{ChunkState, SentChunk};
+use super::steps::step;
 use crate::path::PathIds;
 use crate::transmit::PathId;
 
@@ -208,7 +209,7 @@ impl Begun {
     }
 
     fn on_duplicate(&mut self, tsn: Tsn) -> Option<Duplicate> {
-        let Some(index) = self.resent.iter().position(|resent| resent.tsn == tsn) else {
+        let Some(index) = self.resent.iter().inspect(|_| step()).position(|resent| resent.tsn == tsn) else {
             for state in &mut self.paths {
                 state.open = None;
             }

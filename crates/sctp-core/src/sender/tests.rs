@@ -170,4 +170,5 @@ mod detection;
 mod recoveries;
 mod sacks;
 mod streams;
+mod work;
 mod writing;

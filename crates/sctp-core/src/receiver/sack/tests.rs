@@ -11,7 +11,8 @@ fn schedule() -> SackSchedule {
 #[test]
 fn sack_that_is_left_out_is_due_with_the_next_one_until_that_is_sent() {
     let mut schedule = schedule();
-    (0..2).for_each(|_| drop(packet_of_new_data(&mut schedule, false)));
+    packet_of_new_data(&mut schedule, false);
+    packet_of_new_data(&mut schedule, false);
     assert!(schedule.has_fallen_due());
     schedule.on_left_out();
     assert!(!schedule.has_fallen_due(), "it is left out once");
