@@ -57,7 +57,7 @@ impl Host {
         endpoint.association = config.clone();
         endpoint.association_limit = 65_536;
         endpoint.receive_memory_bytes = 1 << 40;
-        endpoint.init_rate = None;
+        (endpoint.init_rate, endpoint.host_init_rate) = (None, None);
         let endpoint = Endpoint::new(endpoint, [number; 32]).expect("the configuration works");
         Self { endpoint, buffer: Vec::new(), sent: Vec::new(), received: Vec::new() }
     }

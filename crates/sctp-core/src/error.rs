@@ -277,6 +277,10 @@ pub enum AssociationError {
     /// [`abort`](crate::Endpoint::abort) was called.
     #[error("aborted by this side")]
     AbortedLocally,
+    /// Associations became many, and the peer had sent no user data yet; an ABORT was sent
+    /// ([`CrowdLimits`](crate::CrowdLimits)).
+    #[error("ended to make room: the peer had sent nothing, and its network has many associations here")]
+    GaveWay,
     /// T5-shutdown-guard expired (RFC 9260 §9.2): five times RTO.Max after SHUTDOWN, or in a time as long in which the peer
     /// took less than 16 octets a second of what still waited for it when the shutdown began.
     #[error("the peer did not finish the shutdown within the guard time")]

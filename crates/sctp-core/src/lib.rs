@@ -133,11 +133,12 @@ pub use association::{
 };
 pub use config::{
     Acceptance, AfterTimeout, AnnouncedPrimary, AssociationConfig, Attempts, AuthConfig, AuthKeys,
-    AutomaticAddresses, Buffers, CongestionAlgorithm, CongestionConfig, Discovery, EndpointConfig,
-    EventLimit, EventLimits, Exposure, Extensions, HeartbeatConfig, HmacPreference, ImmediateSack, Incoming,
-    InitRate, InitialWindow, LossDetection, MessageBundling, Nagle, Offer, Pacing, PathMtuConfig,
-    PathsConfig, Profile, ReconfigConfig, RecoveryConfig, RtoConfig, SackConfig, StandingQueue,
-    StreamScheduler, StreamShare, Streams, TagShare, TransmissionConfig, UnknownProfile, WindowValidation,
+    AutomaticAddresses, Buffers, CongestionAlgorithm, CongestionConfig, CrowdLimits, Discovery,
+    EndpointConfig, EventLimit, EventLimits, Exposure, Extensions, HeartbeatConfig, HmacPreference,
+    ImmediateSack, Incoming, InitRate, InitialWindow, LossDetection, MessageBundling, Nagle, Offer, Pacing,
+    PathMtuConfig, PathsConfig, Profile, ReconfigConfig, RecoveryConfig, RtoConfig, SackConfig,
+    StandingQueue, StreamScheduler, StreamShare, Streams, TagShare, TransmissionConfig, UnknownProfile,
+    WindowValidation,
 };
 pub use endpoint::{AssociationId, Endpoint, KeyOwner};
 pub use error::{

@@ -256,7 +256,7 @@ pub struct HandshakeCounters {
     pub init_acks_from_elsewhere: u64,
     /// INITs refused: invalid, not wanted, or too many associations.
     pub inits_refused: u64,
-    /// INITs dropped because their source network sent too many ([`InitRate`](crate::InitRate)).
+    /// INITs dropped because their host or its network sent too many ([`InitRate`](crate::InitRate)).
     pub inits_over_rate: u64,
     /// Cookies with a bad signature.
     pub bad_cookies: u64,
@@ -264,6 +264,8 @@ pub struct HandshakeCounters {
     pub spent_cookies: u64,
     /// COOKIE ECHOs not authenticated although they must be, or in vain (RFC 4895 §6.3).
     pub unauthenticated_cookies: u64,
-    /// Cookies older than Valid.Cookie.Life.
+    /// Cookies older than Valid.Cookie.Life, or as old as one that was forgotten to have been used.
     pub stale_cookies: u64,
+    /// Associations that ended to make room for others ([`CrowdLimits`](crate::CrowdLimits)).
+    pub gave_way: u64,
 }

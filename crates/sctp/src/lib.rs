@@ -85,7 +85,7 @@ pub use sctp_core::{
     AssociationState, AssociationStatistics, Attempts, AuthConfig, AuthKeyError, AuthKeys,
     AuthenticationStatistics, AutomaticAddresses, BlockingHistogram, BlockingStatistics, Buffers,
     Capabilities, Capability, ChunkSet, ChunkType, ConfigError, CongestionAlgorithm, CongestionConfig,
-    CongestionCounters, Delivery, Destination, Discovery, Dscp, Encapsulation, EndpointConfig,
+    CongestionCounters, CrowdLimits, Delivery, Destination, Discovery, Dscp, Encapsulation, EndpointConfig,
     EndpointStatistics, Event, EventCounters, EventLimit, EventLimits, Exposure, Extensions, Fsn, GivenUp,
     HandshakeCounters, HeartbeatConfig, HmacAlgorithm, HmacPreference, ImmediateSack, Incoming, InitRate,
     InitialWindow, KeyOwner, LossDetection, Message, MessageBundling, Mid, Nagle, Offer, Origin, Pacing,

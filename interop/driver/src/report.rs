@@ -143,6 +143,7 @@ fn cause(error: &AssociationError) -> u16 {
         AssociationError::HandshakeTimedOut { .. }
         | AssociationError::PeerUnreachable { .. }
         | AssociationError::AbortedLocally
+        | AssociationError::GaveWay
         | AssociationError::ShutdownTimedOut
         | AssociationError::NothingAcknowledged { .. }
         | AssociationError::ProtocolViolation(_)

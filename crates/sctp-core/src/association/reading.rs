@@ -13,6 +13,11 @@ impl Association {
         self.receiver.as_ref().is_some_and(Receiver::has_message)
     }
 
+    /// Whether the peer has sent user data.
+    pub(crate) fn has_user_data(&self) -> bool {
+        self.receiver.as_ref().is_some_and(|receiver| receiver.statistics().data_chunks > 0)
+    }
+
     /// The next message. [`after_reading`](Self::after_reading) says what comes of it.
     #[inline]
     pub(crate) fn receive(&mut self) -> Option<Received> {

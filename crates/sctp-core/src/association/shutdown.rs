@@ -82,6 +82,12 @@ impl Association {
         self.close(Some(AssociationError::ReceiveBufferExhausted { bytes }));
     }
 
+    /// Others need the room more.
+    pub(crate) fn give_way(&mut self) {
+        self.send_abort(TagOrigin::Receiver, &[Cause::OutOfResource]);
+        self.close(Some(AssociationError::GaveWay));
+    }
+
     /// Nothing else goes out any more.
     fn send_abort(&mut self, tag: TagOrigin, causes: &[Cause<'_>]) {
         self.control.clear();

@@ -7,7 +7,7 @@ use virtual_time::Instant;
 
 use super::{Association, AssociationState as S, Timer};
 use crate::error::AssociationError;
-use crate::event::{Event, PathState};
+use crate::event::{Event, Origin, PathState};
 use crate::path::{Answer, Heartbeat, Unanswered, VerificationSlot};
 use crate::trace;
 use crate::transmit::{Encapsulation, PathId};
@@ -92,11 +92,25 @@ impl Association {
         }
         self.outgoing.errors += 1;
         let errors = self.outgoing.errors;
-        if errors <= self.config.attempts.association {
+        if errors <= self.errors_allowed(what) {
             return true;
         }
         self.abort_quietly(AssociationError::PeerUnreachable { errors });
         false
+    }
+
+    /// Consecutive errors that do not make the peer unreachable (RFC 9260 §8.1).
+    fn errors_allowed(&self, what: Unanswered) -> u32 {
+        let attempts = self.config.attempts;
+        let is_untried = what == Unanswered::Heartbeat && self.is_untried();
+        if is_untried { attempts.untried.min(attempts.association) } else { attempts.association }
+    }
+
+    /// Whether the peer has opened the association, nothing has come from it since COOKIE ECHO, and nothing is on its way to
+    /// it: it may never have meant to use it.
+    fn is_untried(&self) -> bool {
+        let may_be = self.peer.origin == Origin::Accepted && self.counters.packets_received <= 1;
+        may_be && self.config.heartbeat.untried.is_some() && self.sender.is_dry() && !self.has_user_data()
     }
 
     /// The last HEARTBEAT went unanswered for an RTO, or the time for the next has come.
@@ -206,7 +220,8 @@ impl Association {
     /// on the way.
     pub(super) fn schedule_heartbeat(&mut self, from: Instant, path: PathId) {
         let rto = self.paths.path(path).rto.rto();
-        let interval = self.config.heartbeat.interval;
+        let untried = self.config.heartbeat.untried.filter(|_| self.is_untried());
+        let interval = untried.or(self.config.heartbeat.interval);
         let regular = interval.map(|interval| interval + rto / 2 + self.nonces.up_to(rto));
         if let Some(pause) = regular.into_iter().chain(self.nat_keepalive(path)).min() {
             self.timers.set(Timer::Heartbeat(path), from + pause);
@@ -215,6 +230,9 @@ impl Association {
 
     /// A path without data for less than this is not idle; `None`: nobody asks.
     fn idle_limit(&self, path: PathId) -> Option<Duration> {
+        if let Some(untried) = self.config.heartbeat.untried.filter(|_| self.is_untried()) {
+            return Some(untried);
+        }
         self.config.heartbeat.interval.into_iter().chain(self.nat_keepalive(path)).min()
     }
 

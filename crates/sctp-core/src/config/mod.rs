@@ -49,6 +49,8 @@ pub struct EndpointConfig {
     /// Associations this endpoint holds at most; further ones are refused with "Out of Resource". Default 10,000.
     /// Raise it on servers with memory for more: an idle association costs a few KB.
     pub association_limit: usize,
+    /// Who gives way where associations are many. Default [`CrowdLimits::default`].
+    pub crowds: CrowdLimits,
     /// Octets that all associations together hold at most of what was received and not read, bookkeeping included.
     /// Half of it is divided equally among [`association_limit`](Self::association_limit) associations, the other half
     /// goes to those that need more. Default 512 MiB; at least twice the [`Buffers::receive_bytes`] of one association.
@@ -65,9 +67,14 @@ pub struct EndpointConfig {
     /// How much longer than that a cookie may live at most when a peer whose last one was stale asks for it
     /// (RFC 9260 §3.3.2.1.3). Default 10 s; a longer life gives more time to replay a cookie. Zero: never longer.
     pub cookie_extension: Duration,
-    /// INITs answered at most per source network. Default [`InitRate::default`]. `None`: no limit, for closed
-    /// networks and load tests.
+    /// INITs answered at most per source network, an IPv4 /24 or an IPv6 /48. Default 100,000 a second and as many at once
+    /// ([`InitRate::NETWORK`]). It bounds the work that a flood makes; lower than what a flood brings it would keep the
+    /// network's honest hosts out as well. Lower it where peers are few. `None`: no limit, for closed networks and load tests.
     pub init_rate: Option<InitRate>,
+    /// INITs answered at most per host, an IPv4 address or the /64 of an IPv6 address. Default 1000 a second and 2000 at once
+    /// ([`InitRate::HOST`]). It bounds what the owner of a forged address gets. Raise it where thousands of peers share
+    /// an address behind a NAT and come at once. `None`: no limit but the network's.
+    pub host_init_rate: Option<InitRate>,
     /// Which verification tags this endpoint gives to its associations. Default `None`: any. Set it where several
     /// endpoints share a port and the lower layer deals packets by their tags.
     pub tag_share: Option<TagShare>,
@@ -97,6 +104,39 @@ impl TagShare {
     }
 }
 
+/// How the associations that peers open are divided among source networks (an IPv4 /24, an IPv6 /48), so that one host cannot
+/// have all of [`EndpointConfig::association_limit`]. Associations opened here and those over channels of the caller's
+/// ([`Encapsulation::Datagrams`](crate::Encapsulation::Datagrams)) are not counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CrowdLimits {
+    /// Percent of the limit that one network may have, rounded up; it is refused more with "Out of Resource". Default 50.
+    /// 100 is no bound: for servers all of whose clients are behind one NAT, and for load tests from one host.
+    pub network_percent: u8,
+    /// Percent of the limit that are kept free as long as there are associations on which the peer has sent no user data: for
+    /// each new one the oldest of these ends, in the network that has most of them
+    /// ([`AssociationError::GaveWay`](crate::AssociationError::GaveWay)). Default 6. Rounded down. Zero is off: for servers whose
+    /// clients listen only, where there may be as many of them as the limit allows.
+    pub reserve_percent: u8,
+}
+
+impl Default for CrowdLimits {
+    fn default() -> Self {
+        Self { network_percent: 50, reserve_percent: 6 }
+    }
+}
+
+impl CrowdLimits {
+    /// How many of `limit` associations one network may have.
+    pub(crate) fn of_network(self, limit: usize) -> usize {
+        (limit.saturating_mul(self.network_percent.into())).div_ceil(100)
+    }
+
+    /// How many of `limit` associations are kept free.
+    pub(crate) fn reserve(self, limit: usize) -> usize {
+        limit.saturating_mul(self.reserve_percent.into()) / 100
+    }
+}
+
 impl EndpointConfig {
     /// An endpoint on this SCTP port with all defaults.
     #[must_use]
@@ -106,33 +146,35 @@ impl EndpointConfig {
             association: AssociationConfig::default(),
             incoming: Incoming::Accept,
             association_limit: 10_000,
+            crowds: CrowdLimits::default(),
             receive_memory_bytes: 512 << 20,
             cookie_life: Duration::from_secs(60),
             local_addresses: Vec::new(),
             cookie_extension: Duration::from_secs(10),
-            init_rate: Some(InitRate::default()),
+            init_rate: Some(InitRate::NETWORK),
+            host_init_rate: Some(InitRate::HOST),
             tag_share: None,
         }
     }
 }
 
-/// How many INITs an endpoint answers per source network (an IPv4 /24, an IPv6 /48); the rest are dropped without an
+/// How many INITs an endpoint answers; the rest are dropped without an
 /// answer, so that a flood costs little and reflects nothing (RFC 5062 §5).
 ///
-/// Networks are told apart in a table of fixed size: two may share an allowance, none can make the table grow.
+/// Sources are told apart in tables of fixed size: two may share an allowance, none can make a table grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InitRate {
-    /// INITs a second in the long run. Default 5000, far above what clients of one network need. Lower it where
-    /// peers are few.
+    /// INITs a second in the long run.
     pub per_second: u32,
-    /// INITs at once after a silence. Default 10,000.
+    /// INITs at once after a silence.
     pub burst: u32,
 }
 
-impl Default for InitRate {
-    fn default() -> Self {
-        Self { per_second: 5000, burst: 10_000 }
-    }
+impl InitRate {
+    /// The default for a host: 1000 a second, 2000 at once, far above what one needs.
+    pub const HOST: Self = Self { per_second: 1000, burst: 2000 };
+    /// The default for a network: 100,000 a second and at once.
+    pub const NETWORK: Self = Self { per_second: 100_000, burst: 100_000 };
 }
 
 /// What an endpoint answers to an INIT.
@@ -279,6 +321,11 @@ pub enum ImmediateSack {
 pub struct HeartbeatConfig {
     /// HB.interval: an idle path is probed every RTO + this. Default 30 s. `None`: no HEARTBEATs on confirmed paths.
     pub interval: Option<Duration>,
+    /// A peer that has opened an association, and from which no packet has come since, is asked this long after the handshake
+    /// whether it is there, and again until it answers; it is given up after [`Attempts::untried`] errors. Default 5 s in
+    /// `signalling`; at least 1 ms. `None`, as in the other profiles: neither is it asked sooner than others nor given up sooner, so
+    /// that whoever opens associations and vanishes holds them for minutes. For links on which every packet counts.
+    pub untried: Option<Duration>,
     /// HB.Max.Burst (RFC 9260 §16): HEARTBEATs to addresses not verified yet in one RTO. Default 1, at least 1. Raise it
     /// where peers have many addresses and verifying them one a second is too slow.
     pub max_burst: u32,
@@ -319,6 +366,9 @@ pub struct Attempts {
     pub path: u32,
     /// Association.Max.Retrans: consecutive errors until the peer counts as unreachable. Default 10.
     pub association: u32,
+    /// The same for a peer that has opened an association and from which nothing has come since. Default 2, at most as many as
+    /// for others.
+    pub untried: u32,
     /// How long the peer may acknowledge nothing while data waits for it, even if it answers all probes of its closed window
     /// (RFC 9260 §6.1 (A)) and all HEARTBEATs. Default `None`: as long as it answers, as in TCP (RFC 9293 §3.8.6.1), for a
     /// slow reader is no fault, and the application notices it by its send buffer, which bounds what is held. At least 1 s.
@@ -375,10 +425,14 @@ impl EndpointConfig {
             at_least("tag_share.of", usize::from(of), 1)?;
             at_most("tag_share.index", usize::from(index), usize::from(of) - 1)?;
         }
-        if let Some(rate) = self.init_rate {
-            at_least("init_rate.per_second", rate.per_second as usize, 1)?;
-            at_least("init_rate.burst", rate.burst as usize, 1)?;
+        for (field, rate) in [("init_rate", self.init_rate), ("host_init_rate", self.host_init_rate)] {
+            if let Some(rate) = rate {
+                at_least(field, rate.per_second.min(rate.burst) as usize, 1)?;
+            }
         }
+        at_least("crowds.network_percent", self.crowds.network_percent.into(), 1)?;
+        at_most("crowds.network_percent", self.crowds.network_percent.into(), 100)?;
+        at_most("crowds.reserve_percent", self.crowds.reserve_percent.into(), 99)?;
         let two_windows = self.association.buffers.receive_bytes.saturating_mul(2);
         at_least("receive_memory_bytes", self.receive_memory_bytes, two_windows)?;
         at_most("local_addresses.len()", self.local_addresses.len(), crate::path::MAX_PATHS)?;
@@ -415,6 +469,9 @@ impl AssociationConfig {
         at_least("sack.every_packets", self.sack.every_packets as usize, 1)?;
         at_least("heartbeat.max_burst", self.heartbeat.max_burst as usize, 1)?;
         let year = Duration::from_secs(365 * 24 * 3600);
+        if let Some(untried) = self.heartbeat.untried {
+            duration("heartbeat.untried", untried, Duration::from_millis(1), year)?;
+        }
         if let Some(keepalive) = self.heartbeat.nat_keepalive {
             duration("heartbeat.nat_keepalive", keepalive, Duration::from_secs(1), year)?;
         }

@@ -108,11 +108,12 @@ impl AssociationConfig {
             },
             heartbeat: HeartbeatConfig {
                 interval: Some(Duration::from_secs(30)),
+                untried: None,
                 max_burst: 1,
                 nat_keepalive: Some(Duration::from_secs(15)),
             },
             autoclose: None,
-            attempts: Attempts { init: 8, path: 5, association: 10, persist: None },
+            attempts: Attempts { init: 8, path: 5, association: 10, untried: 2, persist: None },
             paths: PathsConfig {
                 potentially_failed: None,
                 potentially_failed_state: Exposure::Exposed,
@@ -151,6 +152,7 @@ impl AssociationConfig {
                 loss_detection: LossDetection::Rack,
                 immediate_sack: ImmediateSack::WhenSenderDry,
             },
+            heartbeat: HeartbeatConfig { untried: Some(Duration::from_secs(5)), ..base.heartbeat },
             paths: PathsConfig { potentially_failed: Some(0), ..base.paths },
             transmission: TransmissionConfig {
                 bundling: MessageBundling::FilledWhenLimited,
@@ -190,7 +192,7 @@ impl AssociationConfig {
                 max_outbound_streams: most,
                 ..base.reconfiguration
             },
-            heartbeat: HeartbeatConfig { interval: None, ..base.heartbeat },
+            heartbeat: HeartbeatConfig { interval: None, untried: None, ..base.heartbeat },
             // What IPv6 packets of 1280 octets leave below IP, UDP and DTLS.
             path_mtu: PathMtuConfig { bytes: 1191, ..base.path_mtu },
             ..base

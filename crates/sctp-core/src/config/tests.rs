@@ -16,7 +16,8 @@ fn rfc9260_profile_has_the_values_of_section_16() {
     assert_eq!(config.rto.initial, Duration::from_secs(1));
     assert_eq!(config.rto.min, Duration::from_secs(1));
     assert_eq!(config.rto.max, Duration::from_secs(60));
-    assert_eq!(config.attempts, Attempts { init: 8, path: 5, association: 10, persist: None });
+    let attempts = Attempts { init: 8, path: 5, association: 10, untried: 2, persist: None };
+    assert_eq!(config.attempts, attempts);
     assert_eq!(config.transmission.max_burst_packets, 4);
     assert_eq!(config.heartbeat.interval, Some(Duration::from_secs(30)));
 }

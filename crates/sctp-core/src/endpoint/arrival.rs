@@ -61,7 +61,7 @@ impl Endpoint {
         };
         if packet.destination_port != self.config.port {
             self.statistics.wrong_port += 1;
-            return self.on_foreign_port(&datagram, &packet);
+            return self.on_foreign_port(now, &datagram, &packet);
         }
         // What belongs to an association is not decoded to find that out.
         let first = packet.chunks().rest().first().map(|kind| ChunkType::new(*kind));

@@ -52,6 +52,8 @@ pub(crate) struct StateCookie {
 /// Why a cookie was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum CookieRefused {
+    #[error("no cookie of ours is as long or as short")]
+    Length,
     #[error("cookie signature does not match")]
     Signature,
     #[error("signed cookie does not parse")]
@@ -67,6 +69,8 @@ pub(crate) struct CookieKeys {
     life: Duration,
     /// The longest that a cookie's life may be extended.
     extension: Duration,
+    /// When a cookie was last made or looked at.
+    now: Instant,
     rng: Rng,
 }
 
@@ -78,7 +82,8 @@ struct Key {
 impl CookieKeys {
     pub(crate) fn new(mut rng: Rng, life: Duration, extension: Duration) -> Self {
         let first = Key { hash: keyed(&rng.octets()), in_use_since: Instant::EPOCH };
-        Self { keys: VecDeque::from([first]), spent: SpentTags::default(), life, extension, rng }
+        let spent = SpentTags::new(life + extension);
+        Self { keys: VecDeque::from([first]), spent, life, extension, now: Instant::EPOCH, rng }
     }
 
     /// When a cookie made now expires, if the peer asks for this much more than the usual.
@@ -97,26 +102,46 @@ impl CookieKeys {
         octets
     }
 
-    /// Checks the signature first, in constant time, and only then reads.
+    /// Checks the signature first, in constant time, and only then reads; but for when it claims to have been made, which
+    /// says with which key (RFC 9260 §5.1.5, step 1). So a forged one costs one look at no more octets than one of ours has.
     pub(crate) fn verify(&mut self, now: Instant, octets: &[u8]) -> Result<StateCookie, CookieRefused> {
         self.rotate(now);
-        let body_bytes = octets.len().checked_sub(MAC_BYTES).ok_or(CookieRefused::Signature)?;
+        let body_bytes = octets.len().checked_sub(MAC_BYTES).ok_or(CookieRefused::Length)?;
+        if octets.len() > MAX_BYTES {
+            return Err(CookieRefused::Length);
+        }
         let (body, mac) = octets.split_at(body_bytes);
-        let signed_by = |key: &Key| key.hash.clone().chain_update(body).verify_slice(mac).is_ok();
-        if !self.keys.iter().any(signed_by) {
+        let issued_at = StateCookie::issued_at(body).ok_or(CookieRefused::Length)?;
+        let key = self.key_at(issued_at).ok_or(CookieRefused::Signature)?;
+        if key.hash.clone().chain_update(body).verify_slice(mac).is_err() {
             return Err(CookieRefused::Signature);
         }
         let cookie = StateCookie::decode(body).ok_or(CookieRefused::Malformed)?;
         if self.spent.contains(cookie.local_tag) { Err(CookieRefused::Spent) } else { Ok(cookie) }
     }
 
-    /// The association with this tag of ours is over.
-    pub(crate) fn spend(&mut self, tag: VerificationTag) {
-        self.spent.note(tag);
+    /// The association with this tag of ours is over, for which a cookie was made last at `issued_at`.
+    pub(crate) fn spend(&mut self, tag: VerificationTag, issued_at: Instant) {
+        self.spent.note(self.now, tag, issued_at);
+    }
+
+    pub(crate) fn is_spent(&self, tag: VerificationTag) -> bool {
+        self.spent.contains(tag)
+    }
+
+    /// Whether a cookie is too old, or as old as one that is forgotten to have been used.
+    pub(crate) fn is_stale(&self, cookie: &StateCookie) -> bool {
+        self.now > cookie.expires_at || self.spent.may_be_forgotten(cookie.issued_at)
+    }
+
+    /// The key that signed then: keys are in order, the newest first.
+    fn key_at(&self, issued_at: Instant) -> Option<&Key> {
+        self.keys.iter().find(|key| key.in_use_since <= issued_at)
     }
 
     /// A key signs for one period and is known for [`PERIODS_KNOWN`]: the cookies it signs live two periods at most.
     fn rotate(&mut self, now: Instant) {
+        self.now = now;
         let period = self.life.max(self.extension);
         let is_due = self.keys.front().is_none_or(|current| now.since(current.in_use_since) >= period);
         if is_due {
@@ -152,6 +177,12 @@ impl StateCookie {
             listed.iter().for_each(|address| encode_address(&mut out, *address));
         }
         out
+    }
+
+    /// When a cookie says it was made, as `encode` has it.
+    fn issued_at(body: &[u8]) -> Option<Instant> {
+        let (_flags_and_expiry, rest) = body.split_at_checked(ISSUED_AT)?;
+        Some(Instant::from_nanos(u64::from_be_bytes(*rest.first_chunk()?)))
     }
 
     /// What the flags say is there, in their order.
@@ -306,6 +337,10 @@ pub(crate) const MAX_ADDRESSES: usize = 8;
 const MAC_BYTES: usize = 16;
 /// One in which a key signs, two that its cookies may live, and one in which they are recognised as stale.
 const PERIODS_KNOWN: u32 = 4;
+/// Octets of the longest cookie we make, and of its MAC, rounded up: two lists of 256 chunk types and 32 HMACs are the most of it.
+const MAX_BYTES: usize = 1024;
+/// Where the time of its making stands: behind flags, capabilities and the time at which it expires.
+const ISSUED_AT: usize = 10;
 /// Octets of most cookies, and of their MAC.
 const USUAL_BYTES: usize = 192;
 

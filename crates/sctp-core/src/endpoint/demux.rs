@@ -201,13 +201,14 @@ impl Endpoint {
         self.demux.by_list(source, listed, port).find(has_tag)
     }
 
-    /// A tag that no association of this endpoint uses.
+    /// A tag that no association of this endpoint uses, nor has used while its cookies may still come.
     pub(super) fn unused_tag(&mut self) -> VerificationTag {
         loop {
             let tag = self.rng.verification_tag();
             let ours = self.config.tag_share.map_or(Some(tag), |share| share.adopt(tag));
             if let Some(tag) = ours
                 && self.demux.by_tag(tag).is_none()
+                && !self.cookies.is_spent(tag)
             {
                 return tag;
             }

@@ -11,6 +11,7 @@ use virtual_time::Instant;
 
 use super::Endpoint;
 use super::cookie::{CookieRefused, StateCookie};
+use super::crowds::network_of;
 use crate::association::collision::CollisionAction;
 use crate::association::{
     Announcement, Association, Authentication, Authenticity, InitReply, KeyMaterial, Negotiated,
@@ -104,6 +105,9 @@ impl Endpoint {
         let identity = match reply {
             None => self.new_identity(existing, 0, announced),
             Some(InitReply::Crossing { tag, initial_tsn, tie_tag }) => {
+                if let Some(entry) = existing.and_then(|slot| self.associations.get_mut(slot)) {
+                    entry.cookie_made_at = Some(now);
+                }
                 let ours = existing.and_then(|slot| self.associations[slot].association.announcement());
                 let key_material = KeyMaterial::of(ours.cloned(), announced);
                 Identity { tag, initial_tsn, tie_tag, key_material }
@@ -115,7 +119,7 @@ impl Endpoint {
     }
 
     /// Whether an INIT is answered at all, be it with a refusal.
-    fn may_answer_init(
+    pub(super) fn may_answer_init(
         &mut self,
         now: Instant,
         datagram: &Datagram<'_>,
@@ -132,7 +136,7 @@ impl Endpoint {
         }
         // Who can write into a channel has shown who it is to the layer below.
         let is_channel = datagram.source.encapsulation == Encapsulation::Datagrams;
-        let is_admitted = is_channel || self.init_limiter.admits(now, datagram.source.address);
+        let is_admitted = is_channel || self.sources.inits.admits(now, datagram.source.address);
         self.statistics.handshake.inits_over_rate += u64::from(!is_admitted);
         is_admitted
     }
@@ -299,14 +303,14 @@ impl Endpoint {
                 self.statistics.handshake.spent_cookies += 1;
                 return self.on_out_of_the_blue(datagram, packet);
             }
-            Ok(_) | Err(CookieRefused::Signature | CookieRefused::Malformed) => {
+            Ok(_) | Err(CookieRefused::Length | CookieRefused::Signature | CookieRefused::Malformed) => {
                 self.statistics.handshake.bad_cookies += 1;
                 return;
             }
         };
         // A COOKIE ECHO may come again from another address than the first time: then the tag knows (§5.2.4 (D)).
         let existing = self.about_cookie(datagram.source, &cookie);
-        if self.is_stale(now, &cookie, existing) {
+        if self.is_stale(&cookie, existing) {
             return self.report_stale_cookie(now, datagram, packet, &cookie);
         }
         let Some(authenticity) = self.authenticate_cookie(&cookie, existing, auth) else {
@@ -358,12 +362,12 @@ impl Endpoint {
     }
 
     /// A cookie is never stale while it matches the association both tags of which it names (§5.2.4, point 3).
-    fn is_stale(&self, now: Instant, cookie: &StateCookie, existing: Option<usize>) -> bool {
+    fn is_stale(&self, cookie: &StateCookie, existing: Option<usize>) -> bool {
         let current = existing.is_some_and(|slot| {
             let peer = self.associations[slot].association.peer();
             peer.local_tag == cookie.local_tag && peer.peer_tag == Some(cookie.peer_tag)
         });
-        !current && now > cookie.expires_at
+        !current && self.cookies.is_stale(cookie)
     }
 
     fn report_stale_cookie(
@@ -387,8 +391,8 @@ impl Endpoint {
         packet: &Packet<'_>,
         (mut cookie, authenticity): (StateCookie, Authenticity),
     ) {
-        let full = self.associations.len() >= self.config.association_limit;
-        if full || self.config.incoming == Incoming::Refuse {
+        let network = network_of(cookie.source);
+        if self.config.incoming == Incoming::Refuse || !self.has_room(now, network) {
             self.statistics.handshake.inits_refused += 1;
             if let Ok(chunk) = ChunkBuf::abort(TagOrigin::Receiver, &[Cause::OutOfResource]) {
                 self.answer(datagram, packet, cookie.peer_tag, &chunk);
@@ -402,8 +406,18 @@ impl Endpoint {
         }
         let (nonces, config) = (self.rng.nonces(), self.shared.accepted());
         let association = Association::accept(now, &cookie, datagram.source, &self.locals, config, nonces);
-        self.insert(now, association);
+        let slot = self.insert(now, association);
+        self.associations[slot].cookie_made_at = Some(cookie.issued_at);
+        self.enter_crowd(slot, network);
         self.route(now, datagram, packet, authenticity);
+    }
+
+    /// The association is over, or this tag of it: its cookies make no other.
+    pub(super) fn spend_cookies(&mut self, slot: usize, tag: VerificationTag) {
+        let made_at = self.associations.get_mut(slot).and_then(|entry| entry.cookie_made_at.take());
+        if let Some(made_at) = made_at {
+            self.cookies.spend(tag, made_at);
+        }
     }
 
     fn on_cookie_for_existing(
@@ -417,7 +431,8 @@ impl Endpoint {
         let replaced = self.associations[slot].association.peer().local_tag;
         let action = self.at(now, slot).on_cookie_echo(now, datagram.source, cookie);
         if self.associations[slot].association.peer().local_tag != replaced {
-            self.cookies.spend(replaced);
+            self.spend_cookies(slot, replaced);
+            self.associations[slot].cookie_made_at = Some(cookie.issued_at);
         }
         self.enter(slot);
         self.refresh(slot);

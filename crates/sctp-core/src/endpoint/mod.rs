@@ -5,7 +5,8 @@
 //! | `arrival` | packets, from their octets to the association |
 //! | `demux`, `tags` | which association a packet belongs to |
 //! | `incoming` | INIT and COOKIE ECHO, before and beside associations |
-//! | `init_limiter` | how many INITs a source network may send |
+//! | `init_limiter` | how many INITs a source may send |
+//! | `crowds` | how many associations a source network has |
 //! | `cookie` | signing and checking state cookies |
 //! | `streams` | resetting and adding streams |
 //! | `keys` | keys to authenticate with |
@@ -15,6 +16,7 @@
 
 mod arrival;
 pub(crate) mod cookie;
+mod crowds;
 mod demux;
 mod incoming;
 mod init_limiter;
@@ -39,9 +41,10 @@ use smallvec::SmallVec;
 use virtual_time::Instant;
 
 use self::cookie::CookieKeys;
+use self::crowds::Crowds;
 use self::demux::Demux;
 use self::incoming::Answer;
-use self::init_limiter::InitLimiter;
+use self::init_limiter::{InitLimiter, Network};
 use self::memory::ReceiveMemory;
 use self::shared::SharedConfigs;
 use self::slots::Slots;
@@ -88,7 +91,7 @@ pub struct Endpoint {
     locals: Vec<IpAddr>,
     rng: Rng,
     cookies: CookieKeys,
-    init_limiter: InitLimiter,
+    sources: Sources,
     associations: Slots<Entry>,
     memory: ReceiveMemory,
     demux: Demux,
@@ -111,6 +114,12 @@ impl core::fmt::Debug for Endpoint {
             .field("statistics", &self.statistics)
             .finish_non_exhaustive()
     }
+}
+
+/// What peers have sent and opened, by where they are.
+struct Sources {
+    inits: InitLimiter,
+    crowds: Crowds,
 }
 
 /// Whose turn it is.
@@ -136,6 +145,10 @@ struct Entry {
     received_bytes: usize,
     is_sendable: bool,
     is_eventful: bool,
+    /// When a cookie with its tag was made last, if one was; until it is over.
+    cookie_made_at: Option<Instant>,
+    /// The network it counts for, if a peer has opened it; until it is over.
+    network: Option<Network>,
     /// Of the paths, as the tables know them.
     revision: u32,
 }
@@ -153,14 +166,15 @@ impl Endpoint {
         let memory = ReceiveMemory::new(config.receive_memory_bytes, config.association_limit);
         let mut rng = Rng::new(&entropy);
         let cookies = CookieKeys::new(rng.split(), config.cookie_life, config.cookie_extension);
-        let init_limiter = InitLimiter::new(&rng.octets(), config.init_rate);
+        let inits = InitLimiter::new(&rng.octets(), config.host_init_rate, config.init_rate);
+        let sources = Sources { inits, crowds: Crowds::default() };
         Ok(Self {
             locals: config.local_addresses.clone(),
             shared: SharedConfigs::new(&config.association),
             config,
             rng,
             cookies,
-            init_limiter,
+            sources,
             associations: Slots::default(),
             memory,
             demux: Demux::default(),
@@ -232,7 +246,8 @@ impl Endpoint {
         let (locals, rng) = (&self.locals, &mut self.rng);
         let association = Association::initiate(now, destinations, locals, ports, config, tag, rng);
         self.statistics.initiated += 1;
-        Ok(self.insert(now, association))
+        let slot = self.insert(now, association);
+        Ok(id(slot, self.generation))
     }
 
     /// A router reported that a packet to `destination` was larger than the `mtu_bytes` it can pass on, IP header
@@ -659,7 +674,7 @@ impl Endpoint {
         if entry.generation == id.generation { Ok(slot) } else { Err(UnknownAssociation) }
     }
 
-    fn insert(&mut self, now: Instant, association: Box<Association>) -> AssociationId {
+    fn insert(&mut self, now: Instant, association: Box<Association>) -> usize {
         self.generation = self.generation.wrapping_add(1);
         let generation = self.generation;
         let entry = Entry {
@@ -669,13 +684,15 @@ impl Endpoint {
             received_bytes: 0,
             is_sendable: false,
             is_eventful: false,
+            cookie_made_at: None,
+            network: None,
             revision: 0,
         };
         let slot = self.associations.insert(entry);
         self.at(now, slot).tell_of_beginning();
         self.enter(slot);
         self.refresh(slot);
-        id(slot, generation)
+        slot
     }
 
     /// Tells the tables where this association is found.
@@ -699,10 +716,9 @@ impl Endpoint {
             self.turns.eventful.push_back(slot);
         }
         if entry.association.is_closed() {
-            // Only who answers INITs gives cookies out.
-            if self.config.incoming != Incoming::Refuse {
-                self.cookies.spend(entry.association.peer().local_tag);
-            }
+            let tag = entry.association.peer().local_tag;
+            self.spend_cookies(slot, tag);
+            self.leave_crowd(slot);
             self.demux.remove(slot);
             self.note_if_finished(slot);
         } else if entry.revision != entry.association.paths().revision() {

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use sctp_wire::{Cause, Chunk, ChunkBuf, Packet, TagOrigin};
+use virtual_time::Instant;
 
 use super::Endpoint;
 use crate::transmit::{Datagram, Destination, Encapsulation};
@@ -81,11 +82,15 @@ impl Endpoint {
     /// A packet for another SCTP port. Over UDP every port behind the socket is ours to answer for (and over a channel,
     /// where an answer hurts nobody who was not spoken to); over IP another
     /// process may own it, so silence is the only safe answer.
-    pub(super) fn on_foreign_port(&mut self, datagram: &Datagram<'_>, packet: &Packet<'_>) {
+    pub(super) fn on_foreign_port(&mut self, now: Instant, datagram: &Datagram<'_>, packet: &Packet<'_>) {
         match datagram.source.encapsulation {
             Encapsulation::Ip => {}
             Encapsulation::Udp { .. } | Encapsulation::Datagrams => match packet.chunks().next() {
-                Some(Ok(Chunk::Init(init))) => self.refuse_init(datagram, packet, &init, &[]),
+                Some(Ok(Chunk::Init(init))) => {
+                    if self.may_answer_init(now, datagram, packet, &init) {
+                        self.refuse_init(datagram, packet, &init, &[]);
+                    }
+                }
                 _ => self.on_out_of_the_blue(datagram, packet),
             },
         }

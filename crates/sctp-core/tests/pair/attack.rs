@@ -263,6 +263,7 @@ fn robustness_13_floods_on_many_associations_stay_within_the_memory_of_the_endpo
     setup.server.association.buffers.receive_bytes = 8000;
     setup.server.association.buffers.message_bytes = 4000;
     setup.server.association_limit = 4;
+    setup.server.crowds.network_percent = 100;
     setup.server.receive_memory_bytes = 16_000;
     let mut pair = setup.build();
     for number in 0..3 {

@@ -91,6 +91,27 @@ fn init_that_cannot_work_is_refused_with_its_own_tag() {
     assert!(pair.side(End::Right).sent.is_empty());
 }
 
+/// RFC 9260 §8.4 (3): over UDP all SCTP ports are the endpoint's to answer for, by the rules of its own one.
+#[test]
+fn init_for_a_foreign_port_is_refused_within_the_rate_and_not_at_all_without_a_tag() {
+    let mut setup = Setup::rfc9260().in_udp();
+    setup.server.host_init_rate = Some(sctp_core::InitRate { per_second: 1, burst: 3 });
+    let mut pair = setup.build();
+    let source = sctp_core::Destination { address: LEFT, encapsulation: pair.side(End::Right).encapsulation };
+    let init = |tag, verification_tag| {
+        let header = Hand::new(LEFT_PORT, tag).header();
+        with_tag(LEFT_PORT, RIGHT_PORT + 1, verification_tag, |w| w.init(&header, &[]).unwrap())
+    };
+    for packet in [init(0, 0), init(7, 7)] {
+        pair.inject_from(End::Right, source, &packet);
+        assert!(pair.side(End::Right).sent.is_empty());
+    }
+    (0..10).for_each(|_| pair.inject_from(End::Right, source, &init(7, 0)));
+    let kinds: Vec<_> = pair.side(End::Right).sent.iter().map(crate::net::Sent::kinds).collect();
+    assert_eq!(kinds, ["ABORT"; 3]);
+    assert_eq!(pair.side(End::Right).endpoint.statistics().handshake.inits_over_rate, 7);
+}
+
 /// An INIT ACK that cannot work, to an end in COOKIE-WAIT; the answer carries the tag it brought.
 #[test]
 fn init_ack_that_cannot_work_is_refused_with_the_tag_it_brought() {

@@ -98,12 +98,48 @@ fn robustness_02_any_truncation_is_refused() {
     let mut keys = keys();
     let octets = keys.sign(Instant::EPOCH, &cookie());
     for len in 0..octets.len() {
-        assert_eq!(
-            keys.verify(Instant::EPOCH, &octets[..len]),
-            Err(CookieRefused::Signature),
-            "length {len}"
+        let refused = keys.verify(Instant::EPOCH, &octets[..len]);
+        assert!(
+            matches!(refused, Err(CookieRefused::Signature | CookieRefused::Length)),
+            "length {len}: {refused:?}"
         );
     }
+}
+
+/// Nothing is hashed that cannot be ours: the work of a forged cookie does not grow with it.
+#[test]
+fn robustness_37_longest_cookie_fits_the_bound_and_what_is_longer_is_refused_unread() {
+    let mut keys = keys();
+    let lists = |octet: u8| [&[1, 1][..], &[octet; 256], &[32], &[octet; 64]].concat();
+    let octets = [&[1; 32][..], &lists(1), &[2; 32], &lists(2)].concat();
+    let mut longest = cookie();
+    longest.agreed.capabilities = longest.agreed.capabilities.with(Capability::Authentication);
+    longest.key_material = KeyMaterial::decode(&mut &octets[..], false);
+    assert!(longest.key_material.is_some());
+    longest.addresses = (0..8).map(|last| IpAddr::from(Ipv6Addr::from_bits(last))).collect();
+    longest.source.address = Ipv6Addr::LOCALHOST.into();
+    longest.notes =
+        PeerNotes { addresses_ignored: 1, primary: Some(Ipv6Addr::LOCALHOST.into()), adaptation: Some(7) };
+    let signed = keys.sign(Instant::EPOCH, &longest);
+    assert!(signed.len() <= MAX_BYTES, "{}", signed.len());
+    assert_eq!(keys.verify(Instant::EPOCH, &signed), Ok(longest));
+    let padded = [&[0; 65_535][..], &signed].concat();
+    assert_eq!(keys.verify(Instant::EPOCH, &padded), Err(CookieRefused::Length));
+}
+
+/// RFC 9260 §5.1.5, step 1: the time a cookie tells says with which key, and only with that it counts.
+#[test]
+fn cookie_counts_with_the_key_of_its_time_alone() {
+    let mut keys = keys();
+    let made_at = |ms| StateCookie { issued_at: Instant::from_millis(ms), ..cookie() };
+    let signed: Vec<_> = [0, 60_000, 120_000]
+        .into_iter()
+        .map(|ms| keys.sign(Instant::from_millis(ms), &made_at(ms)))
+        .collect();
+    let now = Instant::from_millis(121_000);
+    assert!(signed.iter().all(|octets| keys.verify(now, octets).is_ok()));
+    let late = keys.sign(now, &made_at(1000));
+    assert_eq!(keys.verify(now, &late), Err(CookieRefused::Signature));
 }
 
 #[test]

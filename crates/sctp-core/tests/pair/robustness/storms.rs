@@ -26,7 +26,7 @@ fn init(number: u32) -> Vec<u8> {
 #[test]
 fn robustness_01_a_flood_of_inits_leaves_nothing_behind_and_an_honest_peer_connects() {
     let mut setup = Setup::rfc9260();
-    setup.server.init_rate = None;
+    (setup.server.init_rate, setup.server.host_init_rate) = (None, None);
     let mut pair = setup.build();
     pair.with(End::Right, |side, now| {
         let mut buffer = Vec::new();
@@ -86,7 +86,7 @@ fn answers(pair: &mut Pair, source: IpAddr, packet: &[u8]) -> Vec<Vec<u8>> {
 #[test]
 fn robustness_09_strangers_get_no_more_packets_and_octets_than_they_send() {
     let mut setup = Setup::signalling();
-    setup.server.init_rate = None;
+    (setup.server.init_rate, setup.server.host_init_rate) = (None, None);
     let (mut pair, mut dice) = (setup.build(), Dice::new(9));
     let (mut answered, mut inits_answered) = (0, 0);
     for _ in 0..4000 {
@@ -110,7 +110,7 @@ fn robustness_09_strangers_get_no_more_packets_and_octets_than_they_send() {
 #[test]
 fn robustness_04_guessing_tags_ends_nothing_and_learns_nothing() {
     let mut setup = Setup::signalling();
-    setup.server.init_rate = None;
+    (setup.server.init_rate, setup.server.host_init_rate) = (None, None);
     let (mut pair, mut dice) = (setup.connected(), Dice::new(4));
     let live = [End::Left, End::Right].map(|end| {
         let sent = &pair.side(end).sent[1];
