@@ -1,42 +1,80 @@
 //! The kernel's monotonic clock as `virtual_time::Instant`.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use virtual_time::Instant;
 
-/// Time since the moment this clock was made, in nanoseconds, as the cores want it.
+/// Time since 1970 in nanoseconds, as the cores want it, and as captures have it.
 ///
 /// Reads `CLOCK_MONOTONIC` (the clock behind `std::time::Instant`): it never goes back, is slewed but never
-/// stepped, and stands still while the machine is suspended. Copies share the epoch.
+/// stepped, and stands still while the machine is suspended. What it shows at the beginning is what the calendar
+/// (`CLOCK_REALTIME`) shows when the first clock of the process is made; all clocks of a process show the same, so that what
+/// its endpoints tell can be put in order, and beside their packets.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
-    /// The epoch on the kernel's clock, in nanoseconds.
-    epoch: u64,
+    /// What the kernel's clock lacks, in nanoseconds.
+    ahead: u64,
 }
 
 impl Clock {
-    /// A clock whose epoch is now.
+    /// The clock of this process.
     #[must_use]
     pub fn start() -> Self {
-        Self { epoch: monotonic() }
+        static AHEAD: OnceLock<u64> = OnceLock::new();
+        Self { ahead: *AHEAD.get_or_init(calendar_ahead) }
     }
 
     /// The current time.
     #[must_use]
     pub fn now(self) -> Instant {
-        Instant::from_nanos(monotonic().saturating_sub(self.epoch))
+        Instant::from_nanos(monotonic().saturating_add(self.ahead))
     }
 
     /// `at` on the kernel's clock, for absolute timers.
     pub(crate) fn kernel_time(self, at: Instant) -> Duration {
-        Duration::from_nanos(self.epoch.saturating_add(at.as_nanos()))
+        Duration::from_nanos(at.as_nanos().saturating_sub(self.ahead))
     }
+}
+
+/// How far the calendar is ahead of the kernel's clock. Both are read until nothing came between the readings.
+fn calendar_ahead() -> u64 {
+    let reading = || {
+        let before = monotonic();
+        let calendar = nanos(ClockId::Realtime);
+        let between = monotonic().saturating_sub(before);
+        (between, calendar.saturating_sub(before + between / 2))
+    };
+    (0..READINGS).map(|_| reading()).min().map_or(0, |(_, ahead)| ahead)
 }
 
 /// In nanoseconds: enough for 584 years after the system started.
 fn monotonic() -> u64 {
-    let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::Monotonic);
+    nanos(ClockId::Monotonic)
+}
+
+fn nanos(clock: ClockId) -> u64 {
+    let Timespec { tv_sec, tv_nsec } = clock_gettime(clock);
     // Neither is negative.
     tv_sec.unsigned_abs().saturating_mul(1_000_000_000).saturating_add(tv_nsec.unsigned_abs())
+}
+
+/// Enough that a thread is not interrupted in each.
+const READINGS: u32 = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_clocks_show_the_calendars_time() {
+        let first = Clock::start().now();
+        let calendar = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        let second = Clock::start().now();
+        assert!(first <= second);
+        // A calendar that somebody sets meanwhile is another matter.
+        let hour = Duration::from_secs(3600);
+        assert!(calendar.abs_diff(Duration::from_nanos(first.as_nanos())) < hour);
+    }
 }

@@ -285,12 +285,16 @@ pub enum RawIpError {
         evidence: PathBuf,
     },
     /// Another socket of ours, perhaps in another process, answers for this port.
-    #[error("SCTP port {port} at {address} is in use by another process; choose another port")]
+    #[error(
+        "SCTP port {port} at {address} is in use: another program, or another of these servers, has it at {holder}"
+    )]
     PortInUse {
-        /// Where.
+        /// Where it was wanted.
         address: IpAddr,
         /// Which.
         port: SctpPort,
+        /// Where it is served: there, or at all addresses, or at one of all that were wanted.
+        holder: IpAddr,
     },
     /// The system refused otherwise: an address that is not ours, a family that is not available.
     #[error("cannot open a raw SCTP socket at {address}: {source}")]

@@ -44,7 +44,7 @@ pub struct UdpEncapsulation {
 }
 
 impl UdpEncapsulation {
-    /// Binds a socket to `address`; port 0 lets the system choose.
+    /// Binds a socket to `address`; port 0 lets the system choose. The port is had by one socket at a time.
     ///
     /// The registered port for SCTP in UDP is 9899 (RFC 6951 §7).
     ///
@@ -83,18 +83,30 @@ impl UdpEncapsulation {
     /// Binds `count` sockets to the same `address`, among which the kernel deals packets: socket *i* is given those whose
     /// verification tag leaves *i* when divided by `count`, so that each association stays with one of them
     /// ([`TagShare`](sctp_core::TagShare)). Packets without a tag of ours, INIT above all, are dealt by where they come
-    /// from. Only processes of the same user may join in. Port 0 lets the system choose.
+    /// from. Port 0 lets the system choose.
+    ///
+    /// The port is had by these sockets alone, as by [`bind`](Self::bind): a second call for it fails, in whatever process.
+    /// Another program of the same user can only join in by `SO_REUSEPORT` of its own, and is then dealt nothing.
     ///
     /// # Errors
     ///
     /// As [`bind`](Self::bind).
     pub fn bind_shards(address: SocketAddr, count: NonZeroU16) -> io::Result<Vec<Self>> {
-        // The kernel numbers the sockets in the order in which they are bound.
-        let first = Self::open_with(address, Vec::new(), Sharing::WithOthers)?;
-        deal_by_tag(&first.socket, count)?;
+        // The first is bound alone: where anybody has the port, it is refused. Then it lets the others in.
+        let first = Self::open(address, Vec::new())?;
+        if count == NonZeroU16::MIN {
+            return Ok(vec![first]);
+        }
+        first.socket.set_reuse_port(true)?;
         let address = first.local;
-        let others = (1..count.get()).map(|_| Self::open_with(address, Vec::new(), Sharing::WithOthers));
-        std::iter::once(Ok(first)).chain(others).collect()
+        let mut shards = vec![first];
+        for _ in 1..count.get() {
+            // The kernel numbers the sockets in the order in which they are bound.
+            shards.push(Self::open_with(address, Vec::new(), Sharing::WithOthers)?);
+        }
+        // Not before, for there is no group as long as there is but one.
+        deal_by_tag(&shards[0].socket, count)?;
+        Ok(shards)
     }
 
     fn open(address: SocketAddr, serves: Vec<IpAddr>) -> io::Result<Self> {

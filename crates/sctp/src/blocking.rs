@@ -61,7 +61,7 @@ impl Endpoint {
     /// If the configuration cannot work or the address cannot be bound.
     pub fn bind(config: EndpointConfig, address: SocketAddr) -> Result<Self, BindError> {
         config.validate()?; // before a socket is bound in vain
-        let io = UdpEncapsulation::bind(address).map_err(|source| BindError::Socket { address, source })?;
+        let io = UdpEncapsulation::bind(address).map_err(BindError::of_socket(address))?;
         crate::Endpoint::builder(config).bind_blocking(io)
     }
 

@@ -11,7 +11,6 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::Path;
-use std::time::{Duration, SystemTime};
 
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
@@ -28,15 +27,15 @@ use self::headers::{Headers, Transport};
 /// An open capture file. After the first failed write it writes no more.
 pub(crate) struct Capture {
     writer: Option<PcapNgWriter<BufWriter<File>>>,
-    /// What the driver's epoch is on the calendar.
-    epoch: Duration,
+    /// What the system said when it took no more.
+    failure: Option<io::Error>,
     /// Local addresses the kernel chooses, by peer.
     sources: BTreeMap<IpAddr, IpAddr>,
     packet: Vec<u8>,
 }
 
 impl Capture {
-    /// Creates or overwrites `path`; the driver's epoch is now.
+    /// Creates or overwrites `path`. Times are those of the driver, whose clock counts from 1970.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         let mut writer = PcapNgWriter::new(BufWriter::new(File::create(path)?)).map_err(into_io)?;
         let interface = InterfaceDescriptionBlock {
@@ -46,8 +45,7 @@ impl Capture {
         };
         writer.write_pcapng_block(interface).map_err(into_io)?;
         writer.get_mut().flush()?;
-        let epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        Ok(Self { writer: Some(writer), epoch, sources: BTreeMap::new(), packet: Vec::new() })
+        Ok(Self { writer: Some(writer), failure: None, sources: BTreeMap::new(), packet: Vec::new() })
     }
 
     /// A packet that came in on a socket bound to `bound`.
@@ -92,10 +90,19 @@ impl Capture {
     /// Hands what was written to the system, so that a killed process loses nothing.
     pub(crate) fn flush(&mut self) {
         if let Some(writer) = &mut self.writer
-            && writer.get_mut().flush().is_err()
+            && let Err(error) = writer.get_mut().flush()
         {
-            self.writer = None;
+            self.end(error);
         }
+    }
+
+    /// Why the file is not complete, if it is not.
+    pub(crate) fn failure(&self) -> Option<String> {
+        self.failure.as_ref().map(io::Error::to_string)
+    }
+
+    fn end(&mut self, failure: io::Error) {
+        (self.writer, self.failure) = (None, Some(failure));
     }
 
     fn write(&mut self, now: Instant, headers: Headers, payload: &[u8], direction: u32) {
@@ -104,13 +111,13 @@ impl Capture {
         headers.write(payload, &mut self.packet);
         let block = EnhancedPacketBlock {
             interface_id: 0,
-            timestamp: self.epoch + now.since(Instant::EPOCH),
+            timestamp: now.since(Instant::EPOCH),
             original_len: u32::try_from(self.packet.len()).unwrap_or(u32::MAX),
             data: Cow::Borrowed(&self.packet),
             options: vec![EnhancedPacketOption::Flags(direction)],
         };
-        if writer.write_pcapng_block(block).is_err() {
-            self.writer = None;
+        if let Err(error) = writer.write_pcapng_block(block) {
+            self.end(into_io(error));
         }
     }
 

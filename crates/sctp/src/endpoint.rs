@@ -227,6 +227,12 @@ impl Endpoint {
         *self.inner.shared.lock().core.statistics()
     }
 
+    /// Why the capture that [`EndpointBuilder::capture`] asked for is not complete; `None` while it is, or without one.
+    #[must_use]
+    pub fn capture_failure(&self) -> Option<String> {
+        self.inner.shared.lock().capture.as_ref().and_then(Capture::failure)
+    }
+
     /// What the socket counted: packets, system calls, errors.
     #[must_use]
     pub fn io_statistics(&self) -> IoStatistics {
@@ -267,7 +273,7 @@ impl EndpointBuilder {
     /// As [`Endpoint::bind`], or if the capture file cannot be written.
     pub async fn bind(self, address: SocketAddr) -> Result<Endpoint, BindError> {
         self.config.validate()?; // before a socket is bound in vain
-        let io = UdpEncapsulation::bind(address).map_err(|source| BindError::Socket { address, source })?;
+        let io = UdpEncapsulation::bind(address).map_err(BindError::of_socket(address))?;
         self.bind_io(io).await
     }
 
@@ -282,8 +288,8 @@ impl EndpointBuilder {
         let builder = self.listing(addresses);
         builder.config.validate()?; // before a socket is bound in vain
         let first = addresses.first().copied().unwrap_or(IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED));
-        let at = |source| BindError::Socket { address: SocketAddr::new(first, port), source };
-        let io = UdpEncapsulation::bind_addresses(addresses, port).map_err(at)?;
+        let io = UdpEncapsulation::bind_addresses(addresses, port)
+            .map_err(BindError::of_socket(SocketAddr::new(first, port)))?;
         builder.bind_io(io).await
     }
 

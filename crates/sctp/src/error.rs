@@ -13,6 +13,16 @@ pub enum BindError {
     /// The configuration cannot work.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// Somebody has the UDP port.
+    #[error(
+        "UDP port {} at {} is in use: another program, or another of these servers, has bound it",
+        address.port(),
+        address.ip()
+    )]
+    PortInUse {
+        /// Where it was wanted.
+        address: SocketAddr,
+    },
     /// The UDP socket could not be bound.
     #[error("cannot bind a UDP socket to {address}: {source}")]
     Socket {
@@ -41,6 +51,16 @@ pub enum BindError {
     /// Called outside a tokio runtime.
     #[error("no tokio runtime with IO enabled; call bind from within one")]
     NoRuntime,
+}
+
+impl BindError {
+    /// A UDP socket was not to be had at `address`, in a function for `map_err`.
+    pub(crate) fn of_socket(address: SocketAddr) -> impl FnOnce(io::Error) -> Self {
+        move |source| {
+            let is_taken = source.kind() == io::ErrorKind::AddrInUse;
+            if is_taken { Self::PortInUse { address } } else { Self::Socket { address, source } }
+        }
+    }
 }
 
 /// Why an association could not be opened.

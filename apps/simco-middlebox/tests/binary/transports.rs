@@ -1,6 +1,6 @@
 //! Agents over TCP and over SCTP, without rights, with the filter in memory.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
 use sctp::{BindError, Endpoint, EndpointConfig, PayloadProtocolId, SctpPort};
@@ -123,9 +123,7 @@ async fn bind(local: SocketAddr) -> Endpoint {
         let config = EndpointConfig::new(SctpPort::try_from(40_000).unwrap());
         match Endpoint::bind(config, local).await {
             Ok(endpoint) => return endpoint,
-            Err(BindError::Socket { source, .. }) if source.kind() == ErrorKind::AddrInUse => {
-                tokio::task::yield_now().await;
-            }
+            Err(BindError::PortInUse { .. }) => tokio::task::yield_now().await,
             Err(error) => panic!("{error}"),
         }
     }

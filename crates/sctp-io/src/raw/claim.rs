@@ -16,7 +16,8 @@ use super::RawIpError;
 /// An SCTP port at an address, ours as long as this lives.
 ///
 /// A name in the abstract namespace of Unix sockets: belongs to the network namespace as the port does, and is
-/// given up when the process ends, however it ends.
+/// given up when the process ends, however it ends. All addresses of a family and one of them overlap, so whoever has taken
+/// a name then looks who else has one. Of two who do that at the same time, both may be refused, and never none.
 #[derive(Debug)]
 pub(super) struct Claim {
     _name: UnixDatagram,
@@ -24,16 +25,36 @@ pub(super) struct Claim {
 
 impl Claim {
     pub(super) fn new(address: IpAddr, port: SctpPort) -> Result<Self, RawIpError> {
-        let name = format!("sctp-over-ip/{address}/{port}");
+        let name = format!("{PREFIX}{address}/{port}");
         let bound = SocketAddr::from_abstract_name(name).and_then(|name| UnixDatagram::bind_addr(&name));
-        match bound {
-            Ok(name) => Ok(Self { _name: name }),
+        let name = match bound {
+            Ok(name) => name,
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-                Err(RawIpError::PortInUse { address, port })
+                return Err(RawIpError::PortInUse { address, port, holder: address });
             }
-            Err(source) => Err(RawIpError::Socket { address, source }),
+            Err(source) => return Err(RawIpError::Socket { address, source }),
+        };
+        let names =
+            std::fs::read_to_string(UNIX_SOCKETS).map_err(|source| RawIpError::Socket { address, source })?;
+        match overlapping(&names, address, port) {
+            Some(holder) => Err(RawIpError::PortInUse { address, port, holder }),
+            None => Ok(Self { _name: name }),
         }
     }
+}
+
+/// Who among the kernel's Unix sockets (`proc_net_unix(5)`) has the port where `address` is one of several meant or means
+/// several: all addresses of its family beside one, or one beside all.
+fn overlapping(names: &str, address: IpAddr, port: SctpPort) -> Option<IpAddr> {
+    let claims = names.lines().filter_map(|line| line.rsplit_once('@')?.1.strip_prefix(PREFIX));
+    let holders = claims.filter_map(|claim| {
+        let (holder, number) = claim.rsplit_once('/')?;
+        (number.parse() == Ok(port.get())).then(|| holder.parse::<IpAddr>().ok())?
+    });
+    let overlaps = |holder: &IpAddr| {
+        holder.is_ipv4() == address.is_ipv4() && holder.is_unspecified() != address.is_unspecified()
+    };
+    holders.into_iter().find(overlaps)
 }
 
 /// What to do when the kernel's own SCTP is there.
@@ -52,5 +73,9 @@ pub(super) fn check_kernel_sctp(folder: &Path) -> Result<(), RawIpError> {
     if folder.exists() { Err(RawIpError::KernelSctp { evidence: folder.to_owned() }) } else { Ok(()) }
 }
 
+/// What names of claims begin with; address and port follow.
+const PREFIX: &str = "sctp-over-ip/";
+/// All Unix sockets of the calling thread's namespace.
+const UNIX_SOCKETS: &str = "/proc/thread-self/net/unix";
 /// There while the kernel's SCTP is, module or built in; of the namespace of the calling thread.
 pub(super) const KERNEL_SCTP: &str = "/proc/thread-self/net/sctp";

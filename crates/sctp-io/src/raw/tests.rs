@@ -261,6 +261,8 @@ fn a_port_is_had_by_one_socket_at_a_time() {
     let again = || RawIp::bind(&["127.13.8.1".parse().unwrap()], port(81));
     assert!(matches!(again(), Err(RawIpError::PortInUse { .. })));
     assert!(RawIp::bind(&["127.13.8.2".parse().unwrap()], port(81)).is_ok(), "another address");
+    let refused = RawIp::bind(&["0.0.0.0".parse().unwrap()], port(81)).unwrap_err().to_string();
+    assert!(refused.contains("port 81 at 0.0.0.0") && refused.contains("at 127.13.8.1"), "{refused}");
     drop(first);
     // A program that another test starts has copies of all descriptors until it runs.
     let is_free = (0..500).any(|_| {
@@ -270,6 +272,23 @@ fn a_port_is_had_by_one_socket_at_a_time() {
         }
     });
     assert!(is_free, "given up");
+}
+
+#[test]
+fn a_port_at_all_addresses_is_a_port_at_each() {
+    if open("127.13.14.1", 140, PortFilter::Kernel).is_none() {
+        return;
+    }
+    let bind = |address: &str, number| RawIp::bind(&[address.parse().unwrap()], port(number));
+    let _all = bind("0.0.0.0", 141).unwrap();
+    for address in ["127.13.14.1", "127.13.14.2"] {
+        let error = bind(address, 141).unwrap_err();
+        assert!(matches!(error, RawIpError::PortInUse { holder, .. } if holder.is_unspecified()), "{error}");
+    }
+    assert!(bind("127.13.14.1", 1410).is_ok(), "another port");
+    let several = ["127.13.14.1", "127.13.14.2"].map(|address| address.parse().unwrap());
+    assert!(matches!(RawIp::bind(&several, port(141)), Err(RawIpError::PortInUse { .. })));
+    assert!(bind("::1", 141).is_ok(), "another family");
 }
 
 #[test]

@@ -221,6 +221,28 @@ fn addresses_that_are_not_ours_are_refused() {
 }
 
 #[test]
+fn a_port_is_had_by_one_socket_or_one_group_at_a_time() {
+    let group = |address: SocketAddr, count: u16| {
+        UdpEncapsulation::bind_shards(address, count.try_into().unwrap()).map_err(|error| error.kind())
+    };
+    for count in [1, 2, 5] {
+        let shards = group("127.0.0.1:0".parse().unwrap(), count).unwrap();
+        let taken = shards[0].local_address();
+        let everywhere = SocketAddr::new([0, 0, 0, 0].into(), taken.port());
+        for wanted in [taken, everywhere] {
+            assert_eq!(UdpEncapsulation::bind(wanted).unwrap_err().kind(), io::ErrorKind::AddrInUse);
+            assert_eq!(group(wanted, 1).unwrap_err(), io::ErrorKind::AddrInUse);
+            assert_eq!(group(wanted, 3).unwrap_err(), io::ErrorKind::AddrInUse);
+        }
+        let several = [taken.ip(), [127, 13, 20, 1].into()];
+        let refused = UdpEncapsulation::bind_addresses(&several, taken.port()).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::AddrInUse);
+    }
+    let alone = bind("127.0.0.1:0");
+    assert_eq!(group(alone.local_address(), 2).unwrap_err(), io::ErrorKind::AddrInUse);
+}
+
+#[test]
 fn sockets_at_one_port_get_the_packets_with_their_tags() {
     let count = 3.try_into().unwrap();
     let shards = UdpEncapsulation::bind_shards("127.0.0.1:0".parse().unwrap(), count).unwrap();

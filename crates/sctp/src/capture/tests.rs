@@ -1,6 +1,8 @@
 use pcap_file::pcapng::{Block, PcapNgReader};
 use sctp_core::{Destination, Ecn};
 
+use std::time::Duration;
+
 use super::*;
 
 /// What a reader finds: time since the epoch of the file's first packet, direction, packet.

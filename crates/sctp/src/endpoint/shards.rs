@@ -31,7 +31,8 @@ impl Shard {
 impl EndpointBuilder {
     /// Binds `count` endpoints to the same UDP address and the same SCTP port. To peers they are one: the kernel hands
     /// each packet to the endpoint that has the association, by its verification tag. They share nothing, so that a thread
-    /// with a runtime of its own for each uses as many processors.
+    /// with a runtime of its own for each uses as many processors. Nobody else gets the port, neither another endpoint nor
+    /// other shards.
     ///
     /// What a peer opens stays with the endpoint it came to. A peer reached over several addresses must begin and end from
     /// the same one: an INIT it repeats from another address may reach another endpoint, and counts there as a new peer.
@@ -63,8 +64,7 @@ impl EndpointBuilder {
     /// As [`bind`](Self::bind).
     pub fn bind_shards(self, address: SocketAddr, count: NonZeroU16) -> Result<Vec<Shard>, BindError> {
         self.config.validate()?; // before a socket is bound in vain
-        let sockets = UdpEncapsulation::bind_shards(address, count)
-            .map_err(|source| BindError::Socket { address, source })?;
+        let sockets = UdpEncapsulation::bind_shards(address, count).map_err(BindError::of_socket(address))?;
         let shard = |(index, io)| {
             let mut builder = self.clone();
             builder.config.tag_share = Some(TagShare { index, of: count.get() });

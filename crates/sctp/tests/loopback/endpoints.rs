@@ -101,9 +101,11 @@ async fn what_cannot_be_bound_says_so() {
         let config = EndpointConfig::new(port(SERVER));
         let error = Endpoint::bind(config.clone(), taken.local_address()).await.unwrap_err();
         assert!(
-            matches!(&error, BindError::Socket { address, .. } if *address == taken.local_address()),
+            matches!(&error, BindError::PortInUse { address, .. } if *address == taken.local_address()),
             "{error}"
         );
+        let error = Endpoint::bind(config.clone(), "192.0.2.1:0".parse().unwrap()).await.unwrap_err();
+        assert!(matches!(&error, BindError::Socket { .. }), "{error}");
 
         let capture = Endpoint::builder(config).capture("/nowhere/at/all.pcapng");
         let error = capture.bind("127.0.0.1:0".parse().unwrap()).await.unwrap_err();
