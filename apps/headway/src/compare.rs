@@ -15,7 +15,8 @@ use lab::{
 pub(crate) use result::{Destination, Outcome};
 
 use crate::arguments::{
-    EventsArguments, ImpairmentArguments, ProcessingArguments, TrafficArguments, UsageError,
+    CapturePointArguments, EventsArguments, ImpairmentArguments, ProcessingArguments, TrafficArguments,
+    UsageError, check_capture,
 };
 use crate::interrupt;
 use crate::output::{OutputArguments, OutputError};
@@ -45,9 +46,11 @@ pub(crate) struct Arguments {
     /// which takes the simulator where namespaces are refused
     #[arg(long, value_name = "NAME", default_value = "auto")]
     backend: BackendChoice,
-    /// Write all packets to this pcapng file (in the simulator one per transport, named after it)
+    /// Write all packets to this pcapng file (in the simulator one per transport, named after it; with --sequential numbered)
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
+    #[command(flatten)]
+    pcap_at: CapturePointArguments,
     #[command(flatten)]
     events: EventsArguments,
     #[command(flatten)]
@@ -71,6 +74,8 @@ pub(crate) enum CompareFailure {
     Output(#[from] OutputError),
     #[error("{0}")]
     Runs(String),
+    #[error("not all was written: {0}; the results above are complete")]
+    Incomplete(String),
     #[error("interrupted: these are the results until then")]
     Interrupted,
 }
@@ -84,6 +89,7 @@ impl CompareFailure {
             | Self::Run(RunError::Backend(_))
             | Self::Report { .. }
             | Self::Output(_)
+            | Self::Incomplete(_)
             | Self::Runs(_) => 1,
             Self::Interrupted => interrupt::INTERRUPTED,
         }
@@ -116,6 +122,7 @@ impl Arguments {
             processing: self.processing.processing()?,
             backend: self.backend,
             pcap: self.pcap.clone(),
+            pcap_at: self.pcap_at.point(),
             ..self.traffic.config()?
         })
     }
@@ -123,8 +130,11 @@ impl Arguments {
 
 pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), CompareFailure> {
     let config = arguments.config()?;
+    config.validate().map_err(RunError::Config)?;
+    let output = arguments.output.open()?;
     arguments.destination.prepare()?;
-    arguments.events.begin()?;
+    check_capture(arguments.pcap.as_deref())?;
+    let events = arguments.events.begin()?;
     interrupt::stop_on_interrupt(&config.stop);
     let in_real_time = arguments.wants_namespaces() && rights.are_granted();
     let progress = Bar::of_time(&arguments.output, in_real_time.then(|| expected_time(&config)));
@@ -134,8 +144,8 @@ pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), CompareFa
     let comparison = Comparison::new(&config, &raw, Conditions::of_this_host(), |transport| {
         prediction::predict(&config, transport)
     });
-    let published =
-        arguments.destination.publish(&Outcome { comparison: &comparison, raw: &raw }, &arguments.output);
+    let outcome = Outcome { comparison: &comparison, raw: &raw, events };
+    let published = arguments.destination.publish(&outcome, &output);
     if config.stop.is_raised() { Err(CompareFailure::Interrupted) } else { published }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use lab::ServerPlan;
 use lab::real::{RealError, sctp as over_sctp, tcp as over_tcp, udp as over_udp};
-use lab::{Carrier, EncapsulationPorts};
+use lab::{Carrier, EncapsulationPorts, EventFile};
 use sctp::{AssociationConfig, Endpoint, EndpointConfig, Profile, SctpPort};
 use sctp_io::Clock;
 use serde::Serialize;
@@ -17,11 +17,11 @@ use tokio::task::JoinSet;
 use workload::MessageSize;
 
 use crate::arguments::{
-    Address, EncapPort, EventsArguments, Place, ProcessingArguments, UsageError, parse_address,
-    parse_congestion,
+    ANOTHER_ADDRESS, Address, EncapPort, EventsArguments, Place, ProcessingArguments, UsageError,
+    bind_remedy, check_capture, parse_address, parse_congestion,
 };
 use crate::interrupt::{Ending, INTERRUPTED, Signals};
-use crate::output::{OutputArguments, OutputError};
+use crate::output::{Output, OutputArguments, OutputError};
 
 /// The echo server for `load`, until Ctrl-C or SIGTERM
 ///
@@ -72,10 +72,12 @@ enum Protocol {
 pub(crate) enum EchoError {
     #[error(transparent)]
     Usage(#[from] UsageError),
-    #[error("--listen '{address}' over {protocol}: {because}; choose another address or port")]
-    Listen { address: SocketAddr, protocol: &'static str, because: String },
+    #[error("--listen '{address}' over {protocol}: {because}; {remedy}")]
+    Listen { address: SocketAddr, protocol: &'static str, because: String, remedy: &'static str },
     #[error("the system refuses what a server needs: {0}")]
     System(#[from] std::io::Error),
+    #[error("--events: not all was written: {0}")]
+    Events(String),
     #[error("interrupted")]
     Interrupted,
     #[error(transparent)]
@@ -88,7 +90,7 @@ impl EchoError {
         match self {
             Self::Usage(_) => 2,
             Self::Interrupted => INTERRUPTED,
-            Self::Listen { .. } | Self::System(_) | Self::Output(_) => 1,
+            Self::Listen { .. } | Self::System(_) | Self::Events(_) | Self::Output(_) => 1,
         }
     }
 }
@@ -123,10 +125,15 @@ impl Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), EchoError> {
     let place = Place::of("--listen", &arguments.listen)?;
     let carrier = place.carrier(arguments.encap_port, arguments.encapsulation())?;
-    let processing = arguments.processing.processing()?;
-    arguments.events.begin()?;
+    arguments.processing.processing()?;
+    let output = arguments.output.open()?;
+    check_capture(arguments.pcap.as_deref())?;
+    let events = arguments.events.begin()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let ending = runtime.block_on(serve(arguments, &place, carrier, processing))?;
+    let ending = runtime.block_on(serve(arguments, &place, carrier, &output))?;
+    if let Some(because) = events.as_ref().and_then(EventFile::failure) {
+        return Err(EchoError::Events(because));
+    }
     match ending {
         Ending::Interrupt => Err(EchoError::Interrupted),
         Ending::Terminate => Ok(()),
@@ -137,8 +144,9 @@ async fn serve(
     arguments: &Arguments,
     place: &Place,
     carrier: Carrier,
-    processing: Duration,
+    output: &Output,
 ) -> Result<Ending, EchoError> {
+    let processing = arguments.processing.processing()?;
     let mut signals = Signals::new()?;
     let mut servers = Vec::new();
     for protocol in &arguments.transport {
@@ -159,7 +167,7 @@ async fn serve(
         headway: env!("CARGO_PKG_VERSION"),
         listening: servers.iter().map(Server::listening).collect(),
     };
-    arguments.output.write(&answer.text(), &answer)?;
+    output.write(&answer.text(), &answer)?;
     let (stop, stopped) = watch::channel(false);
     let clock = Clock::start();
     let mut tasks = JoinSet::new();
@@ -174,7 +182,12 @@ async fn serve(
 }
 
 async fn listen(arguments: &Arguments, protocol: Plain, address: SocketAddr) -> Result<Server, EchoError> {
-    let refused = |because: String| EchoError::Listen { address, protocol: protocol.name(), because };
+    let refused = |because: String| EchoError::Listen {
+        address,
+        protocol: protocol.name(),
+        because,
+        remedy: ANOTHER_ADDRESS,
+    };
     match protocol {
         Plain::Tcp => {
             let listener = over_tcp::listen(address, &arguments.tcp_congestion);
@@ -194,8 +207,10 @@ async fn listen_over_sctp(
     carrier: Carrier,
 ) -> Result<Server, EchoError> {
     let first = place.first();
-    let refused = |because: String| EchoError::Listen { address: first, protocol: "sctp", because };
-    let port = SctpPort::try_from(first.port()).map_err(|error| refused(error.to_string()))?;
+    let refused =
+        |because: String, remedy| EchoError::Listen { address: first, protocol: "sctp", because, remedy };
+    let port = SctpPort::try_from(first.port());
+    let port = port.map_err(|error| refused(error.to_string(), ANOTHER_ADDRESS))?;
     let config = EndpointConfig { association: association(arguments.profile), ..EndpointConfig::new(port) };
     let mut builder = Endpoint::builder(config);
     if let Some(path) = &arguments.pcap {
@@ -205,7 +220,7 @@ async fn listen_over_sctp(
         Carrier::Udp(ports) => builder.bind_addresses(&place.ips(), ports.local).await,
         Carrier::Ip => builder.bind_ip(&place.ips()).await,
     };
-    let endpoint = endpoint.map_err(|error| refused(error.to_string()))?;
+    let endpoint = endpoint.map_err(|error| refused(error.to_string(), bind_remedy(&error)))?;
     Ok(Server::Sctp { endpoint, addresses: place.addresses.clone(), carrier })
 }
 

@@ -3,6 +3,7 @@
 mod report;
 
 use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
 use std::sync::mpsc;
@@ -10,21 +11,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clap::Args;
 use emulator::{
-    CommandHandle, EmulatedLink, EmulatorError, EmulatorOptions, EmulatorReport, Permission, between,
-    namespace_path, permission, run_command,
+    CaptureFile, CommandHandle, EmulatedLink, EmulatorError, EmulatorOptions, EmulatorReport, Outside,
+    Permission, between, namespace_path, permission, run_command,
 };
 
-use crate::arguments::{ImpairmentArguments, UsageError};
+use crate::arguments::{CapturePointArguments, ImpairmentArguments, UsageError, check_capture};
 use crate::interrupt::{self, Ending, INTERRUPTED};
-use crate::output::{OutputArguments, OutputError};
+use crate::output::{Output, OutputArguments, OutputError};
 use crate::rights::Rights;
 use report::Answer;
 
 /// A wide-area network: around a command, or between two existing network namespaces
 ///
 /// The command gets a namespace of its own with the address 10.77.1.1 (fd77:1::1); at the other end of the link is
-/// this host with 10.77.1.2 (fd77:1::2) and nothing is routed further. Without root rights the far end is an empty
-/// network. Between two namespaces the first one is 10.77.1.1 and the second 10.77.1.2, until Ctrl-C or SIGTERM;
+/// this host with 10.77.1.2 (fd77:1::2), and nothing is routed further without --nat. Its exit status is ours, 128 and the
+/// signal's number if one ended it. Without root rights the far end is an empty network. Between two namespaces the first one is 10.77.1.1 and the second 10.77.1.2, until Ctrl-C or SIGTERM;
 /// that needs root.
 #[derive(Debug, Args)]
 #[command(
@@ -40,9 +41,15 @@ pub(crate) struct Arguments {
     /// Seed of everything random: the same seed does the same to the same packet numbers
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Write what each direction was offered and delivered to this pcapng file
+    /// Write the packets of both directions to this pcapng file
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
+    #[command(flatten)]
+    pcap_at: CapturePointArguments,
+    /// Let the command reach what this host reaches by IPv4, from the host's address, as through a NAT; needs root and nft.
+    /// What changes on the host is taken back at the end: a table of its own in nftables, and forwarding between devices
+    #[arg(long, conflicts_with = "between")]
+    nat: bool,
     /// Two namespaces: names as of `ip netns`, or paths such as /proc/PID/ns/net
     #[arg(long, num_args = 2, value_names = ["NS1", "NS2"], required_unless_present = "command", conflicts_with = "command")]
     between: Vec<String>,
@@ -62,12 +69,19 @@ pub(crate) enum EmulateError {
     Refused(String),
     #[error("--between joins namespaces of this host, which needs root: run it with sudo")]
     NotRoot,
+    #[error(
+        "--nat lets this host forward packets, which needs root: run it with sudo, or leave it out (the far end is then \
+         an empty network)"
+    )]
+    NatNotRoot,
     #[error(transparent)]
     Emulator(#[from] EmulatorError),
     #[error("the command '{}' cannot be run: {source}; name a program that exists", command.to_string_lossy())]
     NotRun { command: OsString, source: std::io::Error },
     #[error("the command '{}' did not end well: {status}", command.to_string_lossy())]
     Command { command: OsString, status: ExitStatus },
+    #[error("--pcap: not all was written: {0}; the counters above are complete")]
+    Capture(String),
     #[error("interrupted")]
     Interrupted,
     #[error(transparent)]
@@ -75,16 +89,22 @@ pub(crate) enum EmulateError {
 }
 
 impl EmulateError {
-    /// 1 if the run failed, 2 if what was asked for makes no sense, 130 after Ctrl-C.
+    /// The command's, if it did not end well; 1 if there was no run, 2 if what was asked for makes no sense, 130 after Ctrl-C.
     pub(crate) fn exit_status(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
             Self::Interrupted => INTERRUPTED,
+            // As shells have it.
+            Self::Command { status, .. } => {
+                let status = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+                status.and_then(|status| u8::try_from(status).ok()).unwrap_or(1)
+            }
             Self::Refused(_)
             | Self::NotRoot
+            | Self::NatNotRoot
             | Self::Emulator(_)
             | Self::NotRun { .. }
-            | Self::Command { .. }
+            | Self::Capture(_)
             | Self::Output(_) => 1,
         }
     }
@@ -101,19 +121,30 @@ impl Arguments {
         Ok(EmulatedLink { index: self.link, request: path.request, response: path.response, seed: self.seed })
     }
 
+    fn outside(&self) -> Outside {
+        if self.nat { Outside::Translated } else { Outside::Unreachable }
+    }
+
     fn options(&self) -> EmulatorOptions {
-        EmulatorOptions { capture: self.pcap.clone(), ..EmulatorOptions::default() }
+        let point = self.pcap_at.point();
+        let capture = self.pcap.clone().map(|path| CaptureFile { path, point });
+        EmulatorOptions { capture, ..EmulatorOptions::default() }
     }
 }
 
 pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), EmulateError> {
     let link = arguments.link()?;
+    let output = arguments.output.open()?;
+    check_capture(arguments.pcap.as_deref())?;
     match (arguments.command.split_first(), arguments.between.as_slice()) {
         (Some((program, rest)), _) => {
-            rights.permission().map_err(EmulateError::Refused)?;
-            around(arguments, link, program, rest)
+            let permission = rights.permission().map_err(EmulateError::Refused)?;
+            if arguments.nat && permission == Permission::UserNamespace {
+                return Err(EmulateError::NatNotRoot);
+            }
+            around(arguments, link, &output, program, rest)
         }
-        (None, [first, second]) => join(arguments, link, first, second),
+        (None, [first, second]) => join(arguments, link, &output, first, second),
         (None, _) => Err(EmulateError::Usage(UsageError::value(
             "--between",
             arguments.between.join(" "),
@@ -127,6 +158,7 @@ pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), EmulateEr
 fn around(
     arguments: &Arguments,
     link: EmulatedLink,
+    output: &Output,
     program: &OsString,
     rest: &[OsString],
 ) -> Result<(), EmulateError> {
@@ -135,10 +167,10 @@ fn around(
     command.args(rest);
     let for_command = signals.clone();
     let started = move |handle| for_command.started(handle);
-    let (status, report) =
-        run_command(link, command, arguments.options(), started).map_err(|error| not_run(program, error))?;
+    let (status, report) = run_command(link, command, arguments.outside(), arguments.options(), started)
+        .map_err(|error| not_run(program, error))?;
     let answer = Answer::new(report, Some(status));
-    arguments.output.write_beside_a_command(&answer.text(), &answer)?;
+    output.write_beside_a_command(&answer.text(), &answer)?;
     match signals.received() {
         Some(Ending::Interrupt) => Err(EmulateError::Interrupted),
         Some(Ending::Terminate) | None if status.success() => Ok(()),
@@ -154,7 +186,13 @@ fn not_run(program: &OsString, error: EmulatorError) -> EmulateError {
     }
 }
 
-fn join(arguments: &Arguments, link: EmulatedLink, first: &str, second: &str) -> Result<(), EmulateError> {
+fn join(
+    arguments: &Arguments,
+    link: EmulatedLink,
+    output: &Output,
+    first: &str,
+    second: &str,
+) -> Result<(), EmulateError> {
     match permission() {
         Ok(Permission::Privileged) => {}
         Ok(Permission::UserNamespace) => return Err(EmulateError::NotRoot),
@@ -170,7 +208,8 @@ fn join(arguments: &Arguments, link: EmulatedLink, first: &str, second: &str) ->
     let ending = is_signalled.recv();
     let report: EmulatorReport = emulator.stop()?;
     let answer = Answer::new(report, None);
-    arguments.output.write(&answer.text(), &answer)?;
+    output.write(&answer.text(), &answer)?;
+    answer.check_capture()?;
     match ending {
         Ok(Ending::Interrupt) => Err(EmulateError::Interrupted),
         Ok(Ending::Terminate) | Err(_) => Ok(()),

@@ -10,7 +10,7 @@ use lab::{
 use netem::Impairments;
 
 use crate::arguments::{
-    Address, EncapPort, EventsArguments, Place, TrafficArguments, UsageError, parse_address,
+    Address, EncapPort, EventsArguments, Place, TrafficArguments, UsageError, check_capture, parse_address,
 };
 use crate::compare::{CompareFailure, Destination, Outcome, expected_time};
 use crate::interrupt;
@@ -24,9 +24,10 @@ use crate::progress::Bar;
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  headway load --to 192.0.2.1:5000 --transport tcp,sctp:6 --rate 200")]
 pub(crate) struct Arguments {
-    /// Addresses of the echo server with the same port, IPv6 in brackets: several for a multi-homed SCTP, of which TCP
-    /// and UDP use the first; after `ip:` SCTP travels directly over IP (protocol 132)
-    #[arg(long, value_name = "ADDR:PORT", required = true, num_args = 1.., value_parser = parse_address)]
+    /// Addresses or names of the echo server with the same port, IPv6 in brackets: several for a multi-homed SCTP, of which
+    /// TCP and UDP use the first that answers; a name stands for all its addresses; after `ip:` SCTP travels directly over IP
+    /// (protocol 132)
+    #[arg(long, value_name = "HOST:PORT", required = true, num_args = 1.., value_parser = parse_address)]
     to: Vec<Address>,
     /// UDP ports that carry SCTP: ours (0: any) and the server's [default: 0:9899]
     #[arg(long, value_name = "LOCAL[:REMOTE]")]
@@ -56,15 +57,14 @@ impl Arguments {
         Ok(config)
     }
 
-    fn network(&self) -> Result<Network, UsageError> {
-        let place = Place::of("--to", &self.to)?;
+    fn network(&self, place: &Place) -> Result<Network, UsageError> {
         let defaults = EncapsulationPorts::default();
         let encapsulation = self.encap_port.map_or(defaults, |ports| EncapsulationPorts {
             local: ports.local,
             remote: ports.remote.unwrap_or(defaults.remote),
         });
         let carrier = place.carrier(self.encap_port, encapsulation)?;
-        Ok(Network { to: place.addresses, carrier })
+        Ok(Network { to: place.addresses.clone(), carrier })
     }
 
     /// Every association has a UDP port of its own.
@@ -85,10 +85,14 @@ impl Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), CompareFailure> {
-    let (config, mut network) = (arguments.config()?, arguments.network()?);
+    let (config, place) = (arguments.config()?, Place::of("--to", &arguments.to)?);
+    let mut network = arguments.network(&place)?;
     config.validate().map_err(RunError::Config)?;
+    let output = arguments.output.open()?;
     arguments.destination.prepare()?;
-    arguments.events.begin()?;
+    check_capture(arguments.pcap.as_deref())?;
+    let events = arguments.events.begin()?;
+    output.tell(&place.resolutions())?;
     interrupt::stop_on_interrupt(&config.stop);
     let expected: Duration = expected_time(&config);
     let progress = Bar::of_time(&arguments.output, Some(expected));
@@ -96,7 +100,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CompareFailure> {
     progress.finish();
     let raw = raw.map_err(RunError::Backend)?;
     let comparison = Comparison::new(&config, &raw, Conditions::of_this_host(), |_transport| None);
-    let published =
-        arguments.destination.publish(&Outcome { comparison: &comparison, raw: &raw }, &arguments.output);
+    let outcome = Outcome { comparison: &comparison, raw: &raw, events };
+    let published = arguments.destination.publish(&outcome, &output);
     if config.stop.is_raised() { Err(CompareFailure::Interrupted) } else { published }
 }

@@ -1,8 +1,9 @@
-//! Where results go: text for people, JSON for programs.
+//! Where results go: text for people, JSON for programs. Files are opened before anything runs.
 
-use std::fs::File;
+use std::cell::Cell;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
@@ -32,23 +33,69 @@ pub(crate) enum OutputError {
 }
 
 impl OutputArguments {
-    /// Writes a result: as `text`, and as JSON where that was asked for.
+    /// Opens what results will be written to. Comes before the run: afterwards is too late to learn that a file cannot be
+    /// written.
+    pub(crate) fn open(&self) -> Result<Output, OutputError> {
+        let json = match &self.json {
+            None => Json::None,
+            Some(JsonTarget::StandardOutput) => Json::StandardOutput,
+            Some(JsonTarget::File(path)) => {
+                let file = ResultFile::open(path);
+                Json::File(file.map_err(|error| OutputError::File { path: path.clone(), error })?)
+            }
+        };
+        Ok(Output { json, quiet: self.quiet })
+    }
+
+    /// Whether no text is wanted.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+}
+
+/// What results are written to, open.
+#[derive(Debug)]
+pub(crate) struct Output {
+    json: Json,
+    quiet: bool,
+}
+
+#[derive(Debug)]
+enum Json {
+    None,
+    StandardOutput,
+    File(ResultFile),
+}
+
+impl Output {
+    /// Writes a result: as `text`, and as JSON where that was asked for. A file that fails takes no text away.
     pub(crate) fn write(&self, text: &str, result: &impl Serialize) -> Result<(), OutputError> {
         match &self.json {
-            Some(JsonTarget::StandardOutput) => print(&json(result)?),
-            Some(JsonTarget::File(path)) => {
-                let written =
-                    File::create(path).and_then(|mut file| file.write_all(json(result)?.as_bytes()));
-                written.map_err(|error| OutputError::File { path: path.clone(), error })?;
-                self.print_unless_quiet(text)
+            Json::StandardOutput => print(&json(result)?),
+            Json::File(file) => {
+                let printed = self.print_unless_quiet(text);
+                file.write(&json(result)?).and(printed)
             }
-            None => self.print_unless_quiet(text),
+            Json::None => self.print_unless_quiet(text),
+        }
+    }
+
+    /// As [`write`](Self::write), for results that come one after the other: a line of text each, and a line of JSON.
+    pub(crate) fn write_line(&self, text: &str, result: &impl Serialize) -> Result<(), OutputError> {
+        let line = || Ok::<_, OutputError>(serde_json::to_string(result)? + "\n");
+        match &self.json {
+            Json::StandardOutput => print(&line()?),
+            Json::File(file) => {
+                let printed = self.print_unless_quiet(text);
+                file.write(&line()?).and(printed)
+            }
+            Json::None => self.print_unless_quiet(text),
         }
     }
 
     /// Prints a line while the result is still coming; not where only JSON is wanted on standard output.
     pub(crate) fn tell(&self, line: &str) -> Result<(), OutputError> {
-        let is_for_json = matches!(self.json, Some(JsonTarget::StandardOutput));
+        let is_for_json = matches!(self.json, Json::StandardOutput);
         if is_for_json { Ok(()) } else { self.print_unless_quiet(line) }
     }
 
@@ -63,30 +110,11 @@ impl OutputArguments {
             // If standard error is gone, the JSON may still be wanted.
             let _ = io::stderr().write_all(text.as_bytes());
         }
-        if self.json.is_some() { self.quietly().write("", result) } else { Ok(()) }
-    }
-
-    /// For results that come one after the other: a line of text each, a line of JSON where that was asked for.
-    pub(crate) fn lines(&self) -> Result<Lines, OutputError> {
-        let json = match &self.json {
-            None => JsonLines::None,
-            Some(JsonTarget::StandardOutput) => JsonLines::StandardOutput,
-            Some(JsonTarget::File(path)) => {
-                let file =
-                    File::create(path).map_err(|error| OutputError::File { path: path.clone(), error })?;
-                JsonLines::File { file, path: path.clone() }
-            }
-        };
-        Ok(Lines { json, quiet: self.quiet })
-    }
-
-    fn quietly(&self) -> Self {
-        Self { quiet: true, ..self.clone() }
-    }
-
-    /// Whether no text is wanted.
-    pub(crate) fn is_quiet(&self) -> bool {
-        self.quiet
+        match &self.json {
+            Json::None => Ok(()),
+            Json::StandardOutput => print(&json(result)?),
+            Json::File(file) => file.write(&json(result)?),
+        }
     }
 
     fn print_unless_quiet(&self, text: &str) -> Result<(), OutputError> {
@@ -94,34 +122,54 @@ impl OutputArguments {
     }
 }
 
-/// Where lines go.
+/// The file of `--json`. What was in it before stays until there is a result; without one, a new file goes again.
 #[derive(Debug)]
-pub(crate) struct Lines {
-    json: JsonLines,
-    quiet: bool,
+struct ResultFile {
+    file: File,
+    path: PathBuf,
+    is_new: bool,
+    is_begun: Cell<bool>,
 }
 
-#[derive(Debug)]
-enum JsonLines {
-    None,
-    StandardOutput,
-    File { file: File, path: PathBuf },
-}
-
-impl Lines {
-    /// Writes one result: `text` with its line end, and JSON where that was asked for.
-    pub(crate) fn write(&mut self, text: &str, result: &impl Serialize) -> Result<(), OutputError> {
-        match &mut self.json {
-            JsonLines::None => {}
-            JsonLines::StandardOutput => return print(&(serde_json::to_string(result)? + "\n")),
-            JsonLines::File { file, path } => {
-                let line = serde_json::to_string(result)? + "\n";
-                let written = file.write_all(line.as_bytes());
-                written.map_err(|error| OutputError::File { path: path.clone(), error })?;
-            }
-        }
-        if self.quiet { Ok(()) } else { print(text) }
+impl ResultFile {
+    fn open(path: &Path) -> io::Result<Self> {
+        let is_new = !path.exists();
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+        Ok(Self { file, path: path.to_owned(), is_new, is_begun: Cell::new(false) })
     }
+
+    fn write(&self, text: &str) -> Result<(), OutputError> {
+        let written = self.begin().and_then(|()| (&self.file).write_all(text.as_bytes()));
+        written.map_err(|error| OutputError::File { path: self.path.clone(), error })
+    }
+
+    /// Pipes and devices have no length to cut.
+    fn begin(&self) -> io::Result<()> {
+        if !self.is_begun.replace(true) && self.file.metadata()?.is_file() {
+            self.file.set_len(0)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for ResultFile {
+    fn drop(&mut self) {
+        if self.is_new && !self.is_begun.get() {
+            // An empty file is a blemish, no fault.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Fails where `path` could not be written to later: as a file beside those that are there, or over the one that is.
+pub(crate) fn check_file(path: &Path) -> io::Result<()> {
+    ResultFile::open(path).map(drop)
+}
+
+/// Makes `folder` if need be, and fails where no file could be made in it later.
+pub(crate) fn check_folder(folder: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    check_file(&folder.join(format!(".headway-{}", std::process::id())))
 }
 
 fn json(result: &impl Serialize) -> Result<String, serde_json::Error> {

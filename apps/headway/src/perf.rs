@@ -12,6 +12,8 @@ mod server;
 mod tally;
 mod threads;
 
+use std::net::SocketAddr;
+
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::arguments::UsageError;
@@ -78,8 +80,8 @@ impl Protocol {
 pub(crate) enum PerfError {
     #[error(transparent)]
     Usage(#[from] UsageError),
-    #[error("--listen '{address}' over {protocol}: {because}; choose another address or port")]
-    Listen { address: std::net::SocketAddr, protocol: &'static str, because: String },
+    #[error("--listen '{address}' over {protocol}: {because}; {remedy}")]
+    Listen { address: SocketAddr, protocol: &'static str, because: String, remedy: &'static str },
     #[error(
         "--to '{to}' over {protocol}: {because}; start `headway perf server --transport {protocol}` there, or correct the address"
     )]

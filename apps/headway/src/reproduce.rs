@@ -13,7 +13,7 @@ use lab::study::{
 use serde::Serialize;
 
 use crate::interrupt;
-use crate::output::{OutputArguments, OutputError};
+use crate::output::{Output, OutputArguments, OutputError, check_folder};
 use crate::progress::Bar;
 use crate::rights::{Rights, WithRights};
 
@@ -117,20 +117,20 @@ struct Answer {
 }
 
 pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), ReproduceError> {
+    let output = arguments.output.open()?;
     if arguments.list {
         let ids: Vec<&str> = PAGES.iter().map(|page| page.id).collect();
         let lines = PAGES.iter().map(|page| format!("{:<11} {}\n", page.id, page.title));
-        return Ok(arguments.output.write(&lines.collect::<String>(), &ids)?);
+        return Ok(output.write(&lines.collect::<String>(), &ids)?);
     }
     let wanted = arguments.wanted()?;
     if let Some(folder) = &arguments.out {
-        std::fs::create_dir_all(folder)
-            .map_err(|error| ReproduceError::Out { path: folder.clone(), error })?;
+        check_folder(folder).map_err(|error| ReproduceError::Out { path: folder.clone(), error })?;
     }
     if let Some(folder) = arguments.out.as_ref().filter(|_| arguments.redraw) {
-        let pages: Vec<Page> = PAGES.iter().filter_map(|page| Stored::read(folder, page.id)).collect();
-        write_all(folder, &pages)?;
-        return arguments.tell(pages);
+        redraw(folder)?;
+        let pages = stored(folder);
+        return tell(&output, pages);
     }
     let stop = StopSignal::default();
     interrupt::stop_on_interrupt(&stop);
@@ -150,15 +150,14 @@ pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), Reproduce
         let found = search(&effort);
         bar.finish();
         let found = found.map_err(ReproduceError::of)?;
-        return Ok(arguments.output.write(&found, &found)?);
+        return Ok(output.write(&found, &found)?);
     }
     let made = arguments.make(&wanted, &effort);
     bar.finish();
     let (pages, ended) = made?;
-    if let Some(folder) = &arguments.out {
-        write_all(folder, &pages)?;
-    }
-    arguments.tell(pages)?;
+    let drawn = arguments.out.as_ref().map_or(Ok(()), |folder| redraw(folder));
+    tell(&output, pages)?;
+    drawn?;
     ended
 }
 
@@ -166,11 +165,6 @@ impl Arguments {
     /// Whether network namespaces may be used.
     pub(crate) fn wants_namespaces(&self) -> bool {
         self.measure
-    }
-
-    fn tell(&self, pages: Vec<Page>) -> Result<(), ReproduceError> {
-        let text = text(&pages);
-        Ok(self.output.write(&text, &Answer { headway: env!("CARGO_PKG_VERSION"), pages })?)
     }
 
     fn wanted(&self) -> Result<Vec<&'static PageSpec>, ReproduceError> {
@@ -219,6 +213,21 @@ impl Arguments {
         }
         Ok((pages, Ok(())))
     }
+}
+
+/// Draws everything from all pages that are in the folder, whoever made them: a page that is made does not make the others
+/// disappear.
+fn redraw(folder: &Path) -> Result<(), ReproduceError> {
+    Ok(write_all(folder, &stored(folder))?)
+}
+
+fn stored(folder: &Path) -> Vec<Page> {
+    PAGES.iter().filter_map(|page| Stored::read(folder, page.id)).collect()
+}
+
+fn tell(output: &Output, pages: Vec<Page>) -> Result<(), ReproduceError> {
+    let text = text(&pages);
+    Ok(output.write(&text, &Answer { headway: env!("CARGO_PKG_VERSION"), pages })?)
 }
 
 /// One line per statement.

@@ -140,6 +140,7 @@ async fn ask(
     request: PolicyRequest,
     output: &OutputArguments,
 ) -> Result<(), SimcoError> {
+    let output = output.open()?;
     let (agent, _events) = connection.connect(Resynchronisation::Never, None).await?;
     let outcome = agent.request(request).await;
     agent.terminate().await;
@@ -159,9 +160,9 @@ async fn ask(
 
 /// Rules there are, then what becomes of them; when the session breaks, the same over the next one.
 async fn watch(connection: &ConnectionArguments, arguments: &WatchArguments) -> Result<(), SimcoError> {
+    let output = arguments.output.open()?;
     let reconnection = Some(Reconnection::default());
     let (_agent, mut events) = connection.connect(Resynchronisation::Always, reconnection).await?;
-    let mut lines = arguments.output.lines()?;
     let over = async {
         match arguments.duration {
             Some(span) => tokio::time::sleep(span).await,
@@ -182,7 +183,7 @@ async fn watch(connection: &ConnectionArguments, arguments: &WatchArguments) -> 
         let is_opening = matches!(event, AgentEvent::Opened { .. });
         // That there is a session needs no line before it has broken.
         if let Some(watched) = Watched::new(&event).filter(|_| !(is_opening && is_first)) {
-            lines.write(&watched.text(), &watched)?;
+            output.write_line(&watched.text(), &watched)?;
         }
         is_first &= !is_opening;
     }

@@ -9,7 +9,7 @@ use lab::simulation::SimulationError;
 use serde::Serialize;
 
 use crate::interrupt;
-use crate::output::{OutputArguments, OutputError};
+use crate::output::{Output, OutputArguments, OutputError, check_folder};
 use crate::progress::Bar;
 
 /// A plan in the simulator: hosts, routers, links, flows, every combination of levels with every seed
@@ -82,12 +82,12 @@ struct Checked {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), SimulateError> {
     let plan = arguments.read()?;
+    let output = arguments.output.open()?;
     if arguments.check {
-        return Ok(arguments.report_check(&plan)?);
+        return Ok(report_check(&output, &plan)?);
     }
     if let Some(folder) = &arguments.out {
-        std::fs::create_dir_all(folder)
-            .map_err(|error| SimulateError::Out { path: folder.clone(), error })?;
+        check_folder(folder).map_err(|error| SimulateError::Out { path: folder.clone(), error })?;
     }
     let stop = StopSignal::default();
     interrupt::stop_on_interrupt(&stop);
@@ -100,11 +100,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), SimulateError> {
     let outcome = plan.run(&options);
     bar.finish();
     let result = SimulationResult::new(&plan, &outcome?);
-    if let Some(folder) = &arguments.out {
+    let written = arguments.out.as_ref().map(|folder| {
         let written = write_plan_report(folder, &result);
-        written.map_err(|error| SimulateError::Out { path: folder.clone(), error })?;
-    }
-    arguments.output.write(&plan_table(&result), &result)?;
+        written.map_err(|error| SimulateError::Out { path: folder.clone(), error })
+    });
+    output.write(&plan_table(&result), &result)?;
+    written.transpose()?;
     if options.stop.is_raised() {
         return Err(SimulateError::Interrupted);
     }
@@ -126,11 +127,11 @@ impl Arguments {
         }
         Ok(plan)
     }
+}
 
-    fn report_check(&self, plan: &Plan) -> Result<(), OutputError> {
-        let (cells, runs) = (plan.cells.len(), plan.cells.len() * plan.seeds.len());
-        let text = format!("{}: {cells} cells, {runs} runs, nothing wrong\n", plan.title);
-        let checked = Checked { headway: env!("CARGO_PKG_VERSION"), plan: plan.title.clone(), cells, runs };
-        self.output.write(&text, &checked)
-    }
+fn report_check(output: &Output, plan: &Plan) -> Result<(), OutputError> {
+    let (cells, runs) = (plan.cells.len(), plan.cells.len() * plan.seeds.len());
+    let text = format!("{}: {cells} cells, {runs} runs, nothing wrong\n", plan.title);
+    let checked = Checked { headway: env!("CARGO_PKG_VERSION"), plan: plan.title.clone(), cells, runs };
+    output.write(&text, &checked)
 }

@@ -194,6 +194,52 @@ fn a_folder_that_cannot_be_made_is_known_before_anything_runs() {
     assert!(output.stdout.is_empty());
 }
 
+/// Nothing runs: the file of events, opened last, is not there.
+#[test]
+fn files_that_cannot_be_written_are_known_before_anything_runs() {
+    let folder = Folder::new("compare-unwritable");
+    std::fs::create_dir(folder.path()).unwrap();
+    let here = folder.path().display();
+    std::fs::write(folder.path().join("old.json"), "of before").unwrap();
+    for (refused, status) in [("--json /proc/no/such", 1), ("--pcap /proc/no/such", 2)] {
+        let output = headway(&format!("{QUICK} {refused} --events {here}/events"));
+        assert_eq!(output.status.code(), Some(status));
+        let option = refused.replace("/proc", "'/proc") + "'";
+        assert_contains(&String::from_utf8(output.stderr).unwrap(), &[&option, "writable folder"]);
+        assert!(output.stdout.is_empty() && !folder.path().join("events").exists());
+    }
+    for file in ["old.json", "new.json"] {
+        support::refusal(&format!("{QUICK} --json {here}/{file} --pcap /proc/no/such"));
+    }
+    assert_eq!(folder.read("old.json"), "of before", "there is no result that could replace it");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+/// What was measured is shown, whatever becomes of the files.
+#[test]
+fn a_write_that_fails_later_takes_no_table_away() {
+    let folder = Folder::new("compare-full");
+    let out = folder.path().join("out");
+    std::fs::create_dir_all(&out).unwrap();
+    for file in ["run-udp.pcapng", "out/report.html"] {
+        std::os::unix::fs::symlink("/dev/full", folder.path().join(file)).unwrap();
+    }
+    let (here, quick) = (folder.path().display(), "compare --backend simulator --duration 5s");
+    for (options, said) in [
+        ("--no-report --json /dev/full".to_owned(), "--json '/dev/full'"),
+        ("--no-report --events /dev/full".to_owned(), "--events: "),
+        (format!("--no-report --pcap {here}/run.pcapng"), "--pcap: "),
+        (format!("--out {here}/out"), "--out '"),
+    ] {
+        let output = headway(&format!("{quick} --transport udp,sctp:1 {options}"));
+        assert_eq!(output.status.code(), Some(1), "{options}");
+        assert_contains(&String::from_utf8(output.stderr).unwrap(), &[said]);
+        let table = String::from_utf8(output.stdout).unwrap();
+        assert_contains(&table, &["sctp:1", "answered", "of the requests within"]);
+        assert!(!table.contains("Report:"));
+    }
+}
+
 #[test]
 fn packets_are_captured_one_file_for_each_transport() {
     let folder = Folder::new("compare-pcap");

@@ -68,6 +68,61 @@ fn command_that_fails_or_does_not_exist_is_named() {
     assert_contains(&String::from_utf8(output.stderr).unwrap(), &["'no-such-program'", "cannot be run"]);
 }
 
+/// As `env`, `timeout` and `ssh` do: whoever runs a test behind a link wants to know how it ended.
+#[test]
+fn exit_status_is_that_of_the_command() {
+    for (script, status) in [("exit 7", 7), ("exit 0", 0), ("kill -TERM $$", 143), ("kill -KILL $$", 137)] {
+        let Some(output) = emulate("--link 207 --quiet", &["sh", "-c", script]) else { return };
+        assert_eq!(output.status.code(), Some(status), "{script}");
+    }
+}
+
+/// A host of this test's own with a neighbour who knows nothing of the link's addresses. What `emulate` changed on the host is
+/// as before at the end: after a run, after an interrupt, and when nobody was left to take it back.
+const NAT: &str = r#"
+set -e
+ip link set lo up
+unshare -n sleep 600 & neighbour=$!
+trap "kill $neighbour" EXIT
+while [ "$(readlink /proc/$neighbour/ns/net)" = "$(readlink /proc/self/ns/net)" ]; do :; done
+there() { nsenter -t $neighbour -n "$@"; }
+ip link add inside type veth peer name outside netns $neighbour
+ip address add 192.0.2.1/24 dev inside; ip link set inside up
+there ip address add 192.0.2.2/24 dev outside; there ip link set outside up
+exec 3< <(exec nsenter -t $neighbour -n "$HEADWAY" echo --listen 192.0.2.2:5000 --transport udp)
+trap "kill $neighbour $!" EXIT
+read -r line <&3; echo "$line"
+left() { echo "left by $1: $(nft list tables) $(cat /proc/sys/net/ipv4/conf/inside/forwarding)"; }
+emulate() { "$HEADWAY" emulate --nat --link 205 --rtt 10ms --quiet "$@"; }
+emulate -- "$HEADWAY" load --to 192.0.2.2:5000 --transport udp --duration 300ms --no-report --json - ; left run
+emulate -- sh -c 'kill -INT $PPID; exec sleep 600' || echo "status $?"; left interrupt
+emulate -- sh -c 'kill -KILL $PPID' || echo "status $?"
+for _ in $(seq 1000); do [ -n "$(nft list tables)" ] || break; done; left kill
+"#;
+
+#[test]
+fn behind_a_nat_the_hosts_network_is_reached_and_left_as_it_was() {
+    let Some(output) = emulate("--link 205 --nat --quiet", &["true"]) else { return };
+    let error = String::from_utf8(output.stderr).unwrap();
+    if output.status.code() != Some(0) {
+        assert_contains(&error, &["--nat", "needs root"]);
+        return;
+    }
+    let output = Command::new("unshare")
+        .args(["-n", "bash", "-c", NAT])
+        .env("HEADWAY", env!("CARGO_BIN_EXE_headway"))
+        .output()
+        .unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{printed}\n{error}");
+    let json = &printed[printed.find("\n{").unwrap()..printed.find("\n}").unwrap() + 2];
+    let run = &serde_json::from_str::<Value>(json).unwrap()["runs"][0];
+    assert!(run["requests"].as_u64().unwrap() > 0 && run["responses"] == run["requests"], "{run}");
+    let ends = ["left by run:  0", "status 130", "left by interrupt:  0", "status 137", "left by kill:  0"];
+    assert_contains(&printed, &ends);
+}
+
 #[test]
 fn interrupt_is_passed_on_and_counters_are_printed() {
     // The command interrupts the emulator, which is its parent.

@@ -142,6 +142,19 @@ fn address_in_use_is_named() {
     assert_contains(&String::from_utf8(output.stderr).unwrap(), &[&address, "tcp", "choose another"]);
 }
 
+/// The second server would serve nobody: who binds first has the UDP port that carries SCTP, also at all addresses.
+#[test]
+fn a_second_server_at_the_same_udp_port_is_refused_with_the_port() {
+    let first = Echo::start(Ipv4Addr::LOCALHOST.into(), "sctp");
+    let ports = format!("--encap-port {}", first.encap_port);
+    let said = format!("UDP port {} at 0.0.0.0 is in use", first.encap_port);
+    for command in ["echo --transport sctp", "perf server"] {
+        let output = headway(&format!("{command} --listen 0.0.0.0:{} {ports}", free_port()));
+        assert_eq!(output.status.code(), Some(1));
+        assert_contains(&String::from_utf8(output.stderr).unwrap(), &["--listen '", &said, "--encap-port"]);
+    }
+}
+
 #[test]
 fn absent_server_fails_the_run_with_the_remedy() {
     let port = free_port();
@@ -149,6 +162,34 @@ fn absent_server_fails_the_run_with_the_remedy() {
     assert_eq!(output.status.code(), Some(1));
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_contains(result["runs"][0]["because"].as_str().unwrap(), &["no TCP server", "headway echo"]);
+}
+
+/// Known before the first request: nobody waits for answers that cannot come.
+#[test]
+fn nobody_is_known_before_anything_is_sent_over_every_transport() {
+    let (port, encap_port) = (free_port(), free_port());
+    let transports = "tcp,sctp:2,udp --rate 100 --duration 1s --json -";
+    let to = format!("--to 127.0.0.1:{port} --encap-port 0:{encap_port}");
+    let output =
+        headway(&format!("load {to} --transport {transports} --tcp-congestion {}", allowed_congestion()));
+    assert_eq!(output.status.code(), Some(1));
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    for (run, protocol) in result["runs"].as_array().unwrap().iter().zip(["TCP", "SCTP", "UDP"]) {
+        assert_fields(run, &json!({"requests": 0}));
+        let said = run["because"].as_str().unwrap();
+        assert_contains(said, &[&format!("no {protocol} server at 127.0.0.1:{port}"), "headway echo"]);
+        assert!(!said.contains("within"), "not waited for, for this host says so: {said}");
+    }
+}
+
+#[test]
+fn names_stand_for_their_addresses() {
+    let echo = Echo::start(IpAddr::V4(Ipv4Addr::LOCALHOST), "tcp,sctp,udp");
+    let by_name = echo.load("--transport tcp,sctp:1,udp --no-report").replace("127.0.0.1", "localhost");
+    let printed = text(&by_name);
+    assert!(printed.starts_with("localhost is ") && printed.contains("127.0.0.1"), "{printed}");
+    let unknown = support::refusal("load --to no-such-host.invalid:5000 --no-report");
+    assert_contains(&unknown, &["--to 'no-such-host.invalid:5000'", "cannot be resolved"]);
 }
 
 #[test]

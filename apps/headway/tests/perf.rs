@@ -100,6 +100,16 @@ fn assert_plausible(result: &Value, message_bytes: f64) {
     assert!((covered - number(&result["duration_s"])).abs() < 1e-6, "{result}");
 }
 
+/// Its sockets share the port among themselves, and with nobody else.
+#[test]
+fn a_second_server_at_the_same_port_is_refused() {
+    let first = Server::sctp(&[]);
+    let port = first.encap_port.unwrap().to_string();
+    let second = [format!("127.0.0.1:{}", free_port())];
+    let refused = Server::try_start(&second, &["--encap-port", &port]).err().unwrap();
+    assert_contains(&refused, &[&format!("UDP port {port} at 127.0.0.1 is in use"), "--encap-port"]);
+}
+
 #[test]
 fn both_transports_are_measured_as_the_contract_says() {
     for (server, transport) in [(Server::sctp(&[]), "sctp"), (Server::tcp(), "tcp")] {
@@ -212,7 +222,7 @@ fn a_server_that_is_not_there_is_named_with_the_remedy() {
 fn wrong_usage_names_the_option_its_value_and_the_remedy() {
     let cases: [(&str, &[&str]); 15] = [
         ("perf client", &["--to"]),
-        ("perf client --to 127.0.0.1", &["--to", "'127.0.0.1'", "192.0.2.1:5000"]),
+        ("perf client --to 127.0.0.1:x", &["--to", "'127.0.0.1:x'", "192.0.2.1:5000"]),
         ("perf client --to 127.0.0.1:5 --message 0", &["--message '0'", "1200"]),
         ("perf client --to 127.0.0.1:5 --message 2MiB", &["--message '2097152'", "1MiB"]),
         ("perf client --to 127.0.0.1:5 --streams 0", &["--streams", "'0'"]),

@@ -86,6 +86,23 @@ fn a_reproduction_goes_on_where_it_was_interrupted() {
     assert_eq!(both["pages"][0]["id"], "S2-fig5");
 }
 
+/// A page made later stands beside those made before: in the index, in its study, and in the files of numbers.
+#[test]
+fn a_page_does_not_make_the_others_of_the_folder_disappear() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("added");
+    let _not_there = std::fs::remove_dir_all(&folder);
+    let out = folder.to_str().unwrap();
+    for page in ["S5-fig4", "S2-fig6", "S2-fig5"] {
+        let made = json(&[page, "--quick", "--out", out]);
+        assert_eq!(made["pages"].as_array().unwrap().len(), 1, "what is printed is what was asked for");
+    }
+    let read = |file: &str| std::fs::read_to_string(folder.join(file)).unwrap();
+    for page in ["S5-fig4", "S2-fig6", "S2-fig5"] {
+        assert!(read("index.html").contains(page), "{page}");
+    }
+    assert!(read("S2.html").contains("S2-fig5") && read("S2.html").contains("S2-fig6"));
+}
+
 #[test]
 fn an_unknown_page_is_refused() {
     let output = reproduce(&["S9-fig1"]);

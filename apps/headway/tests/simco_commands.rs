@@ -98,9 +98,7 @@ fn serve(folder: &Folder, configuration: &str) -> Embedded {
     loop {
         match Embedded::start(Settings::parse(configuration, folder.path()).unwrap()) {
             Ok(served) => return served,
-            Err(error)
-                if error.to_string().contains("Address already in use") && begin.elapsed() < PATIENCE =>
-            {
+            Err(error) if error.to_string().contains("in use") && begin.elapsed() < PATIENCE => {
                 std::thread::yield_now();
             }
             Err(error) => panic!("{error}"),

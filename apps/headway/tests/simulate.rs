@@ -65,6 +65,21 @@ fn a_plan_gives_cells_with_metrics_and_what_it_took() {
     assert!(result["run"]["packets_per_s"].as_f64().unwrap() > 0.0);
 }
 
+/// Delays that are all equal have equal quantiles, and no quantile lies above the largest delay.
+#[test]
+fn quantiles_are_those_of_the_delays_not_the_edges_of_intervals() {
+    let plan = SMALL.replace("10ms\"\nloss = \"1%\"", "40ms\"\nloss = \"0%\"");
+    let lossless = result(&[&written("lossless.toml", &plan), "--seeds", "4"]);
+    let lossy = plan.replace("\"0%\"", "\"1%\"");
+    let lossy = result(&[&written("lossy.toml", &lossy), "--seeds", "4"]);
+    for cell in lossless["cells"].as_array().unwrap().iter().chain(lossy["cells"].as_array().unwrap()) {
+        let response = &cell["metrics"]["response_ms"];
+        let of = |name: &str| response[name].as_f64().unwrap();
+        assert_eq!(format!("{:.2}", of("p50")), "80.00", "{cell}");
+        assert!(of("p99") <= of("max") && of("p95") <= of("p99"), "{cell}");
+    }
+}
+
 #[test]
 fn a_run_is_a_function_of_plan_and_seed_on_any_number_of_cores() {
     let path = written("repeat.toml", SMALL);

@@ -1,10 +1,10 @@
-//! A pcapng file of what each direction was offered and what it delivered.
+//! A pcapng file of what each direction was offered, what it delivered, or both.
 
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::path::PathBuf;
+use std::time::{Duration, Instant as WallInstant, SystemTime, UNIX_EPOCH};
 
 use netem::{DropReason, Verdict};
 use pcap_file::pcapng::PcapNgWriter;
@@ -18,9 +18,40 @@ use virtual_time::Instant;
 use super::error::EmulatorError;
 use super::link::Direction;
 
+/// A file to write packets to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CaptureFile {
+    /// The pcapng file; what was in it before is lost.
+    pub path: PathBuf,
+    /// Which packets.
+    pub point: CapturePoint,
+}
+
+/// Where in a link packets are written down.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum CapturePoint {
+    /// As the sender sent them and when, lost ones included, each once. The default.
+    #[default]
+    Sender,
+    /// As the receiver got them and when, each once: with delays, copies and damage, without what was lost.
+    Receiver,
+    /// Both, on interfaces of their own. A program that takes all interfaces for one sees every delivered packet twice.
+    Both,
+}
+
+impl CapturePoint {
+    fn has(self, tap: Tap) -> bool {
+        match self {
+            Self::Sender => tap == Tap::Offered,
+            Self::Receiver => tap == Tap::Delivered,
+            Self::Both => true,
+        }
+    }
+}
+
 /// Where in a direction a packet was seen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Tap {
+enum Tap {
     /// Read from the sender.
     Offered,
     /// Written to the receiver.
@@ -30,27 +61,34 @@ pub(super) enum Tap {
 /// The open file. The first failure ends the capture, not the emulation.
 pub(super) struct Capture {
     writer: PcapNgWriter<BufWriter<File>>,
-    path: PathBuf,
-    /// The wall clock at the emulator's epoch.
+    file: CaptureFile,
+    /// Interface of a lane's two taps, in the file's order.
+    interfaces: Vec<(usize, Tap)>,
+    /// The emulator's epoch on the calendar.
     epoch: Duration,
     failure: Option<String>,
 }
 
 impl Capture {
-    /// Starts the file with two interfaces per lane, in the order of `lanes`.
-    pub(super) fn create(path: &Path, lanes: &[(u8, Direction)]) -> Result<Self, EmulatorError> {
-        let failed = |reason: String| EmulatorError::Capture { path: path.to_owned(), reason };
-        let file = File::create(path).map_err(|error| failed(error.to_string()))?;
+    /// Starts the file with an interface for each of the taps wanted, in the order of `lanes`. `epoch` is the emulator's.
+    pub(super) fn create(
+        file: &CaptureFile,
+        lanes: &[(u8, Direction)],
+        epoch: WallInstant,
+    ) -> Result<Self, EmulatorError> {
+        let failed = |reason: String| EmulatorError::Capture { path: file.path.clone(), reason };
+        let octets = File::create(&file.path).map_err(|error| failed(error.to_string()))?;
         let mut writer =
-            PcapNgWriter::new(BufWriter::new(file)).map_err(|error| failed(error.to_string()))?;
-        for (index, direction) in lanes {
-            for tap in ["offered", "delivered"] {
-                let name = format!("link {index} {} {tap}", direction.name());
+            PcapNgWriter::new(BufWriter::new(octets)).map_err(|error| failed(error.to_string()))?;
+        let mut interfaces = Vec::new();
+        for (lane, (index, direction)) in lanes.iter().enumerate() {
+            for tap in [Tap::Offered, Tap::Delivered].into_iter().filter(|tap| file.point.has(*tap)) {
+                let name = format!("link {index} {} {}", direction.name(), tap.name());
                 describe(&mut writer, name).map_err(|error| failed(error.to_string()))?;
+                interfaces.push((lane, tap));
             }
         }
-        let epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Ok(Self { writer, path: path.to_owned(), epoch, failure: None })
+        Ok(Self { writer, file: file.clone(), interfaces, epoch: on_the_calendar(epoch), failure: None })
     }
 
     /// A packet was offered to lane number `lane`.
@@ -72,19 +110,16 @@ impl Capture {
         if self.failure.is_none() {
             self.failure = self.writer.get_mut().flush().err().map(|error| error.to_string());
         }
-        self.failure.map(|failure| format!("{}: {failure}", self.path.display()))
+        self.failure.map(|failure| format!("{}: {failure}", self.file.path.display()))
     }
 
     fn record(&mut self, lane: usize, tap: Tap, now: Instant, packet: &[u8], comment: Option<String>) {
         if self.failure.is_some() {
             return;
         }
-        let offset = match tap {
-            Tap::Offered => 0,
-            Tap::Delivered => 1,
-        };
+        let Some(interface) = self.interfaces.iter().position(|known| *known == (lane, tap)) else { return };
         let block = EnhancedPacketBlock {
-            interface_id: u32::try_from(2 * lane + offset).unwrap_or(u32::MAX),
+            interface_id: u32::try_from(interface).unwrap_or(u32::MAX),
             timestamp: self.epoch + now.since(Instant::EPOCH),
             original_len: u32::try_from(packet.len()).unwrap_or(u32::MAX),
             data: Cow::Borrowed(packet),
@@ -95,6 +130,29 @@ impl Capture {
         };
         self.failure = self.writer.write_pcapng_block(block).err().map(|error| error.to_string());
     }
+}
+
+impl Tap {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Offered => "offered",
+            Self::Delivered => "delivered",
+        }
+    }
+}
+
+/// What `instant` is on the calendar, from 1970: both clocks are read until nothing came between the readings.
+fn on_the_calendar(instant: WallInstant) -> Duration {
+    let mut best: Option<(Duration, Duration)> = None;
+    for _ in 0..READINGS {
+        let before = WallInstant::now();
+        let calendar = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let between = before.elapsed();
+        if best.is_none_or(|(least, _)| between < least) {
+            best = Some((between, calendar.saturating_sub(before.duration_since(instant) + between / 2)));
+        }
+    }
+    best.unwrap_or_default().1
 }
 
 fn describe(writer: &mut PcapNgWriter<BufWriter<File>>, name: String) -> PcapResult<usize> {
@@ -114,3 +172,5 @@ const fn because(reason: DropReason) -> &'static str {
 
 /// Timestamps count in units of 10⁻⁹ seconds.
 const NANOSECONDS: u8 = 9;
+/// Enough that a thread is not interrupted in each.
+const READINGS: u32 = 8;

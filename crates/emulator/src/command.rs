@@ -8,12 +8,14 @@ use nix::unistd::Pid;
 
 use super::error::EmulatorError;
 use super::link::{EmulatedLink, LinkEnd};
+use super::nat::{Outside, Translation};
+use super::netlink::Netlink;
 use super::report::EmulatorReport;
 use super::running::{EmulatorOptions, RunningEmulator};
 use super::world::World;
 
 /// Runs `command` to its end in a network namespace of its own, at the client's end of `link`; the server's end is
-/// in the calling thread's namespace.
+/// in the calling thread's namespace. What else the command reaches is what `outside` says.
 ///
 /// An interrupt from the terminal reaches the command as well; a caller that wants the report in that case has to
 /// survive the signal. Signals from elsewhere can be passed on through the handle that `started` is given.
@@ -23,20 +25,30 @@ use super::world::World;
 pub fn run_command(
     link: EmulatedLink,
     mut command: Command,
+    outside: Outside,
     options: EmulatorOptions,
     started: impl FnOnce(CommandHandle) + Send + 'static,
 ) -> Result<(ExitStatus, EmulatorReport), EmulatorError> {
     let index = link.index;
     let mut world = World::new(vec![link])?;
     world.attach_here(&[LinkEnd::server(index)])?;
+    let translation = match outside {
+        Outside::Unreachable => None,
+        Outside::Translated => Some(Translation::begin(index)?),
+    };
     let side = world.spawn_side("command", &[LinkEnd::client(index)], move |_| {
+        if outside == Outside::Translated {
+            Netlink::open()?.add_default_route(LinkEnd::server(index).ipv4())?;
+        }
         let mut child = command.spawn()?;
         started(CommandHandle { pid: i32::try_from(child.id()).ok().map(Pid::from_raw) });
         child.wait()
     })?;
     let emulator = world.start(options)?;
     let status = side.join()?.map_err(|source| EmulatorError::Command { source })?;
-    Ok((status, emulator.stop()?))
+    let report = emulator.stop()?;
+    translation.map_or(Ok(()), Translation::end)?;
+    Ok((status, report))
 }
 
 /// The command behind an emulated link.

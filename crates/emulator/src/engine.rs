@@ -96,10 +96,11 @@ impl Engine {
             links.push(link);
         }
         let names: Vec<_> = lanes.iter().map(|lane| (lane.index, lane.direction)).collect();
-        let capture = options.capture.as_ref().map(|path| Capture::create(path, &names)).transpose()?;
+        let epoch = WallInstant::now();
+        let capture =
+            options.capture.as_ref().map(|file| Capture::create(file, &names, epoch)).transpose()?;
         let EmulatorOptions { wake_early, scheduling, .. } = *options;
         let buffer = vec![0; LARGEST_PACKET];
-        let epoch = WallInstant::now();
         let news = News::Some;
         Ok(Self {
             epoch,

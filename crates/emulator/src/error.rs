@@ -129,6 +129,12 @@ pub enum EmulatorError {
         /// The kernel's reason.
         source: io::Error,
     },
+    /// What the host reaches cannot be reached from behind the link, or the host could not be left as it was.
+    #[error("the host's network cannot be translated (nftables and forwarding): {because}")]
+    Translation {
+        /// What was said.
+        because: String,
+    },
     /// A side did not do its work.
     #[error(transparent)]
     Side(#[from] SideError),

@@ -3,7 +3,7 @@
 //! Written out because a netlink library would bring an async runtime into every side for a handful of messages. All
 //! fields are in the machine's own byte order.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use nix::errno::Errno;
@@ -81,6 +81,15 @@ impl Netlink {
         self.request(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, &[header.concat(), addresses.concat()].concat())
     }
 
+    /// Sends everything that has no other way to `gateway`, a neighbour.
+    pub(super) fn add_default_route(&self, gateway: Ipv4Addr) -> nix::Result<()> {
+        // Family; lengths of destination and source; type of service; table, protocol, scope and type; flags.
+        let route =
+            [AF_INET, 0, 0, 0, RT_TABLE_MAIN, RTPROT_STATIC, RT_SCOPE_UNIVERSE, RTN_UNICAST, 0, 0, 0, 0];
+        let message = [&route[..], &attribute(RTA_GATEWAY, &gateway.octets())].concat();
+        self.request(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, &message)
+    }
+
     /// Removes device `index`; of a pair, both.
     pub(super) fn remove_device(&self, index: u32) -> nix::Result<()> {
         self.request(RTM_DELLINK, 0, &device(index, 0))
@@ -140,6 +149,7 @@ fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
 const RTM_NEWLINK: u16 = 16;
 const RTM_DELLINK: u16 = 17;
 const RTM_NEWADDR: u16 = 20;
+const RTM_NEWROUTE: u16 = 24;
 const NLM_F_REQUEST: u16 = 0x001;
 const NLM_F_ACK: u16 = 0x004;
 const NLM_F_EXCL: u16 = 0x200;
@@ -160,5 +170,9 @@ const IFA_ADDRESS: u16 = 1;
 const IFA_LOCAL: u16 = 2;
 const IFA_F_NODAD: u8 = 0x02;
 const RT_SCOPE_UNIVERSE: u8 = 0;
+const RT_TABLE_MAIN: u8 = 254;
+const RTPROT_STATIC: u8 = 4;
+const RTN_UNICAST: u8 = 1;
+const RTA_GATEWAY: u16 = 5;
 const AF_INET: u8 = 2;
 const AF_INET6: u8 = 10;

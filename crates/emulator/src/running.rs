@@ -1,6 +1,5 @@
 //! The emulator as its user holds it: options, and the handle of the running thread.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
@@ -9,6 +8,7 @@ use std::time::Duration;
 use netem::Impairments;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 
+use super::capture::CaptureFile;
 use super::device::DeviceKind;
 use super::engine::{Engine, WiredLink};
 use super::error::EmulatorError;
@@ -18,8 +18,8 @@ use super::report::EmulatorReport;
 /// How the emulator runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EmulatorOptions {
-    /// Write what each direction was offered and delivered to this pcapng file. Default: no.
-    pub capture: Option<PathBuf>,
+    /// Write packets to a file. Default: no.
+    pub capture: Option<CaptureFile>,
     /// Wake up that long before a packet is due and spin. Default 60 µs, about what a sleeping thread needs to run
     /// again: on a virtual machine packets are then late by 5 µs in the median, with 0 by 58 µs. 0 saves up to
     /// 60 µs of processor time per packet.

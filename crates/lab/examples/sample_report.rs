@@ -110,6 +110,7 @@ fn scheduled(
         packets: Some(PacketCounts { request: packets, response: packets }),
         paths: None,
         ended_early: None,
+        capture_failure: None,
     };
     Ok((run, samples))
 }

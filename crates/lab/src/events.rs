@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{self, LineWriter, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sctp_core::trace::TARGET;
 use serde::Serializer;
@@ -23,14 +23,35 @@ use tracing::{Event, Metadata, Subscriber};
 use tracing_core::span::Current;
 
 /// Writes the events of all associations of this process to `path`, from now until it ends. A line is written at once;
-/// after the first that cannot be, no more are.
+/// after the first that cannot be, no more are, and what is returned knows why.
 ///
 /// # Errors
 /// The file cannot be made, or events are written already.
-pub fn write_events(path: &Path) -> io::Result<()> {
+pub fn write_events(path: &Path) -> io::Result<EventFile> {
     let file = File::create(path)?;
     let writer = EventWriter::new(LineWriter::new(Box::new(file)));
-    tracing::subscriber::set_global_default(writer).map_err(io::Error::other)
+    let state = Arc::clone(&writer.state);
+    tracing::subscriber::set_global_default(writer).map_err(io::Error::other)?;
+    Ok(EventFile(state))
+}
+
+/// The file that events are written to.
+#[derive(Clone)]
+pub struct EventFile(Arc<Mutex<State>>);
+
+impl EventFile {
+    /// Why it is not complete, if it is not.
+    #[must_use]
+    pub fn failure(&self) -> Option<String> {
+        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.output.as_ref().err().map(io::Error::to_string)
+    }
+}
+
+impl Debug for EventFile {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("EventFile").field("failure", &self.failure()).finish()
+    }
 }
 
 /// The span that all events of a run belong to.
@@ -40,15 +61,15 @@ pub(crate) fn run_span(transport: crate::TransportSpec, repetition: u32) -> trac
 
 /// A subscriber that writes lines.
 struct EventWriter {
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
     /// Numbers of spans given out.
     spans: AtomicU64,
 }
 
 struct State {
     open: BTreeMap<u64, OpenSpan>,
-    /// `None` after a line could not be written.
-    output: Option<LineWriter<Box<dyn Write + Send>>>,
+    /// An error after a line could not be written.
+    output: io::Result<LineWriter<Box<dyn Write + Send>>>,
 }
 
 struct OpenSpan {
@@ -69,8 +90,8 @@ thread_local! {
 
 impl EventWriter {
     fn new(output: LineWriter<Box<dyn Write + Send>>) -> Self {
-        let state = State { open: BTreeMap::new(), output: Some(output) };
-        Self { state: Mutex::new(state), spans: AtomicU64::new(1) }
+        let state = State { open: BTreeMap::new(), output: Ok(output) };
+        Self { state: Arc::new(Mutex::new(state)), spans: AtomicU64::new(1) }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -110,9 +131,9 @@ impl Subscriber for EventWriter {
             }
         });
         event.record(&mut fields);
-        let written = state.output.as_mut().map(|output| fields.write(output));
-        if written.is_some_and(|written| written.is_err()) {
-            state.output = None;
+        let Ok(output) = &mut state.output else { return };
+        if let Err(error) = fields.write(output) {
+            state.output = Err(error);
         }
     }
 

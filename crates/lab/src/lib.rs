@@ -46,7 +46,7 @@ pub use compare::{
     UnknownName, run_compare,
 };
 pub use conditions::Conditions;
-pub use events::write_events;
+pub use events::{EventFile, write_events};
 pub use statistics::{MIN_BATCHES, Percentile, ResponseTimes, milliseconds};
 pub use summary::{
     BlockingResult, CompareResult, Comparison, HostFacts, ImpairmentsResult, PathResult, PeerPath,

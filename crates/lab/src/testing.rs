@@ -38,6 +38,7 @@ pub(crate) fn run(id: &str, responses: &[Option<Duration>]) -> RawRun {
         packets: None,
         paths: None,
         ended_early: None,
+        capture_failure: None,
     }
 }
 

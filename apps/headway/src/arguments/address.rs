@@ -1,16 +1,20 @@
-//! Transport addresses: `192.0.2.1:5000`, `[2001:db8::1]:5000`, `ip:192.0.2.1:5000`, and the UDP ports that carry SCTP.
+//! Transport addresses: `192.0.2.1:5000`, `[2001:db8::1]:5000`, `server.example:5000`, `ip:192.0.2.1:5000`, and the UDP ports that carry SCTP.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::str::FromStr;
 
 use lab::Carrier;
+use sctp::BindError;
 
 use super::UsageError;
 
 /// What is wrong with an address.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum AddressError {
-    #[error("write an address and a port, such as 192.0.2.1:5000, [2001:db8::1]:5000 or ip:192.0.2.1:5000")]
+    #[error(
+        "write an address or a name, and a port, such as 192.0.2.1:5000, [2001:db8::1]:5000, server.example:5000 or \
+         ip:192.0.2.1:5000"
+    )]
     NotAnAddress,
     #[error("IPv6 addresses stand in brackets: write for example [::1]:5000")]
     NoBrackets,
@@ -18,22 +22,60 @@ pub(crate) enum AddressError {
     PortZero,
 }
 
-/// One address with its port, and whether SCTP travels there directly over IP (`ip:`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// One address, or a name that stands for some, with the port, and whether SCTP travels there directly over IP (`ip:`).
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Address {
-    socket: SocketAddr,
+    host: Host,
+    port: u16,
     over_ip: bool,
 }
 
-/// Parses one address with its port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Host {
+    Ip(IpAddr),
+    Name(String),
+}
+
+/// Parses one address or name with its port.
 pub(crate) fn parse_address(text: &str) -> Result<Address, AddressError> {
+    parse(text, None)
+}
+
+/// As [`parse_address`]; without a port it is that of `headway perf`.
+pub(crate) fn parse_perf_address(text: &str) -> Result<Address, AddressError> {
+    parse(text, Some(PERF_PORT))
+}
+
+fn parse(text: &str, default_port: Option<u16>) -> Result<Address, AddressError> {
     let (over_ip, text) = text.strip_prefix("ip:").map_or((false, text), |rest| (true, rest));
-    match text.parse::<SocketAddr>() {
-        Ok(address) if address.port() == 0 => Err(AddressError::PortZero),
-        Ok(socket) => Ok(Address { socket, over_ip }),
-        Err(_) if text.matches(':').count() > 1 && !text.starts_with('[') => Err(AddressError::NoBrackets),
-        Err(_) => Err(AddressError::NotAnAddress),
+    let (host, port) = match text.rsplit_once(':') {
+        // The colon is one of the address's own.
+        Some((_, end)) if end.ends_with(']') => (text, None),
+        Some((host, port)) => (host, Some(port.parse().map_err(|_| AddressError::NotAnAddress)?)),
+        None => (text, None),
+    };
+    let in_brackets = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    if in_brackets.is_none() && text.matches(':').count() > 1 {
+        return Err(AddressError::NoBrackets);
     }
+    let host = match in_brackets {
+        Some(address) => {
+            address.parse().map(IpAddr::V6).map(Host::Ip).map_err(|_| AddressError::NotAnAddress)
+        }
+        None => host.parse().map(IpAddr::V4).map(Host::Ip).or_else(|_| name(host)),
+    }?;
+    match port.or(default_port) {
+        Some(0) => Err(AddressError::PortZero),
+        Some(port) => Ok(Address { host, port, over_ip }),
+        None => Err(AddressError::NotAnAddress),
+    }
+}
+
+/// What resolvers take for the name of a host; one of digits and dots alone is a damaged address.
+fn name(text: &str) -> Result<Host, AddressError> {
+    let fits = |octet: u8| octet.is_ascii_alphanumeric() || matches!(octet, b'-' | b'.' | b'_');
+    let is_name = text.bytes().all(fits) && text.bytes().any(|octet| octet.is_ascii_alphabetic());
+    if is_name { Ok(Host::Name(text.to_owned())) } else { Err(AddressError::NotAnAddress) }
 }
 
 /// Where an endpoint is: one address, or several if it is multi-homed, all with the same port. Clap asks for one at
@@ -42,12 +84,15 @@ pub(crate) fn parse_address(text: &str) -> Result<Address, AddressError> {
 pub(crate) struct Place {
     pub(crate) addresses: Vec<SocketAddr>,
     pub(crate) over_ip: bool,
+    /// Names that were given, and what each stands for.
+    resolved: Vec<(String, Vec<IpAddr>)>,
 }
 
 impl Place {
+    /// Names stand for all their addresses.
     pub(crate) fn of(option: &'static str, given: &[Address]) -> Result<Self, UsageError> {
         let over_ip = given.first().is_some_and(|first| first.over_ip);
-        let port = given.first().map(|first| first.socket.port());
+        let port = given.first().map(|first| first.port);
         let all = || given.iter().map(Address::to_string).collect::<Vec<_>>().join(" ");
         if given.iter().any(|address| address.over_ip != over_ip) {
             let because = "the addresses of one endpoint are reached in the same way";
@@ -58,11 +103,51 @@ impl Place {
                 "write ip: before all of them or before none",
             ));
         }
-        if given.iter().any(|address| Some(address.socket.port()) != port) {
+        if given.iter().any(|address| Some(address.port) != port) {
             let because = "an SCTP endpoint has one port at all of its addresses";
             return Err(UsageError::value(option, all(), because, "give them the same port"));
         }
-        Ok(Self { addresses: given.iter().map(|address| address.socket).collect(), over_ip })
+        let mut place = Self { addresses: Vec::new(), over_ip, resolved: Vec::new() };
+        for address in given {
+            match &address.host {
+                Host::Ip(ip) => place.add(*ip, address.port),
+                Host::Name(name) => place.resolve(option, address, name)?,
+            }
+        }
+        Ok(place)
+    }
+
+    fn resolve(&mut self, option: &'static str, address: &Address, name: &str) -> Result<(), UsageError> {
+        let found = (name, address.port).to_socket_addrs().map_err(|error| {
+            let because = format!("the name cannot be resolved ({error})");
+            UsageError::value(option, address, &because, "correct it, or write an address")
+        })?;
+        let before = self.addresses.len();
+        found.for_each(|found| self.add(found.ip(), address.port));
+        let ips = self.addresses[before..].iter().map(SocketAddr::ip).collect();
+        self.resolved.push((name.to_owned(), ips));
+        Ok(())
+    }
+
+    fn add(&mut self, ip: IpAddr, port: u16) {
+        let address = SocketAddr::new(ip, port);
+        if !self.addresses.contains(&address) {
+            self.addresses.push(address);
+        }
+    }
+
+    /// A line for each name that was given: what it stands for.
+    pub(crate) fn resolutions(&self) -> String {
+        let line = |(name, ips): &(String, Vec<IpAddr>)| {
+            let ips: Vec<_> = ips.iter().map(IpAddr::to_string).collect();
+            format!("{name} is {}\n", ips.join(" and "))
+        };
+        self.resolved.iter().map(line).collect()
+    }
+
+    /// The first name that was given.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.resolved.first().map(|(name, _)| name.as_str())
     }
 
     /// `ip:` is for SCTP.
@@ -104,7 +189,10 @@ impl Place {
 impl std::fmt::Display for Address {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let prefix = if self.over_ip { "ip:" } else { "" };
-        write!(f, "{prefix}{}", self.socket)
+        match &self.host {
+            Host::Ip(ip) => write!(f, "{prefix}{}", SocketAddr::new(*ip, self.port)),
+            Host::Name(name) => write!(f, "{prefix}{name}:{}", self.port),
+        }
     }
 }
 
@@ -135,19 +223,53 @@ impl FromStr for EncapPort {
     }
 }
 
+/// What to do about an endpoint that cannot be bound.
+pub(crate) fn bind_remedy(error: &BindError) -> &'static str {
+    if let BindError::PortInUse { .. } = error {
+        "end that program, or choose another UDP port with --encap-port"
+    } else {
+        ANOTHER_ADDRESS
+    }
+}
+
+/// Where `headway perf` meets.
+const PERF_PORT: u16 = 5201;
+
+/// What to do about a server that cannot be where it shall be.
+pub(crate) const ANOTHER_ADDRESS: &str = "choose another address or port";
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn addresses_carry_a_port_and_ipv6_brackets() {
-        let udp = |socket: SocketAddr| Ok(Address { socket, over_ip: false });
-        assert_eq!(parse_address("127.0.0.1:5000"), udp(([127, 0, 0, 1], 5000).into()));
-        assert!(parse_address("[::1]:5000").unwrap().socket.is_ipv6());
+        let plain = |host, port| Ok(Address { host, port, over_ip: false });
+        let here = Host::Ip([127, 0, 0, 1].into());
+        assert_eq!(parse_address("127.0.0.1:5000"), plain(here.clone(), 5000));
+        assert_eq!(parse_address("[::1]:5000"), plain(Host::Ip("::1".parse().unwrap()), 5000));
+        assert_eq!(parse_perf_address("127.0.0.1"), plain(here, PERF_PORT));
+        assert_eq!(parse_perf_address("[::1]"), plain(Host::Ip("::1".parse().unwrap()), PERF_PORT));
         assert!(parse_address("ip:[::1]:5000").unwrap().over_ip);
         assert_eq!(parse_address("::1:5000"), Err(AddressError::NoBrackets));
         assert_eq!(parse_address("127.0.0.1"), Err(AddressError::NotAnAddress));
         assert_eq!(parse_address("127.0.0.1:0"), Err(AddressError::PortZero));
+        assert_eq!(parse_perf_address("::1"), Err(AddressError::NoBrackets));
+    }
+
+    #[test]
+    fn names_are_resolved_and_damaged_addresses_are_no_names() {
+        let name = parse_address("ip:server-1.example:5000").unwrap();
+        assert_eq!(name.to_string(), "ip:server-1.example:5000");
+        for text in ["300.1.1.1:5000", "a b:5000", "server", "server:", ":5000", "[server]:5000", "server:x"]
+        {
+            assert_eq!(parse_address(text), Err(AddressError::NotAnAddress), "{text}");
+        }
+        let here = Place::of("--to", &[parse_address("localhost:5000").unwrap()]).unwrap();
+        assert!(here.addresses.iter().all(|address| address.ip().is_loopback() && address.port() == 5000));
+        assert!(here.resolutions().starts_with("localhost is ") && here.name() == Some("localhost"));
+        let nowhere = Place::of("--to", &[parse_address("no-such-host.invalid:5000").unwrap()]);
+        assert!(nowhere.unwrap_err().to_string().contains("'no-such-host.invalid:5000'"));
     }
 
     #[test]

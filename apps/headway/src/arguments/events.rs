@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use lab::EventFile;
 
 use super::UsageError;
 
@@ -16,9 +17,9 @@ pub(crate) struct EventsArguments {
 
 impl EventsArguments {
     /// From now on events are written, if they are wanted.
-    pub(crate) fn begin(&self) -> Result<(), UsageError> {
-        let Some(path) = &self.events else { return Ok(()) };
-        lab::write_events(path).map_err(|error| {
+    pub(crate) fn begin(&self) -> Result<Option<EventFile>, UsageError> {
+        let Some(path) = &self.events else { return Ok(None) };
+        lab::write_events(path).map(Some).map_err(|error| {
             let (value, because) = (path.display(), error.to_string());
             UsageError::value("--events", value, &because, "name a file in a writable folder")
         })

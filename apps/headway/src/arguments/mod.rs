@@ -2,6 +2,7 @@
 //! mend it; clap adds the option's name and the value.
 
 mod address;
+mod capture;
 mod congestion;
 mod duration;
 mod events;
@@ -17,7 +18,10 @@ mod size;
 mod traffic;
 mod usage;
 
-pub(crate) use address::{Address, EncapPort, Place, parse_address};
+pub(crate) use address::{
+    ANOTHER_ADDRESS, Address, EncapPort, Place, bind_remedy, parse_address, parse_perf_address,
+};
+pub(crate) use capture::{CapturePointArguments, check_capture};
 pub(crate) use congestion::parse_congestion;
 pub(crate) use duration::{format_duration, parse_duration, parse_positive_duration};
 pub(crate) use events::EventsArguments;

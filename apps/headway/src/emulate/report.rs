@@ -6,6 +6,8 @@ use std::process::ExitStatus;
 use emulator::{DirectionReport, EmulatorReport};
 use serde::Serialize;
 
+use super::EmulateError;
+
 /// The result of `headway emulate`.
 #[derive(Debug, Serialize)]
 pub(super) struct Answer {
@@ -40,11 +42,12 @@ impl Answer {
             line(&mut text, "request", &link.request);
             line(&mut text, "response", &link.response);
         }
-        if let Some(because) = &self.report.capture_error {
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "the capture is incomplete: {because}");
-        }
         text
+    }
+
+    /// Whether all packets were written that were to be.
+    pub(super) fn check_capture(&self) -> Result<(), EmulateError> {
+        self.report.capture_error.clone().map_or(Ok(()), |because| Err(EmulateError::Capture(because)))
     }
 }
 

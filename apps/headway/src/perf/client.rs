@@ -21,11 +21,11 @@ use super::result::{CpuPerGb, RoundTrips, RunResult, line};
 use super::server::{LONGEST_MESSAGE_BYTES, association};
 use super::{PerfError, Protocol, SctpCongestion};
 use crate::arguments::{
-    Address, EncapPort, Place, UsageError, parse_address, parse_congestion, parse_positive_duration,
-    parse_share, parse_size,
+    Address, EncapPort, Place, UsageError, check_capture, parse_congestion, parse_perf_address,
+    parse_positive_duration, parse_share, parse_size,
 };
 use crate::interrupt::{Ending, Signals};
-use crate::output::OutputArguments;
+use crate::output::{Output, OutputArguments};
 
 /// Sends as much as the server takes, or one message at a time, and prints what arrived there
 #[derive(Debug, Args)]
@@ -33,9 +33,10 @@ use crate::output::OutputArguments;
     after_help = "Example:\n  headway perf client --to 192.0.2.1:5201 --message 100 --streams 16 --unordered 50% --duration 10s"
 )]
 pub(crate) struct Arguments {
-    /// Addresses of the server with the same port, IPv6 in brackets: several for a multi-homed SCTP, of which TCP uses the
-    /// first; after `ip:` SCTP travels directly over IP (protocol 132)
-    #[arg(long, value_name = "ADDR:PORT", required = true, num_args = 1.., value_parser = parse_address)]
+    /// Addresses or names of the server with the same port (5201 if none is given), IPv6 in brackets: several for a
+    /// multi-homed SCTP, of which TCP uses the first that answers; a name stands for all its addresses; after `ip:` SCTP
+    /// travels directly over IP (protocol 132)
+    #[arg(long, value_name = "HOST[:PORT]", required = true, num_args = 1.., value_parser = parse_perf_address)]
     to: Vec<Address>,
     /// Size of each message, as 1200 or 64KiB
     #[arg(long, value_name = "SIZE", default_value = "1200", value_parser = parse_size)]
@@ -170,11 +171,19 @@ impl Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), PerfError> {
     let (target, load) = (arguments.target()?, arguments.load()?);
+    let output = arguments.output.open()?;
+    output.tell(&target.place.resolutions())?;
+    check_capture(arguments.pcap.as_deref())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(measure(arguments, target, load))
+    runtime.block_on(measure(arguments, target, load, &output))
 }
 
-async fn measure(arguments: &Arguments, target: Target, load: Load) -> Result<(), PerfError> {
+async fn measure(
+    arguments: &Arguments,
+    target: Target,
+    load: Load,
+    output: &Output,
+) -> Result<(), PerfError> {
     let signals = Signals::new()?;
     let plan = Plan { run: random()?, message_bytes: arguments.message, is_echoed: arguments.ping };
     let mut control = target.connect().await?;
@@ -197,19 +206,19 @@ async fn measure(arguments: &Arguments, target: Target, load: Load) -> Result<()
         }
         begins
     });
-    let mut intervals = Vec::new();
-    let times_ns = listen_while(&mut workers, &mut control.connection, &mut intervals, arguments).await?;
+    let mut shown = Shown { intervals: Vec::new(), output };
+    let times_ns = listen_while(&mut workers, &mut control.connection, &mut shown).await?;
     let cpu = process_time().saturating_sub(cpu_before);
     control.connection.say(&Request::Finished).await?;
     let report = loop {
-        match listen(&mut control.connection, &mut intervals, arguments).await? {
+        match listen(&mut control.connection, &mut shown).await? {
             None => {}
             Some(report) => break report,
         }
     };
     control.connection.close().await?;
     let is_interrupted = is_stopped(&phase.borrow());
-    conclude(arguments, &report, cpu, intervals, times_ns)?;
+    conclude(arguments, &report, cpu, shown, times_ns)?;
     if is_interrupted { Err(PerfError::Interrupted) } else { Ok(()) }
 }
 
@@ -217,15 +226,14 @@ async fn measure(arguments: &Arguments, target: Target, load: Load) -> Result<()
 async fn listen_while(
     workers: &mut Workers,
     control: &mut Connection,
-    intervals: &mut Vec<Interval>,
-    arguments: &Arguments,
+    shown: &mut Shown<'_>,
 ) -> Result<Vec<u64>, PerfError> {
     let mut times_ns = Vec::new();
-    let mut left = arguments.associations;
+    let mut left = workers.associations;
     while left > 0 {
         let soon = tokio::time::Instant::now() + LOOK_INTERVAL;
         if let Some(Answer::Interval(interval)) = control.hear_by(soon).await? {
-            show(interval, intervals, arguments)?;
+            shown.add(interval)?;
         }
         while left > 0
             && let Some(done) = workers.try_done()
@@ -238,28 +246,32 @@ async fn listen_while(
 }
 
 /// The next answer after the client has finished; the report, if it is that.
-async fn listen(
-    control: &mut Connection,
-    intervals: &mut Vec<Interval>,
-    arguments: &Arguments,
-) -> Result<Option<Report>, PerfError> {
+async fn listen(control: &mut Connection, shown: &mut Shown<'_>) -> Result<Option<Report>, PerfError> {
     match control.hear().await? {
-        Some(Answer::Interval(interval)) => show(interval, intervals, arguments).map(|()| None),
+        Some(Answer::Interval(interval)) => shown.add(interval).map(|()| None),
         Some(Answer::Report(report)) => Ok(Some(report)),
         Some(Answer::Ready | Answer::Busy) | None => Err(no_answer()),
     }
 }
 
-fn show(interval: Interval, intervals: &mut Vec<Interval>, arguments: &Arguments) -> Result<(), PerfError> {
-    intervals.push(interval);
-    Ok(arguments.output.tell(&line(&interval))?)
+/// The intervals so far, each printed as it came.
+struct Shown<'a> {
+    intervals: Vec<Interval>,
+    output: &'a Output,
+}
+
+impl Shown<'_> {
+    fn add(&mut self, interval: Interval) -> Result<(), PerfError> {
+        self.intervals.push(interval);
+        Ok(self.output.tell(&line(&interval))?)
+    }
 }
 
 fn conclude(
     arguments: &Arguments,
     report: &Report,
     cpu: Duration,
-    intervals: Vec<Interval>,
+    Shown { intervals, output }: Shown<'_>,
     times_ns: Vec<u64>,
 ) -> Result<(), PerfError> {
     let result = RunResult {
@@ -276,7 +288,7 @@ fn conclude(
         intervals,
         rtt_us: arguments.ping.then(|| RoundTrips::new(times_ns)),
     };
-    arguments.output.write(&result.text(), &result)?;
+    output.write(&result.text(), &result)?;
     if report.wrong_length > 0 { Err(PerfError::WrongLength(report.wrong_length)) } else { Ok(()) }
 }
 

@@ -62,14 +62,21 @@ impl Target {
     }
 
     async fn connect_tcp(&self) -> Result<Dialled, PerfError> {
-        let to = self.place.first();
-        let socket = if to.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-        if let Some(name) = &self.tcp_congestion {
-            lab::real::tcp::set_congestion(&socket, name)?;
+        let mut because = self.unreachable(&"there is no address");
+        for to in &self.place.addresses {
+            let socket = if to.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+            if let Some(name) = &self.tcp_congestion {
+                lab::real::tcp::set_congestion(&socket, name)?;
+            }
+            match socket.connect(*to).await {
+                Ok(stream) => {
+                    stream.set_nodelay(self.is_impatient)?;
+                    return Ok(Dialled { connection: Connection::Tcp(stream), _endpoint: None });
+                }
+                Err(error) => because = self.unreachable(&error),
+            }
         }
-        let stream = socket.connect(to).await.map_err(|error| self.unreachable(&error))?;
-        stream.set_nodelay(self.is_impatient)?;
-        Ok(Dialled { connection: Connection::Tcp(stream), _endpoint: None })
+        Err(because)
     }
 
     /// Each association has an endpoint of its own: an endpoint has one association with a peer at most.

@@ -18,9 +18,9 @@ use super::control::{Plan, Report, per_second};
 use super::host::Host;
 use super::threads::Threads;
 use super::{PerfError, Protocol};
-use crate::arguments::{Address, EncapPort, Place, parse_address};
+use crate::arguments::{ANOTHER_ADDRESS, Address, EncapPort, Place, check_capture, parse_perf_address};
 use crate::interrupt::{Ending, Signals};
-use crate::output::OutputArguments;
+use crate::output::{Output, OutputArguments};
 
 /// Receives what `perf client` sends and counts it, until Ctrl-C or SIGTERM
 ///
@@ -28,9 +28,9 @@ use crate::output::OutputArguments;
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  headway perf server --listen 127.0.0.1:5201 --once")]
 pub(crate) struct Arguments {
-    /// Addresses with the same port, IPv6 in brackets; SCTP serves several as one multi-homed endpoint, and after
+    /// Addresses with the same port (5201 if none is given), IPv6 in brackets; SCTP serves several as one multi-homed endpoint, and after
     /// `ip:` directly over IP (protocol 132)
-    #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:5201", num_args = 1.., value_parser = parse_address)]
+    #[arg(long, value_name = "ADDR[:PORT]", default_value = "0.0.0.0:5201", num_args = 1.., value_parser = parse_perf_address)]
     listen: Vec<Address>,
     /// What carries the messages
     #[arg(long, value_name = "NAME", value_enum, default_value_t = Protocol::Sctp)]
@@ -65,14 +65,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), PerfError> {
     let local = arguments.encap_port.map_or(registered, |ports| ports.local);
     let ports = EncapsulationPorts { local, ..EncapsulationPorts::default() };
     let carrier = place.carrier(arguments.encap_port, ports)?;
+    let output = arguments.output.open()?;
+    check_capture(arguments.pcap.as_deref())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    match runtime.block_on(serve(arguments, &place, carrier))? {
+    match runtime.block_on(serve(arguments, &place, carrier, &output))? {
         Ending::Interrupt => Err(PerfError::Interrupted),
         Ending::Terminate => Ok(()),
     }
 }
 
-async fn serve(arguments: &Arguments, place: &Place, carrier: Carrier) -> Result<Ending, PerfError> {
+async fn serve(
+    arguments: &Arguments,
+    place: &Place,
+    carrier: Carrier,
+    output: &Output,
+) -> Result<Ending, PerfError> {
     let mut signals = Signals::new()?;
     let (finished, mut runs) = mpsc::unbounded_channel();
     let host = Arc::new(Host::new(finished));
@@ -85,17 +92,18 @@ async fn serve(arguments: &Arguments, place: &Place, carrier: Carrier) -> Result
         Protocol::Tcp => {
             for address in &place.addresses {
                 let listener = TcpListener::bind(address).await;
-                let listener = listener.map_err(|error| refused(*address, Protocol::Tcp, &error))?;
+                let listener = listener.map_err(|error| tcp_refused(*address, &error))?;
                 tasks.spawn(accept_tcp(listener, Arc::clone(&host)));
             }
         }
     }
-    announce(arguments, place, threads.as_ref().and_then(|threads| threads.encap_port))?;
+    let listening = listening(arguments, place, threads.as_ref().and_then(|threads| threads.encap_port));
+    output.write(&listening.text(place.over_ip), &listening)?;
     let ending = loop {
         tokio::select! {
             ending = signals.next() => break ending,
             Some((plan, report)) = runs.recv() => {
-                arguments.output.tell(&text(&plan, &report))?;
+                output.tell(&text(&plan, &report))?;
                 if arguments.once {
                     break Ending::Terminate;
                 }
@@ -108,14 +116,13 @@ async fn serve(arguments: &Arguments, place: &Place, carrier: Carrier) -> Result
     Ok(ending)
 }
 
-fn announce(arguments: &Arguments, place: &Place, encap_port: Option<u16>) -> Result<(), PerfError> {
-    let listening = Listening {
+fn listening(arguments: &Arguments, place: &Place, encap_port: Option<u16>) -> Listening {
+    Listening {
         headway: env!("CARGO_PKG_VERSION"),
         transport: arguments.transport.name(),
         listening: place.addresses.clone(),
         encap_port,
-    };
-    Ok(arguments.output.write(&listening.text(place.over_ip), &listening)?)
+    }
 }
 
 impl Listening {
@@ -140,8 +147,8 @@ pub(crate) fn association() -> AssociationConfig {
     association
 }
 
-pub(crate) fn refused(address: SocketAddr, protocol: Protocol, because: &dyn std::fmt::Display) -> PerfError {
-    PerfError::Listen { address, protocol: protocol.name(), because: because.to_string() }
+fn tcp_refused(address: SocketAddr, because: &std::io::Error) -> PerfError {
+    PerfError::Listen { address, protocol: "tcp", because: because.to_string(), remedy: ANOTHER_ADDRESS }
 }
 
 async fn accept_tcp(listener: TcpListener, host: Arc<Host>) {

@@ -13,9 +13,9 @@ use tokio::sync::{oneshot, watch};
 
 use super::connection::Connection;
 use super::host::Host;
-use super::server::{association, refused};
+use super::server::association;
 use super::{PerfError, Protocol};
-use crate::arguments::Place;
+use crate::arguments::{ANOTHER_ADDRESS, Place, bind_remedy};
 
 /// Endpoints that serve, each on a thread with a runtime of its own.
 pub(crate) struct Threads {
@@ -40,8 +40,15 @@ impl Threads {
         host: &Arc<Host>,
     ) -> Result<Self, PerfError> {
         let first = place.first();
-        let refused = |error: &dyn std::fmt::Display| refused(first, Protocol::Sctp, error);
-        let port = SctpPort::try_from(first.port()).map_err(|error| refused(&error))?;
+        let refused = |because: String, remedy| PerfError::Listen {
+            address: first,
+            protocol: Protocol::Sctp.name(),
+            because,
+            remedy,
+        };
+        let not_bound = |error: BindError| refused(error.to_string(), bind_remedy(&error));
+        let port = SctpPort::try_from(first.port());
+        let port = port.map_err(|error| refused(error.to_string(), ANOTHER_ADDRESS))?;
         let config = EndpointConfig { association: association(), ..EndpointConfig::new(port) };
         let mut builder = Endpoint::builder(config);
         if let Some(path) = pcap {
@@ -50,7 +57,7 @@ impl Threads {
         let beginnings: Vec<_> = match (carrier, place.addresses.as_slice()) {
             (Carrier::Udp(ports), [address]) if pcap.is_none() => {
                 let address = SocketAddr::new(address.ip(), ports.local);
-                let shards = builder.bind_shards(address, processors()).map_err(|error| refused(&error))?;
+                let shards = builder.bind_shards(address, processors()).map_err(not_bound)?;
                 shards.into_iter().map(|shard| Beginning::Shard(Box::new(shard))).collect()
             }
             _ => vec![Beginning::Whole(Box::new(builder), place.clone(), carrier)],
@@ -58,7 +65,7 @@ impl Threads {
         let (ended, _) = watch::channel(false);
         let mut started = Self { encap_port: None, ended, threads: Vec::new() };
         for beginning in beginnings {
-            let address = started.add(beginning, Arc::clone(host)).await?.map_err(|error| refused(&error))?;
+            let address = started.add(beginning, Arc::clone(host)).await?.map_err(not_bound)?;
             started.encap_port = matches!(carrier, Carrier::Udp(_)).then(|| address.port());
         }
         Ok(started)

@@ -97,13 +97,14 @@ struct Answer {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), PredictError> {
+    let output = arguments.output.open()?;
     arguments.check()?;
     let answer = match arguments.study {
         Study::S1 | Study::S4 => by_study(arguments)?,
         Study::Model => by_model(arguments)?,
     };
     let text = arguments.text(&answer)?;
-    Ok(arguments.output.write(&text, &answer)?)
+    Ok(output.write(&text, &answer)?)
 }
 
 /// The formulas of S1 and S4.

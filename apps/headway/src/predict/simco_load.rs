@@ -45,6 +45,7 @@ struct Answer {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), PredictError> {
+    let output = arguments.output.open()?;
     let workload = SimcoWorkload {
         opening_rate: arguments.opening_rate,
         call_duration: arguments.call_duration,
@@ -71,5 +72,5 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), PredictError> {
         answer.sufficient_streams,
         format_duration(arguments.rtt),
     );
-    Ok(arguments.output.write(&text, &answer)?)
+    Ok(output.write(&text, &answer)?)
 }

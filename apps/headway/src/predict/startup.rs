@@ -56,6 +56,7 @@ struct Transfer {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), PredictError> {
+    let output = arguments.output.open()?;
     let startup = Startup {
         message_bytes: NonZeroU32::new(arguments.message).ok_or(PredictError::EmptyMessage)?,
         interval: arguments.interval,
@@ -71,7 +72,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), PredictError> {
         penalty_ms: ms(prediction.penalty),
         messages: prediction.messages.iter().map(transfer).collect(),
     };
-    Ok(arguments.output.write(&text(arguments, &prediction), &answer)?)
+    Ok(output.write(&text(arguments, &prediction), &answer)?)
 }
 
 fn text(arguments: &Arguments, prediction: &StartupPrediction) -> String {

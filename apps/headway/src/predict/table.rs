@@ -44,10 +44,11 @@ struct Row {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), PredictError> {
+    let output = arguments.output.open()?;
     let answer = match arguments.study {
         TabledStudy::S4 => Answer { study: "S4", rows: s4_rows()? },
     };
-    Ok(arguments.output.write(&text(&answer), &answer)?)
+    Ok(output.write(&text(&answer), &answer)?)
 }
 
 fn s4_rows() -> Result<Vec<Row>, PredictError> {

@@ -34,6 +34,7 @@ struct Answer {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), PredictError> {
+    let output = arguments.output.open()?;
     let rate = arguments.load.rate()?.ok_or(PredictError::NoLoad)?;
     let optimal = optimal_connections(rate, arguments.rtt)?;
     let answer = Answer { optimal_connections: optimal.optimum, connections: optimal.connections };
@@ -46,5 +47,5 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), PredictError> {
         "round-trip time",
         format_duration(arguments.rtt),
     );
-    Ok(arguments.output.write(&text, &answer)?)
+    Ok(output.write(&text, &answer)?)
 }

@@ -75,6 +75,7 @@ struct Answer {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), PredictError> {
+    let output = arguments.output.open()?;
     let segment = NonZeroU32::new(arguments.segment).ok_or(PredictError::EmptySegment)?;
     let (rate, equation) = arguments.rate()?;
     let bytes_per_s = rate.bytes_per_s(segment);
@@ -85,7 +86,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), PredictError> {
         window_packets: rate.window_packets,
         equation,
     };
-    Ok(arguments.output.write(&arguments.text(&answer), &answer)?)
+    Ok(output.write(&arguments.text(&answer), &answer)?)
 }
 
 impl Arguments {

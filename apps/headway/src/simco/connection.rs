@@ -15,7 +15,7 @@ use crate::arguments::{Address, EncapPort, Place, UsageError, parse_address};
 /// The options that all commands of the agent have.
 #[derive(Debug, Args)]
 pub(super) struct ConnectionArguments {
-    /// Addresses of the middlebox with the same port, IPv6 in brackets, several with commas for a multi-homed SCTP; after `ip:`
+    /// Addresses or names of the middlebox with the same port, IPv6 in brackets, several with commas for a multi-homed SCTP; after `ip:`
     /// SCTP travels directly over IP (protocol 132)
     #[arg(long, value_name = "ADDR:PORT", global = true, value_delimiter = ',', default_value = "127.0.0.1:7626", value_parser = parse_address)]
     to: Vec<Address>,
@@ -40,7 +40,7 @@ pub(super) struct ConnectionArguments {
     /// Over TCP with TLS: file with the certificate of the middlebox or of its authority, PEM
     #[arg(long, value_name = "FILE", global = true)]
     tls_ca: Option<PathBuf>,
-    /// The name in the middlebox' certificate [default: the address of --to]
+    /// The name in the middlebox' certificate [default: the name or address of --to]
     #[arg(long, value_name = "NAME", global = true, requires = "tls_ca")]
     tls_name: Option<String>,
     /// How long to wait for a session
@@ -74,8 +74,9 @@ impl ConnectionArguments {
         let credentials = self.credentials()?;
         let settings =
             AgentSettings { credentials, resynchronisation, reconnection, ..AgentSettings::default() };
-        let middlebox = self.middlebox()?;
-        let trust = self.trust(&middlebox)?;
+        let place = Place::of("--to", &self.to)?;
+        let trust = self.trust(&place)?;
+        let middlebox = self.middlebox(place)?;
         let connecting = async {
             match &trust {
                 Some(trust) => SimcoAgent::connect_tls(&middlebox, trust, settings).await,
@@ -88,8 +89,7 @@ impl ConnectionArguments {
         }
     }
 
-    fn middlebox(&self) -> Result<Middlebox, UsageError> {
-        let place = Place::of("--to", &self.to)?;
+    fn middlebox(&self, place: Place) -> Result<Middlebox, UsageError> {
         let defaults = EncapsulationPorts::default();
         let ports = self.encap_port.map_or(defaults, |ports| EncapsulationPorts {
             local: ports.local,
@@ -106,12 +106,12 @@ impl ConnectionArguments {
         Ok(Middlebox { addresses: place.addresses, transport, capture: self.pcap.clone() })
     }
 
-    fn trust(&self, middlebox: &Middlebox) -> Result<Option<TlsTrust>, SimcoError> {
+    fn trust(&self, place: &Place) -> Result<Option<TlsTrust>, SimcoError> {
         let Some(path) = &self.tls_ca else { return Ok(None) };
         let refused = |because: String| SimcoError::TlsFile { path: path.clone(), because };
         let authorities = std::fs::read(path).map_err(|error| refused(error.to_string()))?;
-        let first = middlebox.addresses.first().map(|address| address.ip().to_string());
-        let name = self.tls_name.clone().or(first).unwrap_or_default();
+        let given = place.name().map_or_else(|| place.first().ip().to_string(), str::to_owned);
+        let name = self.tls_name.clone().unwrap_or(given);
         TlsTrust::new(&authorities, &name).map(Some).map_err(|error| refused(error.to_string()))
     }
 

@@ -119,6 +119,7 @@ pub(super) async fn run(
     arguments: &LoadArguments,
 ) -> Result<(), SimcoError> {
     arguments.check()?;
+    let output = arguments.output.open()?;
     let reconnection = Some(Reconnection::default());
     let (agent, events) = connection.connect(Resynchronisation::Never, reconnection).await?;
     let reconnections = Arc::<AtomicU64>::default();
@@ -132,8 +133,9 @@ pub(super) async fn run(
     let run = Run { reconnections, ..arguments.summary(connection, &openings, &load, prefilled) };
     let failed = run.failed;
     let report = Report { headway: env!("CARGO_PKG_VERSION"), workload: arguments.workload(), runs: [run] };
-    arguments.output.write(&report.text(), &report)?;
+    let written = output.write(&report.text(), &report);
     load.agent.terminate().await;
+    written?;
     match openings.iter().find_map(|opening| opening.as_ref().err()) {
         Some(RequestError::Refused(code)) if failed > 0 => Err(SimcoError::Refused(*code)),
         Some(RequestError::Closed(reason)) if failed > 0 => Err(SimcoError::Closed(*reason)),

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::net::UdpSocket;
 use std::time::Duration;
 
-use emulator::{Direction, EmulatedLink, EmulatorOptions, LinkEnd, SideContext, World};
+use emulator::{
+    CaptureFile, CapturePoint, Direction, EmulatedLink, EmulatorOptions, LinkEnd, SideContext, World,
+};
 use netem::{Impairments, Probability};
 use pcap_file::pcapng::{Block, PcapNgReader};
 
@@ -119,8 +121,21 @@ pub(crate) fn change_in_the_middle() {
 }
 
 pub(crate) fn capture() {
+    for (point, expected) in [
+        (CapturePoint::Sender, &[5, 3][..]),
+        (CapturePoint::Receiver, &[4, 3]),
+        // Request offered and delivered, response offered and delivered: one dropped, the last one not echoed.
+        (CapturePoint::Both, &[5, 4, 3, 3]),
+    ] {
+        assert_eq!(captured(point), expected, "{point:?}");
+    }
+}
+
+/// Packets by interface.
+fn captured(point: CapturePoint) -> Vec<u32> {
     let path = std::env::temp_dir().join(format!("headway-{}.pcapng", std::process::id()));
-    let options = EmulatorOptions { capture: Some(path.clone()), ..EmulatorOptions::default() };
+    let capture = Some(CaptureFile { path: path.clone(), point });
+    let options = EmulatorOptions { capture, ..EmulatorOptions::default() };
     let mut link = wan(0);
     link.request.drop_packets.insert(3);
     let (_, report) = with_udp_echo(link, options, |socket| {
@@ -130,15 +145,17 @@ pub(crate) fn capture() {
         round_trip(socket)
     });
     assert_eq!(report.capture_error, None);
-    let mut packets = [0; 4];
+    let mut packets = Vec::new();
     let mut reader = PcapNgReader::new(std::fs::File::open(&path).unwrap()).unwrap();
     while let Some(block) = reader.next_block() {
-        if let Block::EnhancedPacket(packet) = block.unwrap() {
+        let block = block.unwrap();
+        if let Block::InterfaceDescription(_) = block {
+            packets.push(0);
+        } else if let Block::EnhancedPacket(packet) = block {
             packets[usize::try_from(packet.interface_id).unwrap()] += 1;
             assert_eq!(packet.data[0], 0x45);
         }
     }
     std::fs::remove_file(path).unwrap();
-    // Request offered and delivered, response offered and delivered: one dropped, the last one not echoed.
-    assert_eq!(packets, [5, 4, 3, 3]);
+    packets
 }

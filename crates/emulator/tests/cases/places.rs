@@ -9,8 +9,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use emulator::{
-    CommandHandle, EmulatedLink, EmulatorError, EmulatorOptions, LinkEnd, Side, SideContext, SideError,
-    World, between, run_command,
+    CommandHandle, EmulatedLink, EmulatorError, EmulatorOptions, LinkEnd, Outside, Side, SideContext,
+    SideError, World, between, run_command,
 };
 use netem::Impairments;
 
@@ -35,7 +35,8 @@ pub(crate) fn command() {
     });
     let address = (LinkEnd::server(9).ipv4(), port).into();
     let options = EmulatorOptions::default();
-    let (status, report) = run_command(perfect(9), child::ping(address), options, |_handle| {}).unwrap();
+    let (status, report) =
+        run_command(perfect(9), child::ping(address), Outside::Unreachable, options, |_handle| {}).unwrap();
     assert!(status.success());
     assert_eq!(echo.join().unwrap().ip(), LinkEnd::client(9).ipv4());
     assert_eq!(report.links[0].request.stats.delivered, 1);
@@ -47,7 +48,8 @@ pub(crate) fn command_ended() {
     let mut sleep = std::process::Command::new("sleep");
     sleep.arg("600");
     let end = |handle: CommandHandle| handle.terminate();
-    let (status, _report) = run_command(perfect(8), sleep, EmulatorOptions::default(), end).unwrap();
+    let (status, _report) =
+        run_command(perfect(8), sleep, Outside::Unreachable, EmulatorOptions::default(), end).unwrap();
     assert!(!status.success());
 }
 

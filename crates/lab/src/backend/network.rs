@@ -177,38 +177,54 @@ impl Network {
         let plan = plan.map_err(|because| RealError::Configuration { because })?;
         match planned.transport {
             TransportSpec::Tcp { .. } => {
-                self.reach_over_tcp().await?;
-                let driven =
-                    over_tcp::load(self.to[0], &config.tcp_congestion, plan, clock, &config.stop).await?;
-                Ok(Done { driven, statistics: None, retransmissions: None })
+                let to = self.reach_over_tcp().await?;
+                let driven = over_tcp::load(to, &config.tcp_congestion, plan, clock, &config.stop).await?;
+                Ok(Done { driven, statistics: None, retransmissions: None, capture_failure: None })
             }
             TransportSpec::Udp => {
-                let socket = UdpSocket::bind(self.any_address(0)).await;
-                let socket = socket.map_err(RealError::socket("cannot open a UDP socket"))?;
-                let connected = socket.connect(self.to[0]).await;
-                connected.map_err(RealError::socket("cannot connect the UDP socket"))?;
+                let socket = self.reach_over_udp().await?;
                 let (driven, retransmissions) = over_udp::load(&socket, plan, clock, &config.stop).await?;
-                Ok(Done { driven, statistics: None, retransmissions: Some(retransmissions) })
+                let retransmissions = Some(retransmissions);
+                Ok(Done { driven, statistics: None, retransmissions, capture_failure: None })
             }
             TransportSpec::Sctp { .. } | TransportSpec::SctpUnordered => {
                 // The endpoint drives the association until both are dropped.
-                let (_endpoint, association) = self.associate(config, planned).await?;
+                let (endpoint, association) = self.associate(config, planned).await?;
                 let ordered = planned.transport.is_ordered();
                 let delivery = if ordered { Delivery::Ordered } else { Delivery::Unordered };
                 let (driven, statistics) =
                     over_sctp::load(association, delivery, plan, clock, &config.stop).await?;
-                Ok(Done { driven, statistics: Some(statistics), retransmissions: None })
+                let capture_failure = endpoint.capture_failure();
+                Ok(Done { driven, statistics: Some(statistics), retransmissions: None, capture_failure })
             }
         }
     }
 
-    /// A server that is not there is known before the first request is due.
-    async fn reach_over_tcp(&self) -> Result<(), RealError> {
-        let to = self.to[0];
-        let connected = tokio::time::timeout(CONNECT_TIME, TcpStream::connect(to)).await;
-        let connected = connected.unwrap_or_else(|_late| Err(std::io::ErrorKind::TimedOut.into()));
-        let refused = |error| format!("no TCP server at {to}: {error}; start `headway echo` there");
-        connected.map(drop).map_err(|error| RealError::Configuration { because: refused(error) })
+    /// The first address that accepts. A server that is not there is known before the first request is due.
+    async fn reach_over_tcp(&self) -> Result<SocketAddr, RealError> {
+        let mut refused = Vec::new();
+        for to in &self.to {
+            let connected = tokio::time::timeout(CONNECT_TIME, TcpStream::connect(to)).await;
+            match connected.unwrap_or_else(|_late| Err(std::io::ErrorKind::TimedOut.into())) {
+                Ok(_closed_again) => return Ok(*to),
+                Err(error) => refused.push(format!("at {to}: {error}")),
+            }
+        }
+        Err(nobody("TCP", &refused))
+    }
+
+    /// A socket connected to the first address where a message comes back.
+    async fn reach_over_udp(&self) -> Result<UdpSocket, RealError> {
+        let mut refused = Vec::new();
+        for to in &self.to {
+            let socket = connected_socket(*to).await?;
+            match answers(&socket).await {
+                // What comes back late is not for the run.
+                Ok(()) => return connected_socket(*to).await,
+                Err(error) => refused.push(format!("at {to}: {error}")),
+            }
+        }
+        Err(nobody("UDP", &refused))
     }
 
     async fn associate(
@@ -233,22 +249,62 @@ impl Network {
         let endpoint = self.carrier.bind_client(builder, &self.to).await?;
         let peer: Vec<_> = self.to.iter().map(|to| self.carrier.destination(to.ip())).collect();
         let connecting = endpoint.connect_with(&peer, port(self.to[0].port())?, association);
-        let association = tokio::time::timeout(CONNECT_TIME, connecting).await.map_err(|_late| {
-            let (to, carrier) = (self.to[0], self.carrier);
-            refused(format!(
-                "no SCTP server answered at {to} {carrier} within {CONNECT_TIME:?}; start `headway echo` there"
-            ))
-        })??;
+        let absent = |because: String| {
+            let to: Vec<_> = self.to.iter().map(SocketAddr::to_string).collect();
+            nobody("SCTP", &[format!("at {} {}: {because}", to.join(" and "), self.carrier)])
+        };
+        let association = tokio::select! {
+            connected = tokio::time::timeout(CONNECT_TIME, connecting) => {
+                connected.map_err(|_late| absent(format!("no answer within {CONNECT_TIME:?}")))??
+            }
+            () = self.reported_absent(&endpoint) => {
+                return Err(absent("the network reports that nobody is there (ICMP)".to_owned()));
+            }
+        };
         Ok((endpoint, association))
     }
 
-    fn any_address(&self, port: u16) -> SocketAddr {
-        let any = match self.to[0] {
-            SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-            SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
-        };
-        SocketAddr::new(any, port)
+    /// Returns when the network has reported each address unreachable. Reports about protocol 132 may be about others.
+    async fn reported_absent(&self, endpoint: &Endpoint) {
+        let addresses = u64::try_from(self.to.len()).unwrap_or(u64::MAX);
+        let is_ours = matches!(self.carrier, Carrier::Udp(_));
+        while !is_ours || endpoint.io_statistics().reported_unreachable < addresses {
+            tokio::time::sleep(LOOK_FOR_REPORTS).await;
+        }
     }
+}
+
+/// Nobody answers, so nothing is measured.
+fn nobody(protocol: &str, refused: &[String]) -> RealError {
+    let because = format!("no {protocol} server {}; start `headway echo` there", refused.join(", nor "));
+    RealError::Configuration { because }
+}
+
+async fn connected_socket(to: SocketAddr) -> Result<UdpSocket, RealError> {
+    let any = match to {
+        SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+    };
+    let socket = UdpSocket::bind((any, 0)).await;
+    let socket = socket.map_err(RealError::socket("cannot open a UDP socket"))?;
+    socket.connect(to).await.map_err(RealError::socket("cannot connect the UDP socket"))?;
+    Ok(socket)
+}
+
+/// Sends a message of no run until it comes back.
+async fn answers(socket: &UdpSocket) -> std::io::Result<()> {
+    let mut message = [0; 20];
+    message[..4].copy_from_slice(&20_u32.to_be_bytes());
+    message[4..12].copy_from_slice(&u64::MAX.to_be_bytes());
+    for patience in PROBES {
+        // An error of before, such as ICMP's, is told when sending or when receiving.
+        socket.send(&message).await?;
+        if let Ok(received) = tokio::time::timeout(patience, socket.recv(&mut [0; 64])).await {
+            return received.map(drop);
+        }
+    }
+    let patience: Duration = PROBES.iter().sum();
+    Err(std::io::Error::new(std::io::ErrorKind::TimedOut, format!("no answer within {patience:?}")))
 }
 
 /// What a load generator brought home.
@@ -256,13 +312,14 @@ struct Done {
     driven: Driven,
     statistics: Option<AssociationStatistics>,
     retransmissions: Option<u64>,
+    capture_failure: Option<String>,
 }
 
 impl Done {
     /// A run that could not even connect: no request was due, and the reason is in the results.
     fn not_begun(error: &RealError, clock: Clock) -> Self {
         let driven = Driven::not_begun(error, clock.now());
-        Self { driven, statistics: None, retransmissions: None }
+        Self { driven, statistics: None, retransmissions: None, capture_failure: None }
     }
 
     fn into_raw(self, config: &CompareConfig, planned: Planned) -> RawRun {
@@ -280,6 +337,7 @@ impl Done {
             paths: self.statistics.map(|statistics| statistics.paths),
             packets: None,
             ended_early: self.driven.ended_early,
+            capture_failure: self.capture_failure,
         }
     }
 }
@@ -292,7 +350,11 @@ fn own_port(index: u16) -> u16 {
 }
 
 /// How long the server may take to accept a connection.
-const CONNECT_TIME: Duration = Duration::from_secs(10);
+const CONNECT_TIME: Duration = Duration::from_secs(5);
+/// How long each probe waits for its answer: any two of the three may be lost.
+const PROBES: [Duration; 3] =
+    [Duration::from_millis(500), Duration::from_millis(1500), Duration::from_secs(3)];
+const LOOK_FOR_REPORTS: Duration = Duration::from_millis(20);
 /// RFC 6335 §6: from here on ports are free for all.
 const FIRST_DYNAMIC_PORT: u16 = 49_152;
 const DYNAMIC_PORTS: u16 = 16_384;

@@ -1,5 +1,6 @@
 //! Comparisons in virtual time: each run is a scenario of two hosts and a link between them, as plans have it.
 
+use emulator::CaptureFile;
 use netem::LinkStats;
 
 use super::{INTERRUPTED, capture_path, never_begun, runs};
@@ -46,7 +47,8 @@ impl Backend for Simulator {
 
 fn run(config: &CompareConfig, transport: TransportSpec, repetition: u32) -> Result<RawRun, BackendError> {
     let _span = run_span(transport, repetition).entered();
-    let capture = config.pcap.as_deref().map(|path| capture_path(path, transport, repetition));
+    let file = |path| CaptureFile { path: capture_path(path, transport, repetition), point: config.pcap_at };
+    let capture = config.pcap.as_deref().map(file);
     let watch = Watch { stop: config.stop.clone(), capture };
     let failed = |because: String| BackendError::Failed { because };
     let outcome = simulate(&config.scenario(transport), config.run_seed(repetition), &watch);
@@ -71,6 +73,7 @@ fn run(config: &CompareConfig, transport: TransportSpec, repetition: u32) -> Res
         packets,
         ended_early: flow.failure.or_else(|| is_interrupted.then(|| INTERRUPTED.to_owned())),
         paths: None,
+        capture_failure: outcome.capture_failure,
     })
 }
 

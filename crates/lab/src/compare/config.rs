@@ -6,6 +6,7 @@ use core::num::NonZeroU32;
 use core::time::Duration;
 use std::path::{Path, PathBuf};
 
+use emulator::CapturePoint;
 use netem::{Impairments, InvalidImpairments, Loss, Probability};
 use serde::{Deserialize, Deserializer, de};
 use thiserror::Error;
@@ -48,6 +49,8 @@ pub struct CompareConfig {
     pub workload: Workload,
     /// Where to write the packets. Default nowhere.
     pub pcap: Option<PathBuf>,
+    /// Which packets are written. Default: as the senders sent them.
+    pub pcap_at: CapturePoint,
     /// Seed of send times and losses. Default 1.
     pub seed: u64,
     /// Ends it before its time. Default: nobody raises it.
@@ -195,6 +198,7 @@ impl Default for CompareConfig {
             backend: BackendChoice::Auto,
             workload: Workload::Echo,
             pcap: None,
+            pcap_at: CapturePoint::Sender,
             seed: 1,
             stop: StopSignal::default(),
         }

@@ -53,6 +53,8 @@ pub struct RawRun {
     pub paths: Option<Vec<PathStatistics>>,
     /// Why the run ended before its time, such as a lost connection.
     pub ended_early: Option<String>,
+    /// Why the capture of its packets is not complete; `None` if it is, or none was asked for.
+    pub capture_failure: Option<String>,
 }
 
 /// Counts of one run.

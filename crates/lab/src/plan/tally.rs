@@ -3,9 +3,7 @@
 
 use core::time::Duration;
 
-use hdrhistogram::Histogram;
-
-use crate::simulation::{Delays, FlowOutcome, Moments, RunOutcome, TransportCounts, empty_histogram};
+use crate::simulation::{Delays, FlowOutcome, Moments, RunOutcome, Spread, TransportCounts};
 use crate::statistics::half_width;
 
 /// All runs of a cell.
@@ -80,8 +78,8 @@ pub struct SeedTally {
 /// Delays of one kind over all seeds.
 #[derive(Clone, Debug)]
 pub struct Distribution {
-    /// All together, in microseconds.
-    pub histogram: Histogram<u64>,
+    /// All together.
+    pub spread: Spread,
     /// Of each run: moments in ms, maximum, batch means in ms.
     pub seeds: Vec<Option<(Moments, Duration, Vec<f64>)>>,
 }
@@ -94,7 +92,7 @@ impl CellTally {
 
     /// Takes in the run with the seed at `position`.
     pub(super) fn add(&mut self, position: usize, outcome: RunOutcome) {
-        let RunOutcome { flows, links, events, packets, trace_hash, length } = outcome;
+        let RunOutcome { flows, links, events, packets, trace_hash, length, capture_failure: _ } = outcome;
         if self.flows.is_empty() {
             self.flows = flows.iter().map(|flow| FlowTally::new(&flow.name, self.runs.len())).collect();
             self.links =
@@ -158,15 +156,14 @@ impl FlowTally {
 
 impl Distribution {
     fn new(seeds: usize) -> Self {
-        Self { histogram: empty_histogram(), seeds: vec![None; seeds] }
+        Self { spread: Spread::new(), seeds: vec![None; seeds] }
     }
 
     fn add(&mut self, position: usize, delays: &Delays) {
         if delays.moments().count() == 0 {
             return;
         }
-        // Both grow as need be.
-        let _ = self.histogram.add(delays.histogram());
+        self.spread.add(delays.spread());
         self.seeds[position] = Some((delays.moments(), delays.max(), delays.batch_means()));
     }
 
@@ -201,14 +198,14 @@ impl Distribution {
     /// How many delays.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.histogram.len()
+        self.spread.count()
     }
 
-    /// A quantile in ms; `None` with fewer than five delays beyond it.
+    /// A quantile in ms, within a thousandth of itself ([`Spread`]); `None` with fewer than five delays beyond it.
     #[must_use]
     pub fn quantile(&self, share: f64) -> Option<f64> {
         let beyond = (1.0 - share) * self.count() as f64;
-        (beyond + 1e-9 >= 5.0).then(|| self.histogram.value_at_quantile(share) as f64 / 1e3)
+        if beyond + 1e-9 >= 5.0 { self.spread.quantile_ms(share) } else { None }
     }
 
     /// The longest in ms.
@@ -220,13 +217,7 @@ impl Distribution {
     /// `(ms, share of longer delays)`, at each value that occurs.
     #[must_use]
     pub fn ccdf(&self) -> Vec<(f64, f64)> {
-        let all = self.count() as f64;
-        let mut seen = 0;
-        let step = |value: hdrhistogram::iterators::IterationValue<u64>| {
-            seen += value.count_at_value();
-            (value.value_iterated_to() as f64 / 1e3, (all - seen as f64) / all)
-        };
-        self.histogram.iter_recorded().map(step).collect()
+        self.spread.ccdf()
     }
 }
 

@@ -2,14 +2,13 @@
 
 use core::time::Duration;
 
-use hdrhistogram::Histogram;
+use super::Spread;
 
 /// Delays of one kind in one run.
 #[derive(Clone, Debug)]
 pub struct Delays {
-    histogram: Histogram<u64>,
+    spread: Spread,
     moments: Moments,
-    max: Duration,
     batches: Batches,
 }
 
@@ -17,22 +16,14 @@ impl Delays {
     /// None yet.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            histogram: empty_histogram(),
-            moments: Moments::default(),
-            max: Duration::ZERO,
-            batches: Batches::default(),
-        }
+        Self { spread: Spread::new(), moments: Moments::default(), batches: Batches::default() }
     }
 
     /// Takes the next one.
     pub fn record(&mut self, delay: Duration) {
-        let micros = u64::try_from(delay.as_nanos().div_ceil(1000)).unwrap_or(u64::MAX);
-        // It grows as need be.
-        let _ = self.histogram.record(micros);
+        self.spread.record(delay);
         let ms = delay.as_secs_f64() * 1e3;
         self.moments.add(ms);
-        self.max = self.max.max(delay);
         self.batches.add(ms);
     }
 
@@ -45,13 +36,13 @@ impl Delays {
     /// The longest.
     #[must_use]
     pub fn max(&self) -> Duration {
-        self.max
+        self.spread.max()
     }
 
-    /// The distribution, in microseconds.
+    /// The distribution.
     #[must_use]
-    pub fn histogram(&self) -> &Histogram<u64> {
-        &self.histogram
+    pub fn spread(&self) -> &Spread {
+        &self.spread
     }
 
     /// Means of consecutive delays in ms, at most 32 of equal length.
@@ -65,12 +56,6 @@ impl Default for Delays {
     fn default() -> Self {
         Self::new()
     }
-}
-
-/// A histogram of microseconds with three significant digits.
-#[allow(clippy::expect_used, reason = "one to five digits are always possible")]
-pub(crate) fn empty_histogram() -> Histogram<u64> {
-    Histogram::new(3).expect("three digits")
 }
 
 /// Number, mean and variance of values in ms, by Welford's method: stable however many there are.
@@ -167,7 +152,7 @@ mod tests {
         assert!((16..32).contains(&means.len()), "{}", means.len());
         assert!(means.is_sorted());
         assert_eq!(delays.max(), Duration::from_millis(100));
-        let median = delays.histogram().value_at_quantile(0.5);
-        assert!((49_900..=50_100).contains(&median), "{median}");
+        let median = delays.spread().quantile_ms(0.5).unwrap();
+        assert!((49.9..=50.1).contains(&median), "{median}");
     }
 }

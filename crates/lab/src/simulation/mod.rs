@@ -17,10 +17,10 @@ mod options;
 mod outcome;
 mod run;
 mod scenario;
+mod spread;
 mod station;
 mod text;
 
-pub(crate) use delays::empty_histogram;
 pub use delays::{Delays, Moments};
 pub use one_way::{OneWay, Trip};
 pub use options::{CarrierName, InitialWindowName, SctpOptions, TcpOptions};
@@ -29,4 +29,5 @@ pub(crate) use run::check;
 pub use run::{SimulationError, Watch, simulate};
 pub(crate) use scenario::FlowSeed;
 pub use scenario::{FlowPlan, LinkChange, LinkPlan, LinkWay, Named, Scenario, StopRule, SwitchState};
+pub use spread::Spread;
 pub use text::{Span, Text};

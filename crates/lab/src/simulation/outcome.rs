@@ -24,6 +24,8 @@ pub struct RunOutcome {
     pub trace_hash: u64,
     /// Virtual time from beginning to end.
     pub length: Duration,
+    /// Why the capture of its packets is not complete; `None` if it is, or none was asked for.
+    pub capture_failure: Option<String>,
 }
 
 /// What became of one flow.

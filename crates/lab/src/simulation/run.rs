@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
+use emulator::CaptureFile;
 use netsim::{CapturePoint, CaptureScope, Direction, LinkState, World};
 use thiserror::Error;
 use virtual_time::Instant;
@@ -70,8 +71,8 @@ impl SimulationError {
 pub struct Watch {
     /// Ends it early: what was measured until then is the outcome.
     pub stop: StopSignal,
-    /// Write every packet to this pcapng file, as it leaves its sender. Default no.
-    pub capture: Option<PathBuf>,
+    /// Write every packet to a pcapng file. Default no. A file has one place: of both, the second has a name of its own.
+    pub capture: Option<CaptureFile>,
 }
 
 impl From<&StopSignal> for Watch {
@@ -87,8 +88,8 @@ impl From<&StopSignal> for Watch {
 pub fn simulate(scenario: &Scenario, seed: u64, watch: &Watch) -> Result<RunOutcome, SimulationError> {
     let stop = &watch.stop;
     let mut built = build(scenario, seed)?;
-    if let Some(path) = &watch.capture {
-        capture(&mut built.world, path)?;
+    if let Some(file) = &watch.capture {
+        capture(&mut built.world, file)?;
     }
     let mut changes = changes(scenario);
     changes.sort_by_key(|(at, ..)| *at);
@@ -102,17 +103,30 @@ pub fn simulate(scenario: &Scenario, seed: u64, watch: &Watch) -> Result<RunOutc
         apply(&mut built, scenario, link, change)?;
     }
     advance(&mut built, most, stop);
-    let path = || watch.capture.clone().unwrap_or_default();
-    let captured = built.world.finish_captures();
-    captured.map_err(|error| SimulationError::Capture { path: path(), because: error.to_string() })?;
-    Ok(outcome(scenario, built))
+    // What was measured is worth more than its packets.
+    let capture_failure = built.world.finish_captures().err().map(|error| error.to_string());
+    Ok(RunOutcome { capture_failure, ..outcome(scenario, built) })
 }
 
-fn capture(world: &mut World<Station>, path: &Path) -> Result<(), SimulationError> {
+fn capture(world: &mut World<Station>, file: &CaptureFile) -> Result<(), SimulationError> {
+    match file.point {
+        emulator::CapturePoint::Sender => capture_at(world, &file.path, CapturePoint::Departure),
+        emulator::CapturePoint::Receiver => capture_at(world, &file.path, CapturePoint::Arrival),
+        emulator::CapturePoint::Both => {
+            let stem = file.path.file_stem().unwrap_or_default().to_string_lossy();
+            let extension = file.path.extension().unwrap_or_default().to_string_lossy();
+            let received = file.path.with_file_name(format!("{stem}-received.{extension}"));
+            capture_at(world, &file.path, CapturePoint::Departure)?;
+            capture_at(world, &received, CapturePoint::Arrival)
+        }
+    }
+}
+
+fn capture_at(world: &mut World<Station>, path: &Path, at: CapturePoint) -> Result<(), SimulationError> {
     let failed = |because: String| SimulationError::Capture { path: path.to_owned(), because };
     let file = File::create(path).map_err(|error| failed(error.to_string()))?;
     world
-        .capture(Box::new(BufWriter::new(file)), CaptureScope::World, CapturePoint::Departure)
+        .capture(Box::new(BufWriter::new(file)), CaptureScope::World, at)
         .map_err(|error| failed(error.to_string()))
 }
 
@@ -207,6 +221,7 @@ fn outcome(scenario: &Scenario, built: Built) -> RunOutcome {
         packets: counters.sent,
         trace_hash,
         length: now.since(Instant::EPOCH),
+        capture_failure: None,
     }
 }
 

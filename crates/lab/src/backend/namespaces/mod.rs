@@ -6,6 +6,7 @@
 mod client;
 mod server;
 
+use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 
 use crate::compare::{
@@ -14,7 +15,8 @@ use crate::compare::{
 };
 use crate::transport::TransportSpec;
 use emulator::{
-    DirectionReport, EmulatedLink, EmulatorOptions, EmulatorReport, LinkEnd, LinkReport, World, permission,
+    CaptureFile, DirectionReport, EmulatedLink, EmulatorOptions, EmulatorReport, LinkEnd, LinkReport, World,
+    permission,
 };
 
 use self::client::ClientRun;
@@ -33,11 +35,11 @@ impl Backend for Namespaces {
         permission().map_err(|refused| BackendError::Refused { because: refused.to_string() })?;
         let mut raw = Vec::new();
         let mut reports = Vec::new();
-        for batch in batches(config, transports) {
+        for (number, batch) in (1..).zip(batches(config, transports)) {
             if config.stop.is_raised() {
                 break;
             }
-            let (more, report) = run_batch(config, &batch)?;
+            let (more, report) = run_batch(config, &batch, number)?;
             raw.extend(more);
             reports.push(report);
         }
@@ -84,6 +86,7 @@ fn batches(config: &CompareConfig, transports: &[TransportSpec]) -> Vec<Vec<Plan
 fn run_batch(
     config: &CompareConfig,
     batch: &[Planned],
+    number: u32,
 ) -> Result<(Vec<RawRun>, EmulatorReport), BackendError> {
     let failed = |because: String| BackendError::Failed { because };
     let links = batch.iter().map(|planned| emulated_link(config, *planned)).collect();
@@ -111,15 +114,30 @@ fn run_batch(
             runs
         })
         .map_err(refused_or_failed)?;
-    let options = EmulatorOptions { capture: config.pcap.clone(), ..EmulatorOptions::default() };
+    let file = |path: &PathBuf| CaptureFile { path: numbered(path, number), point: config.pcap_at };
+    let options = EmulatorOptions { capture: config.pcap.as_ref().map(file), ..EmulatorOptions::default() };
     let emulator = world.start(options).map_err(|error| failed(error.to_string()))?;
     let runs = client.join().map_err(|error| failed(error.to_string()))?;
     let echoed = server.join().map_err(|error| failed(error.to_string()))?;
     let report = emulator.stop().map_err(|error| failed(error.to_string()))?;
     let runs = runs.map_err(failed)?;
     let raw = batch.iter().zip(runs).zip(&report.links);
-    let raw = raw.map(|((planned, run), link)| raw_run(config, *planned, run, &echoed, link)).collect();
+    let raw = raw.map(|((planned, run), link)| RawRun {
+        capture_failure: report.capture_error.clone(),
+        ..raw_run(config, *planned, run, &echoed, link)
+    });
+    let raw = raw.collect();
     Ok((raw, report))
+}
+
+/// `x.pcapng` for what runs first, `x-2.pcapng` for what runs after that.
+fn numbered(path: &Path, number: u32) -> PathBuf {
+    if number == 1 {
+        return path.to_owned();
+    }
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let extension = path.extension().unwrap_or("pcapng".as_ref()).to_string_lossy();
+    path.with_file_name(format!("{stem}-{number}.{extension}"))
 }
 
 fn emulated_link(config: &CompareConfig, planned: Planned) -> EmulatedLink {
@@ -152,6 +170,7 @@ fn raw_run(
         packets: Some(packets(link)),
         ended_early: run.driven.ended_early,
         paths: None,
+        capture_failure: None,
     }
 }
 

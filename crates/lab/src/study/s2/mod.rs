@@ -113,7 +113,7 @@ impl Published {
                 difference: or_nan(one_way.difference.mean()),
                 blocked: one_way.blocked as f64 / one_way.messages as f64,
                 quantiles: [0.5, 0.95, 0.99]
-                    .map(|share| one_way.unordered.histogram().value_at_quantile(share) as f64 / 1e3),
+                    .map(|share| or_nan(one_way.unordered.spread().quantile_ms(share))),
                 dropped: outcome.dropped as f64 / outcome.packets as f64,
             }
         })
