@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use tokio::sync::mpsc;
 
 use crate::config::Settings;
-use crate::listen::{Listeners, StartError};
+use crate::listen::{Opened, StartError};
 use crate::server::{Control, Server};
 
 /// A middlebox that serves until it is stopped. Dropped, it stops, too, but nobody waits for that.
@@ -29,14 +29,16 @@ impl Embedded {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime =
             runtime.map_err(|because| StartError::System { what: "a runtime".to_owned(), because })?;
-        let listeners = runtime.block_on(Listeners::bind(&settings.listen, settings.metrics))?;
+        let within = runtime.enter();
+        let server = Server::new(&settings)?;
+        drop(within);
+        let opened = runtime.block_on(Opened::once(&settings))?;
+        let listeners = opened.listeners();
         let (tcp, sctp) = (listeners.tcp_addresses(), listeners.sctp_address());
         let metrics = listeners.metrics_address();
-        let within = runtime.enter();
-        let server = Server::new(&settings, listeners)?;
-        drop(within);
         let (controls, receiver) = mpsc::channel(1);
-        let thread = std::thread::spawn(move || runtime.block_on(server.run(receiver)));
+        let thread =
+            std::thread::spawn(move || runtime.block_on(server.run(std::future::ready(opened), receiver)));
         Ok(Self { tcp, sctp, metrics, controls, thread })
     }
 

@@ -30,7 +30,7 @@ impl Filter {
     ) -> Result<(Self, Vec<PolicyRule>), NftError> {
         let config = match settings {
             FilterSettings::Memory => return Ok((Self::Memory(MemoryFilter::new()), Vec::new())),
-            FilterSettings::Nftables(config) => config.clone(),
+            FilterSettings::Nftables { config, .. } => config.clone(),
         };
         let (filter, rules) = match kept {
             Some(socket) => NftFilter::open_inherited(config, socket, now)?,
@@ -44,6 +44,14 @@ impl Filter {
         match self {
             Self::Nftables(filter) if filter.is_owner() => Some(filter.owner_socket()),
             Self::Nftables(_) | Self::Memory(_) => None,
+        }
+    }
+
+    /// Other tables of ours, which close what they close.
+    pub(crate) fn others(&self) -> &[String] {
+        match self {
+            Self::Nftables(filter) => filter.others(),
+            Self::Memory(_) => &[],
         }
     }
 

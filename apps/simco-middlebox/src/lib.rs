@@ -20,8 +20,8 @@ mod metrics;
 mod notify;
 mod server;
 
-pub use config::{ConfigError, FilterSettings, Listen, SctpListen, Settings, TlsIdentity};
+pub use config::{ConfigError, FilterSettings, Interfaces, Listen, SctpListen, Settings, TlsIdentity};
 pub use embedded::Embedded;
-pub use listen::{Listeners, StartError};
+pub use listen::{Listeners, Opened, StartError};
 pub use notify::tell_systemd;
 pub use server::{Control, Server};

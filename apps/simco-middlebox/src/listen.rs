@@ -1,6 +1,7 @@
 //! Sockets that agents connect to.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use nft_filter::NftError;
 use sctp::{BindError, Endpoint, EndpointConfig, SctpPort};
@@ -8,7 +9,8 @@ use simco::filter::FilterError;
 use simco::middlebox::MiddleboxConfigError;
 use tokio::net::TcpListener;
 
-use crate::config::{Listen, SctpListen};
+use crate::audit::Audit;
+use crate::config::{Listen, SctpListen, Settings};
 
 /// Bound sockets, before anybody is served.
 #[derive(Debug)]
@@ -69,6 +71,52 @@ impl Listeners {
     }
 }
 
+/// All that a server needs beside its packet filter: sockets and the audit log.
+#[derive(Debug)]
+pub struct Opened {
+    pub(crate) listeners: Listeners,
+    pub(crate) audit: Audit,
+}
+
+impl Opened {
+    /// Opens all of it, or nothing.
+    ///
+    /// # Errors
+    ///
+    /// An address is taken or not ours, a file cannot be written, or rights are missing.
+    pub async fn once(settings: &Settings) -> Result<Self, StartError> {
+        let failed = |because| StartError::System { what: "audit.file".to_owned(), because };
+        let audit = Audit::open(settings.audit.as_deref()).map_err(failed)?;
+        Ok(Self { listeners: Listeners::bind(&settings.listen, settings.metrics).await?, audit })
+    }
+
+    /// Opens it as soon as that can be done, trying once a second. `tell` hears each failure that is another than the one
+    /// before.
+    pub async fn patiently(settings: &Settings, mut tell: impl FnMut(&StartError)) -> Self {
+        let mut told = String::new();
+        loop {
+            match Self::once(settings).await {
+                Ok(opened) => return opened,
+                Err(error) => {
+                    if error.to_string() != told {
+                        tell(&error);
+                        told = error.to_string();
+                    }
+                }
+            }
+            tokio::time::sleep(RETRY).await;
+        }
+    }
+
+    /// The sockets.
+    #[must_use]
+    pub const fn listeners(&self) -> &Listeners {
+        &self.listeners
+    }
+}
+
+const RETRY: Duration = Duration::from_secs(1);
+
 async fn bind_tcp(key: &'static str, address: SocketAddr) -> Result<TcpListener, StartError> {
     let because = |error: std::io::Error| StartError::Listen { key, address, because: error.to_string() };
     TcpListener::bind(address).await.map_err(because)
@@ -111,6 +159,14 @@ pub enum StartError {
     /// The packet filter.
     #[error("filter: {0}")]
     Nftables(#[from] NftError),
+    /// An interface that is not there.
+    #[error(
+        "filter.inside = \"{name}\": there is no such interface; with inside_may_come_later = true it may come later"
+    )]
+    NoSuchInterface {
+        /// Its name.
+        name: String,
+    },
     /// The rules of before.
     #[error("the rules of before cannot be taken over: {0}")]
     Restore(#[from] FilterError),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use simco_middlebox::{Control, Listeners, Server, Settings, tell_systemd};
+use simco_middlebox::{Control, Opened, Server, Settings, tell_systemd};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
@@ -40,6 +40,7 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     let settings = Settings::read(&arguments.configuration)?;
     if arguments.check {
+        settings.filter.check_interfaces()?;
         return Ok(());
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -47,14 +48,11 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
 }
 
 async fn serve(arguments: &Arguments, settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
-    let listeners = Listeners::bind(&settings.listen, settings.metrics).await?;
-    let summary = listeners.summary();
-    let server = Server::new(settings, listeners)?;
-    tracing::info!("listening: {summary}");
+    // The network is closed before anything else is tried.
+    let server = Server::new(settings)?;
     let (sender, controls) = mpsc::channel(1);
     let (mut hangup, mut terminate, mut interrupt) =
         (signal(SignalKind::hangup())?, signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    tell_systemd(&format!("READY=1\nSTATUS={summary}"))?;
     let path = arguments.configuration.clone();
     tokio::spawn(async move {
         loop {
@@ -74,6 +72,28 @@ async fn serve(arguments: &Arguments, settings: &Settings) -> Result<(), Box<dyn
             }
         }
     });
-    server.run(controls).await;
+    server.run(open(settings), controls).await;
     Ok(())
+}
+
+/// Opens sockets and files, however long that takes. systemd may go on meanwhile: an address may be there only after the
+/// network is up, and that waits for us.
+async fn open(settings: &Settings) -> Opened {
+    let mut is_ready = false;
+    let opened = Opened::patiently(settings, |error| {
+        tracing::error!("nobody is served yet, the network is closed: {error}");
+        notify(&mut is_ready, &format!("nobody is served yet: {error}"));
+    });
+    let opened = opened.await;
+    let summary = opened.listeners().summary();
+    tracing::info!("listening: {summary}");
+    notify(&mut is_ready, &summary);
+    opened
+}
+
+fn notify(is_ready: &mut bool, status: &str) {
+    let ready = if std::mem::replace(is_ready, true) { "" } else { "READY=1\n" };
+    if let Err(error) = tell_systemd(&format!("{ready}STATUS={status}")) {
+        tracing::warn!(%error, "systemd cannot be told");
+    }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use rustix::time::{ClockId, clock_gettime};
 use simco::middlebox::{Agents, CloseReason, Flow, Middlebox, MiddleboxEvent, SessionId};
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
 use virtual_time::Instant;
 
 use self::guard::Guard;
@@ -15,7 +16,7 @@ use crate::audit::{self, Audit};
 use crate::config::{Settings, TlsIdentity};
 use crate::connection::{Hosts, Input, Outgoing, Pace, Writer, over_sctp, over_tcp};
 use crate::filter::Filter;
-use crate::listen::{Listeners, StartError};
+use crate::listen::{Opened, StartError};
 use crate::metrics::{self, Counters, Gauges};
 
 /// A middlebox that is ready to serve.
@@ -25,7 +26,6 @@ pub struct Server {
     writers: BTreeMap<SessionId, Writer>,
     counters: Counters,
     audit: Audit,
-    listeners: Listeners,
     hosts: Hosts,
     tls: Option<TlsIdentity>,
     guard: Guard,
@@ -41,19 +41,20 @@ pub enum Control {
 }
 
 impl Server {
-    /// Opens the packet filter and takes over the rules it knows. `listeners` are served by [`run`](Self::run).
+    /// Opens the packet filter, which closes the network, and takes over the rules it knows. Whom it serves comes with
+    /// [`run`](Self::run).
     ///
     /// # Errors
     ///
     /// See [`StartError`].
-    pub fn new(settings: &Settings, listeners: Listeners) -> Result<Self, StartError> {
+    pub fn new(settings: &Settings) -> Result<Self, StartError> {
         let system = |what: &str| {
             let what = what.to_owned();
             move |because| StartError::System { what, because }
         };
         let secret = sctp_io::os_entropy().map_err(system("entropy of the system"))?;
-        let audit = Audit::open(settings.audit.as_deref()).map_err(system("audit.file"))?;
         let now = now();
+        settings.filter.check_interfaces()?;
         let kept =
             crate::notify::kept(guard::DESCRIPTOR).map_err(system("the descriptor systemd has kept"))?;
         let (filter, rules) = Filter::open(&settings.filter, kept, now)?;
@@ -61,6 +62,12 @@ impl Server {
             && let Err(error) = crate::notify::keep(guard::DESCRIPTOR, socket)
         {
             tracing::warn!(%error, "systemd keeps no descriptor: killed, the daemon leaves its table to everybody");
+        }
+        for table in filter.others() {
+            tracing::warn!(
+                table,
+                "another table of a middlebox closes what it closes, and another process may serve it; if it is an old one: nft delete table inet {table}"
+            );
         }
         if !filter.is_owner() {
             tracing::warn!(
@@ -71,33 +78,26 @@ impl Server {
         let taken_over = rules.len();
         middlebox.restore(now, rules)?;
         tracing::info!(taken_over, "the packet filter is ready");
-        let (writers, counters) = (BTreeMap::new(), Counters::default());
+        let (writers, counters, audit) = (BTreeMap::new(), Counters::default(), Audit::none());
         let hosts = Hosts::new(settings.connections_per_host);
         let tls = settings.tls.clone();
-        Ok(Self { middlebox, writers, counters, audit, listeners, hosts, tls, guard: Guard::new() })
+        Ok(Self { middlebox, writers, counters, audit, hosts, tls, guard: Guard::new() })
     }
 
-    /// Serves until it is told to stop, or nobody can tell it any more.
-    pub async fn run(mut self, mut controls: mpsc::Receiver<Control>) {
+    /// Serves what is opened as soon as it is, until it is told to stop, or nobody can tell it any more. The packet filter is
+    /// looked after from the beginning.
+    pub async fn run(mut self, opening: impl Future<Output = Opened>, mut controls: mpsc::Receiver<Control>) {
         let (sender, mut inputs) = mpsc::channel(INPUTS);
         let (scrape, mut scrapes) = mpsc::channel(1);
-        let mut accepting = Vec::new();
-        for listener in self.listeners.tcp.drain(..) {
-            let tls = self.tls.as_ref().map(TlsIdentity::acceptor);
-            accepting.push(tokio::spawn(over_tcp::accept(listener, tls, self.hosts.clone(), sender.clone())));
-        }
-        if let Some(endpoint) = self.listeners.sctp.take() {
-            accepting.push(tokio::spawn(over_sctp::accept(endpoint, self.hosts.clone(), sender)));
-        } else {
-            drop(sender);
-        }
-        if let Some(listener) = self.listeners.metrics.take() {
-            accepting.push(tokio::spawn(metrics::serve(listener, scrape)));
-        }
+        let (mut accepting, mut gates) = (Vec::new(), Some((sender, scrape)));
+        let mut opening = std::pin::pin!(opening);
         let mut waiting = Vec::with_capacity(INPUTS);
         loop {
             let wait = self.middlebox.poll_timeout().map_or(LONGEST_WAIT, |at| at.since(now()));
             tokio::select! {
+                opened = &mut opening, if gates.is_some() => if let Some((sender, scrape)) = gates.take() {
+                    accepting = self.accept(opened, sender, scrape);
+                },
                 _ = inputs.recv_many(&mut waiting, INPUTS) => self.take(&mut waiting),
                 () = tokio::time::sleep(wait.min(LONGEST_WAIT)) => self.middlebox.handle_timeout(now()),
                 () = self.guard.due(), if self.middlebox.filter().is_watched() => self.look_after_filter(),
@@ -109,8 +109,32 @@ impl Server {
             }
             self.hand_out();
         }
-        accepting.iter().for_each(tokio::task::JoinHandle::abort);
+        accepting.iter().for_each(JoinHandle::abort);
+        drop(gates);
         self.stop(inputs).await;
+    }
+
+    /// Begins to take connections.
+    fn accept(
+        &mut self,
+        opened: Opened,
+        sender: mpsc::Sender<Input>,
+        scrape: mpsc::Sender<oneshot::Sender<String>>,
+    ) -> Vec<JoinHandle<()>> {
+        let Opened { listeners, audit } = opened;
+        self.audit = audit;
+        let mut accepting = Vec::new();
+        for listener in listeners.tcp {
+            let tls = self.tls.as_ref().map(TlsIdentity::acceptor);
+            accepting.push(tokio::spawn(over_tcp::accept(listener, tls, self.hosts.clone(), sender.clone())));
+        }
+        if let Some(endpoint) = listeners.sctp {
+            accepting.push(tokio::spawn(over_sctp::accept(endpoint, self.hosts.clone(), sender)));
+        }
+        if let Some(listener) = listeners.metrics {
+            accepting.push(tokio::spawn(metrics::serve(listener, scrape)));
+        }
+        accepting
     }
 
     /// Everything that came in since the last time.

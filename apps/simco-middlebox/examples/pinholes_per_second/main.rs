@@ -67,7 +67,8 @@ fn in_memory(transport: Transport) -> Result<(), Box<dyn Error>> {
 fn in_nftables(transport: Transport) -> Result<(), Box<dyn Error>> {
     middlebox::enter_namespace()?;
     println!("\nnftables, {transport:?}\n    alive      PER/s   alone: p50      p99   resident");
-    let daemon = Daemon::start("[filter]\nkind = \"nftables\"\ninside = [\"in0\"]\n")?;
+    let daemon =
+        Daemon::start("[filter]\nkind = \"nftables\"\ninside = [\"in0\"]\ninside_may_come_later = true\n")?;
     let mut agent = Agent::connect(transport)?;
     let mut opened = 0;
     for alive in [1_000, 10_000, 30_000, 100_000, 150_000] {

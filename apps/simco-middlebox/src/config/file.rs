@@ -54,10 +54,9 @@ pub(super) enum Carrier {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Filter {
-    #[serde(default)]
-    pub(super) kind: FilterKind,
-    #[serde(default)]
-    pub(super) inside: Vec<String>,
+    pub(super) kind: Option<FilterKind>,
+    pub(super) inside: Option<Vec<String>>,
+    pub(super) inside_may_come_later: Option<bool>,
     pub(super) table: Option<String>,
     pub(super) priority: Option<i32>,
     pub(super) most_shapes: Option<usize>,
@@ -66,10 +65,9 @@ pub(super) struct Filter {
     pub(super) own_table: Option<bool>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum FilterKind {
-    #[default]
     Memory,
     Nftables,
 }

@@ -8,7 +8,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use nft_filter::NftConfig;
+use rustix::net::{AddressFamily, SocketType};
 use simco::middlebox::MiddleboxConfig;
+
+use crate::listen::StartError;
 
 pub use self::tls::TlsIdentity;
 
@@ -60,7 +63,42 @@ pub enum FilterSettings {
     /// Nothing: rules are kept, packets are not touched.
     Memory,
     /// Linux nftables.
-    Nftables(NftConfig),
+    Nftables {
+        /// How it stands in the kernel.
+        config: NftConfig,
+        /// Whether interfaces may be missing at the start; unless configured they may not.
+        interfaces: Interfaces,
+    },
+}
+
+/// Whether interfaces of the protected network have to be there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Interfaces {
+    /// At the start; a name that is mistyped is found then.
+    Present,
+    /// At any time.
+    MayComeLater,
+}
+
+impl FilterSettings {
+    /// Looks whether the interfaces of the protected network are there that have to be.
+    ///
+    /// # Errors
+    ///
+    /// One of them is not.
+    pub fn check_interfaces(&self) -> Result<(), StartError> {
+        let Self::Nftables { config, interfaces: Interfaces::Present } = self else { return Ok(()) };
+        let failed = |errno: rustix::io::Errno| StartError::System {
+            what: "a socket to look for interfaces".to_owned(),
+            because: errno.into(),
+        };
+        let socket = rustix::net::socket(AddressFamily::INET, SocketType::DGRAM, None).map_err(failed)?;
+        let is_missing = |name: &&String| rustix::net::netdevice::name_to_index(&socket, name).is_err();
+        match config.inside.iter().find(is_missing) {
+            Some(name) => Err(StartError::NoSuchInterface { name: name.clone() }),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Settings {

@@ -21,7 +21,7 @@ fn the_example_in_the_repository_is_a_configuration() {
     std::fs::write(folder.join("operator.key"), "11".repeat(32)).unwrap();
     let settings = Settings::parse(include_str!("../../dist/simco-middlebox.toml"), &folder).unwrap();
     assert_eq!(settings.middlebox.agents.known.len(), 2);
-    assert!(matches!(settings.filter, FilterSettings::Nftables(config) if config.inside == ["eth1"]));
+    assert!(matches!(settings.filter, FilterSettings::Nftables { config, .. } if config.inside == ["eth1"]));
     assert_eq!(settings.listen.sctp.unwrap().encapsulation_port, Some(9899));
     std::fs::remove_dir_all(folder).unwrap();
 }
@@ -43,6 +43,15 @@ fn what_is_out_of_bounds_is_named_with_value_and_bound() {
             "filter.inside = []: name the interfaces of the protected network",
         ),
         (
+            "[filter]\ninside = [\"eth1\"]\n",
+            "filter.kind = (nothing): with filter.inside, \"nftables\" is needed; without it no packet is touched",
+        ),
+        (
+            "[filter]\nkind = \"memory\"\ntable = \"x\"\n",
+            "filter.kind = memory: touches no packet, but there is filter.table",
+        ),
+        ("[service]\nprotocols = [\"udq\"]\n", "service.protocols = udq: udp, tcp, sctp"),
+        (
             "[realms]\ninternal = [\"10.0.0.0/33\"]\n",
             "realms.internal = 10.0.0.0/33: an address and a prefix length",
         ),
@@ -63,6 +72,17 @@ fn what_is_out_of_bounds_is_named_with_value_and_bound() {
         let found = refusal(&format!("{LEAST}{text}"));
         assert!(found.starts_with(expected), "{text:?}: {found}");
     }
+}
+
+#[test]
+fn an_interface_that_is_not_there_is_refused_unless_it_may_come_later() {
+    let settings = |extra: &str| {
+        let filter = format!("[filter]\nkind = \"nftables\"\ninside = [\"lo\", \"eht1\"]\n{extra}");
+        Settings::parse(&format!("{LEAST}{filter}"), Path::new(".")).unwrap().filter
+    };
+    let refused = settings("").check_interfaces().unwrap_err().to_string();
+    assert!(refused.starts_with("filter.inside = \"eht1\": there is no such interface"), "{refused}");
+    settings("inside_may_come_later = true\n").check_interfaces().unwrap();
 }
 
 #[test]

@@ -17,7 +17,7 @@ use simco::middlebox::{
 use simco::{Key, Lifetime, Owner, PORT, TransportProtocol};
 
 use super::file::{self, Carrier, FilterKind, ServiceKind};
-use super::{ConfigError, FilterSettings, Listen, SctpListen, Settings, TlsIdentity};
+use super::{ConfigError, FilterSettings, Interfaces, Listen, SctpListen, Settings, TlsIdentity};
 
 /// The IANA port of SCTP in UDP (RFC 6951 §6).
 const ENCAPSULATION_PORT: u16 = 9899;
@@ -97,24 +97,47 @@ fn filter(
     service: &Service,
     closed: Vec<Network>,
 ) -> Result<FilterSettings, ConfigError> {
-    if file.kind == FilterKind::Memory {
-        return Ok(FilterSettings::Memory);
+    match file.kind {
+        Some(FilterKind::Nftables) => {}
+        kind => {
+            // Somebody who says what is to be filtered, and how, wants it filtered.
+            return match (first_key(&file), kind) {
+                (None, _) => Ok(FilterSettings::Memory),
+                (Some(key), None) => Err(value(
+                    "filter.kind",
+                    "(nothing)",
+                    &format!("with filter.{key}, \"nftables\" is needed; without it no packet is touched"),
+                )),
+                (Some(key), Some(_)) => Err(value(
+                    "filter.kind",
+                    "memory",
+                    &format!(
+                        "touches no packet, but there is filter.{key}; \"nftables\" is needed, or the key has to go"
+                    ),
+                )),
+            };
+        }
     }
-    if file.inside.is_empty() {
+    let inside = file.inside.unwrap_or_default();
+    if inside.is_empty() {
         return Err(value(
             "filter.inside",
             "[]",
             "name the interfaces of the protected network, at least one",
         ));
     }
-    let defaults = NftConfig::new(file.inside);
+    let defaults = NftConfig::new(inside);
     let most_shapes = file.most_shapes.unwrap_or(defaults.most_shapes);
     at_least("filter.most_shapes", most_shapes, FEWEST_SHAPES)?;
     let most_shapes_per_agent = file.most_shapes_per_agent.unwrap_or(defaults.most_shapes_per_agent);
     at_least("filter.most_shapes_per_agent", most_shapes_per_agent, 1)?;
     let most_elements = file.most_elements.unwrap_or(defaults.most_elements);
     at_least("filter.most_elements", most_elements, 1)?;
-    Ok(FilterSettings::Nftables(NftConfig {
+    let interfaces = match file.inside_may_come_later {
+        Some(true) => Interfaces::MayComeLater,
+        Some(false) | None => Interfaces::Present,
+    };
+    let config = NftConfig {
         table: file.table.unwrap_or(defaults.table),
         priority: file.priority.unwrap_or(defaults.priority),
         translation: service.nat_mode().map(|_| TranslationPriorities::default()),
@@ -128,7 +151,23 @@ fn filter(
             Some(true) | None => Ownership::Owned,
             Some(false) => Ownership::Shared,
         },
-    }))
+    };
+    Ok(FilterSettings::Nftables { config, interfaces })
+}
+
+/// A key of the filter that says nothing to one in memory, if there is one.
+fn first_key(file: &file::Filter) -> Option<&'static str> {
+    let keys = [
+        ("inside", file.inside.is_some()),
+        ("inside_may_come_later", file.inside_may_come_later.is_some()),
+        ("table", file.table.is_some()),
+        ("priority", file.priority.is_some()),
+        ("most_shapes", file.most_shapes.is_some()),
+        ("most_shapes_per_agent", file.most_shapes_per_agent.is_some()),
+        ("most_elements", file.most_elements.is_some()),
+        ("own_table", file.own_table.is_some()),
+    ];
+    keys.into_iter().find_map(|(key, is_there)| is_there.then_some(key))
 }
 
 fn service(file: &file::Service) -> Result<Service, ConfigError> {

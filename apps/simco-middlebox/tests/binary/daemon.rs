@@ -217,4 +217,5 @@ may_access_others = true
 "#;
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_simco-middlebox");
 /// To be had for `extra`.
-pub(crate) const NFTABLES: &str = "[filter]\nkind = \"nftables\"\ninside = [\"in0\"]\n";
+pub(crate) const NFTABLES: &str =
+    "[filter]\nkind = \"nftables\"\ninside = [\"in0\"]\ninside_may_come_later = true\n";

@@ -16,8 +16,7 @@ use crate::namespace::Namespace;
 use crate::oracle::{assert_agreement, standing};
 
 /// A table that anybody may change.
-const SHARED: &str =
-    "[filter]\nkind = \"nftables\"\ninside = [\"in0\"]\nown_table = false\n[audit]\nfile = \"audit\"\n";
+const SHARED: &str = "[filter]\nkind = \"nftables\"\ninside = [\"in0\"]\ninside_may_come_later = true\nown_table = false\n[audit]\nfile = \"audit\"\n";
 const REFUSED: RequestError = RequestError::Refused(NegativeCode::ConfigurationFailed);
 
 /// What Debian's `systemctl reload nftables` loads.
@@ -227,4 +226,71 @@ fn kept(keeper: &UnixDatagram) -> OwnedFd {
     let message = ancillary.drain().next().unwrap();
     let RecvAncillaryMessage::ScmRights(mut descriptors) = message else { panic!("no descriptor") };
     descriptors.next().unwrap()
+}
+
+#[test]
+fn a_table_serves_one_daemon_only() {
+    let Some(namespace) = Namespace::new() else { return };
+    for configuration in [NFTABLES, SHARED] {
+        let (folder, other) = (Folder::new(configuration), Folder::new(configuration));
+        let daemon = Daemon::start(&folder, Some(&namespace));
+        let output = namespace.command(PROGRAM).arg(other.path("middlebox.toml")).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success(), "{said}");
+        assert!(said.contains("the table inet headway") && said.contains("another process"), "{said}");
+        daemon.stop();
+        let _free = namespace.nft(&["delete", "table", "inet", "headway"]);
+    }
+}
+
+#[test]
+fn a_table_with_another_name_takes_over_the_old_one() {
+    let Some(namespace) = Namespace::new() else { return };
+    let folder = Folder::new(&NFTABLES.replace("[filter]\n", "[filter]\ntable = \"old\"\n"));
+    let daemon = Daemon::start(&folder, Some(&namespace));
+    let middlebox = daemon.middlebox(Over::Tcp);
+    with_agents(Some(&namespace), async || {
+        make(&alice(&middlebox).await.0, pinhole(1, 0, 60)).await;
+    });
+    daemon.stop();
+    let configuration = folder.read("middlebox.toml").replace("table = \"old\"\n", "");
+    folder.write("middlebox.toml", &configuration);
+    let daemon = Daemon::start(&folder, Some(&namespace));
+    let middlebox = daemon.middlebox(Over::Tcp);
+    with_agents(Some(&namespace), async || {
+        let (agent, found) = alice(&middlebox).await;
+        assert_eq!(found.len(), 1);
+        assert_eq!(assert_agreement(&namespace, &agent).await.rules.len(), 1);
+        make(&agent, pinhole(2, 0, 60)).await;
+    });
+    assert!(!namespace.nft(&["list", "tables"]).unwrap().contains("old"));
+    daemon.stop();
+}
+
+#[test]
+fn the_network_is_closed_before_sockets_and_files_are_tried() {
+    let Some(namespace) = Namespace::new() else { return };
+    let folder = Folder::new(&format!("{NFTABLES}[audit]\nfile = \"later/audit\"\n"));
+    let configuration =
+        folder.read("middlebox.toml").replace("tcp = [\"127.0.0.1:0\"]", "tcp = [\"10.99.0.1:7626\"]");
+    folder.write("middlebox.toml", &configuration);
+    let mut command = namespace.command(PROGRAM);
+    let log = std::fs::File::create(folder.path("log")).unwrap();
+    let mut child = command.arg(folder.path("middlebox.toml")).stderr(log).spawn().unwrap();
+    crate::daemon::time_until(|| folder.read("log").contains("nobody is served yet"));
+    assert!(!structure(&namespace).is_empty(), "the table stands");
+    std::fs::create_dir(folder.path("later")).unwrap();
+    crate::daemon::time_until(|| folder.read("log").contains("10.99.0.1:7626"));
+    assert!(child.try_wait().unwrap().is_none());
+    assert!(
+        namespace
+            .command("ip")
+            .args(["addr", "add", "10.99.0.1/24", "dev", "lo"])
+            .status()
+            .unwrap()
+            .success()
+    );
+    crate::daemon::time_until(|| folder.read("log").contains("listening: tcp 10.99.0.1:7626"));
+    child.kill().unwrap();
+    child.wait().unwrap();
 }

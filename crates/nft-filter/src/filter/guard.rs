@@ -251,7 +251,7 @@ impl NftFilter {
     }
 
     /// Records and elements of all rules, a few thousand in a transaction.
-    fn fill(&mut self, now: Instant, rules: &[&PolicyRule]) -> Result<(), NftError> {
+    pub(super) fn fill(&mut self, now: Instant, rules: &[&PolicyRule]) -> Result<(), NftError> {
         self.begin();
         for rule in rules {
             self.writer().remember(now, rule)?;

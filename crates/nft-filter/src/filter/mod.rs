@@ -2,6 +2,7 @@
 
 mod elements;
 mod guard;
+mod predecessor;
 mod shapes;
 mod takeover;
 
@@ -42,6 +43,8 @@ pub struct NftFilter {
     shape_uses: ShapeUses,
     removal: Removes,
     hold: Hold,
+    /// Other tables of our making.
+    others: Vec<String>,
     /// Keeps a second process of ours off a table that the kernel does not protect.
     lock: Option<UnixListener>,
     /// Of all tables in the namespace, after our latest transaction or since we have last looked.

@@ -70,12 +70,16 @@ impl NftFilter {
             shape_uses: ShapeUses::default(),
             removal: Removes::Destroying,
             hold: Hold::Owned,
+            others: Vec::new(),
             lock: None,
             generation: 0,
             damage: None,
             has_additions: false,
         };
-        let rules = filter.take(existing, now)?;
+        let mut rules = filter.take(existing, now)?;
+        if existing.is_none() {
+            rules.extend(filter.succeed(now)?);
+        }
         Ok((filter, rules))
     }
 

@@ -15,7 +15,8 @@ mod shape;
 mod translation;
 
 pub(crate) use chains::{
-    Lookup, Meaning, REGISTRY, write_base, write_lookup_set, write_lookups, write_removal, write_rules,
+    INTERFACES, Lookup, Meaning, REGISTRY, write_base, write_lookup_set, write_lookups, write_removal,
+    write_rules,
 };
 pub(crate) use shape::{Key, Shape, matches};
 pub(crate) use translation::{TranslationMap, mappings};
