@@ -12,7 +12,6 @@ use super::Receiver;
 use super::arena::PacketCopy;
 use super::fragment::Fragment;
 use super::outcome::TakenIn;
-use super::window::CHUNK_OVERHEAD_BYTES;
 
 impl Receiver {
     /// Takes the messages in that are expected, up to a chunk that is not one of them.
@@ -41,9 +40,9 @@ impl Receiver {
             *chunks = ahead.clone();
         }
         if messages > 0 {
+            self.unshare_wasteful(&packet, messages as usize, octets);
             self.note_expected(messages, octets, is_immediate);
             (taken.any, taken.message_ready) = (true, true);
-            self.unshare_wasteful(&packet, messages as usize, octets);
         }
     }
 
@@ -57,7 +56,8 @@ impl Receiver {
 
     fn note_expected(&mut self, messages: u32, octets: usize, is_immediate: bool) {
         self.arrived.advance(messages);
-        self.window.hold_many(messages as usize, octets);
+        self.window.hold(octets);
+        self.count_held();
         self.sack.on_new(is_immediate);
         self.counters.data_chunks += u64::from(messages);
         self.counters.messages += u64::from(messages);
@@ -68,11 +68,14 @@ impl Receiver {
     /// their own.
     #[inline]
     fn unshare_wasteful(&mut self, packet: &PacketCopy<'_>, messages: usize, octets: usize) {
-        if packet.copied_bytes() > 2 * (octets + messages * CHUNK_OVERHEAD_BYTES) {
+        if packet.copied_bytes() > octets + messages * MOST_BESIDE {
             self.ordering.each_of_last(messages, |payload| *payload = Bytes::copy_from_slice(payload));
         }
     }
 }
+
+/// Octets of a packet beside a message that are copied with it at most: its header, and its share of what is no message.
+const MOST_BESIDE: usize = 32;
 
 /// What messages may be like.
 struct Limits {

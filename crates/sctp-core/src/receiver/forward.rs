@@ -171,6 +171,7 @@ impl Receiver {
 
     /// What was thrown away takes no room any more.
     pub(super) fn discard(&mut self, discarded: &Discarded) {
-        self.window.discard(discarded.bytes, discarded.chunks);
+        self.window.release(discarded.bytes);
+        self.count_held();
     }
 }

@@ -234,7 +234,7 @@ impl Receiver {
     /// The next message for the application; its room in the window is free again.
     pub(crate) fn receive(&mut self) -> Option<Received> {
         let received = self.ordering.receive()?;
-        self.release(1, received.message.payload.len());
+        self.release(received.message.payload.len());
         Some(received)
     }
 
@@ -244,13 +244,15 @@ impl Receiver {
         let messages = self.ordering.receive_many(limit);
         into.extend(messages.inspect(|received| payload_bytes += received.message.payload.len()));
         let count = into.len() - before;
-        self.release(count, payload_bytes);
+        self.release(payload_bytes);
         count
     }
 
     /// Whole messages went to the application.
-    fn release(&mut self, messages: usize, payload_bytes: usize) {
-        self.window.release_messages(messages, payload_bytes);
+    fn release(&mut self, payload_bytes: usize) {
+        self.window.release(payload_bytes);
+        self.ordering.give_back();
+        self.count_held();
         if !self.ordering.has_message() {
             self.arena.end_round();
         }
@@ -267,6 +269,13 @@ impl Receiver {
             self.window.hold(received.message.payload.len());
             self.ordering.adopt(received);
         }
+        self.count_held();
+    }
+
+    /// What holds the payload has changed.
+    #[inline]
+    fn count_held(&mut self) {
+        self.window.set_overhead(self.ordering.overhead_bytes() + self.reassembly.overhead_bytes());
     }
 
     /// Whether the peer should hear that the window opened, though nothing arrived (RFC 9260 §6.2): it grew
@@ -399,6 +408,7 @@ impl Receiver {
         if let Some(point) = self.config.partial_delivery_point {
             message_ready |= self.deliver_piece(now, point, data.stream, Some(data));
         }
+        self.count_held();
         Arrival::Accepted { message_ready }
     }
 
@@ -406,7 +416,6 @@ impl Receiver {
     fn assemble(&mut self, now: Instant, position: Position, data: &Fragment<'_>) -> bool {
         let Some(message) = self.reassembly.insert(position, data) else { return false };
         self.counters.messages += 1;
-        self.window.merge_chunks(message.chunks);
         self.ordering.insert(now, message)
     }
 }

@@ -25,7 +25,7 @@ pub(super) struct Ordering {
     numbering: Numbering,
     /// By stream, as far as the highest stream used.
     next: Vec<Sequence>,
-    blocked: BTreeMap<(u16, u32), Blocked>,
+    blocked: BTreeMap<(u16, u32), Box<Blocked>>,
     ready: VecDeque<Ready>,
     /// Once a message has waited.
     statistics: Option<Box<BlockingStatistics>>,
@@ -101,7 +101,7 @@ impl Ordering {
             return true;
         }
         if order != self.next(stream) {
-            self.blocked.insert(key(stream, order), Blocked { message, complete_at: now });
+            self.blocked.insert(key(stream, order), Box::new(Blocked { message, complete_at: now }));
             return false;
         }
         self.deliver(now, now, message);
@@ -141,7 +141,7 @@ impl Ordering {
             }
         }
         let (complete_at, blocked_nanos, piece) = (now, 0, None);
-        self.ready.push_back(Ready { payload, complete_at, blocked_nanos, piece, ppid, stream, delivery });
+        self.push_ready(Ready { payload, complete_at, blocked_nanos, piece, ppid, stream, delivery });
     }
 
     /// Changes the payloads of the messages that became ready last.
@@ -208,7 +208,41 @@ impl Ordering {
     /// Puts a message of a predecessor behind what is ready.
     pub(super) fn adopt(&mut self, received: Received) {
         step();
-        self.ready.push_back(received.into());
+        self.push_ready(received.into());
+    }
+
+    /// Octets in what holds complete messages, besides their payload.
+    #[inline]
+    pub(super) fn overhead_bytes(&self) -> usize {
+        self.ready.len() * READY_BYTES + self.blocked.len() * BLOCKED_BYTES
+    }
+
+    /// What was read leaves no more room behind than what is left needs, but for a little.
+    #[inline]
+    pub(super) fn give_back(&mut self) {
+        if self.ready.capacity() > PLACES_KEPT
+            && self.ready.capacity() - self.ready.len() > self.ready.len() / 6
+        {
+            let most = self.ready.len() + self.ready.len() / 16;
+            self.ready.shrink_to(most.max(PLACES_KEPT));
+        }
+    }
+
+    /// A long queue grows by an eighth, and not to the double: it is counted by its messages.
+    #[inline(always)]
+    fn push_ready(&mut self, ready: Ready) {
+        if self.ready.len() == self.ready.capacity() {
+            self.grow();
+        }
+        self.ready.push_back(ready);
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let places = self.ready.len();
+        if places >= PLACES_KEPT {
+            self.ready.reserve_exact(places / 8);
+        }
     }
 
     /// Whether the application has something to read.
@@ -247,14 +281,14 @@ impl Ordering {
     }
 
     fn deliver(&mut self, now: Instant, complete_at: Instant, assembled: Assembled) {
-        let Assembled { stream, order, ppid, payload, chunks: _, piece } = assembled;
+        let Assembled { stream, order, ppid, payload, piece } = assembled;
         let blocked = now.since(complete_at);
         if !blocked.is_zero() {
             self.statistics.get_or_insert_default().record(stream, blocked);
         }
         let delivery = if order.is_some() { Delivery::Ordered } else { Delivery::Unordered };
         let message = Message { ppid, ..Message::new(stream, delivery, payload) };
-        self.ready.push_back(Received { message, complete_at, blocked, piece }.into());
+        self.push_ready(Received { message, complete_at, blocked, piece }.into());
     }
 
     /// What a stream waits for.
@@ -301,7 +335,8 @@ impl From<Received> for Ready {
         let Received { message, complete_at, blocked, piece } = received;
         let Message { stream, ppid, delivery, payload, .. } = message;
         let blocked_nanos = u64::try_from(blocked.as_nanos()).unwrap_or(u64::MAX);
-        Self { payload, complete_at, blocked_nanos, piece: piece.map(Box::new), ppid, stream, delivery }
+        let piece = piece.map(Box::new);
+        Self { payload, complete_at, blocked_nanos, piece, ppid, stream, delivery }
     }
 }
 
@@ -319,6 +354,16 @@ struct Blocked {
     message: Assembled,
     complete_at: Instant,
 }
+
+/// Octets of a place in the queue of what is ready, with its share of the free ones and of the header that short messages
+/// are copied with.
+const READY_BYTES: usize = size_of::<Ready>() + size_of::<Ready>() / 16 + 18;
+
+/// Octets of a blocked message, and its key and pointer in nodes that are two thirds full.
+const BLOCKED_BYTES: usize = size_of::<Blocked>() + 16 * 3 / 2 + 4;
+
+/// Places that an empty queue keeps: as many as many packets fill at once.
+const PLACES_KEPT: usize = 1024;
 
 /// Looked up only, never ordered by number: serial numbers have no order.
 fn key(stream: StreamId, order: Sequence) -> (u16, u32) {

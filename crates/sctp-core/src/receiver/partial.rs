@@ -48,8 +48,8 @@ impl Receiver {
             return false;
         };
         self.counters.note().pieces += 1;
-        self.window.merge_chunks(piece.chunks);
         self.ordering.insert_piece(now, piece);
+        self.count_held();
         true
     }
 

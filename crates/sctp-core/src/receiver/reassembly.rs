@@ -70,6 +70,15 @@ impl Reassembly {
         }
     }
 
+    /// Octets in what holds them, besides their payload.
+    #[inline]
+    pub(super) fn overhead_bytes(&self) -> usize {
+        match self {
+            Self::ByTsn(runs) => runs.overhead_bytes(),
+            Self::ByFsn(runs) => runs.overhead_bytes(),
+        }
+    }
+
     /// Takes a fragment that passed [`check`](Self::check); gives the message it completes.
     pub(super) fn insert(&mut self, position: Position, fragment: &Fragment<'_>) -> Option<Assembled> {
         match self {
@@ -179,7 +188,7 @@ impl Assembled {
     #[inline]
     pub(super) fn whole(fragment: &Fragment<'_>, payload: Bytes) -> Self {
         let (stream, order, ppid) = (fragment.stream, fragment.order(), fragment.ppid);
-        Self { stream, order, ppid, payload, chunks: 1, piece: None }
+        Self { stream, order, ppid, payload, piece: None }
     }
 }
 
@@ -191,8 +200,6 @@ pub(super) struct Assembled {
     pub(super) order: Option<Sequence>,
     pub(super) ppid: PayloadProtocolId,
     pub(super) payload: Bytes,
-    /// How many chunks it came in.
-    pub(super) chunks: usize,
     /// `None` for a message that is delivered as a whole.
     pub(super) piece: Option<Piece>,
 }
@@ -202,7 +209,6 @@ pub(super) struct Assembled {
 pub(super) struct Discarded {
     /// Payload octets.
     pub(super) bytes: usize,
-    pub(super) chunks: usize,
     /// Messages they were of; not counted with DATA.
     pub(super) messages: u64,
 }

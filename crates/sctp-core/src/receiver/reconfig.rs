@@ -17,8 +17,9 @@ impl Receiver {
     /// delivered in its order, what is not is thrown away where it could be taken for a later message (I-DATA).
     pub(crate) fn reset_streams(&mut self, now: Instant, streams: &StreamSet) -> bool {
         let discarded = self.reassembly.reset(streams);
+        let has_new = self.ordering.reset(now, streams);
         self.discard(&discarded);
-        self.ordering.reset(now, streams)
+        has_new
     }
 
     /// The peer may send on this many more streams, numbered from their first message on (RFC 6525 §5.2.5).

@@ -3,9 +3,9 @@
 //! Three budgets, because a peer counts payload only and memory does not:
 //!
 //! * **window**: payload octets, `buffer_bytes` in all, promised to the peer as a_rwnd;
-//! * **memory**: payload and [`CHUNK_OVERHEAD_BYTES`] for each chunk, [`MEMORY_FACTOR`] × `buffer_bytes` in
-//!   all. With chunks of at least 64 octets on average the window is always the tighter of the two; a peer
-//!   that sends smaller ones meets the memory limit, and a_rwnd tells it.
+//! * **memory**: payload and what holds it, at most [`CHUNK_OVERHEAD_BYTES`] for each chunk,
+//!   [`MEMORY_FACTOR`] × `buffer_bytes` in all. With chunks of at least 128 octets on average the window is always the
+//!   tighter of the two; a peer that sends smaller ones may meet the memory limit, and a_rwnd tells it.
 //!
 //! * **allowance**: of memory, what the endpoint leaves this association beside all others.
 //!
@@ -18,7 +18,8 @@ pub(super) struct Window {
     buffer_bytes: usize,
     message_bytes: usize,
     payload_bytes: usize,
-    chunks: usize,
+    /// In what holds the payload.
+    overhead_bytes: usize,
     /// Memory the endpoint grants; all of it while there is no endpoint to ask.
     allowance_bytes: usize,
     /// What the peer believes to be left: the last a_rwnd less what has arrived since.
@@ -32,7 +33,7 @@ impl Window {
             buffer_bytes,
             message_bytes,
             payload_bytes: 0,
-            chunks: 0,
+            overhead_bytes: 0,
             allowance_bytes: usize::MAX,
             promised: buffer_bytes,
         }
@@ -53,15 +54,9 @@ impl Window {
         self.fits_here(payload_bytes, Credit::Overdraft)
     }
 
-    /// A chunk is kept.
+    /// So much payload is kept.
     pub(super) fn hold(&mut self, payload_bytes: usize) {
-        self.hold_many(1, payload_bytes);
-    }
-
-    /// Messages of one chunk each are kept, together with so many octets.
-    pub(super) fn hold_many(&mut self, messages: usize, payload_bytes: usize) {
         self.payload_bytes += payload_bytes;
-        self.chunks += messages;
         self.promised = self.promised.saturating_sub(payload_bytes);
     }
 
@@ -74,21 +69,15 @@ impl Window {
         }
     }
 
-    /// The chunks of a message became one.
-    pub(super) fn merge_chunks(&mut self, chunks: usize) {
-        self.chunks -= chunks.saturating_sub(1);
+    /// So much payload is not kept any more.
+    pub(super) fn release(&mut self, payload_bytes: usize) {
+        self.payload_bytes -= payload_bytes;
     }
 
-    /// Chunks were thrown away.
-    pub(super) fn discard(&mut self, payload_bytes: usize, chunks: usize) {
-        self.payload_bytes -= payload_bytes;
-        self.chunks -= chunks;
-    }
-
-    /// Whole messages left.
-    pub(super) fn release_messages(&mut self, messages: usize, payload_bytes: usize) {
-        self.payload_bytes -= payload_bytes;
-        self.chunks -= messages;
+    /// What holds the payload takes this much now.
+    #[inline]
+    pub(super) fn set_overhead(&mut self, bytes: usize) {
+        self.overhead_bytes = bytes;
     }
 
     /// What a SACK says now.
@@ -128,7 +117,7 @@ impl Window {
 
     /// Octets in use, overhead included.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.payload_bytes + self.chunks * CHUNK_OVERHEAD_BYTES
+        self.payload_bytes + self.overhead_bytes
     }
 
     fn fits_here(&self, payload_bytes: usize, credit: Credit) -> bool {
@@ -188,10 +177,10 @@ pub(super) enum Credit {
     Overdraft,
 }
 
-/// Bookkeeping of one chunk: its entry in a run, map or queue, and the allocator's share.
-pub(super) const CHUNK_OVERHEAD_BYTES: usize = 128;
+/// What one more chunk may take besides its payload at most: a run of its own with its place in a map.
+pub(super) const CHUNK_OVERHEAD_BYTES: usize = 256;
 
-/// Memory limit over window: 64 octets of payload bring 128 of overhead.
+/// Memory limit over window: 128 octets of payload bring 256 of overhead.
 pub(super) const MEMORY_FACTOR: usize = 3;
 
 /// About one packet.

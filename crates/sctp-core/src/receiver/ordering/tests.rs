@@ -11,7 +11,6 @@ fn message(stream: u16, ssn: Option<u16>) -> Assembled {
         order: ssn.map(|ssn| Ssn::new(ssn).into()),
         ppid: PayloadProtocolId::new(0),
         payload: Bytes::from(vec![1, 2, 3]),
-        chunks: 1,
         piece: None,
     }
 }
@@ -100,5 +99,5 @@ fn mids_go_on_where_ssns_wrap() {
 #[test]
 fn the_overhead_charged_for_a_chunk_covers_a_message_that_waits() {
     let overhead = super::super::window::CHUNK_OVERHEAD_BYTES;
-    assert!(size_of::<((u16, u32), Blocked)>() <= overhead && size_of::<Received>() <= overhead);
+    assert!([BLOCKED_BYTES, READY_BYTES].iter().all(|bytes| *bytes <= overhead));
 }

@@ -55,7 +55,7 @@ impl Place for Position {
 /// The runs that are not yet messages, by the place of their first fragment.
 #[derive(Debug)]
 pub(in crate::receiver) struct Runs<P> {
-    runs: BTreeMap<P, Run>,
+    runs: BTreeMap<P, Box<Run>>,
     bytes: usize,
     /// Octets of the message that was completed last: the next one is likely to be as long.
     expected_bytes: usize,
@@ -75,6 +75,13 @@ impl<P: Place> Runs<P> {
         self.bytes
     }
 
+    /// Octets in what holds them: a run with the place of a piece, its key and pointer in nodes that are half full, and the
+    /// gap before it.
+    pub(super) fn overhead_bytes(&self) -> usize {
+        let in_node = 2 * (size_of::<P>() + size_of::<usize>());
+        self.runs.len() * (size_of::<Run>() + size_of::<Vec<u8>>() + in_node + size_of::<Position>())
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
@@ -87,7 +94,7 @@ impl<P: Place> Runs<P> {
         let above = if is_last { None } else { self.runs.remove(&place.next()) };
         let run = self.runs.get_mut(&first)?;
         if let Some(above) = above {
-            run.append(above);
+            run.append(*above);
         }
         if !run.begins || !run.ends {
             return None;
@@ -126,7 +133,7 @@ impl<P: Place> Runs<P> {
 
     /// No message delivered in part becomes complete any more.
     pub(super) fn abort_partial(&mut self) {
-        self.aborted.extend(self.runs.values_mut().filter_map(Run::abort));
+        self.aborted.extend(self.runs.values_mut().filter_map(|run| run.abort()));
     }
 
     /// Throws all runs away.
@@ -134,26 +141,27 @@ impl<P: Place> Runs<P> {
         self.abort_partial();
         let runs = core::mem::take(&mut self.runs);
         let bytes = core::mem::take(&mut self.bytes);
-        Discarded { bytes, chunks: runs.values().map(|run| run.chunks).sum(), messages: 0 }
+        drop(runs);
+        Discarded { bytes, messages: 0 }
     }
 
     /// The run that begins at a place or above, nearest to it, if it may be of the same message.
     pub(super) fn run_from(&self, place: P) -> Option<(P, &Run)> {
         if self.runs.len() == 1 {
-            let only = self.runs.first_key_value().map(|(first, run)| (*first, run));
+            let only = self.runs.first_key_value().map(|(first, run)| (*first, &**run));
             return only.filter(|(first, _)| *first >= place && *first < place.highest());
         }
-        self.runs.range(place..place.highest()).next().map(|(first, run)| (*first, run))
+        self.runs.range(place..place.highest()).next().map(|(first, run)| (*first, &**run))
     }
 
     /// The run that begins below a place, nearest to it, if it may be of the same message.
     pub(super) fn run_below(&self, place: P) -> Option<(P, &Run)> {
         // What comes in order finds one run, and that is where it belongs.
         if self.runs.len() == 1 {
-            let only = self.runs.first_key_value().map(|(first, run)| (*first, run));
+            let only = self.runs.first_key_value().map(|(first, run)| (*first, &**run));
             return only.filter(|(first, _)| *first < place && *first >= place.lowest());
         }
-        self.runs.range(place.lowest()..place).next_back().map(|(first, run)| (*first, run))
+        self.runs.range(place.lowest()..place).next_back().map(|(first, run)| (*first, &**run))
     }
 
     /// Puts a fragment into the run right below it, or into a new one; gives where that begins.
@@ -167,7 +175,7 @@ impl<P: Place> Runs<P> {
             return first;
         }
         let capacity = self.likely_bytes(fragment);
-        self.runs.insert(place, Run::new(place.index(), fragment, capacity));
+        self.runs.insert(place, Box::new(Run::new(place.index(), fragment, capacity)));
         place
     }
 
@@ -184,7 +192,6 @@ impl<P: Place> Runs<P> {
             self.aborted.extend(run.abort());
             self.bytes -= run.bytes;
             discarded.bytes += run.bytes;
-            discarded.chunks += run.chunks;
         }
     }
 
@@ -283,8 +290,6 @@ pub(super) struct Run {
     ppid: PayloadProtocolId,
     /// In the pieces that wait.
     pub(super) bytes: usize,
-    /// Chunks they came in.
-    chunks: usize,
     pieces: VecDeque<Vec<u8>>,
     /// What was delivered before them; `None` if nothing was.
     delivered: Option<Box<Delivered>>,
@@ -309,7 +314,6 @@ impl Run {
             order: fragment.order(),
             ppid: fragment.ppid,
             bytes: piece.len(),
-            chunks: 1,
             pieces: VecDeque::from([piece]),
             delivered: None,
         }
@@ -319,9 +323,8 @@ impl Run {
         self.end += 1;
         self.ends = fragment.flags.ending;
         self.bytes += fragment.payload.len();
-        self.chunks += 1;
         match self.pieces.back_mut() {
-            Some(piece) => piece.extend_from_slice(fragment.payload),
+            Some(piece) => extend(piece, fragment.payload),
             None => self.pieces.push_back(fragment.payload.to_vec()),
         }
     }
@@ -338,7 +341,6 @@ impl Run {
         }
         (self.end, self.ends) = (above.end, above.ends);
         self.bytes += above.bytes;
-        self.chunks += above.chunks;
     }
 
     /// Everything that waits.
@@ -347,7 +349,6 @@ impl Run {
             0 | 1 => self.pieces.pop_front().unwrap_or_default(),
             _ => self.pieces.make_contiguous().concat(),
         };
-        let chunks = core::mem::take(&mut self.chunks);
         self.pieces.clear();
         let bytes = core::mem::take(&mut self.bytes);
         let is_last = self.ends;
@@ -362,7 +363,6 @@ impl Run {
             ppid: self.ppid,
             // What was taken too much of goes back.
             payload: payload.into_boxed_slice().into(),
-            chunks,
             piece,
         }
     }
@@ -372,6 +372,15 @@ impl Run {
         let delivered = self.delivered.take()?;
         Some(Aborted { stream: self.stream, message: delivered.message })
     }
+}
+
+/// A long piece grows by an eighth, and not to the double: it is counted by its octets.
+#[inline]
+fn extend(piece: &mut Vec<u8>, payload: &[u8]) {
+    if piece.capacity() - piece.len() < payload.len() && piece.len() >= LONG_PIECE_BYTES {
+        piece.reserve_exact(payload.len().max(piece.len() / 8));
+    }
+    piece.extend_from_slice(payload);
 }
 
 /// What is known of the chunk right below or above another one.
@@ -413,6 +422,9 @@ fn check_side(
         Neighbour::SameMessage(_) | Neighbour::OtherMessage | Neighbour::Missing => Ok(()),
     }
 }
+
+/// From here on a piece grows with care.
+const LONG_PIECE_BYTES: usize = 16 << 10;
 
 /// Octets kept free at most for the rest of a message.
 const LIKELY_BYTES: usize = 256 << 10;

@@ -13,9 +13,10 @@ fn the_window_shrinks_by_the_payload_that_arrives_and_opens_by_what_is_read() {
     window.hold(1_000);
     window.hold(500);
     assert_eq!(free(&window), BUFFER - 1_500);
-    window.merge_chunks(2);
-    assert_eq!(window.memory_bytes(), 1_500 + CHUNK_OVERHEAD_BYTES);
-    window.release_messages(1, 1_500);
+    window.set_overhead(100);
+    assert_eq!(window.memory_bytes(), 1_600);
+    window.release(1_500);
+    window.set_overhead(0);
     assert_eq!((free(&window), window.memory_bytes()), (BUFFER, 0));
 }
 
@@ -31,19 +32,27 @@ fn a_full_window_admits_nothing_and_an_overdraft_one_message() {
 #[test]
 fn single_octet_chunks_meet_the_memory_limit_and_the_peer_hears_of_it() {
     let mut window = Window::new(BUFFER, MESSAGE);
-    while window.admits(1, Credit::Window) {
+    for chunks in 1.. {
+        if !window.admits(1, Credit::Window) {
+            break;
+        }
         window.hold(1);
+        window.set_overhead(chunks * CHUNK_OVERHEAD_BYTES);
     }
     assert!(window.memory_bytes() <= MEMORY_FACTOR * BUFFER);
     assert!(free(&window) <= CHUNK_OVERHEAD_BYTES);
 }
 
 #[test]
-fn chunks_of_64_octets_always_fit_a_promised_window() {
+fn chunks_of_128_octets_always_fit_a_promised_window() {
     let mut window = Window::new(BUFFER, MESSAGE);
-    while free(&window) > 0 {
-        assert!(window.admits(64, Credit::Window));
-        window.hold(64);
+    for chunks in 1.. {
+        if free(&window) == 0 {
+            break;
+        }
+        assert!(window.admits(128, Credit::Window));
+        window.hold(128);
+        window.set_overhead(chunks * CHUNK_OVERHEAD_BYTES);
     }
 }
 
@@ -52,9 +61,9 @@ fn a_nearly_closed_window_is_not_opened_by_small_steps() {
     let mut window = Window::new(BUFFER, MESSAGE);
     (0..640).for_each(|_| window.hold(100));
     window.note_advertised();
-    (0..14).for_each(|_| window.release_messages(1, 100));
+    (0..14).for_each(|_| window.release(100));
     assert_eq!(free(&window), 0);
-    window.release_messages(1, 100);
+    window.release(100);
     assert_eq!(free(&window), 1_500);
 }
 
@@ -64,9 +73,9 @@ fn an_update_is_due_after_a_quarter_of_the_buffer() {
     assert!(!window.is_update_due());
     (0..64).for_each(|_| window.hold(1_000));
     window.note_advertised();
-    (0..15).for_each(|_| window.release_messages(1, 1_000));
+    (0..15).for_each(|_| window.release(1_000));
     assert!(!window.is_update_due());
-    window.release_messages(1, 1_000);
+    window.release(1_000);
     assert!(window.is_update_due());
     window.note_advertised();
     assert!(!window.is_update_due());
@@ -77,9 +86,9 @@ fn a_closed_window_has_reopened_when_a_packet_fits() {
     let mut window = Window::new(BUFFER, MESSAGE);
     (0..640).for_each(|_| window.hold(100));
     window.note_advertised();
-    (0..14).for_each(|_| window.release_messages(1, 100));
+    (0..14).for_each(|_| window.release(100));
     assert!(!window.has_reopened());
-    window.release_messages(1, 100);
+    window.release(100);
     assert!(window.has_reopened() && !window.is_update_due());
     window.note_advertised();
     assert!(!window.has_reopened());
