@@ -1,0 +1,99 @@
+//! What a script needs of whatever carries its packets.
+
+use core::time::Duration;
+
+/// A packet that the stack sent, and to which of the script's addresses.
+pub struct Arrival {
+    /// The position of the address, 0 or 1.
+    pub to: usize,
+    /// The SCTP packet.
+    pub octets: Vec<u8>,
+}
+
+/// What the user of the stack does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// Opens an association with the first address of the script.
+    Connect,
+    /// Opens one with both addresses of the script.
+    ConnectToBoth,
+    /// Sends a message of so many octets, ordered, on a stream.
+    Send {
+        /// The stream.
+        stream: u16,
+        /// Octets of payload.
+        octets: usize,
+    },
+    /// Sends an unordered message of so many octets on a stream.
+    SendUnordered {
+        /// The stream.
+        stream: u16,
+        /// Octets of payload.
+        octets: usize,
+    },
+    /// Sends back every message from now on; before, messages are left unread.
+    Echo,
+    /// Ends the association gracefully.
+    Shutdown,
+    /// Ends it at once, with the reason "enough".
+    Abort,
+}
+
+/// What is different from an association without HEARTBEATs and with the RFC's parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settings {
+    /// Nothing.
+    Plain,
+    /// HEARTBEATs are sent, every 30 s and RTO.
+    Heartbeats,
+    /// The receive buffer has 3000 octets.
+    SmallBuffer,
+}
+
+/// Carries the packets of a script to a stack and back.
+pub trait Wire {
+    /// Hands a packet to the stack as if it came from the script's address at this position.
+    ///
+    /// # Errors
+    /// The system refuses.
+    fn send(&mut self, from: usize, packet: &[u8]) -> Result<(), WireError>;
+
+    /// The next packet of the stack, if it comes within this time. On a wire in real time it may come later.
+    fn receive(&mut self, within: Duration) -> Option<Arrival>;
+
+    /// The next packet that comes within this time, where none is expected. In real time the wait is a short one.
+    fn overhear(&mut self, during: Duration) -> Option<Arrival>;
+
+    /// Has the user of the stack do something.
+    ///
+    /// # Errors
+    /// The process with the stack is gone.
+    fn call(&mut self, call: Call) -> Result<(), WireError>;
+
+    /// Milliseconds since the script began.
+    fn now_ms(&self) -> u64;
+}
+
+/// Why a wire does not work.
+#[derive(Debug, thiserror::Error)]
+pub enum WireError {
+    /// A system call failed.
+    #[error("{what}: {source}")]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The configuration is refused.
+    #[error("the stack refuses its configuration: {0}")]
+    Config(#[from] sctp_core::ConfigError),
+    /// The user cannot do that.
+    #[error("the stack refuses {call:?}: {reason}")]
+    Call {
+        /// What was to be done.
+        call: Call,
+        /// Why not.
+        reason: String,
+    },
+}
