@@ -56,7 +56,7 @@ impl Association {
             Chunk::CookieAck => self.on_cookie_ack(now, path),
             Chunk::Abort(abort) => self.on_abort(abort.causes),
             Chunk::Error(causes) => self.on_error(now, *causes),
-            Chunk::Shutdown(shutdown) => self.on_shutdown(now, shutdown.cumulative_tsn_ack),
+            Chunk::Shutdown(shutdown) => self.on_shutdown(now, path, shutdown.cumulative_tsn_ack),
             Chunk::ShutdownAck => self.on_shutdown_ack(path),
             Chunk::ShutdownComplete(_) => self.on_shutdown_complete(),
             Chunk::ReConfig(chunk) if self.speaks(Capability::Reconfiguration) => {

@@ -17,7 +17,7 @@ use virtual_time::Instant;
 
 pub(crate) use self::reading::{PeerNotes, Reading};
 use super::collision::{CollisionAction, Provenance, Tags, TieTags, decide};
-use super::control::HandshakeChunk;
+use super::control::{Bundling, HandshakeChunk};
 use super::{
     Announcement, Association, AssociationState as S, Authentication, Capabilities, Capability, ControlQueue,
     DynamicAddresses, Negotiated, OfferedExtensions, Outgoing, Peer, Reconfig, State, Timer, Timers,
@@ -323,10 +323,11 @@ impl Association {
             return;
         }
         let tag = init_ack.initiate_tag;
-        // RFC 9260 §3.3.3: such a window is no window; the packet changes nothing, T1-init goes on.
-        if init_ack.a_rwnd < MIN_WINDOW_BYTES {
+        // RFC 9260 §3.3.3: such a window is no window; the packet is refused and changes nothing, T1-init goes on.
+        if init_ack.a_rwnd < MIN_WINDOW_BYTES && tag != VerificationTag::ZERO {
             self.counters.note().malformed_chunks += 1;
-            return;
+            let refusal = ChunkBuf::abort(TagOrigin::Receiver, &[Cause::InvalidMandatoryParameter]);
+            return self.push_tagged(path, tag, refusal, Bundling::Alone);
         }
         if tag == VerificationTag::ZERO {
             // There is no tag to address the peer with: the packet's own is reflected.

@@ -520,11 +520,21 @@ impl Association {
     }
 
     pub(super) fn push_to(&mut self, path: PathId, chunk: Result<ChunkBuf, Full>, bundling: Bundling) {
+        self.push_tagged(path, self.tag_of_peer(), chunk, bundling);
+    }
+
+    /// Queues a chunk for a packet with any tag: to a peer whose own does not count.
+    pub(super) fn push_tagged(
+        &mut self,
+        path: PathId,
+        tag: VerificationTag,
+        chunk: Result<ChunkBuf, Full>,
+        bundling: Bundling,
+    ) {
         let Ok(chunk) = chunk else {
             self.counters.note().control_dropped += 1;
             return;
         };
-        let tag = self.tag_of_peer();
         let queued = self.control.push(ControlChunk { path, tag, chunk, bundling });
         if !queued {
             self.counters.note().control_dropped += 1;

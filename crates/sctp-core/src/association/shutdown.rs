@@ -150,9 +150,13 @@ impl Association {
         self.send_shutdown(now, self.outgoing.sack_path);
     }
 
-    pub(super) fn on_shutdown(&mut self, now: Instant, cumulative_tsn_ack: Tsn) {
+    pub(super) fn on_shutdown(&mut self, now: Instant, path: PathId, cumulative_tsn_ack: Tsn) {
         let state = self.state.name();
-        if matches!(state, S::CookieWait | S::CookieEchoed | S::ShutdownAckSent | S::Closed) {
+        if state == S::ShutdownAckSent {
+            // The SHUTDOWN ACK was lost. T2 and the count of attempts go on: whoever repeats himself ends nothing later.
+            return self.push_chunk(path, Ok(ChunkBuf::shutdown_ack()));
+        }
+        if matches!(state, S::CookieWait | S::CookieEchoed | S::Closed) {
             return;
         }
         if !self.acknowledge_cumulatively(now, cumulative_tsn_ack) {
