@@ -21,6 +21,7 @@ use crate::finding::{Finding, Weight};
 use crate::sources::Sources;
 use crate::workspace::{Workspace, WorkspaceError};
 
+mod conformance;
 mod finding;
 mod layers;
 mod phrases;
@@ -62,6 +63,10 @@ enum Task {
     Rfcs,
     /// Writes the table of RFCs into README.md
     RfcTable,
+    /// docs/conformance.md says what the cases of interop/conformance give, and all of them pass
+    Conformance,
+    /// Writes docs/conformance.md
+    ConformanceTable,
     /// Files, functions and structs stay readable
     Sizes,
     /// No promises in shipped code, no obsolete citations, no paths of one machine
@@ -79,7 +84,7 @@ enum Task {
 }
 
 /// Cheap checks first, so that a mistake shows before the compiler has run.
-const ALL: [Task; 10] = [
+const ALL: [Task; 11] = [
     Task::Fmt,
     Task::Layers,
     Task::Reasons,
@@ -89,6 +94,7 @@ const ALL: [Task; 10] = [
     Task::Typos,
     Task::Deny,
     Task::Clippy,
+    Task::Conformance,
     Task::Docs,
 ];
 
@@ -145,6 +151,8 @@ fn look(task: Task, workspace: &Workspace, sources: &Sources) -> Result<Vec<Find
         Task::Reasons => reasons::check(sources),
         Task::Rfcs => rfcs::check(sources),
         Task::RfcTable => rfcs::write(&workspace.root, sources),
+        Task::Conformance => conformance::check(&workspace.root, sources)?,
+        Task::ConformanceTable => conformance::write(&workspace.root)?,
         Task::Sizes => sizes::check(sources),
         Task::Phrases => phrases::check(sources),
         Task::Fmt => tools::fmt(&workspace.root)?,

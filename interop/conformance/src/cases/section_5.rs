@@ -18,6 +18,10 @@ cases! {
         "DATA queued before goes out behind COOKIE ECHO, which is first in its packet, or after COOKIE ACK";
     Must "5.1 (D)" Both Plain cookie_echo_is_answered_by_cookie_ack:
         "COOKIE ECHO is answered by COOKIE ACK, first in its packet, and the association is there";
+    Must "5.1" Both Plain data_with_cookie_echo_is_acknowledged_at_once:
+        "DATA behind COOKIE ECHO is acknowledged at once (§5.1.5 step 7)";
+    Must "5.1" VirtualTime Plain first_data_is_acknowledged_at_once:
+        "the first DATA chunk of an association is acknowledged at once";
     Should "5.1, 6.3" VirtualTime Plain init_is_repeated_with_doubling:
         "INIT is sent again after RTO.Initial, then after twice as long each time, Max.Init.Retransmits times";
     Must "5.1.4" VirtualTime Plain cookie_echo_is_repeated_with_doubling:
@@ -90,6 +94,22 @@ fn cookie_echo_is_answered_by_cookie_ack(peer: &mut Peer) -> Verdict {
     let heard = peer.hear("COOKIE_ACK")?;
     same("the tag", heard.tag, peer.tag)?;
     peer.lives()
+}
+
+fn data_with_cookie_echo_is_acknowledged_at_once(peer: &mut Peer) -> Verdict {
+    peer.init(&[])?;
+    let (echo, first) = (peer.cookie_echo(), peer.next_data(0, 0, b"first"));
+    peer.say(&[echo, first])?;
+    let chunks = peer.gather(&[COOKIE_ACK, SACK])?;
+    same("the first chunk", chunks.first().map(|chunk| chunk.kind), Some(COOKIE_ACK))?;
+    same("the cumulative TSN", chunks.last().map(|chunk| chunk.u32(0)), Some(peer.tsn.wrapping_sub(1)))
+}
+
+fn first_data_is_acknowledged_at_once(peer: &mut Peer) -> Verdict {
+    peer.establish()?;
+    let first = peer.next_data(0, 0, b"first");
+    peer.say(&[first])?;
+    peer.hear("SACK").map(drop)
 }
 
 fn init_is_repeated_with_doubling(peer: &mut Peer) -> Verdict {

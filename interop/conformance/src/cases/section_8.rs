@@ -48,6 +48,8 @@ cases! {
         "an ABORT with our tag and no T bit ends the association, and is not answered";
     Must "8.5.1 (B)" Both Plain abort_with_the_reflected_tag_is_believed:
         "an ABORT with the peer's tag and the T bit ends the association";
+    Must "8.5.1 (B)" Both Plain abort_with_a_wrong_tag_is_dropped_whole:
+        "an ABORT whose tag does not fit its T bit is dropped with its whole packet";
     Must "8.5.1 (C)" Both Plain shutdown_complete_outside_its_state_is_ignored:
         "a SHUTDOWN COMPLETE in any other state than SHUTDOWN-ACK-SENT is ignored";
     Must "8.5.1 (C)" Both Plain shutdown_complete_with_a_wrong_tag_is_dropped:
@@ -221,6 +223,17 @@ fn abort_with_the_reflected_tag_is_believed(peer: &mut Peer) -> Verdict {
     peer.say_tagged(peer.tag, &[Chunk::new(ABORT, []).flagged(REFLECTED)])?;
     peer.silence(100)?;
     peer.is_gone()
+}
+
+fn abort_with_a_wrong_tag_is_dropped_whole(peer: &mut Peer) -> Verdict {
+    peer.establish()?;
+    let (plain, reflected) = (Chunk::new(ABORT, []), Chunk::new(ABORT, []).flagged(REFLECTED));
+    for (tag, abort) in [(peer.their_tag, reflected), (peer.tag, plain.clone()), (peer.their_tag ^ 1, plain)]
+    {
+        peer.say_tagged(tag, &[heartbeat(b"before"), abort])?;
+        peer.no_answer()?;
+    }
+    Ok(())
 }
 
 fn shutdown_complete_outside_its_state_is_ignored(peer: &mut Peer) -> Verdict {

@@ -31,6 +31,8 @@ cases! {
         "with data outstanding SHUTDOWN is not answered by SHUTDOWN ACK before that is acknowledged; it is sent again if it is lost";
     Must "9.2" VirtualTime Plain shutdown_ack_is_sent_again:
         "SHUTDOWN ACK is sent again when T2-shutdown expires";
+    Should "9.2" VirtualTime Plain shutdown_ack_is_given_up_after_ten:
+        "SHUTDOWN ACK is sent again Association.Max.Retrans times, whatever T5 says, and then the association is gone";
     Must "9.2" Both Plain repeated_shutdown_is_answered_again:
         "a SHUTDOWN that comes again is answered by SHUTDOWN ACK again";
     Must "9.2" Both Plain shutdown_ack_is_answered_by_shutdown_complete:
@@ -163,6 +165,17 @@ fn shutdown_ack_is_sent_again(peer: &mut Peer) -> Verdict {
         peer.hear_after(wait * 1000, "SHUTDOWN_ACK")?;
     }
     Ok(())
+}
+
+fn shutdown_ack_is_given_up_after_ten(peer: &mut Peer) -> Verdict {
+    peer.shut_down()?;
+    for _ in 0..10 {
+        peer.hear_within(60_000, "SHUTDOWN_ACK")?;
+    }
+    while let Some(heard) = peer.hear_later(61_000) {
+        same("what comes at last", heard?.kinds().as_str(), "ABORT")?;
+    }
+    peer.is_gone()
 }
 
 fn repeated_shutdown_is_answered_again(peer: &mut Peer) -> Verdict {
