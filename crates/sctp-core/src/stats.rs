@@ -105,7 +105,8 @@ pub struct AssociationCounters {
     pub packets_received: u64,
     /// INIT and COOKIE ECHO sent again.
     pub handshake_retransmissions: u64,
-    /// Chunks whose content did not decode, and SACKs that contradict themselves.
+    /// Chunks whose content did not decode, SACKs that contradict themselves, and packets cut short because something stood
+    /// behind INIT ACK or SHUTDOWN COMPLETE, which travel alone (RFC 9260 §6.10).
     pub malformed_chunks: u64,
     /// ABORT or SHUTDOWN COMPLETE with the wrong tag for its T bit (RFC 9260 §8.5.1).
     pub bad_tags: u64,
@@ -254,6 +255,9 @@ pub struct HandshakeCounters {
     pub init_acks_sent: u64,
     /// INIT ACKs from other addresses than the INIT went to (RFC 9260 §5.1.2).
     pub init_acks_from_elsewhere: u64,
+    /// Associations whose COOKIE ECHO came from an address that the INIT did not name (RFC 9260 §5.1.5); it is verified like
+    /// those that are listed.
+    pub cookies_from_elsewhere: u64,
     /// INITs refused: invalid, not wanted, or too many associations.
     pub inits_refused: u64,
     /// INITs dropped because their host or its network sent too many ([`InitRate`](crate::InitRate)).

@@ -128,6 +128,7 @@ impl Association {
         let mut association = Self::assemble(state, peer, halves, authentication, paths, config, nonces);
         association.note_ignored_addresses(cookie.notes);
         association.add_listed(cookie.source, &cookie.addresses);
+        association.add_stray(source);
         association.reserve_for_authentication();
         association.agree_on_addresses(cookie.peer_initial_tsn);
         association.note_wishes(cookie.source, cookie.notes);
@@ -270,6 +271,15 @@ impl Association {
         self.add_listed(source, listed);
     }
 
+    /// A COOKIE ECHO from an address that the INIT did not name has shown that its sender got the INIT ACK (RFC 9260 §5.1.5): it
+    /// is one more address to verify.
+    fn add_stray(&mut self, source: Destination) {
+        if self.paths.by_address(source.address).is_none() {
+            self.peer.addresses.push(source.address);
+            let _added = self.paths.add(source, PathState::Unconfirmed, &self.config);
+        }
+    }
+
     fn note_ignored_addresses(&mut self, notes: PeerNotes) {
         if notes.addresses_ignored > 0 {
             self.counters.note().addresses_ignored += u64::from(notes.addresses_ignored);
@@ -339,8 +349,9 @@ impl Association {
             return self.abort_for(ProtocolViolation::ZeroStreams);
         }
         let mut reading = Reading::of(init_ack, &self.config.extensions);
-        if reading.has_host_name {
-            return self.abort_for(ProtocolViolation::HostNameAddress);
+        if let Some(host_name) = &reading.host_name {
+            return self
+                .abort_with_cause(ProtocolViolation::HostNameAddress, Cause::UnresolvableAddress(host_name));
         }
         let announcement = match reading.announcement(&self.config) {
             Ok(announcement) => announcement,

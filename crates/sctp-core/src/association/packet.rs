@@ -71,6 +71,10 @@ impl Association {
             if self.dispatch(now, path, chunk) == Flow::Stop {
                 break;
             }
+            if travels_alone(chunk) && chunks.next().is_some() {
+                self.counters.note().malformed_chunks += 1;
+                break;
+            }
             had_data |= self.take_data(now, packet.verification_tag, &mut chunks);
         }
         if had_data && !self.is_closed() {
@@ -154,6 +158,11 @@ impl Association {
             self.repeat_shutdown(now);
         }
     }
+}
+
+/// RFC 9260 §6.10: nothing may stand behind these.
+fn travels_alone(chunk: &Chunk<'_>) -> bool {
+    matches!(chunk, Chunk::InitAck(_) | Chunk::ShutdownComplete(_))
 }
 
 /// Whether the next chunk may carry user data.

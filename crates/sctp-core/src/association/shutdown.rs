@@ -76,6 +76,12 @@ impl Association {
         self.close(Some(violation.into()));
     }
 
+    /// The peer wants something that cannot be, as the cause says.
+    pub(super) fn abort_with_cause(&mut self, violation: ProtocolViolation, cause: Cause<'_>) {
+        self.send_abort(TagOrigin::Receiver, &[cause]);
+        self.close(Some(violation.into()));
+    }
+
     /// What the peer sends can neither be kept nor be delivered.
     pub(super) fn abort_exhausted(&mut self, bytes: usize) {
         self.send_abort(TagOrigin::Receiver, &[Cause::OutOfResource]);

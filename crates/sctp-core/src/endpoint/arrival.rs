@@ -145,8 +145,9 @@ impl Endpoint {
         }
         let found = self.find(datagram, packet);
         last.route = Route::of(found, datagram, packet).filter(|route| {
-            // With its receiver's own tag reflected, what is in a packet decides whether it counts.
-            self.associations[route.slot].association.peer().local_tag == route.tag
+            // With its receiver's own tag reflected, or before the association is up, what is in a packet decides whose it is.
+            let association = &self.associations[route.slot].association;
+            association.peer().local_tag == route.tag && !association.is_setting_up()
         });
         found
     }

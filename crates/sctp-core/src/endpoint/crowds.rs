@@ -9,8 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use virtual_time::Instant;
 
 use super::Endpoint;
-use super::init_limiter::{Network, network};
+use super::init_limiter::{InitLimiter, Network, network};
 use crate::transmit::{Destination, Encapsulation};
+
+/// What peers have sent and opened, by where they are.
+pub(super) struct Sources {
+    pub(super) inits: InitLimiter,
+    pub(super) crowds: Crowds,
+}
 
 /// Associations opened by peers, by their network. What it does for one takes steps by the logarithm of their number.
 #[derive(Default)]

@@ -65,6 +65,13 @@ struct Entered {
     peers: SmallVec<[Peer; 1]>,
 }
 
+/// When an association was taken out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Removed {
+    Now,
+    Before,
+}
+
 /// What a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lookup {
@@ -82,7 +89,7 @@ impl Demux {
     /// Enters an association, or what became of it. Only addresses at which the peer has shown to be are entered: what a
     /// peer merely lists must not lock out its owner (RFC 5062 §2).
     pub(super) fn insert(&mut self, slot: usize, association: &Association) {
-        self.remove(slot);
+        let _anew = self.remove(slot);
         let peer = association.peer();
         let tag = peer.local_tag;
         let peers: SmallVec<[Peer; 1]> = association
@@ -100,9 +107,9 @@ impl Demux {
         self.entered[slot] = Some(Entered { tag, peers });
     }
 
-    /// Takes an association out. Entries that another one has taken over meanwhile stay.
-    pub(super) fn remove(&mut self, slot: usize) {
-        let Some(entered) = self.entered.get_mut(slot).and_then(Option::take) else { return };
+    /// Takes an association out, if it is there. Entries that another one has taken over meanwhile stay.
+    pub(super) fn remove(&mut self, slot: usize) -> Removed {
+        let Some(entered) = self.entered.get_mut(slot).and_then(Option::take) else { return Removed::Before };
         if self.by_tag.get(entered.tag) == Some(slot) {
             self.by_tag.remove(entered.tag);
         }
@@ -111,6 +118,7 @@ impl Demux {
                 self.by_peer.remove(&key);
             }
         }
+        Removed::Now
     }
 
     #[inline]
@@ -138,7 +146,12 @@ impl Endpoint {
         let of_peer =
             |slot: usize| self.associations[slot].association.peer().peer_port == packet.source_port;
         if let Some(slot) = self.demux.by_tag(packet.verification_tag).filter(|slot| of_peer(*slot)) {
-            let path = self.associations[slot].association.paths().by_address(source);
+            let association = &self.associations[slot].association;
+            // RFC 9260 §8.5.1 (E): whatever its tag, it is about an association that we have forgotten.
+            if association.is_setting_up() && is_shutdown_ack(packet) {
+                return Lookup::OutOfTheBlue;
+            }
+            let path = association.paths().by_address(source);
             return path.map_or(Lookup::UnknownSource, |path| Lookup::Association(slot, path));
         }
         let Some(slot) = self.demux.by_peer(datagram.source, packet.source_port) else {

@@ -72,8 +72,8 @@ impl Endpoint {
         if existing.is_none() && self.config.incoming == Incoming::Refuse {
             return self.refuse_init(datagram, packet, init, &[]);
         }
-        if reading.has_host_name {
-            return self.refuse_init(datagram, packet, init, &[Cause::UnresolvableAddress(&[])]);
+        if let Some(host_name) = &reading.host_name {
+            return self.refuse_init(datagram, packet, init, &[Cause::UnresolvableAddress(host_name)]);
         }
         let announced = match reading.announcement(self.config_for(existing)) {
             Ok(announced) => announced,
@@ -295,7 +295,7 @@ impl Endpoint {
             Ok(cookie)
                 if (cookie.local_port, cookie.peer_port) == ports
                     && cookie.local_tag == packet.verification_tag
-                    && cookie.addresses.contains(&datagram.source.address) =>
+                    && may_come_from(&cookie, datagram.source) =>
             {
                 cookie
             }
@@ -400,6 +400,9 @@ impl Endpoint {
             return;
         }
         self.statistics.accepted += 1;
+        if !cookie.addresses.contains(&datagram.source.address) {
+            self.statistics.handshake.cookies_from_elsewhere += 1;
+        }
         // A NAT may have changed the UDP port since the INIT.
         if cookie.source.address == datagram.source.address {
             cookie.source = datagram.source;
@@ -483,6 +486,13 @@ impl Endpoint {
             packet: octets,
         });
     }
+}
+
+/// RFC 9260 §5.1.5 asks for MAC, ports, tag and age: the COOKIE ECHO may come from an address the INIT did not name. Over a
+/// channel, where no address means anything, it comes from where the INIT came.
+fn may_come_from(cookie: &StateCookie, source: Destination) -> bool {
+    let is_channel = [cookie.source, source].iter().any(|end| end.encapsulation == Encapsulation::Datagrams);
+    !is_channel || cookie.source == source
 }
 
 /// Octets of a packet with an INIT ACK, beside the cookie, as they usually are.

@@ -41,8 +41,8 @@ use smallvec::SmallVec;
 use virtual_time::Instant;
 
 use self::cookie::CookieKeys;
-use self::crowds::Crowds;
-use self::demux::Demux;
+use self::crowds::{Crowds, Sources};
+use self::demux::{Demux, Removed};
 use self::incoming::Answer;
 use self::init_limiter::{InitLimiter, Network};
 use self::memory::ReceiveMemory;
@@ -116,15 +116,12 @@ impl core::fmt::Debug for Endpoint {
     }
 }
 
-/// What peers have sent and opened, by where they are.
-struct Sources {
-    inits: InitLimiter,
-    crowds: Crowds,
-}
-
 /// Whose turn it is.
 #[derive(Default)]
 struct Turns {
+    /// Associations that are over. What they have to say, an ABORT with its cause for example, goes before answers to
+    /// packets that came after they were (RFC 9260 §8.4): who gets both is to see why.
+    farewells: VecDeque<usize>,
     /// Associations that may have packets to send, each at most once.
     sendable: VecDeque<usize>,
     /// Associations that have events, each at most once.
@@ -350,6 +347,13 @@ impl Endpoint {
     ) {
         let mut left = limit;
         while left > 0
+            && let Some(&slot) = self.turns.farewells.front()
+        {
+            if self.write_from(now, slot, &mut left, buffer, each) {
+                self.turns.farewells.pop_front();
+            }
+        }
+        while left > 0
             && let Some(answer) = self.answers.pop_front()
         {
             buffer.extend_from_slice(&answer.packet);
@@ -359,22 +363,33 @@ impl Endpoint {
         while left > 0
             && let Some(&slot) = self.turns.sendable.front()
         {
-            let Some(entry) = self.associations.get_mut(slot) else {
+            if self.write_from(now, slot, &mut left, buffer, each) {
                 self.turns.sendable.pop_front();
-                continue;
-            };
-            let mut association = Watched::new(now, entry.generation, &mut entry.association);
-            let transmitted = association.transmit(now, left, buffer, each);
-            drop(association);
-            left -= transmitted.packets;
-            if transmitted.is_all {
-                entry.is_sendable = false;
-                self.turns.sendable.pop_front();
-                self.note_if_finished(slot);
             }
-            // Data that waits for the pacer has set its timer.
-            self.rearm(slot);
         }
+    }
+
+    /// Takes packets from an association, at most as many as are left. Whether that was all it has to send.
+    fn write_from(
+        &mut self,
+        now: Instant,
+        slot: usize,
+        left: &mut usize,
+        buffer: &mut Vec<u8>,
+        each: &mut dyn FnMut(Transmit),
+    ) -> bool {
+        let Some(entry) = self.associations.get_mut(slot) else { return true };
+        let mut association = Watched::new(now, entry.generation, &mut entry.association);
+        let transmitted = association.transmit(now, *left, buffer, each);
+        drop(association);
+        *left -= transmitted.packets;
+        if transmitted.is_all {
+            entry.is_sendable = false;
+            self.note_if_finished(slot);
+        }
+        // Data that waits for the pacer has set its timer.
+        self.rearm(slot);
+        transmitted.is_all
     }
 
     /// Whether [`poll_transmit`](Self::poll_transmit) may have a packet.
@@ -719,7 +734,9 @@ impl Endpoint {
             let tag = entry.association.peer().local_tag;
             self.spend_cookies(slot, tag);
             self.leave_crowd(slot);
-            self.demux.remove(slot);
+            if self.demux.remove(slot) == Removed::Now {
+                self.turns.farewells.push_back(slot);
+            }
             self.note_if_finished(slot);
         } else if entry.revision != entry.association.paths().revision() {
             self.enter(slot);
@@ -769,7 +786,7 @@ impl Endpoint {
         for slot in core::mem::take(&mut self.turns.finished) {
             let received_bytes = self.associations.remove(slot).map_or(0, |entry| entry.received_bytes);
             self.memory.update(received_bytes, 0);
-            self.demux.remove(slot);
+            let _since_it_closed = self.demux.remove(slot);
             self.turns.sendable.retain(|queued| *queued != slot);
             self.turns.eventful.retain(|queued| *queued != slot);
         }

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use sctp_core::AssociationState;
+use sctp_core::{AssociationState, PathState};
 use sctp_wire::{Cause, ChunkBuf, PacketWriter, TagOrigin};
 
 use crate::by_hand::{Hand, with_tag};
@@ -192,6 +192,137 @@ fn shutdown_ack_of_a_forgotten_association_is_completed_while_setting_up() {
     assert_eq!((sent.kinds().as_str(), sent.packet().verification_tag.get()), ("SHUTDOWN_COMPLETE", 1234));
     pair.run_ms(100);
     assert_eq!(pair.count(End::Left, is_up), 1);
+}
+
+/// RFC 9260 §8.5.1 (E): the same with the tag of the new association, alone and behind another packet of a batch.
+#[test]
+fn shutdown_ack_with_the_tag_of_an_association_that_is_set_up_is_out_of_the_blue_too() {
+    for echoed in [false, true] {
+        let mut pair = Setup::rfc9260().build();
+        pair.connect();
+        pair.run_ms(if echoed { 21 } else { 0 });
+        let tag = init_tag(&pair);
+        let ack = with_tag(RIGHT_PORT, LEFT_PORT, tag, |w| raw(w, ChunkBuf::shutdown_ack()));
+        let heartbeat = with_tag(RIGHT_PORT, LEFT_PORT, tag, |w| w.heartbeat_ack(b"x").unwrap());
+        let from = pair.side(End::Left).sent.len();
+        pair.with(End::Left, |side, now| {
+            let datagram = |payload| sctp_core::Datagram {
+                source: crate::net::by_ip(crate::net::RIGHT),
+                local: None,
+                ecn: sctp_core::Ecn::NotEct,
+                payload,
+            };
+            side.endpoint.handle_packets(now, [datagram(&heartbeat[..]), datagram(&ack[..])]);
+        });
+        let sent = &pair.side(End::Left).sent[from];
+        assert_eq!((sent.kinds().as_str(), sent.packet().verification_tag.get()), ("SHUTDOWN_COMPLETE", tag));
+        assert_eq!(sent.octets[13] & 1, 1, "the tag is reflected");
+        pair.run_ms(100);
+        assert_eq!((pair.count(End::Left, is_up), pair.endings(End::Left)), (1, vec![]));
+    }
+}
+
+/// RFC 9260 §8.4: who breaks the protocol and goes on hears the reason before the answer to what followed.
+#[test]
+fn abort_with_its_cause_leaves_before_the_answer_to_the_packet_behind() {
+    let mut pair = Setup::rfc9260().build();
+    let mut hand = Hand::new(LEFT_PORT, 9);
+    hand.establish(&mut pair);
+    let (source, header) = (hand.source, hand.data_header(0));
+    let [empty, next] = [&b""[..], b"x"].map(|payload| {
+        with_tag(LEFT_PORT, RIGHT_PORT, hand.peer_tag(), |w| w.data(&header, payload).unwrap())
+    });
+    let from = pair.side(End::Right).sent.len();
+    pair.with(End::Right, |side, now| {
+        let datagram =
+            |payload| sctp_core::Datagram { source, local: None, ecn: sctp_core::Ecn::NotEct, payload };
+        side.endpoint.handle_packets(now, [datagram(&empty[..]), datagram(&next[..])]);
+    });
+    let causes = pair.side(End::Right).sent[from..].iter().map(|sent| match sent.packet().chunks().next() {
+        Some(Ok(sctp_wire::Chunk::Abort(abort))) => {
+            abort.causes.iter().flatten().next().map(|cause| cause.code())
+        }
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(causes.collect::<Vec<_>>(), [Some(sctp_wire::CauseCode::NO_USER_DATA), None]);
+}
+
+/// RFC 9260 §6.10: nothing travels behind INIT ACK and SHUTDOWN COMPLETE.
+#[test]
+fn data_behind_what_travels_alone_is_discarded_and_counted() {
+    let mut pair = Setup::rfc9260().build();
+    let mut hand = Hand::new(LEFT_PORT, 9);
+    hand.establish(&mut pair);
+    let header = hand.data_header(0);
+    hand.tell(&mut pair, |w| {
+        raw(w, ChunkBuf::shutdown_complete(TagOrigin::Receiver));
+        w.data(&header, b"x").unwrap();
+    });
+    let init = hand.header();
+    hand.tell(&mut pair, |w| {
+        w.init_ack(&init, &[]).unwrap();
+        w.data(&header, b"x").unwrap();
+    });
+    assert!(pair.side(End::Right).received.is_empty());
+    assert_eq!(pair.statistics(End::Right).association.malformed_chunks, 2);
+    hand.tell(&mut pair, |w| w.data(&header, b"x").unwrap());
+    assert_eq!(pair.side(End::Right).received.len(), 1);
+}
+
+/// RFC 9260 §5.1.2 (B), §3.3.10.5: the cause holds the parameter, to INIT and to INIT ACK.
+#[test]
+fn host_name_is_refused_with_the_parameter_in_the_cause() {
+    let parameter = |name: &[u8]| {
+        let mut octets = vec![0, 11, 0, u8::try_from(4 + name.len()).unwrap()];
+        octets.extend_from_slice(name);
+        octets
+    };
+    let cause = |sent: &crate::net::Sent| match sent.packet().chunks().next() {
+        Some(Ok(sctp_wire::Chunk::Abort(abort))) => match abort.causes.iter().flatten().next() {
+            Some(Cause::UnresolvableAddress(octets)) => octets.to_vec(),
+            other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    };
+    let long = [b'a'; 1000];
+    for (name, told) in [(&b"host.example\0"[..], true), (&long, false)] {
+        let expected = if told { parameter(name) } else { Vec::new() };
+        let mut pair = Setup::rfc9260().build();
+        Hand::new(LEFT_PORT, 7).init_with(&mut pair, &[sctp_wire::Parameter::HostNameAddress(name)]);
+        let answer = cause(pair.side(End::Right).sent.last().unwrap());
+        assert_eq!(answer[..expected.len()], expected);
+        assert_eq!(answer.is_empty(), !told);
+        let mut pair = Setup::rfc9260().build();
+        pair.connect();
+        let (header, tag) = (Hand::new(RIGHT_PORT, 7).header(), init_tag(&pair));
+        let ack = with_tag(RIGHT_PORT, LEFT_PORT, tag, |w| {
+            w.init_ack(&header, &[sctp_wire::Parameter::HostNameAddress(name)]).unwrap();
+        });
+        pair.inject(End::Left, crate::net::RIGHT, &ack);
+        let answer = cause(pair.side(End::Left).sent.last().unwrap());
+        assert_eq!(answer[..expected.len()], expected);
+    }
+}
+
+/// RFC 9260 §5.1.5: MAC, ports, tag and age are what a cookie needs; where it comes from has still to be verified (§5.4).
+#[test]
+fn cookie_echo_from_an_address_the_init_did_not_name_counts_and_the_address_is_verified() {
+    let mut pair = Setup::rfc9260().build();
+    let mut hand = Hand::new(LEFT_PORT, 9);
+    hand.init(&mut pair);
+    let first = hand.source;
+    hand.source.address = [10, 0, 0, 88].into();
+    hand.echo(&mut pair);
+    let handshake = pair.side(End::Right).endpoint.statistics().handshake;
+    assert_eq!((handshake.cookies_from_elsewhere, handshake.bad_cookies), (1, 0));
+    assert_eq!(pair.state(End::Right), Some(AssociationState::Established));
+    assert_eq!(pair.path_states(End::Right), [PathState::Active, PathState::Unconfirmed]);
+    assert_eq!(pair.sent_to(End::Right, "10.0.0.88"), ["COOKIE_ACK HEARTBEAT"]);
+    pair.send(End::Right, ordered(0, 1, 10));
+    assert_eq!(pair.sent_to(End::Right, "10.0.0.9").last().unwrap(), "DATA");
+    hand.source = first;
+    hand.data(&mut pair, 0, 10);
+    assert_eq!(pair.side(End::Right).received.len(), 1);
 }
 
 #[test]

@@ -18,7 +18,8 @@ pub(crate) struct Reading<'a> {
     pub(crate) cookie: Option<&'a [u8]>,
     pub(crate) addresses: SmallVec<[IpAddr; 4]>,
     pub(crate) notes: PeerNotes,
-    pub(crate) has_host_name: bool,
+    /// A Host Name Address, which nobody uses any more (RFC 9260 §5.1.2 (B)), encoded.
+    pub(crate) host_name: Option<Vec<u8>>,
     /// How much longer than usual the cookie should live (RFC 9260 §3.3.2.1.3).
     pub(crate) cookie_increment: Duration,
     pub(crate) offered: OfferedExtensions,
@@ -68,7 +69,7 @@ impl<'a> Reading<'a> {
                     reading.notes.primary = Some(wish.address);
                 }
                 Parameter::AdaptationLayerIndication(code) => reading.notes.adaptation = Some(code),
-                Parameter::HostNameAddress(_) => reading.has_host_name = true,
+                Parameter::HostNameAddress(name) => reading.note_host_name(name),
                 Parameter::CookiePreservative { increment_ms } => {
                     reading.cookie_increment = Duration::from_millis(increment_ms.into());
                 }
@@ -125,10 +126,19 @@ impl<'a> Reading<'a> {
         Ok(announced)
     }
 
+    /// RFC 9260 §3.3.10.5: the parameter goes back with the refusal, unless it is longer than names are.
+    fn note_host_name(&mut self, name: &[u8]) {
+        let parameter = [Parameter::HostNameAddress(name)];
+        let encoded =
+            (name.len() <= HOST_NAME_BYTES).then(|| encode_parameters(&parameter).unwrap_or_default());
+        self.host_name.get_or_insert(encoded.unwrap_or_default());
+    }
+
     /// What the type of a parameter that is not spoken says is done about it (RFC 9260 §3.2.1).
     fn note_unknown(&mut self, parameter: Parameter<'_>) -> UnknownAction {
         let action = parameter.action();
-        if action.reports() {
+        // Nothing is encoded that has no room: an INIT may hold thousands of them.
+        if action.reports() && self.reports.len() < REPORTS && self.reported_bytes() < REPORTED_BYTES {
             self.report(encode_parameters(&[parameter]).unwrap_or_default());
         }
         action
@@ -136,10 +146,13 @@ impl<'a> Reading<'a> {
 
     /// Notes a parameter to report, as far as the answer has room.
     fn report(&mut self, encoded: Vec<u8>) {
-        let noted: usize = self.reports.iter().map(|report| report.len().next_multiple_of(4)).sum();
-        if noted + encoded.len() <= REPORTED_BYTES && self.reports.len() < REPORTS {
+        if self.reported_bytes() + encoded.len() <= REPORTED_BYTES && self.reports.len() < REPORTS {
             self.reports.push(encoded);
         }
+    }
+
+    fn reported_bytes(&self) -> usize {
+        self.reports.iter().map(|report| report.len().next_multiple_of(4)).sum()
     }
 
     /// The reports as the content of one error cause: padding stands between them and does not end them (RFC 9260 §3.2).
@@ -182,6 +195,8 @@ fn unspoken<'a>(init: &Init<'a>, error: &DecodeError) -> Option<Parameter<'a>> {
     init.parameters.undecoded(error).filter(|parameter| parameter.kind.is_extension()).map(Parameter::Unknown)
 }
 
+/// Octets of a host name, and the zero behind it (RFC 9260 §3.3.2.1.4).
+const HOST_NAME_BYTES: usize = 256;
 /// Unknown parameters reported at most: each report is 4 octets longer than what it reports.
 const REPORTS: usize = 16;
 /// Octets of unknown parameters reported at most.
