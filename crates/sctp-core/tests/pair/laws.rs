@@ -7,11 +7,13 @@
 //! |---|---|
 //! | `operation` | what can be done, and how often it is |
 //! | `case` | how the ends of a sequence are configured |
+//! | `endings` | why associations may end |
 //! | `ledger` | every message: sent, failed, arrived |
 //! | `run` | carrying a sequence out, and what must hold after each step |
 //! | `shrink` | the shortest sequence that still breaks a law |
 
 mod case;
+mod endings;
 mod ledger;
 mod operation;
 mod run;
@@ -26,13 +28,17 @@ use crate::random::Dice;
 
 /// Sequences that broke a law once, and how. They run first. What was found before an operation was added is a test of
 /// its own: the same seed now gives another sequence.
-const KEPT_SEEDS: [(Repertoire, u64, &str); 2] = [
+const KEPT_SEEDS: [(Repertoire, u64, &str); 6] = [
     (Repertoire::Plain, 83_480, "an end reboots and gives up while its former COOKIE ECHO is on its way"),
     (
         Repertoire::Plain,
         94_679,
         "an end aborts unheard, and the COOKIE ECHO that comes again built the association once more",
     ),
+    (Repertoire::Plain, 94, "an ABORT overtook the SHUTDOWN COMPLETE"),
+    (Repertoire::Wide, 289, "an INIT came again after one of its addresses was deleted"),
+    (Repertoire::Wide, 359, "both ends reset the association, and a SACK came from before both"),
+    (Repertoire::Wide, 1327, "likewise, the other way round"),
 ];
 
 /// How many sequences: `HEADWAY_SEQUENCES`, otherwise as many as take some seconds in a debug build.

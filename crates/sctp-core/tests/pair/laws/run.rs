@@ -10,6 +10,7 @@ use sctp_core::{
 };
 
 use super::case::{Case, address};
+use super::endings::Endings;
 use super::ledger::{Broken, Ledger};
 use super::operation::{Damage, Operation, Sending};
 use crate::net::{End, Pair, RIGHT_PORT, Reading, Side, by_ip, ms, port};
@@ -33,6 +34,7 @@ struct Run<'a> {
     /// What the link does to packets, from left and from right.
     impairments: [Impairments; 2],
     reboots: u8,
+    endings: Endings,
     /// The association each end was last seen with.
     seen: [Option<AssociationId>; 2],
 }
@@ -76,6 +78,7 @@ impl<'a> Run<'a> {
             ledgers: Default::default(),
             impairments,
             reboots: 0,
+            endings: Endings::default(),
             seen: [None; 2],
         }
     }
@@ -149,7 +152,10 @@ impl<'a> Run<'a> {
                 self.with(end, |side, now, id| side.endpoint.reset_association(now, id));
             }
             Operation::Shutdown(end) => self.with(end, |side, now, id| side.endpoint.shutdown(now, id)),
-            Operation::Abort(end) => self.with(end, |side, now, id| side.endpoint.abort(now, id, b"law")),
+            Operation::Abort(end) => {
+                self.endings.upset();
+                self.with(end, |side, now, id| side.endpoint.abort(now, id, b"law"));
+            }
             Operation::Reboot(end) => self.reboot(end),
             Operation::Forge => self.ledgers[0].forge(),
         }
@@ -236,6 +242,9 @@ impl<'a> Run<'a> {
         if self.association(End::Left).is_some() {
             return;
         }
+        if self.seen[0].is_some() {
+            self.endings.upset();
+        }
         let destinations: Vec<_> = (0..addresses).map(|at| by_ip(address(End::Right, at))).collect();
         let config = self.case.config.clone();
         self.pair.with(End::Left, |side, now| {
@@ -247,6 +256,7 @@ impl<'a> Run<'a> {
 
     fn reboot(&mut self, end: End) {
         self.reboots += 1;
+        self.endings.upset();
         let side = self.case.reborn(end, self.reboots);
         // What had arrived before has been read; what came back does not matter any more.
         self.note_arrivals(end).unwrap();
@@ -268,6 +278,9 @@ impl Run<'_> {
         for end in ENDS {
             self.note_replacement(end);
             self.note_arrivals(end)?;
+        }
+        self.foresee();
+        for end in ENDS {
             self.note_events(end)?;
             if let Some(association) = self.association(end) {
                 self.has_timer(end, association)?;
@@ -293,14 +306,27 @@ impl Run<'_> {
         }
     }
 
+    /// An end of one is an end of the other, whichever is looked at first.
+    fn foresee(&mut self) {
+        for (_, event) in ENDS.iter().flat_map(|&end| &self.pair.side(end).events) {
+            if let Event::CommunicationLost(error) | Event::CannotStart(error) = event {
+                self.endings.foresee(error);
+            } else if let Event::Restart { .. } = event {
+                self.endings.upset();
+            }
+        }
+    }
+
     fn note_events(&mut self, end: End) -> Result<(), Broken> {
+        let now = self.pair.now();
         for (_, event) in self.pair.with(end, |side, _| std::mem::take(&mut side.events)) {
             match event {
                 Event::SendFailed { message, was_sent, reason } => {
                     self.ledgers[index(end)].failed(&message, was_sent, &reason)?;
                 }
                 // What was on its way to an association that is no more: its sender hears of it in time.
-                Event::CommunicationLost(_) | Event::CannotStart(_) => {
+                Event::CommunicationLost(error) | Event::CannotStart(error) => {
+                    self.endings.lost(end, now, &error)?;
                     self.ledgers.iter_mut().for_each(Ledger::excuse);
                 }
                 Event::Restart { .. } => self.ledgers[index(end)].excuse(),
@@ -411,6 +437,7 @@ impl Run<'_> {
     }
 
     fn heal(&mut self) {
+        self.endings.healed(self.pair.now());
         for end in ENDS {
             for position in 0..3 {
                 self.address_up(end, position);
