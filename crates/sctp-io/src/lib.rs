@@ -42,7 +42,7 @@
 //! # Ok(())
 //! # }
 //! ```
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 mod addresses;
 mod batch;

@@ -93,12 +93,14 @@ fn core_with_other_lints_than_the_rest_is_found() {
 }
 
 #[test]
-fn unsafe_must_be_forbidden_but_where_the_kernel_is_met() {
+fn unsafe_must_be_forbidden_but_in_bindings() {
     let root = |name: &str, text: &str| {
         Source::new(&Path::new("crates").join(name).join("src/lib.rs"), text.to_owned())
     };
     assert!(forbids_unsafe(&root("lab", "//! Docs.\n#![forbid(unsafe_code)]\n")));
     let sources = Sources { files: vec![root("lab", "#![deny(unsafe_code)]"), root("sctp-io", "")] };
     assert_eq!(unsafe_code(&member("lab", &[]), &sources).len(), 1);
-    assert!(unsafe_code(&member("sctp-io", &[]), &sources).is_empty());
+    assert_eq!(unsafe_code(&member("sctp-io", &[]), &sources).len(), 1);
+    let bindings = Member { folder: Path::new("bindings").join("c"), ..member("c", &[]) };
+    assert!(unsafe_code(&bindings, &sources).is_empty());
 }
