@@ -5,7 +5,11 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// One path of an association: a pair of local and peer transport address (RFC 9260 §1.3, "path").
 ///
-/// Paths are numbered from 0 in the order in which they became known; a number is never reused.
+/// Paths are numbered from 0 in the order in which they became known. A number stays with its address for the life of the
+/// association, unless the peer deletes the address (RFC 5061): [`PathState::Removed`](crate::PathState::Removed) tells so.
+/// The peer can have had 8 addresses before such a number is given to another one, which
+/// [`PathState::Unconfirmed`](crate::PathState::Unconfirmed) tells, and [`PathStatistics`](crate::PathStatistics) say at any
+/// time which address has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PathId(u8);
 

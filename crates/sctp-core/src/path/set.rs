@@ -14,7 +14,7 @@ use crate::event::PathState;
 use crate::trace;
 use crate::transmit::{Destination, Encapsulation, PathId};
 
-/// All paths of an association. A path keeps its number for the life of the association.
+/// All paths of an association. A path keeps its number; that of a deleted address is given out again when all are taken.
 #[derive(Debug)]
 pub(crate) struct PathSet {
     paths: SmallVec<[Path; 1]>,
