@@ -3,6 +3,7 @@
 //! A thread that has to wait takes the seat if it is free, and drives until what it waits for has come. Threads that
 //! find it taken sleep; each that leaves wakes one of them. A thread of the endpoint's takes it while nobody calls.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::io;
@@ -25,12 +26,35 @@ pub(super) struct Driver {
     shared: Arc<Shared>,
     seat: Mutex<Seat>,
     bell: Doorbell,
-    /// Threads that wait for somebody to leave the seat.
-    waiting: Mutex<Vec<Thread>>,
+    waiting: Mutex<Waiting>,
     /// That of the last call, for the next one of its thread.
     spare_alarm: Mutex<Option<Arc<Alarm>>>,
     /// Advances with every call that has to wait.
     calls: AtomicU64,
+}
+
+/// Threads that wait for somebody to leave the seat, by their numbers: one that stops waiting is found without a search.
+#[derive(Default)]
+struct Waiting {
+    threads: BTreeMap<u64, Thread>,
+    numbers: u64,
+}
+
+impl Waiting {
+    fn push(&mut self, thread: Thread) -> u64 {
+        self.numbers += 1;
+        self.threads.insert(self.numbers, thread);
+        self.numbers
+    }
+
+    /// The one that came last: what it needs is most likely at hand.
+    fn pop(&mut self) -> Option<Thread> {
+        self.threads.pop_last().map(|(_, thread)| thread)
+    }
+
+    fn remove(&mut self, number: u64) {
+        self.threads.remove(&number);
+    }
 }
 
 /// What only the thread that drives needs.
@@ -106,7 +130,7 @@ impl Driver {
                 self.drive(&mut seat, alarm, || true);
                 continue;
             }
-            self.lock_waiting().push(thread::current());
+            let number = self.lock_waiting().push(thread::current());
             // Whoever has just left may not have seen us.
             if let Some(mut seat) = self.take_seat() {
                 self.drive(&mut seat, alarm, || true);
@@ -115,8 +139,7 @@ impl Driver {
                 self.bell.ring();
                 thread::park();
             }
-            let own = thread::current().id();
-            self.lock_waiting().retain(|waiting| waiting.id() != own);
+            self.lock_waiting().remove(number);
         }
     }
 
@@ -223,7 +246,7 @@ impl Driver {
         }
     }
 
-    fn lock_waiting(&self) -> MutexGuard<'_, Vec<Thread>> {
+    fn lock_waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -296,6 +319,17 @@ const GRACE: Duration = Duration::from_millis(10);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whoever_waits_is_called_once_and_the_last_first() {
+        let mut waiting = Waiting::default();
+        let numbers: Vec<u64> = (0..3).map(|_| waiting.push(thread::current())).collect();
+        waiting.remove(numbers[2]);
+        assert!(waiting.pop().is_some());
+        assert_eq!(waiting.threads.keys().collect::<Vec<_>>(), [&numbers[0]]);
+        waiting.remove(numbers[1]);
+        assert!(waiting.pop().is_some() && waiting.pop().is_none());
+    }
 
     #[test]
     fn looks_follow_a_burst_that_was_soon_taken_in_and_nothing_else() {
