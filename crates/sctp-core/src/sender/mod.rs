@@ -151,6 +151,8 @@ pub struct SenderStatistics {
     pub spurious: u64,
     /// Chunks sent again because they were late, of which the peer reports that it has them twice.
     pub needless_retransmissions: u64,
+    /// Recoveries that were needless by what the peer reports, and not undone because too many were of late.
+    pub undoings_refused: u64,
     /// Times such a report made a path more patient (RFC 8985 §6.2 step 4).
     pub reordering_window_growths: u64,
     /// Duplicates the peer reported.
@@ -392,7 +394,11 @@ impl Sender {
         // RFC 9260 takes nothing back. A path that is dead keeps its back-off even if the peer shows, by way of
         // another path, that only the last acknowledgment was lost.
         if is_rack {
-            outcome.refuted = self.recoveries.take_refuted();
+            let refutations = self.recoveries.take_refuted();
+            outcome.refuted = refutations.undone;
+            if refutations.refused > 0 {
+                self.statistics.note().undoings_refused += refutations.refused;
+            }
         }
         for refuted in &outcome.refuted {
             self.outstanding.take_back_lost(now, refuted.path);

@@ -5,6 +5,11 @@
 //! the answer can only be the original's, or the peer reports that it has it twice. A timeout is refuted already when
 //! its earliest chunk turns out to have been acknowledged before (the idea of RFC 5682, with RFC 4015's response).
 //!
+//! A receiver that reports every retransmission as duplicate would have every recovery refuted (RFC 3708 §5), and a network
+//! that delays its answers can look the same. No evidence tells the two apart, so what it can gain is bounded:
+//! [`UNDONE_AT_FIRST`] recoveries of a path are undone on what the peer says, and one of [`UNDONE_ONE_OF`] in the long run.
+//! Where packets are late often, patience grows ([`reordering`](super::reordering)), and needless recoveries become few.
+//!
 //! A network that duplicates makes such reports worthless (RFC 3708 §3): one of a chunk that was not sent again
 //! closes the running investigations.
 
@@ -34,13 +39,21 @@ struct Begun {
     resent: VecDeque<Resent>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct PathRecovery {
     /// Fast Recovery lasts until this TSN is acknowledged (RFC 9260 §7.2.4 (6)).
     exit: Option<Tsn>,
     /// Counts the recoveries of the path, to tell what belongs to which.
     number: u32,
     open: Option<Investigation>,
+    /// What may be undone: every undone recovery takes [`UNDONE_ONE_OF`], every recovery gives one.
+    credit: u8,
+}
+
+impl Default for PathRecovery {
+    fn default() -> Self {
+        Self { exit: None, number: 0, open: None, credit: CREDIT_MAX }
+    }
 }
 
 /// Losses of a recovery, as long as each may still turn out to be none.
@@ -103,6 +116,14 @@ pub(crate) struct Refuted {
     pub(crate) cause: LossCause,
 }
 
+/// Recoveries that were refuted.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Refutations {
+    pub(crate) undone: SmallVec<[Refuted; 1]>,
+    /// How many are not undone, because too many were of late.
+    pub(crate) refused: u64,
+}
+
 impl Recoveries {
     /// Whether losses of this path are under repair: further ones cut its window no more.
     pub(crate) fn is_recovering(&self, path: PathId) -> bool {
@@ -127,6 +148,7 @@ impl Recoveries {
         }
         let state = &mut paths[path.index()];
         state.number = state.number.wrapping_add(1);
+        state.credit = (state.credit + 1).min(CREDIT_MAX);
         let (declared, refuted, timeout_refuted) = (0, 0, false);
         state.open = Some(Investigation { cause, declared, refuted, earliest, timeout_refuted });
         state
@@ -171,7 +193,7 @@ impl Recoveries {
     }
 
     /// Recoveries that are refuted by now; each is given once and is over.
-    pub(crate) fn take_refuted(&mut self) -> SmallVec<[Refuted; 1]> {
+    pub(crate) fn take_refuted(&mut self) -> Refutations {
         self.begun.as_mut().map(|begun| begun.take_refuted()).unwrap_or_default()
     }
 
@@ -236,15 +258,20 @@ impl Begun {
         open.timeout_refuted |= open.cause == LossCause::Timeout && open.earliest == Some(resent.tsn);
     }
 
-    fn take_refuted(&mut self) -> SmallVec<[Refuted; 1]> {
-        let mut result = SmallVec::new();
+    fn take_refuted(&mut self) -> Refutations {
+        let mut result = Refutations::default();
         for (path, state) in (0..=u8::MAX).map(PathId::new).zip(&mut self.paths) {
             let is_refuted = |open: &Investigation| {
                 open.timeout_refuted || (open.declared > 0 && open.refuted >= open.declared)
             };
-            if let Some(open) = state.open.take_if(|open| is_refuted(open)) {
-                state.exit = None;
-                result.push(Refuted { path, cause: open.cause });
+            let Some(open) = state.open.take_if(|open| is_refuted(open)) else { continue };
+            match state.credit.checked_sub(UNDONE_ONE_OF) {
+                Some(left) => {
+                    state.credit = left;
+                    state.exit = None;
+                    result.undone.push(Refuted { path, cause: open.cause });
+                }
+                None => result.refused += 1,
             }
         }
         result
@@ -264,6 +291,15 @@ impl Begun {
         self.paths.get_mut(path.index())?.open.as_mut()
     }
 }
+
+/// Recoveries that are undone one after the other.
+const UNDONE_AT_FIRST: u8 = 8;
+
+/// In the long run one of so many recoveries is undone: CUBIC's rate, which falls with the power 0.75 of what cuts its window,
+/// rises by a tenth (RFC 9438 §5.2).
+const UNDONE_ONE_OF: u8 = 8;
+
+const CREDIT_MAX: u8 = UNDONE_AT_FIRST * UNDONE_ONE_OF;
 
 /// Retransmissions remembered at most; the duplicate of an older one tells nothing.
 const REMEMBERED: usize = 256;

@@ -22,6 +22,7 @@ mod handshake;
 mod homes;
 mod interleaving;
 mod laws;
+mod liars;
 mod out_of_the_blue;
 mod partial_delivery;
 mod partial_reliability;

@@ -111,6 +111,31 @@ fn recovery_with_one_real_loss_is_not_undone() {
     );
 }
 
+/// A needless recovery by what the peer says: it has everything twice. True if it is undone.
+fn needless(bench: &mut Bench, count: u32) -> bool {
+    bench.send_apart(2, 0);
+    bench.pass(20);
+    bench.sack(count, &[(2, 2)]).unwrap();
+    bench.pass(60);
+    assert!(bench.sender.has_lost() || bench.sender.losses_by_time(bench.now, &bench.paths).any);
+    bench.write_lost();
+    bench.pass(25);
+    let before = bench.sender.statistics().undoings_refused;
+    let undone = refuted(&bench.sack_with(count + 2, WINDOW, &[], &[count]).unwrap()).len();
+    assert_eq!(undone as u64 + bench.sender.statistics().undoings_refused - before, 1);
+    undone == 1
+}
+
+/// RFC 3708 §5: nothing tells a liar from an honest peer, so what it gains is bounded.
+#[test]
+fn robustness_36_eight_recoveries_are_undone_and_then_one_of_eight() {
+    let mut bench = Bench::measured(Profile::Signalling);
+    let undone: Vec<bool> = (0..40).map(|number| needless(&mut bench, 2 * number)).collect();
+    assert_eq!(undone[..8], [true; 8]);
+    let later = undone[16..].iter().filter(|undone| **undone).count();
+    assert_eq!(later, 3, "{undone:?}");
+}
+
 /// RFC 3708 §3: where the network itself duplicates, reports of duplicates prove nothing.
 #[test]
 fn duplicate_of_what_was_sent_once_ends_the_investigation() {
