@@ -1,6 +1,6 @@
 //! Throughput, cost and latency over the loopback device, beside the kernel's TCP and UDP, in one run.
 //!
-//! `cargo build --release -p headway && (cd benches && cargo run --release --bin loopback)`
+//! `cargo build --profile dist -p headway && (cd benches && cargo run --release --bin loopback)`
 //!
 //! The sender runs on processor 0, the receiver on processor 1; for latency both on 0; for scaling both on 0, then on 0
 //! and 1. Every figure is the median of so many runs, which alternate: what else the machine does disturbs all alike.
@@ -153,9 +153,9 @@ impl Drop for Server {
     }
 }
 
-/// The program as built by `cargo build --release -p headway`, confined to these processors.
+/// The program as built by `cargo build --profile dist -p headway`, confined to these processors.
 fn headway(processors: &str) -> Command {
-    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/release/headway");
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/dist/headway");
     let mut command = Command::new("taskset");
     command.args(["-c", processors, program]);
     command

@@ -1,8 +1,8 @@
 //! How fast a middlebox opens pinholes, as agents see it.
 //!
 //! ```text
-//! cargo build --release -p simco-middlebox --bins --examples
-//! target/release/examples/pinholes_per_second
+//! cargo build --profile dist -p simco-middlebox --bins --examples
+//! target/dist/examples/pinholes_per_second
 //! ```
 //!
 //! It needs root, `ip`, `nft` and `taskset`: in a network namespace of its own it starts the daemon, on the first processor
