@@ -28,7 +28,13 @@ impl Audit {
     }
 
     /// Writes a change down. The wall clock is for people; nothing is decided by it.
-    pub(crate) fn note(&mut self, now: Instant, by: Option<&(SessionId, Owner)>, change: &Change) {
+    pub(crate) fn note(
+        &mut self,
+        now: Instant,
+        by: Option<&(SessionId, Owner)>,
+        address: Option<&str>,
+        change: &Change,
+    ) {
         if self.0.is_none() {
             return;
         }
@@ -36,6 +42,7 @@ impl Audit {
         self.write(&json!({
             "unix_s": unix_s(),
             "agent": by.map(|(_, agent)| agent.to_string()),
+            "address": address,
             "session": by.map(|(session, _)| session.get()),
             "change": kind(change),
             "pid": rule.id.get(),

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 
 /// A SIMCO (RFC 4540) middlebox: agents ask over TCP or SCTP, nftables lets packets pass.
 ///
-/// SIGHUP reads agents, keys and limits of agents anew; SIGTERM and SIGINT end sessions and leave rules to their lifetimes.
+/// SIGHUP reads agents, keys, limits and the TLS certificate anew and opens the audit log again; SIGTERM and SIGINT end sessions and leave rules to their lifetimes.
 #[derive(Debug, Parser)]
 #[command(version, after_help = "Example:\n  simco-middlebox /etc/simco-middlebox.toml")]
 struct Arguments {
@@ -58,7 +58,7 @@ async fn serve(arguments: &Arguments, settings: &Settings) -> Result<(), Box<dyn
         loop {
             let control = tokio::select! {
                 _ = hangup.recv() => match Settings::read(&path) {
-                    Ok(settings) => Control::Reload(settings.middlebox.agents),
+                    Ok(settings) => Control::Reload(Box::new(settings)),
                     Err(error) => {
                         tracing::error!("the configuration stays as it was: {error}");
                         continue;

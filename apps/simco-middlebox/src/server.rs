@@ -1,18 +1,21 @@
 //! The task that owns the middlebox.
 
 mod guard;
+mod notes;
+mod reload;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
-use simco::middlebox::{Agents, CloseReason, Flow, Middlebox, MiddleboxEvent, SessionId};
-use tokio::sync::{mpsc, oneshot};
+use simco::middlebox::{CloseReason, Flow, Middlebox, SessionId};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use virtual_time::Instant;
 
 use self::guard::Guard;
-use crate::audit::{self, Audit};
+use self::notes::{Peer, Throttle};
+use crate::audit::Audit;
 use crate::config::{Settings, TlsIdentity};
 use crate::connection::{Hosts, Input, Outgoing, Pace, Writer, over_sctp, over_tcp};
 use crate::filter::Filter;
@@ -27,15 +30,20 @@ pub struct Server {
     counters: Counters,
     audit: Audit,
     hosts: Hosts,
-    tls: Option<TlsIdentity>,
+    /// What new connections over TCP speak TLS with.
+    tls: watch::Sender<Option<TlsIdentity>>,
     guard: Guard,
+    /// Who is at the other end.
+    peers: BTreeMap<SessionId, Peer>,
+    throttle: Throttle,
+    settings: Settings,
 }
 
 /// What the operator tells a server that runs.
 #[derive(Debug)]
 pub enum Control {
-    /// These agents from now on; sessions go on where the agent still may connect.
-    Reload(Agents),
+    /// This configuration from now on, as far as it can be changed; sessions go on where the agent still may connect.
+    Reload(Box<Settings>),
     /// Sessions end with AST, rules stay.
     Stop,
 }
@@ -80,8 +88,20 @@ impl Server {
         tracing::info!(taken_over, "the packet filter is ready");
         let (writers, counters, audit) = (BTreeMap::new(), Counters::default(), Audit::none());
         let hosts = Hosts::new(settings.connections_per_host);
-        let tls = settings.tls.clone();
-        Ok(Self { middlebox, writers, counters, audit, hosts, tls, guard: Guard::new() })
+        let (tls, _) = watch::channel(settings.tls.clone());
+        let (peers, throttle, settings) = (BTreeMap::new(), Throttle::default(), settings.clone());
+        Ok(Self {
+            middlebox,
+            writers,
+            counters,
+            audit,
+            hosts,
+            tls,
+            guard: Guard::new(),
+            peers,
+            throttle,
+            settings,
+        })
     }
 
     /// Serves what is opened as soon as it is, until it is told to stop, or nobody can tell it any more. The packet filter is
@@ -103,7 +123,7 @@ impl Server {
                 () = self.guard.due(), if self.middlebox.filter().is_watched() => self.look_after_filter(),
                 Some(reply) = scrapes.recv() => self.answer(reply),
                 control = controls.recv() => match control {
-                    Some(Control::Reload(agents)) => self.middlebox.set_agents(now(), agents),
+                    Some(Control::Reload(settings)) => self.reload(*settings),
                     Some(Control::Stop) | None => break,
                 },
             }
@@ -125,7 +145,7 @@ impl Server {
         self.audit = audit;
         let mut accepting = Vec::new();
         for listener in listeners.tcp {
-            let tls = self.tls.as_ref().map(TlsIdentity::acceptor);
+            let tls = self.tls.subscribe();
             accepting.push(tokio::spawn(over_tcp::accept(listener, tls, self.hosts.clone(), sender.clone())));
         }
         if let Some(endpoint) = listeners.sctp {
@@ -143,7 +163,9 @@ impl Server {
         for input in waiting.drain(..) {
             match input {
                 Input::Opened { connection, writer, number } => {
+                    let peer = Peer::new(&connection);
                     let session = self.middlebox.open(now, connection);
+                    self.peers.insert(session, peer);
                     self.writers.insert(session, writer);
                     if number.send(session).is_err() {
                         self.lose(now, session);
@@ -159,7 +181,9 @@ impl Server {
                 Input::Lost { session } => self.lose(now, session),
                 Input::TurnedAway { host } => {
                     self.counters.turned_away += 1;
-                    tracing::debug!(%host, "a host has too many connections");
+                    if let Some(left_out) = self.throttle.admits("turned_away") {
+                        tracing::warn!(%host, left_out, "a host has too many connections");
+                    }
                 }
             }
         }
@@ -168,6 +192,7 @@ impl Server {
     fn lose(&mut self, now: Instant, session: SessionId) {
         self.middlebox.handle_lost(now, session);
         self.writers.remove(&session);
+        self.peers.remove(&session);
     }
 
     /// Everything that has to go out, and what there is to know.
@@ -187,40 +212,6 @@ impl Server {
             self.mend_filter();
         }
         self.audit.flush();
-    }
-
-    fn note(&mut self, now: Instant, event: MiddleboxEvent) {
-        let counters = &mut self.counters;
-        match event {
-            MiddleboxEvent::Opened { session, agent } => {
-                counters.sessions_opened += 1;
-                tracing::info!(session = session.get(), %agent, "session opened");
-            }
-            MiddleboxEvent::AuthenticationFailed { session, claimed } => {
-                counters.authentication_failures += 1;
-                let claimed = claimed.map(|owner| owner.to_string());
-                tracing::warn!(session = session.get(), claimed, "authentication failed");
-            }
-            MiddleboxEvent::Refused { session, request, code } => {
-                let number = 0x0300 | u16::from(code.get());
-                *counters.refusals.entry(number).or_default() += 1;
-                tracing::debug!(session = session.get(), ?request, ?code, "refused");
-            }
-            MiddleboxEvent::Changed { by, change } => {
-                *counters.changes.entry(audit::kind(&change)).or_default() += 1;
-                self.audit.note(now, by.as_ref(), &change);
-            }
-            MiddleboxEvent::FilterFailed { error } => {
-                counters.filter_failures += 1;
-                tracing::error!(%error, "the packet filter failed; nothing was changed");
-            }
-            MiddleboxEvent::Close { session, reason } => {
-                *counters.closed.entry(name(reason)).or_default() += 1;
-                tracing::info!(session = session.get(), ?reason, "connection closed");
-                // What is queued still leaves.
-                self.writers.remove(&session);
-            }
-        }
     }
 
     fn answer(&self, reply: oneshot::Sender<String>) {
@@ -267,6 +258,7 @@ const fn name(reason: CloseReason) -> &'static str {
         CloseReason::Refused(_) => "refused",
         CloseReason::BadlyFormed => "badly_formed",
         CloseReason::NotEstablished => "not_established",
+        CloseReason::Displaced => "displaced",
         CloseReason::TooSlow => "too_slow",
         CloseReason::Administrative => "administrative",
     }

@@ -177,6 +177,8 @@ fn every_change_is_in_the_audit_log() {
     daemon.stop();
     let log = std::fs::read_to_string(&path).unwrap();
     let lines: Vec<serde_json::Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (lines, events): (Vec<_>, Vec<_>) = lines.into_iter().partition(|line| !line["change"].is_null());
+    assert_eq!(events[0]["event"], "session_opened");
     let changes: Vec<&str> = lines.iter().filter_map(|line| line["change"].as_str()).collect();
     assert_eq!(changes, ["inserted", "deleted"]);
     assert_eq!(lines[0]["owner"], "127.0.0.1");

@@ -87,6 +87,12 @@ pub struct IpVersions {
 }
 
 impl IpVersions {
+    /// The versions that are in both.
+    #[must_use]
+    pub const fn both(self, other: Self) -> Self {
+        Self { v4: self.v4 && other.v4, v6: self.v6 && other.v6 }
+    }
+
     /// IPv4 only.
     pub const V4: Self = Self { v4: true, v6: false };
     /// IPv6 only.

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
-use std::path::Path;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -266,13 +267,30 @@ fn agents(
     for (name, agent) in file {
         let place = format!("agents.{name}");
         let owner = Owner::new(name.as_bytes()).map_err(|_| value(&place, name, "at most 255 octets"))?;
-        let path = folder.join(&agent.key_file);
+        let path = key_path(&agent.key_file, folder);
         let bad_key = |because: String| value(&format!("{place}.key_file"), path.display(), &because);
         let text = std::fs::read_to_string(&path).map_err(|error| bad_key(error.to_string()))?;
+        warn_if_readable(&path);
         let key = Key::from_hex(&text).map_err(|error| bad_key(error.to_string()))?;
         known.insert(owner, AgentConfig { key, policy: policy(&place, &agent.policy)? });
     }
     Ok(Agents { known, anonymous: anonymous.map(|file| policy("anonymous", file)).transpose()? })
+}
+
+/// `%d/name` is a credential of systemd (`LoadCredential=`); all else is relative to the configuration.
+fn key_path(file: &Path, folder: &Path) -> PathBuf {
+    match (file.strip_prefix("%d"), std::env::var_os("CREDENTIALS_DIRECTORY")) {
+        (Ok(name), Some(credentials)) => Path::new(&credentials).join(name),
+        (Ok(_) | Err(_), _) => folder.join(file),
+    }
+}
+
+/// A key that everybody on the host can read is no secret.
+fn warn_if_readable(path: &Path) {
+    let mode = std::fs::metadata(path).map(|data| data.permissions().mode()).unwrap_or_default();
+    if mode & 0o007 != 0 {
+        tracing::warn!(file = %path.display(), "a key that everybody on this host can read: chmod o= it");
+    }
 }
 
 fn policy(place: &str, file: &file::Policy) -> Result<AgentPolicy, ConfigError> {

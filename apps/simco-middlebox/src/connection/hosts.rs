@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Counts connections by the host they come from. Clones count together.
 #[derive(Clone, Debug)]
 pub(crate) struct Hosts {
-    most: usize,
+    most: Arc<AtomicUsize>,
     counts: Arc<Mutex<BTreeMap<IpAddr, usize>>>,
 }
 
@@ -21,14 +22,19 @@ pub(crate) struct Admission {
 impl Hosts {
     /// At most `most` connections from one host.
     pub(crate) fn new(most: usize) -> Self {
-        Self { most, counts: Arc::default() }
+        Self { most: Arc::new(AtomicUsize::new(most)), counts: Arc::default() }
+    }
+
+    /// At most so many from now on; connections that are there stay.
+    pub(crate) fn set_most(&self, most: usize) {
+        self.most.store(most, Ordering::Relaxed);
     }
 
     /// Counts a connection; `None` if the host has all it may have.
     pub(crate) fn admit(&self, host: IpAddr) -> Option<Admission> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(host).or_default();
-        if *count >= self.most {
+        if *count >= self.most.load(Ordering::Relaxed) {
             return None;
         }
         *count += 1;

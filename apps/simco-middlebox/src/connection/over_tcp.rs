@@ -7,15 +7,17 @@ use simco::Owner;
 use simco::middlebox::{Connection, Framing, Protection, SessionId};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio_rustls::TlsAcceptor;
+
+use crate::config::TlsIdentity;
 
 use super::{Hosts, Input, Outbound, introduce, outbound};
 
 /// Takes connections until the server stops.
 pub(crate) async fn accept(
     listener: TcpListener,
-    tls: Option<TlsAcceptor>,
+    tls: watch::Receiver<Option<TlsIdentity>>,
     hosts: Hosts,
     inputs: mpsc::Sender<Input>,
 ) {
@@ -23,7 +25,7 @@ pub(crate) async fn accept(
         match listener.accept().await {
             Ok((stream, peer)) => match hosts.admit(peer.ip()) {
                 Some(admission) => {
-                    let served = serve(stream, peer, tls.clone(), inputs.clone());
+                    let served = serve(stream, peer, acceptor(&tls), inputs.clone());
                     tokio::spawn(async move {
                         served.await;
                         drop(admission);
@@ -41,6 +43,11 @@ pub(crate) async fn accept(
             }
         }
     }
+}
+
+/// With the identity that is configured now.
+fn acceptor(tls: &watch::Receiver<Option<TlsIdentity>>) -> Option<TlsAcceptor> {
+    tls.borrow().as_ref().map(TlsIdentity::acceptor)
 }
 
 async fn serve(stream: TcpStream, peer: SocketAddr, tls: Option<TlsAcceptor>, inputs: mpsc::Sender<Input>) {

@@ -2,7 +2,7 @@
 
 use simco::NegativeCode;
 use simco::agent::{AgentCloseReason, AgentEvent};
-use simco_agent::{ConnectError, SimcoAgent};
+use simco_agent::{ConnectError, RequestError, SimcoAgent};
 
 use crate::agent::{alice, list, make, pinhole, settings, time_until, with_agents};
 use crate::daemon::{ALICE, BOSS, Daemon, Folder, Over, hex};
@@ -44,6 +44,37 @@ fn a_configuration_with_a_fault_changes_nothing() {
     assert!(folder.read("log").contains("agents.alice.key_file"));
     with_agents(None, async || assert!(alice(&middlebox).await.1.is_empty()));
     daemon.stop();
+}
+
+#[test]
+fn the_audit_log_is_opened_again_and_says_who_did_what() {
+    let folder = Folder::new("[audit]\nfile = \"audit\"\n");
+    let daemon = Daemon::start(&folder, None);
+    let middlebox = daemon.middlebox(Over::Tcp);
+    with_agents(None, async || {
+        let (alice, _events) = SimcoAgent::connect(&middlebox, settings("alice", ALICE)).await.unwrap();
+        make(&alice, pinhole(4000, 0, 60)).await;
+        // As logrotate does it.
+        std::fs::rename(folder.path("audit"), folder.path("audit.1")).unwrap();
+        let configuration = folder.read("middlebox.toml");
+        folder.write(
+            "middlebox.toml",
+            &format!("[limits]\nrules = 1\n[service]\nprotocols = [\"udp\"]\n{configuration}"),
+        );
+        daemon.reload();
+        time_until(async || folder.path("audit").exists() && folder.read("audit").contains("reloaded")).await;
+        let refused = alice.request(pinhole(4001, 0, 60)).await.unwrap_err();
+        assert_eq!(refused, RequestError::Refused(NegativeCode::NoResources), "the new limit holds");
+    });
+    daemon.stop();
+    let (before, after) = (folder.read("audit.1"), folder.read("audit"));
+    assert!(
+        before.contains("\"agent\":\"alice\"") && before.contains("\"address\":\"127.0.0.1\""),
+        "{before}"
+    );
+    assert!(before.contains("session_opened"), "{before}");
+    assert!(after.contains("\"event\":\"refused\"") && after.contains("0x0342"), "{after}");
+    assert!(folder.read("log").contains("restart=\"service\""), "{}", folder.read("log"));
 }
 
 #[test]

@@ -88,6 +88,7 @@ pub(crate) mod set {
     pub(crate) const DATA_TYPE: u16 = 6;
     pub(crate) const DATA_BYTES: u16 = 7;
     pub(crate) const ID: u16 = 10;
+    pub(crate) const USER_DATA: u16 = 13;
     pub(crate) const HANDLE: u16 = 16;
     pub(crate) const FLAG_MAP: u32 = 8;
     pub(crate) const FLAG_TIMEOUT: u32 = 16;

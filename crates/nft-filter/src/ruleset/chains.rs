@@ -289,6 +289,7 @@ fn write_interfaces(batch: &mut Batch, config: &NftConfig) {
         attributes.u32(set::KEY_TYPE, TYPE_INTERFACE);
         attributes.u32(set::KEY_BYTES, INTERFACE_BYTES);
         attributes.u32(set::ID, SET_ID);
+        attributes.octets(set::USER_DATA, &HOST_ORDER);
     });
     batch.message(message::DELETE_ELEMENT, 0, |attributes| {
         attributes.text(element::TABLE, &config.table);
@@ -384,6 +385,11 @@ const REGISTRY_KEY_TYPE: u32 = (TYPE_MARK << super::shape::TYPE_BITS) | TYPE_MAR
 const TYPE_MARK: u32 = 19;
 const TYPE_INTERFACE: u32 = 41;
 const INTERFACE_BYTES: u32 = 16;
+/// Tells nft that a key's octets are in the host's order (NFTNL_UDATA_SET_KEYBYTEORDER): without it a name is `""` to it.
+const HOST_ORDER: [u8; 6] = {
+    let [a, b, c, d] = 1_u32.to_ne_bytes();
+    [0, 4, a, b, c, d]
+};
 /// We refer to sets by name; the kernel wants a number all the same.
 const SET_ID: u32 = 1;
 const ACCEPT: u32 = 1;

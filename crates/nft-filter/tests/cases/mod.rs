@@ -41,6 +41,7 @@ pub(crate) const ALL: &[(&str, fn())] = &[
     ("removal_of_what_expired_is_no_error", lifetime::removed_after_expiry),
     ("older_kernels_ways_of_removal_work", lifetime::add_and_delete),
     ("a_refused_batch_changes_nothing", restart::atomic),
+    ("nft_reads_the_names_of_interfaces", restart::names),
     ("a_rule_with_too_many_ports_changes_nothing", restart::too_many),
     ("a_killed_filter_loses_no_rule_and_leaves_none_behind", restart::takeover),
     ("what_no_rule_needs_is_cleared_away", restart::orphans),

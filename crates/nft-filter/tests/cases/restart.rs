@@ -50,6 +50,13 @@ pub(crate) fn atomic() {
     assert_eq!(network.elements().len(), before + 2);
 }
 
+pub(crate) fn names() {
+    let network = Network::new();
+    let _middlebox = Middlebox::new(&network);
+    let listed = network.nft(&["list", "set", "inet", "headway", "inside"]);
+    assert!(listed.contains("elements = { \"in0\" }"), "{listed}");
+}
+
 pub(crate) fn too_many() {
     let network = Network::new();
     let mut middlebox = Middlebox::new(&network);

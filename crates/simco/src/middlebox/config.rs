@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::auth::Key;
 use crate::filter::Network;
 use crate::numbers::{Lifetime, TransportProtocol};
-use crate::parameters::{Capabilities, NatMode};
+use crate::parameters::{Capabilities, IpVersions, NatMode};
 use crate::rule::Owner;
 
 /// Configuration of a middlebox.
@@ -211,7 +211,8 @@ pub struct RequestRate {
 /// Limits over all agents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Sessions and connections that want to become one; beyond it 0x0321. Default: 1024.
+    /// Sessions and connections that want to become one; default: 1024. Beyond it a connection that is no session makes room
+    /// for a new one; if all are sessions it gets 0x0321.
     pub sessions: usize,
     /// Rules; beyond it 0x0342. Default: a million.
     pub rules: usize,
@@ -322,11 +323,32 @@ impl MiddleboxConfig {
         if longest_lifetime.is_zero() {
             return Err(MiddleboxConfigError::NoLifetime);
         }
-        Ok(Capabilities { services, longest_lifetime, ..filter })
+        let versions = match &self.service {
+            Service::Firewall => filter.external_versions,
+            // Nothing here translates one version to the other: both sides have what the pools have.
+            Service::TraditionalNat { outside } => outside.versions(),
+            Service::TwiceNat { outside, inside } => outside.versions().both(inside.versions()),
+        };
+        let internal_versions = match &self.service {
+            Service::Firewall => filter.internal_versions,
+            Service::TraditionalNat { .. } | Service::TwiceNat { .. } => {
+                filter.internal_versions.both(versions)
+            }
+        };
+        let external_versions = filter.external_versions.both(versions);
+        Ok(Capabilities { services, longest_lifetime, internal_versions, external_versions, ..filter })
     }
 }
 
 impl Pool {
+    /// The IP versions of its addresses.
+    fn versions(&self) -> IpVersions {
+        IpVersions {
+            v4: self.addresses.iter().any(IpAddr::is_ipv4),
+            v6: self.addresses.iter().any(IpAddr::is_ipv6),
+        }
+    }
+
     fn check(&self) -> Result<(), MiddleboxConfigError> {
         let (first, last) = (*self.ports.start(), *self.ports.end());
         if first == 0 || first > last {

@@ -79,6 +79,8 @@ pub enum CloseReason {
     BadlyFormed,
     /// There was no session in time.
     NotEstablished,
+    /// There were as many connections as there may be, and this was the oldest that said nothing.
+    Displaced,
     /// The agent does not read what is sent to it.
     TooSlow,
     /// The operator has ended the session, or the agent is no longer known.

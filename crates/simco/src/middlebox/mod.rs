@@ -116,8 +116,12 @@ impl<F: PacketFilter> Middlebox<F> {
         })
     }
 
-    /// A new connection of an agent.
+    /// A new connection of an agent. If there are as many as there may be, the oldest that is no session makes room: that of
+    /// the peer that has most of them.
     pub fn open(&mut self, now: Instant, connection: Connection) -> SessionId {
+        if self.sessions.len() >= self.policies.config.limits.sessions {
+            self.displace();
+        }
         self.newest_session += 1;
         let id = SessionId(self.newest_session);
         let until = now + self.policies.config.limits.establishment;
@@ -261,6 +265,12 @@ impl<F: PacketFilter> Middlebox<F> {
         if missing.is_empty() { Ok(()) } else { self.filter.apply(now, &missing) }
     }
 
+    /// Changes what holds for all agents. Sessions and rules beyond the new limits stay; no other ones come.
+    pub const fn set_limits(&mut self, limits: Limits, demands: Demands) {
+        self.policies.config.limits = limits;
+        self.policies.config.demands = demands;
+    }
+
     /// Changes who may connect and what for, keys too. Sessions go on; those of agents that may no longer connect end.
     pub fn set_agents(&mut self, now: Instant, agents: Agents) {
         self.commit(now);
@@ -320,6 +330,20 @@ impl<F: PacketFilter> Middlebox<F> {
     /// The packet filter. What is changed here the rule base does not know.
     pub const fn filter_mut(&mut self) -> &mut F {
         &mut self.filter
+    }
+
+    /// Ends a connection that is no session, if there is one.
+    fn displace(&mut self) {
+        let mut silent: BTreeMap<&Owner, (usize, SessionId)> = BTreeMap::new();
+        for (id, session) in &self.sessions {
+            if matches!(session.state, State::Closed { .. } | State::NoAuth { .. }) {
+                silent.entry(&session.connection.peer).or_insert((0, *id)).0 += 1;
+            }
+        }
+        let most = silent.values().max_by_key(|(count, oldest)| (*count, core::cmp::Reverse(*oldest)));
+        if let Some((_, oldest)) = most.copied() {
+            self.end(oldest, CloseReason::Displaced);
+        }
     }
 
     fn handle_whole(&mut self, now: Instant, id: SessionId, stream: StreamNumber, octets: &[u8]) {

@@ -99,6 +99,29 @@ fn too_many_sessions_are_refused() {
     bench.open("a");
 }
 
+/// Silent connections of many hosts keep no agent out, and cost those that speak nothing.
+#[test]
+fn silent_connections_make_room_for_an_agent() {
+    let mut config = config();
+    config.limits.sessions = 64;
+    let mut bench = Bench::with(config);
+    let session = bench.open("a");
+    let silent = |host: usize| Connection { peer: owner(&format!("192.0.2.{host}")), ..connection(None) };
+    let lone = bench.connect(silent(200));
+    for number in 0..200 {
+        bench.connect(silent(number % 16));
+    }
+    let agent = bench.open("b");
+    assert_eq!(bench.middlebox.connection_count(), 64);
+    for kept in [session, agent, lone] {
+        assert!(bench.middlebox.connection(kept).is_some());
+    }
+    assert!(bench.events.iter().any(|event| matches!(
+        event,
+        simco::middlebox::MiddleboxEvent::Close { reason: CloseReason::Displaced, .. }
+    )));
+}
+
 /// 0x0322: only 3.0 is spoken.
 #[test]
 fn other_version_is_told_the_right_one() {

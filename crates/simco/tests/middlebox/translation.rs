@@ -97,7 +97,11 @@ fn pool_that_is_used_up_lacks_ports_or_addresses() {
         external: external("2001:db8::2", 6),
         ..pinhole()
     };
-    assert_eq!(bench.refusal(session, PolicyRequest::Enable(v6)), NegativeCode::LackOfAddresses);
+    // A pool without addresses of a version is a side without that version, and said to be so.
+    assert_eq!(bench.refusal(session, PolicyRequest::Enable(v6)), NegativeCode::IpVersionMismatch);
+    let capabilities = bench.middlebox.capabilities();
+    assert_eq!(capabilities.external_versions, simco::IpVersions::V4);
+    assert_eq!(capabilities.internal_versions, simco::IpVersions::V4);
 }
 
 #[test]
