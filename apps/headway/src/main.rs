@@ -64,6 +64,7 @@ impl Command {
             Self::Compare(arguments) if arguments.wants_namespaces() => Rights::obtain(),
             Self::Emulate(arguments) if arguments.makes_namespace() => Rights::obtain(),
             Self::Reproduce(arguments) if arguments.wants_namespaces() => Rights::obtain(),
+            Self::Simulate(arguments) if arguments.wants_namespaces() => Rights::obtain(),
             Self::Compare(_)
             | Self::Load(_)
             | Self::Echo(_)
@@ -86,7 +87,7 @@ impl Command {
             Self::Emulate(arguments) => Ok(emulate::run(arguments, rights)?),
             Self::Predict(arguments) => Ok(predict::run(arguments)?),
             Self::Perf(arguments) => Ok(perf::run(arguments)?),
-            Self::Simulate(arguments) => Ok(simulate::run(arguments)?),
+            Self::Simulate(arguments) => Ok(simulate::run(arguments, rights)?),
             Self::Reproduce(arguments) => Ok(reproduce::run(arguments, rights)?),
             Self::Simco(arguments) => Ok(simco::run(arguments)?),
             Self::Completions(arguments) => Ok(documents::completions(arguments, definitions())?),

@@ -1,16 +1,17 @@
-//! `headway simulate`: a plan in the simulator, in virtual time.
+//! `headway simulate`: a plan in virtual time, or on real packets.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use lab::StopSignal;
-use lab::plan::{Plan, PlanError, RunOptions, SimulationResult, plan_table, write_plan_report};
+use lab::plan::{Plan, PlanError, PlanWorld, RunOptions, SimulationResult, plan_table, write_plan_report};
 use lab::simulation::SimulationError;
 use serde::Serialize;
 
 use crate::interrupt;
 use crate::output::{Output, OutputArguments, OutputError, check_folder};
 use crate::progress::Bar;
+use crate::rights::Rights;
 
 /// A plan in the simulator: hosts, routers, links, flows, every combination of levels with every seed
 ///
@@ -22,6 +23,10 @@ pub(crate) struct Arguments {
     /// The plan, a TOML file
     #[arg(value_name = "PLAN.toml")]
     plan: PathBuf,
+    /// Where to run: simulator (virtual time), or namespaces (real packets, kernel TCP and our SCTP; plans of two hosts and
+    /// one link)
+    #[arg(long, value_name = "NAME", default_value = "simulator")]
+    world: PlanWorld,
     /// Only read the plan and say what is wrong with it, with line and key
     #[arg(long)]
     check: bool,
@@ -31,7 +36,7 @@ pub(crate) struct Arguments {
     /// The first seed of --seeds
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Runs at the same time [default: one per core]
+    /// Runs at the same time in the simulator [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
     /// Folder for results.json and cells.csv
@@ -48,6 +53,8 @@ pub(crate) enum SimulateError {
     Unreadable { path: PathBuf, error: std::io::Error },
     #[error("{}: {error}", path.display())]
     Plan { path: PathBuf, error: PlanError },
+    #[error("--world 'namespaces' is refused: {0}; or use --world simulator")]
+    Refused(String),
     #[error("the plan cannot be run: {0}")]
     Run(#[from] SimulationError),
     #[error("--out '{}' cannot be written: {error}; name a writable folder", path.display())]
@@ -65,7 +72,7 @@ impl SimulateError {
     pub(crate) fn exit_status(&self) -> u8 {
         match self {
             Self::Unreadable { .. } | Self::Plan { .. } => 2,
-            Self::Run(_) | Self::Out { .. } | Self::Flows | Self::Output(_) => 1,
+            Self::Refused(_) | Self::Run(_) | Self::Out { .. } | Self::Flows | Self::Output(_) => 1,
             Self::Interrupted => interrupt::INTERRUPTED,
         }
     }
@@ -80,7 +87,7 @@ struct Checked {
     runs: usize,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), SimulateError> {
+pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), SimulateError> {
     let plan = arguments.read()?;
     let output = arguments.output.open()?;
     if arguments.check {
@@ -89,9 +96,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), SimulateError> {
     if let Some(folder) = &arguments.out {
         check_folder(folder).map_err(|error| SimulateError::Out { path: folder.clone(), error })?;
     }
+    if arguments.wants_namespaces() {
+        rights.permission().map_err(SimulateError::Refused)?;
+    }
     let stop = StopSignal::default();
     interrupt::stop_on_interrupt(&stop);
-    let mut options = RunOptions { stop, ..RunOptions::default() };
+    let mut options = RunOptions { world: arguments.world, stop, ..RunOptions::default() };
     if let Some(jobs) = arguments.jobs {
         options.jobs = usize::from(jobs);
     }
@@ -117,6 +127,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), SimulateError> {
 }
 
 impl Arguments {
+    /// Whether network namespaces are needed.
+    pub(crate) fn wants_namespaces(&self) -> bool {
+        !self.check && self.world == PlanWorld::Namespaces
+    }
+
     fn read(&self) -> Result<Plan, SimulateError> {
         let text = std::fs::read_to_string(&self.plan);
         let text = text.map_err(|error| SimulateError::Unreadable { path: self.plan.clone(), error })?;

@@ -126,3 +126,50 @@ fn a_folder_gets_json_and_csv() {
     let json = std::fs::read_to_string(folder.join("results.json")).unwrap();
     assert!(serde_json::from_str::<Value>(&json).is_ok());
 }
+
+/// Where namespaces are refused, that is said, and why.
+#[test]
+fn the_same_plan_runs_on_real_packets() {
+    let folder = std::env::temp_dir().join(format!("headway-world-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("plan.toml");
+    let text = SMALL.replace("interval = \"10ms\"", "interval = \"2ms\"").replace("= 300", "= 100");
+    std::fs::write(&path, text).unwrap();
+    let path = path.to_str().unwrap();
+    let output = simulate(&[path, "--world", "namespaces", "--seeds", "1", "--json", "-"]);
+    let virtual_time = result(&[path, "--seeds", "1"]);
+    std::fs::remove_dir_all(&folder).unwrap();
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    if error.contains("--world 'namespaces' is refused") {
+        assert_eq!(output.status.code(), Some(1));
+        return;
+    }
+    assert!(output.status.success(), "{error}");
+    let real: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&real["world"], &virtual_time["world"]), (&"namespaces".into(), &"simulator".into()));
+    assert!(real["trace_hash"].is_null() && virtual_time["trace_hash"].is_string());
+    for (real, simulated) in std::iter::zip(cells(&real), cells(&virtual_time)) {
+        assert_eq!(real["factors"], simulated["factors"]);
+        for figure in ["messages", "completed", "failed"] {
+            assert_eq!(real["metrics"][figure], simulated["metrics"][figure], "{figure}");
+        }
+        let least = real["metrics"]["response_ms"]["p50"].as_f64().unwrap();
+        assert!(least >= 20.0, "both delays of the link are in it: {least}");
+        assert!(real["links"]["wan"]["there"]["sent"].as_u64() >= Some(100));
+    }
+    // Nobody counts what the kernel's TCP sends again.
+    assert!(cells(&real)[1]["metrics"]["retransmissions"].is_null());
+}
+
+fn cells(result: &Value) -> &[Value] {
+    result["cells"].as_array().unwrap()
+}
+
+#[test]
+fn what_namespaces_do_not_have_is_named_by_its_key() {
+    let plan = plans().join("bottleneck.toml");
+    let output = simulate(&[plan.to_str().unwrap(), "--world", "namespaces"]);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(error.contains("routers: ") || error.contains("is refused"), "{error}");
+}

@@ -23,7 +23,7 @@ use super::device::DeviceKind;
 use super::device::{Device, QUEUE_PACKETS};
 use super::error::EmulatorError;
 use super::lane::Lane;
-use super::link::{Direction, EmulatedLink};
+use super::link::{Direction, EmulatedLink, LinkState};
 use super::report::{EmulatorReport, LinkReport};
 use super::running::{Command, EmulatorOptions, Scheduling};
 
@@ -226,6 +226,9 @@ impl Engine {
                 Command::SetImpairments { link, direction, impairments, reply } => {
                     let _nobody_waits = reply.send(self.set_impairments(link, direction, &impairments));
                 }
+                Command::SetLinkState { link, state, reply } => {
+                    let _nobody_waits = reply.send(self.set_link_state(link, state));
+                }
             }
         }
         Flow::GoOn
@@ -242,6 +245,14 @@ impl Engine {
         lane.ok_or(EmulatorError::UnknownLink { link })?
             .set_impairments(impairments)
             .map_err(|reason| EmulatorError::InvalidImpairments { link, direction, reason })
+    }
+
+    fn set_link_state(&mut self, link: u8, state: LinkState) -> Result<(), EmulatorError> {
+        if !self.links.iter().any(|known| known.index == link) {
+            return Err(EmulatorError::UnknownLink { link });
+        }
+        self.lanes.iter_mut().filter(|lane| lane.index == link).for_each(|lane| lane.state = state);
+        Ok(())
     }
 
     fn report(self, is_real_time: bool) -> EmulatorReport {

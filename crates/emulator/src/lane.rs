@@ -7,13 +7,14 @@ use netem::{Delivery, Impairments, InvalidImpairments, Link, Verdict};
 use virtual_time::Instant;
 
 use super::classify::{Class, classify};
-use super::link::{Direction, EmulatedLink};
+use super::link::{Direction, EmulatedLink, LinkState};
 use super::report::{DelaySummary, DirectionReport, DroppedPacket, LATE_SEND};
 
 /// One direction of a link.
 pub(super) struct Lane {
     pub(super) index: u8,
     pub(super) direction: Direction,
+    pub(super) state: LinkState,
     link: Link<Vec<u8>>,
     /// For ICMP errors: the delay alone.
     passing: Link<Vec<u8>>,
@@ -26,6 +27,7 @@ impl Lane {
         Ok(Self {
             index: link.index,
             direction,
+            state: LinkState::Up,
             link: Link::new(impairments.clone(), link.seed(direction))?,
             passing: Link::new(delay_alone(impairments), 0)?,
             meter: Meter::new(),
@@ -35,6 +37,10 @@ impl Lane {
     /// Takes in a packet that was read at `now`; what became of it, unless it is not numbered.
     pub(super) fn offer(&mut self, now: Instant, packet: &[u8]) -> Option<Verdict> {
         match classify(packet) {
+            Class::Numbered | Class::Passing if self.state == LinkState::Down => {
+                self.meter.lost_while_down += 1;
+                None
+            }
             Class::Numbered => {
                 self.meter.largest_packet = self.meter.largest_packet.max(packet.len());
                 let verdict = self.link.offer(now, packet.len(), packet.to_vec());
@@ -65,6 +71,10 @@ impl Lane {
 
     /// The next packet to write at `now`, damaged if so decided, and its number if it has one.
     pub(super) fn poll_deliver(&mut self, now: Instant) -> Option<(Delivery<Vec<u8>>, Option<u64>)> {
+        while self.state == LinkState::Down {
+            self.link.poll_deliver(now).or_else(|| self.passing.poll_deliver(now))?;
+            self.meter.lost_while_down += 1;
+        }
         let Some(mut delivery) = self.link.poll_deliver(now) else {
             return self.passing.poll_deliver(now).map(|delivery| (delivery, None));
         };
@@ -101,6 +111,7 @@ impl Lane {
             late_sends: meter.late_sends,
             passed: meter.passed,
             swallowed: meter.swallowed,
+            lost_while_down: meter.lost_while_down,
             refused: meter.refused,
             missed: missed.map(u64::from),
             largest_packet_bytes: u64::try_from(meter.largest_packet).unwrap_or(u64::MAX),
@@ -119,6 +130,7 @@ struct Meter {
     dropped: Vec<DroppedPacket>,
     passed: u64,
     swallowed: u64,
+    lost_while_down: u64,
     refused: u64,
     largest_packet: usize,
 }
@@ -132,6 +144,7 @@ impl Meter {
             dropped: Vec::new(),
             passed: 0,
             swallowed: 0,
+            lost_while_down: 0,
             refused: 0,
             largest_packet: 0,
         }

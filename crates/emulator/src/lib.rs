@@ -75,7 +75,7 @@ pub use capture::{CaptureFile, CapturePoint};
 pub use command::{CommandHandle, between, namespace_path, run_command};
 pub use device::DeviceKind;
 pub use error::{EmulatorError, SideError};
-pub use link::{Direction, EmulatedLink, End, LinkEnd, SideLink};
+pub use link::{Direction, EmulatedLink, End, LinkEnd, LinkState, SideLink};
 pub use nat::Outside;
 pub use permission::{Permission, Refused, device_kind, enter_user_namespace, permission};
 pub use report::{DelaySummary, DirectionReport, DroppedPacket, EmulatorReport, LATE_SEND, LinkReport};

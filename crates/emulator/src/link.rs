@@ -62,6 +62,15 @@ impl Direction {
     }
 }
 
+/// Whether a link carries packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LinkState {
+    /// It does.
+    Up,
+    /// It loses them all, those under way too, and numbers none.
+    Down,
+}
+
 /// One of the two ends of a link.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum End {

@@ -53,6 +53,8 @@ pub struct DirectionReport {
     pub passed: u64,
     /// Packets of the kernel's own that were swallowed.
     pub swallowed: u64,
+    /// Packets that came to the link while it was down, or were under way then.
+    pub lost_while_down: u64,
     /// Packets the receiving device refused; a flipped bit in the IP version does that.
     pub refused: u64,
     /// Packets the emulator did not read in time, which nobody numbered; at least so many. `None` for TUN devices,

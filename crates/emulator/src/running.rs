@@ -12,7 +12,7 @@ use super::capture::CaptureFile;
 use super::device::DeviceKind;
 use super::engine::{Engine, WiredLink};
 use super::error::EmulatorError;
-use super::link::Direction;
+use super::link::{Direction, LinkState};
 use super::report::EmulatorReport;
 
 /// How the emulator runs.
@@ -105,6 +105,16 @@ impl RunningEmulator {
         answer.recv().unwrap_or(Err(EmulatorError::Ended))
     }
 
+    /// Lets a link carry packets or lose them all from now on, both ways.
+    ///
+    /// # Errors
+    /// When there is no such link, or the emulator has ended.
+    pub fn set_link_state(&self, link: u8, state: LinkState) -> Result<(), EmulatorError> {
+        let (reply, answer) = channel();
+        self.control.send(Command::SetLinkState { link, state, reply });
+        answer.recv().unwrap_or(Err(EmulatorError::Ended))
+    }
+
     /// A handle that can end the emulator from anywhere, such as a signal handler's thread.
     #[must_use]
     pub fn stop_handle(&self) -> StopHandle {
@@ -151,6 +161,11 @@ pub(super) enum Command {
         link: u8,
         direction: Direction,
         impairments: Impairments,
+        reply: Sender<Result<(), EmulatorError>>,
+    },
+    SetLinkState {
+        link: u8,
+        state: LinkState,
         reply: Sender<Result<(), EmulatorError>>,
     },
 }

@@ -15,7 +15,7 @@ mod tally;
 mod text;
 
 pub(crate) use execute::spread;
-pub use execute::{PlanOutcome, Progress, RunOptions};
+pub use execute::{PlanOutcome, PlanWorld, Progress, RunOptions};
 pub use file::{Cell, Plan, PlanError};
 pub use result::{CellResult, Numbers, RunSummary, SimulationResult, write_plan_report};
 pub(crate) use tally::mean;

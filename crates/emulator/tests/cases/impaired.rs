@@ -5,7 +5,8 @@ use std::net::UdpSocket;
 use std::time::Duration;
 
 use emulator::{
-    CaptureFile, CapturePoint, Direction, EmulatedLink, EmulatorOptions, LinkEnd, SideContext, World,
+    CaptureFile, CapturePoint, Direction, EmulatedLink, EmulatorOptions, LinkEnd, LinkState, SideContext,
+    World,
 };
 use netem::{Impairments, Probability};
 use pcap_file::pcapng::{Block, PcapNgReader};
@@ -118,6 +119,41 @@ pub(crate) fn change_in_the_middle() {
     slow_now.send(()).unwrap();
     assert!(client.join().unwrap() >= Duration::from_millis(15));
     server.join().unwrap();
+}
+
+pub(crate) fn link_down() {
+    let (bound, is_bound) = std::sync::mpsc::channel();
+    let (answered, is_answered) = std::sync::mpsc::channel();
+    let (down_now, is_down_now) = std::sync::mpsc::channel();
+    let (over, is_over) = std::sync::mpsc::channel();
+    let mut world = World::new(vec![wan(0)]).unwrap();
+    let server = world.spawn_side("server", &[LinkEnd::server(1)], move |side: SideContext| {
+        let socket = UdpSocket::bind((side.links[0].local_v4, 5000)).unwrap();
+        bound.send(()).unwrap();
+        let (_, from) = socket.recv_from(&mut [0; 64]).unwrap();
+        socket.send_to(&[1], from).unwrap();
+        // With its last thread a namespace goes, and what its devices hold.
+        is_over.recv().unwrap();
+    });
+    let client = world.spawn_side("client", &[LinkEnd::client(1)], move |side: SideContext| {
+        is_bound.recv().unwrap();
+        let socket = UdpSocket::bind((side.links[0].local_v4, 0)).unwrap();
+        socket.connect((side.links[0].peer_v4, 5000)).unwrap();
+        answered.send(round_trip(&socket)).unwrap();
+        is_down_now.recv().unwrap();
+        (0..5).for_each(|_| assert_eq!(socket.send(&[2; 64]).unwrap(), 64));
+    });
+    let (server, client) = (server.unwrap(), client.unwrap());
+    let emulator = world.start(EmulatorOptions::default()).unwrap();
+    is_answered.recv().unwrap();
+    emulator.set_link_state(1, LinkState::Down).unwrap();
+    assert!(emulator.set_link_state(2, LinkState::Down).is_err());
+    down_now.send(()).unwrap();
+    client.join().unwrap();
+    over.send(()).unwrap();
+    server.join().unwrap();
+    let request = &emulator.stop().unwrap().links[0].request;
+    assert_eq!((request.stats.offered, request.lost_while_down), (1, 5));
 }
 
 pub(crate) fn capture() {

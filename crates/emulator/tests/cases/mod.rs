@@ -23,6 +23,7 @@ pub(crate) const ALL: &[(&str, Case)] = &[
     ("corrupted_packets_do_not_reach_their_receiver", impaired::corruption),
     ("duplicates_arrive_twice", impaired::duplicates),
     ("impairments_change_in_the_middle", impaired::change_in_the_middle),
+    ("link_that_is_down_loses_all_and_numbers_nothing", impaired::link_down),
     ("capture_holds_what_was_offered_and_delivered", impaired::capture),
     ("command_runs_behind_the_link", places::command),
     ("command_behind_a_link_is_ended_through_its_handle", places::command_ended),

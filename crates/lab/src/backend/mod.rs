@@ -1,6 +1,6 @@
 //! Where comparisons run: real packets between namespaces, or virtual time.
 
-mod namespaces;
+pub(crate) mod namespaces;
 mod network;
 pub mod real;
 mod simulator;
@@ -12,21 +12,48 @@ pub use simulator::Simulator;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-use sctp_core::AssociationStatistics;
+use netem::LinkStats;
 
-use crate::compare::{Blocking, RawRun, Skipped};
+use crate::compare::{
+    Blocking, CompareConfig, DirectionPackets, LoadCounters, PacketCounts, RawRun, Skipped,
+};
+use crate::simulation::RunOutcome;
 use crate::transport::TransportSpec;
 
-/// What the receivers of both directions saw of head-of-line blocking.
-fn blocking<'a>(ends: impl IntoIterator<Item = &'a AssociationStatistics>) -> Blocking {
-    let mut sum = Blocking::default();
-    for end in ends {
-        for (_, stream) in end.receiver.blocked.streams() {
-            sum.messages_blocked += stream.messages;
-            sum.total += stream.total;
-        }
-    }
-    sum
+/// What a run of a comparison's scenario left behind, as a row is made of.
+fn raw_run(
+    config: &CompareConfig,
+    transport: TransportSpec,
+    repetition: u32,
+    outcome: RunOutcome,
+) -> Option<RawRun> {
+    let capture_failure = outcome.capture_failure.clone();
+    let is_over = outcome.length >= config.traffic.duration;
+    let packets = outcome.links.first().map(|link| packets(&link.ways));
+    let flow = outcome.flows.into_iter().next()?;
+    let is_interrupted = config.stop.is_raised() && !(is_over && flow.completed == flow.messages);
+    let counters =
+        LoadCounters { late_sends: flow.late_sends, ..LoadCounters::of(&flow.samples, flow.strange) };
+    Some(RawRun {
+        transport,
+        repetition,
+        profile: config.profile_of(transport),
+        start: flow.start,
+        counters,
+        samples: flow.samples,
+        retransmissions: flow.transport.retransmissions.filter(|_| transport == TransportSpec::Udp),
+        blocking: flow.transport.blocked.map(Blocking::from),
+        packets,
+        ended_early: flow.failure.or_else(|| is_interrupted.then(|| INTERRUPTED.to_owned())),
+        paths: None,
+        capture_failure,
+    })
+}
+
+fn packets(ways: &[LinkStats; 2]) -> PacketCounts {
+    let [request, response] =
+        ways.map(|stats| DirectionPackets { sent: stats.offered, dropped: stats.dropped() });
+    PacketCounts { request, response }
 }
 
 /// Every run of a comparison: transport and repetition, in the order of the table.
@@ -60,9 +87,3 @@ fn capture_path(path: &Path, transport: TransportSpec, repetition: u32) -> PathB
 
 /// Why a run ended, or never began, that was asked to end.
 const INTERRUPTED: &str = "interrupted";
-
-/// SCTP port of the echo server.
-const SERVER_PORT: u16 = 7;
-
-/// SCTP port of the load generator.
-const CLIENT_PORT: u16 = 5001;

@@ -17,9 +17,10 @@ use tokio::task::JoinSet;
 use tracing::Instrument;
 
 use super::real::{Driven, RealError, sctp as over_sctp, tcp as over_tcp, udp as over_udp};
-use super::{blocking, capture_path, never_begun, runs};
-use crate::compare::{Backend, BackendError, BackendKind, CompareConfig, RawOutcome, RawRun};
+use super::{capture_path, never_begun, runs};
+use crate::compare::{Backend, BackendError, BackendKind, Blocking, CompareConfig, RawOutcome, RawRun};
 use crate::events::run_span;
+use crate::simulation::TransportCounts;
 use crate::transport::TransportSpec;
 
 /// The backend of `headway load`.
@@ -324,7 +325,7 @@ impl Done {
 
     fn into_raw(self, config: &CompareConfig, planned: Planned) -> RawRun {
         let Planned { index: _, transport, repetition } = planned;
-        let is_sctp = matches!(transport, TransportSpec::Sctp { .. } | TransportSpec::SctpUnordered);
+        let counts = self.statistics.as_ref().map(TransportCounts::from);
         RawRun {
             transport,
             repetition,
@@ -333,7 +334,7 @@ impl Done {
             samples: self.driven.samples,
             counters: self.driven.counters,
             retransmissions: self.retransmissions,
-            blocking: is_sctp.then(|| blocking(&self.statistics)),
+            blocking: counts.and_then(|counts| counts.blocked).map(Blocking::from),
             paths: self.statistics.map(|statistics| statistics.paths),
             packets: None,
             ended_early: self.driven.ended_early,

@@ -1,13 +1,11 @@
 //! Comparisons in virtual time: each run is a scenario of two hosts and a link between them, as plans have it.
 
-use emulator::CaptureFile;
-use netem::LinkStats;
+use std::path::PathBuf;
 
-use super::{INTERRUPTED, capture_path, never_begun, runs};
-use crate::compare::{
-    Backend, BackendError, BackendKind, Blocking, CompareConfig, DirectionPackets, LoadCounters,
-    PacketCounts, RawOutcome, RawRun, Skipped,
-};
+use emulator::CaptureFile;
+
+use super::{capture_path, never_begun, raw_run, runs};
+use crate::compare::{Backend, BackendError, BackendKind, CompareConfig, RawOutcome, RawRun, Skipped};
 use crate::events::run_span;
 use crate::simulation::{Watch, check, simulate};
 use crate::transport::TransportSpec;
@@ -47,38 +45,14 @@ impl Backend for Simulator {
 
 fn run(config: &CompareConfig, transport: TransportSpec, repetition: u32) -> Result<RawRun, BackendError> {
     let _span = run_span(transport, repetition).entered();
-    let file = |path| CaptureFile { path: capture_path(path, transport, repetition), point: config.pcap_at };
-    let capture = config.pcap.as_deref().map(file);
+    let file = |path: &PathBuf| CaptureFile {
+        path: capture_path(path, transport, repetition),
+        point: config.pcap_at,
+    };
+    let capture = config.pcap.as_ref().map(file);
     let watch = Watch { stop: config.stop.clone(), capture };
     let failed = |because: String| BackendError::Failed { because };
     let outcome = simulate(&config.scenario(transport), config.run_seed(repetition), &watch);
     let outcome = outcome.map_err(|error| failed(error.to_string()))?;
-    let is_over = outcome.length >= config.traffic.duration;
-    let packets = outcome.links.first().map(|link| packets(&link.ways));
-    let flow = outcome.flows.into_iter().next().ok_or_else(|| failed("the run had no flow".to_owned()))?;
-    let is_interrupted = config.stop.is_raised() && !(is_over && flow.completed == flow.messages);
-    let is_udp = transport == TransportSpec::Udp;
-    Ok(RawRun {
-        transport,
-        repetition,
-        profile: config.profile_of(transport),
-        start: flow.start,
-        counters: LoadCounters::of(&flow.samples, flow.strange),
-        samples: flow.samples,
-        retransmissions: is_udp.then_some(flow.transport.retransmissions),
-        blocking: flow
-            .transport
-            .blocked
-            .map(|(messages_blocked, total)| Blocking { messages_blocked, total }),
-        packets,
-        ended_early: flow.failure.or_else(|| is_interrupted.then(|| INTERRUPTED.to_owned())),
-        paths: None,
-        capture_failure: outcome.capture_failure,
-    })
-}
-
-fn packets(ways: &[LinkStats; 2]) -> PacketCounts {
-    let [request, response] =
-        ways.map(|stats| DirectionPackets { sent: stats.offered, dropped: stats.dropped() });
-    PacketCounts { request, response }
+    raw_run(config, transport, repetition, outcome).ok_or_else(|| failed("the run had no flow".to_owned()))
 }

@@ -102,6 +102,12 @@ pub struct Blocking {
     pub total: Duration,
 }
 
+impl From<(u64, Duration)> for Blocking {
+    fn from((messages_blocked, total): (u64, Duration)) -> Self {
+        Self { messages_blocked, total }
+    }
+}
+
 /// IP packets in both directions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PacketCounts {

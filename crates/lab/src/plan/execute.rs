@@ -1,18 +1,52 @@
 //! Runs of a plan, spread over the cores. Which core runs what changes nothing.
 
+use std::str::FromStr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::file::Plan;
 use super::tally::CellTally;
-use crate::compare::StopSignal;
+use crate::backend::namespaces::{self, ScenarioRun};
+use crate::compare::{CONCURRENT_RATE_LIMIT, StopSignal, UnknownName};
 use crate::simulation::{SimulationError, Watch, simulate};
+
+/// Where a plan runs: who provides time, packets and chance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PlanWorld {
+    /// Virtual time. The default.
+    #[default]
+    Simulator,
+    /// Real packets, kernel TCP and our SCTP between two network namespaces, every run on an emulated link of its own.
+    Namespaces,
+}
+
+impl PlanWorld {
+    /// As `--world` names it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Simulator => "simulator",
+            Self::Namespaces => "namespaces",
+        }
+    }
+}
+
+impl FromStr for PlanWorld {
+    type Err = UnknownName;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let unknown = || UnknownName { text: text.to_owned(), known: "simulator or namespaces" };
+        [Self::Simulator, Self::Namespaces].into_iter().find(|world| world.name() == text).ok_or_else(unknown)
+    }
+}
 
 /// How to run a plan.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
-    /// How many runs at the same time. Default one per core.
+    /// Where. Default the simulator.
+    pub world: PlanWorld,
+    /// How many runs at the same time. Default one per core; in namespaces as many as the rates of their flows allow.
     pub jobs: usize,
     /// Ends it early: cells then have fewer runs.
     pub stop: StopSignal,
@@ -23,7 +57,7 @@ pub struct RunOptions {
 impl Default for RunOptions {
     fn default() -> Self {
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { jobs, stop: StopSignal::default(), progress: Progress::default() }
+        Self { world: PlanWorld::default(), jobs, stop: StopSignal::default(), progress: Progress::default() }
     }
 }
 
@@ -56,6 +90,8 @@ pub struct PlanOutcome {
     pub cells: Vec<CellTally>,
     /// How long it took on the wall.
     pub wall: Duration,
+    /// Where it ran.
+    pub world: PlanWorld,
 }
 
 impl Plan {
@@ -65,6 +101,53 @@ impl Plan {
     /// What only running shows to be wrong with a scenario.
     pub fn run(&self, options: &RunOptions) -> Result<PlanOutcome, SimulationError> {
         let begin = Instant::now();
+        let cells = match options.world {
+            PlanWorld::Simulator => self.simulate(options)?,
+            PlanWorld::Namespaces => self.measure(options)?,
+        };
+        Ok(PlanOutcome { cells, wall: begin.elapsed(), world: options.world })
+    }
+
+    /// Real packets: batches of runs at the same time, whose flows together send no more than a machine can send in time.
+    fn measure(&self, options: &RunOptions) -> Result<Vec<CellTally>, SimulationError> {
+        let mut tallies: Vec<_> = self.cells.iter().map(|_| CellTally::new(self.seeds.len())).collect();
+        self.cells.iter().try_for_each(|cell| namespaces::can_run(&cell.scenario))?;
+        let all = (0..self.cells.len()).flat_map(|cell| (0..self.seeds.len()).map(move |seed| (cell, seed)));
+        let all: Vec<(usize, usize)> = all.collect();
+        for batch in self.batches(&all) {
+            let runs = batch
+                .iter()
+                .map(|(cell, seed)| ScenarioRun::new(&self.cells[*cell].scenario, self.seeds[*seed]));
+            let (outcomes, _report) =
+                namespaces::run_batch(&runs.collect::<Vec<_>>(), &Watch::from(&options.stop))?;
+            if options.stop.is_raised() {
+                break;
+            }
+            for ((cell, seed), outcome) in batch.iter().zip(outcomes) {
+                tallies[*cell].add(*seed, outcome);
+                options.progress.advance(1);
+            }
+        }
+        Ok(tallies)
+    }
+
+    fn batches<'a>(&self, mut runs: &'a [(usize, usize)]) -> Vec<&'a [(usize, usize)]> {
+        let mut batches = Vec::new();
+        while !runs.is_empty() {
+            let mut load = 0.0;
+            let fits = |(cell, _): &&(usize, usize)| {
+                load += self.cells[*cell].scenario.messages_per_second();
+                load <= CONCURRENT_RATE_LIMIT
+            };
+            let count = runs.iter().take(namespaces::MOST_LINKS).take_while(fits).count().max(1);
+            let (batch, rest) = runs.split_at(count);
+            batches.push(batch);
+            runs = rest;
+        }
+        batches
+    }
+
+    fn simulate(&self, options: &RunOptions) -> Result<Vec<CellTally>, SimulationError> {
         let cells: Vec<_> = self.cells.iter().map(|_| Mutex::new(CellTally::new(self.seeds.len()))).collect();
         let failure = Mutex::new(None);
         let next = AtomicUsize::new(0);
@@ -93,7 +176,7 @@ impl Plan {
         let cells = cells
             .into_iter()
             .map(|cell| cell.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner));
-        Ok(PlanOutcome { cells: cells.collect(), wall: begin.elapsed() })
+        Ok(cells.collect())
     }
 }
 

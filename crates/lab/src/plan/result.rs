@@ -17,6 +17,8 @@ use crate::statistics::half_width;
 pub struct SimulationResult {
     /// Version of the program.
     pub headway: &'static str,
+    /// Where it ran: `simulator` or `namespaces`.
+    pub world: &'static str,
     /// Title of the plan.
     pub plan: String,
     /// All seeds.
@@ -25,8 +27,8 @@ pub struct SimulationResult {
     pub cells: Vec<CellResult>,
     /// What it took.
     pub run: RunSummary,
-    /// Equal for equal plans, seeds and programs: over the hashes of all runs.
-    pub trace_hash: String,
+    /// Equal for equal plans, seeds and programs: over the hashes of all runs; null in real time.
+    pub trace_hash: Option<String>,
 }
 
 /// One combination of levels.
@@ -52,7 +54,7 @@ pub struct RunSummary {
     pub events: u64,
     /// IP packets sent.
     pub packets: u64,
-    /// Virtual time of all runs.
+    /// Virtual time of all runs; in namespaces their real time, of which many pass at once.
     pub virtual_s: f64,
     /// Time on the wall.
     pub wall_s: f64,
@@ -100,6 +102,7 @@ impl SimulationResult {
         let cells = plan.cells.iter().zip(&outcome.cells);
         Self {
             headway: env!("CARGO_PKG_VERSION"),
+            world: outcome.world.name(),
             plan: plan.title.clone(),
             seeds: plan.seeds.clone(),
             cells: cells.map(|(cell, tally)| CellResult::new(&cell.factors, tally)).collect(),
@@ -110,7 +113,7 @@ impl SimulationResult {
                 wall_s,
                 packets_per_s: packets as f64 / wall_s.max(1e-9),
             },
-            trace_hash: hex(runs().fold(0, |hash, run| fold(hash, run.trace_hash))),
+            trace_hash: runs().try_fold(0, |hash, run| run.trace_hash.map(|more| fold(hash, more))).map(hex),
         }
     }
 }
@@ -129,7 +132,7 @@ impl CellResult {
             metrics: primary.map(metrics).unwrap_or_default(),
             flows: if tally.flows.len() > 1 { flows.collect() } else { BTreeMap::new() },
             links: tally.links.iter().map(|tally| (tally.name.clone(), link(&tally.ways))).collect(),
-            trace_hashes: tally.runs.iter().map(|run| run.map(|run| hex(run.trace_hash))).collect(),
+            trace_hashes: tally.runs.iter().map(|run| run.and_then(|run| run.trace_hash).map(hex)).collect(),
         }
     }
 }
@@ -161,8 +164,11 @@ fn metrics(flow: &FlowTally) -> Map<String, Value> {
     if !goodput.is_empty() {
         put("goodput_mbit_per_s", interval(&goodput));
     }
-    put("timeouts", sum(|seed| seed.transport.timeouts).into());
-    put("retransmissions", sum(|seed| seed.transport.retransmissions).into());
+    let known = |figure: fn(&super::SeedTally) -> Option<u64>| {
+        flow.done().map(figure).try_fold(0_u64, |sum, more| more.map(|more| sum + more))
+    };
+    put("timeouts", json!(known(|seed| seed.transport.timeouts)));
+    put("retransmissions", json!(known(|seed| seed.transport.retransmissions)));
     let blocked: Vec<_> = flow.done().filter_map(|seed| seed.transport.blocked).collect();
     if !blocked.is_empty() {
         let messages: u64 = blocked.iter().map(|(messages, _)| messages).sum();

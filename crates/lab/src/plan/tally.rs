@@ -24,9 +24,9 @@ pub struct RunTally {
     pub events: u64,
     /// IP packets sent.
     pub packets: u64,
-    /// Equal for equal runs.
-    pub trace_hash: u64,
-    /// Virtual time.
+    /// Equal for equal runs; `None` in real time.
+    pub trace_hash: Option<u64>,
+    /// Virtual or real time.
     pub length: Duration,
 }
 

@@ -28,16 +28,18 @@ pub fn plan_table(result: &SimulationResult) -> String {
         .column_iter_mut()
         .skip(names.len() + 1)
         .for_each(|column| column.set_cell_alignment(CellAlignment::Right));
-    let run = &result.run;
+    let (run, is_real) = (&result.run, result.trace_hash.is_none());
     format!(
-        "{}\n\n{table}\n\n{} runs of {} cells, times in ms; {} packets, {:.0} s of virtual time in {:.1} s, trace {}\n",
+        "{}\n\n{table}\n\n{} runs of {} cells in {}, times in ms; {} packets, {:.0} s of {} time in {:.1} s{}\n",
         result.plan,
         result.cells.len() * result.seeds.len(),
         result.cells.len(),
+        if is_real { "namespaces" } else { "the simulator" },
         run.packets,
         run.virtual_s,
+        if is_real { "real" } else { "virtual" },
         run.wall_s,
-        result.trace_hash,
+        result.trace_hash.as_ref().map(|hash| format!(", trace {hash}")).unwrap_or_default(),
     )
 }
 

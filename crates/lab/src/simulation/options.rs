@@ -71,7 +71,7 @@ pub enum CongestionName {
 }
 
 /// TCP parameters a plan may change.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TcpOptions {
     /// The least retransmission timeout.
@@ -143,6 +143,11 @@ impl SctpOptions {
 }
 
 impl TcpOptions {
+    /// Whether nothing but the congestion control is chosen.
+    pub(crate) fn is_only_congestion(&self) -> bool {
+        *self == Self { congestion: self.congestion.clone(), ..Self::default() }
+    }
+
     /// Changes what a profile says; why not, if the simulator cannot.
     pub(super) fn apply(&self, config: &mut TcpConfig) -> Result<(), String> {
         config.congestion = match self.congestion.as_deref() {

@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use netem::LinkStats;
+use sctp_core::AssociationStatistics;
 use virtual_time::Instant;
 use workload::Sample;
 
@@ -16,13 +17,13 @@ pub struct RunOutcome {
     pub flows: Vec<FlowOutcome>,
     /// One per link, in the order of the plan.
     pub links: Vec<LinkOutcome>,
-    /// Events handled.
+    /// Events handled; 0 where there are none to count, in real time.
     pub events: u64,
     /// IP packets that hosts sent.
     pub packets: u64,
-    /// Equal for equal runs.
-    pub trace_hash: u64,
-    /// Virtual time from beginning to end.
+    /// Equal for equal runs; `None` in real time, where none are.
+    pub trace_hash: Option<u64>,
+    /// Time from beginning to end.
     pub length: Duration,
     /// Why the capture of its packets is not complete; `None` if it is, or none was asked for.
     pub capture_failure: Option<String>,
@@ -49,6 +50,8 @@ pub struct FlowOutcome {
     pub start: Instant,
     /// What came and answered nothing.
     pub strange: u64,
+    /// Messages handed over more than a millisecond after they were due: the machine could not keep up. 0 in virtual time.
+    pub late_sends: u64,
     /// How the transport fared.
     pub transport: TransportCounts,
     /// Why it ended early.
@@ -58,12 +61,37 @@ pub struct FlowOutcome {
 /// What both ends of a transport counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TransportCounts {
-    /// Retransmission timeouts of the client.
-    pub timeouts: u64,
-    /// Packets or chunks the client sent again.
-    pub retransmissions: u64,
+    /// Retransmission timeouts of the client; `None` where nobody counts them, as for the kernel's TCP.
+    pub timeouts: Option<u64>,
+    /// Packets or chunks the client sent again; `None` likewise.
+    pub retransmissions: Option<u64>,
     /// Messages that were complete and waited for an earlier one, both directions; `None` where it cannot be seen.
     pub blocked: Option<(u64, Duration)>,
+}
+
+impl From<&AssociationStatistics> for TransportCounts {
+    fn from(statistics: &AssociationStatistics) -> Self {
+        let streams = statistics.receiver.blocked.streams();
+        let blocked = streams.fold((0, Duration::ZERO), |sum, (_, stream)| {
+            (sum.0 + stream.messages, sum.1.saturating_add(stream.total))
+        });
+        Self {
+            timeouts: Some(statistics.paths.iter().map(|path| path.counters.timeouts).sum()),
+            retransmissions: Some(statistics.sender.retransmissions),
+            blocked: Some(blocked),
+        }
+    }
+}
+
+impl TransportCounts {
+    /// With what the receiver at the other end saw of head-of-line blocking.
+    #[must_use]
+    pub fn and_far(mut self, far: Self) -> Self {
+        if let (Some(near), Some((messages, time))) = (&mut self.blocked, far.blocked) {
+            *near = (near.0 + messages, near.1.saturating_add(time));
+        }
+        self
+    }
 }
 
 /// What happened on one link, in both directions.

@@ -18,7 +18,7 @@ use super::station::Station;
 use crate::compare::StopSignal;
 use crate::traffic::{Client, Workload};
 
-/// Why a scenario cannot be simulated; `key` is where in the plan.
+/// Why a scenario cannot be run; `key` is where in the plan.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SimulationError {
     /// A value that makes no sense where it stands.
@@ -34,6 +34,14 @@ pub enum SimulationError {
     TooMany {
         /// Of what.
         what: &'static str,
+    },
+    /// Where it was to run, it cannot.
+    #[error("{world}: {because}")]
+    World {
+        /// Where.
+        world: &'static str,
+        /// Why not, and the remedy.
+        because: String,
     },
     /// The packets could not be written down.
     #[error("the capture {}: {because}", path.display())]
@@ -54,7 +62,9 @@ impl SimulationError {
     pub(crate) fn parts(&self) -> (String, String) {
         match self {
             Self::Value { key, because } => (key.clone(), because.clone()),
-            Self::TooMany { .. } | Self::Capture { .. } => ("hosts".to_owned(), self.to_string()),
+            Self::TooMany { .. } | Self::World { .. } | Self::Capture { .. } => {
+                ("hosts".to_owned(), self.to_string())
+            }
         }
     }
 
@@ -91,8 +101,7 @@ pub fn simulate(scenario: &Scenario, seed: u64, watch: &Watch) -> Result<RunOutc
     if let Some(file) = &watch.capture {
         capture(&mut built.world, file)?;
     }
-    let mut changes = changes(scenario);
-    changes.sort_by_key(|(at, ..)| *at);
+    let changes = changes(scenario);
     let most =
         Instant::EPOCH + scenario.stop.duration.map_or(LONGEST, |duration| duration.0 + drain(scenario));
     for (at, link, change) in changes {
@@ -172,22 +181,21 @@ fn drain(scenario: &Scenario) -> Duration {
     flows.map(|(_, flow)| flow.drain(&scenario.stop)).max().unwrap_or_default()
 }
 
-fn changes(scenario: &Scenario) -> Vec<(Duration, usize, usize)> {
+/// When which link has which of its changes, in the order of time.
+pub(crate) fn changes(scenario: &Scenario) -> Vec<(Duration, usize, usize)> {
     let of_link = |(link, (_, plan)): (usize, (&str, &LinkPlan))| {
         let times = plan.changes.iter().map(|change| change.at.0);
         times.enumerate().map(|(change, at)| (at, link, change)).collect::<Vec<_>>()
     };
-    scenario.links.iter().enumerate().flat_map(of_link).collect()
+    let mut changes: Vec<_> = scenario.links.iter().enumerate().flat_map(of_link).collect();
+    changes.sort_by_key(|(at, ..)| *at);
+    changes
 }
 
 fn apply(built: &mut Built, scenario: &Scenario, link: usize, change: usize) -> Result<(), SimulationError> {
     let Some((name, plan)) = scenario.links.iter().nth(link) else { return Ok(()) };
     let id = built.links[link];
-    let (mut request, mut response) = (plan.request(), plan.response());
-    for earlier in plan.changes.iter().filter(|earlier| earlier.at <= plan.changes[change].at) {
-        earlier.apply(&mut request);
-        earlier.apply(&mut response);
-    }
+    let [request, response] = plan.changed(change);
     for (direction, impairments) in [(Direction::Request, request), (Direction::Response, response)] {
         let set = built.world.set_impairments(id, direction, impairments);
         set.map_err(|error| SimulationError::new(format!("links.{name}.changes"), error.to_string()))?;
@@ -219,7 +227,7 @@ fn outcome(scenario: &Scenario, built: Built) -> RunOutcome {
         links,
         events: counters.events,
         packets: counters.sent,
-        trace_hash,
+        trace_hash: Some(trace_hash),
         length: now.since(Instant::EPOCH),
         capture_failure: None,
     }
@@ -233,12 +241,8 @@ fn flow_outcome(
     scenario: &Scenario,
     now: Instant,
 ) -> FlowOutcome {
-    let mut transport = client.as_ref().map(End::counts).unwrap_or_default();
-    if let (Some(near), Some((messages, time))) =
-        (&mut transport.blocked, server.as_ref().and_then(|end| end.counts().blocked))
-    {
-        *near = (near.0 + messages, near.1.saturating_add(time));
-    }
+    let counts = |end: &Option<End>| end.as_ref().map(End::counts).unwrap_or_default();
+    let transport = counts(&client).and_far(counts(&server));
     let client = client.and_then(End::into_client);
     let failure = client.as_ref().and_then(|client| client.failure().map(str::to_owned));
     let answered = client.as_ref().map_or(0, Client::answered);
@@ -262,6 +266,7 @@ fn flow_outcome(
         samples,
         start,
         strange,
+        late_sends: 0,
         transport,
         failure,
     }

@@ -183,6 +183,15 @@ pub struct StopRule {
     pub drain: Option<Span>,
 }
 
+impl Scenario {
+    /// Messages of all flows per second, in the mean; bulk has none.
+    #[must_use]
+    pub fn messages_per_second(&self) -> f64 {
+        let intervals = self.flows.iter().filter_map(|(_, flow)| flow.mean_interval().ok());
+        intervals.map(|interval| 1.0 / interval.as_secs_f64()).sum()
+    }
+}
+
 impl LinkPlan {
     /// A link that does this to packets from the first end to the second, and that on their way back.
     #[must_use]
@@ -253,9 +262,21 @@ impl LinkPlan {
     }
 }
 
+impl LinkPlan {
+    /// What it does to packets in both directions from one of its changes on.
+    pub(crate) fn changed(&self, change: usize) -> [Impairments; 2] {
+        let at = self.changes[change].at;
+        let mut ways = [self.request(), self.response()];
+        for earlier in self.changes.iter().filter(|earlier| earlier.at <= at) {
+            ways.iter_mut().for_each(|way| earlier.apply(way));
+        }
+        ways
+    }
+}
+
 impl LinkChange {
     /// What one direction does from then on.
-    pub(super) fn apply(&self, impairments: &mut Impairments) {
+    fn apply(&self, impairments: &mut Impairments) {
         if let Some(delay) = self.delay {
             impairments.delay = delay.0;
         }
@@ -359,6 +380,11 @@ impl FlowPlan {
             .min(config.buffers.send_bytes);
         config.validate().map_err(|error| error.to_string())?;
         Ok(config)
+    }
+
+    /// The congestion control of the kernel's TCP.
+    pub(crate) fn tcp_congestion(&self) -> &str {
+        self.tcp.congestion.as_deref().unwrap_or("cubic")
     }
 
     /// Parameters of both ends of a TCP connection.

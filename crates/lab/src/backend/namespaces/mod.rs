@@ -1,30 +1,57 @@
-//! Comparisons with real packets: two network namespaces, an emulated link for every transport between them.
+//! Scenarios with real packets: two network namespaces, an emulated link for every run between them.
 //!
-//! One thread is the client's side, one the server's; each runs an event loop of its own with the sockets of all
-//! transports that run at the same time. The emulator sits between them on a third.
+//! One thread is the side of the clients, one that of the servers; each runs an event loop of its own with the sockets of
+//! all runs of a batch, which take place at the same time. The emulator sits between them on a third.
 
 mod client;
 mod server;
+mod suitable;
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
+use std::time::{Duration, Instant};
 
+use emulator::{
+    CaptureFile, DirectionReport, EmulatedLink, EmulatorError, EmulatorOptions, EmulatorReport, LinkEnd,
+    LinkReport, LinkState, RunningEmulator, Side, World, permission,
+};
+use tracing::Span;
+
+use self::client::FlowRun;
+pub(crate) use self::suitable::can_run;
+use super::{never_begun, raw_run, runs};
 use crate::compare::{
-    Backend, BackendError, BackendKind, CompareConfig, DirectionPackets, MeasuredDelay, PacketCounts,
-    RawOutcome, RawRun,
+    Backend, BackendError, BackendKind, CompareConfig, MeasuredDelay, RawOutcome, RawRun, Skipped,
+};
+use crate::events::run_span;
+use crate::simulation::{
+    FlowOutcome, LinkOutcome, LinkPlan, RunOutcome, Scenario, SimulationError, SwitchState, TransportCounts,
+    Watch, changes,
 };
 use crate::transport::TransportSpec;
-use emulator::{
-    CaptureFile, DirectionReport, EmulatedLink, EmulatorOptions, EmulatorReport, LinkEnd, LinkReport, World,
-    permission,
-};
-
-use self::client::ClientRun;
-use super::{blocking, never_begun, runs};
 
 /// The backend with real packets. The process must have entered a user namespace, or be privileged, before.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Namespaces;
+
+/// A scenario with the seed of its run.
+#[derive(Clone, Debug)]
+pub(crate) struct ScenarioRun {
+    scenario: Scenario,
+    seed: u64,
+    /// What its events belong to.
+    span: Span,
+}
+
+impl ScenarioRun {
+    pub(crate) fn new(scenario: &Scenario, seed: u64) -> Self {
+        Self { scenario: scenario.clone(), seed, span: Span::current() }
+    }
+
+    fn link(&self) -> Option<(&str, &LinkPlan)> {
+        self.scenario.links.iter().next()
+    }
+}
 
 impl Backend for Namespaces {
     fn run(
@@ -32,102 +59,102 @@ impl Backend for Namespaces {
         config: &CompareConfig,
         transports: &[TransportSpec],
     ) -> Result<RawOutcome, BackendError> {
-        permission().map_err(|refused| BackendError::Refused { because: refused.to_string() })?;
-        let mut raw = Vec::new();
-        let mut reports = Vec::new();
-        for (number, batch) in (1..).zip(batches(config, transports)) {
+        let (mut measured, mut skipped) = (Vec::new(), Vec::new());
+        for transport in transports {
+            match can_run(&config.scenario(*transport)) {
+                Ok(()) => measured.push(*transport),
+                Err(error) => skipped.push(Skipped { id: transport.to_string(), because: error.parts().1 }),
+            }
+        }
+        let (mut raw, mut reports) = (Vec::<RawRun>::new(), Vec::new());
+        for (number, batch) in (1..).zip(batches(config, &measured)) {
             if config.stop.is_raised() {
                 break;
             }
-            let (more, report) = run_batch(config, &batch, number)?;
-            raw.extend(more);
+            let planned = batch.iter().map(|(transport, repetition)| ScenarioRun {
+                scenario: config.scenario(*transport),
+                seed: config.run_seed(*repetition),
+                span: run_span(*transport, *repetition),
+            });
+            let file = |path: &PathBuf| CaptureFile { path: numbered(path, number), point: config.pcap_at };
+            let watch = Watch { stop: config.stop.clone(), capture: config.pcap.as_ref().map(file) };
+            let (outcomes, report) = run_batch(&planned.collect::<Vec<_>>(), &watch)?;
+            let done = batch.iter().zip(outcomes);
+            raw.extend(done.filter_map(|((transport, repetition), outcome)| {
+                raw_run(config, *transport, *repetition, outcome)
+            }));
             reports.push(report);
         }
         raw.sort_by_key(|run| (position(transports, run.transport), run.repetition));
+        skipped.extend(never_begun(&measured, &raw));
         Ok(RawOutcome {
             backend: BackendKind::Namespaces,
             fallback: None,
             device: reports.first().map(|report| report.device),
             delay: measured_delay(&reports),
-            skipped: never_begun(transports, &raw).collect(),
+            skipped,
             runs: raw,
         })
     }
 }
 
-/// One run: a transport in a repetition.
-#[derive(Clone, Copy, Debug)]
-struct Planned {
-    transport: TransportSpec,
-    repetition: u32,
-    /// The emulated link it has for itself.
-    link: u8,
-}
-
 /// What runs at the same time: the transports of one repetition, or each alone.
-fn batches(config: &CompareConfig, transports: &[TransportSpec]) -> Vec<Vec<Planned>> {
+fn batches(config: &CompareConfig, transports: &[TransportSpec]) -> Vec<Vec<(TransportSpec, u32)>> {
     let size = if config.runs_concurrently() { MOST_LINKS } else { 1 };
-    let mut batches = Vec::new();
-    for repetition in 0..config.repeat.get() {
-        let of_repetition: Vec<_> =
-            runs(transports, config.repeat).filter(|(_, of)| *of == repetition).collect();
-        for chunk in of_repetition.chunks(size) {
-            let planned = (1..).zip(chunk).map(|(link, &(transport, repetition))| Planned {
-                transport,
-                repetition,
-                link,
-            });
-            batches.push(planned.collect());
-        }
-    }
-    batches
+    let of = |repetition| runs(transports, config.repeat).filter(move |(_, of)| *of == repetition);
+    let repetitions = (0..config.repeat.get()).map(|repetition| of(repetition).collect::<Vec<_>>());
+    repetitions.flat_map(|all| all.chunks(size).map(<[_]>::to_vec).collect::<Vec<_>>()).collect()
 }
 
-fn run_batch(
-    config: &CompareConfig,
-    batch: &[Planned],
-    number: u32,
-) -> Result<(Vec<RawRun>, EmulatorReport), BackendError> {
+/// Runs scenarios at the same time, [`MOST_LINKS`] at most; outcomes in their order.
+///
+/// # Errors
+/// The host refuses namespaces or devices, or the emulator breaks.
+pub(crate) fn run_batch(
+    batch: &[ScenarioRun],
+    watch: &Watch,
+) -> Result<(Vec<RunOutcome>, EmulatorReport), BackendError> {
+    permission().map_err(|refused| BackendError::Refused { because: refused.to_string() })?;
     let failed = |because: String| BackendError::Failed { because };
-    let links = batch.iter().map(|planned| emulated_link(config, *planned)).collect();
+    let links: Vec<EmulatedLink> = (1..).zip(batch).filter_map(emulated_link).collect();
+    let ends = |end: fn(u8) -> LinkEnd| links.iter().map(|link| end(link.index)).collect::<Vec<_>>();
+    let (clients, servers) = (ends(LinkEnd::client), ends(LinkEnd::server));
     let mut world = World::new(links).map_err(|error| failed(error.to_string()))?;
     let (ready, is_ready) = mpsc::channel();
     let (stop, stopped) = tokio::sync::watch::channel(false);
-    let ends: Vec<_> = batch.iter().map(|planned| LinkEnd::server(planned.link)).collect();
-    let (its_config, its_batch) = (config.clone(), batch.to_vec());
+    let runs = batch.to_vec();
     let server = world
-        .spawn_side("server", &ends, move |side| {
-            server::run(&its_config, &its_batch, &side, &ready, &stopped)
-        })
-        .map_err(refused_or_failed)?;
-    let ends: Vec<_> = batch.iter().map(|planned| LinkEnd::client(planned.link)).collect();
-    let (its_config, its_batch) = (config.clone(), batch.to_vec());
+        .spawn_side("server", &servers, move |side| server::run(&runs, &side, &ready, &stopped))
+        .map_err(refused)?;
+    let (runs, interrupt) = (batch.to_vec(), watch.stop.clone());
     let client = world
-        .spawn_side("client", &ends, move |side| {
-            let runs = match is_ready.recv() {
-                Ok(Ok(())) => client::run(&its_config, &its_batch, &side),
+        .spawn_side("client", &clients, move |side| {
+            let done = match is_ready.recv() {
+                Ok(Ok(())) => client::run(&runs, &side, &interrupt),
                 Ok(Err(error)) => Err(error),
                 Err(_gone) => Err("the server's side ended".to_owned()),
             };
             // The server may be gone already.
             let _unheard = stop.send(true);
-            runs
+            done
         })
-        .map_err(refused_or_failed)?;
-    let file = |path: &PathBuf| CaptureFile { path: numbered(path, number), point: config.pcap_at };
-    let options = EmulatorOptions { capture: config.pcap.as_ref().map(file), ..EmulatorOptions::default() };
+        .map_err(refused)?;
+    let options = EmulatorOptions { capture: watch.capture.clone(), ..EmulatorOptions::default() };
     let emulator = world.start(options).map_err(|error| failed(error.to_string()))?;
-    let runs = client.join().map_err(|error| failed(error.to_string()))?;
-    let echoed = server.join().map_err(|error| failed(error.to_string()))?;
+    let begin = Instant::now();
+    change_links(&emulator, batch, &client, begin).map_err(|error| failed(error.to_string()))?;
+    let flows = client.join().map_err(|error| failed(error.to_string()))?;
+    let length = begin.elapsed();
+    let answered = server.join().map_err(|error| failed(error.to_string()))?;
     let report = emulator.stop().map_err(|error| failed(error.to_string()))?;
-    let runs = runs.map_err(failed)?;
-    let raw = batch.iter().zip(runs).zip(&report.links);
-    let raw = raw.map(|((planned, run), link)| RawRun {
-        capture_failure: report.capture_error.clone(),
-        ..raw_run(config, *planned, run, &echoed, link)
-    });
-    let raw = raw.collect();
-    Ok((raw, report))
+    let of_run = |(((at, run), flows), link): (((usize, &ScenarioRun), Vec<FlowRun>), &LinkReport)| {
+        let capture_failure = report.capture_error.clone();
+        let far = |flow| answered.counts(at, flow);
+        RunOutcome { capture_failure, ..outcome(run, flows, far, link, length) }
+    };
+    let flows = flows.map_err(failed)?;
+    let outcomes = batch.iter().enumerate().zip(flows).zip(&report.links).map(of_run).collect();
+    Ok((outcomes, report))
 }
 
 /// `x.pcapng` for what runs first, `x-2.pcapng` for what runs after that.
@@ -140,46 +167,77 @@ fn numbered(path: &Path, number: u32) -> PathBuf {
     path.with_file_name(format!("{stem}-{number}.{extension}"))
 }
 
-fn emulated_link(config: &CompareConfig, planned: Planned) -> EmulatedLink {
-    EmulatedLink {
-        index: planned.link,
-        request: config.request_path.clone(),
-        response: config.response_path.clone(),
-        seed: config.run_seed(planned.repetition),
-    }
+fn emulated_link((index, run): (u8, &ScenarioRun)) -> Option<EmulatedLink> {
+    let (_, link) = run.link()?;
+    Some(EmulatedLink { index, request: link.request(), response: link.response(), seed: run.seed })
 }
 
-fn raw_run(
-    config: &CompareConfig,
-    planned: Planned,
-    run: ClientRun,
-    echoed: &server::Echoed,
+/// Changes links when their plans say so, until all clients have finished.
+fn change_links<T>(
+    emulator: &RunningEmulator,
+    batch: &[ScenarioRun],
+    client: &Side<T>,
+    begin: Instant,
+) -> Result<(), EmulatorError> {
+    let of_run = |(index, run): (u8, &ScenarioRun)| {
+        changes(&run.scenario).into_iter().map(|(at, _, change)| (at, index, change)).collect::<Vec<_>>()
+    };
+    let mut all: Vec<(Duration, u8, usize)> = (1..).zip(batch).flat_map(of_run).collect();
+    all.sort_by_key(|(at, ..)| *at);
+    for (at, index, change) in all {
+        while begin.elapsed() < at {
+            if client.is_finished() {
+                return Ok(());
+            }
+            std::thread::sleep(LOOK.min(at.saturating_sub(begin.elapsed())));
+        }
+        let Some((_, plan)) = batch.get(usize::from(index) - 1).and_then(ScenarioRun::link) else { continue };
+        let [request, response] = plan.changed(change);
+        emulator.set_impairments(index, emulator::Direction::Request, request)?;
+        emulator.set_impairments(index, emulator::Direction::Response, response)?;
+        match plan.changes[change].state {
+            Some(SwitchState::Up) => emulator.set_link_state(index, LinkState::Up)?,
+            Some(SwitchState::Down) => emulator.set_link_state(index, LinkState::Down)?,
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+/// What a run left behind; `far` is what a flow's server counted.
+fn outcome(
+    run: &ScenarioRun,
+    flows: Vec<FlowRun>,
+    far: impl Fn(usize) -> TransportCounts,
     link: &LinkReport,
-) -> RawRun {
-    let is_sctp = matches!(planned.transport, TransportSpec::Sctp { .. } | TransportSpec::SctpUnordered);
-    let far = echoed.statistics.get(&planned.link);
-    RawRun {
-        transport: planned.transport,
-        repetition: planned.repetition,
-        profile: config.profile_of(planned.transport),
-        start: run.driven.start,
-        samples: run.driven.samples,
-        counters: run.driven.counters,
-        retransmissions: run.retransmissions,
-        blocking: is_sctp.then(|| blocking(run.statistics.iter().chain(far.into_iter().flatten()))),
-        packets: Some(packets(link)),
-        ended_early: run.driven.ended_early,
-        paths: None,
+    length: Duration,
+) -> RunOutcome {
+    let plans = run.scenario.flows.iter().zip(flows).enumerate();
+    let flows = plans.map(|(index, ((name, plan), FlowRun { driven, counts }))| FlowOutcome {
+        name: name.to_owned(),
+        messages: driven.messages.0,
+        completed: driven.messages.1,
+        responses: Some(driven.responses),
+        one_way: None,
+        goodput_bits_per_s: None,
+        samples: if plan.samples { driven.samples } else { Vec::new() },
+        start: driven.start,
+        strange: driven.counters.strange,
+        late_sends: driven.counters.late_sends,
+        transport: counts.and_far(far(index)),
+        failure: driven.ended_early,
+    });
+    let way = |report: &DirectionReport| report.stats;
+    let name = run.link().map(|(name, _)| name.to_owned()).unwrap_or_default();
+    RunOutcome {
+        flows: flows.collect(),
+        links: vec![LinkOutcome { name, ways: [way(&link.request), way(&link.response)] }],
+        events: 0,
+        packets: link.request.stats.offered + link.response.stats.offered,
+        trace_hash: None,
+        length,
         capture_failure: None,
     }
-}
-
-fn packets(link: &LinkReport) -> PacketCounts {
-    let direction = |report: &DirectionReport| DirectionPackets {
-        sent: report.stats.offered,
-        dropped: u64::try_from(report.dropped.len()).unwrap_or(u64::MAX),
-    };
-    PacketCounts { request: direction(&link.request), response: direction(&link.response) }
 }
 
 /// The delay packets really got in either direction: the middle of the medians, the worst of the 99th percentiles.
@@ -196,16 +254,29 @@ fn position(transports: &[TransportSpec], transport: TransportSpec) -> usize {
     transports.iter().position(|known| *known == transport).unwrap_or(transports.len())
 }
 
-/// A namespace or device that is refused when it is made refuses the backend: nothing has run yet.
-fn refused_or_failed(error: emulator::EmulatorError) -> BackendError {
+/// A namespace or device that is refused when it is made refuses the world: nothing has run yet.
+fn refused(error: EmulatorError) -> BackendError {
     BackendError::Refused { because: error.to_string() }
 }
 
-/// Links at the same time at most; the emulator numbers them with one octet.
-const MOST_LINKS: usize = 64;
+impl From<BackendError> for SimulationError {
+    fn from(error: BackendError) -> Self {
+        Self::World { world: "namespaces", because: error.to_string() }
+    }
+}
 
-/// UDP port of the emulated servers, and their TCP port.
-const ECHO_PORT: u16 = 5007;
+/// Runs at the same time at most; the emulator numbers their links with one octet.
+pub(crate) const MOST_LINKS: usize = 64;
 
-/// UDP encapsulation port of both ends (RFC 6951).
-const ENCAPSULATION_PORT: u16 = 9899;
+/// UDP port of the first flow's server, and its TCP port; the others follow.
+const FIRST_PORT: u16 = 5007;
+
+/// UDP encapsulation port of the first flow, at both ends (RFC 6951); the others follow.
+const FIRST_ENCAPSULATION_PORT: u16 = 9899;
+
+/// SCTP ports of client and server.
+const CLIENT_PORT: u16 = 5001;
+const SERVER_PORT: u16 = 7;
+
+/// How often somebody looks whether the clients have finished.
+const LOOK: Duration = Duration::from_millis(20);

@@ -9,6 +9,7 @@ use workload::{Lane, Sample};
 use super::{Alarm, RealError};
 use crate::backend::INTERRUPTED;
 use crate::compare::{LoadCounters, StopSignal};
+use crate::simulation::Delays;
 use crate::traffic::{Client, ClientPlan};
 
 /// Where the requests of one lane go: a queue that a task empties into the transport.
@@ -35,11 +36,15 @@ pub enum Arrived {
     },
 }
 
-/// What a load generator did.
+/// What a client did.
 #[derive(Debug)]
 pub struct Driven {
     /// When it started, on the clock of the samples.
     pub start: Instant,
+    /// Messages that fell due, and of these, answered.
+    pub messages: (u64, u64),
+    /// Response times of those that count.
+    pub responses: Delays,
     /// Every request that was due.
     pub samples: Vec<Sample>,
     /// What was counted.
@@ -51,16 +56,22 @@ pub struct Driven {
 impl Driven {
     pub(super) fn new(client: Client) -> Self {
         let ended_early = client.failure().map(str::to_owned);
-        let (start, strange) = client.facts();
-        let (_, _, samples) = client.into_parts();
+        let ((start, strange), answered) = (client.facts(), client.answered());
+        let (drawn, responses, samples) = client.into_parts();
         let counters = LoadCounters::in_real_time(&samples, strange);
-        Self { start, samples, counters, ended_early }
+        Self { start, messages: (drawn, answered), responses, samples, counters, ended_early }
     }
 
     /// A run that could not even connect: no request was due, and the reason is in the results.
     pub(crate) fn not_begun(error: &RealError, now: Instant) -> Self {
-        let (samples, counters) = (Vec::new(), LoadCounters::default());
-        Self { start: now, samples, counters, ended_early: Some(error.to_string()) }
+        Self {
+            start: now,
+            messages: (0, 0),
+            responses: Delays::new(),
+            samples: Vec::new(),
+            counters: LoadCounters::default(),
+            ended_early: Some(error.to_string()),
+        }
     }
 }
 

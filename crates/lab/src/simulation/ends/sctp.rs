@@ -1,7 +1,5 @@
 //! Client and server on top of the SCTP that ships.
 
-use core::time::Duration;
-
 use netsim::sctp::Application;
 use sctp_core::{
     AssociationConfig, AssociationId, Delivery, Destination, Endpoint, Event, Message, PayloadProtocolId,
@@ -194,14 +192,5 @@ impl Application for SctpServer {
 
 /// What an association has counted; `None` when it is gone.
 fn counts(endpoint: &Endpoint, id: AssociationId) -> Option<TransportCounts> {
-    let statistics = endpoint.association(id).map(sctp_core::Association::statistics)?;
-    let streams = statistics.receiver.blocked.streams();
-    let blocked = streams.fold((0, Duration::ZERO), |sum, (_, stream)| {
-        (sum.0 + stream.messages, sum.1.saturating_add(stream.total))
-    });
-    Some(TransportCounts {
-        timeouts: statistics.paths.iter().map(|path| path.counters.timeouts).sum(),
-        retransmissions: statistics.sender.retransmissions,
-        blocked: Some(blocked),
-    })
+    endpoint.association(id).map(|association| TransportCounts::from(&association.statistics()))
 }

@@ -77,8 +77,8 @@ impl TcpClient {
     pub(in crate::simulation) fn counts(&self) -> TransportCounts {
         let of_lane = |lane: &Lane| lane.connection.statistics().sender;
         TransportCounts {
-            timeouts: self.lanes.iter().map(|lane| of_lane(lane).timeouts).sum(),
-            retransmissions: self.lanes.iter().map(|lane| of_lane(lane).retransmissions).sum(),
+            timeouts: Some(self.lanes.iter().map(|lane| of_lane(lane).timeouts).sum()),
+            retransmissions: Some(self.lanes.iter().map(|lane| of_lane(lane).retransmissions).sum()),
             blocked: None,
         }
     }

@@ -32,7 +32,7 @@ impl UdpClient {
     }
 
     pub(in crate::simulation) fn counts(&self) -> TransportCounts {
-        let retransmissions = self.requester.counters().retransmissions;
+        let retransmissions = Some(self.requester.counters().retransmissions);
         TransportCounts { timeouts: retransmissions, retransmissions, blocked: None }
     }
 }

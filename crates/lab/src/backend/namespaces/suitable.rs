@@ -1,0 +1,100 @@
+//! Which scenarios run on real packets, and why not the others.
+
+use crate::simulation::{CarrierName, FlowPlan, FlowSeed, Scenario, SimulationError};
+use crate::transport::TransportSpec;
+
+/// Whether a scenario can run.
+///
+/// # Errors
+/// The first thing that namespaces do not have, by its key in the plan.
+pub(crate) fn can_run(scenario: &Scenario) -> Result<(), SimulationError> {
+    let refuse = |key: &str, because: &str| Err(SimulationError::new(key, format!("{because}; {REMEDY}")));
+    if !scenario.routers.is_empty() {
+        return refuse("routers", "namespaces are joined by one link, without routers");
+    }
+    let mut links = scenario.links.iter();
+    let (Some((_, link)), None) = (links.next(), links.next()) else {
+        return refuse("links", "namespaces are joined by one link");
+    };
+    for (index, (name, flow)) in scenario.flows.iter().enumerate() {
+        let refuse_flow = |key: &str, because: &str| refuse(&format!("flows.{name}.{key}"), because);
+        if [&flow.from, &flow.to] != [&link.between[0], &link.between[1]] {
+            return refuse_flow(
+                "from",
+                "on real packets flows go from the first end of the link to the second",
+            );
+        }
+        if !flow.workload.is_answered() {
+            return refuse_flow("workload", "on real packets response times are measured: echo or simco");
+        }
+        if !flow.start.0.is_zero() {
+            return refuse_flow("start", "on real packets flows begin at once");
+        }
+        if let Some((key, because)) = of_transport(flow) {
+            return refuse_flow(key, because);
+        }
+        let number = u8::try_from(index + 1).map_err(|_| SimulationError::TooMany { what: "flows" })?;
+        let plan = flow.client_plan(&scenario.stop, FlowSeed { run: 1, number });
+        plan.map_err(|error| SimulationError::new(format!("flows.{name}.{}", error.key), error.because))?;
+    }
+    Ok(())
+}
+
+/// The kernel's TCP is what it is; its congestion control can be chosen. Our SCTP is as the plan says.
+fn of_transport(flow: &FlowPlan) -> Option<(&'static str, &'static str)> {
+    match flow.transport.0 {
+        TransportSpec::Tcp { .. } if flow.profile.is_some() => {
+            Some(("profile", "the TCP of real packets is the kernel's, which has no profiles"))
+        }
+        TransportSpec::Tcp { .. } if !flow.tcp.is_only_congestion() => {
+            Some(("tcp", "of the kernel's TCP only the congestion control can be chosen"))
+        }
+        TransportSpec::Sctp { .. } | TransportSpec::SctpUnordered
+            if flow.sctp.carrier == Some(CarrierName::Ip) =>
+        {
+            Some(("sctp.carrier", "between namespaces UDP carries SCTP"))
+        }
+        TransportSpec::Tcp { .. }
+        | TransportSpec::Sctp { .. }
+        | TransportSpec::SctpUnordered
+        | TransportSpec::Udp => None,
+    }
+}
+
+const REMEDY: &str = "leave it out, or use --world simulator";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Plan;
+
+    const PLAN: &str = include_str!("../../../../../plans/response-time.toml");
+
+    fn refusal(from: &str, to: &str) -> Option<String> {
+        let plan = Plan::parse(&PLAN.replace(from, to)).unwrap();
+        plan.cells.iter().find_map(|cell| can_run(&cell.scenario).err()).map(|error| error.parts().0)
+    }
+
+    #[test]
+    fn what_namespaces_do_not_have_is_refused_by_its_key() {
+        assert_eq!(refusal("", ""), None, "every transport of the plan runs");
+        let key = |from, to| refusal(from, to).unwrap();
+        assert_eq!(key("[flows.requests]", "[flows.requests]\nstart = \"1s\""), "flows.requests.start");
+        assert_eq!(key("\"echo\"", "\"messages\""), "flows.requests.workload");
+        assert_eq!(
+            key("from = \"client\"\nto = \"server\"", "from = \"server\"\nto = \"client\""),
+            "flows.requests.from"
+        );
+        let routers = "hosts = [\"client\", \"server\"]\nrouters = [\"middle\"]";
+        assert_eq!(key("hosts = [\"client\", \"server\"]", routers), "routers");
+        let tcp = "[flows.requests.tcp]\nnagle = true\n[stop]";
+        assert_eq!(key("[stop]", tcp), "flows.requests.tcp");
+        let carrier = "[flows.requests.sctp]\ncarrier = \"ip\"\n[stop]";
+        assert_eq!(key("[stop]", carrier), "flows.requests.sctp.carrier");
+    }
+
+    #[test]
+    fn the_kernels_congestion_control_can_be_chosen() {
+        assert_eq!(refusal("[stop]", "[flows.requests.tcp]\ncongestion = \"reno\"\n[stop]"), None);
+    }
+}
