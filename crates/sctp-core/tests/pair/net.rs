@@ -15,7 +15,7 @@ use sctp_core::{
 use sctp_wire::{Checksum, Packet};
 use virtual_time::Instant;
 
-use crate::replay::{Passage, Replays};
+use crate::replay::{Forger, Passage, Replays};
 
 /// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +57,8 @@ pub(crate) struct Side {
     pub(crate) path_mtu: usize,
     /// From and to which address nothing leaves this host.
     pub(crate) cut: BTreeSet<(Option<IpAddr>, IpAddr)>,
+    /// Changes what this host sends.
+    pub(crate) forger: Option<Forger>,
     /// What of this host's packets comes again, or late.
     pub(crate) replays: Replays,
     /// How the host takes its packets to have travelled. The links carry SCTP over IP in any case.
@@ -101,6 +103,7 @@ impl Side {
             sniffing: Sniffing::On,
             path_mtu: usize::MAX,
             cut: BTreeSet::new(),
+            forger: None,
             replays: Replays::new(0),
             encapsulation: Encapsulation::Ip,
             id: None,
@@ -180,6 +183,9 @@ impl Host for Side {
                 len: transmit.len,
                 segment_bytes: transmit.segment_bytes,
             };
+            if let Some(forger) = &mut self.forger {
+                forger.forge(&mut buffer[start..]);
+            }
             if passes && self.replays.offer(now, outgoing, &buffer[start..]) == Passage::Now {
                 if self.sniffing == Sniffing::On {
                     self.sent.push(Sent { at: now, to, octets: buffer[start..].to_vec() });

@@ -1,4 +1,5 @@
-//! A network that gives packets again, or late: up to 20 s after they were sent, whatever is in them.
+//! What a network may do to packets beyond losing and delaying them a little: give them again, or up to 20 s late,
+//! whatever is in them; and change what is in them.
 
 use core::time::Duration;
 use std::collections::BTreeMap;
@@ -79,3 +80,63 @@ impl Replays {
 
 /// The longest time after which a packet comes.
 pub(crate) const LATEST: Duration = Duration::from_secs(20);
+
+/// Changes chunks of the packets of one host.
+pub(crate) struct Forger {
+    dice: Dice,
+    percent: u64,
+}
+
+impl Forger {
+    pub(crate) fn new(seed: u64, percent: u64) -> Self {
+        Self { dice: Dice::new(seed), percent }
+    }
+
+    /// Changes chunks of a packet, each with the probability given, and mends the checksum.
+    pub(crate) fn forge(&mut self, packet: &mut [u8]) {
+        let (mut at, mut has_changed) = (COMMON_HEADER_BYTES, false);
+        while let Some(len) = packet.get(at + 2..at + 4).map(|len| u16::from_be_bytes([len[0], len[1]])) {
+            let end = packet.len().min(at + usize::from(len).max(4));
+            if self.dice.below(100) < self.percent {
+                self.change(&mut packet[at..end]);
+                has_changed = true;
+            }
+            at = end.next_multiple_of(4);
+        }
+        if has_changed {
+            packet[8..12].fill(0);
+            let sum = crc32c(packet);
+            packet[8..12].copy_from_slice(&sum.to_le_bytes());
+        }
+    }
+
+    /// Another type, flags or length, a bit in the first fields, octets anywhere, or a number at its bounds.
+    fn change(&mut self, chunk: &mut [u8]) {
+        let len = chunk.len();
+        let octet = self.dice.below(256).to_le_bytes()[0];
+        match self.dice.below(7) {
+            0 => chunk[0] = [octet, octet % 16, 0x40, 0x80, 0x82, 0xc0, 0xc1, 0xc2][self.dice.index(8)],
+            1 => chunk[1] ^= octet,
+            2 => chunk[3] = octet,
+            3 => {
+                let place = 4 + self.dice.index(16);
+                if let Some(field) = chunk.get_mut(place) {
+                    *field ^= 1 << (octet % 8);
+                }
+            }
+            4 => (0..4).for_each(|_| chunk[self.dice.index(len)] = octet),
+            5 if len >= 8 => chunk[4..8].fill([0, 0xff][usize::from(octet % 2)]),
+            _ => chunk[self.dice.index(len)] = octet,
+        }
+    }
+}
+
+/// CRC32c, bit by bit (RFC 9260, Appendix A).
+fn crc32c(octets: &[u8]) -> u32 {
+    let step = |sum: u32, octet: &u8| {
+        (0..8).fold(sum ^ u32::from(*octet), |sum, _| (sum >> 1) ^ (0x82F6_3B78 * (sum & 1)))
+    };
+    !octets.iter().fold(u32::MAX, step)
+}
+
+const COMMON_HEADER_BYTES: usize = 12;
