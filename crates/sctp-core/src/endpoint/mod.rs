@@ -10,6 +10,8 @@
 //! | `cookie` | signing and checking state cookies |
 //! | `streams` | resetting and adding streams |
 //! | `keys` | keys to authenticate with |
+//! | `deadlines` | when which association is to be woken up |
+//! | `turns` | which association has something to do |
 //! | `shared` | configurations that associations have in common |
 //! | `memory` | what associations may hold of received data, together |
 //! | `ootb` | packets out of the blue |
@@ -17,6 +19,7 @@
 mod arrival;
 pub(crate) mod cookie;
 mod crowds;
+mod deadlines;
 mod demux;
 mod incoming;
 mod init_limiter;
@@ -28,12 +31,14 @@ mod slots;
 mod spent;
 mod streams;
 mod tags;
+#[cfg(test)]
+mod tests;
+mod turns;
 
 #[cfg(fuzzing)]
 pub use self::incoming::fuzz_cookie;
-use core::cmp::Reverse;
 use core::num::NonZeroU16;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 use std::net::IpAddr;
 
 use sctp_wire::{KnownHeader, SctpPort, StreamId, Tsn, VerificationTag};
@@ -42,12 +47,14 @@ use virtual_time::Instant;
 
 use self::cookie::CookieKeys;
 use self::crowds::{Crowds, Sources};
+use self::deadlines::{Deadlines, Place};
 use self::demux::{Demux, Removed};
 use self::incoming::Answer;
 use self::init_limiter::{InitLimiter, Network};
 use self::memory::ReceiveMemory;
 use self::shared::SharedConfigs;
 use self::slots::Slots;
+use self::turns::{Turns, is_in, waits_in};
 use crate::association::{AddressChange, AfterReading, Association};
 use crate::config::{AssociationConfig, EndpointConfig, Incoming, StreamShare};
 use crate::error::{
@@ -95,8 +102,7 @@ pub struct Endpoint {
     associations: Slots<Entry>,
     memory: ReceiveMemory,
     demux: Demux,
-    /// By slot and generation.
-    deadlines: BinaryHeap<Reverse<(Instant, u32, u32)>>,
+    deadlines: Deadlines,
     turns: Turns,
     /// Of the packet that came last.
     last_header: KnownHeader,
@@ -116,22 +122,6 @@ impl core::fmt::Debug for Endpoint {
     }
 }
 
-/// Whose turn it is.
-#[derive(Default)]
-struct Turns {
-    /// Associations that are over. What they have to say, an ABORT with its cause for example, goes before answers to
-    /// packets that came after they were (RFC 9260 §8.4): who gets both is to see why.
-    farewells: VecDeque<usize>,
-    /// Associations that may have packets to send, each at most once.
-    sendable: VecDeque<usize>,
-    /// Associations that have events, each at most once.
-    eventful: VecDeque<usize>,
-    /// One that packets were handed to, and that has not yet done what follows from them.
-    unsettled: Option<usize>,
-    /// Closed associations whose last event was handed out.
-    finished: Vec<usize>,
-}
-
 struct Entry {
     /// In a place of its own, so that the table can grow without moving it.
     association: Box<Association>,
@@ -142,6 +132,7 @@ struct Entry {
     received_bytes: usize,
     is_sendable: bool,
     is_eventful: bool,
+    is_finished: bool,
     /// When a cookie with its tag was made last, if one was; until it is over.
     cookie_made_at: Option<Instant>,
     /// The network it counts for, if a peer has opened it; until it is over.
@@ -175,7 +166,7 @@ impl Endpoint {
             associations: Slots::default(),
             memory,
             demux: Demux::default(),
-            deadlines: BinaryHeap::new(),
+            deadlines: Deadlines::default(),
             turns: Turns::default(),
             last_header: KnownHeader::default(),
             answers: VecDeque::new(),
@@ -288,16 +279,11 @@ impl Endpoint {
     pub fn handle_timeout(&mut self, now: Instant) {
         self.reap();
         let mut due = SmallVec::<[usize; 8]>::new();
-        while let Some(&Reverse((at, slot, generation))) = self.deadlines.peek()
-            && at <= now
-        {
-            self.deadlines.pop();
-            let slot = slot as usize;
-            if let Some(entry) =
-                self.associations.get_mut(slot).filter(|entry| entry.generation == generation)
-            {
+        while let Some((at, place)) = self.deadlines.take_due(now) {
+            let entry = self.associations.get_mut(place.slot);
+            if let Some(entry) = entry.filter(|entry| entry.generation == place.generation) {
                 entry.armed_at = entry.armed_at.filter(|armed| *armed != at);
-                due.push(slot);
+                due.push(place.slot);
             }
         }
         // Each association once: whatever its timers start again, this call comes to an end.
@@ -347,10 +333,10 @@ impl Endpoint {
     ) {
         let mut left = limit;
         while left > 0
-            && let Some(&slot) = self.turns.farewells.front()
+            && let Some(Place { slot, .. }) = self.turns.farewells.front(is_in(&self.associations))
         {
             if self.write_from(now, slot, &mut left, buffer, each) {
-                self.turns.farewells.pop_front();
+                self.turns.farewells.pop();
             }
         }
         while left > 0
@@ -361,10 +347,10 @@ impl Endpoint {
             left -= 1;
         }
         while left > 0
-            && let Some(&slot) = self.turns.sendable.front()
+            && let Some(Place { slot, .. }) = self.turns.sendable.front(is_in(&self.associations))
         {
             if self.write_from(now, slot, &mut left, buffer, each) {
-                self.turns.sendable.pop_front();
+                self.turns.sendable.pop();
             }
         }
     }
@@ -402,7 +388,7 @@ impl Endpoint {
     /// When [`handle_timeout`](Self::handle_timeout) is to be called next.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.deadlines.peek().map(|Reverse((at, _, _))| *at)
+        self.deadlines.next()
     }
 
     /// The next thing a user should know.
@@ -413,18 +399,15 @@ impl Endpoint {
     }
 
     fn next_event(&mut self) -> Option<(AssociationId, Event)> {
-        while let Some(&slot) = self.turns.eventful.front() {
-            let Some(entry) = self.associations.get_mut(slot) else {
-                self.turns.eventful.pop_front();
-                continue;
-            };
+        while let Some(Place { slot, .. }) = self.turns.eventful.front(is_in(&self.associations)) {
+            let entry = &mut self.associations[slot];
             if let Some(event) = entry.association.poll_event() {
                 let id = id(slot, entry.generation);
                 self.note_if_finished(slot);
                 return Some((id, event));
             }
             entry.is_eventful = false;
-            self.turns.eventful.pop_front();
+            self.turns.eventful.pop();
         }
         None
     }
@@ -699,6 +682,7 @@ impl Endpoint {
             received_bytes: 0,
             is_sendable: false,
             is_eventful: false,
+            is_finished: false,
             cookie_made_at: None,
             network: None,
             revision: 0,
@@ -725,17 +709,18 @@ impl Endpoint {
             self.memory.update(core::mem::replace(&mut entry.received_bytes, held), held);
         }
         if !core::mem::replace(&mut entry.is_sendable, true) {
-            self.turns.sendable.push_back(slot);
+            self.turns.sendable.push(Place { slot, generation: entry.generation });
         }
         if entry.association.has_event() && !core::mem::replace(&mut entry.is_eventful, true) {
-            self.turns.eventful.push_back(slot);
+            self.turns.eventful.push(Place { slot, generation: entry.generation });
         }
         if entry.association.is_closed() {
-            let tag = entry.association.peer().local_tag;
+            let (tag, place) =
+                (entry.association.peer().local_tag, Place { slot, generation: entry.generation });
             self.spend_cookies(slot, tag);
             self.leave_crowd(slot);
             if self.demux.remove(slot) == Removed::Now {
-                self.turns.farewells.push_back(slot);
+                self.turns.farewells.push(place);
             }
             self.note_if_finished(slot);
         } else if entry.revision != entry.association.paths().revision() {
@@ -761,13 +746,14 @@ impl Endpoint {
         let Some(due) = entry.association.poll_timeout() else { return };
         if entry.armed_at.is_none_or(|armed| due < armed) {
             entry.armed_at = Some(due);
-            self.deadlines.push(Reverse((due, id(slot, entry.generation).slot, entry.generation)));
+            let place = Place { slot, generation: entry.generation };
+            self.deadlines.push(due, place, self.associations.len(), waits_in(&self.associations));
         }
     }
 
     fn note_if_finished(&mut self, slot: usize) {
-        let done = self.associations.get(slot).is_some_and(|entry| entry.association.is_finished());
-        if done && !self.turns.finished.contains(&slot) {
+        let Some(entry) = self.associations.get_mut(slot) else { return };
+        if entry.association.is_finished() && !core::mem::replace(&mut entry.is_finished, true) {
             self.turns.finished.push(slot);
         }
     }
@@ -784,11 +770,17 @@ impl Endpoint {
     #[cold]
     fn forget_finished(&mut self) {
         for slot in core::mem::take(&mut self.turns.finished) {
-            let received_bytes = self.associations.remove(slot).map_or(0, |entry| entry.received_bytes);
-            self.memory.update(received_bytes, 0);
             let _since_it_closed = self.demux.remove(slot);
-            self.turns.sendable.retain(|queued| *queued != slot);
-            self.turns.eventful.retain(|queued| *queued != slot);
+            let Some(entry) = self.associations.remove(slot) else { continue };
+            self.memory.update(entry.received_bytes, 0);
+            if entry.is_sendable {
+                self.turns.sendable.forget(is_in(&self.associations));
+            }
+            if entry.is_eventful {
+                self.turns.eventful.forget(is_in(&self.associations));
+            }
+            self.turns.farewells.forget(is_in(&self.associations));
+            self.deadlines.prune(self.associations.len(), waits_in(&self.associations));
         }
     }
 }

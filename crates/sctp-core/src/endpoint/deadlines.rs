@@ -1,0 +1,66 @@
+//! When which association is to be woken up.
+
+use core::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use virtual_time::Instant;
+
+/// An association in the tables of an endpoint: where it stands, and which of those that have stood there it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) slot: usize,
+    pub(super) generation: u32,
+}
+
+/// Times to wake associations up at. One that is not needed any more stays until its time comes, or until there are more
+/// of those than of others: a timer that runs for a day is passed by many that run for a second.
+#[derive(Default)]
+pub(super) struct Deadlines {
+    heap: BinaryHeap<Reverse<(Instant, Place)>>,
+}
+
+impl Deadlines {
+    /// Adds a time for one of so many associations; `is_needed` says of each whether it is the one it waits for.
+    pub(super) fn push(
+        &mut self,
+        at: Instant,
+        place: Place,
+        associations: usize,
+        is_needed: impl Fn(Instant, Place) -> bool,
+    ) {
+        self.heap.push(Reverse((at, place)));
+        self.prune(associations, is_needed);
+    }
+
+    /// Drops those that are not needed once they are the most: every step is paid for by one that has been pushed.
+    pub(super) fn prune(&mut self, associations: usize, is_needed: impl Fn(Instant, Place) -> bool) {
+        if self.heap.len() <= 2 * associations + KEPT {
+            return;
+        }
+        let mut needed = core::mem::take(&mut self.heap).into_vec();
+        needed.retain(|Reverse((at, place))| is_needed(*at, *place));
+        // The same time may have been pushed again after another one had come before it.
+        needed.sort_unstable();
+        needed.dedup();
+        needed.shrink_to(2 * associations);
+        self.heap = needed.into();
+    }
+
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.heap.peek().map(|Reverse((at, _))| *at)
+    }
+
+    /// Takes the next one that has come.
+    pub(super) fn take_due(&mut self, now: Instant) -> Option<(Instant, Place)> {
+        self.next().filter(|at| *at <= now)?;
+        self.heap.pop().map(|Reverse(due)| due)
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.heap.len()
+    }
+}
+
+/// So few are not worth the trouble.
+const KEPT: usize = 16;

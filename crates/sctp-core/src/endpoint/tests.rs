@@ -1,0 +1,100 @@
+//! What an endpoint does for its associations beside the protocol does not grow with their number or their age.
+
+use core::time::Duration;
+
+use sctp_wire::SctpPort;
+use virtual_time::Instant;
+
+use super::Endpoint;
+use crate::config::{AssociationConfig, EndpointConfig};
+use crate::event::Event;
+use crate::message::Message;
+use crate::transmit::{Datagram, Destination, Ecn, Encapsulation};
+
+fn port() -> SctpPort {
+    SctpPort::try_from(7626).unwrap()
+}
+
+fn at(number: u32) -> Destination {
+    Destination { address: std::net::Ipv4Addr::from_bits(number).into(), encapsulation: Encapsulation::Ip }
+}
+
+fn endpoint(association: AssociationConfig, limit: usize) -> Endpoint {
+    let config = EndpointConfig { association, association_limit: limit, ..EndpointConfig::new(port()) };
+    Endpoint::new(config, [1; 32]).unwrap()
+}
+
+/// Hands packets to and fro until there are none; what can be read is read.
+fn exchange(now: Instant, ends: &mut [Endpoint; 2]) {
+    let mut buffer = Vec::new();
+    let mut has_more = true;
+    while core::mem::take(&mut has_more) {
+        for (from, to) in [(0, 1), (1, 0)] {
+            while ends[from].poll_transmit(now, &mut buffer).is_some() {
+                let source = at(1 + u32::try_from(from).unwrap());
+                let datagram = Datagram { source, local: None, ecn: Ecn::NotEct, payload: &buffer };
+                ends[to].handle_packet(now, datagram);
+                buffer.clear();
+                has_more = true;
+            }
+        }
+        for end in ends.iter_mut() {
+            while let Some((id, event)) = end.poll_event() {
+                if event == Event::MessageReady {
+                    while end.receive(now, id).is_some() {}
+                }
+            }
+        }
+    }
+}
+
+/// A timer that runs for a day beside others that run for a second.
+#[test]
+fn robustness_40_deadlines_that_were_overtaken_do_not_pile_up() {
+    let day = Duration::from_secs(24 * 3600);
+    let mut config = AssociationConfig { autoclose: Some(day), ..AssociationConfig::default() };
+    config.heartbeat.interval = None;
+    let mut ends = [endpoint(config.clone(), 10), endpoint(config.clone(), 10)];
+    let mut now = Instant::from_millis(1);
+    let id = ends[0].connect(now, &[at(2)], port(), config).unwrap();
+    exchange(now, &mut ends);
+    for _ in 0..10_000 {
+        ends[0].send(now, id, Message::ordered(sctp_wire::StreamId::new(0), "x")).unwrap();
+        exchange(now, &mut ends);
+        let until = now + Duration::from_secs(1);
+        while let Some(due) = ends.iter().filter_map(Endpoint::poll_timeout).min().filter(|due| *due <= until)
+        {
+            now = due.max(now);
+            ends.iter_mut().for_each(|end| end.handle_timeout(now));
+            exchange(now, &mut ends);
+        }
+        now = until;
+        for end in &ends {
+            assert!(end.deadlines.len() <= 2 + 16 + 1, "{}", end.deadlines.len());
+        }
+    }
+    assert_eq!(ends[1].association_count(), 1);
+}
+
+#[test]
+fn robustness_40_many_associations_that_end_at_once_cost_each_as_much_as_one() {
+    const COUNT: usize = 20_000;
+    let mut end = endpoint(AssociationConfig::default(), COUNT);
+    let now = Instant::from_millis(1);
+    let ids: Vec<_> = (0..COUNT)
+        .map(|number| {
+            let destination = at(0x0a00_0001 + u32::try_from(number).unwrap());
+            end.connect(now, &[destination], port(), AssociationConfig::default()).unwrap()
+        })
+        .collect();
+    ids.into_iter().for_each(|id| end.abort(now, id, b"").unwrap());
+    let mut ended = 0;
+    while let Some((_, event)) = end.poll_event() {
+        ended += usize::from(matches!(event, Event::CannotStart(_)));
+    }
+    assert_eq!((ended, end.association_count()), (COUNT, 0));
+    let steps = end.turns.sendable.steps + end.turns.eventful.steps;
+    assert!(steps <= 8 * COUNT, "{steps}");
+    assert_eq!((end.turns.sendable.len(), end.turns.eventful.len()), (0, 0));
+    assert!(end.deadlines.len() <= 16, "{}", end.deadlines.len());
+}
