@@ -9,7 +9,7 @@ mod translate;
 use std::sync::Arc;
 use std::time::Instant as SystemInstant;
 
-use nft_filter::{NftConfig, NftFilter};
+use nft_filter::{NftConfig, NftError, NftFilter};
 use simco::filter::{Change, PacketFilter, RemovalCause, Selector, Translation};
 use simco::{
     AddressTuple, Blockade, Direction, EnableParameters, EnableParity, GroupId, Location, Owner, Pinhole,
@@ -73,9 +73,18 @@ impl Middlebox {
     }
 
     pub(crate) fn with(network: &Network, config: NftConfig) -> Self {
-        let start = SystemInstant::now();
-        let opened = network.within(Spot::Middlebox, || NftFilter::open(config, Instant::EPOCH));
-        let (filter, taken_over) = opened.unwrap();
+        let mut start = SystemInstant::now();
+        let began = start;
+        let open = || network.within(Spot::Middlebox, || NftFilter::open(config.clone(), Instant::EPOCH));
+        let (filter, taken_over) = loop {
+            match open() {
+                // A process that another test starts has the socket of the filter before until it is itself.
+                Err(NftError::Owned { .. }) if began.elapsed() < network::PATIENCE => {
+                    start = SystemInstant::now()
+                }
+                opened => break opened.unwrap(),
+            }
+        };
         Self { filter, taken_over, start }
     }
 

@@ -103,11 +103,20 @@ impl Network {
         ip(&format!("{family}-n {} {words}", self.name(spot))).unwrap();
     }
 
-    /// `nft` in the middlebox.
+    /// `nft` in the middlebox. A table without a filter may be owned for a moment still: a process that another test starts
+    /// has the filter's socket until it is itself.
     pub(crate) fn nft(&self, arguments: &[&str]) -> String {
-        let middlebox = self.name(Spot::Middlebox);
-        let output =
-            Command::new("ip").args(["netns", "exec", &middlebox, "nft"]).args(arguments).output().unwrap();
+        let (middlebox, start) = (self.name(Spot::Middlebox), Instant::now());
+        let run = || {
+            Command::new("ip").args(["netns", "exec", &middlebox, "nft"]).args(arguments).output().unwrap()
+        };
+        let is_owned = |output: &std::process::Output| {
+            String::from_utf8_lossy(&output.stderr).contains("Operation not permitted")
+        };
+        let mut output = run();
+        while is_owned(&output) && start.elapsed() < PATIENCE {
+            output = run();
+        }
         assert!(output.status.success(), "nft {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     }
@@ -339,5 +348,5 @@ pub(crate) const MARKER_INSIDE: &str = "10.1.0.2:9";
 pub(crate) const MARKER_OUTSIDE: &str = "203.0.113.2:9";
 const HARDWARE_BOX: &str = "02:00:00:00:00:01";
 const HARDWARE_HOST: &str = "02:00:00:00:00:02";
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 const EINPROGRESS: i32 = 115;
