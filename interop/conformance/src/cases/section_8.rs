@@ -54,6 +54,10 @@ cases! {
         "a SHUTDOWN COMPLETE in any other state than SHUTDOWN-ACK-SENT is ignored";
     Must "8.5.1 (C)" Both Plain shutdown_complete_with_a_wrong_tag_is_dropped:
         "a SHUTDOWN COMPLETE whose tag does not fit its T bit is dropped";
+    Should "8.5.1 (E)" Both Plain shutdown_ack_while_opening_is_out_of_the_blue:
+        "a SHUTDOWN ACK in COOKIE-WAIT is answered as out of the blue, and the attempt goes on";
+    Should "8.5.1 (E)" Both Plain shutdown_ack_while_echoed_is_out_of_the_blue:
+        "likewise in COOKIE-ECHOED";
 }
 
 fn peer_that_never_answers_is_given_up(peer: &mut Peer) -> Verdict {
@@ -256,4 +260,18 @@ fn shutdown_complete_with_a_wrong_tag_is_dropped(peer: &mut Peer) -> Verdict {
     // Still there: INIT brings SHUTDOWN ACK within the association.
     peer.say_tagged(0, &[init(INIT, 0x2222_2222, 100_000, (10, 10), 1, &[])])?;
     same("the tag", peer.hear("SHUTDOWN_ACK")?.tag, peer.tag)
+}
+
+fn shutdown_ack_while_opening_is_out_of_the_blue(peer: &mut Peer) -> Verdict {
+    peer.be_called()?;
+    completed(peer, peer.their_tag)?;
+    peer.init_ack(&[])?;
+    peer.hear("COOKIE_ECHO").map(drop)
+}
+
+fn shutdown_ack_while_echoed_is_out_of_the_blue(peer: &mut Peer) -> Verdict {
+    peer.be_echoed()?;
+    completed(peer, peer.their_tag)?;
+    peer.say(&[Chunk::new(COOKIE_ACK, [])])?;
+    peer.lives()
 }
