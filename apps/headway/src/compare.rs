@@ -19,6 +19,7 @@ use crate::arguments::{
     UsageError, check_capture,
 };
 use crate::interrupt;
+use crate::origin::origin;
 use crate::output::{OutputArguments, OutputError};
 use crate::progress::Bar;
 use crate::rights::{Rights, WithRights};
@@ -131,6 +132,7 @@ impl Arguments {
 pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), CompareFailure> {
     let config = arguments.config()?;
     config.validate().map_err(RunError::Config)?;
+    let origin = origin();
     let output = arguments.output.open()?;
     arguments.destination.prepare()?;
     check_capture(arguments.pcap.as_deref())?;
@@ -141,9 +143,9 @@ pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), CompareFa
     let raw = run_compare(&config, &mut WithRights(rights), &mut Simulator);
     progress.finish();
     let raw = raw?;
-    let comparison = Comparison::new(&config, &raw, Conditions::of_this_host(), |transport| {
-        prediction::predict(&config, transport)
-    });
+    let conditions = Conditions { origin, ..Conditions::of_this_host() };
+    let comparison =
+        Comparison::new(&config, &raw, conditions, |transport| prediction::predict(&config, transport));
     let outcome = Outcome { comparison: &comparison, raw: &raw, events };
     let published = arguments.destination.publish(&outcome, &output);
     if config.stop.is_raised() { Err(CompareFailure::Interrupted) } else { published }

@@ -14,6 +14,7 @@ use crate::arguments::{
 };
 use crate::compare::{CompareFailure, Destination, Outcome, expected_time};
 use crate::interrupt;
+use crate::origin::origin;
 use crate::output::OutputArguments;
 use crate::progress::Bar;
 
@@ -88,6 +89,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CompareFailure> {
     let (config, place) = (arguments.config()?, Place::of("--to", &arguments.to)?);
     let mut network = arguments.network(&place)?;
     config.validate().map_err(RunError::Config)?;
+    let origin = origin();
     let output = arguments.output.open()?;
     arguments.destination.prepare()?;
     check_capture(arguments.pcap.as_deref())?;
@@ -99,7 +101,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CompareFailure> {
     let raw = network.run(&config, config.transports.as_slice());
     progress.finish();
     let raw = raw.map_err(RunError::Backend)?;
-    let comparison = Comparison::new(&config, &raw, Conditions::of_this_host(), |_transport| None);
+    let conditions = Conditions { origin, ..Conditions::of_this_host() };
+    let comparison = Comparison::new(&config, &raw, conditions, |_transport| None);
     let outcome = Outcome { comparison: &comparison, raw: &raw, events };
     let published = arguments.destination.publish(&outcome, &output);
     if config.stop.is_raised() { Err(CompareFailure::Interrupted) } else { published }

@@ -12,6 +12,7 @@ mod echo;
 mod emulate;
 mod interrupt;
 mod load;
+mod origin;
 mod output;
 mod perf;
 mod predict;

@@ -12,7 +12,17 @@ const QUICK: &str = "compare --backend simulator --no-report --duration 5s";
 #[test]
 fn json_has_the_shape_of_the_contract() {
     let result = json(QUICK);
-    assert_eq!(keys(&result), ["headway", "host", "path", "runs", "skipped", "workload"]);
+    let fields = ["command", "commit", "headway", "host", "path", "runs", "skipped", "started", "workload"];
+    assert_eq!(keys(&result), fields);
+    assert_eq!(
+        result["command"].as_array().unwrap()[..3],
+        ["compare", "--backend", "simulator"].map(Value::from)
+    );
+    let commit = result["commit"].as_str().unwrap();
+    let is_hexadecimal = commit.len() == 12 && commit.bytes().all(|octet| octet.is_ascii_hexdigit());
+    assert!(is_hexadecimal || commit == "unknown", "{commit}");
+    let started = result["started"].as_str().unwrap();
+    assert!(started.starts_with("20") && started.ends_with('Z') && started.len() == 20, "{started}");
     assert_eq!(result["headway"], env!("CARGO_PKG_VERSION"));
     let path = json!({"backend": "simulator", "rtt_ms": 20.0, "loss": 0.01, "delay_ms": null});
     assert_fields(&result["path"], &path);
@@ -81,9 +91,9 @@ fn udp_rows_count_retransmissions_and_have_no_streams() {
 
 #[test]
 fn same_seed_gives_the_same_and_another_seed_another_result() {
-    let first = text(&format!("{QUICK} --json -"));
-    assert_eq!(first, text(&format!("{QUICK} --seed 1 --json -")));
-    assert_ne!(first, text(&format!("{QUICK} --seed 2 --json -")));
+    let first = measured(&json(QUICK));
+    assert_eq!(first, measured(&json(&format!("{QUICK} --seed 1"))));
+    assert_ne!(first, measured(&json(&format!("{QUICK} --seed 2"))));
 }
 
 #[test]
@@ -136,8 +146,12 @@ fn report_is_complete_and_self_contained() {
     let printed = text(&format!("{options} --out {out}"));
     assert_contains(&printed, &["Report: ", "report.html"]);
     let result: Value = serde_json::from_str(&folder.read("results.json")).unwrap();
-    assert_eq!(result, json(&format!("{options} --no-report")));
+    assert_eq!(measured(&result), measured(&json(&format!("{options} --no-report"))));
     let html = folder.read("report.html");
+    assert_contains(
+        &html,
+        &["headway compare --backend simulator", "commit ", result["started"].as_str().unwrap()],
+    );
     for outside in ["src=\"http", "href=\"http", "src='http", "@import", "url(http"] {
         assert!(!html.contains(outside), "{outside}");
     }
@@ -148,6 +162,16 @@ fn report_is_complete_and_self_contained() {
     assert_eq!(u64::try_from(samples.lines().count() - 1).unwrap(), requests);
     assert!(samples.lines().any(|line| line.starts_with("sctp:1#2,")));
     assert!(samples.lines().any(|line| line.starts_with("udp,0,") && line.ends_with(',')));
+}
+
+/// A result without what differs from run to run: command line and date.
+fn measured(result: &Value) -> Value {
+    let mut result = result.clone();
+    let fields = result.as_object_mut().unwrap();
+    for name in ["command", "started"] {
+        assert!(fields.remove(name).is_some());
+    }
+    result
 }
 
 #[test]
@@ -229,7 +253,7 @@ fn a_write_that_fails_later_takes_no_table_away() {
         ("--no-report --json /dev/full".to_owned(), "--json '/dev/full'"),
         ("--no-report --events /dev/full".to_owned(), "--events: "),
         (format!("--no-report --pcap {here}/run.pcapng"), "--pcap: "),
-        (format!("--out {here}/out"), "--out '"),
+        (format!("--out {here}/out --force"), "--out '"),
     ] {
         let output = headway(&format!("{quick} --transport udp,sctp:1 {options}"));
         assert_eq!(output.status.code(), Some(1), "{options}");

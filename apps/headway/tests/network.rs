@@ -76,7 +76,8 @@ impl Drop for Echo {
 fn every_transport_is_answered_and_reported_as_compare_does() {
     let echo = Echo::start(Ipv4Addr::LOCALHOST.into(), "tcp,sctp,udp");
     let result = json(&echo.load(""));
-    assert_eq!(keys(&result), ["headway", "host", "path", "runs", "skipped", "workload"]);
+    let fields = ["command", "commit", "headway", "host", "path", "runs", "skipped", "started", "workload"];
+    assert_eq!(keys(&result), fields);
     assert_fields(
         &result["path"],
         &json!({"backend": "network", "rtt_ms": null, "loss": null, "delay_ms": null}),

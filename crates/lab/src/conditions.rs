@@ -9,6 +9,19 @@ use crate::summary::HostFacts;
 pub struct Conditions {
     /// By name: `cpu`, `cores`, `kernel`, `memory`, `system`.
     pub facts: HostFacts,
+    /// Which program ran, how, and when.
+    pub origin: Origin,
+}
+
+/// What produced a result, so that it can be produced again.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Origin {
+    /// The commit the program was built from, `unknown` where it was not in a repository; empty: not told.
+    pub commit: String,
+    /// The command line without the program's name.
+    pub command: Vec<String>,
+    /// When it began, in UTC: `2026-11-23T03:00:00Z`; empty: not told.
+    pub started: String,
 }
 
 impl Conditions {
@@ -25,7 +38,7 @@ impl Conditions {
             ("system", field(&read("/etc/os-release"), "PRETTY_NAME", '=')),
         ];
         let known = facts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-        Self { facts: known.collect() }
+        Self { facts: known.collect(), origin: Origin::default() }
     }
 }
 

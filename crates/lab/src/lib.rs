@@ -45,7 +45,7 @@ pub use compare::{
     Prediction, RawOutcome, RawRun, RunError, Schedule, Skipped, StopSignal, TraceFileError, Traffic,
     UnknownName, run_compare,
 };
-pub use conditions::Conditions;
+pub use conditions::{Conditions, Origin};
 pub use events::{EventFile, write_events};
 pub use statistics::{MIN_BATCHES, Percentile, ResponseTimes, milliseconds};
 pub use summary::{

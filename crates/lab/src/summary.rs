@@ -51,6 +51,9 @@ impl Comparison {
         }
         let result = CompareResult {
             headway: env!("CARGO_PKG_VERSION").to_owned(),
+            commit: conditions.origin.commit,
+            command: conditions.origin.command,
+            started: conditions.origin.started,
             path: PathResult::new(config, raw),
             workload: WorkloadResult::new(config, raw),
             runs,

@@ -133,7 +133,7 @@ fn colours(curves: &[RunCurves]) -> Vec<usize> {
 }
 
 fn conditions(comparison: &Comparison) -> Vec<(String, String)> {
-    let CompareResult { path, workload, host, headway, .. } = &comparison.result;
+    let CompareResult { path, workload, host, headway, commit, command, started, .. } = &comparison.result;
     let mut rows = vec![
         ("Backend".to_owned(), backend_in_words(path)),
         ("Path, request direction".to_owned(), path.impairments.request.clone()),
@@ -143,9 +143,17 @@ fn conditions(comparison: &Comparison) -> Vec<(String, String)> {
         ("Requests sent more than 1 ms late".to_owned(), workload.late_sends.to_string()),
     ];
     rows.extend(comparison.options.iter().cloned());
-    rows.push(("Headway".to_owned(), headway.clone()));
+    rows.push(("Headway".to_owned(), built(headway, commit)));
+    let told = [("Command", format!("headway {}", command.join(" "))), ("Started", started.clone())];
+    rows.extend(
+        told.into_iter().filter(|_| !started.is_empty()).map(|(name, value)| (name.to_owned(), value)),
+    );
     rows.extend(host.iter().map(|(name, value)| (format!("Host: {name}"), value.clone())));
     rows
+}
+
+fn built(headway: &str, commit: &str) -> String {
+    if commit.is_empty() { headway.to_owned() } else { format!("{headway}, commit {commit}") }
 }
 
 fn emulator_delay(comparison: &Comparison) -> String {

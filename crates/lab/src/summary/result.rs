@@ -15,6 +15,15 @@ use emulator::DeviceKind;
 pub struct CompareResult {
     /// Version of Headway.
     pub headway: String,
+    /// The commit it was built from.
+    #[serde(default)]
+    pub commit: String,
+    /// The command line, without the program's name.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// When the run began, in UTC.
+    #[serde(default)]
+    pub started: String,
     /// What lay between the ends.
     pub path: PathResult,
     /// What was sent.

@@ -29,7 +29,8 @@ fn the_json_has_the_keys_of_the_contract() {
     sctp.blocking = Some(Blocking { messages_blocked: 4, total: Duration::from_millis(10) });
     let json = serde_json::to_value(compare(&outcome(vec![sctp])).result).unwrap();
     let keys = |value: &serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-    assert_eq!(keys(&json), ["headway", "host", "path", "runs", "skipped", "workload"]);
+    let fields = ["command", "commit", "headway", "host", "path", "runs", "skipped", "started", "workload"];
+    assert_eq!(keys(&json), fields);
     assert_eq!(keys(&json["path"]), ["backend", "delay_ms", "impairments", "loss", "rtt_ms"]);
     assert_eq!(json["path"]["backend"], "simulator");
     assert_eq!((&json["path"]["rtt_ms"], &json["path"]["loss"]), (&20.0.into(), &0.01.into()));
