@@ -175,6 +175,29 @@ fn measured(result: &Value) -> Value {
 }
 
 #[test]
+fn an_earlier_report_is_kept_unless_told_otherwise() {
+    let folder = Folder::new("compare-kept");
+    let out = folder.path().join("report");
+    let compare = |options: &str| {
+        let options = format!("compare --backend simulator --duration 1s --transport udp {options}");
+        text(&format!("{options} --out {}", out.display()))
+    };
+    let seed = |name: &str| -> Value {
+        let result: Value = serde_json::from_str(&folder.read(&format!("{name}/results.json"))).unwrap();
+        result["workload"]["seed"].clone()
+    };
+    assert!(!compare("--seed 1").contains("The one that was there"));
+    std::fs::write(out.join("notes"), "mine").unwrap();
+    assert_contains(&compare("--seed 2"), &["The one that was there: ", "report.1/report.html"]);
+    compare("--seed 3");
+    assert_eq!([seed("report.1"), seed("report.2"), seed("report")], [1, 2, 3].map(Value::from));
+    compare("--seed 4 --force");
+    assert_eq!((seed("report"), folder.path().join("report.3").exists()), (4.into(), false));
+    assert_eq!(folder.read("report/notes"), "mine");
+    assert!(folder.path().join("report.1/report.html").exists());
+}
+
+#[test]
 fn without_a_report_nothing_is_written() {
     let folder = Folder::new("compare-nothing");
     std::fs::create_dir(folder.path()).unwrap();

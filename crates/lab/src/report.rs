@@ -26,12 +26,16 @@ use crate::summary::{CompareResult, Comparison};
 /// [`ReportError`] when the directory or a file cannot be written.
 pub fn write(directory: &Path, comparison: &Comparison, raw: &RawOutcome) -> Result<(), ReportError> {
     std::fs::create_dir_all(directory)?;
-    std::fs::write(directory.join("report.html"), html(comparison)?)?;
-    std::fs::write(directory.join("results.json"), results_json(&comparison.result)?)?;
-    let csv = std::fs::File::create(directory.join("samples.csv"))?;
+    let [report, results, samples] = FILES;
+    std::fs::write(directory.join(report), html(comparison)?)?;
+    std::fs::write(directory.join(results), results_json(&comparison.result)?)?;
+    let csv = std::fs::File::create(directory.join(samples))?;
     samples_csv(raw, &mut io::BufWriter::new(csv))?;
     Ok(())
 }
+
+/// Names of the files that [`write`] makes of a comparison.
+pub const FILES: [&str; 3] = ["report.html", "results.json", "samples.csv"];
 
 /// The result as JSON with a line end, for `results.json` and `--json`.
 ///

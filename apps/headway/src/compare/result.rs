@@ -18,6 +18,9 @@ pub(crate) struct Destination {
     /// Write no report
     #[arg(long, conflicts_with = "out")]
     no_report: bool,
+    /// Overwrite a report that is there, instead of moving it to DIR.1, DIR.2, …
+    #[arg(long)]
+    force: bool,
 }
 
 /// What was measured, and what it means.
@@ -43,17 +46,30 @@ impl Destination {
     /// the same.
     pub(crate) fn publish(&self, outcome: &Outcome<'_>, output: &Output) -> Result<(), CompareFailure> {
         let result = &outcome.comparison.result;
-        let reported = self.folder().map(|folder| {
-            let written = report::write(folder, outcome.comparison, outcome.raw);
-            written.map_err(|error| refused(folder, error)).map(|()| folder)
-        });
-        let report = reported.as_ref().and_then(|written| written.as_deref().ok());
+        let reported = self.folder().map(|folder| self.report(folder, outcome));
+        let report = reported.as_ref().and_then(|written| written.as_ref().ok());
         let printed = output.write(&text(result, report), result);
         reported.transpose()?;
         printed?;
         outcome.check_files()?;
         verdict(result)
     }
+
+    fn report(&self, folder: &Path, outcome: &Outcome<'_>) -> Result<Reported, CompareFailure> {
+        let kept = if self.force { Ok(None) } else { keep_earlier(folder).map_err(Into::into) };
+        let written = kept.and_then(|earlier| {
+            report::write(folder, outcome.comparison, outcome.raw)?;
+            Ok(Reported { folder: folder.to_owned(), earlier })
+        });
+        written.map_err(|error| refused(folder, error))
+    }
+}
+
+/// Where a report is.
+struct Reported {
+    folder: PathBuf,
+    /// Where the report is now that was in its place.
+    earlier: Option<PathBuf>,
 }
 
 impl Outcome<'_> {
@@ -68,16 +84,40 @@ impl Outcome<'_> {
     }
 }
 
-fn text(result: &CompareResult, report: Option<&Path>) -> String {
+fn text(result: &CompareResult, report: Option<&Reported>) -> String {
     let mut text = report::table(result);
     if let Some(sentence) = report::reading(result).first() {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "\n{sentence}");
     }
-    if let Some(folder) = report {
+    if let Some(Reported { folder, earlier }) = report {
         let _ = writeln!(text, "Report: {}", folder.join("report.html").display());
+        if let Some(earlier) = earlier {
+            let _ = writeln!(text, "The one that was there: {}", earlier.join("report.html").display());
+        }
     }
     text
+}
+
+/// Moves a report that is there to `DIR.1`, or the next number that is free, and says where it is. Other files stay.
+fn keep_earlier(folder: &Path) -> std::io::Result<Option<PathBuf>> {
+    let files: Vec<_> = report::FILES.iter().filter(|name| folder.join(name).exists()).collect();
+    if files.is_empty() {
+        return Ok(None);
+    }
+    // `.`, `..` and links stand for a folder with a name of its own.
+    let has_name = folder.file_name().is_some() && !folder.is_symlink();
+    let folder = if has_name { folder.to_owned() } else { folder.canonicalize()? };
+    let name = folder.file_name().unwrap_or_default().to_os_string();
+    let numbered = |number: u32| {
+        let mut numbered = name.clone();
+        numbered.push(format!(".{number}"));
+        folder.with_file_name(numbered)
+    };
+    let Some(free) = (1..).map(numbered).find(|candidate| !candidate.exists()) else { return Ok(None) };
+    std::fs::create_dir(&free)?;
+    files.into_iter().try_for_each(|name| std::fs::rename(folder.join(name), free.join(name)))?;
+    Ok(Some(free))
 }
 
 fn refused(folder: &Path, error: report::ReportError) -> CompareFailure {
