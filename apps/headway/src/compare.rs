@@ -33,8 +33,7 @@ use crate::rights::{Rights, WithRights};
     mut_arg("rtt", |rtt| rtt.default_value("20ms")),
     mut_arg("loss", |loss| loss.default_value("1%")),
     mut_arg("out", |out| out.default_value("headway-report")),
-    after_help = "Example:\n  headway compare --rtt 50ms --loss 2% --rate 200 --transport tcp,sctp:6,udp --duration 5s \
-                  --backend simulator --no-report"
+    after_help = "Example:\n  headway compare --loss 2% --duration 5s --backend simulator --no-report"
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]

@@ -21,6 +21,7 @@ mod reproduce;
 mod rights;
 mod simco;
 mod simulate;
+mod terminal;
 
 use std::io::Write;
 use std::process::ExitCode;

@@ -197,6 +197,26 @@ fn an_earlier_report_is_kept_unless_told_otherwise() {
     assert!(folder.path().join("report.1/report.html").exists());
 }
 
+/// As a person sees it: `script` gives the program a terminal.
+#[test]
+fn tables_fit_the_terminal() {
+    let shown = |columns: u32, option: &str| {
+        let command = format!("stty cols {columns}; {} {QUICK} {option}", env!("CARGO_BIN_EXE_headway"));
+        let mut script = std::process::Command::new("script");
+        let script = script.args(["-qec", &command, "/dev/null"]).stdin(std::process::Stdio::null());
+        String::from_utf8(script.output().unwrap().stdout).unwrap()
+    };
+    let narrow = shown(80, "");
+    let widest = |text: &str| {
+        let rows = text.lines().filter(|line| line.starts_with('─') || line.contains("sctp:"));
+        rows.map(|line| line.trim_end().chars().count()).max().unwrap()
+    };
+    assert!(widest(&narrow) <= 80, "{narrow}");
+    assert_contains(&narrow, &["p99", "left out", "--wide"]);
+    let wide = shown(80, "--wide");
+    assert!(widest(&wide) > 80 && wide.contains("S4 (1),(3),(4)"), "{wide}");
+}
+
 #[test]
 fn without_a_report_nothing_is_written() {
     let folder = Folder::new("compare-nothing");

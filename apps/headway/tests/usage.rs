@@ -165,3 +165,13 @@ fn completions_and_manual_pages_know_every_command() {
     assert_contains(&folder.read("headway-compare.1"), &["reverse", "transport", "Example"]);
     assert!(folder.path().join("headway-predict-response-time.1").exists());
 }
+
+/// Help is wrapped at the width of the terminal; where there is none, at 100 columns.
+#[test]
+fn help_is_wrapped() {
+    for command in ["compare", "emulate", "perf client"] {
+        let help = text(&format!("{command} --help"));
+        let widest = help.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(widest <= 100, "{command}: {widest}");
+    }
+}

@@ -14,7 +14,7 @@ pub(crate) use numbers::percent;
 pub use html::{ReportError, html};
 pub use reading::reading;
 pub use samples::samples_csv;
-pub use table::table;
+pub use table::{table, table_within};
 
 use crate::compare::RawOutcome;
 use crate::summary::{CompareResult, Comparison};

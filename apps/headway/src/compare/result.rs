@@ -8,6 +8,7 @@ use lab::{CompareResult, Comparison, EventFile, RawOutcome, report};
 
 use super::CompareFailure;
 use crate::output::{Output, check_folder};
+use crate::terminal;
 
 /// Whether and where a report is written.
 #[derive(Debug, Clone, Args)]
@@ -21,6 +22,9 @@ pub(crate) struct Destination {
     /// Overwrite a report that is there, instead of moving it to DIR.1, DIR.2, …
     #[arg(long)]
     force: bool,
+    /// Show all columns, however narrow the terminal is
+    #[arg(long)]
+    wide: bool,
 }
 
 /// What was measured, and what it means.
@@ -48,7 +52,11 @@ impl Destination {
         let result = &outcome.comparison.result;
         let reported = self.folder().map(|folder| self.report(folder, outcome));
         let report = reported.as_ref().and_then(|written| written.as_ref().ok());
-        let printed = output.write(&text(result, report), result);
+        let table = match terminal::columns().filter(|_| !self.wide) {
+            Some(width) => report::table_within(result, width),
+            None => report::table(result),
+        };
+        let printed = output.write(&text(table, result, report), result);
         reported.transpose()?;
         printed?;
         outcome.check_files()?;
@@ -84,8 +92,8 @@ impl Outcome<'_> {
     }
 }
 
-fn text(result: &CompareResult, report: Option<&Reported>) -> String {
-    let mut text = report::table(result);
+fn text(table: String, result: &CompareResult, report: Option<&Reported>) -> String {
+    let mut text = table;
     if let Some(sentence) = report::reading(result).first() {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "\n{sentence}");

@@ -10,21 +10,58 @@ use crate::summary::{CompareResult, PathResult, ResponseResult, RunResult, Workl
 /// A heading with path, workload and backend, the table, and under it what went wrong.
 #[must_use]
 pub fn table(result: &CompareResult) -> String {
+    format!("{}\n{}\n{}", heading(result), columns(result, &[]), notes(result))
+}
+
+/// As [`table`], at most so many columns of a terminal wide: what matters least is left out, and named. Text around the
+/// table is the terminal's to wrap.
+#[must_use]
+pub fn table_within(result: &CompareResult, width: usize) -> String {
+    let is_narrow = |table: &str| table.lines().all(|line| line.chars().count() <= width);
+    let mut left_out = LEAST_FIRST.len();
+    for count in 0..LEAST_FIRST.len() {
+        if is_narrow(&columns(result, &LEAST_FIRST[..count])) {
+            left_out = count;
+            break;
+        }
+    }
+    let names: Vec<_> = LEAST_FIRST[..left_out].iter().map(|column| HEADINGS[*column]).collect();
+    let note = match names.as_slice() {
+        [] => String::new(),
+        _ => format!("left out, for the terminal is narrow: {} (--wide shows all)\n", names.join(", ")),
+    };
+    let table = columns(result, &LEAST_FIRST[..left_out]);
+    format!("{}\n{table}\n{note}{}", heading(result), notes(result))
+}
+
+/// The table without some of its columns.
+fn columns(result: &CompareResult, left_out: &[usize]) -> String {
     let mut table = Table::new();
     table.load_style(LINES).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(HEADINGS);
+    let shown: Vec<usize> = (0..HEADINGS.len()).filter(|column| !left_out.contains(column)).collect();
+    table.set_header(shown.iter().map(|column| HEADINGS[*column]));
     for run in &result.runs {
-        table.add_row(cells(run));
+        let cells = cells(run);
+        table.add_row(shown.iter().map(|column| cells[*column].clone()));
     }
-    for column in table.column_iter_mut().skip(1).take(HEADINGS.len() - 2) {
-        column.set_cell_alignment(CellAlignment::Right);
+    for (place, column) in shown.iter().enumerate() {
+        let is_number = (1..STUDY).contains(column);
+        if let Some(column) = table.column_mut(place).filter(|_| is_number) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
     }
-    format!("{}\n{table}\n{}", heading(result), notes(result))
+    // Spaces at the ends of lines would wrap.
+    table.to_string().lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
 }
 
 /// The headings of the columns, here and in the report.
 pub(super) const HEADINGS: [&str; 11] =
     ["transport", "answered", "mean ±95 %", "p50", "p90", "p99", "max", "blocked", "model", "Δ %", "study"];
+
+/// The place of `study` among the headings.
+const STUDY: usize = 10;
+/// Columns in the order in which they are given up; transport, answered, mean and p99 stay.
+const LEAST_FIRST: [usize; 7] = [STUDY, 9, 4, 8, 6, 7, 3];
 
 /// One row, here and in the report.
 pub(super) fn cells(run: &RunResult) -> [String; 11] {

@@ -156,3 +156,22 @@ fn all_three_files_are_written() {
     }
     std::fs::remove_dir_all(&directory).unwrap();
 }
+
+#[test]
+fn a_table_fits_the_terminal_and_names_what_it_lacks() {
+    let raw = outcome(vec![run("sctp:6", &answered(500)), run("tcp:4", &answered(500))]);
+    let result = compare(&raw).result;
+    let whole = table(&result);
+    let widest = |text: &str| {
+        let lines = text.lines().filter(|line| line.starts_with('─'));
+        lines.map(|line| line.chars().count()).max().unwrap()
+    };
+    assert_eq!(table_within(&result, widest(&whole)), whole);
+    for width in [120, 100, 80, 60] {
+        let narrow = table_within(&result, width);
+        assert!(widest(&narrow) <= width, "{width}:\n{narrow}");
+        assert!(narrow.contains("p99") && narrow.contains("mean"));
+        assert_eq!(narrow.contains("--wide"), narrow != whole, "{narrow}");
+    }
+    assert!(table_within(&result, 1).contains("p99"), "never less than what matters");
+}
