@@ -26,7 +26,7 @@ mod terminal;
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint};
 
 use rights::Rights;
 
@@ -140,14 +140,34 @@ impl Failure {
 /// The commands and their options. What follows an option is its value even if it starts with `-`: `--loss -1` is
 /// a loss out of range, not an unknown option.
 fn definitions() -> clap::Command {
-    Cli::command().mut_subcommands(|command| {
+    let definitions = Cli::command().mut_subcommands(|command| {
         command.mut_args(|argument| {
             let takes_several = argument.get_num_args().is_some_and(|number| number.max_values() > 1);
             let takes_value =
                 argument.get_action().takes_values() && argument.get_long().is_some() && !takes_several;
             if takes_value { argument.allow_hyphen_values(true) } else { argument }
         })
-    })
+    });
+    with_hints(definitions)
+}
+
+fn with_hints(command: clap::Command) -> clap::Command {
+    let with_hint = |argument: Arg| {
+        let hint = hint(&argument);
+        if argument.get_action().takes_values() { argument.value_hint(hint) } else { argument }
+    };
+    command.mut_args(with_hint).mut_subcommands(with_hints)
+}
+
+/// What a shell may complete a value with: files where a file is wanted, and nothing where no list of values is known.
+fn hint(argument: &Arg) -> ValueHint {
+    let names = argument.get_value_names().unwrap_or_default();
+    match names.first().map(clap::builder::Str::as_str) {
+        Some("FILE" | "PLAN.toml") => ValueHint::FilePath,
+        Some("DIR") => ValueHint::DirPath,
+        Some("COMMAND") => ValueHint::CommandWithArguments,
+        Some(_) | None => ValueHint::Other,
+    }
 }
 
 fn main() -> ExitCode {

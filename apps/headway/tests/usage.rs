@@ -166,6 +166,17 @@ fn completions_and_manual_pages_know_every_command() {
     assert!(folder.path().join("headway-predict-response-time.1").exists());
 }
 
+/// A shell offers files where a file is wanted, values where they are known, and nothing otherwise.
+#[test]
+fn completion_offers_no_files_for_values() {
+    let script = text("completions bash");
+    let mut options = script.split("--rtt)").skip(1);
+    let of_rtt = options.next().unwrap().split(";;").next().unwrap();
+    assert!(!of_rtt.contains("compgen -f"), "{of_rtt}");
+    let of_json = script.split("--json)").nth(1).unwrap().split(";;").next().unwrap();
+    assert!(of_json.contains("compgen -f"), "{of_json}");
+}
+
 /// Help is wrapped at the width of the terminal; where there is none, at 100 columns.
 #[test]
 fn help_is_wrapped() {
