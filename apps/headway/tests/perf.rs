@@ -100,6 +100,16 @@ fn assert_plausible(result: &Value, message_bytes: f64) {
     assert!((covered - number(&result["duration_s"])).abs() < 1e-6, "{result}");
 }
 
+/// What is left after the last whole second is no measurement by itself.
+#[test]
+fn a_run_does_not_end_with_a_sliver() {
+    let result = Server::tcp().measure("--transport tcp --duration 1030ms");
+    let intervals = result["intervals"].as_array().unwrap();
+    let length = |interval: &Value| number(&interval["end_s"]) - number(&interval["start_s"]);
+    assert!(intervals.iter().skip(1).all(|interval| length(interval) >= 0.5), "{result}");
+    assert_plausible(&result, 1200.0);
+}
+
 /// Its sockets share the port among themselves, and with nobody else.
 #[test]
 fn a_second_server_at_the_same_port_is_refused() {

@@ -261,9 +261,16 @@ struct Shown<'a> {
 }
 
 impl Shown<'_> {
+    /// What is left of a run after its last second says little by itself: it belongs to that second.
     fn add(&mut self, interval: Interval) -> Result<(), PerfError> {
-        self.intervals.push(interval);
-        Ok(self.output.tell(&line(&interval))?)
+        match self.intervals.last_mut() {
+            Some(last) if interval.is_sliver() => *last = last.joined(interval),
+            _ => {
+                self.intervals.push(interval);
+                self.output.tell(&line(&interval))?;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -68,7 +68,33 @@ impl Interval {
             messages_per_s: per_second(arrived.messages, seconds),
         }
     }
+
+    /// Whether it is shorter than half of what intervals are.
+    pub(crate) fn is_sliver(&self) -> bool {
+        self.seconds() < SLIVER_S
+    }
+
+    /// This one and the one that follows as one.
+    pub(crate) fn joined(self, next: Self) -> Self {
+        let whole = self.seconds() + next.seconds();
+        let mean = |this: f64, that: f64| {
+            (this * self.seconds() + that * next.seconds()) / whole.max(f64::MIN_POSITIVE)
+        };
+        Self {
+            start_s: self.start_s,
+            end_s: next.end_s,
+            goodput_mb_per_s: mean(self.goodput_mb_per_s, next.goodput_mb_per_s),
+            messages_per_s: mean(self.messages_per_s, next.messages_per_s),
+        }
+    }
+
+    fn seconds(&self) -> f64 {
+        self.end_s - self.start_s
+    }
 }
+
+/// Intervals are a second long.
+const SLIVER_S: f64 = 0.5;
 
 /// What arrived in the whole run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -113,6 +139,20 @@ mod tests {
             interval,
             Interval { start_s: 2.0, end_s: 3.5, goodput_mb_per_s: 2.0, messages_per_s: 20.0 }
         );
+    }
+
+    #[test]
+    fn what_is_left_at_the_end_belongs_to_the_last_interval() {
+        let at = |start, end, messages| {
+            let span = |ms| Duration::from_millis(ms);
+            Interval::new(span(start), span(end), Arrived { messages, octets: messages * 1_000_000 })
+        };
+        let (last, sliver) = (at(4000, 5000, 100), at(5000, 5010, 3));
+        assert!(sliver.is_sliver() && !last.is_sliver());
+        let joined = last.joined(sliver);
+        assert_eq!((joined.start_s, joined.end_s), (4.0, 5.01));
+        assert!((joined.messages_per_s * 1.01 - 103.0).abs() < 1e-9);
+        assert!((joined.goodput_mb_per_s * 1.01 - 103.0).abs() < 1e-9);
     }
 
     #[test]
