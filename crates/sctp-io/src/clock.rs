@@ -32,9 +32,10 @@ impl Clock {
         Instant::from_nanos(monotonic().saturating_add(self.ahead))
     }
 
-    /// `at` on the kernel's clock, for absolute timers.
+    /// `at` on the kernel's clock, for absolute timers. What was before the system started is its first nanosecond: zero would
+    /// disarm a timer instead of firing it.
     pub(crate) fn kernel_time(self, at: Instant) -> Duration {
-        Duration::from_nanos(at.as_nanos().saturating_sub(self.ahead))
+        Duration::from_nanos(at.as_nanos().saturating_sub(self.ahead).max(1))
     }
 }
 
