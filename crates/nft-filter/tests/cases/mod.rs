@@ -80,7 +80,7 @@ impl Middlebox {
             match open() {
                 // A process that another test starts has the socket of the filter before until it is itself.
                 Err(NftError::Owned { .. }) if began.elapsed() < network::PATIENCE => {
-                    start = SystemInstant::now()
+                    start = SystemInstant::now();
                 }
                 opened => break opened.unwrap(),
             }
