@@ -65,13 +65,13 @@ impl Association {
         self.after_input(now);
     }
 
-    /// A (new) address of this host: paths that do not work may work from there.
+    /// A (new) address of this host: paths that do not work may work from there, if the peer takes packets from it.
     pub(crate) fn local_address_up(&mut self, now: Instant, local: IpAddr) {
         if self.is_closed() {
             return;
         }
         trace::local_address_changed("added", &local);
-        if self.tell_peer_of_gain(now, local) == Told::Asked {
+        if self.tell_peer_of_gain(now, local) == Told::Asked || !self.is_known_to_peer(local) {
             return;
         }
         for path in self.paths.on_local_up(local) {

@@ -184,7 +184,7 @@ impl Association {
         let is_refused = agreed.requests.is_refused(AddressChange::Add(local));
         if !may_ask
             || is_refused
-            || agreed.told.contains(&local)
+            || agreed.requests.prospect(&agreed.told).contains(local)
             || !agreed.requests.push(AddressChange::Add(local))
         {
             return Told::Nothing;
@@ -194,6 +194,15 @@ impl Association {
         }
         self.send_next_asconf(now);
         Told::Asked
+    }
+
+    /// Whether the peer takes packets from this local address: where addresses change by ASCONF, what it neither was told of
+    /// nor has been asked to forget (RFC 5061 §5.3 (F1), (F4)). For whoever knows none this is no reason to keep silent.
+    pub(super) fn is_known_to_peer(&self, local: IpAddr) -> bool {
+        self.addresses.agreed.as_ref().is_none_or(|agreed| {
+            let is_leaving = agreed.requests.being_deleted().contains(&local);
+            agreed.told.is_empty() || agreed.told.contains(&local) && !is_leaving
+        })
     }
 
     /// RFC 5061 §5.1.1 (C4).

@@ -624,8 +624,9 @@ impl Endpoint {
         self.each_association(now, |association| association.local_address_down(now, address));
     }
 
-    /// This host has an address, again or new. Paths that do not work are tried from there; new associations list it
-    /// after those known before.
+    /// This host has an address, again or new. Paths that do not work are tried from there, where addresses change by ASCONF
+    /// only if the peer knows this one ([`add_local_address`](Self::add_local_address)); new associations list it after those
+    /// known before.
     pub fn local_address_up(&mut self, now: Instant, address: IpAddr) {
         if !self.locals.contains(&address) && self.locals.len() < MAX_PATHS {
             self.locals.push(address);

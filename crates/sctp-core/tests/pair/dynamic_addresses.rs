@@ -631,3 +631,44 @@ fn robustness_35_wish_to_send_to_an_unconfirmed_address_makes_nobody_be_asked() 
     }
     assert_eq!(heartbeats_to_strangers(&pair), 1);
 }
+
+fn sources(pair: &Pair, end: End) -> Vec<Option<IpAddr>> {
+    pair.statistics(end).paths.iter().map(|path| path.source).collect()
+}
+
+/// RFC 5061 §5.3 (F1), (F4): the peer has forgotten it, and would answer what comes from there with ABORT.
+#[test]
+fn deleted_address_that_the_host_has_again_is_not_sent_from() {
+    let mut pair = moving().homes(&["10.0.0.1", "10.0.1.1"], &["10.0.0.2", "10.0.1.2"]).connected();
+    let [first, second] = ["10.0.0.1", "10.0.1.1"].map(ip);
+    ask(&mut pair, End::Left, AddressChange::Delete(second)).unwrap();
+    for wait in [0, 1000] {
+        pair.run_ms(wait);
+        pair.with(End::Left, |side, now| {
+            side.endpoint.local_address_down(now, first);
+            side.endpoint.local_address_up(now, second);
+        });
+        assert!(!sources(&pair, End::Left).contains(&Some(second)), "{wait}");
+        pair.with(End::Left, |side, now| side.endpoint.local_address_up(now, first));
+    }
+    assert_eq!(outcomes(&pair, End::Left), [AddressOutcome::Done]);
+    pair.send(End::Left, ordered(0, 1, 100));
+    pair.run_ms(1000);
+    assert_eq!(pair.payloads(End::Right).len(), 1);
+}
+
+/// The host has the address again before the peer has answered that it forgot it.
+#[test]
+fn automatic_address_that_comes_back_while_it_is_deleted_is_added_again() {
+    let setup = moving().homes(&["10.0.0.1", "10.0.1.1"], &["10.0.0.2", "10.0.1.2"]);
+    let mut pair =
+        setup.configure(|config| config.paths.automatic_addresses = AutomaticAddresses::On).connected();
+    let second = ip("10.0.1.1");
+    pair.with(End::Left, |side, now| {
+        side.endpoint.local_address_down(now, second);
+        side.endpoint.local_address_up(now, second);
+    });
+    pair.run_ms(1000);
+    assert_eq!(outcomes(&pair, End::Left), [AddressOutcome::Done, AddressOutcome::Done]);
+    assert!(peer_addresses(&pair, End::Right).contains(&second));
+}
