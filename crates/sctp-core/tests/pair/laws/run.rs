@@ -416,7 +416,7 @@ impl Run<'_> {
     }
 
     fn come_to_rest(&mut self) -> Result<(), Broken> {
-        let (healed_at, mut is_poked) = (self.pair.now(), false);
+        let (healed_at, mut is_poked, mut alone_at) = (self.pair.now(), false, None);
         while let Some(what) = self.unsettled() {
             let passed = self.pair.now().since(healed_at);
             if passed > SETTLES_WITHIN {
@@ -426,7 +426,9 @@ impl Run<'_> {
                     passed.as_millis()
                 ));
             }
-            if passed > SETTLES_WITHIN / 4 && !is_poked {
+            let is_alone = ENDS.iter().filter(|&&end| self.association(end).is_some()).count() == 1;
+            alone_at = is_alone.then(|| alone_at.unwrap_or(self.pair.now()));
+            if alone_at.is_some_and(|at| self.pair.now().since(at) > POKED_AFTER) && !is_poked {
                 is_poked = true;
                 self.poke();
             }
@@ -481,7 +483,8 @@ impl Run<'_> {
         format!("\n  {end:?}: {state:?}, {bytes} octets buffered{}", paths.collect::<String>())
     }
 
-    /// An end without HEARTBEATs finds out that it is alone when it sends something.
+    /// An end that is alone finds out when it sends something: without HEARTBEATs not before, and by HEARTBEATs alone,
+    /// where the ABORTs of the other one do not count, only after 31 times HB.interval and RTO (RFC 9260 §8.3), 300 s.
     fn poke(&mut self) {
         for end in ENDS {
             if self.association(end).is_some() && self.association(other(end)).is_none() {
@@ -499,5 +502,9 @@ fn is_busy(association: &Association) -> Option<String> {
     (!is_at_rest).then(|| format!("{state:?} with {bytes} octets buffered and {flight} in flight"))
 }
 
-/// RTO.Max is 3 s, and an end that is alone may need Association.Max.Retrans attempts to find that out.
+/// How long an end that is alone may find that out by itself.
+const POKED_AFTER: Duration = Duration::from_secs(10);
+
+/// RTO.Max is 3 s, and Max.Init.Retransmits and Association.Max.Retrans are 30: an end may give up its handshake after 93 s,
+/// and the other one, told by nothing, need 93 s from [`POKED_AFTER`] on to find out that it is alone (RFC 9260 §8.1).
 const SETTLES_WITHIN: Duration = Duration::from_secs(200);
