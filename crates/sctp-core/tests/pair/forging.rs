@@ -2,6 +2,9 @@
 //! broken memory does. Nothing panics, memory and answers stay within their bounds, and when it is over an association
 //! works or has ended with a reason.
 
+use core::ops::Range;
+use core::time::Duration;
+
 use sctp_core::{AssociationState, Delivery, Extensions, Message, Offer, Profile, Reliability, StreamId};
 
 use crate::net::{End, Pair, Setup, Sniffing};
@@ -18,6 +21,9 @@ fn run(seed: u64) {
             config.buffers.receive_bytes = 20_000;
             config.buffers.send_bytes = 20_000;
             config.buffers.message_bytes = 8000;
+            // A forged SACK may acknowledge what never arrived: the peer answers HEARTBEATs from then on and acknowledges
+            // nothing, which RFC 9260 §8.1 sets no limit to.
+            config.attempts.persist = Some(Duration::from_secs(120));
         });
     for config in [&mut setup.client, &mut setup.server.association] {
         config.extensions.interleaving = offer(&mut dice);
@@ -98,14 +104,25 @@ fn works_or_is_over(pair: &mut Pair, seed: u64) {
 /// Packets that both ends may send in 400 ms: a window of each, and their acknowledgments.
 const MOST_PACKETS_A_STEP: u64 = 2000;
 
-/// How many associations: `HEADWAY_SEQUENCES`, otherwise as many as take some seconds.
-fn associations() -> u64 {
-    std::env::var("HEADWAY_SEQUENCES").ok().and_then(|text| text.parse().ok()).unwrap_or(200)
+/// Which associations: `HEADWAY_SEQUENCES` of them from `HEADWAY_FIRST_SEQUENCE` on, otherwise as many as take some
+/// seconds.
+fn associations() -> Range<u64> {
+    let number =
+        |name, default| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default);
+    let first: u64 = number("HEADWAY_FIRST_SEQUENCE", 0);
+    first..first + number("HEADWAY_SEQUENCES", 200)
+}
+
+/// Associations that did neither once, and why.
+#[test]
+fn forged_associations_that_stalled_once_do_not() {
+    // What a forged SACK had acknowledged never arrived.
+    [7811].into_iter().for_each(run);
 }
 
 #[test]
 fn robustness_41_forged_chunks_leave_an_association_that_works_or_says_why_it_ended() {
-    (0..associations()).for_each(run);
+    associations().for_each(run);
 }
 
 #[test]
