@@ -79,6 +79,7 @@ fn pad(buffer: &mut Vec<u8>, start: usize) {
 
 impl ValueWriter<'_> {
     /// Appends octets as they are.
+    #[inline]
     pub fn bytes(&mut self, octets: &[u8]) {
         if self.is_full || octets.len() > self.remaining() {
             self.is_full = true;
@@ -88,16 +89,19 @@ impl ValueWriter<'_> {
     }
 
     /// Appends a number of one octet.
+    #[inline]
     pub fn u8(&mut self, number: u8) {
         self.bytes(&[number]);
     }
 
     /// Appends a number of two octets.
+    #[inline]
     pub fn u16(&mut self, number: u16) {
         self.bytes(&number.to_be_bytes());
     }
 
     /// Appends a number of four octets.
+    #[inline]
     pub fn u32(&mut self, number: u32) {
         self.bytes(&number.to_be_bytes());
     }
@@ -153,12 +157,14 @@ impl ValueWriter<'_> {
         }
     }
 
+    #[inline]
     pub(crate) fn placeholder<const N: usize>(&mut self) -> Placeholder<N> {
         let at = self.buffer.len();
         self.bytes(&[0; N]);
         Placeholder(at)
     }
 
+    #[inline]
     pub(crate) fn fill<const N: usize>(&mut self, open: Placeholder<N>, octets: [u8; N]) {
         if let Some(field) = self.buffer.get_mut(open.0..open.0 + N) {
             field.copy_from_slice(&octets);
