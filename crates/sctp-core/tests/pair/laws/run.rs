@@ -51,14 +51,14 @@ const WARM_UP_TURN: usize = 300;
 
 const ENDS: [End; 2] = [End::Left, End::Right];
 
-fn index(end: End) -> usize {
+pub(super) fn index(end: End) -> usize {
     match end {
         End::Left => 0,
         End::Right => 1,
     }
 }
 
-fn other(end: End) -> End {
+pub(super) fn other(end: End) -> End {
     match end {
         End::Left => End::Right,
         End::Right => End::Left,
@@ -308,9 +308,12 @@ impl Run<'_> {
 
     /// An end of one is an end of the other, whichever is looked at first.
     fn foresee(&mut self) {
-        for (_, event) in ENDS.iter().flat_map(|&end| &self.pair.side(end).events) {
+        let events = ENDS
+            .iter()
+            .flat_map(|&end| self.pair.side(end).events.iter().map(move |(_, event)| (end, event)));
+        for (end, event) in events {
             if let Event::CommunicationLost(error) | Event::CannotStart(error) = event {
-                self.endings.foresee(error);
+                self.endings.foresee(end, error);
             } else if let Event::Restart { .. } = event {
                 self.endings.upset();
             }
