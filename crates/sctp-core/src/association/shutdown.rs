@@ -102,12 +102,14 @@ impl Association {
         }
     }
 
-    /// Takes the next step once everything sent is acknowledged.
+    /// Takes the next step once everything sent is acknowledged. SHUTDOWN waits, too, until both ends agree on where TSNs
+    /// begin: no request goes again after it, and what a peer sends that has begun anew would be discarded as out of reach.
     pub(super) fn progress_shutdown(&mut self, now: Instant) {
         if !self.sender.is_dry() {
             return;
         }
         match self.state.name() {
+            S::ShutdownPending if self.is_renumbering() => {}
             S::ShutdownPending => {
                 self.state.enter_shutdown_sent();
                 self.guard_shutdown(now);
