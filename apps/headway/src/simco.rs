@@ -28,8 +28,10 @@ use crate::output::{OutputArguments, OutputError};
 ///
 /// Rules live on when the session ends, until their lifetime does. A refusal is status 1.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  headway simco --to 127.0.0.1:7626 per --internal 10.1.8.3:12345/udp \
-                  --external 203.0.113.9:0/udp --direction inbound --lifetime 300s")]
+#[command(
+    after_help = "Example:\n  headway simco --to 127.0.0.1:7626 per \\\n      --internal 10.1.8.3:12345/udp \
+                  --external 203.0.113.9:0/udp \\\n      --direction inbound --lifetime 300s"
+)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     connection: ConnectionArguments,

@@ -204,9 +204,12 @@ fn a_file_that_cannot_be_written_fails_the_run() {
 fn every_example_of_the_help_works() {
     for command in ["response-time", "simco-load", "startup", "tcp-connections", "table", "throughput"] {
         let help = text(&format!("predict {command} --help"));
+        // What does not fit on a line goes on behind a backslash, as a shell reads it.
+        let joined = help.replace("\\\n", " ");
         let examples: Vec<&str> =
-            help.lines().filter_map(|line| line.trim().strip_prefix("headway ")).collect();
+            joined.lines().filter_map(|line| line.trim().strip_prefix("headway ")).collect();
         assert!(!examples.is_empty(), "{help}");
+        assert!(help.lines().all(|line| !line.contains("  headway ") || line.len() <= 80), "{help}");
         for example in examples {
             text(example);
         }

@@ -30,7 +30,7 @@ use crate::output::{Output, OutputArguments};
 /// Sends as much as the server takes, or one message at a time, and prints what arrived there
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  headway perf client --to 192.0.2.1:5201 --message 100 --streams 16 --unordered 50% --duration 10s"
+    after_help = "Example:\n  headway perf client --to 192.0.2.1:5201 --message 100 --streams 16 \\\n      --unordered 50% --duration 10s"
 )]
 pub(crate) struct Arguments {
     /// Addresses or names of the server with the same port (5201 if none is given), IPv6 in brackets: several for a

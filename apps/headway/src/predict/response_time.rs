@@ -19,8 +19,8 @@ use crate::output::OutputArguments;
 /// The response time of a transaction on a path that loses packets
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  headway predict response-time --transport sctp --streams 6 --rtt 20ms --loss 1% --rate 100 \
-                        --study model --ccdf\n  headway predict response-time --transport sctp --rate 100 --study model --loss ge:0.2%,20%"
+    after_help = "Examples:\n  headway predict response-time --transport sctp --streams 6 --rtt 20ms \\\n      \
+                        --loss 1% --rate 100 --study model --ccdf\n  headway predict response-time --transport sctp --rate 100 --study model \\\n      --loss ge:0.2%,20%"
 )]
 pub(super) struct Arguments {
     /// What carries the messages

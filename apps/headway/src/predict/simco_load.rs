@@ -15,7 +15,7 @@ use crate::output::OutputArguments;
 /// The load of a SIMCO session: pinholes opened, refreshed and closed
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  headway predict simco-load --opening-rate 33.333333 --call-duration 180s --refresh 120s --rtt 20ms"
+    after_help = "Example:\n  headway predict simco-load --opening-rate 33.333333 --call-duration 180s \\\n      --refresh 120s --rtt 20ms"
 )]
 pub(super) struct Arguments {
     /// Pinholes opened per second; a call opens two

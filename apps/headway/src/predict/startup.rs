@@ -16,7 +16,7 @@ use crate::output::OutputArguments;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  headway predict startup --message 30000 --interval 33ms --rtt 200ms\n  headway predict startup --message 1452 \
-                        --interval 10ms --rtt 50ms --overbooking --initial-window 4404"
+                        --interval 10ms --rtt 50ms \\\n      --overbooking --initial-window 4404"
 )]
 pub(super) struct Arguments {
     /// User data per message, in octets

@@ -20,7 +20,7 @@ use crate::output::OutputArguments;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  headway predict throughput --rtt 100ms --loss 1%\n  headway predict throughput --model pftk --rtt 100ms \
-                        --loss 0.1% --rto 200ms --window 64\n  headway predict throughput --model rfc5348 --rtt 50ms --loss 2% --rto 200ms \
+                        --loss 0.1% \\\n      --rto 200ms --window 64\n  headway predict throughput --model rfc5348 --rtt 50ms --loss 2% \\\n      --rto 200ms \
                         --segment 1200 --json -"
 )]
 pub(super) struct Arguments {
