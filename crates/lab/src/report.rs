@@ -34,7 +34,7 @@ pub fn write(directory: &Path, comparison: &Comparison, raw: &RawOutcome) -> Res
     Ok(())
 }
 
-/// Names of the files that [`write`] makes of a comparison.
+/// Names of the files that [`write()`] makes of a comparison.
 pub const FILES: [&str; 3] = ["report.html", "results.json", "samples.csv"];
 
 /// The result as JSON with a line end, for `results.json` and `--json`.
