@@ -21,6 +21,7 @@ use crate::finding::{Finding, Weight};
 use crate::sources::Sources;
 use crate::workspace::{Workspace, WorkspaceError};
 
+mod comments;
 mod conformance;
 mod finding;
 mod layers;
@@ -154,7 +155,7 @@ fn look(task: Task, workspace: &Workspace, sources: &Sources) -> Result<Vec<Find
         Task::Conformance => conformance::check(&workspace.root, sources)?,
         Task::ConformanceTable => conformance::write(&workspace.root)?,
         Task::Sizes => sizes::check(sources),
-        Task::Phrases => phrases::check(sources),
+        Task::Phrases => [phrases::check(sources), comments::check(sources)].concat(),
         Task::Fmt => tools::fmt(&workspace.root)?,
         Task::Clippy => tools::clippy(&workspace.root)?,
         Task::Docs => tools::docs(&workspace.root)?,
