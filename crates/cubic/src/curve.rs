@@ -16,7 +16,7 @@ pub(crate) struct Epoch {
     w_max: u64,
     /// K in microseconds.
     k_micros: u64,
-    /// What Reno would have, in 1/1024 octets (W_est, RFC 9438 §4.3).
+    /// The window that Reno would have, in 1/1024 octets (W_est, RFC 9438 §4.3).
     reno: u64,
     /// Growth not yet worth an octet: this many times 1/cwnd.
     credit: u64,
@@ -28,7 +28,7 @@ impl Epoch {
         Self { start: now, last_heard: now, segment, w_max, k_micros, reno: cwnd * RENO_UNIT, credit: 0 }
     }
 
-    /// The window after an acknowledgment (RFC 9438 §4.2, §4.3).
+    /// Returns the window after an acknowledgment (RFC 9438 §4.2, §4.3).
     pub(crate) fn grow(&mut self, acked: &Acknowledged, cwnd: u64, cwnd_prior: u64) -> u64 {
         self.last_heard = acked.now;
         let elapsed = acked.now.since(self.start);
@@ -48,7 +48,8 @@ impl Epoch {
         self.last_heard = now;
     }
 
-    /// α = 3·(1 − β)/(1 + β) = 9/17 segments per window acknowledged, and one once Reno had caught up.
+    /// Grows Reno's window by α segments per window acknowledged and returns it in octets: α is 3·(1 − β)/(1 +
+    /// β) = 9/17, and 1 once Reno has caught up.
     fn grow_reno(&mut self, bytes: u64, cwnd: u64, cwnd_prior: u64) -> u64 {
         let (numerator, denominator) = if self.reno < cwnd_prior * RENO_UNIT { (9, 17) } else { (1, 1) };
         let growth = u128::from(bytes) * u128::from(self.segment) * u128::from(RENO_UNIT) * numerator
@@ -57,7 +58,7 @@ impl Epoch {
         self.reno / RENO_UNIT
     }
 
-    /// W_cubic(t) in octets (RFC 9438 §4.2, figure 1).
+    /// Returns W_cubic(t), the height of the curve after `elapsed`, in octets (RFC 9438 §4.2, figure 1).
     fn at(&self, elapsed: Duration) -> u64 {
         let elapsed = i128::try_from(elapsed.as_micros()).unwrap_or(i128::MAX);
         let offset = (elapsed - i128::from(self.k_micros)).clamp(-OFFSET_LIMIT, OFFSET_LIMIT);
@@ -66,14 +67,15 @@ impl Epoch {
     }
 }
 
-/// K: how long the curve takes to rise by this much (RFC 9438 §4.2, figure 2).
+/// Returns K, the time that the curve takes to rise by `rise` octets, in microseconds (RFC 9438 §4.2, figure
+/// 2).
 fn k_micros(rise: u64, segment: u64) -> u64 {
     let cube = u128::from(rise) * MICROS_CUBED.unsigned_abs() * C.1.unsigned_abs()
         / (u128::from(segment) * C.0.unsigned_abs());
     cube_root(cube)
 }
 
-/// The largest integer whose cube is not larger.
+/// Returns the largest integer whose cube is not larger.
 fn cube_root(value: u128) -> u64 {
     let mut root: u128 = 0;
     for bit in (0..42).rev() {

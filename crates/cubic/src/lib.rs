@@ -48,20 +48,20 @@ use self::curve::Epoch;
 pub struct Cubic {
     segment: u64,
     state: State,
-    /// As it was before the last congestion event, in case there was none (RFC 9438 §4.9).
+    /// The state before the last congestion event, to return to if there was none after all (RFC 9438 §4.9).
     before: Option<Box<State>>,
 }
 
-/// What a congestion event changes.
+/// The part of a window that a congestion event changes.
 #[derive(Clone, Debug)]
 struct State {
     cwnd: u64,
     ssthresh: Option<u64>,
-    /// Since congestion showed first; elsewhere, for most flows are over before.
+    /// The last congestion event; boxed, because most flows are over before their first.
     memory: Option<Box<Memory>>,
 }
 
-/// What is remembered of the last congestion event.
+/// A congestion event, as far as the window has to remember it.
 #[derive(Clone, Debug, Default)]
 struct Memory {
     /// The window in which the last loss showed, lowered by fast convergence; zero after a timeout.
@@ -81,7 +81,7 @@ impl State {
 /// An acknowledgment outside recovery.
 #[derive(Clone, Copy, Debug)]
 pub struct Acknowledged {
-    /// When it came.
+    /// The time at which the acknowledgment came.
     pub now: Instant,
     /// Octets acknowledged for the first time.
     pub bytes: u64,
@@ -92,26 +92,26 @@ pub struct Acknowledged {
 }
 
 impl Cubic {
-    /// A window in slow start, for segments of this many octets.
+    /// Creates a window in slow start, for segments of this many octets.
     #[must_use]
     pub fn new(segment_bytes: u64, initial_window: u64) -> Self {
         let state = State { cwnd: initial_window, ssthresh: None, memory: None };
         Self { segment: segment_bytes.max(1), state, before: None }
     }
 
-    /// Octets that may be in flight.
+    /// Returns the number of octets that may be in flight.
     #[must_use]
     pub fn cwnd(&self) -> u64 {
         self.state.cwnd
     }
 
-    /// Where slow start ends; `None` while there was no congestion.
+    /// Returns where slow start ends; `None` while there was no congestion.
     #[must_use]
     pub fn ssthresh(&self) -> Option<u64> {
         self.state.ssthresh
     }
 
-    /// Octets a segment carries.
+    /// Returns the number of octets a segment carries.
     #[must_use]
     pub fn segment_bytes(&self) -> u64 {
         self.segment
@@ -186,7 +186,7 @@ impl Cubic {
         self.state = State { cwnd, ssthresh, memory: None };
     }
 
-    /// β = 0.7, but never less than two segments (RFC 9438 §4.6).
+    /// Returns the window after a reduction by β = 0.7, but never less than two segments (RFC 9438 §4.6).
     fn reduced(&self) -> u64 {
         (self.state.cwnd * 7 / 10).max(2 * self.segment)
     }

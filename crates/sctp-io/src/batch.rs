@@ -18,7 +18,7 @@ use smallvec::SmallVec;
 /// Where the driver is told again of what it left ([`Notice::Again`]), it is one while packets come one by one.
 pub struct ReceiveBatch {
     storage: Vec<u8>,
-    /// What the kernel says about each buffer; kept, because it is long.
+    /// The kernel's description of each buffer; kept, because it is long.
     metas: Vec<RecvMeta>,
     arrived: Arrived,
     /// Buffers offered next time.
@@ -32,15 +32,16 @@ pub struct ReceiveBatch {
 /// How a driver learns that packets wait at a socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Notice {
-    /// It is told when they arrive: it has to look until nothing waits (epoll's edge-triggered mode).
+    /// The driver is told when packets arrive, and has to look until nothing waits (epoll's edge-triggered
+    /// mode).
     #[default]
     OnArrival,
-    /// It is told as long as any wait: it need not know (`poll(2)`).
+    /// The driver is told as long as packets wait, and need not look whether more do (`poll(2)`).
     Again,
 }
 
 impl ReceiveBatch {
-    /// An empty batch.
+    /// Creates a batch without packets.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -59,14 +60,15 @@ impl ReceiveBatch {
         self.notice = notice;
     }
 
-    /// Whether another [`receive`](crate::PacketIo::receive) need not be tried before the driver is told that the socket is
-    /// readable. With [`Notice::OnArrival`] this means that nothing waited any more behind the packets in this batch.
+    /// Returns whether another [`receive`](crate::PacketIo::receive) need not be tried before the driver is
+    /// told that the socket is readable. With [`Notice::OnArrival`] this means that nothing waited any more
+    /// behind the packets in this batch.
     #[must_use]
     pub fn is_drained(&self) -> bool {
         self.is_drained
     }
 
-    /// How much it holds.
+    /// Returns the number of octets that its packets hold together.
     #[must_use]
     pub fn octets(&self) -> usize {
         self.arrived.octets()
@@ -77,7 +79,7 @@ impl ReceiveBatch {
         self.is_drained = false;
     }
 
-    /// The received packets in the order of their arrival.
+    /// Returns the received packets in the order of their arrival.
     pub fn datagrams(&self) -> impl Iterator<Item = Datagram<'_>> {
         self.arrived.0.iter().flat_map(|message| {
             let contents = self.storage.get(message.contents.clone()).unwrap_or_default();
@@ -90,7 +92,7 @@ impl ReceiveBatch {
         })
     }
 
-    /// How many packets were received.
+    /// Returns how many packets were received.
     pub(crate) fn packets(&self) -> usize {
         self.arrived.packets()
     }
@@ -117,8 +119,8 @@ impl ReceiveBatch {
         Ok(())
     }
 
-    /// A second buffer costs the kernel a second look, which is in vain while packets come one by one; but now and then it
-    /// shows whether they still do.
+    /// Returns whether only one buffer is offered: a second costs the kernel a second look, which is in vain
+    /// while packets come one by one. Now and then it is offered all the same, to see whether they still do.
     fn is_single(&self) -> bool {
         self.notice == Notice::Again
             && self.offered == FEWEST_BUFFERS
@@ -126,7 +128,8 @@ impl ReceiveBatch {
     }
 }
 
-/// Twice as many after all were used, half as many after a quarter was.
+/// Returns the number of buffers to offer next: twice as many after all were used, half as many after a quarter
+/// was.
 fn next_offer(offered: usize, used: usize, octets: usize) -> usize {
     let average = octets / used.max(1);
     let most = (BATCH_BYTES / average.max(1)).clamp(FEWEST_BUFFERS, BATCH_SIZE);
@@ -151,7 +154,7 @@ impl std::fmt::Debug for ReceiveBatch {
     }
 }
 
-/// What is in the buffers of a batch.
+/// The messages in the buffers of a batch.
 #[derive(Debug)]
 pub(crate) struct Arrived(Vec<Message>);
 
@@ -179,7 +182,7 @@ pub(crate) struct Message {
     pub(crate) source: Destination,
     pub(crate) local: Option<std::net::IpAddr>,
     pub(crate) ecn: Ecn,
-    /// Where in its buffer the SCTP packets are.
+    /// The place of the SCTP packets in their buffer.
     pub(crate) contents: Range<usize>,
     /// Octets of each packet, the last may be shorter.
     pub(crate) stride: usize,
@@ -200,11 +203,11 @@ pub(crate) fn from_codepoint(codepoint: Option<quinn_udp::EcnCodepoint>) -> Ecn 
     }
 }
 
-/// With one a single packet would always look as if more waited.
+/// The least number of buffers: with one, a single packet would always look as if more waited.
 const FEWEST_BUFFERS: usize = 2;
 /// Every so many packets that came one by one, whether another waits is looked at.
 const LOOKS_ALONE: u32 = 8;
-/// So long are packets of whoever sends much.
+/// The size from which on packets count as long, in octets: such are those of a peer that sends much.
 const LONG_BYTES: usize = 1 << 10;
 /// Octets a batch is meant to have at most.
 const BATCH_BYTES: usize = 512 << 10;

@@ -98,12 +98,12 @@ impl PacketIo for DatagramChannel {
         self.counters.received(batch, outcome)
     }
 
-    /// A channel reports nothing in this way.
+    /// Returns no error ever: a channel reports nothing in this way.
     fn receive_error(&self) -> io::Result<Option<NetworkError>> {
         Ok(None)
     }
 
-    /// There is none: `0.0.0.0`.
+    /// Returns `0.0.0.0` with port 0, because a channel has no address.
     fn local_address(&self) -> SocketAddr {
         (Ipv4Addr::UNSPECIFIED, 0).into()
     }

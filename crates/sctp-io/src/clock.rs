@@ -14,32 +14,33 @@ use virtual_time::Instant;
 /// its endpoints tell can be put in order, and beside their packets.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
-    /// What the kernel's clock lacks, in nanoseconds.
+    /// The distance of the calendar from the kernel's clock, in nanoseconds.
     ahead: u64,
 }
 
 impl Clock {
-    /// The clock of this process.
+    /// Creates the clock of this process.
     #[must_use]
     pub fn start() -> Self {
         static AHEAD: OnceLock<u64> = OnceLock::new();
         Self { ahead: *AHEAD.get_or_init(calendar_ahead) }
     }
 
-    /// The current time.
+    /// Returns the current time.
     #[must_use]
     pub fn now(self) -> Instant {
         Instant::from_nanos(monotonic().saturating_add(self.ahead))
     }
 
-    /// `at` on the kernel's clock, for absolute timers. What was before the system started is its first nanosecond: zero would
-    /// disarm a timer instead of firing it.
+    /// Returns `at` on the kernel's clock, for absolute timers. A time before the system started becomes its
+    /// first nanosecond: zero would disarm a timer instead of firing it.
     pub(crate) fn kernel_time(self, at: Instant) -> Duration {
         Duration::from_nanos(at.as_nanos().saturating_sub(self.ahead).max(1))
     }
 }
 
-/// How far the calendar is ahead of the kernel's clock. Both are read until nothing came between the readings.
+/// Returns how far the calendar is ahead of the kernel's clock, in nanoseconds, by the closest of several pairs
+/// of readings.
 fn calendar_ahead() -> u64 {
     let reading = || {
         let before = monotonic();
@@ -50,7 +51,7 @@ fn calendar_ahead() -> u64 {
     (0..READINGS).map(|_| reading()).min().map_or(0, |(_, ahead)| ahead)
 }
 
-/// In nanoseconds: enough for 584 years after the system started.
+/// Reads the kernel's monotonic clock in nanoseconds: enough for 584 years after the system started.
 fn monotonic() -> u64 {
     nanos(ClockId::Monotonic)
 }

@@ -4,7 +4,7 @@ use std::io;
 
 use rustix::rand::{GetRandomFlags, getrandom};
 
-/// 32 octets of the operating system's entropy (getrandom(2)), to seed a core with.
+/// Returns 32 octets of the operating system's entropy (getrandom(2)), to seed a core with.
 ///
 /// Waits for the kernel's pool only in the first moments after boot.
 ///

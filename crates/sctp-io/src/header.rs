@@ -1,4 +1,4 @@
-//! What stands in the IP header beyond addresses: the code point packet by packet, DF for the whole socket.
+//! The parts of the IP header beyond addresses: the code point packet by packet, DF for the whole socket.
 //!
 //! quinn-udp writes the ECN bits of each packet and zeros beside them, whatever the socket's options say; a packet with a
 //! code point is therefore handed to the kernel here. DF is an option of the socket and changed when it has to be.
@@ -52,12 +52,12 @@ impl Marked<'_> {
         })
     }
 
-    /// Nothing is asked that the socket does not do by itself.
+    /// Returns whether nothing is asked that the socket does not do by itself.
     fn is_plain(&self) -> bool {
         self.octet() == 0 && self.source.is_none() && self.segment_bytes.is_none()
     }
 
-    /// The shortest way into the kernel: no control messages, for which it would take memory.
+    /// Sends by the shortest way into the kernel: without control messages, for which it would take memory.
     fn send_plain(&self, socket: &Socket) -> io::Result<()> {
         loop {
             match rustix::net::sendto(socket, self.contents, SendFlags::empty(), &self.destination) {
@@ -68,7 +68,7 @@ impl Marked<'_> {
         }
     }
 
-    /// Code point and ECN bits as the header has them. A zero is what the socket writes by itself.
+    /// Returns code point and ECN bits as the header has them. A zero is what the socket writes by itself.
     fn octet(&self) -> u8 {
         self.dscp.get() << 2 | ecn_bits(self.ecn)
     }
@@ -151,14 +151,14 @@ pub(crate) enum Families {
 /// Whether the kernel refuses what its own notion of the path MTU does not allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Strictness {
-    /// Only what the interface does not carry.
+    /// The kernel refuses only packets longer than the interface's MTU.
     Interface,
-    /// Also what ICMP said the path does not carry.
+    /// The kernel also refuses packets longer than the path MTU that ICMP reported.
     Path,
 }
 
 impl DontFragment {
-    /// For a socket whose options forbid fragmentation.
+    /// Creates the state of a socket whose options forbid fragmentation.
     pub(crate) fn new(families: Families, when_forbidden: Strictness) -> Self {
         Self { families, when_forbidden, now: Mutex::new(Fragmentation::Forbidden) }
     }
@@ -198,7 +198,7 @@ impl DontFragment {
     }
 }
 
-/// RFC 3168 §5.
+/// Returns the two ECN bits of the IP header (RFC 3168 §5).
 fn ecn_bits(ecn: Ecn) -> u8 {
     match ecn {
         Ecn::NotEct => 0b00,
@@ -208,7 +208,8 @@ fn ecn_bits(ecn: Ecn) -> u8 {
     }
 }
 
-/// What one call hands over at most, so that the descriptions of a run are short-lived and small.
+/// The largest number of packets one call hands over, so that the descriptions of a run are short-lived and
+/// small.
 const PACKETS_AT_ONCE: usize = 64;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What all sockets of this crate have in common: counters, buffer sizes, reports of the network.
+//! The parts that all sockets of this crate share: counters, buffer sizes, reports of the network.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -142,7 +142,7 @@ pub(crate) fn past_reports<T>(
     }
 }
 
-/// Whether `error` is one an ICMP report leaves on a socket, according to the kernel's tables
+/// Returns whether `error` is one an ICMP report leaves on a socket, according to the kernel's tables
 /// (`icmp_err_convert`, `icmpv6_err_convert`).
 fn is_report(error: &io::Error) -> bool {
     const REPORTS: [Errno; 10] = [

@@ -17,7 +17,7 @@ use crate::batch::ReceiveBatch;
 /// `WouldBlock`, and reports an error condition or becomes readable when [`receive_error`](Self::receive_error) has
 /// something.
 pub trait PacketIo: AsFd + Debug + Send + Sync {
-    /// Whether this socket can send to `destination` at all, wherever the network may end.
+    /// Returns whether this socket can send to `destination` at all, wherever the network may end.
     ///
     /// # Errors
     ///
@@ -44,17 +44,17 @@ pub trait PacketIo: AsFd + Debug + Send + Sync {
     /// `WouldBlock` if nothing waits; anything else means the socket is of no more use.
     fn receive(&self, batch: &mut ReceiveBatch) -> io::Result<()>;
 
-    /// The next error the network reported about packets sent earlier (ICMP), if any.
+    /// Returns the next error the network reported about packets sent earlier (ICMP), if any.
     ///
     /// # Errors
     ///
     /// Anything but an empty queue, which is `Ok(None)`.
     fn receive_error(&self) -> io::Result<Option<NetworkError>>;
 
-    /// The address the socket is bound to, its port filled in.
+    /// Returns the address the socket is bound to, its port filled in.
     fn local_address(&self) -> SocketAddr;
 
-    /// What went through the socket so far.
+    /// Returns what went through the socket so far.
     fn statistics(&self) -> IoStatistics;
 }
 
@@ -83,13 +83,13 @@ impl core::ops::Add for IoStatistics {
 /// Packets for one destination, as a core's `poll_transmit` hands them out.
 #[derive(Debug, Clone, Copy)]
 pub struct Outgoing<'a> {
-    /// Where they go.
+    /// The address and port the packets go to.
     pub destination: Destination,
     /// The local address they leave from; the routing table decides if `None`.
     pub source: Option<IpAddr>,
-    /// What the IP header says about explicit congestion notification (RFC 3168).
+    /// The ECN field of the IP header: what it says about congestion (RFC 3168).
     pub ecn: Ecn,
-    /// What it asks of routers (RFC 2474).
+    /// The code point of the IP header: what it asks of routers (RFC 2474).
     pub dscp: Dscp,
     /// Whether IP may fragment them, here or on the way (DF over IPv4).
     pub fragmentation: Fragmentation,
@@ -100,7 +100,8 @@ pub struct Outgoing<'a> {
 }
 
 impl<'a> Outgoing<'a> {
-    /// One packet, sent from wherever the routing table says, of which nothing is asked and which is not fragmented.
+    /// Creates one packet, sent from wherever the routing table says, of which nothing is asked and which is
+    /// not fragmented.
     #[must_use]
     pub const fn single(destination: Destination, contents: &'a [u8]) -> Self {
         Self {
@@ -118,13 +119,13 @@ impl<'a> Outgoing<'a> {
 /// A report of the network about packets sent earlier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NetworkError {
-    /// Who reported: the destination itself or a router on the way.
+    /// The address of the reporter: the destination itself or a router on the way.
     pub reporter: Option<IpAddr>,
-    /// What was reported.
+    /// The kind of error that was reported.
     pub kind: NetworkErrorKind,
 }
 
-/// What the network reported.
+/// A kind of error that the network reports by ICMP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NetworkErrorKind {
     /// Host, port or protocol cannot be reached (ICMP type 3, ICMPv6 type 1).
@@ -138,14 +139,14 @@ pub enum NetworkErrorKind {
     Other(i32),
 }
 
-/// What went through a socket since it was bound.
+/// Counters of a socket since it was bound.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IoStatistics {
     /// SCTP packets handed to the kernel.
     pub packets_sent: u64,
     /// System calls that took them; fewer than packets where segmentation offload works.
     pub send_calls: u64,
-    /// SCTP packets received.
+    /// The number of SCTP packets received.
     pub packets_received: u64,
     /// Packets that concern another SCTP port or address of this host, ignored. A UDP socket sees those for addresses
     /// it does not serve; a raw socket those that the kernel's filter lets through

@@ -49,7 +49,7 @@ use crate::packet_io::{IoStatistics, NetworkError, Outgoing, PacketIo};
 pub struct RawIp {
     socket: Socket,
     state: UdpSocketState,
-    /// At least one, all of one family.
+    /// The addresses bound: at least one, all of one family.
     addresses: Vec<IpAddr>,
     family: Family,
     port: SctpPort,
@@ -71,7 +71,7 @@ impl RawIp {
         Self::bind_with(addresses, port, RawIpOptions::default())
     }
 
-    /// As [`bind`](Self::bind), with options.
+    /// Binds like [`bind`](Self::bind), with options.
     ///
     /// # Errors
     ///
@@ -110,7 +110,7 @@ impl RawIp {
         Ok(Self { socket, state, addresses, family, port, dont_fragment, counters, _claims: claims })
     }
 
-    /// The sizes of the socket's send and receive buffers as the system granted them, in octets; see
+    /// Returns the sizes of the socket's send and receive buffers as the system granted them, in octets; see
     /// [`UdpEncapsulation::buffer_bytes`](crate::UdpEncapsulation::buffer_bytes).
     ///
     /// # Errors
@@ -120,7 +120,7 @@ impl RawIp {
         Ok((self.socket.send_buffer_size()?, self.socket.recv_buffer_size()?))
     }
 
-    /// One system call with as many packets as it takes; how many octets went.
+    /// Sends as many packets as one system call takes, and returns the number of their octets.
     fn send_some(&self, packets: &Outgoing<'_>, source: Option<IpAddr>) -> io::Result<usize> {
         let Some(segment) = packets.segment_bytes.filter(|segment| packets.contents.len() > *segment) else {
             return self.send_one(packets, source);
@@ -149,8 +149,8 @@ impl RawIp {
         Ok(len)
     }
 
-    /// The address the kernel must be told that packets to `peer` leave from: none where the socket has but one. Where
-    /// the protocol does not say and there are several, it is the one the routing table chooses.
+    /// Returns the address the kernel must be told that packets to `peer` leave from: none where the socket has
+    /// but one. Where the protocol does not say and there are several, it is the one the routing table chooses.
     ///
     /// With several addresses bound the routing table may choose one that is not among them; then it is the first.
     /// This happens before the first packet of a path was received, that is, for INIT: looking it up is cheap enough.
@@ -165,7 +165,7 @@ impl RawIp {
         Some(routed.unwrap_or(*first))
     }
 
-    /// What the kernel said about one message, in our words; `None` if it is somebody else's.
+    /// Returns what the kernel said about one message, in our words; `None` if it is somebody else's.
     fn message(&self, meta: &RecvMeta, contents: &[u8]) -> Option<Message> {
         let contents = sctp_packet(self.family, self.port, contents)?;
         // Also if the kernel looks at the address: packets from before the socket was bound may be of any.
@@ -220,7 +220,7 @@ impl PacketIo for RawIp {
         Ok(report.map(|report| self.counters.report(&report)))
     }
 
-    /// The address bound, all zero if there are several; the port is the SCTP port.
+    /// Returns the address bound, all zero if there are several; the port is the SCTP port.
     fn local_address(&self) -> SocketAddr {
         let address = match self.addresses.as_slice() {
             [address] => *address,
@@ -240,19 +240,20 @@ impl AsFd for RawIp {
     }
 }
 
-/// What may be chosen about a [`RawIp`].
+/// Options of a [`RawIp`] socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RawIpOptions {
-    /// Where packets for other ports are dropped. Default: in the kernel. Change it to see them counted.
+    /// The place where packets for other ports are dropped. Default: in the kernel. Change it to see them
+    /// counted.
     pub port_filter: PortFilter,
-    /// What to do when the kernel's own SCTP is there. Default: refuse.
+    /// The choice to make when the kernel's own SCTP is there. Default: refuse.
     pub kernel_sctp: KernelSctp,
 }
 
-/// Why no raw socket was to be had.
+/// The reason why no raw socket could be had.
 #[derive(Debug, thiserror::Error)]
 pub enum RawIpError {
-    /// No address was given.
+    /// The list of addresses to bind is empty.
     #[error("no address to bind to; 0.0.0.0 or :: stands for all of a family")]
     NoAddress,
     /// `0.0.0.0` or `::` beside others.
@@ -263,7 +264,7 @@ pub enum RawIpError {
         "{first} and {other} are of different IP versions, and a raw socket speaks one; use two that are joined"
     )]
     MixedFamilies {
-        /// The first address given.
+        /// The first address of the list.
         first: IpAddr,
         /// The first that does not fit to it.
         other: IpAddr,
@@ -281,27 +282,27 @@ pub enum RawIpError {
          use SCTP in UDP"
     )]
     KernelSctp {
-        /// What gives it away.
+        /// The file that shows that the kernel's SCTP is loaded.
         evidence: PathBuf,
     },
-    /// Another socket of ours, perhaps in another process, answers for this port.
+    /// Another socket of this library, perhaps in another process, answers for this port.
     #[error(
         "SCTP port {port} at {address} is in use: another program, or another of these servers, has it at {holder}"
     )]
     PortInUse {
-        /// Where it was wanted.
+        /// The address at which the port was wanted.
         address: IpAddr,
-        /// Which.
+        /// The SCTP port that is taken.
         port: SctpPort,
-        /// Where it is served: there, or at all addresses, or at one of all that were wanted.
+        /// The address at which it is served: the wanted one, all addresses, or one of all that were wanted.
         holder: IpAddr,
     },
     /// The system refused otherwise: an address that is not ours, a family that is not available.
     #[error("cannot open a raw SCTP socket at {address}: {source}")]
     Socket {
-        /// The address in question.
+        /// The local address in question.
         address: IpAddr,
-        /// What the system said.
+        /// The error that the system returned.
         source: io::Error,
     },
 }
@@ -351,7 +352,8 @@ fn configure(socket: &Socket, family: Family) -> io::Result<UdpSocketState> {
     Ok(state)
 }
 
-/// A socket can be bound only to addresses of this host; several are not bound by the kernel, so they are tried.
+/// Checks that `address` is one of this host's by binding to it, because the kernel does not bind a raw socket
+/// to several.
 fn check_is_local(address: IpAddr) -> Result<(), RawIpError> {
     UdpSocket::bind((address, 0)).map(|_| ()).map_err(|source| RawIpError::Socket { address, source })
 }

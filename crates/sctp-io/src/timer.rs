@@ -22,12 +22,12 @@ use crate::clock::Clock;
 pub struct Timer {
     descriptor: OwnedFd,
     clock: Clock,
-    /// When the kernel will fire; `None` if it will not.
+    /// The time when the kernel will fire; `None` if it will not.
     fires_at: Option<Instant>,
 }
 
 impl Timer {
-    /// A timer that is not armed, for deadlines on `clock`.
+    /// Creates a timer that is not armed, for deadlines on `clock`.
     ///
     /// # Errors
     ///
@@ -59,7 +59,7 @@ impl Timer {
         Ok(())
     }
 
-    /// Notes that the descriptor became readable and makes it unreadable again; true if it had fired.
+    /// Makes the descriptor unreadable again after it became readable; returns whether the timer had fired.
     ///
     /// # Errors
     ///

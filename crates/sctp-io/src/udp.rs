@@ -142,7 +142,7 @@ impl UdpEncapsulation {
         Ok(Self { socket, state, local, serves, dont_fragment, counters: Counters::default() })
     }
 
-    /// The sizes of the socket's send and receive buffers as the system granted them, in octets.
+    /// Returns the sizes of the socket's send and receive buffers as the system granted them, in octets.
     ///
     /// Linux counts its bookkeeping too and so reports twice what was asked for. Less than twice
     /// 4 MiB means `net.core.wmem_max` or `net.core.rmem_max` is in the way.
@@ -154,7 +154,7 @@ impl UdpEncapsulation {
         Ok((self.socket.send_buffer_size()?, self.socket.recv_buffer_size()?))
     }
 
-    /// One system call with as many packets of `packets` as it takes; how many octets went.
+    /// Sends as many of `packets` as one system call takes, and returns the number of their octets.
     fn send_some(&self, packets: &Outgoing<'_>, destination: SocketAddr) -> io::Result<usize> {
         let segment = packets.segment_bytes.unwrap_or(packets.contents.len()).max(1);
         let segments = (OFFLOAD_BYTES / segment).clamp(1, self.state.max_gso_segments());
@@ -196,12 +196,12 @@ impl UdpEncapsulation {
         Marked { destination, source, dscp, ecn, contents, segment_bytes }.send(&self.socket)
     }
 
-    /// The address the kernel must be told that packets leave from: none where the socket has but one.
+    /// Returns the address the kernel must be told that packets leave from: none where the socket has but one.
     fn source(&self, wanted: Option<IpAddr>) -> Option<IpAddr> {
         wanted.filter(|address| *address != self.local.ip().to_canonical())
     }
 
-    /// What the kernel said about one message, in our words.
+    /// Returns what the kernel said about one message, in our words.
     fn message(&self, meta: &RecvMeta) -> Message {
         let encapsulation = Encapsulation::Udp { port: meta.addr.port() };
         let bound = Some(self.local.ip()).filter(|address| !address.is_unspecified());
@@ -218,7 +218,7 @@ impl UdpEncapsulation {
         self.serves.is_empty() || local.is_none_or(|local| self.serves.contains(&local))
     }
 
-    /// `destination` as this socket's family needs it.
+    /// Returns `destination` in the form that this socket's family needs.
     fn socket_address(&self, destination: Destination) -> io::Result<SocketAddr> {
         let Encapsulation::Udp { port } = destination.encapsulation else {
             let reason = "a UDP socket cannot send to a destination without UDP encapsulation";
@@ -294,7 +294,7 @@ impl AsFd for UdpEncapsulation {
     }
 }
 
-/// Whether the kernel could not cut a run into packets that need no fragments.
+/// Returns whether the kernel could not cut a run into packets that need no fragments.
 fn is_unfit(error: &io::Error) -> bool {
     let reasons = [Errno::MSGSIZE, Errno::INVAL, Errno::IO];
     error.raw_os_error().is_some_and(|number| reasons.iter().any(|reason| reason.raw_os_error() == number))
@@ -309,7 +309,8 @@ pub(crate) fn codepoint(ecn: Ecn) -> Option<EcnCodepoint> {
     }
 }
 
-/// What one call with segmentation offload may carry: a UDP datagram over IPv6 or IPv4, rounded down.
+/// The most that one call with segmentation offload carries, in octets: a UDP datagram over IPv6 or IPv4,
+/// rounded down.
 const OFFLOAD_BYTES: usize = 65_000;
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use crate::addresses::AddressWatch;
 use crate::packet_io::PacketIo;
 
-/// What a thread that drives an endpoint by itself waits on.
+/// The descriptors on which a thread waits that drives an endpoint by itself.
 #[derive(Debug)]
 pub struct Sources {
     all: OwnedFd,
@@ -25,7 +25,7 @@ pub struct Sources {
     room: Room,
 }
 
-/// What is ready.
+/// The sources that are ready after a wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Woken {
     /// [`PacketIo::receive`] may bring something.
@@ -34,24 +34,24 @@ pub struct Woken {
     pub has_room: bool,
     /// [`PacketIo::receive_error`] may have something.
     pub has_error: bool,
-    /// The timer fired.
+    /// Whether the timer of the endpoint fired.
     pub is_due: bool,
-    /// An address changed.
+    /// Whether a local address came or went.
     pub has_address: bool,
 }
 
 /// Whether to wait for room in the socket's send buffer, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
-    /// The socket was full.
+    /// The socket was full, and somebody waits for room.
     Awaited,
     /// There is nothing to send.
     Irrelevant,
 }
 
 impl Sources {
-    /// The socket, the descriptor of the endpoint's [`Timer`](crate::Timer), what other threads ring, and where addresses
-    /// are watched, if some may come and go.
+    /// Creates the set of the socket, the descriptor of the endpoint's [`Timer`](crate::Timer), what other
+    /// threads ring, and where addresses are watched, if some may come and go.
     ///
     /// # Errors
     ///
@@ -104,7 +104,8 @@ impl Sources {
         Ok(woken)
     }
 
-    /// A socket nearly always has room, so the kernel is told only when that changes.
+    /// Tells the kernel whether to wake for room to send, only when that changes: a socket nearly always has
+    /// room.
     fn watch_room(&mut self, room: Room) -> io::Result<()> {
         if room != self.room {
             let flags = match room {
@@ -135,7 +136,7 @@ pub struct Doorbell {
 }
 
 impl Doorbell {
-    /// A silent one.
+    /// Creates a doorbell that nobody has rung.
     ///
     /// # Errors
     ///

@@ -18,7 +18,7 @@ pub struct Causes<'a> {
 }
 
 impl<'a> Causes<'a> {
-    /// Encoded causes, one after the other; offsets in errors count from here.
+    /// Wraps encoded causes, one after the other; offsets in errors count from here.
     #[must_use]
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self { cursor: Cursor::new(bytes, 0) }
@@ -28,19 +28,19 @@ impl<'a> Causes<'a> {
         Self { cursor }
     }
 
-    /// The encoded causes.
+    /// Returns the encoded causes.
     #[must_use]
     pub const fn as_bytes(&self) -> &'a [u8] {
         self.cursor.rest()
     }
 
-    /// Whether no cause is given.
+    /// Returns whether no cause is given.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.cursor.rest().is_empty()
     }
 
-    /// Walks over the causes.
+    /// Returns an iterator over the causes.
     #[must_use]
     pub const fn iter(&self) -> CausesIter<'a> {
         CausesIter { cursor: self.cursor }
@@ -134,9 +134,9 @@ pub enum Cause<'a> {
     UnsupportedHmacIdentifier(HmacId),
     /// A code this crate does not decode.
     Unknown {
-        /// Its code.
+        /// The code that is not known.
         code: CauseCode,
-        /// Its content, without padding.
+        /// The content of the cause, without padding.
         value: &'a [u8],
     },
 }
@@ -182,7 +182,7 @@ impl<'a> Cause<'a> {
         cursor.finish().map(|()| cause)
     }
 
-    /// The cause's code.
+    /// Returns the cause's code.
     #[must_use]
     pub const fn code(&self) -> CauseCode {
         match self {

@@ -31,7 +31,7 @@ impl KnownHeader {
     }
 }
 
-/// The CRC32c of a received packet, its checksum field taken as zero without touching it.
+/// Returns the CRC32c of a received packet, its checksum field taken as zero without touching it.
 #[inline]
 pub(crate) fn of_received(header: &[u8; HEADER], chunks: &[u8], last: &mut KnownHeader) -> u32 {
     let [s0, s1, d0, d1, t0, t1, t2, t3, ..] = *header;
@@ -44,12 +44,12 @@ pub(crate) fn of_received(header: &[u8; HEADER], chunks: &[u8], last: &mut Known
     low_half(digest.finalize())
 }
 
-/// The CRC32c of a packet whose checksum field is still zero.
+/// Returns the CRC32c of a packet whose checksum field is still zero.
 pub(crate) fn of_zeroed(packet: &[u8]) -> u32 {
     crc_fast::crc32_iscsi(packet)
 }
 
-/// The algorithm works in 64 bits; a 32-bit checksum is the lower half.
+/// Returns the lower half of a sum that the algorithm computed in 64 bits.
 const fn low_half(wide: u64) -> u32 {
     let [b0, b1, b2, b3, ..] = wide.to_le_bytes();
     u32::from_le_bytes([b0, b1, b2, b3])

@@ -19,19 +19,19 @@ macro_rules! codepoints {
                 pub const $constant: Self = Self($value);
             )*
 
-            /// The code point `value`, registered or not.
+            /// Creates the code point `value`, registered or not.
             #[must_use]
             pub const fn new(value: $int) -> Self {
                 Self(value)
             }
 
-            /// The plain number.
+            /// Returns the plain number.
             #[must_use]
             pub const fn get(self) -> $int {
                 self.0
             }
 
-            /// Its registered name, if it has one here.
+            /// Returns the registered name, if it has one here.
             #[must_use]
             pub const fn name(self) -> Option<&'static str> {
                 match self.0 {
@@ -40,7 +40,7 @@ macro_rules! codepoints {
                 }
             }
 
-            /// The document that defines it, if it has a name here.
+            /// Returns the document that defines the code point, if it has a name here.
             #[must_use]
             pub const fn source(self) -> Option<&'static str> {
                 match self.0 {
@@ -53,7 +53,7 @@ macro_rules! codepoints {
 }
 
 codepoints! {
-    /// What a chunk is (RFC 9260 §3.2).
+    /// The type of a chunk (RFC 9260 §3.2).
     ChunkType(u8) {
         DATA = 0, "DATA", "RFC 9260 §3.3.1";
         INIT = 1, "INIT", "RFC 9260 §3.3.2";
@@ -82,7 +82,7 @@ codepoints! {
 }
 
 codepoints! {
-    /// What a parameter is; unique across all chunks (RFC 9260 §3.2.1).
+    /// The type of a parameter; unique across all chunks (RFC 9260 §3.2.1).
     ParameterType(u16) {
         HEARTBEAT_INFO = 1, "Heartbeat Info", "RFC 9260 §3.3.5";
         IPV4_ADDRESS = 5, "IPv4", "RFC 9260 §3.3.2.1.1";
@@ -141,7 +141,7 @@ codepoints! {
 }
 
 codepoints! {
-    /// How an AUTH chunk was computed (RFC 4895 §3.3).
+    /// The number of the HMAC algorithm of an AUTH chunk (RFC 4895 §3.3).
     HmacId(u16) {
         SHA_1 = 1, "SHA-1", "RFC 4895 §3.3";
         SHA_256 = 3, "SHA-256", "RFC 4895 §3.3";
@@ -149,14 +149,14 @@ codepoints! {
 }
 
 codepoints! {
-    /// What detects errors where a checksum of zero is accepted (RFC 9653).
+    /// The number of the method that detects errors where a checksum of zero is accepted (RFC 9653).
     ErrorDetectionMethod(u32) {
         SCTP_OVER_DTLS = 1, "SCTP over DTLS", "RFC 9653";
     }
 }
 
 codepoints! {
-    /// What the user of SCTP says a message is; SCTP carries it unread (RFC 9260 §3.3.1).
+    /// The payload protocol identifier: what the user of SCTP says a message is; SCTP carries it unread (RFC 9260 §3.3.1).
     PayloadProtocolId(u32) {
         UNSPECIFIED = 0, "unspecified", "RFC 9260 §3.3.1; SIP: RFC 4168";
         IUA = 1, "IUA", "IANA";
@@ -202,14 +202,14 @@ codepoints! {
 }
 
 impl ChunkType {
-    /// What a receiver that does not know this type does with it: its two top bits (RFC 9260 §3.2).
+    /// Returns what a receiver that does not know this type does with it: its two top bits (RFC 9260 §3.2).
     #[must_use]
     pub const fn unknown_action(self) -> UnknownAction {
         UnknownAction::from_top_bits(self.0 >> 6)
     }
 
-    /// Whether it is a chunk of an extension known here, which an association may or may not speak; false for
-    /// those of RFC 9260 and for types without a name.
+    /// Returns whether it is a chunk of an extension known here, which an association may or may not speak;
+    /// false for those of RFC 9260 and for types without a name.
     #[must_use]
     pub const fn is_extension(self) -> bool {
         matches!(
@@ -227,20 +227,20 @@ impl ChunkType {
 }
 
 impl ParameterType {
-    /// What a receiver that does not know this type does with it: its two top bits (RFC 9260 §3.2.1).
+    /// Returns what a receiver that does not know this type does with it: its two top bits (RFC 9260 §3.2.1).
     #[must_use]
     pub const fn unknown_action(self) -> UnknownAction {
         UnknownAction::from_top_bits(self.to_wire()[0] >> 6)
     }
 
-    /// Whether it is a parameter of an extension known here, which an association may or may not speak; false
-    /// for those of RFC 9260 and for types without a name.
+    /// Returns whether it is a parameter of an extension known here, which an association may or may not speak;
+    /// false for those of RFC 9260 and for types without a name.
     #[must_use]
     pub const fn is_extension(self) -> bool {
         self.name().is_some() && (matches!(self.0, 13..=18) || self.0 > Self::ECN_CAPABLE.0)
     }
 
-    /// The two octets that stand on the wire, for building a [`ParameterTypes`](crate::ParameterTypes).
+    /// Returns the two octets that stand on the wire, for building a [`ParameterTypes`](crate::ParameterTypes).
     #[must_use]
     pub const fn to_wire(self) -> [u8; 2] {
         self.0.to_be_bytes()
@@ -248,7 +248,7 @@ impl ParameterType {
 }
 
 impl HmacId {
-    /// The two octets that stand on the wire, for building a [`HmacIds`](crate::HmacIds).
+    /// Returns the two octets that stand on the wire, for building a [`HmacIds`](crate::HmacIds).
     #[must_use]
     pub const fn to_wire(self) -> [u8; 2] {
         self.0.to_be_bytes()
@@ -291,7 +291,7 @@ impl fmt::Display for HmacId {
     }
 }
 
-/// The plain number.
+/// Returns the plain number.
 impl fmt::Display for ErrorDetectionMethod {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
@@ -312,14 +312,14 @@ fn display(f: &mut fmt::Formatter<'_>, name: Option<&str>, what: &str, value: u3
     }
 }
 
-/// How a receiver treats a chunk or parameter it does not know (RFC 9260 §3.2, §3.2.1).
+/// The treatment of a chunk or parameter that a receiver does not know (RFC 9260 §3.2, §3.2.1).
 ///
 /// For a chunk, *stop* drops the rest of the packet; for a parameter, the rest of the parameters of its chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum UnknownAction {
-    /// `00`: stop, say nothing.
+    /// `00`: processing stops, and the sender is told nothing.
     Stop,
-    /// `01`: stop and report.
+    /// `01`: processing stops, and the sender is told.
     StopAndReport,
     /// `10`: skip it, say nothing.
     Skip,
@@ -337,13 +337,13 @@ impl UnknownAction {
         }
     }
 
-    /// Whether nothing after the unknown item is processed.
+    /// Returns whether nothing after the unknown item is processed.
     #[must_use]
     pub const fn stops(self) -> bool {
         matches!(self, Self::Stop | Self::StopAndReport)
     }
 
-    /// Whether the sender is told.
+    /// Returns whether the sender of the unknown item is told.
     #[must_use]
     pub const fn reports(self) -> bool {
         matches!(self, Self::StopAndReport | Self::SkipAndReport)

@@ -19,9 +19,9 @@ pub(crate) struct Tlv<'a> {
     pub(crate) raw: &'a [u8],
     /// The value, without padding.
     pub(crate) value: &'a [u8],
-    /// What stands behind it in its list, its padding first.
+    /// The octets of the list that follow the item, its padding first.
     pub(crate) behind: &'a [u8],
-    /// Where the header begins in the packet.
+    /// The offset of its header in the packet.
     pub(crate) offset: usize,
 }
 
@@ -56,7 +56,7 @@ impl<'a> Cursor<'a> {
         self.array().map(u32::from_be_bytes)
     }
 
-    /// `count` groups of `N` octets.
+    /// Reads `count` groups of `N` octets.
     pub(crate) fn groups<const N: usize>(&mut self, count: usize) -> Result<&'a [[u8; N]], Flaw> {
         let needed = count.saturating_mul(N);
         let Some((list, rest)) = self.rest.split_at_checked(needed) else {
@@ -67,7 +67,7 @@ impl<'a> Cursor<'a> {
         Ok(list.as_chunks().0)
     }
 
-    /// Everything that is left, in groups of `N` octets.
+    /// Reads everything that is left, in groups of `N` octets.
     pub(crate) fn all_groups<const N: usize>(self) -> Result<&'a [[u8; N]], Flaw> {
         match self.rest.as_chunks() {
             (list, []) => Ok(list),
@@ -92,13 +92,13 @@ impl<'a> Cursor<'a> {
         self.offset += padded;
     }
 
-    /// The item of this list whose header begins at `offset` of the packet.
+    /// Returns the item of this list whose header begins at `offset` of the packet.
     pub(crate) fn tlv_at(&self, layer: Layer, offset: usize) -> Option<Tlv<'a>> {
         let onward = self.rest.get(offset.checked_sub(self.offset)?..)?;
         Self::new(onward, offset).tlv(layer)?.ok()
     }
 
-    /// Nothing may be left.
+    /// Checks that no octets are left.
     pub(crate) const fn finish(self) -> Result<(), Flaw> {
         match self.rest.len() {
             0 => Ok(()),
@@ -106,7 +106,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The next item of a list, its padding skipped; `None` at the end.
+    /// Returns the next item of a list, its padding skipped; `None` at the end.
     ///
     /// The padding of the last item may be missing (RFC 9260 §3.2). After an error the list is at its end.
     #[inline]

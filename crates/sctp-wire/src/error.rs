@@ -1,10 +1,10 @@
-//! Why octets are not an SCTP packet: what was wrong, and where.
+//! The reason why octets are not an SCTP packet: what was wrong, and where.
 
 use core::fmt;
 
 use crate::codepoints::{CauseCode, ChunkType, ParameterType};
 
-/// Why octets could not be decoded.
+/// The reason why octets could not be decoded.
 ///
 /// Offsets count octets from the start of the packet; for parameters and causes that were not taken from a
 /// packet, from the start of what was given.
@@ -13,7 +13,7 @@ pub enum DecodeError {
     /// Shorter than the common header.
     #[error("packet of {length} octets: the common header alone takes 12")]
     ShortPacket {
-        /// Octets there are.
+        /// The number of octets received.
         length: usize,
     },
     /// A port is 0 (RFC 9260 §3.1).
@@ -27,27 +27,27 @@ pub enum DecodeError {
     Checksum {
         /// The CRC32c of the packet received.
         expected: u32,
-        /// The value it carried.
+        /// The checksum the packet carried.
         found: u32,
     },
     /// The type and length of a chunk, parameter or cause do not fit into what is left. Ends the walk.
     #[error("{available} octets at offset {offset} are no {layer} header")]
     Header {
-        /// What was expected to begin here.
+        /// The list whose next item was expected.
         layer: Layer,
-        /// Where.
+        /// The offset in the packet, in octets.
         offset: usize,
-        /// Octets left.
+        /// The number of octets left.
         available: usize,
     },
     /// A length field is below 4 or goes beyond the end. Ends the walk.
     #[error("{item} at offset {offset} says it has {length} octets, {available} are left")]
     Length {
-        /// What has the length.
+        /// The item that has the length.
         item: Item,
-        /// Where it begins.
+        /// The offset of the item in the packet, in octets.
         offset: usize,
-        /// Its length field.
+        /// The value of its length field.
         length: u16,
         /// Octets left, its header included.
         available: usize,
@@ -55,17 +55,17 @@ pub enum DecodeError {
     /// The length is sound but the content is not. The walk goes on after it.
     #[error("{item} at offset {offset}: {flaw}")]
     Body {
-        /// What is malformed.
+        /// The item that is malformed.
         item: Item,
-        /// Where it begins.
+        /// The offset of the item in the packet, in octets.
         offset: usize,
-        /// How.
+        /// The way in which it is malformed.
         flaw: Flaw,
     },
 }
 
 impl DecodeError {
-    /// Whether what follows cannot be found any more, so that the packet (or list) ends here.
+    /// Returns whether what follows cannot be found any more, so that the packet (or list) ends here.
     #[must_use]
     pub const fn ends_walk(&self) -> bool {
         !matches!(self, Self::Body { .. })
@@ -75,16 +75,16 @@ impl DecodeError {
 /// One of the three nested lists of type, length and value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Layer {
-    /// Chunks of a packet.
+    /// The list of chunks in a packet.
     Chunk,
-    /// Parameters of a chunk.
+    /// The parameters of a chunk.
     Parameter,
     /// Error causes of an ABORT or ERROR.
     Cause,
 }
 
 impl Layer {
-    /// The item whose header starts with these two octets.
+    /// Returns the item whose header starts with these two octets.
     pub(crate) const fn item(self, head: [u8; 2]) -> Item {
         match self {
             Self::Chunk => Item::Chunk(ChunkType::new(head[0])),
@@ -104,14 +104,14 @@ impl fmt::Display for Layer {
     }
 }
 
-/// What a [`DecodeError`] is about.
+/// The item of a packet that a [`DecodeError`] is about.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Item {
-    /// A chunk.
+    /// A chunk with this type.
     Chunk(ChunkType),
-    /// A parameter.
+    /// A parameter of this type.
     Parameter(ParameterType),
-    /// An error cause.
+    /// An error cause with this code.
     Cause(CauseCode),
 }
 
@@ -131,15 +131,15 @@ pub enum Flaw {
     /// A field goes beyond the end.
     #[error("a field needs {needed} octets, {available} are left")]
     TooShort {
-        /// Octets of the field.
+        /// The length of the field, in octets.
         needed: usize,
-        /// Octets left.
+        /// The number of octets left for it.
         available: usize,
     },
     /// Octets are left that belong to no field.
     #[error("{octets} octets too many")]
     TooLong {
-        /// How many.
+        /// The number of octets too many.
         octets: usize,
     },
     /// A HEARTBEAT does not hold one Heartbeat Info parameter.
@@ -151,7 +151,7 @@ pub enum Flaw {
     /// A list of 16-bit numbers has an odd number of octets.
     #[error("a list of 16-bit numbers takes {octets} octets")]
     OddList {
-        /// Octets of the list.
+        /// The length of the list, in octets.
         octets: usize,
     },
 }

@@ -13,19 +13,19 @@ macro_rules! serial_number {
         pub struct $name($int);
 
         impl $name {
-            /// The number `value`.
+            /// Creates the number `value`.
             #[must_use]
             pub const fn new(value: $int) -> Self {
                 Self(value)
             }
 
-            /// The plain number.
+            /// Returns the plain number.
             #[must_use]
             pub const fn get(self) -> $int {
                 self.0
             }
 
-            /// Whether this number comes before `other` in serial number arithmetic.
+            /// Returns whether this number comes before `other` in serial number arithmetic.
             ///
             /// False for equal numbers and for two numbers exactly half the space apart, whose order
             /// RFC 1982 leaves undefined.
@@ -35,25 +35,25 @@ macro_rules! serial_number {
                 ahead != 0 && ahead < 1 << (<$int>::BITS - 1)
             }
 
-            /// How many steps lead from this number forward to `later`, wrapping.
+            /// Returns the number of steps that lead from this number forward to `later`, wrapping.
             #[must_use]
             pub const fn distance(self, later: Self) -> $int {
                 later.0.wrapping_sub(self.0)
             }
 
-            /// The number after this one.
+            /// Returns the number after this one.
             #[must_use]
             pub const fn next(self) -> Self {
                 self.advance(1)
             }
 
-            /// The number before this one.
+            /// Returns the number before this one.
             #[must_use]
             pub const fn previous(self) -> Self {
                 Self(self.0.wrapping_sub(1))
             }
 
-            /// The number `steps` after this one.
+            /// Returns the number `steps` after this one.
             #[must_use]
             pub const fn advance(self, steps: $int) -> Self {
                 Self(self.0.wrapping_add(steps))
@@ -77,20 +77,20 @@ serial_number! {
     Ssn(u16)
 }
 serial_number! {
-    /// Message identifier of an interleavable message in its stream (RFC 8260 §2.1).
+    /// The message identifier of an interleavable message in its stream (RFC 8260 §2.1).
     Mid(u32)
 }
 serial_number! {
-    /// Fragment sequence number in an interleavable message (RFC 8260 §2.1).
+    /// The fragment sequence number in an interleavable message (RFC 8260 §2.1).
     Fsn(u32)
 }
 
 serial_number! {
-    /// Number of an ASCONF and of the ASCONF-ACK that answers it (RFC 5061 §4.1.1).
+    /// The number of an ASCONF and of the ASCONF-ACK that answers it (RFC 5061 §4.1.1).
     AsconfSerial(u32)
 }
 serial_number! {
-    /// Number of a re-configuration request and of the response to it (RFC 6525 §4.1).
+    /// The number of a re-configuration request and of the response to it (RFC 6525 §4.1).
     ReconfigSequence(u32)
 }
 
@@ -101,13 +101,13 @@ macro_rules! identifier {
         pub struct $name($int);
 
         impl $name {
-            /// Number `value`.
+            /// Creates the number `value`.
             #[must_use]
             pub const fn new(value: $int) -> Self {
                 Self(value)
             }
 
-            /// The plain number.
+            /// Returns the plain number.
             #[must_use]
             pub const fn get(self) -> $int {
                 self.0
@@ -123,20 +123,20 @@ macro_rules! identifier {
 }
 
 identifier! {
-    /// One stream of an association, in one direction (RFC 9260 §3.3.1).
+    /// The number of a stream of an association, in one direction (RFC 9260 §3.3.1).
     StreamId(u16)
 }
 identifier! {
-    /// Which endpoint pair shared key an AUTH chunk was computed with; 0 without one (RFC 4895 §5.1).
+    /// The number of the endpoint pair shared key with which an AUTH chunk was computed; 0 without one (RFC 4895 §5.1).
     SharedKeyId(u16)
 }
 identifier! {
-    /// Ties the answer in an ASCONF-ACK to the request in an ASCONF (RFC 5061 §4.2.1).
+    /// A number that ties the answer in an ASCONF-ACK to the request in an ASCONF (RFC 5061 §4.2.1).
     CorrelationId(u32)
 }
 
 impl StreamId {
-    /// The two octets that stand on the wire, for building a [`StreamIds`](crate::StreamIds).
+    /// Returns the two octets that stand on the wire, for building a [`StreamIds`](crate::StreamIds).
     #[must_use]
     pub const fn to_wire(self) -> [u8; 2] {
         self.0.to_be_bytes()
@@ -157,13 +157,13 @@ impl VerificationTag {
     /// The tag of a packet that carries an INIT, and of nothing else.
     pub const ZERO: Self = Self(0);
 
-    /// The tag `value`.
+    /// Creates the tag `value`, which may be zero.
     #[must_use]
     pub const fn new(value: u32) -> Self {
         Self(value)
     }
 
-    /// The plain number.
+    /// Returns the tag as a plain number.
     #[must_use]
     pub const fn get(self) -> u32 {
         self.0
@@ -181,7 +181,7 @@ impl fmt::Display for VerificationTag {
 pub struct SctpPort(NonZeroU16);
 
 impl SctpPort {
-    /// Port `value`, or `None` for zero.
+    /// Creates the port `value`; `None` for zero.
     #[must_use]
     pub const fn new(value: u16) -> Option<Self> {
         match NonZeroU16::new(value) {
@@ -190,7 +190,7 @@ impl SctpPort {
         }
     }
 
-    /// The plain number.
+    /// Returns the port as a plain number.
     #[must_use]
     pub const fn get(self) -> u16 {
         self.0.get()

@@ -13,21 +13,21 @@ use crate::numbers::{SctpPort, VerificationTag};
 /// Octets of the common header (RFC 9260 §3.1).
 pub const COMMON_HEADER_BYTES: usize = checksum::HEADER;
 
-/// What [`Packet::decode`] does about the checksum.
+/// The treatment of the checksum by [`Packet::decode`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Checksum {
     /// A wrong one is an error. What every receiver does (RFC 9260 §6.8).
     Verify,
-    /// It is not looked at: the octets were checked already, or a method of RFC 9653 protects them.
+    /// The checksum is not looked at: the octets were checked already, or a method of RFC 9653 protects them.
     Ignore,
 }
 
 /// An SCTP packet, borrowed from the datagram it came in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packet<'a> {
-    /// The sender's port.
+    /// The SCTP port of the sender.
     pub source_port: SctpPort,
-    /// The receiver's port.
+    /// The SCTP port of the receiver.
     pub destination_port: SctpPort,
     /// The tag that proves the sender knows the association.
     pub verification_tag: VerificationTag,
@@ -50,8 +50,8 @@ impl<'a> Packet<'a> {
         }
     }
 
-    /// The same with [`Checksum::Verify`], for packets that come one after the other: the header of the last one is known,
-    /// and mostly that of the next is the same.
+    /// Decodes as [`decode`](Self::decode) does with [`Checksum::Verify`], for packets that come one after the
+    /// other: the header of the last one is known, and mostly that of the next is equal.
     ///
     /// # Errors
     ///
@@ -94,8 +94,8 @@ impl<'a> Packet<'a> {
         Chunks { cursor: self.chunks }
     }
 
-    /// The malformed chunk that `error` of the walk over [`chunks`](Self::chunks) is about, as it came; `None` if
-    /// it has no sound length.
+    /// Returns the malformed chunk that `error` of the walk over [`chunks`](Self::chunks) is about, as it came;
+    /// `None` if it has no sound length.
     ///
     /// A receiver that does not speak the chunk's type does what the type says, whatever is in it.
     #[must_use]
@@ -128,7 +128,7 @@ pub struct Chunks<'a> {
 }
 
 impl<'a> Chunks<'a> {
-    /// The octets of the chunks not yet walked over, padding included.
+    /// Returns the octets of the chunks not yet walked over, padding included.
     #[must_use]
     pub const fn rest(&self) -> &'a [u8] {
         self.cursor.rest()
@@ -140,8 +140,8 @@ impl<'a> Chunks<'a> {
         let _header = self.cursor.tlv(Layer::Chunk);
     }
 
-    /// The next chunk, if it is a sound DATA chunk: what most chunks are is read without detours. Otherwise the walk stays
-    /// where it is, and [`next`](Self::next) says what stands there.
+    /// Returns the next chunk, if it is a sound DATA chunk: what most chunks are is read without detours.
+    /// Otherwise the walk stays where it is, and [`next`](Self::next) says what stands there.
     #[inline]
     pub fn next_data(&mut self) -> Option<Data<'a>> {
         let (flags, value) = self.cursor.front(ChunkType::DATA)?;
@@ -150,7 +150,7 @@ impl<'a> Chunks<'a> {
         Some(data)
     }
 
-    /// The same for I-DATA.
+    /// Returns the next chunk, if it is a sound I-DATA chunk; otherwise the walk stays where it is.
     #[inline]
     pub fn next_i_data(&mut self) -> Option<IData<'a>> {
         let (flags, value) = self.cursor.front(ChunkType::I_DATA)?;

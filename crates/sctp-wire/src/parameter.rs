@@ -30,7 +30,7 @@ pub struct Parameters<'a> {
 }
 
 impl<'a> Parameters<'a> {
-    /// Encoded parameters, one after the other; offsets in errors count from here.
+    /// Wraps encoded parameters, one after the other; offsets in errors count from here.
     #[must_use]
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self { cursor: Cursor::new(bytes, 0) }
@@ -40,7 +40,7 @@ impl<'a> Parameters<'a> {
         Self { cursor }
     }
 
-    /// The encoded parameters.
+    /// Returns the encoded parameters.
     #[must_use]
     pub const fn as_bytes(&self) -> &'a [u8] {
         self.cursor.rest()
@@ -52,7 +52,8 @@ impl<'a> Parameters<'a> {
         ParametersIter { cursor: self.cursor }
     }
 
-    /// The malformed parameter that `error` of this walk is about, as it came; `None` if it has no sound length.
+    /// Returns the malformed parameter that `error` of this walk is about, as it came; `None` if it has no
+    /// sound length.
     ///
     /// A receiver that does not speak the parameter does what its type says, whatever is in it.
     #[must_use]
@@ -103,7 +104,7 @@ impl<'a> Iterator for ParametersIter<'a> {
 
 impl FusedIterator for ParametersIter<'_> {}
 
-/// One parameter. The same type is read and written.
+/// A parameter of a chunk, for reading and writing alike.
 ///
 /// Which parameters a chunk may hold is for the association to judge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -116,9 +117,9 @@ pub enum Parameter<'a> {
     Ipv6Address(Ipv6Addr),
     /// The state an INIT ACK hands to the peer to keep.
     StateCookie(&'a [u8]),
-    /// In an INIT ACK: a whole parameter of the INIT that was not understood.
+    /// A whole parameter of the INIT that was not understood (INIT ACK).
     UnrecognizedParameter(&'a [u8]),
-    /// In an INIT: a wish for a longer life of the cookie.
+    /// A wish for a longer life of the cookie (INIT).
     CookiePreservative {
         /// Milliseconds to add to the cookie's life.
         increment_ms: u32,
@@ -148,30 +149,30 @@ pub enum Parameter<'a> {
     AdaptationLayerIndication(u32),
     /// Fills an INIT up (RFC 4820 §4).
     Padding(&'a [u8]),
-    /// In an ASCONF: the sender can be reached here too (RFC 5061 §4.2.1).
+    /// The sender can be reached at this address, too (ASCONF; RFC 5061 §4.2.1).
     AddIpAddress(AddressRequest),
-    /// In an ASCONF: the sender cannot be reached here any more (RFC 5061 §4.2.2).
+    /// The sender cannot be reached at this address any more (ASCONF; RFC 5061 §4.2.2).
     DeleteIpAddress(AddressRequest),
     /// The sender would like to be sent to here (RFC 5061 §4.2.4).
     SetPrimaryAddress(AddressRequest),
-    /// In an ASCONF-ACK: a request failed (RFC 5061 §4.2.3).
+    /// A request failed (ASCONF-ACK; RFC 5061 §4.2.3).
     ErrorCauseIndication(ErrorCauseIndication<'a>),
-    /// In an ASCONF-ACK: a request was met (RFC 5061 §4.2.5).
+    /// A request was met (ASCONF-ACK; RFC 5061 §4.2.5).
     SuccessIndication(CorrelationId),
-    /// In a RE-CONFIG: the sender resets streams it sends on.
+    /// The sender resets streams it sends on (RE-CONFIG).
     OutgoingSsnReset(OutgoingSsnReset<'a>),
-    /// In a RE-CONFIG: the sender asks the peer to do so.
+    /// The sender asks the peer to reset streams the peer sends on (RE-CONFIG).
     IncomingSsnReset(IncomingSsnReset<'a>),
-    /// In a RE-CONFIG: all streams and the TSNs of both sides start anew (RFC 6525 §4.3).
+    /// All streams and the TSNs of both sides start anew (RE-CONFIG; RFC 6525 §4.3).
     SsnTsnReset {
         /// The number of this request.
         request: ReconfigSequence,
     },
-    /// In a RE-CONFIG: what became of a request.
+    /// The outcome of a request (RE-CONFIG).
     ReconfigResponse(ReconfigResponse),
-    /// In a RE-CONFIG: the sender wants to send on more streams.
+    /// The sender wants to send on more streams (RE-CONFIG).
     AddOutgoingStreams(AddStreams),
-    /// In a RE-CONFIG: the sender wants the peer to send on more streams.
+    /// The sender wants the peer to send on more streams (RE-CONFIG).
     AddIncomingStreams(AddStreams),
     /// A type this crate does not decode.
     Unknown(UnknownParameter<'a>),
@@ -244,7 +245,7 @@ impl<'a> Parameter<'a> {
         cursor.finish().map(|()| parameter)
     }
 
-    /// The parameter's type.
+    /// Returns the parameter's type.
     #[must_use]
     pub const fn kind(&self) -> ParameterType {
         match self {
@@ -280,7 +281,8 @@ impl<'a> Parameter<'a> {
         }
     }
 
-    /// What a receiver that does not speak this parameter does with it; `UnrecognizedParameter` reports it.
+    /// Returns what a receiver that does not speak this parameter does with it; `UnrecognizedParameter` reports
+    /// it.
     #[must_use]
     pub const fn action(&self) -> UnknownAction {
         self.kind().unknown_action()
@@ -331,9 +333,9 @@ impl From<IpAddr> for Parameter<'_> {
 /// A parameter this crate does not decode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UnknownParameter<'a> {
-    /// Its type.
+    /// The type that is not known.
     pub kind: ParameterType,
-    /// Its value, without padding.
+    /// The value of the parameter, without padding.
     pub value: &'a [u8],
     /// The whole parameter as received, without padding: what a report holds. Not used for writing.
     pub raw: &'a [u8],
@@ -344,7 +346,7 @@ impl<'a> UnknownParameter<'a> {
         Self { kind: ParameterType::from(tlv.head), value: tlv.value, raw: tlv.raw }
     }
 
-    /// What to do with it.
+    /// Returns what a receiver does with it, by the two top bits of its type.
     #[must_use]
     pub const fn action(&self) -> UnknownAction {
         self.kind.unknown_action()

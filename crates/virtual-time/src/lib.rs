@@ -31,37 +31,37 @@ pub struct Instant(
 );
 
 impl Instant {
-    /// The driver's epoch.
+    /// The driver's epoch: time zero.
     pub const EPOCH: Self = Self(NonZeroU64::MIN);
 
     /// The last representable point in time.
     pub const MAX: Self = Self(NonZeroU64::MAX);
 
-    /// The point `nanos` nanoseconds after the epoch.
+    /// Creates the point `nanos` nanoseconds after the epoch.
     #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(NonZeroU64::MIN.saturating_add(nanos))
     }
 
-    /// The point `millis` milliseconds after the epoch.
+    /// Creates the point `millis` milliseconds after the epoch.
     #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
         Self::from_nanos(millis.saturating_mul(1_000_000))
     }
 
-    /// Nanoseconds since the epoch.
+    /// Returns the nanoseconds since the epoch.
     #[must_use]
     pub const fn as_nanos(self) -> u64 {
         self.0.get() - 1
     }
 
-    /// Seconds since the epoch, for reports.
+    /// Returns the seconds since the epoch, for reports.
     #[must_use]
     pub fn as_secs_f64(self) -> f64 {
         self.since(Self::EPOCH).as_secs_f64()
     }
 
-    /// How long ago `earlier` was; zero if it is not earlier.
+    /// Returns how long ago `earlier` was; zero if it is not earlier.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.get().saturating_sub(earlier.0.get()))

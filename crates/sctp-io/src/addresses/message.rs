@@ -5,7 +5,7 @@
 
 use std::net::IpAddr;
 
-/// What one message says.
+/// A message of the kernel about links and addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum News {
     /// A link exists; whether it carries packets.
@@ -30,7 +30,7 @@ pub(super) enum News {
     DumpDone,
 }
 
-/// What to ask for.
+/// A table that the kernel is asked for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Dump {
     Links,
@@ -38,7 +38,7 @@ pub(super) enum Dump {
 }
 
 impl Dump {
-    /// The request: a header and an empty `rtgenmsg`, for all families.
+    /// Returns the request: a header and an empty `rtgenmsg`, for all families.
     pub(super) fn request(self) -> [u8; 20] {
         let kind = match self {
             Self::Links => RTM_GETLINK,
@@ -98,8 +98,8 @@ fn read(message: &[u8]) -> Option<News> {
     }
 }
 
-/// Interface, address and flags of an `ifaddrmsg`. On a point-to-point link IFA_ADDRESS is the other end's, and
-/// IFA_LOCAL ours.
+/// Returns interface, address and flags of an `ifaddrmsg`. On a point-to-point link IFA_ADDRESS is the other
+/// end's, and IFA_LOCAL ours.
 fn address(body: &[u8]) -> Option<(u32, IpAddr, u32)> {
     let (mut flags, index) = (u32::from(*body.get(2)?), u32_at(body, 4)?);
     let (mut address, mut local) = (None, None);

@@ -23,9 +23,9 @@ use self::table::AddressTable;
 /// An address of this host that can be used now and could not before, or the other way round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressEvent {
-    /// It can be used from now on.
+    /// The address can be used from now on.
     Up(IpAddr),
-    /// It is gone, or its interface is.
+    /// The address is gone, or its interface is.
     Down(IpAddr),
 }
 
@@ -66,12 +66,12 @@ impl AddressWatch {
         Ok(watch)
     }
 
-    /// The addresses that can be used now.
+    /// Returns the addresses that can be used now.
     pub fn usable(&self) -> impl Iterator<Item = IpAddr> + '_ {
         self.table.usable()
     }
 
-    /// The next change, if there was one. Does not block.
+    /// Returns the next change, if there was one. Does not block.
     ///
     /// # Errors
     ///
@@ -105,7 +105,7 @@ impl AddressWatch {
         Ok(())
     }
 
-    /// The kernel answers a dump at once, within the calls that read it.
+    /// Reads the answer to a dump, which the kernel gives at once, within the calls that read it.
     fn read_dump(&mut self) -> io::Result<()> {
         loop {
             match recv(self.socket.as_raw_fd(), &mut self.buffer, MsgFlags::empty()) {

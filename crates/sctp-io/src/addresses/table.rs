@@ -1,4 +1,4 @@
-//! What is known of links and addresses, and what a message changes for those who use them.
+//! The links and addresses known, and the changes that a message means for those who use them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -10,7 +10,7 @@ use super::message::News;
 #[derive(Debug, Default)]
 pub(super) struct AddressTable {
     running: BTreeSet<u32>,
-    /// By interface and address: whether it is known to be ours alone.
+    /// The addresses of each interface, and whether each is known to be ours alone.
     assigned: BTreeMap<(u32, IpAddr), Uniqueness>,
 }
 
@@ -22,7 +22,7 @@ enum Uniqueness {
 }
 
 impl AddressTable {
-    /// The addresses that can be used, each once.
+    /// Returns the addresses that can be used, each once.
     pub(super) fn usable(&self) -> impl Iterator<Item = IpAddr> + '_ {
         let usable = self.assigned.iter().filter(|((index, _), uniqueness)| {
             self.running.contains(index) && **uniqueness == Uniqueness::Checked
@@ -56,13 +56,13 @@ impl AddressTable {
         changes(&before, &self.usable().collect()).into_iter()
     }
 
-    /// What has changed between this table and a newer one.
+    /// Returns what has changed between this table and a newer one.
     pub(super) fn changes_to(&self, newer: &Self) -> impl Iterator<Item = AddressEvent> + use<> {
         changes(&self.usable().collect(), &newer.usable().collect()).into_iter()
     }
 }
 
-/// New addresses first: who loses one may find another already there.
+/// Returns the differences, new addresses first: who loses one may find another already there.
 fn changes(before: &BTreeSet<IpAddr>, after: &BTreeSet<IpAddr>) -> Vec<AddressEvent> {
     let up = after.difference(before).copied().map(AddressEvent::Up);
     up.chain(before.difference(after).copied().map(AddressEvent::Down)).collect()

@@ -43,8 +43,8 @@ impl Claim {
     }
 }
 
-/// Who among the kernel's Unix sockets (`proc_net_unix(5)`) has the port where `address` is one of several meant or means
-/// several: all addresses of its family beside one, or one beside all.
+/// Returns the holder of the port among the kernel's Unix sockets (`proc_net_unix(5)`) whose claim overlaps
+/// with `address`: all addresses of its family beside one, or one beside all.
 fn overlapping(names: &str, address: IpAddr, port: SctpPort) -> Option<IpAddr> {
     let claims = names.lines().filter_map(|line| line.rsplit_once('@')?.1.strip_prefix(PREFIX));
     let holders = claims.filter_map(|claim| {
@@ -57,7 +57,7 @@ fn overlapping(names: &str, address: IpAddr, port: SctpPort) -> Option<IpAddr> {
     holders.into_iter().find(overlaps)
 }
 
-/// What to do when the kernel's own SCTP is there.
+/// The choice to make when the kernel's own SCTP is there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum KernelSctp {
     /// Refuse to bind: it would answer our peers' packets with ABORT (RFC 9260 §8.4), for it does not know our
@@ -73,7 +73,7 @@ pub(super) fn check_kernel_sctp(folder: &Path) -> Result<(), RawIpError> {
     if folder.exists() { Err(RawIpError::KernelSctp { evidence: folder.to_owned() }) } else { Ok(()) }
 }
 
-/// What names of claims begin with; address and port follow.
+/// The beginning of the names of claims; address and port follow.
 const PREFIX: &str = "sctp-over-ip/";
 /// All Unix sockets of the calling thread's namespace.
 const UNIX_SOCKETS: &str = "/proc/thread-self/net/unix";

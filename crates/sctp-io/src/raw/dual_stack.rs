@@ -22,7 +22,7 @@ pub struct DualStackRawIp {
     v4: RawIp,
     v6: RawIp,
     either: OwnedFd,
-    /// Which socket is read first next time, so that a flood on one does not silence the other.
+    /// Whether the IPv6 socket is read first next time, so that a flood on one does not silence the other.
     v6_first: AtomicBool,
     /// The epoll descriptor watches for room to send, too.
     watches_room: AtomicBool,
@@ -48,7 +48,8 @@ impl DualStackRawIp {
         Ok(Self { v4, v6, either, v6_first: AtomicBool::new(false), watches_room: AtomicBool::new(false) })
     }
 
-    /// Room to send wakes only those who wait for it: a socket nearly always has room.
+    /// Asks to be woken when there is room to send, only while somebody waits for it: a socket nearly always
+    /// has room.
     fn watch_room(&self, wanted: bool) -> io::Result<()> {
         if self.watches_room.swap(wanted, Ordering::Relaxed) == wanted {
             return Ok(());
@@ -99,7 +100,7 @@ impl PacketIo for DualStackRawIp {
         outcome
     }
 
-    /// Either socket's.
+    /// Returns the next error of either socket.
     fn receive_error(&self) -> io::Result<Option<NetworkError>> {
         match self.v4.receive_error()? {
             Some(report) => Ok(Some(report)),
@@ -107,7 +108,7 @@ impl PacketIo for DualStackRawIp {
         }
     }
 
-    /// All addresses: `::`; the port is the SCTP port.
+    /// Returns `::`, which stands for all addresses, with the SCTP port.
     fn local_address(&self) -> SocketAddr {
         SocketAddr::new(std::net::Ipv6Addr::UNSPECIFIED.into(), self.v4.local_address().port())
     }

@@ -1,4 +1,4 @@
-//! Which packets on protocol 132 are ours: those for our SCTP port and our addresses.
+//! A filter for packets of protocol 132: ours are those for our SCTP port and our addresses.
 //!
 //! A raw socket is given every SCTP packet of the host. One that belongs to another process must not reach our core:
 //! it would answer as to a packet out of the blue and abort a stranger's association (RFC 9260 §8.4).
@@ -10,15 +10,15 @@ use std::ops::Range;
 use sctp_core::SctpPort;
 use socket2::{SockFilter, Socket};
 
-/// Where packets for other SCTP ports are dropped.
+/// The place where packets for other SCTP ports are dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PortFilter {
-    /// In the kernel, by a packet filter on the socket: nobody is woken for them, they take no room in the
-    /// receive buffer, and they are not counted. The default.
+    /// The kernel drops them, by a packet filter on the socket: nobody is woken for them, they take no room in
+    /// the receive buffer, and they are not counted. The default.
     #[default]
     Kernel,
-    /// In this process, counted in [`packets_foreign`](crate::IoStatistics::packets_foreign). For diagnosis: every
-    /// SCTP packet of the host wakes the process.
+    /// This process drops them, and counts them in [`packets_foreign`](crate::IoStatistics::packets_foreign).
+    /// For diagnosis: every SCTP packet of the host wakes the process.
     Process,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn attach(socket: &Socket, family: Family, port: SctpPort) -> io::Res
     socket.attach_filter(&program)
 }
 
-/// Where in a received message the SCTP packet is, if it is for `port`.
+/// Returns the place of the SCTP packet in a received message, if the packet is for `port`.
 ///
 /// Needed behind the kernel's filter too: a socket is given packets from the moment it exists, and its filter does
 /// not stop those that another processor is about to queue.

@@ -1,4 +1,4 @@
-//! Which of several sockets at one port gets a packet: the kernel decides by a classic BPF program (SO_REUSEPORT).
+//! The choice among several sockets at one port, made by the kernel with a classic BPF program (SO_REUSEPORT).
 
 use std::io;
 use std::num::NonZeroU16;
@@ -14,7 +14,8 @@ pub(super) fn deal_by_tag(socket: &Socket, count: NonZeroU16) -> io::Result<()> 
     Ok(setsockopt(socket, sockopt::AttachReusePortCbpf, &sock_fprog { len, filter: program.as_mut_ptr() })?)
 }
 
-/// The program sees the SCTP packet, from the common header on (RFC 9260 §3.1); what it loads beyond the end is zero.
+/// Returns the program, which sees the SCTP packet from the common header on (RFC 9260 §3.1); what it loads
+/// beyond the end is zero.
 ///
 /// A packet with our tag goes by it. INIT has no tag; ABORT and SHUTDOWN COMPLETE may carry the peer's own back
 /// (T bit): these go by ports and source, as the INIT of the same peer did.
@@ -52,7 +53,8 @@ const PORTS: u32 = 0;
 const TAG: u32 = 4;
 const CHUNK_TYPE: u32 = 12;
 const CHUNK_FLAGS: u32 = 13;
-/// Of the IP header (SKF_NET_OFF). IPv4: the source address. IPv6: its middle.
+/// The offset of the source address in the IP header (SKF_NET_OFF): IPv4's source address, the middle of
+/// IPv6's.
 const IP_SOURCE: u32 = NETWORK_HEADER + 12;
 /// IPv4: the UDP ports. IPv6: the end of the source address.
 const BEHIND_IP_ADDRESS: u32 = NETWORK_HEADER + 20;

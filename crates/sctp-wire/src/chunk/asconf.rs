@@ -9,14 +9,14 @@ use crate::list::Walked;
 use crate::numbers::AsconfSerial;
 use crate::parameter::{Parameters, take_address};
 
-/// An ASCONF chunk.
+/// An ASCONF chunk: requests to add, delete or prefer addresses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Asconf<'a> {
-    /// Its number.
+    /// The serial number of the chunk.
     pub serial: AsconfSerial,
     /// An address of the association, to find it by if the source of the packet is new.
     pub address: IpAddr,
-    /// What it asks for.
+    /// The requests, each a parameter.
     pub requests: Parameters<'a>,
     pub(super) raw: &'a [u8],
 }
@@ -35,7 +35,7 @@ impl Display for Asconf<'_> {
     }
 }
 
-/// An ASCONF-ACK chunk.
+/// An ASCONF-ACK chunk: the answers to the requests of an ASCONF.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AsconfAck<'a> {
     /// The number of the ASCONF it answers.

@@ -8,7 +8,7 @@ use crate::cursor::{Cursor, Tlv};
 use crate::error::Flaw;
 use crate::numbers::SharedKeyId;
 
-/// An AUTH chunk.
+/// An AUTH chunk: the HMAC over all chunks behind it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Auth<'a> {
     /// The endpoint pair shared key that went into the key of the HMAC.
@@ -31,8 +31,8 @@ impl<'a> Auth<'a> {
         Ok(Self { key, hmac_id, hmac: cursor.rest(), raw: tlv.raw, behind: tlv.behind })
     }
 
-    /// What the HMAC covers, piece by piece: the AUTH chunk with zeros for its HMAC, then the rest of the
-    /// packet as it came, padding included (RFC 4895 §6.2).
+    /// Returns what the HMAC covers, piece by piece: the AUTH chunk with zeros for its HMAC, then the rest of
+    /// the packet as it came, padding included (RFC 4895 §6.2).
     ///
     /// ```
     /// use sctp_wire::{Checksum, Chunk, Packet};
@@ -64,7 +64,7 @@ impl Display for Auth<'_> {
 pub enum HmacAlgorithm {
     /// Every implementation knows it.
     Sha1,
-    /// The better one.
+    /// HMAC-SHA-256, the stronger one.
     Sha256,
 }
 
@@ -72,7 +72,7 @@ impl HmacAlgorithm {
     /// Octets of the longest HMAC.
     pub(crate) const MOST_BYTES: usize = 32;
 
-    /// The algorithm with this identifier, if it is one of these.
+    /// Creates the algorithm with this identifier, if it is one of these.
     #[must_use]
     pub const fn of(id: HmacId) -> Option<Self> {
         match id {
@@ -82,7 +82,7 @@ impl HmacAlgorithm {
         }
     }
 
-    /// Its identifier.
+    /// Returns the number the algorithm has on the wire.
     #[must_use]
     pub const fn id(self) -> HmacId {
         match self {
@@ -91,7 +91,7 @@ impl HmacAlgorithm {
         }
     }
 
-    /// Octets of its HMAC.
+    /// Returns the number of octets of its HMAC.
     #[must_use]
     pub const fn hmac_bytes(self) -> usize {
         match self {
@@ -100,7 +100,7 @@ impl HmacAlgorithm {
         }
     }
 
-    /// Octets an AUTH chunk with it takes in a packet.
+    /// Returns the number of octets an AUTH chunk with it takes in a packet.
     #[must_use]
     pub const fn chunk_bytes(self) -> usize {
         Auth::HEADER_BYTES + self.hmac_bytes()

@@ -28,12 +28,12 @@ impl<'a> HeartbeatInfo<'a> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cookie<'a>(pub &'a [u8]);
 
-/// An ABORT chunk.
+/// An ABORT chunk: the end of an association at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Abort<'a> {
-    /// Whose verification tag the packet carries.
+    /// The side whose verification tag the packet carries.
     pub tag: TagOrigin,
-    /// Why; may be empty.
+    /// The reasons for the ABORT; may be empty.
     pub causes: Causes<'a>,
 }
 
@@ -43,7 +43,8 @@ impl<'a> Abort<'a> {
     }
 }
 
-/// Whose verification tag a packet with ABORT or SHUTDOWN COMPLETE carries: the T bit (RFC 9260 §8.5.1).
+/// The side whose verification tag a packet with ABORT or SHUTDOWN COMPLETE carries: the T bit (RFC 9260
+/// §8.5.1).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum TagOrigin {
     /// T = 0: the tag the receiver of the packet chose, as always.
@@ -67,7 +68,7 @@ impl TagOrigin {
     }
 }
 
-/// A SHUTDOWN chunk.
+/// A SHUTDOWN chunk: its sender has no more data to send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shutdown {
     /// Everything up to this TSN has arrived.
@@ -85,7 +86,7 @@ impl Shutdown {
 /// A PAD chunk: fills a packet up and means nothing (RFC 4820 §3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pad<'a> {
-    /// The octets that fill.
+    /// The octets that fill up the packet.
     pub padding: &'a [u8],
     pub(super) raw: &'a [u8],
 }
@@ -99,11 +100,11 @@ impl<'a> Pad<'a> {
 /// A chunk this crate does not decode, or that its receiver does not speak.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UnknownChunk<'a> {
-    /// Its type.
+    /// The type that is not known.
     pub kind: ChunkType,
-    /// Its flags.
+    /// The flags of the chunk header.
     pub flags: u8,
-    /// Its value, without padding.
+    /// The value of the chunk, without padding.
     pub value: &'a [u8],
     /// The whole chunk as received, without padding: what cause 6 reports.
     pub raw: &'a [u8],
@@ -115,13 +116,13 @@ impl<'a> UnknownChunk<'a> {
         Self { kind: ChunkType::new(kind), flags, value: tlv.value, raw: tlv.raw }
     }
 
-    /// The chunk of these octets, whose length is known to be right.
+    /// Creates the chunk of these octets, whose length is known to be right.
     pub(super) fn of_raw(raw: &'a [u8]) -> Option<Self> {
         let ([kind, flags, _, _], value) = raw.split_first_chunk()?;
         Some(Self { kind: ChunkType::new(*kind), flags: *flags, value, raw })
     }
 
-    /// What to do with it.
+    /// Returns what a receiver does with it, by the two top bits of its type.
     #[must_use]
     pub const fn action(&self) -> UnknownAction {
         self.kind.unknown_action()

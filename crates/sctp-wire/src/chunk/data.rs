@@ -10,17 +10,17 @@ use crate::numbers::{Ssn, StreamId, Tsn};
 /// A DATA chunk. An empty payload decodes: the association answers it with cause 9.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Data<'a> {
-    /// Its number in the association.
+    /// The number of the chunk in the association.
     pub tsn: Tsn,
-    /// Its stream.
+    /// The number of the stream that carries the message.
     pub stream: StreamId,
     /// The number of its message in the stream; without meaning when unordered.
     pub ssn: Ssn,
-    /// What the user says the message is.
+    /// The payload protocol identifier: what the user says the message is.
     pub ppid: PayloadProtocolId,
     /// Place in the message and wishes of the sender.
     pub flags: DataFlags,
-    /// The user's octets.
+    /// The octets of the user's message.
     pub payload: &'a [u8],
 }
 
@@ -28,8 +28,8 @@ impl<'a> Data<'a> {
     /// Octets of a DATA chunk before its payload, chunk header included.
     pub const HEADER_BYTES: usize = 16;
 
-    /// Octets a DATA chunk with this much payload takes in a packet, header and padding included: what
-    /// congestion control counts (RFC 9260 §7.2).
+    /// Returns the number of octets a DATA chunk with this much payload takes in a packet, header and padding
+    /// included: what congestion control counts (RFC 9260 §7.2).
     #[must_use]
     pub const fn chunk_bytes(payload_bytes: usize) -> usize {
         payload_bytes.saturating_add(Self::HEADER_BYTES + 3) / 4 * 4
@@ -40,7 +40,7 @@ impl<'a> Data<'a> {
         Self::read(flags, value).ok_or(Flaw::TooShort { needed: FIELDS, available: value.len() })
     }
 
-    /// From the value of the chunk; `None` if it is too short.
+    /// Reads the value of the chunk; `None` if it is too short.
     #[inline]
     pub(crate) fn read(flags: u8, value: &'a [u8]) -> Option<Self> {
         let (&[t0, t1, t2, t3, s0, s1, n0, n1, p0, p1, p2, p3], payload) =
@@ -55,7 +55,7 @@ impl<'a> Data<'a> {
         })
     }
 
-    /// Everything but the payload, as the writer takes it.
+    /// Returns everything but the payload, as the writer takes it.
     #[must_use]
     pub const fn header(&self) -> DataHeader {
         DataHeader { tsn: self.tsn, stream: self.stream, ssn: self.ssn, ppid: self.ppid, flags: self.flags }
@@ -68,13 +68,13 @@ const FIELDS: usize = 12;
 /// A DATA chunk without its payload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DataHeader {
-    /// Its number in the association.
+    /// The number of the chunk in the association.
     pub tsn: Tsn,
-    /// Its stream.
+    /// The number of the stream that carries the message.
     pub stream: StreamId,
     /// The number of its message in the stream.
     pub ssn: Ssn,
-    /// What the user says the message is.
+    /// The payload protocol identifier: what the user says the message is.
     pub ppid: PayloadProtocolId,
     /// Place in the message and wishes of the sender.
     pub flags: DataFlags,
@@ -102,7 +102,7 @@ impl DataFlags {
     const B: u8 = 0x02;
     const E: u8 = 0x01;
 
-    /// The flags as they stand in the chunk header.
+    /// Returns the flags as they stand in the chunk header.
     #[inline]
     #[must_use]
     pub const fn bits(self) -> u8 {
@@ -112,7 +112,7 @@ impl DataFlags {
             | (if self.ending { Self::E } else { 0 })
     }
 
-    /// Whether the chunk holds its message whole.
+    /// Returns whether the chunk holds its message whole.
     #[must_use]
     pub const fn is_whole(self) -> bool {
         self.beginning && self.ending

@@ -7,7 +7,7 @@ use crate::error::Flaw;
 use crate::list::Bracketed;
 use crate::numbers::{Mid, Ssn, StreamId, Tsn};
 
-/// A FORWARD TSN chunk.
+/// A FORWARD TSN chunk: messages that the sender has given up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ForwardTsn<'a> {
     /// Everything up to this TSN counts as received.
@@ -25,7 +25,8 @@ impl<'a> ForwardTsn<'a> {
         Ok(Self { new_cumulative_tsn, skipped: cursor.all_groups()?, raw: tlv.raw })
     }
 
-    /// The last message skipped in each stream that had ordered ones; neither sorted nor checked for sense.
+    /// Returns the last message skipped in each stream that had ordered ones; neither sorted nor checked for
+    /// sense.
     pub fn skipped(&self) -> impl ExactSizeIterator<Item = SkippedSsn> + Clone + use<'a> {
         self.skipped.iter().map(|&[i0, i1, n0, n1]| SkippedSsn {
             stream: StreamId::from([i0, i1]),
@@ -43,9 +44,9 @@ impl Display for ForwardTsn<'_> {
 /// The last ordered message skipped in a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct SkippedSsn {
-    /// The stream.
+    /// The number of the stream.
     pub stream: StreamId,
-    /// The message.
+    /// The last message skipped in it.
     pub ssn: Ssn,
 }
 
@@ -63,7 +64,7 @@ impl Display for SkippedSsn {
     }
 }
 
-/// An I-FORWARD-TSN chunk.
+/// An I-FORWARD-TSN chunk: messages that the sender has given up, where I-DATA is spoken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IForwardTsn<'a> {
     /// Everything up to this TSN counts as received.
@@ -81,8 +82,8 @@ impl<'a> IForwardTsn<'a> {
         Ok(Self { new_cumulative_tsn, skipped: cursor.all_groups()?, raw: tlv.raw })
     }
 
-    /// The last message skipped in each stream, ordered and unordered ones apart; neither sorted nor checked
-    /// for sense.
+    /// Returns the last message skipped in each stream, ordered and unordered ones apart; neither sorted nor
+    /// checked for sense.
     pub fn skipped(&self) -> impl ExactSizeIterator<Item = SkippedMid> + Clone + use<'a> {
         self.skipped.iter().map(|&[i0, i1, _, flags, m0, m1, m2, m3]| SkippedMid {
             stream: StreamId::from([i0, i1]),
@@ -101,11 +102,11 @@ impl Display for IForwardTsn<'_> {
 /// The last ordered or unordered message skipped in a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct SkippedMid {
-    /// The stream.
+    /// The number of the stream.
     pub stream: StreamId,
     /// Whether the message is an unordered one.
     pub unordered: bool,
-    /// The message.
+    /// The last message skipped in it.
     pub mid: Mid,
 }
 

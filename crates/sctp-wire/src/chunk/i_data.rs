@@ -10,17 +10,17 @@ use crate::numbers::{Fsn, Mid, StreamId, Tsn};
 /// An I-DATA chunk. An empty payload decodes, as in [`Data`](super::Data).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IData<'a> {
-    /// Its number in the association.
+    /// The number of the chunk in the association.
     pub tsn: Tsn,
-    /// Its stream.
+    /// The number of the stream that carries the message.
     pub stream: StreamId,
-    /// Its message in the stream; ordered and unordered messages are counted apart.
+    /// The number of the message in its stream; ordered and unordered messages are counted apart.
     pub mid: Mid,
-    /// What the message is, or which fragment of it this is.
+    /// The payload protocol identifier of the first fragment, or the fragment number of a later one.
     pub label: FragmentLabel,
     /// Place in the message and wishes of the sender; `beginning` agrees with `label`.
     pub flags: DataFlags,
-    /// The user's octets.
+    /// The octets of the user's message.
     pub payload: &'a [u8],
     pub(super) raw: &'a [u8],
 }
@@ -29,7 +29,8 @@ impl<'a> IData<'a> {
     /// Octets of an I-DATA chunk before its payload, chunk header included.
     pub const HEADER_BYTES: usize = 20;
 
-    /// Octets an I-DATA chunk with this much payload takes in a packet, header and padding included.
+    /// Returns the number of octets an I-DATA chunk with this much payload takes in a packet, header and
+    /// padding included.
     #[must_use]
     pub const fn chunk_bytes(payload_bytes: usize) -> usize {
         payload_bytes.saturating_add(Self::HEADER_BYTES + 3) / 4 * 4
@@ -40,7 +41,7 @@ impl<'a> IData<'a> {
         Self::read(flags, tlv.value, tlv.raw).ok_or(Flaw::TooShort { needed: FIELDS, available })
     }
 
-    /// From the value of the chunk, which stands in `raw` behind its header; `None` if it is too short.
+    /// Reads the value of the chunk, which stands in `raw` behind its header; `None` if it is too short.
     #[inline]
     pub(crate) fn read(flags: u8, value: &'a [u8], raw: &'a [u8]) -> Option<Self> {
         let (&[t0, t1, t2, t3, s0, s1, _, _, m0, m1, m2, m3, l0, l1, l2, l3], payload) =
@@ -57,7 +58,7 @@ impl<'a> IData<'a> {
         })
     }
 
-    /// Everything but the payload, as the writer takes it.
+    /// Returns everything but the payload, as the writer takes it.
     #[must_use]
     pub const fn header(&self) -> IDataHeader {
         let Self { tsn, stream, mid, label, flags, .. } = *self;
@@ -71,13 +72,13 @@ const FIELDS: usize = IData::HEADER_BYTES - CHUNK_HEADER_BYTES;
 /// An I-DATA chunk without its payload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IDataHeader {
-    /// Its number in the association.
+    /// The number of the chunk in the association.
     pub tsn: Tsn,
-    /// Its stream.
+    /// The number of the stream that carries the message.
     pub stream: StreamId,
-    /// Its message in the stream.
+    /// The number of the message in its stream.
     pub mid: Mid,
-    /// What the message is, or which fragment of it this is.
+    /// The payload protocol identifier of the first fragment, or the fragment number of a later one.
     pub label: FragmentLabel,
     /// I, U and E as they are here; B is written as `label` has it.
     pub flags: DataFlags,
@@ -115,7 +116,7 @@ impl FragmentLabel {
         }
     }
 
-    /// The number of the fragment in its message.
+    /// Returns the number of the fragment in its message.
     #[must_use]
     pub const fn fsn(self) -> Fsn {
         match self {
@@ -124,7 +125,7 @@ impl FragmentLabel {
         }
     }
 
-    /// What the message is; only its first fragment tells.
+    /// Returns the payload protocol identifier, which only a message's first fragment carries.
     #[must_use]
     pub const fn ppid(self) -> Option<PayloadProtocolId> {
         match self {

@@ -34,7 +34,7 @@ impl<'a> Init<'a> {
         })
     }
 
-    /// Everything but the parameters, as the writer takes it.
+    /// Returns everything but the parameters, as the writer takes it.
     #[must_use]
     pub const fn header(&self) -> InitHeader {
         InitHeader {

@@ -38,13 +38,13 @@ pub const CHUNK_HEADER_BYTES: usize = 4;
 pub enum Chunk<'a> {
     /// A message, or a fragment of one.
     Data(Data<'a>),
-    /// Asks for an association.
+    /// INIT asks for an association.
     Init(Init<'a>),
     /// Grants it, with a state cookie.
     InitAck(Init<'a>),
     /// Tells which TSNs have arrived.
     Sack(Sack<'a>),
-    /// Probes a path.
+    /// HEARTBEAT probes a path; the peer answers it.
     Heartbeat(HeartbeatInfo<'a>),
     /// Answers the probe with its own content.
     HeartbeatAck(HeartbeatInfo<'a>),
@@ -60,7 +60,7 @@ pub enum Chunk<'a> {
     CookieEcho(Cookie<'a>),
     /// Confirms that the association is established.
     CookieAck,
-    /// Ends the shutdown.
+    /// SHUTDOWN COMPLETE ends the shutdown.
     ShutdownComplete(TagOrigin),
     /// Authenticates the chunks behind it (RFC 4895).
     Auth(Auth<'a>),
@@ -68,11 +68,11 @@ pub enum Chunk<'a> {
     IData(IData<'a>),
     /// Tells which messages are not sent any more (RFC 3758).
     ForwardTsn(ForwardTsn<'a>),
-    /// The same where I-DATA is spoken (RFC 8260).
+    /// I-FORWARD-TSN gives up messages where I-DATA is spoken (RFC 8260).
     IForwardTsn(IForwardTsn<'a>),
     /// Asks for changes of addresses (RFC 5061).
     Asconf(Asconf<'a>),
-    /// Answers it (RFC 5061).
+    /// ASCONF-ACK answers an ASCONF (RFC 5061).
     AsconfAck(AsconfAck<'a>),
     /// Asks for changes of streams, or answers (RFC 6525).
     ReConfig(ReConfig<'a>),
@@ -116,7 +116,7 @@ impl<'a> Chunk<'a> {
         })
     }
 
-    /// The chunk's type.
+    /// Returns the chunk's type.
     #[must_use]
     pub const fn kind(&self) -> ChunkType {
         match self {
@@ -145,7 +145,8 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// Whose verification tag its packet carries, as the T bit of ABORT and SHUTDOWN COMPLETE says (RFC 9260 §8.5.1).
+    /// Returns the side whose verification tag its packet carries, as the T bit of ABORT and SHUTDOWN COMPLETE
+    /// says (RFC 9260 §8.5.1).
     #[must_use]
     pub const fn tag_origin(&self) -> TagOrigin {
         if let Self::Abort(Abort { tag: origin, .. }) | Self::ShutdownComplete(origin) = self {
@@ -155,7 +156,7 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// What the chunk is to a receiver that speaks RFC 9260 alone; `None` for the chunks of RFC 9260.
+    /// Returns what the chunk is to a receiver that speaks RFC 9260 alone; `None` for the chunks of RFC 9260.
     #[must_use]
     pub fn as_unknown(&self) -> Option<UnknownChunk<'a>> {
         match self {

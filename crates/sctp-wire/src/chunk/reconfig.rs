@@ -8,7 +8,7 @@ use crate::error::{DecodeError, Item};
 use crate::list::Walked;
 use crate::parameter::Parameters;
 
-/// A RE-CONFIG chunk.
+/// A RE-CONFIG chunk: requests to reset or add streams, and their answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReConfig<'a> {
     /// One or two requests or responses; which, [`combination`](Self::combination) tells.
@@ -21,7 +21,8 @@ impl<'a> ReConfig<'a> {
         Self { parameters: Parameters::from_cursor(cursor), raw: tlv.raw }
     }
 
-    /// Which of the allowed combinations the chunk holds; `None` if another one, or if it has no sound structure.
+    /// Returns the combination of requests and answers that the chunk holds; `None` if it is not an allowed
+    /// one, or has no sound structure.
     ///
     /// A parameter whose content is malformed counts by its type.
     #[must_use]
@@ -46,14 +47,14 @@ impl Display for ReConfig<'_> {
     }
 }
 
-/// What a RE-CONFIG may hold (RFC 6525 §3.1).
+/// A combination of parameters that a RE-CONFIG may hold (RFC 6525 §3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ReconfigCombination {
     /// An Outgoing SSN Reset Request.
     OutgoingReset,
     /// An Incoming SSN Reset Request.
     IncomingReset,
-    /// Both of them.
+    /// A request to reset outgoing streams, and one to reset incoming streams.
     OutgoingAndIncomingReset,
     /// An SSN/TSN Reset Request.
     SsnTsnReset,
@@ -61,7 +62,7 @@ pub enum ReconfigCombination {
     AddOutgoing,
     /// An Add Incoming Streams Request.
     AddIncoming,
-    /// Both of them.
+    /// A request for more outgoing streams, and one for more incoming streams.
     AddOutgoingAndIncoming,
     /// A Re-configuration Response.
     Response,
@@ -72,7 +73,7 @@ pub enum ReconfigCombination {
 }
 
 impl ReconfigCombination {
-    /// The combination of these one or two parameters, in either order; `None` if it is not allowed.
+    /// Creates the combination of these one or two parameters, in either order; `None` if it is not allowed.
     #[must_use]
     pub const fn of(first: ParameterType, second: Option<ParameterType>) -> Option<Self> {
         use ParameterType as P;

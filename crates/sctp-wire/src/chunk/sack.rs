@@ -6,7 +6,7 @@ use crate::cursor::Cursor;
 use crate::error::Flaw;
 use crate::numbers::Tsn;
 
-/// A SACK chunk.
+/// A SACK chunk: the TSNs that have arrived, and the room in the receive buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sack<'a> {
     /// Everything up to this TSN has arrived.
@@ -21,7 +21,7 @@ impl<'a> Sack<'a> {
     /// Octets of a SACK without gap ack blocks and duplicates, chunk header included.
     pub const HEADER_BYTES: usize = 16;
 
-    /// A SACK without gap ack blocks and duplicates: what the cumulative ack of a SHUTDOWN amounts to.
+    /// Creates a SACK without gap ack blocks and duplicates: what the cumulative ack of a SHUTDOWN amounts to.
     #[must_use]
     pub const fn cumulative(cumulative_tsn_ack: Tsn, a_rwnd: u32) -> Self {
         Self { cumulative_tsn_ack, a_rwnd, gaps: &[], duplicates: &[] }
@@ -38,7 +38,7 @@ impl<'a> Sack<'a> {
         Ok(Self { cumulative_tsn_ack, a_rwnd, gaps, duplicates })
     }
 
-    /// The blocks as sent: neither sorted nor checked for sense.
+    /// Returns the blocks as sent: neither sorted nor checked for sense.
     pub fn gap_ack_blocks(&self) -> impl ExactSizeIterator<Item = GapAckBlock> + Clone + use<'a> {
         self.gaps.iter().map(|&[s0, s1, e0, e1]| GapAckBlock {
             start: u16::from_be_bytes([s0, s1]),
@@ -46,13 +46,13 @@ impl<'a> Sack<'a> {
         })
     }
 
-    /// How many gap ack blocks there are.
+    /// Returns how many gap ack blocks there are.
     #[must_use]
     pub const fn gap_ack_block_count(&self) -> usize {
         self.gaps.len()
     }
 
-    /// TSNs that arrived more than once since the last SACK.
+    /// Returns the TSNs that arrived more than once since the last SACK.
     pub fn duplicate_tsns(&self) -> impl ExactSizeIterator<Item = Tsn> + Clone + use<'a> {
         self.duplicates.iter().map(|&octets| Tsn::new(u32::from_be_bytes(octets)))
     }
@@ -63,7 +63,7 @@ impl<'a> Sack<'a> {
 pub struct GapAckBlock {
     /// Offset of the first TSN of the run; 2 or more in a sound SACK.
     pub start: u16,
-    /// Offset of the last.
+    /// The offset of the last TSN of the block.
     pub end: u16,
 }
 

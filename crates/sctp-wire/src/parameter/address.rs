@@ -1,4 +1,4 @@
-//! What ASCONF asks for and ASCONF-ACK answers (RFC 5061 §4.2).
+//! The requests of ASCONF and the answers of ASCONF-ACK (RFC 5061 §4.2).
 
 use core::fmt::{self, Display, Formatter};
 use core::net::IpAddr;
@@ -14,7 +14,7 @@ use crate::write::ValueWriter;
 /// A request to add or delete an address, or to make it the primary one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct AddressRequest {
-    /// What its answer refers to.
+    /// The number by which the answer refers to the request.
     pub correlation: CorrelationId,
     /// The address; unspecified (all zero) for what RFC 5061 §4.2.1, §4.2.2 and §4.2.4 say about the source
     /// of the packet.
@@ -41,9 +41,9 @@ impl Display for AddressRequest {
 /// The answer to a request that failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ErrorCauseIndication<'a> {
-    /// The request's.
+    /// The number of the request that failed.
     pub correlation: CorrelationId,
-    /// Why it failed.
+    /// The reasons for the failure.
     pub causes: Causes<'a>,
 }
 

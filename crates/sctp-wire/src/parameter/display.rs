@@ -39,7 +39,8 @@ impl Display for Parameter<'_> {
     }
 }
 
-/// The types of reported parameters; their content is not shown, so that a report of a report cannot nest.
+/// Returns the types of reported parameters; their content is not shown, so that a report of a report cannot
+/// nest.
 pub(crate) fn types_of(reported: &[u8]) -> impl Display {
     Bracketed(", ", Parameters::new(reported).iter().flatten().map(|found| found.kind()))
 }

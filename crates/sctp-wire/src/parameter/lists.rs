@@ -28,11 +28,11 @@ wire_list! {
 }
 
 impl ParameterTypes<'_> {
-    /// Only IPv4.
+    /// The list that holds only IPv4.
     pub const IPV4: ParameterTypes<'static> = ParameterTypes(&[ParameterType::IPV4_ADDRESS.to_wire()]);
-    /// Only IPv6.
+    /// The list that holds only IPv6.
     pub const IPV6: ParameterTypes<'static> = ParameterTypes(&[ParameterType::IPV6_ADDRESS.to_wire()]);
-    /// Both families.
+    /// The list that holds both families.
     pub const IPV4_AND_IPV6: ParameterTypes<'static> =
         ParameterTypes(&[ParameterType::IPV4_ADDRESS.to_wire(), ParameterType::IPV6_ADDRESS.to_wire()]);
     /// The one parameter an INIT ACK cannot do without.
@@ -41,9 +41,9 @@ impl ParameterTypes<'_> {
 }
 
 impl HmacIds<'_> {
-    /// Only the one every implementation knows (RFC 4895 §3.3).
+    /// The list that holds only the algorithm every implementation knows (RFC 4895 §3.3).
     pub const SHA_1: HmacIds<'static> = HmacIds(&[HmacId::SHA_1.to_wire()]);
-    /// SHA-256 before SHA-1.
+    /// The list that prefers SHA-256 to SHA-1.
     pub const SHA_256_AND_SHA_1: HmacIds<'static> =
         HmacIds(&[HmacId::SHA_256.to_wire(), HmacId::SHA_1.to_wire()]);
 }
@@ -61,30 +61,30 @@ impl HmacIds<'_> {
 pub struct ChunkTypes<'a>(&'a [u8]);
 
 impl<'a> ChunkTypes<'a> {
-    /// The list of these types, each as [`ChunkType::get`] gives it.
+    /// Creates the list of these types, each as [`ChunkType::get`] gives it.
     #[must_use]
     pub const fn new(types: &'a [u8]) -> Self {
         Self(types)
     }
 
-    /// The types, in the order given.
+    /// Returns the types, in the order given.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = ChunkType> + Clone + use<'a> {
         self.0.iter().map(|&kind| ChunkType::new(kind))
     }
 
-    /// Whether nothing is in it.
+    /// Returns whether the list holds no type.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether `kind` is in it.
+    /// Returns whether `kind` is in it.
     #[must_use]
     pub fn contains(&self, kind: ChunkType) -> bool {
         self.0.contains(&kind.get())
     }
 
-    /// The list as it travels.
+    /// Returns the list as it is encoded on the wire.
     #[must_use]
     pub const fn as_bytes(&self) -> &'a [u8] {
         self.0
@@ -105,23 +105,23 @@ pub struct ChunkSet {
 }
 
 impl ChunkSet {
-    /// No type.
+    /// The set that holds no type.
     pub const EMPTY: Self = Self { bits: [0; 4] };
 
-    /// Whether `kind` is in it.
+    /// Returns whether `kind` is in it.
     #[must_use]
     pub const fn contains(&self, kind: ChunkType) -> bool {
         let kind = kind.get() as usize;
         self.bits[kind / 64] >> (kind % 64) & 1 == 1
     }
 
-    /// Whether it has no type.
+    /// Returns whether the set holds no type.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::EMPTY
     }
 
-    /// The types in it, in the order of their numbers.
+    /// Returns the types in it, in the order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = ChunkType> + use<> {
         let first = [0, 64, 128, 192];
         first
@@ -132,7 +132,7 @@ impl ChunkSet {
     }
 }
 
-/// The numbers of the bits that are set, ascending.
+/// Returns the numbers of the bits that are set, ascending.
 fn set_bits(bits: u64) -> impl Iterator<Item = u8> {
     let mut left = bits;
     core::iter::from_fn(move || {

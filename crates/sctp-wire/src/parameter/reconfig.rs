@@ -103,14 +103,14 @@ impl Display for AddStreams {
     }
 }
 
-/// What became of a request (RFC 6525 §4.4).
+/// The answer to a re-configuration request (RFC 6525 §4.4).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ReconfigResponse {
     /// The number of the request.
     pub response: ReconfigSequence,
-    /// What became of it.
+    /// The outcome of the request.
     pub result: ReconfigResult,
-    /// Only in the answer to an SSN/TSN reset request.
+    /// The TSNs to go on with; only in the answer to an SSN/TSN reset request.
     pub next_tsns: Option<NextTsns>,
 }
 
@@ -142,7 +142,7 @@ impl Display for ReconfigResponse {
     }
 }
 
-/// Where both sides go on after an SSN/TSN reset (RFC 6525 §4.4).
+/// The TSNs with which both sides go on after an SSN/TSN reset (RFC 6525 §4.4).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct NextTsns {
     /// The TSN of the next DATA chunk of the response's sender.
@@ -162,9 +162,9 @@ impl NextTsns {
 pub enum ReconfigResult {
     /// 0: success, there was nothing to do.
     NothingToDo,
-    /// 1: success, done.
+    /// 1: the request was carried out.
     Performed,
-    /// 2: not wanted.
+    /// 2: the request was refused.
     Denied,
     /// 3: a stream that does not exist.
     WrongSsn,
@@ -179,7 +179,7 @@ pub enum ReconfigResult {
 }
 
 impl ReconfigResult {
-    /// The number on the wire.
+    /// Returns the number on the wire.
     #[must_use]
     pub const fn get(self) -> u32 {
         match self {

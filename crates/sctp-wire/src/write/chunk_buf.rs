@@ -18,7 +18,7 @@ pub struct ChunkBuf {
 }
 
 impl ChunkBuf {
-    /// Any chunk: `write_value` writes its value, header and padding are added around it.
+    /// Encodes a chunk of any type: `write_value` writes its value, header and padding are added around it.
     ///
     /// # Errors
     ///
@@ -31,7 +31,7 @@ impl ChunkBuf {
         Self::encode_in(SHORT_BYTES, kind, flags, write_value)
     }
 
-    /// The same, with room for so many octets at first.
+    /// Encodes a chunk as [`encode`](Self::encode) does, with room for `capacity` octets at first.
     fn encode_in(
         capacity: usize,
         kind: ChunkType,
@@ -43,7 +43,7 @@ impl ChunkBuf {
         Ok(Self { kind, octets })
     }
 
-    /// An INIT.
+    /// Creates an INIT.
     ///
     /// # Errors
     ///
@@ -52,7 +52,7 @@ impl ChunkBuf {
         Self::encode_in(INIT_BYTES, ChunkType::INIT, 0, |value| value.init(header, parameters))
     }
 
-    /// An INIT ACK.
+    /// Creates an INIT ACK.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ impl ChunkBuf {
         Self::encode_in(INIT_ACK_BYTES, ChunkType::INIT_ACK, 0, |value| value.init(header, parameters))
     }
 
-    /// A HEARTBEAT with this content.
+    /// Creates a HEARTBEAT with this content.
     ///
     /// # Errors
     ///
@@ -70,7 +70,7 @@ impl ChunkBuf {
         Self::encode(ChunkType::HEARTBEAT, 0, |value| value.parameter(&Parameter::HeartbeatInfo(info)))
     }
 
-    /// A HEARTBEAT ACK with the content of the HEARTBEAT.
+    /// Creates a HEARTBEAT ACK with the content of the HEARTBEAT.
     ///
     /// # Errors
     ///
@@ -79,7 +79,7 @@ impl ChunkBuf {
         Self::encode(ChunkType::HEARTBEAT_ACK, 0, |value| value.parameter(&Parameter::HeartbeatInfo(info)))
     }
 
-    /// An ABORT.
+    /// Creates an ABORT.
     ///
     /// # Errors
     ///
@@ -88,7 +88,7 @@ impl ChunkBuf {
         Self::encode(ChunkType::ABORT, tag.flags(), |value| value.causes(causes))
     }
 
-    /// An ERROR.
+    /// Creates an ERROR.
     ///
     /// # Errors
     ///
@@ -97,7 +97,7 @@ impl ChunkBuf {
         Self::encode(ChunkType::ERROR, 0, |value| value.causes(causes))
     }
 
-    /// A COOKIE ECHO.
+    /// Creates a COOKIE ECHO.
     ///
     /// # Errors
     ///
@@ -106,13 +106,13 @@ impl ChunkBuf {
         Self::encode_in(cookie.len() + 8, ChunkType::COOKIE_ECHO, 0, |value| value.bytes(cookie))
     }
 
-    /// A COOKIE ACK.
+    /// Creates a COOKIE ACK chunk.
     #[must_use]
     pub fn cookie_ack() -> Self {
         Self::bare(ChunkType::COOKIE_ACK, 0)
     }
 
-    /// A SHUTDOWN.
+    /// Creates a SHUTDOWN chunk.
     #[must_use]
     pub fn shutdown(cumulative: Tsn) -> Self {
         let [t0, t1, t2, t3] = cumulative.get().to_be_bytes();
@@ -120,13 +120,13 @@ impl ChunkBuf {
         Self { kind, octets: vec![kind.get(), 0, 0, 8, t0, t1, t2, t3] }
     }
 
-    /// A SHUTDOWN ACK.
+    /// Creates a SHUTDOWN ACK chunk.
     #[must_use]
     pub fn shutdown_ack() -> Self {
         Self::bare(ChunkType::SHUTDOWN_ACK, 0)
     }
 
-    /// A SHUTDOWN COMPLETE.
+    /// Creates a SHUTDOWN COMPLETE.
     #[must_use]
     pub fn shutdown_complete(tag: TagOrigin) -> Self {
         Self::bare(ChunkType::SHUTDOWN_COMPLETE, tag.flags())
@@ -136,19 +136,19 @@ impl ChunkBuf {
         Self { kind, octets: vec![kind.get(), flags, 0, 4] }
     }
 
-    /// The chunk as it travels, header and padding included; a multiple of 4 octets.
+    /// Returns the chunk as it travels, header and padding included; a multiple of 4 octets.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.octets
     }
 
-    /// The chunk's type.
+    /// Returns the chunk's type.
     #[must_use]
     pub const fn kind(&self) -> ChunkType {
         self.kind
     }
 
-    /// Octets it takes in a packet.
+    /// Returns the number of octets it takes in a packet.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "a chunk is never empty")]
     pub const fn len(&self) -> usize {
@@ -158,13 +158,13 @@ impl ChunkBuf {
 
 /// Octets of most control chunks.
 const SHORT_BYTES: usize = 32;
-/// Of an INIT with the usual parameters.
+/// The octets of an INIT with the usual parameters.
 const INIT_BYTES: usize = 128;
-/// Of an INIT ACK, which has a cookie beside them.
+/// The octets of an INIT ACK, which has a cookie beside the usual parameters.
 const INIT_ACK_BYTES: usize = 320;
 
-/// Parameters one after the other, each but the last padded: what cause 8, cause 11 and the Unrecognized
-/// Parameter hold.
+/// Encodes parameters one after the other, each but the last padded: the content of causes 8 and 11 and of the
+/// Unrecognized Parameter.
 ///
 /// # Errors
 ///
@@ -173,7 +173,7 @@ pub fn encode_parameters(parameters: &[Parameter<'_>]) -> Result<Vec<u8>, Full> 
     value::encode_list(|list| list.parameters(parameters))
 }
 
-/// Error causes one after the other, each but the last padded.
+/// Encodes error causes one after the other, each but the last padded.
 ///
 /// # Errors
 ///

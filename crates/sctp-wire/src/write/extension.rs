@@ -9,14 +9,14 @@ use crate::codepoints::ChunkType;
 use crate::numbers::{AsconfSerial, SharedKeyId, Tsn};
 use crate::parameter::{ChunkSet, Parameter};
 
-/// Which chunks of a packet have to stand behind an AUTH chunk, and how it is made.
+/// The chunks of a packet that have to stand behind an AUTH chunk, and how that is made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AuthPolicy {
-    /// The key it names.
+    /// The number of the key that the AUTH chunk names.
     pub key: SharedKeyId,
     /// The algorithm of its HMAC.
     pub algorithm: HmacAlgorithm,
-    /// The chunks that need it.
+    /// The types of chunks that need it.
     pub chunks: ChunkSet,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct OpenAuth {
 }
 
 impl AuthPolicy {
-    /// Whether messages have to be authenticated.
+    /// Returns whether messages have to be authenticated.
     #[must_use]
     pub const fn covers_data(&self) -> bool {
         self.chunks.contains(ChunkType::DATA) || self.chunks.contains(ChunkType::I_DATA)
@@ -57,7 +57,8 @@ impl PacketWriter<'_> {
         Ok(())
     }
 
-    /// From here on, the first chunk that `policy` names gets an AUTH chunk in front of it, or does not fit.
+    /// Authenticates the packet from here on: the first chunk that `policy` names gets an AUTH chunk in front
+    /// of it, or does not fit.
     ///
     /// ```
     /// use sctp_wire::{AuthPolicy, ChunkSet, ChunkType, HmacAlgorithm, Packet, Checksum};
@@ -101,7 +102,7 @@ impl PacketWriter<'_> {
         }
     }
 
-    /// Octets of the AUTH chunk without which no DATA or I-DATA can be written.
+    /// Returns the number of octets of the AUTH chunk without which no DATA or I-DATA can be written.
     #[inline]
     pub(super) fn auth_owed_to_data(&self) -> usize {
         match self.authentication {
@@ -112,7 +113,7 @@ impl PacketWriter<'_> {
         }
     }
 
-    /// Has the HMAC of the AUTH chunk computed, then does what [`finish`](Self::finish) does.
+    /// Fills in the HMAC of the AUTH chunk by `compute`, then does what [`finish`](Self::finish) does.
     ///
     /// `compute` is given the octets the HMAC covers (the AUTH chunk with zeros for the HMAC, and all that
     /// follows) and fills in the HMAC, which is as long as its algorithm makes it. It is not called when the
@@ -139,7 +140,8 @@ impl PacketWriter<'_> {
         self.finish()
     }
 
-    /// The same without the end: the packet is finished later, and takes no further chunk.
+    /// Fills in the HMAC of the AUTH chunk by `compute`; the packet is finished later, and takes no further
+    /// chunk.
     pub fn sign(&mut self, compute: impl FnOnce(&[u8], &mut [u8])) {
         if let Some(OpenAuth { start, algorithm }) = self.open_auth.take() {
             let mut hmac = [0; HmacAlgorithm::MOST_BYTES];
@@ -241,7 +243,7 @@ impl PacketWriter<'_> {
 
 /// Chunks of extensions that wait for a packet.
 impl ChunkBuf {
-    /// An ASCONF.
+    /// Creates an ASCONF.
     ///
     /// # Errors
     ///
@@ -250,7 +252,7 @@ impl ChunkBuf {
         Self::encode(ChunkType::ASCONF, 0, |value| value.asconf(serial, address, requests))
     }
 
-    /// An ASCONF-ACK.
+    /// Creates an ASCONF-ACK.
     ///
     /// # Errors
     ///
@@ -259,7 +261,7 @@ impl ChunkBuf {
         Self::encode(ChunkType::ASCONF_ACK, 0, |value| value.asconf_ack(serial, responses))
     }
 
-    /// A RE-CONFIG.
+    /// Creates a RE-CONFIG.
     ///
     /// # Errors
     ///

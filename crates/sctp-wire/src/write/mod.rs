@@ -53,20 +53,20 @@ impl<'b> PacketWriter<'b> {
         Self { buffer, start, limit, authentication: None, open_auth: None, finished: false }
     }
 
-    /// Octets left for chunks, their headers and padding included; a multiple of 4. The AUTH chunk that DATA or
-    /// I-DATA still needs in front of it is taken off.
+    /// Returns the number of octets left for chunks, their headers and padding included; a multiple of 4. The
+    /// AUTH chunk that DATA or I-DATA still needs in front of it is taken off.
     #[must_use]
     pub fn remaining(&self) -> usize {
         self.limit.saturating_sub(self.buffer.len() + self.auth_owed_to_data())
     }
 
-    /// Whether no chunk has been written.
+    /// Returns whether no chunk has been written.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == COMMON_HEADER_BYTES
     }
 
-    /// Octets of the packet so far.
+    /// Returns the number of octets of the packet so far.
     #[must_use]
     pub fn len(&self) -> usize {
         self.buffer.len() - self.start

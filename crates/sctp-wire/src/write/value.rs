@@ -63,7 +63,7 @@ fn close(buffer: &mut [u8], start: usize) -> bool {
     }
 }
 
-/// What `write_list` writes, alone: parameters or causes, the last one without padding.
+/// Returns what `write_list` writes, alone: parameters or causes, the last one without padding.
 pub(crate) fn encode_list(write_list: impl FnOnce(&mut ValueWriter<'_>)) -> Result<Vec<u8>, Full> {
     let mut buffer = Vec::new();
     let mut writer =
@@ -116,7 +116,7 @@ impl ValueWriter<'_> {
         cause.write(self);
     }
 
-    /// Octets left.
+    /// Returns the number of octets left.
     #[must_use]
     pub fn remaining(&self) -> usize {
         self.limit.saturating_sub(self.buffer.len())
