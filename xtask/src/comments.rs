@@ -275,7 +275,7 @@ fn is_verb(first: &str, second: &str) -> bool {
         && is_capitalised
         && first.ends_with('s')
         && !PLURALS.contains(&first)
-        && !matches!(second, "of" | "that" | "which" | "are" | "is" | "per")
+        && !matches!(second, "of" | "are" | "is" | "per")
 }
 
 #[cfg(test)]

@@ -88,7 +88,7 @@ fn complete_sctp(packet: &mut [u8]) {
     }
 }
 
-/// The sum of the 16-bit words, an odd octet filled up with zero (RFC 1071 §1). At most 65,535 octets.
+/// Returns the sum of the 16-bit words, an odd octet filled up with zero (RFC 1071 §1). At most 65,535 octets.
 fn sum(octets: &[u8]) -> u32 {
     let (words, odd) = octets.as_chunks::<2>();
     let words = words.iter().map(|word| u32::from(u16::from_be_bytes(*word))).sum::<u32>();

@@ -53,7 +53,8 @@ impl Device {
         }
     }
 
-    /// Packets that came faster than they were read and are lost, as far as this is known.
+    /// Returns the number of packets that came faster than they were read and are lost, as far as this is
+    /// known.
     pub(super) const fn missed(&self) -> Option<u32> {
         match self {
             Self::Tun(_) => None,
@@ -79,7 +80,7 @@ fn silence(device: &str) {
     }
 }
 
-/// Whether new devices of the calling thread's namespace get IPv6.
+/// Returns whether new devices of the calling thread's namespace get IPv6.
 fn has_ipv6() -> bool {
     fs::read_to_string("/proc/sys/net/ipv6/conf/default/disable_ipv6").is_ok_and(|value| value.trim() == "0")
 }

@@ -1,4 +1,4 @@
-//! Why an emulated network could not be set up or run.
+//! The reason why an emulated network could not be set up or run.
 
 use std::io;
 use std::path::PathBuf;
@@ -140,7 +140,7 @@ pub enum EmulatorError {
     Side(#[from] SideError),
 }
 
-/// Why a side has no result.
+/// The reason why a side has no result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SideError {
     /// The world was dropped before it was started.

@@ -69,7 +69,7 @@ impl Lane {
         due.into_iter().flatten().min()
     }
 
-    /// The next packet to write at `now`, damaged if so decided, and its number if it has one.
+    /// Returns the next packet to write at `now`, damaged if so decided, and its number if it has one.
     pub(super) fn poll_deliver(&mut self, now: Instant) -> Option<(Delivery<Vec<u8>>, Option<u64>)> {
         while self.state == LinkState::Down {
             self.link.poll_deliver(now).or_else(|| self.passing.poll_deliver(now))?;

@@ -19,7 +19,7 @@ pub struct EmulatedLink {
 }
 
 impl EmulatedLink {
-    /// A link with the same impairments both ways.
+    /// Creates a link with the same impairments both ways.
     #[must_use]
     pub fn symmetric(index: u8, impairments: Impairments, seed: u64) -> Self {
         Self { index, request: impairments.clone(), response: impairments, seed }
@@ -34,7 +34,7 @@ impl EmulatedLink {
         }
     }
 
-    /// The seed of one direction.
+    /// Returns the seed of one direction.
     #[must_use]
     pub fn seed(&self, direction: Direction) -> u64 {
         netem::derive_seed(self.seed, direction.name())
@@ -108,13 +108,13 @@ pub struct LinkEnd {
 }
 
 impl LinkEnd {
-    /// The client's end of link `link`.
+    /// Creates the client's end of link `link`.
     #[must_use]
     pub const fn client(link: u8) -> Self {
         Self { link, end: End::Client }
     }
 
-    /// The server's end of link `link`.
+    /// Creates the server's end of link `link`.
     #[must_use]
     pub const fn server(link: u8) -> Self {
         Self { link, end: End::Server }
@@ -132,7 +132,7 @@ impl LinkEnd {
         Ipv6Addr::new(0xfd77, u16::from(self.link), 0, 0, 0, 0, 0, u16::from(self.end.host()))
     }
 
-    /// The name of the network device: `headway<link>`, at both ends.
+    /// Returns the name of the network device: `headway<link>`, at both ends.
     #[must_use]
     pub fn device_name(self) -> String {
         format!("headway{}", self.link)

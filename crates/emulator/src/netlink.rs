@@ -121,7 +121,7 @@ impl Netlink {
     }
 }
 
-/// What a message about a device begins with: the device, 0 for a new one, and the flags to set.
+/// Returns what a message about a device begins with: the device, 0 for a new one, and the flags to set.
 fn device(index: u32, flags: u32) -> Vec<u8> {
     let mut header = vec![0; 4]; // family, padding, type
     header.extend(index.to_ne_bytes());
@@ -138,7 +138,7 @@ fn number(kind: u16, value: u32) -> Vec<u8> {
     attribute(kind, &value.to_ne_bytes())
 }
 
-/// An attribute, filled up to a multiple of four octets, which its length does not tell.
+/// Returns an attribute, filled up to a multiple of four octets, which its length does not tell.
 fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     let length = u16::try_from(4 + value.len()).unwrap_or(u16::MAX);
     let mut attribute = [&length.to_ne_bytes(), &kind.to_ne_bytes(), value].concat();

@@ -22,7 +22,7 @@ pub enum Permission {
     UserNamespace,
 }
 
-/// Why the emulator cannot run here, and the remedy.
+/// The reason why the emulator cannot run here, and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
     /// Neither TUN devices nor pairs of virtual Ethernet devices.
@@ -119,9 +119,9 @@ pub fn permission() -> Result<Permission, Refused> {
     Ok(Permission::UserNamespace)
 }
 
-/// Which kind of device the emulator uses here: TUN devices if `/dev/net/tun` can be opened, otherwise pairs of
-/// virtual Ethernet devices. The environment variable `HEADWAY_DEVICE`, set to `tun` or `veth`, leaves no choice; it is
-/// there for tests and for comparing the two.
+/// Returns which kind of device the emulator uses here: TUN devices if `/dev/net/tun` can be opened, otherwise
+/// pairs of virtual Ethernet devices. The environment variable `HEADWAY_DEVICE`, set to `tun` or `veth`, leaves
+/// no choice; it is there for tests and for comparing the two.
 ///
 /// A pair is tried in a namespace of its own, as soon as the process has the rights for that.
 ///
@@ -209,7 +209,7 @@ fn write(file: &'static str, text: &str) -> Result<(), Refused> {
     fs::write(file, text).map_err(|source| Refused::Mapping { file, source })
 }
 
-/// Whether the effective capabilities include those for namespaces and for network devices.
+/// Returns whether the effective capabilities include those for namespaces and for network devices.
 fn has_capabilities() -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));

@@ -19,7 +19,7 @@ pub struct EmulatorReport {
     pub device: DeviceKind,
     /// In the order in which the links were given.
     pub links: Vec<LinkReport>,
-    /// Why the capture is incomplete, if it is.
+    /// The reason why the capture is incomplete, if it is.
     pub capture_error: Option<String>,
 }
 

@@ -115,7 +115,7 @@ impl RunningEmulator {
         answer.recv().unwrap_or(Err(EmulatorError::Ended))
     }
 
-    /// A handle that can end the emulator from anywhere, such as a signal handler's thread.
+    /// Returns a handle that can end the emulator from anywhere, such as a signal handler's thread.
     #[must_use]
     pub fn stop_handle(&self) -> StopHandle {
         self.control.clone()

@@ -24,8 +24,9 @@ pub struct World {
 }
 
 impl World {
-    /// A world with these links, whose ends are still loose. They will end in TUN devices, or in pairs of virtual
-    /// Ethernet devices where `/dev/net/tun` cannot be opened; see [`device_kind`](super::device_kind).
+    /// Creates a world with these links, whose ends are still loose. They will end in TUN devices, or in pairs
+    /// of virtual Ethernet devices where `/dev/net/tun` cannot be opened; see
+    /// [`device_kind`](super::device_kind).
     ///
     /// # Errors
     /// When impairments are out of bounds, a link's index is 0 or used twice, or a kind of device is asked for that
@@ -182,7 +183,7 @@ impl<T> Side<T> {
         self.thread.join().map_err(|_| SideError::Panicked)?
     }
 
-    /// Whether the side's work is done.
+    /// Returns whether the side's work is done.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.thread.is_finished()

@@ -1,8 +1,8 @@
-//! Why a model has no answer.
+//! The reason why a model has no answer.
 
 use crate::quantity::Probability;
 
-/// Why a model has no answer for its arguments.
+/// The reason why a model has no answer for its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum ModelError {
     /// A probability outside `0 ≤ p < 1`.

@@ -38,8 +38,8 @@ fn to_count(whole: f64, quantity: &'static str) -> Result<NonZeroU32, ModelError
     NonZeroU32::new(count).ok_or(ModelError::ZeroCount { quantity })
 }
 
-/// The probability that the `events`-th event of a Poisson process with `rate` per second comes after `time`
-/// seconds: fewer than `events` events until then. One for `time ≤ 0`.
+/// Returns the probability that the `events`-th event of a Poisson process with `rate` per second comes after
+/// `time` seconds: fewer than `events` events until then. One for `time ≤ 0`.
 pub(crate) fn erlang_tail(events: u32, rate: f64, time: f64) -> f64 {
     let mean = rate * time;
     if mean <= 0.0 {

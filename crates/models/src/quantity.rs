@@ -21,13 +21,13 @@ impl Probability {
         if (0.0..1.0).contains(&value) { Ok(Self(value)) } else { Err(ModelError::NotAProbability { value }) }
     }
 
-    /// The number, from 0 (included) to 1 (excluded).
+    /// Returns the number, from 0 (included) to 1 (excluded).
     #[must_use]
     pub const fn value(self) -> f64 {
         self.0
     }
 
-    /// The probability of the contrary, `1 − p`.
+    /// Returns the probability of the contrary, `1 − p`.
     #[must_use]
     pub fn complement(self) -> f64 {
         1.0 - self.0
@@ -57,7 +57,7 @@ impl Rate {
         }
     }
 
-    /// The rate of events that are `interval` apart on average.
+    /// Creates the rate of events that are `interval` apart on average.
     ///
     /// # Errors
     /// [`ModelError::ZeroDuration`] if `interval` is zero.
@@ -74,7 +74,7 @@ impl Rate {
         self.0
     }
 
-    /// The mean time between two events, in seconds: a [`Duration`] would round it.
+    /// Returns the mean time between two events, in seconds: a [`Duration`] would round it.
     #[must_use]
     pub fn interval_s(self) -> f64 {
         self.0.recip()

@@ -36,7 +36,7 @@ impl Dice {
         }
     }
 
-    /// Whether packet `number` is lost.
+    /// Returns whether packet `number` is lost.
     pub(crate) fn loses(&mut self, number: u64, model: Loss) -> bool {
         match model {
             Loss::None => false,
@@ -50,12 +50,12 @@ impl Dice {
         }
     }
 
-    /// Whether packet `number` is followed by a copy.
+    /// Returns whether packet `number` is followed by a copy.
     pub(crate) fn duplicates(&mut self, number: u64, impairments: &Impairments) -> bool {
         impairments.duplicate.is_possible() && impairments.duplicate.hits(self.duplicate.draw(number))
     }
 
-    /// What a queue draws that drops at random.
+    /// Returns what a queue draws that drops at random.
     pub(crate) fn queue(&self, number: u64) -> u64 {
         mix(self.queue ^ mix(number))
     }
@@ -65,7 +65,7 @@ impl Dice {
         mix(self.queue(number))
     }
 
-    /// The random position of the bit that flips in packet `number`, if one does.
+    /// Returns the random position of the bit that flips in packet `number`, if one does.
     pub(crate) fn corrupts(&mut self, number: u64, impairments: &Impairments) -> Option<u64> {
         if !impairments.corrupt.is_possible() {
             return None;
@@ -74,12 +74,12 @@ impl Dice {
         impairments.corrupt.hits(draw).then(|| mix(draw))
     }
 
-    /// Whether packet `number` skips the delay.
+    /// Returns whether packet `number` skips the delay.
     pub(crate) fn reorders(&mut self, number: u64, impairments: &Impairments) -> bool {
         impairments.reorder.is_possible() && impairments.reorder.hits(self.reorder.draw(number))
     }
 
-    /// The delay of packet `number`: uniform in `delay ± jitter`, to the nanosecond.
+    /// Returns the delay of packet `number`: uniform in `delay ± jitter`, to the nanosecond.
     pub(crate) fn delay(&mut self, number: u64, impairments: &Impairments) -> Duration {
         if impairments.jitter.is_zero() {
             return impairments.delay;
@@ -106,7 +106,7 @@ impl NumberedStream {
         Self { rng: Xoshiro256PlusPlus::seed_from_u64(seed), drawn: 0 }
     }
 
-    /// The number of packet `number`, which must be larger than that of the call before.
+    /// Returns the number of packet `number`, which must be larger than that of the call before.
     fn draw(&mut self, number: u64) -> u64 {
         debug_assert!(number > self.drawn, "a packet draws once");
         while self.drawn.saturating_add(1) < number {

@@ -22,7 +22,7 @@ pub enum Loss {
 }
 
 impl Loss {
-    /// The share of packets lost in the long run.
+    /// Returns the share of packets lost in the long run.
     #[must_use]
     pub fn mean(self) -> f64 {
         match self {
@@ -74,7 +74,7 @@ pub struct GilbertElliott {
 }
 
 impl GilbertElliott {
-    /// The model with these four numbers, each between 0 and 1 inclusive.
+    /// Creates the model with these four numbers, each between 0 and 1 inclusive.
     ///
     /// # Errors
     /// When one is outside, or when the chain could enter a bad state that it never leaves.
@@ -91,7 +91,7 @@ impl GilbertElliott {
         if model.mean_loss() >= 1.0 { Err(InvalidGilbertElliott::LosesAll) } else { Ok(model) }
     }
 
-    /// The share of packets lost in the long run: `(p·(1-h) + r·(1-k)) / (p + r)`.
+    /// Returns the share of packets lost in the long run: `(p·(1-h) + r·(1-k)) / (p + r)`.
     #[must_use]
     pub fn mean_loss(&self) -> f64 {
         if self.p <= 0.0 {

@@ -21,7 +21,7 @@ impl Probability {
     /// Never.
     pub const ZERO: Self = Self(0.0);
 
-    /// The probability `p`.
+    /// Creates the probability `p`.
     ///
     /// # Errors
     /// When `p` is not a number, negative, or one or more.
@@ -29,25 +29,25 @@ impl Probability {
         if (0.0..1.0).contains(&p) { Ok(Self(p)) } else { Err(OutOfRange { value: p }) }
     }
 
-    /// The value, `0 ≤ p < 1`.
+    /// Returns the value, `0 ≤ p < 1`.
     #[must_use]
     pub const fn value(self) -> f64 {
         self.0
     }
 
-    /// Whether it can happen at all.
+    /// Returns whether it can happen at all.
     #[must_use]
     pub fn is_possible(self) -> bool {
         self.0 > 0.0
     }
 
-    /// Whether the uniform 64-bit `draw` falls below this probability.
+    /// Returns whether the uniform 64-bit `draw` falls below this probability.
     pub(crate) fn hits(self, draw: u64) -> bool {
         unit(draw) < self.0
     }
 }
 
-/// A uniform 64-bit draw as a number in `0 ≤ u < 1` with 53 bits.
+/// Returns a uniform 64-bit draw as a number in `0 ≤ u < 1` with 53 bits.
 pub(crate) fn unit(draw: u64) -> f64 {
     (draw >> 11) as f64 / TWO_TO_53
 }

@@ -2,7 +2,7 @@
 //!
 //! Every stream is named, never counted off, so that adding a host or a link changes no other's numbers.
 
-/// The seed of the stream named `label` in the run with seed `run_seed`.
+/// Returns the seed of the stream named `label` in the run with seed `run_seed`.
 ///
 /// Stable across versions: recorded results can be repeated. The label is hashed by FNV-1a (64 bit), mixed with
 /// the run's seed by the `SplitMix64` finaliser (Steele, Lea, Flood: *Fast Splittable Pseudorandom Number
@@ -14,7 +14,7 @@ pub fn derive_seed(run_seed: u64, label: &str) -> u64 {
     mix(mix(run_seed.wrapping_add(GOLDEN_GAMMA)) ^ name)
 }
 
-/// The seed of the `index`-th of the streams that share the name `label`, such as link 3 of a run.
+/// Returns the seed of the `index`-th of the streams that share the name `label`, such as link 3 of a run.
 #[must_use]
 pub fn derive_indexed_seed(run_seed: u64, label: &str, index: u64) -> u64 {
     mix(derive_seed(run_seed, label).wrapping_add(index.wrapping_add(1).wrapping_mul(GOLDEN_GAMMA)))

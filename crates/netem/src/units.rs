@@ -26,7 +26,7 @@ impl BitRate {
         self.0.get()
     }
 
-    /// How long `wire_bytes` octets occupy the link, rounded up to a nanosecond.
+    /// Returns how long `wire_bytes` octets occupy the link, rounded up to a nanosecond.
     #[must_use]
     pub fn serialisation_time(self, wire_bytes: u64) -> Duration {
         let rate = self.0.get();
@@ -79,7 +79,7 @@ impl ByteSize {
         Self(octets)
     }
 
-    /// The number of octets.
+    /// Returns the number of octets.
     #[must_use]
     pub const fn octets(self) -> u64 {
         self.0
@@ -144,7 +144,7 @@ pub struct Red {
 }
 
 impl Red {
-    /// The share that is dropped just below the maximum.
+    /// Returns the share that is dropped just below the maximum.
     #[must_use]
     pub fn probability(self) -> crate::Probability {
         crate::Probability::new(f64::from(self.most_millionths) / 1e6).unwrap_or_default()

@@ -8,7 +8,7 @@ pub(crate) fn sum(total: u64, octets: &[u8]) -> u64 {
     total + words + rest
 }
 
-/// The ones' complement of the ones' complement sum (RFC 1071 §1).
+/// Returns the ones' complement of the ones' complement sum (RFC 1071 §1).
 pub(crate) fn finish(mut total: u64) -> u16 {
     while total > 0xFFFF {
         total = (total & 0xFFFF) + (total >> 16);

@@ -37,7 +37,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Packets dropped for any reason.
+    /// Returns the number of packets dropped for any reason.
     #[must_use]
     pub const fn dropped(&self) -> u64 {
         self.dropped_listed

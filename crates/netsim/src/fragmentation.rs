@@ -205,8 +205,8 @@ impl<H: Host> Host for Fragmenting<H> {
     }
 }
 
-/// The UDP header of a datagram, which only its first fragment has; `None` for what has none. Without a source address,
-/// which the pseudo-header wants, there is no checksum (RFC 768).
+/// Returns the UDP header of a datagram, which only its first fragment has; `None` for what has none. Without a
+/// source address, which the pseudo-header wants, there is no checksum (RFC 768).
 fn udp_header(outgoing: &Outgoing, payload: &[u8]) -> Option<[u8; UDP_HEADER_BYTES]> {
     let Protocol::Udp { source_port, destination_port } = outgoing.protocol else { return None };
     let length = u16::try_from(UDP_HEADER_BYTES + payload.len()).unwrap_or(u16::MAX);

@@ -25,7 +25,8 @@ pub trait Host {
     /// Appends the next payload to `buffer` and says where it goes; `None` when there is nothing to send now.
     fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Outgoing>;
 
-    /// When to call [`handle_timeout`](Host::handle_timeout), or `None` when only a packet changes anything.
+    /// Returns when to call [`handle_timeout`](Host::handle_timeout), or `None` when only a packet changes
+    /// anything.
     fn poll_timeout(&self) -> Option<Instant>;
 }
 
@@ -89,8 +90,8 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// Octets of the headers in front of the payload: 20 (IPv4) or 40 (IPv6), and 8 more with UDP and for fragments over
-    /// IPv6.
+    /// Returns the number of octets of the headers in front of the payload: 20 (IPv4) or 40 (IPv6), and 8 more
+    /// with UDP and for fragments over IPv6.
     #[must_use]
     pub const fn overhead_bytes(self, destination: IpAddr) -> usize {
         let ip = match destination {

@@ -70,7 +70,7 @@ pub(crate) struct Alarm {
 }
 
 impl Alarm {
-    /// Whether `event` is the entry that counts.
+    /// Returns whether `event` is the entry that counts.
     pub(crate) const fn is_for(&self, event: &Event) -> bool {
         self.order == event.order
     }

@@ -53,7 +53,7 @@ pub struct SctpHost<A> {
 }
 
 impl<A: Application> SctpHost<A> {
-    /// A host that speaks SCTP over IP, and over UDP at the registered port 9899 (RFC 6951 §5.1).
+    /// Creates a host that speaks SCTP over IP, and over UDP at the registered port 9899 (RFC 6951 §5.1).
     #[must_use]
     pub const fn new(endpoint: Endpoint, application: A) -> Self {
         Self { endpoint, application, udp_port: ENCAPSULATION_PORT, ignored: 0 }
@@ -67,13 +67,13 @@ impl<A: Application> SctpHost<A> {
         self
     }
 
-    /// How many packets were neither SCTP over IP nor UDP to the encapsulation port.
+    /// Returns how many packets were neither SCTP over IP nor UDP to the encapsulation port.
     #[must_use]
     pub const fn ignored_packets(&self) -> u64 {
         self.ignored
     }
 
-    /// How the packet's sender carried SCTP, if this host takes it.
+    /// Returns how the packet's sender carried SCTP, if this host takes it.
     const fn encapsulation(&self, protocol: Protocol) -> Option<Encapsulation> {
         match protocol {
             Protocol::Sctp => Some(Encapsulation::Ip),
@@ -158,7 +158,7 @@ pub trait Application {
     /// Something happened to association `id`.
     fn on_event(&mut self, now: Instant, endpoint: &mut Endpoint, id: AssociationId, event: Event);
 
-    /// When to call [`handle_timeout`](Application::handle_timeout). Default: never.
+    /// Returns when to call [`handle_timeout`](Application::handle_timeout). Default: never.
     fn poll_timeout(&self) -> Option<Instant> {
         None
     }

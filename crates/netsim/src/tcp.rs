@@ -77,8 +77,8 @@ struct Slot {
 }
 
 impl<A: Application> TcpHost<A> {
-    /// A host with one address. All its connections have the same parameters; their initial sequence numbers follow from
-    /// `initial_sequence`.
+    /// Creates a host with one address. All its connections have the same parameters; their initial sequence
+    /// numbers follow from `initial_sequence`.
     #[must_use]
     pub const fn new(local: IpAddr, config: TcpConfig, initial_sequence: u32, application: A) -> Self {
         let slots = Vec::new();
@@ -86,7 +86,7 @@ impl<A: Application> TcpHost<A> {
         Self { connections, application, ignored: 0 }
     }
 
-    /// How many packets were not TCP, or for no connection.
+    /// Returns how many packets were not TCP, or for no connection.
     #[must_use]
     pub const fn ignored_packets(&self) -> u64 {
         self.ignored
@@ -257,7 +257,7 @@ pub trait Application {
     /// Something happened to a connection.
     fn on_event(&mut self, now: Instant, connections: &mut Connections, id: ConnectionId, event: Event);
 
-    /// When to call [`handle_timeout`](Application::handle_timeout). Default: never.
+    /// Returns when to call [`handle_timeout`](Application::handle_timeout). Default: never.
     fn poll_timeout(&self) -> Option<Instant> {
         None
     }

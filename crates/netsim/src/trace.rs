@@ -73,7 +73,7 @@ impl Fate {
     }
 }
 
-/// A 64-bit digest of `bytes`.
+/// Returns a 64-bit digest of `bytes`.
 pub(crate) fn digest(bytes: &[u8]) -> u64 {
     let mut hash = word(bytes.len()) ^ KEYS[0];
     let (blocks, rest) = bytes.as_chunks::<32>();

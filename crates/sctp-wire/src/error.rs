@@ -107,11 +107,11 @@ impl fmt::Display for Layer {
 /// The item of a packet that a [`DecodeError`] is about.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Item {
-    /// A chunk with this type.
+    /// A chunk, named by its type.
     Chunk(ChunkType),
-    /// A parameter of this type.
+    /// A parameter, with its type.
     Parameter(ParameterType),
-    /// An error cause with this code.
+    /// An error cause, with its code.
     Cause(CauseCode),
 }
 

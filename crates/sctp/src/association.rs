@@ -45,7 +45,7 @@ impl Association {
         Self { inner: Arc::new(Inner { shared, id, signals }) }
     }
 
-    /// The association's number within its endpoint.
+    /// Returns the association's number within its endpoint.
     #[must_use]
     pub fn id(&self) -> AssociationId {
         self.inner.id
@@ -86,7 +86,7 @@ impl Association {
         state.core.send(now, self.inner.id, message).map_err(|error| self.send_error(state, error))
     }
 
-    /// Why the core refused a message, in the words of users.
+    /// Returns why the core refused a message, in the words of users.
     fn send_error(&self, state: &State, error: sctp_core::SendError) -> SendError {
         use sctp_core::SendError as Core;
         match (error, self.ending(state)) {
@@ -103,7 +103,7 @@ impl Association {
         }
     }
 
-    /// The next message; `None` after the peer and this side agreed to end and everything was read.
+    /// Returns the next message; `None` after the peer and this side agreed to end and everything was read.
     ///
     /// Messages of one stream come in the order they were sent (unless sent unordered), messages of different
     /// streams as they arrive. Where partial delivery is switched on it may be a piece of one
@@ -125,7 +125,7 @@ impl Association {
         .await
     }
 
-    /// The next message if one is there already.
+    /// Returns the next message if one is there already.
     #[must_use]
     pub fn try_recv(&self) -> Option<Received> {
         let id = self.inner.id;
@@ -134,8 +134,8 @@ impl Association {
             .attempt(|state| state.core.has_message(id), |state, now| state.core.receive(now, id))
     }
 
-    /// What happened to the association besides messages: paths up and down, errors the peer reported, restart,
-    /// messages that could not be sent, the end. `None` after the last.
+    /// Returns what happened to the association besides messages: paths up and down, errors the peer reported,
+    /// restart, messages that could not be sent, the end. `None` after the last.
     ///
     /// Events wait here until they are asked for, within
     /// [`buffers.events`](crate::Buffers::events) of the association's configuration: what the association became (up, begun
@@ -216,7 +216,8 @@ impl Association {
         shared.change(|state, _now| state.core.set_stream_weight(*id, stream, weight))
     }
 
-    /// The extensions both sides agreed on; none before the association is established or after its end.
+    /// Returns the extensions both sides agreed on; none before the association is established or after its
+    /// end.
     #[must_use]
     pub fn capabilities(&self) -> Capabilities {
         let state = self.inner.shared.lock();

@@ -89,7 +89,7 @@ impl Endpoint {
         self.driver.wait(connecting).map(|inner| self.association(inner))
     }
 
-    /// The next association a peer opened; `None` once the endpoint is closed.
+    /// Returns the next association a peer opened; `None` once the endpoint is closed.
     #[must_use]
     pub fn accept(&self) -> Option<Association> {
         self.driver.wait(self.inner.accept()).map(|inner| self.association(inner))
@@ -105,13 +105,13 @@ impl Endpoint {
         self.driver.wait(self.inner.wait_idle());
     }
 
-    /// The address the socket is bound to.
+    /// Returns the address the socket is bound to.
     #[must_use]
     pub fn local_address(&self) -> SocketAddr {
         self.inner.local_address()
     }
 
-    /// The endpoint behind this one, for what does not block: counters and keys.
+    /// Returns the endpoint behind this one, for what does not block: counters and keys.
     #[must_use]
     pub const fn handle(&self) -> &crate::Endpoint {
         &self.inner
@@ -152,7 +152,7 @@ impl Association {
         self.driver.wait(self.inner.send_many(messages))
     }
 
-    /// The next message; `None` after the peer and this side agreed to end and everything was read.
+    /// Returns the next message; `None` after the peer and this side agreed to end and everything was read.
     ///
     /// # Errors
     ///
@@ -170,7 +170,7 @@ impl Association {
         self.driver.wait(self.inner.recv_many(received, limit))
     }
 
-    /// What happened to the association besides messages; `None` after the last.
+    /// Returns what happened to the association besides messages; `None` after the last.
     #[must_use]
     pub fn next_event(&self) -> Option<Event> {
         self.driver.wait(self.inner.next_event())
@@ -194,7 +194,8 @@ impl Association {
         self.driver.wait(self.inner.closed())
     }
 
-    /// The association behind this one, for what does not block: `try_send`, `try_recv`, `abort`, statistics, changes.
+    /// Returns the association behind this one, for what does not block: `try_send`, `try_recv`, `abort`,
+    /// statistics, changes.
     #[must_use]
     pub const fn handle(&self) -> &crate::Association {
         &self.inner

@@ -96,7 +96,7 @@ impl Capture {
         }
     }
 
-    /// Why the file is not complete, if it is not.
+    /// Returns why the file is not complete, if it is not.
     pub(crate) fn failure(&self) -> Option<String> {
         self.failure.as_ref().map(io::Error::to_string)
     }
@@ -121,8 +121,8 @@ impl Capture {
         }
     }
 
-    /// The local address of packets to and from `peer` where the socket does not say: what it is bound to, or
-    /// what the routing table chooses.
+    /// Returns the local address of packets to and from `peer` where the socket does not say: what it is bound
+    /// to, or what the routing table chooses.
     fn local_address(&mut self, bound: SocketAddr, peer: IpAddr) -> IpAddr {
         if !bound.ip().is_unspecified() {
             return bound.ip();

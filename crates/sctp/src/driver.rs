@@ -123,7 +123,7 @@ impl Driver {
         Ok(())
     }
 
-    /// What to wait for on the socket; `None` when the work is done.
+    /// Returns what to wait for on the socket; `None` when the work is done.
     fn interest(&self) -> Option<Interest> {
         let state = self.stop.shared.lock();
         let is_blocked = state.outbox.is_blocked();

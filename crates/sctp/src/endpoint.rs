@@ -44,7 +44,7 @@ struct Inner {
 }
 
 impl Endpoint {
-    /// The handle of an endpoint that somebody drives.
+    /// Creates the handle of an endpoint that somebody drives.
     pub(crate) fn of(shared: Arc<Shared>, association: AssociationConfig) -> Self {
         Self { inner: Arc::new(Inner { shared, association }) }
     }
@@ -117,7 +117,7 @@ impl Endpoint {
         Ok(association)
     }
 
-    /// The next association a peer opened; `None` once the endpoint is closed.
+    /// Returns the next association a peer opened; `None` once the endpoint is closed.
     ///
     /// Cancellation-safe: an association is handed out or stays in line.
     pub async fn accept(&self) -> Option<Association> {
@@ -215,25 +215,26 @@ impl Endpoint {
         self.inner.shared.change(|state, now| state.core.abort(now, association, reason))
     }
 
-    /// The address the socket is bound to, with the UDP port, or with the SCTP port if there is no UDP.
+    /// Returns the address the socket is bound to, with the UDP port, or with the SCTP port if there is no UDP.
     #[must_use]
     pub fn local_address(&self) -> SocketAddr {
         self.inner.shared.io.local_address()
     }
 
-    /// What the protocol counted: packets discarded, and why.
+    /// Returns what the protocol counted: packets discarded, and why.
     #[must_use]
     pub fn statistics(&self) -> EndpointStatistics {
         *self.inner.shared.lock().core.statistics()
     }
 
-    /// Why the capture that [`EndpointBuilder::capture`] asked for is not complete; `None` while it is, or without one.
+    /// Returns why the capture that [`EndpointBuilder::capture`] asked for is not complete; `None` while it is,
+    /// or without one.
     #[must_use]
     pub fn capture_failure(&self) -> Option<String> {
         self.inner.shared.lock().capture.as_ref().and_then(Capture::failure)
     }
 
-    /// What the socket counted: packets, system calls, errors.
+    /// Returns what the socket counted: packets, system calls, errors.
     #[must_use]
     pub fn io_statistics(&self) -> IoStatistics {
         self.inner.shared.io.statistics()

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use sctp_core::{AssociationError, ConfigError, Destination, Message, StreamId};
 use sctp_io::RawIpError;
 
-/// Why an endpoint could not be bound.
+/// The reason why an endpoint could not be bound.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
     /// The configuration cannot work.
@@ -63,7 +63,7 @@ impl BindError {
     }
 }
 
-/// Why an association could not be opened.
+/// The reason why an association could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The endpoint's socket cannot send there: wrong address family or encapsulation.
@@ -85,7 +85,7 @@ pub enum ConnectError {
     EndpointClosed,
 }
 
-/// Why a message was not queued.
+/// The reason why a message was not queued.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
     /// Only from [`try_send`](crate::Association::try_send): the send buffer is full; the message comes back.
@@ -118,7 +118,7 @@ pub enum SendError {
     Lost(#[from] CommunicationLost),
 }
 
-/// Why an association ended other than by agreement.
+/// The reason why an association ended other than by agreement.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CommunicationLost {
     /// The protocol ended it: the peer is unreachable, aborted, or was aborted.

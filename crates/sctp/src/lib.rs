@@ -104,13 +104,13 @@ pub use self::association::Association;
 pub use self::endpoint::{Endpoint, EndpointBuilder, Shard};
 pub use self::error::{BindError, CommunicationLost, ConnectError, SendError};
 
-/// The destination behind a UDP socket address: SCTP in UDP (RFC 6951).
+/// Returns the destination behind a UDP socket address: SCTP in UDP (RFC 6951).
 #[must_use]
 pub const fn udp(address: SocketAddr) -> Destination {
     Destination { address: address.ip(), encapsulation: Encapsulation::Udp { port: address.port() } }
 }
 
-/// The destination behind an IP address: SCTP directly over IP, protocol 132.
+/// Returns the destination behind an IP address: SCTP directly over IP, protocol 132.
 #[must_use]
 pub const fn ip(address: IpAddr) -> Destination {
     Destination { address, encapsulation: Encapsulation::Ip }

@@ -37,7 +37,7 @@ impl Shared {
         self.intake.lock().unwrap_or_else(PoisonError::into_inner).set_notice(notice);
     }
 
-    /// The state, to look at it. Held for microseconds, never across an await.
+    /// Returns the state, to look at it. Held for microseconds, never across an await.
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -81,7 +81,7 @@ impl Shared {
         }
     }
 
-    /// How often a thread that sends has looked at the socket.
+    /// Returns how often a thread that sends has looked at the socket.
     pub(crate) fn looks(&self) -> u64 {
         self.looks.load(Ordering::Relaxed)
     }
@@ -162,7 +162,7 @@ impl Shared {
         self.lock().stop(cause, &self.signals);
     }
 
-    /// Whether the socket can send to `destination` at all.
+    /// Returns whether the socket can send to `destination` at all.
     pub(crate) fn check(&self, destination: Destination) -> std::io::Result<()> {
         self.io.check(destination)
     }

@@ -50,7 +50,7 @@ impl Deframer {
         self.buffer.extend(octets);
     }
 
-    /// The next whole message; `None` until more arrives.
+    /// Returns the next whole message; `None` until more arrives.
     ///
     /// # Errors
     /// [`FramingError::TooLong`] for a length above the limit, each time it is asked: the stream has no boundaries any more.
@@ -71,7 +71,7 @@ impl Deframer {
     }
 }
 
-/// Why a stream has no messages.
+/// The reason why a stream has no messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FramingError {
     /// A length beyond the limit.

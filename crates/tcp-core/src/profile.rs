@@ -79,7 +79,7 @@ impl FromStr for Profile {
 pub struct UnknownProfile(pub String);
 
 impl TcpConfig {
-    /// The parameters of a stack. Each differs from the defaults where its own source does.
+    /// Creates the parameters of a stack. Each differs from the defaults where its own source does.
     #[must_use]
     pub fn profile(profile: Profile) -> Self {
         match profile {

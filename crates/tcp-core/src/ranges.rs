@@ -34,7 +34,7 @@ impl RangeSet {
         self.ranges.iter().copied()
     }
 
-    /// The range this offset lies in.
+    /// Returns the range this offset lies in.
     pub(crate) fn containing(&self, offset: u64) -> Option<(u64, u64)> {
         self.iter().find(|&(start, end)| start <= offset && offset < end)
     }

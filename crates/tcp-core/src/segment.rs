@@ -50,7 +50,7 @@ pub struct SynOptions {
     pub window_scale: u8,
 }
 
-/// Why octets are no segment.
+/// The reason why octets are no segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// Shorter than a header, or than its data offset says.
@@ -181,7 +181,7 @@ fn word(octets: &[u8]) -> u32 {
     octets.iter().fold(0, |word, octet| word << 8 | u32::from(*octet))
 }
 
-/// The Internet checksum (RFC 1071); zero over a segment that carries its own.
+/// Returns the Internet checksum (RFC 1071); zero over a segment that carries its own.
 fn checksum(octets: &[u8]) -> u16 {
     let pairs =
         octets.chunks(2).map(|pair| u64::from(pair[0]) << 8 | u64::from(pair.get(1).copied().unwrap_or(0)));

@@ -49,7 +49,7 @@ pub struct ArrivalProcess {
 }
 
 impl ArrivalProcess {
-    /// A process with a mean `interval`; the same seed draws the same times.
+    /// Creates a process with a mean `interval`; the same seed draws the same times.
     ///
     /// # Errors
     ///
@@ -65,7 +65,7 @@ impl ArrivalProcess {
         Ok(Self { arrivals, interval, rng, drawn: 0, clock: Duration::ZERO })
     }
 
-    /// The offset of the next message from the start; `None` after the end of a trace. Never decreases.
+    /// Returns the offset of the next message from the start; `None` after the end of a trace. Never decreases.
     pub fn next_offset(&mut self) -> Option<Duration> {
         let first = self.drawn == 0;
         let offset = match &self.arrivals {
@@ -109,7 +109,7 @@ pub enum ArrivalSpec {
 }
 
 impl ArrivalSpec {
-    /// The arrivals, if no file is needed; the path of the trace file otherwise.
+    /// Returns the arrivals, if no file is needed; the path of the trace file otherwise.
     ///
     /// # Errors
     ///
@@ -155,7 +155,7 @@ impl fmt::Display for ArrivalSpec {
     }
 }
 
-/// Why there is no arrival process.
+/// The reason why there is no arrival process.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ArrivalsError {
     /// A mean interval of zero would be infinitely many messages at once.
@@ -172,7 +172,7 @@ pub enum ArrivalsError {
     Duration(#[from] DurationError),
 }
 
-/// An exponential interval by the inverse of its distribution function.
+/// Returns an exponential interval by the inverse of its distribution function.
 fn exponential(rng: &mut Xoshiro256PlusPlus, mean: Duration) -> Duration {
     let uniform: f64 = rng.random();
     seconds(-mean.as_secs_f64() * (1.0 - uniform).ln())

@@ -18,7 +18,7 @@ pub struct StreamFramer {
 }
 
 impl StreamFramer {
-    /// A framer that refuses messages above `limit`.
+    /// Creates a framer that refuses messages above `limit`.
     #[must_use]
     pub fn new(limit: MessageSize) -> Self {
         Self { buffer: BytesMut::new(), limit, failed: None }
@@ -31,7 +31,7 @@ impl StreamFramer {
         }
     }
 
-    /// The next whole message with its header, or `None` until more octets arrive.
+    /// Returns the next whole message with its header, or `None` until more octets arrive.
     ///
     /// # Errors
     ///
@@ -54,7 +54,7 @@ impl StreamFramer {
         }
     }
 
-    /// Octets that wait for the rest of their message.
+    /// Returns the number of octets that wait for the rest of their message.
     #[must_use]
     pub fn buffered_bytes(&self) -> usize {
         self.buffer.len()
@@ -75,7 +75,7 @@ impl Default for StreamFramer {
     }
 }
 
-/// Why a byte stream cannot be cut into messages any further.
+/// The reason why a byte stream cannot be cut into messages any further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum FramingError {
     /// A length field that does not even cover the header.

@@ -23,14 +23,14 @@ pub const HEADER_BYTES: usize = 20;
 pub struct Message {
     /// Which request this is, or answers.
     pub number: MessageNumber,
-    /// When the generator handed the request to the transport.
+    /// The time when the generator handed the request to the transport.
     pub sent: SendTime,
     /// Octets on the wire, header included.
     pub size: MessageSize,
 }
 
 impl Message {
-    /// The octets on the wire.
+    /// Returns the octets on the wire.
     #[must_use]
     pub fn encode(&self) -> Bytes {
         let size = self.size.octets();
@@ -102,7 +102,7 @@ impl MessageSize {
     /// One MiB, so that a length field out of nowhere cannot claim memory.
     pub const MAX: Self = Self(1 << 20);
 
-    /// A size within the bounds.
+    /// Creates a size within the bounds.
     ///
     /// # Errors
     ///
@@ -115,13 +115,13 @@ impl MessageSize {
         }
     }
 
-    /// The size as a length.
+    /// Returns the size as a length.
     #[must_use]
     pub fn octets(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)
     }
 
-    /// The size as it stands in the length field.
+    /// Returns the size as it stands in the length field.
     #[must_use]
     pub fn get(self) -> u32 {
         self.0
@@ -148,7 +148,7 @@ impl FromStr for MessageSize {
     }
 }
 
-/// Why octets are not a message, or a number is not the size of one.
+/// The reason why octets are not a message, or a number is not the size of one.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum MessageError {
     /// Shorter than the header.

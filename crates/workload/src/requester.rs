@@ -25,7 +25,7 @@ pub struct UdpRequester {
 }
 
 impl UdpRequester {
-    /// A requester without requests.
+    /// Creates a requester without requests.
     #[must_use]
     pub fn new(config: RetransmissionConfig) -> Self {
         Self {
@@ -75,7 +75,7 @@ impl UdpRequester {
         }
     }
 
-    /// When the next retransmission or surrender is due.
+    /// Returns when the next retransmission or surrender is due.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.timers.first().map(|(at, _)| *at)
@@ -96,7 +96,7 @@ impl UdpRequester {
         }
     }
 
-    /// The next datagram to send.
+    /// Returns the next datagram to send.
     pub fn poll_transmit(&mut self) -> Option<Datagram> {
         let datagram = self.to_send.pop_front()?;
         match datagram.transmission {
@@ -106,12 +106,12 @@ impl UdpRequester {
         Some(datagram)
     }
 
-    /// The next event, oldest first.
+    /// Returns the next event, oldest first.
     pub fn poll_event(&mut self) -> Option<RequesterEvent> {
         self.events.pop_front()
     }
 
-    /// What was counted so far.
+    /// Returns what was counted so far.
     #[must_use]
     pub fn counters(&self) -> &RequesterCounters {
         &self.counters
@@ -136,7 +136,7 @@ pub struct RetransmissionConfig {
 }
 
 impl RetransmissionConfig {
-    /// When a request is given up, after its first transmission: 64·T1 (RFC 3261 §17.1.1.2, timer B).
+    /// Returns when a request is given up, after its first transmission: 64·T1 (RFC 3261 §17.1.1.2, timer B).
     #[must_use]
     pub fn timer_b(&self) -> Duration {
         self.t1.saturating_mul(64)

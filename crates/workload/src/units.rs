@@ -33,7 +33,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
     Ok(span)
 }
 
-/// Why a text is not a duration.
+/// The reason why a text is not a duration.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DurationError {
     /// No number in front of the unit.

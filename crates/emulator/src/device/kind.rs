@@ -26,7 +26,7 @@ impl DeviceKind {
         }
     }
 
-    /// The kind of this name.
+    /// Creates the kind of this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::Tun, Self::Veth].into_iter().find(|kind| kind.name() == name)

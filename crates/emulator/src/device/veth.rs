@@ -100,7 +100,8 @@ impl Veth {
         Ok(())
     }
 
-    /// Packets that found the socket's buffer full, as far as known: the kernel tells with the next one.
+    /// Returns the number of packets that found the socket's buffer full, as far as known: the kernel tells
+    /// with the next one.
     pub(super) const fn missed(&self) -> u32 {
         self.missed
     }
@@ -151,7 +152,7 @@ impl Drop for FarEnd {
     }
 }
 
-/// Whether this process may make a pair, tried in a namespace that is gone afterwards.
+/// Returns whether this process may make a pair, tried in a namespace that is gone afterwards.
 pub(crate) fn try_pair() -> io::Result<()> {
     let attempt = thread::spawn(|| {
         namespace::enter_new().map_err(io::Error::other)?;
@@ -178,7 +179,8 @@ fn set_up_side(end: LinkEnd) -> io::Result<()> {
     Ok(())
 }
 
-/// The address of a device for a packet socket. This list is the one place to get it from without `unsafe`.
+/// Returns the address of a device for a packet socket. This list is the one place to get it from without
+/// `unsafe`.
 fn link_address(device: &str) -> io::Result<LinkAddr> {
     let mut entries = getifaddrs()?.filter(|entry| entry.interface_name == device);
     let address = entries.find_map(|entry| entry.address?.as_link_addr().copied());

@@ -10,7 +10,7 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// A grid for a path whose times of interest are around `scale_s`.
+    /// Creates a grid for a path whose times of interest are around `scale_s`.
     pub(super) fn new(scale_s: f64) -> Self {
         let step = scale_s / FINE_STEPS_PER_SCALE;
         let mut times: Vec<f64> = (0..=FINE_STEPS).map(|index| f64::from(index) * step).collect();
@@ -52,7 +52,7 @@ impl Grid {
         }
     }
 
-    /// The distribution of the sum of two independent times.
+    /// Returns the distribution of the sum of two independent times.
     pub(super) fn convolve(&self, one: &[f64], other: &[f64]) -> Vec<f64> {
         let mut sum = self.empty();
         for (&weight, &time) in one.iter().zip(&self.times) {
@@ -80,7 +80,7 @@ impl Grid {
         tail
     }
 
-    /// The mean in seconds.
+    /// Returns the mean in seconds.
     pub(super) fn mean(&self, masses: &[f64]) -> f64 {
         masses.iter().zip(&self.times).map(|(mass, time)| mass * time).sum()
     }

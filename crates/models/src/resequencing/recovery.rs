@@ -164,12 +164,12 @@ impl Attempt {
         outcomes
     }
 
-    /// The mean time to the retransmission, in seconds.
+    /// Returns the mean time to the retransmission, in seconds.
     pub(super) fn mean_s(&self, grid: &Grid) -> f64 {
         self.outcomes(grid).iter().map(|outcome| outcome.after_s * outcome.weight).sum()
     }
 
-    /// The probability, at the grid's times, that the retransmission is later.
+    /// Returns the probability, at the grid's times, that the retransmission is later.
     pub(super) fn tail(&self, grid: &Grid) -> Vec<f64> {
         let mut origin = grid.empty();
         origin[0] = 1.0;
@@ -180,7 +180,7 @@ impl Attempt {
         Grid::tail(&masses)
     }
 
-    /// The probability that the timer has not fired at `time`.
+    /// Returns the probability that the timer has not fired at `time`.
     fn timer_tail(&self, time_s: f64) -> f64 {
         self.timer.iter().filter(|(fires, _)| *fires > time_s).map(|(_, weight)| weight).sum()
     }
@@ -196,7 +196,7 @@ impl Feedback {
         }
     }
 
-    /// The probability that the loss is not revealed at `time` seconds after the packet was sent.
+    /// Returns the probability that the loss is not revealed at `time` seconds after the packet was sent.
     fn tail(&self, time_s: f64) -> f64 {
         let sent_before = time_s - self.rtt_s;
         if sent_before < 0.0 {

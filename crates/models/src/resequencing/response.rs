@@ -34,7 +34,7 @@ pub struct CcdfPoint {
     pub probability: f64,
 }
 
-/// The response time of a transaction: request and answer wait independently.
+/// Returns the response time of a transaction: request and answer wait independently.
 ///
 /// # Errors
 /// [`ModelError::Diverges`] if the mean over UDP is infinite, [`ModelError::TooLarge`] if it does not fit.
@@ -51,7 +51,7 @@ pub fn response_time(scenario: &Scenario, transport: &Transport) -> Result<Predi
     }
 }
 
-/// The distribution of the extra delay in one direction; `None` for UDP, whose recovery spans both.
+/// Returns the distribution of the extra delay in one direction; `None` for UDP, whose recovery spans both.
 #[must_use]
 pub fn one_way_waiting(scenario: &Scenario, transport: &Transport) -> Option<Waiting> {
     match *transport {
@@ -66,7 +66,7 @@ pub fn one_way_waiting(scenario: &Scenario, transport: &Transport) -> Option<Wai
     }
 }
 
-/// The smallest number of SCTP streams whose mean response time is at most 1 % above that of unordered
+/// Returns the smallest number of SCTP streams whose mean response time is at most 1 % above that of unordered
 /// delivery, or `None` if [`MOST_STREAMS`] are not enough.
 #[must_use]
 pub fn sufficient_streams(scenario: &Scenario) -> Option<NonZeroU32> {

@@ -50,7 +50,7 @@ impl Rules {
         Recovery::from_attempts(grid, &self.attempts, again, self.loss).tail()
     }
 
-    /// The timer of a lone packet, in seconds.
+    /// Returns the timer of a lone packet, in seconds.
     pub(super) fn first_timer_s(&self) -> f64 {
         let timer = self.attempts.first().and_then(|first| first.timer.first());
         timer.map_or(f64::INFINITY, |(wait_s, _)| *wait_s)
@@ -196,8 +196,8 @@ fn doubling(first: f64, most: f64) -> impl Iterator<Item = f64> {
     })
 }
 
-/// The timer of a packet sent at 0: restarted when the packet before it, if still in flight, is acknowledged
-/// (RFC 9260 §6.3.2 R3). Every `apart`-th message goes the same way as the lost one.
+/// Returns the timer of a packet sent at 0: restarted when the packet before it, if still in flight, is
+/// acknowledged (RFC 9260 §6.3.2 R3). Every `apart`-th message goes the same way as the lost one.
 fn restarted(scenario: &Scenario, wait_s: f64, apart: NonZeroU32) -> Vec<(f64, f64)> {
     let rtt = scenario.rtt.as_secs_f64();
     let older_than = |age: f64| erlang_tail(apart.get(), scenario.rate.value(), age);

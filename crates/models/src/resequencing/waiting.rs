@@ -25,8 +25,8 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// The wait of Poisson arrivals with `rate` (over all streams), of which each is lost with probability
-    /// `loss` and then arrives late by an independent `recovery`.
+    /// Creates the wait of Poisson arrivals with `rate` (over all streams), of which each is lost with
+    /// probability `loss` and then arrives late by an independent `recovery`.
     ///
     /// `P(W ≤ t) = (1 − p·R̄(t)) · Φ(t)`, where `Φ(t)` is the probability that no earlier message of the same
     /// stream is still missing. For round robin the gaps within a stream are Erlang distributed and `Φ`
@@ -89,7 +89,7 @@ impl Waiting {
         self.tail[above - 1] * (1.0 - share) + self.tail[above] * share
     }
 
-    /// The probability of each grid time; what lies between two of them is halved.
+    /// Returns the probability of each grid time; what lies between two of them is halved.
     pub(super) fn masses(&self) -> Vec<f64> {
         let mut masses = vec![0.0; self.tail.len()];
         masses[0] = 1.0 - self.tail[0];

@@ -6,7 +6,7 @@ use core::time::Duration;
 use super::{MessageTransfer, Startup, WindowRule};
 use crate::error::ModelError;
 
-/// The transfer of the `number`-th message if the window is used up from the first packet on.
+/// Returns the transfer of the `number`-th message if the window is used up from the first packet on.
 ///
 /// With `w` packets in the first flight, each acknowledgment releasing two, and `k` packets per message, the last
 /// packet of message `n` is packet `m = n·k − 1`, counted from zero. Then `p_n = ⌊log₂(m/w + 1)⌋`, and the chain of
@@ -55,7 +55,7 @@ fn first_flight(startup: &Startup, packets_per_message: u64) -> u64 {
     }
 }
 
-/// The penalty that the closed form gives: the largest `D_n`, and the message that has it.
+/// Returns the penalty that the closed form gives: the largest `D_n`, and the message that has it.
 ///
 /// # Errors
 /// As [`closed_form`].

@@ -31,7 +31,8 @@ struct InFlight {
     release: Release,
 }
 
-/// Why a packet could leave when it did: `rounds` round trips after the message that arrived at `root`.
+/// The reason why a packet could leave when it did: `rounds` round trips after the message that arrived at
+/// `root`.
 #[derive(Clone, Copy)]
 struct Release {
     rounds: u32,
@@ -143,7 +144,7 @@ impl SlowStart {
         self.flight_bytes -= u64::from(packet.bytes);
     }
 
-    /// Whether the window allows a packet; an idle path always does.
+    /// Returns whether the window allows a packet; an idle path always does.
     fn fits(&self, bytes: u32) -> bool {
         match self.startup.window_rule {
             WindowRule::WithinWindow => {

@@ -121,7 +121,7 @@ fn derive(conditions: &Conditions, flow: Flow, detection: Duration) -> Result<De
     Ok(Derivation { detection, one_way_extra: extra, response_time, sufficient_streams: sufficient })
 }
 
-/// The interval, in seconds, of the packets whose acknowledgments reveal a loss: all packets of an
+/// Returns the interval, in seconds, of the packets whose acknowledgments reveal a loss: all packets of an
 /// association, those of the own connection with parallel connections (S1 (4)).
 fn revealing_interval_s(rate: Rate, flow: Flow) -> f64 {
     match flow {

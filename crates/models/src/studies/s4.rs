@@ -138,8 +138,8 @@ pub enum PublishedTransport {
     Udp,
 }
 
-/// The study's table of response times as printed: RTT 20 ms, loss 1 %, RTO 1 s, first timeout of UDP 500 ms,
-/// processing 0.5 ms.
+/// Returns the study's table of response times as printed: RTT 20 ms, loss 1 %, RTO 1 s, first timeout of UDP
+/// 500 ms, processing 0.5 ms.
 #[must_use]
 pub fn published_table() -> [PublishedCell; 8] {
     let many = NonZeroU32::MIN.saturating_add(1023);
@@ -157,7 +157,7 @@ pub fn published_table() -> [PublishedCell; 8] {
     ]
 }
 
-/// What the study's own formulas give for a cell of its table, not rounded.
+/// Returns what the study's own formulas give for a cell of its table, not rounded.
 ///
 /// # Errors
 /// As [`response_time`] and [`udp_response_time`]; none of the study's cells fails.

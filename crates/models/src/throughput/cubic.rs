@@ -30,8 +30,8 @@ pub enum Region {
     Cubic,
 }
 
-/// The mean window in packets: `(C·(3 + β)/(4·(1 − β)))^(1/4) · (RTT/p)^(3/4)`, or Reno's if that is larger, at most
-/// `flow.window_packets`. Timeouts are not in it: `flow.rto` has no effect.
+/// Returns the mean window in packets: `(C·(3 + β)/(4·(1 − β)))^(1/4) · (RTT/p)^(3/4)`, or Reno's if that is
+/// larger, at most `flow.window_packets`. Timeouts are not in it: `flow.rto` has no effect.
 ///
 /// # Errors
 /// [`ModelError::ZeroDuration`] if the RTT is zero, [`ModelError::Unlimited`] without loss and window,

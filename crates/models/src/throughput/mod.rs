@@ -107,7 +107,7 @@ impl BulkFlow {
         Ok(self.rtt.as_secs_f64())
     }
 
-    /// The window that losses allow, or the largest there is.
+    /// Returns the window that losses allow, or the largest there is.
     fn limited(&self, by_loss: impl FnOnce(f64) -> f64) -> Result<f64, ModelError> {
         let limit = self.window_packets.map(|window| f64::from(window.get()));
         match (self.loss.value(), limit) {

@@ -19,8 +19,8 @@ pub(super) struct RedState {
 }
 
 impl RedState {
-    /// Whether a packet is dropped that finds `waiting` packets; `idle` is how long the link has had nothing to do, and
-    /// `service` how long a packet like this takes.
+    /// Returns whether a packet is dropped that finds `waiting` packets; `idle` is how long the link has had
+    /// nothing to do, and `service` how long a packet like this takes.
     pub(super) fn drops(
         &mut self,
         red: Red,
@@ -57,7 +57,7 @@ impl RedState {
 /// What CoDel remembers (RFC 8289 §5.3).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CoDelState {
-    /// When the delay will have been above the target for an interval.
+    /// The time when the delay will have been above the target for an interval.
     first_above: Option<Instant>,
     /// When the next packet is dropped, while packets are.
     dropping: Option<Instant>,
@@ -67,7 +67,8 @@ pub(super) struct CoDelState {
 }
 
 impl CoDelState {
-    /// Whether a packet is dropped that leaves the queue at `leaves`, after having waited for `sojourn` behind `waiting` packets.
+    /// Returns whether a packet is dropped that leaves the queue at `leaves`, after having waited for `sojourn`
+    /// behind `waiting` packets.
     pub(super) fn drops(&mut self, codel: CoDel, leaves: Instant, sojourn: Duration, waiting: u32) -> bool {
         let is_due = self.is_above(codel, leaves, sojourn, waiting);
         match self.dropping {

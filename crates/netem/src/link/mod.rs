@@ -35,7 +35,8 @@ pub struct Link<P> {
 }
 
 impl<P> Link<P> {
-    /// An idle link. `seed` is for this direction alone: take it from [`derive_seed`](crate::derive_seed).
+    /// Creates an idle link. `seed` is for this direction alone: take it from
+    /// [`derive_seed`](crate::derive_seed).
     ///
     /// # Errors
     /// When a field of `impairments` is out of bounds.
@@ -61,20 +62,20 @@ impl<P> Link<P> {
         Ok(())
     }
 
-    /// What the link does to packets offered now.
+    /// Returns what the link does to packets offered now.
     #[must_use]
     pub const fn impairments(&self) -> &Impairments {
         &self.impairments
     }
 
-    /// When the next packet is due, or `None` with nothing in flight.
+    /// Returns when the next packet is due, or `None` with nothing in flight.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.in_flight.next_due()
     }
 
-    /// The next packet that is due at `now`; call until `None`. Packets due at the same time come in the order
-    /// they were offered in.
+    /// Returns the next packet that is due at `now`; call until `None`. Packets due at the same time come in
+    /// the order they were offered in.
     pub fn poll_deliver(&mut self, now: Instant) -> Option<Delivery<P>> {
         let delivery = self.in_flight.pop_due(now)?;
         self.stats.delivered += 1;
@@ -82,7 +83,7 @@ impl<P> Link<P> {
         Some(delivery)
     }
 
-    /// How many packets were offered and neither dropped nor delivered yet, copies included.
+    /// Returns how many packets were offered and neither dropped nor delivered yet, copies included.
     #[must_use]
     pub fn in_flight(&self) -> usize {
         self.in_flight.len()
@@ -130,7 +131,7 @@ impl<P: Clone> Link<P> {
         Verdict::Queued { number, deliver_at }
     }
 
-    /// The packet with its due time and its damage.
+    /// Returns the packet with its due time and its damage.
     fn on_the_way(
         &mut self,
         now: Instant,
@@ -193,7 +194,7 @@ impl FlippedBit {
         }
     }
 
-    /// Which bit of a packet of `length` octets it is, the first octet's most significant being 0.
+    /// Returns which bit of a packet of `length` octets it is, the first octet's most significant being 0.
     #[must_use]
     pub fn position(self, length: usize) -> u64 {
         let bits = 8 * u128::try_from(length).unwrap_or(0);
@@ -220,7 +221,7 @@ pub enum Verdict {
     },
 }
 
-/// Why a packet was dropped.
+/// The reason why a packet was dropped.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum DropReason {

@@ -21,7 +21,7 @@ pub(super) struct Serialiser {
 }
 
 impl Serialiser {
-    /// When the last bit of the packet has left, or `None` when the queue has no room for it.
+    /// Returns when the last bit of the packet has left, or `None` when the queue has no room for it.
     pub(super) fn admit(
         &mut self,
         now: Instant,
@@ -55,7 +55,7 @@ impl Serialiser {
         }
     }
 
-    /// Whether the discipline of the queue takes the packet before there is no room.
+    /// Returns whether the discipline of the queue takes the packet before there is no room.
     fn drops_early(
         &mut self,
         now: Instant,

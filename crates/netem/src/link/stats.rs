@@ -29,7 +29,7 @@ pub struct LinkStats {
 }
 
 impl LinkStats {
-    /// Packets dropped for any reason.
+    /// Returns the number of packets dropped for any reason.
     #[must_use]
     pub const fn dropped(&self) -> u64 {
         self.dropped_listed + self.dropped_loss + self.dropped_queue

@@ -93,7 +93,7 @@ impl Capture {
         self.writer.write_pcapng_block(block).map(|_| ())
     }
 
-    /// The interface of the file that stands for `link`, described when it is first met.
+    /// Returns the interface of the file that stands for `link`, described when it is first met.
     fn interface(&mut self, link: LinkId) -> Result<u32, PcapError> {
         let known = self.links.iter().position(|candidate| *candidate == link);
         let position = match known {

@@ -49,7 +49,7 @@ pub struct World<H> {
 }
 
 impl<H: Host> World<H> {
-    /// An empty world at [`Instant::EPOCH`]. Equal seeds, topologies and hosts give equal runs.
+    /// Creates an empty world at [`Instant::EPOCH`]. Equal seeds, topologies and hosts give equal runs.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self {
@@ -68,13 +68,13 @@ impl<H: Host> World<H> {
         }
     }
 
-    /// The virtual time.
+    /// Returns the virtual time.
     #[must_use]
     pub const fn now(&self) -> Instant {
         self.now
     }
 
-    /// The seed of the run.
+    /// Returns the seed of the run.
     #[must_use]
     pub const fn seed(&self) -> u64 {
         self.seed
@@ -110,7 +110,7 @@ impl<H: Host> World<H> {
         self.step_until(Instant::MAX)
     }
 
-    /// When the next event will happen if nobody interferes; `None`: never.
+    /// Returns when the next event will happen if nobody interferes; `None`: never.
     pub fn next_event_at(&mut self) -> Option<Instant> {
         self.next_event().map(|event| event.at)
     }
@@ -133,13 +133,13 @@ impl<H: Host> World<H> {
         &self.hosts[id.0].host
     }
 
-    /// A host, to change; call [`wake`](World::wake) afterwards.
+    /// Returns a host, to change; call [`wake`](World::wake) afterwards.
     #[must_use]
     pub fn host_mut(&mut self, id: HostId) -> &mut H {
         &mut self.hosts[id.0].host
     }
 
-    /// All hosts, in the order they were added in.
+    /// Returns all hosts, in the order they were added in.
     pub fn hosts(&self) -> impl Iterator<Item = (HostId, &H)> {
         self.hosts.iter().enumerate().map(|(index, slot)| (HostId(index), &slot.host))
     }
@@ -149,8 +149,8 @@ impl<H: Host> World<H> {
         self.hosts.into_iter().map(|slot| slot.host)
     }
 
-    /// A hash over time, link, direction, length, content and fate of every packet delivered or dropped so far.
-    /// The same on every platform; recorded hashes stay valid.
+    /// Returns a hash over time, link, direction, length, content and fate of every packet delivered or dropped
+    /// so far. The same on every platform; recorded hashes stay valid.
     #[must_use]
     pub const fn trace_hash(&self) -> u64 {
         self.trace.value()
@@ -202,8 +202,8 @@ impl<H: Host> World<H> {
         Some(self.now)
     }
 
-    /// The next event that is really due, left at the top of the queue. Those above it that are stale go, and
-    /// hosts whose timers have moved are armed anew.
+    /// Returns the next event that is really due, left at the top of the queue. Those above it that are stale
+    /// go, and hosts whose timers have moved are armed anew.
     fn next_event(&mut self) -> Option<Event> {
         loop {
             let event = self.queue.peek()?;
@@ -253,7 +253,7 @@ impl<H: Host> World<H> {
     }
 }
 
-/// Why [`World::run_while`] came back.
+/// The reason why [`World::run_while`] came back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {
     /// The condition no longer holds.

@@ -105,13 +105,13 @@ impl<H: Host> World<H> {
         }
     }
 
-    /// Whether a link is up.
+    /// Returns whether a link is up.
     #[must_use]
     pub fn link_state(&self, link: LinkId) -> LinkState {
         self.lanes[LaneId::new(link, Direction::Request).0].state
     }
 
-    /// The host an interface belongs to; `None` for that of a router.
+    /// Returns the host an interface belongs to; `None` for that of a router.
     #[must_use]
     pub fn interface_host(&self, id: InterfaceId) -> Option<HostId> {
         match self.interfaces[id.0].node {
@@ -120,7 +120,7 @@ impl<H: Host> World<H> {
         }
     }
 
-    /// The addresses of an interface.
+    /// Returns the addresses of an interface.
     #[must_use]
     pub fn interface_addresses(&self, id: InterfaceId) -> &[IpAddr] {
         &self.interfaces[id.0].addresses
@@ -193,7 +193,7 @@ pub enum LinkState {
     Down,
 }
 
-/// Why an interface was not added.
+/// The reason why an interface was not added.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum InterfaceError {
     /// Without an address no packet can ever leave or reach it.
@@ -212,7 +212,7 @@ pub enum InterfaceError {
     },
 }
 
-/// Why two interfaces were not connected.
+/// The reason why two interfaces were not connected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ConnectError {
     /// Both ends are the same interface.

@@ -45,7 +45,7 @@ impl<H: Host> World<H> {
         }
     }
 
-    /// The link direction a packet takes and the source address it gets, if there are such.
+    /// Returns the link direction a packet takes and the source address it gets, if there are such.
     fn route(&self, id: HostId, outgoing: &Outgoing) -> Option<Route> {
         let slot = &self.hosts[id.0];
         let interface = match outgoing.source {

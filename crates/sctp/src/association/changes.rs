@@ -55,7 +55,7 @@ impl Association {
         self.ask(|core, now| core.add_streams(now, id, outbound, inbound))
     }
 
-    /// What an outgoing stream did so far.
+    /// Returns what an outgoing stream did so far.
     ///
     /// # Errors
     ///

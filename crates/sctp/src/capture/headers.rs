@@ -46,7 +46,7 @@ impl Headers {
         packet.extend_from_slice(payload);
     }
 
-    /// The octet that code point and ECN bits share (RFC 2474 §3, RFC 3168 §5).
+    /// Returns the octet that code point and ECN bits share (RFC 2474 §3, RFC 3168 §5).
     fn class(&self) -> u8 {
         self.dscp.get() << 2 | ecn_bits(self.ecn)
     }
@@ -112,7 +112,7 @@ impl Headers {
     }
 }
 
-/// The internet checksum (RFC 1071) over parts of even length, the last of any length.
+/// Returns the internet checksum (RFC 1071) over parts of even length, the last of any length.
 fn checksum(parts: &[&[u8]]) -> u16 {
     let words = parts.iter().flat_map(|part| part.chunks(2));
     let sum: u64 =

@@ -173,7 +173,7 @@ impl Epoch {
     }
 }
 
-/// The largest number whose cube is not larger.
+/// Returns the largest number whose cube is not larger.
 fn cube_root(cube: u64) -> u64 {
     let (mut low, mut high) = (0_u64, 2_642_245_u64);
     while low < high {

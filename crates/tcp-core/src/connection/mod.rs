@@ -153,7 +153,7 @@ impl Connection {
         self.state
     }
 
-    /// The local port and the peer's.
+    /// Returns the local port and the peer's.
     #[must_use]
     pub fn ports(&self) -> (u16, u16) {
         (self.local.port, self.local.peer_port)
@@ -172,7 +172,7 @@ impl Connection {
         }
     }
 
-    /// Octets written and not yet acknowledged.
+    /// Returns the number of octets written and not yet acknowledged.
     #[must_use]
     pub fn buffered_bytes(&self) -> usize {
         self.sender.stream.len()
@@ -426,7 +426,7 @@ impl Connection {
         self.segment(now, piece.from, flags, &payload).encode(buffer);
     }
 
-    /// What options take of a segment that leaves now.
+    /// Returns what options take of a segment that leaves now.
     fn option_bytes(&self) -> u64 {
         let blocks = octets(self.receiver.sack_blocks().len());
         let sack = if blocks == 0 { 0 } else { SACK_BYTES.0 + SACK_BYTES.1 * blocks };
@@ -438,7 +438,7 @@ impl Connection {
         self.config.segments.timestamps == Timestamps::On && peer.timestamp.is_some()
     }
 
-    /// The clock, and the peer's as last seen; a first SYN offers it (RFC 7323 §3.2).
+    /// Returns the clock, and the peer's as last seen; a first SYN offers it (RFC 7323 §3.2).
     fn timestamps(&self, now: Instant) -> Option<(u32, u32)> {
         let is_wanted = self.config.segments.timestamps == Timestamps::On;
         let is_agreed = self.peer.is_none_or(|peer| self.has_timestamps(peer));
@@ -471,12 +471,12 @@ impl Connection {
         }
     }
 
-    /// What the application should know next.
+    /// Returns what the application should know next.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout).
+    /// Returns when to call [`handle_timeout`](Self::handle_timeout).
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.timers.next()

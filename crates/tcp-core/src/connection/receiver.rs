@@ -67,12 +67,12 @@ impl Receiver {
         }
     }
 
-    /// The next offset expected: what is acknowledged.
+    /// Returns the next offset expected: what is acknowledged.
     pub(crate) fn next(&self) -> u64 {
         self.next
     }
 
-    /// Octets there is room for.
+    /// Returns the number of octets there is room for.
     pub(crate) fn window(&self) -> u64 {
         u64::try_from(self.limit.saturating_sub(self.ready.len())).unwrap_or(u64::MAX)
     }

@@ -71,7 +71,7 @@ impl Scoreboard {
         self.in_flight
     }
 
-    /// Segments sent and not acknowledged cumulatively.
+    /// Returns the number of segments sent and not acknowledged cumulatively.
     pub(crate) fn len(&self) -> u64 {
         super::stream::octets(self.sent.len())
     }
@@ -164,7 +164,7 @@ impl Scoreboard {
         self.lost - before
     }
 
-    /// The offset below which everything not reported has this many reported segments above it.
+    /// Returns the offset below which everything not reported has this many reported segments above it.
     pub(crate) fn reported_above(&self, reports: u64) -> u64 {
         let mut seen = 0;
         for segment in self.sent.iter().rev().filter(|segment| segment.fate == Fate::Sacked) {
@@ -183,7 +183,7 @@ impl Scoreboard {
         self.sent.iter().copied().find(|segment| segment.fate == Fate::Lost)
     }
 
-    /// The first segment in flight that was sent once and has a reported one above it.
+    /// Returns the first segment in flight that was sent once and has a reported one above it.
     pub(crate) fn first_doubtful(&self) -> Option<Sent> {
         let below = self.sent.iter().take_while(|segment| segment.from < self.highest_sacked);
         below.copied().find(|segment| segment.fate == Fate::InFlight && !segment.is_resent)
@@ -197,7 +197,8 @@ impl Scoreboard {
         self.sent.back().copied()
     }
 
-    /// How far a retransmission from the segment that begins at `from` may reach: lost neighbours go with it.
+    /// Returns how far a retransmission from the segment that begins at `from` may reach: lost neighbours go
+    /// with it.
     pub(crate) fn lost_run(&self, from: u64, limit: u64) -> u64 {
         let first = self.sent.partition_point(|segment| segment.from < from);
         let run = self.sent.range(first..).take_while(|segment| segment.fate == Fate::Lost);

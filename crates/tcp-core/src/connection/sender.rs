@@ -276,7 +276,7 @@ impl Sender {
         self.counters.timeouts += 1;
     }
 
-    /// Whether a tail loss probe may be planned: everything goes well so far (RFC 8985 §7.2).
+    /// Returns whether a tail loss probe may be planned: everything goes well so far (RFC 8985 §7.2).
     pub(crate) fn may_probe(&self) -> bool {
         self.rules.detection == LossDetection::RackTlp
             && self.is_open()
@@ -286,7 +286,7 @@ impl Sender {
             && self.board.sacked() == 0
     }
 
-    /// Segments not acknowledged.
+    /// Returns the number of segments not acknowledged.
     pub(crate) fn outstanding_segments(&self) -> u64 {
         self.board.len()
     }
@@ -316,8 +316,8 @@ impl Sender {
         }
     }
 
-    /// What to send now, if anything: NextSeg of RFC 6675 §4, and the windows. `options` octets of each segment are
-    /// taken by options.
+    /// Returns what to send now, if anything: NextSeg of RFC 6675 §4, and the windows. `options` octets of each
+    /// segment are taken by options.
     pub(crate) fn next_piece(&self, options: u64) -> Option<Piece> {
         if self.probe == Some(Probe::Wanted) {
             return self.board.newest().map(|newest| Piece { from: newest.from, to: newest.to });
@@ -419,7 +419,7 @@ impl Sender {
     }
 }
 
-/// Whether the first SACK block reports a segment that had arrived before (RFC 2883 §4).
+/// Returns whether the first SACK block reports a segment that had arrived before (RFC 2883 §4).
 fn is_duplicate_report(ack: u64, sacked: &[(u64, u64)]) -> bool {
     let Some((first, rest)) = sacked.split_first() else { return false };
     first.1 <= ack || rest.first().is_some_and(|second| second.0 <= first.0 && first.1 <= second.1)

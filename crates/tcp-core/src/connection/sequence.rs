@@ -1,17 +1,17 @@
 //! Between sequence numbers of 32 bits and offsets that never wrap.
 
-/// The sequence number of an offset.
+/// Returns the sequence number of an offset.
 pub(super) fn sequence_of(offset: u64, initial: u32) -> u32 {
     initial.wrapping_add(u32::try_from(offset & u64::from(u32::MAX)).unwrap_or(0))
 }
 
-/// The offset of a sequence number, the one next to `near`; `None` if that lies before the beginning.
+/// Returns the offset of a sequence number, the one next to `near`; `None` if that lies before the beginning.
 pub(super) fn offset_of(sequence: u32, initial: u32, near: u64) -> Option<u64> {
     let distance = sequence.wrapping_sub(sequence_of(near, initial)).cast_signed();
     near.checked_add_signed(i64::from(distance))
 }
 
-/// The window scale with which this many octets fit the window field (RFC 7323 §2).
+/// Returns the window scale with which this many octets fit the window field (RFC 7323 §2).
 pub(super) fn shift_for(receive_bytes: usize) -> u8 {
     (0..14).find(|shift| receive_bytes >> shift <= usize::from(u16::MAX)).unwrap_or(14)
 }

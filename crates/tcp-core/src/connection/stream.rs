@@ -71,7 +71,7 @@ impl Stream {
         data
     }
 
-    /// Where a new segment that begins here has to end at the latest, for the sake of what was written.
+    /// Returns where a new segment that begins here has to end at the latest, for the sake of what was written.
     pub(crate) fn boundary(&self, from: u64) -> u64 {
         self.ends.iter().copied().find(|end| *end > from).unwrap_or(u64::MAX)
     }
@@ -90,7 +90,7 @@ impl Stream {
         self.is_finished && to == self.end()
     }
 
-    /// Octets of user data before an offset.
+    /// Returns the number of octets of user data before an offset.
     fn data_offset(&self, offset: u64) -> u64 {
         offset.saturating_sub(1).min(self.written)
     }

@@ -52,7 +52,7 @@ impl Window {
         self.congestion.cwnd()
     }
 
-    /// What an amount of segments takes of the window.
+    /// Returns what an amount of segments takes of the window.
     pub(crate) fn charge(&self, amount: Amount) -> u64 {
         match self.rules.unit {
             WindowUnit::Octets => amount.bytes,
@@ -60,7 +60,7 @@ impl Window {
         }
     }
 
-    /// Whether another segment fits beside what is in flight.
+    /// Returns whether another segment fits beside what is in flight.
     pub(crate) fn has_room(&self, in_flight: Amount, bytes: u64) -> bool {
         let cap = self.rules.cap_segments.map_or(u64::MAX, |cap| u64::from(cap) * self.mss);
         let taken = self.charge(in_flight) + self.charge(Amount { segments: 1, bytes });

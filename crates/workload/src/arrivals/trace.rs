@@ -64,7 +64,7 @@ enum Meaning {
     Timestamps,
 }
 
-/// Why a text is not a trace.
+/// The reason why a text is not a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TraceError {
     /// No number in it.

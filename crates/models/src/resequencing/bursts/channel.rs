@@ -51,7 +51,7 @@ impl GilbertElliott {
         Self::new(recovers * loss.value() / loss.complement(), recovers, 0.0, 1.0)
     }
 
-    /// The share of packets lost in the long run.
+    /// Returns the share of packets lost in the long run.
     #[must_use]
     pub fn mean_loss(&self) -> Probability {
         Probability::new(self.mean()).unwrap_or(Probability::ZERO)
@@ -62,7 +62,7 @@ impl GilbertElliott {
         good * self.losses[0] + bad * self.losses[1]
     }
 
-    /// The probabilities of the good and the bad state.
+    /// Returns the probabilities of the good and the bad state.
     pub(super) fn stationary(&self) -> [f64; 2] {
         if self.worsens <= 0.0 {
             return [1.0, 0.0];
@@ -71,8 +71,8 @@ impl GilbertElliott {
         [1.0 - bad, bad]
     }
 
-    /// The probability of `to` one packet after `from`. Also one packet before: a chain of two states looks the same
-    /// in both directions.
+    /// Returns the probability of `to` one packet after `from`. Also one packet before: a chain of two states
+    /// looks the same in both directions.
     pub(super) fn step(&self, from: usize, to: usize) -> f64 {
         match (from, to) {
             (0, 0) => 1.0 - self.worsens,
@@ -82,12 +82,13 @@ impl GilbertElliott {
         }
     }
 
-    /// The loss probability in a state.
+    /// Returns the loss probability in a state.
     pub(super) fn loss(&self, state: usize) -> f64 {
         self.losses[state]
     }
 
-    /// The loss probability of a packet that follows one in `state` after a Poisson number of others, `packets` on average.
+    /// Returns the loss probability of a packet that follows one in `state` after a Poisson number of others,
+    /// `packets` on average.
     pub(super) fn loss_after(&self, state: usize, packets: f64) -> f64 {
         let memory = 1.0 - self.worsens - self.recovers;
         // E[memory^(N + 1)] over the Poisson number N.

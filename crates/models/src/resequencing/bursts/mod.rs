@@ -42,7 +42,7 @@ use crate::error::ModelError;
 
 pub use channel::GilbertElliott;
 
-/// The response time of a transaction over SCTP: request and answer wait independently, each by
+/// Returns the response time of a transaction over SCTP: request and answer wait independently, each by
 /// [`one_way_waiting`].
 ///
 /// # Errors
@@ -65,8 +65,8 @@ pub fn response_time(
     Prediction::of_both_directions(&scenario, &rules, &waiting)
 }
 
-/// The distribution of a message's extra delay in one direction. `scenario.loss` is not used: `channel` says what is lost
-/// towards the receiver, and of the acknowledgments its mean loss, each by itself.
+/// Returns the distribution of a message's extra delay in one direction. `scenario.loss` is not used: `channel`
+/// says what is lost towards the receiver, and of the acknowledgments its mean loss, each by itself.
 ///
 /// The channel steps once per message. Everything else is as in the model of independent losses: messages of one packet,
 /// Poisson arrivals, SACKs at once, windows never closed. With equal losses in both states it does not matter what the

@@ -82,12 +82,12 @@ impl<'a> Scan<'a> {
         2 * self.words
     }
 
-    /// The highest bit of a word.
+    /// Returns the highest bit of a word.
     fn heard(&self) -> usize {
         self.words / 2
     }
 
-    /// The last point of the grid that matters.
+    /// Returns the last point of the grid that matters.
     fn latest(&self, times: &[f64]) -> usize {
         let matters = |index: &usize| {
             let [good, bad] = self.missing_behind[*index];
@@ -105,7 +105,8 @@ impl<'a> Scan<'a> {
         weights
     }
 
-    /// What an arrival of another stream at grid point `index` makes of each phase: its weight and the phase behind it.
+    /// Returns what an arrival of another stream at grid point `index` makes of each phase: its weight and the
+    /// phase behind it.
     fn passes(&self, phase: usize, index: usize) -> impl Iterator<Item = (f64, usize)> {
         let (from, word) = (phase / self.words, phase % self.words);
         (0..2).flat_map(move |to| {
@@ -151,8 +152,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// The probability, by phase, that something is missing from a message of the stream at grid point `index` on, `blocked`
-    /// being that of what is behind it.
+    /// Returns the probability, by phase, that something is missing from a message of the stream at grid point
+    /// `index` on, `blocked` being that of what is behind it.
     fn own(&self, index: usize, blocked: &[f64]) -> Vec<f64> {
         let of_phase = |phase: usize| {
             let (from, word) = (phase / self.words, phase % self.words);
@@ -176,7 +177,8 @@ impl<'a> Scan<'a> {
         (0..self.phases()).map(of_phase).collect()
     }
 
-    /// The probability, by grid point and phase, that something is missing behind a message of the stream.
+    /// Returns the probability, by grid point and phase, that something is missing behind a message of the
+    /// stream.
     fn blocked(&self, times: &[f64], latest: usize, streams: NonZeroU32) -> Vec<Vec<f64>> {
         let stages = usize::try_from(streams.get()).unwrap_or(usize::MAX);
         let phases = self.phases();
@@ -225,7 +227,7 @@ impl<'a> Scan<'a> {
         now
     }
 
-    /// The expectation of `values` behind an arrival of another stream.
+    /// Returns the expectation of `values` behind an arrival of another stream.
     fn behind_other(&self, index: usize, values: &[f64]) -> Vec<f64> {
         let of_phase = |phase| self.passes(phase, index).map(|(share, behind)| share * values[behind]).sum();
         (0..self.phases()).map(of_phase).collect()
