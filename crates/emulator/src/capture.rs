@@ -23,19 +23,21 @@ use super::link::Direction;
 pub struct CaptureFile {
     /// The pcapng file; what was in it before is lost.
     pub path: PathBuf,
-    /// Which packets.
+    /// The point of the link at which packets are written down.
     pub point: CapturePoint,
 }
 
-/// Where in a link packets are written down.
+/// The point of a link at which packets are written down.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CapturePoint {
-    /// As the sender sent them and when, lost ones included, each once. The default.
+    /// Packets as the sender sent them and when, lost ones included, each once. The default.
     #[default]
     Sender,
-    /// As the receiver got them and when, each once: with delays, copies and damage, without what was lost.
+    /// Packets as the receiver got them and when, each once: with delays, copies and damage, without what was
+    /// lost.
     Receiver,
-    /// Both, on interfaces of their own. A program that takes all interfaces for one sees every delivered packet twice.
+    /// Packets at both points, on interfaces of their own. A program that takes all interfaces for one sees
+    /// every delivered packet twice.
     Both,
 }
 
@@ -49,7 +51,7 @@ impl CapturePoint {
     }
 }
 
-/// Where in a direction a packet was seen.
+/// The point of a direction at which a packet was seen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Tap {
     /// Read from the sender.
@@ -141,7 +143,8 @@ impl Tap {
     }
 }
 
-/// What `instant` is on the calendar, from 1970: both clocks are read until nothing came between the readings.
+/// Returns `instant` on the calendar, as the time since 1970, by the closest of several pairs of readings of
+/// both clocks.
 fn on_the_calendar(instant: WallInstant) -> Duration {
     let mut best: Option<(Duration, Duration)> = None;
     for _ in 0..READINGS {

@@ -41,7 +41,7 @@ struct Upper {
     protocol: u8,
     start: usize,
     end: usize,
-    /// Where the addresses are.
+    /// The offsets of the source and destination addresses.
     addresses: (usize, usize),
 }
 
@@ -54,7 +54,8 @@ fn upper_layer(packet: &[u8]) -> Option<Upper> {
     (upper.start <= upper.end && upper.end <= packet.len()).then_some(upper)
 }
 
-/// RFC 791 §3.1. Before it fragments, the kernel completes checksums.
+/// Returns the upper layer of an IPv4 packet (RFC 791 §3.1). Before it fragments, the kernel completes
+/// checksums.
 fn upper_layer_v4(packet: &[u8]) -> Option<Upper> {
     let header: &[u8; 20] = packet.first_chunk()?;
     let is_fragment = header[6] & 0x3f != 0 || header[7] != 0;
@@ -66,7 +67,8 @@ fn upper_layer_v4(packet: &[u8]) -> Option<Upper> {
     })
 }
 
-/// RFC 8200 §3 and §4. Behind a routing or a fragment header nothing is prepared.
+/// Returns the upper layer of an IPv6 packet (RFC 8200 §3 and §4). Behind a routing or a fragment header
+/// nothing is prepared.
 fn upper_layer_v6(packet: &[u8]) -> Option<Upper> {
     let header: &[u8; 40] = packet.first_chunk()?;
     let end = 40 + usize::from(u16::from_be_bytes([header[4], header[5]]));

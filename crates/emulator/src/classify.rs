@@ -1,6 +1,6 @@
-//! Which packets are numbered and impaired.
+//! The classes of packets: those that are numbered and impaired, and the others.
 
-/// What the emulator does with a packet.
+/// The treatment of a packet by the emulator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Class {
     /// A user's packet: numbered and impaired.
@@ -35,7 +35,8 @@ fn classify_v4(packet: &[u8]) -> Class {
     }
 }
 
-/// RFC 791 §3.1: the low 13 bits are the fragment's offset.
+/// Returns whether the packet is a fragment other than the first: the low 13 bits are its offset (RFC 791
+/// §3.1).
 fn is_later_fragment(packet: &[u8]) -> bool {
     matches!(packet.get(6..8), Some([high, low]) if high & 0x1f != 0 || *low != 0)
 }

@@ -92,8 +92,8 @@ pub fn between(
     world.start(options)
 }
 
-/// Where a namespace is: `/run/netns/NAME` as `ip netns` makes them, unless it is a path already, such as
-/// `/proc/PID/ns/net`.
+/// Returns the path of a namespace: `/run/netns/NAME` as `ip netns` makes them, unless it is a path already,
+/// such as `/proc/PID/ns/net`.
 #[must_use]
 pub fn namespace_path(name: &str) -> PathBuf {
     if name.contains('/') { PathBuf::from(name) } else { Path::new("/run/netns").join(name) }

@@ -103,7 +103,7 @@ fn await_local_route(address: Ipv6Addr) -> io::Result<()> {
     Ok(())
 }
 
-/// As on Ethernet.
+/// The MTU of the devices in octets, as on Ethernet.
 const MTU: u16 = 1500;
 /// Prefix length of a link's IPv4 addresses.
 const PREFIX_V4: u8 = 24;

@@ -214,7 +214,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Does as told since the last time.
+    /// Carries out the commands that came since the last time, and returns whether to go on.
     fn obey(&mut self) -> Flow {
         if self.news == News::None {
             return Flow::GoOn;

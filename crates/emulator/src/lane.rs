@@ -16,7 +16,7 @@ pub(super) struct Lane {
     pub(super) direction: Direction,
     pub(super) state: LinkState,
     link: Link<Vec<u8>>,
-    /// For ICMP errors: the delay alone.
+    /// The link for ICMP errors, which have the delay alone.
     passing: Link<Vec<u8>>,
     meter: Meter,
 }
@@ -100,7 +100,7 @@ impl Lane {
         self.passing.set_impairments(delay_alone(impairments))
     }
 
-    /// What happened; `missed` is what the device knows of packets it lost before.
+    /// Returns the counters of the lane; `missed` is what the device knows of packets it lost before.
     pub(super) fn report(&self, missed: Option<u32>) -> DirectionReport {
         let meter = &self.meter;
         DirectionReport {
@@ -159,7 +159,7 @@ impl Meter {
     }
 }
 
-/// Three significant digits; grows with its values.
+/// Creates a histogram of three significant digits, which grows with its values.
 #[expect(clippy::expect_used, reason = "three digits are always valid")]
 fn histogram() -> Histogram<u64> {
     Histogram::new(3).expect("three digits")

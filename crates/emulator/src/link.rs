@@ -10,9 +10,9 @@ use serde::Serialize;
 pub struct EmulatedLink {
     /// Distinguishes the links of a world and gives them their addresses; not 0.
     pub index: u8,
-    /// What happens from the client's end to the server's.
+    /// The impairments from the client's end to the server's.
     pub request: Impairments,
-    /// What happens from the server's end to the client's.
+    /// The impairments from the server's end to the client's.
     pub response: Impairments,
     /// Seed of the link's two random streams. Links with the same seed lose the same packet numbers.
     pub seed: u64,
@@ -25,7 +25,7 @@ impl EmulatedLink {
         Self { index, request: impairments.clone(), response: impairments, seed }
     }
 
-    /// What happens in one direction.
+    /// Returns the impairments of one direction.
     #[must_use]
     pub const fn impairments(&self, direction: Direction) -> &Impairments {
         match direction {
@@ -41,18 +41,18 @@ impl EmulatedLink {
     }
 }
 
-/// A direction of a link.
+/// A direction in which packets cross a link.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// From the client's end to the server's.
+    /// The direction from the client's end to the server's.
     Request,
-    /// From the server's end to the client's.
+    /// The direction from the server's end to the client's.
     Response,
 }
 
 impl Direction {
-    /// `request` or `response`.
+    /// Returns the name of the direction: `request` or `response`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -65,9 +65,9 @@ impl Direction {
 /// Whether a link carries packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LinkState {
-    /// It does.
+    /// The link carries packets.
     Up,
-    /// It loses them all, those under way too, and numbers none.
+    /// The link loses all packets, those under way too, and numbers none.
     Down,
 }
 
@@ -81,7 +81,7 @@ pub enum End {
 }
 
 impl End {
-    /// The other end.
+    /// Returns the other end of the link.
     #[must_use]
     pub const fn peer(self) -> Self {
         match self {
@@ -98,12 +98,12 @@ impl End {
     }
 }
 
-/// One end of one link.
+/// An end of a link, with the link's index.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct LinkEnd {
     /// The link's [`EmulatedLink::index`].
     pub link: u8,
-    /// Which end of it.
+    /// The end of the link that is meant.
     pub end: End,
 }
 
@@ -120,13 +120,14 @@ impl LinkEnd {
         Self { link, end: End::Server }
     }
 
-    /// `10.77.<link>.1` at the client's end, `.2` at the server's; prefix length 24.
+    /// Returns the address `10.77.<link>.1` at the client's end, `.2` at the server's; the prefix length is 24.
     #[must_use]
     pub const fn ipv4(self) -> Ipv4Addr {
         Ipv4Addr::new(10, 77, self.link, self.end.host())
     }
 
-    /// `fd77:<link>::1` at the client's end, `::2` at the server's; prefix length 64. The link is in hexadecimal.
+    /// Returns the address `fd77:<link>::1` at the client's end, `::2` at the server's; the prefix length is
+    /// 64. The link is in hexadecimal.
     #[must_use]
     pub fn ipv6(self) -> Ipv6Addr {
         Ipv6Addr::new(0xfd77, u16::from(self.link), 0, 0, 0, 0, 0, u16::from(self.end.host()))
@@ -139,14 +140,14 @@ impl LinkEnd {
     }
 }
 
-/// What a side knows about a link it is attached to.
+/// A link as a side sees it that is attached to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SideLink {
     /// The link and our end of it.
     pub end: LinkEnd,
     /// The name of the network device.
     pub device: String,
-    /// Our IPv4 address.
+    /// The IPv4 address of this side.
     pub local_v4: Ipv4Addr,
     /// The IPv4 address of the other end.
     pub peer_v4: Ipv4Addr,

@@ -18,7 +18,8 @@ pub enum Outside {
     /// Nothing is routed further.
     #[default]
     Unreachable,
-    /// Whatever the host reaches by IPv4, with the host's addresses. Needs root in the host's own network, and `nft`.
+    /// The side reaches whatever the host reaches by IPv4, with the host's addresses. Needs root in the host's
+    /// own network, and `nft`.
     Translated,
 }
 

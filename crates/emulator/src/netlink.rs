@@ -30,7 +30,7 @@ pub(super) struct VethPair<'a> {
 }
 
 impl Netlink {
-    /// Speaks of the calling thread's network namespace.
+    /// Opens a netlink socket in the calling thread's network namespace.
     pub(super) fn open() -> nix::Result<Self> {
         let kind = SockType::Raw;
         let socket =

@@ -1,4 +1,4 @@
-//! What this process may do, and how it gets the rights that the emulator needs.
+//! The rights of this process, and how it gets those that the emulator needs.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, OpenOptions};
@@ -13,27 +13,28 @@ use nix::unistd::{getegid, geteuid};
 use super::device::DeviceKind;
 use super::device::try_pair;
 
-/// How the emulator can run here.
+/// The way in which the emulator can run here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Permission {
     /// The process holds `CAP_NET_ADMIN` and `CAP_SYS_ADMIN`: the current network namespace is the host's own.
     Privileged,
-    /// In a user namespace, whose network is empty: nothing of the host can be reached through an emulated link.
+    /// The emulator can run in a user namespace, whose network is empty: nothing of the host can be reached
+    /// through an emulated link.
     UserNamespace,
 }
 
 /// The reason why the emulator cannot run here, and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
-    /// Neither TUN devices nor pairs of virtual Ethernet devices.
+    /// The system refuses TUN devices and pairs of virtual Ethernet devices alike.
     #[error(
         "{TUN} cannot be opened ({tun}), and a pair of virtual Ethernet devices cannot be made either ({veth}): \
          `modprobe tun` and `chmod 0666 {TUN}`, or give the container `--device {TUN}`; or `modprobe veth`"
     )]
     NoDevice {
-        /// Why no TUN device.
+        /// The reason why there is no TUN device.
         tun: io::Error,
-        /// Why no pair.
+        /// The reason why there is no pair.
         veth: io::Error,
     },
     /// TUN devices were asked for, and there are none.
@@ -42,7 +43,7 @@ pub enum Refused {
          `--device {TUN}`, or do without {DEVICE_VARIABLE}=tun"
     )]
     NoTun {
-        /// The kernel's reason.
+        /// The reason that the kernel gave.
         source: io::Error,
     },
     /// Pairs of virtual Ethernet devices were asked for, and there are none.
@@ -51,13 +52,13 @@ pub enum Refused {
          {DEVICE_VARIABLE}=veth"
     )]
     NoVeth {
-        /// The kernel's reason.
+        /// The reason that the kernel gave.
         source: io::Error,
     },
     /// A kind of device was asked for that there is not.
     #[error("{DEVICE_VARIABLE} is {value:?}: it must be `tun` or `veth`, or not be set")]
     UnknownDevice {
-        /// What was asked for.
+        /// The name that was asked for.
         value: OsString,
     },
     /// User namespaces are switched off for ordinary users.
@@ -67,7 +68,7 @@ pub enum Refused {
     UserNamespacesDisabled {
         /// The kernel parameter that forbids them.
         sysctl: &'static str,
-        /// Its value.
+        /// The value of the kernel parameter.
         value: String,
         /// The value that allows them.
         remedy: &'static str,
@@ -78,18 +79,18 @@ pub enum Refused {
          it, or give the container `--cap-add NET_ADMIN --cap-add SYS_ADMIN`"
     )]
     Namespaces {
-        /// The kernel's reason.
+        /// The reason that the kernel gave.
         errno: Errno,
     },
     /// The user's number cannot be mapped into the new user namespace.
     #[error("{file} cannot be written ({source}): run as root")]
     Mapping {
-        /// Which file of `/proc/self`.
+        /// The file of `/proc/self` that could not be written.
         file: &'static str,
-        /// The kernel's reason.
+        /// The reason that the kernel gave.
         source: io::Error,
     },
-    /// Only a process with a single thread may enter a user namespace.
+    /// The process has several threads, and only one with a single thread may enter a user namespace.
     #[error("the process has several threads already: enter_user_namespace must come first in main")]
     SeveralThreads,
 }
@@ -144,7 +145,7 @@ pub fn device_kind() -> Result<DeviceKind, Refused> {
     Ok(kind)
 }
 
-/// As [`device_kind`], without a try whether it can be had.
+/// Returns the kind that [`device_kind`] returns, without a try whether it can be had.
 pub(super) fn preferred_kind() -> Result<DeviceKind, Refused> {
     Ok(match wanted_kind()? {
         Some(wanted) => wanted,
@@ -153,7 +154,7 @@ pub(super) fn preferred_kind() -> Result<DeviceKind, Refused> {
     })
 }
 
-/// What the environment asks for.
+/// Returns the kind that the environment variable asks for.
 fn wanted_kind() -> Result<Option<DeviceKind>, Refused> {
     let Some(value) = std::env::var_os(DEVICE_VARIABLE) else { return Ok(None) };
     match value.to_str().and_then(DeviceKind::from_name) {

@@ -1,4 +1,4 @@
-//! What the emulator tells afterwards.
+//! The report of the emulator after its end.
 
 use std::time::Duration;
 
@@ -8,35 +8,35 @@ use serde::Serialize;
 
 use super::device::DeviceKind;
 
-/// What happened on all links.
+/// The report of an emulator: counters and delays of all its links.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct EmulatorReport {
     /// How long the emulator ran, in seconds.
     pub duration_s: f64,
     /// Whether the kernel ran the emulator's thread before all ordinary ones.
     pub is_real_time: bool,
-    /// Which kind of device the links ended in.
+    /// The kind of device in which the links ended.
     pub device: DeviceKind,
-    /// In the order in which the links were given.
+    /// The reports of the links, in the order in which these were given.
     pub links: Vec<LinkReport>,
     /// The reason why the capture is incomplete, if it is.
     pub capture_error: Option<String>,
 }
 
-/// What happened on one link.
+/// The report of one link: counters and delays of both directions.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct LinkReport {
-    /// The link's index.
+    /// The index that the link was given.
     pub index: u8,
-    /// The link's seed.
+    /// The seed of the link's random numbers.
     pub seed: u64,
-    /// From the client's end to the server's.
+    /// The direction from the client's end to the server's.
     pub request: DirectionReport,
-    /// From the server's end to the client's.
+    /// The direction from the server's end to the client's.
     pub response: DirectionReport,
 }
 
-/// What happened in one direction of a link.
+/// The report of one direction of a link.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct DirectionReport {
     /// Counters of the numbered packets.
@@ -67,25 +67,25 @@ pub struct DirectionReport {
 /// A packet that the link dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct DroppedPacket {
-    /// Its number, from 1.
+    /// The number of the packet, from 1.
     pub number: u64,
-    /// Why.
+    /// The reason why it was dropped.
     pub reason: DropReason,
 }
 
 /// Percentiles of a delay, in milliseconds; all `None` without a packet.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct DelaySummary {
-    /// The median.
+    /// The median delay, in milliseconds.
     pub p50_ms: Option<f64>,
-    /// The 99th percentile.
+    /// The 99th percentile of the delays, in milliseconds.
     pub p99_ms: Option<f64>,
-    /// The largest.
+    /// The longest delay, in milliseconds.
     pub max_ms: Option<f64>,
 }
 
 impl DelaySummary {
-    /// Of a histogram in nanoseconds.
+    /// Summarises a histogram in nanoseconds.
     pub(super) fn of(histogram: &Histogram<u64>) -> Self {
         if histogram.is_empty() {
             return Self::default();

@@ -15,7 +15,7 @@ use super::error::EmulatorError;
 use super::link::{Direction, LinkState};
 use super::report::EmulatorReport;
 
-/// How the emulator runs.
+/// The options of an emulator.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EmulatorOptions {
     /// Write packets to a file. Default: no.
@@ -24,7 +24,7 @@ pub struct EmulatorOptions {
     /// again: on a virtual machine packets are then late by 5 µs in the median, with 0 by 58 µs. 0 saves up to
     /// 60 µs of processor time per packet.
     pub wake_early: Duration,
-    /// How the kernel schedules the emulator's thread. Default: before all ordinary threads, if permitted.
+    /// The scheduling of the emulator's thread. Default: before all ordinary threads, if permitted.
     pub scheduling: Scheduling,
 }
 
@@ -38,13 +38,13 @@ impl Default for EmulatorOptions {
     }
 }
 
-/// How the kernel schedules the emulator's thread.
+/// The scheduling of the emulator's thread by the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scheduling {
     /// `SCHED_FIFO` with the lowest priority, where root rights and a second processor allow it: other programs then
     /// hardly make packets late. [`EmulatorReport::is_real_time`] tells whether it was granted.
     RealTimeIfPermitted,
-    /// As any thread.
+    /// The thread is scheduled as any other.
     Ordinary,
 }
 
@@ -133,7 +133,7 @@ impl Drop for RunningEmulator {
     }
 }
 
-/// Ends the emulator.
+/// A handle that ends the emulator from any thread.
 #[derive(Clone, Debug)]
 pub struct StopHandle {
     commands: Sender<Command>,
@@ -153,7 +153,7 @@ impl StopHandle {
     }
 }
 
-/// What the emulator's thread is told.
+/// A command for the emulator's thread.
 #[derive(Debug)]
 pub(super) enum Command {
     Stop,

@@ -159,16 +159,16 @@ impl World {
     }
 }
 
-/// What a side's work is told.
+/// The surroundings of a side's work: its name and its links.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SideContext {
-    /// The side's name.
+    /// The name of the side, for messages.
     pub name: String,
     /// The links it is attached to, in the order they were given.
     pub links: Vec<SideLink>,
 }
 
-/// A side at work.
+/// A side at work, in a network namespace of its own.
 #[derive(Debug)]
 pub struct Side<T> {
     thread: JoinHandle<Result<T, SideError>>,

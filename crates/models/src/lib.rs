@@ -1,4 +1,4 @@
-//! What theory says about the response time of a signalling transaction.
+//! Models of the response time of a signalling transaction, as theory predicts it.
 //!
 //! A transaction sends a small request, the other end answers, and the clock stops when the answer is
 //! delivered. On a path that loses packets the transport decides how long that takes: how soon it notices a

@@ -9,17 +9,18 @@ use crate::error::ModelError;
 /// formulas give whole numbers whose sums in binary are a little off.
 const ROUNDING_TOLERANCE: f64 = 1.000_001e-9;
 
-/// `seconds` as a duration, `quantity` naming it if it does not fit.
+/// Returns `seconds` as a duration, with `quantity` to name it if it does not fit.
 pub(crate) fn duration(seconds: f64, quantity: &'static str) -> Result<Duration, ModelError> {
     Duration::try_from_secs_f64(seconds).map_err(|_| ModelError::TooLarge { quantity })
 }
 
-/// `value` rounded up to a count of at least one; values up to 1e-9 above a whole number are that number.
+/// Returns `value` rounded up to a count of at least one; values up to 1e-9 above a whole number are that
+/// number.
 pub(crate) fn count_rounded_up(value: f64, quantity: &'static str) -> Result<NonZeroU32, ModelError> {
     to_count((value - ROUNDING_TOLERANCE).ceil(), quantity)
 }
 
-/// `value` rounded to the nearest count of at least one.
+/// Returns `value` rounded to the nearest count of at least one.
 pub(crate) fn count_rounded(value: f64, quantity: &'static str) -> Result<NonZeroU32, ModelError> {
     to_count(value.round(), quantity)
 }

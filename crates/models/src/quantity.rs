@@ -10,12 +10,15 @@ use crate::error::ModelError;
 pub struct Probability(f64);
 
 impl Probability {
-    /// Never.
+    /// The probability zero, of what never happens.
     pub const ZERO: Self = Self(0.0);
-    /// One per cent.
+    /// The probability of one per cent.
     pub const ONE_PERCENT: Self = Self(0.01);
 
+    /// Creates the probability `value`.
+    ///
     /// # Errors
+    ///
     /// [`ModelError::NotAProbability`] unless `0 ≤ value < 1`.
     pub fn new(value: f64) -> Result<Self, ModelError> {
         if (0.0..1.0).contains(&value) { Ok(Self(value)) } else { Err(ModelError::NotAProbability { value }) }
@@ -35,7 +38,7 @@ impl Probability {
 }
 
 impl fmt::Display for Probability {
-    /// As a percentage with at most six decimals: `1%`, `0.25%`.
+    /// Writes the probability as a percentage with at most six decimals: `1%`, `0.25%`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = format!("{:.6}", self.0 * 100.0);
         write!(f, "{}%", digits.trim_end_matches('0').trim_end_matches('.'))
@@ -47,7 +50,10 @@ impl fmt::Display for Probability {
 pub struct Rate(f64);
 
 impl Rate {
+    /// Creates the rate of `value` events per second.
+    ///
     /// # Errors
+    ///
     /// [`ModelError::NotARate`] unless `value` is positive and both it and `1 / value` are finite.
     pub fn per_second(value: f64) -> Result<Self, ModelError> {
         if value > 0.0 && value.is_finite() && value.recip().is_finite() {
@@ -68,7 +74,7 @@ impl Rate {
         Self::per_second(interval.as_secs_f64().recip())
     }
 
-    /// Events per second.
+    /// Returns the number of events per second.
     #[must_use]
     pub const fn value(self) -> f64 {
         self.0

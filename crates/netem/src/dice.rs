@@ -60,7 +60,7 @@ impl Dice {
         mix(self.queue ^ mix(number))
     }
 
-    /// The same for the copy of a packet.
+    /// Returns the number that a random queue draws for the copy of a packet.
     pub(crate) fn queue_copy(&self, number: u64) -> u64 {
         mix(self.queue(number))
     }

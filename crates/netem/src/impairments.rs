@@ -1,4 +1,4 @@
-//! What one direction of a path does to packets.
+//! The impairments of one direction of a path.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use crate::loss::Loss;
 use crate::probability::Probability;
 use crate::units::{BitRate, QueueLimit};
 
-/// What one direction of a path does to packets. The default is a perfect link: no delay, no limit, no loss.
+/// The impairments of one direction of a path. The default is a perfect link: no delay, no limit, no loss.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Impairments {
     /// One-way propagation delay, at most [`MAX_DELAY`]. Default 0.
@@ -16,7 +16,7 @@ pub struct Impairments {
     ///
     /// Packets are *not* kept in order: one with a short delay overtakes, as in Linux' netem.
     pub jitter: Duration,
-    /// Random loss. Default none. A lost packet takes no room in the queue and no time on the link.
+    /// The random loss. Default none. A lost packet takes no room in the queue and no time on the link.
     pub loss: Loss,
     /// Numbers of packets to drop for certain, counted from 1 in this direction. Default none.
     pub drop_packets: BTreeSet<u64>,
@@ -61,24 +61,24 @@ pub enum InvalidImpairments {
     /// `delay` is above [`MAX_DELAY`].
     #[error("delay {delay:?} is too long: at most {MAX_DELAY:?}")]
     DelayTooLong {
-        /// What was given.
+        /// The delay that was given.
         delay: Duration,
     },
     /// `jitter` is above `delay`: packets would arrive before they were sent.
     #[error("jitter {jitter:?} is larger than delay {delay:?}: at most as large")]
     JitterExceedsDelay {
-        /// What was given.
+        /// The jitter that was given.
         jitter: Duration,
-        /// Its bound.
+        /// The delay, which bounds it.
         delay: Duration,
     },
     /// `drop_packets` contains 0.
     #[error("drop: there is no packet 0, packets are numbered from 1")]
     PacketZero,
-    /// `queue` without `rate`.
+    /// A `queue` was given without `rate`, so nothing would ever wait.
     #[error("queue {queue} never fills: a queue limit needs a link rate")]
     QueueWithoutRate {
-        /// What was given.
+        /// The queue that was given.
         queue: QueueLimit,
     },
 }

@@ -7,17 +7,17 @@ use crate::parse::{self, ParseError};
 use crate::probability::{Probability, unit};
 use crate::units::as_text;
 
-/// Which packets a link loses at random. Default: none.
+/// The model by which a link loses packets at random. Default: none.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(try_from = "String", into = "String"))]
 pub enum Loss {
-    /// No packet.
+    /// No packet is lost at random.
     #[default]
     None,
     /// Each packet by itself, with this probability.
     Bernoulli(Probability),
-    /// In bursts.
+    /// Packets are lost in bursts, by the model of Gilbert and Elliott.
     GilbertElliott(GilbertElliott),
 }
 
@@ -147,18 +147,18 @@ impl fmt::Display for GilbertElliott {
 /// Four numbers that make no loss model.
 #[derive(Clone, Copy, PartialEq, Debug, thiserror::Error)]
 pub enum InvalidGilbertElliott {
-    /// A number outside 0 to 1.
+    /// A number is outside 0 to 1.
     #[error("{name} = {value} must be between 0 and 1")]
     OutOfRange {
-        /// Which of `p`, `r`, `h`, `k`.
+        /// The name of the number: `p`, `r`, `h` or `k`.
         name: &'static str,
-        /// What was given.
+        /// The value that was given.
         value: f64,
     },
-    /// `p > 0` with `r = 0`.
+    /// The bad state would never end: `p > 0` with `r = 0`.
     #[error("r = 0 never leaves the bad state: r must be above 0 when p is")]
     BadForEver,
-    /// `h = 0` and `k = 0`.
+    /// Every packet would be lost: `h = 0` and `k = 0`.
     #[error("every packet would be lost: h or k must be above 0")]
     LosesAll,
 }
@@ -182,7 +182,8 @@ impl ChannelState {
     }
 }
 
-/// In `ge:` a plain `1` is a certainty, as the default of `k` is; beyond that a percent sign is missing.
+/// Reads a fraction from 0 to 1. In `ge:` a plain `1` is a certainty, as the default of `k` is; for larger
+/// numbers a percent sign is missing.
 fn fraction_up_to_one(text: &str) -> Result<f64, ParseError> {
     match parse::fraction(text)? {
         (value, false) if value > 1.0 && value < 100.0 => {

@@ -3,22 +3,22 @@
 /// A text is not the quantity that was expected. Every message names the value and the remedy.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ParseError {
-    /// Not a number, with or without `%`.
+    /// The text is not a number, with or without `%`.
     #[error("`{value}` is not a probability: write 1% or 0.01")]
     NotAProbability {
-        /// The text as given.
+        /// The text, as it was given.
         value: String,
     },
     /// A bare number from one on, which is almost certainly meant as a percentage.
     #[error("`{value}` would be every packet or more: did you mean {value}%?")]
     MissingPercent {
-        /// The text as given.
+        /// The text, as it was given.
         value: String,
     },
     /// A number outside 0 ≤ p < 1.
     #[error("`{value}` is out of range: a probability is at least 0% and below 100%")]
     ProbabilityOutOfRange {
-        /// The text as given.
+        /// The text, as it was given.
         value: String,
     },
     /// `ge:` with too few or too many numbers.
@@ -26,45 +26,45 @@ pub enum ParseError {
         "`{value}` is not a Gilbert-Elliott model: write ge:p,r,h,k such as ge:1%,30%,0,1 (1 to 4 numbers)"
     )]
     NotGilbertElliott {
-        /// The text as given.
+        /// The text, as it was given.
         value: String,
     },
     /// The four numbers make no usable model.
     #[error("`{value}`: {reason}")]
     InvalidGilbertElliott {
-        /// The text as given.
+        /// The text, as it was given.
         value: String,
-        /// Which bound is broken.
+        /// The bound that is broken.
         reason: crate::InvalidGilbertElliott,
     },
     /// A link rate without a unit.
     #[error("`{value}` has no unit: write {value}bit, {value}kbit, {value}mbit or {value}gbit (per second)")]
     RateWithoutUnit {
-        /// The text as given.
+        /// The text, as it was given.
         value: String,
     },
-    /// Not a link rate.
+    /// The text is not a link rate.
     #[error("`{value}` is not a link rate: write 500bit, 100kbit, 1.7mbit or 1gbit (per second)")]
     NotABitRate {
-        /// The text as given.
+        /// The text, as it was given.
         value: String,
     },
     /// A rate of zero carries nothing.
     #[error("`{value}` carries nothing: a link rate is at least 1bit; leave it out for an unlimited rate")]
     RateIsZero {
-        /// The text as given.
+        /// The text, as it was given.
         value: String,
     },
-    /// Not a number of octets.
+    /// The text is not a number of octets.
     #[error("`{value}` is not a size: write 500 (octets) or 64KiB, 1.5MiB, 1GiB")]
     NotASize {
-        /// The text as given.
+        /// The text, as it was given.
         value: String,
     },
-    /// Neither packets nor octets.
+    /// The text gives neither packets nor octets.
     #[error("`{value}` is not a queue limit: write 50p (packets), 64KiB or 500 (octets)")]
     NotAQueueLimit {
-        /// The text as given.
+        /// The text, as it was given.
         value: String,
     },
 }

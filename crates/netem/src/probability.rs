@@ -18,7 +18,7 @@ use crate::parse::{self, ParseError};
 pub struct Probability(f64);
 
 impl Probability {
-    /// Never.
+    /// The probability of what never happens, zero.
     pub const ZERO: Self = Self(0.0);
 
     /// Creates the probability `p`.
@@ -56,7 +56,7 @@ pub(crate) fn unit(draw: u64) -> f64 {
 #[derive(Clone, Copy, PartialEq, Debug, thiserror::Error)]
 #[error("{value} is no probability: it must be at least 0 and below 1")]
 pub struct OutOfRange {
-    /// What was given.
+    /// The value that was given.
     pub value: f64,
 }
 

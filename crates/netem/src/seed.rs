@@ -20,7 +20,7 @@ pub fn derive_indexed_seed(run_seed: u64, label: &str, index: u64) -> u64 {
     mix(derive_seed(run_seed, label).wrapping_add(index.wrapping_add(1).wrapping_mul(GOLDEN_GAMMA)))
 }
 
-/// The finaliser of `SplitMix64`: every input bit reaches every output bit.
+/// Mixes a number so that every input bit reaches every output bit: the finaliser of `SplitMix64`.
 pub(crate) const fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

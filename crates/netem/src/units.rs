@@ -14,13 +14,13 @@ use crate::parse::{self, ParseError};
 pub struct BitRate(NonZeroU64);
 
 impl BitRate {
-    /// `bits` per second; `None` for zero, which would carry nothing.
+    /// Creates the rate of `bits` per second; `None` for zero, which would carry nothing.
     #[must_use]
     pub fn from_bits_per_second(bits: u64) -> Option<Self> {
         NonZeroU64::new(bits).map(Self)
     }
 
-    /// Bits per second.
+    /// Returns the rate in bits per second.
     #[must_use]
     pub const fn bits_per_second(self) -> u64 {
         self.0.get()
@@ -66,14 +66,14 @@ impl fmt::Display for BitRate {
     }
 }
 
-/// A number of octets.
+/// A size: a number of octets.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(try_from = "String", into = "String"))]
 pub struct ByteSize(u64);
 
 impl ByteSize {
-    /// `octets` octets.
+    /// Creates the size of `octets` octets.
     #[must_use]
     pub const fn from_octets(octets: u64) -> Self {
         Self(octets)
@@ -120,11 +120,11 @@ impl fmt::Display for ByteSize {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(try_from = "String", into = "String"))]
 pub enum QueueLimit {
-    /// At most that many packets.
+    /// The queue holds at most so many packets.
     Packets(u32),
-    /// At most that many octets, counted as on the wire.
+    /// The queue holds at most so many octets, counted as on the wire.
     Bytes(u64),
-    /// Random early detection.
+    /// The queue drops at random before it is full (random early detection).
     Red(Red),
     /// Controlled delay (RFC 8289).
     CoDel(CoDel),
@@ -133,13 +133,13 @@ pub enum QueueLimit {
 /// Random early detection (Floyd and Jacobson 1993), counted in packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Red {
-    /// Below this average length nothing is dropped.
+    /// The average length, in packets, below which nothing is dropped.
     pub min_packets: u32,
-    /// From this average length on everything is.
+    /// The average length, in packets, from which on everything is dropped.
     pub max_packets: u32,
     /// The share that is dropped just below it, in millionths.
     pub most_millionths: u32,
-    /// At most that many wait.
+    /// The largest number of packets that wait.
     pub limit_packets: u32,
 }
 
@@ -158,7 +158,7 @@ pub struct CoDel {
     pub target: Duration,
     /// How long it may be above: a round trip. RFC 8289 §3.2 has 100 ms.
     pub interval: Duration,
-    /// At most that many wait.
+    /// The largest number of packets that wait.
     pub limit_packets: u32,
 }
 
@@ -203,7 +203,7 @@ impl FromStr for CoDel {
     }
 }
 
-/// `50p`.
+/// Reads a number of packets, such as `50p`.
 fn packets(text: &str) -> Option<u32> {
     let digits = text.strip_suffix(['p', 'P'])?;
     parse::decimal(digits, 1).and_then(|packets| u32::try_from(packets).ok())

@@ -1,8 +1,8 @@
-//! What happened in a world, in numbers.
+//! Counters of a simulated world.
 
 use crate::trace::Fate;
 
-/// What happened in a world so far. Every packet that was dropped counts under one reason.
+/// Counters of a world since it was made. Every packet that was dropped counts under one reason.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
     /// Events: packets that reached the far end of a link, and timers that fired. Sending a packet is part of the

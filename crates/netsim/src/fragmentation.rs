@@ -28,7 +28,7 @@ use crate::host::{Host, Outgoing, Packet, Protocol};
 /// ```
 #[derive(Debug)]
 pub struct Fragmenting<H> {
-    /// The host itself.
+    /// The host, whose packets are cut and put together.
     pub host: H,
     mtu_bytes: usize,
     identification: u32,
@@ -39,14 +39,14 @@ pub struct Fragmenting<H> {
     counters: FragmentCounters,
 }
 
-/// What was cut and put together.
+/// Counters of packets that were cut and put together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FragmentCounters {
     /// Packets that did not fit.
     pub packets_cut: u64,
-    /// Their fragments.
+    /// The number of fragments they were cut into.
     pub fragments_sent: u64,
-    /// Packets put together.
+    /// The number of packets put together from fragments.
     pub reassembled: u64,
     /// Packets of which a fragment was missing when the time was over.
     pub timed_out: u64,
@@ -64,7 +64,8 @@ struct Partial {
 }
 
 impl<H> Fragmenting<H> {
-    /// Packets of more than `mtu_bytes`, with their IP header, are cut. At least 68 octets (RFC 791 §3.2).
+    /// Creates a host whose packets of more than `mtu_bytes` octets, IP header included, are cut. At least 68
+    /// octets (RFC 791 §3.2).
     #[must_use]
     pub fn new(host: H, mtu_bytes: usize) -> Self {
         Self {
@@ -78,7 +79,7 @@ impl<H> Fragmenting<H> {
         }
     }
 
-    /// Everything counted so far.
+    /// Returns the counters of everything so far.
     #[must_use]
     pub const fn counters(&self) -> &FragmentCounters {
         &self.counters
@@ -226,7 +227,7 @@ fn udp_header(outgoing: &Outgoing, payload: &[u8]) -> Option<[u8; UDP_HEADER_BYT
     Some(header)
 }
 
-/// Zero over a datagram that carries the right one.
+/// Returns the UDP checksum of a datagram; zero over one that carries the right one.
 fn checksum(source: IpAddr, destination: IpAddr, datagram: &[u8]) -> u16 {
     finish(sum(pseudo_header(source, destination, datagram.len()), datagram))
 }
@@ -239,7 +240,7 @@ fn pseudo_header(source: IpAddr, destination: IpAddr, bytes: usize) -> u64 {
     })
 }
 
-/// IANA, Assigned Internet Protocol Numbers.
+/// Returns the number that IANA has assigned to a protocol over IP.
 const fn number(protocol: Protocol) -> u8 {
     match protocol {
         Protocol::Tcp => TCP,
@@ -253,7 +254,8 @@ const TCP: u8 = 6;
 const UDP: u8 = 17;
 const UDP_HEADER_BYTES: usize = 8;
 const LEAST_MTU_BYTES: usize = 68;
-/// What Linux waits for the rest of a packet (RFC 791 §3.2 has 15 s, RFC 1122 §3.3.2 60 s and more).
+/// The time Linux waits for the rest of a packet over IPv4 (RFC 791 §3.2 has 15 s, RFC 1122 §3.3.2 60 s and
+/// more).
 const PATIENCE_V4: Duration = Duration::from_secs(30);
-/// RFC 8200 §4.5.
+/// The time to wait for the rest of a packet over IPv6 (RFC 8200 §4.5).
 const PATIENCE_V6: Duration = Duration::from_secs(60);

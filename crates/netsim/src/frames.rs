@@ -13,7 +13,7 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    /// A frame to fill, with an empty payload and one reference.
+    /// Takes a frame out of the store, with an empty payload and one reference.
     pub(crate) fn claim(&mut self) -> FrameId {
         self.free.pop().unwrap_or_else(|| {
             self.slots.push(Frame::default());
@@ -29,7 +29,7 @@ impl Frames {
         &mut self.slots[id.0]
     }
 
-    /// A copy of a frame with other content.
+    /// Copies a frame, with other content.
     pub(crate) fn copy_damaged(&mut self, id: FrameId, payload: &[u8], digest: u64) -> FrameId {
         let copy = self.claim();
         let Frame { source, destination, protocol, hops, .. } = self.slots[id.0];
@@ -52,7 +52,7 @@ impl Frames {
     }
 }
 
-/// What a link carries: which frame.
+/// The number of a frame, which is what a link carries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct FrameId(usize);
 
@@ -63,7 +63,7 @@ pub(crate) struct Frame {
     pub(crate) destination: IpAddr,
     pub(crate) protocol: Protocol,
     pub(crate) payload: Vec<u8>,
-    /// Of the payload as it was sent.
+    /// The digest of the payload as it was sent.
     pub(crate) digest: u64,
     /// A bit of it flipped on an earlier link of its way.
     pub(crate) is_damaged: bool,

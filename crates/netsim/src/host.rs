@@ -1,4 +1,4 @@
-//! What a host is to the simulator, and what goes in and out of it.
+//! The trait [`Host`] by which the simulator knows a host, and the packets that go in and out of it.
 
 use std::net::IpAddr;
 
@@ -35,42 +35,42 @@ pub trait Host {
 pub struct Packet<'a> {
     /// The interface it came in by.
     pub interface: InterfaceId,
-    /// The sender's address.
+    /// The address of the sender.
     pub source: IpAddr,
     /// The address of the host it was sent to; not necessarily one of `interface`.
     pub destination: IpAddr,
-    /// What the payload is.
+    /// The protocol of the payload.
     pub protocol: Protocol,
     /// Everything behind the IP header, and behind the UDP header if there is one.
     pub payload: &'a [u8],
 }
 
-/// What [`Host::poll_transmit`] appended to the buffer.
+/// The packet that [`Host::poll_transmit`] appended to the buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Outgoing {
     /// Source address, which also selects the interface; `None`: the interface that leads to `destination` and
     /// its first address of that family.
     pub source: Option<IpAddr>,
-    /// Destination address.
+    /// The address of the receiver.
     pub destination: IpAddr,
-    /// What the payload is.
+    /// The protocol of the payload.
     pub protocol: Protocol,
-    /// Octets appended.
+    /// The number of octets appended.
     pub len: usize,
     /// Several packets of this many octets each, the last may be shorter; `None` or 0: one packet.
     pub segment_bytes: Option<usize>,
 }
 
-/// What is carried in an IP packet.
+/// A protocol carried in an IP packet.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Protocol {
     /// SCTP directly over IP; the payload begins with the common header.
     Sctp,
     /// UDP; the payload begins behind the UDP header.
     Udp {
-        /// The sender's port.
+        /// The UDP port of the sender.
         source_port: u16,
-        /// The receiver's port.
+        /// The UDP port of the receiver.
         destination_port: u16,
     },
     /// TCP; the payload begins with the TCP header.
@@ -78,11 +78,11 @@ pub enum Protocol {
     /// A part of an IP packet (RFC 791 §3.2, RFC 8200 §4.5); the payload is a part of what follows the IP header, the UDP
     /// header included.
     Fragment {
-        /// Of the whole packet, as IANA numbers protocols.
+        /// The protocol of the whole packet, by its IANA number.
         protocol: u8,
-        /// The same in all fragments of a packet; IPv4 carries the lower 16 bits.
+        /// The number that all fragments of a packet share; IPv4 carries its lower 16 bits.
         identification: u32,
-        /// Where the part begins in the whole, in octets: a multiple of eight.
+        /// The place of the part in the whole packet, in octets: a multiple of eight.
         offset: u16,
         /// Whether there are parts behind it.
         has_more: bool,

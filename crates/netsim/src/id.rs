@@ -21,14 +21,14 @@ pub struct LinkId(pub(crate) usize);
 /// One of the two directions of a link.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Direction {
-    /// From the first interface given to [`World::connect`](crate::World::connect) to the second.
+    /// The direction from the first interface given to [`World::connect`](crate::World::connect) to the second.
     Request,
-    /// From the second to the first.
+    /// The direction from the second interface to the first.
     Response,
 }
 
 impl HostId {
-    /// Its number, from 0.
+    /// Returns the number of the host in its world, from 0.
     #[must_use]
     pub const fn index(self) -> usize {
         self.0
@@ -36,7 +36,7 @@ impl HostId {
 }
 
 impl RouterId {
-    /// Its number, from 0.
+    /// Returns the number of the router in its world, from 0.
     #[must_use]
     pub const fn index(self) -> usize {
         self.0
@@ -44,7 +44,7 @@ impl RouterId {
 }
 
 impl InterfaceId {
-    /// Its number in the world, from 0.
+    /// Returns the number of the interface in its world, from 0.
     #[must_use]
     pub const fn index(self) -> usize {
         self.0
@@ -52,7 +52,7 @@ impl InterfaceId {
 }
 
 impl LinkId {
-    /// Its number, from 0.
+    /// Returns the number of the link in its world, from 0.
     #[must_use]
     pub const fn index(self) -> usize {
         self.0
@@ -83,7 +83,7 @@ impl fmt::Display for LinkId {
     }
 }
 
-/// Who is at the end of a link.
+/// The owner of an interface, at the end of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Node {
     Host(HostId),

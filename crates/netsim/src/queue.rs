@@ -39,7 +39,7 @@ impl EventQueue {
     }
 }
 
-/// Who is due when.
+/// An entry of the event queue: who is due, and when.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Event {
     pub(crate) at: Instant,
@@ -48,7 +48,7 @@ pub(crate) struct Event {
 }
 
 impl Event {
-    /// The time in the upper half, the order in the lower: one number is compared faster than two.
+    /// Returns the time in the upper half and the order in the lower: one number is compared faster than two.
     #[inline]
     fn key(&self) -> u128 {
         (u128::from(self.at.as_nanos()) << 64) | u128::from(self.order)

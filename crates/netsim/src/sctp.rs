@@ -44,9 +44,9 @@ use crate::host::{Host, Outgoing, Packet, Protocol};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct SctpHost<A> {
-    /// The endpoint.
+    /// The SCTP endpoint of the host.
     pub endpoint: Endpoint,
-    /// What uses it.
+    /// The user of the endpoint.
     pub application: A,
     udp_port: u16,
     ignored: u64,
@@ -153,7 +153,7 @@ impl<A: Application> Host for SctpHost<A> {
     }
 }
 
-/// What uses an endpoint: told of events, woken by its own timer, free to call any operation of the endpoint.
+/// A user of an endpoint: told of events, woken by its own timer, free to call any operation of the endpoint.
 pub trait Application {
     /// Something happened to association `id`.
     fn on_event(&mut self, now: Instant, endpoint: &mut Endpoint, id: AssociationId, event: Event);
@@ -170,5 +170,5 @@ pub trait Application {
     }
 }
 
-/// RFC 6951 §7.
+/// The UDP port registered for SCTP (RFC 6951 §7).
 const ENCAPSULATION_PORT: u16 = 9899;

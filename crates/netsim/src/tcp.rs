@@ -47,9 +47,9 @@ use crate::host::{Host, Outgoing, Packet, Protocol};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct TcpHost<A> {
-    /// The connections.
+    /// The TCP connections of the host.
     pub connections: Connections,
-    /// What uses them.
+    /// The user of the connections.
     pub application: A,
     ignored: u64,
 }
@@ -72,7 +72,7 @@ pub struct ConnectionId(usize);
 struct Slot {
     peer: IpAddr,
     connection: Connection,
-    /// It may have something to tell or to send.
+    /// Whether the connection may have something to tell or to send.
     is_touched: bool,
 }
 
@@ -120,19 +120,19 @@ impl Connections {
         self.add(peer, connection)
     }
 
-    /// How many there are, those that have ended included.
+    /// Returns the number of connections, those that have ended included.
     #[must_use]
     pub fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// Whether there was never one.
+    /// Returns whether there never was a connection.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
-    /// All connections.
+    /// Returns all connections, in the order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (ConnectionId, &Connection)> {
         self.slots.iter().enumerate().map(|(index, slot)| (ConnectionId(index), &slot.connection))
     }
@@ -142,7 +142,8 @@ impl Connections {
         ConnectionId(self.slots.len() - 1)
     }
 
-    /// RFC 9293 §3.4.1 wants them to differ, not more: nobody guesses them here.
+    /// Returns the initial sequence number of the next connection. RFC 9293 §3.4.1 wants them to differ, and
+    /// nobody guesses them here.
     fn next_sequence(&self) -> u32 {
         let number = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
         self.initial_sequence.wrapping_add(number.wrapping_mul(SEQUENCES_APART))
@@ -205,7 +206,7 @@ impl core::ops::Index<ConnectionId> for Connections {
 }
 
 impl core::ops::IndexMut<ConnectionId> for Connections {
-    /// Whatever was done to it, it is asked afterwards what it has to send.
+    /// Returns the connection, which is asked afterwards what it has to send, whatever was done to it.
     fn index_mut(&mut self, id: ConnectionId) -> &mut Connection {
         let slot = &mut self.slots[id.0];
         slot.is_touched = true;
@@ -214,7 +215,7 @@ impl core::ops::IndexMut<ConnectionId> for Connections {
 }
 
 impl ConnectionId {
-    /// Its number, from 0.
+    /// Returns the number of the connection within its host, from 0.
     #[must_use]
     pub const fn index(self) -> usize {
         self.0
@@ -252,7 +253,8 @@ impl<A: Application> Host for TcpHost<A> {
     }
 }
 
-/// What uses the connections of a host: told of events, woken by its own timer, free to call any of their operations.
+/// A user of the connections of a host: told of events, woken by its own timer, free to call any of their
+/// operations.
 pub trait Application {
     /// Something happened to a connection.
     fn on_event(&mut self, now: Instant, connections: &mut Connections, id: ConnectionId, event: Event);
@@ -269,7 +271,7 @@ pub trait Application {
     }
 }
 
-/// RFC 6335 §6.
+/// The first dynamic port (RFC 6335 §6).
 const FIRST_DYNAMIC_PORT: u16 = 49_152;
 const DYNAMIC_PORTS: u16 = 16_384;
 /// An odd number far from 1.

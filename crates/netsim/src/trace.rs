@@ -38,7 +38,7 @@ impl TraceHash {
     }
 }
 
-/// What became of a packet.
+/// The fate of a packet, as a trace records it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fate {
     Delivered,
@@ -55,7 +55,7 @@ pub(crate) enum Fate {
 }
 
 impl Fate {
-    /// Never renumber: recorded hashes contain it.
+    /// Returns the number that stands for the fate in a hash. Never renumber: recorded hashes contain it.
     const fn code(self) -> u64 {
         match self {
             Self::Delivered => 1,
@@ -92,7 +92,7 @@ pub(crate) fn digest(bytes: &[u8]) -> u64 {
     fold(hash ^ tail, KEYS[3])
 }
 
-/// Four independent lanes keep the multiplier busy.
+/// Folds a block into four independent lanes, which keep the multiplier busy.
 fn fold_block(lanes: [u64; 4], block: &[u8; 32]) -> [u64; 4] {
     let (words, _) = block.as_chunks::<8>();
     let mut next = lanes;
@@ -107,7 +107,7 @@ fn fold(a: u64, b: u64) -> u64 {
     low ^ high
 }
 
-/// A length or index; no platform has more than 64 bits of them.
+/// Returns a length or index as 64 bits; no platform has more of them.
 fn word(value: usize) -> u64 {
     u64::try_from(value).unwrap_or(u64::MAX)
 }

@@ -13,7 +13,7 @@ pub struct TcpConfig {
     /// Octets received and not yet read at most: the window that is advertised (RFC 9293 §3.8.6). Default 1 MiB. To lower for studies
     /// of old receivers.
     pub receive_bytes: usize,
-    /// How the congestion window grows and shrinks. Default CUBIC as Linux has it.
+    /// The algorithm by which the congestion window grows and shrinks. Default CUBIC as Linux has it.
     pub congestion: CongestionAlgorithm,
     /// Segments that may be in flight at first. Default 10 (RFC 6928); 3 before 2011 (RFC 3390).
     pub initial_window_segments: u16,
@@ -32,29 +32,29 @@ pub struct TcpConfig {
     pub rto_max: Duration,
     /// Timeouts in a row after which the connection is given up. Default 15 (Linux).
     pub timeouts: u32,
-    /// What the congestion window counts and when it may grow.
+    /// The rules about what the congestion window counts and when it may grow.
     pub window: WindowRules,
     /// How losses are found. Default RACK-TLP (RFC 8985).
     pub detection: LossDetection,
     /// How timers are rounded, and what the least timeout means.
     pub timers: TimerRules,
-    /// How the stream is cut into segments, and what they carry.
+    /// The rules by which the stream is cut into segments, and what they carry.
     pub segments: SegmentRules,
 }
 
-/// How the congestion window grows and shrinks.
+/// An algorithm by which the congestion window grows and shrinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionAlgorithm {
     /// One segment more per round trip, half of it after a loss (RFC 5681, RFC 6582).
     NewReno,
-    /// RFC 9438.
+    /// CUBIC as RFC 9438 has it.
     Cubic,
-    /// The same as Linux computes it: in whole segments, one of them behind Reno where that is faster. For comparisons with a kernel,
-    /// whose windows are a fifth smaller than the RFC's at 1 % loss and 20 ms.
+    /// CUBIC as Linux computes it: in whole segments, one of them behind Reno where that is faster. For
+    /// comparisons with a kernel, whose windows are a fifth smaller than the RFC's at 1 % loss and 20 ms.
     LinuxCubic,
 }
 
-/// The Nagle algorithm.
+/// The Nagle algorithm: whether small segments wait while others are in flight (RFC 1122 §4.2.3.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nagle {
     /// Small segments leave at once.
@@ -63,25 +63,25 @@ pub enum Nagle {
     On,
 }
 
-/// What the congestion window counts, and when it may grow.
+/// The rules about what the congestion window counts, and when it may grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowRules {
     /// Default segments, as Linux; it matters for small messages only.
     pub unit: WindowUnit,
-    /// What an acknowledgment adds. Default a segment for each that it covers, as Linux. To switch on for studies of RFC 3465;
-    /// CUBIC counts by itself in congestion avoidance.
+    /// The amount that an acknowledgment adds. Default a segment for each that it covers, as Linux. To switch
+    /// on for studies of RFC 3465; CUBIC counts by itself in congestion avoidance.
     pub byte_counting: ByteCounting,
-    /// What is halved after a loss. Default the window, as Linux. NewReno only.
+    /// The quantity that is halved after a loss. Default the window, as Linux. NewReno only.
     pub reduction: Reduction,
-    /// Where slow start ends. Default at ssthresh, as Linux since 4.3. NewReno only.
+    /// The end of slow start. Default at ssthresh, as Linux since 4.3. NewReno only.
     pub slow_start: SlowStartEnd,
-    /// When a flow that does not need its window may enlarge it. Default as Linux.
+    /// The rule for flows that do not need their window. Default as Linux.
     pub validation: WindowValidation,
     /// The window in segments at most; `None`, the default, for no bound of its own. To set for studies with ns-2, whose default is 20.
     pub cap_segments: Option<u16>,
 }
 
-/// What the congestion window counts.
+/// The unit of the congestion window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowUnit {
     /// Octets of payload (RFC 5681 §2): many small segments fit one full one.
@@ -100,17 +100,18 @@ pub enum ByteCounting {
     Segments,
     /// Acknowledged octets count, in slow start this many segments at most per acknowledgment: L of RFC 3465 §2.2.
     Octets {
-        /// 1 (cautious) or 2.
+        /// The limit in segments: 1 (cautious) or 2.
         limit_segments: u16,
     },
-    /// As `Octets` in slow start, as `Off` beyond it: Linux of 2006, whose BIC has a congestion avoidance of its own.
+    /// Octets count in slow start, as with `Octets`, and acknowledgments beyond it, as with `Off`: Linux of
+    /// 2006, whose BIC has a congestion avoidance of its own.
     OctetsInSlowStart {
-        /// 1 (cautious) or 2.
+        /// The limit in segments: 1 (cautious) or 2.
         limit_segments: u16,
     },
 }
 
-/// What a loss reduces.
+/// The quantity that is halved after a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduction {
     /// ssthresh is half of what is in flight (RFC 5681 §3.1, equation 4).
@@ -119,26 +120,29 @@ pub enum Reduction {
     OfWindow,
 }
 
-/// Where slow start ends; RFC 5681 §3.1 allows both where the window is ssthresh.
+/// The end of slow start; RFC 5681 §3.1 allows both where the window is ssthresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlowStartEnd {
-    /// At ssthresh congestion avoidance begins.
+    /// Congestion avoidance begins when the window reaches ssthresh.
     AtThreshold,
-    /// At ssthresh it is still slow start: Linux until 4.3. With byte counting small segments are long in leaving it.
+    /// Slow start goes on while the window equals ssthresh: Linux until 4.3. With byte counting small segments
+    /// are long in leaving it.
     BeyondThreshold,
 }
 
-/// What becomes of a congestion window that its flow does not use.
+/// The rule for a congestion window that its flow does not use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowValidation {
-    /// It grows all the same, and idleness leaves it as it is: ns-2, and the finding of study S2.
+    /// The window grows all the same, and idleness leaves it as it is: ns-2, and the finding of study S2.
     Never,
-    /// It grows when it was full, and begins anew after an idle timeout (RFC 5681 §4.1).
+    /// The window grows when it was full, and begins anew after an idle timeout (RFC 5681 §4.1).
     Restart,
-    /// As Linux: in slow start it grows to twice what was used, then only when it limits; after a timeout of not being the
-    /// limit it shrinks half way to what was used; each idle timeout halves it, not below the initial window (after RFC 2861).
+    /// Today's Linux: in slow start the window grows to twice what was used, then only when it limits; after a
+    /// timeout of not being the limit it shrinks half way to what was used; each idle timeout halves it, not
+    /// below the initial window (after RFC 2861).
     Linux,
-    /// The same, but it grows, in slow start too, only by what is acknowledged while it is full: Linux of 2006.
+    /// Linux of 2006: the rule of today's Linux, but the window grows, in slow start too, only by what is
+    /// acknowledged while it is full.
     Linux2006,
 }
 
@@ -148,33 +152,35 @@ pub enum LossDetection {
     /// A segment is lost once so many segments sent after it were reported (RFC 6675 §4 with DupThresh 3). A lost
     /// retransmission waits for the timer. Each reported segment counts, also a small one.
     Reports(u8),
-    /// The same, and a retransmission is lost again once so many segments sent after it were reported: as Linux of 2006 found
-    /// lost retransmissions (with forward acknowledgment, after one report), and as SCTP did in studies S1 and S4.
+    /// Segments are lost after three reports, and a retransmission is lost again once so many segments sent
+    /// after it were reported: as Linux of 2006 found lost retransmissions (with forward acknowledgment, after
+    /// one report), and as SCTP did in studies S1 and S4.
     RepeatedReports(u8),
-    /// By time (RFC 8985 §6), and the last segment is sent again as a probe after two round trips (§7).
+    /// Segments are lost by time (RFC 8985 §6), and the last one is sent again as a probe after two round trips
+    /// (§7).
     RackTlp,
 }
 
-/// How timers behave.
+/// The rules by which timers expire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimerRules {
-    /// What `rto_min` bounds. Default the variation.
+    /// The part of the timeout that `rto_min` bounds. Default the variation.
     pub floor: RtoFloor,
     /// Timers expire at multiples of this; zero: exactly. Default 4 ms, the 250 Hz of Linux distributions. To set to zero
     /// for a TCP without a kernel's clock.
     pub tick: Duration,
 }
 
-/// What the least retransmission timeout bounds.
+/// The part of the timeout that the least retransmission timeout bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RtoFloor {
     /// The timeout itself (RFC 6298 §2.4).
     Timeout,
-    /// Its variation term: the timeout is never below the round trip plus `rto_min`, as in Linux.
+    /// The variation term is bounded: the timeout is never below the round trip plus `rto_min`, as in Linux.
     Variation,
 }
 
-/// How the stream is cut into segments, and what they carry.
+/// The rules by which the stream is cut into segments, and what they carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentRules {
     /// Default as the stream comes.
@@ -186,25 +192,25 @@ pub struct SegmentRules {
     pub acknowledge: Acknowledge,
 }
 
-/// Where segments end.
+/// The places where segments end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Boundaries {
     /// Wherever they are full: what waits for the window leaves together, and retransmissions take neighbours along.
     Stream,
-    /// Also where each write ended: a message is a packet, as in ns-2.
+    /// Segments also end where a write ended: a message is a packet, as in ns-2.
     Writes,
 }
 
-/// RFC 7323 §3.
+/// The timestamps option (RFC 7323 §3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timestamps {
-    /// In every segment.
+    /// Every segment carries timestamps.
     On,
-    /// In none.
+    /// No segment carries timestamps.
     Off,
 }
 
-/// When an acknowledgment does not wait for its delay.
+/// The occasions on which an acknowledgment does not wait for its delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acknowledge {
     /// Every second segment, small or not (RFC 1122 §4.2.3.2 as it is often read).

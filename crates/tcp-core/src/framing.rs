@@ -45,7 +45,7 @@ impl Deframer {
         Self { buffer: VecDeque::new(), limit }
     }
 
-    /// Takes what arrived.
+    /// Takes in octets as they arrived.
     pub fn push(&mut self, octets: &[u8]) {
         self.buffer.extend(octets);
     }
@@ -77,7 +77,7 @@ pub enum FramingError {
     /// A length beyond the limit.
     #[error("a message of {octets} octets is longer than its receiver allows")]
     TooLong {
-        /// What the length field says.
+        /// The length in the length field.
         octets: u32,
     },
 }

@@ -18,21 +18,21 @@ pub enum Profile {
     /// 2.6.16 as studies S1 and S4 measured it: timeouts of a round trip plus 200 ms, byte counting on. BIC is Reno below 14
     /// segments, which these studies do not exceed; so it is Reno here.
     Linux2006,
-    /// The same with byte counting off (`tcp_abc` 0), as in figure 16 of S4.
+    /// Linux of 2006 with byte counting off (`tcp_abc` 0), as in figure 16 of S4.
     Linux2006WithoutByteCounting,
     /// The one-way SACK agent of ns-2 as study S2 had it: a segment for each message, every segment acknowledged at once,
     /// windows in packets that grow without need, no less than 1 s of timeout. Set [`WindowRules::cap_segments`] to 20 for the
     /// simulator's own default.
     Ns2Sack,
-    /// As study S1 measured it: timeouts of 500 ms at least.
+    /// Solaris 10 as study S1 measured it: timeouts of 500 ms at least.
     Solaris10,
-    /// What the models of studies S1 and S4 take for TCP: SCTP with one stream. Three reports, again after three more, 1 s of
-    /// timeout at least, and a window that small messages do not fill.
+    /// TCP as the models of studies S1 and S4 see it: SCTP with one stream. Three reports, again after three
+    /// more, 1 s of timeout at least, and a window that small messages do not fill.
     Studies,
 }
 
 impl Profile {
-    /// All of them.
+    /// All profiles, in the order of their documentation.
     pub const ALL: [Self; 6] = [
         Self::Linux,
         Self::Linux2006,
@@ -42,7 +42,7 @@ impl Profile {
         Self::Studies,
     ];
 
-    /// As a plan names it.
+    /// Returns the name of the profile in a plan.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -128,7 +128,8 @@ const LINUX: TcpConfig = TcpConfig {
     },
 };
 
-/// 2.6.16: initial window after RFC 3390, first timeout 3 s, losses found by three reports, lost retransmissions too.
+/// Returns the parameters of Linux 2.6.16: initial window after RFC 3390, first timeout 3 s, losses found by
+/// three reports, lost retransmissions too.
 const fn linux_2006(byte_counting: ByteCounting) -> TcpConfig {
     TcpConfig {
         congestion: CongestionAlgorithm::NewReno,
@@ -168,8 +169,8 @@ const NS2_SACK: TcpConfig = TcpConfig {
     ..LINUX
 };
 
-/// Its tunables: initial window 4, acknowledgments delayed by 100 ms, a clock of 100 Hz. The least timeout is the 500 ms that S1
-/// measured; the tunable itself says 400 ms.
+/// The parameters of Solaris 10 by its tunables: initial window 4, acknowledgments delayed by 100 ms, a clock
+/// of 100 Hz. The least timeout is the 500 ms that S1 measured; the tunable itself says 400 ms.
 const SOLARIS_10: TcpConfig = TcpConfig {
     congestion: CongestionAlgorithm::NewReno,
     initial_window_segments: 4,

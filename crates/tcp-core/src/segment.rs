@@ -8,40 +8,40 @@ use smallvec::SmallVec;
 /// A segment; the payload is borrowed from whoever has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment<'a> {
-    /// The sender's port.
+    /// The TCP port of the sender.
     pub source_port: u16,
-    /// The receiver's port.
+    /// The TCP port of the receiver.
     pub destination_port: u16,
     /// Sequence number of the first octet, or of SYN or FIN.
     pub sequence: u32,
     /// The next octet expected; `None` in the very first segment.
     pub acknowledgment: Option<u32>,
-    /// SYN, FIN, RST.
+    /// The flags SYN, FIN and RST.
     pub flags: Flags,
     /// The window field as it stands, before scaling.
     pub window: u16,
-    /// Options of a SYN.
+    /// The options, which only a SYN has.
     pub syn_options: Option<SynOptions>,
     /// The clock of the sender and the last one it saw of its peer, in milliseconds (RFC 7323 §3).
     pub timestamps: Option<(u32, u32)>,
     /// Ranges received out of order, the latest first (RFC 2018): first octet, and the one behind the last.
     pub sack: SmallVec<[(u32, u32); 3]>,
-    /// User data.
+    /// The octets of the user's stream.
     pub payload: &'a [u8],
 }
 
 /// The control bits that are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags {
-    /// Opens.
+    /// SYN: the segment opens a connection.
     pub syn: bool,
-    /// Ends one direction.
+    /// FIN: the segment ends one direction of a connection.
     pub fin: bool,
-    /// Refuses or gives up.
+    /// RST: the segment refuses or gives up a connection.
     pub rst: bool,
 }
 
-/// What a SYN announces: maximum segment size, window scale (RFC 7323), and that SACK is understood (RFC 2018).
+/// The options of a SYN: maximum segment size, window scale (RFC 7323), and that SACK is understood (RFC 2018).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SynOptions {
     /// The largest payload the sender of this option accepts.
@@ -207,9 +207,9 @@ const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
-/// What the timestamps option takes of each segment (RFC 7323, appendix A).
+/// The octets that the timestamps option takes of each segment (RFC 7323, appendix A).
 pub(crate) const TIMESTAMP_BYTES: u64 = 12;
-/// What SACK blocks take: the option, and each of them.
+/// The octets that SACK blocks take: the option itself, and each of them.
 pub(crate) const SACK_BYTES: (u64, u64) = (4, 8);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! When requests are sent: the arrival processes.
+//! The arrival processes: the times at which requests are sent.
 
 mod trace;
 
@@ -87,19 +87,19 @@ impl ArrivalProcess {
     }
 }
 
-/// What `--arrivals` says, before the trace file is read.
+/// The arrival process that `--arrivals` names, before its trace file is read.
 ///
 /// Grammar: `poisson`, `constant`, `onoff:ON,OFF` with durations as in `onoff:200ms,800ms`, `trace:FILE`.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum ArrivalSpec {
-    /// [`Arrivals::Constant`].
+    /// The process [`Arrivals::Constant`].
     Constant,
     /// [`Arrivals::Poisson`], the default.
     #[default]
     Poisson,
-    /// [`Arrivals::OnOff`].
+    /// The process [`Arrivals::OnOff`].
     OnOff {
-        /// Length of a burst.
+        /// The length of a burst of requests.
         on: Duration,
         /// Length of the silence after it.
         off: Duration,
@@ -164,7 +164,7 @@ pub enum ArrivalsError {
     /// Bursts without length carry nothing.
     #[error("onoff: the first duration, the length of a burst, must be above zero")]
     ZeroBurst,
-    /// Not in the grammar of [`ArrivalSpec`].
+    /// The text is not in the grammar of [`ArrivalSpec`].
     #[error("`{0}` is no arrival process: use poisson, constant, onoff:200ms,800ms or trace:FILE")]
     Unreadable(String),
     /// One of the two durations of `onoff`.

@@ -83,13 +83,13 @@ pub enum FramingError {
         "a length field of {octets} is below the 20 octets of a header: the peer speaks another protocol"
     )]
     TooShort {
-        /// The length field.
+        /// The value of the length field.
         octets: u32,
     },
     /// A length field above the limit.
     #[error("a message of {octets} octets is above the limit of {limit}")]
     TooLong {
-        /// The length field.
+        /// The value of the length field.
         octets: u32,
         /// The limit of this framer.
         limit: u32,

@@ -1,4 +1,4 @@
-//! What the traffic of every measurement is made of, without IO: send times, messages, and the repetitions of requests over
+//! The traffic of every measurement, without IO: send times, messages, and the repetitions of requests over
 //! UDP. Client and server on top of it are in the crate `lab`, the same two in every world.
 //!
 //! * [`ArrivalProcess`] draws send times from the [`Arrivals`]; they do not wait for responses (open loop), and a response

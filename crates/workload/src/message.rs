@@ -21,7 +21,7 @@ pub const HEADER_BYTES: usize = 20;
 /// A message as its meaning: what it says and how long it is on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Which request this is, or answers.
+    /// The number of the request that this is, or answers.
     pub number: MessageNumber,
     /// The time when the generator handed the request to the transport.
     pub sent: SendTime,
@@ -97,7 +97,7 @@ impl From<Instant> for SendTime {
 pub struct MessageSize(u32);
 
 impl MessageSize {
-    /// The header alone.
+    /// The size of the header alone.
     pub const MIN: Self = Self(20);
     /// One MiB, so that a length field out of nowhere cannot claim memory.
     pub const MAX: Self = Self(1 << 20);
@@ -151,16 +151,16 @@ impl FromStr for MessageSize {
 /// The reason why octets are not a message, or a number is not the size of one.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum MessageError {
-    /// Shorter than the header.
+    /// The octets are fewer than a header has.
     #[error("{octets} octets are too few for a message, which has at least 20")]
     Truncated {
-        /// How many there were.
+        /// The number of octets there were.
         octets: usize,
     },
     /// The length field and the number of octets differ.
     #[error("the length field says {field}, but there are {octets} octets")]
     LengthMismatch {
-        /// What the field says.
+        /// The value of the length field.
         field: u32,
         /// How many octets there were.
         octets: usize,
@@ -174,7 +174,7 @@ pub enum MessageError {
     /// Octets after the header must be zero.
     #[error("octet {offset} of the fill is not zero")]
     FillNotZero {
-        /// Where, counted from the start of the message.
+        /// The offset of the first such octet from the start of the message.
         offset: usize,
     },
     /// A text that is not a size.

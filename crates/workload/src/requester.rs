@@ -152,7 +152,7 @@ impl Default for RetransmissionConfig {
 /// A datagram for the socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Datagram {
-    /// Which request.
+    /// The number of the request.
     pub number: MessageNumber,
     /// Whether it was sent before.
     pub transmission: Transmission,
@@ -163,9 +163,9 @@ pub struct Datagram {
 /// Whether a datagram was sent before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transmission {
-    /// Not before.
+    /// The request is sent for the first time.
     First,
-    /// At least once.
+    /// The request was sent at least once before.
     Repeated,
 }
 
@@ -178,26 +178,26 @@ pub enum ResponseNovelty {
     Repeated,
 }
 
-/// What happened.
+/// An event of one request: it was answered, or given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequesterEvent {
     /// Timer B: no response within 64·T1.
     GaveUp {
-        /// Which request.
+        /// The number of the request.
         number: MessageNumber,
     },
 }
 
-/// Counts of one requester.
+/// The counters of one requester.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RequesterCounters {
-    /// Requests taken.
+    /// The number of requests taken.
     pub requests: u64,
-    /// Requests answered.
+    /// The number of requests answered.
     pub responses: u64,
     /// Datagrams beyond the first of each request.
     pub retransmissions: u64,
-    /// Requests given up.
+    /// The number of requests given up.
     pub given_up: u64,
     /// Responses to nothing that was pending.
     pub stray_responses: u64,

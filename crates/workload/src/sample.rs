@@ -1,4 +1,4 @@
-//! What became of one request.
+//! The outcome of one request.
 
 use core::fmt;
 use core::time::Duration;
@@ -7,7 +7,8 @@ use virtual_time::Instant;
 
 use crate::message::MessageNumber;
 
-/// What a transport keeps in order: a stream of an association, or one of several connections. From 0.
+/// A sequence that a transport keeps in order: a stream of an association, or one of several connections. From
+/// 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Lane(pub u16);
 
@@ -17,18 +18,19 @@ impl fmt::Display for Lane {
     }
 }
 
-/// What became of one request.
+/// The outcome of one request, with its times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// Which one.
+    /// The number of the request.
     pub number: MessageNumber,
     /// The stream or connection that it was dealt to.
     pub lane: Lane,
-    /// When the arrival process wanted it sent.
+    /// The time at which the arrival process wanted it sent.
     pub intended: Instant,
-    /// When the transport took it; `None` if it never did.
+    /// The time at which the transport took it; `None` if it never did.
     pub sent: Option<Instant>,
-    /// From the intended send time to the whole response; `None` if there was none before the end of the drain time.
+    /// The time from the intended send time to the whole response; `None` if there was none before the end of
+    /// the drain time.
     pub response: Option<Duration>,
     /// How long the response waited at the receiver behind missing predecessors; `None` where it is not known.
     pub blocked: Option<Duration>,

@@ -32,7 +32,7 @@ impl ExponentialSpans {
         Ok(Self { process, latest: Duration::ZERO })
     }
 
-    /// The next one.
+    /// Returns the next interval.
     pub fn next_span(&mut self) -> Duration {
         let offset = self.process.next_offset().unwrap_or(self.latest);
         let span = offset.saturating_sub(self.latest);

@@ -39,18 +39,18 @@ pub enum DurationError {
     /// No number in front of the unit.
     #[error("`{0}` is not a duration: write a number and a unit, as in 20ms")]
     NotANumber(String),
-    /// A bare number.
+    /// A number was given without a unit.
     #[error("`{0}` has no unit: write {0}ms or {0}s")]
     NoUnit(String),
     /// A unit that is none of ns, us, ms, s, min, h.
     #[error("`{text}`: unknown unit `{unit}`, use ns, us, ms, s, min or h")]
     UnknownUnit {
-        /// What followed the number.
+        /// The text that followed the number.
         unit: String,
-        /// The whole text.
+        /// The whole text that was given.
         text: String,
     },
-    /// Negative or too long.
+    /// The duration is negative or too long.
     #[error("`{0}` is out of range: a duration is not negative and below 584 years")]
     OutOfRange(String),
 }

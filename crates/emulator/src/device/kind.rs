@@ -4,7 +4,7 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How the emulator takes packets from the kernel and gives them back.
+/// The kind of device by which the emulator takes packets from the kernel and gives them back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeviceKind {
@@ -17,7 +17,7 @@ pub enum DeviceKind {
 }
 
 impl DeviceKind {
-    /// `tun` or `veth`.
+    /// Returns the name of the kind: `tun` or `veth`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -30,14 +30,14 @@ use super::super::netlink::{Netlink, VethPair};
 use super::super::{checksum, namespace};
 use super::{MTU, PREFIX_V4, PREFIX_V6, QUEUE_PACKETS, await_local_route, has_ipv6, silence};
 
-/// Both ends of the pair, seen from the far one.
+/// A pair of virtual Ethernet devices, seen from its far end.
 pub(crate) struct Veth {
     far: FarEnd,
     /// Hardware address of the side's end.
     side: HardwareAddress,
     control: Vec<u8>,
     missed: u32,
-    /// As a TUN device would, keeps the side's namespace when nobody is in it any more.
+    /// The side's namespace, kept open when nobody is in it any more, as a TUN device would.
     _namespace: OwnedFd,
 }
 
@@ -187,14 +187,14 @@ fn link_address(device: &str) -> io::Result<LinkAddr> {
     address.ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
-/// Which end of a pair.
+/// The owner of an end of a pair.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Whose {
     Side,
     Emulator,
 }
 
-/// Locally administered (IEEE 802 §8.4), and told apart by link, end, and end of the pair.
+/// Returns a locally administered address (IEEE 802 §8.4), which tells links, ends, and ends of the pair apart.
 const fn hardware_address(end: LinkEnd, whose: Whose) -> HardwareAddress {
     let whose = match whose {
         Whose::Side => 0,
@@ -205,7 +205,7 @@ const fn hardware_address(end: LinkEnd, whose: Whose) -> HardwareAddress {
 
 /// Destination, source, and type.
 const HEADER_BYTES: usize = 14;
-/// What the kernel sets aside for a full-sized packet in a receive buffer, rounded up.
+/// The octets that the kernel sets aside for a full-sized packet in a receive buffer, rounded up.
 const PACKET_COST_BYTES: usize = 2560;
 /// Room for as many packets as a TUN device has, since no queue is in front of this one.
 const RECEIVE_BUFFER_BYTES: usize = QUEUE_PACKETS * PACKET_COST_BYTES;

@@ -27,7 +27,7 @@ impl Grid {
         &self.times
     }
 
-    /// A distribution without any mass.
+    /// Returns a distribution without any mass, to add to.
     pub(super) fn empty(&self) -> Vec<f64> {
         vec![0.0; self.times.len()]
     }
@@ -63,8 +63,8 @@ impl Grid {
         sum
     }
 
-    /// `P(T > t)` at each point, a point's own mass counted half: integrating this by trapezoids gives the
-    /// mean.
+    /// Returns `P(T > t)` at each point, a point's own mass counted half: integrating this by trapezoids gives
+    /// the mean.
     pub(super) fn tail(masses: &[f64]) -> Vec<f64> {
         let mut beyond = 0.0;
         let mut tail: Vec<f64> = masses

@@ -75,7 +75,8 @@ pub struct Scenario {
     pub rto_min: Option<Duration>,
 }
 
-/// What carries the messages. Dealt round robin where there are several streams or connections.
+/// The transport that carries the messages. They are dealt round robin where there are several streams or
+/// connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transport {
     /// SCTP, ordered within each stream.
@@ -87,7 +88,7 @@ pub enum Transport {
     SctpUnordered,
     /// TCP as the Linux kernel has it, each connection recovering alone.
     Tcp {
-        /// Parallel connections.
+        /// The number of parallel connections.
         connections: NonZeroU32,
     },
     /// UDP with retransmission of the request by the client, as SIP does it: the wait doubles each time.
@@ -97,13 +98,14 @@ pub enum Transport {
     },
 }
 
-/// How SCTP finds losses.
+/// The rules by which SCTP finds losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Profile {
-    /// For signalling: RACK and tail loss probes after RFC 8985, SACK at once (I bit), RTO.Min 200 ms.
+    /// The rules for signalling: RACK and tail loss probes after RFC 8985, SACK at once (I bit), RTO.Min 200
+    /// ms.
     #[default]
     Signalling,
-    /// To the letter of RFC 9260: three missing reports, fast retransmit once per chunk (§7.2.4), T3-rtx with
+    /// The letter of RFC 9260: three missing reports, fast retransmit once per chunk (§7.2.4), T3-rtx with
     /// RTO.Min 1 s.
     Rfc9260,
 }

@@ -15,7 +15,7 @@ pub struct Recovery {
 }
 
 impl Recovery {
-    /// `R` is always the same.
+    /// Creates the recovery in which `R` is always the same.
     ///
     /// # Errors
     /// [`ModelError::ZeroDuration`] if `time` is zero.
@@ -23,7 +23,8 @@ impl Recovery {
         Self::from_atoms(&[(time, 1.0)])
     }
 
-    /// `R` takes each time with a probability in proportion to its weight; negative weights count as zero.
+    /// Creates the recovery in which `R` takes each time with a probability in proportion to its weight;
+    /// negative weights count as zero.
     ///
     /// # Errors
     /// [`ModelError::ZeroDuration`] if no weight is positive or the mean is zero.
@@ -44,8 +45,8 @@ impl Recovery {
         Ok(Self { grid, masses })
     }
 
-    /// `R` of a retransmission scheme: from attempt `first` on, each attempt ends with a retransmission, which is
-    /// lost with probability `loss` and then leads to the next attempt.
+    /// Creates the `R` of a retransmission scheme: from attempt `first` on, each attempt ends with a
+    /// retransmission, which is lost with probability `loss` and then leads to the next attempt.
     pub(super) fn from_attempts(grid: Grid, attempts: &[Attempt], first: usize, loss: Probability) -> Self {
         // Only the first attempt begins at a sharp time; what the later ones add to is spread out already.
         let mut outcomes: Vec<Vec<Outcome>> =
@@ -82,7 +83,7 @@ impl Recovery {
         Self { grid, masses: normalised(masses) }
     }
 
-    /// `E[R]` in seconds.
+    /// Returns the mean `E[R]` in seconds.
     #[must_use]
     pub fn mean_s(&self) -> f64 {
         self.grid.mean(&self.masses)
@@ -92,7 +93,7 @@ impl Recovery {
         &self.grid
     }
 
-    /// `R̄(t)` at the grid's times.
+    /// Returns `R̄(t)` at the grid's times.
     pub(super) fn tail(&self) -> Vec<f64> {
         Grid::tail(&self.masses)
     }
@@ -101,32 +102,32 @@ impl Recovery {
 /// One wait for a retransmission: the acknowledgments of later packets or a timer, whichever is first.
 #[derive(Debug, Clone)]
 pub(super) struct Attempt {
-    /// What acknowledgments can do; `None` where only the timer is left.
+    /// The work of acknowledgments; `None` where only the timer is left.
     pub(super) feedback: Option<Feedback>,
-    /// When the timer fires, in seconds after the packet was sent, and with what probability.
+    /// The times at which the timer fires, in seconds after the packet was sent, with their probabilities.
     pub(super) timer: Vec<(f64, f64)>,
-    /// So long before its acknowledgment a revealing packet stops the timer: zero if the acknowledgment does
-    /// it, a round-trip time if the timer is re-armed by each transmission, as a probe is.
+    /// The time before its acknowledgment, in seconds, at which a revealing packet stops the timer: zero if the
+    /// acknowledgment does it, a round-trip time if the timer is re-armed by each transmission, as a probe is.
     pub(super) stopped_before_s: f64,
     /// The attempt that follows if the retransmission was caused by feedback and is lost.
     pub(super) after_feedback: usize,
-    /// The same if it was caused by the timer.
+    /// The attempt that follows if the retransmission was caused by the timer.
     pub(super) after_timer: usize,
 }
 
 /// How acknowledgments reveal that a packet is lost.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Feedback {
-    /// From sending a revealing packet to its acknowledgment.
+    /// The time from sending a revealing packet to its acknowledgment, in seconds.
     pub(super) rtt_s: f64,
     /// Revealing packets per second.
     pub(super) rate: f64,
-    /// So many are needed,
+    /// The number of revealing packets that are needed.
     pub(super) packets: u32,
-    /// and so much must have passed since the acknowledgment of the lost packet was due (RACK's reordering
-    /// window),
+    /// The time that must have passed since the acknowledgment of the lost packet was due, in seconds (RACK's
+    /// reordering window).
     pub(super) window_s: f64,
-    /// unless so many more packets have been acknowledged meanwhile.
+    /// The number of packets whose acknowledgments make waiting for the window unnecessary.
     pub(super) packets_within_window: Option<u32>,
 }
 
@@ -187,7 +188,7 @@ impl Attempt {
 }
 
 impl Feedback {
-    /// The same when `packets` of the revealing packets are known to be there.
+    /// Returns the feedback that is left when `packets` of the revealing packets are known to be there.
     pub(super) fn after(self, packets: u32) -> Self {
         Self {
             packets: self.packets.saturating_sub(packets),
@@ -225,7 +226,7 @@ fn coarser(outcomes: Vec<Outcome>) -> Vec<Outcome> {
     merged
 }
 
-/// Rounding and the cut of hopeless attempts leave a sum just below one.
+/// Scales the masses so that their sum is one; rounding and the cut of hopeless attempts leave it just below.
 fn normalised(mut masses: Vec<f64>) -> Vec<f64> {
     let total: f64 = masses.iter().sum();
     for mass in &mut masses {
@@ -238,5 +239,5 @@ fn normalised(mut masses: Vec<f64>) -> Vec<f64> {
 const INSIGNIFICANT: f64 = 1e-12;
 /// The least weight of an outcome of a later attempt, where there is a neighbour to share with.
 const COARSE_WEIGHT: f64 = 0.005;
-/// At 90 % loss one message in 10⁹ needs so many.
+/// The largest number of attempts: at 90 % loss one message in 10⁹ needs so many.
 const MOST_ATTEMPTS: u32 = 200;

@@ -1,4 +1,4 @@
-//! From the wait in one direction to the response time of a transaction.
+//! The step from the wait in one direction to the response time of a transaction.
 
 use core::num::NonZeroU32;
 use core::time::Duration;
@@ -11,10 +11,10 @@ use crate::error::ModelError;
 use crate::numeric::duration;
 use crate::studies::s4;
 
-/// What the model says about the response time.
+/// A prediction of the response time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prediction {
-    /// Mean response time.
+    /// The mean of the response time.
     pub mean: Duration,
     /// Mean extra delay in one direction; for UDP half of the mean extra delay of the transaction.
     pub one_way_extra: Duration,
@@ -25,7 +25,7 @@ pub struct Prediction {
     pub ccdf: Vec<CcdfPoint>,
 }
 
-/// With this probability a response takes longer than this.
+/// A point of the distribution: a response takes longer than this time with this probability.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CcdfPoint {
     /// Response time in milliseconds.
@@ -99,7 +99,7 @@ fn predict(scenario: &Scenario, rules: &Rules, dealing: Dealing) -> Result<Predi
 }
 
 impl Prediction {
-    /// Request and answer wait independently, as `waiting` says.
+    /// Combines request and answer, which wait independently, each as `waiting` says.
     pub(super) fn of_both_directions(
         scenario: &Scenario,
         rules: &Rules,
@@ -160,7 +160,7 @@ fn thinned(times: &[f64], tail: &[f64], offset_s: f64) -> Vec<CcdfPoint> {
     kept
 }
 
-/// UDP: attempts fail independently with `1 − (1−p)²`, and the wait doubles: S4 (5), here with its
+/// Predicts UDP: attempts fail independently with `1 − (1−p)²`, and the wait doubles: S4 (5), here with its
 /// distribution.
 fn udp(scenario: &Scenario, first_timeout: Duration) -> Result<Prediction, ModelError> {
     let Scenario { rtt, loss, rate: _, processing, profile: _, rto_min: _ } = *scenario;

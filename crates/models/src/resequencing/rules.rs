@@ -43,7 +43,8 @@ impl Rules {
         Self { attempts, rtt_s: scenario.rtt.as_secs_f64(), loss: scenario.loss, recovery, detection_s }
     }
 
-    /// `R̄(t)` at the grid's times for a retransmission that feedback caused and that was lost: from its sending on.
+    /// Returns `R̄(t)` at the grid's times for a retransmission that feedback caused and that was lost: from
+    /// its sending on.
     pub(super) fn repeated_tail(&self) -> Vec<f64> {
         let grid = self.recovery.grid().clone();
         let again = self.attempts.first().map_or(0, |first| first.after_feedback);
@@ -56,8 +57,9 @@ impl Rules {
         timer.map_or(f64::INFINITY, |(wait_s, _)| *wait_s)
     }
 
-    /// What a message that has waited for a round-trip time knows of a loss before it: it and the `apart − 1`
-    /// messages between were packets that can reveal the loss. Only its first retransmission is judged anew.
+    /// Returns the knowledge that a message which has waited for a round-trip time has of a loss before it: it
+    /// and the `apart − 1` messages between were packets that can reveal the loss. Only its first
+    /// retransmission is judged anew.
     pub(super) fn hindsight(&self, apart: NonZeroU32) -> Hindsight {
         let grid = self.recovery.grid();
         let mut tail = self.recovery.tail();
@@ -73,8 +75,8 @@ impl Rules {
     }
 }
 
-/// RFC 9260 to the letter: the third SACK that misses a chunk causes its fast retransmit (§7.2.4), once;
-/// after that only T3-rtx is left, which doubles (§6.3.3 E2) up to RTO.Max.
+/// Returns the attempts of RFC 9260 to the letter: the third SACK that misses a chunk causes its fast
+/// retransmit (§7.2.4), once; after that only T3-rtx is left, which doubles (§6.3.3 E2) up to RTO.Max.
 fn rfc9260(scenario: &Scenario) -> Vec<Attempt> {
     let rto = timeout(scenario, RFC9260_RTO_MIN);
     let reports = Feedback {
@@ -96,10 +98,10 @@ fn rfc9260(scenario: &Scenario) -> Vec<Attempt> {
     attempts
 }
 
-/// RACK and tail loss probes on SCTP. A loss is found when a later packet has been acknowledged and the
-/// reordering window of RTT/4 is over (RFC 8985 §6.2); if nothing later was sent for 2·SRTT, the probe
-/// repeats the packet (§7.3). Retransmissions are found lost in the same way; probes that are lost in a row
-/// double, and end in T3-rtx.
+/// Returns the attempts of RACK and tail loss probes on SCTP. A loss is found when a later packet has been
+/// acknowledged and the reordering window of RTT/4 is over (RFC 8985 §6.2); if nothing later was sent for
+/// 2·SRTT, the probe repeats the packet (§7.3). Retransmissions are found lost in the same way; probes that are
+/// lost in a row double, and end in T3-rtx.
 fn signalling(scenario: &Scenario) -> Vec<Attempt> {
     let rtt = scenario.rtt.as_secs_f64();
     let rto = timeout(scenario, SHORT_RTO_MIN);
@@ -125,10 +127,10 @@ fn signalling(scenario: &Scenario) -> Vec<Attempt> {
     attempts
 }
 
-/// TCP as Linux does it: RACK with a reordering window of RTT/4, given up at three selective acknowledgments
-/// as long as no reordering was seen and within recovery; RTO = SRTT + max(4·RTTVAR, 200 ms). A tail loss
-/// probe with one packet in flight waits 200 ms longer for a delayed acknowledgment, and so never comes
-/// before the timer.
+/// Returns the attempts of TCP as Linux does it: RACK with a reordering window of RTT/4, given up at three
+/// selective acknowledgments as long as no reordering was seen and within recovery; RTO = SRTT + max(4·RTTVAR,
+/// 200 ms). A tail loss probe with one packet in flight waits 200 ms longer for a delayed acknowledgment, and
+/// so never comes before the timer.
 fn tcp(scenario: &Scenario, connections: NonZeroU32) -> Vec<Attempt> {
     let rtt = scenario.rtt.as_secs_f64();
     let rto = rtt + scenario.rto_min.unwrap_or(SHORT_RTO_MIN).as_secs_f64();
@@ -181,12 +183,12 @@ fn append_timers(
     }
 }
 
-/// T3-rtx and TCP's timer: a transmission does not re-arm them.
+/// Returns when T3-rtx or TCP's timer is stopped, which a transmission does not re-arm.
 fn stopped_by_acknowledgment(wait: f64) -> (f64, f64) {
     (wait, 0.0)
 }
 
-/// `first`, twice, four times … and finally `most` once.
+/// Returns `first`, twice, four times … that, and finally `most` once.
 fn doubling(first: f64, most: f64) -> impl Iterator<Item = f64> {
     let mut next = Some(first);
     core::iter::from_fn(move || {
@@ -211,30 +213,29 @@ fn restarted(scenario: &Scenario, wait_s: f64, apart: NonZeroU32) -> Vec<(f64, f
     timer
 }
 
-/// Later packets whose loss-free acknowledgment tells of the loss: neither the packet nor the acknowledgment
-/// is lost.
+/// Returns the rate of later packets that reveal the loss: neither the packet nor its acknowledgment is lost.
 fn revealing_rate(scenario: &Scenario) -> f64 {
     scenario.rate.value() * scenario.loss.complement().powi(2)
 }
 
-/// RTO in seconds, once the round-trip time is known and does not vary.
+/// Returns the RTO in seconds, once the round-trip time is known and does not vary.
 fn timeout(scenario: &Scenario, default_rto_min: Duration) -> f64 {
     scenario.rto_min.unwrap_or(default_rto_min).max(scenario.rtt).as_secs_f64().max(LEAST_PROBE_S)
 }
 
-/// RFC 9260 §7.2.4.
+/// The number of missing reports that cause a fast retransmit (RFC 9260 §7.2.4).
 const MISSING_REPORTS: u32 = 3;
-/// RFC 9260 §16.
+/// RTO.Min of RFC 9260 §16.
 const RFC9260_RTO_MIN: Duration = Duration::from_secs(1);
 /// RTO.Min of the signalling profile and of Linux TCP.
 const SHORT_RTO_MIN: Duration = Duration::from_millis(200);
 /// RTO.Max, RFC 9260 §16.
 const SCTP_RTO_MAX_S: f64 = 60.0;
-/// What Linux allows.
+/// The longest RTO that Linux allows, in seconds.
 const TCP_RTO_MAX_S: f64 = 120.0;
 /// RFC 8985 §6.2: a quarter of the smallest round-trip time.
 const REORDERING_WINDOW_RTTS: f64 = 0.25;
-/// RFC 8985 §7.2.
+/// The round-trip times before a tail loss probe (RFC 8985 §7.2).
 const PROBE_RTTS: f64 = 2.0;
 /// No timer is faster: keeps chains finite on a path without delay.
 const LEAST_PROBE_S: f64 = 1e-3;

@@ -5,12 +5,12 @@ use core::num::NonZeroU32;
 use super::recovery::Recovery;
 use crate::quantity::{Probability, Rate};
 
-/// To which stream a message goes.
+/// The rule by which messages go to streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dealing {
     /// One after the other over so many streams.
     RoundRobin(NonZeroU32),
-    /// To each of so many streams with the same probability, independently.
+    /// Each message goes to one of so many streams with the same probability, independently.
     Random(NonZeroU32),
     /// No streams: nothing waits for anything but itself.
     Unordered,
@@ -39,8 +39,8 @@ impl Waiting {
         Self::from_blocked(recovery, loss, blocked)
     }
 
-    /// As [`Self::new`], but `Φ(t)` for `t` from `hindsight.from_s` on is taken with `hindsight.tail` for
-    /// `R̄`.
+    /// Creates the wait that [`Self::new`] creates, but `Φ(t)` for `t` from `hindsight.from_s` on is taken with
+    /// `hindsight.tail` for `R̄`.
     pub(super) fn with_hindsight(
         recovery: &Recovery,
         hindsight: &Hindsight,
@@ -57,12 +57,12 @@ impl Waiting {
         Self::from_blocked(recovery, loss, blocked)
     }
 
-    /// From `P(W > t)` at each time.
+    /// Creates the wait from `P(W > t)` at each time.
     pub(super) fn from_tail(times: Vec<f64>, tail: Vec<f64>) -> Self {
         Self { times, tail }
     }
 
-    /// `P(W > t)` from the probability that an earlier message is missing.
+    /// Creates the wait from the probability that an earlier message is missing.
     fn from_blocked(recovery: &Recovery, loss: Probability, blocked: Vec<f64>) -> Self {
         let either = |late: f64, blocked: f64| loss.value() * late + (1.0 - loss.value() * late) * blocked;
         let tail =
@@ -70,14 +70,14 @@ impl Waiting {
         Self { times: recovery.grid().times().to_vec(), tail }
     }
 
-    /// `E[W]` in seconds.
+    /// Returns the mean `E[W]` in seconds.
     #[must_use]
     pub fn mean_s(&self) -> f64 {
         let slices = self.times.windows(2).zip(self.tail.windows(2));
         slices.map(|(time, tail)| (time[1] - time[0]) * f64::midpoint(tail[0], tail[1])).sum()
     }
 
-    /// `P(W > t)` for `time_s ≥ 0`, interpolated.
+    /// Returns `P(W > t)` for `time_s ≥ 0`, interpolated.
     #[must_use]
     pub fn tail_at(&self, time_s: f64) -> f64 {
         let above = self.times.partition_point(|&time| time <= time_s);
@@ -110,7 +110,7 @@ pub(super) struct Hindsight {
     pub(super) tail: Vec<f64>,
 }
 
-/// `1 − Φ(t)` at the grid's times: the probability that an earlier message of the stream is missing.
+/// Returns `1 − Φ(t)` at the grid's times: the probability that an earlier message of the stream is missing.
 fn blocked(times: &[f64], late: &[f64], rate: Rate, loss: Probability, dealing: Dealing) -> Vec<f64> {
     match dealing {
         Dealing::Unordered => vec![0.0; times.len()],
@@ -122,7 +122,7 @@ fn blocked(times: &[f64], late: &[f64], rate: Rate, loss: Probability, dealing: 
     }
 }
 
-/// `1 − Φ(t) = 1 − exp(−a·∫_t^∞ R̄(u) du)`: losses are a Poisson process with rate `a = λp/n`.
+/// Returns `1 − Φ(t) = 1 − exp(−a·∫_t^∞ R̄(u) du)`: losses are a Poisson process with rate `a = λp/n`.
 fn blocked_by_poisson(times: &[f64], late: &[f64], loss_rate: f64) -> Vec<f64> {
     let mut blocked = vec![0.0; times.len()];
     let mut integral = 0.0;
@@ -133,8 +133,8 @@ fn blocked_by_poisson(times: &[f64], late: &[f64], loss_rate: f64) -> Vec<f64> {
     blocked
 }
 
-/// `1 − Φ(t)` for round robin over `streams`, by going back in time from a message past the arrivals before
-/// it.
+/// Returns `1 − Φ(t)` for round robin over `streams`, by going back in time from a message past the arrivals
+/// before it.
 ///
 /// Let `B_j(t)` be the probability that something is missing when the `j`-th arrival back from here is the
 /// next message of the same stream. Going back, arrivals come with rate `λ`: `B_j(t) = ∫
@@ -170,7 +170,7 @@ pub(super) struct StageStep {
 }
 
 impl StageStep {
-    /// For a step that sees `arrivals` on average.
+    /// Creates the step that sees `arrivals` on average.
     pub(super) fn new(arrivals: f64) -> Self {
         let decay = (-arrivals).exp();
         let far = if arrivals < 1e-4 {
@@ -181,7 +181,7 @@ impl StageStep {
         Self { decay, near: -(-arrivals).exp_m1() - far, far }
     }
 
-    /// `B_j(t)` from `B_j(t+h)`, `B_(j−1)(t)` and `B_(j−1)(t+h)`.
+    /// Returns `B_j(t)` from `B_j(t+h)`, `B_(j−1)(t)` and `B_(j−1)(t+h)`.
     pub(super) fn combine(&self, later: f64, near: f64, far: f64) -> f64 {
         self.decay * later + self.near * near + self.far * far
     }
@@ -216,6 +216,6 @@ impl StageStep {
 
 /// Probabilities below are zero.
 const IMPOSSIBLE: f64 = 1e-18;
-/// More streams are computed as so many with the rate lowered in proportion: the gaps within a stream keep
-/// their mean and vary by 2 % either way.
+/// The largest number of stages. More streams are computed as so many with the rate lowered in proportion: the
+/// gaps within a stream keep their mean and vary by 2 % either way.
 const MOST_STAGES: u32 = 2048;

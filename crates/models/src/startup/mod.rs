@@ -43,10 +43,10 @@ pub struct Startup {
 impl Startup {
     /// The study's initial window: three Ethernet frames.
     pub const DEFAULT_INITIAL_WINDOW_BYTES: NonZeroU32 = NonZeroU32::MIN.saturating_add(4379);
-    /// Ethernet.
+    /// The MTU of Ethernet in octets.
     pub const DEFAULT_MTU_BYTES: u32 = 1500;
 
-    /// User data that fits into one packet.
+    /// Returns the octets of user data that fit into one packet.
     fn fragment_bytes(&self) -> Result<u32, ModelError> {
         match self.mtu_bytes.checked_sub(HEADER_BYTES) {
             None | Some(0) => {
@@ -64,16 +64,16 @@ pub enum WindowRule {
     /// study's assumption.
     #[default]
     WithinWindow,
-    /// What RFC 9260 does and our stack with it: a packet is sent while the flight is below the window, and may exceed
-    /// it by up to a packet less one octet (§6.1 B); the window counts chunks with their headers; messages that wait
-    /// share packets (§6.10).
+    /// The rule of RFC 9260 and of our stack: a packet is sent while the flight is below the window, and may
+    /// exceed it by up to a packet less one octet (§6.1 B); the window counts chunks with their headers;
+    /// messages that wait share packets (§6.10).
     Overbooking,
 }
 
-/// What slow start did to one message.
+/// The transfer of one message during slow start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageTransfer {
-    /// `n`, from one.
+    /// The number of the message, `n`, from one.
     pub number: u32,
     /// `α_n`: when the application handed it over, counted from the first message.
     pub arrival: Duration,
@@ -132,7 +132,7 @@ const CHUNK_HEADER_BYTES: u32 = 16;
 /// IPv4 header, SCTP common header, DATA chunk header.
 const HEADER_BYTES: u32 = 20 + 12 + CHUNK_HEADER_BYTES;
 
-/// After so many messages [`predict`] gives up on the end of the start-up.
+/// The number of messages after which [`predict`] gives up on the end of the start-up.
 pub const MOST_MESSAGES: usize = 100_000;
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ pub fn closed_form(startup: &Startup, number: NonZeroU32) -> Result<MessageTrans
     Ok(MessageTransfer { number: number.get(), arrival, rounds, offset, waiting, transfer })
 }
 
-/// `w`: packets that leave before the first acknowledgment is needed, at least one.
+/// Returns `w`, the packets that leave before the first acknowledgment is needed, at least one.
 fn first_flight(startup: &Startup, packets_per_message: u64) -> u64 {
     let window = u64::from(startup.initial_window_bytes.get()) * packets_per_message;
     let counted = u64::from(startup.message_bytes.get());

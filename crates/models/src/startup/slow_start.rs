@@ -26,7 +26,7 @@ pub(super) struct SlowStart {
 #[derive(Clone, Copy)]
 struct InFlight {
     acknowledged_at: Duration,
-    /// As counted against the window.
+    /// The octets of the packet that count against the window.
     bytes: u32,
     release: Release,
 }
@@ -89,8 +89,9 @@ impl SlowStart {
         }
     }
 
-    /// User data that goes with the packet sent last: a message that waits travels with those before it if there is
-    /// room, a long one in part (RFC 9260 §6.9, §6.10). The study's messages are sent one by one.
+    /// Returns the user data that goes with the packet sent last: a message that waits travels with those
+    /// before it if there is room, a long one in part (RFC 9260 §6.9, §6.10). The study's messages are sent one
+    /// by one.
     fn bundle(&mut self, left: u32, arrival: Duration) -> Option<u32> {
         let waits = arrival <= self.departure(self.last_release) && self.last_release.rounds > 0;
         if self.startup.window_rule == WindowRule::WithinWindow || !waits {
@@ -108,8 +109,8 @@ impl SlowStart {
         Some(fragment)
     }
 
-    /// What a fragment takes of the window: its user data in the study, the whole chunk in RFC 9260, whose windows
-    /// count in PMDCS (§1.3).
+    /// Returns the octets of the window that a fragment takes: its user data in the study, the whole chunk in
+    /// RFC 9260, whose windows count in PMDCS (§1.3).
     fn counted(&self, fragment: u32) -> u32 {
         match self.startup.window_rule {
             WindowRule::WithinWindow => fragment,
@@ -163,7 +164,7 @@ impl SlowStart {
         self.in_flight.push_back(InFlight { acknowledged_at, bytes, release });
     }
 
-    /// `p_n·RTT + Δ_n`.
+    /// Returns `p_n·RTT + Δ_n`, the time at which a packet leaves.
     fn departure(&self, release: Release) -> Duration {
         release.root + self.startup.rtt.saturating_mul(release.rounds)
     }

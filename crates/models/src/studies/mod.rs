@@ -22,7 +22,7 @@ use crate::error::ModelError;
 use crate::numeric::{count_rounded_up, duration};
 use crate::quantity::{Probability, Rate};
 
-/// What a study's formulas are evaluated for. The studies' own values are in brackets.
+/// The conditions for which a study's formulas are evaluated. The studies' own values are in brackets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Conditions {
     /// `RTT`: round-trip time without loss (20 ms).
@@ -37,7 +37,7 @@ pub struct Conditions {
     pub processing: Duration,
 }
 
-/// How the messages are spread and delivered; messages are dealt round robin.
+/// The way in which messages are spread and delivered; they are dealt round robin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
     /// `N` streams of one SCTP association: losses are found by the packets of all of them.
@@ -49,9 +49,9 @@ pub enum Flow {
 }
 
 impl Flow {
-    /// One SCTP stream.
+    /// The flow over one SCTP stream.
     pub const ONE_STREAM: Self = Self::Streams(NonZeroU32::MIN);
-    /// One TCP connection.
+    /// The flow over one TCP connection.
     pub const ONE_CONNECTION: Self = Self::Connections(NonZeroU32::MIN);
 }
 
@@ -69,8 +69,8 @@ pub struct Derivation {
     pub sufficient_streams: Option<NonZeroU32>,
 }
 
-/// `W = p·((Q+1)·D − Q(Q+1)/2·N·d)` with `Q = floor(D/(N·d))` — S1 (2): a lost message is `detection` late,
-/// the `Q` messages behind it on its stream each one stream interval less.
+/// Returns `W = p·((Q+1)·D − Q(Q+1)/2·N·d)` with `Q = floor(D/(N·d))` — S1 (2): a lost message is `detection`
+/// late, the `Q` messages behind it on its stream each one stream interval less.
 ///
 /// # Errors
 /// [`ModelError::TooLarge`] if the result is beyond what a [`Duration`] holds.
@@ -87,13 +87,13 @@ pub fn one_way_extra(
     duration(loss.value() * sum, "the one-way extra delay")
 }
 
-/// `W = p·D` — S1 (3): unordered delivery, or at least [`sufficient_streams`].
+/// Returns `W = p·D` — S1 (3): unordered delivery, or at least [`sufficient_streams`].
 #[must_use]
 pub fn unordered_one_way_extra(detection: Duration, loss: Probability) -> Duration {
     detection.mul_f64(loss.value())
 }
 
-/// `M = ceil(D/d)` — S1 (3): with so many streams the next message of a stream comes after the repair.
+/// Returns `M = ceil(D/d)` — S1 (3): with so many streams the next message of a stream comes after the repair.
 ///
 /// # Errors
 /// [`ModelError::TooLarge`] if that is more than `u32::MAX`.
@@ -101,7 +101,7 @@ pub fn sufficient_streams(detection: Duration, rate: Rate) -> Result<NonZeroU32,
     count_rounded_up(detection.as_secs_f64() * rate.value(), "the number of sufficient streams")
 }
 
-/// `R = RTT + 2W + δ` — S1 (5), S4 (1), completed from a detection delay.
+/// Returns `R = RTT + 2W + δ` — S1 (5), S4 (1), completed from a detection delay.
 fn derive(conditions: &Conditions, flow: Flow, detection: Duration) -> Result<Derivation, ModelError> {
     let Conditions { rtt, loss, rate, rto: _, processing } = *conditions;
     let (extra, sufficient) = match flow {
@@ -130,8 +130,8 @@ fn revealing_interval_s(rate: Rate, flow: Flow) -> f64 {
     }
 }
 
-/// `D_rto = RTO + max(RTT − d, 0)` — S1 (1), S4 (3): the timer is restarted by the acknowledgment of the
-/// packet before the lost one.
+/// Returns `D_rto = RTO + max(RTT − d, 0)` in seconds — S1 (1), S4 (3): the timer is restarted by the
+/// acknowledgment of the packet before the lost one.
 fn timer_delay_s(rtt: Duration, rto: Duration, interval_s: f64) -> f64 {
     rto.as_secs_f64() + (rtt.as_secs_f64() - interval_s).max(0.0)
 }

@@ -8,7 +8,7 @@ use crate::error::ModelError;
 use crate::numeric::{count_rounded, duration};
 use crate::quantity::Rate;
 
-/// `D = min(RTT + 3d, RTO + max(RTT − d, 0))` — S1 (1); with `N` connections `N·d` for `d` — S1 (4).
+/// Returns `D = min(RTT + 3d, RTO + max(RTT − d, 0))` — S1 (1); with `N` connections `N·d` for `d` — S1 (4).
 ///
 /// Fast retransmit comes with the third acknowledgment that misses the packet, or the timer is first.
 ///
@@ -21,7 +21,8 @@ pub fn detection_delay(conditions: &Conditions, flow: Flow) -> Result<Duration, 
     duration(fast_retransmit.min(timer), "the detection delay")
 }
 
-/// `R = RTT + 2W + δ` — S1 (5) from (1) and (2), (3) for unordered delivery, (4) for parallel connections.
+/// Returns `R = RTT + 2W + δ` — S1 (5) from (1) and (2), (3) for unordered delivery, (4) for parallel
+/// connections.
 ///
 /// # Errors
 /// [`ModelError::TooLarge`] if a result does not fit its type.
@@ -38,8 +39,8 @@ pub struct OptimalConnections {
     pub connections: NonZeroU32,
 }
 
-/// `N_opt = λ·RTT/(2√3)` — S1, from the minimum of (2) with the `D` of (4): more connections wait less behind
-/// each other but find their losses later.
+/// Returns `N_opt = λ·RTT/(2√3)` — S1, from the minimum of (2) with the `D` of (4): more connections wait less
+/// behind each other but find their losses later.
 ///
 /// # Errors
 /// [`ModelError::TooLarge`] if that is more than `u32::MAX`.
@@ -48,7 +49,7 @@ pub fn optimal_connections(rate: Rate, rtt: Duration) -> Result<OptimalConnectio
     Ok(OptimalConnections { optimum, connections: count_rounded(optimum, "the number of connections")? })
 }
 
-/// `λ_min = 3/RTO` — S1: below so many messages per second and connection the timer is faster than fast
+/// Returns `λ_min = 3/RTO` — S1: below so many messages per second and connection the timer is faster than fast
 /// retransmit.
 ///
 /// # Errors

@@ -8,8 +8,8 @@ use crate::error::ModelError;
 use crate::numeric::{count_rounded_up, duration};
 use crate::quantity::{Probability, Rate};
 
-/// `D = min(RTT + 3d/(1−p)², RTO + max(RTT − d, 0))` — S4 (3): as S1 (1), but a packet reveals the loss only
-/// if neither it nor its acknowledgment is lost.
+/// Returns `D = min(RTT + 3d/(1−p)², RTO + max(RTT − d, 0))` — S4 (3): as S1 (1), but a packet reveals the loss
+/// only if neither it nor its acknowledgment is lost.
 ///
 /// # Errors
 /// [`ModelError::TooLarge`] if the result is beyond what a [`Duration`] holds.
@@ -21,7 +21,7 @@ pub fn detection_delay(conditions: &Conditions, flow: Flow) -> Result<Duration, 
     duration(fast_retransmit.min(timer), "the detection delay")
 }
 
-/// `R = RTT + 2W + δ` — S4 (1) from (3) and (4). The study takes TCP as SCTP with one stream — S4 (5);
+/// Returns `R = RTT + 2W + δ` — S4 (1) from (3) and (4). The study takes TCP as SCTP with one stream — S4 (5);
 /// several connections follow S1 (4) with the `D` of S4 (3).
 ///
 /// # Errors
@@ -30,8 +30,8 @@ pub fn response_time(conditions: &Conditions, flow: Flow) -> Result<Derivation, 
     derive(conditions, flow, detection_delay(conditions, flow)?)
 }
 
-/// `R = RTT + δ + TO·(1 − p_S)/(2·p_S − 1)` with `p_S = (1−p)²` — S4 (5): the client repeats its request
-/// after `first_timeout` and doubles the wait each time, until request and answer both get through.
+/// Returns `R = RTT + δ + TO·(1 − p_S)/(2·p_S − 1)` with `p_S = (1−p)²` — S4 (5): the client repeats its
+/// request after `first_timeout` and doubles the wait each time, until request and answer both get through.
 ///
 /// # Errors
 /// [`ModelError::Diverges`] if `p_S ≤ 1/2` (loss of 29.3 % and more): the mean is infinite.
@@ -50,7 +50,7 @@ pub fn udp_response_time(
     duration(rtt.as_secs_f64() + processing.as_secs_f64() + waiting, "the response time")
 }
 
-/// What loads a SIMCO firewall: pinholes that are opened, refreshed while the call lasts, and closed.
+/// The load of a SIMCO firewall: pinholes that are opened, refreshed while the call lasts, and closed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SimcoWorkload {
     /// `λ`: pinholes opened per second; a call opens two, one for each direction (study: 1 / 30 ms).
@@ -66,7 +66,7 @@ pub struct SimcoWorkload {
 pub struct SimcoLoad {
     /// `d ≈ (1/λ)·(3/2 + h/L)^(−1)` — S4 (2): mean time between transactions, in seconds.
     pub interval_s: f64,
-    /// The same from the exact mean number of transactions per pinhole, in seconds.
+    /// The mean interval of transactions from their exact mean number per pinhole, in seconds.
     pub interval_exact_s: f64,
     /// `1/d` of the approximation.
     pub transactions_per_second: f64,
@@ -76,7 +76,7 @@ pub struct SimcoLoad {
     pub calls: f64,
 }
 
-/// The transaction load of a firewall — S4 (2), approximate and exact.
+/// Returns the transaction load of a firewall — S4 (2), approximate and exact.
 ///
 /// # Errors
 /// [`ModelError::ZeroDuration`] if the call duration or the refresh interval is zero.
@@ -94,8 +94,8 @@ pub fn simco_load(workload: &SimcoWorkload) -> Result<SimcoLoad, ModelError> {
     })
 }
 
-/// `M ≈ RTT·λ·(3/2 + h/L) + 3`, rounded up — S4 (8), the study's own number: the streams that a SIMCO session
-/// needs so that no transaction waits behind another, at a loss near zero.
+/// Returns `M ≈ RTT·λ·(3/2 + h/L) + 3`, rounded up — S4 (8), the study's own number: the streams that a SIMCO
+/// session needs so that no transaction waits behind another, at a loss near zero.
 ///
 /// # Errors
 /// [`ModelError::ZeroDuration`] if the call duration or the refresh interval is zero,
@@ -105,7 +105,7 @@ pub fn simco_sufficient_streams(workload: &SimcoWorkload, rtt: Duration) -> Resu
     count_rounded_up(rtt.as_secs_f64() * transactions_per_second + 3.0, "the number of sufficient streams")
 }
 
-/// `3/2 + h/L`: the study's approximation of the transactions per pinhole.
+/// Returns `3/2 + h/L`: the study's approximation of the transactions per pinhole.
 fn approximate_transactions(workload: &SimcoWorkload) -> Result<f64, ModelError> {
     if workload.call_duration.is_zero() {
         return Err(ModelError::ZeroDuration { quantity: "the call duration" });
@@ -119,9 +119,9 @@ fn approximate_transactions(workload: &SimcoWorkload) -> Result<f64, ModelError>
 /// One cell of the study's table of response times.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PublishedCell {
-    /// The transport.
+    /// The transport of the cell.
     pub transport: PublishedTransport,
-    /// Transactions per second.
+    /// The number of transactions per second.
     pub rate_per_second: f64,
     /// The printed response time in milliseconds, one decimal.
     pub response_ms: f64,
@@ -132,7 +132,7 @@ pub struct PublishedCell {
 pub enum PublishedTransport {
     /// SCTP with so many streams.
     Sctp(NonZeroU32),
-    /// One TCP connection.
+    /// The transport is one TCP connection.
     Tcp,
     /// UDP with retransmission by the application, as SIP does it.
     Udp,

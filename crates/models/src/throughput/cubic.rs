@@ -6,7 +6,7 @@
 use super::{BulkFlow, RATE, SendingRate};
 use crate::error::ModelError;
 
-/// CUBIC's two constants.
+/// The two constants of CUBIC.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CubicParameters {
     /// `C` in packets per second cubed. Default 0.4 (RFC 9438 §4.1).
@@ -21,12 +21,12 @@ impl Default for CubicParameters {
     }
 }
 
-/// Which rule the window follows.
+/// The rule that the window follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Region {
     /// Reno's growth is faster (RFC 9438 §4.3): the mean is that of Reno, `√(3/(2p))`.
     RenoFriendly,
-    /// The cubic curve.
+    /// The window follows the cubic curve.
     Cubic,
 }
 

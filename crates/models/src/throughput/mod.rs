@@ -40,7 +40,7 @@ use crate::quantity::Probability;
 pub struct BulkFlow {
     /// `p`: loss events per packet. Must be above zero unless there is a [`BulkFlow::window_packets`].
     pub loss: Probability,
-    /// `RTT`, above zero.
+    /// The round-trip time `RTT`, above zero.
     pub rtt: Duration,
     /// `T0`: the first retransmission timeout of a packet. Default 1 s (RFC 6298 §2.4).
     pub rto: Duration,
@@ -64,7 +64,7 @@ impl Default for BulkFlow {
     }
 }
 
-/// A sending rate.
+/// A sending rate, and the mean window behind it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SendingRate {
     /// Packets sent per second, retransmissions included.
@@ -82,14 +82,15 @@ impl SendingRate {
         }
     }
 
-    /// Octets per second, for packets that carry so many octets of user data.
+    /// Returns the rate in octets per second, for packets that carry `segment_bytes` octets of user data.
     #[must_use]
     pub fn bytes_per_s(&self, segment_bytes: NonZeroU32) -> f64 {
         self.packets_per_s * f64::from(segment_bytes.get())
     }
 }
 
-/// `√(3/(2bp))/RTT`: a saw tooth between `W` and `W/2` without timeouts. All Reno models approach it for small `p`.
+/// Returns `√(3/(2bp))/RTT`: a saw tooth between `W` and `W/2` without timeouts. All Reno models approach it
+/// for small `p`.
 ///
 /// # Errors
 /// [`ModelError::ZeroDuration`] if the RTT is zero, [`ModelError::Unlimited`] without loss and window.

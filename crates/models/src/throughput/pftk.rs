@@ -7,7 +7,7 @@
 use super::{BulkFlow, RATE, SendingRate};
 use crate::error::ModelError;
 
-/// The full model, equations (31) and (32) of the report: all cases.
+/// Returns the rate of the full model, equations (31) and (32) of the report: all cases.
 ///
 /// # Errors
 /// [`ModelError::ZeroDuration`] if the RTT is zero, [`ModelError::Unlimited`] without loss and window,
@@ -31,7 +31,8 @@ pub fn rate(flow: &BulkFlow) -> Result<SendingRate, ModelError> {
     SendingRate::from_packets(packets / (rtt * rounds + pauses), rtt, RATE)
 }
 
-/// The approximation, equation (33): `1/(RTT·√(2bp/3) + T0·min(1, 3√(3bp/8))·p(1 + 32p²))`, at most `Wm/RTT`.
+/// Returns the rate of the approximation, equation (33): `1/(RTT·√(2bp/3) + T0·min(1, 3√(3bp/8))·p(1 + 32p²))`,
+/// at most `Wm/RTT`.
 ///
 /// # Errors
 /// As [`rate`].
@@ -48,14 +49,14 @@ fn b(flow: &BulkFlow) -> f64 {
     f64::from(flow.packets_per_ack.get())
 }
 
-/// `E[W_u]`, (13): the mean window at which a loss strikes.
+/// Returns `E[W_u]`, (13): the mean window at which a loss strikes.
 fn unlimited_window(p: f64, b: f64) -> f64 {
     let half = (2.0 + b) / (3.0 * b);
     half + (8.0 * (1.0 - p) / (3.0 * b * p) + half * half).sqrt()
 }
 
-/// `Q̂(w)`, (24): the probability that a loss in a window of `w` packets ends in a timeout. Always where three duplicate
-/// acknowledgments are not to be had.
+/// Returns `Q̂(w)`, (24): the probability that a loss in a window of `w` packets ends in a timeout. One where
+/// three duplicate acknowledgments are not to be had.
 fn timeout_probability(w: f64, p: f64) -> f64 {
     if w <= 3.0 {
         return 1.0;
@@ -66,7 +67,8 @@ fn timeout_probability(w: f64, p: f64) -> f64 {
     f64::min(1.0, (1.0 - three) * (1.0 + three * (1.0 - kept.powf(w - 3.0))) / all)
 }
 
-/// `f(p)`, (29): the mean length of a sequence of timeouts in units of the first, without `1/(1 − p)`. Doubles six times at most.
+/// Returns `f(p)`, (29): the mean length of a sequence of timeouts in units of the first, without `1/(1 − p)`.
+/// Doubles six times at most.
 fn backoff(p: f64) -> f64 {
     1.0 + p * (1.0 + p * (2.0 + p * (4.0 + p * (8.0 + p * (16.0 + p * 32.0)))))
 }

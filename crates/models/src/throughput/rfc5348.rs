@@ -6,7 +6,8 @@ use core::time::Duration;
 use super::{BulkFlow, RATE, SendingRate};
 use crate::error::ModelError;
 
-/// `X = s/(R·√(2bp/3) + t_RTO·3√(3bp/8)·p·(1 + 32p²))`, in packets: [`SendingRate::bytes_per_s`] multiplies by `s`.
+/// Returns `X = s/(R·√(2bp/3) + t_RTO·3√(3bp/8)·p·(1 + 32p²))`, in packets: [`SendingRate::bytes_per_s`]
+/// multiplies by `s`.
 ///
 /// Other than [`super::pftk::approximate_rate`] it does not limit the probability of a timeout to one, and so falls
 /// faster for `p` above 30 %. `flow.rto` is `t_RTO`; the RFC's own choice is [`recommended_rto`]. A window limit holds.
@@ -24,7 +25,7 @@ pub fn rate(flow: &BulkFlow) -> Result<SendingRate, ModelError> {
     SendingRate::from_packets(window / rtt, rtt, RATE)
 }
 
-/// `t_RTO = 4·R`.
+/// Returns the recommended `t_RTO = 4·R`.
 #[must_use]
 pub const fn recommended_rto(rtt: Duration) -> Duration {
     rtt.saturating_mul(4)

@@ -10,7 +10,7 @@ use virtual_time::Instant;
 
 use crate::units::{CoDel, Red};
 
-/// What RED remembers: the average length of the queue.
+/// The state of RED: the average length of the queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RedState {
     average: f64,
@@ -54,12 +54,12 @@ impl RedState {
     }
 }
 
-/// What CoDel remembers (RFC 8289 §5.3).
+/// The state of CoDel (RFC 8289 §5.3).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CoDelState {
     /// The time when the delay will have been above the target for an interval.
     first_above: Option<Instant>,
-    /// When the next packet is dropped, while packets are.
+    /// The time at which the next packet is dropped, while packets are dropped.
     dropping: Option<Instant>,
     last_drop_next: Instant,
     count: u32,
@@ -111,7 +111,8 @@ impl CoDelState {
     }
 }
 
-/// The control law: intervals shrink with the square root of the number of drops.
+/// Returns the interval before the next drop, which shrinks with the square root of their number (the control
+/// law, RFC 8289 §5.3).
 fn spacing(codel: CoDel, count: u32) -> Duration {
     codel.interval.div_f64(f64::from(count.max(1)).sqrt())
 }

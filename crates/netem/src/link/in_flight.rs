@@ -10,7 +10,7 @@ use super::Delivery;
 /// A priority queue that is a plain queue as long as nothing overtakes: with a constant delay, always.
 #[derive(Clone, Debug)]
 pub(super) struct InFlight<P> {
-    /// In order of due time; where a packet goes that is due no earlier than the last one here.
+    /// The packets in order of due time; one goes here that is due no earlier than the last one here.
     in_order: VecDeque<Entry<P>>,
     /// All that are due earlier than some packet before them.
     overtaking: BinaryHeap<Entry<P>>,
@@ -76,7 +76,7 @@ struct Entry<P> {
 }
 
 impl<P> Entry<P> {
-    /// First due, first out; then first in, first out.
+    /// Returns the rank of an entry: first due, first out; then first in, first out.
     const fn key(&self) -> (Instant, u64) {
         (self.delivery.due, self.order)
     }

@@ -1,4 +1,4 @@
-//! One direction of a path.
+//! A link: one direction of a path.
 
 mod aqm;
 mod in_flight;
@@ -89,7 +89,7 @@ impl<P> Link<P> {
         self.in_flight.len()
     }
 
-    /// What happened so far.
+    /// Returns the counters of the link.
     #[must_use]
     pub const fn stats(&self) -> &LinkStats {
         &self.stats
@@ -167,11 +167,11 @@ impl<P: Clone> Link<P> {
 /// A packet at the far end of the link.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Delivery<P> {
-    /// When it arrives there.
+    /// The time at which the packet arrives at the far end.
     pub due: Instant,
-    /// When it was offered.
+    /// The time at which the packet was offered.
     pub offered_at: Instant,
-    /// Its number, from 1; a copy has that of its original.
+    /// The number of the packet, from 1; a copy has that of its original.
     pub number: u64,
     /// The octets it occupied on the link.
     pub wire_bytes: u64,
@@ -194,7 +194,8 @@ impl FlippedBit {
         }
     }
 
-    /// Returns which bit of a packet of `length` octets it is, the first octet's most significant being 0.
+    /// Returns the position of the bit in a packet of `length` octets, the first octet's most significant bit
+    /// being 0.
     #[must_use]
     pub fn position(self, length: usize) -> u64 {
         let bits = 8 * u128::try_from(length).unwrap_or(0);
@@ -202,21 +203,21 @@ impl FlippedBit {
     }
 }
 
-/// What [`Link::offer`] decided.
+/// The decision of [`Link::offer`] about a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// The packet is on its way.
     Queued {
-        /// Its number, from 1.
+        /// The number of the packet, from 1.
         number: u64,
-        /// When it will be due.
+        /// The time at which the packet will be due.
         deliver_at: Instant,
     },
-    /// The packet is gone.
+    /// The packet was dropped, and the link has forgotten it.
     Dropped {
-        /// Its number, from 1.
+        /// The number of the packet, from 1.
         number: u64,
-        /// Why.
+        /// The reason why it was dropped.
         reason: DropReason,
     },
 }
@@ -225,9 +226,9 @@ pub enum Verdict {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum DropReason {
-    /// Its number is among [`Impairments::drop_packets`].
+    /// The number of the packet is among [`Impairments::drop_packets`].
     Listed,
-    /// The loss model took it.
+    /// The loss model took the packet.
     Loss,
     /// There was no room in the queue, or its discipline dropped the packet before it was full.
     QueueFull,

@@ -9,7 +9,7 @@ use super::aqm::{CoDelState, RedState};
 use crate::impairments::Impairments;
 use crate::units::{CoDel, QueueLimit, Red};
 
-/// When the link is free again, and who waits for it.
+/// The transmitter of a link: when it is free again, and who waits for it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Serialiser {
     busy_until: Instant,

@@ -1,14 +1,14 @@
-//! Counters of a link.
+//! Counters of one direction of a link.
 
 use super::DropReason;
 
-/// What happened on a link since it was made.
+/// Counters of a link since it was made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LinkStats {
-    /// Packets offered.
+    /// The number of packets offered.
     pub offered: u64,
-    /// Octets offered.
+    /// The number of octets offered.
     pub offered_bytes: u64,
     /// Packets dropped because their number was listed.
     pub dropped_listed: u64,
@@ -16,7 +16,7 @@ pub struct LinkStats {
     pub dropped_loss: u64,
     /// Packets, copies included, that found the queue full.
     pub dropped_queue: u64,
-    /// Copies made.
+    /// The number of copies made.
     pub duplicated: u64,
     /// Packets that skipped the delay.
     pub reordered: u64,

@@ -51,7 +51,8 @@ fn write_ipv4(
     packet.extend_from_slice(&header);
 }
 
-/// Identification, flags and offset (RFC 791 §3.1); whole packets have Don't Fragment.
+/// Returns identification, flags and offset of an IPv4 header (RFC 791 §3.1); whole packets have Don't
+/// Fragment.
 fn fragment_fields(protocol: Protocol) -> [u8; 4] {
     let Protocol::Fragment { identification, offset, has_more, .. } = protocol else {
         return [0, 0, 0x40, 0];
@@ -83,7 +84,8 @@ fn write_ipv6(
     }
 }
 
-/// RFC 768 and RFC 8200 §8.1, over the pseudo header, the UDP header and the payload; zero is sent as all ones.
+/// Returns the UDP checksum over the pseudo header, the UDP header and the payload (RFC 768, RFC 8200 §8.1);
+/// zero is sent as all ones.
 fn udp_checksum(frame: &Frame, header: &[u8; 8], transport_bytes: usize) -> u16 {
     let mut total = sum(0, &[0, protocol_number(frame.protocol)]);
     for address in [frame.source, frame.destination] {
@@ -99,12 +101,12 @@ fn udp_checksum(frame: &Frame, header: &[u8; 8], transport_bytes: usize) -> u16 
     }
 }
 
-/// A length field; packets longer than that are never sent.
+/// Returns `bytes` as a length field; packets too long for one are never sent.
 fn length_field(bytes: usize) -> [u8; 2] {
     u16::try_from(bytes).unwrap_or(u16::MAX).to_be_bytes()
 }
 
-/// IANA, Assigned Internet Protocol Numbers.
+/// Returns the number that IANA has assigned to a protocol over IP.
 const fn protocol_number(protocol: Protocol) -> u8 {
     match protocol {
         Protocol::Tcp => 6,
@@ -123,5 +125,5 @@ const fn to_v6(address: IpAddr) -> Ipv6Addr {
 
 /// RFC 1340 recommends 64 hops, as Linux does.
 const HOP_LIMIT: u8 = 64;
-/// RFC 8200 §4.5.
+/// The number of the Fragment header among the protocols over IP (RFC 8200 §4.5).
 const FRAGMENT_HEADER: u8 = 44;

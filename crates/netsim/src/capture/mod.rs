@@ -127,21 +127,21 @@ impl std::fmt::Debug for Capture {
     }
 }
 
-/// Which packets a capture is about.
+/// The packets that a capture is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CaptureScope {
-    /// Those on all links.
+    /// The packets on all links.
     World,
-    /// Those on this link.
+    /// The packets on this link alone.
     Link(LinkId),
 }
 
-/// Where on a link a capture looks.
+/// The end of a link at which a capture looks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CapturePoint {
-    /// Where packets enter it: what the senders did and when, lost packets included.
+    /// The end where packets enter the link: what the senders did and when, lost packets included.
     Departure,
-    /// Where packets leave it: what the receivers saw and when, with delays, copies and damage.
+    /// The end where packets leave the link: what the receivers saw and when, with delays, copies and damage.
     Arrival,
 }
 
@@ -150,7 +150,7 @@ pub enum CapturePoint {
 #[error("the capture is incomplete, writing failed: {0}")]
 pub struct CaptureError(#[from] PcapError);
 
-/// What the comment says; delivered packets have none.
+/// Returns the comment for a packet in the file; delivered packets have none.
 const fn remark(fate: Fate) -> Option<&'static str> {
     match fate {
         Fate::Delivered | Fate::Forwarded => None,

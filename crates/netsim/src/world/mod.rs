@@ -127,7 +127,7 @@ impl<H: Host> World<H> {
         self.drain(id);
     }
 
-    /// A host.
+    /// Returns the host with this number.
     #[must_use]
     pub fn host(&self, id: HostId) -> &H {
         &self.hosts[id.0].host
@@ -156,13 +156,13 @@ impl<H: Host> World<H> {
         self.trace.value()
     }
 
-    /// What happened so far.
+    /// Returns the counters of the world.
     #[must_use]
     pub const fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// What happened so far on one direction of a link.
+    /// Returns the counters of one direction of a link.
     #[must_use]
     pub fn link_stats(&self, link: LinkId, direction: Direction) -> &netem::LinkStats {
         self.lanes[LaneId::new(link, direction).0].link.stats()
@@ -264,10 +264,10 @@ pub enum Ended {
     Idle,
 }
 
-/// What an entry at the top of the queue is worth.
+/// The worth of an entry at the top of the queue.
 enum Standing {
     Due,
-    /// Another entry counts.
+    /// The entry counts no more, because another one was made for the same host or link.
     Stale,
     /// The host's timer is later now, or off.
     Moved(HostId),
@@ -278,7 +278,7 @@ enum Standing {
 struct HostSlot<H> {
     host: H,
     alarm: Alarm,
-    /// Its own addresses, and the interface that has each.
+    /// The addresses of the host, and the interface that has each.
     addresses: AddressTable,
     /// The addresses it can reach, and its interface that leads to each.
     neighbours: AddressTable,

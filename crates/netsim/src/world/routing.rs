@@ -23,7 +23,7 @@ pub(super) struct Router {
 }
 
 impl<H: Host> World<H> {
-    /// Adds a router.
+    /// Adds a router without interfaces.
     pub fn add_router(&mut self) -> RouterId {
         self.routers.push(Router::default());
         RouterId(self.routers.len() - 1)
@@ -129,5 +129,5 @@ impl<H: Host> World<H> {
     }
 }
 
-/// What senders put into the hop limit of a packet (RFC 1700).
+/// The hop limit of packets where they are sent (RFC 1700).
 const HOP_LIMIT: u8 = 64;

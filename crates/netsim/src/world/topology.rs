@@ -1,4 +1,4 @@
-//! What is in a world and what is connected to what.
+//! The hosts, routers, interfaces and links of a world.
 
 use std::net::IpAddr;
 
@@ -167,17 +167,17 @@ impl<H: Host> World<H> {
     }
 }
 
-/// What the two directions of a link do to packets. The default is a perfect link.
+/// The impairments of the two directions of a link. The default is a perfect link.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct LinkSpec {
-    /// From the first interface to the second. Default perfect.
+    /// The impairments from the first interface to the second. Default perfect.
     pub request: Impairments,
-    /// From the second interface to the first. Default perfect.
+    /// The impairments from the second interface to the first. Default perfect.
     pub response: Impairments,
 }
 
 impl LinkSpec {
-    /// The same in both directions; each still has random numbers of its own.
+    /// Creates a link with equal impairments in both directions; each still has random numbers of its own.
     #[must_use]
     pub fn symmetric(impairments: Impairments) -> Self {
         Self { request: impairments.clone(), response: impairments }
@@ -187,27 +187,27 @@ impl LinkSpec {
 /// Whether a link carries packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LinkState {
-    /// It does.
+    /// The link carries packets.
     Up,
-    /// It drops them all.
+    /// The link drops all packets.
     Down,
 }
 
 /// The reason why an interface was not added.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum InterfaceError {
-    /// Without an address no packet can ever leave or reach it.
+    /// The interface would have no address, so no packet could ever leave or reach it.
     #[error("an interface of {host} without address: give it at least one")]
     NoAddress {
-        /// The host.
+        /// The host of the interface.
         host: HostId,
     },
     /// An address can be on one interface of a host only.
     #[error("{host} already has the address {address}: give each interface its own")]
     AddressInUse {
-        /// The host.
+        /// The host of the interface.
         host: HostId,
-        /// The address.
+        /// The address that is taken.
         address: IpAddr,
     },
 }
@@ -215,18 +215,18 @@ pub enum InterfaceError {
 /// The reason why two interfaces were not connected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// Both ends are the same interface.
+    /// An interface was to be connected to itself.
     #[error("{interface} cannot be connected to itself: name two interfaces")]
     ToItself {
-        /// The interface.
+        /// The interface that was given.
         interface: InterfaceId,
     },
     /// Links are point to point: an interface has one at most.
     #[error("{interface} is already connected by {link}: add another interface")]
     AlreadyConnected {
-        /// The interface.
+        /// The interface that was given.
         interface: InterfaceId,
-        /// The link it has.
+        /// The link that the interface has.
         link: LinkId,
     },
     /// One direction is out of bounds.
@@ -239,7 +239,7 @@ pub enum ConnectError {
 pub(super) struct Interface {
     pub(super) node: Node,
     pub(super) addresses: Vec<IpAddr>,
-    /// Where its packets go.
+    /// The direction of a link that takes its packets; `None` while it is not connected.
     pub(super) lane: Option<LaneId>,
 }
 
@@ -249,13 +249,13 @@ pub(super) struct Lane {
     pub(super) link: netem::Link<FrameId>,
     pub(super) alarm: Alarm,
     pub(super) state: LinkState,
-    /// Where packets arrive.
+    /// The interface where packets arrive.
     pub(super) interface: InterfaceId,
-    /// Whose interface that is.
+    /// The owner of that interface.
     pub(super) node: Node,
 }
 
-/// An index as it enters seeds; no platform has more than 64 bits of them.
+/// Returns an index as it enters seeds; no platform has more than 64 bits of them.
 fn number(index: usize) -> u64 {
     u64::try_from(index).unwrap_or(u64::MAX)
 }

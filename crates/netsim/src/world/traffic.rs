@@ -139,7 +139,7 @@ impl<H: Host> World<H> {
         }
     }
 
-    /// One packet at the far end of a link, where a host is.
+    /// Hands a packet at the far end of a link to the host there.
     fn arrive(&mut self, lane_id: LaneId, host: HostId, delivery: &Delivery<FrameId>) -> Fate {
         let lane = &self.lanes[lane_id.0];
         let slot = &mut self.hosts[host.0];
@@ -195,7 +195,7 @@ const fn fate_of(reason: DropReason) -> Fate {
     }
 }
 
-/// Where a packet goes and whom it comes from.
+/// The way of a packet: the link direction it takes and the address it comes from.
 #[derive(Clone, Copy, Debug)]
 struct Route {
     lane: LaneId,
@@ -205,7 +205,7 @@ struct Route {
 /// Memory that is used again and again.
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
-    /// What hosts write into.
+    /// The buffer that hosts write packets into.
     transmit: Vec<u8>,
     /// A packet with its flipped bit.
     damaged: Vec<u8>,

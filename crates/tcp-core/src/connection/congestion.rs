@@ -13,11 +13,11 @@ use crate::config::{ByteCounting, CongestionAlgorithm, Reduction, SlowStartEnd, 
 pub(crate) enum Congestion {
     NewReno(NewReno),
     Cubic(Cubic, u64),
-    /// With the octets of a segment.
+    /// CUBIC as Linux has it, with the octets of a segment.
     LinuxCubic(LinuxCubic, u64),
 }
 
-/// RFC 5681.
+/// NewReno's window (RFC 5681).
 #[derive(Clone, Debug)]
 pub(crate) struct NewReno {
     mss: u64,
@@ -30,7 +30,7 @@ pub(crate) struct NewReno {
     credit: u64,
 }
 
-/// What an acknowledgment covers: octets, and the same in the unit of the window.
+/// The amount an acknowledgment covers: octets, and the same in the unit of the window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Acked {
     pub(crate) octets: u64,
@@ -80,7 +80,7 @@ impl Congestion {
         }
     }
 
-    /// Outside recovery.
+    /// Grows the window after an acknowledgment outside recovery.
     pub(crate) fn on_acknowledged(
         &mut self,
         now: Instant,

@@ -18,13 +18,13 @@ pub(crate) struct LinuxCubic {
     before_loss: u64,
     /// Acknowledged segments that did not enlarge the window yet.
     credit: u64,
-    /// So many acknowledged segments enlarge it by one.
+    /// The number of acknowledged segments that enlarge the window by one.
     pace: u64,
     /// The window and the time for which the pace was computed.
     paced: Option<(u64, Instant)>,
     epoch: Option<Epoch>,
     least_rtt: Option<Duration>,
-    /// Up to when idleness was left out of the epoch.
+    /// The time up to which idleness was left out of the epoch.
     idle_until: Instant,
 }
 
@@ -32,10 +32,10 @@ pub(crate) struct LinuxCubic {
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
     began: Instant,
-    /// Where the curve is flat: after how long, in milliseconds, and at which window.
+    /// The place where the curve is flat: how long after the beginning, in milliseconds, and at which window.
     plateau_ms: u64,
     plateau: u64,
-    /// What Reno would have, and the segments acknowledged since it last grew.
+    /// The window that Reno would have, and the segments acknowledged since it last grew.
     estimate: u64,
     acknowledged: u64,
 }
@@ -55,17 +55,17 @@ impl LinuxCubic {
         }
     }
 
-    /// In segments.
+    /// Returns the window, in segments.
     pub(crate) fn cwnd(&self) -> u64 {
         self.cwnd
     }
 
-    /// In segments; the largest number if there was no loss yet.
+    /// Returns ssthresh, in segments; the largest number if there was no loss yet.
     pub(crate) fn ssthresh(&self) -> u64 {
         self.ssthresh
     }
 
-    /// So many segments were acknowledged while the window was used.
+    /// Grows the window after `segments` were acknowledged while it was used.
     pub(crate) fn on_acknowledged(&mut self, now: Instant, segments: u64, rtt: Duration) {
         self.least_rtt = Some(self.least_rtt.map_or(rtt, |least| least.min(rtt)));
         let doubling = segments.min(self.ssthresh.saturating_sub(self.cwnd));
@@ -85,7 +85,7 @@ impl LinuxCubic {
         self.credit %= self.pace;
     }
 
-    /// RFC 9438 §4.2 and §4.3.
+    /// Sets how many acknowledged segments enlarge the window by one (RFC 9438 §4.2 and §4.3).
     fn set_pace(&mut self, now: Instant, acknowledged: u64) {
         let least_rtt = self.least_rtt.unwrap_or_default();
         let epoch = self.epoch.get_or_insert_with(|| Epoch::new(now, self.cwnd, self.before_loss));
@@ -110,7 +110,7 @@ impl LinuxCubic {
         self.pace = self.pace.max(2);
     }
 
-    /// RFC 9438 §4.6, §4.7.
+    /// Reduces the window after a loss (RFC 9438 §4.6, §4.7).
     pub(crate) fn on_loss(&mut self) {
         let has_converged = self.cwnd >= self.before_loss;
         self.before_loss = if has_converged { self.cwnd } else { self.cwnd * 17 / 20 };
@@ -138,7 +138,7 @@ impl LinuxCubic {
         }
     }
 
-    /// Less than it was, because it was not used.
+    /// Shrinks the window that was not used.
     pub(crate) fn shrink_to(&mut self, window: u64, ssthresh: u64) {
         (self.cwnd, self.ssthresh) = (window, ssthresh);
     }
@@ -156,7 +156,7 @@ impl Epoch {
         Self { began: now, plateau_ms, plateau: before_loss.max(cwnd), estimate: cwnd, acknowledged: 0 }
     }
 
-    /// RFC 9438 (figure 1), in whole segments.
+    /// Returns the window of the curve in whole segments (RFC 9438 §4.2, figure 1).
     fn curve(&self, since: Duration) -> u64 {
         let since_ms = u64::try_from(since.as_millis()).unwrap_or(u64::MAX).min(LONGEST_MS);
         let away_ms = since_ms.abs_diff(self.plateau_ms).min(LONGEST_MS);
@@ -164,7 +164,8 @@ impl Epoch {
         if since_ms < self.plateau_ms { self.plateau.saturating_sub(off) } else { self.plateau + off }
     }
 
-    /// RFC 9438 §4.3 with α = 3·(1 − 0.7)/(1 + 0.7): a segment more for each 15/8 windows.
+    /// Returns the window that Reno would have: α = 3·(1 − 0.7)/(1 + 0.7), a segment more for each 15/8 windows
+    /// (RFC 9438 §4.3).
     fn estimate(&mut self, cwnd: u64) -> u64 {
         let step = (cwnd * 15 / 8).max(1);
         self.estimate += self.acknowledged / step;

@@ -66,14 +66,14 @@ struct Local {
 struct Peer {
     initial_sequence: u32,
     window_scale: u8,
-    /// Its clock as last seen, if it sends timestamps.
+    /// The peer's clock as last seen, if it sends timestamps.
     timestamp: Option<u32>,
 }
 
-/// What the application should know.
+/// An event that the application should know of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// Data may flow.
+    /// The connection is open: data may flow.
     Connected,
     /// There is something to [`read`](Connection::read).
     Readable,
@@ -81,18 +81,18 @@ pub enum Event {
     Writable,
     /// The peer will send nothing more.
     PeerFinished,
-    /// Over, as both sides wished.
+    /// The connection is over, as both sides wished.
     Closed,
     /// The peer refused or gave up.
     Reset,
-    /// The peer did not answer.
+    /// The connection is over, because the peer did not answer.
     TimedOut,
 }
 
-/// How a connection stands.
+/// The state and the counters of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionStatistics {
-    /// The sending half.
+    /// The counters of the sending half.
     pub sender: SenderCounters,
     /// Segments that brought nothing new.
     pub duplicate_segments: u64,
@@ -102,7 +102,7 @@ pub struct ConnectionStatistics {
     pub cwnd_bytes: u64,
     /// Smoothed round-trip time; `None` before the first measurement.
     pub srtt: Option<Duration>,
-    /// Retransmission timeout.
+    /// The retransmission timeout.
     pub rto: Duration,
 }
 
@@ -147,7 +147,7 @@ impl Connection {
         }
     }
 
-    /// The state it is in.
+    /// Returns the state of the connection.
     #[must_use]
     pub fn state(&self) -> State {
         self.state
@@ -159,7 +159,7 @@ impl Connection {
         (self.local.port, self.local.peer_port)
     }
 
-    /// Everything counted so far.
+    /// Returns the counters of everything so far.
     #[must_use]
     pub fn statistics(&self) -> ConnectionStatistics {
         ConnectionStatistics {
@@ -214,7 +214,7 @@ impl Connection {
         }
     }
 
-    /// The same for a segment that was decoded already.
+    /// Takes a segment in as [`handle_packet`](Self::handle_packet) does, one that was decoded already.
     pub fn handle_segment(&mut self, now: Instant, segment: &Segment<'_>) {
         if self.state == State::Closed {
             return;
@@ -297,7 +297,7 @@ impl Connection {
         }
     }
 
-    /// After input: timers that follow from what is the case now.
+    /// Sets the timers that follow from what is the case after input.
     fn settle(&mut self, now: Instant) {
         if self.sender.is_fin_acknowledged() {
             self.state = self.state.on_fin_acknowledged();

@@ -6,10 +6,10 @@ use virtual_time::Instant;
 
 use super::scoreboard::{Delivered, Judgement, Scoreboard, Sent};
 
-/// What RACK remembers.
+/// The state of RACK (RFC 8985 §6).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rack {
-    /// Of the segment sent last among those that arrived: when, and its end.
+    /// The time and the end of the segment sent last among those that arrived.
     latest: Option<(Instant, u64)>,
     rtt: Duration,
     min_rtt: Option<Duration>,
@@ -55,7 +55,8 @@ impl Rack {
         }
     }
 
-    /// RFC 8985 §6.2, step 4: none while nothing was ever reordered and it is clear that something is missing.
+    /// Returns the reordering window (RFC 8985 §6.2, step 4): none while nothing was ever reordered and it is
+    /// clear that something is missing.
     fn reordering_window(&self, patience: Patience) -> Duration {
         let is_clear = patience.is_recovering || patience.sacked >= DUPLICATE_THRESHOLD;
         if !self.has_seen_reordering && is_clear {
@@ -65,7 +66,8 @@ impl Rack {
         (quarter * (1 + self.more_quarters)).min(patience.srtt)
     }
 
-    /// Step 5: marks what is late, and gives how long until the next one will be.
+    /// Marks segments that are late as lost, and returns the time until the next one will be (RFC 8985 §6.2,
+    /// step 5).
     pub(crate) fn detect(
         &self,
         now: Instant,
@@ -90,7 +92,8 @@ impl Rack {
         wait
     }
 
-    /// When the timer expired: the oldest, and what was sent long enough before now (RFC 8985 §6.3).
+    /// Marks the oldest segment, and what was sent long enough before now, as lost after the timer expired (RFC
+    /// 8985 §6.3).
     pub(crate) fn on_timeout(&self, now: Instant, board: &mut Scoreboard) {
         let oldest = board.oldest().map(|segment| segment.from);
         board.mark_lost(|segment: &Sent| {

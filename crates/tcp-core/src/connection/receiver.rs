@@ -16,21 +16,21 @@ pub(crate) struct Receiver {
     ready: VecDeque<u8>,
     held: BTreeMap<u64, Vec<u8>>,
     missing_before: RangeSet,
-    /// Where segments came out of order, the latest first: the order of SACK blocks (RFC 2018 §4).
+    /// The places where segments came out of order, the latest first: the order of SACK blocks (RFC 2018 §4).
     recent: VecDeque<u64>,
     fin_at: Option<u64>,
     demand: AckDemand,
     policy: AckPolicy,
     /// Segments and octets that arrived in order and were not acknowledged.
     unacknowledged: (u32, u64),
-    /// What came again, to be told of once (RFC 2883).
+    /// The range that came again, to be reported once (RFC 2883).
     duplicate: Option<(u64, u64)>,
     /// The window last advertised, as the offset it reaches to.
     advertised_to: u64,
     pub(crate) duplicate_segments: u64,
 }
 
-/// When an acknowledgment has to leave at once.
+/// The rules for when an acknowledgment has to leave at once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckPolicy {
     pub(crate) rule: Acknowledge,
@@ -38,7 +38,7 @@ pub(crate) struct AckPolicy {
     pub(crate) full: u64,
 }
 
-/// When an acknowledgment has to leave.
+/// The urgency of an acknowledgment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum AckDemand {
     #[default]
@@ -81,7 +81,7 @@ impl Receiver {
         !self.ready.is_empty()
     }
 
-    /// Everything up to and with FIN has arrived.
+    /// Returns whether everything up to and with FIN has arrived.
     pub(crate) fn is_finished(&self) -> bool {
         self.fin_at.is_some_and(|fin| fin < self.next)
     }
@@ -168,8 +168,8 @@ impl Receiver {
         self.recent.retain(|offset| ranges.containing(*offset).is_some());
     }
 
-    /// What came again (RFC 2883 §4), and the ranges beyond the gap, that of the latest segment first; three at most
-    /// (RFC 2018 §3, §4).
+    /// Returns the range that came again (RFC 2883 §4), and those beyond the gap, that of the latest segment
+    /// first; three at most (RFC 2018 §3, §4).
     pub(crate) fn sack_blocks(&self) -> SmallVec<[(u64, u64); 3]> {
         let mut blocks = SmallVec::<[(u64, u64); 3]>::new();
         blocks.extend(self.duplicate);

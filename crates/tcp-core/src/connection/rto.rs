@@ -34,7 +34,7 @@ impl RtoEstimator {
         self.rto = rto.min(most);
     }
 
-    /// RFC 6298 §5.5.
+    /// Doubles the timeout after it has expired (RFC 6298 §5.5).
     pub(crate) fn back_off(&mut self) {
         self.rto = (self.rto * 2).min(self.bounds.1);
     }

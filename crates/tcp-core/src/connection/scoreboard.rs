@@ -12,13 +12,13 @@ pub(crate) struct Scoreboard {
     in_flight: Amount,
     sacked: u64,
     lost: u64,
-    /// Of those in flight, sent again.
+    /// The number of segments in flight that were sent again.
     resent: u64,
-    /// Behind the highest octet that was reported out of order.
+    /// The offset behind the highest octet that was reported out of order.
     highest_sacked: u64,
 }
 
-/// A segment.
+/// A segment that was sent and is not acknowledged cumulatively.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
     pub(crate) from: u64,
@@ -38,23 +38,25 @@ pub(crate) enum Fate {
     Lost,
 }
 
-/// So many segments with so many octets of sequence space.
+/// A number of segments, and of the octets of sequence space in them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Amount {
     pub(crate) segments: u64,
     pub(crate) bytes: u64,
 }
 
-/// What an acknowledgment told.
+/// The news in an acknowledgment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Delivered {
-    /// Acknowledged cumulatively.
+    /// The amount acknowledged cumulatively.
     pub(crate) acked: Amount,
     /// Known to have arrived now and not before.
     pub(crate) new_segments: u64,
-    /// From sending to this acknowledgment, of the oldest segment that was sent once; of others with timestamps.
+    /// The time from sending to this acknowledgment, of the oldest segment that was sent once; of others with
+    /// timestamps.
     pub(crate) rtt: Option<Duration>,
-    /// Of all that is new the last to be sent: when, its end, and whether it was sent again.
+    /// The last to be sent among the segments newly known to have arrived: when, its end, and whether it was
+    /// sent again.
     pub(crate) latest: Option<(Instant, u64, bool)>,
     /// Something sent once arrived after something sent later.
     pub(crate) is_reordered: bool,
@@ -88,7 +90,7 @@ impl Scoreboard {
         self.resent > 0
     }
 
-    /// Everything below `ack` arrived, and these ranges above it.
+    /// Takes note that everything below `ack` arrived, and the ranges of `blocks` above it.
     pub(crate) fn on_ack(&mut self, now: Instant, ack: u64, blocks: &[(u64, u64)]) -> Delivered {
         let mut told = Delivered::default();
         while let Some(first) = self.sent.front().copied().filter(|first| first.to <= ack) {
@@ -205,7 +207,8 @@ impl Scoreboard {
         run.map(|segment| segment.to).take_while(|to| *to <= limit).last().unwrap_or(limit)
     }
 
-    /// What lies between two offsets was sent again, in one segment, when everything below `behind` had been sent.
+    /// Takes note that the octets between two offsets were sent again, in one segment, when everything below
+    /// `behind` had been sent.
     pub(crate) fn resend(&mut self, now: Instant, from: u64, to: u64, behind: u64) {
         let first = self.sent.partition_point(|segment| segment.from < from);
         let last = self.sent.partition_point(|segment| segment.from < to);
@@ -235,12 +238,12 @@ impl Scoreboard {
     }
 }
 
-/// What [`Scoreboard::mark_lost`] is told of a segment.
+/// The verdict on a segment that [`Scoreboard::mark_lost`] is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Judgement {
     Lost,
     Fine,
-    /// Nor is any sent after it.
+    /// The segment is not lost, nor is any sent after it.
     Stop,
 }
 

@@ -44,7 +44,7 @@ struct Rules {
 
 #[derive(Clone, Copy, Debug)]
 struct Recovery {
-    /// It ends when everything below this is acknowledged.
+    /// The recovery ends when everything below this offset is acknowledged.
     point: u64,
     cause: Cause,
 }
@@ -67,7 +67,7 @@ enum Repetition {
 enum Probe {
     /// The last segment shall be sent again.
     Wanted,
-    /// It was sent: everything below this had been sent then; whether it was a retransmission.
+    /// The probe was sent: everything below `end` had been sent then; whether it was a retransmission.
     Sent { end: u64, is_retransmission: bool },
 }
 
@@ -78,13 +78,13 @@ pub struct SenderCounters {
     pub acknowledged_bytes: u64,
     /// Segments with data, SYN or FIN.
     pub segments: u64,
-    /// Of those, sent again.
+    /// The number of segments sent again.
     pub retransmissions: u64,
     /// Recoveries begun because of SACKs.
     pub recoveries: u64,
-    /// Retransmission timeouts.
+    /// The number of retransmission timeouts.
     pub timeouts: u64,
-    /// Tail loss probes.
+    /// The number of tail loss probes.
     pub probes: u64,
 }
 
@@ -98,12 +98,12 @@ pub(crate) struct Arrived<'a> {
     pub(crate) srtt: Duration,
 }
 
-/// What an acknowledgment changed.
+/// The changes that an acknowledgment made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Acked {
     pub(crate) advanced: bool,
     pub(crate) rtt: Option<Duration>,
-    /// In so long something more may turn out to be lost.
+    /// The time after which something more may turn out to be lost.
     pub(crate) look_again_in: Option<Duration>,
 }
 
@@ -163,7 +163,8 @@ impl Sender {
         self.stream.is_finished() && self.una == self.stream.end()
     }
 
-    /// Something waits for a window that is closed, and nothing in flight will open it (RFC 9293 §3.8.6.1).
+    /// Returns whether something waits for a window that is closed, and nothing in flight will open it (RFC
+    /// 9293 §3.8.6.1).
     pub(crate) fn waits_for_window(&self) -> bool {
         self.is_open() && !self.has_in_flight() && self.next < self.stream.end() && self.peer_window == 0
     }
@@ -173,7 +174,8 @@ impl Sender {
         self.rules.mss = self.rules.mss.min(u64::from(mss.max(1)));
     }
 
-    /// An acknowledgment of everything below `ack`, with ranges beyond it.
+    /// Takes in an acknowledgment of everything below `ack`, with ranges beyond it, and returns what it
+    /// changed.
     pub(crate) fn on_ack(&mut self, now: Instant, arrived: &Arrived<'_>) -> Acked {
         let ack = arrived.ack;
         if ack < self.una || ack > self.next {
@@ -201,7 +203,8 @@ impl Sender {
         Acked { advanced, rtt: self.measurement(now, &told), look_again_in }
     }
 
-    /// Karn: an acknowledgment of what was sent twice tells nothing, unless a timestamp says which (RFC 7323 §4).
+    /// Returns the round-trip time measured, by Karn's rule: an acknowledgment of what was sent twice tells
+    /// nothing, unless a timestamp says which (RFC 7323 §4).
     fn measurement(&self, now: Instant, told: &Delivered) -> Option<Duration> {
         let by_timestamp = || told.latest.map(|(sent_at, _, _)| now.since(sent_at));
         match self.rules.timestamps {
@@ -235,8 +238,8 @@ impl Sender {
         look_again_in
     }
 
-    /// What has had enough reports is lost (RFC 6675 §4); where it is so decided, what was sent again as well, once as many
-    /// segments sent after that were reported.
+    /// Marks as lost what has had enough reports (RFC 6675 §4); with [`Repetition::Again`] also what was sent
+    /// again, once as many segments sent after that were reported.
     fn count_reports(&mut self, reports: u64, repetition: Repetition) {
         if self.board.sacked() < reports {
             return;
@@ -329,7 +332,8 @@ impl Sender {
         is_allowed.then_some(piece)
     }
 
-    /// Rule 1: the first loss that was not repaired yet, and lost neighbours as far as they fit.
+    /// Returns the first loss that was not repaired yet, and lost neighbours as far as they fit (rule 1 of
+    /// NextSeg, RFC 6675 §4).
     fn lost_piece(&self, options: u64) -> Option<Piece> {
         let lost = self.board.first_lost()?;
         if lost.from == 0 {
@@ -343,7 +347,7 @@ impl Sender {
         Some(Piece { from: lost.from, to })
     }
 
-    /// Rule 2: what was never sent.
+    /// Returns data that was never sent (rule 2 of NextSeg, RFC 6675 §4).
     fn new_piece(&self, options: u64) -> Option<Piece> {
         if !self.is_open() {
             return (self.next == 0).then_some(Piece { from: 0, to: 1 });
@@ -364,7 +368,8 @@ impl Sender {
         (!is_held).then_some(Piece { from: self.next, to })
     }
 
-    /// Rule 3: in a recovery with nothing else to send, what may be lost. Time knows better.
+    /// Returns what may be lost, in a recovery with nothing else to send (rule 3 of NextSeg, RFC 6675 §4).
+    /// RACK, which judges by time, needs no such guess.
     fn doubtful_piece(&self) -> Option<Piece> {
         let by_reports = self.rules.detection != LossDetection::RackTlp;
         self.recovery.filter(|recovery| by_reports && recovery.cause == Cause::Reports)?;
@@ -392,7 +397,7 @@ impl Sender {
         }
     }
 
-    /// After something was sent, or nothing could be: how the window was used.
+    /// Notes how the window was used, after something was sent, or nothing could be.
     pub(crate) fn validate(&mut self, now: Instant, rto: Duration) {
         let has_waiting = self.next < self.stream.end();
         let state = Validated {
@@ -406,7 +411,7 @@ impl Sender {
         self.window.validate(now, state);
     }
 
-    /// Before something is sent: after an idle RTO the window is not what it was.
+    /// Reduces the window after an idle RTO, before something is sent.
     pub(crate) fn on_send(&mut self, now: Instant, rto: Duration) {
         if !self.has_in_flight() && self.is_open() && self.next < self.stream.end() {
             self.window.on_idle(now, now.since(self.last_sent), rto);

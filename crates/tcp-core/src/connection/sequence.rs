@@ -1,4 +1,4 @@
-//! Between sequence numbers of 32 bits and offsets that never wrap.
+//! Conversions between sequence numbers of 32 bits and offsets that never wrap.
 
 /// Returns the sequence number of an offset.
 pub(super) fn sequence_of(offset: u64, initial: u32) -> u32 {

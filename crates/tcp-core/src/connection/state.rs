@@ -1,32 +1,32 @@
 //! The states of a connection (RFC 9293 §3.3.2) without those in which there is none.
 
-/// Where a connection stands.
+/// The state of a connection (RFC 9293 §3.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// SYN sent.
+    /// SYN was sent, and not answered yet.
     SynSent,
     /// SYN received and answered.
     SynReceived,
-    /// Data flows.
+    /// The connection is open: data flows.
     Established,
     /// Closed here, FIN not acknowledged.
     FinWait1,
     /// Closed here, waiting for the peer's FIN.
     FinWait2,
-    /// Closed by the peer.
+    /// The peer has closed its side.
     CloseWait,
-    /// Both sides closed at once.
+    /// The connection was closed by both sides at once.
     Closing,
     /// Closed by the peer and then here.
     LastAck,
-    /// Over; late segments are still answered.
+    /// The connection is over; late segments are still answered.
     TimeWait,
-    /// Over.
+    /// The connection is over, and nothing is left of it.
     Closed,
 }
 
 impl State {
-    /// The peer acknowledged our SYN.
+    /// Returns the state after the peer acknowledged our SYN.
     pub(crate) fn on_syn_acknowledged(self) -> Self {
         match self {
             Self::SynSent | Self::SynReceived => Self::Established,
@@ -41,7 +41,7 @@ impl State {
         }
     }
 
-    /// Our side has nothing more to send.
+    /// Returns the state after our side said that it has nothing more to send.
     pub(crate) fn on_finish(self) -> Self {
         match self {
             Self::Established => Self::FinWait1,
@@ -57,7 +57,7 @@ impl State {
         }
     }
 
-    /// The peer's FIN arrived, and everything before it.
+    /// Returns the state after the peer's FIN arrived, and everything before it.
     pub(crate) fn on_fin(self) -> Self {
         match self {
             Self::Established => Self::CloseWait,
@@ -73,7 +73,7 @@ impl State {
         }
     }
 
-    /// Our FIN was acknowledged.
+    /// Returns the state after our FIN was acknowledged.
     pub(crate) fn on_fin_acknowledged(self) -> Self {
         match self {
             Self::FinWait1 => Self::FinWait2,

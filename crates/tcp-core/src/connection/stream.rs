@@ -17,7 +17,7 @@ pub(crate) struct Stream {
     written: u64,
     acknowledged: u64,
     is_finished: bool,
-    /// Where writes ended that were not sent yet, if that matters.
+    /// The ends of writes that were not sent yet, if they matter.
     ends: VecDeque<u64>,
 }
 
@@ -58,12 +58,12 @@ impl Stream {
         self.octets.len()
     }
 
-    /// Behind the last octet written, and behind FIN once there will be no more.
+    /// Returns the offset behind the last octet written, and behind FIN once there will be no more.
     pub(crate) fn end(&self) -> u64 {
         1 + self.written + u64::from(self.is_finished)
     }
 
-    /// Everything below an offset was acknowledged; gives how many octets of data that were.
+    /// Forgets everything below an offset, which was acknowledged; returns how many octets of data that were.
     pub(crate) fn release(&mut self, ack: u64) -> u64 {
         let data = self.data_offset(ack).saturating_sub(self.acknowledged);
         self.octets.drain(..length(data));
@@ -83,7 +83,7 @@ impl Stream {
         }
     }
 
-    /// The data between two offsets, appended to `buffer`; whether FIN goes with it.
+    /// Appends the data between two offsets to `buffer`; returns whether FIN goes with it.
     pub(crate) fn copy(&self, from: u64, to: u64, buffer: &mut Vec<u8>) -> bool {
         let index = |offset: u64| length(self.data_offset(offset).saturating_sub(self.acknowledged));
         buffer.extend(self.octets.range(index(from)..index(to)));

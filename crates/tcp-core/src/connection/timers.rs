@@ -4,13 +4,13 @@ use core::time::Duration;
 
 use virtual_time::Instant;
 
-/// When each is due.
+/// The timers of a connection: the time at which each is due.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Timers {
     pub(crate) retransmission: Option<Instant>,
     /// Tail loss probe (RFC 8985 §7).
     pub(crate) probe: Option<Instant>,
-    /// Of RACK (RFC 8985 §6.2, step 5).
+    /// The timer of RACK for reordered segments (RFC 8985 §6.2, step 5).
     pub(crate) reordering: Option<Instant>,
     pub(crate) acknowledgment: Option<Instant>,
     pub(crate) time_wait: Option<Instant>,
@@ -23,7 +23,8 @@ impl Timers {
     }
 }
 
-/// So much later, on a clock that advances in ticks: counted from the last tick, and rounded up. Zero ticks are exact.
+/// Returns the time `wait` later, on a clock that advances in ticks: counted from the last tick, and rounded
+/// up. Zero ticks are exact.
 pub(crate) fn later(now: Instant, wait: Duration, tick: Duration) -> Instant {
     let tick = u64::try_from(tick.as_nanos()).unwrap_or(u64::MAX);
     if tick == 0 {

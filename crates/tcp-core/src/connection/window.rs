@@ -108,7 +108,7 @@ impl Window {
         }
     }
 
-    /// Before something is sent after idleness.
+    /// Reduces the window after idleness, before something is sent.
     pub(crate) fn on_idle(&mut self, now: Instant, idle: Duration, rto: Duration) {
         self.congestion.on_idle(now, idle);
         if idle <= rto {
@@ -139,7 +139,7 @@ impl Window {
     }
 }
 
-/// What [`Window::validate`] goes by.
+/// The facts by which [`Window::validate`] judges.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Validated {
     /// Data waits for the window.

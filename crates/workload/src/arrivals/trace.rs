@@ -67,35 +67,35 @@ enum Meaning {
 /// The reason why a text is not a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TraceError {
-    /// No number in it.
+    /// The file has no number in it.
     #[error("the trace has no entries: write one number of seconds per line")]
     Empty,
-    /// Neither a number nor `timestamps` nor `intervals`.
+    /// A line is neither a number nor `timestamps` nor `intervals`.
     #[error("line {line}: `{content}` is not a number of seconds")]
     NotANumber {
-        /// Line, from 1.
+        /// The number of the line, from 1.
         line: usize,
-        /// What stands there.
+        /// The text of the whole line.
         content: String,
     },
     /// Negative, infinite or beyond all clocks.
     #[error("line {line}: `{content}` is out of range, times are finite and not negative")]
     OutOfRange {
-        /// Line, from 1.
+        /// The number of the line, from 1.
         line: usize,
-        /// What stands there.
+        /// The text of the whole line.
         content: String,
     },
     /// A point in time before its predecessor.
     #[error("line {line} is earlier than the one before it: timestamps must be in order")]
     BackInTime {
-        /// Line, from 1.
+        /// The number of the line, from 1.
         line: usize,
     },
     /// The word that says what the numbers mean comes after the first of them.
     #[error("line {line}: `timestamps` or `intervals` must stand before the first number")]
     MeaningTooLate {
-        /// Line, from 1.
+        /// The number of the line, from 1.
         line: usize,
     },
 }

@@ -18,7 +18,8 @@ pub struct GilbertElliott {
 }
 
 impl GilbertElliott {
-    /// From good to bad with `p`, back with `r`; `h` of the packets survive the bad state and `k` the good one.
+    /// Creates a channel that goes from good to bad with probability `p` and back with `r`; `h` of the packets
+    /// survive the bad state and `k` the good one.
     ///
     /// # Errors
     /// [`ModelError::OutOfRange`] if one is outside 0 to 1 or nothing would ever leave the bad state,
@@ -37,8 +38,8 @@ impl GilbertElliott {
         Ok(channel)
     }
 
-    /// Gilbert's channel: everything is lost in the bad state, nothing in the good one, bad spells of `burst_packets` on
-    /// average.
+    /// Creates Gilbert's channel: everything is lost in the bad state, nothing in the good one, bad spells of
+    /// `burst_packets` on average.
     ///
     /// # Errors
     /// [`ModelError::OutOfRange`] unless `burst_packets ≥ 1` and the loss can be had with such bursts.

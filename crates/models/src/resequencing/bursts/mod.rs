@@ -94,10 +94,10 @@ pub fn one_way_waiting(
     Ok(scan::waiting(&scenario, channel, streams))
 }
 
-/// What the scan has to know of a stack.
+/// The rules of a stack by which losses are found, as far as the scan needs them.
 #[derive(Debug, Clone, Copy)]
 struct Detection {
-    /// So many packets behind a lost one have to be acknowledged.
+    /// The number of packets behind a lost one that have to be acknowledged.
     reports: u32,
     /// No loss is repaired earlier than this after it was sent, in seconds.
     window_s: f64,
@@ -113,7 +113,7 @@ impl Detection {
     }
 }
 
-/// More streams are not computed: the work grows with their number.
+/// The largest number of streams that is computed: the work grows with their number.
 pub const MOST_STREAMS: NonZeroU32 = NonZeroU32::MIN.saturating_add(255);
 
 #[cfg(test)]

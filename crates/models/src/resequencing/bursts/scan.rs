@@ -12,7 +12,7 @@ use crate::resequencing::Scenario;
 use crate::resequencing::rules::Rules;
 use crate::resequencing::waiting::{StageStep, Waiting};
 
-/// `P(W > t)` on the grid of the rules. `streams`: round robin over so many; none: unordered.
+/// Returns `P(W > t)` on the grid of the rules. `streams`: round robin over so many; none: unordered.
 pub(super) fn waiting(scenario: &Scenario, channel: &GilbertElliott, streams: Option<NonZeroU32>) -> Waiting {
     let rules = Rules::sctp(scenario);
     let times = rules.recovery.grid().times().to_vec();
@@ -42,9 +42,9 @@ struct Scan<'a> {
     /// The probability that an acknowledgment survives.
     reported: f64,
     words: usize,
-    /// By time and channel state: whether what a report at this time reveals is missing still.
+    /// The probability, by time and channel state, that what a report at this time reveals is missing still.
     missing_behind: Vec<[f64; 2]>,
-    /// By time: whether a loss at this time is missing of which no report is back.
+    /// The probability, by time, that a loss at this time is missing of which no report is back.
     unrevealed: Vec<f64>,
     /// How many points of the grid a loss is young for, whatever was reported.
     young: usize,
@@ -96,7 +96,7 @@ impl<'a> Scan<'a> {
         (0..times.len().saturating_sub(1)).rev().find(matters).unwrap_or(0)
     }
 
-    /// Now: nothing is known.
+    /// Returns the probabilities of the phases now, when nothing is known.
     fn stationary(&self) -> Vec<f64> {
         let mut weights = vec![0.0; self.phases()];
         for (state, weight) in self.channel.stationary().into_iter().enumerate() {
@@ -206,7 +206,8 @@ impl<'a> Scan<'a> {
         result
     }
 
-    /// The stages one step further back, given what an own message at this point means (`own`) and meant at the point before.
+    /// Returns the stages one step further back, given what an own message at this point means (`own`) and
+    /// meant at the point before.
     fn stages(
         &self,
         index: usize,
@@ -238,7 +239,7 @@ fn largest_difference(one: &[f64], other: &[f64]) -> f64 {
     one.iter().zip(other).map(|(one, other)| (one - other).abs()).fold(0.0, f64::max)
 }
 
-/// A function of time between the points of the grid.
+/// Returns the value of a function of time between the points of the grid.
 fn interpolated(times: &[f64], values: &[f64], time: f64) -> f64 {
     let above = times.partition_point(|&point| point <= time);
     if above == 0 || above == times.len() {
