@@ -134,7 +134,7 @@ impl Association {
             .attempt(|state| state.core.has_message(id), |state, now| state.core.receive(now, id))
     }
 
-    /// Returns what happened to the association besides messages: paths up and down, errors the peer reported,
+    /// Returns the next event of the association other than a message: paths up and down, errors the peer reported,
     /// restart, messages that could not be sent, the end. `None` after the last.
     ///
     /// Events wait here until they are asked for, within
@@ -194,8 +194,8 @@ impl Association {
         shared.change(|state, now| state.core.set_primary(now, *id, path))
     }
 
-    /// Under [`StreamScheduler::Priority`](crate::StreamScheduler::Priority) streams with smaller numbers go first; see
-    /// [`sctp_core::Endpoint::set_stream_priority`].
+    /// Sets the priority of a stream: under [`StreamScheduler::Priority`](crate::StreamScheduler::Priority)
+    /// streams with smaller numbers go first; see [`sctp_core::Endpoint::set_stream_priority`].
     ///
     /// # Errors
     ///
@@ -205,8 +205,9 @@ impl Association {
         shared.change(|state, _now| state.core.set_stream_priority(*id, stream, priority))
     }
 
-    /// Under [`StreamScheduler::WeightedFair`](crate::StreamScheduler::WeightedFair) streams share by their weights; see
-    /// [`sctp_core::Endpoint::set_stream_weight`].
+    /// Sets the weight of a stream: under
+    /// [`StreamScheduler::WeightedFair`](crate::StreamScheduler::WeightedFair) streams share by their weights;
+    /// see [`sctp_core::Endpoint::set_stream_weight`].
     ///
     /// # Errors
     ///
@@ -224,7 +225,7 @@ impl Association {
         state.core.association(self.inner.id).map_or(Capabilities::NONE, sctp_core::Association::capabilities)
     }
 
-    /// What was counted so far; after the end, the final counts.
+    /// Returns the counters of the association; after its end, the final ones.
     #[must_use]
     pub fn statistics(&self) -> AssociationStatistics {
         let state = self.inner.shared.lock();
@@ -250,7 +251,7 @@ impl Association {
         .await
     }
 
-    /// Whether who reads is to be told something: a message, or that none will come any more.
+    /// Returns whether a reader is to be told something: a message, or that none will come any more.
     fn has_news(&self, state: &State) -> bool {
         state.core.has_message(self.inner.id) || self.ending(state).is_some()
     }

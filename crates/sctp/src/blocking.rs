@@ -1,4 +1,5 @@
-//! The same endpoints for programs without a runtime: calls that block, from as many threads as they like.
+//! A blocking API of the endpoints, for programs without a runtime: calls that wait, from as many threads as
+//! they like.
 //!
 //! Whoever waits does the work: a thread in [`recv`](Association::recv) waits on the socket itself, takes packets from it and
 //! answers them, so that between a message on the wire and the caller there is no other thread. While nobody is in a
@@ -74,7 +75,7 @@ impl Endpoint {
         self.driver.wait(self.inner.connect(destinations, port)).map(|inner| self.association(inner))
     }
 
-    /// As [`connect`](Self::connect), with parameters for this association.
+    /// Opens an association as [`connect`](Self::connect) does, with parameters of its own.
     ///
     /// # Errors
     ///
@@ -170,7 +171,7 @@ impl Association {
         self.driver.wait(self.inner.recv_many(received, limit))
     }
 
-    /// Returns what happened to the association besides messages; `None` after the last.
+    /// Returns the next event of the association other than a message; `None` after the last.
     #[must_use]
     pub fn next_event(&self) -> Option<Event> {
         self.driver.wait(self.inner.next_event())

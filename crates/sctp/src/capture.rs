@@ -27,7 +27,7 @@ use self::headers::{Headers, Transport};
 /// An open capture file. After the first failed write it writes no more.
 pub(crate) struct Capture {
     writer: Option<PcapNgWriter<BufWriter<File>>>,
-    /// What the system said when it took no more.
+    /// The error with which the system refused more; nothing is written any more.
     failure: Option<io::Error>,
     /// Local addresses the kernel chooses, by peer.
     sources: BTreeMap<IpAddr, IpAddr>,

@@ -17,7 +17,7 @@ use crate::state::Openness;
 pub(crate) struct Readiness {
     socket: AsyncFd<OwnedFd>,
     timer: AsyncFd<OwnedFd>,
-    /// For endpoints with addresses that may come and go.
+    /// The addresses of this host, for endpoints with addresses that may come and go.
     addresses: Option<AsyncFd<AddressWatch>>,
 }
 
@@ -46,8 +46,9 @@ impl Readiness {
     }
 }
 
-/// Tokio's constructor without `unsafe`. It is deprecated for types whose descriptor may change or close behind
-/// tokio's back; an `OwnedFd` can do neither, nor can the one in an `AddressWatch`.
+/// Registers a descriptor with tokio's constructor that needs no `unsafe`. It is deprecated for types whose
+/// descriptor may change or close behind tokio's back; an `OwnedFd` can do neither, nor can the one in an
+/// `AddressWatch`.
 #[allow(deprecated)]
 fn register<T: AsRawFd>(descriptor: T, interest: Interest) -> io::Result<AsyncFd<T>> {
     AsyncFd::with_interest(descriptor, interest)
@@ -150,7 +151,7 @@ fn resume_sending(shared: &Shared) -> Socket {
     if shared.lock().outbox.is_blocked() { Socket::Full } else { Socket::Ready }
 }
 
-/// What the socket said to the last attempt.
+/// The answer of the socket to the last attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Socket {
     Ready,

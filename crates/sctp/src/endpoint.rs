@@ -39,7 +39,7 @@ pub struct Endpoint {
 #[derive(Debug)]
 struct Inner {
     shared: Arc<Shared>,
-    /// For associations opened from here.
+    /// The parameters of associations opened from here.
     association: AssociationConfig,
 }
 
@@ -61,7 +61,7 @@ impl Endpoint {
         Self::builder(config).bind(address).await
     }
 
-    /// An endpoint with options beyond the protocol's.
+    /// Returns a builder for an endpoint with options beyond the protocol's.
     #[must_use]
     pub fn builder(config: EndpointConfig) -> EndpointBuilder {
         EndpointBuilder { config, capture: None }
@@ -85,7 +85,7 @@ impl Endpoint {
         self.connect_with(destinations, port, self.inner.association.clone()).await
     }
 
-    /// As [`connect`](Self::connect), with parameters for this association.
+    /// Opens an association as [`connect`](Self::connect) does, with parameters of its own.
     ///
     /// # Errors
     ///
@@ -165,7 +165,7 @@ impl Endpoint {
         self.inner.shared.change(|state, _now| state.core.set_auth_key(owner, key, secret))
     }
 
-    /// From now on packets are signed with this key.
+    /// Signs packets with this key from now on.
     ///
     /// # Errors
     ///
@@ -191,7 +191,7 @@ impl Endpoint {
         alive.map(|(association, _)| *association).collect()
     }
 
-    /// Returns what one of them has counted so far.
+    /// Returns the counters of one association of this endpoint.
     ///
     /// # Errors
     ///
@@ -221,7 +221,7 @@ impl Endpoint {
         self.inner.shared.io.local_address()
     }
 
-    /// Returns what the protocol counted: packets discarded, and why.
+    /// Returns the counters of the protocol: packets discarded, and why.
     #[must_use]
     pub fn statistics(&self) -> EndpointStatistics {
         *self.inner.shared.lock().core.statistics()
@@ -234,7 +234,7 @@ impl Endpoint {
         self.inner.shared.lock().capture.as_ref().and_then(Capture::failure)
     }
 
-    /// Returns what the socket counted: packets, system calls, errors.
+    /// Returns the counters of the socket: packets, system calls, errors.
     #[must_use]
     pub fn io_statistics(&self) -> IoStatistics {
         self.inner.shared.io.statistics()
@@ -294,7 +294,7 @@ impl EndpointBuilder {
         builder.bind_io(io).await
     }
 
-    /// Several addresses are told to peers, each named.
+    /// Lists several addresses to peers, each by itself.
     fn listing(mut self, addresses: &[IpAddr]) -> Self {
         let are_named = addresses.len() > 1 && !addresses.iter().any(IpAddr::is_unspecified);
         if are_named && self.config.local_addresses.is_empty() {
@@ -372,7 +372,7 @@ impl EndpointBuilder {
         Ok(Endpoint::of(shared, association))
     }
 
-    /// Everything but somebody to drive it.
+    /// Puts everything together but somebody to drive it.
     pub(crate) fn assemble(self, io: impl PacketIo + 'static) -> Result<Assembled, BindError> {
         let association = self.config.association.clone();
         let listed = self.config.local_addresses.clone();
@@ -395,7 +395,7 @@ impl EndpointBuilder {
 pub(crate) struct Assembled {
     pub(crate) shared: Arc<Shared>,
     pub(crate) association: AssociationConfig,
-    /// Of the endpoint's timer.
+    /// The descriptor of the endpoint's timer.
     pub(crate) timer: OwnedFd,
     pub(crate) addresses: Option<AddressWatch>,
 }

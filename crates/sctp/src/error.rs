@@ -1,4 +1,4 @@
-//! What can go wrong, one small enum per operation.
+//! The errors of this crate, one small enum per operation.
 
 use std::io;
 use std::net::SocketAddr;
@@ -20,15 +20,15 @@ pub enum BindError {
         address.ip()
     )]
     PortInUse {
-        /// Where it was wanted.
+        /// The address at which the port was wanted.
         address: SocketAddr,
     },
     /// The UDP socket could not be bound.
     #[error("cannot bind a UDP socket to {address}: {source}")]
     Socket {
-        /// Where it should have been bound.
+        /// The address to which the socket should have been bound.
         address: SocketAddr,
-        /// What the system said.
+        /// The error that the system returned.
         source: io::Error,
     },
     /// The raw socket could not be bound.
@@ -37,24 +37,24 @@ pub enum BindError {
     /// The socket given as a channel cannot be one.
     #[error("the socket cannot carry SCTP packets: {0}")]
     Channel(#[source] io::Error),
-    /// Timer, entropy or event loop are not to be had.
+    /// The system provides no timer, no entropy or no event loop.
     #[error("the system refuses what an endpoint needs: {0}")]
     System(#[source] io::Error),
     /// The capture file could not be created.
     #[error("cannot write packets to {path}: {source}")]
     Capture {
-        /// Where packets should have gone.
+        /// The path of the file to which packets should have gone.
         path: PathBuf,
-        /// What the system said.
+        /// The error that the system returned.
         source: io::Error,
     },
-    /// Called outside a tokio runtime.
+    /// The call was made outside a tokio runtime.
     #[error("no tokio runtime with IO enabled; call bind from within one")]
     NoRuntime,
 }
 
 impl BindError {
-    /// A UDP socket was not to be had at `address`, in a function for `map_err`.
+    /// Returns a function for `map_err` that says at which `address` no UDP socket was to be had.
     pub(crate) fn of_socket(address: SocketAddr) -> impl FnOnce(io::Error) -> Self {
         move |source| {
             let is_taken = source.kind() == io::ErrorKind::AddrInUse;
@@ -71,7 +71,7 @@ pub enum ConnectError {
     Destination {
         /// The destination in question.
         destination: Destination,
-        /// Why.
+        /// The error that the system returned.
         source: io::Error,
     },
     /// The request itself cannot be met.
@@ -88,23 +88,24 @@ pub enum ConnectError {
 /// The reason why a message was not queued.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
-    /// Only from [`try_send`](crate::Association::try_send): the send buffer is full; the message comes back.
+    /// The send buffer is full, and the message comes back; only from
+    /// [`try_send`](crate::Association::try_send).
     #[error("the send buffer is full")]
     BufferFull(Message),
     /// The stream was not negotiated.
     #[error("stream {stream} does not exist; {negotiated} streams were negotiated")]
     UnknownStream {
-        /// The one asked for.
+        /// The number of the stream that was asked for.
         stream: StreamId,
-        /// How many there are.
+        /// The number of streams that there are.
         negotiated: u16,
     },
-    /// Longer than `AssociationConfig::buffers.message_bytes`.
+    /// The message is longer than `AssociationConfig::buffers.message_bytes`.
     #[error("a message of {bytes} octets is longer than the limit of {limit}")]
     TooLong {
-        /// Its length.
+        /// The length of the message in octets.
         bytes: usize,
-        /// The limit.
+        /// The longest that can be sent, in octets.
         limit: usize,
     },
     /// SCTP has no message without payload (RFC 9260 §3.3.1).

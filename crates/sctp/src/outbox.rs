@@ -1,4 +1,4 @@
-//! From the core's `poll_transmit` to the socket, with what a full socket left over.
+//! The step from the core's `poll_transmit` to the socket, with what a full socket left over.
 //!
 //! The core hands out packet after packet; the kernel takes many of one size for one destination in a single call
 //! (GSO). The outbox gathers such runs in one buffer.
@@ -19,14 +19,14 @@ pub(crate) struct Outbox {
     runs: VecDeque<Run>,
     /// Octets of the buffer that the socket took.
     sent: usize,
-    /// Where the core describes what it wrote; kept for its memory.
+    /// The core's descriptions of what it wrote; kept for its memory.
     transmits: Vec<Transmit>,
     /// How long the last packet was: the next ones are expected to be alike.
     packet_bytes: usize,
 }
 
 impl Outbox {
-    /// The socket is full: wait until it is writable.
+    /// Returns whether the socket is full, and the driver has to wait until it is writable.
     pub(crate) fn is_blocked(&self) -> bool {
         !self.runs.is_empty()
     }
@@ -132,7 +132,8 @@ fn outgoing<'a>(transmit: &Transmit, contents: &'a [u8]) -> Outgoing<'a> {
     Outgoing { destination, source, ecn: Ecn::NotEct, dscp, fragmentation, contents, segment_bytes }
 }
 
-/// What is taken from the core before it is sent: what one call with segmentation offload carries.
+/// The octets that are taken from the core before they are sent: what one call with segmentation offload
+/// carries.
 const GATHERED_BYTES: usize = 65_000;
 /// No more packets go with one call than so many octets would make.
 const SHORTEST_COUNTED_BYTES: usize = 1_016;

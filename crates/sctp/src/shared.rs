@@ -1,4 +1,4 @@
-//! What the driver task and all handles of an endpoint share.
+//! The state that the driver and all handles of an endpoint share.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +19,7 @@ pub(crate) struct Shared {
     pub(crate) signals: EndpointSignals,
     clock: Clock,
     state: Mutex<State>,
-    /// Where packets are received into: locked before the state, by whoever receives.
+    /// The batch into which packets are received: locked before the state, by whoever receives.
     intake: Mutex<ReceiveBatch>,
     /// Advances with every look at the socket of a thread that sends.
     looks: AtomicU64,
@@ -32,7 +32,7 @@ impl Shared {
         Self { io, signals: EndpointSignals::default(), clock, state, intake, looks }
     }
 
-    /// How the driver learns of packets.
+    /// Says how the driver learns of packets.
     pub(crate) fn set_notice(&self, notice: Notice) {
         self.intake.lock().unwrap_or_else(PoisonError::into_inner).set_notice(notice);
     }
@@ -53,8 +53,9 @@ impl Shared {
         outcome
     }
 
-    /// As [`change`](Self::change), for messages. Who hands in many without a pause never waits, and nothing else may run
-    /// in its thread: then it has a look at the socket itself, for the acknowledgments that let the next ones leave.
+    /// Hands messages to the core as [`change`](Self::change) does. A thread that hands in many without a pause
+    /// never waits, and nothing else may run in it: then it has a look at the socket itself, for the
+    /// acknowledgments that let the next ones leave.
     pub(crate) fn send<T>(&self, queue: impl FnOnce(&mut State, Instant) -> T) -> T {
         let (outcome, owes_look) = self.change(|state, now| {
             let outcome = queue(state, now);
@@ -118,8 +119,9 @@ impl Shared {
         self.complete_news_of(&mut self.lock());
     }
 
-    /// The same, but for a driver that `would_look` at the socket again while what was left is not sent: one SACK for all
-    /// that comes. Who has answered already sleeps until the next request.
+    /// Returns how the driver goes on, after sending what [`receive`](Self::receive) left; but a driver that
+    /// `would_look` at the socket again does so first, so that one SACK answers all that comes. Who has
+    /// answered already sleeps until the next request.
     pub(crate) fn next_turn(&self, would_look: bool) -> Next {
         let mut state = self.lock();
         let is_look = would_look && state.driver_settles;
@@ -135,8 +137,8 @@ impl Shared {
         }
     }
 
-    /// As [`change`](Self::change), for what changes nothing unless `is_possible`, and then may still find nothing to
-    /// change and return `None`.
+    /// Changes the state as [`change`](Self::change) does, but only if `is_possible`, and may still find
+    /// nothing to change and return `None`.
     pub(crate) fn attempt<T>(
         &self,
         is_possible: impl FnOnce(&State) -> bool,
@@ -168,11 +170,11 @@ impl Shared {
     }
 }
 
-/// What [`Shared::receive`] brought.
+/// The outcome of [`Shared::receive`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Taken {
     pub(crate) what: Received,
-    /// Another call may bring more at once.
+    /// Whether another call may bring more at once.
     pub(crate) has_more: bool,
     /// How much it was.
     pub(crate) octets: usize,
@@ -181,13 +183,13 @@ pub(crate) struct Taken {
 /// How a driver goes on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Next {
-    /// With a look at the socket, not by waiting for it.
+    /// Whether to look at the socket again instead of waiting for it.
     pub(crate) is_look: bool,
     /// The socket was full: what waits there is sent when there is room.
     pub(crate) is_blocked: bool,
 }
 
-/// What a look at the socket brought.
+/// The outcome of a look at the socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Received {
     Nothing,

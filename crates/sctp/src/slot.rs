@@ -1,4 +1,4 @@
-//! What the driver knows of one association beyond the core: who waits for it, what they were told.
+//! The driver's knowledge of one association beyond the core: who waits for it, and what they were told.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ impl Slot {
         Self { signals: Arc::default(), phase, holder, events: EventQueue::new(buffers), statistics: None }
     }
 
-    /// Where the association ended: how.
+    /// Returns how the association ended, if it has.
     pub(crate) fn ending(&self) -> Option<&Ending> {
         match &self.phase {
             Phase::Ended(ending) => Some(ending),
@@ -44,7 +44,7 @@ pub(crate) enum Phase {
 /// How an association ended: by agreement, or why not.
 pub(crate) type Ending = Result<(), CommunicationLost>;
 
-/// Who is responsible for an association.
+/// The owner of an association, who is responsible for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Holder {
     /// Nobody yet: it waits for `accept`.
@@ -55,7 +55,7 @@ pub(crate) enum Holder {
     Nobody,
 }
 
-/// What tasks wait for. Every waiter checks the state first and again after each signal.
+/// The signals that tasks wait for. Every waiter checks the state first and again after each signal.
 #[derive(Debug, Default)]
 pub(crate) struct Signals {
     /// The phase changed.

@@ -50,27 +50,27 @@ pub(crate) enum Openness {
     Stopped,
 }
 
-/// Whom [`State::settle`] wakes besides the users of an association.
+/// The signals by which [`State::settle`] wakes others than the users of an association.
 #[derive(Debug, Default)]
 pub(crate) struct EndpointSignals {
     /// The driver: the socket was full, or its work may be done.
     pub(crate) driver: DriverSignal,
-    /// Those who wait in `accept`.
+    /// The signal for those who wait in `accept`.
     pub(crate) backlog: Notify,
-    /// Those who wait in `wait_idle`.
+    /// The signal for those who wait in `wait_idle`.
     pub(crate) idle: Notify,
 }
 
-/// How the driver is told to look at the state anew.
+/// The signal that tells the driver to look at the state anew.
 #[derive(Debug, Default)]
 pub(crate) struct DriverSignal {
     task: Notify,
-    /// Of drivers that are threads.
+    /// The bell of a driver that is a thread.
     bell: OnceLock<Doorbell>,
 }
 
 impl DriverSignal {
-    /// From now on the driver is a thread, and this its bell.
+    /// Rings `bell` from now on, because the driver is a thread.
     pub(crate) fn set_bell(&self, bell: Doorbell) {
         // A second driver there is not.
         let _ = self.bell.set(bell);
@@ -83,7 +83,7 @@ impl DriverSignal {
         }
     }
 
-    /// For drivers that are tasks.
+    /// Returns the future that a driver waits for which is a task.
     pub(crate) fn notified(&self) -> Notified<'_> {
         self.task.notified()
     }
@@ -111,7 +111,7 @@ impl State {
         }
     }
 
-    /// No association is alive.
+    /// Returns whether no association is alive.
     pub(crate) fn is_idle(&self) -> bool {
         self.live == 0
     }
@@ -291,7 +291,7 @@ impl State {
         CoreChanged::No
     }
 
-    /// A peer opened an association.
+    /// Takes note of an association that a peer opened.
     fn on_incoming(
         &mut self,
         now: Instant,
@@ -366,7 +366,8 @@ impl State {
         }
     }
 
-    /// Nobody reads any more: what arrives must not fill the window, or the peer could not finish.
+    /// Discards what arrives once nobody reads any more: it must not fill the window, or the peer could not
+    /// finish.
     fn discard_received(&mut self, now: Instant, id: AssociationId) -> CoreChanged {
         let mut changed = CoreChanged::No;
         while self.core.receive(now, id).is_some() {
@@ -402,5 +403,5 @@ impl CoreChanged {
 /// Associations that may wait for `accept`; further ones are aborted. As `net.core.somaxconn` of Linux.
 const BACKLOG: usize = 4096;
 
-/// What handing a message in costs beside its octets, as octets.
+/// The cost of handing a message in beside its octets, counted in octets.
 pub(crate) const PER_MESSAGE_BYTES: usize = 64;

@@ -1,4 +1,4 @@
-//! What an application changes on a running association: streams (RFC 6525), addresses of this side (RFC 5061).
+//! Changes of a running association by its application: streams (RFC 6525), addresses of this side (RFC 5061).
 //!
 //! Every call only asks: the peer's answer comes as an event, which [`Association::next_event`] hands out.
 
@@ -12,12 +12,12 @@ use virtual_time::Instant;
 
 use super::{Association, Inner};
 
-/// Streams. Both sides must offer [`Extensions::reconfiguration`](crate::Extensions::reconfiguration). Requests reach the
+/// Changes of streams. Both sides must offer [`Extensions::reconfiguration`](crate::Extensions::reconfiguration). Requests reach the
 /// peer one at a time, in the order asked; up to 16 wait.
 impl Association {
-    /// Has streams begin at their first message again; none listed means all, and at most 100 can be listed.
-    /// [`Event::StreamsReset`](crate::Event::StreamsReset) tells what became of it, once for each direction; see
-    /// [`sctp_core::Endpoint::reset_streams`].
+    /// Asks the peer to reset streams, so that they begin at their first message again; none listed means all,
+    /// and at most 100 can be listed. [`Event::StreamsReset`](crate::Event::StreamsReset) reports the outcome,
+    /// once for each direction; see [`sctp_core::Endpoint::reset_streams`].
     ///
     /// # Errors
     ///
@@ -32,8 +32,8 @@ impl Association {
         self.ask(|core, now| core.reset_streams(now, id, streams, direction))
     }
 
-    /// Has TSNs and all streams in both directions begin anew, once everything begun is acknowledged.
-    /// [`Event::AssociationReset`](crate::Event::AssociationReset) tells what became of it.
+    /// Asks the peer to begin anew with TSNs and all streams in both directions, once everything begun is
+    /// acknowledged. [`Event::AssociationReset`](crate::Event::AssociationReset) reports the outcome.
     ///
     /// # Errors
     ///
@@ -43,8 +43,8 @@ impl Association {
         self.ask(|core, now| core.reset_association(now, id))
     }
 
-    /// Asks for so many more streams to send on (`outbound`) and to receive on (`inbound`).
-    /// [`Event::StreamsAdded`](crate::Event::StreamsAdded) tells what became of it, once for each direction; the streams
+    /// Asks the peer for more streams, `outbound` to send on and `inbound` to receive on.
+    /// [`Event::StreamsAdded`](crate::Event::StreamsAdded) reports the outcome, once for each direction; the streams
     /// may be used from then on, and their ids follow those there are.
     ///
     /// # Errors
@@ -55,7 +55,7 @@ impl Association {
         self.ask(|core, now| core.add_streams(now, id, outbound, inbound))
     }
 
-    /// Returns what an outgoing stream did so far.
+    /// Returns the counters of an outgoing stream.
     ///
     /// # Errors
     ///
@@ -67,7 +67,7 @@ impl Association {
     }
 }
 
-/// Addresses. Both sides must offer [`Extensions::dynamic_addresses`](crate::Extensions::dynamic_addresses) and
+/// Changes of addresses. Both sides must offer [`Extensions::dynamic_addresses`](crate::Extensions::dynamic_addresses) and
 /// authentication; [`Event::AddressChangeAnswered`](crate::Event::AddressChangeAnswered) brings the peer's answers. The
 /// endpoint's socket must be bound to what is added: to all addresses of the host, or to this one among others.
 impl Association {

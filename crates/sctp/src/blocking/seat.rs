@@ -1,4 +1,4 @@
-//! Who drives an endpoint that has no runtime: one thread at a time, the one in the seat.
+//! The drivers of an endpoint that has no runtime: one thread at a time, the one in the seat.
 //!
 //! A thread that has to wait takes the seat if it is free, and drives until what it waits for has come. Threads that
 //! find it taken sleep; each that leaves wakes one of them. A thread of the endpoint's takes it while nobody calls.
@@ -21,13 +21,13 @@ use crate::error::CommunicationLost;
 use crate::shared::{Next, Received, Shared};
 use crate::state::Openness;
 
-/// What all threads of a blocking endpoint share.
+/// The state that all threads of a blocking endpoint share.
 pub(super) struct Driver {
     shared: Arc<Shared>,
     seat: Mutex<Seat>,
     bell: Doorbell,
     waiting: Mutex<Waiting>,
-    /// That of the last call, for the next one of its thread.
+    /// The alarm of the last call, for the next one of its thread.
     spare_alarm: Mutex<Option<Arc<Alarm>>>,
     /// Advances with every call that has to wait.
     calls: AtomicU64,
@@ -47,7 +47,7 @@ impl Waiting {
         self.numbers
     }
 
-    /// The one that came last: what it needs is most likely at hand.
+    /// Takes out the thread that came last: what it needs is most likely at hand.
     fn pop(&mut self) -> Option<Thread> {
         self.threads.pop_last().map(|(_, thread)| thread)
     }
@@ -57,7 +57,7 @@ impl Waiting {
     }
 }
 
-/// What only the thread that drives needs.
+/// The state that only the thread needs that drives.
 struct Seat {
     sources: Sources,
     addresses: Option<AddressWatch>,
@@ -69,7 +69,7 @@ struct Seat {
 }
 
 impl Driver {
-    /// The endpoint's own thread ends when the endpoint is closed and its last association over.
+    /// Starts the endpoint's own thread, which ends when the endpoint is closed and its last association over.
     pub(super) fn start(
         shared: &Arc<Shared>,
         timer: OwnedFd,
@@ -115,7 +115,8 @@ impl Driver {
         output
     }
 
-    /// An alarm of this thread. That it may be raised by what an earlier call waited for does no harm.
+    /// Returns an alarm of this thread. It does no harm that the alarm may be raised by what an earlier call
+    /// waited for.
     fn alarm(&self) -> Arc<Alarm> {
         let thread = thread::current();
         let spare = self.spare_alarm.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -217,7 +218,8 @@ impl Driver {
         }
     }
 
-    /// What callers did for the endpoint: calls that had to wait, and looks at the socket while they sent.
+    /// Returns the numbers of acts of callers for the endpoint: of calls that had to wait, and of looks at the
+    /// socket while they sent.
     fn acts(&self) -> (u64, u64) {
         (self.calls.load(Ordering::Relaxed), self.shared.looks())
     }
@@ -262,7 +264,7 @@ struct Alarm {
     bell: Doorbell,
     thread: Thread,
     is_raised: AtomicBool,
-    /// It waits on the socket, not on its thread.
+    /// Whether the thread waits on the socket instead of being parked.
     is_seated: AtomicBool,
 }
 
@@ -276,7 +278,7 @@ impl Alarm {
         }
     }
 
-    /// Whether it had been raised.
+    /// Lowers the alarm, and returns whether it had been raised.
     fn lower(&self) -> bool {
         self.is_raised.swap(false, Ordering::SeqCst)
     }
@@ -300,8 +302,8 @@ impl Wake for Alarm {
     }
 }
 
-/// How often to look at the socket before it is waited for, behind so many octets that came by a wait, or by a look of
-/// which so many are left. What came counts as looks, too: who has much to take in does not wait anyway.
+/// Returns how often to look at the socket before waiting for it, after `octets` came by a wait, or by a look
+/// of which `left` are left. What came counts as looks, too: who has much to take in does not wait anyway.
 fn looks_behind(octets: usize, left: Option<usize>) -> usize {
     let left = left.unwrap_or(if octets < BURST_BYTES { 0 } else { LOOKS });
     left.saturating_sub(octets / LOOK_BYTES)
@@ -311,7 +313,8 @@ fn looks_behind(octets: usize, left: Option<usize>) -> usize {
 const LOOKS: usize = 64;
 /// 64 KiB are answered without further looks.
 const LOOK_BYTES: usize = 1 << 10;
-/// What arrives at once from somebody who sends much: a full packet, if the receiver is the faster one.
+/// The octets that arrive at once from a peer that sends much: a full packet, if the receiver is the faster
+/// one.
 const BURST_BYTES: usize = 1 << 10;
 /// How long nobody calls before the endpoint's own thread steps in.
 const GRACE: Duration = Duration::from_millis(10);

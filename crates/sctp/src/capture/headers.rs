@@ -4,20 +4,20 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use sctp_core::{Dscp, Ecn, Fragmentation};
 
-/// What stands in front of an SCTP packet.
+/// The headers in front of an SCTP packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Headers {
     pub(super) source: IpAddr,
     pub(super) destination: IpAddr,
     pub(super) transport: Transport,
-    /// Of received packets nobody tells it: they show none.
+    /// The code point in the IP header; received packets show none, because nobody tells it.
     pub(super) dscp: Dscp,
     pub(super) ecn: Ecn,
-    /// Of received packets nobody tells it: they show DF.
+    /// The DF bit in the IP header; received packets show it set, because nobody tells it.
     pub(super) fragmentation: Fragmentation,
 }
 
-/// What carries the packet over IP.
+/// The protocol that carries the packet over IP.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Transport {
     Sctp,
@@ -77,7 +77,7 @@ impl Headers {
         packet.extend_from_slice(&header);
     }
 
-    /// RFC 8200 §3.
+    /// Writes an IPv6 header (RFC 8200 §3) in front of the packet.
     fn write_ipv6(
         &self,
         source: Ipv6Addr,
