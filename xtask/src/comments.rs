@@ -30,12 +30,12 @@ const LEANING: &[&str] = &[
     "Against", "About", "Per", "Up", "Out", "Beside", "And", "But", "Or", "Nor", "So", "As", "If", "When",
     "While", "Because", "Where", "Whose", "Which", "What", "Who", "Whom", "Why", "That", "Those", "These",
     "It", "Its", "They", "Their", "Them", "Same", "Also", "Then", "Only", "Not", "Never", "None", "Neither",
-    "Both", "Less", "More", "Another", "Such", "Likewise", "Once", "Does", "Is", "Was", "Has", "Are", "Were",
-    "Too", "Whatever", "Either", "Others",
+    "Less", "More", "Another", "Such", "Likewise", "Once", "Does", "Is", "Was", "Has", "Are", "Were", "Too",
+    "Whatever", "Either", "Others",
 ];
 /// Openings of more than one word that need something before them.
 const LEANING_OPENINGS: &[&str] =
-    &["The same", "The other", "The others", "The rest", "How the", "How it", "How."];
+    &["The same", "The other", "The others", "The rest", "Both of", "Both.", "How the", "How it", "How."];
 /// Nouns that look like verbs, where a function's comment should begin with a verb.
 const PLURALS: &[&str] = &[
     "Octets",

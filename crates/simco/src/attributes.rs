@@ -6,8 +6,8 @@ use crate::numbers::{GroupId, Lifetime, PolicyRuleId};
 use crate::parameters::{Capabilities, EnableParameters, ReserveParameters, Version};
 use crate::tuple::{AddressTuple, Location};
 
-/// What a message's attributes said, each at most once but address tuples. A message takes out what belongs to
-/// it; what is left then was not meant to be there ([`Attributes::finish`]).
+/// The attributes of a message, each at most once but address tuples. A message takes out what belongs to it;
+/// what is left then was not meant to be there ([`Attributes::finish`]).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Attributes<'a> {
     version: Option<Version>,
@@ -18,7 +18,7 @@ pub(crate) struct Attributes<'a> {
     group: Option<GroupId>,
     lifetime: Option<Lifetime>,
     owner: Option<&'a [u8]>,
-    /// In the order of the message, none behind an empty place.
+    /// The address tuples in the order of the message, none behind an empty place.
     tuples: [Option<AddressTuple>; 4],
     reserve: Option<ReserveParameters>,
     enable: Option<EnableParameters>,
@@ -113,24 +113,24 @@ impl<'a> Attributes<'a> {
         needed(self.enable.take(), AttributeType::EnableParameters)
     }
 
-    /// The first tuple that is left, wherever it stands.
+    /// Returns the first tuple that is left, wherever it stands.
     pub(crate) fn next_tuple(&mut self) -> Result<AddressTuple, AttributeError> {
         let left = self.tuples.iter_mut().find_map(Option::take);
         needed(left, AttributeType::AddressTuple)
     }
 
-    /// The tuple of a location.
+    /// Returns the tuple of a location.
     pub(crate) fn tuple_at(&mut self, location: Location) -> Result<AddressTuple, AttributeError> {
         needed(self.optional_tuple_at(location), AttributeType::AddressTuple)
     }
 
-    /// The tuple of a location, where there is one.
+    /// Returns the tuple of a location, where there is one.
     pub(crate) fn optional_tuple_at(&mut self, location: Location) -> Option<AddressTuple> {
         let stands_there = |tuple: &AddressTuple| tuple.location == location;
         self.tuples.iter_mut().find(|place| place.as_ref().is_some_and(stands_there))?.take()
     }
 
-    /// Nothing may be left.
+    /// Checks that no attribute is left.
     pub(crate) fn finish(self) -> Result<(), AttributeError> {
         use AttributeType as Type;
         let left = [

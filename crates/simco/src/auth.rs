@@ -22,7 +22,7 @@ use crate::rule::Owner;
 pub struct Key([u8; 32]);
 
 impl Key {
-    /// This key.
+    /// Creates a key from its 32 octets.
     #[must_use]
     pub const fn new(octets: [u8; 32]) -> Self {
         Self(octets)
@@ -53,10 +53,10 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Why a text is no key.
+/// The reason why a text is no key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum KeyError {
-    /// Too long or too short.
+    /// The key is too long or too short.
     #[error(
         "a key of {digits} characters: write 64 hexadecimal digits, as `openssl rand -hex 32` prints them"
     )]
@@ -75,14 +75,14 @@ fn nibble(digit: u8) -> Result<u8, KeyError> {
     value.ok_or(KeyError::Digit(character))
 }
 
-/// Whose token it is.
+/// The side that a token proves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Side {
     Agent,
     Middlebox,
 }
 
-/// The agent's challenge.
+/// Returns the agent's challenge.
 pub(crate) fn agent_challenge(identity: &Owner, nonce: &[u8; 32]) -> Vec<u8> {
     let identity = identity.octets();
     let length = u8::try_from(identity.len()).unwrap_or(u8::MAX);
@@ -93,7 +93,8 @@ pub(crate) fn agent_challenge(identity: &Owner, nonce: &[u8; 32]) -> Vec<u8> {
     challenge
 }
 
-/// Who sent this challenge, as it claims; `None` if it is not made as ours are.
+/// Returns the identity that the sender of this challenge claims; `None` if the challenge is not made as ours
+/// are.
 pub(crate) fn claimed_identity(challenge: &[u8]) -> Option<Owner> {
     let (length, rest) = challenge.split_first()?;
     let (identity, nonce) = rest.split_at_checked(usize::from(*length))?;
@@ -103,14 +104,14 @@ pub(crate) fn claimed_identity(challenge: &[u8]) -> Option<Owner> {
     Owner::new(identity).ok()
 }
 
-/// What proves that its sender has the key.
+/// Returns the token that proves that its sender has the key.
 pub(crate) fn token(key: &Key, side: Side, agent_challenge: &[u8], middlebox_challenge: &[u8]) -> [u8; 32] {
     let mut octets = [0; 32];
     octets.copy_from_slice(&mac(key, side, agent_challenge, middlebox_challenge).finalize().into_bytes());
     octets
 }
 
-/// Whether `token` is that of `side`; the time it takes does not tell how much of it is right.
+/// Returns whether `token` is that of `side`; the time it takes does not tell how much of it is right.
 pub(crate) fn is_token(
     key: &Key,
     side: Side,
@@ -152,7 +153,7 @@ impl Nonces {
         Self { keyed: keyed(secret), counter: 0 }
     }
 
-    /// The next 32 octets.
+    /// Returns the next 32 octets.
     pub(crate) fn next(&mut self) -> [u8; 32] {
         let mut mac = self.keyed.clone();
         mac.update(&self.counter.to_be_bytes());
@@ -162,7 +163,7 @@ impl Nonces {
         octets
     }
 
-    /// Uniform from 0 to 1.
+    /// Returns a random number, uniform from 0 to 1.
     pub(crate) fn fraction(&mut self) -> f64 {
         let [a, b, c, d, ..] = self.next();
         f64::from(u32::from_be_bytes([a, b, c, d])) / f64::from(u32::MAX)

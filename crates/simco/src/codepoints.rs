@@ -6,7 +6,7 @@ use core::fmt;
 pub const HEADER_BYTES: usize = 8;
 /// The longest message, header included (RFC 4540 §4.1).
 pub const MESSAGE_BYTES: usize = 65_536;
-/// The longest payload.
+/// The largest number of octets in a payload.
 pub const PAYLOAD_BYTES: usize = MESSAGE_BYTES - HEADER_BYTES;
 /// The longest authentication challenge or token.
 pub const CHALLENGE_BYTES: usize = 4096;
@@ -226,7 +226,7 @@ codepoints! {
 }
 
 impl NegativeCode {
-    /// Both octets, as the code is usually written: 0x0350.
+    /// Returns both octets of the code, as it is usually written: 0x0350.
     #[must_use]
     pub const fn code(self) -> u16 {
         u16::from_be_bytes([BasicType::NegativeReply.get(), self.get()])

@@ -1,40 +1,40 @@
-//! Why octets are not a SIMCO message, and why a message cannot be written.
+//! The reason why octets are not a SIMCO message, and why a message cannot be written.
 
 use crate::codepoints::AttributeType;
 
-/// Why octets could not be decoded.
+/// The reason why octets could not be decoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DecodeError {
-    /// Less than a header.
+    /// The message has fewer octets than a header.
     #[error("{available} octets are no header, which takes 8")]
     ShortHeader {
-        /// Octets there are.
+        /// The number of octets there are.
         available: usize,
     },
     /// The length field goes beyond what a message may have (RFC 4540 §4.1).
     #[error("a payload of {length} octets, at most 65528 are allowed")]
     TooLong {
-        /// The length field.
+        /// The value of the length field.
         length: u16,
     },
     /// The payload has not the length the header gives.
     #[error("the header says {expected} octets of payload, there are {available}")]
     WrongLength {
-        /// The length field.
+        /// The value of the length field.
         expected: u16,
         /// Octets there are behind the header.
         available: usize,
     },
-    /// Not one of the four basic types.
+    /// The basic type is none of the four that there are.
     #[error("basic type {found:#04x} is not known")]
     UnknownBasicType {
-        /// The octet found.
+        /// The octet that was found.
         found: u8,
     },
     /// No message of this basic type has this sub-type.
     #[error("sub-type {found:#04x} is not known")]
     UnknownSubType {
-        /// The octet found.
+        /// The octet that was found.
         found: u8,
     },
     /// The attributes do not fit the message.
@@ -42,21 +42,21 @@ pub enum DecodeError {
     Attribute(#[from] AttributeError),
 }
 
-/// Why attributes do not fit their message.
+/// The reason why attributes do not fit their message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum AttributeError {
     /// Type and length do not fit into what is left.
     #[error("{available} octets are no attribute header, which takes 4")]
     ShortHeader {
-        /// Octets left.
+        /// The number of octets left.
         available: usize,
     },
     /// The length goes beyond the end of the message.
     #[error("attribute {kind:#06x} says {length} octets, {available} are left")]
     BeyondEnd {
-        /// The type found.
+        /// The type, as it was found.
         kind: u16,
-        /// Its length field.
+        /// The value of its length field.
         length: u16,
         /// Octets left behind its header.
         available: usize,
@@ -64,62 +64,62 @@ pub enum AttributeError {
     /// No attribute has this type.
     #[error("attribute type {kind:#06x} is not known")]
     Unknown {
-        /// The type found.
+        /// The type, as it was found.
         kind: u16,
     },
     /// A length this attribute cannot have.
     #[error("{kind} of {length} octets")]
     WrongLength {
-        /// Which attribute.
+        /// The type of the attribute.
         kind: AttributeType,
-        /// Its length.
+        /// The length of its value in octets.
         length: usize,
     },
     /// A value that is not defined.
     #[error("{kind} with the undefined value {value:#04x}")]
     UndefinedValue {
-        /// Which attribute.
+        /// The type of the attribute.
         kind: AttributeType,
-        /// The octet that holds it.
+        /// The octet with the undefined value.
         value: u8,
     },
-    /// More often than it may stand there.
+    /// The attribute stands there more often than it may.
     #[error("{kind} comes too often")]
     Repeated {
-        /// Which attribute.
+        /// The type of the attribute.
         kind: AttributeType,
     },
-    /// The message needs it.
+    /// The message lacks an attribute that it needs.
     #[error("{kind} is missing")]
     Missing {
-        /// Which attribute.
+        /// The type of the attribute.
         kind: AttributeType,
     },
     /// The message has no such attribute.
     #[error("{kind} does not belong here")]
     Unexpected {
-        /// Which attribute.
+        /// The type of the attribute.
         kind: AttributeType,
     },
 }
 
-/// Why a message cannot be written. What was written of it is taken back.
+/// The reason why a message cannot be written. What was written of it is taken back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum EncodeError {
     /// An attribute is longer than it may be.
     #[error("{kind} of {length} octets, at most {most} are allowed")]
     AttributeTooLong {
-        /// Which attribute.
+        /// The type of the attribute.
         kind: AttributeType,
-        /// Its length.
+        /// The length of its value in octets.
         length: usize,
-        /// What is allowed.
+        /// The largest length that is allowed.
         most: usize,
     },
     /// The payload is longer than 65,528 octets (RFC 4540 §4.1).
     #[error("a payload of {length} octets, at most 65528 are allowed")]
     TooLong {
-        /// Its length.
+        /// The length of the message in octets.
         length: usize,
     },
 }

@@ -11,7 +11,7 @@ use crate::message::Header;
 /// How long the rest of a message may keep silent (RFC 4540 §5.5).
 pub(crate) const REST_OF_MESSAGE: Duration = Duration::from_secs(60);
 
-/// What has arrived of a message that is not whole yet. Holds less than one message.
+/// The octets of a message that is not whole yet. Holds less than one message.
 #[derive(Clone, Debug)]
 pub(crate) struct Framer {
     begun: Vec<u8>,
@@ -62,7 +62,7 @@ impl Framer {
         Ok(())
     }
 
-    /// When patience with the message that has begun ends.
+    /// Returns the time at which patience with the message that has begun ends.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         (!self.begun.is_empty()).then(|| self.last_octet + REST_OF_MESSAGE)
     }
@@ -83,7 +83,8 @@ pub(crate) enum Go {
     Stop,
 }
 
-/// Header and payload of the message that begins here; `None` while the header is not there.
+/// Returns the octets of header and payload of the message that begins here; `None` while the header is not
+/// there.
 fn message_length(octets: &[u8]) -> Result<Option<usize>, DecodeError> {
     match Header::decode(octets) {
         Ok(header) => Ok(Some(HEADER_BYTES + header.payload_bytes)),

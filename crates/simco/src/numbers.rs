@@ -75,34 +75,34 @@ identifier! {
 pub struct Lifetime(u32);
 
 impl Lifetime {
-    /// Deleted.
+    /// The lifetime zero, which deletes a rule.
     pub const ZERO: Self = Self(0);
 
-    /// `seconds` seconds.
+    /// Creates a lifetime of `seconds` seconds.
     #[must_use]
     pub const fn from_secs(seconds: u32) -> Self {
         Self(seconds)
     }
 
-    /// The seconds.
+    /// Returns the lifetime in seconds.
     #[must_use]
     pub const fn as_secs(self) -> u32 {
         self.0
     }
 
-    /// Whether it means deletion.
+    /// Returns whether it means deletion.
     #[must_use]
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
-    /// As a span of time.
+    /// Returns the lifetime as a span of time.
     #[must_use]
     pub const fn span(self) -> Duration {
         Duration::from_secs(self.0 as u64)
     }
 
-    /// The lifetime to report for what remains: rounded up, so that a living rule never seems deleted.
+    /// Creates the lifetime to report for what remains: rounded up, so that a living rule never seems deleted.
     #[must_use]
     pub fn remaining(span: Duration) -> Self {
         let whole = span.as_secs() + u64::from(span.subsec_nanos() != 0);
@@ -121,46 +121,46 @@ impl fmt::Display for Lifetime {
 pub struct TransportProtocol(u8);
 
 impl TransportProtocol {
-    /// Every protocol.
+    /// The number that stands for every protocol.
     pub const ANY: Self = Self(0);
-    /// ICMP.
+    /// The number of ICMP among the protocols over IP.
     pub const ICMP: Self = Self(1);
-    /// TCP.
+    /// The number of TCP among the protocols over IP.
     pub const TCP: Self = Self(6);
-    /// UDP.
+    /// The number of UDP among the protocols over IP.
     pub const UDP: Self = Self(17);
-    /// DCCP.
+    /// The number of DCCP among the protocols over IP.
     pub const DCCP: Self = Self(33);
-    /// SCTP.
+    /// The number of SCTP among the protocols over IP.
     pub const SCTP: Self = Self(132);
-    /// UDP-Lite.
+    /// The number of UDP-Lite among the protocols over IP.
     pub const UDP_LITE: Self = Self(136);
 
-    /// Protocol `number`.
+    /// Creates the protocol with the IANA number `number`.
     #[must_use]
     pub const fn new(number: u8) -> Self {
         Self(number)
     }
 
-    /// The IANA number.
+    /// Returns the IANA number of the protocol.
     #[must_use]
     pub const fn get(self) -> u8 {
         self.0
     }
 
-    /// Whether every protocol is meant.
+    /// Returns whether every protocol is meant.
     #[must_use]
     pub const fn is_any(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether its packets carry port numbers.
+    /// Returns whether its packets carry port numbers.
     #[must_use]
     pub const fn has_ports(self) -> bool {
         matches!(self, Self::TCP | Self::UDP | Self::DCCP | Self::SCTP | Self::UDP_LITE)
     }
 
-    /// Whether packets of this protocol can be packets of `other`.
+    /// Returns whether packets of this protocol can be packets of `other`.
     #[must_use]
     pub const fn overlaps(self, other: Self) -> bool {
         self.is_any() || other.is_any() || self.0 == other.0
@@ -192,13 +192,13 @@ impl StreamNumber {
     /// The stream of session control.
     pub const CONTROL: Self = Self(0);
 
-    /// Stream `number`.
+    /// Creates the stream number `number`.
     #[must_use]
     pub const fn new(number: u16) -> Self {
         Self(number)
     }
 
-    /// The plain number.
+    /// Returns the stream as a plain number.
     #[must_use]
     pub const fn get(self) -> u16 {
         self.0

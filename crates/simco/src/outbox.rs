@@ -1,4 +1,4 @@
-//! What waits to be sent on one connection.
+//! The queue of messages to be sent on one connection.
 
 use std::collections::VecDeque;
 
@@ -33,7 +33,7 @@ impl Outbox {
         }
     }
 
-    /// The next thing to send: everything there is, or one message.
+    /// Takes out what to send next: everything there is, or one message.
     pub(crate) fn pop(&mut self) -> Option<(StreamNumber, Vec<u8>)> {
         match self {
             Self::Octets(octets) if octets.is_empty() => None,
@@ -50,7 +50,7 @@ impl Outbox {
         self.bytes() == 0
     }
 
-    /// Octets that wait.
+    /// Returns the number of octets that wait.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Octets(octets) => octets.len(),

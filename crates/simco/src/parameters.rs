@@ -8,9 +8,9 @@ use crate::tuple::IpVersion;
 /// Version of the protocol (RFC 4540 §4.2.1).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Version {
-    /// Major number.
+    /// The major number of the version.
     pub major: u8,
-    /// Minor number.
+    /// The minor number of the version.
     pub minor: u8,
 }
 
@@ -27,12 +27,12 @@ impl Version {
     }
 }
 
-/// What a middlebox can do (RFC 4540 §4.2.4).
+/// The capabilities of a middlebox (RFC 4540 §4.2.4).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Capabilities {
-    /// What it is and which services it has.
+    /// The kind of middlebox, and the services it has.
     pub services: Services,
-    /// Which wildcards it takes.
+    /// The wildcards the middlebox takes.
     pub wildcards: Wildcards,
     /// Policy rules survive a restart of the middlebox.
     pub is_persistent: bool,
@@ -44,16 +44,16 @@ pub struct Capabilities {
     pub longest_lifetime: Lifetime,
 }
 
-/// What a middlebox is.
+/// The kind of a middlebox, and the services it has.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Services {
-    /// A packet filter.
+    /// Whether the middlebox is a packet filter.
     pub is_firewall: bool,
     /// A network address translator.
     pub is_translator: bool,
     /// Policy disable rules can be asked for.
     pub can_disable: bool,
-    /// Both sides can be translated; of translators only.
+    /// Whether both sides can be translated; of translators only.
     pub can_translate_twice: bool,
     /// IPv4 to IPv6 or back; of translators only.
     pub can_translate_protocol: bool,
@@ -64,43 +64,43 @@ pub struct Services {
 /// Wildcards a middlebox takes in address tuples.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Wildcards {
-    /// Internal addresses.
+    /// Whether internal addresses may be wildcards.
     pub internal_address: bool,
-    /// External addresses.
+    /// Whether external addresses may be wildcards.
     pub external_address: bool,
-    /// Ports.
+    /// Whether ports may be wildcards.
     pub port: bool,
 }
 
 impl Wildcards {
-    /// All of them.
+    /// The set of all wildcards.
     pub const ALL: Self = Self { internal_address: true, external_address: true, port: true };
 }
 
 /// The IP versions one side speaks.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct IpVersions {
-    /// IPv4.
+    /// Whether IPv4 is among them.
     pub v4: bool,
-    /// IPv6.
+    /// Whether IPv6 is among them.
     pub v6: bool,
 }
 
 impl IpVersions {
-    /// The versions that are in both.
+    /// Returns the versions that are in both.
     #[must_use]
     pub const fn both(self, other: Self) -> Self {
         Self { v4: self.v4 && other.v4, v6: self.v6 && other.v6 }
     }
 
-    /// IPv4 only.
+    /// The set that holds IPv4 alone.
     pub const V4: Self = Self { v4: true, v6: false };
-    /// IPv6 only.
+    /// The set that holds IPv6 alone.
     pub const V6: Self = Self { v4: false, v6: true };
-    /// Both.
+    /// The set that holds both versions.
     pub const BOTH: Self = Self { v4: true, v6: true };
 
-    /// Whether `version` is among them.
+    /// Returns whether `version` is among them.
     #[must_use]
     pub const fn contains(self, version: IpVersion) -> bool {
         match version {
@@ -109,7 +109,7 @@ impl IpVersions {
         }
     }
 
-    /// The version to use where any will do: IPv4 if there is a choice.
+    /// Returns the version to use where any will do: IPv4 if there is a choice.
     #[must_use]
     pub const fn preferred(self) -> Option<IpVersion> {
         match self {
@@ -170,10 +170,11 @@ impl Capabilities {
     }
 }
 
-/// What a reservation asks for (RFC 4540 §4.2.10).
+/// The parameters of a reservation (RFC 4540 §4.2.10).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ReserveParameters {
-    /// Which translation; `None` where the field has no defined value, which only firewalls take.
+    /// The translation that is asked for; `None` where the field has no defined value, which only firewalls
+    /// take.
     pub nat_mode: Option<NatMode>,
     /// Parity of the first port.
     pub parity: ReserveParity,
@@ -187,28 +188,28 @@ pub struct ReserveParameters {
     pub port_range: u16,
 }
 
-/// Which translation is asked for.
+/// The kind of translation that is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum NatMode {
-    /// Only the internal endpoint is translated.
+    /// The internal endpoint alone is translated.
     Traditional,
-    /// Both endpoints are; the choice of an agent without preference.
+    /// Both endpoints are translated; the choice of an agent without preference.
     Twice,
 }
 
 /// Parity of the first port reserved.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ReserveParity {
-    /// Any.
+    /// The first port may be odd or even.
     Any,
-    /// Odd.
+    /// The first port has to be odd.
     Odd,
-    /// Even.
+    /// The first port has to be even.
     Even,
 }
 
 impl ReserveParity {
-    /// Whether `port` has it.
+    /// Returns whether `port` has it.
     #[must_use]
     pub const fn admits(self, port: u16) -> bool {
         match self {
@@ -267,32 +268,32 @@ impl ReserveParameters {
     }
 }
 
-/// What a pinhole is like (RFC 4540 §4.2.11).
+/// The parameters of a pinhole (RFC 4540 §4.2.11).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct EnableParameters {
     /// Whether translation keeps the parity of ports.
     pub parity: EnableParity,
-    /// Which way packets, of TCP first segments, may go.
+    /// The direction in which packets, of TCP first segments, may go.
     pub direction: Direction,
 }
 
 /// Whether translation keeps the parity of ports (RFC 5189 §2.3.5).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum EnableParity {
-    /// It need not.
+    /// The parity of ports need not be kept.
     Any,
     /// A0 and A2, A1 and A3 have ports of the same parity.
     Same,
 }
 
-/// Which way packets, of TCP first segments, may go (RFC 5189 §2.3.5).
+/// The direction in which packets, of TCP first segments, may go (RFC 5189 §2.3.5).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Direction {
-    /// From outside to inside.
+    /// Packets may go from outside to inside.
     Inbound,
-    /// From inside to outside.
+    /// Packets may go from inside to outside.
     Outbound,
-    /// Both.
+    /// Packets may go in both directions.
     BiDirectional,
 }
 

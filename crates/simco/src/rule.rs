@@ -15,58 +15,58 @@ use crate::tuple::AddressTuple;
 /// A policy rule: everything that has to be known to go on with it after a restart.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PolicyRule {
-    /// Its identifier, unique over the whole middlebox.
+    /// The identifier of the rule, unique over the whole middlebox.
     pub id: PolicyRuleId,
     /// The agent that created it; never changes.
     pub owner: Owner,
-    /// When it came to be.
+    /// The time at which the rule was made.
     pub created: Instant,
-    /// When it ends.
+    /// The time at which the rule ends.
     pub deadline: Instant,
-    /// What it does.
+    /// The kind of the rule, with what only that has.
     pub kind: RuleKind,
 }
 
-/// What a policy rule does.
+/// The kind of a policy rule: a reservation, a pinhole or a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RuleKind {
     /// Addresses and ports are kept; no packet passes.
     Reserve(Reservation),
-    /// Packets pass.
+    /// An enable rule: its packets pass.
     Enable(Pinhole),
-    /// Packets are blocked.
+    /// A disable rule: its packets are blocked.
     Disable(Blockade),
 }
 
 /// Addresses and ports that are kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reservation {
-    /// Its group.
+    /// The group that the rule belongs to.
     pub group: GroupId,
-    /// As requested.
+    /// The parameters of the request.
     pub parameters: ReserveParameters,
-    /// A2, as in the reply.
+    /// The reserved address and ports outside, A2, as in the reply.
     pub outside: AddressTuple,
-    /// A1, as in the reply.
+    /// The reserved address and ports inside, A1, as in the reply.
     pub inside: Option<AddressTuple>,
-    /// What the translator keeps; `None` on a mere firewall.
+    /// The translation that the translator keeps; `None` on a mere firewall.
     pub translation: Option<Translation>,
 }
 
 /// A way through for packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pinhole {
-    /// Its group.
+    /// The group that the rule belongs to.
     pub group: GroupId,
-    /// As requested.
+    /// The parameters of the request.
     pub parameters: EnableParameters,
-    /// A0, as requested.
+    /// The internal endpoint as in the request, A0.
     pub internal: AddressTuple,
-    /// A3, as requested.
+    /// The external endpoint as in the request, A3.
     pub external: AddressTuple,
-    /// A2, as in the reply.
+    /// The address and ports that the external endpoint talks to, A2, as in the reply.
     pub outside: AddressTuple,
-    /// A1, as in the reply.
+    /// The address and ports that the internal endpoint talks to, A1, as in the reply.
     pub inside: Option<AddressTuple>,
     /// How packets are translated; `None` on a mere firewall.
     pub translation: Option<Translation>,
@@ -75,14 +75,14 @@ pub struct Pinhole {
 /// Packets that may not pass.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Blockade {
-    /// A0, as requested.
+    /// The internal endpoint as in the request, A0.
     pub internal: AddressTuple,
-    /// A3, as requested.
+    /// The external endpoint as in the request, A3.
     pub external: AddressTuple,
 }
 
 impl PolicyRule {
-    /// The group, which all but disable rules have.
+    /// Returns the group, which all but disable rules have.
     #[must_use]
     pub const fn group(&self) -> Option<GroupId> {
         match &self.kind {
@@ -92,7 +92,7 @@ impl PolicyRule {
         }
     }
 
-    /// What the translator keeps for it.
+    /// Returns the translation that the translator keeps for the rule, if any.
     #[must_use]
     pub const fn translation(&self) -> Option<&Translation> {
         match &self.kind {
@@ -102,7 +102,7 @@ impl PolicyRule {
         }
     }
 
-    /// What the packet filter has to do for it; `None` for reservations, which no packet notices.
+    /// Returns what the packet filter has to do for it; `None` for reservations, which no packet notices.
     #[must_use]
     pub fn filter_rule(&self) -> Option<FilterRule> {
         let (action, internal, external, translation) = match &self.kind {
@@ -126,13 +126,13 @@ impl PolicyRule {
         })
     }
 
-    /// What remains at `now`.
+    /// Returns the lifetime that remains at `now`.
     #[must_use]
     pub fn remaining(&self, now: Instant) -> Lifetime {
         Lifetime::remaining(self.deadline.since(now))
     }
 
-    /// The reply to PRS: PRS, PES or PDS (RFC 4540 §8.7).
+    /// Returns the reply to a status request (PRS) about the rule: PRS, PES or PDS (RFC 4540 §8.7).
     #[must_use]
     pub fn status(&self, now: Instant) -> PositiveReply<'_> {
         let (rule, lifetime, owner) = (self.id, self.remaining(now), self.owner.octets());
@@ -157,7 +157,7 @@ impl PolicyRule {
 pub struct Owner(Arc<[u8]>);
 
 impl Owner {
-    /// This identity.
+    /// Creates an owner with this identity.
     ///
     /// # Errors
     ///
@@ -169,7 +169,7 @@ impl Owner {
         Ok(Self(Arc::from(identity)))
     }
 
-    /// The octets.
+    /// Returns the octets of the identity.
     #[must_use]
     pub fn octets(&self) -> &[u8] {
         &self.0
@@ -193,6 +193,6 @@ impl fmt::Debug for Owner {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("an identity of {length} octets, at most 255 are allowed")]
 pub struct OwnerTooLong {
-    /// Its length.
+    /// The length of the identity in octets.
     pub length: usize,
 }

@@ -14,7 +14,7 @@ use crate::numbers::TransportProtocol;
 /// An address tuple as it stands in a message. What it may say there is the middlebox' to check.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct AddressTuple {
-    /// Which of the four.
+    /// The location that the tuple describes, one of four.
     pub location: Location,
     /// The transport protocol; [`TransportProtocol::ANY`] is a wildcard for protocol and ports.
     pub protocol: TransportProtocol,
@@ -28,9 +28,9 @@ pub struct AddressTuple {
 /// Whether a tuple has an address.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum TupleForm {
-    /// Every address and port.
+    /// The tuple means every address and port of a version.
     ProtocolsOnly(IpVersion),
-    /// Address and ports.
+    /// The tuple names addresses and ports.
     Full {
         /// The address; bits beyond the prefix length do not count.
         address: IpAddr,
@@ -42,7 +42,7 @@ pub enum TupleForm {
 }
 
 impl AddressTuple {
-    /// One host with `port_range` ports from `port` on.
+    /// Creates the tuple of one host with `port_range` ports from `port` on.
     #[must_use]
     pub const fn host(
         location: Location,
@@ -55,19 +55,20 @@ impl AddressTuple {
         Self { location, protocol, prefix_length, form: TupleForm::Full { address, port, port_range } }
     }
 
-    /// Every address of a version. Prefix length 0, as RFC 4540 §5.3.3 has it for replies.
+    /// Creates the tuple of every address of a version, with prefix length 0, as RFC 4540 §5.3.3 has it for
+    /// replies.
     #[must_use]
     pub const fn protocols_only(location: Location, protocol: TransportProtocol, version: IpVersion) -> Self {
         Self { location, protocol, prefix_length: 0, form: TupleForm::ProtocolsOnly(version) }
     }
 
-    /// The same at another location.
+    /// Returns the tuple at another location.
     #[must_use]
     pub const fn at(self, location: Location) -> Self {
         Self { location, ..self }
     }
 
-    /// The IP version.
+    /// Returns the IP version of the tuple.
     #[must_use]
     pub const fn version(&self) -> IpVersion {
         match self.form {
@@ -85,7 +86,7 @@ impl AddressTuple {
         }
     }
 
-    /// Whether it matches more than one address.
+    /// Returns whether it matches more than one address.
     #[must_use]
     pub const fn has_address_wildcard(&self) -> bool {
         match self.form {
@@ -94,7 +95,8 @@ impl AddressTuple {
         }
     }
 
-    /// Whether it matches every port, though its protocol has some. Without a protocol there are no ports to match.
+    /// Returns whether it matches every port, though its protocol has some. Without a protocol there are no
+    /// ports to match.
     #[must_use]
     pub const fn has_port_wildcard(&self) -> bool {
         match self.form {
@@ -103,7 +105,7 @@ impl AddressTuple {
         }
     }
 
-    /// Octets of the value on the wire.
+    /// Returns the number of octets of the value on the wire.
     #[must_use]
     pub const fn value_bytes(&self) -> usize {
         match self.form {
@@ -183,28 +185,28 @@ impl fmt::Display for AddressTuple {
     }
 }
 
-/// Where an address tuple stands (RFC 4540 §4.2.9). Other values decode: the middlebox refuses them as
-/// inconsistent.
+/// The location that an address tuple describes (RFC 4540 §4.2.9). Other values decode: the middlebox refuses
+/// them as inconsistent.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Location(u8);
 
 impl Location {
     /// The endpoint in the protected network, A0.
     pub const INTERNAL: Self = Self(0x00);
-    /// What the internal endpoint talks to, A1.
+    /// The location that the internal endpoint talks to, A1.
     pub const INSIDE: Self = Self(0x01);
-    /// What the external endpoint talks to, A2.
+    /// The location that the external endpoint talks to, A2.
     pub const OUTSIDE: Self = Self(0x02);
     /// The endpoint in the outside network, A3.
     pub const EXTERNAL: Self = Self(0x03);
 
-    /// Location `value`.
+    /// Creates the location `value`.
     #[must_use]
     pub const fn new(value: u8) -> Self {
         Self(value)
     }
 
-    /// The plain number.
+    /// Returns the location as a plain number.
     #[must_use]
     pub const fn get(self) -> u8 {
         self.0
@@ -214,14 +216,14 @@ impl Location {
 /// IPv4 or IPv6; on the wire 1 or 2.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum IpVersion {
-    /// IPv4.
+    /// The Internet Protocol, version 4.
     V4,
-    /// IPv6.
+    /// The Internet Protocol, version 6.
     V6,
 }
 
 impl IpVersion {
-    /// The version of an address.
+    /// Returns the version of an address.
     #[must_use]
     pub const fn of(address: IpAddr) -> Self {
         match address {
@@ -230,7 +232,7 @@ impl IpVersion {
         }
     }
 
-    /// 32 or 128.
+    /// Returns the number of bits of an address: 32 or 128.
     #[must_use]
     pub const fn address_bits(self) -> u8 {
         match self {
@@ -239,7 +241,7 @@ impl IpVersion {
         }
     }
 
-    /// The address of all zeros.
+    /// Returns the address of all zeros.
     #[must_use]
     pub const fn unspecified(self) -> IpAddr {
         match self {

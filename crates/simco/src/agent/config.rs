@@ -1,4 +1,4 @@
-//! What the user of an agent decides.
+//! The settings of an agent, which its user decides.
 
 use core::time::Duration;
 
@@ -9,10 +9,10 @@ use crate::rule::Owner;
 /// Configuration of an agent.
 #[derive(Clone, Debug, Default)]
 pub struct AgentSettings {
-    /// Who the agent is; `None`, the default, for middleboxes that do not ask. With credentials the middlebox has to
-    /// prove that it has the key, too.
+    /// The identity and key of the agent; `None`, the default, for middleboxes that do not ask. With
+    /// credentials the middlebox has to prove that it has the key, too.
     pub credentials: Option<Credentials>,
-    /// When rules that are held are refreshed.
+    /// The time at which rules that are held are refreshed.
     pub refresh: Refresh,
     /// Whether to ask for rules of earlier sessions when a session opens. Default: if some are known.
     pub resynchronisation: Resynchronisation,
@@ -29,15 +29,15 @@ pub struct Credentials {
     pub key: Key,
 }
 
-/// When a rule that is held is refreshed (PLC).
+/// The time at which a rule that is held is refreshed by a lifetime change (PLC).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Refresh {
     /// How often; `None`, the default, goes by the lifetime alone.
     pub period: Option<Duration>,
     /// The latest moment, as a share of the lifetime granted. Default 0.5: one refresh may get lost.
     pub latest: f64,
-    /// By how much of the span a refresh may come earlier, at random, so that rules made together are not refreshed
-    /// together. Default 0.1.
+    /// The share of the span by which a refresh may come earlier, at random, so that rules made together are
+    /// not refreshed together. Default 0.1.
     pub jitter: f64,
 }
 
@@ -48,7 +48,7 @@ impl Default for Refresh {
 }
 
 impl Refresh {
-    /// How long to wait with a rule that has `lifetime` left; `dice` is from 0 to 1.
+    /// Returns how long to wait with a rule that has `lifetime` left; `dice` is from 0 to 1.
     pub(crate) fn wait(&self, lifetime: Duration, dice: f64) -> Duration {
         let latest = lifetime.mul_f64(self.latest.clamp(0.0, 1.0));
         let span = self.period.map_or(latest, |period| period.min(latest));
@@ -59,11 +59,11 @@ impl Refresh {
 /// Whether to ask for rules of earlier sessions when a session opens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Resynchronisation {
-    /// If the agent knows rules of an earlier session.
+    /// The agent asks only if it knows rules of an earlier session.
     #[default]
     IfRulesAreKnown,
     /// Always: an agent that has been restarted.
     Always,
-    /// Never.
+    /// The agent never asks which rules there are.
     Never,
 }

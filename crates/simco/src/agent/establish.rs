@@ -9,7 +9,7 @@ use crate::message::{NegativeReply, PositiveReply, Request};
 use crate::numbers::{StreamNumber, TransactionId};
 use crate::parameters::{Capabilities, Version};
 
-/// What was sent to open or end the session, and waits for its reply.
+/// A request to open or end the session that waits for its reply.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum SessionStep {
     Establishment { challenge: Option<Vec<u8>> },
@@ -34,7 +34,7 @@ impl Agent {
         self.step = Some((transaction, SessionStep::Termination));
     }
 
-    /// A reply to session control; whether it was one.
+    /// Takes in a reply to session control; returns whether it was one.
     pub(super) fn take_session_reply(
         &mut self,
         now: Instant,

@@ -1,4 +1,4 @@
-//! What an agent tells its user.
+//! The events that an agent reports to its user.
 
 use core::time::Duration;
 
@@ -10,87 +10,87 @@ use crate::parameters::{Capabilities, EnableParameters, Version};
 use crate::rule::Owner;
 use crate::tuple::AddressTuple;
 
-/// What happened.
+/// An event of an agent's session, requests or rules.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum AgentEvent {
     /// The session is open: requests may be made.
     Opened {
-        /// What the middlebox can do.
+        /// The abilities of the middlebox.
         capabilities: Capabilities,
     },
-    /// A request was answered.
+    /// The middlebox answered a request.
     Answered {
-        /// Which.
+        /// The transaction of the request.
         transaction: TransactionId,
-        /// What was asked.
+        /// The request that was answered.
         request: PolicyRequest,
-        /// Done, or why not.
+        /// The reply, or the reason why the request was refused.
         outcome: Result<PolicyReply, NegativeCode>,
     },
     /// Somebody else, or time, changed a rule this agent may access (ARE).
     RuleEvent {
-        /// Which.
+        /// The identifier of the rule.
         rule: PolicyRuleId,
-        /// What it has now; zero if it is gone.
+        /// The lifetime the rule has now; zero if it is gone.
         lifetime: Lifetime,
     },
     /// A rule this agent knew is gone without its doing.
     RuleLost {
-        /// Which.
+        /// The identifier of the rule.
         rule: PolicyRuleId,
-        /// How it was noticed.
+        /// The way in which the loss was noticed.
         loss: Loss,
     },
     /// A refresh was refused; it is tried again before the rule ends.
     RefreshRefused {
-        /// Which rule.
+        /// The identifier of the rule.
         rule: PolicyRuleId,
-        /// Why.
+        /// The reason for the refusal.
         code: NegativeCode,
     },
     /// A rule of an earlier session or of somebody else, found while resynchronising.
     Found {
-        /// What it is.
+        /// The status that the rule has.
         status: PolicyReply,
     },
     /// All rules the middlebox listed have been asked for.
     Resynchronised {
-        /// How many it listed.
+        /// The number of rules the middlebox listed.
         listed: usize,
     },
     /// The middlebox could not read what was sent (BFM).
     NotUnderstood,
     /// The session is over. Close the connection, unless that is how it ended.
     Closed {
-        /// Why.
+        /// The reason for the end of the session.
         reason: AgentCloseReason,
     },
-    /// Another attempt to connect will be made ([`Agent::next_attempt`](super::Agent::next_attempt)).
+    /// The agent will make another attempt to connect ([`Agent::next_attempt`](super::Agent::next_attempt)).
     Reconnecting {
-        /// Which, counted from 1 after a session that lasted.
+        /// The number of the attempt, counted from 1 after a session that lasted.
         attempt: u32,
-        /// After how long.
+        /// The wait before the attempt.
         after: Duration,
     },
 }
 
-/// How the loss of a rule was noticed.
+/// The way in which the loss of a rule was noticed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Loss {
     /// The middlebox said so (ARE).
     Notified,
     /// A refresh was answered with 0x0343.
     NotFound,
-    /// Its time was up.
+    /// The rule's deadline has passed.
     Expired,
     /// A new session found it gone.
     NotListed,
 }
 
-/// Why a session is over.
+/// The reason why a session is over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum AgentCloseReason {
-    /// This agent has ended it.
+    /// The agent itself has ended the session.
     #[error("the session was ended")]
     Terminated,
     /// The middlebox has ended it (AST).
@@ -108,13 +108,13 @@ pub enum AgentCloseReason {
     /// The middlebox wants this agent to prove who it is, and it has no key.
     #[error("the middlebox wants to know who this agent is; give it a name and a key")]
     NoCredentials,
-    /// What came was no message.
+    /// The octets that came were no message.
     #[error("the middlebox sent what is no message: {0}")]
     BadlyFormed(DecodeError),
     /// A request, or a reply to nothing or of the wrong kind.
     #[error("the middlebox sent a message that does not belong here")]
     OutOfPlace,
-    /// The connection is gone.
+    /// The connection to the middlebox is gone.
     #[error("the connection is lost")]
     Lost,
 }
@@ -122,63 +122,63 @@ pub enum AgentCloseReason {
 /// A positive reply to a request on policy rules, on its own.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PolicyReply {
-    /// PRR.
+    /// A reserve rule was made (reply to PRR).
     Reserve(Reserved),
-    /// PER, to PER and PEA.
+    /// An enable rule was made (reply to PER and PEA).
     Enable(Enabled),
-    /// PDR.
+    /// A disable rule was made (reply to PDR).
     Disable {
-        /// The new rule.
+        /// The identifier of the new rule.
         rule: PolicyRuleId,
-        /// As granted.
+        /// The lifetime that was granted.
         lifetime: Lifetime,
     },
-    /// PLC.
+    /// The lifetime of a rule was changed (reply to PLC).
     LifetimeChange {
-        /// As granted.
+        /// The lifetime that was granted.
         lifetime: Lifetime,
     },
-    /// PRD.
+    /// The rule was deleted (PRD, a reply to PLC).
     Deletion,
-    /// PRS.
+    /// The rule is a reserve rule (PRS, a reply to PRS).
     ReserveStatus {
-        /// As in the reply to PRR, with what remains of the lifetime.
+        /// The content of the reply to PRR, with what remains of the lifetime.
         reserved: Reserved,
-        /// Whose rule it is.
+        /// The agent that owns the rule.
         owner: Owner,
     },
-    /// PES.
+    /// The rule is an enable rule (PES, a reply to PRS).
     EnableStatus {
-        /// As in the request.
+        /// The parameters of the request.
         parameters: EnableParameters,
-        /// A0.
+        /// The internal endpoint, A0.
         internal: AddressTuple,
-        /// A3.
+        /// The external endpoint, A3.
         external: AddressTuple,
-        /// As in the reply, with what remains of the lifetime.
+        /// The content of the reply to PER, with what remains of the lifetime.
         enabled: Enabled,
-        /// Whose rule it is.
+        /// The agent that owns the rule.
         owner: Owner,
     },
-    /// PDS.
+    /// The rule is a disable rule (PDS, a reply to PRS).
     DisableStatus {
-        /// The rule.
+        /// The identifier of the rule.
         rule: PolicyRuleId,
-        /// A0.
+        /// The internal endpoint, A0.
         internal: AddressTuple,
-        /// A3.
+        /// The external endpoint, A3.
         external: AddressTuple,
-        /// What remains.
+        /// The lifetime that remains.
         lifetime: Lifetime,
-        /// Whose rule it is.
+        /// The agent that owns the rule.
         owner: Owner,
     },
-    /// PRL.
+    /// The identifiers of all rules that the agent may access (reply to PRL).
     List(Vec<PolicyRuleId>),
 }
 
 impl PolicyReply {
-    /// The reply on its own; `None` for session control and owners that cannot be.
+    /// Copies the reply out of a message; `None` for session control and owners that cannot be.
     pub(crate) fn of(reply: &PositiveReply<'_>) -> Option<Self> {
         Some(match *reply {
             PositiveReply::SessionEstablishment { .. }
@@ -210,7 +210,7 @@ impl PolicyReply {
         })
     }
 
-    /// Whether this can be the answer to `request`.
+    /// Returns whether this can be the answer to `request`.
     pub(crate) const fn answers(&self, request: &PolicyRequest) -> bool {
         match request {
             PolicyRequest::Reserve(_) => matches!(self, Self::Reserve(_)),
@@ -230,7 +230,7 @@ impl PolicyReply {
         }
     }
 
-    /// The rule a reply names, and the lifetime it has.
+    /// Returns the rule a reply names, and the lifetime it has.
     #[must_use]
     pub const fn rule(&self) -> Option<(PolicyRuleId, Lifetime)> {
         match self {

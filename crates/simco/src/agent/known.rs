@@ -6,7 +6,7 @@ use virtual_time::Instant;
 
 use crate::numbers::{Lifetime, PolicyRuleId, StreamNumber};
 
-/// What is known of the middlebox' rules.
+/// The rules that the agent knows to be in the middlebox.
 #[derive(Debug, Default)]
 pub(crate) struct KnownRules {
     rules: BTreeMap<PolicyRuleId, KnownRule>,
@@ -17,11 +17,11 @@ pub(crate) struct KnownRules {
 /// A rule, as far as the agent knows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct KnownRule {
-    /// When it ends unless it is refreshed.
+    /// The time at which the rule ends unless it is refreshed.
     pub(crate) deadline: Instant,
     /// The lifetime to ask for again and again; `None` lets it run out.
     pub(crate) held_for: Option<Lifetime>,
-    /// When to refresh it.
+    /// The time at which to refresh it; `None` if it is not held.
     pub(crate) refresh_at: Option<Instant>,
     /// The session that told of it last.
     pub(crate) session: u64,
@@ -59,12 +59,12 @@ impl KnownRules {
         Some(rule)
     }
 
-    /// A rule whose time is up.
+    /// Returns a rule whose deadline has passed.
     pub(crate) fn expired(&self, now: Instant) -> Option<PolicyRuleId> {
         self.deadlines.first().filter(|(deadline, _)| *deadline <= now).map(|(_, id)| *id)
     }
 
-    /// A rule to refresh now.
+    /// Returns a rule that is to be refreshed now.
     pub(crate) fn due(&self, now: Instant) -> Option<PolicyRuleId> {
         self.refreshes.first().filter(|(at, _)| *at <= now).map(|(_, id)| *id)
     }
@@ -78,7 +78,7 @@ impl KnownRules {
     }
 }
 
-/// Which stream a request takes: the mapping of draft-kiesel-midcom-simco-sctp §4.4.
+/// The map from rules to streams: which stream a request takes, by draft-kiesel-midcom-simco-sctp §4.4.
 ///
 /// What concerns a rule must stay in order, so that it takes the stream of the rule; the rest is dealt round.
 #[derive(Debug)]
@@ -93,8 +93,8 @@ impl StreamMap {
         Self { streams, next: 0, of_rule: BTreeMap::new() }
     }
 
-    /// The stream for a request that names `rule`, or none. What is chosen for a rule of which no stream is known is
-    /// remembered.
+    /// Returns the stream for a request that names `rule`, or none. What is chosen for a rule of which no
+    /// stream is known is remembered.
     pub(crate) fn choose(&mut self, rule: Option<PolicyRuleId>) -> StreamNumber {
         if let Some(stream) = rule.and_then(|rule| self.of_rule.get(&rule)) {
             return *stream;

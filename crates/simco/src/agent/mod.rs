@@ -63,12 +63,12 @@ pub struct Agent {
 /// How far the session is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
-    /// Not connected, or not any more.
+    /// The agent is not connected, or not any more.
     Closed,
     /// SE is sent.
     Establishing,
     Open,
-    /// Only replies are awaited.
+    /// The session is ending: only replies are awaited.
     Terminating,
     /// AST has come: what is still under way may come, nothing is sent.
     Terminated,
@@ -80,7 +80,7 @@ struct Outstanding {
     purpose: Purpose,
 }
 
-/// Who wants the answer.
+/// The one who wants the answer to a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Purpose {
     User,
@@ -94,7 +94,7 @@ enum Purpose {
 pub struct NotOpen;
 
 impl Agent {
-    /// An agent without connection. `secret` is 32 octets of entropy; in a simulation, of its seed.
+    /// Creates an agent without connection. `secret` is 32 octets of entropy; in a simulation, of its seed.
     #[must_use]
     pub fn new(settings: AgentSettings, secret: [u8; 32]) -> Self {
         Self {
@@ -192,7 +192,7 @@ impl Agent {
         self.terminate_when_idle();
     }
 
-    /// The connection is gone.
+    /// Takes note that the connection is gone.
     pub fn handle_lost(&mut self) {
         match self.phase {
             Phase::Closed => {}
@@ -201,7 +201,7 @@ impl Agent {
         }
     }
 
-    /// It is later: rules expire, others are refreshed.
+    /// Takes note of the time: rules expire, others are refreshed.
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some(rule) = self.known.expired(now) {
             self.lose(rule, Loss::Expired);
@@ -219,17 +219,17 @@ impl Agent {
         }
     }
 
-    /// The next octets to send: a message for a stream, or any number of them for a byte stream.
+    /// Returns the next octets to send: a message for a stream, or any number of them for a byte stream.
     pub fn poll_transmit(&mut self) -> Option<(StreamNumber, Vec<u8>)> {
         self.outbox.pop()
     }
 
-    /// What happened, the oldest first.
+    /// Returns the next event, the oldest first.
     pub fn poll_event(&mut self) -> Option<AgentEvent> {
         self.events.pop_front()
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout) at the latest.
+    /// Returns when to call [`handle_timeout`](Self::handle_timeout) at the latest.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         let refresh = if self.phase == Phase::Open { self.known.next_refresh() } else { None };
@@ -239,19 +239,19 @@ impl Agent {
         }
     }
 
-    /// Whether requests can be made.
+    /// Returns whether requests can be made.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.phase == Phase::Open
     }
 
-    /// Requests that wait for their answer.
+    /// Returns the number of requests that wait for their answer.
     #[must_use]
     pub fn outstanding(&self) -> usize {
         self.outstanding.len()
     }
 
-    /// The rules this agent knows, and until when they live.
+    /// Returns the rules this agent knows, and until when they live.
     pub fn known_rules(&self) -> impl Iterator<Item = (PolicyRuleId, Instant)> {
         self.known.iter().map(|(id, rule)| (id, rule.deadline))
     }
@@ -300,7 +300,8 @@ impl Agent {
         transaction
     }
 
-    /// Transaction identifiers never repeat while sessions last (RFC 4540 §4.1).
+    /// Queues a request on a stream and returns its transaction identifier. Identifiers never repeat while
+    /// sessions last (RFC 4540 §4.1).
     fn send_on(&mut self, stream: StreamNumber, request: Request<'_>) -> TransactionId {
         self.newest_transaction = self.newest_transaction.next();
         let message = Message { transaction: self.newest_transaction, body: Body::Request(request) };

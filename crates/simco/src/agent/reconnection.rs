@@ -1,4 +1,5 @@
-//! When to connect anew: waits that double, shortened at random so that agents of one middlebox do not come all at once.
+//! The times at which to connect anew: waits that double, shortened at random so that agents of one middlebox
+//! do not come all at once.
 
 use core::time::Duration;
 
@@ -11,11 +12,11 @@ use crate::codepoints::NegativeCode;
 /// How an agent comes back when its session is over without its doing.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Reconnection {
-    /// Before the first attempt; each further wait is twice as long. Default 0.5 s.
+    /// The wait before the first attempt; each further wait is twice as long. Default 0.5 s.
     pub first: Duration,
     /// No wait is longer, and a session that lasted as long lets the next outage begin with `first` again. Default 30 s.
     pub longest: Duration,
-    /// By how much of it a wait is shorter, at random from 0 to this share. Default 0.5.
+    /// The largest share by which a wait is shortened at random. Default 0.5.
     pub jitter: f64,
     /// How long an attempt may take until its session is open. Default 10 s.
     pub patience: Duration,
@@ -33,7 +34,7 @@ impl Default for Reconnection {
 }
 
 impl Reconnection {
-    /// The wait before an attempt, counted from 1; `dice` is from 0 to 1.
+    /// Returns the wait before an attempt, counted from 1; `dice` is from 0 to 1.
     fn wait(&self, attempt: u32, dice: f64) -> Duration {
         let doubled = 1_u32.checked_shl(attempt.saturating_sub(1)).unwrap_or(u32::MAX);
         let wait = self.first.saturating_mul(doubled).min(self.longest);
@@ -41,10 +42,10 @@ impl Reconnection {
     }
 }
 
-/// How the agent stands with its attempts.
+/// The agent's attempts to connect anew.
 #[derive(Debug, Default)]
 pub(super) struct Attempts {
-    /// Since a session lasted.
+    /// The number of attempts since a session lasted.
     made: u32,
     opened_at: Option<Instant>,
     ended: Option<AgentCloseReason>,
@@ -61,9 +62,10 @@ impl Attempts {
 }
 
 impl Agent {
-    /// How long to wait before connecting anew: to be asked after [`AgentEvent::Closed`], and after each attempt to
-    /// connect that failed; [`AgentEvent::Reconnecting`] tells it, too. `None` if there is to be no further attempt: none
-    /// are wanted, the user has ended the session, or its end is none that time mends.
+    /// Returns how long to wait before connecting anew: to be asked after [`AgentEvent::Closed`], and after
+    /// each attempt to connect that failed; [`AgentEvent::Reconnecting`] tells it, too. `None` if there is to
+    /// be no further attempt: none are wanted, the user has ended the session, or its end is none that time
+    /// mends.
     pub fn next_attempt(&mut self, now: Instant) -> Option<Duration> {
         let reconnection = self.settings.reconnection?;
         if !self.attempts.ended.is_some_and(may_pass) {
@@ -81,7 +83,7 @@ impl Agent {
     }
 }
 
-/// Whether another attempt can end otherwise.
+/// Returns whether another attempt can end otherwise.
 const fn may_pass(reason: AgentCloseReason) -> bool {
     match reason {
         AgentCloseReason::Lost

@@ -1,4 +1,4 @@
-//! What a reply or a notification tells about rules.
+//! The changes of rules that replies and notifications tell of.
 
 use virtual_time::Instant;
 
@@ -67,7 +67,8 @@ impl Agent {
         None
     }
 
-    /// ARE. It may be about a rule whose reply has not come yet, for that takes another stream.
+    /// Takes in an ARE, the notification of a rule's change. It may be about a rule whose reply has not come
+    /// yet, for that takes another stream.
     pub(super) fn take_rule_event(&mut self, now: Instant, rule: PolicyRuleId, lifetime: Lifetime) {
         self.events.push_back(AgentEvent::RuleEvent { rule, lifetime });
         let is_reply_due = self.outstanding.values().any(|outstanding| creates(&outstanding.request));
@@ -133,7 +134,7 @@ impl Agent {
     }
 }
 
-/// Whether the reply names a rule that the agent did not know, or knew as something else.
+/// Returns whether the reply names a rule that the agent did not know, or knew as something else.
 pub(super) const fn creates(request: &PolicyRequest) -> bool {
     match request {
         PolicyRequest::Reserve(_)

@@ -1,4 +1,5 @@
-//! After a new connection: which rules are still there? PRL, then PRS for each (RFC 4540 §8.7).
+//! The comparison of rules after a new connection: PRL asks which are still there, then PRS for each what it is
+//! (RFC 4540 §8.7).
 
 use virtual_time::Instant;
 
@@ -60,7 +61,7 @@ impl Agent {
         }
     }
 
-    /// What this agent knew from earlier sessions and the middlebox does not list is gone.
+    /// Compares the list with the rules of earlier sessions: those that the middlebox does not list are gone.
     fn compare(&mut self, mut listed: Vec<PolicyRuleId>) {
         listed.sort_unstable();
         let is_gone =

@@ -18,7 +18,8 @@ pub struct MemoryFilter {
 }
 
 impl MemoryFilter {
-    /// A filter that can do everything: firewall, traditional and twice NAT, all wildcards, both IP versions.
+    /// Creates a filter that can do everything: firewall, traditional and twice NAT, all wildcards, both IP
+    /// versions.
     #[must_use]
     pub const fn new() -> Self {
         let services = Services {
@@ -40,19 +41,19 @@ impl MemoryFilter {
         Self { rules: BTreeMap::new(), capabilities, most_rules: usize::MAX }
     }
 
-    /// The same, claiming other capabilities.
+    /// Returns the filter with other capabilities, which it claims.
     #[must_use]
     pub fn with_capabilities(self, capabilities: Capabilities) -> Self {
         Self { capabilities, ..self }
     }
 
-    /// The same with room for `most_rules` rules; the default is no limit.
+    /// Returns the filter with room for `most_rules` rules; the default is no limit.
     #[must_use]
     pub fn with_room_for(self, most_rules: usize) -> Self {
         Self { most_rules, ..self }
     }
 
-    /// Whether a packet would pass: `Some` with the rule that lets it.
+    /// Returns whether a packet would pass: `Some` with the rule that lets it.
     #[must_use]
     pub fn passes(&self, now: Instant, packet: &ProbePacket) -> Option<PolicyRuleId> {
         let mut opened_by = None;
@@ -114,22 +115,22 @@ impl PacketFilter for MemoryFilter {
 /// A packet to ask a [`MemoryFilter`] about, addresses as before translation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ProbePacket {
-    /// Its protocol.
+    /// The transport protocol of the packet.
     pub protocol: TransportProtocol,
     /// The internal host and port.
     pub internal: SocketAddr,
     /// The external host and port.
     pub external: SocketAddr,
-    /// Which way it goes.
+    /// The way that the packet goes.
     pub passage: Passage,
 }
 
-/// Which way a packet goes.
+/// The way that a packet goes through the middlebox.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Passage {
-    /// From outside to inside.
+    /// The packet goes from outside to inside.
     In,
-    /// From inside to outside.
+    /// The packet goes from inside to outside.
     Out,
 }
 

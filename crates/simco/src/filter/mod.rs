@@ -1,4 +1,4 @@
-//! What a middlebox needs of a packet filter, and what the filter is told.
+//! The trait that a middlebox needs of a packet filter, and the changes that the filter is told.
 //!
 //! ```text
 //!  Middlebox ── apply(now, &[Change]) ─► PacketFilter ─► kernel, or MemoryFilter
@@ -35,8 +35,8 @@ use crate::rule::PolicyRule;
 /// * Packets of flows that exist obey as others do: a rule that ended cuts them.
 /// * A call may take the time of a system call, and not longer: the middlebox waits for it.
 pub trait PacketFilter {
-    /// What the filter can do, with the longest lifetime it can keep. The middlebox offers what both this and its
-    /// configuration allow.
+    /// Returns what the filter can do, with the longest lifetime it can keep. The middlebox offers what both
+    /// this and its configuration allow.
     fn capabilities(&self) -> Capabilities;
 
     /// Makes all changes, in this order, or none of them.
@@ -50,8 +50,8 @@ pub trait PacketFilter {
     /// [`FilterError::Exhausted`].
     fn apply(&mut self, now: Instant, changes: &[Change]) -> Result<(), FilterError>;
 
-    /// What really stands in the filter, by identifier: for restarts, for comparison with the rule base. Rules whose
-    /// deadline has passed are not listed.
+    /// Returns the rules that really stand in the filter, by identifier: for restarts, for comparison with the
+    /// rule base. Rules whose deadline has passed are not listed.
     ///
     /// # Errors
     ///
@@ -62,33 +62,33 @@ pub trait PacketFilter {
 /// One change of the rule base.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Change {
-    /// A new rule.
+    /// A new rule has been made.
     Insert(Arc<PolicyRule>),
     /// A reservation becomes a pinhole with the same identifier (PEA).
     Replace {
-        /// The reservation.
+        /// The reservation that is replaced.
         old: Arc<PolicyRule>,
-        /// The pinhole.
+        /// The pinhole that replaces it.
         new: Arc<PolicyRule>,
     },
-    /// Only the deadline changes, to earlier or later (PLC).
+    /// The deadline of a rule changed, to earlier or later, and nothing else (PLC).
     Lifetime {
-        /// As it was.
+        /// The rule as it was before.
         old: Arc<PolicyRule>,
-        /// The same with the new deadline.
+        /// The rule with its new deadline.
         new: Arc<PolicyRule>,
     },
-    /// The rule is gone.
+    /// A rule is gone, and with it its pinhole or block.
     Remove {
-        /// As it was.
+        /// The rule as it was before.
         rule: Arc<PolicyRule>,
-        /// Why.
+        /// The reason for the removal.
         cause: RemovalCause,
     },
 }
 
 impl Change {
-    /// The rule as it is afterwards; `None` if it is gone.
+    /// Returns the rule as it is afterwards; `None` if it is gone.
     #[must_use]
     pub const fn after(&self) -> Option<&Arc<PolicyRule>> {
         match self {
@@ -99,7 +99,7 @@ impl Change {
         }
     }
 
-    /// The rule as it was before; `None` if it is new.
+    /// Returns the rule as it was before; `None` if it is new.
     #[must_use]
     pub const fn before(&self) -> Option<&Arc<PolicyRule>> {
         match self {
@@ -111,12 +111,12 @@ impl Change {
     }
 }
 
-/// Why a rule is gone.
+/// The reason why a rule is gone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RemovalCause {
-    /// PLC with lifetime zero.
+    /// An agent deleted the rule (PLC with lifetime zero).
     Deleted,
-    /// Its deadline has passed.
+    /// The rule's deadline has passed.
     Expired,
     /// A policy disable rule is against it.
     Disabled,
@@ -124,7 +124,7 @@ pub enum RemovalCause {
     Administrative,
 }
 
-/// Why a filter changed nothing.
+/// The reason why a filter changed nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum FilterError {
     /// There is no room for another rule.
@@ -143,9 +143,9 @@ pub enum FilterError {
 pub struct FilterRule {
     /// The policy rule it serves.
     pub id: PolicyRuleId,
-    /// What happens to its packets.
+    /// The treatment of the packets that the rule means.
     pub action: FilterAction,
-    /// Which protocol; [`TransportProtocol::ANY`] for all, ports are [`Ports::Any`] then.
+    /// The transport protocol; [`TransportProtocol::ANY`] for all, ports are [`Ports::Any`] then.
     pub protocol: TransportProtocol,
     /// A0: the host and ports in the protected network, before translation.
     pub internal: Selector,
@@ -156,22 +156,23 @@ pub struct FilterRule {
     pub external: Selector,
     /// How addresses and ports change on the way; `None` without translation.
     pub translation: Option<Translation>,
-    /// When the rule ends, on the middlebox' clock.
+    /// The time at which the rule ends, on the middlebox' clock.
     pub deadline: Instant,
 }
 
-/// What happens to the packets of a rule.
+/// The treatment of the packets that a rule means.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FilterAction {
-    /// They pass this way. For TCP the direction is that of the first segment; the others pass both ways. Other
-    /// protocols pass this way only.
+    /// The packets pass in this direction. For TCP the direction is that of the first segment; the others pass
+    /// both ways. Other protocols pass this way only.
     Open(Direction),
-    /// They do not pass, whatever else is open.
+    /// The packets do not pass, whatever else is open.
     Block,
 }
 
 impl FilterRule {
-    /// Whether some packet belongs to both rules (RFC 4540 §8.8): protocol, internal and external side overlap.
+    /// Returns whether some packet belongs to both rules (RFC 4540 §8.8): protocol, internal and external side
+    /// overlap.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         self.protocol.overlaps(other.protocol)
@@ -180,7 +181,8 @@ impl FilterRule {
             && self.some_port_pair_is_in(other)
     }
 
-    /// The pairs of internal and external ports whose packets the rule means; a wildcard on either side stays one.
+    /// Returns the pairs of internal and external ports whose packets the rule means; a wildcard on either side
+    /// stays one.
     ///
     /// One pair, unless both sides have several ports.
     pub fn port_pairs(&self) -> impl Iterator<Item = (Ports, Ports)> + use<> {
@@ -195,7 +197,8 @@ impl FilterRule {
         })
     }
 
-    /// Ports of paired ranges go together: both offsets must hit the same step.
+    /// Returns whether some pair of ports is in both rules. Ports of paired ranges go together: both offsets
+    /// must hit the same step.
     fn some_port_pair_is_in(&self, other: &Self) -> bool {
         let (mine, theirs) = (self.pairing(), other.pairing());
         match (mine, theirs) {
@@ -208,7 +211,8 @@ impl FilterRule {
         }
     }
 
-    /// With a paired range on one side only: is there a step whose two ports are both in the other's?
+    /// Returns whether some step of a range that is paired on one side only has both its ports in the other
+    /// rule.
     fn one_sided_pair_meets(&self, other: &Self) -> bool {
         let (paired, free) = match (self.pairing(), other.pairing()) {
             (Some(pairing), _) => (pairing, other),
@@ -243,14 +247,15 @@ struct Pairing {
 }
 
 impl Pairing {
-    /// The difference between both sides must be the same, and the intervals must meet.
+    /// Returns whether two pairings have a pair of ports in common: the difference between both sides must be
+    /// the same, and the intervals must meet.
     const fn meets(&self, other: &Self) -> bool {
         self.external - self.internal == other.external - other.internal
             && self.internal < other.internal + other.count
             && other.internal < self.internal + self.count
     }
 
-    /// First and last step whose port, counted from `first`, is among `ports`.
+    /// Returns the first and the last step whose port, counted from `first`, is among `ports`.
     fn steps_within(&self, first: i32, ports: Ports) -> Option<(i32, i32)> {
         let (low, high) = match ports {
             Ports::Any => (0, self.count - 1),

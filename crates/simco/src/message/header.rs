@@ -7,9 +7,9 @@ use crate::numbers::TransactionId;
 /// A message header, its types not yet judged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Header {
-    /// The basic type.
+    /// The basic type of the message.
     pub basic_type: u8,
-    /// The sub-type.
+    /// The sub-type of the message.
     pub sub_type: u8,
     /// Octets of payload behind the header, at most 65,528.
     pub payload_bytes: usize,

@@ -16,25 +16,25 @@ use crate::codepoints::BasicType;
 use crate::error::{DecodeError, EncodeError};
 use crate::numbers::TransactionId;
 
-/// A message of any kind.
+/// A SIMCO message of any kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Message<'a> {
-    /// Of the request that is made or answered, or of the notification.
+    /// The transaction: of the request that is made or answered, or of the notification.
     pub transaction: TransactionId,
-    /// What it says.
+    /// The content of the message.
     pub body: Body<'a>,
 }
 
-/// What a message says.
+/// The content of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Body<'a> {
-    /// Agent to middlebox.
+    /// A request of an agent to the middlebox.
     Request(Request<'a>),
-    /// Done.
+    /// A reply that says that the request was met.
     Positive(PositiveReply<'a>),
-    /// Refused.
+    /// A reply that says that the request was refused.
     Negative(NegativeReply),
-    /// Unasked.
+    /// A notification, which nobody has asked for.
     Notification(Notification),
 }
 

@@ -6,15 +6,15 @@ use crate::error::{AttributeError, DecodeError};
 use crate::numbers::{Lifetime, PolicyRuleId};
 use crate::parameters::Version;
 
-/// Why a request was refused.
+/// The reason why a request was refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NegativeReply {
-    /// 0x0322.
+    /// The middlebox speaks another version of SIMCO (0x0322).
     VersionMismatch {
         /// A version the middlebox speaks.
         supported: Version,
     },
-    /// Every other reason.
+    /// The request was refused for any other reason.
     Refused(Refusal),
 }
 
@@ -23,7 +23,7 @@ pub enum NegativeReply {
 pub struct Refusal(NegativeCode);
 
 impl NegativeReply {
-    /// A refusal for this reason; for [`NegativeCode::VersionMismatch`] with [`Version::CURRENT`].
+    /// Creates a refusal for this reason; for [`NegativeCode::VersionMismatch`] with [`Version::CURRENT`].
     #[must_use]
     pub const fn new(code: NegativeCode) -> Self {
         if matches!(code, NegativeCode::VersionMismatch) {
@@ -33,7 +33,7 @@ impl NegativeReply {
         }
     }
 
-    /// The reason.
+    /// Returns the reason for the refusal.
     #[must_use]
     pub const fn code(&self) -> NegativeCode {
         match self {
@@ -67,7 +67,7 @@ impl NegativeReply {
     }
 }
 
-/// What a middlebox says unasked.
+/// A message that a middlebox sends without being asked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Notification {
     /// BFM: something came that could not be read.
@@ -76,9 +76,9 @@ pub enum Notification {
     SessionTermination,
     /// ARE: somebody else, or time, changed a rule.
     RuleEvent {
-        /// Which rule.
+        /// The identifier of the rule.
         rule: PolicyRuleId,
-        /// What it has now; zero if it is gone.
+        /// The lifetime the rule has now; zero if it is gone.
         lifetime: Lifetime,
     },
 }
@@ -106,7 +106,7 @@ impl Notification {
         })
     }
 
-    /// Which notification it is.
+    /// Returns the type of the notification.
     #[must_use]
     pub const fn sub_type(&self) -> NotificationType {
         match self {

@@ -8,117 +8,117 @@ use crate::numbers::{GroupId, Lifetime, PolicyRuleId};
 use crate::parameters::{Capabilities, EnableParameters};
 use crate::tuple::{AddressTuple, Location};
 
-/// What was done.
+/// A reply that says that the request was met, and how.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PositiveReply<'a> {
-    /// SE: the session is open.
+    /// The session is open (reply to SE).
     SessionEstablishment {
-        /// What the middlebox can do.
+        /// The abilities of the middlebox.
         capabilities: Capabilities,
     },
     /// SA: authentication first. Has a challenge or a token or both.
     SessionAuthentication {
-        /// For the agent to answer.
+        /// The challenge that the agent has to answer.
         challenge: Option<&'a [u8]>,
         /// The answer to the agent's challenge; empty if the middlebox has none.
         token: Option<&'a [u8]>,
     },
-    /// ST: the session is over.
+    /// The session is over (reply to ST).
     SessionTermination,
-    /// PRR.
+    /// A reserve rule was made (reply to PRR).
     Reserve(Reserved),
-    /// PER, to PER and PEA.
+    /// An enable rule was made (reply to PER and PEA).
     Enable(Enabled),
-    /// PDR.
+    /// A disable rule was made (reply to PDR).
     Disable {
-        /// The new rule.
+        /// The identifier of the new rule.
         rule: PolicyRuleId,
-        /// As granted.
+        /// The lifetime that was granted.
         lifetime: Lifetime,
     },
-    /// PLC.
+    /// The lifetime of a rule was changed (reply to PLC).
     LifetimeChange {
-        /// As granted, not zero.
+        /// The lifetime that was granted, not zero.
         lifetime: Lifetime,
     },
-    /// PRD.
+    /// The rule was deleted (PRD, a reply to PLC).
     Deletion,
-    /// PRS.
+    /// The rule is a reserve rule (PRS, a reply to PRS).
     ReserveStatus(ReserveStatus<'a>),
-    /// PES.
+    /// The rule is an enable rule (PES, a reply to PRS).
     EnableStatus(EnableStatus<'a>),
-    /// PDS.
+    /// The rule is a disable rule (PDS, a reply to PRS).
     DisableStatus(DisableStatus<'a>),
-    /// PRL.
+    /// The identifiers of all rules that the agent may access (reply to PRL).
     List(RuleIds<'a>),
 }
 
-/// What was reserved.
+/// The content of the reply to PRR: a reservation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reserved {
-    /// The new rule.
+    /// The identifier of the new rule.
     pub rule: PolicyRuleId,
-    /// Its group.
+    /// The group that the rule belongs to.
     pub group: GroupId,
-    /// As granted.
+    /// The lifetime that was granted.
     pub lifetime: Lifetime,
-    /// A2.
+    /// The reserved address and ports outside, A2.
     pub outside: AddressTuple,
-    /// A1, of twice NAT only.
+    /// The reserved address and ports inside, A1; of twice NAT only.
     pub inside: Option<AddressTuple>,
 }
 
-/// What was opened.
+/// The content of the reply to PER and PEA: a pinhole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Enabled {
-    /// The rule.
+    /// The identifier of the rule.
     pub rule: PolicyRuleId,
-    /// Its group.
+    /// The group that the rule belongs to.
     pub group: GroupId,
-    /// As granted.
+    /// The lifetime that was granted.
     pub lifetime: Lifetime,
-    /// A2.
+    /// The address and ports that the external endpoint talks to, A2.
     pub outside: AddressTuple,
     /// A1; a traditional NAT leaves it out (ruling R3), and it is A3 then.
     pub inside: Option<AddressTuple>,
 }
 
-/// What a reserve rule is.
+/// The status of a reserve rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReserveStatus<'a> {
-    /// As in the reply to PRR, with what remains of the lifetime.
+    /// The content of the reply to PRR, with what remains of the lifetime.
     pub reserved: Reserved,
-    /// Whose rule it is.
+    /// The identity of the agent that owns the rule.
     pub owner: &'a [u8],
 }
 
-/// What an enable rule is.
+/// The status of an enable rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EnableStatus<'a> {
-    /// As in the request.
+    /// The parameters of the request.
     pub parameters: EnableParameters,
-    /// A0, as in the request.
+    /// The internal endpoint as in the request, A0.
     pub internal: AddressTuple,
-    /// A3, as in the request.
+    /// The external endpoint as in the request, A3.
     pub external: AddressTuple,
-    /// As in the reply, with what remains of the lifetime.
+    /// The content of the reply to PER, with what remains of the lifetime.
     pub enabled: Enabled,
-    /// Whose rule it is.
+    /// The identity of the agent that owns the rule.
     pub owner: &'a [u8],
 }
 
-/// What a disable rule is.
+/// The status of a disable rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DisableStatus<'a> {
-    /// The rule.
+    /// The identifier of the rule.
     pub rule: PolicyRuleId,
-    /// A0, as in the request.
+    /// The internal endpoint as in the request, A0.
     pub internal: AddressTuple,
-    /// A3, as in the request.
+    /// The external endpoint as in the request, A3.
     pub external: AddressTuple,
-    /// What remains.
+    /// The lifetime that remains.
     pub lifetime: Lifetime,
-    /// Whose rule it is.
+    /// The identity of the agent that owns the rule.
     pub owner: &'a [u8],
 }
 
@@ -170,7 +170,7 @@ impl<'a> PositiveReply<'a> {
         })
     }
 
-    /// Which reply it is.
+    /// Returns the type of the reply.
     #[must_use]
     pub const fn sub_type(&self) -> PositiveType {
         match self {
@@ -266,7 +266,7 @@ impl<'a> EnableStatus<'a> {
         })
     }
 
-    /// The order is not that of the reply to PER: the tuples stand from A0 to A3.
+    /// Writes the attributes in an order that is not that of the reply to PER: the tuples stand from A0 to A3.
     fn encode(&self, to: &mut AttributeWriter<'_>) -> Result<(), EncodeError> {
         to.rule(self.enabled.rule);
         to.group(self.enabled.group);

@@ -7,22 +7,22 @@ use crate::numbers::{GroupId, Lifetime, PolicyRuleId};
 use crate::parameters::{EnableParameters, ReserveParameters, Version};
 use crate::tuple::AddressTuple;
 
-/// What an agent asks for.
+/// A request of an agent to the middlebox.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Request<'a> {
-    /// SE.
+    /// A request to open a session (SE).
     SessionEstablishment {
         /// The version the agent speaks.
         version: Version,
         /// Asks the middlebox to authenticate itself.
         challenge: Option<&'a [u8]>,
     },
-    /// SA.
+    /// A token that proves who the agent is (SA).
     SessionAuthentication {
         /// Answers the middlebox' challenge, where it sent one.
         token: Option<&'a [u8]>,
     },
-    /// ST.
+    /// A request to end the session (ST).
     SessionTermination,
     /// A transaction on policy rules.
     Policy(PolicyRequest),
@@ -33,7 +33,7 @@ pub enum Request<'a> {
 pub enum PolicyRequest {
     /// PRR: reserve addresses and ports.
     Reserve(ReserveRequest),
-    /// PER: open a pinhole.
+    /// A request to open a pinhole (PER).
     Enable(EnableRequest),
     /// PEA: open a pinhole with what was reserved.
     EnableReserved {
@@ -46,54 +46,54 @@ pub enum PolicyRequest {
     Disable(DisableRequest),
     /// PLC: change a lifetime; zero deletes.
     LifetimeChange {
-        /// Which rule.
+        /// The identifier of the rule.
         rule: PolicyRuleId,
-        /// From now on.
+        /// The lifetime from now on; zero deletes the rule.
         lifetime: Lifetime,
     },
-    /// PRS: what is this rule?
+    /// A request for the status of a rule (PRS).
     Status {
-        /// Which rule.
+        /// The identifier of the rule.
         rule: PolicyRuleId,
     },
     /// PRL: which rules are there?
     List,
 }
 
-/// What a reservation asks for.
+/// The content of PRR: the reservation that is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReserveRequest {
     /// Translation, parity, versions, protocol, number of ports.
     pub parameters: ReserveParameters,
-    /// How long.
+    /// The lifetime that is asked for.
     pub lifetime: Lifetime,
     /// The group to join; `None` for one of its own.
     pub group: Option<GroupId>,
 }
 
-/// What a pinhole is to be like.
+/// The content of PER and PEA: the pinhole that is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EnableRequest {
-    /// Parity and direction.
+    /// The parity and the direction.
     pub parameters: EnableParameters,
     /// The first address tuple, A0 if the agent is right.
     pub internal: AddressTuple,
     /// The second address tuple, A3 if the agent is right.
     pub external: AddressTuple,
-    /// How long.
+    /// The lifetime that is asked for.
     pub lifetime: Lifetime,
     /// The group to join; `None` for one of its own.
     pub group: Option<GroupId>,
 }
 
-/// What is to be blocked.
+/// The content of PDR: the traffic that is to be blocked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DisableRequest {
     /// The first address tuple, A0 if the agent is right.
     pub internal: AddressTuple,
     /// The second address tuple, A3 if the agent is right.
     pub external: AddressTuple,
-    /// How long.
+    /// The lifetime that is asked for.
     pub lifetime: Lifetime,
 }
 
@@ -151,7 +151,7 @@ impl<'a> Request<'a> {
         Ok(request)
     }
 
-    /// Which request it is.
+    /// Returns the type of the request.
     #[must_use]
     pub const fn sub_type(&self) -> RequestType {
         match self {
@@ -180,7 +180,7 @@ impl<'a> Request<'a> {
 }
 
 impl PolicyRequest {
-    /// Which request it is.
+    /// Returns the type of the request.
     #[must_use]
     pub const fn sub_type(&self) -> RequestType {
         match self {
@@ -194,7 +194,7 @@ impl PolicyRequest {
         }
     }
 
-    /// The rule it names.
+    /// Returns the rule that the request names, if it names one.
     #[must_use]
     pub const fn rule(&self) -> Option<PolicyRuleId> {
         match self {
@@ -235,7 +235,7 @@ impl PolicyRequest {
     }
 }
 
-/// What PER and PEA have in common.
+/// Reads the part that PER and PEA have in common.
 fn pinhole(from: &mut Attributes<'_>) -> Result<EnableRequest, AttributeError> {
     Ok(EnableRequest {
         parameters: from.enable()?,

@@ -23,7 +23,7 @@ impl<'a> RuleIds<'a> {
     /// The most that fit into a message: (65,536 − 8) / 8.
     pub const MOST: usize = 8191;
 
-    /// A list to write.
+    /// Wraps a list, to be written.
     #[must_use]
     pub const fn of(list: &'a [PolicyRuleId]) -> Self {
         Self(Source::List(list))
@@ -46,7 +46,7 @@ impl<'a> RuleIds<'a> {
         Ok(Self(Source::Attributes(payload)))
     }
 
-    /// One after the other.
+    /// Returns an iterator over the identifiers.
     #[must_use]
     pub fn iter(&self) -> RuleIdsIter<'a> {
         RuleIdsIter(match self.0 {
@@ -55,7 +55,7 @@ impl<'a> RuleIds<'a> {
         })
     }
 
-    /// How many.
+    /// Returns the number of identifiers.
     #[must_use]
     pub const fn len(&self) -> usize {
         match self.0 {
@@ -64,7 +64,7 @@ impl<'a> RuleIds<'a> {
         }
     }
 
-    /// Whether there is none.
+    /// Returns whether there is none.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
@@ -88,7 +88,7 @@ impl<'a> IntoIterator for &RuleIds<'a> {
     }
 }
 
-/// Walks over [`RuleIds`].
+/// An iterator over [`RuleIds`].
 #[derive(Clone, Debug)]
 pub struct RuleIdsIter<'a>(Walk<'a>);
 

@@ -11,17 +11,17 @@ use crate::numbers::TransportProtocol;
 use crate::parameters::{Capabilities, Direction, IpVersions};
 use crate::tuple::{AddressTuple, Location};
 
-/// What tuples are checked against.
+/// The rules of the middlebox and the agent against which tuples are checked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Against<'a> {
     pub(crate) capabilities: &'a Capabilities,
     pub(crate) realms: &'a Realms,
     pub(crate) protocols: Option<&'a [TransportProtocol]>,
-    /// What the agent is confined to beyond that.
+    /// The scope to which the agent is confined beyond that.
     pub(crate) scope: &'a Scope,
 }
 
-/// What a pair of tuples is for.
+/// The purpose of a pair of tuples.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Purpose {
     /// Packets are to pass: nothing closed may be touched.
@@ -31,7 +31,7 @@ pub(crate) enum Purpose {
 }
 
 impl Against<'_> {
-    /// The checks that PER, PEA and PDR share. Whatever a wildcard matches has to be allowed.
+    /// Checks what PER, PEA and PDR share. Whatever a wildcard matches has to be allowed.
     ///
     /// # Errors
     ///
@@ -74,7 +74,7 @@ impl Against<'_> {
         self.wildcards(internal, external)
     }
 
-    /// Every internal port is one the agent may name.
+    /// Checks that every internal port is one the agent may name.
     fn scoped_ports(&self, internal: &AddressTuple) -> Result<(), NegativeCode> {
         let Some(allowed) = &self.scope.ports else { return Ok(()) };
         if !internal.protocol.is_any() && !internal.protocol.has_ports() {
@@ -90,7 +90,7 @@ impl Against<'_> {
         }
     }
 
-    /// Whether the protocol is served.
+    /// Returns whether the protocol is served.
     pub(crate) fn protocol(&self, protocol: TransportProtocol) -> Result<(), NegativeCode> {
         let lacks =
             |served: Option<&[TransportProtocol]>| served.is_some_and(|served| !served.contains(&protocol));
@@ -110,7 +110,8 @@ impl Against<'_> {
     }
 }
 
-/// Both ways at once allows no wildcard but the transport protocol (RFC 4540 §8.4; for PEA ruling R11).
+/// Checks the direction: both ways at once allows no wildcard but the transport protocol (RFC 4540 §8.4; for
+/// PEA ruling R11).
 pub(crate) fn direction(
     direction: Direction,
     internal: &AddressTuple,
@@ -125,7 +126,7 @@ pub(crate) fn direction(
     }
 }
 
-/// Port ranges are equal unless a wildcard makes one meaningless (ruling R27).
+/// Checks that port ranges are equal unless a wildcard makes one meaningless (ruling R27).
 fn ranges_agree(internal: &AddressTuple, external: &AddressTuple) -> Result<(), NegativeCode> {
     let (Some((_, port, range)), Some((_, other_port, other_range))) = (internal.full(), external.full())
     else {
@@ -138,7 +139,7 @@ fn ranges_agree(internal: &AddressTuple, external: &AddressTuple) -> Result<(), 
     Err(NegativeCode::InconsistentRequest)
 }
 
-/// One tuple by itself.
+/// Checks one tuple by itself.
 fn side(tuple: &AddressTuple, versions: IpVersions) -> Result<(), NegativeCode> {
     if !versions.contains(tuple.version()) {
         return Err(NegativeCode::IpVersionMismatch);
@@ -169,18 +170,19 @@ fn ports(protocol: TransportProtocol, port: u16, range: u16) -> Result<(), Negat
     }
 }
 
-/// Whether it can be the address of one host.
+/// Returns whether it can be the address of one host.
 fn is_host_address(address: IpAddr) -> bool {
     let is_broadcast = matches!(address, IpAddr::V4(v4) if v4.is_broadcast());
     !address.is_unspecified() && !address.is_multicast() && !is_broadcast
 }
 
-/// Whether all addresses of the tuple lie in these networks; without any, every address is allowed.
+/// Returns whether all addresses of the tuple lie in these networks; without any, every address is allowed.
 fn is_allowed(realm: &[Network], tuple: &AddressTuple) -> bool {
     realm.is_empty() || covers(realm, Selector::of(tuple).network)
 }
 
-/// Whether the networks together have all addresses of `network`. Halves it only where one of them begins within.
+/// Returns whether the networks together have all addresses of `network`. Halves it only where one of them
+/// begins within.
 fn covers(networks: &[Network], network: Network) -> bool {
     let contains =
         |each: &Network| each.prefix_length() <= network.prefix_length() && each.contains(network.address());

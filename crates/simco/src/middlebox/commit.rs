@@ -1,4 +1,4 @@
-//! From requests that wait to answers: decide, ask the packet filter, answer, tell the others.
+//! The way from requests that wait to answers: decide, ask the packet filter, answer, tell the others.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What the operator of a middlebox decides.
+//! The configuration of a middlebox, which its operator decides.
 
 use core::net::IpAddr;
 use core::ops::RangeInclusive;
@@ -26,13 +26,13 @@ pub struct MiddleboxConfig {
     /// Protocols served, [`TransportProtocol::ANY`] among them if rules may leave it open; others get 0x0354.
     /// `None`, the default, is all.
     pub protocols: Option<Vec<TransportProtocol>>,
-    /// Which addresses may be named.
+    /// The addresses that may be named in rules.
     pub realms: Realms,
-    /// Who may connect, and what for.
+    /// The agents that may connect, and what each may do.
     pub agents: Agents,
-    /// Limits over all agents.
+    /// The limits over all agents.
     pub limits: Limits,
-    /// What a connection must have.
+    /// The demands on a connection.
     pub demands: Demands,
 }
 
@@ -55,33 +55,33 @@ impl Default for MiddleboxConfig {
 /// Whether something is offered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Offer {
-    /// It is.
+    /// The middlebox offers the service.
     Offered,
-    /// It is not.
+    /// The middlebox refuses it.
     Refused,
 }
 
-/// What a middlebox does to packets.
+/// The service that a middlebox does to packets.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Service {
-    /// Lets them pass or not.
+    /// The middlebox lets packets pass or not, and changes none.
     Firewall,
     /// Translates the internal endpoint (traditional NAT).
     TraditionalNat {
-        /// What stands for internal endpoints outside.
+        /// The addresses and ports that stand for internal endpoints outside.
         outside: Pool,
     },
     /// Translates both endpoints; an agent may ask for the traditional service.
     TwiceNat {
-        /// What stands for internal endpoints outside.
+        /// The addresses and ports that stand for internal endpoints outside.
         outside: Pool,
-        /// What stands for external endpoints inside.
+        /// The addresses and ports that stand for external endpoints inside.
         inside: Pool,
     },
 }
 
 impl Service {
-    /// The translation it does by itself; `None` for a firewall.
+    /// Returns the translation that the service does by itself; `None` for a firewall.
     #[must_use]
     pub const fn nat_mode(&self) -> Option<NatMode> {
         match self {
@@ -97,19 +97,19 @@ impl Service {
 pub struct Pool {
     /// The addresses, used in this order.
     pub addresses: Vec<IpAddr>,
-    /// The ports of each.
+    /// The range of ports of each address.
     pub ports: RangeInclusive<u16>,
 }
 
 impl Pool {
-    /// Ports that are not well known: 1024 to 65535 of each address.
+    /// Creates a pool with the ports of each address that are not well known: 1024 to 65535.
     #[must_use]
     pub const fn new(addresses: Vec<IpAddr>) -> Self {
         Self { addresses, ports: 1024..=u16::MAX }
     }
 }
 
-/// Which addresses may be named in rules. Everything a wildcard matches is held to them.
+/// The addresses that may be named in rules. Everything a wildcard matches is held to them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Realms {
     /// The protected network; empty, the default, is every address. Others get 0x0353.
@@ -121,48 +121,51 @@ pub struct Realms {
     pub closed: Vec<Network>,
 }
 
-/// Who may connect, and what for.
+/// The agents that may connect, and what each may do.
 #[derive(Clone, Debug, Default)]
 pub struct Agents {
-    /// Agents by identity.
+    /// The configured agents, by their identity.
     pub known: BTreeMap<Owner, AgentConfig>,
-    /// What agents may do that do not authenticate themselves; `None`, the default, refuses them. Their identity is
-    /// [`Connection::peer`](super::Connection::peer).
+    /// The policy for agents that do not authenticate themselves; `None`, the default, refuses them. Their
+    /// identity is [`Connection::peer`](super::Connection::peer).
     pub anonymous: Option<AgentPolicy>,
 }
 
-/// One agent.
+/// The configuration of one agent.
 #[derive(Clone, Debug)]
 pub struct AgentConfig {
     /// The key it shares with the middlebox.
     pub key: Key,
-    /// What it may do.
+    /// The policy: what the agent may do.
     pub policy: AgentPolicy,
 }
 
-/// What the rules of an agent are confined to, beyond what holds for all. Rules of others that it may access are not.
+/// The scope to which the rules of an agent are confined, beyond what holds for all. Rules of others that it
+/// may access are not.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Scope {
-    /// Which addresses it may name; default: all.
+    /// The addresses the agent may name; default: all.
     pub realms: Realms,
-    /// Which protocols, [`TransportProtocol::ANY`] among them if it may leave that open; `None`, the default, is all.
+    /// The protocols the agent may name, [`TransportProtocol::ANY`] among them if it may leave that open;
+    /// `None`, the default, is all.
     pub protocols: Option<Vec<TransportProtocol>>,
-    /// Which internal ports, of protocols that have some; others get 0x0355, wildcards too. `None`, the default, is all.
+    /// The internal ports the agent may name, of protocols that have some; others get 0x0355, wildcards too.
+    /// `None`, the default, is all.
     pub ports: Option<RangeInclusive<u16>>,
 }
 
-/// What an agent may do.
+/// A policy: what an agent may do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AgentPolicy {
     /// Open sessions; otherwise 0x0324. Default: yes.
     pub may_connect: bool,
-    /// PRR. Default: yes, otherwise 0x0341, as with the following.
+    /// Whether the agent may reserve (PRR). Default: yes, otherwise 0x0341, as with the following.
     pub may_reserve: bool,
     /// PER and PEA. Default: yes.
     pub may_enable: bool,
     /// PDR, which beats the rules of everybody. Default: no.
     pub may_disable: bool,
-    /// PLC. Default: yes.
+    /// Whether the agent may change lifetimes (PLC). Default: yes.
     pub may_change_lifetimes: bool,
     /// PLC with a lifetime that is not zero; otherwise 0x0351. Default: yes.
     pub may_extend: bool,
@@ -176,7 +179,7 @@ pub struct AgentPolicy {
     pub most_rules: usize,
     /// Requests per second in the long run; beyond it 0x0342. Default: none.
     pub request_rate: Option<RequestRate>,
-    /// What its rules are confined to. Default: nothing.
+    /// The scope to which the agent's rules are confined. Default: none.
     pub scope: Arc<Scope>,
 }
 
@@ -199,16 +202,16 @@ impl Default for AgentPolicy {
     }
 }
 
-/// A limit on requests.
+/// A limit on the rate of requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RequestRate {
-    /// In the long run.
+    /// The number of requests per second in the long run.
     pub per_second: u32,
-    /// At once after a pause.
+    /// The number of requests at once after a pause.
     pub burst: u32,
 }
 
-/// Limits over all agents.
+/// The limits over all agents of a middlebox.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Sessions and connections that want to become one; default: 1024. Beyond it a connection that is no session makes room
@@ -233,7 +236,7 @@ impl Default for Limits {
     }
 }
 
-/// What a connection must have.
+/// The demands on a connection, without which requests are refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Demands {
     /// Streams over SCTP; with fewer 0x0325. Default: 1.
@@ -248,16 +251,16 @@ impl Default for Demands {
     }
 }
 
-/// What the layers below protect.
+/// The protection that the layers below give.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Protection {
-    /// Nothing.
+    /// The layers below protect nothing.
     None,
     /// Integrity and confidentiality.
     Encrypted,
 }
 
-/// Why a middlebox cannot work as configured.
+/// The reason why a middlebox cannot work as configured.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MiddleboxConfigError {
     /// The filter is no packet filter.
@@ -269,7 +272,7 @@ pub enum MiddleboxConfigError {
     /// The filter translates one side only.
     #[error("service = twice NAT, but the packet filter translates one side only")]
     CannotTranslateTwice,
-    /// A pool has no address.
+    /// A pool of addresses has no address.
     #[error("a NAT pool without addresses; name at least one")]
     EmptyPool,
     /// A pool has an address twice.
@@ -278,18 +281,18 @@ pub enum MiddleboxConfigError {
     /// A pool has no port, or port 0.
     #[error("NAT pool ports {first} to {last}; they must rise and begin at 1 or later")]
     Ports {
-        /// The first.
+        /// The first port of the range.
         first: u16,
-        /// The last.
+        /// The last port of the range.
         last: u16,
     },
-    /// No rule could live.
+    /// The longest lifetime is zero, so no rule could live.
     #[error("longest_lifetime = 0s; at least 1s is needed")]
     NoLifetime,
 }
 
 impl MiddleboxConfig {
-    /// What is offered with a filter that can do `filter`.
+    /// Returns the capabilities that are offered with a filter that can do `filter`.
     ///
     /// # Errors
     ///
@@ -341,7 +344,7 @@ impl MiddleboxConfig {
 }
 
 impl Pool {
-    /// The IP versions of its addresses.
+    /// Returns the IP versions of its addresses.
     fn versions(&self) -> IpVersions {
         IpVersions {
             v4: self.addresses.iter().any(IpAddr::is_ipv4),

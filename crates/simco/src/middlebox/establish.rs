@@ -14,7 +14,7 @@ use crate::numbers::{StreamNumber, TransactionId};
 use crate::parameters::Version;
 use crate::rule::Owner;
 
-/// Where an answer goes.
+/// The request that an answer belongs to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Origin {
     pub(crate) session: SessionId,
@@ -22,14 +22,14 @@ pub(crate) struct Origin {
     pub(crate) transaction: TransactionId,
 }
 
-/// What an SE request leads to.
+/// The outcome of an SE request.
 enum Establishment {
     Open(Owner),
     Prove { challenge: Option<[u8; 32]>, token: Option<[u8; 32]>, proof: Proof },
 }
 
 impl<F: PacketFilter> Middlebox<F> {
-    /// SE.
+    /// Takes in SE, which asks for a session.
     pub(super) fn establish(
         &mut self,
         now: Instant,
@@ -54,7 +54,7 @@ impl<F: PacketFilter> Middlebox<F> {
         }
     }
 
-    /// SA. A wrong token ends the connection.
+    /// Takes in SA, the agent's token. A wrong one ends the connection.
     pub(super) fn authenticate(&mut self, origin: Origin, token: Option<&[u8]>) {
         let Some(Session { state: State::NoAuth { proof, .. }, .. }) = self.sessions.get(&origin.session)
         else {
@@ -74,13 +74,13 @@ impl<F: PacketFilter> Middlebox<F> {
         }
     }
 
-    /// What the agent may do now; `None` if it is not known (any more).
+    /// Returns what the agent may do now; `None` if it is not known (any more).
     pub(super) fn policy_of(&self, agent: &Owner) -> Option<&AgentPolicy> {
         let agents = &self.policies.config.agents;
         agents.known.get(agent).map(|known| &known.policy).or(agents.anonymous.as_ref())
     }
 
-    /// The steps of §7.2 in their order.
+    /// Judges an SE request by the steps of RFC 4540 §7.2, in their order.
     fn judge_establishment(
         &mut self,
         session: SessionId,
@@ -121,7 +121,7 @@ impl<F: PacketFilter> Middlebox<F> {
         }
     }
 
-    /// The agent wants us to prove who we are, and says who it is.
+    /// Answers an agent that wants us to prove who we are, and says who it is.
     fn answer_challenge(&mut self, agent_challenge: &[u8], authenticated: Option<Owner>) -> Establishment {
         let identity = authenticated.clone().or_else(|| auth::claimed_identity(agent_challenge));
         let known = identity.as_ref().and_then(|identity| self.policies.config.agents.known.get(identity));
@@ -141,7 +141,7 @@ impl<F: PacketFilter> Middlebox<F> {
         Establishment::Prove { challenge: Some(middlebox_challenge), token: Some(token), proof }
     }
 
-    /// Authentication is wanted, but the agent did not say who it is: no token can be right.
+    /// Asks an agent that did not say who it is for a token; none can be right.
     fn ask_unnamed(&mut self) -> Establishment {
         let middlebox_challenge = self.nonces.next();
         let key = Key::new(self.nonces.next());
@@ -150,7 +150,7 @@ impl<F: PacketFilter> Middlebox<F> {
         Establishment::Prove { challenge: Some(middlebox_challenge), token: None, proof }
     }
 
-    /// Whether the agent may have one session more.
+    /// Returns whether the agent may have one session more.
     fn may_open(&self, agent: &Owner) -> Result<(), NegativeCode> {
         let policy = self.policy_of(agent).filter(|policy| policy.may_connect);
         let policy = policy.ok_or(NegativeCode::NoAuthorization)?;

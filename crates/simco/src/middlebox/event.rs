@@ -1,4 +1,4 @@
-//! What a middlebox tells its driver besides octets.
+//! The messages and events that a middlebox hands to its driver.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use crate::filter::{Change, FilterError};
 use crate::numbers::StreamNumber;
 use crate::rule::Owner;
 
-/// Octets for a connection.
+/// The octets to send on a connection.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Transmit {
-    /// Which connection.
+    /// The connection on which to send.
     pub session: SessionId,
     /// The stream, with [`Framing::Messages`](super::Framing::Messages); they go ordered, one SCTP message, with
     /// [`PAYLOAD_PROTOCOL`](crate::PAYLOAD_PROTOCOL).
@@ -20,55 +20,55 @@ pub struct Transmit {
     pub octets: Vec<u8>,
 }
 
-/// What happened.
+/// An event of a middlebox, for its operator.
 #[derive(Debug)]
 pub enum MiddleboxEvent {
     /// An agent has opened a session.
     Opened {
-        /// Which.
+        /// The connection of the session.
         session: SessionId,
-        /// Who.
+        /// The agent that opened it.
         agent: Owner,
     },
     /// An agent could not prove who it is.
     AuthenticationFailed {
-        /// Which connection.
+        /// The connection of the session.
         session: SessionId,
-        /// Who it claimed to be, if anybody.
+        /// The identity that the agent claimed, if any.
         claimed: Option<Owner>,
     },
-    /// A request was refused.
+    /// The middlebox refused a request.
     Refused {
-        /// In which session.
+        /// The session of the request.
         session: SessionId,
-        /// What was asked.
+        /// The type of the request meant.
         request: RequestType,
-        /// Why not.
+        /// The reason for the refusal.
         code: NegativeCode,
     },
     /// The rule base has changed and the packet filter with it: for an audit log.
     Changed {
-        /// Who asked; `None` for time and the operator.
+        /// The agent that asked, and its session; `None` for time and the operator.
         by: Option<(SessionId, Owner)>,
-        /// What.
+        /// The change of the rule base.
         change: Change,
     },
     /// The packet filter failed. What was asked for was refused; what expired is gone from the rule base all the same.
     FilterFailed {
-        /// How.
+        /// The error that the filter returned.
         error: Arc<FilterError>,
     },
     /// Close the connection: everything for it has left [`poll_transmit`](super::Middlebox::poll_transmit). The session is
     /// forgotten, and nothing more is taken for it.
     Close {
-        /// Which.
+        /// The connection to be closed.
         session: SessionId,
-        /// Why.
+        /// The reason for closing it.
         reason: CloseReason,
     },
 }
 
-/// Why a connection is closed.
+/// The reason why a connection is closed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CloseReason {
     /// The agent has ended the session.

@@ -12,18 +12,18 @@ pub(crate) enum Phase {
     Open,
 }
 
-/// What to do with octets that arrived.
+/// The result of a look at octets that arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Examined<'a> {
-    /// They are a request to process.
+    /// The octets are a request to process.
     Request { transaction: TransactionId, request: Request<'a> },
-    /// Refuse.
+    /// The request is refused, with this code.
     Refuse { transaction: TransactionId, code: NegativeCode, then: Then },
-    /// They are no message.
+    /// The octets are no message.
     BadlyFormed,
 }
 
-/// What becomes of the connection.
+/// The fate of the connection after a refusal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Then {
     GoOn,
@@ -58,7 +58,7 @@ enum Admission {
     WrongSubType,
 }
 
-/// The table of ruling R6.
+/// Returns whether a request fits the state of the session: the table of ruling R6.
 fn admit(phase: Phase, kind: Option<RequestType>) -> Admission {
     use RequestType as Type;
     let Some(kind) = kind else { return Admission::WrongSubType };

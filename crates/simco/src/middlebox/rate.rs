@@ -15,7 +15,7 @@ pub(crate) struct Rates {
 
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
-    /// In billionths of a request.
+    /// The tokens left, in billionths of a request.
     tokens: u128,
     filled: Instant,
 }

@@ -17,7 +17,7 @@ pub(crate) struct RuleBase {
     deadlines: BTreeSet<(Instant, PolicyRuleId)>,
     groups: BTreeMap<GroupId, Group>,
     owners: BTreeMap<Owner, BTreeSet<PolicyRuleId>>,
-    /// What disable rules block; few, so that every new pinhole is compared with all.
+    /// The packets that disable rules block; few, so that every new pinhole is compared with all.
     blocks: BTreeMap<PolicyRuleId, FilterRule>,
     /// Pinholes with a translation, by internal address.
     translated: BTreeMap<IpAddr, BTreeSet<PolicyRuleId>>,
@@ -61,12 +61,12 @@ impl RuleBase {
         self.blocks.values()
     }
 
-    /// Pinholes with a translation for this internal host.
+    /// Returns the pinholes with a translation for this internal host.
     pub(crate) fn translated(&self, internal: IpAddr) -> impl Iterator<Item = &Arc<PolicyRule>> {
         self.translated.get(&internal).into_iter().flatten().filter_map(|id| self.rules.get(id))
     }
 
-    /// An identifier not used for as long as possible (ruling R10).
+    /// Returns an identifier not used for as long as possible (ruling R10).
     pub(crate) fn new_rule_id(&mut self) -> PolicyRuleId {
         loop {
             self.newest_rule = self.newest_rule.next();
@@ -76,7 +76,7 @@ impl RuleBase {
         }
     }
 
-    /// An identifier not used for as long as possible.
+    /// Returns an identifier not used for as long as possible.
     pub(crate) fn new_group_id(&mut self) -> GroupId {
         loop {
             self.newest_group = self.newest_group.next();
@@ -90,7 +90,7 @@ impl RuleBase {
         self.deadlines.first().map(|(deadline, _)| *deadline)
     }
 
-    /// The rule whose time is up at `now`, the earliest first.
+    /// Returns the rule whose time is up at `now`, the earliest first.
     pub(crate) fn expired(&self, now: Instant) -> Option<&Arc<PolicyRule>> {
         let (deadline, id) = self.deadlines.first()?;
         if *deadline > now {

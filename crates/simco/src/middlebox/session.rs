@@ -18,7 +18,7 @@ use crate::rule::Owner;
 pub struct SessionId(pub(crate) u64);
 
 impl SessionId {
-    /// The plain number, for logs.
+    /// Returns the plain number, for logs.
     #[must_use]
     pub const fn get(self) -> u64 {
         self.0
@@ -28,21 +28,21 @@ impl SessionId {
 /// A connection that an agent has made.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Connection {
-    /// TCP or SCTP.
+    /// The framing of messages: that of TCP or of SCTP.
     pub framing: Framing,
-    /// Who it is if it does not authenticate itself: its address, for instance. An identity that is configured is
-    /// refused here.
+    /// The identity of an agent that does not authenticate itself: its address, for instance. An identity that
+    /// is configured is refused here.
     pub peer: Owner,
-    /// Who it is according to the layers below, as by a certificate; no challenge is sent then.
+    /// The identity according to the layers below, as by a certificate; no challenge is sent then.
     pub authenticated: Option<Owner>,
-    /// What the layers below protect.
+    /// The protection that the layers below give.
     pub protection: Protection,
 }
 
 /// How messages are told apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Framing {
-    /// By their length fields, in a stream of octets (TCP).
+    /// The messages are framed by their length fields, in a stream of octets (TCP).
     Octets,
     /// Each is a message of the transport (SCTP).
     Messages {
@@ -52,7 +52,7 @@ pub enum Framing {
 }
 
 impl Framing {
-    /// Streams in both directions.
+    /// Returns the number of streams in both directions.
     #[must_use]
     pub const fn streams(self) -> u16 {
         match self {
@@ -62,7 +62,7 @@ impl Framing {
     }
 }
 
-/// One connection.
+/// A connection of an agent, and the session on it.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) connection: Connection,
@@ -75,33 +75,33 @@ pub(crate) struct Session {
     next_event_stream: u16,
 }
 
-/// What the connection has become.
+/// The state of a connection.
 #[derive(Debug)]
 pub(crate) enum State {
     /// No session yet; not for ever.
     Closed { until: Instant },
     /// The agent was asked to prove who it is.
     NoAuth { proof: Box<Proof>, until: Instant },
-    /// A session.
+    /// The connection carries an open session.
     Open { agent: Owner },
-    /// Only what waits is still sent.
+    /// The connection is ending: only what waits is still sent.
     Ending { reason: CloseReason },
 }
 
-/// What an agent has to prove.
+/// The proof that an agent has to give.
 #[derive(Debug)]
 pub(crate) struct Proof {
-    /// Who the agent claims to be; `None` if nobody we know.
+    /// The identity that the agent claims; `None` if nobody we know.
     pub(crate) claimed: Option<Owner>,
     pub(crate) demand: Demand,
 }
 
-/// What its token must be.
+/// The demand on an agent's token.
 #[derive(Debug)]
 pub(crate) enum Demand {
     /// Nothing: the layers below have authenticated it.
     Nothing,
-    /// That of this key.
+    /// The token has to be made with this key.
     Token { key: Key, agent_challenge: Vec<u8>, middlebox_challenge: [u8; 32] },
 }
 
@@ -122,7 +122,7 @@ impl Session {
         }
     }
 
-    /// How far the session is; `None` if it is ending.
+    /// Returns how far the session is; `None` if it is ending.
     pub(crate) const fn phase(&self) -> Option<Phase> {
         match self.state {
             State::Closed { .. } => Some(Phase::Closed),
@@ -132,7 +132,7 @@ impl Session {
         }
     }
 
-    /// The agent of an open session.
+    /// Returns the agent of an open session.
     pub(crate) const fn agent(&self) -> Option<&Owner> {
         match &self.state {
             State::Open { agent } => Some(agent),
@@ -140,7 +140,7 @@ impl Session {
         }
     }
 
-    /// When patience ends: with half a message, or with a connection that is no session.
+    /// Returns when patience ends: with half a message, or with a connection that is no session.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let establishment = match &self.state {
             State::Closed { until } | State::NoAuth { until, .. } => Some(*until),

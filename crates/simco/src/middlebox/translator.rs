@@ -1,4 +1,4 @@
-//! Which addresses and ports of a translator are given out. Choosing changes nothing; taking does.
+//! The addresses and ports that a translator gives out. Choosing changes nothing; taking does.
 
 use core::net::IpAddr;
 use core::num::NonZeroU16;
@@ -16,7 +16,7 @@ use crate::tuple::IpVersion;
 #[derive(Debug)]
 pub(crate) struct Translator {
     pub(crate) outside: PoolUse,
-    /// Of twice NAT only.
+    /// The pool inside; of twice NAT only.
     pub(crate) inside: Option<PoolUse>,
 }
 
@@ -53,14 +53,14 @@ impl Translator {
     }
 }
 
-/// What is wanted of a pool.
+/// A wish for something of a pool.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Wanted {
     /// An address with all its protocols and ports.
     Address,
     /// An address with all ports of the protocol.
     AllPorts,
-    /// Consecutive ports.
+    /// A number of consecutive ports is wanted.
     Ports { count: NonZeroU16, parity: ReserveParity },
 }
 
@@ -78,7 +78,7 @@ impl PoolUse {
         Self { pool, ports: BTreeMap::new(), uses: BTreeMap::new() }
     }
 
-    /// Something free, on the address `near` if that has it.
+    /// Chooses something free, on the address `near` if that has it.
     ///
     /// # Errors
     ///
@@ -114,7 +114,8 @@ impl PoolUse {
         }
     }
 
-    /// An address that several share, the translator choosing ports as packets come; `near` if it is usable.
+    /// Returns an address that several share, the translator choosing ports as packets come; `near` if it is
+    /// usable.
     pub(crate) fn shared(&self, version: IpVersion, near: Option<IpAddr>) -> Result<Mapping, NegativeCode> {
         let usable =
             |address: &IpAddr| IpVersion::of(*address) == version && !self.is_whole_address_taken(*address);
@@ -123,7 +124,7 @@ impl PoolUse {
         Ok(Mapping { address, ports: Ports::Any })
     }
 
-    /// How many consecutive ports there can be at most.
+    /// Returns how many consecutive ports there can be at most.
     pub(crate) fn most_ports(&self) -> usize {
         self.pool.ports.len()
     }
@@ -193,7 +194,8 @@ impl PoolUse {
     }
 }
 
-/// What a mapping occupies; `None` for an address that several share. A whole address belongs to every protocol.
+/// Returns what a mapping occupies; `None` for an address that several share. A whole address belongs to every
+/// protocol.
 fn key(protocol: TransportProtocol, mapping: &Mapping) -> Option<(IpAddr, TransportProtocol, u16)> {
     match mapping.ports {
         Ports::Range { first, .. } => Some((mapping.address, protocol, first)),
@@ -206,7 +208,7 @@ fn key(protocol: TransportProtocol, mapping: &Mapping) -> Option<(IpAddr, Transp
 #[derive(Debug)]
 struct PortMap {
     words: Box<[u64]>,
-    /// Behind what was taken last, so that a port is not used again at once.
+    /// The port behind what was taken last, so that a port is not used again at once.
     next: u16,
 }
 
@@ -215,7 +217,7 @@ impl PortMap {
         Self { words: vec![0; 1024].into_boxed_slice(), next: 0 }
     }
 
-    /// The first of `count` free ports in `range`, looking from behind the latest on.
+    /// Returns the first of `count` free ports in `range`, looking from behind the latest on.
     fn find(&self, range: &RangeInclusive<u16>, count: u16, parity: ReserveParity) -> Option<u16> {
         let (low, high) = (*range.start(), *range.end());
         let start = if range.contains(&self.next) { self.next } else { low };
@@ -236,7 +238,7 @@ impl PortMap {
         None
     }
 
-    /// The first free port behind `taken`, whole words at a time.
+    /// Returns the first free port behind `taken`, whole words at a time.
     fn next_free(&self, taken: u16) -> Option<u16> {
         let mut port = taken.checked_add(1)?;
         loop {

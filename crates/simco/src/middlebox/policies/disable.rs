@@ -42,7 +42,8 @@ impl Policies {
         Ok(PositiveReply::Disable { rule: id, lifetime })
     }
 
-    /// Every pinhole that shares a packet with the block. Looks at all rules: a PDR is rare, and must not be wrong.
+    /// Returns every pinhole that shares a packet with the block. Looks at all rules: a PDR is rare, and must
+    /// not be wrong.
     fn pinholes_against(&self, block: &PolicyRule) -> Vec<Arc<PolicyRule>> {
         let Some(block) = block.filter_rule() else { return Vec::new() };
         let is_against = |rule: &&Arc<PolicyRule>| {

@@ -80,7 +80,7 @@ impl Policies {
         Ok(())
     }
 
-    /// What a translator makes of the endpoints; `None` on a firewall.
+    /// Returns what a translator makes of the endpoints; `None` on a firewall.
     fn translation(&self, request: &EnableRequest) -> Result<Option<Translation>, NegativeCode> {
         let Some(translator) = &self.translator else { return Ok(None) };
         let wanted = filter_rule_of(request);
@@ -107,7 +107,7 @@ impl Policies {
         Ok(Some(translation))
     }
 
-    /// A reservation's ports and addresses suit the pinhole that takes it over.
+    /// Checks that a reservation's ports and addresses suit the pinhole that takes it over.
     fn reserved_translation_fits(
         &self,
         request: &EnableRequest,
@@ -136,7 +136,7 @@ impl Policies {
     }
 }
 
-/// What the reservation fixed cannot be otherwise now (RFC 5189 §2.3.9).
+/// Checks that the request does not ask for something else than the reservation fixed (RFC 5189 §2.3.9).
 fn agrees_with(request: &EnableRequest, reservation: &Reservation) -> Result<(), NegativeCode> {
     let reserved = reservation.parameters.protocol;
     if !reserved.is_any() && reserved != request.internal.protocol {
@@ -148,7 +148,7 @@ fn agrees_with(request: &EnableRequest, reservation: &Reservation) -> Result<(),
     Ok(())
 }
 
-/// New addresses and ports for a pinhole.
+/// Chooses new addresses and ports for a pinhole.
 fn choose(
     translator: &Translator,
     request: &EnableRequest,
@@ -199,7 +199,7 @@ fn choose_for(
     pool.choose(protocol, version, wanted, near)
 }
 
-/// Parity "same": A0 and A2, A1 and A3 (RFC 5189 §2.3.5).
+/// Returns whether parity "same" holds: of A0 and A2, and of A1 and A3 (RFC 5189 §2.3.5).
 fn has_parity(request: &EnableRequest, translation: Option<&Translation>) -> bool {
     let (EnableParity::Same, Some(translation)) = (request.parameters.parity, translation) else {
         return true;
@@ -214,8 +214,8 @@ fn has_parity(request: &EnableRequest, translation: Option<&Translation>) -> boo
         && same(Selector::of(&request.external), translation.inside)
 }
 
-/// Some packet would be translated in two ways (RFC 5189 §2.3.9). An address that is shared agrees with any of its
-/// ports.
+/// Returns whether some packet would be translated in two ways (RFC 5189 §2.3.9). An address that is shared
+/// agrees with any of its ports.
 fn contradict(one: &FilterRule, other: &FilterRule) -> bool {
     let (Some(mine), Some(theirs)) = (&one.translation, &other.translation) else { return false };
     let agree = |a: Option<Mapping>, b: Option<Mapping>| match (a, b) {
@@ -241,7 +241,8 @@ fn filter_rule_of(request: &EnableRequest) -> FilterRule {
     }
 }
 
-/// The tuples a firewall reports are those it was asked for (ruling R13); a traditional NAT leaves A1 out (ruling R3).
+/// Creates a pinhole with the tuples to report: a firewall's are those it was asked for (ruling R13); a
+/// traditional NAT leaves A1 out (ruling R3).
 fn pinhole(request: &EnableRequest, group: GroupId, translation: Option<Translation>) -> Pinhole {
     let EnableRequest { parameters, internal, external, .. } = *request;
     let protocol = internal.protocol;

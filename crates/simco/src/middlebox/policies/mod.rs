@@ -30,24 +30,24 @@ pub(crate) struct Policies {
     pub(crate) capabilities: Capabilities,
     pub(crate) rules: RuleBase,
     translator: Option<Translator>,
-    /// What was decided and not yet confirmed by the filter, in order.
+    /// The changes that were decided and not yet confirmed by the filter, in order.
     staged: Vec<Change>,
 }
 
-/// Who asks.
+/// The agent that asks, and what it may do.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asker<'a> {
     pub(crate) agent: &'a Owner,
     pub(crate) policy: &'a AgentPolicy,
 }
 
-/// What is answered.
+/// The content of an answer.
 #[derive(Debug)]
 pub(crate) enum Answer {
     Positive(PositiveReply<'static>),
     /// The status of this rule.
     Status(Arc<PolicyRule>),
-    /// These rules.
+    /// The answer lists these rules.
     List(Vec<PolicyRuleId>),
     Negative(NegativeCode),
 }
@@ -76,12 +76,12 @@ impl Policies {
         decision.unwrap_or_else(Answer::Negative)
     }
 
-    /// What was decided since the last confirmation.
+    /// Returns the changes that were decided since the last confirmation.
     pub(crate) fn staged(&self) -> &[Change] {
         &self.staged
     }
 
-    /// The filter agreed.
+    /// Takes note that the filter agreed; returns the changes it agreed to.
     pub(crate) fn confirm(&mut self) -> Vec<Change> {
         core::mem::take(&mut self.staged)
     }
@@ -139,7 +139,7 @@ impl Policies {
         if list.len() > RuleIds::MOST { Err(NegativeCode::ReplyTooBig) } else { Ok(list) }
     }
 
-    /// A rule that exists and that the agent may access.
+    /// Returns the rule if it exists and the agent may access it.
     fn accessible(&self, asker: Asker<'_>, rule: PolicyRuleId) -> Result<&Arc<PolicyRule>, NegativeCode> {
         let rule = self.rules.rule(rule).ok_or(NegativeCode::NoSuchRule)?;
         if rule.owner != *asker.agent && !asker.policy.may_access_others {
@@ -148,27 +148,27 @@ impl Policies {
         Ok(rule)
     }
 
-    /// The group to join exists, and all its members are the agent's (RFC 5189 §2.3.3).
+    /// Checks that the group to join exists, and that all its members are the agent's (RFC 5189 §2.3.3).
     fn group_is_joinable(&self, asker: Asker<'_>, group: Option<GroupId>) -> Result<(), NegativeCode> {
         let Some(group) = group else { return Ok(()) };
         let owner = self.rules.group_owner(group).ok_or(NegativeCode::NoSuchGroup)?;
         if owner == asker.agent { Ok(()) } else { Err(NegativeCode::GroupNotAuthorized) }
     }
 
-    /// Whether another rule fits in.
+    /// Returns whether another rule fits in.
     fn has_room(&self, asker: Asker<'_>) -> Result<(), NegativeCode> {
         let is_full = self.rules.len() >= self.config.limits.rules
             || self.rules.count_of(asker.agent) >= asker.policy.most_rules;
         if is_full { Err(NegativeCode::NoResources) } else { Ok(()) }
     }
 
-    /// The lifetime of a new rule; zero is a refusal (RFC 4540 §6.2).
+    /// Returns the lifetime of a new rule; zero is a refusal (RFC 4540 §6.2).
     fn grant(&self, requested: Lifetime) -> Result<Lifetime, NegativeCode> {
         let granted = self.cap(Duration::ZERO, requested);
         granted.filter(|lifetime| !lifetime.is_zero()).ok_or(NegativeCode::ConfigurationFailed)
     }
 
-    /// What may be granted to a rule of this age; `None` if it is too old for a second more.
+    /// Returns what may be granted to a rule of this age; `None` if it is too old for a second more.
     fn cap(&self, age: Duration, requested: Lifetime) -> Option<Lifetime> {
         let granted = requested.min(self.capabilities.longest_lifetime);
         let Some(longest_age) = self.config.longest_age else { return Some(granted) };
@@ -187,7 +187,7 @@ impl Policies {
     }
 }
 
-/// 0x0341 unless the agent may.
+/// Returns 0x0341 unless the agent may.
 fn permitted(may: bool) -> Result<(), NegativeCode> {
     if may { Ok(()) } else { Err(NegativeCode::TransactionNotAuthorized) }
 }

@@ -57,8 +57,8 @@ impl Policies {
         Ok(PositiveReply::Reserve(Reserved { rule: id, group, lifetime, outside, inside }))
     }
 
-    /// The versions inside and outside; equal, for nothing here translates one to the other. Ruling R12: the choice is
-    /// reported, never "any".
+    /// Returns the versions inside and outside; equal, for nothing here translates one to the other. Ruling
+    /// R12: the choice is reported, never "any".
     fn versions(&self, parameters: &ReserveParameters) -> Result<(IpVersion, IpVersion), NegativeCode> {
         let (inside, outside) = (self.capabilities.internal_versions, self.capabilities.external_versions);
         let common = IpVersions { v4: inside.v4 && outside.v4, v6: inside.v6 && outside.v6 };
@@ -102,12 +102,13 @@ fn reserve_translation(
     Ok(Translation { protocol: occupied(protocol), outside, inside })
 }
 
-/// Whose ports a translation for `protocol` occupies: without ports, the address with everything.
+/// Returns the protocol whose ports a translation for `protocol` occupies: without ports, the address with
+/// everything.
 pub(super) const fn occupied(protocol: TransportProtocol) -> TransportProtocol {
     if protocol.has_ports() { protocol } else { TransportProtocol::ANY }
 }
 
-/// The tuple that reports a mapping: full, of one host, lowest port and range (RFC 4540 §8.2, §8.4).
+/// Returns the tuple that reports a mapping: full, of one host, lowest port and range (RFC 4540 §8.2, §8.4).
 pub(super) fn tuple_of(location: Location, protocol: TransportProtocol, mapping: &Mapping) -> AddressTuple {
     let (port, range) = match mapping.ports {
         Ports::Any => (0, 1),
