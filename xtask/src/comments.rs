@@ -30,8 +30,8 @@ const LEANING: &[&str] = &[
     "Against", "About", "Per", "Up", "Out", "Beside", "And", "But", "Or", "Nor", "So", "As", "If", "When",
     "While", "Because", "Where", "Whose", "Which", "What", "Who", "Whom", "Why", "That", "Those", "These",
     "It", "Its", "They", "Their", "Them", "Same", "Also", "Then", "Only", "Not", "Never", "None", "Neither",
-    "Less", "More", "Another", "Such", "Likewise", "Once", "Does", "Is", "Was", "Has", "Are", "Were", "Too",
-    "Whatever", "Either", "Others",
+    "Less", "Such", "Likewise", "Once", "Does", "Is", "Was", "Has", "Are", "Were", "Too", "Whatever",
+    "Either", "Others",
 ];
 /// Openings of more than one word that need something before them.
 const LEANING_OPENINGS: &[&str] =

@@ -13,50 +13,50 @@ use crate::transmit::PathId;
 /// A configuration that cannot work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// Below its bound.
+    /// A field is below its bound.
     #[error("{field} is {value}; it must be at least {bound}")]
     TooSmall {
-        /// Which field.
+        /// The name of the field in question.
         field: &'static str,
-        /// What it was set to.
+        /// The value that it was set to.
         value: usize,
-        /// The smallest that works.
+        /// The smallest value that works.
         bound: usize,
     },
-    /// Above its bound.
+    /// A field is above its bound.
     #[error("{field} is {value}; it must be at most {bound}")]
     TooLarge {
-        /// Which field.
+        /// The name of the field in question.
         field: &'static str,
-        /// What it was set to.
+        /// The value that it was set to.
         value: usize,
-        /// The largest that works.
+        /// The largest value that works.
         bound: usize,
     },
     /// An address that cannot be used.
     #[error("{field} has {address}; each must be a unicast address and stand there once")]
     Address {
-        /// Which field.
+        /// The name of the field in question.
         field: &'static str,
-        /// The address.
+        /// The address that was given.
         address: IpAddr,
     },
     /// A duration outside its bounds.
     #[error("{field} is {value:?}; it must be from {min:?} to {max:?}")]
     Duration {
-        /// Which field.
+        /// The name of the field in question.
         field: &'static str,
-        /// What it was set to.
+        /// The value that it was set to.
         value: Duration,
-        /// The shortest that works.
+        /// The shortest time that works.
         min: Duration,
-        /// The longest that works.
+        /// The longest time that works.
         max: Duration,
     },
-    /// RFC 4895 §3.2.
+    /// A chunk type is listed that cannot be authenticated (RFC 4895 §3.2).
     #[error("authentication.chunks lists {chunk}, which cannot be authenticated; leave it out")]
     NotAuthenticable {
-        /// The chunk.
+        /// The chunk type in question.
         chunk: ChunkType,
     },
     /// Authentication is needed and not offered.
@@ -66,18 +66,18 @@ pub enum ConfigError {
     AuthenticationOff,
 }
 
-/// Why an association could not be opened.
+/// The reason why an association could not be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectError {
     /// No destination was given.
     #[error("no destination address was given")]
     NoDestination,
-    /// More destinations than an association has paths.
+    /// There are more destinations than an association has paths.
     #[error("{given} destination addresses were given; an association has at most {limit} paths")]
     TooManyDestinations {
-        /// How many were given.
+        /// The number of destinations given.
         given: usize,
-        /// How many there may be.
+        /// The largest number there may be.
         limit: usize,
     },
     /// One association per pair of transport addresses.
@@ -86,7 +86,7 @@ pub enum ConnectError {
     /// The endpoint's limit is reached.
     #[error("the endpoint holds {limit} associations already; raise association_limit")]
     TooMany {
-        /// The limit.
+        /// The limit that was reached.
         limit: usize,
     },
     /// The configuration cannot work.
@@ -94,7 +94,7 @@ pub enum ConnectError {
     Config(#[from] ConfigError),
 }
 
-/// Why a message was not queued.
+/// The reason why a message was not queued.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
     /// The send buffer is full; the message comes back. Wait for
@@ -104,17 +104,17 @@ pub enum SendError {
     /// The stream was not negotiated.
     #[error("stream {stream} does not exist; {negotiated} streams were negotiated")]
     UnknownStream {
-        /// The one asked for.
+        /// The stream that was asked for.
         stream: StreamId,
-        /// How many there are.
+        /// The number of streams there are.
         negotiated: u16,
     },
     /// Longer than [`Buffers::message_bytes`](crate::Buffers::message_bytes).
     #[error("a message of {bytes} octets is longer than the limit of {limit}")]
     TooLong {
-        /// Its length.
+        /// The length of the message in octets.
         bytes: usize,
-        /// The limit.
+        /// The longest that can be sent, in octets.
         limit: usize,
     },
     /// SCTP has no message without payload (RFC 9260 §3.3.1).
@@ -128,15 +128,15 @@ pub enum SendError {
     UnknownAssociation(#[from] UnknownAssociation),
 }
 
-/// Why a stream could not be changed.
+/// The reason why a stream could not be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StreamError {
     /// The stream was not negotiated.
     #[error("stream {stream} does not exist; {negotiated} streams were negotiated")]
     UnknownStream {
-        /// The one asked for.
+        /// The stream that was asked for.
         stream: StreamId,
-        /// How many there are.
+        /// The number of streams there are.
         negotiated: u16,
     },
     /// No such association (any more).
@@ -144,13 +144,13 @@ pub enum StreamError {
     UnknownAssociation(#[from] UnknownAssociation),
 }
 
-/// Why a path did not become the primary one.
+/// The reason why a path did not become the primary one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SetPrimaryError {
     /// The association has no such path.
     #[error("the association has no {0}")]
     UnknownPath(PathId),
-    /// Its address is not verified yet, so no data may go there (RFC 9260 §5.4).
+    /// The address of the path is not verified yet, so no data may go there (RFC 9260 §5.4).
     #[error("the address of {0} is not confirmed yet; wait until its state is no longer Unconfirmed")]
     Unconfirmed(PathId),
     /// No such association (any more).
@@ -158,7 +158,7 @@ pub enum SetPrimaryError {
     UnknownAssociation(#[from] UnknownAssociation),
 }
 
-/// Why the peer is not asked to change addresses.
+/// The reason why the peer is not asked to change addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressChangeError {
     /// Both ends have to offer [`Extensions::dynamic_addresses`](crate::Extensions::dynamic_addresses).
@@ -170,7 +170,7 @@ pub enum AddressChangeError {
     /// The association is not established, or is ending (RFC 5061 §5.1.1 (C4)).
     #[error("the association is not up, or shutting down")]
     WrongState,
-    /// RFC 5061 §5.3 (F5).
+    /// The address is the last one of this side (RFC 5061 §5.3, F5).
     #[error("{0} is the last address of this side; add another one before")]
     LastAddress(IpAddr),
     /// The peer answers one request at a time.
@@ -181,7 +181,7 @@ pub enum AddressChangeError {
     UnknownAssociation(#[from] UnknownAssociation),
 }
 
-/// Why a key could not be changed.
+/// The reason why a key could not be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AuthKeyError {
     /// No key has this identifier.
@@ -195,10 +195,10 @@ pub enum AuthKeyError {
     UnknownAssociation(#[from] UnknownAssociation),
 }
 
-/// Why a re-configuration of streams (RFC 6525) was not asked for.
+/// The reason why a re-configuration of streams (RFC 6525) was not asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReconfigError {
-    /// Only an established association has something to re-configure.
+    /// The association is not established, so there is nothing to re-configure.
     #[error("the association is not established, or shutting down")]
     NotEstablished,
     /// One of the two sides did not offer the extension.
@@ -207,23 +207,23 @@ pub enum ReconfigError {
     /// The stream was not negotiated.
     #[error("stream {stream} does not exist; {negotiated} streams were negotiated")]
     UnknownStream {
-        /// The one asked for.
+        /// The stream that was asked for.
         stream: StreamId,
-        /// How many there are.
+        /// The number of streams there are.
         negotiated: u16,
     },
-    /// More streams than one request can name.
+    /// The request lists more streams than it can name.
     #[error("{listed} streams were listed, and a request names at most {limit}; list fewer, or none for all")]
     TooManyListed {
-        /// How many.
+        /// The number of streams listed.
         listed: usize,
-        /// The limit.
+        /// The number that can be listed.
         limit: usize,
     },
     /// There are 65,535 streams at most in each direction.
     #[error("{added} streams beyond {present} are more than 65535")]
     TooManyStreams {
-        /// How many there are.
+        /// The number of streams there are.
         present: u16,
         /// How many more were asked for.
         added: u16,
@@ -234,13 +234,13 @@ pub enum ReconfigError {
     /// Requests are sent one at a time.
     #[error("{limit} requests wait for the peer's answers already")]
     TooManyRequests {
-        /// The limit.
+        /// The number of requests that may wait.
         limit: usize,
     },
     /// One association reset in 30 seconds (RFC 6525 §5.1.4).
     #[error("the last association reset is too recent; the next may follow in {wait:?}")]
     TooSoon {
-        /// How long to wait.
+        /// The time to wait before the next one.
         wait: Duration,
     },
     /// No such association (any more).
@@ -253,25 +253,25 @@ pub enum ReconfigError {
 #[error("no such association; it may have ended")]
 pub struct UnknownAssociation;
 
-/// Why an association ended other than by agreement.
+/// The reason why an association ended other than by agreement.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AssociationError {
     /// INIT or COOKIE ECHO went unanswered.
     #[error("the peer did not answer {attempts} attempts to set up the association")]
     HandshakeTimedOut {
-        /// How often it was sent.
+        /// The number of times it was sent.
         attempts: u32,
     },
     /// The peer answered INIT with ABORT: nobody listens there, or it is out of resources.
     #[error("the peer refused the association: {0}")]
     Refused(RemoteError),
-    /// Association.Max.Retrans exceeded.
+    /// The peer does not answer: Association.Max.Retrans was exceeded.
     #[error("the peer is unreachable: {errors} consecutive transmissions went unanswered")]
     PeerUnreachable {
-        /// How many.
+        /// The number of errors in a row.
         errors: u32,
     },
-    /// ABORT received.
+    /// The peer sent an ABORT, with these causes.
     #[error("the peer aborted the association: {0}")]
     AbortedByPeer(RemoteError),
     /// [`abort`](crate::Endpoint::abort) was called.
@@ -291,7 +291,7 @@ pub enum AssociationError {
         "the peer acknowledged nothing for {limit:?} although data waited; attempts.persist allows no more"
     )]
     NothingAcknowledged {
-        /// The limit.
+        /// The time that the peer had.
         limit: Duration,
     },
     /// The receive buffer is full of pieces of messages of which none can be completed any more; an ABORT was sent.
@@ -314,7 +314,7 @@ pub enum AssociationError {
     PeerRestarted,
 }
 
-/// Why a message that was accepted is not sent any more.
+/// The reason why a message that was accepted is not sent any more.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendFailure {
     /// The association ended or began anew, or was never there.
@@ -367,13 +367,13 @@ pub enum ProtocolViolation {
     /// RFC 4895 §6.1: RANDOM has to be 32 octets long.
     #[error("RANDOM parameter of {octets} octets instead of 32")]
     RandomLength {
-        /// Its length.
+        /// The length of its RANDOM in octets.
         octets: usize,
     },
     /// Chunks are to be authenticated ([`AuthConfig::chunks`](crate::AuthConfig::chunks)), and the peer cannot.
     #[error("the peer does not do the authentication that is asked for here")]
     NoAuthentication,
-    /// RFC 5061 §5.3 (F0).
+    /// An ASCONF-ACK answers an ASCONF that was never sent (RFC 5061 §5.3, F0).
     #[error("ASCONF-ACK for an ASCONF that was never sent")]
     IllegalAsconfAck,
     /// RFC 5061 §6: dynamic addresses without authentication are refused.

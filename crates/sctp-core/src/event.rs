@@ -1,4 +1,4 @@
-//! What an association tells its user; names after RFC 6458 §6.1.
+//! The events that an association reports to its user; names after RFC 6458 §6.1.
 
 mod queue;
 
@@ -20,7 +20,7 @@ pub enum Event {
         outbound_streams: u16,
         /// Streams the peer may send on.
         inbound_streams: u16,
-        /// Who opened it.
+        /// The side that opened the association.
         origin: Origin,
     },
     /// The association ended, not by agreement (SCTP_COMM_LOST).
@@ -37,17 +37,17 @@ pub enum Event {
     },
     /// Streams begin at their first message again, or the peer would not have it (SCTP_STREAM_RESET_EVENT, RFC 6525).
     StreamsReset {
-        /// Whose streams.
+        /// The direction of the streams.
         direction: StreamDirection,
-        /// Which; none listed means all.
+        /// The streams that were reset; none listed means all.
         streams: Vec<StreamId>,
-        /// Whether it was done.
+        /// The outcome of the request.
         result: ReconfigOutcome,
     },
     /// TSNs and all streams began anew, asked for by either side, or the peer would not have it
     /// (SCTP_ASSOC_RESET_EVENT).
     AssociationReset {
-        /// Whether it was done.
+        /// The outcome of the request.
         result: ReconfigOutcome,
     },
     /// There are more streams, asked for by either side, or the peer would not have it (SCTP_STREAM_CHANGE_EVENT).
@@ -56,7 +56,7 @@ pub enum Event {
         outbound_streams: u16,
         /// Streams the peer may send on now.
         inbound_streams: u16,
-        /// Whether it was done.
+        /// The outcome of the request.
         result: ReconfigOutcome,
     },
     /// The peer asked for a graceful end; nothing more can be sent (SCTP_SHUTDOWN_EVENT).
@@ -65,9 +65,9 @@ pub enum Event {
     ShutdownComplete,
     /// A path changed its state (SCTP_PEER_ADDR_CHANGE).
     PeerAddressChange {
-        /// Which path.
+        /// The path that changed its state.
         path: PathId,
-        /// What it is now.
+        /// The state that the path has now.
         state: PathState,
     },
     /// The peer reported an error (SCTP_REMOTE_ERROR).
@@ -79,15 +79,15 @@ pub enum Event {
         /// Whether any part of it was sent; the peer may have received it even so (SCTP_DATA_SENT). When an association
         /// ends, that is every message the peer had not acknowledged in full.
         was_sent: bool,
-        /// Why.
+        /// The reason why it is not sent.
         reason: SendFailure,
     },
     /// A message of which pieces were delivered will never be complete: the peer gave it up, or the association ended
     /// (SCTP_PARTIAL_DELIVERY_EVENT with SCTP_PARTIAL_DELIVERY_ABORTED). Pieces not read yet can still be read.
     PartialDeliveryAborted {
-        /// Its stream.
+        /// The stream of the message.
         stream: StreamId,
-        /// Which message: [`Piece::message`](crate::Piece::message).
+        /// The number of the message: [`Piece::message`](crate::Piece::message).
         message: u64,
     },
     /// The peer signs with another key than before; at first it is expected to use the one active here
@@ -95,9 +95,9 @@ pub enum Event {
     NewPeerKey(SharedKeyId),
     /// The peer answered a request to change this side's addresses (RFC 5061 §5.1).
     AddressChangeAnswered {
-        /// What was asked for.
+        /// The change that was asked for.
         change: AddressChange,
-        /// What became of it.
+        /// The answer of the peer to it.
         outcome: AddressOutcome,
     },
     /// The peer would like to be sent to on this path; it is the primary one as soon as its address is confirmed
@@ -107,23 +107,23 @@ pub enum Event {
     SenderDry,
     /// A message can be read: read until there is none.
     MessageReady,
-    /// After a refusal for lack of room, half of the send buffer is free again.
+    /// Half of the send buffer is free again, after a refusal for lack of room.
     SendBufferAvailable,
 }
 
 /// Streams have one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamDirection {
-    /// This side sends on them.
+    /// The streams on which this side sends.
     Outgoing,
-    /// The peer does.
+    /// The streams on which the peer sends.
     Incoming,
 }
 
-/// What became of a request to re-configure streams (RFC 6525 §4.4).
+/// The outcome of a request to re-configure streams (RFC 6525 §4.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReconfigOutcome {
-    /// It was done.
+    /// The request was carried out.
     Performed,
     /// The peer saw nothing to do; nothing changed.
     NothingToDo,
@@ -157,32 +157,33 @@ impl From<ReconfigResult> for ReconfigOutcome {
     }
 }
 
-/// Who opened an association.
+/// The side that opened an association.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// This side did.
+    /// This side opened the association.
     Initiated,
-    /// The peer did.
+    /// The peer opened the association.
     Accepted,
 }
 
-/// What is known of a path (RFC 9260 §5.4, §8.2).
+/// The state of a path (RFC 9260 §5.4, §8.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathState {
     /// The peer listed the address and has not shown to be there: carries HEARTBEATs only.
     Unconfirmed,
-    /// In use.
+    /// The path works, and may carry data.
     Active,
-    /// More than PotentiallyFailed.Max.Retrans consecutive errors (RFC 7829): avoided while another path is active.
+    /// The path had more than PotentiallyFailed.Max.Retrans consecutive errors (RFC 7829): it is avoided while
+    /// another one is active.
     PotentiallyFailed,
-    /// More than Path.Max.Retrans consecutive errors.
+    /// The path had more than Path.Max.Retrans consecutive errors.
     Inactive,
     /// The peer has deleted the address (RFC 5061 §4.2.2): nothing is sent there any more.
     Removed,
 }
 
 impl PathState {
-    /// What the user gets to see of it.
+    /// Returns what the user gets to see of it.
     pub(crate) const fn shown(self, exposure: Exposure) -> Self {
         match (self, exposure) {
             (Self::PotentiallyFailed, Exposure::Hidden) => Self::Active,
@@ -193,7 +194,7 @@ impl PathState {
         }
     }
 
-    /// In small letters, for programs.
+    /// Returns the name of the state in small letters, for programs.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -23,15 +23,16 @@ pub enum Delivery {
 /// acknowledged ([`Capability::PartialReliability`](crate::Capability::PartialReliability)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reliability {
-    /// Until it is acknowledged or the association ends.
+    /// The message is sent until it is acknowledged or the association ends.
     #[default]
     Reliable,
-    /// Neither sent nor sent again once this much time has passed since it was handed in (RFC 3758 §4.1).
+    /// The message is neither sent nor sent again once this much time has passed since it was handed in (RFC
+    /// 3758 §4.1).
     Lifetime(Duration),
-    /// None of its chunks is sent again more often than this; 0: never (RFC 7496 §3.1).
+    /// The chunks of the message are not sent again more often than this; 0: never (RFC 7496 §3.1).
     Retransmissions(u32),
-    /// As reliable as any, but while nothing of it is sent it makes room in a full send buffer: for messages with a
-    /// lower number, and for all that have none (RFC 7496 §3.2). 0 is the highest priority.
+    /// The message is as reliable as any, but while nothing of it is sent it makes room in a full send buffer:
+    /// for messages with a lower number, and for all that have none (RFC 7496 §3.2). 0 is the highest priority.
     Priority(u32),
 }
 
@@ -42,19 +43,19 @@ pub struct Message {
     pub stream: StreamId,
     /// Payload protocol identifier: passed through untouched, host byte order.
     pub ppid: PayloadProtocolId,
-    /// Ordered or unordered.
+    /// The order of delivery: with or without regard to other messages of the stream.
     pub delivery: Delivery,
-    /// When the sender may give it up; not transmitted.
+    /// The rule by which the sender may give the message up; not transmitted.
     pub reliability: Reliability,
     /// The sender's own mark, handed back with [`Event::SendFailed`](crate::Event::SendFailed) (RFC 6458 §5.3.4,
     /// `snd_context`); not transmitted.
     pub context: u64,
-    /// At least one octet (RFC 9260 §3.3.1 knows no empty message).
+    /// The content of the message, at least one octet (RFC 9260 §3.3.1 knows no empty message).
     pub payload: Bytes,
 }
 
 impl Message {
-    /// An ordered message without a payload protocol identifier.
+    /// Creates an ordered message without a payload protocol identifier.
     #[must_use]
     pub fn ordered(stream: StreamId, payload: impl Into<Bytes>) -> Self {
         Self {
@@ -67,31 +68,32 @@ impl Message {
         }
     }
 
-    /// An unordered message without a payload protocol identifier.
+    /// Creates an unordered message without a payload protocol identifier.
     #[must_use]
     pub fn unordered(stream: StreamId, payload: impl Into<Bytes>) -> Self {
         Self { delivery: Delivery::Unordered, ..Self::ordered(stream, payload) }
     }
 
-    /// A reliable message with or without order.
+    /// Creates a reliable message with or without order.
     #[must_use]
     pub fn new(stream: StreamId, delivery: Delivery, payload: impl Into<Bytes>) -> Self {
         Self { delivery, ..Self::ordered(stream, payload) }
     }
 
-    /// With this payload protocol identifier.
+    /// Returns the message with this payload protocol identifier.
     #[must_use]
     pub fn with_ppid(self, ppid: PayloadProtocolId) -> Self {
         Self { ppid, ..self }
     }
 
-    /// Given up when this much time has passed ([`Reliability::Lifetime`]).
+    /// Returns the message with a lifetime, after which it is given up ([`Reliability::Lifetime`]).
     #[must_use]
     pub fn with_lifetime(self, lifetime: Duration) -> Self {
         Self { reliability: Reliability::Lifetime(lifetime), ..self }
     }
 
-    /// Given up instead of being sent again more often than this ([`Reliability::Retransmissions`]).
+    /// Returns the message with a limit of retransmissions, after which it is given up
+    /// ([`Reliability::Retransmissions`]).
     #[must_use]
     pub fn with_retransmissions(self, limit: u32) -> Self {
         Self { reliability: Reliability::Retransmissions(limit), ..self }
@@ -103,7 +105,7 @@ impl Message {
         Self { reliability: Reliability::Priority(priority), ..self }
     }
 
-    /// With a mark of the sender's own.
+    /// Returns the message with a mark of the sender's own.
     #[must_use]
     pub fn with_context(self, context: u64) -> Self {
         Self { context, ..self }
@@ -113,10 +115,10 @@ impl Message {
 /// A message from the peer, and how long head-of-line blocking held it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Received {
-    /// The message. A payload may share a block with others that came with it, of a packet, or of up to 16 KiB from 1000
-    /// octets on: who keeps one of many for long copies it.
+    /// The message that arrived. A payload may share a block with others that came with it, of a packet, or of
+    /// up to 16 KiB from 1000 octets on: who keeps one of many for long copies it.
     pub message: Message,
-    /// When its last missing octet arrived.
+    /// The time when its last missing octet arrived.
     pub complete_at: Instant,
     /// How long it was complete but waited for an earlier message of its stream; zero if it did not wait.
     pub blocked: Duration,
@@ -125,7 +127,7 @@ pub struct Received {
     pub piece: Option<Piece>,
 }
 
-/// Which part of its message a payload is (RFC 6458 §6.1.7).
+/// The part of its message that a payload is (RFC 6458 §6.1.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// Tells messages in delivery apart: the pieces of one have the same number, and no other message of the association has.

@@ -18,7 +18,7 @@ pub(crate) struct Rng {
     counter: u64,
     block: [u8; BLOCK_BYTES],
     used: usize,
-    /// What every initial TSN is, for tests.
+    /// The value of every initial TSN, for tests.
     initial_tsn: Option<Tsn>,
 }
 
@@ -35,17 +35,17 @@ impl Rng {
         Self { key: *seed, counter: 0, block, used, initial_tsn: None }
     }
 
-    /// An independent stream, for a component of its own.
+    /// Creates an independent stream, for a component of its own.
     pub(crate) fn split(&mut self) -> Self {
         Self::new(&self.octets())
     }
 
-    /// Numbers for an association.
+    /// Creates the source of random numbers of an association.
     pub(crate) fn nonces(&mut self) -> Nonces {
         Nonces { key: self.octets(), first: self.u64(), drawn: 0 }
     }
 
-    /// The next octets of the stream.
+    /// Draws the next octets of the stream.
     pub(crate) fn octets<const N: usize>(&mut self) -> [u8; N] {
         let mut octets = [0; N];
         let mut open = &mut octets[..];
@@ -66,7 +66,7 @@ impl Rng {
         u64::from_be_bytes(self.octets())
     }
 
-    /// RFC 9260 §5.3.1: any value but zero.
+    /// Draws a verification tag: any value but zero (RFC 9260 §5.3.1).
     pub(crate) fn verification_tag(&mut self) -> VerificationTag {
         loop {
             let tag = u32::from_be_bytes(self.octets());
@@ -76,13 +76,13 @@ impl Rng {
         }
     }
 
-    /// A TSN to begin with: drawn, unless it was [set](Self::set_initial_tsn).
+    /// Draws the TSN to begin with, unless it was [set](Self::set_initial_tsn).
     pub(crate) fn tsn(&mut self) -> Tsn {
         let drawn = Tsn::new(u32::from_be_bytes(self.octets()));
         self.initial_tsn.unwrap_or(drawn)
     }
 
-    /// From now on every association begins at this TSN.
+    /// Lets every association begin at this TSN from now on.
     pub(crate) fn set_initial_tsn(&mut self, tsn: Tsn) {
         self.initial_tsn = Some(tsn);
     }
@@ -121,7 +121,7 @@ impl Nonces {
         if place == 0 { self.first } else { first_of(block(&self.key, place.into())) }
     }
 
-    /// Uniform between zero and `span`.
+    /// Draws a time, uniform between zero and `span`.
     pub(crate) fn up_to(&mut self, span: Duration) -> Duration {
         let [_, _, _, _, number @ ..] = self.u64().to_be_bytes();
         span.mul_f64(f64::from(u32::from_be_bytes(number)) / f64::from(u32::MAX))
@@ -132,7 +132,7 @@ impl Nonces {
         first_of(block(&self.key, TIE_TAG)) | 1
     }
 
-    /// Those of the association that takes the place of this one.
+    /// Returns the source of the association that takes the place of this one.
     pub(crate) fn renewed(&self) -> Self {
         Rng::new(&split_first(block(&self.key, RENEWAL))).nonces()
     }
@@ -141,7 +141,7 @@ impl Nonces {
 /// A keyed hash of 16 octets with its key in place; a copy of it is fed.
 pub(crate) type KeyedHash = Blake2bMac<U16>;
 
-/// BLAKE2b with a key (RFC 7693 §2.9), which takes the place of HMAC.
+/// Creates BLAKE2b with a key (RFC 7693 §2.9), which takes the place of HMAC.
 pub(crate) fn keyed(key: &[u8; 64]) -> KeyedHash {
     // A block is worked in when it is known that another follows: one octet more, and that of the key is worked in here
     // and not once for each copy.

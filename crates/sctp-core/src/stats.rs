@@ -1,4 +1,4 @@
-//! What can be counted, and read at any time.
+//! The counters of endpoints, associations and paths, which can be read at any time.
 
 use core::time::Duration;
 use std::net::IpAddr;
@@ -18,23 +18,23 @@ pub struct AssociationStatistics {
     pub association: AssociationCounters,
     /// Re-configuration of streams.
     pub reconfiguration: ReconfigStatistics,
-    /// The sending half.
+    /// The statistics of the sending half.
     pub sender: SenderStatistics,
     /// The receiving half, with what head-of-line blocking cost.
     pub receiver: ReceiverStatistics,
     /// Authentication of chunks.
     pub authentication: AuthenticationStatistics,
-    /// Changes of addresses.
+    /// The statistics of address changes.
     pub asconf: AsconfStatistics,
     /// Events dropped because the application did not ask for them in time.
     pub events: EventCounters,
-    /// Every path.
+    /// The statistics of every path.
     pub paths: Vec<PathStatistics>,
     /// Whether it is ending for want of use ([`AssociationConfig::autoclose`](crate::AssociationConfig::autoclose)).
     pub is_autoclosed: bool,
 }
 
-/// What is seldom there, counters of what seldom happens above all: it exists from the first time on.
+/// A value that is seldom there, above all counters of what seldom happens: it exists from the first time on.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seldom<T>(Option<Box<T>>);
 
@@ -54,17 +54,17 @@ impl<T: Clone + Default> Seldom<T> {
         self.0.as_deref()
     }
 
-    /// To change it.
+    /// Returns the value to be changed, and makes it if there is none yet.
     pub(crate) fn note(&mut self) -> &mut T {
         self.0.get_or_insert_default()
     }
 }
 
-/// What an association counts that belongs to neither half alone.
+/// The counts of an association that belong to neither half alone.
 #[derive(Debug, Default)]
 pub(crate) struct AssociationTally {
     pub(crate) packets_received: u64,
-    /// Without that.
+    /// The counters of events that most associations never see.
     pub(crate) seldom: Seldom<AssociationCounters>,
 }
 
@@ -78,12 +78,12 @@ impl AssociationTally {
     }
 }
 
-/// What a path counts.
+/// The counts of a path.
 #[derive(Debug, Default)]
 pub(crate) struct PathTally {
     pub(crate) packets_sent: u64,
     pub(crate) packets_received: u64,
-    /// Without these.
+    /// The counters of events that most paths never see.
     seldom: Seldom<PathCounters>,
 }
 
@@ -110,7 +110,7 @@ pub struct AssociationCounters {
     pub malformed_chunks: u64,
     /// ABORT or SHUTDOWN COMPLETE with the wrong tag for its T bit (RFC 9260 §8.5.1).
     pub bad_tags: u64,
-    /// Chunks of unknown type.
+    /// The number of chunks of unknown type.
     pub unknown_chunks: u64,
     /// DATA in a state in which none is accepted (RFC 9260 §6).
     pub data_in_wrong_state: u64,
@@ -126,7 +126,7 @@ pub struct AssociationCounters {
     pub unexpected_heartbeat_acks: u64,
     /// Control chunks dropped because too many waited or they could not be encoded.
     pub control_dropped: u64,
-    /// Restarts of the peer.
+    /// The number of times the peer restarted.
     pub restarts: u64,
     /// Addresses the peer listed that are not used: too many, or none it can be reached at (RFC 9260 §5.1.2).
     pub addresses_ignored: u64,
@@ -134,7 +134,7 @@ pub struct AssociationCounters {
     pub path_switches: u64,
 }
 
-/// What re-configuring streams took (RFC 6525).
+/// The statistics of re-configuring streams (RFC 6525).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReconfigStatistics {
     /// RE-CONFIG chunks with requests of ours.
@@ -158,36 +158,36 @@ pub struct ReconfigStatistics {
     pub data_behind_reset: u64,
 }
 
-/// One path as it stands.
+/// The state of one path, with its counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathStatistics {
-    /// Which path.
+    /// The path, by its number in the association.
     pub path: PathId,
-    /// The peer's address.
+    /// The address of the peer on it.
     pub address: IpAddr,
     /// The local address packets are sent from; `None` leaves it to the routing table.
     pub source: Option<IpAddr>,
-    /// Its state.
+    /// The state that the path is in.
     pub state: PathState,
     /// Whether it is the primary path.
     pub is_primary: bool,
     /// Smoothed round-trip time; `None` before the first measurement.
     pub srtt: Option<Duration>,
-    /// Retransmission timeout.
+    /// The retransmission timeout.
     pub rto: Duration,
     /// Congestion window in octets.
     pub cwnd_bytes: usize,
     /// Slow-start threshold in octets; `None` while it was never set.
     pub ssthresh_bytes: Option<usize>,
-    /// What packets may have now, in octets, IP header included.
+    /// The size that packets may have now, in octets, IP header included.
     pub mtu_bytes: usize,
-    /// Octets in flight.
+    /// The number of octets in flight.
     pub flight_bytes: usize,
     /// Consecutive unanswered transmissions.
     pub errors: u32,
-    /// What it has seen.
+    /// The counters of packets, timeouts and HEARTBEATs.
     pub counters: PathCounters,
-    /// What its congestion control did.
+    /// The counters of congestion control.
     pub congestion: CongestionCounters,
 }
 
@@ -216,7 +216,7 @@ impl PathStatistics {
 /// Packets an endpoint received and what it did with those no association wanted. Every discard has a name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EndpointStatistics {
-    /// All packets handed in.
+    /// The number of packets handed in.
     pub packets_received: u64,
     /// Shorter than a common header, port zero, and other packets that do not decode.
     pub malformed: u64,
@@ -224,21 +224,21 @@ pub struct EndpointStatistics {
     pub bad_checksum: u64,
     /// Packets taken with a checksum of zero because their channel protects them (RFC 9653).
     pub zero_checksums_accepted: u64,
-    /// For another SCTP port than ours.
+    /// The number of packets for another SCTP port than ours.
     pub wrong_port: u64,
     /// Wrong verification tag for a known peer (RFC 9260 §8.5).
     pub bad_tag: u64,
     /// Right tag, but from an address that is not the peer's.
     pub unknown_source: u64,
-    /// Out of the blue and not answered (RFC 9260 §8.4).
+    /// The number of packets out of the blue that were not answered (RFC 9260 §8.4).
     pub out_of_the_blue_discarded: u64,
-    /// Out of the blue and answered with ABORT or SHUTDOWN COMPLETE.
+    /// The number of packets out of the blue that were answered with ABORT or SHUTDOWN COMPLETE.
     pub out_of_the_blue_answered: u64,
-    /// INITs and cookies.
+    /// The counters of INITs and cookies.
     pub handshake: HandshakeCounters,
     /// Reports that a packet was too big which quote one of an association (RFC 8899 §4.6).
     pub packet_too_big: u64,
-    /// Such reports that quote none, forged ones for example.
+    /// The number of reports of too large a packet that quote none, forged ones for example.
     pub foreign_packet_too_big: u64,
     /// Answers not queued because too many waited.
     pub answers_dropped: u64,
@@ -248,7 +248,7 @@ pub struct EndpointStatistics {
     pub initiated: u64,
 }
 
-/// What an endpoint did with INITs and cookies.
+/// The counters of INITs and cookies of an endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HandshakeCounters {
     /// INITs answered with INIT ACK.

@@ -13,7 +13,7 @@ std::thread_local! {
     static TAKEN: core::cell::Cell<u64> = const { core::cell::Cell::new(0) };
 }
 
-/// The steps that this takes.
+/// Returns the result of `act`, and the number of steps it took.
 #[cfg(test)]
 pub(crate) fn of<T>(act: impl FnOnce() -> T) -> (T, u64) {
     let before = TAKEN.get();

@@ -1,4 +1,4 @@
-//! Which streams a re-configuration is about.
+//! A set of streams: those that a re-configuration is about.
 
 use sctp_wire::StreamId;
 
@@ -8,7 +8,7 @@ use sctp_wire::StreamId;
 /// finding one takes the logarithm of the list's length and going through them no more than there are streams.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StreamSet {
-    /// None of them: all.
+    /// The streams listed; an empty list means all.
     listed: Vec<StreamId>,
 }
 
@@ -16,7 +16,7 @@ impl StreamSet {
     /// Every stream there is.
     pub(crate) const ALL: Self = Self { listed: Vec::new() };
 
-    /// The streams listed in a request; none listed means all (RFC 6525 §4.1).
+    /// Creates the streams listed in a request; none listed means all (RFC 6525 §4.1).
     pub(crate) fn of_list(listed: impl IntoIterator<Item = StreamId>) -> Self {
         let mut listed: Vec<StreamId> = listed.into_iter().collect();
         listed.sort_unstable();
@@ -28,7 +28,7 @@ impl StreamSet {
         self.listed.is_empty()
     }
 
-    /// Those listed, ascending; none means all.
+    /// Returns the streams listed, ascending; none means all.
     pub(crate) fn listed(&self) -> &[StreamId] {
         &self.listed
     }
@@ -37,12 +37,12 @@ impl StreamSet {
         self.is_all() || self.listed.binary_search(&stream).is_ok()
     }
 
-    /// Whether every stream of the other set is in this one.
+    /// Returns whether every stream of the other set is in this one.
     pub(crate) fn covers(&self, other: &Self) -> bool {
         self.is_all() || (!other.is_all() && other.listed.iter().all(|stream| self.contains(*stream)))
     }
 
-    /// The list of a request or an event; empty means all.
+    /// Returns the list of a request or an event; empty means all.
     pub(crate) fn into_list(self) -> Vec<StreamId> {
         self.listed
     }

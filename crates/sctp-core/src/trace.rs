@@ -1,4 +1,4 @@
-//! What an association does, as events for whoever listens: one per change of a state, one per decision about losses.
+//! Events for whoever watches an association: one per change of a state, one per decision about losses.
 //!
 //! Every event has the target [`TARGET`], the level DEBUG and a field `event` with its name; [`EVENTS`] lists them with
 //! their fields. Events happen inside a span with the time of the protocol (`at_ns`, nanoseconds since the driver's
@@ -25,19 +25,19 @@ use crate::event::{PathState, ReconfigOutcome, StreamDirection};
 use crate::sender::recovery::LossCause;
 use crate::transmit::PathId;
 
-/// What all spans and events of the protocol have as their target.
+/// The target of all spans and events of the protocol.
 pub const TARGET: &str = "sctp";
 
-/// A kind of event.
+/// A kind of event, with its documentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventKind {
-    /// Its name, the field `event`.
+    /// The name of the event: its field `event`.
     pub name: &'static str,
-    /// Its other fields.
+    /// The names of its other fields.
     pub fields: &'static [&'static str],
-    /// Where the RFCs have what it tells of.
+    /// The place in the RFCs of what it reports.
     pub source: &'static str,
-    /// When it happens.
+    /// The occasion on which it happens.
     pub meaning: &'static str,
 }
 
@@ -137,12 +137,12 @@ events! {
         "RFC 9260 §3.2, §8.5.1, RFC 4895 §6.3, RFC 5061 §5.2, RFC 6525 §5.2", "The association discards a chunk; the counter of its statistics says why.";
 }
 
-/// What says that a chunk is lost.
+/// The evidence that a chunk is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LossEvidence {
-    /// RFC 9260 §7.2.4.
+    /// Three SACKs reported the chunk missing (RFC 9260 §7.2.4).
     MissingReports,
-    /// RFC 8985 §6.2.
+    /// A chunk sent later arrived, and the reordering window is over (RFC 8985 §6.2).
     Time,
     /// T3-rtx, T1, or an address that is gone.
     Timeout,
@@ -152,13 +152,13 @@ pub(crate) enum LossEvidence {
     WindowOpened,
 }
 
-/// Whether anybody listens.
+/// Returns whether anybody listens.
 #[inline]
 pub(crate) fn is_enabled() -> bool {
     LevelFilter::current() >= LevelFilter::DEBUG && is_wanted()
 }
 
-/// Whether somebody who listens to anything as detailed wants to hear of the protocol.
+/// Returns whether somebody who listens to anything as detailed wants to hear of the protocol.
 #[cold]
 fn is_wanted() -> bool {
     tracing::enabled!(target: TARGET, tracing::Level::DEBUG)
@@ -171,14 +171,14 @@ pub(crate) struct Watched<'a> {
     telling: Option<Box<Telling>>,
 }
 
-/// What it takes to tell somebody who listens.
+/// The state that it takes to tell somebody who listens.
 struct Telling {
     before: ChunkCounters,
     _span: EnteredSpan,
 }
 
 impl<'a> Watched<'a> {
-    /// `number`: unique among the associations of the endpoint.
+    /// Watches an association during a call; `number` is unique among the associations of the endpoint.
     #[inline]
     pub(crate) fn new(now: Instant, number: u32, association: &'a mut Association) -> Self {
         let telling = is_enabled().then(|| Telling::new(now, number, association));
@@ -223,7 +223,7 @@ impl core::ops::DerefMut for Watched<'_> {
     }
 }
 
-/// What concerns no association yet, or none any more.
+/// Enters the span for what concerns no association yet, or none any more.
 pub(crate) fn endpoint(now: Instant, local_port: SctpPort) -> Option<EnteredSpan> {
     let local_port = local_port.get();
     let span = || tracing::debug_span!(target: TARGET, "endpoint", at_ns = now.as_nanos(), local_port);

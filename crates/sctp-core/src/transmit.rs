@@ -17,13 +17,13 @@ impl PathId {
     /// The path the association was set up on.
     pub const FIRST: Self = Self(0);
 
-    /// The path with this number.
+    /// Creates the identifier of the path with this number.
     #[must_use]
     pub const fn new(number: u8) -> Self {
         Self(number)
     }
 
-    /// Its number, to index per-path tables with.
+    /// Returns the number of the path, to index tables with.
     #[must_use]
     pub const fn index(self) -> usize {
         self.0 as usize
@@ -41,17 +41,18 @@ impl fmt::Display for PathId {
 pub enum Encapsulation {
     /// Directly over IP, protocol number 132.
     Ip,
-    /// In UDP datagrams to this port of the peer (RFC 6951; registered port 9899).
+    /// The packet travels in UDP, to this port of the peer (RFC 6951; registered port 9899).
     Udp {
         /// The peer's UDP encapsulation port.
         port: u16,
     },
-    /// In datagrams that the caller carries, DTLS for example (RFC 8261): there are no IP addresses, and one path.
+    /// The packet travels in datagrams that the caller carries, DTLS for example (RFC 8261): there are no IP
+    /// addresses, and one path.
     Datagrams,
 }
 
 impl Encapsulation {
-    /// Octets the encapsulation puts in front of the SCTP packet, behind the IP header.
+    /// Returns the number of octets the encapsulation puts in front of the SCTP packet, behind the IP header.
     #[must_use]
     pub const fn header_bytes(self) -> usize {
         match self {
@@ -61,24 +62,26 @@ impl Encapsulation {
     }
 }
 
-/// Where packets of a path go: an IP address and how SCTP travels to it.
+/// The destination of packets: an IP address and how SCTP travels to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Destination {
-    /// The peer's address.
+    /// The IP address of the peer.
     pub address: IpAddr,
     /// How SCTP is carried to it.
     pub encapsulation: Encapsulation,
 }
 
 impl Destination {
-    /// A channel of the caller's that carries datagrams. The number is the caller's too: associations of one endpoint
-    /// over different channels need different ones. It never leaves this side.
+    /// Creates the destination of a channel that carries the caller's datagrams. The number is the caller's
+    /// too: associations of one endpoint over different channels need different ones. It never leaves this
+    /// side.
     #[must_use]
     pub const fn channel(number: u32) -> Self {
         Self { address: IpAddr::V4(Ipv4Addr::from_bits(number)), encapsulation: Encapsulation::Datagrams }
     }
 
-    /// Octets of IP and encapsulation headers in front of an SCTP packet to this destination.
+    /// Returns the number of octets of IP and encapsulation headers in front of an SCTP packet to this
+    /// destination.
     #[must_use]
     pub const fn header_bytes(self) -> usize {
         let ip = match (self.encapsulation, self.address) {
@@ -116,9 +119,9 @@ pub enum Ecn {
     /// 00: the sender does not do ECN.
     #[default]
     NotEct,
-    /// 10
+    /// ECN-capable transport, codepoint 10 (RFC 3168 §5).
     Ect0,
-    /// 01
+    /// ECN-capable transport, codepoint 01 (RFC 3168 §5).
     Ect1,
     /// 11: a router met congestion.
     Ce,
@@ -132,26 +135,26 @@ pub enum Ecn {
 pub struct Dscp(u8);
 
 impl Dscp {
-    /// No treatment of its own.
+    /// The code point for packets without treatment of their own.
     pub const CS0: Self = Self(0);
     /// Operation, administration and maintenance.
     pub const CS2: Self = Self(16);
     /// Low-latency data: interactive requests.
     pub const AF21: Self = Self(18);
-    /// Multimedia conferencing.
+    /// The code point for multimedia conferencing.
     pub const AF41: Self = Self(34);
     /// Signalling: what SIP, SIGTRAN and the like ask for.
     pub const CS5: Self = Self(40);
-    /// Telephony: never waits.
+    /// The code point for telephony, which never waits.
     pub const EF: Self = Self(46);
 
-    /// The code point with this number; `None` from 64 on, for there are six bits.
+    /// Creates the code point with this number; `None` from 64 on, for there are six bits.
     #[must_use]
     pub const fn new(number: u8) -> Option<Self> {
         if number < 64 { Some(Self(number)) } else { None }
     }
 
-    /// Its number.
+    /// Returns the number of the code point.
     #[must_use]
     pub const fn get(self) -> u8 {
         self.0
@@ -161,7 +164,7 @@ impl Dscp {
 /// A packet as it came from the network, lower headers removed.
 #[derive(Clone, Copy, Debug)]
 pub struct Datagram<'a> {
-    /// Who sent it, and through which encapsulation.
+    /// The address of the sender, and its encapsulation.
     pub source: Destination,
     /// The local address it arrived on, where the driver knows it.
     pub local: Option<IpAddr>,
@@ -178,14 +181,15 @@ pub struct Transmit {
     pub path: PathId,
     /// The local address to send from; `None` leaves it to the routing table.
     pub source: Option<IpAddr>,
-    /// Where to send it.
+    /// The destination of the packet.
     pub destination: Destination,
     /// Octets appended to the buffer.
     pub len: usize,
     /// Whether IP may fragment it on the way. A driver whose lower layer does not let it choose by packet forbids it for
     /// all.
     pub fragmentation: Fragmentation,
-    /// What the IP header asks of routers. Packets of different code points do not go in one run.
+    /// The code point of the IP header: what it asks of routers. Packets of different code points do not go in
+    /// one run.
     pub dscp: Dscp,
     /// `Some(n)`: several packets of `n` octets each, the last one possibly shorter (for GSO). `None`: one packet.
     pub segment_bytes: Option<usize>,
@@ -194,11 +198,12 @@ pub struct Transmit {
 /// Whether IP may fragment a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fragmentation {
-    /// As the lower layer sees fit: the path MTU is not searched for, or the packet holds a chunk that was numbered
-    /// before it fell and cannot be cut any more (RFC 9260 §6.9).
+    /// The lower layer may fragment the packet: the path MTU is not searched for, or the packet holds a chunk
+    /// that was numbered before it fell and cannot be cut any more (RFC 9260 §6.9).
     #[default]
     Allowed,
-    /// Never, neither here nor on the way (DF over IPv4): the size is what is being tried (RFC 8899 §3, point 3).
-    /// Packets have this only where [`PathMtuConfig::discovery`](crate::PathMtuConfig::discovery) is on.
+    /// The packet must not be fragmented, neither here nor on the way (DF over IPv4): the size is what is being
+    /// tried (RFC 8899 §3, point 3). Packets have this only where
+    /// [`PathMtuConfig::discovery`](crate::PathMtuConfig::discovery) is on.
     Forbidden,
 }

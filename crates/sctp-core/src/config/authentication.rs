@@ -1,4 +1,4 @@
-//! What is authenticated, and with which keys (RFC 4895).
+//! Authentication of chunks: which, and with which keys (RFC 4895).
 
 use core::fmt;
 
@@ -27,8 +27,8 @@ pub struct AuthConfig {
     pub keys: AuthKeys,
 }
 
-/// Which HMACs the peer may use. SHA-1 is always among them (RFC 4895 §6.1); each end has to be prepared for the
-/// weakest one that it lists (§9).
+/// The HMACs that the peer may use. SHA-1 is always among them (RFC 4895 §6.1); each end has to be prepared for
+/// the weakest one that it lists (§9).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HmacPreference {
     /// SHA-256, and SHA-1 for peers that know no better.
@@ -36,12 +36,12 @@ pub enum HmacPreference {
     Sha256First,
     /// SHA-1, which is shorter by 12 octets a packet, or SHA-256.
     Sha1First,
-    /// SHA-1 alone.
+    /// The peer may use SHA-1 alone.
     Sha1Only,
 }
 
 impl HmacPreference {
-    /// The algorithms, the preferred one first.
+    /// Returns the algorithms, the preferred one first.
     #[must_use]
     pub const fn algorithms(self) -> &'static [HmacAlgorithm] {
         match self {
@@ -79,7 +79,7 @@ impl fmt::Debug for AuthKeys {
 }
 
 impl AuthKeys {
-    /// One key and no other: the empty one is not accepted.
+    /// Creates the keys of an endpoint that has this one alone: the empty key is not accepted.
     #[must_use]
     pub fn new(id: SharedKeyId, secret: impl Into<Bytes>) -> Self {
         Self { secrets: SmallVec::from_iter([(id, secret.into())]), active: id }
@@ -93,7 +93,7 @@ impl AuthKeys {
         }
     }
 
-    /// From now on this key signs.
+    /// Makes `id` the key that signs from now on.
     ///
     /// # Errors
     /// There is none with this identifier.
@@ -117,7 +117,7 @@ impl AuthKeys {
         Ok(())
     }
 
-    /// The key that signs.
+    /// Returns the key that signs.
     #[must_use]
     pub fn active(&self) -> SharedKeyId {
         self.active
@@ -129,7 +129,7 @@ impl AuthKeys {
 }
 
 impl AuthConfig {
-    /// The chunks that go into CHUNKS: those listed, and those that RFC 5061 §4.2 wants there.
+    /// Returns the chunk types to list in CHUNKS: those configured, and those that RFC 5061 §4.2 wants there.
     pub(crate) fn accepted_authenticated_only(&self, extensions: &Extensions) -> ChunkSet {
         let asconf = match extensions.dynamic_addresses {
             Offer::On => &[ChunkType::ASCONF, ChunkType::ASCONF_ACK][..],
@@ -150,6 +150,6 @@ impl AuthConfig {
     }
 }
 
-/// What cannot be listed in CHUNKS (RFC 4895 §3.2).
+/// The chunk types that cannot be listed in CHUNKS (RFC 4895 §3.2).
 pub(crate) const NEVER_AUTHENTICATED: [ChunkType; 4] =
     [ChunkType::INIT, ChunkType::INIT_ACK, ChunkType::SHUTDOWN_COMPLETE, ChunkType::AUTH];

@@ -5,13 +5,13 @@ use core::time::Duration;
 /// Congestion control (RFC 9260 §7.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CongestionConfig {
-    /// How the congestion window grows and shrinks. Default [`CongestionAlgorithm::Cubic`] by `signalling` and `webrtc`;
-    /// [`CongestionAlgorithm::Rfc9260`] by the others (docs/decisions/0014).
+    /// The algorithm by which the congestion window grows and shrinks. Default [`CongestionAlgorithm::Cubic`]
+    /// by `signalling` and `webrtc`; [`CongestionAlgorithm::Rfc9260`] by the others (docs/decisions/0014).
     pub algorithm: CongestionAlgorithm,
     /// How large it is at first. Default [`InitialWindow::Rfc9260`].
     pub initial_window: InitialWindow,
-    /// What becomes of a window that is not used. Default [`WindowValidation::Rfc7661`] by `signalling`, whose users
-    /// send in bursts; [`WindowValidation::Rfc9260`] by the others.
+    /// The rule for a window that is not used. Default [`WindowValidation::Rfc7661`] by `signalling`, whose
+    /// users send in bursts; [`WindowValidation::Rfc9260`] by the others.
     pub window_validation: WindowValidation,
     /// Whether packets are spread over the round trip. Default [`Pacing::On`] by `signalling` and `webrtc`, [`Pacing::Off`] by the
     /// others; switch it on for bulk.
@@ -19,21 +19,21 @@ pub struct CongestionConfig {
     /// How long a queue this association may keep on its paths. Default [`StandingQueue::Unbounded`]; bound it where
     /// messages of priority travel beside bulk.
     pub standing_queue: StandingQueue,
-    /// What may be sent after a timeout until something is acknowledged. Default [`AfterTimeout::OnePacket`];
-    /// [`AfterTimeout::Window`] is for comparisons with older stacks.
+    /// The amount that may be sent after a timeout until something is acknowledged. Default
+    /// [`AfterTimeout::OnePacket`]; [`AfterTimeout::Window`] is for comparisons with older stacks.
     pub after_timeout: AfterTimeout,
 }
 
-/// What may be sent after T3-rtx has expired, until something is acknowledged.
+/// The amount that may be sent after T3-rtx has expired, until something is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterTimeout {
     /// One packet at a time (RFC 9260 §7.2.3).
     OnePacket,
-    /// What the window of one packet's size admits, so that small messages go on: Linux of 2006.
+    /// The window of one packet's size may be filled, so that small messages go on: Linux of 2006.
     Window,
 }
 
-/// How the congestion window grows and shrinks.
+/// An algorithm by which the congestion window grows and shrinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionAlgorithm {
     /// Slow start, one packet more per round trip, half of it after a loss (RFC 9260 §7.2). Slow start adds at most a packet
@@ -43,14 +43,15 @@ pub enum CongestionAlgorithm {
     /// today's TCP does. RFC 9260 §7.2 asks senders to be no more aggressive than its own rules: this is, over long fat
     /// paths. Who has to go by the letter chooses [`Rfc9260`](Self::Rfc9260).
     Cubic,
-    /// For paths that lose packets without being full, such as radio, whose operator you are: grows as
-    /// [`Rfc9260`](Self::Rfc9260), but by what SACKs acknowledge instead of by their number, and a loss leaves as much as the path was seen to carry without a queue, the rate of delivery times the
-    /// smallest round trip (Westwood+, Mascolo et al. 2004), and half the window at least. Where queues
-    /// are short it may take more than its share (docs/decisions/0014): not for the Internet at large (RFC 9743 §5).
+    /// The window of Westwood+ (Mascolo et al. 2004), for paths that lose packets without being full, such as
+    /// radio, whose operator you are: it grows as [`Rfc9260`](Self::Rfc9260), but by what SACKs acknowledge
+    /// instead of by their number, and a loss leaves as much as the path was seen to carry without a queue, the
+    /// rate of delivery times the smallest round trip, and half the window at least. Where queues are short it
+    /// may take more than its share (docs/decisions/0014): not for the Internet at large (RFC 9743 §5).
     Westwood,
 }
 
-/// What becomes of a congestion window that is not used.
+/// The rule for a congestion window that is not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowValidation {
     /// Halved once per RTO in which nothing is sent (RFC 9260 §7.2.1): the first burst after a pause is slow.
@@ -63,12 +64,12 @@ pub enum WindowValidation {
 /// Whether packets are spread over the round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pacing {
-    /// What the window allows leaves at once, Max.Burst packets on one occasion (RFC 9260 §6.1 (D)).
+    /// The packets that the window allows leave at once, Max.Burst of them on one occasion (RFC 9260 §6.1 (D)).
     Off,
-    /// Once a round trip is known: as much as an initial window or Max.Burst packets leaves at once, the rest at 1.25
-    /// windows per round trip, at two in slow start (in the manner of RFC 9002 §7.7). This takes the place of
-    /// Max.Burst. Whoever sends little never waits, and where a round trip takes 2 ms or less nobody does: a whole
-    /// window leaves at once.
+    /// The packets are spread once a round trip is known: as much as an initial window or Max.Burst packets
+    /// leaves at once, the rest at 1.25 windows per round trip, at two in slow start (in the manner of RFC 9002
+    /// §7.7). This takes the place of Max.Burst. Whoever sends little never waits, and where a round trip takes
+    /// 2 ms or less nobody does: a whole window leaves at once.
     On,
 }
 

@@ -3,8 +3,8 @@
 use super::{AutomaticAddresses, at_least};
 use crate::error::ConfigError;
 
-/// What becomes of a path that fails, of the primary path (RFC 7829), and of addresses that come and go. That a path fails for good after
-/// [`Attempts::path`](super::Attempts::path) errors is not changed by this.
+/// The rules for a path that fails, for the primary path (RFC 7829), and for addresses that come and go. That a
+/// path fails for good after [`Attempts::path`](super::Attempts::path) errors is not changed by this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathsConfig {
     /// PotentiallyFailed.Max.Retrans (RFC 7829 §3.2): after more consecutive errors than this a path is avoided while
@@ -31,7 +31,8 @@ pub struct PathsConfig {
 }
 
 impl PathsConfig {
-    /// RFC 7829 §5, point 1: other values of Primary.Switchover.Max.Retrans must be refused.
+    /// Checks the bounds: other values of Primary.Switchover.Max.Retrans must be refused (RFC 7829 §5, point
+    /// 1).
     pub(super) fn validate(&self, path_limit: u32) -> Result<(), ConfigError> {
         let Some(switchover) = self.primary_switchover else { return Ok(()) };
         let bound = self.potentially_failed.unwrap_or(path_limit);
@@ -45,15 +46,15 @@ pub enum Exposure {
     /// Events and statistics tell of it.
     #[default]
     Exposed,
-    /// To events and statistics the path is active until it is inactive. The events of [`trace`](crate::trace) tell all the
-    /// same.
+    /// The state is hidden: to events and statistics the path is active until it is inactive. The events of
+    /// [`trace`](crate::trace) tell all the same.
     Hidden,
 }
 
-/// Which address the peer is asked to prefer when an association begins.
+/// The address that the peer is asked to prefer when an association begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AnnouncedPrimary {
-    /// None: it sends where the handshake went.
+    /// The peer is asked for nothing: it sends where the handshake went.
     #[default]
     Nothing,
     /// The first of the addresses that are listed.

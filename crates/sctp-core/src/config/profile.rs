@@ -19,18 +19,19 @@ pub enum Profile {
     /// The letter of RFC 9260: three missing reports, RTO.Min 1 s. A retransmission that is lost again waits for
     /// the timer, one second at least.
     Rfc9260,
-    /// For request/response traffic that cannot wait: time-based loss detection with probes, RTO.Min 200 ms,
-    /// immediate acknowledgment of the last chunk. The congestion window is CUBIC's (RFC 9438), is spread over the
-    /// round trip, and outlives pauses (RFC 7661).
+    /// A profile for request/response traffic that cannot wait: time-based loss detection with probes, RTO.Min
+    /// 200 ms, immediate acknowledgment of the last chunk. The congestion window is CUBIC's (RFC 9438), is
+    /// spread over the round trip, and outlives pauses (RFC 7661).
     #[default]
     Signalling,
-    /// As the stacks of the published studies did, under the old rules (S1, S4): RTO.Initial 3 s, RTO.Min 1 s, the
-    /// initial window of the old rule, fast retransmission of a chunk as often as three reports ask for it, packets as
-    /// large as Ethernet carries, no extensions. For comparing with what they measured; not for use.
+    /// A profile that behaves as the stacks of the published studies did, under the old rules (S1, S4):
+    /// RTO.Initial 3 s, RTO.Min 1 s, the initial window of the old rule, fast retransmission of a chunk as
+    /// often as three reports ask for it, packets as large as Ethernet carries, no extensions. For comparing
+    /// with what they measured; not for use.
     Studies,
-    /// For data channels (RFC 8831) over DTLS: the recovery of `signalling`, 65,535 streams, re-configuration and zero
-    /// checksums, packets that fit what browsers use, no HEARTBEATs (ICE watches the path). Meant for
-    /// [`Encapsulation::Datagrams`](crate::Encapsulation::Datagrams).
+    /// A profile for data channels (RFC 8831) over DTLS: the recovery of `signalling`, 65,535 streams,
+    /// re-configuration and zero checksums, packets that fit what browsers use, no HEARTBEATs (ICE watches the
+    /// path). Meant for [`Encapsulation::Datagrams`](crate::Encapsulation::Datagrams).
     WebRtc,
 }
 
@@ -65,7 +66,7 @@ impl FromStr for Profile {
 }
 
 impl AssociationConfig {
-    /// The parameters of a profile.
+    /// Creates the parameters that belong to a profile.
     #[must_use]
     pub fn profile(profile: Profile) -> Self {
         match profile {

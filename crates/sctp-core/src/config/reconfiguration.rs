@@ -1,8 +1,8 @@
-//! What the peer may re-configure.
+//! Limits to what the peer may re-configure.
 
-/// What the peer may change in a running association (RFC 6525), where
-/// [`Extensions::reconfiguration`](super::Extensions::reconfiguration) is agreed. What it may not is denied, and the
-/// association goes on.
+/// The changes that the peer may make in a running association (RFC 6525), where
+/// [`Extensions::reconfiguration`](super::Extensions::reconfiguration) is agreed. What it may not is denied,
+/// and the association goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReconfigConfig {
     /// Whether the peer may reset its streams, and ask us to reset ours. Default [`Acceptance::Accept`]; deny where the
@@ -28,11 +28,11 @@ impl Default for ReconfigConfig {
     }
 }
 
-/// What a wish of the peer meets.
+/// The answer to a wish of the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acceptance {
-    /// It is granted.
+    /// The wish is granted, as far as it can be.
     Accept,
-    /// It is denied.
+    /// The wish is denied, always.
     Deny,
 }

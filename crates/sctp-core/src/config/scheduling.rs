@@ -1,4 +1,4 @@
-//! In which order streams are served.
+//! The order in which streams are served.
 
 use core::num::NonZeroU16;
 
@@ -24,13 +24,13 @@ pub enum StreamScheduler {
     WeightedFair,
 }
 
-/// What a stream gets beside others. One value serves one scheduler; the others ignore it.
+/// The share of a stream beside others. One value serves one scheduler; the others ignore it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamShare {
-    /// For [`StreamScheduler::Priority`]: lower goes first. Default 256.
+    /// The priority under [`StreamScheduler::Priority`]: lower goes first. Default 256.
     pub priority: u16,
-    /// For [`StreamScheduler::WeightedFair`]: twice the weight, twice the octets. Default 256, the "normal" of
-    /// WebRTC (RFC 8831 §6.4).
+    /// The weight under [`StreamScheduler::WeightedFair`]: twice the weight, twice the octets. Default 256, the
+    /// "normal" of WebRTC (RFC 8831 §6.4).
     pub weight: NonZeroU16,
 }
 

@@ -1,4 +1,5 @@
-//! Which addresses are told to whom, and which one to send from: pure decisions on address scopes.
+//! The choice of addresses: which are told to whom, and which one to send from. Pure decisions on address
+//! scopes.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -7,13 +8,13 @@ use smallvec::SmallVec;
 /// How far an address reaches, rising.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Scope {
-    /// This host.
+    /// The address reaches this host alone.
     Loopback,
-    /// One link.
+    /// The address reaches one link.
     Link,
     /// One site: RFC 1918, RFC 6598, RFC 4193.
     Private,
-    /// Everywhere.
+    /// The address reaches every host.
     Global,
 }
 
@@ -33,7 +34,7 @@ impl Scope {
         }
     }
 
-    /// Whether a peer that is reached in scope `peer` may be told of an address of this scope.
+    /// Returns whether a peer that is reached in scope `peer` may be told of an address of this scope.
     ///
     /// A narrower address is of no use to it, and none of its business: it would send to whoever has that address
     /// where it is. A link-local one is told to the same link alone, and a loopback one to the same host alone.
@@ -47,9 +48,9 @@ impl Scope {
     }
 }
 
-/// The local addresses to list in INIT or INIT ACK (RFC 9260 §5.1.2) to a peer at these addresses: none if fewer than
-/// two are left, for the source address says it then, unless the packet leaves from another one, `from`, because the
-/// peer knew that. With several peer addresses the widest scope counts.
+/// Returns the local addresses to list in INIT or INIT ACK (RFC 9260 §5.1.2) to a peer at these addresses: none
+/// if fewer than two are left, for the source address says it then, unless the packet leaves from another one,
+/// `from`, because the peer knew that. With several peer addresses the widest scope counts.
 pub(crate) fn listed(
     locals: &[IpAddr],
     from: Option<IpAddr>,
@@ -65,13 +66,13 @@ pub(crate) fn listed(
     listed
 }
 
-/// Whether a peer may list this address: an address packets can be sent to, and not of a narrower reach than the one
-/// it writes from.
+/// Returns whether a peer may list this address: an address packets can be sent to, and not of a narrower reach
+/// than the one it writes from.
 pub(crate) fn is_usable(address: IpAddr, source: IpAddr) -> bool {
     is_unicast(address) && Scope::of(address).may_be_listed_to(Scope::of(source))
 }
 
-/// All zeros, of the family of this address.
+/// Returns the address of all zeros, of the family of this one.
 pub(crate) fn unspecified_like(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
@@ -84,7 +85,8 @@ pub(crate) fn is_unicast(address: IpAddr) -> bool {
     !address.is_multicast() && !address.is_unspecified() && !broadcast
 }
 
-/// The local address to send to `destination` from, as long as the peer has not shown on which one it reaches us.
+/// Returns the local address to send to `destination` from, as long as the peer has not shown on which one it
+/// reaches us.
 ///
 /// Of the same family, in this order: the same scope before another; the longest common prefix with the destination
 /// (RFC 6724 §5, rule 8); and where these leave a choice the `ordinal`-th in turn, so that the paths of hosts with

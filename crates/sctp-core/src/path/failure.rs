@@ -1,4 +1,5 @@
-//! When a path fails and which one is used instead (RFC 9260 §6.4, §8.2; RFC 7829): pure decisions.
+//! The failure of paths, and the choice of one that is used instead (RFC 9260 §6.4, §8.2; RFC 7829): pure
+//! decisions.
 
 use crate::config::AssociationConfig;
 use crate::event::PathState;
@@ -24,7 +25,7 @@ impl Limits {
         }
     }
 
-    /// The state after an error that raised the counter to `errors`.
+    /// Returns the state after an error that raised the counter to `errors`.
     pub(crate) fn after_error(&self, state: PathState, errors: u32) -> PathState {
         let is_potentially_failed = self.potentially_failed.is_some_and(|limit| errors > limit);
         match state {
@@ -38,7 +39,7 @@ impl Limits {
         }
     }
 
-    /// Whether that many errors on the primary path make another one primary (RFC 7829 §5).
+    /// Returns whether that many errors on the primary path make another one primary (RFC 7829 §5).
     pub(crate) fn switches_primary(&self, errors: u32) -> bool {
         self.primary_switchover.is_some_and(|limit| errors > limit)
     }
@@ -54,7 +55,7 @@ pub(crate) struct Candidate {
     pub(crate) has_source: bool,
 }
 
-/// What the path is chosen for.
+/// The purpose for which a path is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// New data: the primary path while it is active, otherwise the one in use while that is.
@@ -63,14 +64,14 @@ pub(crate) enum Purpose {
     TimedOutOn(PathId),
 }
 
-/// Which path, and why.
+/// The path that was chosen, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
     /// The primary path is active (RFC 9260 §6.4).
     Primary(PathId),
-    /// Another active one (RFC 9260 §6.4.1).
+    /// An active path other than the preferred one (RFC 9260 §6.4.1).
     Alternate(PathId),
-    /// None is active: of the potentially failed ones that with the fewest errors (RFC 7829 §3.2, point 4).
+    /// The potentially failed path with the fewest errors, because none is active (RFC 7829 §3.2, point 4).
     LeastFailed(PathId),
     /// All are inactive: that with the fewest errors (RFC 7829 §4.1).
     Dormant(PathId),

@@ -9,7 +9,7 @@ use virtual_time::Instant;
 
 use crate::transmit::PathId;
 
-/// What was sent and not yet answered.
+/// The HEARTBEAT that was sent and not yet answered.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Heartbeat {
     outstanding: Option<Outstanding>,
@@ -31,7 +31,7 @@ impl Heartbeat {
         Self::info(path, nonce)
     }
 
-    /// The information that names this path and nonce.
+    /// Returns the information that names this path and nonce.
     pub(crate) fn info(path: PathId, nonce: u64) -> [u8; INFO_BYTES] {
         let mut info = [0; INFO_BYTES];
         info[3] = u8::try_from(path.index()).unwrap_or(u8::MAX);
@@ -39,7 +39,7 @@ impl Heartbeat {
         info
     }
 
-    /// The round trip, if this nonce answers the outstanding HEARTBEAT.
+    /// Returns the round trip, if this nonce answers the outstanding HEARTBEAT.
     pub(crate) fn on_ack(&mut self, now: Instant, nonce: u64) -> Option<Duration> {
         let outstanding = self.outstanding.filter(|outstanding| outstanding.nonce == nonce)?;
         self.outstanding = None;
@@ -55,7 +55,7 @@ impl Heartbeat {
         self.outstanding.is_some()
     }
 
-    /// Path number and nonce of an echoed information; `None` if it is not one of ours.
+    /// Returns path number and nonce of an echoed information; `None` if it is not one of ours.
     pub(crate) fn parse(info: &[u8]) -> Option<(PathId, u64)> {
         let info: &[u8; INFO_BYTES] = info.try_into().ok()?;
         let (path, nonce) = info.split_first_chunk::<4>()?;

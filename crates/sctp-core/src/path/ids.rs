@@ -1,4 +1,4 @@
-//! A set of paths.
+//! A set of paths, one bit for each.
 
 use super::MAX_PATHS;
 use crate::transmit::PathId;
@@ -24,7 +24,7 @@ impl PathIds {
     }
 }
 
-/// Numbers are below [`MAX_PATHS`].
+/// Returns the bit of a path, whose number is below [`MAX_PATHS`].
 fn bit(path: PathId) -> u8 {
     debug_assert!(path.index() < MAX_PATHS, "{path}");
     1 << (path.index() % MAX_PATHS)

@@ -36,8 +36,8 @@ use crate::transmit::{Destination, PathId};
 pub(crate) struct Path {
     pub(crate) id: PathId,
     pub(crate) destination: Destination,
-    /// Where packets are sent from: the local address the peer last reached us at on this path, before that one of
-    /// the configured ones; `None` leaves it to the routing table.
+    /// The address that packets are sent from: the local address the peer last reached us at on this path,
+    /// before that one of the configured ones; `None` leaves it to the routing table.
     pub(crate) source: Option<IpAddr>,
     /// Whether its source address is gone and no other fits: it cannot be used.
     pub(crate) is_stranded: bool,
@@ -47,7 +47,7 @@ pub(crate) struct Path {
     pub(crate) heartbeat: Heartbeat,
     /// Consecutive transmissions that went unanswered (RFC 9260 §8.2).
     pub(crate) errors: u32,
-    /// When something that yields a round trip was last sent: an idle path gets HEARTBEATs.
+    /// The time at which something that yields a round trip was last sent: an idle path gets HEARTBEATs.
     pub(crate) last_used: Instant,
     /// A tail-loss probe for what is in flight here waits for a packet.
     pub(crate) probe_is_due: bool,
@@ -55,14 +55,14 @@ pub(crate) struct Path {
     pub(crate) mtu: PathMtu,
 }
 
-/// What a path has seen.
+/// Counters of packets, timeouts and HEARTBEATs of a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathCounters {
-    /// Packets sent.
+    /// The number of packets sent.
     pub packets_sent: u64,
-    /// Packets received.
+    /// The number of packets received.
     pub packets_received: u64,
-    /// T3-rtx expirations.
+    /// The number of T3-rtx expirations.
     pub timeouts: u64,
     /// Losses found by acknowledgments (fast retransmit or time-based detection), counted per recovery.
     pub recoveries: u64,
@@ -74,7 +74,7 @@ pub struct PathCounters {
     pub probes: u64,
     /// Recoveries and timeouts that turned out to have been needless; their cut of the window was taken back.
     pub recoveries_undone: u64,
-    /// HEARTBEATs sent.
+    /// The number of HEARTBEATs sent.
     pub heartbeats: u64,
     /// HEARTBEATs that went unanswered for an RTO.
     pub heartbeats_unanswered: u64,
@@ -82,7 +82,7 @@ pub struct PathCounters {
     pub zero_checksums_sent: u64,
 }
 
-/// What answered on a path.
+/// The kind of answer that came on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// A HEARTBEAT ACK with the right nonce, or the handshake itself: the peer is at this address.
@@ -93,12 +93,12 @@ pub(crate) enum Answer {
     Ambiguous,
 }
 
-/// What went unanswered on a path.
+/// The kind of packet that went unanswered on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unanswered {
     /// Data or a control chunk.
     Transmission,
-    /// A HEARTBEAT.
+    /// The packet was a HEARTBEAT.
     Heartbeat,
 }
 
@@ -126,7 +126,7 @@ impl Path {
         }
     }
 
-    /// The largest SCTP packet this path carries, common header included.
+    /// Returns the largest SCTP packet this path carries, common header included.
     pub(crate) fn packet_bytes(&self) -> usize {
         packet_bytes(self.mtu.current(), self.destination)
     }
@@ -159,12 +159,12 @@ impl Path {
         trace::rto_backed_off(self.id, self.rto.rto());
     }
 
-    /// Whether the peer has shown that it is at this address (RFC 9260 §5.4).
+    /// Returns whether the peer has shown that it is at this address (RFC 9260 §5.4).
     pub(crate) fn is_confirmed(&self) -> bool {
         !matches!(self.state, PathState::Unconfirmed | PathState::Removed)
     }
 
-    /// An answer came (RFC 9260 §8.2). The new state if that changed it.
+    /// Takes note of an answer, and returns the new state if that changed it (RFC 9260 §8.2).
     fn on_answer(&mut self, answer: Answer) -> Option<PathState> {
         let counts = match answer {
             Answer::Verified => true,
@@ -179,7 +179,8 @@ impl Path {
         self.enter(PathState::Active)
     }
 
-    /// A transmission went unanswered (RFC 9260 §8.2). The new state if that changed it.
+    /// Takes note of a transmission that went unanswered, and returns the new state if that changed it (RFC
+    /// 9260 §8.2).
     fn on_unanswered(&mut self, what: Unanswered, limits: &Limits) -> Option<PathState> {
         // RFC 9260 §8.3: HEARTBEATs to an inactive path no longer count. RFC 7829 §4.1, point 3, lets them, to tell
         // inactive paths apart, within bounds.

@@ -11,12 +11,12 @@ use core::time::Duration;
 
 use crate::config::{Discovery, PathMtuConfig};
 
-/// What packets of one path may have, and the search for more.
+/// The largest size of packets on one path, and the search for a larger one.
 #[derive(Clone, Debug)]
 pub(crate) struct PathMtu {
-    /// PLPMTU.
+    /// The size that packets may have now, in octets (PLPMTU).
     current: usize,
-    /// With discovery only.
+    /// The search, with discovery only.
     search: Option<Box<Search>>,
 }
 
@@ -33,7 +33,7 @@ struct Search {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Not searching: for ever, or until the next search.
+    /// The search is over: for ever, or until the next one.
     Idle,
     /// Probing for more than `current`.
     Searching(Probe),
@@ -49,7 +49,7 @@ struct Probe {
     nonce: Option<u64>,
 }
 
-/// What the search wants next.
+/// The next step of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// Nothing any more.
@@ -71,7 +71,7 @@ impl PathMtu {
         Self { current: search.base(), search: Some(Box::new(search)) }
     }
 
-    /// What packets may have now.
+    /// Returns the size that packets may have now, in octets.
     #[inline]
     pub(crate) fn current(&self) -> usize {
         self.current
@@ -86,7 +86,7 @@ impl PathMtu {
         self.search.as_ref().map_or(State::Idle, |search| search.state)
     }
 
-    /// Whether a probe waits to be sent.
+    /// Returns whether a probe waits to be sent.
     #[inline]
     pub(crate) fn wants_probe(&self) -> bool {
         match self.state() {
@@ -95,17 +95,17 @@ impl PathMtu {
         }
     }
 
-    /// Whether a search is under way.
+    /// Returns whether a search is under way.
     pub(crate) fn is_probing(&self) -> bool {
         self.state() != State::Idle
     }
 
-    /// The path is usable, or it is time to look for more (RFC 8899 §5.2).
+    /// Begins to search, because the path is usable, or it is time to look for more (RFC 8899 §5.2).
     pub(crate) fn begin(&mut self) -> Next {
         self.search.as_mut().map_or(Next::Nothing, |search| search.begin(self.current))
     }
 
-    /// The size to probe now, if any, and remembers the nonce that its answer is known by.
+    /// Returns the size to probe now, if any, and remembers the nonce that its answer is known by.
     pub(crate) fn send_probe(&mut self, nonce: u64) -> Option<usize> {
         let state = &mut self.search.as_mut()?.state;
         let (State::Searching(probe) | State::Confirming(probe)) = state else { return None };
@@ -114,7 +114,7 @@ impl PathMtu {
         Some(probe.size)
     }
 
-    /// A HEARTBEAT ACK came back; `None` if it does not answer the outstanding probe.
+    /// Takes in a HEARTBEAT ACK, and returns the next step; `None` if it does not answer the outstanding probe.
     pub(crate) fn on_ack(&mut self, nonce: u64) -> Option<Next> {
         let search = self.search.as_mut()?;
         let (State::Searching(probe) | State::Confirming(probe)) = search.state else { return None };
@@ -126,7 +126,8 @@ impl PathMtu {
         Some(search.next(self.current))
     }
 
-    /// The outstanding probe went unanswered. True beside it if packets became smaller.
+    /// Takes note that the outstanding probe went unanswered, and returns the next step, and whether packets
+    /// became smaller.
     pub(crate) fn on_unanswered(&mut self) -> (Next, bool) {
         let Some(search) = &mut self.search else { return (Next::Nothing, false) };
         let (State::Searching(probe) | State::Confirming(probe)) = &mut search.state else {
@@ -146,8 +147,8 @@ impl PathMtu {
         (search.next(self.current), self.current < before)
     }
 
-    /// Packets vanish (RFC 8899 §4.3). True if they became smaller. At the base a probe decides whether even that is
-    /// too large.
+    /// Takes note that packets vanish (RFC 8899 §4.3), and returns whether they became smaller. At the base a
+    /// probe decides whether even that is too large.
     pub(crate) fn on_black_hole(&mut self) -> bool {
         let Some(search) = &mut self.search else { return false };
         let falls = self.current > search.base();
@@ -160,8 +161,8 @@ impl PathMtu {
         falls
     }
 
-    /// An ICMP message says that this is the largest size. It is never believed, only tried (RFC 8899 §4.6.2). True if
-    /// a probe is to be sent.
+    /// Takes note of an ICMP message with the largest size, which is never believed, only tried (RFC 8899
+    /// §4.6.2); returns whether a probe is to be sent.
     pub(crate) fn on_hint(&mut self, size: usize) -> bool {
         let size = size & !3;
         let Some(search) = &mut self.search else { return false };
@@ -195,7 +196,7 @@ impl Search {
         self.config.base_bytes.clamp(self.bounds.0, self.bounds.1)
     }
 
-    /// What packets fall to from this size.
+    /// Returns the size to which packets fall from this size.
     fn below(&self, current: usize) -> usize {
         let base = self.base();
         if current > base { base } else { self.bounds.0 }

@@ -30,7 +30,7 @@ struct Smoothed {
 }
 
 impl RtoEstimator {
-    /// RFC 9260 §6.3.1 (C1): RTO.Initial until the first measurement.
+    /// Creates the estimator, with RTO.Initial until the first measurement (RFC 9260 §6.3.1 (C1)).
     pub(crate) fn new(config: RtoConfig) -> Self {
         let RtoConfig { initial, min, max } = config;
         let bounds = Bounds { initial: nanos(initial), min: nanos(min), max: nanos(max) };
@@ -57,7 +57,7 @@ impl RtoEstimator {
         self.rto = self.measured();
     }
 
-    /// The RTO of the measurements, whatever ran out since.
+    /// Returns the RTO of the measurements, whatever ran out since.
     pub(crate) fn without_back_off(&self) -> Duration {
         Duration::from_nanos(self.measured())
     }

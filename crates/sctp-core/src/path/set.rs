@@ -19,7 +19,7 @@ use crate::transmit::{Destination, Encapsulation, PathId};
 pub(crate) struct PathSet {
     paths: SmallVec<[Path; 1]>,
     primary: PathId,
-    /// Where new data goes: kept up to date with every change, so that sending does not choose.
+    /// The path for new data, kept up to date with every change, so that sending does not choose.
     current: PathId,
     /// The path the peer would like to be primary, until its address is confirmed.
     preferred: Option<PathId>,
@@ -47,27 +47,28 @@ struct VerificationWindow {
     sent: u32,
 }
 
-/// When a HEARTBEAT may go to an unconfirmed address.
+/// The time at which a HEARTBEAT may go to an unconfirmed address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum VerificationSlot {
     Now,
     At(Instant),
 }
 
-/// What became of an address of the peer.
+/// The outcome for an address of the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Added {
-    /// It is a path now.
+    /// The address has become a path.
     New,
-    /// It was one.
+    /// The address was a path already.
     Known,
     /// There are [`MAX_PATHS`] already: it is not used.
     TooMany,
 }
 
 impl PathSet {
-    /// The path of the handshake counts as confirmed: the user named it, or it carried tag and cookie both ways
-    /// (RFC 9260 §5.4). `locals` are the local addresses to choose sources from; with none the routing table chooses.
+    /// Creates the set with the path of the handshake, which counts as confirmed: the user named it, or it
+    /// carried tag and cookie both ways (RFC 9260 §5.4). `locals` are the local addresses to choose sources
+    /// from; with none the routing table chooses.
     pub(crate) fn new(first: Destination, locals: &[IpAddr], config: &AssociationConfig) -> Self {
         let mut set = Self {
             paths: SmallVec::new(),
@@ -120,12 +121,12 @@ impl PathSet {
         &mut self.paths[id.index()]
     }
 
-    /// All but those to addresses the peer has deleted.
+    /// Returns all paths but those to addresses the peer has deleted.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Path> {
         self.paths.iter().filter(|path| path.state != PathState::Removed)
     }
 
-    /// All, also those to deleted addresses: what was sent there may still be on its way.
+    /// Returns all paths, also those to deleted addresses: what was sent there may still be on its way.
     pub(crate) fn ever(&self) -> impl Iterator<Item = &Path> {
         self.paths.iter()
     }
@@ -142,23 +143,23 @@ impl PathSet {
         self.iter().nth(1).is_some()
     }
 
-    /// The path a packet from this address belongs to.
+    /// Returns the path a packet from this address belongs to.
     pub(crate) fn by_address(&self, address: IpAddr) -> Option<PathId> {
         self.iter().find(|path| path.destination.address == address).map(|path| path.id)
     }
 
-    /// Whether the peer has, or lists, this transport address.
+    /// Returns whether the peer has, or lists, this transport address.
     pub(crate) fn has_destination(&self, destination: Destination) -> bool {
         self.iter().any(|path| path.destination == destination)
     }
 
-    /// The addresses the peer has shown to be its own: by these the endpoint finds the association.
+    /// Returns the addresses the peer has shown to be its own: by these the endpoint finds the association.
     pub(crate) fn confirmed(&self) -> impl Iterator<Item = Destination> {
         self.paths.iter().filter(|path| path.is_confirmed()).map(|path| path.destination)
     }
 
-    /// Whether there is one that data may go to. A peer can delete all it had by ASCONF and leave those it never
-    /// answered from.
+    /// Returns whether there is a path that data may go to. A peer can delete all it had by ASCONF and leave
+    /// those it never answered from.
     pub(crate) fn has_confirmed(&self) -> bool {
         self.iter().any(Path::is_confirmed)
     }
@@ -200,7 +201,7 @@ impl PathSet {
         }
     }
 
-    /// The path for new data (RFC 9260 §6.4).
+    /// Returns the path for new data (RFC 9260 §6.4).
     pub(crate) fn for_data(&self) -> PathId {
         self.current
     }
@@ -209,8 +210,9 @@ impl PathSet {
         self.primary
     }
 
-    /// Where a chunk goes again that was last sent on `path`: one that timed out elsewhere, if elsewhere is as good; one
-    /// that acknowledgments show to be lost on the same path while that is active (RFC 9260 §6.4).
+    /// Returns the path on which a chunk goes again that was last sent on `path`: one that timed out elsewhere,
+    /// if elsewhere is as good; one that acknowledgments show to be lost on the same path while that is active
+    /// (RFC 9260 §6.4).
     pub(crate) fn for_lost(&self, path: PathId, loss: Loss) -> PathId {
         // The peer has deleted the address it was sent to (RFC 5061 §5.3 (F13)).
         if !self.contains(path) {
@@ -226,7 +228,7 @@ impl PathSet {
         }
     }
 
-    /// Another active path than this one.
+    /// Returns another active path than this one, if there is any.
     pub(crate) fn alternate(&self, path: PathId) -> Option<PathId> {
         if !self.has_several() {
             return None;
@@ -235,21 +237,23 @@ impl PathSet {
         (other != path && self.is_usable(other)).then_some(other)
     }
 
-    /// The active path after this one, in the order of their numbers and around; itself if there is no other.
+    /// Returns the active path after this one, in the order of their numbers and around; itself if there is no
+    /// other.
     pub(crate) fn next_active(&self, path: PathId) -> PathId {
         let after = self.paths.iter().skip(path.index() + 1);
         let mut others = after.chain(self.paths.iter().take(path.index()));
         others.find(|other| self.is_usable(other.id)).map_or(path, |other| other.id)
     }
 
-    /// The confirmed path after this one: where the next INIT, COOKIE ECHO or SHUTDOWN goes.
+    /// Returns the confirmed path after this one: where the next INIT, COOKIE ECHO or SHUTDOWN goes.
     pub(crate) fn next_confirmed(&self, path: PathId) -> PathId {
         let after = self.paths.iter().skip(path.index() + 1);
         let mut others = after.chain(self.paths.iter().take(path.index()));
         others.find(|other| other.is_confirmed()).map_or(path, |other| other.id)
     }
 
-    /// Whether data may be sent at all: there is a confirmed address of the peer, and one of ours to send from.
+    /// Returns whether data may be sent at all: there is a confirmed address of the peer, and one of ours to
+    /// send from.
     pub(crate) fn is_open(&self) -> bool {
         let path = self.path(self.current);
         path.is_confirmed() && !path.is_stranded
@@ -279,7 +283,7 @@ impl PathSet {
         }
     }
 
-    /// A path that is left: the one in use, another confirmed one, or any.
+    /// Returns a path that is left: the one in use, another confirmed one, or any.
     pub(crate) fn remaining(&self) -> PathId {
         let is_current = |path: &&Path| path.id == self.current;
         let confirmed = || self.iter().filter(|path| path.is_confirmed());
@@ -301,7 +305,7 @@ impl PathSet {
         self.path_mut(id).rto.on_measurement(now, rtt);
     }
 
-    /// An answer came on a path. Its new state if that changed it.
+    /// Takes note of an answer on a path, and returns its new state if that changed it.
     pub(crate) fn on_answer(&mut self, id: PathId, answer: Answer) -> Option<PathState> {
         let was_confirmed = self.path(id).is_confirmed();
         let change = self.path_mut(id).on_answer(answer)?;
@@ -317,7 +321,8 @@ impl PathSet {
         Some(change)
     }
 
-    /// A transmission on a path went unanswered. Its new state if that changed it.
+    /// Takes note of a transmission on a path that went unanswered, and returns its new state if that changed
+    /// it.
     pub(crate) fn on_unanswered(&mut self, id: PathId, what: Unanswered) -> Option<PathState> {
         let limits = self.limits;
         let change = self.path_mut(id).on_unanswered(what, &limits);
@@ -329,8 +334,8 @@ impl PathSet {
         change
     }
 
-    /// When a HEARTBEAT may go to the unconfirmed address of `id`: at most `burst` in one RTO (RFC 9260 §5.4), and none
-    /// before those that were asked less often.
+    /// Returns when a HEARTBEAT may go to the unconfirmed address of `id`: at most `burst` in one RTO (RFC 9260
+    /// §5.4), and none before those that were asked less often.
     pub(crate) fn verification_slot(&mut self, now: Instant, id: PathId, burst: u32) -> VerificationSlot {
         let (rto, errors) = (self.path(id).rto.rto(), self.path(id).errors);
         let goes_before = |other: &Path| {
@@ -352,13 +357,13 @@ impl PathSet {
         VerificationSlot::Now
     }
 
-    /// What was asked of unconfirmed addresses before the peer began anew counts.
+    /// Takes over the count of what was asked of unconfirmed addresses before the peer began anew.
     pub(crate) fn adopt_verification(&mut self, predecessor: &Self) {
         self.verification = predecessor.verification;
     }
 
-    /// A local address is not to be sent from any more: the paths that used it get another one. The peer knows of both, so
-    /// they stay what they were.
+    /// Gives another source address to the paths that used `local`, from which nothing is to be sent any more.
+    /// The peer knows of both, so they stay what they were.
     pub(crate) fn on_local_deleted(&mut self, local: IpAddr) -> PathIds {
         self.locals.addresses.retain(|address| *address != local);
         let mut moved = PathIds::default();
@@ -370,8 +375,8 @@ impl PathSet {
         moved.into_iter().filter(|path| self.contains(*path)).collect()
     }
 
-    /// A local address is gone: the paths that used it get another one, or none. Either way they are inactive until the
-    /// peer answers from there: while another path works, it carries the data.
+    /// Gives another source address, or none, to the paths that used `local`, which is gone. Either way they
+    /// are inactive until the peer answers from there: while another path works, it carries the data.
     pub(crate) fn on_local_down(&mut self, local: IpAddr) -> PathIds {
         self.locals.addresses.retain(|address| *address != local);
         let mut moved = PathIds::default();
@@ -387,8 +392,8 @@ impl PathSet {
         moved
     }
 
-    /// A local address is there (again), after the ones known so far. Gives the paths that do not work and may do so
-    /// now, with the source that fits them best.
+    /// Takes note that a local address is there (again), after the ones known so far; returns the paths that do
+    /// not work and may do so now, with the source that fits them best.
     pub(crate) fn on_local_up(&mut self, local: IpAddr) -> PathIds {
         if !self.locals.addresses.contains(&local) {
             self.locals.addresses.push(local);

@@ -1,4 +1,4 @@
-//! Which counters stand for packets and chunks that are discarded, and telling of those that have risen.
+//! The counters of discarded packets and chunks, and the events for those that have risen.
 
 use super::{chunk_discarded, packet_discarded};
 use crate::association::{AsconfStatistics, AuthenticationStatistics};

@@ -49,7 +49,7 @@ impl CongestionControl for Cubic {
         self.curve.on_timeout();
     }
 
-    /// RFC 9438 §4.9.
+    /// Takes the last reduction back (RFC 9438 §4.9).
     fn on_spurious(&mut self) {
         self.curve.on_spurious_congestion();
     }

@@ -36,7 +36,8 @@ impl Delivery {
         self.rates[0] = rate(bytes, elapsed);
     }
 
-    /// Octets that are on the way at the best rate of late, over a round trip of this length.
+    /// Returns the number of octets that are on the way at the best rate of late, over a round trip of this
+    /// length.
     pub(super) fn product(&self, round_trip: Duration) -> usize {
         let rate = self.rates.into_iter().max().unwrap_or(0);
         let octets = u128::from(rate) * round_trip.as_nanos() / NANOS_PER_SECOND;

@@ -35,7 +35,7 @@ pub(crate) use self::window::{Congestion, PathCapacity};
 /// timeout may come at any time. A window is never zero. Nothing is allocated and nothing waits: an algorithm has no
 /// timers.
 pub(crate) trait CongestionControl: fmt::Debug {
-    /// The window as it stands.
+    /// Returns the window as it stands.
     fn window(&self) -> Window;
 
     /// A SACK acknowledged something new on this path. The window grows only if it was used fully.
@@ -51,8 +51,8 @@ pub(crate) trait CongestionControl: fmt::Debug {
     /// T3-rtx expired: start over with one packet.
     fn on_timeout(&mut self);
 
-    /// What the last loss or timeout was told of had not been lost: the window is at least what it was before
-    /// (RFC 4015 §3.2).
+    /// Takes the last reduction back, because its loss or timeout was none: the window is at least what it was
+    /// before (RFC 4015 §3.2).
     fn on_spurious(&mut self);
 
     /// Packets of the path carry this many octets of DATA chunks from now on (RFC 9260 §7.3).
@@ -80,7 +80,7 @@ impl Window {
     }
 }
 
-/// What a SACK acknowledged on one path.
+/// The amount that a SACK acknowledged on one path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Acknowledged {
     pub(crate) now: Instant,
@@ -94,7 +94,7 @@ pub(crate) struct Acknowledged {
     pub(crate) in_recovery: bool,
     /// Smoothed round-trip time of the path; zero before the first measurement.
     pub(crate) srtt: Duration,
-    /// What this SACK measured.
+    /// The round trip that this SACK measured.
     pub(crate) rtt: Option<Duration>,
     /// The shortest round trip of the path lately; zero before the first measurement.
     pub(crate) min_rtt: Duration,
@@ -103,8 +103,9 @@ pub(crate) struct Acknowledged {
 }
 
 impl Acknowledged {
-    /// By how many octets slow start enlarges the window where not SACKs are counted but what they acknowledge: a peer may
-    /// answer many packets with one SACK. Without pacing it is at most [`UNPACED_PACKETS`] (RFC 9406 §4.2).
+    /// Returns by how many octets slow start enlarges the window where not SACKs are counted but what they
+    /// acknowledge: a peer may answer many packets with one SACK. Without pacing it is at most
+    /// [`UNPACED_PACKETS`] (RFC 9406 §4.2).
     #[inline]
     pub(crate) fn slow_start_bytes(&self, pmdcs: usize) -> usize {
         if self.is_paced { self.bytes } else { self.bytes.min(UNPACED_PACKETS * pmdcs) }
@@ -114,7 +115,7 @@ impl Acknowledged {
 /// Packets by which one SACK enlarges the window in slow start at most where nothing spreads them over the round trip.
 const UNPACED_PACKETS: usize = 8;
 
-/// `octets` · `part` / `whole`: no more than all of them, and nothing of no time.
+/// Returns `octets` · `part` / `whole`: no more than all of them, and none where the whole is no time.
 #[inline]
 pub(crate) fn share(octets: usize, part: Duration, whole: Duration) -> usize {
     if part >= whole {

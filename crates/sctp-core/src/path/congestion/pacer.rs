@@ -23,20 +23,21 @@ impl Pacer {
         Self { burst, drained_at: Instant::EPOCH }
     }
 
-    /// Whether a packet may leave now.
+    /// Returns whether a packet may leave now.
     #[inline]
     pub(super) fn admits(&self, now: Instant, window: Window, srtt: Duration) -> bool {
         self.drained_at <= now || self.drained_at.since(now) < self.depth(window, srtt)
     }
 
-    /// When one may leave that may not now; a little later than the first instant, so that a fast path is not woken
-    /// for each packet.
+    /// Returns when one may leave that may not now; a little later than the first instant, so that a fast path
+    /// is not woken for each packet.
     pub(super) fn admits_at(&self, window: Window, srtt: Duration) -> Instant {
         let depth = self.depth(window, srtt);
         self.drained_at - depth + (depth / 4).min(QUANTUM)
     }
 
-    /// Whether packets of so long a round trip are spread: of a shorter one the bucket holds a whole window.
+    /// Returns whether packets of so long a round trip are spread: of a shorter one the bucket holds a whole
+    /// window.
     #[inline]
     pub(super) fn spreads(srtt: Duration) -> bool {
         srtt > DEPTH_AT_LEAST
@@ -50,13 +51,14 @@ impl Pacer {
         self.drained_at = self.drained_at.max(now) + drain_time(bytes, window, srtt);
     }
 
-    /// What the bucket holds, as time: the burst, or what drains between two looks at a coarse clock.
+    /// Returns what the bucket holds, as time: the burst, or what drains between two looks at a coarse clock.
     fn depth(&self, window: Window, srtt: Duration) -> Duration {
         drain_time(self.burst, window, srtt).max(DEPTH_AT_LEAST)
     }
 }
 
-/// How long so many octets take at 1.25 windows a round trip, at two while slow start doubles the window in each.
+/// Returns how long `bytes` octets take at 1.25 windows a round trip, at two while slow start doubles the
+/// window in each.
 fn drain_time(bytes: usize, window: Window, srtt: Duration) -> Duration {
     let (numerator, denominator) = if window.is_slow_start() { (1, 2) } else { (4, 5) };
     // 64 bits: a burst of 64 MiB at round trips of a minute fits, and beyond that it is only waited too little.

@@ -17,12 +17,12 @@ pub(crate) struct Rfc9260 {
     before_cut: Option<Box<Window>>,
 }
 
-/// What slow start counts.
+/// The quantity that slow start counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Growth {
     /// SACKs, with L = 1 (RFC 9260 §7.2.1).
     BySack,
-    /// What they acknowledge.
+    /// Slow start counts the octets that SACKs acknowledge.
     ByOctets,
 }
 
@@ -37,7 +37,7 @@ impl Rfc9260 {
         self.window = window;
     }
 
-    /// RFC 9260 §7.2.2.
+    /// Grows the window in congestion avoidance (RFC 9260 §7.2.2).
     fn avoid_congestion(&mut self, acked: &Acknowledged, is_fully_used: bool) {
         self.partial_bytes_acked += acked.bytes;
         let cwnd = self.window.cwnd;
@@ -52,7 +52,7 @@ impl Rfc9260 {
         }
     }
 
-    /// RFC 9260 §7.2.3.
+    /// Returns half of the window, but at least four packets (RFC 9260 §7.2.3).
     fn halved(&self) -> usize {
         (self.window.cwnd / 2).max(4 * self.pmdcs)
     }

@@ -14,22 +14,22 @@ use super::{Acknowledged, share};
 /// The bound of one path.
 #[derive(Clone, Debug)]
 pub(super) struct Bound {
-    /// Beyond the shortest round trip.
+    /// The delay that the queue may have, beyond the shortest round trip.
     allowed: Duration,
     /// Octets that may be in flight.
     octets: usize,
     round_ends_at: Instant,
-    /// Of this round.
+    /// The shortest round trip of this round.
     shortest: Option<Duration>,
 }
 
 impl Bound {
-    /// Nothing is known of the path.
+    /// Creates the bound of a path of which nothing is known yet.
     pub(super) fn new(allowed: Duration) -> Self {
         Self { allowed, octets: usize::MAX, round_ends_at: Instant::EPOCH, shortest: None }
     }
 
-    /// Octets that may be in flight.
+    /// Returns the number of octets that may be in flight.
     pub(super) fn octets(&self) -> usize {
         self.octets
     }

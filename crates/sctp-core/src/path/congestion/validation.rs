@@ -14,7 +14,7 @@ use super::{Acknowledged, Window};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Validation {
     pipe_ack: PipeAck,
-    /// When the window was validated last.
+    /// The time when the window was validated last.
     validated_at: Instant,
     /// A loss met a window that was not validated; until the recovery ends.
     loss: Option<UnvalidatedLoss>,
@@ -22,20 +22,22 @@ pub(super) struct Validation {
 
 #[derive(Clone, Copy, Debug)]
 struct UnvalidatedLoss {
-    /// What was in use: the larger of pipeACK and the octets in flight.
+    /// The octets that were in use: the larger of pipeACK and the octets in flight.
     used: u32,
     resent: u32,
 }
 
 impl Validation {
-    /// Whether the window is validated (RFC 7661 §4.3): half of it was used, or nothing is known yet. Slow start has doubled it
-    /// since the use was measured, and doubles it again before the next measurement: what counts is the window of then.
+    /// Returns whether the window is validated (RFC 7661 §4.3): half of it was used, or nothing is known yet.
+    /// Slow start has doubled it since the use was measured, and doubles it again before the next measurement:
+    /// what counts is the window of then.
     fn is_validated(&self, window: Window) -> bool {
         let measured = window.cwnd.min(octets(self.pipe_ack.window));
         self.pipe_ack.value().is_none_or(|used| used >= measured / 2)
     }
 
-    /// Data is about to be sent. After each non-validated period the window is halved (RFC 7661 §4.4.3).
+    /// Returns the window for data that is about to be sent, if it changes: it is halved after each
+    /// non-validated period (RFC 7661 §4.4.3).
     pub(super) fn on_send(&mut self, now: Instant, window: Window, initial_window: usize) -> Option<Window> {
         self.pipe_ack.forget_old(now);
         if self.is_validated(window) {
@@ -56,7 +58,8 @@ impl Validation {
         (window != before).then_some(window)
     }
 
-    /// A SACK acknowledged something. Gives the window a recovery leaves behind when it ends (RFC 7661 §4.4.1).
+    /// Takes in what a SACK acknowledged, and returns the window that a recovery leaves behind when it ends
+    /// (RFC 7661 §4.4.1).
     pub(super) fn on_acknowledged(
         &mut self,
         acked: &Acknowledged,
@@ -77,7 +80,8 @@ impl Validation {
         None
     }
 
-    /// Losses showed. The window to go on with if the present one was not validated (RFC 7661 §4.4.1).
+    /// Takes note that losses showed, and returns the window to go on with if the present one was not validated
+    /// (RFC 7661 §4.4.1).
     pub(super) fn on_loss(&mut self, flight: usize, window: Window, floor: usize) -> Option<Window> {
         let pipe_ack = self.pipe_ack.value().filter(|_| !self.is_validated(window));
         self.pipe_ack.reset();
@@ -115,7 +119,7 @@ struct PipeAck {
     /// The largest samples of the last measurement periods, the present one first; `None` before the first sample.
     largest: Option<[u32; 5]>,
     period_began: Instant,
-    /// In nanoseconds.
+    /// The length of a measurement period, in nanoseconds.
     period: u64,
 }
 
@@ -176,7 +180,7 @@ impl PipeAck {
     }
 }
 
-/// Octets in half the room: no round trip brings more than this can say.
+/// Returns the number of octets in half the room: no round trip brings more than this can say.
 fn count(octets: usize) -> u32 {
     u32::try_from(octets).unwrap_or(u32::MAX)
 }

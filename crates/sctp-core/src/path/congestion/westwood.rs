@@ -26,7 +26,7 @@ impl Westwood {
         Self { growth, delivery: Delivery::default(), min_rtt: Duration::ZERO }
     }
 
-    /// What the path carries without a queue, of a window of this size.
+    /// Returns the octets that the path carries without a queue, of a window of this size.
     fn carried(&self, cwnd: usize) -> usize {
         self.delivery.product(self.min_rtt).min(cwnd)
     }

@@ -23,7 +23,7 @@ use crate::config::{
 };
 use crate::stats::Seldom;
 
-/// What a path carries.
+/// The capacity of a path: the octets of DATA in a packet, and the initial window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PathCapacity {
     /// Octets of DATA chunks that fit one packet on this path (PMDCS, RFC 9260 §1.3).
@@ -33,8 +33,9 @@ pub(crate) struct PathCapacity {
 }
 
 impl PathCapacity {
-    /// RFC 9260 §7.2.1: min(4·PMDCS, max(2·PMDCS, 4404)), with 4344 instead over IPv6. The old rule had the same
-    /// with the path MTU in place of PMDCS and 4380 for both.
+    /// Creates the capacity of a path: the initial window is min(4·PMDCS, max(2·PMDCS, 4404)), with 4344
+    /// instead over IPv6 (RFC 9260 §7.2.1). The old rule had the same with the path MTU in place of PMDCS and
+    /// 4380 for both.
     pub(crate) fn new(rule: InitialWindow, pmdcs: usize, mtu_bytes: usize, is_ipv4: bool) -> Self {
         let (unit, floor) = match rule {
             InitialWindow::Rfc9260 => (pmdcs, if is_ipv4 { 4404 } else { 4344 }),
@@ -52,13 +53,13 @@ pub(crate) struct Congestion {
     controller: Controller,
     unused: UnusedRule,
     pacer: Pacer,
-    /// Where the queue on the path is bounded.
+    /// The bound on the queue of the path, where there is one.
     queue: Option<Box<Bound>>,
     /// T3-rtx expired and nothing was acknowledged since: one packet at a time (RFC 9260 §7.2.3).
     is_probing: bool,
     /// The window before it was cut to what was in use, until that is undone.
     before_cut: Option<Box<Window>>,
-    /// What was in flight when it was told of last.
+    /// The octets in flight when they were last noted.
     flight: usize,
     srtt: Duration,
     /// Data waits for the pacer, so that less than the window is in flight, though the window is used (RFC 9002 §7.8).
@@ -66,7 +67,7 @@ pub(crate) struct Congestion {
     counters: Seldom<CongestionCounters>,
 }
 
-/// What congestion control did on a path.
+/// The counters of congestion control on a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CongestionCounters {
     /// Times the window shrank because it was not used.
@@ -85,12 +86,12 @@ enum Controller {
     Westwood(Box<Westwood>),
 }
 
-/// What becomes of a window that is not used.
+/// The rule for a window that is not used.
 #[derive(Clone, Debug)]
 enum UnusedRule {
-    /// When data was last sent, and how many idle RTOs have been charged since.
+    /// The rule of RFC 9260: when data was last sent, and how many idle RTOs have been charged since.
     Rfc9260 { last_sent: Option<Instant> },
-    /// From the first data on.
+    /// The rule of RFC 7661, from the first data on.
     Rfc7661(Option<Box<Validation>>),
 }
 
@@ -175,7 +176,7 @@ impl Congestion {
         self.counters.get()
     }
 
-    /// Whether one more packet may go out with this much in flight. The last one may exceed the window
+    /// Returns whether one more packet may go out with this much in flight. The last one may exceed the window
     /// (RFC 9260 §6.1 (B)); after a timeout there is only one until it is acknowledged (§7.2.3).
     #[inline]
     pub(crate) fn admits(&self, flight: usize) -> bool {
@@ -183,7 +184,7 @@ impl Congestion {
         if is_one_by_one { flight == 0 } else { flight < self.limit() }
     }
 
-    /// Octets that may leave with this much in flight.
+    /// Returns the number of octets that may leave with this much in flight.
     pub(crate) fn room(&self, flight: usize) -> usize {
         self.limit().saturating_sub(flight)
     }
@@ -193,19 +194,19 @@ impl Congestion {
         self.queue.as_ref().map_or(usize::MAX, |queue| queue.octets()).min(self.cwnd())
     }
 
-    /// Whether packets are spread over the round trip now, instead of counted by Max.Burst.
+    /// Returns whether packets are spread over the round trip now, instead of counted by Max.Burst.
     #[inline]
     pub(crate) fn is_paced(&self) -> bool {
         self.config.pacing == Pacing::On && !self.srtt.is_zero()
     }
 
-    /// The same, and the round trip is long enough for it to make a difference.
+    /// Returns whether packets are spread over a round trip that is long enough for it to make a difference.
     #[inline]
     pub(crate) fn is_spread(&self) -> bool {
         self.config.pacing == Pacing::On && Pacer::spreads(self.srtt)
     }
 
-    /// Until when a packet has to wait for those before it; `None` if it need not.
+    /// Returns the time until which a packet has to wait for those before it; `None` if it need not.
     #[inline]
     pub(crate) fn paced_until(&self, now: Instant) -> Option<Instant> {
         let is_held = self.is_paced() && !self.pacer.admits(now, self.window(), self.srtt);
@@ -228,7 +229,8 @@ impl Congestion {
         self.controller.get_mut().on_packet_size(pmdcs);
     }
 
-    /// Before data is sent: what was not used for long shrinks (RFC 9260 §7.2.1, last point, or RFC 7661 §4.4.3).
+    /// Shrinks a window that was not used for long, before data is sent (RFC 9260 §7.2.1, last point, or RFC
+    /// 7661 §4.4.3).
     pub(crate) fn on_send(&mut self, now: Instant, rto: Duration, flight: usize) {
         self.flight = flight;
         let window = self.window();
@@ -249,7 +251,7 @@ impl Congestion {
         }
     }
 
-    /// So much is in flight before the next packet.
+    /// Notes how many octets are in flight before the next packet.
     #[inline]
     pub(crate) fn note_flight(&mut self, flight: usize) {
         self.flight = flight;
@@ -351,8 +353,8 @@ fn bounded_queue(config: CongestionConfig) -> Option<Box<Bound>> {
     }
 }
 
-/// RFC 9260 §7.2.1: halved once per RTO, but not below four packets; what is smaller already, after a timeout, is not
-/// raised by having been idle.
+/// Returns the window after idleness: halved once per RTO, but not below four packets; what is smaller already,
+/// after a timeout, is not raised by having been idle (RFC 9260 §7.2.1).
 fn shrunk_by_idleness(window: Window, idle: Duration, rto: Duration, floor: usize) -> Option<Window> {
     if idle < rto || window.cwnd <= floor {
         return None;
