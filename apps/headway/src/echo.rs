@@ -1,20 +1,20 @@
-//! `headway echo`: the echo server for `headway load`, over TCP, SCTP and UDP.
+//! `headway echo`: the echo server for `headway load`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
-use lab::ServerPlan;
-use lab::real::{RealError, sctp as over_sctp, tcp as over_tcp, udp as over_udp};
-use lab::{Carrier, EncapsulationPorts, EventFile};
-use sctp::{AssociationConfig, Endpoint, EndpointConfig, Profile, SctpPort};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use lab::{
+    Carrier, EncapsulationPorts, EventFile, Expected, Listener, Listening, Protocol, RealError, ServerPlan,
+    TRANSPORTS,
+};
+use sctp::Profile;
 use sctp_io::Clock;
 use serde::Serialize;
-use tokio::net::{TcpListener, UdpSocket};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use workload::MessageSize;
 
 use crate::arguments::{
     ANOTHER_ADDRESS, Address, EncapPort, EventsArguments, Place, ProcessingArguments, UsageError,
@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "ADDR:PORT", required = true, num_args = 1.., value_parser = parse_address)]
     listen: Vec<Address>,
     /// Transports to serve
-    #[arg(long, value_name = "LIST", value_enum, value_delimiter = ',', default_value = "tcp,sctp,udp")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = all_protocols(), value_parser = protocols())]
     transport: Vec<Protocol>,
     /// UDP port that carries SCTP (0: any); clients may use any at their end [default: 9899]
     #[arg(long, value_name = "LOCAL[:REMOTE]")]
@@ -56,15 +56,15 @@ pub(crate) struct Arguments {
     output: OutputArguments,
 }
 
-/// What can be served.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Protocol {
-    /// The kernel's TCP
-    Tcp,
-    /// Our SCTP, in UDP or after `ip:` over IP
-    Sctp,
-    /// One datagram, one message
-    Udp,
+/// Everything that can be served.
+fn all_protocols() -> String {
+    TRANSPORTS.map(Protocol::name).join(",")
+}
+
+/// Names of protocols, which shells complete.
+fn protocols() -> impl TypedValueParser<Value = Protocol> {
+    let names = PossibleValuesParser::new(TRANSPORTS.map(Protocol::name));
+    names.try_map(|name| name.parse::<Protocol>())
 }
 
 /// Why there is no server.
@@ -85,6 +85,15 @@ pub(crate) enum EchoError {
 }
 
 impl EchoError {
+    fn new(first: SocketAddr, protocol: Protocol, error: &RealError) -> Self {
+        let (address, because, remedy) = match error {
+            RealError::Bind(error) => (first, error.to_string(), bind_remedy(error)),
+            RealError::Listen { at, because } => (*at, because.clone(), ANOTHER_ADDRESS),
+            error => (first, error.to_string(), ANOTHER_ADDRESS),
+        };
+        Self::Listen { address, protocol: protocol.name(), because, remedy }
+    }
+
     /// 1 if the run failed, 2 if what was asked for makes no sense, 130 after Ctrl-C.
     pub(crate) fn exit_status(&self) -> u8 {
         match self {
@@ -99,11 +108,11 @@ impl EchoError {
 #[derive(Debug, Serialize)]
 struct Answer {
     headway: &'static str,
-    listening: Vec<Listening>,
+    listening: Vec<Served>,
 }
 
 #[derive(Debug, Serialize)]
-struct Listening {
+struct Served {
     transport: &'static str,
     address: SocketAddr,
     /// The other addresses of a multi-homed endpoint.
@@ -150,29 +159,26 @@ async fn serve(
     let mut signals = Signals::new()?;
     let mut servers = Vec::new();
     for protocol in &arguments.transport {
-        // SCTP has one endpoint for all addresses, the others one server for each.
-        let plain = match protocol {
-            Protocol::Sctp => {
-                servers.push(listen_over_sctp(arguments, place, carrier).await?);
-                continue;
-            }
-            Protocol::Tcp => Plain::Tcp,
-            Protocol::Udp => Plain::Udp,
+        let at = Listening {
+            addresses: &place.addresses,
+            carrier,
+            expected: Expected::Anybody {
+                profile: arguments.profile,
+                tcp_congestion: &arguments.tcp_congestion,
+            },
+            capture: arguments.pcap.as_deref(),
         };
-        for address in &place.addresses {
-            servers.push(listen(arguments, plain, *address).await?);
-        }
+        let open = protocol.listen(at).await;
+        servers.extend(open.map_err(|error| EchoError::new(place.first(), *protocol, &error))?);
     }
-    let answer = Answer {
-        headway: env!("CARGO_PKG_VERSION"),
-        listening: servers.iter().map(Server::listening).collect(),
-    };
+    let answer =
+        Answer { headway: env!("CARGO_PKG_VERSION"), listening: servers.iter().map(Served::of).collect() };
     output.write(&answer.text(), &answer)?;
     let (stop, stopped) = watch::channel(false);
     let clock = Clock::start();
     let mut tasks = JoinSet::new();
     for server in servers {
-        tasks.spawn(server.echo(processing, clock, stopped.clone()));
+        tasks.spawn(echo(server, processing, clock, stopped.clone()));
     }
     let ending = signals.next().await;
     // Fails only when every server has ended already.
@@ -181,126 +187,37 @@ async fn serve(
     Ok(ending)
 }
 
-async fn listen(arguments: &Arguments, protocol: Plain, address: SocketAddr) -> Result<Server, EchoError> {
-    let refused = |because: String| EchoError::Listen {
-        address,
-        protocol: protocol.name(),
-        because,
-        remedy: ANOTHER_ADDRESS,
+async fn echo(server: Listener, processing: Duration, clock: Clock, mut stopped: watch::Receiver<bool>) {
+    let protocol = server.protocol;
+    let stop = async move {
+        // An error means that the other side is gone, which is as good.
+        let _gone = stopped.wait_for(|stopped| *stopped).await;
     };
-    match protocol {
-        Plain::Tcp => {
-            let listener = over_tcp::listen(address, &arguments.tcp_congestion);
-            Ok(Server::Tcp(listener.map_err(|error: RealError| refused(error.to_string()))?, address))
-        }
-        Plain::Udp => {
-            let socket = UdpSocket::bind(address).await;
-            Ok(Server::Udp(socket.map_err(|error| refused(error.to_string()))?, address))
-        }
-    }
-}
-
-/// One endpoint at all addresses.
-async fn listen_over_sctp(
-    arguments: &Arguments,
-    place: &Place,
-    carrier: Carrier,
-) -> Result<Server, EchoError> {
-    let first = place.first();
-    let refused =
-        |because: String, remedy| EchoError::Listen { address: first, protocol: "sctp", because, remedy };
-    let port = SctpPort::try_from(first.port());
-    let port = port.map_err(|error| refused(error.to_string(), ANOTHER_ADDRESS))?;
-    let config = EndpointConfig { association: association(arguments.profile), ..EndpointConfig::new(port) };
-    let mut builder = Endpoint::builder(config);
-    if let Some(path) = &arguments.pcap {
-        builder = builder.capture(path);
-    }
-    let endpoint = match carrier {
-        Carrier::Udp(ports) => builder.bind_addresses(&place.ips(), ports.local).await,
-        Carrier::Ip => builder.bind_ip(&place.ips()).await,
-    };
-    let endpoint = endpoint.map_err(|error| refused(error.to_string(), bind_remedy(&error)))?;
-    Ok(Server::Sctp { endpoint, addresses: place.addresses.clone(), carrier })
-}
-
-/// Room for whatever a client may ask: any number of streams, the largest message.
-fn association(profile: Profile) -> AssociationConfig {
-    let mut association = AssociationConfig::profile(profile);
-    association.streams.outbound = u16::MAX;
-    association.streams.inbound = u16::MAX;
-    let largest = MessageSize::MAX.octets();
-    association.buffers.message_bytes = largest;
-    association.buffers.send_bytes = association.buffers.send_bytes.max(2 * largest);
-    association.buffers.receive_bytes = association.buffers.receive_bytes.max(2 * largest);
-    association
-}
-
-/// An open server, and the address it was asked for.
-enum Server {
-    Tcp(TcpListener, SocketAddr),
-    Udp(UdpSocket, SocketAddr),
-    Sctp { endpoint: Endpoint, addresses: Vec<SocketAddr>, carrier: Carrier },
-}
-
-impl Server {
-    fn listening(&self) -> Listening {
-        let plain = |transport, address: &SocketAddr| Listening {
-            transport,
-            address: *address,
-            further: Vec::new(),
-            encap_port: None,
-        };
-        match self {
-            Self::Tcp(_, address) => plain("tcp", address),
-            Self::Udp(_, address) => plain("udp", address),
-            Self::Sctp { endpoint, addresses, carrier } => Listening {
-                transport: "sctp",
-                address: addresses[0],
-                further: addresses[1..].to_vec(),
-                encap_port: matches!(carrier, Carrier::Udp(_)).then(|| endpoint.local_address().port()),
-            },
-        }
-    }
-
-    async fn echo(self, processing: Duration, clock: Clock, mut stopped: watch::Receiver<bool>) {
-        let stop = async {
-            // An error means that the other side is gone, which is as good.
-            let _gone = stopped.wait_for(|stopped| *stopped).await;
-        };
-        match self {
-            Self::Tcp(listener, _) => {
-                over_tcp::echo(&listener, ServerPlan::echo(processing), clock, stop).await;
-            }
-            Self::Udp(socket, _) => {
-                if let Err(error) = over_udp::echo(&socket, ServerPlan::echo(processing), clock, stop).await {
-                    // If standard error is gone, clients still learn that nobody answers.
-                    let _ = std::io::Write::write_fmt(
-                        &mut std::io::stderr(),
-                        format_args!("udp is served no longer: {error}\n"),
-                    );
-                }
-            }
-            Self::Sctp { endpoint, .. } => {
-                tokio::select! {
-                    _counters = over_sctp::echo(&endpoint, ServerPlan::echo(processing), None, clock) => {}
-                    () = stop => {}
-                }
-                endpoint.close();
-                // Clients learn that we go; those that do not answer must not keep us.
-                let _some_did_not = tokio::time::timeout(CLOSING_TIME, endpoint.wait_idle()).await;
-            }
-        }
+    if let Err(error) = server.serve(ServerPlan::echo(processing), clock, stop).await {
+        // If standard error is gone, clients still learn that nobody answers.
+        let _ = std::io::Write::write_fmt(
+            &mut std::io::stderr(),
+            format_args!("{protocol} is served no longer: {error}\n"),
+        );
     }
 }
 
 impl Answer {
     fn text(&self) -> String {
-        self.listening.iter().map(Listening::line).collect()
+        self.listening.iter().map(Served::line).collect()
     }
 }
 
-impl Listening {
+impl Served {
+    fn of(server: &Listener) -> Self {
+        Self {
+            transport: server.protocol,
+            address: server.addresses[0],
+            further: server.addresses[1..].to_vec(),
+            encap_port: server.encap_port,
+        }
+    }
+
     fn line(&self) -> String {
         let further: String = self.further.iter().map(|address| format!(" and {address}")).collect();
         let carrier = match self.encap_port {
@@ -311,21 +228,3 @@ impl Listening {
         format!("echo over {} at {}{further}{carrier}\n", self.transport, self.address)
     }
 }
-
-/// What has one server for each address.
-#[derive(Debug, Clone, Copy)]
-enum Plain {
-    Tcp,
-    Udp,
-}
-
-impl Plain {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Tcp => "tcp",
-            Self::Udp => "udp",
-        }
-    }
-}
-
-const CLOSING_TIME: Duration = Duration::from_secs(1);

@@ -97,7 +97,7 @@ pub(crate) enum PerfError {
     )]
     WrongLength(u64),
     #[error(transparent)]
-    Tcp(#[from] lab::real::RealError),
+    Tcp(#[from] lab::RealError),
     #[error("the system refuses what a measurement needs: {0}")]
     System(#[from] std::io::Error),
     #[error("interrupted")]

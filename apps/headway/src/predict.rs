@@ -8,7 +8,7 @@ mod table;
 mod tcp_connections;
 mod throughput;
 
-pub(crate) use response_time::{STUDY_RTO, UDP_FIRST_TIMEOUT, s4_equation};
+pub(crate) use response_time::{STUDY_RTO, s4_equation};
 
 use clap::{Args, Subcommand, ValueEnum};
 use models::ModelError;

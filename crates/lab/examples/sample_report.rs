@@ -45,10 +45,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// What a loss costs over a transport, in ms, and what it holds up.
 fn recovery_ms(transport: TransportSpec) -> f64 {
-    match transport {
-        TransportSpec::Tcp { connections } => 50.0 + 55.0 * f64::from(connections.get()),
-        TransportSpec::Sctp { .. } | TransportSpec::SctpUnordered => 51.0,
-        TransportSpec::Udp => 500.0,
+    match transport.protocol() {
+        "tcp" => 50.0 + 55.0 * f64::from(transport.lanes()),
+        "udp" => 500.0,
+        _ => 51.0,
     }
 }
 
@@ -72,7 +72,7 @@ fn invent(config: &CompareConfig, transport: TransportSpec) -> Result<RawRun, Bo
             blocking.messages_blocked += 1;
             blocking.total += answered.since(alone);
         }
-        let never = transport == TransportSpec::Udp && sample.number.0 == 1234;
+        let never = transport.is_unreliable() && sample.number.0 == 1234;
         sample.response = (!never).then(|| answered.since(at));
         run.counters.responses += u64::from(!never);
         run.counters.requests += 1;
@@ -105,7 +105,7 @@ fn scheduled(
         start: Instant::EPOCH,
         samples: Vec::new(),
         counters: LoadCounters { late_sends: 1, ..LoadCounters::default() },
-        retransmissions: (transport == TransportSpec::Udp).then_some(41),
+        retransmissions: transport.is_unreliable().then_some(41),
         blocking: None,
         packets: Some(PacketCounts { request: packets, response: packets }),
         paths: None,

@@ -26,7 +26,6 @@ mod backend;
 mod compare;
 mod conditions;
 mod events;
-mod news;
 pub mod plan;
 pub mod report;
 pub mod simulation;
@@ -38,7 +37,7 @@ mod testing;
 mod traffic;
 mod transport;
 
-pub use backend::{Carrier, EncapsulationPorts, Namespaces, Network, Simulator, real};
+pub use backend::{Namespaces, Network, RealError, Simulator};
 pub use compare::{
     Arrivals, Backend, BackendChoice, BackendError, BackendKind, Blocking, CONCURRENT_RATE_LIMIT,
     CompareConfig, CompareError, DirectionPackets, Fallback, LoadCounters, MeasuredDelay, PacketCounts,
@@ -53,4 +52,7 @@ pub use summary::{
     PredictedResult, RequestCounts, ResponseResult, RunCurves, RunResult, WorkloadResult,
 };
 pub use traffic::{ClientPlan, ServerPlan, Workload, pinhole};
-pub use transport::{MAX_CONNECTIONS, TransportError, TransportList, TransportSpec};
+pub use transport::{
+    Carrier, EncapsulationPorts, Expected, Lanes, Listener, Listening, MAX_CONNECTIONS, Protocol, TRANSPORTS,
+    TransportError, TransportList, TransportSpec, described as described_transports, set_tcp_congestion,
+};

@@ -34,8 +34,7 @@ pub(crate) struct TrafficArguments {
     /// Run one transport after the other; from 5000 requests per second in total on, that is always so
     #[arg(long)]
     sequential: bool,
-    /// Transports: tcp, tcp:N (N connections), sctp:N (N streams), sctp:unordered, udp (SIP-like retransmission)
-    #[arg(long, value_name = "LIST", default_value = "tcp,tcp:4,sctp:1,sctp:6,sctp:unordered,udp")]
+    #[arg(long, value_name = "LIST", default_value = TransportList::DEFAULT, help = transports())]
     transport: TransportList,
     /// SCTP profile: signalling (RACK, tail loss probes, RTO.Min 200 ms), rfc9260 (to the letter) or studies (as their stacks did)
     #[arg(long, value_name = "NAME", default_value = "signalling")]
@@ -114,13 +113,22 @@ impl TrafficArguments {
     }
 
     fn check_size(&self) -> Result<(), UsageError> {
-        let carries_udp = self.transport.as_slice().contains(&TransportSpec::Udp);
-        if carries_udp && self.message.get() > MOST_UDP_BYTES {
-            let because = "a UDP datagram carries at most 65507 octets";
-            return Err(UsageError::value("--message", self.message.get(), because, UDP_REMEDY));
-        }
-        Ok(())
+        let octets = self.message.get();
+        let most = |transport: &TransportSpec| Some((*transport, transport.most_message_bytes()?));
+        let mut bounds = self.transport.as_slice().iter().filter_map(most);
+        let Some((transport, most)) = bounds.find(|(_, most)| octets > *most) else { return Ok(()) };
+        Err(UsageError::Value {
+            option: "--message",
+            value: octets.to_string(),
+            because: format!("{transport} carries at most {most} octets"),
+            remedy: format!("write less, or leave {transport} out of --transport"),
+        })
     }
+}
+
+/// What `--transport` is.
+fn transports() -> String {
+    format!("Transports: {}", lab::described_transports())
 }
 
 /// How long the server holds each reply: `compare` and `echo`.
@@ -146,7 +154,5 @@ const LONGEST_RUN: Duration = Duration::from_secs(24 * 3600);
 const SHORTEST_INTERVAL: Duration = Duration::from_micros(1);
 /// About 100 octets of memory each, times the number of transports.
 const MOST_REQUESTS: f64 = 10_000_000.0;
-const MOST_UDP_BYTES: u32 = 65_507;
-const UDP_REMEDY: &str = "write less, or leave udp out of --transport";
 /// The drain time of a run.
 const LONGEST_PROCESSING: Duration = Duration::from_secs(10);

@@ -4,7 +4,6 @@
 //! delay, independent losses of the same probability in both directions. The processing time is that of the run, in
 //! our model and in the studies' formulas (where δ = 0.5 ms is the studies' own constant).
 
-use std::num::NonZeroU32;
 use std::time::Duration;
 
 use lab::{CompareConfig, Prediction, TransportSpec, milliseconds};
@@ -13,19 +12,20 @@ use models::studies::{Conditions, Flow, s4};
 use models::{ModelError, Probability, Rate};
 use netem::{Impairments, Loss};
 
-use crate::predict::{STUDY_RTO, UDP_FIRST_TIMEOUT, s4_equation};
+use crate::predict::{STUDY_RTO, s4_equation};
 
 /// The prediction, where there is an honest one.
 pub(super) fn predict(config: &CompareConfig, transport: TransportSpec) -> Option<Prediction> {
     let loss = common_loss(config)?;
     let is_poisson = config.traffic.arrivals.law == workload::Arrivals::Poisson;
-    // The requests of UDP do not know of each other, so that their arrivals do not matter.
-    if !is_poisson && transport != TransportSpec::Udp {
+    // Requests of an unreliable transport do not know of each other, so that their arrivals do not matter.
+    if !is_poisson && !transport.is_unreliable() {
         return None;
     }
     if config.traffic.message_bytes.get() > ONE_PACKET_BYTES {
         return None;
     }
+    let carrier = transport.model().ok()?;
     let rate = Rate::from_interval(config.traffic.interval).ok()?;
     let scenario = Scenario {
         rtt: config.rtt(),
@@ -35,8 +35,8 @@ pub(super) fn predict(config: &CompareConfig, transport: TransportSpec) -> Optio
         profile: profile(&config.profile)?,
         rto_min: None,
     };
-    let model = resequencing::response_time(&scenario, &carrier(transport)).ok()?;
-    let (study_ms, study) = match study(&scenario, transport) {
+    let model = resequencing::response_time(&scenario, &carrier).ok()?;
+    let (study_ms, study) = match study(&scenario, carrier) {
         Ok((time, equations)) => (Some(milliseconds(time)), Some(equations.to_owned())),
         Err(_no_answer) => (None, None),
     };
@@ -70,24 +70,15 @@ fn profile(name: &str) -> Option<Profile> {
     }
 }
 
-fn carrier(transport: TransportSpec) -> Transport {
-    match transport {
-        TransportSpec::Tcp { connections } => Transport::Tcp { connections: connections.into() },
-        TransportSpec::Sctp { streams } => Transport::Sctp { streams: streams.into() },
-        TransportSpec::SctpUnordered => Transport::SctpUnordered,
-        TransportSpec::Udp => Transport::Udp { first_timeout: UDP_FIRST_TIMEOUT },
-    }
-}
-
 /// The mean response time by S4, and its equations.
-fn study(scenario: &Scenario, transport: TransportSpec) -> Result<(Duration, &'static str), ModelError> {
+fn study(scenario: &Scenario, carrier: Transport) -> Result<(Duration, &'static str), ModelError> {
     let Scenario { rtt, loss, rate, processing, .. } = *scenario;
-    let flow = match transport {
-        TransportSpec::Tcp { connections } => Flow::Connections(NonZeroU32::from(connections)),
-        TransportSpec::Sctp { streams } => Flow::Streams(NonZeroU32::from(streams)),
-        TransportSpec::SctpUnordered => Flow::Unordered,
-        TransportSpec::Udp => {
-            let time = s4::udp_response_time(rtt, loss, UDP_FIRST_TIMEOUT, processing)?;
+    let flow = match carrier {
+        Transport::Tcp { connections } => Flow::Connections(connections),
+        Transport::Sctp { streams } => Flow::Streams(streams),
+        Transport::SctpUnordered => Flow::Unordered,
+        Transport::Udp { first_timeout } => {
+            let time = s4::udp_response_time(rtt, loss, first_timeout, processing)?;
             return Ok((time, "S4 (5)"));
         }
     };

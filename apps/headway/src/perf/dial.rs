@@ -66,7 +66,7 @@ impl Target {
         for to in &self.place.addresses {
             let socket = if to.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
             if let Some(name) = &self.tcp_congestion {
-                lab::real::tcp::set_congestion(&socket, name)?;
+                lab::set_tcp_congestion(&socket, name)?;
             }
             match socket.connect(*to).await {
                 Ok(stream) => {

@@ -349,6 +349,6 @@ const MODEL_EQUATION: &str = "the resequencing model, P(W <= t) = (1 - p R(t)) P
 /// The retransmission timeout of the studies.
 pub(crate) const STUDY_RTO: Duration = Duration::from_secs(1);
 /// T1 of SIP, RFC 3261 §17.1.1.1.
-pub(crate) const UDP_FIRST_TIMEOUT: Duration = Duration::from_millis(500);
+const UDP_FIRST_TIMEOUT: Duration = Duration::from_millis(500);
 /// Printed of a distribution: this share of the responses, as a probability.
 const QUANTILES: [(&str, f64); 4] = [("10%", 0.1), ("1%", 0.01), ("0.1%", 1e-3), ("0.01%", 1e-4)];

@@ -2,11 +2,13 @@
 
 pub(crate) mod namespaces;
 mod network;
-pub mod real;
+mod real;
 mod simulator;
 
 pub use namespaces::Namespaces;
-pub use network::{Carrier, EncapsulationPorts, Network};
+pub use network::Network;
+pub use real::RealError;
+pub(crate) use real::{Alarm, Arrived, Driven, LOOK_FOR_STOP, drive};
 pub use simulator::Simulator;
 
 use std::num::NonZeroU32;
@@ -41,7 +43,7 @@ fn raw_run(
         start: flow.start,
         counters,
         samples: flow.samples,
-        retransmissions: flow.transport.retransmissions.filter(|_| transport == TransportSpec::Udp),
+        retransmissions: flow.transport.retransmissions.filter(|_| transport.is_unreliable()),
         blocking: flow.transport.blocked.map(Blocking::from),
         packets,
         ended_early: flow.failure.or_else(|| is_interrupted.then(|| INTERRUPTED.to_owned())),
@@ -86,4 +88,4 @@ fn capture_path(path: &Path, transport: TransportSpec, repetition: u32) -> PathB
 }
 
 /// Why a run ended, or never began, that was asked to end.
-const INTERRUPTED: &str = "interrupted";
+pub(crate) const INTERRUPTED: &str = "interrupted";

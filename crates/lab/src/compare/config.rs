@@ -34,7 +34,7 @@ pub struct CompareConfig {
     pub repeat: NonZeroU32,
     /// Whether transports run at the same time. Default as the rate allows.
     pub schedule: Schedule,
-    /// Which transports. Default six.
+    /// Which transports. Default [`TransportList::DEFAULT`].
     pub transports: TransportList,
     /// Name of the association's profile. Default `signalling`; `rfc9260` shows the RFC's own timers, `studies`
     /// those of the stacks the studies measured.
@@ -89,8 +89,10 @@ impl CompareConfig {
             return Err(CompareError::NotAnswered { workload: self.workload });
         }
         let octets = self.traffic.message_bytes.get();
-        if octets > MAX_UDP_PAYLOAD && self.transports.as_slice().contains(&TransportSpec::Udp) {
-            return Err(CompareError::TooBigForUdp { octets });
+        for transport in self.transports.as_slice() {
+            if let Some(most) = transport.most_message_bytes().filter(|most| octets > *most) {
+                return Err(CompareError::TooBig { octets, transport: *transport, most });
+            }
         }
         Ok(())
     }
@@ -142,7 +144,7 @@ impl CompareConfig {
     /// The profile of a transport that has one: associations have.
     #[must_use]
     pub fn profile_of(&self, transport: TransportSpec) -> Option<String> {
-        (transport.protocol() == "sctp").then(|| self.profile.clone())
+        transport.takes_profile().then(|| self.profile.clone())
     }
 
     /// The seed of one repetition: that of the comparison, then those that follow it, as a plan counts seeds.
@@ -223,7 +225,6 @@ pub const CONCURRENT_RATE_LIMIT: f64 = 5000.0;
 /// The names of the two hosts.
 const CLIENT: &str = "client";
 const SERVER: &str = "server";
-const MAX_UDP_PAYLOAD: u32 = 65_507;
 
 /// An arrival process together with its name in the reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -302,13 +303,17 @@ pub enum CompareError {
         /// The workload asked for.
         workload: Workload,
     },
-    /// Beyond a datagram.
+    /// Beyond what one of the transports carries.
     #[error(
-        "--message {octets} is more than the 65507 octets of a UDP datagram: leave `udp` out of --transport"
+        "--message {octets} is more than the {most} octets that {transport} carries: leave it out of --transport"
     )]
-    TooBigForUdp {
+    TooBig {
         /// The size asked for.
         octets: u32,
+        /// The transport.
+        transport: TransportSpec,
+        /// What it carries.
+        most: u32,
     },
 }
 

@@ -94,7 +94,7 @@ fn the_link_of_a_scenario_does_what_was_asked_for_both_ways() {
     config.request_path.queue = "9p".parse().ok();
     config.response_path.reorder = netem::Probability::new(0.25).unwrap();
     config.response_path.drop_packets = [3, 5].into();
-    let scenario = config.scenario(TransportSpec::Udp);
+    let scenario = config.scenario("udp".parse().unwrap());
     let (_, link) = scenario.links.iter().next().unwrap();
     assert_eq!(link.request(), config.request_path);
     let back = link.response();
@@ -118,7 +118,8 @@ fn what_cannot_be_run_is_refused_with_the_option() {
     assert_eq!(with(Traffic { interval: zero, ..Traffic::default() }), Err(CompareError::ZeroInterval));
     assert_eq!(with(Traffic { duration: zero, ..Traffic::default() }), Err(CompareError::ZeroDuration));
     let message_bytes = "64KiB".parse().unwrap();
-    let too_big = Err(CompareError::TooBigForUdp { octets: 65_536 });
+    let too_big =
+        Err(CompareError::TooBig { octets: 65_536, transport: "udp".parse().unwrap(), most: 65_507 });
     assert_eq!(with(Traffic { message_bytes, ..Traffic::default() }), too_big);
 }
 

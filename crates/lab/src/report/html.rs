@@ -10,7 +10,6 @@ use super::numbers::short;
 use super::reading::reading;
 use super::table::{HEADINGS, backend_in_words, cells, path_in_words, workload_in_words};
 use crate::summary::{CompareResult, Comparison, RunCurves, RunResult};
-use crate::transport::TransportSpec;
 
 /// The whole file: figures, table, conditions, and the result in plain words.
 ///
@@ -116,20 +115,14 @@ fn figures(comparison: &Comparison) -> Figures<'_> {
     Figures { duration_s: comparison.result.workload.duration_s, runs: runs.collect() }
 }
 
-/// Which colour of the style sheet each transport has: TCP warm, SCTP cold, UDP violet, each kind in its own order.
+/// Which colour of the style sheet each transport has: those of its protocol in turn.
 fn colours(curves: &[RunCurves]) -> Vec<usize> {
-    let (mut tcp, mut sctp) = (0, 0);
-    let next = |used: &mut usize, first: usize, kinds: usize| {
-        let colour = first + *used % kinds;
-        *used += 1;
-        colour
+    let colour = |(at, of): (usize, &RunCurves)| {
+        let is_kin = |other: &&RunCurves| other.transport.protocol() == of.transport.protocol();
+        let colours = of.transport.colours();
+        colours.start + curves[..at].iter().filter(is_kin).count() % colours.len()
     };
-    let colour = |curves: &RunCurves| match curves.transport {
-        TransportSpec::Tcp { .. } => next(&mut tcp, 0, 3),
-        TransportSpec::Sctp { .. } | TransportSpec::SctpUnordered => next(&mut sctp, 3, 4),
-        TransportSpec::Udp => 7,
-    };
-    curves.iter().map(colour).collect()
+    curves.iter().enumerate().map(colour).collect()
 }
 
 fn conditions(comparison: &Comparison) -> Vec<(String, String)> {

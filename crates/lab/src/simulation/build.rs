@@ -6,21 +6,13 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
-use netsim::sctp::SctpHost;
 use netsim::{HostId, InterfaceId, LinkId, LinkSpec, RouterId, World};
-use sctp_core::{Delivery, Destination, Encapsulation, Endpoint, EndpointConfig, SctpPort};
-use virtual_time::Instant;
 
-use super::ends::End;
-use super::ends::sctp::{Opening, SctpClient, SctpServer};
-use super::ends::tcp::{Place, TcpClient, TcpServer};
-use super::ends::udp::{UdpClient, UdpServer};
-use super::options::CarrierName;
 use super::run::SimulationError;
-use super::scenario::{FlowError, FlowPlan, FlowSeed, Scenario};
+use super::scenario::{FlowError, FlowPlan, FlowSeed, Scenario, StopRule};
 use super::station::Station;
-use crate::traffic::{Client, Server, Workload};
-use crate::transport::TransportSpec;
+use crate::traffic::Workload;
+use crate::transport::{End, Ends};
 
 /// A world, and where in it everything is.
 pub(super) struct Built {
@@ -86,15 +78,10 @@ pub(super) fn build(scenario: &Scenario, seed: u64) -> Result<Built, SimulationE
         };
         let (from, to) = (site(&plan.from, "from")?, site(&plan.to, "to")?);
         let number = u8::try_from(index + 1).map_err(|_| SimulationError::TooMany { what: "flows" })?;
-        let ends = Ends {
-            name,
-            plan,
-            scenario,
-            seed: FlowSeed { run: seed, number },
-            addresses: [addresses(from, number), addresses(to, number)],
-        };
-        let (client, server) = ends.make()?;
-        let [client_addresses, server_addresses] = ends.addresses.clone();
+        let addresses = [addresses(from, number), addresses(to, number)];
+        let seed = FlowSeed { run: seed, number };
+        let [client, server] = ends(name, plan, &scenario.stop, seed, addresses.clone())?;
+        let [client_addresses, server_addresses] = addresses;
         let position = |world: &mut World<Station>, site: &Site, end, addresses| {
             let station = world.host_mut(site.id);
             station.seat(end, addresses);
@@ -141,89 +128,19 @@ fn addresses(site: &Site, flow: u8) -> Vec<IpAddr> {
     numbers.map(|interface| address(site.number, interface, flow)).collect()
 }
 
-/// What the two ends of one flow are made from.
-struct Ends<'a> {
-    name: &'a str,
-    plan: &'a FlowPlan,
-    scenario: &'a Scenario,
+/// The two ends of a flow, client first.
+fn ends(
+    name: &str,
+    plan: &FlowPlan,
+    stop: &StopRule,
     seed: FlowSeed,
     addresses: [Vec<IpAddr>; 2],
+) -> Result<[Box<dyn End>; 2], SimulationError> {
+    let error = |key: &str, because: String| SimulationError::new(format!("flows.{name}.{key}"), because);
+    let [Some(here), Some(there)] = [0, 1].map(|side| addresses[side].first().copied()) else {
+        return Err(error("from", "its hosts have no link".to_owned()));
+    };
+    let ends = Ends { plan, stop, seed, first: [here, there], addresses };
+    let made = plan.transport.0.transport().simulated(&ends);
+    made.map_err(|FlowError { key, because }| error(key, because))
 }
-
-impl Ends<'_> {
-    fn make(&self) -> Result<(End, End), SimulationError> {
-        let client = self.plan.client_plan(&self.scenario.stop, self.seed);
-        let client = Client::new(client.map_err(|error| self.flow_error(error))?);
-        let client = client.map_err(|error| self.error("rate", error.to_string()))?;
-        let begins_at = Instant::EPOCH + self.plan.start.0;
-        let [here, there] = [0, 1].map(|side| self.addresses[side].first().copied());
-        let (Some(here), Some(there)) = (here, there) else {
-            return Err(self.error("from", "its hosts have no link"));
-        };
-        let (near, far) = (Place { local: here, peer: there }, Place { local: there, peer: here });
-        match self.plan.transport.0 {
-            TransportSpec::Sctp { .. } => self.sctp(client, begins_at, Delivery::Ordered),
-            TransportSpec::SctpUnordered => self.sctp(client, begins_at, Delivery::Unordered),
-            TransportSpec::Tcp { connections } => {
-                let config = self.plan.tcp_config().map_err(|because| self.error("profile", because))?;
-                let initial = |label| u32::try_from(self.seed.of(label) >> 32).unwrap_or(1);
-                let count = connections.get();
-                let client = TcpClient::new(client, near, config, begins_at, count, initial("client"));
-                let is_bulk = self.plan.workload == Workload::Bulk;
-                let server = TcpServer::new(self.server()?, far, config, is_bulk, initial("server"));
-                Ok((End::TcpClient(Box::new(client)), End::TcpServer(Box::new(server))))
-            }
-            TransportSpec::Udp => {
-                let client = UdpClient::new(client, begins_at, here, there);
-                let server = UdpServer::new(self.server()?, there);
-                Ok((End::UdpClient(Box::new(client)), End::UdpServer(Box::new(server))))
-            }
-        }
-    }
-
-    fn sctp(&self, client: Client, at: Instant, delivery: Delivery) -> Result<(End, End), SimulationError> {
-        let config = self.plan.sctp_config().map_err(|because| self.error("profile", because))?;
-        let port =
-            SctpPort::try_from(SCTP_PORT).map_err(|error| self.error("transport", error.to_string()))?;
-        let endpoint = |side: usize, label| {
-            let mut of_endpoint = EndpointConfig { association: config.clone(), ..EndpointConfig::new(port) };
-            if self.addresses[side].len() > 1 {
-                of_endpoint.local_addresses.clone_from(&self.addresses[side]);
-            }
-            let mut entropy = [0; 32];
-            entropy[..8].copy_from_slice(&self.seed.of(label).to_le_bytes());
-            Endpoint::new(of_endpoint, entropy).map_err(|error| self.error("sctp", error.to_string()))
-        };
-        let encapsulation = match self.plan.sctp.carrier {
-            Some(CarrierName::Udp) => Encapsulation::Udp { port: ENCAPSULATION_PORT },
-            Some(CarrierName::Ip) | None => Encapsulation::Ip,
-        };
-        let to = |address: &IpAddr| Destination { address: *address, encapsulation };
-        let to = self.addresses[1].iter().take(1).map(to).collect();
-        let opening = Opening { at, to, port, config: config.clone() };
-        let client = SctpClient::new(client, opening, delivery);
-        let server = SctpServer::new(self.server()?);
-        let client = SctpHost::new(endpoint(0, "client")?, client);
-        let server = SctpHost::new(endpoint(1, "server")?, server);
-        Ok((End::SctpClient(Box::new(client)), End::SctpServer(Box::new(server))))
-    }
-
-    fn server<L: Clone>(&self) -> Result<Server<L>, SimulationError> {
-        let plan = self.plan.server_plan(&self.scenario.stop).map_err(|error| self.flow_error(error))?;
-        Ok(Server::new(plan))
-    }
-
-    fn flow_error(&self, error: FlowError) -> SimulationError {
-        self.error(error.key, error.because)
-    }
-
-    fn error(&self, key: &str, because: impl Into<String>) -> SimulationError {
-        SimulationError::new(format!("flows.{}.{key}", self.name), because)
-    }
-}
-
-/// The port of SIMCO; any would do.
-const SCTP_PORT: u16 = 7626;
-
-/// The registered port of SCTP in UDP (RFC 6951 §7).
-const ENCAPSULATION_PORT: u16 = 9899;

@@ -3,7 +3,7 @@
 //! ```text
 //! Scenario ─► build ─► World<Station> ─► run ─► RunOutcome
 //!   hosts, routers,      a Station has an End per flow:     per flow: delays, losses,
-//!   links, flows         transport (SCTP, TCP, UDP)         goodput; per queue: drops
+//!   links, flows         transport                          goodput; per queue: drops
 //!                        below Client or Server
 //! ```
 //!
@@ -11,9 +11,7 @@
 
 mod build;
 mod delays;
-mod ends;
 mod one_way;
-mod options;
 mod outcome;
 mod run;
 mod scenario;
@@ -23,11 +21,12 @@ mod text;
 
 pub use delays::{Delays, Moments};
 pub use one_way::{OneWay, Trip};
-pub use options::{CarrierName, InitialWindowName, SctpOptions, TcpOptions};
 pub use outcome::{FlowOutcome, LinkOutcome, RunOutcome, TransportCounts};
 pub use run::{SimulationError, Watch, simulate};
 pub(crate) use run::{changes, check};
-pub(crate) use scenario::FlowSeed;
+pub(crate) use scenario::{FlowError, FlowSeed};
 pub use scenario::{FlowPlan, LinkChange, LinkPlan, LinkWay, Named, Scenario, StopRule, SwitchState};
 pub use spread::Spread;
 pub use text::{Span, Text};
+
+pub use crate::transport::{CarrierName, InitialWindowName, SctpOptions, TcpOptions};

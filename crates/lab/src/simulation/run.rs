@@ -11,12 +11,12 @@ use thiserror::Error;
 use virtual_time::Instant;
 
 use super::build::{Built, FlowSeats, build};
-use super::ends::End;
 use super::outcome::{FlowOutcome, LinkOutcome, RunOutcome};
 use super::scenario::{LinkPlan, Scenario, SwitchState};
 use super::station::Station;
 use crate::compare::StopSignal;
 use crate::traffic::{Client, Workload};
+use crate::transport::End;
 
 /// Why a scenario cannot be run; `key` is where in the plan.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -167,7 +167,7 @@ fn is_running(world: &World<Station>, flow: &FlowSeats) -> bool {
     if flow.workload == Workload::Bulk {
         return false;
     }
-    let end = |(host, position)| -> &End { world.host(host).end(position) };
+    let end = |(host, position)| -> &dyn End { world.host(host).end(position) };
     let Some(client) = end(flow.client).client() else { return false };
     let completed = match flow.workload {
         Workload::Echo | Workload::Simco | Workload::Bulk => client.answered(),
@@ -215,7 +215,7 @@ fn outcome(scenario: &Scenario, built: Built) -> RunOutcome {
     let ways = |link| [Direction::Request, Direction::Response].map(|way| *world.link_stats(link, way));
     let names = scenario.links.iter().map(|(name, _)| name.to_owned());
     let links = names.zip(&links).map(|(name, link)| LinkOutcome { name, ways: ways(*link) }).collect();
-    let mut ends: Vec<Vec<Option<End>>> =
+    let mut ends: Vec<Vec<Option<Box<dyn End>>>> =
         world.into_hosts().map(|station| station.into_ends().into_iter().map(Some).collect()).collect();
     let mut take = |(host, position): (netsim::HostId, usize)| ends[host.index()][position].take();
     let names = scenario.flows.iter().map(|(name, _)| name.to_owned());
@@ -236,19 +236,21 @@ fn outcome(scenario: &Scenario, built: Built) -> RunOutcome {
 fn flow_outcome(
     name: String,
     seats: &FlowSeats,
-    client: Option<End>,
-    server: Option<End>,
+    client: Option<Box<dyn End>>,
+    server: Option<Box<dyn End>>,
     scenario: &Scenario,
     now: Instant,
 ) -> FlowOutcome {
-    let counts = |end: &Option<End>| end.as_ref().map(End::counts).unwrap_or_default();
+    let counts = |end: &Option<Box<dyn End>>| end.as_ref().map(|end| end.counts()).unwrap_or_default();
     let transport = counts(&client).and_far(counts(&server));
     let client = client.and_then(End::into_client);
     let failure = client.as_ref().and_then(|client| client.failure().map(str::to_owned));
     let answered = client.as_ref().map_or(0, Client::answered);
     let (start, strange) = client.as_ref().map(Client::facts).unwrap_or_default();
     let (messages, responses, samples) = client.map(Client::into_parts).unwrap_or_default();
-    let (one_way, octets, until) = server.map(End::into_received).unwrap_or_default();
+    let received = server.and_then(End::into_received);
+    let (octets, until) = received.as_ref().map(|(_, octets, until)| (*octets, *until)).unwrap_or_default();
+    let one_way = received.map(|(one_way, ..)| one_way);
     let counted = until.min(now).since(Instant::EPOCH).saturating_sub(scenario.stop.warm_up.0);
     let is_bulk = seats.workload == Workload::Bulk;
     let completed = match seats.workload {

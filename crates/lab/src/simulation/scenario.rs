@@ -5,18 +5,15 @@ use core::time::Duration;
 use std::collections::BTreeSet;
 
 use netem::{BitRate, Impairments, Loss, Probability, QueueLimit, derive_indexed_seed};
-use sctp_core::{AssociationConfig, Profile, Streams};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
-use tcp_core::TcpConfig;
 use toml::Spanned;
 use workload::{ArrivalProcess, MessageSize};
 
-use super::options::{SctpOptions, TcpOptions};
 use super::text::{Span, Text};
 use crate::compare::Arrivals;
-use crate::traffic::{CallPlan, ClientPlan, ServerPlan, Workload, framing, unsuitable};
-use crate::transport::TransportSpec;
+use crate::traffic::{CallPlan, ClientPlan, ServerPlan, Workload, framing};
+use crate::transport::{SctpOptions, TcpOptions, TransportSpec};
 
 /// A network and what flows through it.
 #[derive(Clone, Debug, Deserialize)]
@@ -352,49 +349,9 @@ impl FlowPlan {
             return Ok(None);
         }
         let transport = self.transport.0;
-        if let Some(because) = unsuitable(transport) {
-            return Err(format!("{because}: not over {transport}"));
-        }
+        let framing = framing(transport).map_err(|because| format!("{because}: not over {transport}"))?;
         let most = most.map_or(u32::MAX, |most| u32::try_from(most).unwrap_or(u32::MAX));
-        Ok(Some(CallPlan { framing: framing(transport), interval: self.mean_interval()?, most }))
-    }
-
-    /// Parameters of both ends of an association.
-    pub(crate) fn sctp_config(&self) -> Result<AssociationConfig, String> {
-        let name = self.profile.as_deref().unwrap_or("signalling");
-        let profile: Profile = name.parse().map_err(|error: sctp_core::UnknownProfile| error.to_string())?;
-        let mut config = AssociationConfig::profile(profile);
-        let lanes = self.transport.0.lanes();
-        config.streams = Streams { outbound: lanes, inbound: lanes.max(config.streams.inbound) };
-        config.path_mtu.bytes = self.sctp.path_mtu.unwrap_or(ETHERNET_BYTES);
-        let longest = self.sizes.iter().copied().max().unwrap_or(self.message);
-        let message = usize::try_from(longest).unwrap_or(usize::MAX);
-        config.buffers.send_bytes = config.buffers.send_bytes.max(message.saturating_mul(2));
-        config.buffers.receive_bytes = config.buffers.receive_bytes.max(message.saturating_mul(2));
-        self.sctp.apply(&mut config);
-        config.buffers.message_bytes = config
-            .buffers
-            .message_bytes
-            .max(message)
-            .min(config.buffers.receive_bytes)
-            .min(config.buffers.send_bytes);
-        config.validate().map_err(|error| error.to_string())?;
-        Ok(config)
-    }
-
-    /// The congestion control of the kernel's TCP.
-    pub(crate) fn tcp_congestion(&self) -> &str {
-        self.tcp.congestion.as_deref().unwrap_or("cubic")
-    }
-
-    /// Parameters of both ends of a TCP connection.
-    pub(super) fn tcp_config(&self) -> Result<TcpConfig, String> {
-        let name = self.profile.as_deref().unwrap_or("linux");
-        let profile = name.parse();
-        let mut config =
-            TcpConfig::profile(profile.map_err(|error: tcp_core::UnknownProfile| error.to_string())?);
-        self.tcp.apply(&mut config)?;
-        Ok(config)
+        Ok(Some(CallPlan { framing, interval: self.mean_interval()?, most }))
     }
 }
 
@@ -423,13 +380,10 @@ pub(crate) struct FlowError {
 }
 
 impl FlowError {
-    fn at<E: fmt::Display>(key: &'static str) -> impl Fn(E) -> Self {
+    pub(crate) fn at<E: fmt::Display>(key: &'static str) -> impl Fn(E) -> Self {
         move |error| Self { key, because: error.to_string() }
     }
 }
-
-/// MTU of a link: Ethernet's.
-const ETHERNET_BYTES: usize = 1500;
 
 fn default_message() -> u32 {
     workload::MessageSize::default().get()

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use netsim::{Host, Outgoing, Packet};
 use virtual_time::Instant;
 
-use super::ends::End;
+use crate::transport::End;
 
 /// A simulated host.
 #[derive(Default)]
@@ -14,21 +14,21 @@ pub(super) struct Station {
 }
 
 struct Seat {
-    end: End,
+    end: Box<dyn End>,
     addresses: Vec<IpAddr>,
     is_touched: bool,
 }
 
 impl Station {
-    pub(super) fn seat(&mut self, end: End, addresses: Vec<IpAddr>) {
+    pub(super) fn seat(&mut self, end: Box<dyn End>, addresses: Vec<IpAddr>) {
         self.ends.push(Seat { end, addresses, is_touched: true });
     }
 
-    pub(super) fn end(&self, index: usize) -> &End {
-        &self.ends[index].end
+    pub(super) fn end(&self, index: usize) -> &dyn End {
+        &*self.ends[index].end
     }
 
-    pub(super) fn into_ends(self) -> Vec<End> {
+    pub(super) fn into_ends(self) -> Vec<Box<dyn End>> {
         self.ends.into_iter().map(|seat| seat.end).collect()
     }
 

@@ -21,7 +21,7 @@ pub(crate) use self::server::Server;
 pub use self::server::ServerPlan;
 use self::simco::MessageFramer;
 pub use self::simco::pinhole;
-pub(crate) use self::simco::{CallPlan, Responder, Told, Transactions, framing, unsuitable};
+pub(crate) use self::simco::{CallPlan, Responder, Told, Transactions, framing};
 pub use self::workload::Workload;
 
 /// Cuts a byte stream into messages.

@@ -72,6 +72,10 @@ impl<L: Clone> Server<L> {
         self.plan.workload
     }
 
+    pub(crate) fn is_bulk(&self) -> bool {
+        self.plan.workload == Workload::Bulk
+    }
+
     /// Octets of user data.
     pub(crate) fn on_octets(&mut self, now: Instant, octets: usize) {
         if now >= Instant::EPOCH + self.plan.warm_up {

@@ -17,7 +17,6 @@ use emulator::{
 };
 use tracing::Span;
 
-use self::client::FlowRun;
 pub(crate) use self::suitable::can_run;
 use super::{never_begun, raw_run, runs};
 use crate::compare::{
@@ -28,7 +27,7 @@ use crate::simulation::{
     FlowOutcome, LinkOutcome, LinkPlan, RunOutcome, Scenario, SimulationError, SwitchState, TransportCounts,
     Watch, changes,
 };
-use crate::transport::TransportSpec;
+use crate::transport::{Carrier, EncapsulationPorts, FlowRun, TransportSpec};
 
 /// The backend with real packets. The process must have entered a user namespace, or be privileged, before.
 #[derive(Clone, Copy, Debug, Default)]
@@ -213,7 +212,7 @@ fn outcome(
     length: Duration,
 ) -> RunOutcome {
     let plans = run.scenario.flows.iter().zip(flows).enumerate();
-    let flows = plans.map(|(index, ((name, plan), FlowRun { driven, counts }))| FlowOutcome {
+    let flows = plans.map(|(index, ((name, plan), FlowRun { driven, counts, .. }))| FlowOutcome {
         name: name.to_owned(),
         messages: driven.messages.0,
         completed: driven.messages.1,
@@ -268,15 +267,20 @@ impl From<BackendError> for SimulationError {
 /// Runs at the same time at most; the emulator numbers their links with one octet.
 pub(crate) const MOST_LINKS: usize = 64;
 
-/// UDP port of the first flow's server, and its TCP port; the others follow.
+/// What carries SCTP of a flow: UDP, at a port of its own at both ends (RFC 6951).
+fn carrier(number: u8) -> Carrier {
+    let port = FIRST_ENCAPSULATION_PORT + u16::from(number) - 1;
+    Carrier::Udp(EncapsulationPorts { local: port, remote: port })
+}
+
+/// Port of the first flow's server; the others follow.
 const FIRST_PORT: u16 = 5007;
 
-/// UDP encapsulation port of the first flow, at both ends (RFC 6951); the others follow.
+/// UDP port that carries SCTP of the first flow; the others follow.
 const FIRST_ENCAPSULATION_PORT: u16 = 9899;
 
-/// SCTP ports of client and server.
+/// SCTP port of clients.
 const CLIENT_PORT: u16 = 5001;
-const SERVER_PORT: u16 = 7;
 
 /// How often somebody looks whether the clients have finished.
 const LOOK: Duration = Duration::from_millis(20);

@@ -1,7 +1,6 @@
 //! Which scenarios run on real packets, and why not the others.
 
-use crate::simulation::{CarrierName, FlowPlan, FlowSeed, Scenario, SimulationError};
-use crate::transport::TransportSpec;
+use crate::simulation::{FlowSeed, Scenario, SimulationError};
 
 /// Whether a scenario can run.
 ///
@@ -30,7 +29,7 @@ pub(crate) fn can_run(scenario: &Scenario) -> Result<(), SimulationError> {
         if !flow.start.0.is_zero() {
             return refuse_flow("start", "on real packets flows begin at once");
         }
-        if let Some((key, because)) = of_transport(flow) {
+        if let Some((key, because)) = flow.transport.0.transport().refused_on_real_packets(flow) {
             return refuse_flow(key, because);
         }
         let number = u8::try_from(index + 1).map_err(|_| SimulationError::TooMany { what: "flows" })?;
@@ -38,27 +37,6 @@ pub(crate) fn can_run(scenario: &Scenario) -> Result<(), SimulationError> {
         plan.map_err(|error| SimulationError::new(format!("flows.{name}.{}", error.key), error.because))?;
     }
     Ok(())
-}
-
-/// The kernel's TCP is what it is; its congestion control can be chosen. Our SCTP is as the plan says.
-fn of_transport(flow: &FlowPlan) -> Option<(&'static str, &'static str)> {
-    match flow.transport.0 {
-        TransportSpec::Tcp { .. } if flow.profile.is_some() => {
-            Some(("profile", "the TCP of real packets is the kernel's, which has no profiles"))
-        }
-        TransportSpec::Tcp { .. } if !flow.tcp.is_only_congestion() => {
-            Some(("tcp", "of the kernel's TCP only the congestion control can be chosen"))
-        }
-        TransportSpec::Sctp { .. } | TransportSpec::SctpUnordered
-            if flow.sctp.carrier == Some(CarrierName::Ip) =>
-        {
-            Some(("sctp.carrier", "between namespaces UDP carries SCTP"))
-        }
-        TransportSpec::Tcp { .. }
-        | TransportSpec::Sctp { .. }
-        | TransportSpec::SctpUnordered
-        | TransportSpec::Udp => None,
-    }
 }
 
 const REMEDY: &str = "leave it out, or use --world simulator";

@@ -10,7 +10,7 @@ use virtual_time::Instant;
 
 /// An alarm clock for one task.
 #[derive(Debug)]
-pub struct Alarm {
+pub(crate) struct Alarm {
     clock: Clock,
     timer: Timer,
     readiness: AsyncFd<OwnedFd>,
@@ -21,7 +21,7 @@ impl Alarm {
     ///
     /// # Errors
     /// The process has no file descriptors left.
-    pub fn new(clock: Clock) -> io::Result<Self> {
+    pub(crate) fn new(clock: Clock) -> io::Result<Self> {
         let timer = Timer::new(clock)?;
         let descriptor = timer.as_fd().try_clone_to_owned()?;
         // Deprecated for types whose descriptor may close behind tokio's back; an `OwnedFd` cannot do that.
@@ -31,8 +31,7 @@ impl Alarm {
     }
 
     /// The time now.
-    #[must_use]
-    pub fn now(&self) -> Instant {
+    pub(crate) fn now(&self) -> Instant {
         self.clock.now()
     }
 
@@ -40,7 +39,7 @@ impl Alarm {
     ///
     /// # Errors
     /// None in practice; what the kernel says otherwise.
-    pub async fn until(&mut self, deadline: Option<Instant>) -> io::Result<()> {
+    pub(crate) async fn until(&mut self, deadline: Option<Instant>) -> io::Result<()> {
         let Some(deadline) = deadline else { return std::future::pending().await };
         while self.clock.now() < deadline {
             self.timer.arm(deadline)?;

@@ -13,11 +13,11 @@ use crate::simulation::Delays;
 use crate::traffic::{Client, ClientPlan};
 
 /// Where the requests of one lane go: a queue that a task empties into the transport.
-pub type Outlet = UnboundedSender<Bytes>;
+pub(crate) type Outlet = UnboundedSender<Bytes>;
 
 /// What came back from a transport.
 #[derive(Debug)]
-pub enum Arrived {
+pub(crate) enum Arrived {
     /// A whole message.
     Message {
         /// The lane it came on.
@@ -38,23 +38,23 @@ pub enum Arrived {
 
 /// What a client did.
 #[derive(Debug)]
-pub struct Driven {
+pub(crate) struct Driven {
     /// When it started, on the clock of the samples.
-    pub start: Instant,
+    pub(crate) start: Instant,
     /// Messages that fell due, and of these, answered.
-    pub messages: (u64, u64),
+    pub(crate) messages: (u64, u64),
     /// Response times of those that count.
-    pub responses: Delays,
+    pub(crate) responses: Delays,
     /// Every request that was due.
-    pub samples: Vec<Sample>,
+    pub(crate) samples: Vec<Sample>,
     /// What was counted.
-    pub counters: LoadCounters,
+    pub(crate) counters: LoadCounters,
     /// Why it ended before its time, if it did.
-    pub ended_early: Option<String>,
+    pub(crate) ended_early: Option<String>,
 }
 
 impl Driven {
-    pub(super) fn new(client: Client) -> Self {
+    pub(crate) fn new(client: Client) -> Self {
         let ended_early = client.failure().map(str::to_owned);
         let ((start, strange), answered) = (client.facts(), client.answered());
         let (drawn, responses, samples) = client.into_parts();
@@ -81,7 +81,7 @@ impl Driven {
 ///
 /// # Errors
 /// The workload makes no sense, or the system refuses a timer.
-pub async fn drive(
+pub(crate) async fn drive(
     plan: ClientPlan,
     outlets: &[Outlet],
     arrivals: &mut UnboundedReceiver<Arrived>,
@@ -127,4 +127,4 @@ fn hand_over(client: &mut Client, outlets: &[Outlet], now: Instant) {
 }
 
 /// How often a run looks whether it is asked to end.
-pub(super) const LOOK_FOR_STOP: Duration = Duration::from_millis(100);
+pub(crate) const LOOK_FOR_STOP: Duration = Duration::from_millis(100);

@@ -1,17 +1,13 @@
-//! Load generator and echo server over real sockets: our SCTP, the kernel's TCP, UDP with SIP-like retransmission.
+//! The loop of a client over real sockets, whatever the transport.
 //!
-//! The cores of `workload` decide when something is sent and what an answer means; here are only the tasks that
-//! carry octets between them and the transports. Every lane (stream or connection) has a queue of its own, so that
-//! a full connection holds up no other.
+//! Every lane (stream or connection) has a queue of its own, which a task of the transport empties, so that a full
+//! connection holds up no other.
 
 mod alarm;
 mod drive;
-pub mod sctp;
-pub mod tcp;
-pub mod udp;
 
-pub use self::alarm::Alarm;
-pub use self::drive::{Arrived, Driven, Outlet, drive};
+pub(crate) use self::alarm::Alarm;
+pub(crate) use self::drive::{Arrived, Driven, LOOK_FOR_STOP, drive};
 
 use thiserror::Error;
 
@@ -25,6 +21,14 @@ pub enum RealError {
         what: &'static str,
         /// What the system said.
         source: std::io::Error,
+    },
+    /// A server could not be opened.
+    #[error("{at}: {because}")]
+    Listen {
+        /// Where.
+        at: std::net::SocketAddr,
+        /// What the system said.
+        because: String,
     },
     /// The SCTP endpoint could not be set up.
     #[error("cannot open the SCTP endpoint: {0}")]
@@ -54,6 +58,12 @@ pub enum RealError {
 }
 
 impl RealError {
+    /// Nobody answers, so nothing is measured.
+    pub(crate) fn nobody(protocol: &str, refused: &[String]) -> Self {
+        let because = format!("no {protocol} server {}; start `headway echo` there", refused.join(", nor "));
+        Self::Configuration { because }
+    }
+
     pub(crate) fn socket(what: &'static str) -> impl FnOnce(std::io::Error) -> Self {
         move |source| Self::Socket { what, source }
     }

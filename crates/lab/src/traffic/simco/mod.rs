@@ -22,7 +22,7 @@ use virtual_time::Instant;
 
 use self::calls::Due;
 
-use crate::transport::TransportSpec;
+use crate::transport::{Carriage, TransportSpec};
 
 /// What both ends know of the load.
 #[derive(Clone, Copy, Debug)]
@@ -61,24 +61,13 @@ fn hand_over(agent: &mut Agent, framing: Framing, now: Instant, stream: u16, wir
     }
 }
 
-/// Why firewall control does not run over a transport; `None` if it does.
-pub(crate) fn unsuitable(transport: TransportSpec) -> Option<&'static str> {
-    match transport {
-        TransportSpec::Tcp { connections } if connections.get() > 1 => {
-            Some("a session of SIMCO is one connection")
-        }
-        TransportSpec::Udp => Some("SIMCO needs a reliable transport"),
-        TransportSpec::Tcp { .. } | TransportSpec::Sctp { .. } | TransportSpec::SctpUnordered => None,
-    }
-}
-
-/// How a transport tells messages apart.
-pub(crate) fn framing(transport: TransportSpec) -> Framing {
-    match transport {
-        TransportSpec::Tcp { .. } | TransportSpec::Udp => Framing::Octets,
-        TransportSpec::Sctp { .. } | TransportSpec::SctpUnordered => {
-            Framing::Messages { streams: transport.lanes() }
-        }
+/// How a transport tells messages apart; why firewall control does not run over it.
+pub(crate) fn framing(transport: TransportSpec) -> Result<Framing, &'static str> {
+    match transport.carriage() {
+        Carriage::Messages => Ok(Framing::Messages { streams: transport.lanes() }),
+        Carriage::Octets if transport.lanes() == 1 => Ok(Framing::Octets),
+        Carriage::Octets => Err("a session of SIMCO is one stream of octets"),
+        Carriage::Datagrams => Err("SIMCO needs a reliable transport"),
     }
 }
 

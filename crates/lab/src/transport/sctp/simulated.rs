@@ -1,19 +1,20 @@
 //! Client and server on top of the SCTP that ships.
 
-use netsim::sctp::Application;
+use netsim::sctp::{Application, SctpHost};
 use sctp_core::{
     AssociationConfig, AssociationId, Delivery, Destination, Endpoint, Event, Message, PayloadProtocolId,
     SctpPort, SendError, StreamId,
 };
 use virtual_time::Instant;
 
-use crate::news::News;
-use crate::simulation::outcome::TransportCounts;
+use super::news::News;
+use crate::simulation::{OneWay, TransportCounts};
 use crate::traffic::{Client, Server};
+use crate::transport::End;
 
 /// Opens the association when it is time, and sends what is due.
-pub(in crate::simulation) struct SctpClient {
-    pub(in crate::simulation) client: Client,
+pub(super) struct SctpClient {
+    client: Client,
     opening: Option<Opening>,
     delivery: Delivery,
     id: Option<AssociationId>,
@@ -23,15 +24,15 @@ pub(in crate::simulation) struct SctpClient {
 }
 
 /// When and to whom.
-pub(in crate::simulation) struct Opening {
-    pub(in crate::simulation) at: Instant,
-    pub(in crate::simulation) to: Vec<Destination>,
-    pub(in crate::simulation) port: SctpPort,
-    pub(in crate::simulation) config: AssociationConfig,
+pub(super) struct Opening {
+    pub(super) at: Instant,
+    pub(super) to: Vec<Destination>,
+    pub(super) port: SctpPort,
+    pub(super) config: AssociationConfig,
 }
 
 impl SctpClient {
-    pub(in crate::simulation) fn new(client: Client, opening: Opening, delivery: Delivery) -> Self {
+    pub(super) fn new(client: Client, opening: Opening, delivery: Delivery) -> Self {
         Self { client, opening: Some(opening), delivery, id: None, is_room: false, last_counts: None }
     }
 
@@ -73,11 +74,6 @@ impl SctpClient {
                 Err(error) => return self.client.fail(error.to_string()),
             }
         }
-    }
-
-    pub(in crate::simulation) fn counts(&self, endpoint: &Endpoint) -> TransportCounts {
-        let now = self.id.and_then(|id| counts(endpoint, id));
-        now.or(self.last_counts).unwrap_or_default()
     }
 }
 
@@ -123,22 +119,22 @@ impl Application for SctpClient {
 }
 
 /// Answers or counts what comes on every association.
-pub(in crate::simulation) struct SctpServer {
-    pub(in crate::simulation) server: Server<ReplyLane>,
+pub(super) struct SctpServer {
+    server: Server<ReplyLane>,
     id: Option<AssociationId>,
     is_room: bool,
 }
 
 /// Where an answer goes: back on the stream it came on, with the same flag.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::simulation) struct ReplyLane {
+pub(super) struct ReplyLane {
     id: AssociationId,
     stream: StreamId,
     delivery: Delivery,
 }
 
 impl SctpServer {
-    pub(in crate::simulation) fn new(server: Server<ReplyLane>) -> Self {
+    pub(super) fn new(server: Server<ReplyLane>) -> Self {
         Self { server, id: None, is_room: true }
     }
 
@@ -153,10 +149,6 @@ impl SctpServer {
                 self.server.defer(lane, message.payload);
             }
         }
-    }
-
-    pub(in crate::simulation) fn counts(&self, endpoint: &Endpoint) -> TransportCounts {
-        self.id.and_then(|id| counts(endpoint, id)).unwrap_or_default()
     }
 }
 
@@ -187,6 +179,35 @@ impl Application for SctpServer {
 
     fn handle_timeout(&mut self, now: Instant, endpoint: &mut Endpoint) {
         self.answer(now, endpoint);
+    }
+}
+
+impl End for SctpHost<SctpClient> {
+    fn counts(&self) -> TransportCounts {
+        let now = self.application.id.and_then(|id| counts(&self.endpoint, id));
+        now.or(self.application.last_counts).unwrap_or_default()
+    }
+
+    fn client(&self) -> Option<&Client> {
+        Some(&self.application.client)
+    }
+
+    fn into_client(self: Box<Self>) -> Option<Client> {
+        Some(self.application.client)
+    }
+}
+
+impl End for SctpHost<SctpServer> {
+    fn counts(&self) -> TransportCounts {
+        self.application.id.and_then(|id| counts(&self.endpoint, id)).unwrap_or_default()
+    }
+
+    fn delivered(&self) -> u64 {
+        self.application.server.delivered()
+    }
+
+    fn into_received(self: Box<Self>) -> Option<(OneWay, u64, Instant)> {
+        Some(self.application.server.into_parts())
     }
 }
 

@@ -9,11 +9,12 @@ use netsim::{Host, Outgoing, Packet, Protocol};
 use virtual_time::Instant;
 use workload::{MessageNumber, ResponseNovelty, RetransmissionConfig, UdpRequester};
 
-use crate::simulation::outcome::TransportCounts;
+use crate::simulation::{OneWay, TransportCounts};
 use crate::traffic::{Client, Server};
+use crate::transport::End;
 
-pub(in crate::simulation) struct UdpClient {
-    pub(in crate::simulation) client: Client,
+pub(super) struct UdpClient {
+    client: Client,
     begins_at: Option<Instant>,
     requester: UdpRequester,
     local: IpAddr,
@@ -21,19 +22,9 @@ pub(in crate::simulation) struct UdpClient {
 }
 
 impl UdpClient {
-    pub(in crate::simulation) fn new(
-        client: Client,
-        begins_at: Instant,
-        local: IpAddr,
-        peer: IpAddr,
-    ) -> Self {
+    pub(super) fn new(client: Client, begins_at: Instant, local: IpAddr, peer: IpAddr) -> Self {
         let requester = UdpRequester::new(RetransmissionConfig::default());
         Self { client, begins_at: Some(begins_at), requester, local, peer }
-    }
-
-    pub(in crate::simulation) fn counts(&self) -> TransportCounts {
-        let retransmissions = Some(self.requester.counters().retransmissions);
-        TransportCounts { timeouts: retransmissions, retransmissions, blocked: None }
     }
 }
 
@@ -70,14 +61,29 @@ impl Host for UdpClient {
     }
 }
 
-pub(in crate::simulation) struct UdpServer {
-    pub(in crate::simulation) server: Server<IpAddr>,
+impl End for UdpClient {
+    fn counts(&self) -> TransportCounts {
+        let retransmissions = Some(self.requester.counters().retransmissions);
+        TransportCounts { timeouts: retransmissions, retransmissions, blocked: None }
+    }
+
+    fn client(&self) -> Option<&Client> {
+        Some(&self.client)
+    }
+
+    fn into_client(self: Box<Self>) -> Option<Client> {
+        Some(self.client)
+    }
+}
+
+pub(super) struct UdpServer {
+    server: Server<IpAddr>,
     local: IpAddr,
     outgoing: VecDeque<(IpAddr, Bytes)>,
 }
 
 impl UdpServer {
-    pub(in crate::simulation) fn new(server: Server<IpAddr>, local: IpAddr) -> Self {
+    pub(super) fn new(server: Server<IpAddr>, local: IpAddr) -> Self {
         Self { server, local, outgoing: VecDeque::new() }
     }
 }
@@ -101,6 +107,16 @@ impl Host for UdpServer {
 
     fn poll_timeout(&self) -> Option<Instant> {
         self.server.poll_timeout()
+    }
+}
+
+impl End for UdpServer {
+    fn delivered(&self) -> u64 {
+        self.server.delivered()
+    }
+
+    fn into_received(self: Box<Self>) -> Option<(OneWay, u64, Instant)> {
+        Some(self.server.into_parts())
     }
 }
 

@@ -1,10 +1,10 @@
-//! What a plan changes of a transport's profile.
+//! What a plan changes of a profile of SCTP, and the parameters of an association that follow.
 
-use sctp_core::AssociationConfig;
+use sctp_core::{AssociationConfig, Profile, Streams, UnknownProfile};
 use serde::Deserialize;
-use tcp_core::TcpConfig;
+use workload::MessageSize;
 
-use super::text::Span;
+use crate::simulation::{FlowPlan, Span};
 
 /// SCTP parameters a plan may change.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -70,32 +70,8 @@ pub enum CongestionName {
     Westwood,
 }
 
-/// TCP parameters a plan may change.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TcpOptions {
-    /// The least retransmission timeout.
-    pub rto_min: Option<Span>,
-    /// The largest one.
-    pub rto_max: Option<Span>,
-    /// How long an acknowledgment may wait.
-    pub ack_delay: Option<Span>,
-    /// Hold small segments while data is in flight.
-    pub nagle: Option<bool>,
-    /// The largest payload of a segment.
-    pub mss: Option<u16>,
-    /// Octets the receiver offers.
-    pub receive_window: Option<usize>,
-    /// Octets the sender keeps.
-    pub send_buffer: Option<usize>,
-    /// Each message is a segment of its own, whatever waits. Default as the profile.
-    pub segment_per_message: Option<bool>,
-    /// The congestion control by its name in Linux: `reno`, `cubic`. Default as the profile.
-    pub congestion: Option<String>,
-}
-
 impl SctpOptions {
-    pub(super) fn apply(&self, config: &mut AssociationConfig) {
+    fn apply(&self, config: &mut AssociationConfig) {
         if let Some(min) = self.rto_min {
             config.rto.min = min.0;
             config.rto.initial = config.rto.initial.max(min.0);
@@ -142,44 +118,39 @@ impl SctpOptions {
     }
 }
 
-impl TcpOptions {
-    /// Whether nothing but the congestion control is chosen.
-    pub(crate) fn is_only_congestion(&self) -> bool {
-        *self == Self { congestion: self.congestion.clone(), ..Self::default() }
-    }
-
-    /// Changes what a profile says; why not, if the simulator cannot.
-    pub(super) fn apply(&self, config: &mut TcpConfig) -> Result<(), String> {
-        config.congestion = match self.congestion.as_deref() {
-            None => config.congestion,
-            Some("reno") => tcp_core::CongestionAlgorithm::NewReno,
-            Some("cubic") => tcp_core::CongestionAlgorithm::LinuxCubic,
-            Some(other) => {
-                return Err(format!(
-                    "the simulator's TCP has no `{other}`: use reno or cubic, or the namespaces backend"
-                ));
-            }
-        };
-        if let Some(min) = self.rto_min {
-            config.rto_min = min.0;
-        }
-        if let Some(max) = self.rto_max {
-            config.rto_max = max.0;
-            config.rto_initial = config.rto_initial.min(max.0);
-        }
-        if let Some(delay) = self.ack_delay {
-            config.ack_delay = delay.0;
-        }
-        if let Some(is_on) = self.nagle {
-            config.nagle = if is_on { tcp_core::Nagle::On } else { tcp_core::Nagle::Off };
-        }
-        if let Some(is_own) = self.segment_per_message {
-            config.segments.boundaries =
-                if is_own { tcp_core::Boundaries::Writes } else { tcp_core::Boundaries::Stream };
-        }
-        config.mss = self.mss.unwrap_or(config.mss);
-        config.receive_bytes = self.receive_window.unwrap_or(config.receive_bytes);
-        config.send_bytes = self.send_buffer.unwrap_or(config.send_bytes);
-        Ok(())
-    }
+/// Parameters of both ends of an association.
+pub(super) fn config(flow: &FlowPlan) -> Result<AssociationConfig, String> {
+    let name = flow.profile.as_deref().unwrap_or("signalling");
+    let profile: Profile = name.parse().map_err(|error: UnknownProfile| error.to_string())?;
+    let mut config = AssociationConfig::profile(profile);
+    let lanes = flow.transport.0.lanes();
+    config.streams = Streams { outbound: lanes, inbound: lanes.max(config.streams.inbound) };
+    config.path_mtu.bytes = flow.sctp.path_mtu.unwrap_or(ETHERNET_BYTES);
+    let longest = flow.sizes.iter().copied().max().unwrap_or(flow.message);
+    let message = usize::try_from(longest).unwrap_or(usize::MAX);
+    config.buffers.send_bytes = config.buffers.send_bytes.max(message.saturating_mul(2));
+    config.buffers.receive_bytes = config.buffers.receive_bytes.max(message.saturating_mul(2));
+    flow.sctp.apply(&mut config);
+    config.buffers.message_bytes = config
+        .buffers
+        .message_bytes
+        .max(message)
+        .min(config.buffers.receive_bytes)
+        .min(config.buffers.send_bytes);
+    config.validate().map_err(|error| error.to_string())?;
+    Ok(config)
 }
+
+/// Room for whatever a client may ask: any number of streams, the largest message.
+pub(super) fn config_for_anybody(profile: Profile) -> AssociationConfig {
+    let mut config = AssociationConfig::profile(profile);
+    config.streams = Streams { outbound: u16::MAX, inbound: u16::MAX };
+    let largest = MessageSize::MAX.octets();
+    config.buffers.message_bytes = largest;
+    config.buffers.send_bytes = config.buffers.send_bytes.max(2 * largest);
+    config.buffers.receive_bytes = config.buffers.receive_bytes.max(2 * largest);
+    config
+}
+
+/// MTU of a link: Ethernet's.
+const ETHERNET_BYTES: usize = 1500;

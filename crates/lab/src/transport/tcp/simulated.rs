@@ -7,8 +7,9 @@ use netsim::{Host, Outgoing, Packet, Protocol};
 use tcp_core::{Connection, Event, Segment, TcpConfig};
 use virtual_time::Instant;
 
-use crate::simulation::outcome::TransportCounts;
+use crate::simulation::{OneWay, TransportCounts};
 use crate::traffic::{Client, Framer, Server};
+use crate::transport::End;
 
 /// Both ends of a connection have this.
 struct Lane {
@@ -42,8 +43,8 @@ impl Lane {
 }
 
 /// The client's end of all connections of a flow.
-pub(in crate::simulation) struct TcpClient {
-    pub(in crate::simulation) client: Client,
+pub(super) struct TcpClient {
+    client: Client,
     place: Place,
     config: TcpConfig,
     opens_at: Option<Instant>,
@@ -55,13 +56,13 @@ pub(in crate::simulation) struct TcpClient {
 
 /// The addresses of a flow.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::simulation) struct Place {
-    pub(in crate::simulation) local: IpAddr,
-    pub(in crate::simulation) peer: IpAddr,
+pub(super) struct Place {
+    pub(super) local: IpAddr,
+    pub(super) peer: IpAddr,
 }
 
 impl TcpClient {
-    pub(in crate::simulation) fn new(
+    pub(super) fn new(
         client: Client,
         place: Place,
         config: TcpConfig,
@@ -72,15 +73,6 @@ impl TcpClient {
         let (lanes, scratch) = (Vec::new(), Vec::new());
         let opens_at = Some(opens_at);
         Self { client, place, config, opens_at, initial_sequence, connections, lanes, scratch }
-    }
-
-    pub(in crate::simulation) fn counts(&self) -> TransportCounts {
-        let of_lane = |lane: &Lane| lane.connection.statistics().sender;
-        TransportCounts {
-            timeouts: Some(self.lanes.iter().map(|lane| of_lane(lane).timeouts).sum()),
-            retransmissions: Some(self.lanes.iter().map(|lane| of_lane(lane).retransmissions).sum()),
-            blocked: None,
-        }
     }
 
     fn open(&mut self, now: Instant) {
@@ -190,9 +182,28 @@ impl Host for TcpClient {
     }
 }
 
+impl End for TcpClient {
+    fn counts(&self) -> TransportCounts {
+        let of_lane = |lane: &Lane| lane.connection.statistics().sender;
+        TransportCounts {
+            timeouts: Some(self.lanes.iter().map(|lane| of_lane(lane).timeouts).sum()),
+            retransmissions: Some(self.lanes.iter().map(|lane| of_lane(lane).retransmissions).sum()),
+            blocked: None,
+        }
+    }
+
+    fn client(&self) -> Option<&Client> {
+        Some(&self.client)
+    }
+
+    fn into_client(self: Box<Self>) -> Option<Client> {
+        Some(self.client)
+    }
+}
+
 /// The server's end of all connections of a flow.
-pub(in crate::simulation) struct TcpServer {
-    pub(in crate::simulation) server: Server<usize>,
+pub(super) struct TcpServer {
+    server: Server<usize>,
     config: TcpConfig,
     place: Place,
     initial_sequence: u32,
@@ -204,14 +215,9 @@ pub(in crate::simulation) struct TcpServer {
 }
 
 impl TcpServer {
-    pub(in crate::simulation) fn new(
-        server: Server<usize>,
-        place: Place,
-        config: TcpConfig,
-        is_bulk: bool,
-        initial_sequence: u32,
-    ) -> Self {
+    pub(super) fn new(server: Server<usize>, place: Place, config: TcpConfig, initial_sequence: u32) -> Self {
         let (lanes, ports, scratch) = (Vec::new(), Vec::new(), Vec::new());
+        let is_bulk = server.is_bulk();
         Self { server, config, place, initial_sequence, is_bulk, lanes, ports, scratch }
     }
 
@@ -285,6 +291,16 @@ impl Host for TcpServer {
     fn poll_timeout(&self) -> Option<Instant> {
         let lanes = self.lanes.iter().filter_map(|lane| lane.connection.poll_timeout());
         lanes.chain(self.server.poll_timeout()).min()
+    }
+}
+
+impl End for TcpServer {
+    fn delivered(&self) -> u64 {
+        self.server.delivered()
+    }
+
+    fn into_received(self: Box<Self>) -> Option<(OneWay, u64, Instant)> {
+        Some(self.server.into_parts())
     }
 }
 

@@ -1,8 +1,9 @@
 //! The workload over the kernel's TCP.
 
-use bytes::Bytes;
+use core::time::Duration;
 use std::net::SocketAddr;
 
+use bytes::Bytes;
 use sctp_io::Clock;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -11,27 +12,25 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 use workload::Lane;
 
-use super::{Alarm, Arrived, Driven, RealError, drive};
-use crate::compare::StopSignal;
-use crate::traffic::{ClientPlan, Framer, Server, ServerPlan};
+use super::options::congestion;
+use crate::backend::{Alarm, Arrived, RealError, drive};
+use crate::simulation::TransportCounts;
+use crate::traffic::{Framer, Server, ServerPlan};
+use crate::transport::{Errand, Expected, FlowRun, Listener, Listening, Reach, Serving, Stop, Task};
 
 /// Runs a load over as many connections as it has lanes. Nagle is off, congestion control as named.
-///
-/// # Errors
-/// A connection cannot be opened, the workload makes no sense, or the system refuses a timer.
-pub async fn load(
-    to: SocketAddr,
-    congestion: &str,
-    plan: ClientPlan,
-    clock: Clock,
-    stop: &StopSignal,
-) -> Result<Driven, RealError> {
+pub(super) async fn load(errand: Errand<'_>) -> Result<FlowRun, RealError> {
+    let Errand { flow, plan, to, reach, clock, stop, .. } = errand;
+    let to = match reach {
+        Reach::Link(_) => to[0],
+        Reach::Network => present(to).await?,
+    };
     let alarm = Alarm::new(clock).map_err(RealError::socket("cannot open a timer"))?;
     let (arrived, mut arrivals) = unbounded_channel();
     let mut tasks = JoinSet::new();
     let mut outlets = Vec::with_capacity(usize::from(plan.lanes));
     for lane in 0..plan.lanes {
-        let (reader, writer) = connect(to, congestion).await?.into_split();
+        let (reader, writer) = connect(to, congestion(flow)).await?.into_split();
         let (outlet, requests) = unbounded_channel();
         tasks.spawn(write(writer, requests));
         tasks.spawn(read(reader, Lane(lane), plan.workload.framer(), arrived.clone(), clock));
@@ -40,25 +39,50 @@ pub async fn load(
     drop(arrived);
     let driven = drive(plan, &outlets, &mut arrivals, alarm, stop).await;
     tasks.shutdown().await;
-    driven
+    Ok(FlowRun::new(driven?, TransportCounts::default()))
+}
+
+/// The first address that accepts. A server that is not there is known before the first request is due.
+async fn present(all: &[SocketAddr]) -> Result<SocketAddr, RealError> {
+    let mut refused = Vec::new();
+    for to in all {
+        let connected = tokio::time::timeout(CONNECT_TIME, TcpStream::connect(to)).await;
+        match connected.unwrap_or_else(|_late| Err(std::io::ErrorKind::TimedOut.into())) {
+            Ok(_closed_again) => return Ok(*to),
+            Err(error) => refused.push(format!("at {to}: {error}")),
+        }
+    }
+    Err(RealError::nobody("TCP", &refused))
 }
 
 async fn connect(to: SocketAddr, congestion: &str) -> Result<TcpStream, RealError> {
     let socket = if to.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() };
     let socket = socket.map_err(RealError::socket("cannot open a TCP socket"))?;
-    set_congestion(&socket, congestion)?;
+    set_tcp_congestion(&socket, congestion)?;
     socket.set_nodelay(true).map_err(RealError::socket("cannot switch Nagle off"))?;
     socket.connect(to).await.map_err(RealError::socket("cannot connect over TCP"))
 }
 
+/// Opens a socket for each address.
+pub(super) fn listen(at: &Listening<'_>) -> Result<Vec<Listener>, RealError> {
+    let congestion = match at.expected {
+        Expected::Flow(flow) => congestion(flow),
+        Expected::Anybody { tcp_congestion, .. } => tcp_congestion,
+    };
+    let open = |address: &SocketAddr| {
+        let listening = listening_socket(*address, congestion);
+        let refused = |error: RealError| RealError::Listen { at: *address, because: error.to_string() };
+        let serving = Box::new(Open(listening.map_err(refused)?));
+        Ok(Listener { protocol: "tcp", addresses: vec![*address], encap_port: None, serving })
+    };
+    at.addresses.iter().map(open).collect()
+}
+
 /// A listening socket whose connections use this congestion control.
-///
-/// # Errors
-/// The address is taken or not ours, or the kernel does not have the congestion control.
-pub fn listen(at: SocketAddr, congestion: &str) -> Result<TcpListener, RealError> {
+fn listening_socket(at: SocketAddr, congestion: &str) -> Result<TcpListener, RealError> {
     let socket = if at.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() };
     let socket = socket.map_err(RealError::socket("cannot open a TCP socket"))?;
-    set_congestion(&socket, congestion)?;
+    set_tcp_congestion(&socket, congestion)?;
     socket.set_reuseaddr(true).map_err(RealError::socket("cannot reuse the TCP address"))?;
     socket.set_nodelay(true).map_err(RealError::socket("cannot switch Nagle off"))?;
     socket.bind(at).map_err(RealError::socket("cannot bind the TCP socket"))?;
@@ -69,7 +93,7 @@ pub fn listen(at: SocketAddr, congestion: &str) -> Result<TcpListener, RealError
 ///
 /// # Errors
 /// [`RealError::Congestion`]: the kernel does not have it, or not for us.
-pub fn set_congestion(socket: &TcpSocket, name: &str) -> Result<(), RealError> {
+pub fn set_tcp_congestion(socket: &TcpSocket, name: &str) -> Result<(), RealError> {
     let set = socket2::SockRef::from(socket).set_tcp_congestion(name.as_bytes());
     set.map_err(|source| {
         let allowed = std::fs::read_to_string(ALLOWED_CONGESTION).unwrap_or_default().trim().to_owned();
@@ -119,10 +143,26 @@ async fn read(
     let _finished = arrived.send(Arrived::Ended { because });
 }
 
-/// Echoes on every connection until `stop` resolves.
-pub async fn echo(listener: &TcpListener, plan: ServerPlan, clock: Clock, stop: impl Future<Output = ()>) {
+/// A socket that listens.
+struct Open(TcpListener);
+
+impl Serving for Open {
+    fn serve(
+        self: Box<Self>,
+        plan: ServerPlan,
+        clock: Clock,
+        stop: Stop,
+    ) -> Task<'static, Result<TransportCounts, RealError>> {
+        Box::pin(async move {
+            answer(&self.0, plan, clock, stop).await;
+            Ok(TransportCounts::default())
+        })
+    }
+}
+
+/// Answers on every connection until `stop` resolves.
+async fn answer(listener: &TcpListener, plan: ServerPlan, clock: Clock, mut stop: Stop) {
     let mut tasks = JoinSet::new();
-    tokio::pin!(stop);
     loop {
         tokio::select! {
             () = &mut stop => return,
@@ -165,4 +205,6 @@ async fn serve(mut stream: TcpStream, plan: ServerPlan, clock: Clock) -> Result<
     }
 }
 
+/// How long the server may take to accept a connection.
+const CONNECT_TIME: Duration = Duration::from_secs(5);
 const ALLOWED_CONGESTION: &str = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";

@@ -1,0 +1,64 @@
+//! The two ends of a simulated flow: a transport below, client or server above.
+
+use std::net::IpAddr;
+
+use netsim::Host;
+use virtual_time::Instant;
+
+use crate::simulation::{FlowError, FlowPlan, FlowSeed, OneWay, StopRule, TransportCounts};
+use crate::traffic::{Client, Server};
+
+/// One end of a flow: a part of a simulated host, with a client or a server on top of its transport.
+pub(crate) trait End: Host {
+    /// What its end of the transport counted.
+    fn counts(&self) -> TransportCounts {
+        TransportCounts::default()
+    }
+
+    /// The client, at the end that has it.
+    fn client(&self) -> Option<&Client> {
+        None
+    }
+
+    /// Messages delivered, at the end that has the server.
+    fn delivered(&self) -> u64 {
+        0
+    }
+
+    /// The client, when the run is over.
+    fn into_client(self: Box<Self>) -> Option<Client> {
+        None
+    }
+
+    /// What the server received: messages, octets, and until when.
+    fn into_received(self: Box<Self>) -> Option<(OneWay, u64, Instant)> {
+        None
+    }
+}
+
+/// What the two ends of a flow are made from, client first.
+pub(crate) struct Ends<'a> {
+    pub(crate) plan: &'a FlowPlan,
+    pub(crate) stop: &'a StopRule,
+    pub(crate) seed: FlowSeed,
+    /// The first address of each.
+    pub(crate) first: [IpAddr; 2],
+    /// All addresses of each: one for every link of its host.
+    pub(crate) addresses: [Vec<IpAddr>; 2],
+}
+
+impl Ends<'_> {
+    pub(crate) fn client(&self) -> Result<Client, FlowError> {
+        let plan = self.plan.client_plan(self.stop, self.seed)?;
+        Client::new(plan).map_err(FlowError::at("rate"))
+    }
+
+    pub(crate) fn server<L: Clone>(&self) -> Result<Server<L>, FlowError> {
+        Ok(Server::new(self.plan.server_plan(self.stop)?))
+    }
+
+    /// When the flow begins.
+    pub(crate) fn begin_at(&self) -> Instant {
+        Instant::EPOCH + self.plan.start.0
+    }
+}

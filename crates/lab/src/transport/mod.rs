@@ -1,0 +1,115 @@
+//! The transports that messages travel over. Each is a folder with everything that is its own: its name and how it is
+//! written, its options, its two ends in virtual time and over real sockets, what it cannot do, and the model that
+//! predicts it. The command line, plans, errors, reports and worlds know the table [`TRANSPORTS`], and no transport by name.
+//!
+//! ```text
+//!            Transport::simulated ─► End, End          below Client and Server on simulated links
+//!  FlowPlan ─┤
+//!            └ Transport::load, ::listen ─► sockets     below Client and Server on real ones
+//! ```
+
+mod end;
+mod error;
+mod list;
+mod real;
+mod sctp;
+mod spec;
+mod tcp;
+mod udp;
+
+use core::fmt;
+use core::ops::Range;
+use core::time::Duration;
+
+pub(crate) use end::{End, Ends};
+pub use error::TransportError;
+pub use list::TransportList;
+pub(crate) use real::{Errand, FlowRun, Reach, Serving, Stop, Task};
+pub use real::{Expected, Listener, Listening};
+pub use sctp::{Carrier, CarrierName, EncapsulationPorts, InitialWindowName, SctpOptions};
+pub(crate) use spec::Order;
+pub use spec::{Lanes, Protocol, TransportSpec, described};
+pub use tcp::{MAX_CONNECTIONS, TcpOptions, set_tcp_congestion};
+
+use crate::backend::RealError;
+use crate::simulation::{FlowError, FlowPlan};
+
+/// Every transport there is, in the order of the help.
+pub const TRANSPORTS: [Protocol; 3] =
+    [Protocol::new(&tcp::Tcp), Protocol::new(&sctp::Sctp), Protocol::new(&udp::Udp)];
+
+/// A transport: what the laboratory asks of it.
+pub(crate) trait Transport: fmt::Debug + Sync {
+    /// The protocol's name, with which everything written about it begins.
+    fn name(&self) -> &'static str;
+
+    /// The ways to write it, each with what it means in a few words; none if the name says all.
+    fn forms(&self) -> &'static [(&'static str, &'static str)];
+
+    /// Reads what follows the colon of `text`, if there is one.
+    fn parse(&self, text: &str, argument: Option<&str>) -> Result<Lanes, TransportError>;
+
+    /// Writes it as [`parse`](Self::parse) reads it.
+    fn write(&self, lanes: Lanes) -> String {
+        format!("{}:{}", self.name(), lanes.count)
+    }
+
+    /// The transport as the object of a sentence: `SCTP with 6 streams`, `one TCP connection`.
+    fn in_words(&self, lanes: Lanes) -> String;
+
+    /// What a lane carries.
+    fn carriage(&self) -> Carriage;
+
+    /// Streams of its association or connection; `None` where there are none.
+    fn streams(&self, lanes: Lanes) -> Option<u16>;
+
+    /// Connections or associations; `None` where there are none.
+    fn connections(&self, lanes: Lanes) -> Option<u16>;
+
+    /// How long a run waits for its last responses.
+    fn drain(&self) -> Duration {
+        Duration::from_secs(10)
+    }
+
+    /// The largest message in octets; `None` where there is no bound.
+    fn most_message_bytes(&self) -> Option<u32> {
+        None
+    }
+
+    /// Whether the profile of a comparison is about it.
+    fn takes_profile(&self) -> bool {
+        false
+    }
+
+    /// The colours it has in reports, by their numbers in the style sheet.
+    fn colours(&self) -> Range<usize>;
+
+    /// The model that predicts its response times; why there is none.
+    fn model(&self, lanes: Lanes) -> Result<models::resequencing::Transport, &'static str>;
+
+    /// The two ends of a simulated flow, client and server.
+    fn simulated(&self, ends: &Ends<'_>) -> Result<[Box<dyn End>; 2], FlowError>;
+
+    /// What a flow asks for and real packets do not have: the key in the plan, and why.
+    fn refused_on_real_packets(&self, flow: &FlowPlan) -> Option<(&'static str, &'static str)>;
+
+    /// Runs the client of a flow over real sockets.
+    fn load<'a>(&'a self, errand: Errand<'a>) -> Task<'a, Result<FlowRun, RealError>>;
+
+    /// Opens servers on real sockets, one at least for the addresses together.
+    fn listen<'a>(&'a self, at: Listening<'a>) -> Task<'a, Result<Vec<Listener>, RealError>>;
+}
+
+/// What a lane of a transport carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Carriage {
+    /// Whole messages, reliably.
+    Messages,
+    /// Octets in order, reliably; messages are cut out of them.
+    Octets,
+    /// Messages that may be lost.
+    Datagrams,
+}
+
+#[cfg(test)]
+mod tests;

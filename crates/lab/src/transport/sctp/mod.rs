@@ -1,0 +1,136 @@
+//! SCTP, ours in every world: a stream of one association per lane, or one stream with unordered delivery.
+
+mod carrier;
+mod news;
+mod options;
+mod real;
+mod simulated;
+
+use core::ops::Range;
+
+use models::resequencing;
+use netsim::sctp::SctpHost;
+use sctp_core::{Delivery, Destination, Encapsulation, Endpoint, EndpointConfig, SctpPort};
+
+pub use self::carrier::{Carrier, EncapsulationPorts};
+pub use self::options::{CarrierName, InitialWindowName, SctpOptions};
+use self::simulated::{Opening, SctpClient, SctpServer};
+use super::error::number;
+use super::{
+    Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Order, Task, Transport, TransportError,
+};
+use crate::backend::RealError;
+use crate::simulation::{FlowError, FlowPlan};
+
+/// Streams of one SCTP association.
+#[derive(Debug)]
+pub(super) struct Sctp;
+
+impl Transport for Sctp {
+    fn name(&self) -> &'static str {
+        "sctp"
+    }
+
+    fn forms(&self) -> &'static [(&'static str, &'static str)] {
+        &[("sctp:N", "N streams"), ("sctp:unordered", "")]
+    }
+
+    fn parse(&self, text: &str, argument: Option<&str>) -> Result<Lanes, TransportError> {
+        let because = "that needs its number of streams: write sctp:1, sctp:6 or sctp:unordered";
+        match argument {
+            None => Err(TransportError::Argument { text: text.to_owned(), because }),
+            Some("unordered") => Ok(Lanes::UNORDERED),
+            Some(count) => Ok(Lanes::ordered(number(text, count, "streams", u16::MAX)?)),
+        }
+    }
+
+    fn write(&self, lanes: Lanes) -> String {
+        match lanes.order {
+            Order::Kept => format!("sctp:{}", lanes.count),
+            Order::Free => "sctp:unordered".to_owned(),
+        }
+    }
+
+    fn in_words(&self, lanes: Lanes) -> String {
+        match (lanes.order, lanes.count.get()) {
+            (Order::Free, _) => "unordered SCTP".to_owned(),
+            (Order::Kept, 1) => "SCTP with one stream".to_owned(),
+            (Order::Kept, streams) => format!("SCTP with {streams} streams"),
+        }
+    }
+
+    fn carriage(&self) -> Carriage {
+        Carriage::Messages
+    }
+
+    fn streams(&self, lanes: Lanes) -> Option<u16> {
+        Some(lanes.count.get())
+    }
+
+    fn connections(&self, _lanes: Lanes) -> Option<u16> {
+        Some(1)
+    }
+
+    fn takes_profile(&self) -> bool {
+        true
+    }
+
+    fn colours(&self) -> Range<usize> {
+        3..7
+    }
+
+    fn model(&self, lanes: Lanes) -> Result<resequencing::Transport, &'static str> {
+        Ok(match lanes.order {
+            Order::Kept => resequencing::Transport::Sctp { streams: lanes.count.into() },
+            Order::Free => resequencing::Transport::SctpUnordered,
+        })
+    }
+
+    fn simulated(&self, ends: &Ends<'_>) -> Result<[Box<dyn End>; 2], FlowError> {
+        let config = options::config(ends.plan).map_err(FlowError::at("profile"))?;
+        let port = SctpPort::try_from(SIMULATED_PORT).map_err(FlowError::at("transport"))?;
+        let endpoint = |side: usize, label| {
+            let mut of_endpoint = EndpointConfig { association: config.clone(), ..EndpointConfig::new(port) };
+            if ends.addresses[side].len() > 1 {
+                of_endpoint.local_addresses.clone_from(&ends.addresses[side]);
+            }
+            let mut entropy = [0; 32];
+            entropy[..8].copy_from_slice(&ends.seed.of(label).to_le_bytes());
+            Endpoint::new(of_endpoint, entropy).map_err(FlowError::at("sctp"))
+        };
+        let encapsulation = match ends.plan.sctp.carrier {
+            Some(CarrierName::Udp) => Encapsulation::Udp { port: ENCAPSULATION_PORT },
+            Some(CarrierName::Ip) | None => Encapsulation::Ip,
+        };
+        let to = vec![Destination { address: ends.first[1], encapsulation }];
+        let opening = Opening { at: ends.begin_at(), to, port, config: config.clone() };
+        let client = SctpClient::new(ends.client()?, opening, delivery(ends.plan));
+        let server = SctpServer::new(ends.server()?);
+        let client = SctpHost::new(endpoint(0, "client")?, client);
+        let server = SctpHost::new(endpoint(1, "server")?, server);
+        Ok([Box::new(client), Box::new(server)])
+    }
+
+    fn refused_on_real_packets(&self, flow: &FlowPlan) -> Option<(&'static str, &'static str)> {
+        let is_refused = flow.sctp.carrier == Some(CarrierName::Ip);
+        is_refused.then_some(("sctp.carrier", "between namespaces UDP carries SCTP"))
+    }
+
+    fn load<'a>(&'a self, errand: Errand<'a>) -> Task<'a, Result<FlowRun, RealError>> {
+        Box::pin(real::load(errand))
+    }
+
+    fn listen<'a>(&'a self, at: Listening<'a>) -> Task<'a, Result<Vec<Listener>, RealError>> {
+        Box::pin(real::listen(at))
+    }
+}
+
+fn delivery(flow: &FlowPlan) -> Delivery {
+    if flow.transport.0.is_ordered() { Delivery::Ordered } else { Delivery::Unordered }
+}
+
+/// The port of SIMCO; any would do.
+const SIMULATED_PORT: u16 = 7626;
+
+/// The registered port of SCTP in UDP (RFC 6951 §7).
+const ENCAPSULATION_PORT: u16 = 9899;

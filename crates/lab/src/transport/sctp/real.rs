@@ -1,0 +1,258 @@
+//! The workload over our SCTP, on real sockets.
+
+use core::time::Duration;
+use std::net::SocketAddr;
+
+use bytes::Bytes;
+use sctp::{
+    Association, AssociationConfig, AssociationStatistics, Delivery, Endpoint, EndpointConfig, Incoming,
+    Message, PayloadProtocolId, SctpPort, StreamId,
+};
+use sctp_io::Clock;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinSet;
+use workload::Lane;
+
+use super::carrier::Carrier;
+use super::delivery;
+use super::options::{config, config_for_anybody};
+use crate::backend::{Alarm, Arrived, RealError, drive};
+use crate::simulation::TransportCounts;
+use crate::traffic::{Server, ServerPlan};
+use crate::transport::{Errand, Expected, FlowRun, Listener, Listening, Reach, Serving, Stop, Task};
+
+/// Runs a load over an association, one lane a stream.
+pub(super) async fn load(errand: Errand<'_>) -> Result<FlowRun, RealError> {
+    // The endpoint drives the association until both are dropped.
+    let (endpoint, association) = associate(&errand).await?;
+    let Errand { flow, plan, clock, stop, .. } = errand;
+    let delivery = delivery(flow);
+    let alarm = Alarm::new(clock).map_err(RealError::socket("cannot open a timer"))?;
+    let (arrived, mut arrivals) = unbounded_channel();
+    let mut tasks = JoinSet::new();
+    tasks.spawn(read(association.clone(), arrived, clock));
+    let ppid = PayloadProtocolId::new(plan.workload.payload_protocol());
+    let mut outlets = Vec::with_capacity(usize::from(plan.lanes));
+    for lane in 0..plan.lanes {
+        let (outlet, requests) = unbounded_channel();
+        let empty = Message::new(StreamId::new(lane), delivery, Bytes::new()).with_ppid(ppid);
+        tasks.spawn(write(association.clone(), empty, requests));
+        outlets.push(outlet);
+    }
+    let driven = drive(plan, &outlets, &mut arrivals, alarm, stop).await;
+    drop(outlets);
+    tasks.abort_all();
+    // A peer that does not answer any more must not hold up the results.
+    let ended = tokio::time::timeout(SHUTDOWN_TIME, association.shutdown()).await;
+    if ended.is_err() {
+        association.abort(b"the load generator has finished");
+    }
+    let statistics = association.statistics();
+    Ok(FlowRun {
+        driven: driven?,
+        counts: TransportCounts::from(&statistics),
+        paths: Some(statistics.paths),
+        capture_failure: endpoint.capture_failure(),
+    })
+}
+
+/// Sends every request as a message like `empty`.
+async fn write(association: Association, empty: Message, mut requests: UnboundedReceiver<Bytes>) {
+    while let Some(payload) = requests.recv().await {
+        let message = Message { payload, ..empty.clone() };
+        if association.send(message).await.is_err() {
+            // The reader reports why the association ended.
+            return;
+        }
+    }
+}
+
+async fn read(association: Association, arrived: UnboundedSender<Arrived>, clock: Clock) {
+    let because = loop {
+        match association.recv().await {
+            Ok(Some(received)) => {
+                let message = Arrived::Message {
+                    lane: Lane(received.message.stream.get()),
+                    octets: received.message.payload,
+                    at: clock.now(),
+                    blocked: Some(received.blocked),
+                };
+                if arrived.send(message).is_err() {
+                    return;
+                }
+            }
+            Ok(None) => break "the echo server shut the association down".to_owned(),
+            Err(error) => break error.to_string(),
+        }
+    };
+    let _finished = arrived.send(Arrived::Ended { because });
+}
+
+/// Opens an association with a server at all its addresses.
+async fn associate(errand: &Errand<'_>) -> Result<(Endpoint, Association), RealError> {
+    let Errand { flow, to, reach, carrier, own_port, capture, .. } = errand;
+    let refused = |because: String| RealError::Configuration { because };
+    let port = |port: u16| SctpPort::try_from(port).map_err(|error| refused(error.to_string()));
+    let mut config = config(flow).map_err(refused)?;
+    let own = EndpointConfig { incoming: Incoming::Refuse, ..EndpointConfig::new(port(*own_port)?) };
+    let mut builder = Endpoint::builder(own);
+    if let Some(path) = capture {
+        builder = builder.capture(path);
+    }
+    let peer: Vec<_> = to.iter().map(|to| carrier.destination(to.ip())).collect();
+    let server_port = port(to[0].port())?;
+    if let Reach::Link(local) = *reach {
+        let endpoint = match carrier {
+            Carrier::Udp(ports) => builder.bind(SocketAddr::new(local, ports.local)).await?,
+            Carrier::Ip => builder.bind_ip(&[local]).await?,
+        };
+        let association = endpoint.connect_with(&peer, server_port, config).await?;
+        return Ok((endpoint, association));
+    }
+    // The path may be narrower than the emulated ones.
+    config.path_mtu = AssociationConfig::default().path_mtu;
+    let endpoint = carrier.bind_client(builder, to).await?;
+    let connecting = endpoint.connect_with(&peer, server_port, config);
+    let absent = |because: String| {
+        let to: Vec<_> = to.iter().map(SocketAddr::to_string).collect();
+        RealError::nobody("SCTP", &[format!("at {} {carrier}: {because}", to.join(" and "))])
+    };
+    let association = tokio::select! {
+        connected = tokio::time::timeout(CONNECT_TIME, connecting) => {
+            connected.map_err(|_late| absent(format!("no answer within {CONNECT_TIME:?}")))??
+        }
+        () = reported_absent(&endpoint, *carrier, to.len()) => {
+            return Err(absent("the network reports that nobody is there (ICMP)".to_owned()));
+        }
+    };
+    Ok((endpoint, association))
+}
+
+/// Returns when the network has reported each address unreachable. Reports about protocol 132 may be about others.
+async fn reported_absent(endpoint: &Endpoint, carrier: Carrier, addresses: usize) {
+    let addresses = u64::try_from(addresses).unwrap_or(u64::MAX);
+    let is_ours = matches!(carrier, Carrier::Udp(_));
+    while !is_ours || endpoint.io_statistics().reported_unreachable < addresses {
+        tokio::time::sleep(LOOK_FOR_REPORTS).await;
+    }
+}
+
+/// Opens one endpoint at all addresses.
+pub(super) async fn listen(at: Listening<'_>) -> Result<Vec<Listener>, RealError> {
+    let refused = |because: String| RealError::Configuration { because };
+    let (association, clients) = match at.expected {
+        Expected::Flow(flow) => (config(flow).map_err(refused)?, Some(1)),
+        Expected::Anybody { profile, .. } => (config_for_anybody(profile), None),
+    };
+    let port = SctpPort::try_from(at.addresses[0].port()).map_err(|error| refused(error.to_string()))?;
+    let mut builder = Endpoint::builder(EndpointConfig { association, ..EndpointConfig::new(port) });
+    if let Some(path) = at.capture {
+        builder = builder.capture(path);
+    }
+    let addresses: Vec<_> = at.addresses.iter().map(SocketAddr::ip).collect();
+    let endpoint = match at.carrier {
+        Carrier::Udp(ports) => builder.bind_addresses(&addresses, ports.local).await?,
+        Carrier::Ip => builder.bind_ip(&addresses).await?,
+    };
+    let encap_port = matches!(at.carrier, Carrier::Udp(_)).then(|| endpoint.local_address().port());
+    let serving = Box::new(Open { endpoint, clients });
+    Ok(vec![Listener { protocol: "sctp", addresses: at.addresses.to_vec(), encap_port, serving }])
+}
+
+/// A bound endpoint.
+struct Open {
+    endpoint: Endpoint,
+    /// Associations to be served; `None`: any number.
+    clients: Option<usize>,
+}
+
+impl Serving for Open {
+    fn serve(
+        self: Box<Self>,
+        plan: ServerPlan,
+        clock: Clock,
+        stop: Stop,
+    ) -> Task<'static, Result<TransportCounts, RealError>> {
+        Box::pin(async move {
+            let statistics = tokio::select! {
+                statistics = answer(&self.endpoint, plan, self.clients, clock) => statistics,
+                () = stop => Vec::new(),
+            };
+            if self.clients.is_none() {
+                self.endpoint.close();
+                // Clients learn that we go; those that do not answer must not keep us.
+                let _some_did_not = tokio::time::timeout(CLOSING_TIME, self.endpoint.wait_idle()).await;
+            }
+            Ok(statistics.first().map(TransportCounts::from).unwrap_or_default())
+        })
+    }
+}
+
+/// Answers on every association of the endpoint until `count` of them have ended (for ever without a number); gives
+/// their final counters.
+async fn answer(
+    endpoint: &Endpoint,
+    plan: ServerPlan,
+    count: Option<usize>,
+    clock: Clock,
+) -> Vec<AssociationStatistics> {
+    let mut statistics = Vec::new();
+    let mut tasks = JoinSet::new();
+    let mut accepted = 0;
+    while count.is_none_or(|count| statistics.len() < count) {
+        let wanted = count.is_none_or(|count| accepted < count);
+        tokio::select! {
+            association = endpoint.accept(), if wanted => {
+                let Some(association) = association else { break };
+                accepted += 1;
+                tasks.spawn(serve(association, plan, clock));
+            }
+            Some(ended) = tasks.join_next() => {
+                let counters = ended.ok().and_then(Result::ok).unwrap_or_default();
+                if count.is_some() {
+                    statistics.push(counters);
+                }
+            }
+            else => break,
+        }
+    }
+    statistics
+}
+
+/// Echoes every message of one association until it ends.
+async fn serve(
+    association: Association,
+    plan: ServerPlan,
+    clock: Clock,
+) -> Result<AssociationStatistics, RealError> {
+    let mut alarm = Alarm::new(clock).map_err(RealError::socket("cannot open a timer"))?;
+    let mut server = Server::new(plan);
+    loop {
+        tokio::select! {
+            received = association.recv() => match received {
+                Ok(Some(received)) => {
+                    let Message { stream, ppid, delivery, payload, .. } = received.message;
+                    let lane = (stream, ppid.get(), delivery == Delivery::Unordered);
+                    server.on_message(alarm.now(), alarm.now(), lane, stream.get(), payload);
+                }
+                Ok(None) | Err(_) => return Ok(association.statistics()),
+            },
+            waited = alarm.until(server.poll_timeout()) => waited.map_err(RealError::socket("cannot wait"))?,
+        }
+        while let Some(((stream, ppid, is_unordered), message)) = server.poll_reply(alarm.now()) {
+            let delivery = if is_unordered { Delivery::Unordered } else { Delivery::Ordered };
+            let reply = Message::new(stream, delivery, message).with_ppid(PayloadProtocolId::new(ppid));
+            if association.send(reply).await.is_err() {
+                return Ok(association.statistics());
+            }
+        }
+    }
+}
+
+/// How long a graceful shutdown may take at the end of a run.
+const SHUTDOWN_TIME: Duration = Duration::from_secs(5);
+/// How long the server may take to accept an association.
+const CONNECT_TIME: Duration = Duration::from_secs(5);
+const LOOK_FOR_REPORTS: Duration = Duration::from_millis(20);
+/// How long the associations of a server that ends may take to end.
+const CLOSING_TIME: Duration = Duration::from_secs(1);

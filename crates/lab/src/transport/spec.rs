@@ -1,0 +1,240 @@
+//! A transport as it is written: `tcp:4`, `sctp:unordered`.
+
+use core::cmp::Ordering;
+use core::fmt;
+use core::hash::{Hash, Hasher};
+use core::num::NonZeroU16;
+use core::ops::Range;
+use core::str::FromStr;
+use core::time::Duration;
+
+use super::{Carriage, Listener, Listening, TRANSPORTS, Transport, TransportError};
+use crate::backend::RealError;
+
+/// A protocol of the table [`TRANSPORTS`]: `tcp`, without the number of its streams or connections.
+#[derive(Clone, Copy)]
+pub struct Protocol(&'static dyn Transport);
+
+impl Protocol {
+    pub(super) const fn new(transport: &'static dyn Transport) -> Self {
+        Self(transport)
+    }
+
+    /// Its name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.0.name()
+    }
+
+    /// Opens servers for it on real sockets: one for each address, or one for all.
+    ///
+    /// # Errors
+    /// An address is taken or not ours, or the system refuses something else.
+    pub async fn listen(self, at: Listening<'_>) -> Result<Vec<Listener>, RealError> {
+        self.0.listen(at).await
+    }
+}
+
+impl FromStr for Protocol {
+    type Err = TransportError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let known = TRANSPORTS.into_iter().find(|protocol| protocol.name() == text);
+        known.ok_or_else(|| TransportError::UnknownProtocol(text.to_owned()))
+    }
+}
+
+impl fmt::Debug for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl PartialEq for Protocol {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for Protocol {}
+
+impl PartialOrd for Protocol {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Protocol {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.name().cmp(other.name())
+    }
+}
+
+impl Hash for Protocol {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name().hash(state);
+    }
+}
+
+/// What messages are dealt to round robin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Lanes {
+    /// How many streams or connections.
+    pub(crate) count: NonZeroU16,
+    /// Whether messages on one of them stay in order.
+    pub(crate) order: Order,
+}
+
+/// Whether a message waits for those before it on its lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Order {
+    /// It does.
+    Kept,
+    /// It is delivered when it is there.
+    Free,
+}
+
+impl Lanes {
+    pub(crate) const fn ordered(count: NonZeroU16) -> Self {
+        Self { count, order: Order::Kept }
+    }
+
+    /// One lane on which nothing waits.
+    pub(crate) const UNORDERED: Self = Self { count: NonZeroU16::MIN, order: Order::Free };
+}
+
+/// One transport under test, with the number of its streams or connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TransportSpec {
+    protocol: Protocol,
+    lanes: Lanes,
+}
+
+impl TransportSpec {
+    pub(crate) fn transport(self) -> &'static dyn Transport {
+        self.protocol.0
+    }
+
+    /// What messages are dealt to round robin: streams or connections.
+    #[must_use]
+    pub fn lanes(self) -> u16 {
+        self.lanes.count.get()
+    }
+
+    /// How long a run waits for its last responses: 10 s; over UDP 32 s, when the last request is given up.
+    #[must_use]
+    pub fn drain(self) -> Duration {
+        self.transport().drain()
+    }
+
+    /// The protocol alone.
+    #[must_use]
+    pub fn protocol(self) -> &'static str {
+        self.protocol.name()
+    }
+
+    /// Streams of the association or connection; `None` where there are none.
+    #[must_use]
+    pub fn streams(self) -> Option<u16> {
+        self.transport().streams(self.lanes)
+    }
+
+    /// Connections or associations; `None` for UDP.
+    #[must_use]
+    pub fn connections(self) -> Option<u16> {
+        self.transport().connections(self.lanes)
+    }
+
+    /// Whether messages on one lane stay in order.
+    #[must_use]
+    pub fn is_ordered(self) -> bool {
+        self.lanes.order == Order::Kept
+    }
+
+    /// Whether losses are the application's to mend, by sending the request again.
+    #[must_use]
+    pub fn is_unreliable(self) -> bool {
+        self.carriage() == Carriage::Datagrams
+    }
+
+    pub(crate) fn carriage(self) -> Carriage {
+        self.transport().carriage()
+    }
+
+    /// The largest message in octets; `None` where there is no bound.
+    #[must_use]
+    pub fn most_message_bytes(self) -> Option<u32> {
+        self.transport().most_message_bytes()
+    }
+
+    /// Whether the profile of a comparison is about it.
+    #[must_use]
+    pub fn takes_profile(self) -> bool {
+        self.transport().takes_profile()
+    }
+
+    /// The colours it has in reports, by their numbers in the style sheet.
+    pub(crate) fn colours(self) -> Range<usize> {
+        self.transport().colours()
+    }
+
+    /// The model that predicts its response times.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn model(self) -> Result<models::resequencing::Transport, &'static str> {
+        self.transport().model(self.lanes)
+    }
+
+    /// The transport as the subject of a sentence: `SCTP with 6 streams`, `one TCP connection`.
+    #[must_use]
+    pub fn in_words(self) -> String {
+        self.transport().in_words(self.lanes)
+    }
+}
+
+impl fmt::Display for TransportSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.transport().write(self.lanes))
+    }
+}
+
+impl FromStr for TransportSpec {
+    type Err = TransportError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (name, argument) = match text.split_once(':') {
+            Some((name, argument)) => (name, Some(argument)),
+            None => (text, None),
+        };
+        let protocol: Protocol = name.parse().map_err(|_| TransportError::Unknown(text.to_owned()))?;
+        Ok(Self { protocol, lanes: protocol.0.parse(text, argument)? })
+    }
+}
+
+/// All ways to write a transport, as in "use tcp, tcp:N or udp".
+pub(super) fn forms() -> String {
+    let forms: Vec<&str> =
+        TRANSPORTS.iter().flat_map(|protocol| protocol.0.forms()).map(|(form, _)| *form).collect();
+    match forms.split_last() {
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// All ways to write a transport, each with what it means: what the help of an option says.
+#[must_use]
+pub fn described() -> String {
+    let forms = TRANSPORTS.iter().flat_map(|protocol| protocol.0.forms());
+    let described = forms.map(|(form, meaning)| match *meaning {
+        "" => (*form).to_owned(),
+        meaning => format!("{form} ({meaning})"),
+    });
+    described.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,95 @@
+//! UDP with the retransmission of a SIP client transaction: every message a datagram, and nothing waits for another.
+
+mod real;
+mod simulated;
+
+use core::ops::Range;
+use core::time::Duration;
+
+use models::resequencing;
+use workload::RetransmissionConfig;
+
+use self::simulated::{UdpClient, UdpServer};
+use super::{
+    Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Task, Transport, TransportError,
+};
+use crate::backend::RealError;
+use crate::simulation::{FlowError, FlowPlan};
+
+/// UDP, whose requests the client repeats.
+#[derive(Debug)]
+pub(super) struct Udp;
+
+impl Transport for Udp {
+    fn name(&self) -> &'static str {
+        "udp"
+    }
+
+    fn forms(&self) -> &'static [(&'static str, &'static str)] {
+        &[("udp", "SIP-like retransmission")]
+    }
+
+    fn parse(&self, text: &str, argument: Option<&str>) -> Result<Lanes, TransportError> {
+        let because = "udp has neither streams nor connections, write udp";
+        match argument {
+            None => Ok(Lanes::UNORDERED),
+            Some(_) => Err(TransportError::Argument { text: text.to_owned(), because }),
+        }
+    }
+
+    fn write(&self, _lanes: Lanes) -> String {
+        "udp".to_owned()
+    }
+
+    fn in_words(&self, _lanes: Lanes) -> String {
+        "UDP with SIP-like retransmission".to_owned()
+    }
+
+    fn carriage(&self) -> Carriage {
+        Carriage::Datagrams
+    }
+
+    fn streams(&self, _lanes: Lanes) -> Option<u16> {
+        None
+    }
+
+    fn connections(&self, _lanes: Lanes) -> Option<u16> {
+        None
+    }
+
+    /// The last request is given up after 32 s.
+    fn drain(&self) -> Duration {
+        RetransmissionConfig::default().timer_b()
+    }
+
+    fn most_message_bytes(&self) -> Option<u32> {
+        Some(65_507)
+    }
+
+    fn colours(&self) -> Range<usize> {
+        7..8
+    }
+
+    fn model(&self, _lanes: Lanes) -> Result<resequencing::Transport, &'static str> {
+        Ok(resequencing::Transport::Udp { first_timeout: RetransmissionConfig::default().t1 })
+    }
+
+    fn simulated(&self, ends: &Ends<'_>) -> Result<[Box<dyn End>; 2], FlowError> {
+        let [here, there] = ends.first;
+        let client = UdpClient::new(ends.client()?, ends.begin_at(), here, there);
+        let server = UdpServer::new(ends.server()?, there);
+        Ok([Box::new(client), Box::new(server)])
+    }
+
+    fn refused_on_real_packets(&self, _flow: &FlowPlan) -> Option<(&'static str, &'static str)> {
+        None
+    }
+
+    fn load<'a>(&'a self, errand: Errand<'a>) -> Task<'a, Result<FlowRun, RealError>> {
+        Box::pin(real::load(errand))
+    }
+
+    fn listen<'a>(&'a self, at: Listening<'a>) -> Task<'a, Result<Vec<Listener>, RealError>> {
+        Box::pin(real::listen(at))
+    }
+}

@@ -1,0 +1,152 @@
+//! The workload over UDP with the retransmission of a SIP client transaction.
+
+use core::time::Duration;
+use std::net::SocketAddr;
+
+use bytes::Bytes;
+use sctp_io::Clock;
+use tokio::net::UdpSocket;
+use workload::{MessageNumber, ResponseNovelty, RetransmissionConfig, UdpRequester};
+
+use crate::backend::{Alarm, Driven, INTERRUPTED, LOOK_FOR_STOP, RealError};
+use crate::simulation::TransportCounts;
+use crate::traffic::{Client, Server, ServerPlan};
+use crate::transport::{Errand, FlowRun, Listener, Listening, Reach, Serving, Stop, Task};
+
+/// Runs a load over a connected socket.
+pub(super) async fn load(errand: Errand<'_>) -> Result<FlowRun, RealError> {
+    let Errand { plan, to, reach, clock, stop, .. } = errand;
+    let socket = match reach {
+        Reach::Link(_) => connected_socket(to[0], reach).await?,
+        Reach::Network => present(to, reach).await?,
+    };
+    let mut alarm = Alarm::new(clock).map_err(RealError::socket("cannot open a timer"))?;
+    let mut client = Client::new(plan)?;
+    client.begin(alarm.now());
+    let mut requester = UdpRequester::new(RetransmissionConfig::default());
+    let mut buffer = vec![0; 64 << 10];
+    while !client.is_finished(alarm.now(), client.answered()) {
+        if stop.is_raised() {
+            client.fail(INTERRUPTED);
+            break;
+        }
+        let look = alarm.now() + LOOK_FOR_STOP;
+        let next = client.poll_timeout().into_iter().chain(requester.poll_timeout()).chain([look]).min();
+        tokio::select! {
+            biased;
+            // An ICMP error is as good as a lost packet: the request is repeated.
+            received = socket.recv(&mut buffer) => if let Ok(len) = received
+                && let Ok(ResponseNovelty::First) = requester.handle_response(&buffer[..len])
+            {
+                client.on_response(alarm.now(), 0, &buffer[..len], None);
+            },
+            waited = alarm.until(next) => {
+                waited.map_err(RealError::socket("cannot wait"))?;
+                let now = alarm.now();
+                client.handle_timeout(now);
+                requester.handle_timeout(now);
+                while let Some(pending) = client.poll_message() {
+                    requester.request(now, MessageNumber(pending.number), client.encode(pending));
+                    client.commit(now, pending);
+                }
+                while let Some(datagram) = requester.poll_transmit() {
+                    let _lost = socket.send(&datagram.message).await;
+                }
+            }
+        }
+    }
+    let sent_again = Some(requester.counters().retransmissions);
+    let counts = TransportCounts { timeouts: sent_again, retransmissions: sent_again, blocked: None };
+    Ok(FlowRun::new(Driven::new(client), counts))
+}
+
+/// A socket connected to the first address where a message comes back.
+async fn present(all: &[SocketAddr], reach: Reach) -> Result<UdpSocket, RealError> {
+    let mut refused = Vec::new();
+    for to in all {
+        let socket = connected_socket(*to, reach).await?;
+        match answers(&socket).await {
+            // What comes back late is not for the run.
+            Ok(()) => return connected_socket(*to, reach).await,
+            Err(error) => refused.push(format!("at {to}: {error}")),
+        }
+    }
+    Err(RealError::nobody("UDP", &refused))
+}
+
+async fn connected_socket(to: SocketAddr, reach: Reach) -> Result<UdpSocket, RealError> {
+    let socket = UdpSocket::bind((reach.local(to), 0)).await;
+    let socket = socket.map_err(RealError::socket("cannot open a UDP socket"))?;
+    socket.connect(to).await.map_err(RealError::socket("cannot connect the UDP socket"))?;
+    Ok(socket)
+}
+
+/// Sends a message of no run until it comes back.
+async fn answers(socket: &UdpSocket) -> std::io::Result<()> {
+    let mut message = [0; 20];
+    message[..4].copy_from_slice(&20_u32.to_be_bytes());
+    message[4..12].copy_from_slice(&u64::MAX.to_be_bytes());
+    for patience in PROBES {
+        // An error of before, such as ICMP's, is told when sending or when receiving.
+        socket.send(&message).await?;
+        if let Ok(received) = tokio::time::timeout(patience, socket.recv(&mut [0; 64])).await {
+            return received.map(drop);
+        }
+    }
+    let patience: Duration = PROBES.iter().sum();
+    Err(std::io::Error::new(std::io::ErrorKind::TimedOut, format!("no answer within {patience:?}")))
+}
+
+/// Opens a socket for each address.
+pub(super) async fn listen(at: Listening<'_>) -> Result<Vec<Listener>, RealError> {
+    let mut open = Vec::new();
+    for address in at.addresses {
+        let socket = UdpSocket::bind(address).await;
+        let refused = |error: std::io::Error| RealError::Listen { at: *address, because: error.to_string() };
+        let serving = Box::new(Open(socket.map_err(refused)?));
+        open.push(Listener { protocol: "udp", addresses: vec![*address], encap_port: None, serving });
+    }
+    Ok(open)
+}
+
+/// A bound socket.
+struct Open(UdpSocket);
+
+impl Serving for Open {
+    fn serve(
+        self: Box<Self>,
+        plan: ServerPlan,
+        clock: Clock,
+        stop: Stop,
+    ) -> Task<'static, Result<TransportCounts, RealError>> {
+        Box::pin(answer(self.0, plan, clock, stop))
+    }
+}
+
+/// Answers datagrams until `stop` resolves.
+async fn answer(
+    socket: UdpSocket,
+    plan: ServerPlan,
+    clock: Clock,
+    mut stop: Stop,
+) -> Result<TransportCounts, RealError> {
+    let mut alarm = Alarm::new(clock).map_err(RealError::socket("cannot open a timer"))?;
+    let mut server: Server<SocketAddr> = Server::new(plan);
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        tokio::select! {
+            () = &mut stop => return Ok(TransportCounts::default()),
+            received = socket.recv_from(&mut buffer) => if let Ok((len, from)) = received {
+                server.on_datagram(alarm.now(), from, Bytes::copy_from_slice(&buffer[..len]));
+            },
+            waited = alarm.until(server.poll_timeout()) => waited.map_err(RealError::socket("cannot wait"))?,
+        }
+        while let Some((to, message)) = server.poll_reply(alarm.now()) {
+            let _lost = socket.send_to(&message, to).await;
+        }
+    }
+}
+
+/// How long each probe waits for its answer: any two of the three may be lost.
+const PROBES: [Duration; 3] =
+    [Duration::from_millis(500), Duration::from_millis(1500), Duration::from_secs(3)];
