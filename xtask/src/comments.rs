@@ -7,7 +7,7 @@
 //! section number alone. Tests are not looked at.
 
 use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use crate::finding::Finding;
 use crate::sources::{Rust, Source, Sources};
@@ -129,7 +129,7 @@ struct Share {
 pub(crate) fn check(sources: &Sources) -> Vec<Finding> {
     let mut shares: BTreeMap<PathBuf, Share> = BTreeMap::new();
     for source in sources.files.iter().filter(|source| !source.is_test()) {
-        if let Some(folder) = crate_folder(&source.path) {
+        if let Some(folder) = source.crate_folder() {
             shares.entry(folder).or_default().read(source);
         }
     }
@@ -138,13 +138,6 @@ pub(crate) fn check(sources: &Sources) -> Vec<Finding> {
         .filter(|(_, share)| share.comments > 0)
         .flat_map(|(folder, share)| share.judge(folder))
         .collect()
-}
-
-/// Returns the folder of the crate that a file below `src` belongs to.
-fn crate_folder(path: &Path) -> Option<PathBuf> {
-    let source_folder =
-        path.components().position(|component| component == Component::Normal("src".as_ref()))?;
-    Some(path.components().take(source_folder).collect())
 }
 
 impl Share {

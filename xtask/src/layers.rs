@@ -1,10 +1,10 @@
 //! Which crate may use which. Not: what is inside a crate.
 //!
 //! ```text
-//! above   apps, bindings, interop, xtask
+//! above   apps, benches, interop, xtask
 //! L3      lab, simco-agent ─► sctp
 //! L2      netsim, emulator, sctp-io, nft-filter
-//! L1      sctp-core, tcp-core, simco, sip, mobility, workload
+//! L1      sctp-core, tcp-core, simco, workload
 //! L0      sctp-wire, cubic, netem, models ─► virtual-time
 //! ```
 //!
@@ -18,7 +18,7 @@ use crate::sources::{Rust, Source, Sources};
 use crate::workspace::{Member, Tree, Workspace, WorkspaceError, crate_name};
 
 /// Crates below `crates/`, lowest first. Equal ranks may not use each other.
-const RANKS: [(&str, u8); 18] = [
+const RANKS: [(&str, u8); 16] = [
     ("virtual-time", 0),
     ("sctp-wire", 1),
     ("cubic", 1),
@@ -27,8 +27,6 @@ const RANKS: [(&str, u8); 18] = [
     ("sctp-core", HIGHEST_CORE),
     ("tcp-core", HIGHEST_CORE),
     ("simco", HIGHEST_CORE),
-    ("sip", HIGHEST_CORE),
-    ("mobility", HIGHEST_CORE),
     ("workload", HIGHEST_CORE),
     ("netsim", 3),
     ("emulator", 3),
@@ -43,11 +41,10 @@ const HIGHEST_CORE: u8 = 2;
 /// The rank of everything above L3.
 const ABOVE: u8 = 6;
 /// Folders whose crates stand above L3.
-const FOLDERS_ABOVE: [&str; 8] =
-    ["apps", "bindings", "benches", "docs", "examples", "fuzz", "interop", "xtask"];
+const FOLDERS_ABOVE: [&str; 7] = ["apps", "benches", "docs", "examples", "fuzz", "interop", "xtask"];
 
 /// The applications' protocols: joined with SCTP by the apps, never by themselves.
-const TRANSPORT_NEUTRAL: [&str; 4] = ["simco", "sip", "mobility", "workload"];
+const TRANSPORT_NEUTRAL: [&str; 2] = ["simco", "workload"];
 const SCTP_CRATES: [&str; 4] = ["sctp-wire", "sctp-core", "sctp-io", "sctp"];
 
 /// Nowhere in a core's tree, however deep.
@@ -61,8 +58,6 @@ const BUDGETS: [(&str, usize); 4] = [("sctp-wire", 7), ("netem", 6), ("sctp-core
 
 /// The clippy.toml every core carries unchanged.
 const CORE_CLIPPY: &str = "crates/virtual-time/clippy.toml";
-/// Where `unsafe` may be written.
-const MAY_BE_UNSAFE: &str = "bindings";
 
 /// Checks every member of the workspace.
 pub(crate) fn check(workspace: &Workspace, sources: &Sources) -> Result<Vec<Finding>, WorkspaceError> {
@@ -174,11 +169,8 @@ fn core_lints(member: &Member, sources: &Sources) -> Option<Finding> {
     Some(Finding::error(&path, 1, what, &format!("cp {CORE_CLIPPY} {}", path.display())))
 }
 
-/// Every crate root forbids `unsafe`, but those that need it to be called from other languages.
+/// Returns a finding for each crate root that does not forbid `unsafe`.
 fn unsafe_code(member: &Member, sources: &Sources) -> Vec<Finding> {
-    if member.folder.starts_with(MAY_BE_UNSAFE) {
-        return Vec::new();
-    }
     member
         .roots
         .iter()

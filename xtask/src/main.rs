@@ -25,13 +25,16 @@ mod comments;
 mod conformance;
 mod finding;
 mod layers;
+mod msrv;
 mod phrases;
 mod reasons;
 mod rfcs;
+mod rooms;
 mod sizes;
 mod sources;
 mod stress;
 mod tools;
+mod twins;
 mod workspace;
 
 /// The repository's own checks.
@@ -72,6 +75,8 @@ enum Task {
     Sizes,
     /// No promises in shipped code, no obsolete citations, no paths of one machine
     Phrases,
+    /// The Rust that manifests promise is the one that everything is built with
+    Msrv,
     /// cargo fmt --check
     Fmt,
     /// cargo clippy on every target, warnings are errors
@@ -85,13 +90,14 @@ enum Task {
 }
 
 /// Cheap checks first, so that a mistake shows before the compiler has run.
-const ALL: [Task; 11] = [
+const ALL: [Task; 12] = [
     Task::Fmt,
     Task::Layers,
     Task::Reasons,
     Task::Rfcs,
     Task::Sizes,
     Task::Phrases,
+    Task::Msrv,
     Task::Typos,
     Task::Deny,
     Task::Clippy,
@@ -148,7 +154,9 @@ fn run(tasks: &[Task]) -> Result<usize, WorkspaceError> {
 fn look(task: Task, workspace: &Workspace, sources: &Sources) -> Result<Vec<Finding>, WorkspaceError> {
     Ok(match task {
         Task::Check => Vec::new(), // expanded to `ALL` before
-        Task::Layers => layers::check(workspace, sources)?,
+        Task::Layers => {
+            [layers::check(workspace, sources)?, rooms::check(sources), twins::check(sources)].concat()
+        }
         Task::Reasons => reasons::check(sources),
         Task::Rfcs => rfcs::check(sources),
         Task::RfcTable => rfcs::write(&workspace.root, sources),
@@ -156,6 +164,7 @@ fn look(task: Task, workspace: &Workspace, sources: &Sources) -> Result<Vec<Find
         Task::ConformanceTable => conformance::write(&workspace.root)?,
         Task::Sizes => sizes::check(sources),
         Task::Phrases => [phrases::check(sources), comments::check(sources)].concat(),
+        Task::Msrv => msrv::check(sources),
         Task::Fmt => tools::fmt(&workspace.root)?,
         Task::Clippy => tools::clippy(&workspace.root)?,
         Task::Docs => tools::docs(&workspace.root)?,

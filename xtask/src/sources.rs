@@ -81,6 +81,13 @@ impl Source {
             })
     }
 
+    /// Returns the folder of the crate that a file below `src` belongs to.
+    pub(crate) fn crate_folder(&self) -> Option<PathBuf> {
+        let is_source_folder = |component| component == Component::Normal("src".as_ref());
+        let source_folder = self.path.components().position(is_source_folder)?;
+        Some(self.path.components().take(source_folder).collect())
+    }
+
     /// The lines of items that only exist in tests (`#[cfg(test)]`).
     pub(crate) fn test_lines(&self) -> Vec<RangeInclusive<usize>> {
         let Rust::Parsed(file) = &self.rust else { return Vec::new() };
@@ -106,7 +113,8 @@ fn is_test_item(item: &syn::Item) -> bool {
     attributes.iter().any(is_cfg_test)
 }
 
-fn is_cfg_test(attribute: &syn::Attribute) -> bool {
+/// Returns whether an attribute is `#[cfg(test)]`.
+pub(crate) fn is_cfg_test(attribute: &syn::Attribute) -> bool {
     attribute.path().is_ident("cfg")
         && attribute.parse_args::<syn::Path>().is_ok_and(|path| path.is_ident("test"))
 }

@@ -30,11 +30,11 @@ use crate::state::State;
 /// [`Endpoint::abort`](crate::Endpoint::abort) is called.
 #[derive(Clone, Debug)]
 pub struct Association {
-    inner: Arc<Inner>,
+    inner: Arc<AssociationInner>,
 }
 
 #[derive(Debug)]
-struct Inner {
+struct AssociationInner {
     shared: Arc<Shared>,
     id: AssociationId,
     signals: Arc<Signals>,
@@ -42,7 +42,7 @@ struct Inner {
 
 impl Association {
     pub(crate) fn new(shared: Arc<Shared>, id: AssociationId, signals: Arc<Signals>) -> Self {
-        Self { inner: Arc::new(Inner { shared, id, signals }) }
+        Self { inner: Arc::new(AssociationInner { shared, id, signals }) }
     }
 
     /// Returns the association's number within its endpoint.
@@ -160,7 +160,7 @@ impl Association {
     ///
     /// If the association ended otherwise, so that messages may not have arrived.
     pub async fn shutdown(&self) -> Result<(), CommunicationLost> {
-        let Inner { shared, id, .. } = &*self.inner;
+        let AssociationInner { shared, id, .. } = &*self.inner;
         // An error only says that the association is over already.
         let _ = shared.change(|state, now| state.core.shutdown(now, *id));
         self.closed().await
@@ -168,7 +168,7 @@ impl Association {
 
     /// Ends the association at once; the peer is told `reason`, what is queued is lost (RFC 9260 §9.1).
     pub fn abort(&self, reason: &[u8]) {
-        let Inner { shared, id, .. } = &*self.inner;
+        let AssociationInner { shared, id, .. } = &*self.inner;
         // An error only says that the association is over already.
         let _ = shared.change(|state, now| state.core.abort(now, *id, reason));
     }
@@ -179,7 +179,7 @@ impl Association {
     ///
     /// Why it ended, if not by agreement.
     pub async fn closed(&self) -> Result<(), CommunicationLost> {
-        let Inner { shared, signals, .. } = &*self.inner;
+        let AssociationInner { shared, signals, .. } = &*self.inner;
         until(&signals.phase, || self.ending(&shared.lock())).await
     }
 
@@ -190,7 +190,7 @@ impl Association {
     ///
     /// There is no such path, its address is not confirmed yet, or the association is over.
     pub fn set_primary(&self, path: PathId) -> Result<(), SetPrimaryError> {
-        let Inner { shared, id, .. } = &*self.inner;
+        let AssociationInner { shared, id, .. } = &*self.inner;
         shared.change(|state, now| state.core.set_primary(now, *id, path))
     }
 
@@ -201,7 +201,7 @@ impl Association {
     ///
     /// There is no such stream, or the association is over.
     pub fn set_stream_priority(&self, stream: StreamId, priority: u16) -> Result<(), StreamError> {
-        let Inner { shared, id, .. } = &*self.inner;
+        let AssociationInner { shared, id, .. } = &*self.inner;
         shared.change(|state, _now| state.core.set_stream_priority(*id, stream, priority))
     }
 
@@ -213,7 +213,7 @@ impl Association {
     ///
     /// There is no such stream, or the association is over.
     pub fn set_stream_weight(&self, stream: StreamId, weight: NonZeroU16) -> Result<(), StreamError> {
-        let Inner { shared, id, .. } = &*self.inner;
+        let AssociationInner { shared, id, .. } = &*self.inner;
         shared.change(|state, _now| state.core.set_stream_weight(*id, stream, weight))
     }
 
@@ -242,7 +242,7 @@ impl Association {
 
     /// Waits until the association is established.
     pub(crate) async fn established(&self) -> Result<(), CommunicationLost> {
-        let Inner { shared, id, signals } = &*self.inner;
+        let AssociationInner { shared, id, signals } = &*self.inner;
         until(&signals.phase, || match &shared.lock().slots.get(id)?.phase {
             Phase::Connecting => None,
             Phase::Established | Phase::Ended(Ok(())) => Some(Ok(())),
@@ -261,7 +261,7 @@ impl Association {
     }
 }
 
-impl Drop for Inner {
+impl Drop for AssociationInner {
     fn drop(&mut self) {
         self.shared.release(self.id);
     }

@@ -43,7 +43,7 @@ use std::sync::Arc;
 use sctp_core::{AssociationConfig, Destination, EndpointConfig, Event, Message, Received, SctpPort};
 use sctp_io::{PacketIo, UdpEncapsulation};
 
-use self::seat::Driver;
+use self::seat::ThreadDriver;
 use crate::endpoint::EndpointBuilder;
 use crate::error::{BindError, CommunicationLost, ConnectError, SendError};
 
@@ -51,7 +51,7 @@ use crate::error::{BindError, CommunicationLost, ConnectError, SendError};
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     inner: crate::Endpoint,
-    driver: Arc<Driver>,
+    driver: Arc<ThreadDriver>,
 }
 
 impl Endpoint {
@@ -128,7 +128,7 @@ impl Endpoint {
 #[derive(Clone, Debug)]
 pub struct Association {
     inner: crate::Association,
-    driver: Arc<Driver>,
+    driver: Arc<ThreadDriver>,
 }
 
 impl Association {
@@ -212,7 +212,7 @@ impl EndpointBuilder {
     /// As [`bind_io`](Self::bind_io), but no runtime is needed.
     pub fn bind_blocking(self, io: impl PacketIo + 'static) -> Result<Endpoint, BindError> {
         let assembled = self.assemble(io)?;
-        let driver = Driver::start(&assembled.shared, assembled.timer, assembled.addresses);
+        let driver = ThreadDriver::start(&assembled.shared, assembled.timer, assembled.addresses);
         let driver = driver.map_err(BindError::System)?;
         Ok(Endpoint { inner: crate::Endpoint::of(assembled.shared, assembled.association), driver })
     }

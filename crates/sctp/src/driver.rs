@@ -60,18 +60,18 @@ const SOCKET_INTEREST: Interest = Interest::READABLE.add(Interest::WRITABLE).add
 /// Runs until the endpoint is closed and its last association is over.
 pub(crate) async fn run(shared: Arc<Shared>, readiness: Readiness) {
     let mut driver =
-        Driver { stop: StopOnDrop { shared, cause: CommunicationLost::DriverStopped }, readiness };
+        TaskDriver { stop: StopOnDrop { shared, cause: CommunicationLost::DriverStopped }, readiness };
     if let Err(error) = driver.run().await {
         driver.stop.cause = CommunicationLost::Socket(error.kind());
     }
 }
 
-struct Driver {
+struct TaskDriver {
     stop: StopOnDrop,
     readiness: Readiness,
 }
 
-impl Driver {
+impl TaskDriver {
     async fn run(&mut self) -> io::Result<()> {
         while let Some(interest) = self.interest() {
             tokio::select! {

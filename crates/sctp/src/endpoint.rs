@@ -33,11 +33,11 @@ use crate::state::{Openness, State};
 /// and then the task ends.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    inner: Arc<Inner>,
+    inner: Arc<EndpointInner>,
 }
 
 #[derive(Debug)]
-struct Inner {
+struct EndpointInner {
     shared: Arc<Shared>,
     /// The parameters of associations opened from here.
     association: AssociationConfig,
@@ -46,7 +46,7 @@ struct Inner {
 impl Endpoint {
     /// Creates the handle of an endpoint that somebody drives.
     pub(crate) fn of(shared: Arc<Shared>, association: AssociationConfig) -> Self {
-        Self { inner: Arc::new(Inner { shared, association }) }
+        Self { inner: Arc::new(EndpointInner { shared, association }) }
     }
 
     /// Binds an endpoint to a UDP socket (RFC 6951) at `address` and starts driving it.
@@ -241,7 +241,7 @@ impl Endpoint {
     }
 }
 
-impl Drop for Inner {
+impl Drop for EndpointInner {
     fn drop(&mut self) {
         let shared = &self.shared;
         shared.change(State::refuse_newcomers);

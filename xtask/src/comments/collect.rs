@@ -40,14 +40,14 @@ impl DocComment {
 
 /// Returns the doc comments of a file, those of tests left out.
 pub(super) fn doc_comments(file: &syn::File) -> Vec<DocComment> {
-    let mut walk = Walk { is_public: true, in_variant: false, found: Vec::new() };
+    let mut walk = CommentWalk { is_public: true, in_variant: false, found: Vec::new() };
     walk.note(&file.attrs, true, Owner::Other);
     walk.visit_file(file);
     walk.found
 }
 
 /// Walks through a file and takes the comments down.
-struct Walk {
+struct CommentWalk {
     /// Whether the item around is public.
     is_public: bool,
     /// Whether the fields met are a variant's, which carry no visibility and are as public as the enum.
@@ -55,7 +55,7 @@ struct Walk {
     found: Vec<DocComment>,
 }
 
-impl Walk {
+impl CommentWalk {
     fn note(&mut self, attributes: &[syn::Attribute], is_public: bool, owner: Owner) {
         let lines: Vec<(usize, String)> = attributes.iter().filter_map(doc_line).collect();
         let Some(&(line, _)) = lines.first() else { return };
@@ -94,10 +94,7 @@ fn is_pub(visibility: &syn::Visibility) -> bool {
 }
 
 fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
-    attributes.iter().any(|attribute| {
-        attribute.path().is_ident("cfg")
-            && attribute.parse_args::<syn::Path>().is_ok_and(|path| path.is_ident("test"))
-    })
+    attributes.iter().any(crate::sources::is_cfg_test)
 }
 
 fn owner(signature: &syn::Signature) -> Owner {
@@ -107,7 +104,7 @@ fn owner(signature: &syn::Signature) -> Owner {
     }
 }
 
-impl<'ast> Visit<'ast> for Walk {
+impl<'ast> Visit<'ast> for CommentWalk {
     fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
         self.note(&item.attrs, is_pub(&item.vis), owner(&item.sig));
     }

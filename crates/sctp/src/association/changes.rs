@@ -10,7 +10,7 @@ use sctp_core::{
 };
 use virtual_time::Instant;
 
-use super::{Association, Inner};
+use super::{Association, AssociationInner};
 
 /// Changes of streams. Both sides must offer [`Extensions::reconfiguration`](crate::Extensions::reconfiguration). Requests reach the
 /// peer one at a time, in the order asked; up to 16 wait.
@@ -106,7 +106,7 @@ impl Association {
     }
 
     fn ask<T>(&self, change: impl FnOnce(&mut Endpoint, Instant) -> T) -> T {
-        let Inner { shared, .. } = &*self.inner;
+        let AssociationInner { shared, .. } = &*self.inner;
         shared.change(|state, now| change(&mut state.core, now))
     }
 }

@@ -22,7 +22,7 @@ use crate::shared::{Next, Received, Shared};
 use crate::state::Openness;
 
 /// The state that all threads of a blocking endpoint share.
-pub(super) struct Driver {
+pub(super) struct ThreadDriver {
     shared: Arc<Shared>,
     seat: Mutex<Seat>,
     bell: Doorbell,
@@ -68,7 +68,7 @@ struct Seat {
     looks: usize,
 }
 
-impl Driver {
+impl ThreadDriver {
     /// Starts the endpoint's own thread, which ends when the endpoint is closed and its last association over.
     pub(super) fn start(
         shared: &Arc<Shared>,
@@ -253,9 +253,9 @@ impl Driver {
     }
 }
 
-impl fmt::Debug for Driver {
+impl fmt::Debug for ThreadDriver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Driver").finish_non_exhaustive()
+        f.debug_struct("ThreadDriver").finish_non_exhaustive()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use virtual_time::Instant;
 
-use super::{Agent, Phase};
+use super::{Agent, AgentPhase};
 use crate::agent::event::{AgentCloseReason, AgentEvent};
 use crate::auth::{self, Side};
 use crate::message::{NegativeReply, PositiveReply, Request};
@@ -94,7 +94,7 @@ impl Agent {
     }
 
     fn opened(&mut self, now: Instant, capabilities: Capabilities) {
-        self.phase = Phase::Open;
+        self.phase = AgentPhase::Open;
         self.session += 1;
         self.attempts.opened(now);
         self.events.push_back(AgentEvent::Opened { capabilities });

@@ -42,7 +42,7 @@ use crate::outbox::Outbox;
 pub struct Agent {
     settings: AgentSettings,
     nonces: Nonces,
-    phase: Phase,
+    phase: AgentPhase,
     framer: Framer,
     outbox: Outbox,
     streams: StreamMap,
@@ -62,7 +62,7 @@ pub struct Agent {
 
 /// How far the session is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Phase {
+enum AgentPhase {
     /// The agent is not connected, or not any more.
     Closed,
     /// SE is sent.
@@ -77,12 +77,12 @@ enum Phase {
 #[derive(Clone, Copy, Debug)]
 struct Outstanding {
     request: PolicyRequest,
-    purpose: Purpose,
+    purpose: AnswerFor,
 }
 
 /// The one who wants the answer to a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Purpose {
+enum AnswerFor {
     User,
     Refresh,
     Resynchronisation,
@@ -100,7 +100,7 @@ impl Agent {
         Self {
             settings,
             nonces: Nonces::new(&secret),
-            phase: Phase::Closed,
+            phase: AgentPhase::Closed,
             framer: Framer::new(),
             outbox: Outbox::octets(),
             streams: StreamMap::new(1),
@@ -118,7 +118,7 @@ impl Agent {
 
     /// A connection is there: opens a session on it. What an earlier one left is dropped.
     pub fn connect(&mut self, framing: Framing) {
-        if self.phase != Phase::Closed {
+        if self.phase != AgentPhase::Closed {
             self.close(AgentCloseReason::Lost);
         }
         self.outbox = match framing {
@@ -127,7 +127,7 @@ impl Agent {
         };
         self.streams = StreamMap::new(framing.streams());
         self.framer = Framer::new();
-        self.phase = Phase::Establishing;
+        self.phase = AgentPhase::Establishing;
         self.send_establishment();
     }
 
@@ -137,10 +137,10 @@ impl Agent {
     ///
     /// The session is not open (yet, or any more).
     pub fn request(&mut self, request: PolicyRequest) -> Result<TransactionId, NotOpen> {
-        if self.phase != Phase::Open {
+        if self.phase != AgentPhase::Open {
             return Err(NotOpen);
         }
-        Ok(self.send_policy(request, Purpose::User))
+        Ok(self.send_policy(request, AnswerFor::User))
     }
 
     /// Keeps a rule alive, asking for `lifetime` each time. Whether the rule is known.
@@ -161,8 +161,8 @@ impl Agent {
 
     /// Ends the session as soon as all requests are answered: ST goes on stream 0 and would overtake them (ruling R20).
     pub fn terminate(&mut self) {
-        if self.phase == Phase::Open {
-            self.phase = Phase::Terminating;
+        if self.phase == AgentPhase::Open {
+            self.phase = AgentPhase::Terminating;
             self.terminate_when_idle();
         }
     }
@@ -172,7 +172,7 @@ impl Agent {
         let mut framer = core::mem::replace(&mut self.framer, Framer::new());
         let outcome = framer.take(now, octets, |message| {
             self.handle_message(now, StreamNumber::CONTROL, message);
-            if self.phase == Phase::Closed { Go::Stop } else { Go::On }
+            if self.phase == AgentPhase::Closed { Go::Stop } else { Go::On }
         });
         self.framer = framer;
         if let Err(error) = outcome {
@@ -182,7 +182,7 @@ impl Agent {
 
     /// A whole message from a stream.
     pub fn handle_message(&mut self, now: Instant, stream: StreamNumber, octets: &[u8]) {
-        if self.phase == Phase::Closed {
+        if self.phase == AgentPhase::Closed {
             return;
         }
         match Message::decode(octets) {
@@ -195,9 +195,11 @@ impl Agent {
     /// Takes note that the connection is gone.
     pub fn handle_lost(&mut self) {
         match self.phase {
-            Phase::Closed => {}
-            Phase::Terminated => self.close(AgentCloseReason::TerminatedByMiddlebox),
-            Phase::Establishing | Phase::Open | Phase::Terminating => self.close(AgentCloseReason::Lost),
+            AgentPhase::Closed => {}
+            AgentPhase::Terminated => self.close(AgentCloseReason::TerminatedByMiddlebox),
+            AgentPhase::Establishing | AgentPhase::Open | AgentPhase::Terminating => {
+                self.close(AgentCloseReason::Lost)
+            }
         }
     }
 
@@ -206,7 +208,7 @@ impl Agent {
         while let Some(rule) = self.known.expired(now) {
             self.lose(rule, Loss::Expired);
         }
-        if self.phase != Phase::Open {
+        if self.phase != AgentPhase::Open {
             return;
         }
         while let Some(id) = self.known.due(now) {
@@ -214,7 +216,7 @@ impl Agent {
             // Nothing more until the answer.
             self.known.put(id, KnownRule { refresh_at: None, ..rule });
             if let Some(lifetime) = rule.held_for {
-                self.send_policy(PolicyRequest::LifetimeChange { rule: id, lifetime }, Purpose::Refresh);
+                self.send_policy(PolicyRequest::LifetimeChange { rule: id, lifetime }, AnswerFor::Refresh);
             }
         }
     }
@@ -232,7 +234,7 @@ impl Agent {
     /// Returns when to call [`handle_timeout`](Self::handle_timeout) at the latest.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let refresh = if self.phase == Phase::Open { self.known.next_refresh() } else { None };
+        let refresh = if self.phase == AgentPhase::Open { self.known.next_refresh() } else { None };
         match (self.known.next_deadline(), refresh) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
@@ -242,7 +244,7 @@ impl Agent {
     /// Returns whether requests can be made.
     #[must_use]
     pub fn is_open(&self) -> bool {
-        self.phase == Phase::Open
+        self.phase == AgentPhase::Open
     }
 
     /// Returns the number of requests that wait for their answer.
@@ -288,12 +290,12 @@ impl Agent {
     fn take_notification(&mut self, now: Instant, notification: Notification) {
         match notification {
             Notification::BadlyFormedMessage => self.events.push_back(AgentEvent::NotUnderstood),
-            Notification::SessionTermination => self.phase = Phase::Terminated,
+            Notification::SessionTermination => self.phase = AgentPhase::Terminated,
             Notification::RuleEvent { rule, lifetime } => self.take_rule_event(now, rule, lifetime),
         }
     }
 
-    fn send_policy(&mut self, request: PolicyRequest, purpose: Purpose) -> TransactionId {
+    fn send_policy(&mut self, request: PolicyRequest, purpose: AnswerFor) -> TransactionId {
         let stream = self.streams.choose(request.rule());
         let transaction = self.send_on(stream, Request::Policy(request));
         self.outstanding.insert(transaction, Outstanding { request, purpose });
@@ -314,17 +316,17 @@ impl Agent {
     }
 
     fn terminate_when_idle(&mut self) {
-        if self.phase == Phase::Terminating && self.outstanding.is_empty() && self.step.is_none() {
+        if self.phase == AgentPhase::Terminating && self.outstanding.is_empty() && self.step.is_none() {
             self.send_termination();
         }
     }
 
     fn close(&mut self, reason: AgentCloseReason) {
-        self.phase = Phase::Closed;
+        self.phase = AgentPhase::Closed;
         self.step = None;
         // A refresh without an answer is due again.
         for outstanding in core::mem::take(&mut self.outstanding).into_values() {
-            if let (Purpose::Refresh, Some(id)) = (outstanding.purpose, outstanding.request.rule())
+            if let (AnswerFor::Refresh, Some(id)) = (outstanding.purpose, outstanding.request.rule())
                 && let Some(rule) = self.known.rule(id).copied()
             {
                 self.known.put(id, KnownRule { refresh_at: Some(Instant::EPOCH), ..rule });

@@ -4,7 +4,7 @@ use virtual_time::Instant;
 
 use super::event::{AgentEvent, Loss, PolicyReply};
 use super::known::KnownRule;
-use super::{Agent, Purpose};
+use super::{Agent, AnswerFor};
 use crate::codepoints::NegativeCode;
 use crate::message::PolicyRequest;
 use crate::numbers::{Lifetime, PolicyRuleId, StreamNumber, TransactionId};
@@ -22,9 +22,9 @@ impl Agent {
         let request = outstanding.request;
         let early = self.learn(now, stream, &request, &outcome);
         match outstanding.purpose {
-            Purpose::User => self.events.push_back(AgentEvent::Answered { transaction, request, outcome }),
-            Purpose::Refresh => self.refreshed(now, &request, &outcome),
-            Purpose::Resynchronisation => self.resynchronise_with(now, &request, outcome),
+            AnswerFor::User => self.events.push_back(AgentEvent::Answered { transaction, request, outcome }),
+            AnswerFor::Refresh => self.refreshed(now, &request, &outcome),
+            AnswerFor::Resynchronisation => self.resynchronise_with(now, &request, outcome),
         }
         if let Some((rule, lifetime)) = early {
             self.apply_event(now, rule, lifetime);

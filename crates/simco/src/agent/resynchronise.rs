@@ -5,7 +5,7 @@ use virtual_time::Instant;
 
 use super::config::Resynchronisation;
 use super::event::{AgentEvent, Loss, PolicyReply};
-use super::{Agent, Purpose};
+use super::{Agent, AnswerFor};
 use crate::codepoints::NegativeCode;
 use crate::message::PolicyRequest;
 use crate::numbers::PolicyRuleId;
@@ -28,7 +28,7 @@ impl Agent {
             Resynchronisation::Never => false,
         };
         if is_wanted {
-            self.send_policy(PolicyRequest::List, Purpose::Resynchronisation);
+            self.send_policy(PolicyRequest::List, AnswerFor::Resynchronisation);
         }
     }
 
@@ -86,7 +86,7 @@ impl Agent {
         while progress.waiting < MOST_WAITING
             && let Some(rule) = progress.to_ask.pop()
         {
-            self.send_policy(PolicyRequest::Status { rule }, Purpose::Resynchronisation);
+            self.send_policy(PolicyRequest::Status { rule }, AnswerFor::Resynchronisation);
             progress.waiting += 1;
         }
         if progress.waiting == 0 {

@@ -100,7 +100,7 @@ pub(crate) struct Arrived<'a> {
 
 /// The changes that an acknowledgment made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Acked {
+pub(crate) struct AckOutcome {
     pub(crate) advanced: bool,
     pub(crate) rtt: Option<Duration>,
     /// The time after which something more may turn out to be lost.
@@ -176,10 +176,10 @@ impl Sender {
 
     /// Takes in an acknowledgment of everything below `ack`, with ranges beyond it, and returns what it
     /// changed.
-    pub(crate) fn on_ack(&mut self, now: Instant, arrived: &Arrived<'_>) -> Acked {
+    pub(crate) fn on_ack(&mut self, now: Instant, arrived: &Arrived<'_>) -> AckOutcome {
         let ack = arrived.ack;
         if ack < self.una || ack > self.next {
-            return Acked::default();
+            return AckOutcome::default();
         }
         let before = self.board.in_flight();
         let is_duplicate = is_duplicate_report(ack, arrived.sacked);
@@ -200,7 +200,7 @@ impl Sender {
         }
         self.on_probe_answered(advanced, is_duplicate);
         let look_again_in = self.detect(now, arrived.srtt);
-        Acked { advanced, rtt: self.measurement(now, &told), look_again_in }
+        AckOutcome { advanced, rtt: self.measurement(now, &told), look_again_in }
     }
 
     /// Returns the round-trip time measured, by Karn's rule: an acknowledgment of what was sent twice tells
