@@ -323,8 +323,10 @@ impl Sender {
         outcome.forward_confirmed = self.advance_peer_ack_point();
         self.on_unconfirmed_forward(paths);
         // Growth comes before the cut (RFC 9260 §7.2.4, note): what counts is the state the SACK met.
-        let recovering = self.outstanding.paths().filter(|path| self.recoveries.is_recovering(*path));
-        outcome.recovering = recovering.collect();
+        if self.recoveries.have_begun() {
+            let recovering = self.outstanding.paths().filter(|path| self.recoveries.is_recovering(*path));
+            outcome.recovering = recovering.collect();
+        }
         outcome.losses = self.losses_after_sack(now, paths, &outcome.acknowledgment);
         outcome.all_acknowledged = self.outstanding.is_empty();
         outcome.buffer_available = self.release(&outcome.acknowledgment);
@@ -360,8 +362,10 @@ impl Sender {
             }
             probes.iter_mut().for_each(|probe| probe.on_delivered(now, delivered));
         });
-        newest.retain(|(path, _)| samples.get_mut(path.index()).is_some_and(RttSample::take_spoiled));
-        outcome.rtt.extend(newest);
+        if has_spoiled {
+            newest.retain(|(path, _)| samples.get_mut(path.index()).is_some_and(RttSample::take_spoiled));
+            outcome.rtt.extend(newest);
+        }
     }
 
     /// What the SACK says about recoveries: over, or needless from the beginning.
@@ -393,7 +397,7 @@ impl Sender {
         }
         // RFC 9260 takes nothing back. A path that is dead keeps its back-off even if the peer shows, by way of
         // another path, that only the last acknowledgment was lost.
-        if is_rack {
+        if is_rack && self.recoveries.have_begun() {
             let refutations = self.recoveries.take_refuted();
             outcome.refuted = refutations.undone;
             if refutations.refused > 0 {
@@ -612,7 +616,7 @@ impl Sender {
     }
 
     pub(crate) fn has_outstanding(&self, path: PathId) -> bool {
-        self.outstanding.earliest(path).is_some()
+        self.outstanding.has_any_on(path)
     }
 
     pub(crate) fn flight(&self, path: PathId) -> usize {

@@ -24,9 +24,7 @@ pub(crate) struct Outstanding {
     first: Tsn,
     /// How many chunks have left the ring: the number of the first one in it.
     passed: u64,
-    paths: SmallVec<[PathLoad; 1]>,
-    /// By path, too.
-    firsts: SmallVec<[Firsts; 1]>,
+    paths: SmallVec<[OnPath; 1]>,
     /// The chunks before this number were given up.
     abandoned_through: u64,
     /// Payload octets in flight on all paths.
@@ -39,14 +37,15 @@ pub(crate) struct Outstanding {
 }
 
 /// The chunks last sent on one path.
-#[derive(Clone, Copy, Debug, Default)]
-struct PathLoad {
+#[derive(Clone, Debug, Default)]
+struct OnPath {
     /// Octets in flight, chunk headers and padding included.
     flight: usize,
     /// Chunks in flight that may go again as a probe.
     probeable: usize,
     /// Chunks acknowledged by gap ack blocks.
     acknowledged: usize,
+    firsts: Firsts,
 }
 
 /// Whether a chunk may be sent once more under the terms of its message, not even as a probe otherwise.
@@ -117,8 +116,7 @@ impl Outstanding {
             chunks: VecDeque::new(),
             first,
             passed: 0,
-            paths: SmallVec::from_elem(PathLoad::default(), 1),
-            firsts: SmallVec::from_elem(Firsts::default(), 1),
+            paths: SmallVec::from([OnPath::default()]),
             abandoned_through: 0,
             flight_payload: 0,
             lost: 0,
@@ -149,21 +147,27 @@ impl Outstanding {
         self.lost > 0
     }
 
+    #[inline]
     pub(crate) fn flight(&self, path: PathId) -> usize {
-        self.load(path).flight
-    }
-
-    fn load(&self, path: PathId) -> PathLoad {
-        self.paths.get(path.index()).copied().unwrap_or_default()
+        self.on(path).map_or(0, |on| on.flight)
     }
 
     #[inline]
-    fn load_mut(&mut self, path: PathId) -> &mut PathLoad {
+    fn on(&self, path: PathId) -> Option<&OnPath> {
+        self.paths.get(path.index())
+    }
+
+    #[inline]
+    fn on_mut(&mut self, path: PathId) -> &mut OnPath {
         if self.paths.len() <= path.index() {
-            self.paths.resize(path.index() + 1, PathLoad::default());
-            self.firsts.resize(path.index() + 1, Firsts::default());
+            self.add_paths(path);
         }
         &mut self.paths[path.index()]
+    }
+
+    #[cold]
+    fn add_paths(&mut self, last: PathId) {
+        self.paths.resize(last.index() + 1, OnPath::default());
     }
 
     /// The paths that carried something so far.
@@ -177,7 +181,7 @@ impl Outstanding {
 
     /// How many chunks of a path gap ack blocks cover.
     pub(crate) fn acknowledged(&self, path: PathId) -> usize {
-        self.load(path).acknowledged
+        self.on(path).map_or(0, |on| on.acknowledged)
     }
 
     pub(crate) fn flight_payload(&self) -> usize {
@@ -205,19 +209,31 @@ impl Outstanding {
 
     /// The in-flight chunk with the lowest TSN on this path that a probe could carry.
     pub(crate) fn earliest_in_flight(&self, path: PathId) -> Option<&SentChunk> {
-        if self.load(path).probeable == 0 {
-            return None;
-        }
-        self.of_kind(Kind::Probeable, path).next().map(|(_, chunk)| chunk)
+        let on = self.on(path).filter(|on| on.probeable > 0)?;
+        self.first_of_kind(Kind::Probeable, path, on).and_then(|index| self.chunks.get(index))
     }
 
     /// The outstanding, not yet acknowledged chunk with the lowest TSN last sent on this path.
     pub(crate) fn earliest(&self, path: PathId) -> Option<usize> {
         // Every SACK asks for every path: those that are not in use must not cost a walk over the others' chunks.
-        if self.flight(path) == 0 && self.lost == 0 {
-            return None;
+        let on = self.on(path).filter(|on| on.flight > 0 || self.lost > 0)?;
+        self.first_of_kind(Kind::Unsettled, path, on)
+    }
+
+    /// Whether chunks last sent on this path are not yet acknowledged.
+    pub(crate) fn has_any_on(&self, path: PathId) -> bool {
+        self.flight(path) > 0 || self.earliest(path).is_some()
+    }
+
+    /// Mostly it is where they begin.
+    #[inline]
+    fn first_of_kind(&self, kind: Kind, path: PathId, on: &OnPath) -> Option<usize> {
+        let from = self.index(on.firsts.from(kind));
+        if self.chunks.get(from).is_some_and(|chunk| kind.is_kind_of(chunk, path)) {
+            step();
+            return Some(from);
         }
-        self.of_kind(Kind::Unsettled, path).next().map(|(index, _)| index)
+        self.of_kind(kind, path).next().map(|(index, _)| index)
     }
 
     /// The chunks of a kind on a path, ascending.
@@ -226,7 +242,7 @@ impl Outstanding {
         kind: Kind,
         path: PathId,
     ) -> impl Iterator<Item = (usize, &SentChunk)> + use<'_> {
-        let from = self.firsts.get(path.index()).map_or(0, |firsts| firsts.from(kind));
+        let from = self.on(path).map_or(0, |on| on.firsts.from(kind));
         let from = self.index(from).min(self.chunks.len());
         let chunks = (from..).zip(self.chunks.range(from..)).inspect(|_| step());
         chunks.filter(move |(_, chunk)| kind.is_kind_of(chunk, path))
@@ -234,7 +250,7 @@ impl Outstanding {
 
     /// Chunks in flight on this path that were sent again or taken back, the one that was so first in front.
     pub(crate) fn sent_again(&self, path: PathId) -> impl Iterator<Item = (usize, &SentChunk)> + use<'_> {
-        let again = self.firsts.get(path.index()).into_iter().flat_map(Firsts::again).inspect(|_| step());
+        let again = self.on(path).into_iter().flat_map(|on| on.firsts.again()).inspect(|_| step());
         let current = again.filter(move |again| self.is_current(path, again));
         current
             .filter_map(|again| Some((self.index(again.number), self.chunks.get(self.index(again.number))?)))
@@ -256,27 +272,42 @@ impl Outstanding {
     /// have been settled since the last one.
     pub(crate) fn advance_firsts(&mut self) {
         for path in self.paths() {
-            if self.has_nothing(path) {
-                continue;
+            if !self.on(path).is_none_or(|on| self.has_nothing(on) || self.begins_with_all(path, on)) {
+                self.advance_firsts_of(path);
             }
-            let Some(mut firsts) = self.firsts.get_mut(path.index()).map(core::mem::take) else { continue };
-            for kind in Kind::ALL {
-                let from = self.index(firsts.from(kind)).min(self.chunks.len());
-                let found = self.chunks.range(from..).inspect(|_| step());
-                let settled = found.take_while(|chunk| !kind.is_kind_of(chunk, path)).count();
-                firsts.set(kind, self.number(from + settled));
-            }
-            firsts.forget_settled(|again| self.is_current(path, again));
-            self.firsts[path.index()] = firsts;
         }
+    }
+
+    /// Whether the first chunk of the ring is of all kinds, so that all begin there: mostly it is.
+    #[inline]
+    fn begins_with_all(&self, path: PathId, on: &OnPath) -> bool {
+        step();
+        !on.firsts.has_again()
+            && self.chunks.front().is_some_and(|chunk| {
+                Kind::ALL
+                    .iter()
+                    .all(|kind| on.firsts.from(*kind) <= self.passed && kind.is_kind_of(chunk, path))
+            })
+    }
+
+    fn advance_firsts_of(&mut self, path: PathId) {
+        let mut firsts = core::mem::take(&mut self.on_mut(path).firsts);
+        for kind in Kind::ALL {
+            let from = self.index(firsts.from(kind)).min(self.chunks.len());
+            let found = self.chunks.range(from..).inspect(|_| step());
+            let settled = found.take_while(|chunk| !kind.is_kind_of(chunk, path)).count();
+            firsts.set(kind, self.number(from + settled));
+        }
+        firsts.forget_settled(|again| self.is_current(path, again));
+        self.on_mut(path).firsts = firsts;
     }
 
     /// A chunk is in flight again.
     fn note_again(&mut self, path: PathId, index: usize, sent_at: Instant) {
         let again = Again { number: self.number(index), sent_at };
-        let Some(mut firsts) = self.firsts.get_mut(path.index()).map(core::mem::take) else { return };
+        let mut firsts = core::mem::take(&mut self.on_mut(path).firsts);
         firsts.on_again(again, |again| self.is_current(path, again));
-        self.firsts[path.index()] = firsts;
+        self.on_mut(path).firsts = firsts;
     }
 
     /// The chunks that gap ack blocks cover, the last one first.
@@ -320,10 +351,9 @@ impl Outstanding {
     pub(crate) fn enter(&mut self, first: Tsn, load: &Load) -> u32 {
         let chunks = first.distance(self.next_tsn());
         if chunks > 0 {
-            if self.has_nothing(load.path) {
+            if self.on(load.path).is_none_or(|on| self.has_nothing(on)) {
                 let number = self.passed + u64::from(self.first.distance(first));
-                self.load_mut(load.path);
-                self.firsts[load.path.index()].begin_at(number);
+                self.on_mut(load.path).firsts.begin_at(number);
             }
             self.enter_flight(load);
         }
@@ -332,9 +362,8 @@ impl Outstanding {
 
     /// Whether no chunk of a path is in flight or lost, as can be told at a glance. False says nothing.
     #[inline]
-    fn has_nothing(&self, path: PathId) -> bool {
-        let has_again = || self.firsts.get(path.index()).is_some_and(Firsts::has_again);
-        self.flight(path) == 0 && self.lost == 0 && !has_again()
+    fn has_nothing(&self, on: &OnPath) -> bool {
+        on.flight == 0 && self.lost == 0 && !on.firsts.has_again()
     }
 
     /// The peer was asked anew, and agreed to other chunks than those of a COOKIE ECHO packet it refused.
@@ -417,7 +446,7 @@ impl Outstanding {
         let was = core::mem::replace(&mut chunk.state, ChunkState::Acknowledged);
         let load = Load::of(chunk);
         self.leave(was, &load);
-        self.load_mut(load.path).acknowledged += 1;
+        self.on_mut(load.path).acknowledged += 1;
         self.chunks.get(index).map(|chunk| (chunk, was))
     }
 
@@ -425,9 +454,12 @@ impl Outstanding {
     /// cover for the first time. Gives what is to be done about those they do not cover any more.
     pub(crate) fn cover(
         &mut self,
-        blocks: impl Iterator<Item = Range<u64>>,
+        blocks: impl ExactSizeIterator<Item = Range<u64>>,
         mut delivered: impl FnMut(Tsn, &SentChunk, ChunkState),
     ) -> Option<Blocks> {
+        if blocks.len() == 0 && self.coverage.is_empty() {
+            return None;
+        }
         self.coverage.trim(self.passed);
         let blocks: Ranges = blocks.map(|block| self.passed + block.start..self.passed + block.end).collect();
         // Nobody who receives has that many gaps: such blocks count as not reported.
@@ -483,24 +515,29 @@ impl Outstanding {
     pub(crate) fn pass(&mut self, cumulative: Tsn, mut each: impl FnMut(Tsn, &SentChunk)) {
         let ahead = self.cumulative_ack().distance(cumulative) as usize;
         let count = ahead.min(self.chunks.len());
-        let Some(path) = self.chunks.front().map(|chunk| chunk.path) else { return };
+        let Some(path) = self.chunks.front().filter(|_| count > 0).map(|chunk| chunk.path) else { return };
         // What is in flight leaves it path by path, not chunk by chunk.
         let mut leaving = Load::on(path);
         let mut others = SmallVec::<[(ChunkState, Load); 4]>::new();
         let mut tsn = self.first;
-        for chunk in self.chunks.drain(..count) {
-            each(tsn, &chunk);
+        for chunk in self.chunks.range(..count) {
+            each(tsn, chunk);
             tsn = tsn.next();
             if chunk.state == ChunkState::InFlight && chunk.path == path {
-                leaving.add(&chunk);
+                leaving.add(chunk);
             } else {
-                others.push((chunk.state, Load::of(&chunk)));
+                others.push((chunk.state, Load::of(chunk)));
             }
+        }
+        if count == self.chunks.len() {
+            self.chunks.clear();
+        } else {
+            self.chunks.drain(..count);
         }
         self.leave_flight(&leaving);
         for (state, load) in others {
             if state == ChunkState::Acknowledged {
-                self.load_mut(load.path).acknowledged -= 1;
+                self.on_mut(load.path).acknowledged -= 1;
             }
             self.leave(state, &load);
         }
@@ -540,7 +577,7 @@ impl Outstanding {
         chunk.sent_at = now;
         chunk.is_original = false;
         let load = Load::of(chunk);
-        self.load_mut(load.path).acknowledged -= 1;
+        self.on_mut(load.path).acknowledged -= 1;
         self.enter_flight(&load);
         self.note_again(load.path, index, now);
     }
@@ -560,7 +597,7 @@ impl Outstanding {
             chunk.fragment.forget_message();
             freed += load.payload;
             if was == ChunkState::Acknowledged {
-                self.load_mut(load.path).acknowledged -= 1;
+                self.on_mut(load.path).acknowledged -= 1;
             }
             self.leave(was, &load);
         }
@@ -602,7 +639,7 @@ impl Outstanding {
         let Some(chunk) = self.chunks.get_mut(index) else { return };
         if !core::mem::replace(&mut chunk.is_last_try, true) && chunk.state == ChunkState::InFlight {
             let path = chunk.path;
-            self.load_mut(path).probeable -= 1;
+            self.on_mut(path).probeable -= 1;
         }
     }
 
@@ -623,14 +660,14 @@ impl Outstanding {
     }
 
     fn enter_flight(&mut self, load: &Load) {
-        let path = self.load_mut(load.path);
+        let path = self.on_mut(load.path);
         path.flight += load.wire;
         path.probeable += load.probeable;
         self.flight_payload += load.payload;
     }
 
     fn leave_flight(&mut self, load: &Load) {
-        let path = self.load_mut(load.path);
+        let path = self.on_mut(load.path);
         path.flight -= load.wire;
         path.probeable -= load.probeable;
         self.flight_payload -= load.payload;

@@ -192,6 +192,12 @@ impl Recoveries {
         self.begun.as_mut()?.on_duplicate(tsn)
     }
 
+    /// Whether anything was lost or sent again so far.
+    #[inline]
+    pub(crate) fn have_begun(&self) -> bool {
+        self.begun.is_some()
+    }
+
     /// Recoveries that are refuted by now; each is given once and is over.
     pub(crate) fn take_refuted(&mut self) -> Refutations {
         self.begun.as_mut().map(|begun| begun.take_refuted()).unwrap_or_default()
