@@ -15,7 +15,7 @@ impl Association {
 
     /// Whether the peer has sent user data.
     pub(crate) fn has_user_data(&self) -> bool {
-        self.receiver.as_ref().is_some_and(|receiver| receiver.statistics().data_chunks > 0)
+        self.receiver.as_ref().is_some_and(Receiver::has_received)
     }
 
     /// The next message. [`after_reading`](Self::after_reading) says what comes of it.

@@ -11,6 +11,7 @@ use virtual_time::Instant;
 use super::Receiver;
 use super::arena::PacketCopy;
 use super::fragment::Fragment;
+use super::ordering::Ordering;
 use super::outcome::TakenIn;
 
 impl Receiver {
@@ -57,7 +58,8 @@ impl Receiver {
     fn note_expected(&mut self, messages: u32, octets: usize, is_immediate: bool) {
         self.arrived.advance(messages);
         self.window.hold(octets);
-        self.count_held();
+        self.window.add_overhead(Ordering::ready_overhead_bytes(messages as usize));
+        debug_assert_eq!(self.window.overhead_bytes(), self.overhead_bytes());
         self.sack.on_new(is_immediate);
         self.counters.data_chunks += u64::from(messages);
         self.counters.messages += u64::from(messages);

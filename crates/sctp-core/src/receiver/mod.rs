@@ -234,25 +234,26 @@ impl Receiver {
     /// The next message for the application; its room in the window is free again.
     pub(crate) fn receive(&mut self) -> Option<Received> {
         let received = self.ordering.receive()?;
-        self.release(received.message.payload.len());
+        self.release(1, received.message.payload.len());
         Some(received)
     }
 
     /// Appends up to `limit` of them; gives how many there were.
     pub(crate) fn receive_many(&mut self, limit: usize, into: &mut Vec<Received>) -> usize {
-        let (before, mut payload_bytes) = (into.len(), 0);
-        let messages = self.ordering.receive_many(limit);
-        into.extend(messages.inspect(|received| payload_bytes += received.message.payload.len()));
-        let count = into.len() - before;
-        self.release(payload_bytes);
-        count
+        let before = into.len();
+        self.ordering.receive_many(limit, into);
+        let received = &into[before..];
+        self.release(received.len(), received.iter().map(|received| received.message.payload.len()).sum());
+        received.len()
     }
 
-    /// Whole messages went to the application.
-    fn release(&mut self, payload_bytes: usize) {
+    /// So many messages went to the application.
+    #[inline]
+    fn release(&mut self, messages: usize, payload_bytes: usize) {
         self.window.release(payload_bytes);
+        self.window.drop_overhead(Ordering::ready_overhead_bytes(messages));
+        debug_assert_eq!(self.window.overhead_bytes(), self.overhead_bytes());
         self.ordering.give_back();
-        self.count_held();
         if !self.ordering.has_message() {
             self.arena.end_round();
         }
@@ -275,7 +276,12 @@ impl Receiver {
     /// What holds the payload has changed.
     #[inline]
     fn count_held(&mut self) {
-        self.window.set_overhead(self.ordering.overhead_bytes() + self.reassembly.overhead_bytes());
+        self.window.set_overhead(self.overhead_bytes());
+    }
+
+    #[inline]
+    fn overhead_bytes(&self) -> usize {
+        self.ordering.overhead_bytes() + self.reassembly.overhead_bytes()
     }
 
     /// Whether the peer should hear that the window opened, though nothing arrived (RFC 9260 §6.2): it grew
@@ -305,6 +311,11 @@ impl Receiver {
     /// Memory in use by what arrived, bookkeeping included.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.window.memory_bytes()
+    }
+
+    /// Whether any DATA chunk was kept so far.
+    pub(crate) fn has_received(&self) -> bool {
+        self.counters.data_chunks > 0
     }
 
     /// What has happened so far.

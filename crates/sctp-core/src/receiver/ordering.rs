@@ -155,10 +155,16 @@ impl Ordering {
         self.ready.pop_front().map(Received::from)
     }
 
-    /// The next ones, at most so many.
+    /// Appends the next ones, at most so many.
     #[inline]
-    pub(super) fn receive_many(&mut self, limit: usize) -> impl Iterator<Item = Received> {
-        self.ready.drain(..limit.min(self.ready.len())).map(Received::from)
+    pub(super) fn receive_many(&mut self, limit: usize, into: &mut Vec<Received>) {
+        let count = limit.min(self.ready.len());
+        into.reserve(count);
+        for _ in 0..count {
+            if let Some(received) = self.receive() {
+                into.push(received);
+            }
+        }
     }
 
     /// These streams wait for their first message again. What waited for an earlier message of such a stream waits in
@@ -214,7 +220,13 @@ impl Ordering {
     /// Octets in what holds complete messages, besides their payload.
     #[inline]
     pub(super) fn overhead_bytes(&self) -> usize {
-        self.ready.len() * READY_BYTES + self.blocked.len() * BLOCKED_BYTES
+        Self::ready_overhead_bytes(self.ready.len()) + self.blocked.len() * BLOCKED_BYTES
+    }
+
+    /// The same of so many messages that are ready.
+    #[inline]
+    pub(super) const fn ready_overhead_bytes(messages: usize) -> usize {
+        messages * READY_BYTES
     }
 
     /// What was read leaves no more room behind than what is left needs, but for a little.

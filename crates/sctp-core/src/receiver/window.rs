@@ -80,6 +80,23 @@ impl Window {
         self.overhead_bytes = bytes;
     }
 
+    /// It takes this much more.
+    #[inline]
+    pub(super) fn add_overhead(&mut self, bytes: usize) {
+        self.overhead_bytes += bytes;
+    }
+
+    /// It takes this much less.
+    #[inline]
+    pub(super) fn drop_overhead(&mut self, bytes: usize) {
+        self.overhead_bytes = self.overhead_bytes.saturating_sub(bytes);
+    }
+
+    #[inline]
+    pub(super) fn overhead_bytes(&self) -> usize {
+        self.overhead_bytes
+    }
+
     /// What a SACK says now.
     ///
     /// A window that is nearly closed is not opened by small steps, or the peer would fill it with small
