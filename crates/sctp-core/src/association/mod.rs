@@ -61,7 +61,9 @@ use self::autoclose::Usage;
 pub use self::capabilities::{Capabilities, Capability};
 pub(crate) use self::capabilities::{OfferedExtensions, ParameterList};
 use self::control::{Bundling, ControlQueue};
-pub(crate) use self::handshake::{InitReply, PeerNotes, Reading, address_parameter, wish_parameters};
+pub(crate) use self::handshake::{
+    InitReply, PeerNotes, Reading, add_addresses, add_wishes, address_parameter,
+};
 pub(crate) use self::peer::{Negotiated, Peer};
 use self::progress::Progress;
 pub(crate) use self::reading::AfterReading;
@@ -259,6 +261,7 @@ impl Association {
         }
         self.give_up(now);
         self.report_aborted(Receiver::take_aborted);
+        self.watch_sack_delay(now);
         self.begin_burst(now);
         self.progress_reconfig(now);
         self.progress_shutdown(now);

@@ -23,14 +23,14 @@ impl Association {
         self.paths.on_packet(path, datagram.source, datagram.local);
         self.counters.packets_received += 1;
         self.authentication.on_packet(authenticity);
-        if self.is_tag_refused(packet) {
+        let mut chunks = packet.chunks();
+        if !is_data(&chunks) && self.is_tag_refused(packet) {
             self.counters.note().bad_tags += 1;
             return;
         }
         if let Some(receiver) = &mut self.receiver {
             receiver.begin_packet(now);
         }
-        let mut chunks = packet.chunks();
         let mut had_data = self.take_data(now, packet.verification_tag, &mut chunks);
         while !self.is_closed()
             && let Some(chunk) = chunks.next()
@@ -117,6 +117,15 @@ impl Association {
             && !self.awaits_reset()
     }
 
+    /// A SACK that may wait has a timer, which is started when all packets that came together are read: most of them bring
+    /// one about that may not.
+    #[inline]
+    pub(super) fn watch_sack_delay(&mut self, now: Instant) {
+        if self.receiver.as_ref().is_some_and(Receiver::is_sack_delayed) {
+            self.timers.start_if_stopped(Timer::SackDelay, now + self.config.sack.delay);
+        }
+    }
+
     /// Whether an ABORT or SHUTDOWN COMPLETE says with its T bit that the tag should be another one: nothing of its packet
     /// counts (RFC 9260 §8.5.1 (B), (C)). Such chunks stand before all data (RFC 9260 §3.3.7), so that none is looked at.
     #[inline]
@@ -146,12 +155,8 @@ impl Association {
 
     fn on_data_packet_end(&mut self, now: Instant) {
         let demand = self.receiver.as_mut().map_or(SackDemand::None, Receiver::on_packet_end);
-        match demand {
-            SackDemand::None => {}
-            SackDemand::Delayed => {
-                self.timers.start_if_stopped(Timer::SackDelay, now + self.config.sack.delay);
-            }
-            SackDemand::Immediate => self.timers.stop(Timer::SackDelay),
+        if demand == SackDemand::Immediate {
+            self.timers.stop(Timer::SackDelay);
         }
         // RFC 9260 §9.2: while waiting for SHUTDOWN ACK, data is answered with SHUTDOWN and SACK at once.
         if self.state.name() == AssociationState::ShutdownSent {
