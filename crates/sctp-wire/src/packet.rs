@@ -134,6 +134,16 @@ impl<'a> Chunks<'a> {
         self.cursor.rest()
     }
 
+    /// The types of the chunks not yet walked over, whatever is in these; one whose length cannot be right is the last.
+    pub fn kinds(&self) -> impl Iterator<Item = ChunkType> + use<'a> {
+        let mut ahead = self.clone();
+        core::iter::from_fn(move || {
+            let kind = ahead.rest().first().map(|kind| ChunkType::new(*kind))?;
+            ahead.skip_next();
+            Some(kind)
+        })
+    }
+
     /// Steps over the next chunk without a look at what is in it; to the end if its length cannot be right.
     #[inline]
     pub fn skip_next(&mut self) {

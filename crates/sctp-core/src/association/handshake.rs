@@ -20,7 +20,8 @@ use super::collision::{CollisionAction, Provenance, Tags, TieTags, decide};
 use super::control::{Bundling, HandshakeChunk};
 use super::{
     Announcement, Association, AssociationState as S, Authentication, Capabilities, Capability, ControlQueue,
-    DynamicAddresses, Negotiated, OfferedExtensions, Outgoing, Peer, Reconfig, State, Timer, Timers,
+    DynamicAddresses, Negotiated, OfferedExtensions, Outgoing, ParameterList, Peer, Reconfig, State, Timer,
+    Timers,
 };
 use crate::config::{AnnouncedPrimary, AssociationConfig};
 use crate::endpoint::cookie::StateCookie;
@@ -459,14 +460,15 @@ impl Association {
                 parameters.push(Parameter::SupportedAddressTypes(ParameterTypes::IPV4_AND_IPV6));
                 let peers = self.paths.iter().map(|path| path.destination.address);
                 let listed = listed(self.paths.local_addresses(), None, peers);
-                parameters.extend(wish_parameters(config, offered.capabilities, &listed));
-                parameters.extend(listed.into_iter().map(address_parameter));
+                add_wishes(&mut parameters, config, offered.capabilities, &listed);
+                add_addresses(&mut parameters, &listed);
             }
             // RFC 8261 §6.1: there are no addresses.
-            Encapsulation::Datagrams => parameters.extend(wish_parameters(config, offered.capabilities, &[])),
+            Encapsulation::Datagrams => add_wishes(&mut parameters, config, offered.capabilities, &[]),
         }
-        let increment_ms = self.state.preservative_ms();
-        parameters.extend(increment_ms.map(|increment_ms| Parameter::CookiePreservative { increment_ms }));
+        if let Some(increment_ms) = self.state.preservative_ms() {
+            parameters.push(Parameter::CookiePreservative { increment_ms });
+        }
         writer.init(&header, &parameters)
     }
 
@@ -540,18 +542,26 @@ fn receiver_config(config: &AssociationConfig, agreed: Negotiated) -> ReceiverCo
 }
 
 /// What the peer is told to know and to prefer (RFC 5061 §4.2.4, §4.2.6); `spoken` are the extensions that it may know.
-pub(crate) fn wish_parameters<'a>(
+pub(crate) fn add_wishes(
+    parameters: &mut ParameterList<'_>,
     config: &AssociationConfig,
     spoken: Capabilities,
     listed: &[IpAddr],
-) -> Vec<Parameter<'a>> {
+) {
     let is_wished = config.paths.announced_primary == AnnouncedPrimary::FirstAddress
         && spoken.has(Capability::DynamicAddresses);
-    let first = listed.first().copied().filter(|_| is_wished);
-    let request = |address| AddressRequest { correlation: CorrelationId::new(0), address };
-    let primary = first.map(|address| Parameter::SetPrimaryAddress(request(address)));
-    let adaptation = config.extensions.adaptation_layer.map(Parameter::AdaptationLayerIndication);
-    primary.into_iter().chain(adaptation).collect()
+    if let Some(&address) = listed.first().filter(|_| is_wished) {
+        let correlation = CorrelationId::new(0);
+        parameters.push(Parameter::SetPrimaryAddress(AddressRequest { correlation, address }));
+    }
+    if let Some(code) = config.extensions.adaptation_layer {
+        parameters.push(Parameter::AdaptationLayerIndication(code));
+    }
+}
+
+/// Adds the addresses of this side.
+pub(crate) fn add_addresses(parameters: &mut ParameterList<'_>, listed: &[IpAddr]) {
+    listed.iter().for_each(|address| parameters.push(address_parameter(*address)));
 }
 
 pub(crate) fn address_parameter<'a>(address: IpAddr) -> Parameter<'a> {

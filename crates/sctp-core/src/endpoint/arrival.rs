@@ -160,7 +160,7 @@ impl Endpoint {
         self.lookup(datagram, packet)
     }
 
-    fn deliver(
+    pub(super) fn deliver(
         &mut self,
         now: Instant,
         found: Lookup,

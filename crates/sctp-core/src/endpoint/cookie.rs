@@ -71,6 +71,8 @@ pub(crate) struct CookieKeys {
     extension: Duration,
     /// When a cookie was last made or looked at.
     now: Instant,
+    /// Until when the keys are the right ones.
+    rotates_at: Instant,
     rng: Rng,
 }
 
@@ -83,7 +85,8 @@ impl CookieKeys {
     pub(crate) fn new(mut rng: Rng, life: Duration, extension: Duration) -> Self {
         let first = Key { hash: keyed(&rng.octets()), in_use_since: Instant::EPOCH };
         let spent = SpentTags::new(life + extension);
-        Self { keys: VecDeque::from([first]), spent, life, extension, now: Instant::EPOCH, rng }
+        let (keys, now) = (VecDeque::from([first]), Instant::EPOCH);
+        Self { keys, spent, life, extension, now, rotates_at: now, rng }
     }
 
     /// When a cookie made now expires, if the peer asks for this much more than the usual.
@@ -142,6 +145,13 @@ impl CookieKeys {
     /// A key signs for one period and is known for [`PERIODS_KNOWN`]: the cookies it signs live two periods at most.
     fn rotate(&mut self, now: Instant) {
         self.now = now;
+        if now >= self.rotates_at {
+            self.change_keys(now);
+        }
+    }
+
+    #[cold]
+    fn change_keys(&mut self, now: Instant) {
         let period = self.life.max(self.extension);
         let is_due = self.keys.front().is_none_or(|current| now.since(current.in_use_since) >= period);
         if is_due {
@@ -151,6 +161,9 @@ impl CookieKeys {
         {
             self.keys.pop_back();
         }
+        let signs_until = self.keys.front().map(|current| current.in_use_since + period);
+        let known_until = self.keys.back().map(|oldest| oldest.in_use_since + period * PERIODS_KNOWN);
+        self.rotates_at = signs_until.into_iter().chain(known_until).min().unwrap_or(now);
     }
 }
 

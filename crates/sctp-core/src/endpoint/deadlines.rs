@@ -33,10 +33,15 @@ impl Deadlines {
     }
 
     /// Drops those that are not needed once they are the most: every step is paid for by one that has been pushed.
+    #[inline]
     pub(super) fn prune(&mut self, associations: usize, is_needed: impl Fn(Instant, Place) -> bool) {
-        if self.heap.len() <= 2 * associations + KEPT {
-            return;
+        if self.heap.len() > 2 * associations + KEPT {
+            self.drop_needless(associations, is_needed);
         }
+    }
+
+    #[cold]
+    fn drop_needless(&mut self, associations: usize, is_needed: impl Fn(Instant, Place) -> bool) {
         let mut needed = core::mem::take(&mut self.heap).into_vec();
         needed.retain(|Reverse((at, place))| is_needed(*at, *place));
         // The same time may have been pushed again after another one had come before it.

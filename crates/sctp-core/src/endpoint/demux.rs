@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use sctp_wire::{Chunk, Packet, SctpPort, TagOrigin, VerificationTag};
+use sctp_wire::{Chunk, ChunkType, Packet, SctpPort, TagOrigin, VerificationTag};
 use smallvec::SmallVec;
 
 use super::Endpoint;
@@ -130,13 +130,12 @@ impl Demux {
         self.by_peer.get(&Peer::new(destination, port)).copied()
     }
 
-    /// The associations with a peer at `source`, or at any address that it lists there (RFC 9260 §5.1.2 (D)).
+    /// The associations with a peer at any address but `source` that is listed there (RFC 9260 §5.1.2 (D)).
     fn by_list(&self, source: Destination, listed: &[IpAddr], port: SctpPort) -> impl Iterator<Item = usize> {
         let is_another =
             move |address: &&IpAddr| **address != source.address && is_usable(**address, source.address);
         let others = listed.iter().filter(is_another);
-        let listed = others.map(move |&address| Destination { address, ..source });
-        core::iter::once(source).chain(listed).filter_map(move |destination| self.by_peer(destination, port))
+        others.filter_map(move |&address| self.by_peer(Destination { address, ..source }, port))
     }
 }
 
@@ -151,8 +150,7 @@ impl Endpoint {
             if association.is_setting_up() && is_shutdown_ack(packet) {
                 return Lookup::OutOfTheBlue;
             }
-            let path = association.paths().by_address(source);
-            return path.map_or(Lookup::UnknownSource, |path| Lookup::Association(slot, path));
+            return self.path_to(slot, datagram.source);
         }
         let Some(slot) = self.demux.by_peer(datagram.source, packet.source_port) else {
             return Lookup::OutOfTheBlue;
@@ -167,6 +165,12 @@ impl Endpoint {
         }
     }
 
+    /// The path of an association that a packet with its tag belongs to.
+    pub(super) fn path_to(&self, slot: usize, source: Destination) -> Lookup {
+        let path = self.associations[slot].association.paths().by_address(source.address);
+        path.map_or(Lookup::UnknownSource, |path| Lookup::Association(slot, path))
+    }
+
     /// The association that an INIT or a cookie from `source` is about: one whose peer is at that address. By an address
     /// that is merely listed only where the peer is known to be at `source`, too: lists are anybody's to write, and who is
     /// found by his list would be told of, or handed, an association that is not his
@@ -179,15 +183,15 @@ impl Endpoint {
     /// The association that a cookie is about (RFC 9260 §5.2.4). One that waits for INIT ACK is found by the list, too: its
     /// peer may be who sends it, and then our INIT will meet it; Table 12 has the COOKIE ECHO discarded until then.
     pub(super) fn about_cookie(&self, source: Destination, cookie: &StateCookie) -> Option<usize> {
-        let from = (source, &cookie.addresses[..]);
-        let port = cookie.peer_port;
+        let (listed, port) = (&cookie.addresses[..], cookie.peer_port);
         let waits =
             |slot: &usize| self.associations[*slot].association.state() == AssociationState::CookieWait;
+        let has_tag = |slot: &usize| self.has_peer_tag(*slot, cookie.peer_tag);
         self.demux
             .by_tag(cookie.local_tag)
-            .or_else(|| self.about(source, from.1, port))
-            .or_else(|| self.with_live_tag(from, port, cookie.peer_tag))
-            .or_else(|| self.demux.by_list(source, from.1, port).find(waits))
+            .or_else(|| self.about(source, listed, port))
+            .or_else(|| self.demux.by_list(source, listed, port).find(has_tag))
+            .or_else(|| self.demux.by_list(source, listed, port).find(waits))
             .filter(|slot| !self.is_beside(*slot, cookie))
     }
 
@@ -210,8 +214,15 @@ impl Endpoint {
         port: SctpPort,
         tag: VerificationTag,
     ) -> Option<usize> {
-        let has_tag = |slot: &usize| self.associations[*slot].association.peer().peer_tag == Some(tag);
-        self.demux.by_list(source, listed, port).find(has_tag)
+        let at_source = self.demux.by_peer(source, port);
+        at_source
+            .into_iter()
+            .chain(self.demux.by_list(source, listed, port))
+            .find(|slot| self.has_peer_tag(*slot, tag))
+    }
+
+    pub(super) fn has_peer_tag(&self, slot: usize, tag: VerificationTag) -> bool {
+        self.associations[slot].association.peer().peer_tag == Some(tag)
     }
 
     /// A tag that no association of this endpoint uses, nor has used while its cookies may still come.
@@ -230,7 +241,8 @@ impl Endpoint {
 }
 
 fn is_shutdown_ack(packet: &Packet<'_>) -> bool {
-    packet.chunks().flatten().any(|chunk| matches!(chunk, Chunk::ShutdownAck))
+    packet.chunks().kinds().any(|kind| kind == ChunkType::SHUTDOWN_ACK)
+        && packet.chunks().flatten().any(|chunk| matches!(chunk, Chunk::ShutdownAck))
 }
 
 /// Whether a packet may carry its receiver's own tag back (RFC 9260 §8.5.1 (B), (C)).

@@ -15,7 +15,7 @@ use super::crowds::network_of;
 use crate::association::collision::CollisionAction;
 use crate::association::{
     Announcement, Association, Authentication, Authenticity, InitReply, KeyMaterial, Negotiated,
-    OfferedExtensions, Reading, Verdict, address_parameter, wish_parameters,
+    OfferedExtensions, Reading, Verdict, add_addresses, add_wishes, address_parameter,
 };
 use crate::config::{AssociationConfig, Incoming};
 use crate::path::address::listed;
@@ -127,7 +127,9 @@ impl Endpoint {
         init: &Init<'_>,
     ) -> bool {
         // INIT travels alone and with tag zero (§6.10, §8.5.1 (A)); a zero initiate tag cannot even be refused.
-        let alone = packet.chunks().nth(1).is_none();
+        let mut behind = packet.chunks();
+        behind.skip_next();
+        let alone = behind.rest().is_empty();
         let has_tags =
             packet.verification_tag == VerificationTag::ZERO && init.initiate_tag != VerificationTag::ZERO;
         if !alone || !has_tags {
@@ -163,10 +165,6 @@ impl Endpoint {
             Some(slot) => (Some(slot), read(Some(slot))),
             None => (None, reading),
         }
-    }
-
-    fn has_peer_tag(&self, slot: usize, tag: VerificationTag) -> bool {
-        self.associations[slot].association.peer().peer_tag == Some(tag)
     }
 
     fn new_identity(
@@ -242,7 +240,6 @@ impl Endpoint {
             notes: reading.notes,
         };
         let listed = listed(&self.locals, datagram.local, core::iter::once(datagram.source.address));
-        let wishes = wish_parameters(config, agreed.capabilities, &listed);
         let signed = self.cookies.sign(now, &cookie);
         let chunk_types = offered.chunk_types();
         let mut parameters = offered.parameters(&chunk_types);
@@ -250,8 +247,8 @@ impl Endpoint {
         if let Some(material) = &cookie.key_material {
             material.ours.add_to(&mut parameters);
         }
-        parameters.extend(listed.into_iter().map(address_parameter));
-        parameters.extend(wishes);
+        add_addresses(&mut parameters, &listed);
+        add_wishes(&mut parameters, self.config_for(existing), agreed.capabilities, &listed);
         // One report a parameter (RFC 9260 §3.3.3.1.2).
         parameters.extend(reading.reports.iter().map(|report| Parameter::UnrecognizedParameter(report)));
         self.statistics.handshake.init_acks_sent += 1;
@@ -291,23 +288,24 @@ impl Endpoint {
         auth: Option<&Auth<'_>>,
     ) {
         let ports = (packet.destination_port, packet.source_port);
-        let cookie = match self.cookies.verify(now, cookie) {
-            Ok(cookie)
-                if (cookie.local_port, cookie.peer_port) == ports
-                    && cookie.local_tag == packet.verification_tag
-                    && may_come_from(&cookie, datagram.source) =>
-            {
-                cookie
-            }
+        let mut cookie = match self.cookies.verify(now, cookie) {
+            Ok(cookie) => cookie,
             Err(CookieRefused::Spent) => {
                 self.statistics.handshake.spent_cookies += 1;
                 return self.on_out_of_the_blue(datagram, packet);
             }
-            Ok(_) | Err(CookieRefused::Length | CookieRefused::Signature | CookieRefused::Malformed) => {
+            Err(CookieRefused::Length | CookieRefused::Signature | CookieRefused::Malformed) => {
                 self.statistics.handshake.bad_cookies += 1;
                 return;
             }
         };
+        let is_of_packet = (cookie.local_port, cookie.peer_port) == ports
+            && cookie.local_tag == packet.verification_tag
+            && may_come_from(&cookie, datagram.source);
+        if !is_of_packet {
+            self.statistics.handshake.bad_cookies += 1;
+            return;
+        }
         // A COOKIE ECHO may come again from another address than the first time: then the tag knows (§5.2.4 (D)).
         let existing = self.about_cookie(datagram.source, &cookie);
         if self.is_stale(&cookie, existing) {
@@ -319,7 +317,7 @@ impl Endpoint {
         };
         match existing {
             Some(slot) => self.on_cookie_for_existing(now, slot, datagram, packet, (&cookie, authenticity)),
-            None => self.accept(now, datagram, packet, (cookie, authenticity)),
+            None => self.accept(now, datagram, packet, (&mut cookie, authenticity)),
         }
     }
 
@@ -389,7 +387,7 @@ impl Endpoint {
         now: Instant,
         datagram: &Datagram<'_>,
         packet: &Packet<'_>,
-        (mut cookie, authenticity): (StateCookie, Authenticity),
+        (cookie, authenticity): (&mut StateCookie, Authenticity),
     ) {
         let network = network_of(cookie.source);
         if self.config.incoming == Incoming::Refuse || !self.has_room(now, network) {
@@ -408,11 +406,12 @@ impl Endpoint {
             cookie.source = datagram.source;
         }
         let (nonces, config) = (self.rng.nonces(), self.shared.accepted());
-        let association = Association::accept(now, &cookie, datagram.source, &self.locals, config, nonces);
+        let association = Association::accept(now, cookie, datagram.source, &self.locals, config, nonces);
         let slot = self.insert(now, association);
         self.associations[slot].cookie_made_at = Some(cookie.issued_at);
         self.enter_crowd(slot, network);
-        self.route(now, datagram, packet, authenticity);
+        let found = self.path_to(slot, datagram.source);
+        self.deliver(now, found, datagram, packet, authenticity);
     }
 
     /// The association is over, or this tag of it: its cookies make no other.

@@ -49,7 +49,8 @@ impl InitLimiter {
         if self.hosts.rate.is_none() && self.networks.rate.is_none() {
             return true;
         }
-        let digest: [u8; 16] = self.hash.clone().chain_update(network(source)).finalize().into_bytes().into();
+        let digest: [u8; 16] =
+            self.hash.clone().chain_update(network(source).to_be_bytes()).finalize().into_bytes().into();
         let [a, b, c, d, e, f, g, h, factor @ ..] = digest;
         let place = u64::from_be_bytes([a, b, c, d, e, f, g, h]);
         let of_host = place.wrapping_add(offset(host(source), u64::from_be_bytes(factor)));
@@ -84,20 +85,20 @@ impl Bucket {
     }
 }
 
-/// A source network: the first 3 octets of an IPv4 address (/24), the first 6 of an IPv6 address (/48), filled up with zeros.
-pub(super) type Network = [u8; 7];
+/// A source network as a number: the first 3 octets of an IPv4 address (/24), the first 6 of an IPv6 address (/48).
+pub(super) type Network = u64;
 
 pub(super) fn network(source: IpAddr) -> Network {
-    match source.to_canonical() {
+    u64::from_be_bytes(match source.to_canonical() {
         IpAddr::V4(v4) => {
             let [a, b, c, _] = v4.octets();
-            [4, a, b, c, 0, 0, 0]
+            [4, a, b, c, 0, 0, 0, 0]
         }
         IpAddr::V6(v6) => {
             let [a, b, c, d, e, f, ..] = v6.octets();
-            [a, b, c, d, e, f, 6]
+            [6, 0, a, b, c, d, e, f]
         }
-    }
+    })
 }
 
 /// The host in its network: the last octet of an IPv4 address; of an IPv6 address the two that name the link (/64), for a host

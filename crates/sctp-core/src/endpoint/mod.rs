@@ -141,6 +141,27 @@ struct Entry {
     revision: u32,
 }
 
+impl Entry {
+    /// The deadline of the association, if it has moved closer than the one in the heap, which it takes the place of.
+    #[inline]
+    fn closer_deadline(&mut self) -> Option<Instant> {
+        let closest = self.association.take_closest_timeout();
+        if self.armed_at.is_some_and(|armed| closest.is_none_or(|at| at >= armed)) {
+            return None;
+        }
+        let due =
+            self.association.poll_timeout().filter(|due| self.armed_at.is_none_or(|armed| *due < armed))?;
+        self.armed_at = Some(due);
+        Some(due)
+    }
+
+    /// Whether nothing is left of the association, which is said once.
+    #[inline]
+    fn finishes(&mut self) -> bool {
+        self.association.is_finished() && !core::mem::replace(&mut self.is_finished, true)
+    }
+}
+
 impl Endpoint {
     /// An endpoint without associations.
     ///
@@ -332,12 +353,8 @@ impl Endpoint {
         each: &mut dyn FnMut(Transmit),
     ) {
         let mut left = limit;
-        while left > 0
-            && let Some(Place { slot, .. }) = self.turns.farewells.front(is_in(&self.associations))
-        {
-            if self.write_from(now, slot, &mut left, buffer, each) {
-                self.turns.farewells.pop();
-            }
+        if !self.turns.farewells.is_empty() {
+            self.write_farewells(now, &mut left, buffer, each);
         }
         while left > 0
             && let Some(answer) = self.answers.pop_front()
@@ -355,7 +372,25 @@ impl Endpoint {
         }
     }
 
+    #[cold]
+    fn write_farewells(
+        &mut self,
+        now: Instant,
+        left: &mut usize,
+        buffer: &mut Vec<u8>,
+        each: &mut dyn FnMut(Transmit),
+    ) {
+        while *left > 0
+            && let Some(Place { slot, .. }) = self.turns.farewells.front(is_in(&self.associations))
+        {
+            if self.write_from(now, slot, left, buffer, each) {
+                self.turns.farewells.pop();
+            }
+        }
+    }
+
     /// Takes packets from an association, at most as many as are left. Whether that was all it has to send.
+    #[inline(always)]
     fn write_from(
         &mut self,
         now: Instant,
@@ -371,10 +406,14 @@ impl Endpoint {
         *left -= transmitted.packets;
         if transmitted.is_all {
             entry.is_sendable = false;
-            self.note_if_finished(slot);
+            if entry.finishes() {
+                self.turns.finished.push(slot);
+            }
         }
         // Data that waits for the pacer has set its timer.
-        self.rearm(slot);
+        if let Some(due) = entry.closer_deadline() {
+            self.arm(slot, due);
+        }
         transmitted.is_all
     }
 
@@ -401,13 +440,16 @@ impl Endpoint {
     fn next_event(&mut self) -> Option<(AssociationId, Event)> {
         while let Some(Place { slot, .. }) = self.turns.eventful.front(is_in(&self.associations)) {
             let entry = &mut self.associations[slot];
-            if let Some(event) = entry.association.poll_event() {
-                let id = id(slot, entry.generation);
+            let event = entry.association.poll_event();
+            let id = id(slot, entry.generation);
+            if !entry.association.has_event() {
+                entry.is_eventful = false;
+                self.turns.eventful.pop();
                 self.note_if_finished(slot);
+            }
+            if let Some(event) = event {
                 return Some((id, event));
             }
-            entry.is_eventful = false;
-            self.turns.eventful.pop();
         }
         None
     }
@@ -737,24 +779,20 @@ impl Endpoint {
         self.memory.update(core::mem::replace(&mut entry.received_bytes, held), held);
     }
 
-    /// The heap gets an entry only when a deadline moved closer; later ones are found when the old one comes up.
     fn rearm(&mut self, slot: usize) {
-        let Some(entry) = self.associations.get_mut(slot) else { return };
-        let closest = entry.association.take_closest_timeout();
-        if entry.armed_at.is_some_and(|armed| closest.is_none_or(|at| at >= armed)) {
-            return;
-        }
-        let Some(due) = entry.association.poll_timeout() else { return };
-        if entry.armed_at.is_none_or(|armed| due < armed) {
-            entry.armed_at = Some(due);
-            let place = Place { slot, generation: entry.generation };
-            self.deadlines.push(due, place, self.associations.len(), waits_in(&self.associations));
+        if let Some(due) = self.associations.get_mut(slot).and_then(Entry::closer_deadline) {
+            self.arm(slot, due);
         }
     }
 
+    /// The heap gets an entry only when a deadline moved closer; later ones are found when the old one comes up.
+    fn arm(&mut self, slot: usize, due: Instant) {
+        let place = Place { slot, generation: self.associations[slot].generation };
+        self.deadlines.push(due, place, self.associations.len(), waits_in(&self.associations));
+    }
+
     fn note_if_finished(&mut self, slot: usize) {
-        let Some(entry) = self.associations.get_mut(slot) else { return };
-        if entry.association.is_finished() && !core::mem::replace(&mut entry.is_finished, true) {
+        if self.associations.get_mut(slot).is_some_and(Entry::finishes) {
             self.turns.finished.push(slot);
         }
     }

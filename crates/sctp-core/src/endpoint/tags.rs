@@ -36,15 +36,12 @@ impl TagTable {
         if tag == VerificationTag::ZERO {
             return;
         }
-        if let Some(known) = self.position(tag).and_then(|at| self.places.get_mut(at)) {
-            known.slot = slot;
-            return;
-        }
         if (self.used + 1) * 4 > self.places.len() * 3 {
             self.grow();
         }
-        self.put(Place { tag, slot });
-        self.used += 1;
+        let at = self.place_of(tag);
+        self.used += usize::from(self.places[at].tag != tag);
+        self.places[at] = Place { tag, slot };
     }
 
     pub(super) fn remove(&mut self, tag: VerificationTag) {
@@ -71,34 +68,28 @@ impl TagTable {
         if self.used == 0 || tag == VerificationTag::ZERO {
             return None;
         }
+        let at = self.place_of(tag);
+        (self.places[at].tag == tag).then_some(at)
+    }
+
+    /// Where a tag stands or, if it is not there, the free place that it would get.
+    #[inline]
+    fn place_of(&self, tag: VerificationTag) -> usize {
         let mut at = self.home(tag);
-        loop {
-            let known = self.places.get(at)?.tag;
-            if known == tag {
-                return Some(at);
-            }
-            if known == VerificationTag::ZERO {
-                return None;
-            }
+        while self.places[at].tag != tag && self.places[at].tag != VerificationTag::ZERO {
             at = self.behind(at);
         }
+        at
     }
 
-    fn put(&mut self, place: Place) {
-        let mut at = self.home(place.tag);
-        while self.places[at].tag != VerificationTag::ZERO {
-            at = self.behind(at);
-        }
-        self.places[at] = place;
-    }
-
+    #[cold]
     fn grow(&mut self) {
         let length = (2 * self.places.len()).max(PLACES_MIN);
         let known = core::mem::replace(&mut self.places, vec![FREE; length]);
-        known
-            .into_iter()
-            .filter(|place| place.tag != VerificationTag::ZERO)
-            .for_each(|place| self.put(place));
+        for place in known.into_iter().filter(|place| place.tag != VerificationTag::ZERO) {
+            let at = self.place_of(place.tag);
+            self.places[at] = place;
+        }
     }
 
     /// Where a tag belongs. Where endpoints share a port some bits of their tags are alike

@@ -44,6 +44,8 @@ pub struct EventQueue {
     failures: EventLimit,
     /// What happens all the time, in this order, as long as nothing else waits.
     frequent: [Option<Frequent>; 2],
+    /// News before these, as long as nothing else waits: most associations are up or over, and no more.
+    alone: Option<Box<Event>>,
     /// Exists while anything else waits: mostly nothing does, and associations are many.
     waiting: Option<Box<Waiting>>,
     dropped: Seldom<EventCounters>,
@@ -126,6 +128,7 @@ impl EventQueue {
             notices: buffers.events.notices,
             failures: buffers.failures(),
             frequent: [None; 2],
+            alone: None,
             waiting: None,
             dropped: Seldom::default(),
         }
@@ -162,7 +165,14 @@ impl EventQueue {
     }
 
     fn push_rare(&mut self, event: Event) -> bool {
+        if self.is_empty() && kind(&event) == Kind::News {
+            self.alone = Some(Box::new(event));
+            return true;
+        }
         let waiting = self.waiting.get_or_insert_default();
+        if let Some(alone) = self.alone.take() {
+            let _first = waiting.push_news(*alone);
+        }
         for before in core::mem::take(&mut self.frequent).into_iter().flatten() {
             let _first = waiting.push_state(before.event());
         }
@@ -195,6 +205,9 @@ impl EventQueue {
     #[inline]
     pub fn pop(&mut self) -> Option<Event> {
         if self.waiting.is_none() {
+            if let Some(alone) = self.alone.take() {
+                return Some(*alone);
+            }
             let [first, second] = core::mem::take(&mut self.frequent);
             self.frequent = [second, None];
             return first.map(Frequent::event);
@@ -219,7 +232,7 @@ impl EventQueue {
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.waiting.is_none() && self.frequent[0].is_none()
+        self.waiting.is_none() && self.frequent[0].is_none() && self.alone.is_none()
     }
 
     /// Returns how many events were dropped so far.

@@ -56,6 +56,9 @@ pub(crate) fn listed(
     from: Option<IpAddr>,
     peer: impl Iterator<Item = IpAddr>,
 ) -> SmallVec<[IpAddr; 2]> {
+    if locals.is_empty() {
+        return SmallVec::new();
+    }
     let widest = peer.map(Scope::of).max().unwrap_or(Scope::Global);
     let fits = |address: &&IpAddr| Scope::of(**address).may_be_listed_to(widest);
     let mut listed: SmallVec<[IpAddr; 2]> = locals.iter().filter(fits).copied().collect();
@@ -92,6 +95,9 @@ pub(crate) fn is_unicast(address: IpAddr) -> bool {
 /// (RFC 6724 §5, rule 8); and where these leave a choice the `ordinal`-th in turn, so that the paths of hosts with
 /// equal numbers of interfaces use them all. `None` leaves it to the routing table.
 pub(crate) fn source_for(destination: IpAddr, locals: &[IpAddr], ordinal: usize) -> Option<IpAddr> {
+    if locals.is_empty() {
+        return None;
+    }
     let scope = Scope::of(destination);
     let rank = |local: &IpAddr| (Scope::of(*local) == scope, common_prefix_bits(*local, destination));
     let same_family = || locals.iter().filter(|local| local.is_ipv4() == destination.is_ipv4());
