@@ -28,6 +28,43 @@ impl Endpoint {
         self.settle(now);
     }
 
+    /// A router reported that a packet to `destination` was larger than the `mtu_bytes` it can pass on, IP header
+    /// included (ICMP type 3 code 4, or ICMPv6 type 2). `quoted` is what it quotes of the SCTP packet.
+    ///
+    /// A hint only: it counts if it quotes ports and verification tag of an association (RFC 9260 §10), and then makes a
+    /// search for the path MTU probe; only the answers to probes change what is sent (RFC 8899 §4.6). True if it was
+    /// about an association.
+    pub fn handle_packet_too_big(
+        &mut self,
+        destination: Destination,
+        quoted: &[u8],
+        mtu_bytes: usize,
+    ) -> bool {
+        let found = self.quoted_association(destination, quoted);
+        let Some((slot, path)) = found else {
+            self.statistics.foreign_packet_too_big += 1;
+            return false;
+        };
+        self.statistics.packet_too_big += 1;
+        self.associations[slot].association.on_packet_too_big(path, mtu_bytes);
+        self.refresh(slot);
+        true
+    }
+
+    /// Whose packet begins like this: source port, destination port, verification tag.
+    fn quoted_association(&self, destination: Destination, quoted: &[u8]) -> Option<(usize, PathId)> {
+        let (ports, rest) = quoted.split_first_chunk::<4>()?;
+        let tag = VerificationTag::new(u32::from_be_bytes(*rest.first_chunk()?));
+        let [source, peer] = [[ports[0], ports[1]], [ports[2], ports[3]]].map(u16::from_be_bytes);
+        if source != self.config.port.get() {
+            return None;
+        }
+        let slot = self.demux.by_peer(destination, SctpPort::new(peer)?)?;
+        let association = &self.associations[slot].association;
+        let path = association.paths().by_address(destination.address)?;
+        (association.peer().peer_tag == Some(tag)).then_some((slot, path))
+    }
+
     /// What follows from the packets that an association was handed last.
     fn settle(&mut self, now: Instant) {
         if let Some(slot) = self.turns.unsettled.take() {

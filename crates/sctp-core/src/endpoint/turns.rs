@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use virtual_time::Instant;
 
-use super::Entry;
 use super::deadlines::Place;
 use super::slots::Slots;
+use super::table::Entry;
 
 /// Which associations have something to do.
 #[derive(Default)]

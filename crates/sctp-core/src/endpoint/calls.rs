@@ -1,0 +1,300 @@
+//! What users ask of associations: to open them, to send and read, to end them; and which addresses they use.
+
+use core::num::NonZeroU16;
+use std::net::IpAddr;
+
+use sctp_wire::{SctpPort, StreamId};
+use virtual_time::Instant;
+
+use super::table::id;
+use super::{AssociationId, Endpoint};
+use crate::association::{AddressChange, AfterReading, Association};
+use crate::config::{AssociationConfig, StreamShare};
+use crate::error::{
+    AddressChangeError, ConnectError, SendError, SetPrimaryError, StreamError, UnknownAssociation,
+};
+use crate::message::{Message, Received};
+use crate::path::MAX_PATHS;
+use crate::transmit::{Destination, PathId};
+
+impl Endpoint {
+    /// Opens an association with the endpoint `port` at `destinations`: all addresses of it that are known, the preferred
+    /// one first. They are tried in turn, and all of them may carry data; those the peer names beyond them must be
+    /// verified before (RFC 9260 §5.4).
+    ///
+    /// Messages may be sent at once: they travel with the handshake as early as the RFC allows. The outcome is
+    /// [`Event::CommunicationUp`] or [`Event::CannotStart`].
+    ///
+    /// # Errors
+    /// No destination or more than 8, an association with this peer exists, too many of them, or a configuration that
+    /// cannot work.
+    pub fn connect(
+        &mut self,
+        now: Instant,
+        destinations: &[Destination],
+        port: SctpPort,
+        config: AssociationConfig,
+    ) -> Result<AssociationId, ConnectError> {
+        let config = self.shared.initiated(config)?;
+        let (&first, others) = destinations.split_first().ok_or(ConnectError::NoDestination)?;
+        if destinations.len() > MAX_PATHS {
+            return Err(ConnectError::TooManyDestinations { given: destinations.len(), limit: MAX_PATHS });
+        }
+        if destinations.iter().any(|&destination| self.demux.by_peer(destination, port).is_some()) {
+            return Err(ConnectError::Exists);
+        }
+        let limit = self.config.association_limit;
+        if self.associations.len() >= limit {
+            return Err(ConnectError::TooMany { limit });
+        }
+        let tag = self.unused_tag();
+        let ports = (self.config.port, port);
+        let destinations = (first, others);
+        let (locals, rng) = (&self.locals, &mut self.rng);
+        let association = Association::initiate(now, destinations, locals, ports, config, tag, rng);
+        self.statistics.initiated += 1;
+        let slot = self.insert(now, association);
+        Ok(id(slot, self.generation))
+    }
+
+    /// Queues a message.
+    ///
+    /// # Errors
+    /// See [`SendError`]; with [`SendError::BufferFull`] the message comes back.
+    pub fn send(&mut self, now: Instant, id: AssociationId, message: Message) -> Result<(), SendError> {
+        let (_taken, refused) = self.send_many(now, id, [message])?;
+        refused.map_or(Ok(()), Err)
+    }
+
+    /// Queues messages until one is refused, which is less work for each than one by one: how many were taken, and why
+    /// the next was not; with [`SendError::BufferFull`] it comes back. Those behind it are not asked for.
+    ///
+    /// # Errors
+    /// There is no such association.
+    #[inline]
+    pub fn send_many(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        messages: impl IntoIterator<Item = Message>,
+    ) -> Result<(usize, Option<SendError>), UnknownAssociation> {
+        let slot = self.slot(id)?;
+        let result = self.at(now, slot).send(now, messages);
+        self.refresh(slot);
+        Ok(result)
+    }
+
+    /// Sets the priority of an outgoing stream for [`StreamScheduler::Priority`](crate::StreamScheduler::Priority):
+    /// lower goes first; 256 if never set.
+    ///
+    /// # Errors
+    /// There is no such association or stream.
+    pub fn set_stream_priority(
+        &mut self,
+        id: AssociationId,
+        stream: StreamId,
+        priority: u16,
+    ) -> Result<(), StreamError> {
+        self.set_stream_share(id, stream, |share| share.priority = priority)
+    }
+
+    /// Sets the weight of an outgoing stream for
+    /// [`StreamScheduler::WeightedFair`](crate::StreamScheduler::WeightedFair); 256 if never set.
+    ///
+    /// # Errors
+    /// There is no such association or stream.
+    pub fn set_stream_weight(
+        &mut self,
+        id: AssociationId,
+        stream: StreamId,
+        weight: NonZeroU16,
+    ) -> Result<(), StreamError> {
+        self.set_stream_share(id, stream, |share| share.weight = weight)
+    }
+
+    fn set_stream_share(
+        &mut self,
+        id: AssociationId,
+        stream: StreamId,
+        change: impl FnOnce(&mut StreamShare),
+    ) -> Result<(), StreamError> {
+        let slot = self.slot(id)?;
+        self.associations[slot].association.set_stream_share(stream, change)
+    }
+
+    /// Whether [`receive`](Self::receive) would give a message.
+    #[must_use]
+    pub fn has_message(&self, id: AssociationId) -> bool {
+        self.association(id).is_some_and(Association::has_message)
+    }
+
+    /// The next message from the peer, if one is ready. A closed association can be read until it is empty.
+    pub fn receive(&mut self, now: Instant, id: AssociationId) -> Option<Received> {
+        let slot = self.slot(id).ok()?;
+        let received = self.associations[slot].association.receive()?;
+        self.after_reading(now, slot);
+        Some(received)
+    }
+
+    /// Appends the messages from the peer that are ready, at most `limit`; gives how many there were.
+    pub fn receive_many(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        limit: usize,
+        received: &mut Vec<Received>,
+    ) -> usize {
+        let Ok(slot) = self.slot(id) else { return 0 };
+        let count = self.associations[slot].association.receive_many(limit, received);
+        if count > 0 {
+            self.after_reading(now, slot);
+        }
+        count
+    }
+
+    fn after_reading(&mut self, now: Instant, slot: usize) {
+        match self.associations[slot].association.after_reading() {
+            AfterReading::Nothing => self.note_read(slot),
+            AfterReading::WindowUpdate => {
+                self.at(now, slot).update_window(now);
+                self.refresh(slot);
+            }
+            AfterReading::Farewell => self.refresh(slot),
+        }
+    }
+
+    /// Ends an association gracefully: everything queued is delivered first (RFC 9260 §9.2).
+    ///
+    /// # Errors
+    /// There is no such association.
+    pub fn shutdown(&mut self, now: Instant, id: AssociationId) -> Result<(), UnknownAssociation> {
+        let slot = self.slot(id)?;
+        self.at(now, slot).shutdown(now);
+        self.refresh(slot);
+        Ok(())
+    }
+
+    /// Ends an association at once; the peer is told, with up to 400 octets of `reason` (RFC 9260 §9.1).
+    ///
+    /// # Errors
+    /// There is no such association.
+    pub fn abort(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        reason: &[u8],
+    ) -> Result<(), UnknownAssociation> {
+        let slot = self.slot(id)?;
+        self.at(now, slot).abort(reason);
+        self.refresh(slot);
+        Ok(())
+    }
+
+    /// Makes a path the primary one: data goes there while it is active (RFC 9260 §6.4, §11.1.5). Paths and their
+    /// addresses are in [`Association::statistics`].
+    ///
+    /// # Errors
+    /// There is no such association or path, or the path's address is not confirmed.
+    pub fn set_primary(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        path: PathId,
+    ) -> Result<(), SetPrimaryError> {
+        let slot = self.slot(id)?;
+        let result = self.at(now, slot).set_primary(now, path);
+        self.refresh(slot);
+        result
+    }
+
+    /// Tells the peer that this side can be reached at `address` too (RFC 5061 §4.2.1). It is sent from as soon as the peer
+    /// has agreed, which [`Event::AddressChangeAnswered`] tells. The unspecified address stands for the one the request
+    /// will seem to come from: for hosts behind a NAT.
+    ///
+    /// # Errors
+    /// See [`AddressChangeError`].
+    pub fn add_local_address(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        address: IpAddr,
+    ) -> Result<(), AddressChangeError> {
+        self.change_address(now, id, AddressChange::Add(address))
+    }
+
+    /// Tells the peer that this side cannot be reached at `address` any more (RFC 5061 §4.2.2). Nothing is sent from it
+    /// any more; what still comes to it counts until the peer has agreed. The unspecified address stands for all but the
+    /// one the request will seem to come from.
+    ///
+    /// # Errors
+    /// See [`AddressChangeError`].
+    pub fn delete_local_address(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        address: IpAddr,
+    ) -> Result<(), AddressChangeError> {
+        self.change_address(now, id, AddressChange::Delete(address))
+    }
+
+    /// Asks the peer to send to `address` of this side (RFC 5061 §4.2.4, SCTP_SET_PEER_PRIMARY_ADDR).
+    ///
+    /// # Errors
+    /// See [`AddressChangeError`].
+    pub fn request_peer_primary(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        address: IpAddr,
+    ) -> Result<(), AddressChangeError> {
+        self.change_address(now, id, AddressChange::SetPrimary(address))
+    }
+
+    fn change_address(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        change: AddressChange,
+    ) -> Result<(), AddressChangeError> {
+        let slot = self.slot(id)?;
+        let result = self.at(now, slot).request_address_change(now, change);
+        self.refresh(slot);
+        result
+    }
+
+    /// This host has lost an address. What was sent from it goes again at once, from another of
+    /// [`EndpointConfig::local_addresses`] or on another path. Peers keep the address in their lists.
+    pub fn local_address_down(&mut self, now: Instant, address: IpAddr) {
+        self.locals.retain(|local| *local != address);
+        self.each_association(now, |association| association.local_address_down(now, address));
+    }
+
+    /// This host has an address, again or new. Paths that do not work are tried from there, where addresses change by ASCONF
+    /// only if the peer knows this one ([`add_local_address`](Self::add_local_address)); new associations list it after those
+    /// known before.
+    pub fn local_address_up(&mut self, now: Instant, address: IpAddr) {
+        if !self.locals.contains(&address) && self.locals.len() < MAX_PATHS {
+            self.locals.push(address);
+        }
+        self.each_association(now, |association| association.local_address_up(now, address));
+    }
+
+    /// An association, to look at. It stays until its last event has been polled and all messages are read.
+    #[must_use]
+    pub fn association(&self, id: AssociationId) -> Option<&Association> {
+        self.slot(id).ok().map(|slot| &*self.associations[slot].association)
+    }
+
+    /// Octets all associations hold of what was received and not read, bookkeeping included; at most
+    /// [`EndpointConfig::receive_memory_bytes`].
+    #[must_use]
+    pub fn receive_memory_bytes(&self) -> usize {
+        self.memory.held_bytes()
+    }
+
+    /// How many associations there are.
+    #[must_use]
+    pub fn association_count(&self) -> usize {
+        self.associations.len()
+    }
+}
