@@ -4,23 +4,23 @@ use std::path::Path;
 
 use crate::summary::HostFacts;
 
-/// Where a comparison ran.
+/// The conditions under which a comparison ran.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Conditions {
-    /// By name: `cpu`, `cores`, `kernel`, `memory`, `system`.
+    /// The facts about the host by name: `cpu`, `cores`, `kernel`, `memory`, `system`.
     pub facts: HostFacts,
-    /// Which program ran, how, and when.
+    /// The origin: which program ran, how, and when.
     pub origin: Origin,
 }
 
-/// What produced a result, so that it can be produced again.
+/// The origin of a result, by which it can be produced again.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Origin {
     /// The commit the program was built from, `unknown` where it was not in a repository; empty: not told.
     pub commit: String,
     /// The command line without the program's name.
     pub command: Vec<String>,
-    /// When it began, in UTC: `2026-11-23T03:00:00Z`; empty: not told.
+    /// The time at which it began, in UTC: `2026-11-23T03:00:00Z`; empty: not told.
     pub started: String,
 }
 
@@ -42,14 +42,14 @@ impl Conditions {
     }
 }
 
-/// The value of `name` in lines of `name SEPARATOR value`, without quotes.
+/// Returns the value of `name` in lines of `name SEPARATOR value`, without quotes.
 fn field(text: &str, name: &str, separator: char) -> Option<String> {
     let values = text.lines().filter_map(|line| line.split_once(separator));
     let (_, value) = values.into_iter().find(|(key, _)| key.trim() == name)?;
     Some(value.trim().trim_matches('"').to_owned())
 }
 
-/// `24684092 kB` becomes `23.5 GiB`; anything else stays as it is.
+/// Converts `24684092 kB` to `23.5 GiB`; returns anything else as it is.
 fn in_gib(size: &str) -> String {
     let kib = size.strip_suffix(" kB").and_then(|number| number.trim().parse::<f64>().ok());
     kib.map_or_else(|| size.to_owned(), |kib| format!("{:.1} GiB", kib / 1024.0 / 1024.0))

@@ -1,4 +1,4 @@
-//! What associations do, written down: an event a line, as JSON.
+//! A file of what associations do: an event a line, as JSON.
 //!
 //! The events are those of [`sctp_core::trace`], each with the fields of the spans around it: the time of the protocol and
 //! the association, and the run where a comparison has several. No calendar, no clock of this host: in the simulator
@@ -40,7 +40,7 @@ pub fn write_events(path: &Path) -> io::Result<EventFile> {
 pub struct EventFile(Arc<Mutex<State>>);
 
 impl EventFile {
-    /// Why it is not complete, if it is not.
+    /// Returns the reason why the file is not complete, if it is not.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -54,7 +54,7 @@ impl Debug for EventFile {
     }
 }
 
-/// The span that all events of a run belong to.
+/// Returns the span that all events of a run belong to.
 pub(crate) fn run_span(transport: crate::TransportSpec, repetition: u32) -> tracing::Span {
     tracing::debug_span!(target: TARGET, "run", transport = %transport, repetition)
 }
@@ -75,7 +75,7 @@ struct State {
 struct OpenSpan {
     fields: Fields,
     metadata: &'static Metadata<'static>,
-    /// Who still has it.
+    /// The number of those who still have the span.
     holders: usize,
 }
 
@@ -156,7 +156,7 @@ impl Subscriber for EventWriter {
         span.clone()
     }
 
-    /// So that a task can belong to the span it was spawned in.
+    /// Returns the current span, so that a task can belong to the span it was spawned in.
     fn current_span(&self) -> Current {
         let innermost = ENTERED.with_borrow(|entered| entered.last().copied());
         let state = self.lock();
@@ -178,7 +178,7 @@ impl Subscriber for EventWriter {
 }
 
 impl Fields {
-    /// What is said further in counts.
+    /// Sets a field; what is said later counts.
     fn set(&mut self, name: &'static str, value: Value) {
         match self.0.iter_mut().find(|(known, _)| *known == name) {
             Some((_, known)) => *known = value,

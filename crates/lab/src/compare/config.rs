@@ -21,10 +21,10 @@ use crate::simulation::{
 use crate::traffic::{ClientPlan, ServerPlan, Workload};
 use crate::transport::{TransportList, TransportSpec};
 
-/// One comparison. The defaults are those of the command line and take half a minute.
+/// A comparison of transports. The defaults are those of the command line and take half a minute.
 #[derive(Clone, Debug)]
 pub struct CompareConfig {
-    /// What happens to packets from the load generator to the echo server. Default 10 ms, 1 % loss (S1, S4).
+    /// The impairments from the load generator to the echo server. Default 10 ms, 1 % loss (S1, S4).
     pub request_path: Impairments,
     /// The way back. Default the same.
     pub response_path: Impairments,
@@ -34,7 +34,7 @@ pub struct CompareConfig {
     pub repeat: NonZeroU32,
     /// Whether transports run at the same time. Default as the rate allows.
     pub schedule: Schedule,
-    /// Which transports. Default [`TransportList::DEFAULT`].
+    /// The transports to compare. Default [`TransportList::DEFAULT`].
     pub transports: TransportList,
     /// Name of the association's profile. Default `signalling`; `rfc9260` shows the RFC's own timers, `studies`
     /// those of the stacks the studies measured.
@@ -43,13 +43,13 @@ pub struct CompareConfig {
     pub tcp_congestion: String,
     /// How long the server holds each reply. Default 0.
     pub processing: Duration,
-    /// Where to run. Default automatic.
+    /// The backend to run on. Default automatic.
     pub backend: BackendChoice,
-    /// What the messages are. Default echo.
+    /// The kind of messages. Default echo.
     pub workload: Workload,
-    /// Where to write the packets. Default nowhere.
+    /// The file to write packets to. Default none.
     pub pcap: Option<PathBuf>,
-    /// Which packets are written. Default: as the senders sent them.
+    /// The point at which packets are written. Default: as the senders sent them.
     pub pcap_at: CapturePoint,
     /// Seed of send times and losses. Default 1.
     pub seed: u64,
@@ -57,7 +57,7 @@ pub struct CompareConfig {
     pub stop: StopSignal,
 }
 
-/// The requests of one run.
+/// The traffic of one run: its requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Traffic {
     /// Mean time between requests. Default 10 ms, 100 per second.
@@ -97,13 +97,13 @@ impl CompareConfig {
         Ok(())
     }
 
-    /// Delay of both directions together, without queues and jitter.
+    /// Returns the delay of both directions together, without queues and jitter.
     #[must_use]
     pub fn rtt(&self) -> Duration {
         self.request_path.delay.saturating_add(self.response_path.delay)
     }
 
-    /// What one run is, in the words of plans: two hosts, a link between them, one flow.
+    /// Returns one run in the words of plans: two hosts, a link between them, one flow.
     #[must_use]
     pub fn scenario(&self, transport: TransportSpec) -> Scenario {
         let between = [CLIENT, SERVER].map(str::to_owned);
@@ -141,19 +141,21 @@ impl CompareConfig {
         }
     }
 
-    /// The profile of a transport that has one: associations have.
+    /// Returns the profile of a transport that has one: associations have.
     #[must_use]
     pub fn profile_of(&self, transport: TransportSpec) -> Option<String> {
         transport.takes_profile().then(|| self.profile.clone())
     }
 
-    /// The seed of one repetition: that of the comparison, then those that follow it, as a plan counts seeds.
+    /// Returns the seed of one repetition: that of the comparison, then those that follow it, as a plan counts
+    /// seeds.
     #[must_use]
     pub fn run_seed(&self, repetition: u32) -> u64 {
         self.seed.wrapping_add(u64::from(repetition))
     }
 
-    /// What the client of one run is told; why there is none, as where the transport cannot carry the workload.
+    /// Returns the plan for the client of one run; an error where there is none, as where the transport cannot
+    /// carry the workload.
     ///
     /// # Errors
     /// What is wrong, in words.
@@ -163,7 +165,7 @@ impl CompareConfig {
         flow.client_plan(&stop, seed).map_err(|error| error.to_string())
     }
 
-    /// What the server of one run is told.
+    /// Returns what the server of one run is told.
     ///
     /// # Errors
     /// As for the client.
@@ -171,7 +173,7 @@ impl CompareConfig {
         self.flow(transport).server_plan(&self.stop_rule()).map_err(|error| error.to_string())
     }
 
-    /// Whether the transports run at the same time: not when told otherwise, and not above
+    /// Returns whether the transports run at the same time: not when told otherwise, and not above
     /// [`CONCURRENT_RATE_LIMIT`], where they would slow each other down.
     #[must_use]
     pub fn runs_concurrently(&self) -> bool {
@@ -218,8 +220,9 @@ impl Default for Traffic {
     }
 }
 
-/// Above this many requests per second of all transports together, they run one after the other: packets of one
-/// run would wait for the processor behind those of another, and the wait would be taken for the transport's.
+/// The rate of requests per second of all transports together above which they run one after the other: packets
+/// of one run would wait for the processor behind those of another, and the wait would be taken for the
+/// transport's.
 pub const CONCURRENT_RATE_LIMIT: f64 = 5000.0;
 
 /// The names of the two hosts.
@@ -229,9 +232,9 @@ const SERVER: &str = "server";
 /// An arrival process together with its name in the reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrivals {
-    /// As on the command line: `poisson`, `trace:calls.txt`.
+    /// The name as on the command line: `poisson`, `trace:calls.txt`.
     pub name: String,
-    /// What the load generator draws from.
+    /// The process that the load generator draws from.
     pub law: workload::Arrivals,
 }
 
@@ -275,14 +278,15 @@ fn read_trace(path: &Path) -> Result<Vec<Duration>, TraceFileError> {
 /// Whether transports run side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Schedule {
-    /// At the same time, each over an emulated link of its own, unless the rate is too high for that. The default.
+    /// The transports run at the same time, each over an emulated link of its own, unless the rate is too high
+    /// for that. The default.
     #[default]
     Automatic,
-    /// One after the other.
+    /// The transports run one after the other.
     Sequential,
 }
 
-/// Why a comparison cannot be run as it was asked for.
+/// The reason why a comparison cannot be run as it was asked for.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum CompareError {
     /// An impairment of the way there.
@@ -294,46 +298,46 @@ pub enum CompareError {
     /// Infinitely many requests at once.
     #[error("--interval must be above zero")]
     ZeroInterval,
-    /// No request at all.
+    /// The duration is zero, so there would be no request.
     #[error("--duration must be above zero")]
     ZeroDuration,
     /// Nothing comes back that could be timed.
     #[error("--workload {workload} has no response times: use echo or simco, or a plan (headway simulate)")]
     NotAnswered {
-        /// The workload asked for.
+        /// The workload that was asked for.
         workload: Workload,
     },
-    /// Beyond what one of the transports carries.
+    /// A message is larger than one of the transports carries.
     #[error(
         "--message {octets} is more than the {most} octets that {transport} carries: leave it out of --transport"
     )]
     TooBig {
-        /// The size asked for.
+        /// The size that was asked for, in octets.
         octets: u32,
-        /// The transport.
+        /// The transport that cannot carry it.
         transport: TransportSpec,
-        /// What it carries.
+        /// The largest size it carries, in octets.
         most: u32,
     },
 }
 
-/// Why a trace file gives no arrivals.
+/// The reason why a trace file gives no arrivals.
 #[derive(Debug, Error)]
 pub enum TraceFileError {
-    /// The file system.
+    /// The trace file could not be read.
     #[error("--arrivals trace:{path}: {error}", path = path.display())]
     Unreadable {
-        /// The file.
+        /// The path of the trace file.
         path: PathBuf,
-        /// What the system says.
+        /// The error that the system returned.
         error: std::io::Error,
     },
-    /// The text in it.
+    /// The text of the file is no trace.
     #[error("--arrivals trace:{path}: {error}", path = path.display())]
     NotATrace {
-        /// The file.
+        /// The path of the trace file.
         path: PathBuf,
-        /// Where and why.
+        /// The line with the fault, and the reason.
         error: TraceError,
     },
 }

@@ -11,12 +11,12 @@ pub struct StopSignal {
 }
 
 impl StopSignal {
-    /// Asks to end.
+    /// Asks the run to end early.
     pub fn raise(&self) {
         self.raised.store(true, Ordering::Relaxed);
     }
 
-    /// Whether somebody asked.
+    /// Returns whether somebody asked.
     #[must_use]
     pub fn is_raised(&self) -> bool {
         self.raised.load(Ordering::Relaxed)

@@ -11,10 +11,10 @@ use crate::backend::namespaces::{self, ScenarioRun};
 use crate::compare::{CONCURRENT_RATE_LIMIT, StopSignal, UnknownName};
 use crate::simulation::{SimulationError, Watch, simulate};
 
-/// Where a plan runs: who provides time, packets and chance.
+/// The world in which a plan runs: it provides time, packets and chance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PlanWorld {
-    /// Virtual time. The default.
+    /// The simulator, in virtual time. The default.
     #[default]
     Simulator,
     /// Real packets, kernel TCP and our SCTP between two network namespaces, every run on an emulated link of its own.
@@ -22,7 +22,7 @@ pub enum PlanWorld {
 }
 
 impl PlanWorld {
-    /// As `--world` names it.
+    /// Returns the name of the world in `--world`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -41,10 +41,10 @@ impl FromStr for PlanWorld {
     }
 }
 
-/// How to run a plan.
+/// The options of a run of a plan.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
-    /// Where. Default the simulator.
+    /// The world to run in. Default the simulator.
     pub world: PlanWorld,
     /// How many runs at the same time. Default one per core; in namespaces as many as the rates of their flows allow.
     pub jobs: usize,
@@ -72,12 +72,12 @@ impl Progress {
         (self.0.0.load(Ordering::Relaxed), self.0.1.load(Ordering::Relaxed))
     }
 
-    /// So many runs more will be done.
+    /// Announces that `runs` more runs will be done.
     pub fn expect(&self, runs: usize) {
         self.0.1.fetch_add(runs, Ordering::Relaxed);
     }
 
-    /// So many runs are done.
+    /// Reports that `runs` more runs are done.
     pub fn advance(&self, runs: usize) {
         self.0.0.fetch_add(runs, Ordering::Relaxed);
     }
@@ -86,11 +86,11 @@ impl Progress {
 /// All cells of a plan, run.
 #[derive(Clone, Debug)]
 pub struct PlanOutcome {
-    /// In the order of the plan's cells.
+    /// The results of the cells, in the order of the plan.
     pub cells: Vec<CellTally>,
     /// How long it took on the wall.
     pub wall: Duration,
-    /// Where it ran.
+    /// The world in which the plan ran.
     pub world: PlanWorld,
 }
 
@@ -108,7 +108,8 @@ impl Plan {
         Ok(PlanOutcome { cells, wall: begin.elapsed(), world: options.world })
     }
 
-    /// Real packets: batches of runs at the same time, whose flows together send no more than a machine can send in time.
+    /// Runs the plan with real packets: batches of runs at the same time, whose flows together send no more
+    /// than a machine can send in time.
     fn measure(&self, options: &RunOptions) -> Result<Vec<CellTally>, SimulationError> {
         let mut tallies: Vec<_> = self.cells.iter().map(|_| CellTally::new(self.seeds.len())).collect();
         self.cells.iter().try_for_each(|cell| namespaces::can_run(&cell.scenario))?;
@@ -207,7 +208,7 @@ pub(crate) fn spread<T: Send, E: Send>(
     done.map_while(|result| result).collect()
 }
 
-/// A thread that broke left whole runs behind, or none.
+/// Locks a mutex, also after a thread that held it broke: it left whole runs behind, or none.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

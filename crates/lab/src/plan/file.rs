@@ -1,4 +1,4 @@
-//! From the text of a plan to its cells, with the line and the key of whatever is wrong.
+//! The way from the text of a plan to its cells, with the line and the key of whatever is wrong.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,16 @@ use toml::de::{DeTable, DeValue, Deserializer};
 
 use crate::simulation::{Scenario, check};
 
-/// What to simulate: one scenario per combination of levels, each with every seed.
+/// A plan of simulations: one scenario per combination of levels, each with every seed.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// One line.
+    /// The title of the plan in one line.
     pub title: String,
-    /// More than that.
+    /// The description of the plan, which may be long.
     pub description: String,
     /// One run of every cell for each. Default 1 to 10.
     pub seeds: Vec<u64>,
-    /// At least one.
+    /// The cells of the plan, at least one.
     pub cells: Vec<Cell>,
 }
 
@@ -27,19 +27,19 @@ pub struct Plan {
 pub struct Cell {
     /// The level of each factor, as the plan writes it.
     pub factors: Vec<(String, serde_json::Value)>,
-    /// What it describes.
+    /// The scenario that the cell describes.
     pub scenario: Scenario,
 }
 
-/// What is wrong with a plan, and where.
+/// A mistake in a plan, and its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, `{key}`: {because}")]
 pub struct PlanError {
-    /// From 1.
+    /// The number of the line, from 1.
     pub line: usize,
     /// Dotted name of the value; empty for the whole plan.
     pub key: String,
-    /// What is wrong, and the remedy.
+    /// The mistake, and its remedy.
     pub because: String,
 }
 
@@ -101,7 +101,7 @@ struct Level<'i> {
     settings: Vec<(String, Value<'i>)>,
 }
 
-/// Every combination, the last factor changing fastest.
+/// Returns every combination of levels, the last factor changing fastest.
 fn combinations<'f, 'i>(factors: &'f [Factor<'i>]) -> Vec<Vec<(&'f str, &'f Level<'i>)>> {
     factors.iter().fold(vec![Vec::new()], |cells, factor| {
         let with = |cell: &Vec<(&'f str, &'f Level<'i>)>, level: &'f Level<'i>| {
@@ -131,7 +131,7 @@ impl<'i> Source<'i> {
         self.error(offset, key, error.message())
     }
 
-    /// Where there is no table yet, what stands before the equals sign of the line.
+    /// Returns the word in front of the equals sign of the line, for where there is no table yet.
     fn word_at(self, offset: usize) -> String {
         let start = self.text[..offset.min(self.text.len())].rfind('\n').map_or(0, |at| at + 1);
         let line = self.text[start..].lines().next().unwrap_or_default();
@@ -165,7 +165,7 @@ impl<'i> Source<'i> {
         settings.into_iter().map(factor).collect()
     }
 
-    /// `[cases.NAME]`: named levels that change several values at once.
+    /// Reads `[cases.NAME]`: named levels that change several values at once.
     fn cases(self, root: &mut Table<'i>) -> Result<Option<Factor<'i>>, PlanError> {
         let Some(value) = root.get_mut().remove("cases") else { return Ok(None) };
         let needs = "cases are named tables of values: [cases.night] with \"flows.sip.rate\" = 10 in it";
@@ -252,7 +252,7 @@ fn set<'i>(table: &mut DeTable<'i>, key: &str, value: Value<'i>) -> bool {
     }
 }
 
-/// The dotted name of the smallest value or key around an offset.
+/// Returns the dotted name of the smallest value or key around an offset.
 fn key_at(table: &DeTable<'_>, offset: usize) -> Option<String> {
     let mut found = Vec::new();
     walk(table, "", &mut |name, key, value| {
@@ -265,7 +265,7 @@ fn key_at(table: &DeTable<'_>, offset: usize) -> Option<String> {
     found.into_iter().min().map(|(_, name)| name)
 }
 
-/// Where the value with a dotted name is, or the nearest table around it.
+/// Returns the offset of the value with a dotted name, or of the nearest table around it.
 fn offset_of(table: &DeTable<'_>, key: &str) -> Option<usize> {
     let mut starts = BTreeMap::new();
     walk(table, "", &mut |name, key, _| {
@@ -295,7 +295,7 @@ fn walk(
     }
 }
 
-/// A level as results show it.
+/// Returns a level in the form in which results show it.
 fn shown(value: &DeValue<'_>) -> serde_json::Value {
     match value {
         DeValue::String(text) => text.as_ref().into(),

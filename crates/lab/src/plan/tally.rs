@@ -6,86 +6,86 @@ use core::time::Duration;
 use crate::simulation::{Delays, FlowOutcome, Moments, RunOutcome, Spread, TransportCounts};
 use crate::statistics::half_width;
 
-/// All runs of a cell.
+/// The results of all runs of a cell.
 #[derive(Clone, Debug)]
 pub struct CellTally {
-    /// One per flow.
+    /// The results of each flow.
     pub flows: Vec<FlowTally>,
     /// One per link, in the order of the plan: packets offered and dropped, both directions, by seed.
     pub links: Vec<LinkTally>,
-    /// By seed.
+    /// The results of each run, by seed.
     pub runs: Vec<Option<RunTally>>,
 }
 
-/// What is kept of a whole run.
+/// The results of a whole run.
 #[derive(Clone, Copy, Debug)]
 pub struct RunTally {
-    /// Events handled.
+    /// The number of events handled.
     pub events: u64,
-    /// IP packets sent.
+    /// The number of IP packets sent.
     pub packets: u64,
     /// Equal for equal runs; `None` in real time.
     pub trace_hash: Option<u64>,
-    /// Virtual or real time.
+    /// The length of the run, in virtual or real time.
     pub length: Duration,
 }
 
-/// One link over all seeds.
+/// The results of one link over all seeds.
 #[derive(Clone, Debug)]
 pub struct LinkTally {
-    /// Its name.
+    /// The name of the link in the plan.
     pub name: String,
     /// Packets offered, and of these dropped, in both directions, summed over seeds.
     pub ways: [(u64, u64); 2],
 }
 
-/// One flow over all seeds.
+/// The results of one flow over all seeds.
 #[derive(Clone, Debug)]
 pub struct FlowTally {
-    /// Its name.
+    /// The name of the flow in the plan.
     pub name: String,
     /// Response times, for echo.
     pub responses: Distribution,
     /// Delays as the transport delivered, for messages one way.
     pub delivered: Distribution,
-    /// The same without order.
+    /// The delays that there would have been without order.
     pub unordered: Distribution,
-    /// The same with order.
+    /// The delays that there would have been with order.
     pub ordered: Distribution,
-    /// By seed.
+    /// The results of each run, by seed.
     pub seeds: Vec<Option<SeedTally>>,
 }
 
 /// Figures of one flow in one run.
 #[derive(Clone, Debug)]
 pub struct SeedTally {
-    /// Messages that fell due.
+    /// The number of messages that fell due.
     pub messages: u64,
-    /// Answered or delivered.
+    /// The number of messages answered or delivered.
     pub completed: u64,
     /// Ordered less unordered delay, in ms, message by message.
     pub difference: Moments,
     /// Messages that order made wait.
     pub blocked: u64,
-    /// For bulk.
+    /// The goodput in bit/s, of bulk flows.
     pub goodput_bits_per_s: Option<f64>,
-    /// What the transport counted.
+    /// The counters of the transport.
     pub transport: TransportCounts,
-    /// Why it ended early.
+    /// The reason why the flow ended early, if it did.
     pub failure: Option<String>,
 }
 
 /// Delays of one kind over all seeds.
 #[derive(Clone, Debug)]
 pub struct Distribution {
-    /// All together.
+    /// The distribution of the delays of all runs together.
     pub spread: Spread,
-    /// Of each run: moments in ms, maximum, batch means in ms.
+    /// The moments in ms, the maximum and the batch means in ms of each run.
     pub seeds: Vec<Option<(Moments, Duration, Vec<f64>)>>,
 }
 
 impl CellTally {
-    /// Nothing yet, for so many seeds.
+    /// Creates the results of `seeds` runs that are still to be done.
     pub(super) fn new(seeds: usize) -> Self {
         Self { flows: Vec::new(), links: Vec::new(), runs: vec![None; seeds] }
     }
@@ -143,12 +143,12 @@ impl FlowTally {
         });
     }
 
-    /// The figures of the runs that are done.
+    /// Returns the figures of the runs that are done.
     pub fn done(&self) -> impl Iterator<Item = &SeedTally> {
         self.seeds.iter().flatten()
     }
 
-    /// One figure of each run.
+    /// Returns one figure of each run.
     pub fn by_seed(&self, figure: impl Fn(&SeedTally) -> Option<f64>) -> Vec<f64> {
         self.done().filter_map(figure).collect()
     }
@@ -167,25 +167,26 @@ impl Distribution {
         self.seeds[position] = Some((delays.moments(), delays.max(), delays.batch_means()));
     }
 
-    /// The mean of each run, in ms.
+    /// Returns the mean of each run, in ms.
     #[must_use]
     pub fn means(&self) -> Vec<f64> {
         self.seeds.iter().flatten().filter_map(|(moments, ..)| moments.mean()).collect()
     }
 
-    /// The sample variance of each run, in ms².
+    /// Returns the sample variance of each run, in ms².
     #[must_use]
     pub fn variances(&self) -> Vec<f64> {
         self.seeds.iter().flatten().filter_map(|(moments, ..)| moments.variance()).collect()
     }
 
-    /// The mean of the runs' means, in ms.
+    /// Returns the mean of the runs' means, in ms.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         mean(&self.means())
     }
 
-    /// The 95 % interval of the mean: over runs where there are ten or more, otherwise over batches of consecutive messages.
+    /// Returns the 95 % interval of the mean: over runs where there are ten or more, otherwise over batches of
+    /// consecutive messages.
     #[must_use]
     pub fn ci95(&self) -> Option<[f64; 2]> {
         let means = self.means();
@@ -195,33 +196,34 @@ impl Distribution {
         self.mean().map(|mean| [mean - half, mean + half])
     }
 
-    /// How many delays.
+    /// Returns the number of delays.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.spread.count()
     }
 
-    /// A quantile in ms, within a thousandth of itself ([`Spread`]); `None` with fewer than five delays beyond it.
+    /// Returns a quantile in ms, within a thousandth of itself ([`Spread`]); `None` with fewer than five delays
+    /// beyond it.
     #[must_use]
     pub fn quantile(&self, share: f64) -> Option<f64> {
         let beyond = (1.0 - share) * self.count() as f64;
         if beyond + 1e-9 >= 5.0 { self.spread.quantile_ms(share) } else { None }
     }
 
-    /// The longest in ms.
+    /// Returns the longest delay in ms.
     #[must_use]
     pub fn max(&self) -> Option<f64> {
         self.seeds.iter().flatten().map(|(_, max, _)| max.as_secs_f64() * 1e3).reduce(f64::max)
     }
 
-    /// `(ms, share of longer delays)`, at each value that occurs.
+    /// Returns `(ms, share of longer delays)`, at each value that occurs.
     #[must_use]
     pub fn ccdf(&self) -> Vec<(f64, f64)> {
         self.spread.ccdf()
     }
 }
 
-/// The mean of some figures.
+/// Returns the mean of some figures.
 #[must_use]
 pub(crate) fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)

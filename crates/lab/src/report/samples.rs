@@ -1,4 +1,4 @@
-//! Every request as a line.
+//! The file `samples.csv`: every request as a line.
 
 use std::io::{self, Write};
 

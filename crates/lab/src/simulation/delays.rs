@@ -13,13 +13,13 @@ pub struct Delays {
 }
 
 impl Delays {
-    /// None yet.
+    /// Creates a collection without delays.
     #[must_use]
     pub fn new() -> Self {
         Self { spread: Spread::new(), moments: Moments::default(), batches: Batches::default() }
     }
 
-    /// Takes the next one.
+    /// Adds a delay to the collection.
     pub fn record(&mut self, delay: Duration) {
         self.spread.record(delay);
         let ms = delay.as_secs_f64() * 1e3;
@@ -27,25 +27,25 @@ impl Delays {
         self.batches.add(ms);
     }
 
-    /// Mean, variance, largest.
+    /// Returns the moments: mean, variance, largest.
     #[must_use]
     pub fn moments(&self) -> Moments {
         self.moments
     }
 
-    /// The longest.
+    /// Returns the longest delay.
     #[must_use]
     pub fn max(&self) -> Duration {
         self.spread.max()
     }
 
-    /// The distribution.
+    /// Returns the distribution of the delays.
     #[must_use]
     pub fn spread(&self) -> &Spread {
         &self.spread
     }
 
-    /// Means of consecutive delays in ms, at most 32 of equal length.
+    /// Returns the means of consecutive delays in ms, at most 32 of equal length.
     #[must_use]
     pub fn batch_means(&self) -> Vec<f64> {
         self.batches.means()
@@ -67,7 +67,7 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// Takes the next value.
+    /// Adds a value to the moments.
     pub fn add(&mut self, value: f64) {
         self.count += 1;
         let distance = value - self.mean;
@@ -75,19 +75,19 @@ impl Moments {
         self.squares += distance * (value - self.mean);
     }
 
-    /// How many.
+    /// Returns the number of values.
     #[must_use]
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// Their mean; `None` without values.
+    /// Returns the mean of the values; `None` without any.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then_some(self.mean)
     }
 
-    /// Their sample variance; `None` with fewer than two.
+    /// Returns the sample variance of the values; `None` with fewer than two.
     #[must_use]
     pub fn variance(&self) -> Option<f64> {
         (self.count > 1).then(|| self.squares / (self.count - 1) as f64)

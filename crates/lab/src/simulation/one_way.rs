@@ -14,11 +14,11 @@ use super::delays::{Delays, Moments};
 /// The one-way delays of one flow.
 #[derive(Clone, Debug)]
 pub struct OneWay {
-    /// From falling due to delivery, as the transport delivered.
+    /// The delays from falling due to delivery, as the transport delivered.
     pub delivered: Delays,
-    /// The same without order: to arrival.
+    /// The delays that there would have been without order: to arrival.
     pub unordered: Delays,
-    /// The same with order on every lane, computed from the arrivals.
+    /// The delays that there would have been with order on every lane, computed from the arrivals.
     pub ordered: Delays,
     /// Ordered less unordered, in ms, message by message.
     pub difference: Moments,
@@ -33,16 +33,16 @@ pub struct OneWay {
     keeps_trips: bool,
 }
 
-/// One message.
+/// The times of one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trip {
-    /// Its number, from 0.
+    /// The number of the message, from 0.
     pub number: u64,
-    /// When it fell due.
+    /// The time at which it fell due.
     pub due: Instant,
-    /// When all of it had arrived.
+    /// The time at which all of it had arrived.
     pub arrived: Instant,
-    /// When the transport delivered it.
+    /// The time at which the transport delivered it.
     pub delivered: Instant,
 }
 
@@ -51,7 +51,7 @@ struct Lane {
     /// The number that is next, in steps of the number of lanes.
     next: u64,
     held: BTreeMap<u64, Trip>,
-    /// When the latest of those delivered in order was.
+    /// The time at which the latest of those delivered in order was.
     in_order_at: Instant,
 }
 
@@ -72,7 +72,7 @@ impl OneWay {
         }
     }
 
-    /// A message; false if it came before.
+    /// Records a message; returns false if it came before.
     pub(crate) fn record(&mut self, trip: Trip) -> bool {
         let lanes = u64::try_from(self.lanes.len()).unwrap_or(u64::MAX);
         let index = usize::try_from(trip.number % lanes).unwrap_or(0);
@@ -93,7 +93,7 @@ impl OneWay {
         true
     }
 
-    /// Those that are next on their lane are delivered in order.
+    /// Delivers in order the messages that are next on their lane.
     fn release(&mut self, index: usize, lanes: u64) {
         let lane = &mut self.lanes[index];
         while let Some(trip) = lane.held.remove(&lane.next) {

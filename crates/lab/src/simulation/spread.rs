@@ -12,15 +12,16 @@ use hdrhistogram::Histogram;
 /// equal are told exactly.
 #[derive(Clone, Debug)]
 pub struct Spread {
-    /// In microseconds.
+    /// The histogram of delays, in microseconds.
     histogram: Histogram<u64>,
-    /// By the low edge of an interval in microseconds: how far above it its delays are, in nanoseconds, all together.
+    /// The sum by which delays exceed the low edge of their interval, in nanoseconds, by that edge in
+    /// microseconds.
     above_ns: BTreeMap<u64, u64>,
     max: Duration,
 }
 
 impl Spread {
-    /// None yet.
+    /// Creates a distribution without delays.
     #[must_use]
     #[allow(clippy::expect_used, reason = "one to five digits are always possible")]
     pub fn new() -> Self {
@@ -28,7 +29,7 @@ impl Spread {
         Self { histogram, above_ns: BTreeMap::new(), max: Duration::ZERO }
     }
 
-    /// Takes the next delay.
+    /// Adds a delay to the distribution.
     pub fn record(&mut self, delay: Duration) {
         let micros = u64::try_from(delay.as_micros()).unwrap_or(u64::MAX);
         // It grows as need be.
@@ -49,25 +50,25 @@ impl Spread {
         self.max = self.max.max(other.max);
     }
 
-    /// How many.
+    /// Returns the number of delays.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.histogram.len()
     }
 
-    /// The longest; zero without delays.
+    /// Returns the longest; zero without delays.
     #[must_use]
     pub const fn max(&self) -> Duration {
         self.max
     }
 
-    /// The delay in ms that the share `share` of all does not exceed; `None` without delays.
+    /// Returns the delay in ms that the share `share` of all does not exceed; `None` without delays.
     #[must_use]
     pub fn quantile_ms(&self, share: f64) -> Option<f64> {
         (self.count() > 0).then(|| self.mean_ms(self.histogram.value_at_quantile(share)))
     }
 
-    /// `(ms, share of longer delays)`, at each interval that has delays.
+    /// Returns `(ms, share of longer delays)`, at each interval that has delays.
     #[must_use]
     pub fn ccdf(&self) -> Vec<(f64, f64)> {
         let all = self.count() as f64;
@@ -79,7 +80,7 @@ impl Spread {
         self.histogram.iter_recorded().map(step).collect()
     }
 
-    /// The mean of the delays in the interval of `micros`.
+    /// Returns the mean of the delays in the interval of `micros`.
     fn mean_ms(&self, micros: u64) -> f64 {
         let edge = self.histogram.lowest_equivalent(micros);
         let above = self.above_ns.get(&edge).copied().unwrap_or(0);

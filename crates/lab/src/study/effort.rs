@@ -20,13 +20,13 @@ pub struct Effort {
     pub options: RunOptions,
     /// A video to show beside those that are made. Default none.
     pub trace: Option<VideoTrace>,
-    /// What measures with real packets beside the simulation. Default nothing.
+    /// The measurement with real packets beside the simulation. Default none.
     pub measurement: Option<Measurement>,
     /// Several pages show the same runs.
     pub(super) done: Done,
 }
 
-/// What the runs of a plan gave, by the text of the plan and the effort.
+/// The results of plans that were run, by the text of the plan and the effort.
 pub(super) type Done = Arc<Mutex<BTreeMap<(String, String), Vec<Ran>>>>;
 
 impl Default for Effort {
@@ -42,27 +42,27 @@ impl Default for Effort {
     }
 }
 
-/// Why a page could not be made.
+/// The reason why a page could not be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum StudyError {
     /// A plan of ours that is none.
     #[error("plan of {page}: {error}")]
     Plan {
-        /// Whose.
+        /// The page that the plan is for.
         page: &'static str,
-        /// What is wrong with it.
+        /// The mistake that the plan has.
         error: PlanError,
     },
-    /// A run.
+    /// A run could not be carried out.
     #[error(transparent)]
     Run(#[from] SimulationError),
-    /// A model.
+    /// A model has no answer for its arguments.
     #[error(transparent)]
     Model(#[from] models::ModelError),
     /// A transport of ours that is none.
     #[error(transparent)]
     Transport(TransportError),
-    /// Somebody wants to stop.
+    /// The user wants to stop before the end.
     #[error("interrupted")]
     Interrupted,
 }
@@ -71,47 +71,47 @@ pub enum StudyError {
 #[derive(Clone, Debug)]
 pub(super) struct Ran {
     levels: Vec<String>,
-    /// What its runs gave.
+    /// The results of the runs of the cell.
     pub(super) tally: CellTally,
 }
 
 impl Ran {
-    /// The level of the factor at `position`.
+    /// Returns the level of the factor at `position`.
     pub(super) fn level(&self, position: usize) -> &str {
         self.levels.get(position).map_or("", String::as_str)
     }
 
-    /// That level as a number; a per cent sign divides by a hundred.
+    /// Returns that level as a number; a per cent sign divides by a hundred.
     pub(super) fn number(&self, position: usize) -> f64 {
         let text = self.level(position);
         let (digits, divisor) = text.strip_suffix('%').map_or((text, 1.0), |digits| (digits, 100.0));
         digits.parse::<f64>().map_or(f64::NAN, |number| number / divisor)
     }
 
-    /// Mean response time in ms, of the first flow.
+    /// Returns the mean response time in ms, of the first flow.
     pub(super) fn response_ms(&self) -> f64 {
         self.tally.flows.first().and_then(|flow| flow.responses.mean()).unwrap_or(f64::NAN)
     }
 
-    /// Requests that were answered and counted.
+    /// Returns the number of requests that were answered and counted.
     pub(super) fn answers(&self) -> u64 {
         self.tally.flows.first().map_or(0, |flow| flow.responses.count())
     }
 
-    /// Its interval.
+    /// Returns the 95 % interval of the mean response time in ms.
     pub(super) fn response_ci95(&self) -> Option<[f64; 2]> {
         self.tally.flows.first().and_then(|flow| flow.responses.ci95())
     }
 }
 
 impl Effort {
-    /// Less of everything: an impression within a minute.
+    /// Creates an effort with less of everything: an impression within a minute.
     #[must_use]
     pub fn quick() -> Self {
         Self { seeds: 3, share: 0.1, ..Self::default() }
     }
 
-    /// In words, for the page.
+    /// Describes the effort in words, for the page.
     #[must_use]
     pub fn describe(&self) -> String {
         let share = crate::report::percent(self.share);
@@ -137,7 +137,7 @@ impl Effort {
         Ok(ran)
     }
 
-    /// The same for a plan that was changed.
+    /// Runs a plan that was changed, with the seeds and the share of this effort.
     pub(super) fn run_plan(&self, mut plan: Plan) -> Result<Vec<Ran>, StudyError> {
         plan.seeds = (1..=self.seeds).collect();
         for cell in &mut plan.cells {

@@ -29,15 +29,15 @@ pub use video::{VideoTrace, VideoTraceError};
 /// A figure or table of a study, and how it is rebuilt.
 #[derive(Clone, Copy, Debug)]
 pub struct PageSpec {
-    /// As on the command line: `S1-fig4`.
+    /// The name on the command line: `S1-fig4`.
     pub id: &'static str,
-    /// What it shows.
+    /// The title: what the page shows.
     pub title: &'static str,
     make: fn(&Effort) -> Result<Page, StudyError>,
 }
 
 impl PageSpec {
-    /// Rebuilds it.
+    /// Rebuilds the page from simulations and models.
     ///
     /// # Errors
     /// When a plan cannot be run, or a model has no answer.
@@ -52,7 +52,7 @@ impl PageSpec {
         Ok(page)
     }
 
-    /// What is written on the page about `effort`.
+    /// Returns what is written on the page about `effort`.
     #[must_use]
     pub fn effort(&self, effort: &Effort) -> String {
         effort.describe() + &measure::described(self.id, effort)
@@ -112,7 +112,7 @@ pub fn search(effort: &Effort) -> Result<String, StudyError> {
     s2::search(effort)
 }
 
-/// The page with this id, in any case.
+/// Returns the page with this id, in any case.
 #[must_use]
 pub fn page(id: &str) -> Option<&'static PageSpec> {
     PAGES.iter().find(|page| page.id.eq_ignore_ascii_case(id))

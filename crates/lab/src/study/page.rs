@@ -1,27 +1,27 @@
-//! What a page says: enough to draw it, and nothing else.
+//! The content of a page: enough to draw it, and nothing else.
 
 use serde::{Deserialize, Serialize};
 
 /// A rebuilt figure or table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Page {
-    /// As on the command line.
+    /// The name on the command line.
     pub id: String,
-    /// What it shows.
+    /// The title: what the page shows.
     pub title: String,
-    /// What was simulated, in sentences.
+    /// The conditions that were simulated, in sentences.
     pub conditions: Vec<String>,
-    /// What the study says, and what came out here.
+    /// The statements of the study, and what came out here.
     pub statements: Vec<Statement>,
-    /// All curves.
+    /// The curves of all figures.
     pub series: Vec<Series>,
-    /// How the curves are drawn.
+    /// The figures, in which the curves are drawn.
     pub figures: Vec<Figure>,
-    /// Tables.
+    /// The tables below the figures.
     pub tables: Vec<Table>,
-    /// What a reader should know besides.
+    /// The notes that a reader should know besides.
     pub notes: Vec<String>,
-    /// What was to be measured and was not, and why.
+    /// The cells that were to be measured and were not, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
     /// How much was simulated: seeds and messages.
@@ -33,32 +33,32 @@ pub struct Page {
 /// One statement of a study, put to the test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Statement {
-    /// What is stated.
+    /// The statement of the study, in words.
     pub text: String,
     /// The study's value, where it has one.
     pub published: Option<f64>,
-    /// Ours.
+    /// The value that came out here.
     pub ours: Option<f64>,
-    /// Of both.
+    /// The unit of the published value and ours.
     pub unit: String,
-    /// 95 % interval of ours.
+    /// The 95 % interval of our value.
     pub ci95: Option<[f64; 2]>,
     /// Whether ours bears it out.
     pub verdict: Verdict,
-    /// Why.
+    /// The reason for the verdict.
     pub because: String,
 }
 
 /// Whether a statement was borne out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
-    /// It was.
+    /// The statement was reproduced.
     #[serde(rename = "reproduced")]
     Reproduced,
-    /// It was not.
+    /// The statement was not reproduced.
     #[serde(rename = "not reproduced")]
     NotReproduced,
-    /// Not to the letter, for a reason that is known.
+    /// The statement does not hold to the letter, for a reason that is known.
     #[serde(rename = "differs")]
     Differs,
     /// The interval of ours is wider than the bar: more runs would tell.
@@ -67,7 +67,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// In a word or two.
+    /// Returns the verdict in a word or two.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -79,14 +79,14 @@ impl Verdict {
     }
 }
 
-/// One curve.
+/// A curve of a figure, with its points.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// Which figure it belongs to.
+    /// The figure that the curve belongs to.
     pub figure: String,
-    /// What it is.
+    /// The name of the curve in the legend.
     pub name: String,
-    /// How it is drawn.
+    /// The way in which the curve is drawn.
     pub mark: Mark,
     /// Abscissa and ordinate; for heat maps a third value, the shade.
     pub points: Vec<Vec<f64>>,
@@ -95,7 +95,7 @@ pub struct Series {
     pub ci95: Vec<Option<[f64; 2]>>,
 }
 
-/// How a curve is drawn.
+/// The way in which a curve is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mark {
@@ -103,63 +103,63 @@ pub enum Mark {
     Points,
     /// Measured with real packets: marks alone, over what was simulated.
     Measured,
-    /// A model: a dashed line.
+    /// A model, drawn as a dashed line.
     Model,
-    /// A distribution: steps.
+    /// A distribution, drawn as steps.
     Steps,
-    /// A bar per abscissa.
+    /// A value per abscissa, drawn as a bar.
     Bars,
-    /// A shade per point.
+    /// A value per point, drawn as a shade.
     Heat,
 }
 
 /// A figure: axes, and which series it shows is in the series.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
-    /// Named by its series.
+    /// The name by which series refer to the figure.
     pub id: String,
-    /// Above it.
+    /// The title above the figure.
     pub title: String,
-    /// Abscissa.
+    /// The axis of the abscissa.
     pub x: Axis,
-    /// Ordinate.
+    /// The axis of the ordinate.
     pub y: Axis,
 }
 
-/// An axis.
+/// An axis of a figure, with its label.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
-    /// What and in which unit.
+    /// The quantity on the axis, and its unit.
     pub label: String,
-    /// Linear or logarithmic.
+    /// The division: linear or logarithmic.
     pub scale: Scale,
-    /// From and to; `None`: what the points need.
+    /// The first and last value; `None`: what the points need.
     pub bounds: Option<[f64; 2]>,
 }
 
-/// The division of an axis.
+/// The way in which an axis is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
-    /// Equal steps.
+    /// Equal steps are equally long.
     Linear,
-    /// Equal factors.
+    /// Equal factors are equally long.
     Log,
 }
 
-/// A table.
+/// A table of a page, with its rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Table {
-    /// Above it.
+    /// The title above the table.
     pub title: String,
-    /// Column heads.
+    /// The heads of the columns.
     pub head: Vec<String>,
     /// Rows, as many values as there are heads.
     pub rows: Vec<Vec<String>>,
 }
 
 impl Statement {
-    /// Ours is within `tolerance` (a share) of the published value.
+    /// Creates a statement that holds if ours is within `tolerance` (a share) of the published value.
     #[must_use]
     pub fn within(text: impl Into<String>, published: f64, ours: f64, tolerance: f64, unit: &str) -> Self {
         let off = ours / published - 1.0;
@@ -175,7 +175,7 @@ impl Statement {
         }
     }
 
-    /// A statement without a number of its own: it holds or it does not.
+    /// Creates a statement without a number of its own: it holds or it does not.
     #[must_use]
     pub fn holds(text: impl Into<String>, does: bool, because: impl Into<String>) -> Self {
         let verdict = if does { Verdict::Reproduced } else { Verdict::NotReproduced };
@@ -191,14 +191,15 @@ impl Statement {
         }
     }
 
-    /// With the interval of ours.
+    /// Returns the statement with the interval of our value.
     #[must_use]
     pub fn with_ci95(mut self, ci95: Option<[f64; 2]>) -> Self {
         self.ci95 = ci95;
         self
     }
 
-    /// What was not borne out is undecided as long as the interval of ours overlaps what would have borne it out.
+    /// Returns the statement, undecided instead of not borne out as long as the interval of ours overlaps what
+    /// would have borne it out.
     #[must_use]
     pub fn decided_by(mut self, ci95: Option<[f64; 2]>, [low, high]: [f64; 2]) -> Self {
         self.ci95 = ci95;
@@ -210,7 +211,8 @@ impl Statement {
         self
     }
 
-    /// What was not borne out is undecided if there were fewer messages than it takes to see it.
+    /// Returns the statement, undecided instead of not borne out if there were fewer messages than it takes to
+    /// see it.
     #[must_use]
     pub fn given(mut self, messages: u64, enough: u64) -> Self {
         if messages < enough && self.verdict != Verdict::Reproduced {
@@ -221,14 +223,15 @@ impl Statement {
         self
     }
 
-    /// The share by which ours may be off stands for the bar of [`decided_by`](Self::decided_by).
+    /// Returns the statement decided as by [`decided_by`](Self::decided_by), with the share by which ours may
+    /// be off for the bar.
     #[must_use]
     pub fn decided_within(self, ci95: Option<[f64; 2]>, tolerance: f64) -> Self {
         let published = self.published.unwrap_or(f64::NAN);
         self.decided_by(ci95, [published * (1.0 - tolerance), published * (1.0 + tolerance)])
     }
 
-    /// With a reason in front of the one there is.
+    /// Returns the statement with a reason in front of the one there is.
     #[must_use]
     pub fn because(mut self, reason: &str) -> Self {
         self.because = format!("{reason} ({})", self.because);
@@ -237,19 +240,19 @@ impl Statement {
 }
 
 impl Axis {
-    /// Equal steps.
+    /// Creates an axis on which equal steps are equally long.
     #[must_use]
     pub fn linear(label: &str) -> Self {
         Self { label: label.to_owned(), scale: Scale::Linear, bounds: None }
     }
 
-    /// Equal factors.
+    /// Creates an axis on which equal factors are equally long.
     #[must_use]
     pub fn log(label: &str) -> Self {
         Self { label: label.to_owned(), scale: Scale::Log, bounds: None }
     }
 
-    /// From and to.
+    /// Returns the axis from `low` to `high`.
     #[must_use]
     pub fn between(self, low: f64, high: f64) -> Self {
         Self { bounds: Some([low, high]), ..self }
@@ -257,7 +260,7 @@ impl Axis {
 }
 
 impl Figure {
-    /// A figure with these axes.
+    /// Creates a figure with these axes.
     #[must_use]
     pub fn new(id: &str, title: &str, x: Axis, y: Axis) -> Self {
         Self { id: id.to_owned(), title: title.to_owned(), x, y }
@@ -265,7 +268,7 @@ impl Figure {
 }
 
 impl Series {
-    /// A curve without intervals.
+    /// Creates a curve without intervals.
     #[must_use]
     pub fn new(
         figure: &str,

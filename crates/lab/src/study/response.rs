@@ -1,4 +1,5 @@
-//! What the pages about response times have in common: curves from cells, curves from the model, statements about both.
+//! The parts that pages about response times share: curves from cells, curves from the model, statements about
+//! both.
 
 use core::num::NonZeroU32;
 use core::time::Duration;
@@ -10,7 +11,7 @@ use models::{Probability, Rate};
 use super::effort::{Ran, StudyError};
 use super::page::{Mark, Series, Statement};
 
-/// A curve for each level of one factor, over the levels of another.
+/// Returns a curve for each level of one factor, over the levels of another.
 pub(super) fn curves(
     ran: &[Ran],
     x: usize,
@@ -26,7 +27,7 @@ pub(super) fn curves(
         .collect()
 }
 
-/// One curve of mean response times.
+/// Returns one curve of mean response times.
 pub(super) fn curve<'a>(
     cells: impl Iterator<Item = &'a Ran>,
     x: usize,
@@ -41,7 +42,7 @@ pub(super) fn curve<'a>(
     series
 }
 
-/// The conditions of S1 and S4 with another loss and rate.
+/// Returns the conditions of S1 and S4 with another loss and rate.
 pub(super) fn conditions(loss: f64, rate: f64) -> Result<Conditions, StudyError> {
     Ok(Conditions {
         rtt: Duration::from_millis(20),
@@ -52,12 +53,12 @@ pub(super) fn conditions(loss: f64, rate: f64) -> Result<Conditions, StudyError>
     })
 }
 
-/// What S1's model gives, in ms.
+/// Returns what S1's model gives, in ms.
 pub(super) fn model_ms(loss: f64, rate: f64, flow: Flow) -> Result<f64, StudyError> {
     Ok(s1::response_time(&conditions(loss, rate)?, flow)?.response_time.as_secs_f64() * 1e3)
 }
 
-/// The model's flow for a transport as plans name it.
+/// Returns the model's flow for a transport as plans name it.
 pub(super) fn flow(transport: &str) -> Flow {
     let number = |text: &str| text.parse().ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN);
     match transport.split_once(':') {
@@ -68,7 +69,7 @@ pub(super) fn flow(transport: &str) -> Flow {
     }
 }
 
-/// The name of a transport in a legend.
+/// Returns the name of a transport in a legend.
 pub(super) fn legend(transport: &str) -> String {
     match transport.split_once(':') {
         Some(("sctp", "unordered")) => "SCTP unordered".to_owned(),
@@ -78,7 +79,7 @@ pub(super) fn legend(transport: &str) -> String {
     }
 }
 
-/// The model's curve over loss.
+/// Returns the model's curve over loss.
 pub(super) fn model_over_loss(figure: &str, transport: &str, to: f64) -> Result<Series, StudyError> {
     let points = (0..=40_u32).map(|step| f64::from(step) / 40.0 * to);
     let points = points.map(|loss| Ok((loss * 100.0, model_ms(loss, 100.0, flow(transport))?)));
@@ -86,7 +87,7 @@ pub(super) fn model_over_loss(figure: &str, transport: &str, to: f64) -> Result<
     Ok(Series::new(figure, format!("model, {}", legend(transport)), Mark::Model, points))
 }
 
-/// The model's curve over the rate.
+/// Returns the model's curve over the rate.
 pub(super) fn model_over_rate(figure: &str, transport: &str, most: f64) -> Result<Series, StudyError> {
     let points = (0..=60_u32).map(|step| most.powf(f64::from(step) / 60.0));
     let points = points.map(|rate| Ok((rate, model_ms(0.01, rate, flow(transport))?)));
@@ -94,14 +95,15 @@ pub(super) fn model_over_rate(figure: &str, transport: &str, most: f64) -> Resul
     Ok(Series::new(figure, format!("model, {}", legend(transport)), Mark::Model, points))
 }
 
-/// Where the simulation is farthest from the model: how far, as a share with its sign, and half of the interval there.
+/// The cell where the simulation is farthest from the model: how far, as a share with its sign, and half of the
+/// interval there.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Worst {
     off: f64,
     half: f64,
 }
 
-/// Over some cells.
+/// Returns the worst of some cells.
 pub(super) fn worst<'a>(
     cells: impl Iterator<Item = &'a Ran>,
     model: impl Fn(&Ran) -> Result<f64, StudyError>,
@@ -118,7 +120,7 @@ pub(super) fn worst<'a>(
     Ok(worst)
 }
 
-/// A statement that the simulation stays within a share of the model.
+/// Creates the statement that the simulation stays within a share of the model.
 pub(super) fn agrees(text: String, worst: Worst, bar: f64) -> Statement {
     let Worst { off, half } = worst;
     let because =

@@ -10,7 +10,7 @@ use super::response::{
     agrees, conditions, curve, curves, flow, legend, model_ms, model_over_loss, model_over_rate, worst,
 };
 
-/// Fig 4: response time of SCTP over loss, for several numbers of streams.
+/// Makes figure 4 of S1: response time of SCTP over loss, for several numbers of streams.
 pub(super) fn fig4(effort: &Effort) -> Result<Page, StudyError> {
     let ran = effort.run("S1-fig4", LOSS)?;
     let others = effort.run("S1-fig4", PROFILES)?;
@@ -76,7 +76,7 @@ fn fig4_statements(page: &mut Page, ran: &[Ran], others: &[Ran]) -> Result<(), S
     Ok(())
 }
 
-/// Fig 5: one TCP connection over loss.
+/// Makes figure 5 of S1: one TCP connection over loss.
 pub(super) fn fig5(effort: &Effort) -> Result<Page, StudyError> {
     let ran = effort.run("S1-fig5", TCP_LOSS)?;
     let mut page = Page { conditions: vec![PATH.to_owned(), TCP_2006.to_owned()], ..Page::default() };
@@ -107,7 +107,8 @@ pub(super) fn fig5(effort: &Effort) -> Result<Page, StudyError> {
     Ok(page)
 }
 
-/// Whether 100 messages a second are too much above 7 % loss: then what is answered grows with the time.
+/// Creates the statement that 100 messages a second are too much above 7 % loss: then the answered ones grow
+/// with the time.
 fn overload(ran: &[Ran]) -> Statement {
     let from = |shape: &str| {
         let too_slow = ran.iter().filter(|cell| cell.level(1) == shape && cell.response_ms() > 1000.0);
@@ -127,7 +128,7 @@ fn overload(ran: &[Ran]) -> Statement {
     statement
 }
 
-/// Fig 6: the complementary distribution at 1 % loss.
+/// Makes figure 6 of S1: the complementary distribution at 1 % loss.
 pub(super) fn fig6(effort: &Effort) -> Result<Page, StudyError> {
     let ran = effort.run("S1-fig6", DISTRIBUTION)?;
     let mut page = distribution(&ran, "fig6", "S1 Fig 6: share of requests that take longer, at 1 % loss");
@@ -176,7 +177,7 @@ pub(super) fn fig6(effort: &Effort) -> Result<Page, StudyError> {
     Ok(page)
 }
 
-/// The step of the published curves.
+/// Returns the step of the published curves.
 fn step_at_30(ran: &[Ran]) -> Statement {
     let step = |case: &str| (longer_than(ran, case, 28.0) - longer_than(ran, case, 32.0)) * 100.0;
     let (poisson, constant) = (step("sctp-1"), step("sctp-1-constant"));
@@ -195,7 +196,7 @@ fn step_at_30(ran: &[Ran]) -> Statement {
     statement
 }
 
-/// Fig 7: SCTP over the rate.
+/// Makes figure 7 of S1: SCTP over the rate.
 pub(super) fn fig7(effort: &Effort) -> Result<Page, StudyError> {
     let ran = effort.run("S1-fig7", RATE)?;
     let mut page =
@@ -215,7 +216,7 @@ pub(super) fn fig7(effort: &Effort) -> Result<Page, StudyError> {
     Ok(page)
 }
 
-/// Fig 8: parallel TCP connections over the rate.
+/// Makes figure 8 of S1: parallel TCP connections over the rate.
 pub(super) fn fig8(effort: &Effort) -> Result<Page, StudyError> {
     let ran = effort.run("S1-fig8", TCP_RATE)?;
     let mut page = rate_page(
@@ -256,7 +257,7 @@ pub(super) fn fig8(effort: &Effort) -> Result<Page, StudyError> {
     Ok(page)
 }
 
-/// Fig 9: the same over the rate of each connection.
+/// Makes figure 9 of S1: parallel TCP connections over the rate of each connection.
 pub(super) fn fig9(effort: &Effort) -> Result<Page, StudyError> {
     let ran = effort.run("S1-fig9", TCP_RATE)?;
     let mut page = Page { conditions: vec![PATH.to_owned(), TCP_2006.to_owned()], ..Page::default() };
@@ -282,7 +283,7 @@ pub(super) fn fig9(effort: &Effort) -> Result<Page, StudyError> {
     Ok(page)
 }
 
-/// The three regions of a curve over the rate.
+/// Returns the three regions of a curve over the rate.
 pub(super) fn regions(page: &mut Page, ran: &[Ran], transport: &str) -> Result<(), StudyError> {
     let at = |rate: f64| find_rate(ran, transport, rate);
     let slow = at(1.0) / model_ms(0.01, 1.0, flow(transport))? - 1.0;
@@ -300,7 +301,7 @@ pub(super) fn regions(page: &mut Page, ran: &[Ran], transport: &str) -> Result<(
     Ok(())
 }
 
-/// A page with one curve per transport over the rate.
+/// Creates a page with one curve per transport over the rate.
 pub(super) fn rate_page(ran: &[Ran], figure: &str, title: &str, rules: &str) -> Page {
     let mut page = Page { conditions: vec![PATH.to_owned(), rules.to_owned()], ..Page::default() };
     let abscissa = Axis::log("messages per second").between(1.0, 10_000.0);
@@ -309,7 +310,7 @@ pub(super) fn rate_page(ran: &[Ran], figure: &str, title: &str, rules: &str) -> 
     page
 }
 
-/// A page with one complementary distribution per case.
+/// Creates a page with one complementary distribution per case.
 pub(super) fn distribution(ran: &[Ran], figure: &str, title: &str) -> Page {
     let mut page = Page {
         conditions: vec![PATH.to_owned(), STUDIES.to_owned(), TCP_2006.to_owned()],
@@ -360,7 +361,7 @@ fn find(ran: &[Ran], loss: f64, is_wanted: impl Fn(&Ran) -> bool) -> f64 {
     cell.map_or(f64::NAN, Ran::response_ms)
 }
 
-/// Mean response time at a rate.
+/// Returns the mean response time at a rate.
 pub(super) fn find_rate(ran: &[Ran], transport: &str, rate: f64) -> f64 {
     find(ran, rate, |cell| cell.level(1) == transport)
 }

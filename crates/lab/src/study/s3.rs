@@ -3,7 +3,7 @@
 use super::effort::{Effort, Ran, StudyError};
 use super::page::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
 
-/// Fig 2: throughput over the message size.
+/// Makes figure 2 of S3: throughput over the message size.
 pub(super) fn fig2(effort: &Effort) -> Result<Page, StudyError> {
     let ran = run(effort, "S3-fig2")?;
     let mut page = start(
@@ -25,12 +25,12 @@ pub(super) fn fig2(effort: &Effort) -> Result<Page, StudyError> {
     Ok(page)
 }
 
-/// Fig 3: throughput over the delay, small messages.
+/// Makes figure 3 of S3: throughput over the delay, small messages.
 pub(super) fn fig3(effort: &Effort) -> Result<Page, StudyError> {
     over_delay(effort, "S3-fig3", "fig3", "S3 Fig 3: throughput over delay, 100-octet messages", 100)
 }
 
-/// Fig 4: throughput over the delay, large messages.
+/// Makes figure 4 of S3: throughput over the delay, large messages.
 pub(super) fn fig4(effort: &Effort) -> Result<Page, StudyError> {
     let mut page =
         over_delay(effort, "S3-fig4", "fig4", "S3 Fig 4: throughput over delay, 1000-octet messages", 1000)?;
@@ -48,7 +48,7 @@ pub(super) fn fig4(effort: &Effort) -> Result<Page, StudyError> {
     Ok(page)
 }
 
-/// Fig 5: Nagle on and off, for senders that keep much and little.
+/// Makes figure 5 of S3: Nagle on and off, for senders that keep much and little.
 pub(super) fn fig5(effort: &Effort) -> Result<Page, StudyError> {
     let ran = Effort { seeds: 1, ..effort.clone() }.run("S3-fig5", NAGLE)?;
     let mut page = start(
@@ -75,7 +75,7 @@ pub(super) fn fig5(effort: &Effort) -> Result<Page, StudyError> {
     Ok(page)
 }
 
-/// The share of sizes at which it costs something, by how much the sender keeps.
+/// Creates the statement on the share of sizes at which Nagle costs something, by how much the sender keeps.
 fn nagle_statement(ran: &[Ran]) -> Statement {
     let costs = |buffer: &str| {
         let is_lower = |size: &&u32| {
@@ -110,12 +110,12 @@ fn nagle_row(ran: &[Ran], size: u32, buffer: &str) -> Vec<String> {
     [buffer.to_owned(), size.to_string()].into_iter().chain(cells).collect()
 }
 
-/// Fig 6: TCP and SCTP with large messages.
+/// Makes figure 6 of S3: TCP and SCTP with large messages.
 pub(super) fn fig6(effort: &Effort) -> Result<Page, StudyError> {
     beside_tcp(effort, "S3-fig6", "fig6", "S3 Fig 6: TCP and SCTP, 1000-octet messages", 1000, (-0.03, 0.03))
 }
 
-/// Fig 7: TCP and SCTP with small messages.
+/// Makes figure 7 of S3: TCP and SCTP with small messages.
 pub(super) fn fig7(effort: &Effort) -> Result<Page, StudyError> {
     beside_tcp(effort, "S3-fig7", "fig7", "S3 Fig 7: TCP and SCTP, 100-octet messages", 100, (-0.35, -0.25))
 }
@@ -177,7 +177,7 @@ fn beside_tcp(
     Ok(page)
 }
 
-/// Nothing here is random: one run per cell is all there is to know.
+/// Runs a plan once per cell: nothing here is random.
 fn run(effort: &Effort, id: &'static str) -> Result<Vec<Ran>, StudyError> {
     Effort { seeds: 1, ..effort.clone() }.run(id, PLAN)
 }
@@ -203,7 +203,7 @@ fn delays(ran: &[Ran], case: &str, size: u32) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// User data in kbit/s.
+/// Returns the user data in kbit/s of the cell with this case, delay and size.
 fn at(ran: &[Ran], case: &str, delay: &str, size: u32) -> f64 {
     let size = size.to_string();
     let cell =
@@ -211,14 +211,14 @@ fn at(ran: &[Ran], case: &str, delay: &str, size: u32) -> f64 {
     rate(cell)
 }
 
-/// User data in kbit/s.
+/// Returns the user data of a cell in kbit/s.
 fn rate(cell: Option<&Ran>) -> f64 {
     let flow = cell.and_then(|cell| cell.tally.flows.first());
     let rates = flow.map(|flow| flow.by_seed(|seed| seed.goodput_bits_per_s)).unwrap_or_default();
     crate::plan::mean(&rates).map_or(f64::NAN, |bits| bits / 1e3)
 }
 
-/// What the headers leave of 100 kbit/s, beside what was measured.
+/// Makes the table of what the headers leave of 100 kbit/s, beside what was measured.
 fn arithmetic(ran: &[Ran]) -> Table {
     let row = |size: &u32| {
         let payload = f64::from(*size);
@@ -273,7 +273,7 @@ const DELAYS: [&str; 5] = ["0ms", "50ms", "100ms", "500ms", "1000ms"];
 const CONDITIONS: &str = "One stream, messages of one size back to back for 120 s over 100 kbit/s, delay each way, a queue that never fills and \
                           receive windows of 65,535 octets (neither is published: larger windows than that fill queues, and TCP then carries 5 to 40 % less), \
                           IPv4; throughput is user data received over the whole run; nothing is random, so there is one run per cell";
-/// What the sender keeps, in octets.
+/// The octets that the sender keeps.
 const BUFFERS: [&str; 3] = ["2000", "4000", "65536"];
 const NAGLE: &str = include_str!("../../../../plans/studies/s3-nagle.toml");
 const PLAN: &str = include_str!("../../../../plans/studies/s3-throughput.toml");

@@ -9,7 +9,7 @@ use super::response::{
 };
 use super::s1::{self, STUDIES, TCP_2006, loss_axis, response_axis};
 
-/// Table 1: four transports at 1 and 100 transactions a second.
+/// Makes table 1 of S4: four transports at 1 and 100 transactions a second.
 pub(super) fn table1(effort: &Effort) -> Result<Page, StudyError> {
     let mut ran = effort.run("S4-table1", TABLE1)?;
     ran.extend(effort.run("S4-table1", TABLE1_UDP)?);
@@ -57,7 +57,7 @@ pub(super) fn table1(effort: &Effort) -> Result<Page, StudyError> {
     Ok(page)
 }
 
-/// One stream and Poisson arrivals: the model has none.
+/// Creates the statement on one stream and Poisson arrivals, for which the model has none.
 fn crowded(ran: &[Ran]) -> Option<Statement> {
     let poisson = ran.iter().find(|ran| ran.level(0) == "sctp:1" && ran.level(1) == "poisson-1")?;
     let text = "one stream, 1 a second, Poisson arrivals";
@@ -70,7 +70,7 @@ fn crowded(ran: &[Ran]) -> Option<Statement> {
     Some(statement.with_ci95(poisson.response_ci95()))
 }
 
-/// The same with timeouts that double, beside the published value and what that adds.
+/// Creates the statement for timeouts that double, beside the published value and what that adds.
 fn with_back_off(text: &str, published: f64, terms: f64, ran: &Ran) -> Statement {
     let (whole, ours) = (published + terms, ran.response_ms());
     let off = (ours / whole - 1.0) * 100.0;
@@ -84,7 +84,8 @@ fn with_back_off(text: &str, published: f64, terms: f64, ran: &Ran) -> Statement
     statement
 }
 
-/// What the terms in p² add to the mean response time at one transaction a second where timeouts double, in ms.
+/// Returns what the terms in p² add to the mean response time at one transaction a second where timeouts
+/// double, in ms.
 ///
 /// A message lost twice in one direction is 3 RTO late instead of one. After a loss the timer stays doubled until the next round trip is
 /// measured, and what is lost then is 2 RTO late: a request after a lost request; a request and a response after a lost response, whose
@@ -97,7 +98,7 @@ fn repeated_ms(is_ordered: bool) -> f64 {
     if is_ordered { late + held_up } else { late }
 }
 
-/// Fig 16: response time over loss, SCTP and TCP.
+/// Makes figure 16 of S4: response time over loss, SCTP and TCP.
 pub(super) fn fig16(effort: &Effort) -> Result<Page, StudyError> {
     let sctp = effort.run("S4-fig16", LOSS)?;
     let tcp = effort.run("S4-fig16", TCP_LOSS)?;
@@ -141,7 +142,7 @@ pub(super) fn fig16(effort: &Effort) -> Result<Page, StudyError> {
     Ok(page)
 }
 
-/// Fig 17: response time over the number of streams.
+/// Makes figure 17 of S4: response time over the number of streams.
 pub(super) fn fig17(effort: &Effort) -> Result<Page, StudyError> {
     let ran = effort.run("S4-fig17", STREAMS)?;
     let mut page = Page { conditions: vec![SIMCO.to_owned(), STUDIES.to_owned()], ..Page::default() };
@@ -192,7 +193,7 @@ pub(super) fn fig17(effort: &Effort) -> Result<Page, StudyError> {
     Ok(page)
 }
 
-/// Fig 18: the distribution at 1 % loss.
+/// Makes figure 18 of S4: the distribution at 1 % loss.
 pub(super) fn fig18(effort: &Effort) -> Result<Page, StudyError> {
     let ran = effort.run("S4-fig18", DISTRIBUTION)?;
     let mut page = s1::distribution(
@@ -216,7 +217,7 @@ pub(super) fn fig18(effort: &Effort) -> Result<Page, StudyError> {
     Ok(page)
 }
 
-/// Fig 19: response time over the rate of transactions.
+/// Makes figure 19 of S4: response time over the rate of transactions.
 pub(super) fn fig19(effort: &Effort) -> Result<Page, StudyError> {
     let ran = effort.run("S4-fig19", RATE)?;
     let mut page =

@@ -14,7 +14,7 @@ use super::page::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
 use crate::plan::Plan;
 use crate::simulation::simulate;
 
-/// The validation by constant bit rate: the model against the SCTP that ships.
+/// Makes table 1 of S5, the validation by constant bit rate: the model against the SCTP that ships.
 pub(super) fn table1(effort: &Effort) -> Result<Page, StudyError> {
     let plan = Plan::parse(CBR).map_err(|error| StudyError::Plan { page: "S5-table1", error })?;
     let mut page = Page { conditions: vec![CONDITIONS.to_owned()], ..Page::default() };
@@ -58,7 +58,7 @@ pub(super) fn table1(effort: &Effort) -> Result<Page, StudyError> {
     Ok(page)
 }
 
-/// One cell: its statement, row and curves; the error of the prediction.
+/// Adds one cell: its statement, row and curves; returns the error of the prediction.
 fn compare(
     page: &mut Page,
     rows: &mut Vec<Vec<String>>,
@@ -90,7 +90,7 @@ fn compare(
     Ok(error)
 }
 
-/// Fig 4: the penalty as surfaces, drawn as heat maps.
+/// Makes figure 4 of S5: the penalty as surfaces, drawn as heat maps.
 pub(super) fn fig4(_effort: &Effort) -> Result<Page, StudyError> {
     let mut page = Page { conditions: vec![MODEL.to_owned()], ..Page::default() };
     for size in [100, 1000, 2000, 10_000, 30_000, 60_000] {
@@ -173,8 +173,8 @@ fn points_of_the_text(page: &mut Page) -> Result<(), StudyError> {
     Ok(())
 }
 
-/// The study's own assumptions allow no such delay: the flow offers 7 packets per interval, and slow start catches up after few
-/// rounds.
+/// Explains why the study's own assumptions allow no such delay: the flow offers 7 packets per interval, and
+/// slow start catches up after few rounds.
 fn why_not_500(ours: f64) -> Result<String, StudyError> {
     let with = penalty_ms(10_000, 33, 115, WindowRule::Overbooking)?;
     let rtt_500 =
@@ -215,7 +215,7 @@ fn seed_of(index: usize) -> u64 {
     u64::try_from(index).unwrap_or(u64::MAX).saturating_add(1)
 }
 
-/// Mean over the messages of the start-up.
+/// Returns the mean relative error over the messages of the start-up.
 fn relative_error(measured: &[f64], predicted: &[f64]) -> f64 {
     let pairs = || measured.iter().zip(predicted);
     let sum: f64 = pairs().map(|(measured, predicted)| (predicted / measured - 1.0).abs()).sum();

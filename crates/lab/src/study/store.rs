@@ -12,9 +12,9 @@ use super::render;
 /// A page with what it was made from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stored {
-    /// Version of the program.
+    /// The version of the program that made the page.
     pub headway: String,
-    /// The page.
+    /// The page itself, as it was stored.
     pub page: Page,
 }
 
@@ -22,21 +22,21 @@ pub struct Stored {
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {error}", path.display())]
 pub struct StoreError {
-    /// The file or folder.
+    /// The path of the file or folder.
     pub path: PathBuf,
-    /// What the system says.
+    /// The error that the system returned.
     pub error: std::io::Error,
 }
 
 impl Stored {
-    /// The page in `folder` that was made by this version with the same effort; `None` if there is none.
+    /// Reads the page in `folder` that was made by this version with the same effort; `None` if there is none.
     #[must_use]
     pub fn find(folder: &Path, id: &str, effort: &str) -> Option<Self> {
         let stored = Self::load(folder, id)?;
         (stored.headway == VERSION && stored.page.effort == effort && stored.page.id == id).then_some(stored)
     }
 
-    /// The page in `folder`, whatever made it; `None` if there is none.
+    /// Returns the page in `folder`, whatever made it; `None` if there is none.
     #[must_use]
     pub fn read(folder: &Path, id: &str) -> Option<Page> {
         Self::load(folder, id).map(|stored| stored.page).filter(|page| page.id == id)

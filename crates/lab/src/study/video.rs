@@ -5,24 +5,24 @@ use netem::derive_indexed_seed;
 /// Sizes of the frames of a video, one after the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VideoTrace {
-    /// Octets of each frame.
+    /// The number of octets of each frame.
     pub frames: Vec<u32>,
 }
 
-/// A text that is no trace.
+/// The reason why a text is no trace of a video.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VideoTraceError {
-    /// A line without a size.
+    /// A line has no size of a frame.
     #[error(
         "line {line}: `{text}` has no size of a frame: write the size alone, or number, type, time in ms and size"
     )]
     Line {
-        /// Counted from 1.
+        /// The number of the line, from 1.
         line: usize,
-        /// What stands there.
+        /// The whole text of the line.
         text: String,
     },
-    /// Comments only.
+    /// The text has comments only.
     #[error("there is no frame in it")]
     Empty,
 }
@@ -49,8 +49,9 @@ impl VideoTrace {
         if frames.is_empty() { Err(VideoTraceError::Empty) } else { Ok(Self { frames }) }
     }
 
-    /// So many frames of a mean size, in groups of twelve pictures (IBBPBBPBBPBB): intra-coded pictures are five times, predicted ones two
-    /// and a half times as long as bidirectional ones, and each varies by a third.
+    /// Generates `frames` frames of a mean size, in groups of twelve pictures (IBBPBBPBBPBB): intra-coded
+    /// pictures are five times, predicted ones two and a half times as long as bidirectional ones, and each
+    /// varies by a third.
     #[must_use]
     pub fn generate(mean_bytes: u32, frames: usize, seed: u64) -> Self {
         let weight = |index: usize| {
@@ -71,14 +72,14 @@ impl VideoTrace {
         Self { frames: weights.into_iter().map(size).collect() }
     }
 
-    /// Their mean, in octets.
+    /// Returns the mean size of the frames, in octets.
     #[must_use]
     pub fn mean_bytes(&self) -> f64 {
         self.frames.iter().copied().map(f64::from).sum::<f64>() / self.frames.len().max(1) as f64
     }
 }
 
-/// From 0 to 1.
+/// Returns a random number from 0 to 1.
 fn uniform(seed: u64, label: &str, index: usize) -> f64 {
     let drawn = derive_indexed_seed(seed, label, u64::try_from(index).unwrap_or(u64::MAX));
     u32::try_from(drawn >> 32).map_or(0.0, f64::from) / f64::from(u32::MAX)

@@ -1,10 +1,10 @@
-//! What went wrong with a transport, in words.
+//! The faults of a transport's runs, in words.
 
 use core::time::Duration;
 
 use crate::compare::RawRun;
 
-/// Everything that keeps the row from being a full success; `None` if nothing does.
+/// Returns everything that keeps the row from being a full success; `None` if nothing does.
 pub(super) fn because(runs: &[&RawRun], drain: Duration) -> Option<String> {
     let sum = |count: fn(&RawRun) -> u64| runs.iter().map(|run| count(run)).sum::<u64>();
     let requests = sum(|run| run.counters.requests);

@@ -1,4 +1,4 @@
-//! What a flow sends, by name.
+//! The workloads: what a flow sends, by name.
 
 use core::fmt;
 use core::str::FromStr;
@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::Framer;
 use crate::compare::UnknownName;
 
-/// What a flow sends.
+/// The kind of messages that a flow sends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Workload {
@@ -18,7 +18,7 @@ pub enum Workload {
     Echo,
     /// Messages one way: delays from handing over to delivery.
     Messages,
-    /// Without pause: goodput.
+    /// Octets without pause, to measure goodput.
     Bulk,
     /// Firewall control (RFC 4540): the transactions of study S4, by the agent and the middlebox that ship, with a packet
     /// filter in memory. Response times are those of PER.
@@ -26,7 +26,7 @@ pub enum Workload {
 }
 
 impl Workload {
-    /// Whether responses are timed.
+    /// Returns whether responses are timed.
     #[must_use]
     pub const fn is_answered(self) -> bool {
         match self {
@@ -35,7 +35,7 @@ impl Workload {
         }
     }
 
-    /// The payload protocol identifier of its messages over SCTP.
+    /// Returns the payload protocol identifier of its messages over SCTP.
     pub(crate) const fn payload_protocol(self) -> u32 {
         match self {
             Self::Simco => PAYLOAD_PROTOCOL,
@@ -43,7 +43,7 @@ impl Workload {
         }
     }
 
-    /// What cuts its messages out of a byte stream.
+    /// Returns the framer that cuts its messages out of a byte stream.
     pub(crate) fn framer(self) -> Framer {
         Framer::new(self)
     }

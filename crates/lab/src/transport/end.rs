@@ -10,33 +10,33 @@ use crate::traffic::{Client, Server};
 
 /// One end of a flow: a part of a simulated host, with a client or a server on top of its transport.
 pub(crate) trait End: Host {
-    /// What its end of the transport counted.
+    /// Returns the counters of its end of the transport.
     fn counts(&self) -> TransportCounts {
         TransportCounts::default()
     }
 
-    /// The client, at the end that has it.
+    /// Returns the client, at the end that has it.
     fn client(&self) -> Option<&Client> {
         None
     }
 
-    /// Messages delivered, at the end that has the server.
+    /// Returns the number of messages delivered, at the end that has the server.
     fn delivered(&self) -> u64 {
         0
     }
 
-    /// The client, when the run is over.
+    /// Returns the client, when the run is over.
     fn into_client(self: Box<Self>) -> Option<Client> {
         None
     }
 
-    /// What the server received: messages, octets, and until when.
+    /// Returns what the server received: messages, octets, and until when.
     fn into_received(self: Box<Self>) -> Option<(OneWay, u64, Instant)> {
         None
     }
 }
 
-/// What the two ends of a flow are made from, client first.
+/// The parts that the two ends of a flow are made from, client first.
 pub(crate) struct Ends<'a> {
     pub(crate) plan: &'a FlowPlan,
     pub(crate) stop: &'a StopRule,
@@ -57,7 +57,7 @@ impl Ends<'_> {
         Ok(Server::new(self.plan.server_plan(self.stop)?))
     }
 
-    /// When the flow begins.
+    /// Returns when the flow begins.
     pub(crate) fn begin_at(&self) -> Instant {
         Instant::EPOCH + self.plan.start.0
     }

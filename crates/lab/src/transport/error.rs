@@ -1,4 +1,4 @@
-//! Why a text names no transport.
+//! The reason why a text names no transport.
 
 use core::num::NonZeroU16;
 
@@ -7,39 +7,39 @@ use thiserror::Error;
 use super::spec::forms;
 use super::{Protocol, TRANSPORTS, TransportSpec};
 
-/// Why a text names no transport.
+/// The reason why a text names no transport.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TransportError {
-    /// None of the protocols.
+    /// The name is none of the protocols.
     #[error("`{0}` is no transport: use {known}", known = forms())]
     Unknown(String),
     /// The name of no protocol, where a protocol without its number of streams or connections is wanted.
     #[error("`{0}` is no protocol: use {known}", known = TRANSPORTS.map(Protocol::name).join(", "))]
     UnknownProtocol(String),
-    /// What follows the name, or that nothing does.
+    /// The text after the name is wrong or missing.
     #[error("`{text}`: {because}")]
     Argument {
-        /// The whole item.
+        /// The text of the whole item.
         text: String,
-        /// What is wrong, and what to write.
+        /// The mistake, and what to write.
         because: &'static str,
     },
     /// A number that is none or out of bounds.
     #[error("`{text}`: the number of {what} is 1 to {most}")]
     Count {
-        /// The whole item.
+        /// The text of the whole item.
         text: String,
-        /// What is counted.
+        /// The name of what is counted.
         what: &'static str,
-        /// The upper bound.
+        /// The largest number that is allowed.
         most: u16,
     },
-    /// The same transport again.
+    /// A transport stands in the list twice.
     #[error("`{0}` is in the list twice; --repeat runs everything several times")]
     Twice(TransportSpec),
 }
 
-/// The number `count` of `what` in `text`, 1 to `most`.
+/// Returns the number `count` of `what` in `text`, 1 to `most`.
 pub(super) fn number(
     text: &str,
     count: &str,

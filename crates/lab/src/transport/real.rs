@@ -1,4 +1,4 @@
-//! What worlds of real packets and transports say to each other.
+//! The interface between worlds of real packets and transports.
 
 use core::fmt;
 use core::pin::Pin;
@@ -20,25 +20,25 @@ pub(crate) type Task<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// Resolves when a server is to end.
 pub(crate) type Stop = Task<'static, ()>;
 
-/// What a client is sent out to do.
+/// The errand of a client: what it is sent out to do.
 #[derive(Debug)]
 pub(crate) struct Errand<'a> {
     pub(crate) flow: &'a FlowPlan,
     pub(crate) plan: ClientPlan,
-    /// Where the server is, at least one address, all with the same port.
+    /// The addresses of the server, at least one, all with the same port.
     pub(crate) to: &'a [SocketAddr],
     pub(crate) reach: Reach,
-    /// What carries SCTP.
+    /// The carrier of SCTP packets.
     pub(crate) carrier: Carrier,
-    /// Its own port of SCTP.
+    /// The client's own port of SCTP.
     pub(crate) own_port: u16,
-    /// Where transports of ours write their packets.
+    /// The path to which transports of ours write their packets.
     pub(crate) capture: Option<PathBuf>,
     pub(crate) clock: Clock,
     pub(crate) stop: &'a StopSignal,
 }
 
-/// What lies between client and server.
+/// The network between client and server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
     /// A link that we made, with this address at our end; the server is there.
@@ -48,7 +48,7 @@ pub(crate) enum Reach {
 }
 
 impl Reach {
-    /// Where a socket is bound that is for a server at `to`.
+    /// Returns the address to bind a socket to that is for a server at `to`.
     pub(crate) fn local(self, to: SocketAddr) -> IpAddr {
         match (self, to) {
             (Self::Link(address), _) => address,
@@ -58,15 +58,15 @@ impl Reach {
     }
 }
 
-/// What a client brought home.
+/// The results that a client brought home.
 #[derive(Debug)]
 pub(crate) struct FlowRun {
     pub(crate) driven: Driven,
-    /// What its end of the transport counted.
+    /// The counters of its end of the transport.
     pub(crate) counts: TransportCounts,
     /// The paths of its association at the end; `None` where there is none.
     pub(crate) paths: Option<Vec<PathStatistics>>,
-    /// Why the capture of its packets is not complete; `None` if it is, or none was asked for.
+    /// The reason why the capture of its packets is not complete; `None` if it is, or none was asked for.
     pub(crate) capture_failure: Option<String>,
 }
 
@@ -75,29 +75,29 @@ impl FlowRun {
         Self { driven, counts, paths: None, capture_failure: None }
     }
 
-    /// A run that could not even connect: no request was due, and the reason is in the results.
+    /// Creates the results of a run that could not even connect: no request was due, and the reason is in them.
     pub(crate) fn not_begun(error: &RealError, clock: Clock) -> Self {
         Self::new(Driven::not_begun(error, clock.now()), TransportCounts::default())
     }
 }
 
-/// Where and how servers are opened.
+/// The addresses at which servers are opened, and how.
 #[derive(Clone, Debug)]
 pub struct Listening<'a> {
-    /// At least one, all with the same port.
+    /// The addresses to listen at: at least one, all with the same port.
     pub addresses: &'a [SocketAddr],
-    /// What carries SCTP; its UDP port here is the local one.
+    /// The carrier of SCTP packets; its UDP port here is the local one.
     pub carrier: Carrier,
-    /// Who will come.
+    /// The clients that are expected.
     pub expected: Expected<'a>,
-    /// Where transports of ours write their packets. Default nowhere.
+    /// The path to which transports of ours write their packets. Default none.
     pub capture: Option<&'a Path>,
 }
 
-/// Whom a server is for.
+/// The clients that a server is for.
 #[derive(Clone, Copy, Debug)]
 pub enum Expected<'a> {
-    /// The client of one flow.
+    /// The client of one flow alone.
     Flow(&'a FlowPlan),
     /// Whoever comes, with any number of streams and messages of any size.
     Anybody {
@@ -108,11 +108,11 @@ pub enum Expected<'a> {
     },
 }
 
-/// An open server.
+/// A server that listens for clients.
 pub struct Listener {
-    /// The protocol's name.
+    /// The name of the protocol.
     pub protocol: &'static str,
-    /// Where it is, at least one address.
+    /// The addresses of the server, at least one.
     pub addresses: Vec<SocketAddr>,
     /// The UDP port that carries SCTP; `None` for others, and where IP carries it.
     pub encap_port: Option<u16>,

@@ -5,7 +5,7 @@ use core::str::FromStr;
 
 use thiserror::Error;
 
-/// Where to run.
+/// The backend that a comparison asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum BackendChoice {
     /// Namespaces and, where they are refused, the simulator. The default.
@@ -13,7 +13,7 @@ pub enum BackendChoice {
     Auto,
     /// Real packets through the emulator between two network namespaces, or nothing.
     Namespaces,
-    /// Virtual time.
+    /// The simulator, in virtual time.
     Simulator,
 }
 
@@ -44,8 +44,8 @@ impl fmt::Display for BackendChoice {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{text}` is not known here: use {known}")]
 pub struct UnknownName {
-    /// What was written.
+    /// The text that was written.
     pub text: String,
-    /// What can be written.
+    /// The names that can be written.
     pub known: &'static str,
 }

@@ -1,4 +1,4 @@
-//! The pages themselves.
+//! The HTML pages themselves.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use super::super::page::{Page, Statement, Verdict};
 use super::scale::label;
 use super::svg;
 
-/// One study: all its pages one below the other.
+/// Returns the HTML of one study: all its pages one below the other.
 #[must_use]
 pub fn study_page(study: &str, pages: &[&Page]) -> String {
     let mut html = head(&format!("Headway: study {study} rebuilt"));
@@ -22,7 +22,7 @@ pub fn study_page(study: &str, pages: &[&Page]) -> String {
     html
 }
 
-/// The summary: one row per statement.
+/// Returns the HTML of the summary: one row per statement.
 #[must_use]
 pub fn summary_page(studies: &BTreeMap<&str, Vec<&Page>>) -> String {
     let mut html = head("Headway: the studies rebuilt");
@@ -136,7 +136,7 @@ fn rows(html: &mut String, head: &[String], rows: &[Vec<String>]) {
     html.push_str("</tbody></table>\n");
 }
 
-/// Four significant digits.
+/// Returns a value with four significant digits.
 fn rounded(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return label(value);

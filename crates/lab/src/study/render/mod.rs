@@ -6,7 +6,7 @@ mod svg;
 
 pub use html::{study_page, summary_page};
 
-/// The study a page belongs to: `S1` for `S1-fig4`.
+/// Returns the study a page belongs to: `S1` for `S1-fig4`.
 #[must_use]
 pub fn study_of(id: &str) -> &str {
     id.split('-').next().unwrap_or(id)

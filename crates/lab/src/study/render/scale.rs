@@ -1,4 +1,4 @@
-//! Where on an axis a value is, and which values get a label.
+//! The places of values on an axis, and the values that get a label.
 
 use super::super::page::{Axis, Scale};
 
@@ -13,7 +13,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// From `from` to `to` pixels, for these values.
+    /// Creates the layout from `from` to `to` pixels, for these values.
     pub(super) fn new(axis: &Axis, values: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
         let usable = |value: &f64| value.is_finite() && (axis.scale == Scale::Linear || *value > 0.0);
         let (mut low, mut high) = values
@@ -29,7 +29,7 @@ impl Layout {
         Self { scale: axis.scale, low, high, from, to }
     }
 
-    /// The pixel of a value; outside values are put at the edge.
+    /// Returns the pixel of a value; outside values are put at the edge.
     pub(super) fn at(&self, value: f64) -> f64 {
         let share = match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
@@ -38,7 +38,7 @@ impl Layout {
         self.from + share.clamp(0.0, 1.0) * (self.to - self.from)
     }
 
-    /// Values with a label.
+    /// Returns the values that get a label.
     pub(super) fn ticks(&self) -> Vec<f64> {
         match self.scale {
             Scale::Linear => linear_ticks(self.low, self.high),
@@ -76,7 +76,7 @@ fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     ticks
 }
 
-/// A value without needless zeros.
+/// Returns a value without needless zeros.
 pub(super) fn label(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();

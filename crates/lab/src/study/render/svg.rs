@@ -127,7 +127,7 @@ fn marks(svg: &mut String, series: &Series, x: &Layout, y: &Layout, colour: &str
     }
 }
 
-/// A mark that differs from others without colour.
+/// Returns a mark that differs from others without colour.
 fn shape(at: f64, up: f64, colour: &str, kind: usize) -> String {
     let (left, top) = (at - 3.5, up - 3.5);
     match kind % 4 {
@@ -144,7 +144,7 @@ fn shape(at: f64, up: f64, colour: &str, kind: usize) -> String {
     }
 }
 
-/// The mark of what was measured.
+/// Returns the mark of what was measured.
 fn diamond(at: f64, up: f64, colour: &str) -> String {
     format!(
         "<path d=\"M{at:.1} {:.1}l5.5 5.5l-5.5 5.5l-5.5 -5.5z\" fill=\"#fff\" stroke=\"{colour}\" stroke-width=\"2\"/>",
@@ -152,7 +152,8 @@ fn diamond(at: f64, up: f64, colour: &str) -> String {
     )
 }
 
-/// Which colour and mark each series has: what is simulated, predicted, measured or published of the same thing shares one.
+/// Returns which colour and mark each series has: what is simulated, predicted, measured or published of the
+/// same thing shares one.
 fn kinds(series: &[&Series]) -> Vec<usize> {
     let (mut seen, mut kinds) = (Vec::new(), Vec::new());
     for series in series {
@@ -201,7 +202,7 @@ fn bars(
     }
 }
 
-/// The largest shade of all heat series.
+/// Returns the largest shade of all heat series.
 fn shades(series: &[&Series]) -> f64 {
     let values = series.iter().flat_map(|series| &series.points).filter_map(|point| point.get(2).copied());
     values.fold(1e-9, f64::max)
@@ -244,7 +245,7 @@ fn heat(svg: &mut String, series: &Series, x: &Layout, y: &Layout, most: f64) {
     );
 }
 
-/// From white over orange to dark red.
+/// Returns a colour from white over orange to dark red.
 fn shade(share: f64) -> String {
     let share = share.clamp(0.0, 1.0).sqrt();
     format!("hsl({:.0} 85% {:.0}%)", 45.0 - 45.0 * share, 97.0 - 67.0 * share)
@@ -294,10 +295,10 @@ const RIGHT: f64 = 220.0;
 const TOP: f64 = 24.0;
 const BOTTOM: f64 = 48.0;
 const BAR: f64 = 9.0;
-/// What a legend takes before its text, and a letter of it at most.
+/// The width that a legend takes before its text, and the most that a letter of it takes, in pixels.
 const LEGEND: f64 = 50.0;
 const LETTER: f64 = 7.0;
-/// What comes before the name of the thing itself.
+/// The words that come before the name of the thing itself in the name of a series.
 const PREFIXES: [&str; 5] = ["model, ", "measured, ", "simulated, ", "published, ", "seeds, "];
 const COLOURS: [&str; 8] =
     ["#1b4f8f", "#b5381b", "#2f7d32", "#7b3fa0", "#8a6d00", "#00707a", "#a0216c", "#444444"];

@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, VecDeque};
 use serde::Deserialize;
 use virtual_time::Instant;
 
-/// What the study leaves open.
+/// The rules that the study leaves open.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Rules {
     /// Reports of a packet as missing until it is sent again: the fourth in S2, whose SCTP predates today's three.
@@ -27,11 +27,11 @@ pub(super) struct Rules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Halving {
-    /// Once per window of data, to half of what is in flight.
+    /// The window falls once per window of data, to half of what is in flight.
     FlightOnce,
-    /// Once per window of data, to half of the window.
+    /// The window falls once per window of data, to half of itself.
     WindowOnce,
-    /// With each packet found lost, to half of the window (a reading of S2's SCTP to the letter).
+    /// The window falls with each packet found lost, to half of itself (a reading of S2's SCTP to the letter).
     EachLoss,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Sender {
     ssthresh: f64,
     /// The first packet not acknowledged.
     una: u64,
-    /// From `una` on.
+    /// The packets in flight, from `una` on.
     flight: VecDeque<Sent>,
     lost: BTreeSet<u64>,
     pipe: usize,
@@ -79,7 +79,7 @@ struct Rto {
     min: Duration,
 }
 
-/// What the receiver knows: everything below `next`, and these beyond it.
+/// The packets that the receiver knows: everything below `next`, and these beyond it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Report {
     /// The first packet that is missing.
@@ -106,7 +106,7 @@ impl Sender {
         }
     }
 
-    /// The number of the next packet that was never sent.
+    /// Returns the number of the next packet that was never sent.
     pub(super) fn next(&self) -> u64 {
         self.una + count(self.flight.len())
     }
@@ -115,7 +115,7 @@ impl Sender {
         from_count(self.pipe) + 1.0 <= self.cwnd.min(self.rules.cap) + 1e-9
     }
 
-    /// A lost packet to send again, if the window allows.
+    /// Returns a lost packet to send again, if the window allows.
     pub(super) fn poll_lost(&mut self, now: Instant) -> Option<u64> {
         if self.lost.is_empty() || !(self.is_forced || self.has_room()) {
             return None;
@@ -130,7 +130,7 @@ impl Sender {
         Some(number)
     }
 
-    /// Whether a new packet may leave.
+    /// Returns whether a new packet may leave.
     pub(super) fn may_send(&self) -> bool {
         self.lost.is_empty() && self.has_room()
     }
@@ -164,7 +164,7 @@ impl Sender {
         self.rto.value = (self.rto.value * 2).min(Duration::from_secs(60));
     }
 
-    /// An acknowledgment.
+    /// Takes in an acknowledgment of the receiver.
     pub(super) fn on_report(&mut self, now: Instant, report: &Report) {
         let advanced = self.release(now, report.next);
         let highest = self.mark(report);
@@ -271,7 +271,7 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    /// A packet; the report that answers it.
+    /// Takes in a packet, and returns the report that answers it.
     pub(super) fn on_packet(&mut self, number: u64) -> Report {
         if number >= self.next {
             self.beyond.insert(number);

@@ -5,7 +5,8 @@ use crate::plan::Plan;
 use crate::study::effort::{Effort, Ran, StudyError};
 use crate::study::page::Table;
 
-/// One row per cell and transport; `unordered` is the mean delay of the study's rules by seed.
+/// Makes a table with one row per cell and transport; `unordered` is the mean delay of the study's rules by
+/// seed.
 pub(super) fn table(
     effort: &Effort,
     cells: &[Published],
@@ -68,7 +69,7 @@ fn row(ran: &Ran, cell: &Published, name: &str, unordered: &[f64]) -> Vec<String
 
 /// Enough beside the thirty of the study's own rules.
 const MOST_SEEDS: u64 = 10;
-/// As plans name them, and as the table does.
+/// The transports by their names in plans and in the table.
 const TRANSPORTS: [(&str, &str, &str); 3] = [
     ("tcp", "ns2-sack", "TCP SACK (ns2-sack)"),
     ("sctp:unordered", "signalling", "SCTP that ships, unordered"),

@@ -11,7 +11,7 @@ use crate::simulation::{SimulationError, Trip};
 use crate::study::effort::{Effort, StudyError};
 use crate::study::page::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
 
-/// Fig 5: one packet dropped, over UDP and SCTP.
+/// Makes figure 5 of S2: one packet dropped, over UDP and SCTP.
 pub(in crate::study) fn fig5(effort: &Effort) -> Result<Page, StudyError> {
     let mut page = Page { conditions: vec![NETWORK.to_owned(), ONE_DROP.to_owned()], ..Page::default() };
     let setting = Setting {
@@ -42,7 +42,8 @@ pub(in crate::study) fn fig5(effort: &Effort) -> Result<Page, StudyError> {
     Ok(page)
 }
 
-/// How long others wait behind the loss hangs on the window that is left: by the rule, and by the window before.
+/// Adds how the wait of others behind the loss hangs on the window that is left: by the rule, and by the window
+/// before.
 fn behind_the_loss(
     page: &mut Page,
     effort: &Effort,
@@ -124,7 +125,7 @@ fn fig5_statements(page: &mut Page, sctp: &[Vec<Trip>], udp: &[Vec<Trip>]) {
     );
 }
 
-/// Fig 6: what order does to the messages behind a loss.
+/// Makes figure 6 of S2: what order does to the messages behind a loss.
 pub(in crate::study) fn fig6(effort: &Effort) -> Result<Page, StudyError> {
     let mut page = Page { conditions: vec![NETWORK.to_owned(), nearest()?.sentence()], ..Page::default() };
     let setting = Setting {
@@ -186,7 +187,7 @@ pub(in crate::study) fn fig6(effort: &Effort) -> Result<Page, StudyError> {
     Ok(page)
 }
 
-/// The same packet dropped over UDP, by the plan.
+/// Runs the drop of the same packet over UDP, by the plan.
 fn udp_trips(effort: &Effort) -> Result<Vec<Vec<Trip>>, StudyError> {
     let plan = Plan::parse(UDP).map_err(|error| StudyError::Plan { page: "S2-fig5", error })?;
     let Some(cell) = plan.cells.first() else { return Ok(Vec::new()) };

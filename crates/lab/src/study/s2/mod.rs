@@ -20,17 +20,17 @@ use super::page::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
 use crate::plan::{mean, spread};
 use crate::statistics::half_width;
 
-/// Table 1: losses of the buffer alone.
+/// Makes table 1 of S2: losses of the buffer alone.
 pub(super) fn table1(effort: &Effort) -> Result<Page, StudyError> {
     table(effort, &CELLS[..1], "S2-table1")
 }
 
-/// Table 2: light induced loss.
+/// Makes table 2 of S2: light induced loss.
 pub(super) fn table2(effort: &Effort) -> Result<Page, StudyError> {
     table(effort, &CELLS[1..3], "S2-table2")
 }
 
-/// Table 3: competing TCP.
+/// Makes table 3 of S2: competing TCP.
 pub(super) fn table3(effort: &Effort) -> Result<Page, StudyError> {
     table(effort, &CELLS[3..], "S2-table3")
 }
@@ -39,7 +39,7 @@ pub(super) fn table3(effort: &Effort) -> Result<Page, StudyError> {
 #[derive(Clone, Copy, Debug)]
 struct Published {
     name: &'static str,
-    /// Its name in `s2-transports.toml`.
+    /// The name of the case in `s2-transports.toml`.
     case: &'static str,
     load: f64,
     loss: f64,
@@ -119,7 +119,7 @@ impl Published {
         })
     }
 
-    /// The means of the runs as a distribution, and the published one.
+    /// Returns the distribution of the means of the runs, and the published one.
     fn spread(&self, runs: &[Row]) -> [Series; 2] {
         let means = sorted(runs.iter().map(|run| run.unordered));
         let count = means.len() as f64;
@@ -243,7 +243,7 @@ impl Published {
     }
 }
 
-/// One run per seed, over the cores.
+/// Runs the setting once per seed, over the cores.
 fn many<T: Send>(
     effort: &Effort,
     setting: &Setting,
@@ -275,7 +275,7 @@ fn mean_of(values: &[f64]) -> f64 {
     mean(values).unwrap_or(f64::NAN)
 }
 
-/// Half of the interval, where there are runs enough for one.
+/// Returns half of the interval, where there are runs enough for one.
 fn plus_minus(values: &[f64]) -> String {
     half_width(values).map(|half| format!(" ± {half:.2}")).unwrap_or_default()
 }

@@ -43,7 +43,7 @@ pub(super) struct Competing {
     pub(super) octets: usize,
 }
 
-/// What a run gave.
+/// The outcome of a run.
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) one_way: OneWay,
@@ -52,7 +52,7 @@ pub(super) struct Outcome {
     pub(super) packets: u64,
 }
 
-/// One run.
+/// Runs the setting once, with this seed.
 pub(super) fn run(setting: &Setting, seed: u64, stop: &StopSignal) -> Result<Outcome, SimulationError> {
     let (mut world, server, middle) = build(setting, seed)?;
     let deadline = Instant::EPOCH + LONGEST;
@@ -181,7 +181,7 @@ struct Source {
     payload: usize,
 }
 
-/// What there is to send.
+/// The messages that there are to send.
 #[derive(Debug)]
 enum Feed {
     /// Messages: the next one, how many after it, and when each so far fell due.
@@ -201,7 +201,7 @@ impl Source {
         }
     }
 
-    /// When packet `number` fell due; `None` if it has not.
+    /// Returns when packet `number` fell due; `None` if it has not.
     fn due(&self, now: Instant, number: u64) -> Option<Instant> {
         match &self.feed {
             Feed::Messages { dues, .. } => dues.get(usize::try_from(number).ok()?).copied(),

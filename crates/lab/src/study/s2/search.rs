@@ -19,7 +19,7 @@ struct Tried {
 }
 
 impl Tried {
-    /// Mean square of the logarithms of ours over published: 0.04 is a fifth off everywhere.
+    /// Returns the mean square of the logarithms of ours over published: 0.04 is a fifth off everywhere.
     fn distance(&self) -> f64 {
         let cells = self.cells.iter().zip(&CELLS);
         cells.map(|([ours, _], cell)| (ours / cell.sctp_ms).ln().powi(2)).sum::<f64>() / 3.0
@@ -46,7 +46,7 @@ pub(in crate::study) fn search(effort: &Effort) -> Result<String, StudyError> {
     Ok(text)
 }
 
-/// What each choice gives, the nearest to the published means first.
+/// Tries each choice; returns the nearest to the published means first.
 fn try_all(effort: &Effort, choices: Vec<Choice>) -> Result<Vec<Tried>, StudyError> {
     let seeds = usize::try_from(effort.seeds).unwrap_or(1);
     effort.options.progress.expect(choices.len() * 3 * seeds);
@@ -72,7 +72,7 @@ fn try_all(effort: &Effort, choices: Vec<Choice>) -> Result<Vec<Tried>, StudyErr
     Ok(tried)
 }
 
-/// The nearest choices that give different figures: caps that are never reached do not count.
+/// Returns the choices that give different figures: caps that are never reached do not count.
 fn distinct(tried: Vec<Tried>) -> Vec<Choice> {
     let mut kept: Vec<Tried> = Vec::new();
     for one in tried {
@@ -83,7 +83,8 @@ fn distinct(tried: Vec<Tried>) -> Vec<Choice> {
     kept.into_iter().take(NEAREST).map(|one| one.choice).collect()
 }
 
-/// What windows of the competing flows give for the other two cells, under one choice of the rest.
+/// Returns a sentence on the windows of the competing flows for the other two cells, under one choice of the
+/// rest.
 fn competing(effort: &Effort, choice: &Choice) -> Result<String, StudyError> {
     let seeds = usize::try_from(effort.seeds).unwrap_or(1);
     let cells = &CELLS[3..];
@@ -157,7 +158,7 @@ fn grid() -> Vec<Choice> {
 const CAPS: [f64; 8] = [8.0, 12.0, 16.0, 20.0, 24.0, 32.0, 50.0, 65_535.0];
 /// How many are told, and tried again.
 const NEAREST: usize = 20;
-/// As many as the pages have.
+/// The number of seeds for a closer look: as many as the pages have.
 const CLOSER_SEEDS: u64 = 30;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What the study leaves open, as `plans/settings/s2.toml` has it.
+//! The settings that the study leaves open, as `plans/settings/s2.toml` has them.
 
 use core::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::study::effort::StudyError;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Choice {
-    /// Its name in tables.
+    /// The name of the choice in tables.
     pub(super) name: String,
     /// Packets that may wait at the middle link.
     pub(super) buffer: u32,
@@ -22,7 +22,7 @@ pub(super) struct Choice {
     pub(super) headers: usize,
     /// The largest window of the SIP flow, in packets.
     pub(super) cap: f64,
-    /// The same of competing flows.
+    /// The largest window of the competing flows.
     pub(super) competing_cap: f64,
     /// How often losses shrink the window, and to what.
     pub(super) halving: Halving,
@@ -33,7 +33,7 @@ struct File {
     setting: Vec<Choice>,
 }
 
-/// The settings of the plan, the nearest first.
+/// Returns the settings of the plan, the nearest first.
 pub(super) fn choices() -> Result<Vec<Choice>, StudyError> {
     let file: Result<File, toml::de::Error> = toml::from_str(SETTINGS);
     file.map(|file| file.setting).map_err(|error| {
@@ -44,7 +44,7 @@ pub(super) fn choices() -> Result<Vec<Choice>, StudyError> {
     })
 }
 
-/// The one that is nearest to the published figures.
+/// Returns the choice that is nearest to the published figures.
 pub(super) fn nearest() -> Result<Choice, StudyError> {
     let error = || PlanError {
         line: 1,
@@ -55,12 +55,12 @@ pub(super) fn nearest() -> Result<Choice, StudyError> {
 }
 
 impl Choice {
-    /// The rules of the SIP flow.
+    /// Returns the rules of the SIP flow.
     pub(super) fn rules(&self) -> Rules {
         Rules { cap: self.cap, halving: self.halving, ..GUARDED }
     }
 
-    /// A cell of the study under this choice.
+    /// Returns a cell of the study under this choice.
     pub(super) fn of(&self, cell: &Published) -> Setting {
         Setting {
             rules: self.rules(),
@@ -81,7 +81,7 @@ impl Choice {
         }
     }
 
-    /// In words.
+    /// Returns the choice in words.
     pub(super) fn sentence(&self) -> String {
         let Self { name, buffer, headers, cap, competing_cap, halving } = self;
         let rule = match halving {

@@ -9,7 +9,7 @@ use crate::study::effort::{Effort, StudyError};
 use crate::study::page::{Axis, Figure, Mark, Page, Series, Statement, Table};
 use crate::study::video::VideoTrace;
 
-/// Two videos, and the reader's own if there is one.
+/// Makes figure 3 of S5: two videos, and the reader's own if there is one.
 pub(in crate::study) fn fig3(effort: &Effort) -> Result<Page, StudyError> {
     let mut page = Page { conditions: vec![CONDITIONS.to_owned()], ..Page::default() };
     let mut rows = Vec::new();
@@ -34,7 +34,7 @@ pub(in crate::study) fn fig3(effort: &Effort) -> Result<Page, StudyError> {
     Ok(page)
 }
 
-/// One video: its curves, its statements, and its row.
+/// Adds one video: its curves, its statements, and its row.
 fn compare(
     effort: &Effort,
     page: &mut Page,
@@ -84,7 +84,7 @@ fn compare(
     Ok(Some([name.to_owned()].into_iter().chain(figures).collect()))
 }
 
-/// Transfer times in ms of the frames of a trace, in their order.
+/// Returns the transfer times in ms of the frames of a trace, in their order.
 fn simulated(trace: &VideoTrace, effort: &Effort) -> Result<Vec<f64>, SimulationError> {
     let frames: Vec<String> =
         trace.frames.iter().map(|octets| octets.max(&LEAST_BYTES).to_string()).collect();

@@ -1,4 +1,5 @@
-//! When pinholes open, are refreshed, and end (S4): openings and call durations exponential, a refresh every period.
+//! The times at which pinholes open, are refreshed, and end (S4): openings and call durations exponential, a
+//! refresh every period.
 
 use core::time::Duration;
 use std::collections::BTreeMap;
@@ -7,7 +8,7 @@ use simco::PolicyRuleId;
 use virtual_time::Instant;
 use workload::{ArrivalsError, ExponentialSpans};
 
-/// What falls due.
+/// The request on a pinhole that falls due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Due {
     Open,
@@ -22,17 +23,17 @@ pub(super) struct Calls {
     durations: ExponentialSpans,
     ages: ExponentialSpans,
     standing: u32,
-    /// Of those that stand, the first that fall due are played, so many at most.
+    /// The largest number of standing pinholes that are played: those that fall due first.
     most: usize,
     schedule: BTreeMap<(Instant, u64), Due>,
-    /// When calls end, by pinhole.
+    /// The times at which calls end, by pinhole.
     ends: BTreeMap<PolicyRuleId, Instant>,
     newest: u64,
     until: Instant,
 }
 
 impl Calls {
-    /// With `interval` between two transactions in the mean.
+    /// Creates the calls with `interval` between two transactions in the mean.
     pub(super) fn new(interval: Duration, seed: u64) -> Result<Self, ArrivalsError> {
         let part = |label| netem::derive_seed(seed, label);
         Ok(Self {
@@ -48,7 +49,8 @@ impl Calls {
         })
     }
 
-    /// A run of so many transactions touches no more pinholes than that: the rest is left out.
+    /// Returns the calls of a run of so many transactions, which touches no more pinholes than that: the rest
+    /// is left out.
     pub(super) fn at_most(mut self, pinholes: u32) -> Self {
         self.most = usize::try_from(pinholes).unwrap_or(usize::MAX);
         self
@@ -77,7 +79,7 @@ impl Calls {
         self.next_opening(start);
     }
 
-    /// The next thing that is due, and when.
+    /// Returns the next thing that is due, and when.
     pub(super) fn pop(&mut self) -> Option<(Instant, Due)> {
         let ((at, _), due) = self.schedule.pop_first()?;
         match due {
@@ -117,7 +119,7 @@ impl Calls {
     }
 }
 
-/// Pinholes in the long run: openings per second times the mean call duration.
+/// Returns the number of pinholes in the long run: openings per second times the mean call duration.
 pub(super) fn standing(interval: Duration) -> u32 {
     let mean = CALL.as_secs_f64() / opening_interval(interval).as_secs_f64();
     // Whole seconds make a whole number without a cast.
@@ -125,8 +127,8 @@ pub(super) fn standing(interval: Duration) -> u32 {
     u32::try_from(whole).unwrap_or(u32::MAX)
 }
 
-/// Time between two openings: a pinhole takes an opening, a deletion, and as many refreshes as periods fit in its call,
-/// 1/(exp(L/h) − 1) in the mean (S4 (2) has h/L − 1/2, its first terms).
+/// Returns the time between two openings: a pinhole takes an opening, a deletion, and as many refreshes as
+/// periods fit in its call, 1/(exp(L/h) − 1) in the mean (S4 (2) has h/L − 1/2, its first terms).
 fn opening_interval(interval: Duration) -> Duration {
     let refreshes = 1.0 / (REFRESH.as_secs_f64() / CALL.as_secs_f64()).exp_m1();
     interval.mul_f64(2.0 + refreshes)

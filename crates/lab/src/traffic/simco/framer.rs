@@ -3,7 +3,7 @@
 use bytes::{Bytes, BytesMut};
 use simco::{DecodeError, HEADER_BYTES, Header};
 
-/// What has arrived and was not taken.
+/// The octets that have arrived and were not taken.
 #[derive(Debug, Default)]
 pub(crate) struct MessageFramer {
     buffer: BytesMut,
@@ -14,7 +14,7 @@ impl MessageFramer {
         self.buffer.extend_from_slice(octets);
     }
 
-    /// The next whole message.
+    /// Returns the next whole message.
     pub(crate) fn next_message(&mut self) -> Result<Option<Bytes>, DecodeError> {
         let header = match Header::decode(&self.buffer) {
             Ok(header) => header,

@@ -24,7 +24,7 @@ use self::calls::Due;
 
 use crate::transport::{Carriage, TransportSpec};
 
-/// What both ends know of the load.
+/// The part of the load that both ends know.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CallPlan {
     /// How messages are told apart.
@@ -35,7 +35,7 @@ pub(crate) struct CallPlan {
     pub(crate) most: u32,
 }
 
-/// An agent without identity and connection, which leaves the pinholes that stand to its user.
+/// Returns an agent without identity and connection, which leaves the pinholes that stand to its user.
 fn agent(seed: u64) -> Agent {
     let mut secret = [0; 32];
     secret[..8].copy_from_slice(&seed.to_be_bytes());
@@ -43,7 +43,7 @@ fn agent(seed: u64) -> Agent {
     Agent::new(settings, secret)
 }
 
-/// What is asked when something falls due.
+/// Returns the request for something that falls due.
 fn request(due: Due) -> PolicyRequest {
     let change = |rule, lifetime| PolicyRequest::LifetimeChange { rule, lifetime };
     match due {
@@ -61,7 +61,7 @@ fn hand_over(agent: &mut Agent, framing: Framing, now: Instant, stream: u16, wir
     }
 }
 
-/// How a transport tells messages apart; why firewall control does not run over it.
+/// Returns the way in which a transport tells messages apart, or why firewall control does not run over it.
 pub(crate) fn framing(transport: TransportSpec) -> Result<Framing, &'static str> {
     match transport.carriage() {
         Carriage::Messages => Ok(Framing::Messages { streams: transport.lanes() }),
@@ -71,7 +71,8 @@ pub(crate) fn framing(transport: TransportSpec) -> Result<Framing, &'static str>
     }
 }
 
-/// The pinhole of a call, of study S4 and of `headway simco load`; all are alike, for a firewall takes equal rules.
+/// Returns the pinhole of a call, of study S4 and of `headway simco load`; all are alike, for a firewall takes
+/// equal rules.
 #[must_use]
 pub fn pinhole(lifetime: Lifetime) -> EnableRequest {
     let host = |location, address: [u8; 4], port| {

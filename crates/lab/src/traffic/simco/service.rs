@@ -18,7 +18,7 @@ use super::{CallPlan, LIFETIME, pinhole};
 pub(crate) struct Responder<L> {
     plan: CallPlan,
     session: Option<Session>,
-    /// Where answers on a stream go.
+    /// The lanes on which answers go, by stream.
     lanes: BTreeMap<u16, L>,
 }
 
@@ -33,7 +33,7 @@ impl<L: Clone> Responder<L> {
         Self { plan, session: None, lanes: BTreeMap::new() }
     }
 
-    /// What the middlebox says to a message.
+    /// Hands a message to the middlebox, and returns what it answers.
     pub(crate) fn answer(&mut self, now: Instant, lane: L, stream: u16, message: &[u8]) -> Vec<(L, Bytes)> {
         self.lanes.insert(stream, lane);
         if self.session.is_none() {
@@ -60,7 +60,7 @@ impl<L: Clone> Responder<L> {
 }
 
 impl Session {
-    /// With the pinholes of the long run; `None` for a configuration the core does not take.
+    /// Begins with the pinholes of the long run; `None` for a configuration the core does not take.
     fn begin(now: Instant, plan: CallPlan) -> Option<Self> {
         let policy = AgentPolicy { most_rules: usize::MAX, ..AgentPolicy::default() };
         let config = MiddleboxConfig {
@@ -78,7 +78,7 @@ impl Session {
     }
 }
 
-/// A pinhole that stands at the beginning.
+/// Returns a pinhole that stands at the beginning.
 fn rule(number: u32, owner: &Owner, now: Instant) -> PolicyRule {
     let request = pinhole(LIFETIME);
     let kind = RuleKind::Enable(Pinhole {

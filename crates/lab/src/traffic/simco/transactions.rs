@@ -27,8 +27,8 @@ pub(crate) struct Transactions {
 struct Waiting {
     number: u64,
     due: Instant,
-    /// When the call began, if this opens its pinhole. Calls have a clock of their own, which stands still between
-    /// transactions.
+    /// The time at which the call began, if this opens its pinhole. Calls have a clock of their own, which
+    /// stands still between transactions.
     call_began: Option<Instant>,
 }
 
@@ -36,11 +36,11 @@ struct Waiting {
 pub(crate) struct Asked {
     pub(crate) stream: u16,
     pub(crate) octets: Bytes,
-    /// It opens a pinhole, which is what is timed.
+    /// Whether the request opens a pinhole, which is what is timed.
     pub(crate) is_opening: bool,
 }
 
-/// What a response says.
+/// The news in a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Told {
     /// The session is open: transactions may be made.
@@ -70,7 +70,8 @@ impl Transactions {
         self.collect(false)
     }
 
-    /// The transaction that comes next, as message `number`, which was due at `due`; `None` without a session.
+    /// Returns the transaction that comes next, as message `number`, which was due at `due`; `None` without a
+    /// session.
     pub(crate) fn ask(&mut self, number: u64, due: Instant) -> Option<Asked> {
         let (at, what) = self.calls.pop()?;
         let transaction = self.agent.request(request(what)).ok()?;
@@ -79,7 +80,7 @@ impl Transactions {
         self.collect(call_began.is_some())
     }
 
-    /// A whole message of the middlebox; an error in words ends it all.
+    /// Takes in a whole message of the middlebox; an error in words ends it all.
     pub(crate) fn handle_response(
         &mut self,
         now: Instant,
@@ -106,7 +107,7 @@ impl Transactions {
         Ok(told)
     }
 
-    /// The message the agent has just written.
+    /// Returns the message the agent has just written.
     fn collect(&mut self, is_opening: bool) -> Option<Asked> {
         let (stream, octets) = self.agent.poll_transmit()?;
         Some(Asked { stream: stream.get(), octets: Bytes::from(octets), is_opening })

@@ -1,15 +1,15 @@
-//! What carries SCTP packets: UDP, or IP itself.
+//! The carriers of SCTP packets: UDP, or IP itself.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use sctp::{BindError, Destination, Endpoint, EndpointBuilder};
 
-/// What carries SCTP packets.
+/// A carrier of SCTP packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier {
-    /// UDP, at these ports.
+    /// UDP carries them, at these ports.
     Udp(EncapsulationPorts),
-    /// IP itself, protocol 132.
+    /// IP itself carries them, as protocol 132.
     Ip,
 }
 
@@ -18,7 +18,7 @@ pub enum Carrier {
 pub struct EncapsulationPorts {
     /// Ours; 0 lets the system choose. Default 0.
     pub local: u16,
-    /// The server's. Default 9899, the registered one.
+    /// The server's UDP port. Default 9899, the registered one.
     pub remote: u16,
 }
 
@@ -55,7 +55,7 @@ impl Carrier {
         }
     }
 
-    /// Where packets go that are for a server's address.
+    /// Returns the destination of packets that are for a server's address.
     pub fn destination(self, address: IpAddr) -> Destination {
         match self {
             Self::Udp(ports) => sctp::udp(SocketAddr::new(address, ports.remote)),

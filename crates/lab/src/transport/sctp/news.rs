@@ -1,4 +1,4 @@
-//! What of an association's events concerns those who send and receive in the simulator.
+//! The events of an association that concern those who send and receive in the simulator.
 
 use sctp_core::Event;
 

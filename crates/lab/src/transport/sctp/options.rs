@@ -1,4 +1,4 @@
-//! What a plan changes of a profile of SCTP, and the parameters of an association that follow.
+//! The options by which a plan changes a profile of SCTP, and the parameters of an association that follow.
 
 use sctp_core::{AssociationConfig, Profile, Streams, UnknownProfile};
 use serde::Deserialize;
@@ -10,11 +10,12 @@ use crate::simulation::{FlowPlan, Span};
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SctpOptions {
-    /// RTO.Min.
+    /// The least retransmission timeout, RTO.Min.
     pub rto_min: Option<Span>,
-    /// RTO.Initial.
+    /// The first retransmission timeout, RTO.Initial.
     pub rto_initial: Option<Span>,
-    /// RTO.Max. Where it is RTO.Min the timeout stays what it is, however often it expires.
+    /// The largest retransmission timeout, RTO.Max. Where it is RTO.Min the timeout stays what it is, however
+    /// often it expires.
     pub rto_max: Option<Span>,
     /// SACK.Delay; `0ms` acknowledges every packet at once.
     pub sack_delay: Option<Span>,
@@ -34,15 +35,15 @@ pub struct SctpOptions {
     pub receive_window: Option<usize>,
     /// Octets the sender keeps, in flight or not.
     pub send_buffer: Option<usize>,
-    /// What carries the packets. Default IP itself.
+    /// The carrier of the packets. Default IP itself.
     pub carrier: Option<CarrierName>,
 }
 
-/// What carries the packets of SCTP.
+/// The name of a carrier of SCTP packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CarrierName {
-    /// IP, protocol 132.
+    /// IP itself carries them, as protocol 132.
     Ip,
     /// UDP (RFC 6951), as between the namespaces of `headway compare`.
     Udp,
@@ -52,7 +53,7 @@ pub enum CarrierName {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum InitialWindowName {
-    /// RFC 9260 §7.2.1.
+    /// The initial window of RFC 9260 §7.2.1.
     Rfc9260,
     /// The older rule: 4380 octets over Ethernet.
     Rfc4960,
@@ -62,11 +63,11 @@ pub enum InitialWindowName {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CongestionName {
-    /// RFC 9260 §7.2.
+    /// The congestion control of RFC 9260 §7.2.
     Rfc9260,
-    /// RFC 9438.
+    /// The congestion control of RFC 9438, CUBIC.
     Cubic,
-    /// Westwood+.
+    /// The congestion control of Westwood+.
     Westwood,
 }
 
@@ -118,7 +119,7 @@ impl SctpOptions {
     }
 }
 
-/// Parameters of both ends of an association.
+/// Returns the parameters of both ends of an association.
 pub(super) fn config(flow: &FlowPlan) -> Result<AssociationConfig, String> {
     let name = flow.profile.as_deref().unwrap_or("signalling");
     let profile: Profile = name.parse().map_err(|error: UnknownProfile| error.to_string())?;
@@ -141,7 +142,7 @@ pub(super) fn config(flow: &FlowPlan) -> Result<AssociationConfig, String> {
     Ok(config)
 }
 
-/// Room for whatever a client may ask: any number of streams, the largest message.
+/// Returns parameters with room for whatever a client may ask: any number of streams, the largest message.
 pub(super) fn config_for_anybody(profile: Profile) -> AssociationConfig {
     let mut config = AssociationConfig::profile(profile);
     config.streams = Streams { outbound: u16::MAX, inbound: u16::MAX };

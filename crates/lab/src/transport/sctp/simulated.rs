@@ -19,11 +19,11 @@ pub(super) struct SctpClient {
     delivery: Delivery,
     id: Option<AssociationId>,
     is_room: bool,
-    /// What it had counted when it ended.
+    /// The counters of the association when it ended.
     last_counts: Option<TransportCounts>,
 }
 
-/// When and to whom.
+/// The destination of an association that is to be opened, and when.
 pub(super) struct Opening {
     pub(super) at: Instant,
     pub(super) to: Vec<Destination>,
@@ -125,7 +125,7 @@ pub(super) struct SctpServer {
     is_room: bool,
 }
 
-/// Where an answer goes: back on the stream it came on, with the same flag.
+/// The lane of an answer: back on the stream it came on, with the same flag.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReplyLane {
     id: AssociationId,
@@ -211,7 +211,7 @@ impl End for SctpHost<SctpServer> {
     }
 }
 
-/// What an association has counted; `None` when it is gone.
+/// Returns what an association has counted; `None` when it is gone.
 fn counts(endpoint: &Endpoint, id: AssociationId) -> Option<TransportCounts> {
     endpoint.association(id).map(|association| TransportCounts::from(&association.statistics()))
 }

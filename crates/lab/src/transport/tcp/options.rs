@@ -1,4 +1,4 @@
-//! What a plan changes of a profile of TCP, and the parameters of a connection that follow.
+//! The options by which a plan changes a profile of TCP, and the parameters of a connection that follow.
 
 use serde::Deserialize;
 use tcp_core::{TcpConfig, UnknownProfile};
@@ -11,7 +11,7 @@ use crate::simulation::{FlowPlan, Span};
 pub struct TcpOptions {
     /// The least retransmission timeout.
     pub rto_min: Option<Span>,
-    /// The largest one.
+    /// The largest retransmission timeout.
     pub rto_max: Option<Span>,
     /// How long an acknowledgment may wait.
     pub ack_delay: Option<Span>,
@@ -21,7 +21,7 @@ pub struct TcpOptions {
     pub mss: Option<u16>,
     /// Octets the receiver offers.
     pub receive_window: Option<usize>,
-    /// Octets the sender keeps.
+    /// The number of octets that the sender keeps.
     pub send_buffer: Option<usize>,
     /// Each message is a segment of its own, whatever waits. Default as the profile.
     pub segment_per_message: Option<bool>,
@@ -30,7 +30,7 @@ pub struct TcpOptions {
 }
 
 impl TcpOptions {
-    /// Whether nothing but the congestion control is chosen.
+    /// Returns whether nothing but the congestion control is chosen.
     pub(super) fn is_only_congestion(&self) -> bool {
         *self == Self { congestion: self.congestion.clone(), ..Self::default() }
     }
@@ -71,7 +71,7 @@ impl TcpOptions {
     }
 }
 
-/// Parameters of both ends of a simulated connection.
+/// Returns the parameters of both ends of a simulated connection.
 pub(super) fn config(flow: &FlowPlan) -> Result<TcpConfig, String> {
     let name = flow.profile.as_deref().unwrap_or("linux");
     let mut config = TcpConfig::profile(name.parse().map_err(|error: UnknownProfile| error.to_string())?);
@@ -79,7 +79,7 @@ pub(super) fn config(flow: &FlowPlan) -> Result<TcpConfig, String> {
     Ok(config)
 }
 
-/// The congestion control of the kernel's TCP.
+/// Returns the congestion control of the kernel's TCP.
 pub(super) fn congestion(flow: &FlowPlan) -> &str {
     flow.tcp.congestion.as_deref().unwrap_or("cubic")
 }

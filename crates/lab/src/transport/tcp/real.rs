@@ -42,7 +42,7 @@ pub(super) async fn load(errand: Errand<'_>) -> Result<FlowRun, RealError> {
     Ok(FlowRun::new(driven?, TransportCounts::default()))
 }
 
-/// The first address that accepts. A server that is not there is known before the first request is due.
+/// Finds the first address that accepts. A server that is not there is known before the first request is due.
 async fn present(all: &[SocketAddr]) -> Result<SocketAddr, RealError> {
     let mut refused = Vec::new();
     for to in all {
@@ -78,7 +78,7 @@ pub(super) fn listen(at: &Listening<'_>) -> Result<Vec<Listener>, RealError> {
     at.addresses.iter().map(open).collect()
 }
 
-/// A listening socket whose connections use this congestion control.
+/// Returns a listening socket whose connections use this congestion control.
 fn listening_socket(at: SocketAddr, congestion: &str) -> Result<TcpListener, RealError> {
     let socket = if at.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() };
     let socket = socket.map_err(RealError::socket("cannot open a TCP socket"))?;
@@ -89,7 +89,7 @@ fn listening_socket(at: SocketAddr, congestion: &str) -> Result<TcpListener, Rea
     socket.listen(1024).map_err(RealError::socket("cannot listen over TCP"))
 }
 
-/// Has connections of this socket use the congestion control of this name.
+/// Makes connections of this socket use the congestion control of this name.
 ///
 /// # Errors
 /// [`RealError::Congestion`]: the kernel does not have it, or not for us.

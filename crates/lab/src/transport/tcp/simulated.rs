@@ -15,9 +15,9 @@ use crate::transport::End;
 struct Lane {
     connection: Connection,
     framer: Framer,
-    /// The rest of a message that was written in part.
+    /// The unwritten rest of a message that was written in part.
     unwritten: Bytes,
-    /// It may have something to send.
+    /// Whether the connection may have something to send.
     is_touched: bool,
 }
 
@@ -208,7 +208,7 @@ pub(super) struct TcpServer {
     place: Place,
     initial_sequence: u32,
     is_bulk: bool,
-    /// By client port, in the order in which they came.
+    /// The lanes by client port, in the order in which they came.
     lanes: Vec<Lane>,
     ports: Vec<u16>,
     scratch: Vec<u8>,
@@ -304,7 +304,7 @@ impl End for TcpServer {
     }
 }
 
-/// The next segment of any connection that has one.
+/// Returns the next segment of any connection that has one.
 fn transmit(lanes: &mut [Lane], now: Instant, buffer: &mut Vec<u8>, place: Place) -> Option<Outgoing> {
     for lane in lanes.iter_mut().filter(|lane| lane.is_touched) {
         if let Some(len) = lane.connection.poll_transmit(now, buffer) {

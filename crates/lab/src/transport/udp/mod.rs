@@ -57,7 +57,7 @@ impl Transport for Udp {
         None
     }
 
-    /// The last request is given up after 32 s.
+    /// Returns the time in which the last request is given up, 32 s.
     fn drain(&self) -> Duration {
         RetransmissionConfig::default().timer_b()
     }

@@ -60,7 +60,7 @@ pub(super) async fn load(errand: Errand<'_>) -> Result<FlowRun, RealError> {
     Ok(FlowRun::new(Driven::new(client), counts))
 }
 
-/// A socket connected to the first address where a message comes back.
+/// Returns a socket connected to the first address where a message comes back.
 async fn present(all: &[SocketAddr], reach: Reach) -> Result<UdpSocket, RealError> {
     let mut refused = Vec::new();
     for to in all {
