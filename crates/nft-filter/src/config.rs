@@ -1,5 +1,8 @@
 //! What an operator may choose.
 
+use core::num::NonZeroU32;
+use core::ops::RangeInclusive;
+
 use simco::filter::Network;
 
 /// How the filter stands in the kernel.
@@ -17,6 +20,13 @@ pub struct NftConfig {
     pub priority: i32,
     /// With the priorities of address translation, or none; default none.
     pub translation: Option<TranslationPriorities>,
+    /// The ports from which the kernel takes one for each flow of a host whose ports are left open; default 1024 to 65535.
+    pub shared_ports: RangeInclusive<u16>,
+    /// Bits that packets which pinholes let pass have in their mark from then on, so that others' rules can let them pass, too;
+    /// default none.
+    pub mark: Option<NonZeroU32>,
+    /// What passes; default what pinholes open.
+    pub passing: Passing,
     /// How many shapes of wildcards may be in use at once, for each of blocked, inbound and outbound; default 96.
     /// Each costs every packet a look into a table.
     pub most_shapes: usize,
@@ -30,6 +40,18 @@ pub struct NftConfig {
     /// Whether the kernel is to keep all others off the table; default yes. Whoever wants to change our table by hand
     /// chooses otherwise.
     pub ownership: Ownership,
+}
+
+/// What passes between the protected network and others, whatever rules there are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Passing {
+    /// What pinholes open.
+    #[default]
+    Pinholes,
+    /// Everything that the rest of the host lets pass.
+    Everything,
+    /// Nothing, through no pinhole either.
+    Nothing,
 }
 
 /// Who may change the table.
@@ -80,6 +102,9 @@ impl NftConfig {
             closed: Vec::new(),
             priority: -10,
             translation: None,
+            shared_ports: 1024..=u16::MAX,
+            mark: None,
+            passing: Passing::Pinholes,
             most_shapes: 96,
             most_shapes_per_agent: 32,
             most_elements: 512,

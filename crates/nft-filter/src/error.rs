@@ -41,6 +41,12 @@ pub enum NftError {
         /// The table.
         table: String,
     },
+    /// A table that is not to be taken away.
+    #[error("the table inet {table} is not a middlebox'; name the one that is")]
+    Foreign {
+        /// The table.
+        table: String,
+    },
     /// Whether another process writes to the table cannot be known.
     #[error("the table inet {table} cannot be locked: {because}")]
     Lock {
@@ -98,6 +104,7 @@ impl NftError {
             | Self::NoRights
             | Self::Owned { .. }
             | Self::InUse { .. }
+            | Self::Foreign { .. }
             | Self::Lock { .. }
             | Self::Damaged(_)
             | Self::BadName { .. }

@@ -15,7 +15,7 @@
 //!   of changes.
 //! * **Nobody else's.** Where the kernel can, we own the table: another's `flush ruleset` passes it over. Elsewhere
 //!   [`NftFilter::inspect`] finds what others did to it, [`NftFilter::rewrite`] mends it, and nothing is granted in between.
-//! * **The kernel is the journal.** A set `rules` has a record of each policy rule, reservations too, written in the
+//! * **The kernel is the journal.** The sets `rules_…` have a record of each policy rule, reservations too, written in the
 //!   same transaction; [`NftFilter::open`] takes all over. A process that is killed loses nothing and leaves nothing
 //!   behind; a host that starts anew has neither rules nor pinholes.
 //!
@@ -42,7 +42,7 @@ mod netlink;
 mod record;
 mod ruleset;
 
-pub use config::{NftConfig, Ownership, Removal, TranslationPriorities};
+pub use config::{NftConfig, Ownership, Passing, Removal, TranslationPriorities};
 pub use error::NftError;
 pub use filter::{Damage, NftFilter};
 pub use netlink::NetlinkError;

@@ -14,7 +14,7 @@ use crate::netlink::{
     element, message,
 };
 use crate::record;
-use crate::ruleset::{Key, REGISTRY};
+use crate::ruleset::{Key, registries, registry};
 
 /// Writes elements into a transaction.
 #[derive(Debug)]
@@ -27,17 +27,41 @@ pub(super) struct ElementWriter<'a> {
 impl ElementWriter<'_> {
     /// An element that ends by itself after `remaining`, with octets that mean nothing to the kernel.
     pub(super) fn add(&mut self, set: &str, key: &[u8], value: &Key, remaining: Duration, user_data: &[u8]) {
-        let timeout = milliseconds(remaining);
         self.element(message::NEW_ELEMENT, CREATE, set, |element| {
-            element.nested(element::KEY, |nested| nested.octets(data::VALUE, key));
-            if !value.is_empty() {
-                element.nested(element::DATA, |nested| nested.octets(data::VALUE, value));
-            }
-            element.u64(element::TIMEOUT, timeout);
+            write_timed(element, key, value, remaining);
             if !user_data.is_empty() {
                 element.octets(element::USER_DATA, user_data);
             }
         });
+    }
+
+    /// The set has these elements and no others, in one message for many. Whether there are any.
+    pub(super) fn refill<'e>(
+        &mut self,
+        set: &str,
+        elements: impl IntoIterator<Item = (&'e [u8], &'e Key, Duration)>,
+    ) -> bool {
+        let table = self.table;
+        self.batch.message(message::DELETE_ELEMENT, 0, |attributes| {
+            attributes.text(element::TABLE, table);
+            attributes.text(element::SET, set);
+        });
+        let mut elements = elements.into_iter().peekable();
+        let has_any = elements.peek().is_some();
+        while elements.peek().is_some() {
+            self.batch.message(message::NEW_ELEMENT, CREATE, |attributes| {
+                attributes.text(element::TABLE, table);
+                attributes.text(element::SET, set);
+                attributes.nested(element::ELEMENTS, |list| {
+                    for (key, value, remaining) in elements.by_ref().take(ELEMENTS_TO_A_MESSAGE) {
+                        list.nested(element::LIST_ELEMENT, |element| {
+                            write_timed(element, key, value, remaining);
+                        });
+                    }
+                });
+            });
+        }
+        has_any
     }
 
     /// No such element any more, whether there was one or not.
@@ -72,7 +96,8 @@ impl ElementWriter<'_> {
             user_data.push(RECORD);
             user_data.push(u8::try_from(octets.len()).unwrap_or(u8::MAX));
             user_data.extend_from_slice(octets);
-            self.add(REGISTRY, &registry_key(rule.id, part), &Key::new(), remaining, &user_data);
+            let (set, key) = (registry(rule.id), registry_key(rule.id, part));
+            self.add(set, &key, &Key::new(), remaining, &user_data);
         }
         Ok(())
     }
@@ -81,7 +106,7 @@ impl ElementWriter<'_> {
     pub(super) fn forget(&mut self, rule: &PolicyRule) -> Result<(), NftError> {
         let parts = record::encode(rule)?.len().div_ceil(PART_BYTES);
         for part in (0..).take(parts) {
-            self.remove(REGISTRY, &registry_key(rule.id, part), &Key::new());
+            self.remove(registry(rule.id), &registry_key(rule.id, part), &Key::new());
         }
         Ok(())
     }
@@ -94,6 +119,15 @@ impl ElementWriter<'_> {
             attributes.nested(element::ELEMENTS, |list| list.nested(element::LIST_ELEMENT, write));
         });
     }
+}
+
+/// An element that ends by itself.
+fn write_timed(element: &mut Attributes<'_>, key: &[u8], value: &Key, remaining: Duration) {
+    element.nested(element::KEY, |nested| nested.octets(data::VALUE, key));
+    if !value.is_empty() {
+        element.nested(element::DATA, |nested| nested.octets(data::VALUE, value));
+    }
+    element.u64(element::TIMEOUT, milliseconds(remaining));
 }
 
 /// An element as the kernel lists it.
@@ -142,31 +176,46 @@ fn listed(octets: &[u8]) -> Option<Listed> {
     })
 }
 
-/// The rules on record, and how many records could not be read.
-pub(super) fn recorded(
-    socket: &mut Socket,
-    table: &str,
-    now: Instant,
-) -> Result<(Vec<PolicyRule>, usize), NetlinkError> {
-    let mut parts: BTreeMap<(u32, u32), Listed> = BTreeMap::new();
-    for listed in elements(socket, table, REGISTRY)? {
-        if let [a, b, c, d, e, f, g, h] = *listed.key {
-            parts.insert((u32::from_ne_bytes([a, b, c, d]), u32::from_ne_bytes([e, f, g, h])), listed);
+/// What is on record.
+#[derive(Debug)]
+pub(super) struct Recorded {
+    pub(super) rules: Vec<PolicyRule>,
+    /// Keys of records that nobody can read, with the set they are in.
+    pub(super) unreadable: Vec<(String, Key)>,
+}
+
+/// Reads all records.
+pub(super) fn recorded(socket: &mut Socket, table: &str, now: Instant) -> Result<Recorded, NetlinkError> {
+    let mut recorded = Recorded { rules: Vec::new(), unreadable: Vec::new() };
+    for set in registries() {
+        let mut parts: BTreeMap<u32, BTreeMap<u32, Listed>> = BTreeMap::new();
+        for listed in elements(socket, table, set)? {
+            match *listed.key {
+                [a, b, c, d, e, f, g, h] => {
+                    let (rule, part) = (u32::from_ne_bytes([a, b, c, d]), u32::from_ne_bytes([e, f, g, h]));
+                    parts.entry(rule).or_default().insert(part, listed);
+                }
+                _ => recorded.unreadable.push((set.clone(), listed.key)),
+            }
+        }
+        for (number, parts) in parts {
+            let octets: Vec<u8> = parts
+                .values()
+                .flat_map(|part| part.user_data.get(2..).unwrap_or_default())
+                .copied()
+                .collect();
+            let remaining = parts.values().map(|part| part.remaining).min().unwrap_or_default();
+            let rule = record::decode(&octets, now + remaining).ok();
+            match rule.filter(|rule| rule.id.get() == number && registry(rule.id) == set) {
+                Some(rule) => recorded.rules.push(rule),
+                None => {
+                    let keys = parts.into_values().map(|part| (set.clone(), part.key));
+                    recorded.unreadable.extend(keys);
+                }
+            }
         }
     }
-    let mut records: BTreeMap<u32, (Vec<u8>, Duration)> = BTreeMap::new();
-    for ((rule, _), part) in parts {
-        let (octets, remaining) = records.entry(rule).or_insert((Vec::new(), part.remaining));
-        octets.extend_from_slice(part.user_data.get(2..).unwrap_or_default());
-        *remaining = part.remaining.min(*remaining);
-    }
-    let count = records.len();
-    let rules: Vec<PolicyRule> = records
-        .into_values()
-        .filter_map(|(octets, remaining)| record::decode(&octets, now + remaining).ok())
-        .collect();
-    let unreadable = count - rules.len();
-    Ok((rules, unreadable))
+    Ok(recorded)
 }
 
 /// In the host's order, as nft prints numbers of this type.
@@ -180,6 +229,8 @@ fn milliseconds(remaining: Duration) -> u64 {
     u64::try_from(remaining.as_micros().div_ceil(1000)).unwrap_or(u64::MAX).max(1)
 }
 
+/// An attribute has 64 KiB at most, an element less than 120 octets.
+const ELEMENTS_TO_A_MESSAGE: usize = 500;
 /// The kernel takes 256 octets, of which nft reads one for the kind and one for the length.
 const PART_BYTES: usize = 240;
 /// A kind that nft does not know, and leaves alone.

@@ -24,7 +24,7 @@ use crate::config::Ownership;
 use crate::error::NftError;
 use crate::ledger::{Effect, Ledger};
 use crate::netlink::{NetlinkError, Socket, attribute, chain, message, rule, set, table};
-use crate::ruleset::{Lookup, Meaning, REGISTRY, Shape, write_base, write_lookup_set, write_rules};
+use crate::ruleset::{Lookup, Meaning, Shape, registries, write_base, write_lookup_set, write_rules};
 
 /// What became of a table behind our back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -195,7 +195,7 @@ impl NftFilter {
         }
         let mut writer =
             ElementWriter { batch: &mut self.batch, table: &self.config.table, removal: self.removal };
-        writer.mark(REGISTRY, &[u8::MAX; MARK_BYTES]);
+        writer.mark(&registries()[0], &[u8::MAX; MARK_BYTES]);
     }
 
     /// Remembers the table as it is now, right after we have written to it.

@@ -10,7 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::BorrowedFd;
 use std::os::unix::net::UnixListener;
 
-use simco::filter::{Change, FilterAction, FilterError, FilterRule, PacketFilter};
+use rustix::io::Errno;
+use simco::filter::{Change, FilterAction, FilterError, FilterRule, Network, PacketFilter};
 use simco::{Capabilities, Direction, IpVersions, Lifetime, Services, Wildcards};
 use virtual_time::Instant;
 
@@ -19,11 +20,11 @@ pub use self::guard::Damage;
 use self::elements::ElementWriter;
 use self::guard::Hold;
 use self::shapes::ShapeUses;
-use crate::config::NftConfig;
+use crate::config::{NftConfig, Passing};
 use crate::error::NftError;
 use crate::ledger::{Effect, Element, Ledger, Place};
-use crate::netlink::{Batch, Socket, message};
-use crate::ruleset::{Key, Lookup, Meaning, mappings, matches};
+use crate::netlink::{Batch, NetlinkError, Socket, message};
+use crate::ruleset::{Key, Lookup, Meaning, mappings, matches, write_rules};
 
 /// Pinholes in nftables, of the network namespace it was opened in.
 ///
@@ -115,21 +116,72 @@ impl NftFilter {
     }
 
     /// Takes the table away, and every pinhole with it: the protected network is open then to whatever else the host
-    /// lets pass.
+    /// lets pass. Changes are refused until [`rewrite`](Self::rewrite).
     ///
     /// # Errors
     ///
     /// The kernel refuses; the table stays then.
-    pub fn remove_table(mut self) -> Result<(), NftError> {
+    pub fn remove_table(&mut self) -> Result<(), NftError> {
         self.begin();
         self.batch.message(message::DELETE_TABLE, 0, |attributes| {
             attributes.text(crate::netlink::table::NAME, &self.config.table);
         });
-        Ok(self.socket.transact(&mut self.batch)?)
+        match self.socket.transact(&mut self.batch) {
+            Ok(()) | Err(NetlinkError::Refused { errno: Errno::NOENT, .. }) => {
+                self.damage = Some(Damage::Missing);
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// What passes, whatever rules there are.
+    #[must_use]
+    pub const fn passing(&self) -> Passing {
+        self.config.passing
+    }
+
+    /// Lets other packets pass from now on. Rules and their elements stay as they are.
+    ///
+    /// # Errors
+    ///
+    /// The kernel refuses, or the table is not as we wrote it; everything is as before.
+    pub fn set_passing(&mut self, passing: Passing) -> Result<(), NftError> {
+        let config = NftConfig { passing, ..self.config.clone() };
+        self.exchange_rules(config)
+    }
+
+    /// Closes other addresses from now on: nothing passes to or from them, whatever is open.
+    ///
+    /// # Errors
+    ///
+    /// As with [`set_passing`](Self::set_passing).
+    pub fn set_closed(&mut self, closed: Vec<Network>) -> Result<(), NftError> {
+        let config = NftConfig { closed, ..self.config.clone() };
+        self.exchange_rules(config)
+    }
+
+    /// The kernel's rules anew, in one transaction; sets keep their elements.
+    fn exchange_rules(&mut self, config: NftConfig) -> Result<(), NftError> {
+        let before = core::mem::replace(&mut self.config, config);
+        self.begin();
+        let sets: Vec<Lookup> = self.sets.keys().copied().collect();
+        write_rules(&mut self.batch, &self.config, &sets);
+        self.has_additions = true;
+        let done = self.commit_batch();
+        if done.is_err() {
+            self.config = before;
+            return done;
+        }
+        self.know_parts()
     }
 
     /// All changes or none.
     fn transact(&mut self, now: Instant, changes: &[Change]) -> Result<(), NftError> {
+        if self.damage == Some(Damage::Missing) && changes.iter().all(|change| change.after().is_none()) {
+            // Nothing stands that could go.
+            return Ok(());
+        }
         self.begin();
         let staged = changes.iter().try_for_each(|change| self.stage(now, change));
         let done = staged.and_then(|()| self.commit_batch());

@@ -8,9 +8,13 @@ use virtual_time::Instant;
 use super::NftFilter;
 use super::elements::recorded;
 use super::guard::{TableState, lock};
+use super::takeover::rights;
 use crate::error::NftError;
-use crate::netlink::{NetlinkError, Socket, attribute, attributes, data, element, message, set, table};
-use crate::ruleset::{INTERFACES, REGISTRY};
+use crate::netlink::table::NAME;
+use crate::netlink::{
+    Batch, NetlinkError, Socket, attribute, attributes, data, element, message, set, table,
+};
+use crate::ruleset::{INTERFACES, registries};
 
 impl NftFilter {
     /// Takes over what tables of ours under other names have on record, and takes them away: those that nobody serves, and
@@ -28,8 +32,9 @@ impl NftFilter {
                 self.others.push(name);
                 continue;
             }
-            let (rules, _unreadable) = recorded(&mut self.socket, &name, now)?;
-            let rules: Vec<PolicyRule> = rules.into_iter().filter(|rule| self.adopt(rule).is_ok()).collect();
+            let recorded = recorded(&mut self.socket, &name, now)?.rules;
+            let rules: Vec<PolicyRule> =
+                recorded.into_iter().filter(|rule| self.adopt(rule).is_ok()).collect();
             self.fill(now, &rules.iter().collect::<Vec<_>>())?;
             self.begin();
             self.batch.message(message::DELETE_TABLE, 0, |attributes| attributes.text(table::NAME, &name));
@@ -38,6 +43,28 @@ impl NftFilter {
             found.extend(rules);
         }
         Ok(found)
+    }
+
+    /// Takes the table of a process that is gone away, which opens the network; whether there was one.
+    ///
+    /// # Errors
+    ///
+    /// The table serves a process, is not of our making, or the kernel refuses.
+    pub fn remove(table: &str) -> Result<bool, NftError> {
+        let mut socket = Socket::open()?;
+        let Some(state) = TableState::read(&mut socket, table).map_err(rights)? else { return Ok(false) };
+        if let Some(owner) = state.owner {
+            return Err(NftError::Owned { table: table.to_owned(), owner });
+        }
+        let _lock = lock(table)?;
+        if !is_of_our_making(&mut socket, table)? {
+            return Err(NftError::Foreign { table: table.to_owned() });
+        }
+        let mut batch = Batch::default();
+        socket.begin(&mut batch);
+        batch.message(message::DELETE_TABLE, 0, |attributes| attributes.text(NAME, table));
+        socket.transact(&mut batch)?;
+        Ok(true)
     }
 
     /// Names of other tables that are of our making: another process serves them, or they close other interfaces.
@@ -62,7 +89,7 @@ fn is_of_our_making(socket: &mut Socket, name: &str) -> Result<bool, NetlinkErro
         |request| request.text(set::TABLE, name),
         |answer| sets.extend(text(answer, set::NAME)),
     )?;
-    Ok([REGISTRY, INTERFACES, "in_4_32_32_p_16_16", "out_6_128_128_p_16_16"]
+    Ok([registries()[0].as_str(), INTERFACES, "in_4_32_32_p_16_16", "out_6_128_128_p_16_16"]
         .iter()
         .all(|set| sets.contains(*set)))
 }

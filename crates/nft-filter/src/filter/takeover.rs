@@ -1,6 +1,6 @@
 //! What is in the kernel already, and what really stands there.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
@@ -8,15 +8,15 @@ use simco::PolicyRule;
 use simco::filter::FilterRule;
 use virtual_time::Instant;
 
-use super::elements::{ElementWriter, elements, recorded};
+use super::elements::{ElementWriter, Recorded, elements, recorded};
 use super::guard::{Hold, TableState, common, flags_of, lock, next};
 use super::shapes::ShapeUses;
 use super::{NftFilter, Removes, elements_of};
 use crate::config::{NftConfig, Ownership, Removal};
 use crate::error::NftError;
-use crate::ledger::{Effect, Element, Ledger, Place};
+use crate::ledger::{Element, Entry, Ledger, Place};
 use crate::netlink::{Batch, NetlinkError, Socket, attribute, message, set};
-use crate::ruleset::{Key, Lookup, REGISTRY, TranslationMap, write_base, write_lookup_set, write_rules};
+use crate::ruleset::{Key, Lookup, TranslationMap, registries, write_base, write_lookup_set, write_rules};
 
 impl NftFilter {
     /// Sets up the table, or takes over the one that is there: the rules on record, with what remains of their
@@ -100,7 +100,7 @@ impl NftFilter {
             }
         }
         self.removal = self.how_to_remove()?;
-        let (rules, _unreadable) = recorded(&mut self.socket, &self.config.table, now)?;
+        let rules = recorded(&mut self.socket, &self.config.table, now)?.rules;
         self.hold(wanted);
         match self.rewrite(now, &rules) {
             Ok(()) => {
@@ -134,10 +134,10 @@ impl NftFilter {
     /// Takes over what is on record, and brings the elements in line.
     fn adopt_all(&mut self, now: Instant) -> Result<Vec<PolicyRule>, NftError> {
         self.removal = self.how_to_remove()?;
-        let (rules, _unreadable) = recorded(&mut self.socket, &self.config.table, now)?;
-        let rules: Vec<PolicyRule> = rules.into_iter().filter(|rule| self.adopt(rule).is_ok()).collect();
+        let Recorded { rules, unreadable } = recorded(&mut self.socket, &self.config.table, now)?;
+        let (rules, useless): (Vec<_>, Vec<_>) = rules.into_iter().partition(|rule| self.adopt(rule).is_ok());
         self.ledger.commit();
-        self.reconcile(now, &rules)?;
+        self.reconcile(now, &useless, &unreadable)?;
         Ok(rules)
     }
 
@@ -177,7 +177,7 @@ impl NftFilter {
         self.begin();
         let removal = Removes::Destroying;
         let mut writer = ElementWriter { batch: &mut self.batch, table: &self.config.table, removal };
-        writer.remove(REGISTRY, &[0; 8], &Key::new());
+        writer.remove(&registries()[0], &[0; 8], &Key::new());
         // There is no such element: this is no generation.
         match self.socket.transact(&mut self.batch) {
             Ok(()) => Ok(Removes::Destroying),
@@ -207,52 +207,64 @@ impl NftFilter {
         begun
     }
 
-    /// Takes away what no rule needs, and adds what is missing.
-    fn reconcile(&mut self, now: Instant, rules: &[PolicyRule]) -> Result<(), NftError> {
-        let standing = self.standing_elements()?;
-        let known: HashSet<u32> = rules.iter().map(|rule| rule.id.get()).collect();
+    /// Each set has what the rules need and nothing else, in one transaction: reading what it has takes the kernel longer.
+    fn reconcile(
+        &mut self,
+        now: Instant,
+        useless: &[PolicyRule],
+        unreadable: &[(String, Key)],
+    ) -> Result<(), NftError> {
         self.begin();
-        for element in
-            standing.iter().filter(|element| !self.ledger.contains(element)).cloned().collect::<Vec<_>>()
-        {
-            let data = match element.place {
-                Place::Set(_) => Key::new(),
-                Place::Map(map) => map.any_data(),
-            };
-            self.write(now, &element, &data, Effect::Remove);
-            self.commit_piece()?;
+        for lookup in self.ledger.lookups().collect::<Vec<_>>() {
+            self.have_set(lookup, &BTreeSet::new())?;
         }
-        let missing = self.ledger.iter().filter(|(element, _)| !standing.contains(element));
-        let missing: Vec<(Element, Key, Instant)> =
-            missing.map(|(element, entry)| (element.clone(), entry.data.clone(), entry.deadline())).collect();
-        for (element, data, deadline) in missing {
-            if let Place::Set(lookup) = element.place {
-                self.have_set(lookup, &BTreeSet::new())?;
-            }
-            self.write(now, &element, &data, Effect::Add(deadline));
-            self.commit_piece()?;
+        let ledger = core::mem::take(&mut self.ledger);
+        let refilled = self.refill(now, &ledger);
+        self.ledger = ledger;
+        refilled?;
+        for rule in useless {
+            self.writer().forget(rule)?;
         }
-        for listed in elements(&mut self.socket, &self.config.table, REGISTRY)? {
-            let number = listed.key.first_chunk().map(|octets| u32::from_ne_bytes(*octets));
-            if !number.is_some_and(|number| known.contains(&number)) {
-                self.writer().remove(REGISTRY, &listed.key, &Key::new());
-            }
+        for (set, key) in unreadable {
+            self.writer().remove(set, key, &Key::new());
         }
         self.tidy_all();
         self.commit_batch()?;
         self.settle_sets()
     }
 
+    fn refill(&mut self, now: Instant, ledger: &Ledger) -> Result<(), NftError> {
+        let mut wanted: BTreeMap<Place, Vec<(&Element, &Entry)>> =
+            self.places().into_iter().map(|place| (place, Vec::new())).collect();
+        for (element, entry) in ledger.iter() {
+            wanted.entry(element.place).or_default().push((element, entry));
+        }
+        for (place, entries) in wanted {
+            let mut writer =
+                ElementWriter { batch: &mut self.batch, table: &self.config.table, removal: self.removal };
+            let elements = entries
+                .into_iter()
+                .map(|(element, entry)| (element.key.as_slice(), &entry.data, entry.deadline().since(now)));
+            self.has_additions |= writer.refill(&place.name(), elements);
+            if self.batch.bytes() > LARGE {
+                self.commit_batch()?;
+                self.begin();
+            }
+        }
+        Ok(())
+    }
+
+    /// The sets and maps that packets are compared with.
+    fn places(&self) -> Vec<Place> {
+        let maps = self.config.translation.is_some().then(TranslationMap::all).into_iter().flatten();
+        self.sets.keys().copied().map(Place::Set).chain(maps.map(Place::Map)).collect()
+    }
+
     /// Every element in the kernel that is not the registry's.
     fn standing_elements(&mut self) -> Result<HashSet<Element>, NetlinkError> {
-        let sets = self.sets.iter().map(|(lookup, name)| (Place::Set(*lookup), name.clone()));
-        let mut places: Vec<(Place, String)> = sets.collect();
-        if self.config.translation.is_some() {
-            places.extend(TranslationMap::all().map(|map| (Place::Map(map), map.name())));
-        }
         let mut found = HashSet::new();
-        for (place, name) in places {
-            let listed = elements(&mut self.socket, &self.config.table, &name)?;
+        for place in self.places() {
+            let listed = elements(&mut self.socket, &self.config.table, &place.name())?;
             found.extend(listed.into_iter().map(|listed| Element { place, key: listed.key }));
         }
         Ok(found)
@@ -261,7 +273,7 @@ impl NftFilter {
     /// The rules on record all of whose elements stand.
     pub(super) fn standing(&mut self, now: Instant) -> Result<Vec<FilterRule>, NftError> {
         let standing = self.standing_elements()?;
-        let (rules, _) = recorded(&mut self.socket, &self.config.table, now)?;
+        let rules = recorded(&mut self.socket, &self.config.table, now)?.rules;
         let rules = rules.iter().filter_map(PolicyRule::filter_rule);
         Ok(rules
             .filter(|rule| rule.deadline > now)
@@ -276,7 +288,7 @@ impl NftFilter {
     /// The kernel cannot be asked.
     pub fn occupancy(&mut self) -> Result<HashMap<String, usize>, NftError> {
         let mut found = HashMap::new();
-        for name in self.sets.values().cloned().chain([REGISTRY.to_owned()]).collect::<Vec<_>>() {
+        for name in self.sets.values().chain(registries()).cloned().collect::<Vec<_>>() {
             let count = elements(&mut self.socket, &self.config.table, &name)?.len();
             if count != 0 {
                 found.insert(name, count);
@@ -307,7 +319,7 @@ fn existing_sets(socket: &mut Socket, table: &str) -> Result<Vec<Lookup>, NftErr
 }
 
 /// What is not permitted to ask is not permitted to do.
-fn rights(error: NetlinkError) -> NftError {
+pub(super) fn rights(error: NetlinkError) -> NftError {
     if error.errno() == Some(Errno::PERM) { NftError::NoRights } else { error.into() }
 }
 
@@ -336,5 +348,7 @@ fn validate(config: &NftConfig) -> Result<(), NftError> {
     Ok(())
 }
 
+/// Octets of a transaction after which another one begins, where several do.
+const LARGE: usize = 16 << 20;
 const LONGEST_TABLE: usize = 255;
 const LONGEST_INTERFACE: usize = 15;

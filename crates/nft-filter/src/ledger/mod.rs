@@ -26,6 +26,16 @@ pub(crate) enum Place {
     Map(TranslationMap),
 }
 
+impl Place {
+    /// The kernel's name for it.
+    pub(crate) fn name(self) -> String {
+        match self {
+            Self::Set(lookup) => lookup.to_string(),
+            Self::Map(map) => map.name(),
+        }
+    }
+}
+
 /// The elements that should be in the kernel, with an undo log for the transaction in work.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {

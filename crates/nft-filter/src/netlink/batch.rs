@@ -38,6 +38,11 @@ impl Batch {
         self.messages
     }
 
+    /// How many octets it has.
+    pub(crate) const fn bytes(&self) -> usize {
+        self.octets.len()
+    }
+
     pub(crate) const fn is_empty(&self) -> bool {
         self.messages == 0
     }

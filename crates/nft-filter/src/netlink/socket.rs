@@ -289,7 +289,8 @@ fn error_of(payload: &[u8]) -> Option<Errno> {
 const HEADER_BYTES: usize = 16;
 const FAMILY_HEADER_BYTES: usize = 4;
 const RECEIVE_BYTES: usize = 1 << 16;
-const SEND_BUFFER_BYTES: usize = 16 << 20;
+/// A bound, not memory: a million elements of one set change in one transaction.
+const SEND_BUFFER_BYTES: usize = 128 << 20;
 const RECEIVE_BUFFER_BYTES: usize = 4 << 20;
 pub(crate) const DUMP_ATTEMPTS: u32 = 8;
 /// The kernel answers at once; this only keeps a fault from being silent.

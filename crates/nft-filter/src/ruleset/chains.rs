@@ -2,14 +2,18 @@
 
 use core::fmt;
 use core::str::FromStr;
+use std::sync::LazyLock;
 
-use simco::{IpVersion, TransportProtocol};
+use simco::{IpVersion, PolicyRuleId, TransportProtocol};
 
-use super::expression::{Comparison, Expressions, Membership, Meta, Place, Register, Verdict, append_rule};
-use super::passage::{INNER, Passage, Side};
+use super::expression::{
+    Comparison, ConnectionKey, ConnectionSide, Expressions, Membership, Meta, Place, Register, Verdict,
+    append_rule,
+};
+use super::passage::{Passage, Side, icmp};
 use super::shape::{NoShape, Shape, load_network};
 use super::translation;
-use crate::config::NftConfig;
+use crate::config::{NftConfig, Passing};
 use crate::netlink::{Batch, CREATE, IPV4, IPV6, chain, element, message, set, table};
 
 /// What a set's elements mean.
@@ -34,10 +38,11 @@ impl Meaning {
         }
     }
 
-    const fn verdict(self) -> Verdict<'static> {
-        match self {
-            Self::Block => Verdict::Drop,
-            Self::In | Self::Out => Verdict::Accept,
+    const fn verdict(self, config: &NftConfig) -> Verdict<'static> {
+        match (self, config.mark) {
+            (Self::Block, _) => Verdict::Drop,
+            (Self::In | Self::Out, None) => Verdict::Accept,
+            (Self::In | Self::Out, Some(_)) => Verdict::Goto(PASS),
         }
     }
 }
@@ -80,10 +85,16 @@ pub(crate) fn write_base(batch: &mut Batch, config: &NftConfig, flags: u32) {
     });
     write_interfaces(batch, config);
     let registry = SetKind { key_type: REGISTRY_KEY_TYPE, key_bytes: REGISTRY_KEY_BYTES, data: None };
-    write_set(batch, config, REGISTRY, &registry);
+    for name in REGISTRIES.iter() {
+        write_set(batch, config, name, &registry);
+    }
+    write_chain(batch, config, PASS);
     for version in VERSIONS {
+        for way in Way::ALL {
+            write_chain(batch, config, &way.chain(version));
+            write_chain(batch, config, &way.error_chain(version));
+        }
         for passage in Passage::ALL {
-            write_chain(batch, config, &dispatch(passage, version));
             for meaning in Meaning::ALL {
                 write_chain(batch, config, &lookups(passage, version, meaning));
             }
@@ -104,9 +115,16 @@ pub(crate) fn write_rules(batch: &mut Batch, config: &NftConfig, sets: &[Lookup]
         attributes.text(crate::netlink::rule::TABLE, &config.table);
     });
     write_forward(batch, config);
+    if let Some(bits) = config.mark {
+        append_rule(batch, &config.table, PASS, |rule| {
+            rule.mark(bits.get());
+            rule.verdict(Verdict::Accept);
+        });
+    }
     for version in VERSIONS {
-        for passage in Passage::ALL {
-            write_dispatch(batch, config, passage, version);
+        for way in Way::ALL {
+            write_dispatch(batch, config, way, version);
+            write_error_dispatch(batch, config, way, version);
         }
     }
     for set in sets {
@@ -130,9 +148,10 @@ pub(crate) fn write_lookups(batch: &mut Batch, config: &NftConfig, lookup: Looku
         let chain = lookups(passage, shape.version, meaning);
         append_rule(batch, &config.table, &chain, |rule| {
             require_family(rule, shape.version);
+            passage.require_error(rule, shape.version);
             shape.load(passage, rule);
             rule.lookup(&name, Register::FIRST, Membership::Present);
-            rule.verdict(meaning.verdict());
+            rule.verdict(meaning.verdict(config));
         });
     }
 }
@@ -161,29 +180,88 @@ pub(crate) fn write_removal(batch: &mut Batch, config: &NftConfig, remaining: &[
 fn write_forward(batch: &mut Batch, config: &NftConfig) {
     let mut rule =
         |write: &dyn Fn(&mut Expressions<'_, '_>)| append_rule(batch, &config.table, "forward", write);
-    rule(&|rule| rule.connection_state(Register::FIRST));
+    if config.passing == Passing::Everything {
+        rule(&|rule| rule.verdict(Verdict::Accept));
+    }
     rule(&|rule| {
         require_interface(rule, Meta::InputName, Membership::Present);
         require_interface(rule, Meta::OutputName, Membership::Present);
         rule.verdict(Verdict::Accept);
     });
-    for (key, passage) in [(Meta::OutputName, Passage::In), (Meta::InputName, Passage::Out)] {
+    for way in Way::ALL {
+        if config.passing == Passing::Nothing {
+            rule(&|rule| {
+                require_interface(rule, way.interface(), Membership::Present);
+                rule.verdict(Verdict::Drop);
+            });
+        }
         for version in VERSIONS {
             rule(&|rule| {
-                require_interface(rule, key, Membership::Present);
+                require_interface(rule, way.interface(), Membership::Present);
                 require_family(rule, version);
-                rule.verdict(Verdict::Goto(&dispatch(passage, version)));
+                rule.verdict(Verdict::Goto(&way.chain(version)));
             });
         }
     }
 }
 
+/// Which way a packet goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Way {
+    In,
+    Out,
+}
+
+impl Way {
+    const ALL: [Self; 2] = [Self::In, Self::Out];
+
+    const fn back(self) -> Self {
+        match self {
+            Self::In => Self::Out,
+            Self::Out => Self::In,
+        }
+    }
+
+    const fn passage(self) -> Passage {
+        match self {
+            Self::In => Passage::In,
+            Self::Out => Passage::Out,
+        }
+    }
+
+    /// What lets its packets pass.
+    const fn meaning(self) -> Meaning {
+        match self {
+            Self::In => Meaning::In,
+            Self::Out => Meaning::Out,
+        }
+    }
+
+    /// At which interface the protected network is.
+    const fn interface(self) -> Meta {
+        match self {
+            Self::In => Meta::OutputName,
+            Self::Out => Meta::InputName,
+        }
+    }
+
+    /// Where its packets go first: `in_4`.
+    fn chain(self, version: IpVersion) -> String {
+        format!("{}_{}", self.passage().name(), number(version))
+    }
+
+    /// Where its ICMP errors go: `error_in_4`.
+    fn error_chain(self, version: IpVersion) -> String {
+        format!("error_{}", self.chain(version))
+    }
+}
+
 /// To and from what is closed nothing passes, not even an error about what may.
-fn write_closed(batch: &mut Batch, config: &NftConfig, passage: Passage, version: IpVersion) {
-    let chain = dispatch(passage, version);
+fn write_closed(batch: &mut Batch, config: &NftConfig, chain: &str, passage: Passage, version: IpVersion) {
     for network in config.closed.iter().filter(|network| network.version() == version) {
         for side in [Side::Internal, Side::External] {
-            append_rule(batch, &config.table, &chain, |rule| {
+            append_rule(batch, &config.table, chain, |rule| {
+                require_family(rule, version);
                 load_network(rule, passage, side, network);
                 rule.verdict(Verdict::Drop);
             });
@@ -192,64 +270,65 @@ fn write_closed(batch: &mut Batch, config: &NftConfig, passage: Passage, version
 }
 
 /// What is closed does not pass; what is blocked does not pass; what is open passes; an ICMP error passes with the packet it is about.
-fn write_dispatch(batch: &mut Batch, config: &NftConfig, passage: Passage, version: IpVersion) {
-    write_closed(batch, config, passage, version);
-    let (own, name) = (dispatch(passage, version), |meaning| lookups(passage, version, meaning));
-    let (first, reverse) =
-        if passage.goes_out() { (Meaning::Out, Meaning::In) } else { (Meaning::In, Meaning::Out) };
+fn write_dispatch(batch: &mut Batch, config: &NftConfig, way: Way, version: IpVersion) {
+    let own = way.chain(version);
+    let passage = way.passage();
+    write_closed(batch, config, &own, passage, version);
     let mut rule = |write: &dyn Fn(&mut Expressions<'_, '_>)| append_rule(batch, &config.table, &own, write);
-    if passage.is_error() {
-        if version == IpVersion::V4 {
-            rule(&|rule| {
-                // Ports stand where we look for them only if that header has no options.
-                rule.payload(Place::transport(INNER), 1, Register::FIRST);
-                rule.compare(Register::FIRST, Comparison::Different, &[0x45]);
-                rule.verdict(Verdict::Return);
-            });
-        }
-    } else {
-        let errors = if passage.goes_out() { Passage::ErrorOut } else { Passage::ErrorIn };
-        for types in error_types(version) {
-            rule(&|rule| {
-                require_error(rule, version, *types);
-                rule.verdict(Verdict::Jump(&dispatch(errors, version)));
-            });
-        }
+    for types in error_types(version) {
+        rule(&|rule| {
+            require_error(rule, version, *types);
+            rule.verdict(Verdict::Jump(&way.error_chain(version)));
+        });
     }
+    let name = |meaning| lookups(passage, version, meaning);
     rule(&|rule| rule.verdict(Verdict::Jump(&name(Meaning::Block))));
-    rule(&|rule| rule.verdict(Verdict::Jump(&name(first))));
+    rule(&|rule| rule.verdict(Verdict::Jump(&name(way.meaning()))));
     rule(&|rule| {
-        require_later_tcp(rule, passage, version);
-        rule.verdict(Verdict::Jump(&name(reverse)));
+        require_later_tcp(rule);
+        rule.verdict(Verdict::Jump(&name(way.back().meaning())));
     });
-    if !passage.is_error() {
-        rule(&|rule| rule.verdict(Verdict::Drop));
+    rule(&|rule| rule.verdict(Verdict::Drop));
+}
+
+/// An ICMP error that goes this way is about a packet that went the other way, in a flow that the connection tracker knows.
+/// Every TCP segment in one counts as a later one: its flags need not be there.
+fn write_error_dispatch(batch: &mut Batch, config: &NftConfig, way: Way, version: IpVersion) {
+    let own = way.error_chain(version);
+    // Both ends of a flow are looked at: whichever began it.
+    write_closed(batch, config, &own, Passage::BegunInside, version);
+    let (to_beginner, from_beginner) = match way {
+        Way::In => (Passage::BegunInside, Passage::BegunOutside),
+        Way::Out => (Passage::BegunOutside, Passage::BegunInside),
+    };
+    for (side, passage) in [(ConnectionSide::Reply, to_beginner), (ConnectionSide::Original, from_beginner)] {
+        for meaning in [Meaning::Block, way.back().meaning(), way.meaning()] {
+            append_rule(batch, &config.table, &own, |rule| {
+                rule.connection(ConnectionKey::Direction, None, Register::FIRST);
+                rule.compare(Register::FIRST, Comparison::Equal, &[side.code()]);
+                if meaning == way.meaning() {
+                    passage.load_protocol(rule, Register::FIRST);
+                    rule.compare(Register::FIRST, Comparison::Equal, &[TransportProtocol::TCP.get()]);
+                }
+                rule.verdict(Verdict::Jump(&lookups(passage, version, meaning)));
+            });
+        }
     }
 }
 
-/// TCP flows both ways once it is open; only the first segment has a direction (RFC 5189 §2.3.5). In an ICMP error every
-/// TCP segment is a later one: its flags need not be there.
-fn require_later_tcp(rule: &mut Expressions<'_, '_>, passage: Passage, version: IpVersion) {
-    match passage.protocol(version) {
-        Some(place) => rule.payload(place, 1, Register::FIRST),
-        None => rule.meta(Meta::Protocol, Register::FIRST),
-    }
+/// TCP flows both ways once it is open; only the first segment has a direction (RFC 5189 §2.3.5).
+fn require_later_tcp(rule: &mut Expressions<'_, '_>) {
+    rule.meta(Meta::Protocol, Register::FIRST);
     rule.compare(Register::FIRST, Comparison::Equal, &[TransportProtocol::TCP.get()]);
-    if !passage.is_error() {
-        rule.payload(Place::transport(TCP_FLAGS_AT), 1, Register::FIRST);
-        rule.mask(Register::FIRST, &[TCP_SYN | TCP_ACK]);
-        rule.compare(Register::FIRST, Comparison::Different, &[TCP_SYN]);
-    }
+    rule.payload(Place::transport(TCP_FLAGS_AT), 1, Register::FIRST);
+    rule.mask(Register::FIRST, &[TCP_SYN | TCP_ACK]);
+    rule.compare(Register::FIRST, Comparison::Different, &[TCP_SYN]);
 }
 
 fn require_error(rule: &mut Expressions<'_, '_>, version: IpVersion, (lowest, highest): (u8, u8)) {
     require_family(rule, version);
     rule.meta(Meta::Protocol, Register::FIRST);
-    let protocol = match version {
-        IpVersion::V4 => TransportProtocol::ICMP.get(),
-        IpVersion::V6 => ICMPV6,
-    };
-    rule.compare(Register::FIRST, Comparison::Equal, &[protocol]);
+    rule.compare(Register::FIRST, Comparison::Equal, &[icmp(version)]);
     rule.payload(Place::transport(0), 1, Register::FIRST);
     rule.compare(Register::FIRST, Comparison::AtLeast, &[lowest]);
     rule.compare(Register::FIRST, Comparison::AtMost, &[highest]);
@@ -365,20 +444,37 @@ pub(crate) fn write_base_chain(batch: &mut Batch, config: &NftConfig, hook: &Hoo
     });
 }
 
-fn dispatch(passage: Passage, version: IpVersion) -> String {
-    let version = if version == IpVersion::V4 { 4 } else { 6 };
-    format!("{}_{version}", passage.name())
+fn lookups(passage: Passage, version: IpVersion, meaning: Meaning) -> String {
+    format!("{}_{}_{}", passage.name(), number(version), meaning.name())
 }
 
-fn lookups(passage: Passage, version: IpVersion, meaning: Meaning) -> String {
-    format!("{}_{}", dispatch(passage, version), meaning.name())
+const fn number(version: IpVersion) -> u8 {
+    match version {
+        IpVersion::V4 => 4,
+        IpVersion::V6 => 6,
+    }
 }
 
 pub(crate) const VERSIONS: [IpVersion; 2] = [IpVersion::V4, IpVersion::V6];
 /// The set of the protected network's interfaces.
 pub(crate) const INTERFACES: &str = "inside";
-/// The set of all policy rules by number, with what the middlebox knows of them.
-pub(crate) const REGISTRY: &str = "rules";
+/// The sets of all policy rules by number, with what the middlebox knows of them. There are many, for the kernel lists a set by
+/// walking it from the beginning for each piece of the list.
+static REGISTRIES: LazyLock<Vec<String>> =
+    LazyLock::new(|| (0..SHARDS).map(|shard| format!("rules_{shard:02}")).collect());
+const SHARDS: u32 = 64;
+
+/// Names of the sets of policy rules.
+pub(crate) fn registries() -> &'static [String] {
+    &REGISTRIES
+}
+
+/// The set that a policy rule's record is in.
+pub(crate) fn registry(rule: PolicyRuleId) -> &'static str {
+    let shard = usize::try_from(rule.get() % SHARDS).unwrap_or_default();
+    &REGISTRIES[shard]
+}
+
 /// Number of the rule, and number of the part: a record may need several elements.
 pub(crate) const REGISTRY_KEY_BYTES: u32 = 8;
 const REGISTRY_KEY_TYPE: u32 = (TYPE_MARK << super::shape::TYPE_BITS) | TYPE_MARK;
@@ -393,7 +489,8 @@ const HOST_ORDER: [u8; 6] = {
 /// We refer to sets by name; the kernel wants a number all the same.
 const SET_ID: u32 = 1;
 const ACCEPT: u32 = 1;
-const ICMPV6: u8 = 58;
+/// Where packets are marked and let through, if they are to be marked.
+const PASS: &str = "pass";
 const TCP_FLAGS_AT: u32 = 13;
 const TCP_SYN: u8 = 0x02;
 const TCP_ACK: u8 = 0x10;

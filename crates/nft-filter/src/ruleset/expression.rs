@@ -41,22 +41,53 @@ impl Expressions<'_, '_> {
         });
     }
 
-    /// Loads the connection tracker's state, which has the kernel put fragments together first.
-    pub(crate) fn connection_state(&mut self, into: Register) {
+    /// Loads something the connection tracker knows of the packet's flow; ends the rule where there is no flow. That there is
+    /// such a rule has the kernel put fragments together, of all packets.
+    pub(crate) fn connection(&mut self, key: ConnectionKey, side: Option<ConnectionSide>, into: Register) {
         self.expression("ct", |data| {
             data.u32(1, into.0);
-            data.u32(2, 0);
+            data.u32(2, key.code());
+            if let Some(side) = side {
+                data.octets(3, &[side.code()]);
+            }
+        });
+    }
+
+    /// Loads a value.
+    pub(crate) fn immediate(&mut self, value: &[u8], into: Register) {
+        self.expression("immediate", |attributes| {
+            attributes.u32(1, into.0);
+            attributes.nested(2, |nested| nested.octets(data::VALUE, value));
+        });
+    }
+
+    /// Sets bits of the packet's mark.
+    pub(crate) fn mark(&mut self, bits: u32) {
+        let register = Register::FIRST;
+        self.expression("meta", |data| {
+            data.u32(1, register.0);
+            data.u32(2, Meta::MARK);
+        });
+        self.bits(register, &(!bits).to_ne_bytes(), &bits.to_ne_bytes());
+        self.expression("meta", |data| {
+            data.u32(2, Meta::MARK);
+            data.u32(3, register.0);
         });
     }
 
     /// Keeps the bits of `mask`.
     pub(crate) fn mask(&mut self, register: Register, mask: &[u8]) {
+        self.bits(register, mask, &[0; 16][..mask.len().min(16)]);
+    }
+
+    /// Keeps the bits of `mask`, and turns those of `flip` round.
+    fn bits(&mut self, register: Register, mask: &[u8], flip: &[u8]) {
         self.expression("bitwise", |attributes| {
             attributes.u32(1, register.0);
             attributes.u32(2, register.0);
             attributes.u32(3, u32::try_from(mask.len()).unwrap_or(u32::MAX));
             attributes.nested(4, |nested| nested.octets(data::VALUE, mask));
-            attributes.nested(5, |nested| nested.octets(data::VALUE, &[0; 16][..mask.len().min(16)]));
+            attributes.nested(5, |nested| nested.octets(data::VALUE, flip));
         });
     }
 
@@ -89,22 +120,22 @@ impl Expressions<'_, '_> {
         });
     }
 
-    /// Translates to the address in a register, and to the port in another.
+    /// Translates to the address in a register, and to a port from one register to that in another.
     pub(crate) fn translate(
         &mut self,
         side: TranslatedSide,
         family: u8,
         address: Register,
-        port: Option<Register>,
+        ports: Option<(Register, Register)>,
     ) {
         self.expression("nat", |attributes| {
             attributes.u32(1, side.code());
             attributes.u32(2, family.into());
             attributes.u32(3, address.0);
             attributes.u32(4, address.0);
-            if let Some(port) = port {
-                attributes.u32(5, port.0);
-                attributes.u32(6, port.0);
+            if let Some((first, last)) = ports {
+                attributes.u32(5, first.0);
+                attributes.u32(6, last.0);
             }
         });
     }
@@ -172,7 +203,55 @@ pub(crate) enum Meta {
     Protocol,
 }
 
+/// What the connection tracker knows about a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ConnectionKey {
+    /// Which way the packet goes in it, one octet: see [`ConnectionSide::code`].
+    Direction,
+    /// Protocol, one octet.
+    Protocol,
+    /// Port, two octets.
+    SourcePort,
+    /// Address, four octets.
+    SourceV4,
+    /// Address, sixteen octets.
+    SourceV6,
+}
+
+impl ConnectionKey {
+    const fn code(self) -> u32 {
+        match self {
+            Self::Direction => 1,
+            Self::Protocol => 10,
+            Self::SourcePort => 11,
+            Self::SourceV4 => 19,
+            Self::SourceV6 => 21,
+        }
+    }
+}
+
+/// A direction of a flow, and with it the end that packets of this direction come from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ConnectionSide {
+    /// From whoever began it.
+    Original,
+    /// Back.
+    Reply,
+}
+
+impl ConnectionSide {
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Self::Original => 0,
+            Self::Reply => 1,
+        }
+    }
+}
+
 impl Meta {
+    /// The packet's mark.
+    const MARK: u32 = 3;
+
     const fn code(self) -> u32 {
         match self {
             Self::InputName => 6,
@@ -228,8 +307,6 @@ impl TranslatedSide {
 pub(crate) enum Verdict<'a> {
     Accept,
     Drop,
-    /// Back to the chain that jumped here.
-    Return,
     /// To a chain, and back after its end.
     Jump(&'a str),
     /// To a chain, without return.
@@ -243,7 +320,6 @@ impl Verdict<'_> {
             Self::Accept => (1, None),
             Self::Jump(chain) => (-3, Some(chain)),
             Self::Goto(chain) => (-4, Some(chain)),
-            Self::Return => (-5, None),
         };
         attributes.octets(data::VERDICT_CODE, &code.to_be_bytes());
         if let Some(chain) = chain {

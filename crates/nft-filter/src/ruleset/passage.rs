@@ -1,8 +1,8 @@
 //! Where a packet shows its internal and its external side.
 
-use simco::IpVersion;
+use simco::{IpVersion, TransportProtocol};
 
-use super::expression::Place;
+use super::expression::{Comparison, ConnectionKey, ConnectionSide, Expressions, Meta, Place, Register};
 
 /// Which packet is looked at, and which way it goes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -11,10 +11,11 @@ pub(crate) enum Passage {
     In,
     /// A packet from inside.
     Out,
-    /// The packet in an ICMP error from outside: it went out.
-    ErrorIn,
-    /// The packet in an ICMP error from inside: it came in.
-    ErrorOut,
+    /// An ICMP error about a flow that was begun from inside, as the connection tracker knows it: with the addresses that each
+    /// end has of its own, whatever is translated on the way.
+    BegunInside,
+    /// An ICMP error about a flow that was begun from outside.
+    BegunOutside,
 }
 
 /// Internal or external, whichever way a packet goes.
@@ -25,71 +26,102 @@ pub(crate) enum Side {
 }
 
 impl Passage {
-    pub(crate) const ALL: [Self; 4] = [Self::In, Self::Out, Self::ErrorIn, Self::ErrorOut];
+    pub(crate) const ALL: [Self; 4] = [Self::In, Self::Out, Self::BegunInside, Self::BegunOutside];
 
     /// The beginning of its chains' names.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::In => "in",
             Self::Out => "out",
-            Self::ErrorIn => "error_in",
-            Self::ErrorOut => "error_out",
+            Self::BegunInside => "begun_inside",
+            Self::BegunOutside => "begun_outside",
         }
     }
 
-    /// Where the address of a side stands.
-    pub(crate) const fn address(self, version: IpVersion, side: Side) -> Place {
-        let (source, destination) = match version {
-            IpVersion::V4 => (12, 16),
-            IpVersion::V6 => (8, 24),
+    /// Loads the address of a side.
+    pub(crate) fn load_address(
+        self,
+        rule: &mut Expressions<'_, '_>,
+        version: IpVersion,
+        side: Side,
+        register: Register,
+    ) {
+        let (source, destination, bytes, key) = match version {
+            IpVersion::V4 => (12, 16, 4, ConnectionKey::SourceV4),
+            IpVersion::V6 => (8, 24, 16, ConnectionKey::SourceV6),
         };
-        let offset = if self.is_source(side) { source } else { destination };
-        if self.is_error() { Place::transport(INNER + offset) } else { Place::network(offset) }
-    }
-
-    /// Where the port of a side stands.
-    pub(crate) const fn port(self, version: IpVersion, side: Side) -> Place {
-        let offset = if self.is_source(side) { 0 } else { 2 };
-        let header = match (self.is_error(), version) {
-            (false, _) => 0,
-            (true, IpVersion::V4) => INNER + 20,
-            (true, IpVersion::V6) => INNER + 40,
-        };
-        Place::transport(header + offset)
-    }
-
-    /// Where the protocol stands; `None` if the kernel has found it out.
-    pub(crate) const fn protocol(self, version: IpVersion) -> Option<Place> {
-        match (self.is_error(), version) {
-            (false, _) => None,
-            (true, IpVersion::V4) => Some(Place::transport(INNER + 9)),
-            (true, IpVersion::V6) => Some(Place::transport(INNER + 6)),
+        match self.end(side) {
+            End::Source => rule.payload(Place::network(source), bytes, register),
+            End::Destination => rule.payload(Place::network(destination), bytes, register),
+            End::Of(end) => rule.connection(key, Some(end), register),
         }
     }
 
-    /// Whether it looks into an ICMP error.
+    /// Loads the port of a side.
+    pub(crate) fn load_port(self, rule: &mut Expressions<'_, '_>, side: Side, register: Register) {
+        match self.end(side) {
+            End::Source => rule.payload(Place::transport(0), 2, register),
+            End::Destination => rule.payload(Place::transport(2), 2, register),
+            End::Of(end) => rule.connection(ConnectionKey::SourcePort, Some(end), register),
+        }
+    }
+
+    /// Loads the protocol.
+    pub(crate) fn load_protocol(self, rule: &mut Expressions<'_, '_>, register: Register) {
+        if self.is_error() {
+            rule.connection(ConnectionKey::Protocol, None, register);
+        } else {
+            rule.meta(Meta::Protocol, register);
+        }
+    }
+
+    /// Goes on with ICMP errors, if it is about those: nft understands the ports of a flow only where it knows which protocol
+    /// the packet has.
+    pub(crate) fn require_error(self, rule: &mut Expressions<'_, '_>, version: IpVersion) {
+        if self.is_error() {
+            rule.meta(Meta::Protocol, Register::FIRST);
+            rule.compare(Register::FIRST, Comparison::Equal, &[icmp(version)]);
+        }
+    }
+
+    /// Whether it looks at an ICMP error.
     pub(crate) const fn is_error(self) -> bool {
         match self {
             Self::In | Self::Out => false,
-            Self::ErrorIn | Self::ErrorOut => true,
+            Self::BegunInside | Self::BegunOutside => true,
         }
     }
 
-    /// Whether the packet looked at goes out.
-    pub(crate) const fn goes_out(self) -> bool {
-        match self {
-            Self::Out | Self::ErrorIn => true,
-            Self::In | Self::ErrorOut => false,
-        }
-    }
-
-    const fn is_source(self, side: Side) -> bool {
-        match side {
-            Side::Internal => self.goes_out(),
-            Side::External => !self.goes_out(),
+    /// Where to find a side.
+    const fn end(self, side: Side) -> End {
+        match (self, side) {
+            (Self::In, Side::External) | (Self::Out, Side::Internal) => End::Source,
+            (Self::In, Side::Internal) | (Self::Out, Side::External) => End::Destination,
+            (Self::BegunInside, Side::Internal) | (Self::BegunOutside, Side::External) => {
+                End::Of(ConnectionSide::Original)
+            }
+            (Self::BegunInside, Side::External) | (Self::BegunOutside, Side::Internal) => {
+                End::Of(ConnectionSide::Reply)
+            }
         }
     }
 }
 
-/// Where the packet stands that an ICMP error is about.
-pub(crate) const INNER: u32 = 8;
+/// An end of a packet or of a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum End {
+    Source,
+    Destination,
+    /// Where the flow's packets of this direction come from.
+    Of(ConnectionSide),
+}
+
+/// The protocol of ICMP.
+pub(crate) const fn icmp(version: IpVersion) -> u8 {
+    match version {
+        IpVersion::V4 => TransportProtocol::ICMP.get(),
+        IpVersion::V6 => ICMPV6,
+    }
+}
+
+const ICMPV6: u8 = 58;

@@ -12,7 +12,7 @@ use simco::IpVersion;
 use simco::filter::{FilterRule, Network, Ports};
 use smallvec::SmallVec;
 
-use super::expression::{Comparison, Expressions, Meta, Register};
+use super::expression::{Comparison, Expressions, Register};
 use super::passage::{Passage, Side};
 
 /// Which bits count.
@@ -101,7 +101,7 @@ impl Shape {
             if bits == 0 {
                 continue;
             }
-            rule.payload(passage.address(self.version, side), bytes, register);
+            passage.load_address(rule, self.version, side, register);
             if bits < self.version.address_bits() {
                 match Network::new(all_ones(self.version), bits).address() {
                     IpAddr::V4(mask) => rule.mask(register, &mask.octets()),
@@ -116,7 +116,7 @@ impl Shape {
             if bits == 0 {
                 continue;
             }
-            rule.payload(passage.port(self.version, side), 2, register);
+            passage.load_port(rule, side, register);
             if bits < PORT_BITS {
                 rule.mask(register, &port_mask(bits).to_be_bytes());
             }
@@ -125,10 +125,7 @@ impl Shape {
     }
 
     fn load_protocol(&self, passage: Passage, register: Register, rule: &mut Expressions<'_, '_>) {
-        match passage.protocol(self.version) {
-            None => rule.meta(Meta::Protocol, register),
-            Some(place) => rule.payload(place, 1, register),
-        }
+        passage.load_protocol(rule, register);
         if self.protocol == ProtocolMatch::Any {
             rule.mask(register, &[0]);
         }
@@ -142,7 +139,7 @@ pub(crate) fn load_network(rule: &mut Expressions<'_, '_>, passage: Passage, sid
         IpAddr::V4(v4) => v4.octets().to_vec(),
         IpAddr::V6(v6) => v6.octets().to_vec(),
     };
-    rule.payload(passage.address(version, side), address_bytes(version), Register::FIRST);
+    passage.load_address(rule, version, side, Register::FIRST);
     if network.host().is_none() {
         let mask = Network::new(all_ones(version), network.prefix_length());
         rule.mask(Register::FIRST, &octets(mask.address()));

@@ -50,6 +50,8 @@ pub(crate) enum Detail {
     Port,
     /// Address and protocol; the port stays.
     Protocol,
+    /// Address and protocol; the address is shared, the kernel takes a port of the pool for each flow.
+    Shared,
     /// The address alone.
     Address,
 }
@@ -94,14 +96,18 @@ impl Rewrite {
 }
 
 impl Detail {
-    const ALL: [Self; 3] = [Self::Port, Self::Protocol, Self::Address];
+    const ALL: [Self; 4] = [Self::Port, Self::Protocol, Self::Shared, Self::Address];
 }
 
 impl TranslationMap {
     /// All there are.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         let of = |(rewrite, version)| Detail::ALL.map(|detail| Self { rewrite, version, detail });
-        Rewrite::ALL.into_iter().flat_map(|rewrite| VERSIONS.map(|version| (rewrite, version))).flat_map(of)
+        let all = Rewrite::ALL
+            .into_iter()
+            .flat_map(|rewrite| VERSIONS.map(|version| (rewrite, version)))
+            .flat_map(of);
+        all.filter(|map| map.detail != Detail::Shared || map.rewrite == Rewrite::FromInternal)
     }
 
     /// `to_internal_4_port`.
@@ -110,15 +116,10 @@ impl TranslationMap {
         let detail = match self.detail {
             Detail::Port => "port",
             Detail::Protocol => "protocol",
+            Detail::Shared => "shared",
             Detail::Address => "address",
         };
         format!("{}_{version}_{detail}", self.rewrite.name())
-    }
-
-    /// Data of the right length, where nobody looks at it.
-    pub(crate) fn any_data(self) -> Key {
-        let bytes = self.kind().data.map_or(0, |(_, bytes)| bytes);
-        Key::from_elem(0, usize::try_from(bytes).unwrap_or_default())
     }
 
     fn kind(self) -> SetKind {
@@ -131,7 +132,7 @@ impl TranslationMap {
         let with_port = (address << TYPE_BITS) | TYPE_PORT;
         let (key_type, key_bytes, data) = match self.detail {
             Detail::Port => ((with_protocol << TYPE_BITS) | TYPE_PORT, bytes + 8, (with_port, bytes + 4)),
-            Detail::Protocol => (with_protocol, bytes + 4, (address, bytes)),
+            Detail::Protocol | Detail::Shared => (with_protocol, bytes + 4, (address, bytes)),
             Detail::Address => (address, bytes, (address, bytes)),
         };
         SetKind { key_type, key_bytes, data: Some(data) }
@@ -160,7 +161,8 @@ pub(crate) fn mappings(rule: &FilterRule) -> Vec<(TranslationMap, Key, Key)> {
             Direction::Outbound => !rewrite.serves_inbound(),
         };
         if serves {
-            found.extend(elements(rewrite, rule.protocol, from, to));
+            let is_shared = rewrite == Rewrite::FromInternal && translation.is_shared();
+            found.extend(elements(rewrite, rule.protocol, from, to, is_shared));
         }
     };
     if let Some(internal) = host(&rule.internal) {
@@ -184,6 +186,7 @@ fn elements(
     protocol: TransportProtocol,
     from: Mapping,
     to: Mapping,
+    is_shared: bool,
 ) -> SmallVec<[(TranslationMap, Key, Key); 1]> {
     let version = IpVersion::of(from.address);
     let map = |detail| TranslationMap { rewrite, version, detail };
@@ -193,8 +196,12 @@ fn elements(
     let (Ports::Range { first: from_first, count }, Ports::Range { first: to_first, .. }) =
         (from.ports, to.ports)
     else {
-        let detail = if protocol.is_any() { Detail::Address } else { Detail::Protocol };
-        if detail == Detail::Protocol {
+        let detail = match (protocol.is_any(), is_shared) {
+            (true, _) => Detail::Address,
+            (false, true) => Detail::Shared,
+            (false, false) => Detail::Protocol,
+        };
+        if detail != Detail::Address {
             key.extend_from_slice(&[protocol.get(), 0, 0, 0]);
         }
         return SmallVec::from_iter([(map(detail), key, data)]);
@@ -267,12 +274,21 @@ fn write_rule(batch: &mut Batch, config: &NftConfig, map: TranslationMap) {
                 rule.meta(Meta::Protocol, protocol);
                 rule.payload(port, 2, protocol.after(1));
             }
-            Detail::Protocol => rule.meta(Meta::Protocol, protocol),
+            Detail::Protocol | Detail::Shared => rule.meta(Meta::Protocol, protocol),
             Detail::Address => {}
         }
         rule.map(&map.name(), Register::FIRST, Register::FIRST);
-        let port = (map.detail == Detail::Port).then_some(protocol);
-        rule.translate(side, family(map.version), Register::FIRST, port);
+        let ports = match map.detail {
+            Detail::Port => Some((protocol, protocol)),
+            Detail::Shared => {
+                let last = protocol.after(2);
+                rule.immediate(&config.shared_ports.start().to_be_bytes(), protocol);
+                rule.immediate(&config.shared_ports.end().to_be_bytes(), last);
+                Some((protocol, last))
+            }
+            Detail::Protocol | Detail::Address => None,
+        };
+        rule.translate(side, family(map.version), Register::FIRST, ports);
     });
 }
 

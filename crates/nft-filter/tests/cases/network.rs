@@ -121,6 +121,15 @@ impl Network {
         String::from_utf8(output.stdout).unwrap()
     }
 
+    /// Has nft load a text in the middlebox; what it lists then.
+    pub(crate) fn load(&self, text: &str) -> String {
+        let path = std::env::temp_dir().join(format!("{}.nft", self.prefix));
+        std::fs::write(&path, text).unwrap();
+        self.nft(&["-f", path.to_str().unwrap()]);
+        std::fs::remove_file(path).unwrap();
+        self.nft(&["-s", "list", "ruleset"])
+    }
+
     /// The elements of our sets by the set's name, as nft reads them.
     pub(crate) fn elements(&self) -> Vec<(String, Value)> {
         let listed: Value =
@@ -168,7 +177,7 @@ impl Network {
     }
 
     /// Sends a datagram between two new sockets; gives the one that it is meant for.
-    fn send_datagram(&self, way: Way, inside: SocketAddr, outside: SocketAddr) -> UdpSocket {
+    pub(crate) fn send_datagram(&self, way: Way, inside: SocketAddr, outside: SocketAddr) -> UdpSocket {
         let (near, far) = (self.udp(Spot::Inside, inside), self.udp(Spot::Outside, outside));
         let (from, to, target) = match way {
             Way::In => (far, near, inside),

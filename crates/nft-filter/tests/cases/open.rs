@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 
+use nft_filter::Passing;
 use simco::filter::{Change, FilterError, PacketFilter};
 use simco::{Direction, TransportProtocol};
 
@@ -255,6 +256,55 @@ pub(crate) fn closed_hosts() {
         assert!(!network.udp_passes(way, "10.1.0.3:4000", "203.0.113.130:6000"), "{way:?}");
     }
     assert!(!network.udp_passes(Way::In, "[fd01::2]:4000", "[2001:db8:9::2]:6000"));
+}
+
+pub(crate) fn closed_later() {
+    let network = Network::new();
+    let mut middlebox = Middlebox::new(&network);
+    let (near, far) = ((address("10.0.0.0"), 8, 0, 1), (address("0.0.0.0"), 0, 0, 1));
+    middlebox.insert(&rule(1, UDP, near, far, Direction::Inbound));
+    let passes =
+        || ["10.1.0.77:4000", "10.1.0.3:4000"].map(|inside| network.udp_passes(Way::In, inside, OUT));
+    assert_eq!(passes(), [true, true]);
+    middlebox.filter.set_closed(vec![simco::filter::Network::new(address("10.1.0.77"), 32)]).unwrap();
+    assert_eq!(passes(), [false, true]);
+    middlebox.filter.set_closed(Vec::new()).unwrap();
+    assert_eq!(passes(), [true, true]);
+}
+
+pub(crate) fn passing() {
+    let network = Network::new();
+    let mut middlebox = Middlebox::new(&network);
+    middlebox.insert(&udp(1, IN, OUT, Direction::Inbound));
+    let other = "10.1.0.3:4001";
+    assert!(network.udp_passes(Way::In, IN, OUT) && !network.udp_passes(Way::In, other, OUT));
+    middlebox.filter.set_passing(Passing::Everything).unwrap();
+    assert!(network.udp_passes(Way::In, IN, OUT) && network.udp_passes(Way::Out, other, OUT));
+    middlebox.filter.set_passing(Passing::Nothing).unwrap();
+    let unheard = network.send_datagram(Way::In, socket_address(IN), socket_address(OUT));
+    middlebox.filter.set_passing(Passing::Pinholes).unwrap();
+    network.wait_for_marker(Way::In);
+    assert!(!arrives_now(&unheard));
+    drop(unheard);
+    assert!(network.udp_passes(Way::In, IN, OUT) && !network.udp_passes(Way::Out, other, OUT));
+}
+
+/// As firewalld and Docker do, somebody else drops what he does not know.
+pub(crate) fn mark() {
+    let network = Network::new();
+    let others = "table inet other { chain forward { type filter hook forward priority 0; policy drop; \
+                  meta mark & 0x1000 == 0x1000 accept; }; }";
+    network.nft(&[others]);
+    let mark = core::num::NonZeroU32::new(0x1000);
+    let mut middlebox = Middlebox::new_with(&network, nft_filter::NftConfig { mark, ..super::config() });
+    middlebox.insert(&udp(1, IN, OUT, Direction::Inbound));
+    assert!(network.udp_passes(Way::In, IN, OUT));
+    assert!(!network.udp_passes(Way::Out, IN, OUT));
+    network.nft(&["flush", "chain", "inet", "other", "forward"]);
+    let unheard = network.send_datagram(Way::In, socket_address(IN), socket_address(OUT));
+    network.nft(&["delete", "table", "inet", "other"]);
+    network.wait_for_marker(Way::In);
+    assert!(!arrives_now(&unheard));
 }
 
 /// A rule with a shape of its own: prefixes of ten and more bits.

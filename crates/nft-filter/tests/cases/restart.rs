@@ -1,10 +1,11 @@
 //! What stands in the kernel: all or nothing, after a death, beside what nft says.
 
+use core::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use nft_filter::{NftConfig, Ownership};
-use simco::filter::{Change, FilterError, PacketFilter};
+use nft_filter::{NftConfig, Ownership, TranslationPriorities};
+use simco::filter::{Change, FilterError, Network as Addresses, PacketFilter};
 use simco::{Direction, PolicyRule, TransportProtocol};
 
 use super::network::{Network, Way, address};
@@ -30,8 +31,8 @@ pub(crate) fn atomic() {
     // While nobody owns the table a set becomes one that takes no timed elements.
     network.nft(&["flush chain inet headway in_4_in"]);
     network.nft(&["flush chain inet headway out_4_in"]);
-    network.nft(&["flush chain inet headway error_in_4_in"]);
-    network.nft(&["flush chain inet headway error_out_4_in"]);
+    network.nft(&["flush chain inet headway begun_inside_4_in"]);
+    network.nft(&["flush chain inet headway begun_outside_4_in"]);
     network.nft(&["delete set inet headway in_4_32_0_p_16_0"]);
     let kind = "{ type ipv4_addr . inet_proto . inet_service; }";
     network.nft(&[&format!("add set inet headway in_4_32_0_p_16_0 {kind}")]);
@@ -55,6 +56,64 @@ pub(crate) fn names() {
     let _middlebox = Middlebox::new(&network);
     let listed = network.nft(&["list", "set", "inet", "headway", "inside"]);
     assert!(listed.contains("elements = { \"in0\" }"), "{listed}");
+}
+
+/// What nft prints of a table, it loads again: the same table comes about.
+pub(crate) fn listing() {
+    let network = Network::new();
+    let config = NftConfig {
+        closed: vec![Addresses::new(address("10.1.0.3"), 32), Addresses::new(address("fd00::"), 8)],
+        translation: Some(TranslationPriorities::default()),
+        mark: NonZeroU32::new(0x1000),
+        ..config()
+    };
+    let mut middlebox =
+        Middlebox::with(&network, NftConfig { ownership: Ownership::Shared, ..config.clone() });
+    let odd = |id, protocol, near: &str, far: &str, bits| {
+        let (near, far) = ((address(near), bits, 0, 1), (address(far), bits / 2, 0, 1));
+        rule(id, protocol, near, far, Direction::Inbound)
+    };
+    let paired = ((address("10.1.0.2"), 32, 16384, 512), (address("203.0.113.2"), 32, 0, 1));
+    let outside = (address("203.0.113.1"), 32, 0, 1);
+    let shared = super::translated(udp(6, "10.1.0.2:0", OUT, Direction::Outbound), outside, None);
+    for rule in [
+        odd(1, TransportProtocol::UDP, "10.1.0.0", "203.0.113.0", 24),
+        odd(2, TransportProtocol::ANY, "10.1.0.0", "203.0.113.0", 24),
+        odd(3, TransportProtocol::ANY, "fd01::", "2001:db8::", 64),
+        rule(4, TransportProtocol::UDP, paired.0, paired.1, Direction::BiDirectional),
+        block(5, TransportProtocol::TCP, host("10.1.0.2:0"), (address("203.0.0.0"), 8, 0, 1)),
+        shared,
+    ] {
+        middlebox.insert(&rule);
+    }
+    let listed = network.nft(&["-s", "list", "ruleset"]);
+    assert!(
+        listed.contains("begun_inside_4_out") && !listed.contains("@nh") && !listed.contains("@th"),
+        "{listed}"
+    );
+    assert_same_lines(&network.load(&format!("flush ruleset\n{listed}")), &listed);
+    drop(middlebox);
+    // Of a table of its own nft knows the flag of the owner, from 1.1 on also that it persists; before, its line has to go.
+    let fresh = Network::new();
+    let mut middlebox = Middlebox::with(&fresh, config);
+    middlebox.insert(&odd(1, TransportProtocol::UDP, "10.1.0.0", "203.0.113.0", 24));
+    let owned = fresh.nft(&["-s", "list", "ruleset"]);
+    let kept = owned.lines().filter(|line| !line.contains("flags owner"));
+    let without = kept.fold(String::new(), |all, line| all + line + "\n");
+    assert_same_lines(&network.load(&format!("flush ruleset\n{without}")), &without);
+}
+
+/// But for what nft says of the process behind a table.
+fn assert_same_lines(found: &str, expected: &str) {
+    let lines = |text: &str| {
+        let lines = text.lines().map(|line| line.split(" #").next().unwrap_or_default().to_owned());
+        lines.filter(|line| !line.is_empty()).collect::<Vec<_>>()
+    };
+    let (found, expected) = (lines(found), lines(expected));
+    for (found, expected) in found.iter().zip(&expected) {
+        assert_eq!(found, expected);
+    }
+    assert_eq!(found.len(), expected.len());
 }
 
 pub(crate) fn too_many() {
@@ -145,7 +204,7 @@ pub(crate) fn list() {
     let mut listed: Vec<u32> = middlebox.filter.list(now).unwrap().iter().map(|rule| rule.id.get()).collect();
     listed.sort_unstable();
     assert_eq!(listed, [1, 2, 1_000_000]);
-    let registered = || network.elements().iter().filter(|(name, _)| name == "rules").count();
+    let registered = || network.elements().iter().filter(|(name, _)| name.starts_with("rules_")).count();
     assert_eq!(registered(), 3);
     middlebox.remove(&first);
     assert_eq!(registered(), 2);
@@ -169,5 +228,7 @@ pub(crate) fn many() {
     middlebox.filter.apply(now, &changes).unwrap();
     assert_eq!(middlebox.filter.list(now).unwrap().len(), 10_001);
     drop(middlebox);
-    assert_eq!(Middlebox::with(&network, config()).taken_over.len(), 10_001);
+    let mut middlebox = Middlebox::with(&network, config());
+    assert_eq!(middlebox.taken_over.len(), 10_001);
+    assert_eq!(middlebox.filter.occupancy().unwrap()["in_4_32_32_p_16_16"], 10_001);
 }

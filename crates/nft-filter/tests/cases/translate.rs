@@ -18,7 +18,8 @@ const OUTSIDE_OF_BOX: &str = "203.0.113.1:20000";
 const INSIDE_OF_BOX: &str = "10.1.0.1:30000";
 
 fn translator(network: &Network) -> Middlebox {
-    let config = NftConfig { translation: Some(TranslationPriorities::default()), ..config() };
+    let translation = Some(TranslationPriorities::default());
+    let config = NftConfig { translation, shared_ports: 50_000..=50_009, ..config() };
     let mut middlebox = Middlebox::with(network, config);
     middlebox.insert(&udp(9, MARKER_INSIDE, MARKER_OUTSIDE, Direction::BiDirectional));
     middlebox
@@ -69,6 +70,39 @@ pub(crate) fn ipv6_tcp() {
     accepted.read_exact(&mut [0; 2]).unwrap();
     accepted.write_all(b"out").unwrap();
     client.read_exact(&mut [0; 3]).unwrap();
+}
+
+pub(crate) fn shared() {
+    let network = Network::new();
+    let mut middlebox = translator(&network);
+    let pool = (socket_address(OUTSIDE_OF_BOX).ip(), 32, 0, 1);
+    let open = udp(1, "10.1.0.2:0", OUT, Direction::Outbound);
+    middlebox.insert(&translated(open, pool, None));
+    let outside = network.udp(Spot::Outside, socket_address(OUT));
+    for port in 4000..4004 {
+        let inside = network.udp(Spot::Inside, SocketAddr::new(socket_address(IN).ip(), port));
+        let seen = seen_from(&inside, OUT, &outside);
+        assert!(seen.ip() == pool.0 && (50_000..=50_009).contains(&seen.port()), "{seen}");
+    }
+}
+
+/// Port unreachable comes back both ways, whatever the packet looked like where it failed.
+pub(crate) fn errors() {
+    let network = Network::new();
+    let mut middlebox = translator(&network);
+    let refused = |socket: &std::net::UdpSocket, to: &str| {
+        socket.connect(socket_address(to)).unwrap();
+        socket.send(b"is anybody there?").unwrap();
+        assert_eq!(receive(socket).unwrap_err().kind(), std::io::ErrorKind::ConnectionRefused, "{to}");
+    };
+    let inside = network.udp(Spot::Inside, socket_address(IN));
+    let outbound = udp(1, IN, "203.0.113.2:33", Direction::Outbound);
+    middlebox.insert(&translated(outbound, host(OUTSIDE_OF_BOX), Some(host(INSIDE_OF_BOX))));
+    refused(&inside, INSIDE_OF_BOX);
+    let outside = network.udp(Spot::Outside, socket_address(OUT));
+    let inbound = udp(2, "10.1.0.2:4001", OUT, Direction::Inbound);
+    middlebox.insert(&translated(inbound, host("203.0.113.1:20002"), Some(host("10.1.0.1:30002"))));
+    refused(&outside, "203.0.113.1:20002");
 }
 
 pub(crate) fn expiry() {

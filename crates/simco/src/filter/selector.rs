@@ -203,6 +203,14 @@ pub struct Translation {
     pub inside: Option<Mapping>,
 }
 
+impl Translation {
+    /// Whether several hosts share the outside address, and ports are chosen as packets come.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.protocol.has_ports() && self.outside.ports == Ports::Any
+    }
+}
+
 /// An address and ports that stand for others: the k-th port for the k-th.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Mapping {
