@@ -217,11 +217,15 @@ pub struct Limits {
     /// Sessions and connections that want to become one; default: 1024. Beyond it a connection that is no session makes room
     /// for a new one; if all are sessions it gets 0x0321.
     pub sessions: usize,
+    /// Sessions of agents that have not proved who they are; beyond it 0x0321. The rest of [`sessions`](Self::sessions) is for
+    /// those that have. Default: 768.
+    pub anonymous_sessions: usize,
     /// Rules; beyond it 0x0342. Default: a million.
     pub rules: usize,
     /// Octets that may wait for an agent that does not read; beyond it its session is cut. Default: 4 MiB.
     pub outbox_bytes: usize,
-    /// How long a connection may take to become a session. Default: 30 s.
+    /// How long a connection may take to become a session. Default: 30 s. Where more than half of the places are taken it is
+    /// less, in proportion to those that are free, down to a tenth.
     pub establishment: Duration,
 }
 
@@ -229,6 +233,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             sessions: 1024,
+            anonymous_sessions: 768,
             rules: 1_000_000,
             outbox_bytes: 4 << 20,
             establishment: Duration::from_secs(30),

@@ -41,9 +41,8 @@ impl<F: PacketFilter> Middlebox<F> {
             Err(code) => self.refuse_connection(origin, code),
             Ok(Establishment::Open(agent)) => self.begin_session(origin, agent),
             Ok(Establishment::Prove { challenge, token, proof }) => {
-                let until = now + self.policies.config.limits.establishment;
                 let Some(session) = self.sessions.get_mut(&origin.session) else { return };
-                session.state = State::NoAuth { proof: Box::new(proof), until };
+                session.state = State::NoAuth { proof: Box::new(proof), since: now };
                 let reply = PositiveReply::SessionAuthentication {
                     challenge: challenge.as_ref().map(<[u8; 32]>::as_slice),
                     token: token.as_ref().map(<[u8; 32]>::as_slice),
@@ -78,6 +77,16 @@ impl<F: PacketFilter> Middlebox<F> {
     pub(super) fn policy_of(&self, agent: &Owner) -> Option<&AgentPolicy> {
         let agents = &self.policies.config.agents;
         agents.known.get(agent).map(|known| &known.policy).or(agents.anonymous.as_ref())
+    }
+
+    /// Returns how many open sessions there are of agents that have not proved who they are.
+    fn anonymous_sessions(&self) -> usize {
+        let known = &self.policies.config.agents.known;
+        let is_anonymous = |session: &&Session| {
+            session.connection.authenticated.is_none()
+                && session.agent().is_some_and(|agent| !known.contains_key(agent))
+        };
+        self.sessions.values().filter(is_anonymous).count()
     }
 
     /// Judges an SE request by the steps of RFC 4540 §7.2, in their order.
@@ -115,6 +124,9 @@ impl<F: PacketFilter> Middlebox<F> {
                     return Err(NegativeCode::NoAuthorization);
                 }
                 self.may_open(&connection.peer)?;
+                if self.anonymous_sessions() >= self.policies.config.limits.anonymous_sessions {
+                    return Err(NegativeCode::LackOfResources);
+                }
                 Ok(Establishment::Open(connection.peer))
             }
             (None, None) => Ok(self.ask_unnamed()),

@@ -18,6 +18,7 @@ mod rules;
 mod session;
 mod translator;
 
+use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -124,8 +125,7 @@ impl<F: PacketFilter> Middlebox<F> {
         }
         self.newest_session += 1;
         let id = SessionId(self.newest_session);
-        let until = now + self.policies.config.limits.establishment;
-        self.sessions.insert(id, Session::new(connection, until));
+        self.sessions.insert(id, Session::new(connection, now));
         id
     }
 
@@ -169,7 +169,8 @@ impl<F: PacketFilter> Middlebox<F> {
     /// It is later: rules expire, patience ends.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.expire(now);
-        let is_over = |session: &Session| session.deadline().is_some_and(|deadline| deadline <= now);
+        let patience = self.patience();
+        let is_over = |session: &Session| session.deadline(patience).is_some_and(|deadline| deadline <= now);
         let over = self.sessions.iter().filter(|(_, session)| is_over(session));
         let over: Vec<_> = over.map(|(id, session)| (*id, session.framer.deadline())).collect();
         for (id, half_message) in over {
@@ -211,8 +212,9 @@ impl<F: PacketFilter> Middlebox<F> {
     /// When to call [`handle_timeout`](Self::handle_timeout) at the latest.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let patience = self.sessions.values().filter_map(Session::deadline).min();
-        match (patience, self.policies.rules.next_deadline()) {
+        let patience = self.patience();
+        let silent = self.sessions.values().filter_map(|session| session.deadline(patience)).min();
+        match (silent, self.policies.rules.next_deadline()) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         }
@@ -240,11 +242,19 @@ impl<F: PacketFilter> Middlebox<F> {
 
     /// Takes a rule away; its owner is told. Whether there was one.
     pub fn remove_rule(&mut self, now: Instant, rule: PolicyRuleId) -> bool {
+        self.remove_rules(now, |known| known.id == rule) == 1
+    }
+
+    /// Takes rules away, in one call of the filter; their owners are told. How many there were.
+    pub fn remove_rules(&mut self, now: Instant, is_meant: impl Fn(&PolicyRule) -> bool) -> usize {
         self.commit(now);
-        let Some(rule) = self.policies.rules.rule(rule).map(Arc::clone) else { return false };
-        self.policies.stage(Change::Remove { rule, cause: RemovalCause::Administrative });
+        let rules: Vec<_> = self.rules().filter(|rule| is_meant(rule)).map(Arc::clone).collect();
+        let count = rules.len();
+        for rule in rules {
+            self.policies.stage(Change::Remove { rule, cause: RemovalCause::Administrative });
+        }
         self.confirm_removals(now);
-        true
+        count
     }
 
     /// Takes rules in that were there before a restart, and brings the filter in line: what it lacks is put in. Rules
@@ -255,20 +265,31 @@ impl<F: PacketFilter> Middlebox<F> {
     /// The filter cannot be asked or refuses; the rules are in the rule base then, and what failed can be tried again.
     pub fn restore(&mut self, now: Instant, rules: Vec<PolicyRule>) -> Result<(), FilterError> {
         let present: BTreeSet<_> = self.filter.list(now)?.into_iter().map(|rule| rule.id).collect();
-        let mut missing = Vec::new();
-        for rule in rules.into_iter().filter(|rule| rule.deadline > now).map(Arc::new) {
-            self.policies.restore(&rule);
-            if rule.filter_rule().is_some() && !present.contains(&rule.id) {
-                missing.push(Change::Insert(rule));
-            }
-        }
+        let is_missing = |rule: &Arc<PolicyRule>| rule.filter_rule().is_some() && !present.contains(&rule.id);
+        let adopted = self.adopt(now, rules).into_iter();
+        let missing: Vec<_> = adopted.filter(is_missing).map(Change::Insert).collect();
         if missing.is_empty() { Ok(()) } else { self.filter.apply(now, &missing) }
+    }
+
+    /// Takes rules in that stand in the filter as they are, which is not asked. Rules whose deadline has passed are left out;
+    /// the others are returned. Call it before any session.
+    pub fn adopt(&mut self, now: Instant, rules: Vec<PolicyRule>) -> Vec<Arc<PolicyRule>> {
+        let alive: Vec<_> = rules.into_iter().filter(|rule| rule.deadline > now).map(Arc::new).collect();
+        for rule in &alive {
+            self.policies.restore(rule);
+        }
+        alive
     }
 
     /// Changes what holds for all agents. Sessions and rules beyond the new limits stay; no other ones come.
     pub const fn set_limits(&mut self, limits: Limits, demands: Demands) {
         self.policies.config.limits = limits;
         self.policies.config.demands = demands;
+    }
+
+    /// Changes which addresses may be named in rules from now on; rules that there are stay.
+    pub fn set_realms(&mut self, realms: Realms) {
+        self.policies.config.realms = realms;
     }
 
     /// Changes who may connect and what for, keys too. Sessions go on; those of agents that may no longer connect end.
@@ -330,6 +351,15 @@ impl<F: PacketFilter> Middlebox<F> {
     /// The packet filter. What is changed here the rule base does not know.
     pub const fn filter_mut(&mut self) -> &mut F {
         &mut self.filter
+    }
+
+    /// How long a connection may take to become a session: less and less from where half of the places are taken, down to a
+    /// tenth.
+    fn patience(&self) -> Duration {
+        let Limits { sessions: places, establishment, .. } = self.policies.config.limits;
+        let free = places.saturating_sub(self.sessions.len());
+        let share = (free * 20 / places.max(1)).clamp(1, 10);
+        establishment * u32::try_from(share).unwrap_or(10) / 10
     }
 
     /// Ends a connection that is no session, if there is one.

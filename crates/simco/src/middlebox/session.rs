@@ -1,5 +1,7 @@
 //! One connection and what it has become (RFC 4540 §7.1).
 
+use core::time::Duration;
+
 use virtual_time::Instant;
 
 use super::config::Protection;
@@ -79,9 +81,9 @@ pub(crate) struct Session {
 #[derive(Debug)]
 pub(crate) enum State {
     /// No session yet; not for ever.
-    Closed { until: Instant },
+    Closed { since: Instant },
     /// The agent was asked to prove who it is.
-    NoAuth { proof: Box<Proof>, until: Instant },
+    NoAuth { proof: Box<Proof>, since: Instant },
     /// The connection carries an open session.
     Open { agent: Owner },
     /// The connection is ending: only what waits is still sent.
@@ -106,7 +108,7 @@ pub(crate) enum Demand {
 }
 
 impl Session {
-    pub(crate) const fn new(connection: Connection, until: Instant) -> Self {
+    pub(crate) const fn new(connection: Connection, now: Instant) -> Self {
         let outbox = match connection.framing {
             Framing::Octets => Outbox::octets(),
             Framing::Messages { .. } => Outbox::messages(),
@@ -115,7 +117,7 @@ impl Session {
             connection,
             framer: Framer::new(),
             outbox,
-            state: State::Closed { until },
+            state: State::Closed { since: now },
             is_paused: false,
             newest_notification: TransactionId::new(0),
             next_event_stream: 0,
@@ -140,10 +142,10 @@ impl Session {
         }
     }
 
-    /// Returns when patience ends: with half a message, or with a connection that is no session.
-    pub(crate) fn deadline(&self) -> Option<Instant> {
+    /// Returns when patience ends: with half a message, or with a connection that is no session, which has so long to become one.
+    pub(crate) fn deadline(&self, establishment: Duration) -> Option<Instant> {
         let establishment = match &self.state {
-            State::Closed { until } | State::NoAuth { until, .. } => Some(*until),
+            State::Closed { since } | State::NoAuth { since, .. } => Some(*since + establishment),
             State::Open { .. } => None,
             State::Ending { .. } => return None,
         };

@@ -122,6 +122,45 @@ fn silent_connections_make_room_for_an_agent() {
     )));
 }
 
+/// 0x0321: agents that nobody knows leave places for those that prove who they are.
+#[test]
+fn anonymous_sessions_leave_places_for_known_agents() {
+    let mut config = config();
+    config.agents.anonymous = Some(simco::middlebox::AgentPolicy::default());
+    (config.limits.sessions, config.limits.anonymous_sessions) = (4, 2);
+    let mut bench = Bench::with(config);
+    let stranger = |host: usize| Connection { peer: owner(&format!("192.0.2.{host}")), ..connection(None) };
+    for host in 0..2 {
+        let session = bench.connect(stranger(host));
+        assert!(matches!(bench.say(session, 0, SE).body(), Body::Positive(_)));
+    }
+    let third = bench.connect(stranger(3));
+    assert_eq!(bench.say(third, 0, SE).negative(), NegativeCode::LackOfResources);
+    for name in ["a", "b"] {
+        bench.open(name);
+    }
+    assert_eq!(bench.middlebox.open_sessions().count(), 4);
+}
+
+/// Who says nothing is waited for the less, the fewer places there are.
+#[test]
+fn silence_is_borne_for_less_time_where_places_are_few() {
+    let lives = |silent: usize| {
+        let mut config = config();
+        config.limits.sessions = 10;
+        let mut bench = Bench::with(config);
+        let connections: Vec<_> = (0..silent).map(|_| bench.connect(connection(None))).collect();
+        let until = bench.middlebox.poll_timeout().unwrap();
+        let lives = until.since(bench.now);
+        bench.pass(lives - Duration::from_millis(1));
+        assert!(bench.close_reason(connections[0]).is_none());
+        bench.pass(Duration::from_millis(1));
+        assert_eq!(bench.close_reason(connections[0]), Some(CloseReason::NotEstablished));
+        lives.as_secs()
+    };
+    assert_eq!([1, 5, 7, 10].map(lives), [30, 30, 18, 3]);
+}
+
 /// 0x0322: only 3.0 is spoken.
 #[test]
 fn other_version_is_told_the_right_one() {
