@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::json;
 use simco::filter::{Change, RemovalCause};
 use simco::middlebox::SessionId;
-use simco::{Owner, PolicyRule, RuleKind};
+use simco::{Direction, Owner, Pinhole, PolicyRule, RuleKind};
 use virtual_time::Instant;
 
 /// An audit log, or none.
@@ -48,7 +48,7 @@ impl Audit {
             "pid": rule.id.get(),
             "owner": rule.owner.to_string(),
             "lifetime_s": rule.remaining(now).as_secs(),
-            "rule": describe(rule),
+            "rule": purpose(rule),
         }));
     }
 
@@ -90,13 +90,18 @@ fn unix_s() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
 
-fn describe(rule: &PolicyRule) -> String {
+/// What a rule does: `203.0.113.9:*/udp -> 10.1.8.3:12345/udp`.
+pub(crate) fn purpose(rule: &PolicyRule) -> String {
     match &rule.kind {
-        RuleKind::Reserve(reservation) => format!("reserve {}", reservation.outside),
-        RuleKind::Enable(pinhole) => {
-            let direction = pinhole.parameters.direction;
-            format!("enable {} {} {direction:?}", pinhole.internal, pinhole.external)
+        RuleKind::Reserve(reservation) => format!("reserves {}", reservation.outside),
+        RuleKind::Enable(Pinhole { internal, external, outside, translation, parameters, .. }) => {
+            let way = match parameters.direction {
+                Direction::Inbound => format!("{external} -> {internal}"),
+                Direction::Outbound => format!("{internal} -> {external}"),
+                Direction::BiDirectional => format!("{internal} <-> {external}"),
+            };
+            if translation.is_some() { format!("{way} as {outside}") } else { way }
         }
-        RuleKind::Disable(blockade) => format!("disable {} {}", blockade.internal, blockade.external),
+        RuleKind::Disable(blockade) => format!("blocks {} <-> {}", blockade.internal, blockade.external),
     }
 }

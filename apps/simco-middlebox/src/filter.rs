@@ -3,8 +3,8 @@
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-use nft_filter::{Damage, NftError, NftFilter};
-use simco::filter::{Change, FilterError, FilterRule, MemoryFilter, PacketFilter};
+use nft_filter::{Damage, NftError, NftFilter, Passing};
+use simco::filter::{Change, FilterError, FilterRule, MemoryFilter, Network, PacketFilter};
 use simco::{Capabilities, PolicyRule};
 use virtual_time::Instant;
 
@@ -89,6 +89,44 @@ impl Filter {
         match self {
             Self::Memory(_) => Ok(()),
             Self::Nftables(filter) => filter.rewrite(now, rules.iter().map(|rule| &**rule)),
+        }
+    }
+}
+
+impl Filter {
+    /// What passes, in a word.
+    pub(crate) const fn passing(&self) -> &'static str {
+        match self {
+            Self::Memory(_) => "everything",
+            Self::Nftables(filter) => match filter.passing() {
+                Passing::Pinholes => "pinholes",
+                Passing::Everything => "everything",
+                Passing::Nothing => "nothing",
+            },
+        }
+    }
+
+    /// Lets other packets pass from now on.
+    pub(crate) fn set_passing(&mut self, passing: Passing) -> Result<(), NftError> {
+        match self {
+            Self::Memory(_) => Ok(()),
+            Self::Nftables(filter) => filter.set_passing(passing),
+        }
+    }
+
+    /// Closes other addresses from now on.
+    pub(crate) fn set_closed(&mut self, closed: Vec<Network>) -> Result<(), NftError> {
+        match self {
+            Self::Memory(_) => Ok(()),
+            Self::Nftables(filter) => filter.set_closed(closed),
+        }
+    }
+
+    /// Takes the table away, which opens the network until it is written anew.
+    pub(crate) fn remove_table(&mut self) -> Result<(), NftError> {
+        match self {
+            Self::Memory(_) => Ok(()),
+            Self::Nftables(filter) => filter.remove_table(),
         }
     }
 }

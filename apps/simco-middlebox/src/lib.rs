@@ -13,6 +13,7 @@
 mod audit;
 mod config;
 mod connection;
+mod control;
 mod embedded;
 mod filter;
 mod listen;

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use nft_filter::NftError;
 use sctp::{BindError, Endpoint, EndpointConfig, SctpPort};
-use simco::filter::FilterError;
 use simco::middlebox::MiddleboxConfigError;
 use tokio::net::TcpListener;
 
 use crate::audit::Audit;
 use crate::config::{Listen, SctpListen, Settings};
+use crate::control::Socket;
 
 /// Bound sockets, before anybody is served.
 #[derive(Debug)]
@@ -76,6 +76,7 @@ impl Listeners {
 pub struct Opened {
     pub(crate) listeners: Listeners,
     pub(crate) audit: Audit,
+    pub(crate) control: Option<Socket>,
 }
 
 impl Opened {
@@ -85,9 +86,14 @@ impl Opened {
     ///
     /// An address is taken or not ours, a file cannot be written, or rights are missing.
     pub async fn once(settings: &Settings) -> Result<Self, StartError> {
-        let failed = |because| StartError::System { what: "audit.file".to_owned(), because };
-        let audit = Audit::open(settings.audit.as_deref()).map_err(failed)?;
-        Ok(Self { listeners: Listeners::bind(&settings.listen, settings.metrics).await?, audit })
+        let failed = |what: &str| {
+            let what = what.to_owned();
+            move |because| StartError::System { what, because }
+        };
+        let audit = Audit::open(settings.audit.as_deref()).map_err(failed("audit.file"))?;
+        let control = settings.control.as_deref().map(Socket::bind).transpose();
+        let control = control.map_err(failed("control.socket"))?;
+        Ok(Self { listeners: Listeners::bind(&settings.listen, settings.metrics).await?, audit, control })
     }
 
     /// Opens it as soon as that can be done, trying once a second. `tell` hears each failure that is another than the one
@@ -167,9 +173,6 @@ pub enum StartError {
         /// Its name.
         name: String,
     },
-    /// The rules of before.
-    #[error("the rules of before cannot be taken over: {0}")]
-    Restore(#[from] FilterError),
     /// The middlebox.
     #[error("service: {0}")]
     Middlebox(#[from] MiddleboxConfigError),

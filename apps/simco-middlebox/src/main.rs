@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 
 /// A SIMCO (RFC 4540) middlebox: agents ask over TCP or SCTP, nftables lets packets pass.
 ///
-/// SIGHUP reads agents, keys, limits and the TLS certificate anew and opens the audit log again; SIGTERM and SIGINT end sessions and leave rules to their lifetimes.
+/// SIGHUP reads agents, keys, limits, realms, the address of metrics and the TLS certificate anew and opens the audit log again; SIGTERM and SIGINT end sessions and leave rules to their lifetimes.
 #[derive(Debug, Parser)]
 #[command(version, after_help = "Example:\n  simco-middlebox /etc/simco-middlebox.toml")]
 struct Arguments {
@@ -20,6 +20,9 @@ struct Arguments {
     /// Check the configuration and stop
     #[arg(long)]
     check: bool,
+    /// Take the table out of nftables, which opens the network, and stop; for a host whose daemon does not run
+    #[arg(long, conflicts_with = "check")]
+    remove_table: bool,
     /// How much to log: error, warn, info, debug or trace
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     log: tracing::Level,
@@ -38,6 +41,12 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
+    if arguments.remove_table {
+        let table = Settings::table(&arguments.configuration)?;
+        let what = if nft_filter::NftFilter::remove(&table)? { "removed" } else { "not there" };
+        tracing::warn!(table, "{what}: the network is open");
+        return Ok(());
+    }
     let settings = Settings::read(&arguments.configuration)?;
     if arguments.check {
         settings.filter.check_interfaces()?;

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::io;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
 
 /// What has happened since the start.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +36,8 @@ pub(crate) struct Gauges {
     pub(crate) connections: usize,
     /// The packet filter is as we left it.
     pub(crate) is_filter_whole: bool,
+    /// The operator lets everything pass, or no packet is touched.
+    pub(crate) is_open: bool,
 }
 
 impl Counters {
@@ -52,6 +57,12 @@ impl Counters {
             "gauge",
             "1 if the packet filter is as the daemon wrote it; 0: nothing is granted.",
             u8::from(gauges.is_filter_whole),
+        );
+        page.plain(
+            "simco_filter_open",
+            "gauge",
+            "1 if everything passes: the operator wants it, or there is no packet filter.",
+            u8::from(gauges.is_open),
         );
         let damages = self.filter_damages.iter().map(|(kind, count)| ((*kind).to_owned(), *count));
         page.labelled(
@@ -105,8 +116,45 @@ impl Page {
     }
 }
 
+/// Serves the page at an address, which may change.
+#[derive(Debug, Default)]
+pub(crate) struct Scraping {
+    scrapes: Option<mpsc::Sender<oneshot::Sender<String>>>,
+    task: Option<JoinHandle<()>>,
+}
+
+impl Scraping {
+    pub(crate) const fn new(scrapes: mpsc::Sender<oneshot::Sender<String>>) -> Self {
+        Self { scrapes: Some(scrapes), task: None }
+    }
+
+    /// Serves there from now on, and nowhere else.
+    pub(crate) fn begin(&mut self, listener: TcpListener) {
+        self.stop();
+        self.task = self.scrapes.clone().map(|scrapes| tokio::spawn(serve(listener, scrapes)));
+    }
+
+    /// Serves at another address, if that can be had.
+    pub(crate) fn move_to(&mut self, address: Option<SocketAddr>) -> io::Result<()> {
+        let Some(address) = address else {
+            self.stop();
+            return Ok(());
+        };
+        let listener = std::net::TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        self.begin(TcpListener::from_std(listener)?);
+        Ok(())
+    }
+
+    pub(crate) fn stop(&mut self) {
+        if let Some(task) = self.task.take() {
+            task.abort();
+        }
+    }
+}
+
 /// Answers `GET /metrics` until the server stops.
-pub(crate) async fn serve(listener: TcpListener, scrapes: mpsc::Sender<oneshot::Sender<String>>) {
+async fn serve(listener: TcpListener, scrapes: mpsc::Sender<oneshot::Sender<String>>) {
     while !scrapes.is_closed() {
         match listener.accept().await {
             Ok((stream, _)) => {

@@ -2,6 +2,7 @@
 
 mod guard;
 mod notes;
+mod operate;
 mod reload;
 
 use std::collections::BTreeMap;
@@ -18,9 +19,10 @@ use self::notes::{Peer, Throttle};
 use crate::audit::Audit;
 use crate::config::{Settings, TlsIdentity};
 use crate::connection::{Hosts, Input, Outgoing, Pace, Writer, over_sctp, over_tcp};
+use crate::control::{self, Asked};
 use crate::filter::Filter;
 use crate::listen::{Opened, StartError};
-use crate::metrics::{self, Counters, Gauges};
+use crate::metrics::{Counters, Gauges, Scraping};
 
 /// A middlebox that is ready to serve.
 #[derive(Debug)]
@@ -36,6 +38,8 @@ pub struct Server {
     /// Who is at the other end.
     peers: BTreeMap<SessionId, Peer>,
     throttle: Throttle,
+    /// Whom metrics are served to.
+    scraping: Scraping,
     settings: Settings,
 }
 
@@ -83,8 +87,8 @@ impl Server {
             );
         }
         let mut middlebox = Middlebox::new(settings.middlebox.clone(), filter, secret)?;
-        let taken_over = rules.len();
-        middlebox.restore(now, rules)?;
+        // The filter has just brought what stands in line with these.
+        let taken_over = middlebox.adopt(now, rules).len();
         tracing::info!(taken_over, "the packet filter is ready");
         let (writers, counters, audit) = (BTreeMap::new(), Counters::default(), Audit::none());
         let hosts = Hosts::new(settings.connections_per_host);
@@ -100,6 +104,7 @@ impl Server {
             guard: Guard::new(),
             peers,
             throttle,
+            scraping: Scraping::default(),
             settings,
         })
     }
@@ -109,19 +114,21 @@ impl Server {
     pub async fn run(mut self, opening: impl Future<Output = Opened>, mut controls: mpsc::Receiver<Control>) {
         let (sender, mut inputs) = mpsc::channel(INPUTS);
         let (scrape, mut scrapes) = mpsc::channel(1);
-        let (mut accepting, mut gates) = (Vec::new(), Some((sender, scrape)));
+        let (asked, mut commands) = mpsc::channel(1);
+        let (mut accepting, mut gates) = (Vec::new(), Some((sender, scrape, asked)));
         let mut opening = std::pin::pin!(opening);
         let mut waiting = Vec::with_capacity(INPUTS);
         loop {
             let wait = self.middlebox.poll_timeout().map_or(LONGEST_WAIT, |at| at.since(now()));
             tokio::select! {
-                opened = &mut opening, if gates.is_some() => if let Some((sender, scrape)) = gates.take() {
-                    accepting = self.accept(opened, sender, scrape);
+                opened = &mut opening, if gates.is_some() => if let Some((sender, scrape, asked)) = gates.take() {
+                    accepting = self.accept(opened, sender, scrape, asked);
                 },
                 _ = inputs.recv_many(&mut waiting, INPUTS) => self.take(&mut waiting),
                 () = tokio::time::sleep(wait.min(LONGEST_WAIT)) => self.middlebox.handle_timeout(now()),
                 () = self.guard.due(), if self.middlebox.filter().is_watched() => self.look_after_filter(),
                 Some(reply) = scrapes.recv() => self.answer(reply),
+                Some(asked) = commands.recv() => self.obey(asked),
                 control = controls.recv() => match control {
                     Some(Control::Reload(settings)) => self.reload(*settings),
                     Some(Control::Stop) | None => break,
@@ -130,6 +137,7 @@ impl Server {
             self.hand_out();
         }
         accepting.iter().for_each(JoinHandle::abort);
+        self.scraping.stop();
         drop(gates);
         self.stop(inputs).await;
     }
@@ -140,8 +148,9 @@ impl Server {
         opened: Opened,
         sender: mpsc::Sender<Input>,
         scrape: mpsc::Sender<oneshot::Sender<String>>,
+        asked: mpsc::Sender<Asked>,
     ) -> Vec<JoinHandle<()>> {
-        let Opened { listeners, audit } = opened;
+        let Opened { listeners, audit, control } = opened;
         self.audit = audit;
         let mut accepting = Vec::new();
         for listener in listeners.tcp {
@@ -151,8 +160,12 @@ impl Server {
         if let Some(endpoint) = listeners.sctp {
             accepting.push(tokio::spawn(over_sctp::accept(endpoint, self.hosts.clone(), sender)));
         }
+        self.scraping = Scraping::new(scrape);
         if let Some(listener) = listeners.metrics {
-            accepting.push(tokio::spawn(metrics::serve(listener, scrape)));
+            self.scraping.begin(listener);
+        }
+        if let Some(socket) = control {
+            accepting.push(tokio::spawn(control::serve(socket, asked)));
         }
         accepting
     }
@@ -220,6 +233,7 @@ impl Server {
             sessions: self.middlebox.open_sessions().count(),
             connections: self.middlebox.connection_count(),
             is_filter_whole: self.middlebox.filter().damage().is_none(),
+            is_open: self.guard.is_off || self.middlebox.filter().passing() == "everything",
         };
         // Without a receiver the scraper has hung up.
         let _ = reply.send(self.counters.page(gauges));

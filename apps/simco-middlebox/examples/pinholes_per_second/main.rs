@@ -7,7 +7,7 @@
 //!
 //! It needs root, `ip`, `nft` and `taskset`: in a network namespace of its own it starts the daemon, on the first processor
 //! and no other, and asks from the second over loopback, TCP and SCTP in UDP. First with the filter in memory, then with nftables and ever more
-//! pinholes alive; then, in the same run, it lets one `nft` process make each change, and one rule of nftables each pinhole.
+//! pinholes alive; how long taking over takes; then, in the same run, it lets one `nft` process make each change, and one rule of nftables each pinhole.
 
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
@@ -18,11 +18,13 @@ mod wire;
 
 use std::error::Error;
 use std::num::NonZeroUsize;
+use std::time::Instant;
 
 use measure::Agent;
 use middlebox::Daemon;
 use wire::Transport;
 
+const NFTABLES: &str = "[filter]\nkind = \"nftables\"\ninside = [\"in0\"]\ninside_may_come_later = true\n";
 /// Requests under way at once.
 const WINDOW: usize = 512;
 /// Pinholes that a measurement opens.
@@ -38,6 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for transport in [Transport::Tcp, Transport::Sctp] {
         in_nftables(transport)?;
     }
+    taking_over()?;
     println!("\nthe same without a middlebox");
     println!("one `nft` process for each change: {:.0}/s", others::processes()?);
     for alive in [1_000, 2_000, 4_000] {
@@ -67,8 +70,7 @@ fn in_memory(transport: Transport) -> Result<(), Box<dyn Error>> {
 fn in_nftables(transport: Transport) -> Result<(), Box<dyn Error>> {
     middlebox::enter_namespace()?;
     println!("\nnftables, {transport:?}\n    alive      PER/s   alone: p50      p99   resident");
-    let daemon =
-        Daemon::start("[filter]\nkind = \"nftables\"\ninside = [\"in0\"]\ninside_may_come_later = true\n")?;
+    let daemon = Daemon::start(NFTABLES)?;
     let mut agent = Agent::connect(transport)?;
     let mut opened = 0;
     for alive in [1_000, 10_000, 30_000, 100_000, 150_000] {
@@ -79,6 +81,22 @@ fn in_nftables(transport: Transport) -> Result<(), Box<dyn Error>> {
         let alone = agent.one_by_one(alive..alive + 5_000)?;
         let (p50, p99) = (percentile(&alone, 50)?, percentile(&alone, 99)?);
         println!("{alive:>9}  {rate:>9.0}  {p50:>8.3} ms  {p99:>5.3} ms  {resident:>5} MB");
+    }
+    Ok(())
+}
+
+/// A daemon is killed with pinholes alive and started again: how long until it serves an agent.
+fn taking_over() -> Result<(), Box<dyn Error>> {
+    println!("\nkilled and started again, until an agent has a session");
+    for alive in [0, 10_000, 100_000, 300_000] {
+        middlebox::enter_namespace()?;
+        let daemon = Daemon::start(NFTABLES)?;
+        Agent::connect(Transport::Tcp)?.open(0..alive, WINDOW)?;
+        drop(daemon);
+        let start = Instant::now();
+        let _daemon = Daemon::start(NFTABLES)?;
+        Agent::connect(Transport::Tcp)?;
+        println!("{alive:>9} alive  {:>6.0} ms", start.elapsed().as_secs_f64() * 1000.0);
     }
     Ok(())
 }

@@ -24,6 +24,7 @@ pub(super) struct File {
     pub(super) tls: Option<Tls>,
     pub(super) metrics: Option<Metrics>,
     pub(super) audit: Option<Audit>,
+    pub(super) control: Option<Control>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -63,6 +64,7 @@ pub(super) struct Filter {
     pub(super) most_shapes_per_agent: Option<usize>,
     pub(super) most_elements: Option<usize>,
     pub(super) own_table: Option<bool>,
+    pub(super) mark: Option<u32>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
@@ -106,6 +108,7 @@ pub(super) struct Pool {
 #[serde(deny_unknown_fields)]
 pub(super) struct Limits {
     pub(super) sessions: Option<usize>,
+    pub(super) anonymous_sessions: Option<usize>,
     pub(super) connections_per_host: Option<usize>,
     pub(super) rules: Option<usize>,
     pub(super) outbox_bytes: Option<usize>,
@@ -172,4 +175,10 @@ pub(super) struct Metrics {
 #[serde(deny_unknown_fields)]
 pub(super) struct Audit {
     pub(super) file: PathBuf,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Control {
+    pub(super) socket: PathBuf,
 }

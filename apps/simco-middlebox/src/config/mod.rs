@@ -33,6 +33,8 @@ pub struct Settings {
     pub metrics: Option<SocketAddr>,
     /// The file of the audit log, appended to; `None`: none.
     pub audit: Option<PathBuf>,
+    /// The Unix socket by which an operator on this host may control the daemon; `None`: none.
+    pub control: Option<PathBuf>,
 }
 
 /// Where agents connect.
@@ -81,6 +83,15 @@ pub enum Interfaces {
 }
 
 impl FilterSettings {
+    /// Whether only a restart can make the one of the other: closed addresses may change without.
+    pub(crate) fn needs_a_restart(&self, new: &Self) -> bool {
+        let mut alike = self.clone();
+        if let (Self::Nftables { config, .. }, Self::Nftables { config: new, .. }) = (&mut alike, new) {
+            config.closed.clone_from(&new.closed);
+        }
+        alike != *new
+    }
+
     /// Looks whether the interfaces of the protected network are there that have to be.
     ///
     /// # Errors
@@ -111,6 +122,18 @@ impl Settings {
         let text = std::fs::read_to_string(path)
             .map_err(|error| ConfigError::Read { path: path.to_owned(), because: error.to_string() })?;
         Self::parse(&text, path.parent().unwrap_or_else(|| Path::new(".")))
+    }
+
+    /// The name of the table that a configuration means, whatever else is in it.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or is none.
+    pub fn table(path: &Path) -> Result<String, ConfigError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| ConfigError::Read { path: path.to_owned(), because: error.to_string() })?;
+        let file: file::File = toml::from_str(&text).map_err(|error| ConfigError::Toml(Box::new(error)))?;
+        Ok(file.filter.table.unwrap_or_else(|| NftConfig::new(Vec::new()).table))
     }
 
     /// Checks a text; key files are looked for in `folder`.

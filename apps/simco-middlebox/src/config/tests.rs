@@ -26,6 +26,17 @@ fn the_example_in_the_repository_is_a_configuration() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+#[test]
+fn every_key_is_in_the_example() {
+    let (source, example) = (include_str!("file.rs"), include_str!("../../dist/simco-middlebox.toml"));
+    let key = |line: &'static str| Some(line.trim().strip_prefix("pub(super) ")?.split_once(':')?.0);
+    // What is flattened has no key.
+    for key in source.lines().filter_map(key).filter(|key| *key != "policy") {
+        let mut words = example.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        assert!(words.any(|word| word == key), "{key}");
+    }
+}
+
 fn tempfile_folder() -> PathBuf {
     let folder = std::env::temp_dir().join(format!("simco-middlebox-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -49,6 +60,10 @@ fn what_is_out_of_bounds_is_named_with_value_and_bound() {
         (
             "[filter]\nkind = \"memory\"\ntable = \"x\"\n",
             "filter.kind = memory: touches no packet, but there is filter.table",
+        ),
+        (
+            "[filter]\nkind = \"nftables\"\ninside = [\"lo\"]\nmark = 0\n",
+            "filter.mark = 0: at least one bit is needed",
         ),
         ("[service]\nprotocols = [\"udq\"]\n", "service.protocols = udq: udp, tcp, sctp"),
         (

@@ -1,5 +1,6 @@
 //! From what is written to what holds: bounds, defaults, key files.
 
+use core::num::NonZeroU32;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::net::IpAddr;
@@ -68,6 +69,7 @@ pub(super) fn settings(file: file::File, folder: &Path) -> Result<Settings, Conf
         connections_per_host,
         metrics: file.metrics.map(|metrics| metrics.listen),
         audit: file.audit.map(|audit| folder.join(audit.file)),
+        control: file.control.map(|control| folder.join(control.socket)),
     })
 }
 
@@ -98,26 +100,8 @@ fn filter(
     service: &Service,
     closed: Vec<Network>,
 ) -> Result<FilterSettings, ConfigError> {
-    match file.kind {
-        Some(FilterKind::Nftables) => {}
-        kind => {
-            // Somebody who says what is to be filtered, and how, wants it filtered.
-            return match (first_key(&file), kind) {
-                (None, _) => Ok(FilterSettings::Memory),
-                (Some(key), None) => Err(value(
-                    "filter.kind",
-                    "(nothing)",
-                    &format!("with filter.{key}, \"nftables\" is needed; without it no packet is touched"),
-                )),
-                (Some(key), Some(_)) => Err(value(
-                    "filter.kind",
-                    "memory",
-                    &format!(
-                        "touches no packet, but there is filter.{key}; \"nftables\" is needed, or the key has to go"
-                    ),
-                )),
-            };
-        }
+    if file.kind != Some(FilterKind::Nftables) {
+        return memory(&file);
     }
     let inside = file.inside.unwrap_or_default();
     if inside.is_empty() {
@@ -142,6 +126,12 @@ fn filter(
         table: file.table.unwrap_or(defaults.table),
         priority: file.priority.unwrap_or(defaults.priority),
         translation: service.nat_mode().map(|_| TranslationPriorities::default()),
+        shared_ports: match service {
+            Service::Firewall => defaults.shared_ports,
+            Service::TraditionalNat { outside } | Service::TwiceNat { outside, .. } => outside.ports.clone(),
+        },
+        mark: mark(file.mark)?,
+        passing: defaults.passing,
         most_shapes,
         most_shapes_per_agent,
         most_elements,
@@ -156,6 +146,31 @@ fn filter(
     Ok(FilterSettings::Nftables { config, interfaces })
 }
 
+/// Somebody who says what is to be filtered, and how, wants it filtered.
+fn memory(file: &file::Filter) -> Result<FilterSettings, ConfigError> {
+    let Some(key) = first_key(file) else { return Ok(FilterSettings::Memory) };
+    Err(match file.kind {
+        None => value(
+            "filter.kind",
+            "(nothing)",
+            &format!("with filter.{key}, \"nftables\" is needed; without it no packet is touched"),
+        ),
+        Some(_) => value(
+            "filter.kind",
+            "memory",
+            &format!(
+                "touches no packet, but there is filter.{key}; \"nftables\" is needed, or the key has to go"
+            ),
+        ),
+    })
+}
+
+fn mark(bits: Option<u32>) -> Result<Option<NonZeroU32>, ConfigError> {
+    let read =
+        |bits| NonZeroU32::new(bits).ok_or_else(|| value("filter.mark", bits, "at least one bit is needed"));
+    bits.map(read).transpose()
+}
+
 /// A key of the filter that says nothing to one in memory, if there is one.
 fn first_key(file: &file::Filter) -> Option<&'static str> {
     let keys = [
@@ -167,6 +182,7 @@ fn first_key(file: &file::Filter) -> Option<&'static str> {
         ("most_shapes_per_agent", file.most_shapes_per_agent.is_some()),
         ("most_elements", file.most_elements.is_some()),
         ("own_table", file.own_table.is_some()),
+        ("mark", file.mark.is_some()),
     ];
     keys.into_iter().find_map(|(key, is_there)| is_there.then_some(key))
 }
@@ -197,13 +213,16 @@ fn service(file: &file::Service) -> Result<Service, ConfigError> {
 
 fn limits(file: &file::Limits) -> Result<Limits, ConfigError> {
     let defaults = Limits::default();
+    let sessions = file.sessions.unwrap_or(defaults.sessions);
     let limits = Limits {
-        sessions: file.sessions.unwrap_or(defaults.sessions),
+        sessions,
+        anonymous_sessions: file.anonymous_sessions.unwrap_or((sessions * 3 / 4).max(1)),
         rules: file.rules.unwrap_or(defaults.rules),
         outbox_bytes: file.outbox_bytes.unwrap_or(defaults.outbox_bytes),
         establishment: file.establishment_s.map_or(defaults.establishment, Duration::from_secs),
     };
     at_least("limits.sessions", limits.sessions, 1)?;
+    at_least("limits.anonymous_sessions", limits.anonymous_sessions, 1)?;
     at_least("limits.rules", limits.rules, 1)?;
     at_least("limits.outbox_bytes", limits.outbox_bytes, 1 << 16)?;
     at_least("limits.establishment_s", limits.establishment.as_secs(), 1)?;

@@ -55,35 +55,44 @@ async fn serve(stream: TcpStream, peer: SocketAddr, tls: Option<TlsAcceptor>, in
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "no TCP_NODELAY");
     }
+    let Ok(owner) = Owner::new(peer.ip().to_string().as_bytes()) else { return };
+    let protection = if tls.is_some() { Protection::Encrypted } else { Protection::None };
+    let connection = Connection { framing: Framing::Octets, peer: owner, authenticated: None, protection };
+    let (writer, mut outbound) = outbound();
+    // Before TLS, so that a handshake that does not come to an end has a place among connections, and loses it as they do.
+    let Some(session) = introduce(&inputs, connection, writer).await else { return };
+    tracing::debug!(session = session.get(), %peer, ?protection, "connected over TCP");
     let Some(tls) = tls else {
         let (from, to) = stream.into_split();
-        return converse(from, to, peer, Protection::None, inputs).await;
+        return converse(from, to, outbound, session, &inputs).await;
     };
-    match tokio::time::timeout(HANDSHAKE, tls.accept(stream)).await {
-        Ok(Ok(stream)) => {
+    let secured = tokio::select! {
+        secured = tls.accept(stream) => secured,
+        // There is nothing to say yet.
+        _ = outbound.next() => Err(std::io::ErrorKind::TimedOut.into()),
+    };
+    match secured {
+        Ok(stream) => {
             let (from, to) = tokio::io::split(stream);
-            converse(from, to, peer, Protection::Encrypted, inputs).await;
+            converse(from, to, outbound, session, &inputs).await;
         }
-        Ok(Err(error)) => tracing::debug!(%peer, %error, "no TLS"),
-        Err(_late) => tracing::debug!(%peer, "no TLS within {HANDSHAKE:?}"),
+        Err(error) => {
+            tracing::debug!(%peer, %error, "no TLS");
+            let _ = inputs.send(Input::Lost { session }).await;
+        }
     }
 }
 
 async fn converse(
     mut from: impl AsyncRead + Unpin,
     to: impl AsyncWrite + Unpin,
-    peer: SocketAddr,
-    protection: Protection,
-    inputs: mpsc::Sender<Input>,
+    outbound: Outbound,
+    session: SessionId,
+    inputs: &mpsc::Sender<Input>,
 ) {
-    let Ok(owner) = Owner::new(peer.ip().to_string().as_bytes()) else { return };
-    let connection = Connection { framing: Framing::Octets, peer: owner, authenticated: None, protection };
-    let (writer, outbound) = outbound();
-    let Some(session) = introduce(&inputs, connection, writer).await else { return };
-    tracing::debug!(session = session.get(), %peer, ?protection, "connected over TCP");
     let closed_by = tokio::select! {
-        () = read(&mut from, session, &inputs) => ClosedBy::Agent,
-        () = write(to, outbound, session, &inputs) => ClosedBy::Server,
+        () = read(&mut from, session, inputs) => ClosedBy::Agent,
+        () = write(to, outbound, session, inputs) => ClosedBy::Server,
     };
     let _ = inputs.send(Input::Lost { session }).await;
     if closed_by == ClosedBy::Server {
@@ -148,6 +157,4 @@ async fn write(
 const READ_BYTES: usize = 16 << 10;
 const WRITE_BYTES: usize = 64 << 10;
 const RETRY: Duration = Duration::from_millis(100);
-/// How long a handshake of TLS may take.
-const HANDSHAKE: Duration = Duration::from_secs(10);
 const LINGER: Duration = Duration::from_millis(200);

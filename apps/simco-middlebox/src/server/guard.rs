@@ -15,13 +15,15 @@ pub(super) struct Guard {
     due: Interval,
     /// Attempts to mend that have failed since the damage was found.
     failures: u32,
+    /// The operator has taken the table away: nothing is mended.
+    pub(super) is_off: bool,
 }
 
 impl Guard {
     pub(super) fn new() -> Self {
         let mut due = interval(PERIOD);
         due.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self { due, failures: 0 }
+        Self { due, failures: 0, is_off: false }
     }
 
     /// Waits until it is time to look.
@@ -38,6 +40,9 @@ impl Guard {
 impl Server {
     /// Looks whether the packet filter is as we left it.
     pub(super) fn look_after_filter(&mut self) {
+        if self.guard.is_off {
+            return;
+        }
         match self.middlebox.filter_mut().inspect() {
             Ok(None) => {}
             Ok(Some(_)) => self.mend_filter(),
@@ -47,7 +52,7 @@ impl Server {
 
     /// Writes the packet filter anew.
     pub(super) fn mend_filter(&mut self) {
-        let Some(damage) = self.middlebox.filter().damage() else { return };
+        let Some(damage) = self.middlebox.filter().damage().filter(|_| !self.guard.is_off) else { return };
         if self.guard.failures == 0 {
             *self.counters.filter_damages.entry(name(damage)).or_default() += 1;
             tracing::error!("the packet filter was changed by somebody else: {damage}; it is written anew");

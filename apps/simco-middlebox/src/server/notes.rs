@@ -103,7 +103,11 @@ impl Server {
         let address = peer.map(|peer| peer.address.as_str());
         let agent = peer.and_then(|peer| peer.agent.as_deref());
         let session = session.get();
-        tracing::info!(session, address, agent, left_out, "{}: {detail}", event.replace('_', " "));
+        let (words, some) = (event.replace('_', " "), (left_out > 0).then_some(left_out));
+        match detail {
+            "" => tracing::info!(session, address, agent, left_out = some, "{words}"),
+            detail => tracing::info!(session, address, agent, left_out = some, "{words}: {detail}"),
+        }
         let detail = json!({
             "session": session, "address": address, "agent": agent, "what": detail, "left_out": left_out,
         });

@@ -7,8 +7,8 @@ use crate::audit::Audit;
 use crate::config::Settings;
 
 impl Server {
-    /// Applies agents, limits, the audit log and the TLS identity; says what it did, and what needs a restart.
-    pub(super) fn reload(&mut self, settings: Settings) {
+    /// Applies agents, limits, the audit log, the TLS identity, the address of metrics and realms; says what it did, and what needs a restart.
+    pub(super) fn reload(&mut self, mut settings: Settings) {
         let agents = settings.middlebox.agents.known.len();
         self.middlebox.set_agents(now(), settings.middlebox.agents.clone());
         self.middlebox.set_limits(settings.middlebox.limits, settings.middlebox.demands);
@@ -26,16 +26,53 @@ impl Server {
             }
         };
         let tls = if settings.tls.is_some() { "read again" } else { "none" };
+        let metrics = self.move_metrics(&mut settings);
+        let realms = self.change_realms(&mut settings);
         let restart = self.needs_a_restart(&settings).join(", ");
         tracing::info!(
             agents,
             audit,
             tls,
+            metrics,
+            realms,
             restart,
-            "the configuration is read again: agents, limits, audit log, TLS identity"
+            "the configuration is read again: agents, limits, audit log, TLS identity, metrics, realms"
         );
-        self.audit.note_event("reloaded", &json!({ "agents": agents, "needs_a_restart": restart }));
+        self.audit.note_event(
+            "reloaded",
+            &json!({ "agents": agents, "metrics": metrics, "realms": realms, "needs_a_restart": restart }),
+        );
         self.settings = settings;
+    }
+
+    /// Serves metrics where the configuration says; where that cannot be, where they were.
+    fn move_metrics(&mut self, settings: &mut Settings) -> &'static str {
+        if settings.metrics == self.settings.metrics {
+            return "as they were";
+        }
+        match self.scraping.move_to(settings.metrics) {
+            Ok(()) => "elsewhere",
+            Err(error) => {
+                tracing::error!(%error, "metrics.listen cannot be had; metrics stay where they were");
+                settings.metrics = self.settings.metrics;
+                "as they were"
+            }
+        }
+    }
+
+    /// The packet filter first, which closes what is closed; rules that there are stay.
+    fn change_realms(&mut self, settings: &mut Settings) -> &'static str {
+        let (old, new) = (&self.settings.middlebox.realms, &settings.middlebox.realms);
+        if old == new {
+            return "as they were";
+        }
+        if let Err(error) = self.middlebox.filter_mut().set_closed(new.closed.clone()) {
+            tracing::error!(%error, "realms.closed cannot be changed; realms stay as they were");
+            settings.middlebox.realms = old.clone();
+            return "as they were";
+        }
+        self.middlebox.set_realms(new.clone());
+        "changed"
     }
 
     /// The tables of the configuration that have changed and do not hold yet.
@@ -43,9 +80,8 @@ impl Server {
         let old = &self.settings;
         let tables = [
             ("listen", old.listen != new.listen),
-            ("filter", old.filter != new.filter),
-            ("metrics", old.metrics != new.metrics),
-            ("realms", old.middlebox.realms != new.middlebox.realms),
+            ("filter", old.filter.needs_a_restart(&new.filter)),
+            ("control", old.control != new.control),
             (
                 "service",
                 old.middlebox.service != new.middlebox.service

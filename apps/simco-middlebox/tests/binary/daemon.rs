@@ -76,6 +76,15 @@ pub(crate) enum Over {
     Sctp,
 }
 
+/// A daemon in a namespace of its own, and the way there over TCP; `None` where there can be no namespace.
+pub(crate) fn in_namespace(configuration: &str) -> Option<(Namespace, Folder, Daemon, Middlebox)> {
+    let namespace = Namespace::new()?;
+    let folder = Folder::new(configuration);
+    let daemon = Daemon::start(&folder, Some(&namespace));
+    let middlebox = daemon.middlebox(Over::Tcp);
+    Some((namespace, folder, daemon, middlebox))
+}
+
 impl Daemon {
     /// Starts it and waits until it says that it is ready.
     pub(crate) fn start(folder: &Folder, namespace: Option<&Namespace>) -> Self {
@@ -124,12 +133,7 @@ impl Daemon {
 
     /// The page for Prometheus.
     pub(crate) fn metrics_page(&self) -> String {
-        use std::io::{Read, Write};
-        let mut stream = std::net::TcpStream::connect(self.metrics).unwrap();
-        stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
-        let mut page = String::new();
-        stream.read_to_string(&mut page).unwrap();
-        page
+        metrics_page(self.metrics)
     }
 
     /// Has it read its configuration again.
@@ -183,6 +187,16 @@ fn notice_at(socket: &UnixDatagram) -> io::Result<String> {
             Err(error) => return Err(error),
         }
     }
+}
+
+/// The page for Prometheus at an address.
+pub(crate) fn metrics_page(at: SocketAddr) -> String {
+    use std::io::{Read, Write};
+    let mut stream = std::net::TcpStream::connect(at).unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    let mut page = String::new();
+    stream.read_to_string(&mut page).unwrap();
+    page
 }
 
 /// Asks until the answer is yes; how long that took.

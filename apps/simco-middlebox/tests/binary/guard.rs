@@ -11,7 +11,7 @@ use simco::NegativeCode;
 use simco_agent::RequestError;
 
 use crate::agent::{alice, lifetime, make, pinhole, time_until, with_agents};
-use crate::daemon::{Daemon, Folder, NFTABLES, Over, PROGRAM};
+use crate::daemon::{Daemon, Folder, NFTABLES, Over, PROGRAM, in_namespace};
 use crate::namespace::Namespace;
 use crate::oracle::{assert_agreement, standing};
 
@@ -29,7 +29,7 @@ fn reload_of_debian(folder: &Folder) -> std::path::PathBuf {
 }
 
 /// The table's chains and sets in nft's words, each by itself, without elements; the order is that of their making.
-fn structure(namespace: &Namespace) -> Vec<String> {
+pub(crate) fn structure(namespace: &Namespace) -> Vec<String> {
     let listed = namespace.nft(&["-t", "list", "table", "inet", "headway"]).unwrap_or_default();
     let mut parts: Vec<String> = listed.split("\n\t}\n").map(|part| part.trim().to_owned()).collect();
     if let Some(first) = parts.first_mut() {
@@ -42,10 +42,7 @@ fn structure(namespace: &Namespace) -> Vec<String> {
 
 #[test]
 fn a_reload_of_nftables_leaves_the_network_closed_and_pinholes_open() {
-    let Some(namespace) = Namespace::new() else { return };
-    let folder = Folder::new(NFTABLES);
-    let daemon = Daemon::start(&folder, Some(&namespace));
-    let middlebox = daemon.middlebox(Over::Tcp);
+    let Some((namespace, folder, daemon, middlebox)) = in_namespace(NFTABLES) else { return };
     let reload = reload_of_debian(&folder);
     with_agents(Some(&namespace), async || {
         let (agent, _) = alice(&middlebox).await;
@@ -70,10 +67,7 @@ fn a_reload_of_nftables_leaves_the_network_closed_and_pinholes_open() {
 
 #[test]
 fn a_table_that_others_may_change_is_written_anew() {
-    let Some(namespace) = Namespace::new() else { return };
-    let folder = Folder::new(SHARED);
-    let daemon = Daemon::start(&folder, Some(&namespace));
-    let middlebox = daemon.middlebox(Over::Tcp);
+    let Some((namespace, folder, daemon, middlebox)) = in_namespace(SHARED) else { return };
     with_agents(Some(&namespace), async || {
         let (agent, _) = alice(&middlebox).await;
         for port in 1..=20 {
@@ -109,10 +103,7 @@ fn a_table_that_others_may_change_is_written_anew() {
 
 #[test]
 fn tables_of_others_come_and_go_without_a_word() {
-    let Some(namespace) = Namespace::new() else { return };
-    let folder = Folder::new(SHARED);
-    let daemon = Daemon::start(&folder, Some(&namespace));
-    let middlebox = daemon.middlebox(Over::Tcp);
+    let Some((namespace, folder, daemon, middlebox)) = in_namespace(SHARED) else { return };
     with_agents(Some(&namespace), async || {
         let (agent, _) = alice(&middlebox).await;
         for port in 1..=30 {
@@ -128,10 +119,7 @@ fn tables_of_others_come_and_go_without_a_word() {
 
 #[test]
 fn nothing_is_granted_that_does_not_stand_while_others_flush() {
-    let Some(namespace) = Namespace::new() else { return };
-    let folder = Folder::new(SHARED);
-    let daemon = Daemon::start(&folder, Some(&namespace));
-    let middlebox = daemon.middlebox(Over::Tcp);
+    let Some((namespace, _folder, daemon, middlebox)) = in_namespace(SHARED) else { return };
     with_agents(Some(&namespace), async || {
         let (agent, _) = alice(&middlebox).await;
         let before = structure(&namespace);
@@ -160,9 +148,7 @@ fn nothing_is_granted_that_does_not_stand_while_others_flush() {
 
 #[test]
 fn a_daemon_that_is_started_after_a_flush_closes_the_network_before_it_serves() {
-    let Some(namespace) = Namespace::new() else { return };
-    let folder = Folder::new(NFTABLES);
-    let daemon = Daemon::start(&folder, Some(&namespace));
+    let Some((namespace, folder, daemon, _)) = in_namespace(NFTABLES) else { return };
     let before = structure(&namespace);
     daemon.kill();
     // Dead, it leaves its table, which stays as long as nobody flushes it.
@@ -245,10 +231,8 @@ fn a_table_serves_one_daemon_only() {
 
 #[test]
 fn a_table_with_another_name_takes_over_the_old_one() {
-    let Some(namespace) = Namespace::new() else { return };
-    let folder = Folder::new(&NFTABLES.replace("[filter]\n", "[filter]\ntable = \"old\"\n"));
-    let daemon = Daemon::start(&folder, Some(&namespace));
-    let middlebox = daemon.middlebox(Over::Tcp);
+    let old = NFTABLES.replace("[filter]\n", "[filter]\ntable = \"old\"\n");
+    let Some((namespace, folder, daemon, middlebox)) = in_namespace(&old) else { return };
     with_agents(Some(&namespace), async || {
         make(&alice(&middlebox).await.0, pinhole(1, 0, 60)).await;
     });

@@ -13,6 +13,7 @@ mod oracle;
 
 mod agreement;
 mod comeback;
+mod control;
 mod crash;
 mod guard;
 mod hostile;

@@ -33,7 +33,7 @@ pub(crate) fn standing(namespace: &Namespace) -> Standing {
             let fields: Vec<&Value> = element["val"]["concat"].as_array().unwrap().iter().collect();
             let expires = u32::try_from(element["expires"].as_u64().unwrap()).unwrap();
             match name {
-                "rules" => {
+                _ if name.starts_with("rules_") => {
                     standing.rules.insert(u32::try_from(fields[0].as_u64().unwrap()).unwrap());
                 }
                 _ => standing.packets.extend(packets(name, &fields).into_iter().map(|each| (each, expires))),

@@ -34,7 +34,7 @@ fn what_the_kernel_refuses_changes_nothing_and_harms_no_other_request() {
         agent.request(lifetime(rule, 0)).await.unwrap();
     });
     // While there is no daemon a set becomes one that takes no timed elements.
-    for chain in ["in_4_in", "out_4_in", "error_in_4_in", "error_out_4_in"] {
+    for chain in ["in_4_in", "out_4_in", "begun_inside_4_in", "begun_outside_4_in"] {
         namespace.nft(&["flush", "chain", "inet", "headway", chain]).unwrap();
     }
     namespace.nft(&["delete", "set", "inet", "headway", "in_4_32_0_p_16_0"]).unwrap();

@@ -77,6 +77,24 @@ fn where_encryption_is_demanded_sctp_is_refused() {
 }
 
 #[test]
+fn handshakes_that_do_not_end_have_places_among_connections_and_lose_them() {
+    let (folder, certificate) = folder("[limits]\nsessions = 8\n");
+    let daemon = Daemon::start(&folder, None);
+    let silent: Vec<_> = (0..20).map(|_| std::net::TcpStream::connect(daemon.tcp).unwrap()).collect();
+    crate::daemon::time_until(|| {
+        let page = daemon.metrics_page();
+        page.contains("simco_connections 8\n") && page.contains("reason=\"displaced\"} 12\n")
+    });
+    let middlebox = daemon.middlebox(Over::Tcp);
+    with_agents(None, async || {
+        let trust = TlsTrust::new(certificate.as_bytes(), "127.0.0.1").unwrap();
+        SimcoAgent::connect_tls(&middlebox, &trust, settings("alice", ALICE)).await.unwrap();
+    });
+    drop(silent);
+    daemon.stop();
+}
+
+#[test]
 fn a_certificate_that_is_none_is_named() {
     let (folder, _) = folder("");
     folder.write("tls.pem", "nothing");
