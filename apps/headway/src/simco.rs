@@ -2,19 +2,22 @@
 
 mod answer;
 mod connection;
+mod control;
 mod load;
 mod request;
 mod tuple;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use simco::agent::{AgentCloseReason, AgentEvent, Reconnection, Resynchronisation};
+use simco::agent::{AgentCloseReason, AgentEvent, PolicyReply, Reconnection, Resynchronisation};
 use simco::{NegativeCode, PolicyRequest};
-use simco_agent::{ConnectError, RequestError};
+use simco_agent::{ConnectError, RequestError, SimcoAgent};
+use tokio::task::JoinSet;
 
-use self::answer::{Answer, Refusal, Watched};
+use self::answer::{Answer, Listing, Refusal, Watched};
 use self::connection::ConnectionArguments;
 use self::request::{
     DisableArguments, EnableArguments, EnableReservedArguments, LifetimeArguments, ListArguments,
@@ -22,7 +25,7 @@ use self::request::{
 };
 use crate::arguments::UsageError;
 use crate::interrupt::{Ending, INTERRUPTED, Signals};
-use crate::output::{OutputArguments, OutputError};
+use crate::output::{Output, OutputArguments, OutputError};
 
 /// A SIMCO agent (RFC 4540): opens pinholes on a middlebox
 ///
@@ -50,6 +53,7 @@ enum Command {
     Prl(ListArguments),
     Watch(WatchArguments),
     Load(load::LoadArguments),
+    Control(control::ControlArguments),
 }
 
 /// Print what becomes of rules as the middlebox tells it (ARE), a line each; when the session breaks, connect anew
@@ -83,6 +87,8 @@ pub(crate) enum SimcoError {
     Closed(AgentCloseReason),
     #[error("the system refuses what an agent needs: {0}")]
     System(#[from] std::io::Error),
+    #[error(transparent)]
+    Control(#[from] control::ControlError),
     #[error("interrupted")]
     Interrupted,
     #[error(transparent)]
@@ -99,6 +105,7 @@ impl SimcoError {
             | Self::NoAnswer { .. }
             | Self::Refused(_)
             | Self::Closed(_)
+            | Self::Control(_)
             | Self::System(_)
             | Self::Output(_) => 1,
         }
@@ -128,7 +135,8 @@ impl Command {
             Self::Plc(arguments) => (arguments.request(), &arguments.output),
             Self::Pdr(arguments) => (arguments.request(), &arguments.output),
             Self::Prs(arguments) => (arguments.request(), &arguments.output),
-            Self::Prl(arguments) => (PolicyRequest::List, &arguments.output),
+            Self::Prl(arguments) => return list(connection, arguments).await,
+            Self::Control(arguments) => return control::run(arguments).await,
             Self::Watch(arguments) => return watch(connection, arguments).await,
             Self::Load(arguments) => return load::run(connection, arguments).await,
         };
@@ -151,12 +159,57 @@ async fn ask(
             let answer = Answer::new(&request, &reply);
             Ok(output.write(&answer.text(), &answer)?)
         }
-        Err(RequestError::Refused(code)) => {
+        Err(error) => refused(&output, error),
+    }
+}
+
+/// All rules, each with its status unless only numbers are wanted.
+async fn list(connection: &ConnectionArguments, arguments: &ListArguments) -> Result<(), SimcoError> {
+    let output = arguments.output.open()?;
+    let (agent, _events) = connection.connect(Resynchronisation::Never, None).await?;
+    let outcome = statuses(&agent, arguments.numbers).await;
+    agent.terminate().await;
+    match outcome {
+        Ok(listing) => Ok(output.write(&listing.text(), &listing)?),
+        Err(error) => refused(&output, error),
+    }
+}
+
+async fn statuses(agent: &SimcoAgent, only_numbers: bool) -> Result<Listing, RequestError> {
+    let reply = agent.request(PolicyRequest::List).await?;
+    let PolicyReply::List(rules) = reply else { return Ok(Listing::new(Vec::new(), Vec::new())) };
+    let mut known = BTreeMap::new();
+    if only_numbers {
+        return Ok(Listing::new(rules.iter().map(|rule| rule.get()).collect(), Vec::new()));
+    }
+    for part in rules.chunks(AT_ONCE) {
+        let mut under_way = JoinSet::new();
+        for rule in part.iter().copied() {
+            let agent = agent.clone();
+            let request = PolicyRequest::Status { rule };
+            under_way.spawn(async move { (rule, agent.request(request).await) });
+        }
+        for (rule, status) in under_way.join_all().await {
+            match status {
+                Ok(status) => drop(known.insert(rule, Answer::new(&PolicyRequest::Status { rule }, &status))),
+                // It has ended meanwhile.
+                Err(RequestError::Refused(NegativeCode::NoSuchRule)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    let (pids, rules) = known.into_iter().map(|(rule, answer)| (rule.get(), answer)).unzip();
+    Ok(Listing::new(pids, rules))
+}
+
+fn refused(output: &Output, error: RequestError) -> Result<(), SimcoError> {
+    match error {
+        RequestError::Refused(code) => {
             output.write("", &Refusal::new(code))?;
             Err(SimcoError::Refused(code))
         }
-        Err(RequestError::Closed(reason)) => Err(SimcoError::Closed(reason)),
-        Err(RequestError::NotConnected) => Err(SimcoError::Closed(AgentCloseReason::Lost)),
+        RequestError::Closed(reason) => Err(SimcoError::Closed(reason)),
+        RequestError::NotConnected => Err(SimcoError::Closed(AgentCloseReason::Lost)),
     }
 }
 
@@ -190,3 +243,6 @@ async fn watch(connection: &ConnectionArguments, arguments: &WatchArguments) -> 
         is_first &= !is_opening;
     }
 }
+
+/// Requests for the status of rules that are under way at once.
+const AT_ONCE: usize = 64;

@@ -133,7 +133,11 @@ fn a_rule_from_opening_to_end(over: Over, name: &str) {
         ["kind", "direction", "parity", "owner", "internal", "external"].map(|key| status[key].clone());
     assert_eq!(json!(found), expected);
     assert_eq!(middlebox.json(over, "plc --rule 1 --lifetime 600s"), json!({"pid": 1, "lifetime_s": 600}));
-    assert_eq!(middlebox.json(over, "prl"), json!({"pids": [1]}));
+    let listed = middlebox.json(over, "prl");
+    assert_eq!(
+        (&listed["pids"], &listed["rules"]),
+        (&json!([1]), &json!([middlebox.json(over, "prs --rule 1")]))
+    );
     let group = opened["gid"].as_u64().unwrap();
     let second = middlebox.json(over, &format!("{PER} --lifetime 60s --group {group}"));
     assert_eq!((&second["pid"], &second["gid"]), (&json!(2), &opened["gid"]));
@@ -141,7 +145,7 @@ fn a_rule_from_opening_to_end(over: Over, name: &str) {
     assert_eq!(middlebox.refusal(over, "prs --rule 1"), "0x0343");
     let block = middlebox.json(over, "pdr --internal *v4/udp --external 203.0.113.0/24:*/udp --lifetime 60s");
     assert_eq!(block, json!({"pid": 3, "lifetime_s": 60}));
-    assert_eq!(middlebox.json(over, "prl"), json!({"pids": [3]}));
+    assert_eq!(middlebox.json(over, "prl --numbers"), json!({"pids": [3], "rules": []}));
     assert_eq!(middlebox.refusal(over, &format!("{PER} --lifetime 300s")), "0x0350");
     middlebox.stop();
 }
@@ -169,9 +173,61 @@ fn people_read_lines() {
     );
     assert_contains(&enabled, &["rule 1\n", "lifetime 60s\n", "outside 10.1.8.3:5004+2/udp\n"]);
     assert_contains(&middlebox.text(over, "prs --rule 1"), &["kind enable\n", "owner b2bua\n"]);
-    assert_eq!(middlebox.text(over, "prl"), "rule 1\n");
+    middlebox
+        .text(over, "per --internal 10.1.8.3:80/tcp --external *v4/tcp --direction outbound --lifetime 1h");
+    middlebox.text(over, "pdr --internal *v4/udp --external 198.51.100.0/24:*/udp --lifetime 1h");
+    let listed = middlebox.text(over, "prl");
+    let lines: Vec<Vec<&str>> = listed.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(lines[0], ["RULE", "LEFT", "OWNER", "WHAT"]);
+    let what = |line: usize| lines[line][2..].join(" ");
+    assert_eq!(what(1), "b2bua 203.0.113.9:6000+2/udp -> 10.1.8.3:5004+2/udp");
+    assert_eq!(what(2), "b2bua 10.1.8.3:80/tcp -> *v4/tcp");
+    assert_eq!(what(3), "b2bua blocks *v4/udp <-> 198.51.100.0/24:*/udp");
+    assert_eq!(middlebox.text(over, "prl --numbers"), "1\n2\n3\n");
     assert_eq!(middlebox.text(over, "plc --rule 1 --lifetime 0s"), "rule 1\ndeleted\n");
     middlebox.stop();
+}
+
+#[test]
+fn an_operator_controls_the_daemon_of_his_host() {
+    let middlebox = Middlebox::start("simco-control");
+    let socket = middlebox.folder.path().join("control");
+    let served = serve(&middlebox.folder, &format!("[control]\nsocket = \"control\"\n{CONFIGURATION}"));
+    let controlled = Middlebox { served, folder: middlebox.folder };
+    let control = |arguments: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_headway"));
+        command.args(["simco", "control", "--socket"]).arg(&socket);
+        command.args(arguments.split_whitespace()).output().unwrap()
+    };
+    let says = |arguments: &str| String::from_utf8(control(arguments).stdout).unwrap();
+    controlled.text(Over::Tcp, PER);
+    assert_contains(&says("status"), &["rules: 1\n", "table: none, no packet is touched\n"]);
+    assert_contains(&says("rules"), &["RULE", "b2bua  203.0.113.9:*/udp -> 10.1.8.3:12345/udp\n"]);
+    assert_eq!(says("remove --rule 1"), "removed: 1\n");
+    assert_eq!(says("rules"), "no rules\n");
+    for (refused, why) in [("remove --rule 1", "there is no rule 1"), ("pass nothing", "touches no packet")] {
+        let output = control(refused);
+        assert_eq!(output.status.code(), Some(1));
+        assert_contains(&String::from_utf8(output.stderr).unwrap(), &[why]);
+    }
+    assert_eq!(control("remove").status.code(), Some(2), "which one?");
+    middlebox.served.stop();
+    controlled.stop();
+    let output = control("status");
+    assert_eq!(output.status.code(), Some(1));
+    assert_contains(&String::from_utf8(output.stderr).unwrap(), &["--socket", "is the middlebox running"]);
+}
+
+#[test]
+fn help_of_a_command_has_its_own_options_first_and_by_themselves() {
+    for command in ["per", "prl", "watch", "load"] {
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_headway")).args(["simco", command, "--help"]).output().unwrap();
+        let help = String::from_utf8(output.stdout).unwrap();
+        let (own, connection) = help.split_once("Connection, the same for all commands").unwrap();
+        assert!(!own.contains("--to ") && !own.contains("--key-file"), "{own}");
+        assert_contains(connection, &["--to <ADDR:PORT>", "--key-file <FILE>"]);
+    }
 }
 
 /// A `watch` that runs; its lines.

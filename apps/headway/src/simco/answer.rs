@@ -29,8 +29,6 @@ pub(super) struct Answer {
     parity: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     owner: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pids: Option<Vec<u32>>,
 }
 
 impl Answer {
@@ -78,8 +76,28 @@ impl Answer {
                 owner: Some(owner.to_string()),
                 ..base
             },
-            PolicyReply::List(rules) => {
-                Self { pids: Some(rules.iter().map(|rule| rule.get()).collect()), ..base }
+            PolicyReply::List(_) => base,
+        }
+    }
+
+    /// What a rule does: `203.0.113.9:*/udp -> 10.1.8.3:12345/udp`.
+    fn purpose(&self) -> String {
+        let word = |text: &Option<String>| text.clone().unwrap_or_default();
+        let (internal, external) = (word(&self.internal), word(&self.external));
+        match (self.kind, self.direction) {
+            (Some("reserve"), _) => format!("reserves {}", word(&self.outside)),
+            (Some("disable"), _) => format!("blocks {internal} <-> {external}"),
+            (_, direction) => {
+                let way = match direction {
+                    Some("inbound") => format!("{external} -> {internal}"),
+                    Some("outbound") => format!("{internal} -> {external}"),
+                    _ => format!("{internal} <-> {external}"),
+                };
+                // A firewall translates nothing.
+                match &self.outside {
+                    Some(outside) if *outside != internal => format!("{way} as {outside}"),
+                    _ => way,
+                }
             }
         }
     }
@@ -91,10 +109,6 @@ impl Answer {
         let lifetime = self.lifetime_s.map(|seconds| match seconds {
             0 => "deleted\n".to_owned(),
             seconds => format!("lifetime {seconds}s\n"),
-        });
-        let list = self.pids.as_ref().map(|pids| {
-            let lines: String = pids.iter().map(|pid| format!("rule {pid}\n")).collect();
-            if lines.is_empty() { "no rules\n".to_owned() } else { lines }
         });
         let lines = [
             word("kind", self.kind),
@@ -108,10 +122,52 @@ impl Answer {
             word("direction", self.direction),
             word("parity", self.parity),
             word("owner", self.owner.as_deref()),
-            list,
         ];
         lines.into_iter().flatten().collect()
     }
+}
+
+/// What `prl` prints: rules, and what each of them is.
+#[derive(Debug, Serialize)]
+pub(super) struct Listing {
+    pids: Vec<u32>,
+    rules: Vec<Answer>,
+}
+
+impl Listing {
+    /// The rules there are by their status; who only wants numbers asks for none.
+    pub(super) const fn new(pids: Vec<u32>, rules: Vec<Answer>) -> Self {
+        Self { pids, rules }
+    }
+
+    /// A line for each rule.
+    pub(super) fn text(&self) -> String {
+        if self.pids.is_empty() {
+            return "no rules\n".to_owned();
+        }
+        if self.rules.is_empty() {
+            return self.pids.iter().map(|pid| format!("{pid}\n")).collect();
+        }
+        let line = |rule: &Answer| {
+            let (pid, left) = (rule.pid.unwrap_or_default(), rule.lifetime_s.unwrap_or_default());
+            (pid.to_string(), format!("{left}s"), rule.owner.clone().unwrap_or_default(), rule.purpose())
+        };
+        table(self.rules.iter().map(line))
+    }
+}
+
+/// Lines with number, time left, owner and purpose below a heading.
+pub(super) fn table(rules: impl Iterator<Item = (String, String, String, String)>) -> String {
+    let heading = ["RULE", "LEFT", "OWNER", "WHAT"].map(str::to_owned);
+    let rows: Vec<_> = std::iter::once(heading.into()).chain(rules).collect();
+    let width = |of: fn(&(String, String, String, String)) -> &String| {
+        rows.iter().map(|row| of(row).chars().count()).max().unwrap_or_default()
+    };
+    let (first, second, third) = (width(|row| &row.0), width(|row| &row.1), width(|row| &row.2));
+    let line = |(rule, left, owner, what): &(String, String, String, String)| {
+        format!("{rule:>first$}  {left:>second$}  {owner:<third$}  {what}\n")
+    };
+    rows.iter().map(line).collect()
 }
 
 /// `{"error": {"code": "0x0350", "meaning": …}}`

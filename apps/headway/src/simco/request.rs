@@ -126,9 +126,12 @@ pub(super) struct StatusArguments {
     pub(super) output: OutputArguments,
 }
 
-/// List rules (PRL)
+/// List rules (PRL), and what each of them is (PRS)
 #[derive(Debug, Args)]
 pub(super) struct ListArguments {
+    /// Only their numbers, with one request instead of one for each rule
+    #[arg(long)]
+    pub(super) numbers: bool,
     #[command(flatten)]
     pub(super) output: OutputArguments,
 }
