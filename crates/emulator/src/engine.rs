@@ -88,7 +88,7 @@ impl Engine {
         let (mut links, mut devices, mut lanes) = (Vec::new(), Vec::new(), Vec::new());
         for WiredLink { link, client, server } in wired {
             for (direction, device) in [(Direction::Request, client), (Direction::Response, server)] {
-                lanes.push(Lane::new(&link, direction).map_err(|reason| {
+                lanes.push(Lane::new(&link, direction, options.keeps_lost_packets).map_err(|reason| {
                     EmulatorError::InvalidImpairments { link: link.index, direction, reason }
                 })?);
                 devices.push(Port { device, state: PortState::Idle });
@@ -255,9 +255,9 @@ impl Engine {
         Ok(())
     }
 
-    fn report(self, is_real_time: bool) -> EmulatorReport {
+    fn report(mut self, is_real_time: bool) -> EmulatorReport {
         let duration_s = self.epoch.elapsed().as_secs_f64();
-        let lanes = self.lanes.iter().zip(&self.devices);
+        let lanes = self.lanes.iter_mut().zip(&self.devices);
         let mut directions = lanes.map(|(lane, port)| lane.report(port.device.missed()));
         let links = self.links.iter().map_while(|link| Some((link, directions.next()?, directions.next()?)));
         let links = links.map(|(link, request, response)| LinkReport {

@@ -19,10 +19,15 @@ pub(super) struct Lane {
     /// The link for ICMP errors, which have the delay alone.
     passing: Link<Vec<u8>>,
     meter: Meter,
+    lost: Option<Vec<Vec<u8>>>,
 }
 
 impl Lane {
-    pub(super) fn new(link: &EmulatedLink, direction: Direction) -> Result<Self, InvalidImpairments> {
+    pub(super) fn new(
+        link: &EmulatedLink,
+        direction: Direction,
+        keeps_lost: bool,
+    ) -> Result<Self, InvalidImpairments> {
         let impairments = link.impairments(direction);
         Ok(Self {
             index: link.index,
@@ -31,6 +36,7 @@ impl Lane {
             link: Link::new(impairments.clone(), link.seed(direction))?,
             passing: Link::new(delay_alone(impairments), 0)?,
             meter: Meter::new(),
+            lost: keeps_lost.then(Vec::new),
         })
     }
 
@@ -39,6 +45,7 @@ impl Lane {
         match classify(packet) {
             Class::Numbered | Class::Passing if self.state == LinkState::Down => {
                 self.meter.lost_while_down += 1;
+                self.keep_lost(packet);
                 None
             }
             Class::Numbered => {
@@ -47,6 +54,7 @@ impl Lane {
                 match verdict {
                     Verdict::Dropped { number, reason } => {
                         self.meter.dropped.push(DroppedPacket { number, reason });
+                        self.keep_lost(packet);
                     }
                     Verdict::Queued { .. } => {}
                 }
@@ -72,17 +80,25 @@ impl Lane {
     /// Returns the next packet to write at `now`, damaged if so decided, and its number if it has one.
     pub(super) fn poll_deliver(&mut self, now: Instant) -> Option<(Delivery<Vec<u8>>, Option<u64>)> {
         while self.state == LinkState::Down {
-            self.link.poll_deliver(now).or_else(|| self.passing.poll_deliver(now))?;
+            let lost = self.link.poll_deliver(now).or_else(|| self.passing.poll_deliver(now))?;
             self.meter.lost_while_down += 1;
+            self.keep_lost(&lost.packet);
         }
         let Some(mut delivery) = self.link.poll_deliver(now) else {
             return self.passing.poll_deliver(now).map(|delivery| (delivery, None));
         };
         if let Some(flip) = delivery.flipped_bit {
+            self.keep_lost(&delivery.packet);
             flip.apply(&mut delivery.packet);
         }
         let number = delivery.number;
         Some((delivery, Some(number)))
+    }
+
+    fn keep_lost(&mut self, packet: &[u8]) {
+        if let Some(lost) = &mut self.lost {
+            lost.push(packet.to_vec());
+        }
     }
 
     /// A packet has been written at `now`.
@@ -101,7 +117,8 @@ impl Lane {
     }
 
     /// Returns the counters of the lane; `missed` is what the device knows of packets it lost before.
-    pub(super) fn report(&self, missed: Option<u32>) -> DirectionReport {
+    pub(super) fn report(&mut self, missed: Option<u32>) -> DirectionReport {
+        let lost_packets = self.lost.take().unwrap_or_default();
         let meter = &self.meter;
         DirectionReport {
             stats: *self.link.stats(),
@@ -115,6 +132,7 @@ impl Lane {
             refused: meter.refused,
             missed: missed.map(u64::from),
             largest_packet_bytes: u64::try_from(meter.largest_packet).unwrap_or(u64::MAX),
+            lost_packets,
         }
     }
 }

@@ -62,6 +62,10 @@ pub struct DirectionReport {
     pub missed: Option<u64>,
     /// The largest packet, in octets. Above the MTU it would mean that segmentation was offloaded.
     pub largest_packet_bytes: u64,
+    /// The IP packets that did not arrive whole, as they were sent; empty unless
+    /// [`EmulatorOptions::keeps_lost_packets`](super::EmulatorOptions::keeps_lost_packets).
+    #[serde(skip)]
+    pub lost_packets: Vec<Vec<u8>>,
 }
 
 /// A packet that the link dropped.

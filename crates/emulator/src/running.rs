@@ -26,6 +26,8 @@ pub struct EmulatorOptions {
     pub wake_early: Duration,
     /// The scheduling of the emulator's thread. Default: before all ordinary threads, if permitted.
     pub scheduling: Scheduling,
+    /// Whether packets that do not arrive whole are kept for the report. Default no: memory grows with their number.
+    pub keeps_lost_packets: bool,
 }
 
 impl Default for EmulatorOptions {
@@ -34,6 +36,7 @@ impl Default for EmulatorOptions {
             capture: None,
             wake_early: Duration::from_micros(60),
             scheduling: Scheduling::RealTimeIfPermitted,
+            keeps_lost_packets: false,
         }
     }
 }

@@ -235,7 +235,7 @@ fn describe(path: &netem::Impairments) -> Vec<(&'static str, String)> {
 fn loss_in_words(loss: netem::Loss) -> String {
     match loss {
         netem::Loss::Bernoulli(p) => percent(p.value()),
-        netem::Loss::None | netem::Loss::GilbertElliott(_) => {
+        netem::Loss::None | netem::Loss::Bursts(_) | netem::Loss::GilbertElliott(_) => {
             format!("{loss}, {} in the mean", percent(loss.mean()))
         }
     }

@@ -3,9 +3,10 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::time::Duration;
+use virtual_time::Instant;
 
 use crate::impairments::Impairments;
-use crate::loss::{ChannelState, Loss};
+use crate::loss::{BurstChannel, ChannelState, Loss};
 use crate::seed::{derive_seed, mix};
 
 /// One random stream per purpose.
@@ -19,6 +20,7 @@ pub(crate) struct Dice {
     corrupt: NumberedStream,
     queue: u64,
     channel: ChannelState,
+    bursts: BurstChannel,
 }
 
 impl Dice {
@@ -33,14 +35,16 @@ impl Dice {
             corrupt: stream("corrupt"),
             queue: derive_seed(seed, "queue"),
             channel: ChannelState::default(),
+            bursts: BurstChannel::new(derive_seed(seed, "bursts")),
         }
     }
 
-    /// Returns whether packet `number` is lost.
-    pub(crate) fn loses(&mut self, number: u64, model: Loss) -> bool {
+    /// Returns whether packet `number`, offered at `now`, is lost.
+    pub(crate) fn loses(&mut self, now: Instant, number: u64, model: Loss) -> bool {
         match model {
             Loss::None => false,
             Loss::Bernoulli(p) => p.hits(self.loss.draw(number)),
+            Loss::Bursts(model) => self.bursts.loses(now, model, self.loss.draw(number)),
             Loss::GilbertElliott(chain) => {
                 let draws = (self.loss.draw(number), self.transition.draw(number));
                 let (is_lost, next) = chain.step(self.channel, draws.0, draws.1);

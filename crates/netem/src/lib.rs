@@ -15,7 +15,8 @@
 //! duplicated, reordered or corrupted, and how much jitter it gets, is a function of the link's seed and of *n*
 //! alone — never of time. Each purpose has a random stream of its own and the *n*-th draw belongs to packet *n*, so
 //! that the same seed drops the same packet numbers again on a slower machine, and switching jitter on changes
-//! no loss. (A [`GilbertElliott`] chain additionally depends on the packet it was switched on at.)
+//! no loss. (A [`GilbertElliott`] chain additionally depends on the packet it was switched on at; when [`Bursts`]
+//! come depends on the seed and on time instead.)
 //!
 //! What is not here: sockets, TUN devices and waiting (the emulator), topology (the simulator).
 //!
@@ -50,7 +51,7 @@ mod units;
 
 pub use impairments::{Impairments, InvalidImpairments, MAX_DELAY};
 pub use link::{Delivery, DropReason, FlippedBit, Link, LinkStats, Verdict};
-pub use loss::{GilbertElliott, InvalidGilbertElliott, Loss};
+pub use loss::{Bursts, GilbertElliott, InvalidBursts, InvalidGilbertElliott, Loss};
 pub use parse::ParseError;
 pub use probability::{OutOfRange, Probability};
 pub use seed::{derive_indexed_seed, derive_seed};

@@ -1,7 +1,12 @@
 //! Loss models: which packets vanish at random.
 
+mod bursts;
+
 use core::fmt;
 use core::str::FromStr;
+
+pub(crate) use bursts::BurstChannel;
+pub use bursts::{Bursts, InvalidBursts};
 
 use crate::parse::{self, ParseError};
 use crate::probability::{Probability, unit};
@@ -17,7 +22,9 @@ pub enum Loss {
     None,
     /// Each packet by itself, with this probability.
     Bernoulli(Probability),
-    /// Packets are lost in bursts, by the model of Gilbert and Elliott.
+    /// Packets are lost in bursts that come and go with time.
+    Bursts(Bursts),
+    /// Packets are lost in bursts that come and go with packets, by the model of Gilbert and Elliott.
     GilbertElliott(GilbertElliott),
 }
 
@@ -28,16 +35,20 @@ impl Loss {
         match self {
             Self::None => 0.0,
             Self::Bernoulli(p) => p.value(),
+            Self::Bursts(model) => model.mean_loss(),
             Self::GilbertElliott(model) => model.mean_loss(),
         }
     }
 }
 
-/// `1%`, `0.01`, or `ge:p,r,h,k` where `r`, `h`, `k` may be left out from the right.
+/// `1%`, `0.01`, `bursts:GOOD,BAD,h,k` or `ge:p,r,h,k`, where `r`, `h`, `k` may be left out from the right.
 impl FromStr for Loss {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
+        if text.starts_with(bursts::PREFIX) {
+            return text.parse().map(Self::Bursts);
+        }
         if text.starts_with(GE_PREFIX) {
             return text.parse().map(Self::GilbertElliott);
         }
@@ -51,12 +62,14 @@ impl fmt::Display for Loss {
         match self {
             Self::None => f.write_str("0"),
             Self::Bernoulli(p) => p.fmt(f),
+            Self::Bursts(model) => model.fmt(f),
             Self::GilbertElliott(model) => model.fmt(f),
         }
     }
 }
 
-/// Loss in bursts: a chain with a good and a bad state, stepped once per packet.
+/// Loss in bursts: a chain with a good and a bad state, stepped once per packet. A sender that stalls freezes it: on paths
+/// where time passes whoever sends, [`Bursts`] is the model.
 ///
 /// Named as in Linux' `tc-netem(8)` (`loss gemodel`): `p` leads from good to bad, `r` from bad to good; a packet
 /// is lost with `1-h` in the bad state and with `1-k` in the good one. Note that tc takes `1-h` and `1-k` on its
@@ -174,7 +187,7 @@ pub(crate) enum ChannelState {
 }
 
 impl ChannelState {
-    const fn other(self) -> Self {
+    pub(crate) const fn other(self) -> Self {
         match self {
             Self::Good => Self::Bad,
             Self::Bad => Self::Good,
@@ -182,9 +195,8 @@ impl ChannelState {
     }
 }
 
-/// Reads a fraction from 0 to 1. In `ge:` a plain `1` is a certainty, as the default of `k` is; for larger
-/// numbers a percent sign is missing.
-fn fraction_up_to_one(text: &str) -> Result<f64, ParseError> {
+/// Reads a fraction from 0 to 1. In `ge:` a plain `1` is a certainty, as the default of `k` is; beyond that a percent sign is missing.
+pub(crate) fn fraction_up_to_one(text: &str) -> Result<f64, ParseError> {
     match parse::fraction(text)? {
         (value, false) if value > 1.0 && value < 100.0 => {
             Err(ParseError::MissingPercent { value: text.to_owned() })

@@ -37,6 +37,20 @@ pub enum ParseError {
         /// The bound that is broken.
         reason: crate::InvalidGilbertElliott,
     },
+    /// `bursts:` without two times, or with more than two shares.
+    #[error("`{value}` is not a model of bursts: write bursts:GOOD,BAD,h,k such as bursts:990ms,10ms (mean time between bursts and mean length of one; h and k may be left out)")]
+    NotBursts {
+        /// The text as given.
+        value: String,
+    },
+    /// The times and shares make no usable model.
+    #[error("`{value}`: {reason}")]
+    InvalidBursts {
+        /// The text as given.
+        value: String,
+        /// Which bound is broken.
+        reason: crate::InvalidBursts,
+    },
     /// A link rate without a unit.
     #[error("`{value}` has no unit: write {value}bit, {value}kbit, {value}mbit or {value}gbit (per second)")]
     RateWithoutUnit {
@@ -94,6 +108,21 @@ pub(crate) fn decimal(digits: &str, scale: u64) -> Option<u64> {
     let scaled = part.checked_mul(scale)?;
     let rest = scaled.is_multiple_of(tens).then_some(scaled / tens)?;
     whole.parse::<u64>().ok()?.checked_mul(scale)?.checked_add(rest)
+}
+
+/// Reads `20ms`, `1.5s`, `250us`, `40ns`, `2min`, `1h`, exactly; `None` for anything else.
+pub(crate) fn span(text: &str) -> Option<core::time::Duration> {
+    let (digits, unit) = split_unit(text);
+    let scale = match unit {
+        "ns" => 1,
+        "us" | "µs" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        "min" => 60_000_000_000,
+        "h" => 3_600_000_000_000,
+        _ => return None,
+    };
+    decimal(digits, scale).map(core::time::Duration::from_nanos)
 }
 
 /// Splits a number from the unit behind it.

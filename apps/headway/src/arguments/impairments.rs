@@ -21,7 +21,8 @@ pub(crate) struct ImpairmentArguments {
     /// Delay varies evenly by so much up and down; packets may overtake each other
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     jitter: Option<Duration>,
-    /// Probability that a packet is lost: 1% or, in bursts, ge:p,r,h,k (Gilbert-Elliott)
+    /// Probability that a packet is lost: 1%; in bursts bursts:GOOD,BAD (mean times between and of bursts, such as
+    /// bursts:990ms,10ms) or, stepping with packets instead of time, ge:p,r,h,k (Gilbert-Elliott)
     #[arg(long, value_name = "PROBABILITY")]
     loss: Option<Loss>,
     /// Numbers of packets that are dropped, from 1, in the request direction

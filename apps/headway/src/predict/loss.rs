@@ -1,7 +1,7 @@
 //! `--loss` of `headway predict response-time`: each packet by itself, or in bursts.
 
-use models::Probability;
 use models::resequencing::bursts::GilbertElliott;
+use models::{ModelError, Probability, Rate};
 
 use crate::arguments::{ProbabilityError, parse_probability};
 
@@ -10,8 +10,10 @@ use crate::arguments::{ProbabilityError, parse_probability};
 pub(super) enum Loss {
     /// Each by itself.
     Independent(Probability),
-    /// By a channel with a good and a bad state.
-    Bursts(GilbertElliott),
+    /// By a channel that is good and bad for a time.
+    Bursts(netem::Bursts),
+    /// By a channel that steps from good to bad and back with messages.
+    Steps(GilbertElliott),
 }
 
 /// What is wrong with a loss model.
@@ -20,7 +22,9 @@ pub(super) enum LossError {
     #[error(transparent)]
     Probability(#[from] ProbabilityError),
     #[error("{0}: write ge:p,r,h,k, for example ge:0.25%,25% for 1% in bursts of four")]
-    Channel(#[from] models::ModelError),
+    Channel(#[from] ModelError),
+    #[error(transparent)]
+    Bursts(#[from] netem::ParseError),
 }
 
 impl Loss {
@@ -28,15 +32,33 @@ impl Loss {
     pub(super) fn mean(self) -> Probability {
         match self {
             Self::Independent(probability) => probability,
-            Self::Bursts(channel) => channel.mean_loss(),
+            Self::Bursts(bursts) => Probability::new(bursts.mean_loss()).unwrap_or(Probability::ZERO),
+            Self::Steps(channel) => channel.mean_loss(),
+        }
+    }
+
+    /// The channel that messages of this rate meet; `None` where losses are independent.
+    pub(super) fn channel(self, rate: Rate) -> Result<Option<GilbertElliott>, ModelError> {
+        match self {
+            Self::Independent(_) => Ok(None),
+            Self::Bursts(bursts) => channel_in_time(bursts, rate).map(Some),
+            Self::Steps(channel) => Ok(Some(channel)),
         }
     }
 }
 
-/// `1%`, `0.01` or `ge:p,r,h,k`.
+/// What the model is told of bursts that come and go with time.
+pub(crate) fn channel_in_time(bursts: netem::Bursts, rate: Rate) -> Result<GilbertElliott, ModelError> {
+    GilbertElliott::in_time(bursts.good(), bursts.bad(), bursts.survivors(), rate)
+}
+
+/// `1%`, `0.01`, `bursts:GOOD,BAD,h,k` or `ge:p,r,h,k`.
 pub(super) fn parse_loss(text: &str) -> Result<Loss, LossError> {
+    if text.starts_with("bursts:") {
+        return Ok(Loss::Bursts(text.parse()?));
+    }
     match text.strip_prefix("ge:") {
-        Some(channel) => Ok(Loss::Bursts(channel.parse()?)),
+        Some(channel) => Ok(Loss::Steps(channel.parse()?)),
         None => Ok(Loss::Independent(parse_probability(text)?)),
     }
 }

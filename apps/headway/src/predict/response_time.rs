@@ -20,7 +20,7 @@ use crate::output::OutputArguments;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  headway predict response-time --transport sctp --streams 6 --rtt 20ms \\\n      \
-                        --loss 1% --rate 100 --study model --ccdf\n  headway predict response-time --transport sctp --rate 100 --study model \\\n      --loss ge:0.2%,20%"
+                        --loss 1% --rate 100 --study model --ccdf\n  headway predict response-time --transport sctp --rate 100 --study model \\\n      --loss bursts:4950ms,50ms"
 )]
 pub(super) struct Arguments {
     /// What carries the messages
@@ -35,9 +35,10 @@ pub(super) struct Arguments {
     /// Round-trip time without loss
     #[arg(long, value_name = "DURATION", default_value = "20ms", value_parser = parse_duration)]
     rtt: Duration,
-    /// Loss probability of a packet, the same in both directions; or, with --study model and SCTP, ge:p,r,h,k: per
-    /// message from a good to a bad state with p, back with r, h survive the bad state and k the good one
-    #[arg(long, value_name = "PROBABILITY|ge:p,r,h,k", default_value = "1%", value_parser = parse_loss, allow_negative_numbers = true)]
+    /// Loss probability of a packet, the same in both directions; or, with --study model and SCTP, in bursts:
+    /// bursts:GOOD,BAD,h,k (mean time between bursts and mean length of one; h of the packets survive the bad state and k the
+    /// good one), ge:p,r,h,k (per message from a good to a bad state with p, back with r)
+    #[arg(long, value_name = "PROBABILITY|bursts:GOOD,BAD", default_value = "1%", value_parser = parse_loss, allow_negative_numbers = true)]
     loss: Loss,
     #[command(flatten)]
     load: LoadArguments,
@@ -163,12 +164,12 @@ fn by_model(arguments: &Arguments) -> Result<Answer, PredictError> {
         },
         rto_min: arguments.rto,
     };
-    let prediction = match arguments.loss {
-        Loss::Independent(_) => resequencing::response_time(&scenario, &transport)?,
-        Loss::Bursts(channel) => bursts::response_time(&scenario, &channel, &transport)?,
+    let prediction = match arguments.loss.channel(scenario.rate)? {
+        None => resequencing::response_time(&scenario, &transport)?,
+        Some(channel) => bursts::response_time(&scenario, &channel, &transport)?,
     };
     let (sufficient_streams, equation) = match (arguments.loss, arguments.transport) {
-        (Loss::Bursts(_), _) => (None, BURSTS_EQUATION),
+        (Loss::Bursts(_) | Loss::Steps(_), _) => (None, BURSTS_EQUATION),
         (Loss::Independent(_), Transport::Sctp | Transport::SctpUnordered) => {
             (resequencing::sufficient_streams(&scenario), MODEL_EQUATION)
         }
@@ -211,14 +212,14 @@ impl Arguments {
             let option = format!("--profile {}", profile.name());
             return mismatch(option, study(), "leave it out, or write --study model");
         }
-        if matches!(self.loss, Loss::Bursts(_)) {
+        if !matches!(self.loss, Loss::Independent(_)) {
             if self.study != Study::Model {
                 let remedy = "it takes losses as independent, write --study model";
-                return mismatch("--loss ge:…".to_owned(), study(), remedy);
+                return mismatch("--loss in bursts".to_owned(), study(), remedy);
             }
             if matches!(self.transport, Transport::Tcp | Transport::Udp) {
                 let remedy = "bursts are modelled for sctp and sctp-unordered";
-                return mismatch("--loss ge:…".to_owned(), transport(), remedy);
+                return mismatch("--loss in bursts".to_owned(), transport(), remedy);
             }
         }
         if self.ccdf && self.study != Study::Model {
@@ -252,7 +253,7 @@ impl Arguments {
             let _ = writeln!(text, "  {name:<24}{value}");
         };
         line("round-trip time", format_duration(self.rtt));
-        let bursts = if matches!(self.loss, Loss::Bursts(_)) { ", in bursts" } else { "" };
+        let bursts = if !matches!(self.loss, Loss::Independent(_)) { ", in bursts" } else { "" };
         line("loss", format!("{} of the packets in each direction{bursts}", self.loss.mean()));
         if let Some(rate) = self.load.rate()? {
             line("messages", format!("{} per second", rate.value()));

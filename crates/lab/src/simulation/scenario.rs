@@ -42,7 +42,7 @@ pub struct LinkPlan {
     pub delay: Option<Span>,
     /// Uniform variation of the delay, `delay ± jitter`. Default 0.
     pub jitter: Option<Span>,
-    /// Random loss: `1%`, or `ge:p,r,h,k`. Default none.
+    /// Random loss: `1%`, `bursts:GOOD,BAD,h,k` or `ge:p,r,h,k`. Default none.
     pub loss: Option<Text<Loss>>,
     /// Rate of serialisation. Default unlimited.
     pub rate: Option<Text<BitRate>>,

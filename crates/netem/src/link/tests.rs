@@ -91,6 +91,16 @@ fn same_seed_drops_the_same_numbers_whatever_the_timing() {
 }
 
 #[test]
+fn bursts_come_and_go_with_time_whoever_sends() {
+    let bursts = Impairments { loss: "bursts:90ms,10ms".parse().unwrap(), ..perfect() };
+    let dropped = |every: u64| dropped_numbers(&mut link(bursts.clone()), 60_000 / every, millis(every));
+    let (often, seldom) = (dropped(1), dropped(4));
+    assert!((4_000..=8_000).contains(&often.len()), "{}", often.len());
+    // Packet n of the second link is sent when packet 4n - 3 of the first one is.
+    assert!(seldom.iter().map(|number| 4 * number - 3).eq(often.into_iter().filter(|number| number % 4 == 1)));
+}
+
+#[test]
 fn loss_switched_on_in_the_middle_decides_as_if_it_had_always_been_on() {
     let lossy = Impairments { loss: "5%".parse().unwrap(), ..perfect() };
     let always = dropped_numbers(&mut link(lossy.clone()), 1000, millis(1));

@@ -9,12 +9,14 @@ mod traffic;
 
 pub use topology::{ConnectError, InterfaceError, LinkSpec, LinkState};
 
+use std::net::IpAddr;
+
 use virtual_time::Instant;
 
 use crate::capture::{Capture, CaptureError, CapturePoint, CaptureScope};
 use crate::counters::Counters;
 use crate::frames::Frames;
-use crate::host::Host;
+use crate::host::{Host, Protocol};
 use crate::id::{Direction, HostId, LaneId, LinkId};
 use crate::queue::{Alarm, Due, Event, EventQueue};
 use crate::trace::TraceHash;
@@ -46,6 +48,7 @@ pub struct World<H> {
     trace: TraceHash,
     counters: Counters,
     captures: Vec<Capture>,
+    lost: Option<Vec<LostPacket>>,
 }
 
 impl<H: Host> World<H> {
@@ -65,6 +68,7 @@ impl<H: Host> World<H> {
             trace: TraceHash::new(seed),
             counters: Counters::default(),
             captures: Vec::new(),
+            lost: None,
         }
     }
 
@@ -183,6 +187,18 @@ impl<H: Host> World<H> {
         Ok(())
     }
 
+    /// Keeps every packet from now on that does not arrive whole; memory grows with their number.
+    pub fn keep_lost_packets(&mut self) {
+        self.lost.get_or_insert_default();
+    }
+
+    /// The packets that did not arrive whole since [`keep_lost_packets`](World::keep_lost_packets), in the order of
+    /// their fates.
+    #[must_use]
+    pub fn lost_packets(&self) -> &[LostPacket] {
+        self.lost.as_deref().unwrap_or_default()
+    }
+
     /// Ends all captures and flushes their writers.
     ///
     /// # Errors
@@ -251,6 +267,19 @@ impl<H: Host> World<H> {
             self.queue.arm(&mut slot.alarm, due.max(self.now), Due::Host(id));
         }
     }
+}
+
+/// A packet that a link dropped, or damaged so that its receiver drops it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LostPacket {
+    /// The protocol of the payload.
+    pub protocol: Protocol,
+    /// The sender's address.
+    pub source: IpAddr,
+    /// The address that the packet was sent to.
+    pub destination: IpAddr,
+    /// The octets behind the IP header, and behind the UDP header if there is one, as they were sent.
+    pub payload: Vec<u8>,
 }
 
 /// The reason why [`World::run_while`] came back.

@@ -5,9 +5,9 @@ use std::net::IpAddr;
 
 use netem::{Delivery, DropReason, Verdict};
 
-use super::{LinkState, World};
+use super::{LinkState, LostPacket, World};
 use crate::capture::CapturePoint;
-use crate::frames::FrameId;
+use crate::frames::{Frame, FrameId};
 use crate::host::{Host, Outgoing, Packet, Protocol};
 use crate::id::{HostId, LaneId, Node};
 use crate::queue::Due;
@@ -92,6 +92,7 @@ impl<H: Host> World<H> {
             self.capture_frame(CapturePoint::Departure, lane, id, fate.unwrap_or(Fate::Delivered));
         }
         if let Some(fate) = fate {
+            self.keep_lost(id, fate);
             let frame = self.frames.frame(id);
             self.trace.record(self.now, Some(lane), fate, frame.wire_bytes(), frame.digest);
             self.counters.count(fate);
@@ -175,8 +176,18 @@ impl<H: Host> World<H> {
             let (interface, protocol) = (lane.interface, frame.protocol);
             slot.host.handle_packet(self.now, Packet { interface, source, destination, protocol, payload });
         }
+        if fate != Fate::Delivered || delivery.flipped_bit.is_some() {
+            self.keep_lost(delivery.packet, fate);
+        }
         self.frames.release(delivery.packet);
         fate
+    }
+
+    /// Keeps the packet, if asked for, unless it only went on.
+    fn keep_lost(&mut self, id: FrameId, fate: Fate) {
+        let Some(lost) = self.lost.as_mut().filter(|_| fate != Fate::Forwarded) else { return };
+        let Frame { source, destination, protocol, ref payload, .. } = *self.frames.frame(id);
+        lost.push(LostPacket { protocol, source, destination, payload: payload.clone() });
     }
 
     fn capture_frame(&mut self, point: CapturePoint, lane: LaneId, id: FrameId, fate: Fate) {

@@ -1,9 +1,10 @@
 //! The channel of Gilbert and Elliott: two states, each with a loss probability.
 
 use core::str::FromStr;
+use core::time::Duration;
 
 use crate::error::ModelError;
-use crate::quantity::Probability;
+use crate::quantity::{Probability, Rate};
 
 /// Losses in bursts. E. O. Elliott, "Estimates of Error Rates for Codes on Burst-Noise Channels", Bell System Technical
 /// Journal 42, 1963; named as the emulator's `ge:p,r,h,k` and Linux' netem do.
@@ -15,6 +16,8 @@ pub struct GilbertElliott {
     recovers: f64,
     /// Loss probabilities in the good (`1 − k`) and in the bad state (`1 − h`).
     losses: [f64; 2],
+    /// The rate at which the channel forgets its state, per second, where it goes with time instead of packets.
+    forgets: Option<f64>,
 }
 
 impl GilbertElliott {
@@ -33,7 +36,7 @@ impl GilbertElliott {
         if p > 0.0 && r <= 0.0 {
             return Err(ModelError::OutOfRange { quantity: "r", value: r, range: "above 0 if p is" });
         }
-        let channel = Self { worsens: p, recovers: r, losses: [1.0 - k, 1.0 - h] };
+        let channel = Self { worsens: p, recovers: r, losses: [1.0 - k, 1.0 - h], forgets: None };
         Probability::new(channel.mean())?;
         Ok(channel)
     }
@@ -50,6 +53,30 @@ impl GilbertElliott {
         }
         let recovers = burst_packets.recip();
         Self::new(recovers * loss.value() / loss.complement(), recovers, 0.0, 1.0)
+    }
+
+    /// Returns the channel that stays good for `good` and bad for `bad` in the mean, whoever sends, as messages see it that come at
+    /// random with `rate`.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); times of zero are out of range.
+    pub fn in_time(
+        good: Duration,
+        bad: Duration,
+        [h, k]: [f64; 2],
+        rate: Rate,
+    ) -> Result<Self, ModelError> {
+        for (quantity, span) in [("the time between bursts", good), ("the length of a burst", bad)] {
+            if span.is_zero() {
+                return Err(ModelError::OutOfRange { quantity, value: 0.0, range: "above 0" });
+            }
+        }
+        let (worsens, recovers) = (good.as_secs_f64().recip(), bad.as_secs_f64().recip());
+        let forgets = worsens + recovers;
+        // Between two messages a time passes that is distributed exponentially.
+        let changed = forgets / (forgets + rate.value());
+        let channel = Self::new(worsens / forgets * changed, recovers / forgets * changed, h, k)?;
+        Ok(Self { forgets: Some(forgets), ..channel })
     }
 
     /// Returns the share of packets lost in the long run.
@@ -88,12 +115,16 @@ impl GilbertElliott {
         self.losses[state]
     }
 
-    /// Returns the loss probability of a packet that follows one in `state` after a Poisson number of others,
-    /// `packets` on average.
-    pub(super) fn loss_after(&self, state: usize, packets: f64) -> f64 {
-        let memory = 1.0 - self.worsens - self.recovers;
-        // E[memory^(N + 1)] over the Poisson number N.
-        let left = memory * (-packets * (1.0 - memory)).exp();
+    /// Returns the loss probability of a packet that follows one in `state` after `seconds`, and after a Poisson number of others
+    /// that come with `rate`.
+    pub(super) fn loss_after(&self, state: usize, seconds: f64, rate: f64) -> f64 {
+        let left = if let Some(forgets) = self.forgets {
+            (-forgets * seconds).exp()
+        } else {
+            let memory = 1.0 - self.worsens - self.recovers;
+            // E[memory^(N + 1)] over the Poisson number N.
+            memory * (-rate * seconds * (1.0 - memory)).exp()
+        };
         let mean = self.mean();
         mean + left * (self.losses[state] - mean)
     }

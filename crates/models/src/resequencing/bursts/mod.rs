@@ -68,7 +68,7 @@ pub fn response_time(
 /// Returns the distribution of a message's extra delay in one direction. `scenario.loss` is not used: `channel`
 /// says what is lost towards the receiver, and of the acknowledgments its mean loss, each by itself.
 ///
-/// The channel steps once per message. Everything else is as in the model of independent losses: messages of one packet,
+/// The channel steps once per message, or goes with time ([`GilbertElliott::in_time`]). Everything else is as in the model of independent losses: messages of one packet,
 /// Poisson arrivals, SACKs at once, windows never closed. With equal losses in both states it does not matter what the
 /// channel does, and the model is one of independent losses.
 ///

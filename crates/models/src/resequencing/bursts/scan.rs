@@ -58,7 +58,7 @@ impl<'a> Scan<'a> {
         let (rate, rtt_s) = (scenario.rate.value(), scenario.rtt.as_secs_f64());
         let again = rules.repeated_tail();
         let at = |time: f64| interpolated(times, &again, time);
-        let lost_again = [0, 1].map(|state| channel.loss_after(state, rate * rtt_s));
+        let lost_again = [0, 1].map(|state| channel.loss_after(state, rtt_s, rate));
         let missing_behind = times.iter().map(|&time| {
             let since = time - rtt_s;
             lost_again.map(|lost| if since < 0.0 { 1.0 } else { lost * at(since) })

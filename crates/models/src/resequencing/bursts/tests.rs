@@ -64,6 +64,23 @@ fn with_equal_losses_the_model_of_independent_losses_is_met() {
     }
 }
 
+/// A channel that forgets between two messages loses each by itself; one that outlasts many is one of long bursts.
+#[test]
+fn bursts_in_time_are_chains_to_messages_that_come_at_random() {
+    let (millis, rate) = (Duration::from_millis, Rate::per_second(100.0).unwrap());
+    let channel = GilbertElliott::in_time(millis(4950), millis(50), [0.0, 1.0], rate).unwrap();
+    assert!((channel.mean_loss().value() - 0.01).abs() < 1e-12);
+    // 50 ms are five messages; with the one that begins it a burst has six.
+    assert!((channel.step(1, 0) - 0.99 / 5.95).abs() < 1e-3, "{}", channel.step(1, 0));
+    let short = GilbertElliott::in_time(millis(1).mul_f64(0.99), millis(1) / 100, [0.0, 1.0], rate).unwrap();
+    let scenario = scenario(100.0, Profile::Signalling, 0.01);
+    let transport = Transport::Sctp { streams: number(1) };
+    let bursts = response_time(&scenario, &short, &transport).unwrap().mean.as_secs_f64();
+    let alone = independent_response(&scenario, &transport).unwrap().mean.as_secs_f64();
+    assert!((bursts / alone - 1.0).abs() < 0.01, "{bursts} {alone}");
+    assert!(GilbertElliott::in_time(millis(1), Duration::ZERO, [0.0, 1.0], rate).is_err());
+}
+
 #[test]
 fn tails_fall_from_the_share_that_waits_to_nothing() {
     let channel = GilbertElliott::simple(Probability::new(0.02).unwrap(), 4.0).unwrap();
