@@ -102,7 +102,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CompareFailure> {
     progress.finish();
     let raw = raw.map_err(RunError::Backend)?;
     let conditions = Conditions { origin, ..Conditions::of_this_host() };
-    let comparison = Comparison::new(&config, &raw, conditions, |_transport| None);
+    let unknown = |_transport| Err("nobody knows what the network does to packets".to_owned());
+    let comparison = Comparison::new(&config, &raw, conditions, unknown);
     let outcome = Outcome { comparison: &comparison, raw: &raw, events };
     let published = arguments.destination.publish(&outcome, &output);
     if config.stop.is_raised() { Err(CompareFailure::Interrupted) } else { published }

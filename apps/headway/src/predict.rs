@@ -8,6 +8,7 @@ mod table;
 mod tcp_connections;
 mod throughput;
 
+pub(crate) use loss::channel_in_time;
 pub(crate) use response_time::{STUDY_RTO, s4_equation};
 
 use clap::{Args, Subcommand, ValueEnum};

@@ -12,8 +12,8 @@ const QUICK: &str = "compare --backend simulator --no-report --duration 5s";
 #[test]
 fn json_has_the_shape_of_the_contract() {
     let result = json(QUICK);
-    let fields = ["command", "commit", "headway", "host", "path", "runs", "skipped", "started", "workload"];
-    assert_eq!(keys(&result), fields);
+    let fields = "command commit headway host path reading runs skipped started unpredicted workload";
+    assert_eq!(keys(&result).join(" "), fields);
     assert_eq!(
         result["command"].as_array().unwrap()[..3],
         ["compare", "--backend", "simulator"].map(Value::from)
@@ -48,6 +48,7 @@ fn sctp_rows_have_all_their_fields() {
         "connections",
         "failed",
         "id",
+        "late",
         "ordered",
         "packets",
         "predicted",
@@ -63,7 +64,11 @@ fn sctp_rows_have_all_their_fields() {
         "profile": "signalling", "failed": 0});
     assert_fields(run, &expected);
     assert_eq!(run["requests"], run["responses"]);
-    assert_eq!(keys(&run["response_ms"]), ["ci95", "max", "mean", "p50", "p90", "p99", "p999"]);
+    assert_eq!(keys(&run["response_ms"]), ["ci95", "max", "mean", "p50", "p90", "p99", "p999", "unanswered"]);
+    assert_eq!(
+        keys(&run["late"]["losses"]),
+        ["by_others_loss", "by_own_loss", "others_loss_ms", "without_loss"]
+    );
     assert!(run["response_ms"]["p99"].is_number(), "about 6 of 600 are beyond");
     assert_eq!(run["response_ms"]["p999"], Value::Null, "fewer than five samples beyond it");
     assert_eq!(run["response_ms"]["ci95"].as_array().unwrap().len(), 2);
@@ -124,7 +129,7 @@ fn way_back_is_as_the_way_there_unless_told_otherwise() {
 }
 
 #[test]
-fn table_stands_above_one_reading_in_plain_words() {
+fn table_stands_above_closing_words() {
     let table = text(QUICK);
     assert_contains(&table, &["RTT 20 ms, loss 1 %", "backend simulator", "sctp:unordered", "tcp:4"]);
     let other = text(&format!("{QUICK} --tcp-congestion bbr"));
@@ -132,8 +137,12 @@ fn table_stands_above_one_reading_in_plain_words() {
         &other,
         &["tcp was not run: the simulator's TCP has no `bbr`: use reno or cubic, or the namespaces backend"],
     );
-    let last = table.trim_end().lines().last().unwrap();
-    assert_contains(last, &["answered", "of the requests within"]);
+    let words = table.rsplit_once("\n\n").unwrap().1;
+    assert!(words.starts_with("Over one TCP connection, "), "{words}");
+    assert_contains(
+        words,
+        &["delayed by somebody else's lost packet", "losses of their own", "Beyond the 20.0 ms"],
+    );
     assert!(!table.contains("Report:"));
     assert_eq!(text(&format!("{QUICK} --quiet")), "");
 }
@@ -212,7 +221,7 @@ fn tables_fit_the_terminal() {
         rows.map(|line| line.trim_end().chars().count()).max().unwrap()
     };
     assert!(widest(&narrow) <= 80, "{narrow}");
-    assert_contains(&narrow, &["p99", "left out", "--wide"]);
+    assert_contains(&narrow, &["p90", "left out", "--wide"]);
     let wide = shown(80, "--wide");
     assert!(widest(&wide) > 80 && wide.contains("S4 (1),(3),(4)"), "{wide}");
 }
@@ -302,7 +311,7 @@ fn a_write_that_fails_later_takes_no_table_away() {
         assert_eq!(output.status.code(), Some(1), "{options}");
         assert_contains(&String::from_utf8(output.stderr).unwrap(), &[said]);
         let table = String::from_utf8(output.stdout).unwrap();
-        assert_contains(&table, &["sctp:1", "answered", "of the requests within"]);
+        assert_contains(&table, &["sctp:1", "answered", "of the requests were delayed"]);
         assert!(!table.contains("Report:"));
     }
 }

@@ -262,7 +262,10 @@ fn losses_in_bursts_are_predicted_by_the_model_only() {
         "--transport sctp --rate 100 --loss ge:1%,20%",
         "--transport tcp --rate 100 --study model --loss ge:1%,20%",
     ] {
-        assert!(refusal(&format!("predict response-time {wrong}")).contains("--loss ge:"), "{wrong}");
+        assert!(refusal(&format!("predict response-time {wrong}")).contains("--loss in bursts"), "{wrong}");
     }
+    let in_time = json(&format!("{options} --loss bursts:990ms,10ms"));
+    assert_eq!(in_time["equation"], bursts["equation"]);
+    assert!(refusal(&format!("{options} --loss bursts:990ms")).contains("bursts:990ms,10ms"));
     assert!(refusal(&format!("{options} --loss ge:2")).contains("ge:0.25%,25%"));
 }

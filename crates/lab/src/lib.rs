@@ -14,7 +14,7 @@
 //! # fn example(mut namespaces: impl Backend, mut simulator: impl Backend) -> Result<(), Box<dyn std::error::Error>> {
 //! let config = CompareConfig::default();
 //! let raw = run_compare(&config, &mut namespaces, &mut simulator)?;
-//! let comparison = Comparison::new(&config, &raw, Conditions::of_this_host(), |_transport| None);
+//! let comparison = Comparison::new(&config, &raw, Conditions::of_this_host(), |_transport| Err("no model".to_owned()));
 //! println!("{}", lab::report::table(&comparison.result));
 //! lab::report::write("headway-report".as_ref(), &comparison, &raw)?;
 //! # Ok(())
@@ -26,6 +26,7 @@ mod backend;
 mod compare;
 mod conditions;
 mod events;
+mod losses;
 pub mod plan;
 pub mod report;
 pub mod simulation;
@@ -48,8 +49,9 @@ pub use conditions::{Conditions, Origin};
 pub use events::{EventFile, write_events};
 pub use statistics::{MIN_BATCHES, Percentile, ResponseTimes, milliseconds};
 pub use summary::{
-    BlockingResult, CompareResult, Comparison, HostFacts, ImpairmentsResult, PathResult, PeerPath,
-    PredictedResult, RequestCounts, ResponseResult, RunCurves, RunResult, WorkloadResult,
+    BlockingResult, CompareResult, Comparison, HostFacts, ImpairmentsResult, LateResult, LossSplit,
+    PathResult, PeerPath, PredictedResult, RequestCounts, ResponseResult, RunCurves, RunResult,
+    WorkloadResult,
 };
 pub use traffic::{ClientPlan, ServerPlan, Workload, pinhole};
 pub use transport::{

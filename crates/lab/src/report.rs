@@ -12,7 +12,7 @@ use std::path::Path;
 pub(crate) use numbers::percent;
 
 pub use html::{ReportError, html};
-pub use reading::reading;
+pub use reading::{closing_words, reading};
 pub use samples::samples_csv;
 pub use table::{table, table_within};
 

@@ -12,20 +12,22 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 pub struct ResponseTimes {
     sorted: Vec<Duration>,
     sum_s: f64,
+    unanswered: usize,
     /// Per repetition in ms, in the order of sending.
     repetitions: Vec<Vec<f64>>,
 }
 
 impl ResponseTimes {
-    /// Takes the response times of each repetition in the order of their requests.
+    /// Takes the response times of each repetition in the order of their requests, and how many requests were not answered.
     #[must_use]
-    pub fn new(repetitions: &[Vec<Duration>]) -> Self {
+    pub fn new(repetitions: &[Vec<Duration>], unanswered: usize) -> Self {
         let mut sorted = repetitions.concat();
         sorted.sort_unstable();
         let in_ms = |repetition: &Vec<Duration>| repetition.iter().copied().map(milliseconds).collect();
         Self {
             sum_s: sorted.iter().map(Duration::as_secs_f64).sum(),
             sorted,
+            unanswered,
             repetitions: repetitions.iter().map(in_ms).collect(),
         }
     }
@@ -36,7 +38,13 @@ impl ResponseTimes {
         self.sorted.len()
     }
 
-    /// The mean in ms; `None` without responses.
+    /// How many requests were not answered.
+    #[must_use]
+    pub fn unanswered(&self) -> usize {
+        self.unanswered
+    }
+
+    /// The mean of the responses in ms; `None` without responses.
     #[must_use]
     pub fn mean_ms(&self) -> Option<f64> {
         (self.count() > 0).then(|| self.sum_s * 1e3 / self.count() as f64)
@@ -48,23 +56,22 @@ impl ResponseTimes {
         self.sorted.last().copied().map(milliseconds)
     }
 
-    /// A percentile by nearest rank, in ms; `None` with fewer than five responses beyond it, where it would be a
-    /// matter of luck.
+    /// A percentile by nearest rank, in ms, to which a request without response is longer than everything; `None` where it
+    /// falls among these, and with fewer than five requests beyond it, where it would be a matter of luck.
     #[must_use]
     pub fn percentile_ms(&self, percentile: Percentile) -> Option<f64> {
-        let rank = (self.count() * percentile.per_mille()).div_ceil(1000);
-        if rank == 0 || self.count() - rank < SAMPLES_BEYOND {
+        let all = self.count() + self.unanswered;
+        let rank = (all * percentile.per_mille()).div_ceil(1000);
+        if rank == 0 || all - rank < SAMPLES_BEYOND {
             return None;
         }
         self.sorted.get(rank - 1).copied().map(milliseconds)
     }
 
-    /// `(ms, share of the requests with a longer response time)` at each value that occurs, ascending.
-    ///
-    /// `requests` counts those without response too: they are longer than everything.
+    /// `(ms, share of the requests with a longer response time, or none)` at each value that occurs, ascending.
     #[must_use]
-    pub fn ccdf(&self, requests: usize) -> Vec<(f64, f64)> {
-        let all = requests.max(self.count());
+    pub fn ccdf(&self) -> Vec<(f64, f64)> {
+        let all = self.count() + self.unanswered;
         let mut steps = Vec::new();
         for (index, value) in self.sorted.iter().enumerate() {
             if self.sorted.get(index + 1) != Some(value) {

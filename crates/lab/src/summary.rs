@@ -1,6 +1,7 @@
 //! From what a backend measured to what is reported.
 
 mod curves;
+mod late;
 mod result;
 mod verdict;
 
@@ -10,15 +11,18 @@ use workload::Sample;
 
 pub use curves::RunCurves;
 pub use result::{
-    BlockingResult, CompareResult, ImpairmentsResult, PathResult, PeerPath, PredictedResult, RequestCounts,
-    ResponseResult, RunResult, WorkloadResult,
+    BlockingResult, CompareResult, ImpairmentsResult, LateResult, LossSplit, PathResult, PeerPath,
+    PredictedResult, RequestCounts, ResponseResult, RunResult, WorkloadResult,
 };
 
-use crate::compare::{BackendKind, Blocking, CompareConfig, PacketCounts, Prediction, RawOutcome, RawRun};
+use crate::compare::{
+    BackendKind, Blocking, CompareConfig, PacketCounts, Prediction, RawOutcome, RawRun, Skipped,
+};
 use crate::conditions::Conditions;
-use crate::report::percent;
+use crate::report::{percent, reading};
 use crate::statistics::{Percentile, ResponseTimes, milliseconds};
 use crate::transport::TransportSpec;
+use late::Bounds;
 
 /// Everything that the table, the files and the report show.
 #[derive(Clone, Debug)]
@@ -32,34 +36,46 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Summarises all runs; repetitions of a transport become one row.
+    /// Summarises all runs; repetitions of a transport become one row. `predict` tells what the models say of a
+    /// transport, or why they say nothing.
     #[must_use]
     pub fn new(
         config: &CompareConfig,
         raw: &RawOutcome,
         conditions: Conditions,
-        predict: impl Fn(TransportSpec) -> Option<Prediction>,
+        predict: impl Fn(TransportSpec) -> Result<Prediction, String>,
     ) -> Self {
         let rows = rows(raw);
+        let path = PathResult::new(config, raw);
+        let bounds = path.rtt_ms.map(|_| Bounds::of(config, raw.backend));
         let mut runs = Vec::with_capacity(rows.len());
         let mut curves = Vec::with_capacity(rows.len());
+        let mut unpredicted = Vec::new();
         for row in &rows {
             let prediction = predict(row.transport);
             let times = row.response_times();
-            runs.push(row.result(&times, prediction.as_ref()));
+            let late = bounds.and_then(|bounds| bounds.late(&row.runs));
+            if let Err(because) = &prediction {
+                unpredicted.push(Skipped { id: row.transport.to_string(), because: because.clone() });
+            }
+            let prediction = prediction.ok();
+            runs.push(RunResult { late, ..row.result(&times, prediction.as_ref()) });
             curves.push(RunCurves::new(row.transport, &row.runs, &times, prediction));
         }
-        let result = CompareResult {
+        let mut result = CompareResult {
             headway: env!("CARGO_PKG_VERSION").to_owned(),
             commit: conditions.origin.commit,
             command: conditions.origin.command,
             started: conditions.origin.started,
-            path: PathResult::new(config, raw),
+            path,
             workload: WorkloadResult::new(config, raw),
             runs,
             skipped: raw.skipped.clone(),
+            unpredicted,
+            reading: Vec::new(),
             host: conditions.facts,
         };
+        result.reading = reading(&result);
         Self { result, curves, options: options(config) }
     }
 }
@@ -74,7 +90,8 @@ impl Row<'_> {
     fn response_times(&self) -> ResponseTimes {
         let of_run = |run: &&RawRun| run.samples.iter().filter_map(|sample| sample.response).collect();
         let repetitions: Vec<Vec<_>> = self.runs.iter().map(of_run).collect();
-        ResponseTimes::new(&repetitions)
+        let answered: usize = repetitions.iter().map(Vec::len).sum();
+        ResponseTimes::new(&repetitions, due(&self.runs) - answered)
     }
 
     fn result(&self, times: &ResponseTimes, prediction: Option<&Prediction>) -> RunResult {
@@ -91,6 +108,7 @@ impl Row<'_> {
             because: verdict::because(&self.runs, self.transport.drain()),
             response_ms: ResponseResult::new(times),
             blocking: self.blocking().map(BlockingResult::new),
+            late: None,
             predicted: prediction.map(PredictedResult::new),
             packets: self.packets(),
             retransmissions: self.optional_sum(|run| run.retransmissions),
@@ -140,6 +158,7 @@ impl ResponseResult {
         let percentile = |wanted| times.percentile_ms(wanted).map(to_nanoseconds);
         Self {
             mean: times.mean_ms().map(to_nanoseconds),
+            unanswered: u64::try_from(times.unanswered()).unwrap_or(u64::MAX),
             ci95: times.ci95_ms().map(|bounds| bounds.map(to_nanoseconds)),
             p50: percentile(Percentile::P50),
             p90: percentile(Percentile::P90),

@@ -49,7 +49,7 @@ fn compared() -> Means {
     };
     config.traffic.duration = Duration::from_secs(100);
     let raw = run_compare(&config, &mut Simulator, &mut Simulator).unwrap();
-    let comparison = Comparison::new(&config, &raw, Conditions::default(), |_| None);
+    let comparison = Comparison::new(&config, &raw, Conditions::default(), |_| Err("no model".to_owned()));
     let rows = comparison.result.runs.into_iter();
     rows.map(|row| (row.id, row.response_ms.mean.unwrap(), row.response_ms.ci95.unwrap())).collect()
 }

@@ -38,7 +38,9 @@ pub enum ParseError {
         reason: crate::InvalidGilbertElliott,
     },
     /// `bursts:` without two times, or with more than two shares.
-    #[error("`{value}` is not a model of bursts: write bursts:GOOD,BAD,h,k such as bursts:990ms,10ms (mean time between bursts and mean length of one; h and k may be left out)")]
+    #[error(
+        "`{value}` is not a model of bursts: write bursts:GOOD,BAD,h,k such as bursts:990ms,10ms (mean time between bursts and mean length of one; h and k may be left out)"
+    )]
     NotBursts {
         /// The text as given.
         value: String,

@@ -1,63 +1,84 @@
 //! What the models say about a transport under the conditions of a comparison.
 //!
 //! A prediction is given only where the models' assumptions hold: Poisson arrivals, messages of one packet, constant
-//! delay, independent losses of the same probability in both directions. The processing time is that of the run, in
+//! delay, losses in both directions alike, independent or (over SCTP) in bursts that come and go with time. The processing time is that of the run, in
 //! our model and in the studies' formulas (where δ = 0.5 ms is the studies' own constant).
 
 use std::time::Duration;
 
 use lab::{CompareConfig, Prediction, TransportSpec, milliseconds};
-use models::resequencing::{self, Profile, Scenario, Transport};
+use models::resequencing::{self, Profile, Scenario, Transport, bursts};
 use models::studies::{Conditions, Flow, s4};
 use models::{ModelError, Probability, Rate};
-use netem::{Impairments, Loss};
+use netem::{Bursts, Impairments, Loss};
 
-use crate::predict::{STUDY_RTO, s4_equation};
+use crate::predict::{STUDY_RTO, channel_in_time, s4_equation};
 
-/// The prediction, where there is an honest one.
-pub(super) fn predict(config: &CompareConfig, transport: TransportSpec) -> Option<Prediction> {
-    let loss = common_loss(config)?;
+/// The prediction, where there is an honest one, or why there is none.
+pub(super) fn predict(config: &CompareConfig, transport: TransportSpec) -> Result<Prediction, String> {
+    let losses = losses(config)?;
     let is_poisson = config.traffic.arrivals.law == workload::Arrivals::Poisson;
     // Requests of an unreliable transport do not know of each other, so that their arrivals do not matter.
     if !is_poisson && !transport.is_unreliable() {
-        return None;
+        return Err("the models are of Poisson arrivals".to_owned());
     }
     if config.traffic.message_bytes.get() > ONE_PACKET_BYTES {
-        return None;
+        return Err("the models are of messages of one packet".to_owned());
     }
-    let carrier = transport.model().ok()?;
-    let rate = Rate::from_interval(config.traffic.interval).ok()?;
+    let carrier = transport.model()?;
+    let in_words = |error: ModelError| error.to_string();
     let scenario = Scenario {
         rtt: config.rtt(),
-        loss,
-        rate,
+        loss: Probability::new(config.request_path.loss.mean()).map_err(in_words)?,
+        rate: Rate::from_interval(config.traffic.interval).map_err(in_words)?,
         processing: config.processing,
-        profile: profile(&config.profile)?,
+        profile: profile(&config.profile).ok_or("there is no model of this profile")?,
         rto_min: None,
     };
-    let model = resequencing::response_time(&scenario, &carrier).ok()?;
-    let (study_ms, study) = match study(&scenario, carrier) {
-        Ok((time, equations)) => (Some(milliseconds(time)), Some(equations.to_owned())),
-        Err(_no_answer) => (None, None),
+    let model = match losses {
+        Losses::Independent => resequencing::response_time(&scenario, &carrier),
+        Losses::Bursts(bursts) => channel_in_time(bursts, scenario.rate)
+            .and_then(|channel| bursts::response_time(&scenario, &channel, &carrier)),
     };
+    let model = model.map_err(in_words)?;
+    let study = study(&scenario, carrier).ok().filter(|_| losses == Losses::Independent);
     let ccdf = model.ccdf.iter().map(|point| (point.response_ms, point.probability)).collect();
-    Some(Prediction { model_ms: milliseconds(model.mean), study_ms, study, ccdf })
+    Ok(Prediction {
+        model_ms: milliseconds(model.mean),
+        study_ms: study.map(|(time, _)| milliseconds(time)),
+        study: study.map(|(_, equations)| equations.to_owned()),
+        ccdf,
+    })
 }
 
-/// The loss probability, if the path does nothing else than delay and lose, alike in both directions.
-fn common_loss(config: &CompareConfig) -> Option<Probability> {
+/// Losses that there is a model of.
+#[derive(Clone, Copy, PartialEq)]
+enum Losses {
+    Independent,
+    Bursts(Bursts),
+}
+
+/// The losses, if the path does nothing else than delay and lose, alike in both directions.
+fn losses(config: &CompareConfig) -> Result<Losses, String> {
     let (request, response) = (&config.request_path, &config.response_path);
     let delay_and_loss_only = |path: &Impairments| {
         let plain = Impairments { delay: path.delay, loss: path.loss, ..Impairments::default() };
         *path == plain
     };
-    if !delay_and_loss_only(request) || !delay_and_loss_only(response) || request.loss != response.loss {
-        return None;
+    if !delay_and_loss_only(request) || !delay_and_loss_only(response) {
+        return Err("the models are of paths that do nothing else than delay and lose packets".to_owned());
+    }
+    if request.loss != response.loss {
+        return Err("the models are of paths that lose alike in both directions".to_owned());
     }
     match request.loss {
-        Loss::None => Some(Probability::ZERO),
-        Loss::Bernoulli(p) => Probability::new(p.value()).ok(),
-        Loss::GilbertElliott(_) => None,
+        Loss::None | Loss::Bernoulli(_) => Ok(Losses::Independent),
+        Loss::Bursts(bursts) => Ok(Losses::Bursts(bursts)),
+        Loss::GilbertElliott(_) => {
+            Err("a channel that steps with packets stands still while a sender waits, \
+                                        which no model knows: there is one of bursts:GOOD,BAD"
+                .to_owned())
+        }
     }
 }
 
@@ -94,7 +115,7 @@ mod tests {
     use super::*;
 
     fn of(transport: &str, config: &CompareConfig) -> Option<Prediction> {
-        predict(config, transport.parse().unwrap())
+        predict(config, transport.parse().unwrap()).ok()
     }
 
     #[test]
@@ -126,13 +147,25 @@ mod tests {
         let mut bursty = CompareConfig::default();
         bursty.request_path.loss = "ge:1%,30%".parse().unwrap();
         bursty.response_path.loss = bursty.request_path.loss;
-        assert_eq!(of("udp", &bursty), None);
+        let because = predict(&bursty, TransportSpec::Udp).unwrap_err();
+        assert!(because.contains("bursts:GOOD,BAD"), "{because}");
         let mut limited = CompareConfig::default();
         limited.request_path.rate = Some("1mbit".parse().unwrap());
         assert_eq!(of("tcp", &limited), None);
         let mut large = CompareConfig::default();
         large.traffic.message_bytes = "4KiB".parse().unwrap();
         assert_eq!(of("sctp:1", &large), None);
+    }
+
+    #[test]
+    fn bursts_are_predicted_over_sctp_and_elsewhere_it_is_said_that_they_are_not() {
+        let mut bursty = CompareConfig::default();
+        bursty.request_path.loss = "bursts:1980ms,20ms".parse().unwrap();
+        bursty.response_path.loss = bursty.request_path.loss;
+        let prediction = of("sctp:1", &bursty).unwrap();
+        assert!(prediction.model_ms > 20.0 && prediction.study.is_none());
+        let because = predict(&bursty, "tcp".parse().unwrap()).unwrap_err();
+        assert!(because.contains("bursts"), "{because}");
     }
 
     #[test]

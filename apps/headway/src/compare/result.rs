@@ -94,9 +94,9 @@ impl Outcome<'_> {
 
 fn text(table: String, result: &CompareResult, report: Option<&Reported>) -> String {
     let mut text = table;
-    if let Some(sentence) = report::reading(result).first() {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "\n{sentence}");
+    // Writing to a string cannot fail.
+    for (number, sentence) in report::closing_words(result).into_iter().enumerate() {
+        let _ = writeln!(text, "{}{sentence}", if number == 0 { "\n" } else { "" });
     }
     if let Some(Reported { folder, earlier }) = report {
         let _ = writeln!(text, "Report: {}", folder.join("report.html").display());

@@ -260,6 +260,7 @@ impl LoadArguments {
         let times: Vec<_> = openings.iter().filter_map(|opening| opening.as_ref().ok().copied()).collect();
         let requests = u64::try_from(openings.len()).unwrap_or(u64::MAX);
         let responses = u64::try_from(times.len()).unwrap_or(u64::MAX);
+        let unanswered = usize::try_from(requests - responses).unwrap_or(usize::MAX);
         let seconds = self.duration.as_secs_f64();
         let (id, transport, streams) = match connection.transport() {
             Protocol::Tcp => ("tcp".to_owned(), "tcp", None),
@@ -272,7 +273,7 @@ impl LoadArguments {
             requests,
             responses,
             failed: requests - responses,
-            response_ms: Response::new(&ResponseTimes::new(&[times])),
+            response_ms: Response::new(&ResponseTimes::new(&[times], unanswered)),
             per_per_s: per_second(responses, seconds),
             transactions_per_s: per_second(load.transactions.load(Ordering::Relaxed), seconds),
             prefilled,

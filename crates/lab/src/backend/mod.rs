@@ -42,6 +42,7 @@ fn raw_run(
         profile: config.profile_of(transport),
         start: flow.start,
         counters,
+        own_losses: flow.own_losses,
         samples: flow.samples,
         retransmissions: flow.transport.retransmissions.filter(|_| transport.is_unreliable()),
         blocking: flow.transport.blocked.map(Blocking::from),

@@ -1,6 +1,7 @@
 //! What a backend measured.
 
 use core::time::Duration;
+use std::collections::BTreeSet;
 
 use sctp_core::PathStatistics;
 use serde::{Deserialize, Serialize};
@@ -41,6 +42,8 @@ pub struct RawRun {
     pub start: Instant,
     /// Every request that was due.
     pub samples: Vec<Sample>,
+    /// Which of these lost a packet of their own, that of the request or of its response; `None` where it cannot be told.
+    pub own_losses: Option<BTreeSet<u64>>,
     /// What was counted.
     pub counters: LoadCounters,
     /// Requests repeated by the application; `None` but for UDP.

@@ -65,7 +65,10 @@ pub struct RunSummary {
 /// Mean with its interval, percentiles, maximum.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Numbers {
+    /// Of the messages that were answered or delivered.
     mean: Option<f64>,
+    /// How many were not.
+    unanswered: u64,
     ci95: Option<[f64; 2]>,
     p50: Option<f64>,
     p90: Option<f64>,
@@ -77,9 +80,10 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    fn of(distribution: &Distribution) -> Self {
+    fn of(distribution: &Distribution, unanswered: u64) -> Self {
         Self {
             mean: distribution.mean(),
+            unanswered,
             ci95: distribution.ci95(),
             p50: distribution.quantile(0.5),
             p90: distribution.quantile(0.9),
@@ -141,14 +145,15 @@ fn metrics(flow: &FlowTally) -> Map<String, Value> {
     let mut metrics = Map::new();
     let sum = |figure: fn(&super::SeedTally) -> u64| flow.done().map(figure).sum::<u64>();
     let (messages, completed) = (sum(|seed| seed.messages), sum(|seed| seed.completed));
+    let failed = messages.saturating_sub(completed);
     let mut put = |name: &str, value: Value| drop(metrics.insert(name.to_owned(), value));
     if flow.responses.count() > 0 {
-        put("response_ms", json!(Numbers::of(&flow.responses)));
+        put("response_ms", json!(Numbers::of(&flow.responses, failed)));
     }
     if flow.delivered.count() > 0 {
-        put("delay_ms", json!(Numbers::of(&flow.delivered)));
-        put("unordered_ms", json!(Numbers::of(&flow.unordered)));
-        put("ordered_ms", json!(Numbers::of(&flow.ordered)));
+        put("delay_ms", json!(Numbers::of(&flow.delivered, failed)));
+        put("unordered_ms", json!(Numbers::of(&flow.unordered, failed)));
+        put("ordered_ms", json!(Numbers::of(&flow.ordered, failed)));
         put("order_costs_ms", interval(&flow.by_seed(|seed| seed.difference.mean())));
         put(
             "blocked_share",
@@ -158,7 +163,7 @@ fn metrics(flow: &FlowTally) -> Map<String, Value> {
     if messages > 0 {
         put("messages", messages.into());
         put("completed", completed.into());
-        put("failed", (messages - completed.min(messages)).into());
+        put("failed", failed.into());
     }
     let goodput = flow.by_seed(|seed| seed.goodput_bits_per_s.map(|bits| bits / 1e6));
     if !goodput.is_empty() {

@@ -52,9 +52,11 @@ fn row(name: String, metrics: &Map<String, Value>) -> [String; 9] {
         Some(format!("± {:.2}", (high? - low?) / 2.0))
     });
     let count = |key: &str| metrics.get(key).map(Value::to_string).unwrap_or_default();
+    let unanswered = times.and_then(|times| times.get("unanswered")?.as_u64()).filter(|count| *count > 0);
+    let unanswered = unanswered.map(|count| format!(" ({count} unanswered)")).unwrap_or_default();
     [
         name,
-        time("mean"),
+        time("mean") + &unanswered,
         half.unwrap_or_default(),
         time("p50"),
         time("p99"),

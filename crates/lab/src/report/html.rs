@@ -7,8 +7,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use super::numbers::short;
-use super::reading::reading;
-use super::table::{HEADINGS, backend_in_words, cells, path_in_words, workload_in_words};
+use super::table::{COLUMNS, HEADINGS, backend_in_words, cells, grouped, path_in_words, workload_in_words};
 use crate::summary::{CompareResult, Comparison, RunCurves, RunResult};
 
 /// The whole file: figures, table, conditions, and the result in plain words.
@@ -22,14 +21,10 @@ pub fn html(comparison: &Comparison) -> Result<String, ReportError> {
         path: path_in_words(&result.path),
         workload: workload_in_words(&result.workload),
         backend: backend_in_words(&result.path),
-        reading: reading(result),
+        reading: &result.reading,
         headings: HEADINGS,
         rows: rows(comparison),
-        not_run: result
-            .skipped
-            .iter()
-            .map(|skipped| format!("{}: {}", skipped.id, skipped.because))
-            .collect(),
+        notes: notes(result),
         conditions: conditions(comparison),
         headway: &result.headway,
         uplot_js: UPLOT_JS,
@@ -41,16 +36,24 @@ pub fn html(comparison: &Comparison) -> Result<String, ReportError> {
     Ok(page.render()?)
 }
 
+fn notes(result: &CompareResult) -> Vec<String> {
+    let skipped =
+        result.skipped.iter().map(|skipped| format!("Not run — {}: {}", skipped.id, skipped.because));
+    let unpredicted = grouped(&result.unpredicted).into_iter();
+    let unpredicted = unpredicted.map(|(because, ids)| format!("No model — {}: {because}", ids.join(", ")));
+    skipped.chain(unpredicted).collect()
+}
+
 #[derive(Template)]
 #[template(path = "report.html")]
 struct Page<'a> {
     path: String,
     workload: String,
     backend: String,
-    reading: Vec<String>,
-    headings: [&'static str; 11],
+    reading: &'a [String],
+    headings: [&'static str; COLUMNS],
     rows: Vec<TableRow>,
-    not_run: Vec<String>,
+    notes: Vec<String>,
     conditions: Vec<(String, String)>,
     headway: &'a str,
     uplot_js: &'static str,

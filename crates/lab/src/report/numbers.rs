@@ -27,6 +27,11 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
+/// A share as per cent to a tenth: `4.3 %`; what is less, but not nothing: `< 0.1 %`.
+pub(super) fn tenths(share: f64) -> String {
+    if share > 0.0 && share < 0.0005 { "< 0.1 %".to_owned() } else { format!("{:.1} %", share * 100.0) }
+}
+
 /// A number without needless zeros: `20`, `2.5`.
 pub(super) fn short(value: f64) -> String {
     let text = format!("{value:.3}");

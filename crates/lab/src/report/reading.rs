@@ -1,97 +1,176 @@
 //! The result in plain words.
 
-use super::numbers::{count, time};
+use super::numbers::{count, tenths, time};
 use super::table::{deviation, late_sends_that_matter};
-use crate::summary::{CompareResult, ResponseResult, RunResult};
+use crate::summary::{CompareResult, LateResult, LossSplit, ResponseResult, RunResult};
 use crate::transport::TransportSpec;
 
 /// Sentences that say what the numbers mean, the most important first.
 #[must_use]
 pub fn reading(result: &CompareResult) -> Vec<String> {
-    let mut sentences = Vec::new();
-    if let Some(comparison) = Yardstick::of(result) {
-        sentences.push(comparison.tail());
-        sentences.extend(comparison.mean());
-    }
+    let mut sentences = closing_words(result);
     sentences.extend(head_of_line_blocking(result));
     sentences.extend(retransmission_by_the_application(result));
     sentences.extend(models(result));
-    sentences.extend(result.runs.iter().filter_map(failure));
     sentences.extend(reservations(result));
     sentences
 }
 
-/// The transport that did best in the tail, beside the one that all are compared with.
-struct Yardstick<'a> {
-    tail: Tail,
+/// The sentences that a table ends with: what failed, who waited for whose losses, what that cost.
+#[must_use]
+pub fn closing_words(result: &CompareResult) -> Vec<String> {
+    let mut sentences: Vec<String> = result.runs.iter().filter_map(failure).collect();
+    if let Some(pair) = Pair::of(result) {
+        sentences.extend(pair.lateness());
+        sentences.extend(pair.excess());
+        sentences.extend(pair.tail());
+    }
+    sentences
+}
+
+/// The transport that did best beside the one that all are compared with.
+struct Pair<'a> {
     best: &'a RunResult,
     baseline: &'a RunResult,
     is_alone: bool,
 }
 
-/// A percentile and how to say it.
-#[derive(Clone, Copy)]
-struct Tail {
-    of: fn(&ResponseResult) -> Option<f64>,
-    share: &'static str,
+impl<'a> Pair<'a> {
+    /// One TCP connection is the baseline; without it, the one that did worst. Only who answered everything takes part.
+    fn of(result: &'a CompareResult) -> Option<Self> {
+        let complete = || result.runs.iter().filter(|run| run.because.is_none());
+        let is_comparable = |run: &&RunResult| run.response_ms.mean.is_some();
+        let mean = |run: &RunResult| run.response_ms.mean.unwrap_or(f64::INFINITY);
+        let others = |run: &RunResult| losses(run).map_or(f64::INFINITY, |losses| losses.by_others_loss);
+        // Where nobody was late for others, the mean tells.
+        let order = |a: &&RunResult, b: &&RunResult| {
+            others(a).total_cmp(&others(b)).then(mean(a).total_cmp(&mean(b)))
+        };
+        let best = complete().filter(is_comparable).min_by(order)?;
+        let tcp = complete().filter(is_comparable).find(|run| run.id == "tcp");
+        let worst = || complete().filter(is_comparable).filter(|run| losses(run).is_some()).max_by(order);
+        let baseline = tcp.or_else(worst).or_else(|| complete().filter(is_comparable).max_by(order))?;
+        Some(Self { best, baseline, is_alone: result.runs.len() == 1 })
+    }
+
+    fn is_one(&self) -> bool {
+        self.best.id == self.baseline.id
+    }
+
+    /// Who waited for somebody else's loss, and for how long.
+    fn lateness(&self) -> Vec<String> {
+        let Some(late) = self.baseline.late else { return Vec::new() };
+        let over = in_words(self.baseline);
+        let Some(theirs) = late.losses else { return vec![self.lateness_alone(late)] };
+        if late.share <= 0.0 {
+            let bound = time(late.threshold_ms);
+            return vec![format!("Over {over}, no request was late: all were answered within {bound}.")];
+        }
+        let first = format!("Over {over}, {}", waited(&theirs));
+        let second = match losses(self.best) {
+            Some(_) if self.is_one() && self.is_alone => String::new(),
+            Some(_) if self.is_one() => "; over no other transport were they fewer".to_owned(),
+            Some(best) => format!("; over {}, {}", in_words(self.best), shortly(&best)),
+            None => String::new(),
+        };
+        let own = format!("Late because of losses of their own: {}", tenths(theirs.by_own_loss));
+        let own = match losses(self.best).filter(|_| !self.is_one()) {
+            Some(best) => format!("{own} and {}", tenths(best.by_own_loss)),
+            None => own,
+        };
+        let without = match theirs.without_loss {
+            share if share < WORTH_TELLING => String::new(),
+            share => format!("; for other reasons over {over}: {}", tenths(share)),
+        };
+        vec![format!("{first}{second}."), format!("{own}{without}.")]
+    }
+
+    /// Where nobody knows whose packets were lost.
+    fn lateness_alone(&self, late: LateResult) -> String {
+        let share = |run: &RunResult| run.late.map(|late| tenths(late.share)).unwrap_or_default();
+        let bound = time(late.threshold_ms);
+        let first = format!(
+            "Over {}, {} of the requests took longer than {bound}",
+            in_words(self.baseline),
+            tenths(late.share)
+        );
+        let second = if self.is_one() {
+            String::new()
+        } else {
+            format!("; over {}, {}", in_words(self.best), share(self.best))
+        };
+        format!("{first}{second}. Whose losses delayed them cannot be told.")
+    }
+
+    /// The mean beyond what the path alone takes, and how sure the difference is.
+    fn excess(&self) -> Option<String> {
+        let excess = |run: &RunResult| run.late.and_then(|late| late.mean_excess_ms).or(run.response_ms.mean);
+        let (best, baseline) = (excess(self.best)?, excess(self.baseline)?);
+        let first = match self.baseline.late {
+            Some(late) => format!("Beyond the {} of the path, a request took", time(late.shortest_ms)),
+            None => "A request took".to_owned(),
+        };
+        let first = format!("{first} {} in the mean", time(baseline));
+        if self.is_one() {
+            return Some(format!("{first} over {}.", in_words(self.baseline)));
+        }
+        let both = format!(
+            "{first} over {} and {} over {}",
+            in_words(self.baseline),
+            time(best),
+            in_words(self.best)
+        );
+        let intervals = self.best.response_ms.ci95.zip(self.baseline.response_ms.ci95);
+        Some(match intervals {
+            Some((best, baseline)) if best[0] <= baseline[1] && baseline[0] <= best[1] => {
+                format!("{both}; the 95 % confidence intervals overlap, so a longer run may turn that round.")
+            }
+            Some(_) => format!("{both}; the 95 % confidence intervals do not overlap."),
+            None => format!("{both}."),
+        })
+    }
+
+    /// The percentiles that differ, where the samples support them.
+    fn tail(&self) -> Option<String> {
+        let within = |of: fn(&ResponseResult) -> Option<f64>, share: &str| {
+            let (best, baseline) = (of(&self.best.response_ms)?, of(&self.baseline.response_ms)?);
+            let (best, baseline) = (time(best), time(baseline));
+            let is_telling = self.is_one() || best != baseline;
+            let both = if self.is_one() { best } else { format!("{baseline} and {best}") };
+            is_telling.then(|| format!("{share} within {both}"))
+        };
+        let told: Vec<String> = [
+            within(|times| times.p90, "90 % of the requests were answered"),
+            within(|times| times.p999, "99.9 %"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        (!told.is_empty()).then(|| format!("{}.", told.join(", ")))
+    }
 }
 
-/// The farther out the better, if the samples support it.
-const TAILS: [Tail; 3] = [
-    Tail { of: |response| response.p99, share: "99 %" },
-    Tail { of: |response| response.p90, share: "90 %" },
-    Tail { of: |response| response.p50, share: "half" },
-];
+fn losses(run: &RunResult) -> Option<LossSplit> {
+    run.late.and_then(|late| late.losses)
+}
 
-impl<'a> Yardstick<'a> {
-    /// One TCP connection is the baseline; without it, the slowest in the tail.
-    fn of(result: &'a CompareResult) -> Option<Self> {
-        let complete: Vec<&RunResult> = result.runs.iter().filter(|run| run.because.is_none()).collect();
-        let tail =
-            *TAILS.iter().find(|tail| complete.iter().all(|run| (tail.of)(&run.response_ms).is_some()))?;
-        let value = |run: &RunResult| (tail.of)(&run.response_ms).unwrap_or(f64::INFINITY);
-        let best = complete.iter().copied().min_by(|a, b| value(a).total_cmp(&value(b)))?;
-        let tcp = complete.iter().copied().find(|run| run.id == "tcp");
-        let slowest = complete.iter().copied().max_by(|a, b| value(a).total_cmp(&value(b)));
-        let baseline = tcp.or(slowest)?;
-        let is_alone = result.runs.len() == 1;
-        Some(Self { tail, best, baseline, is_alone })
+/// `6.3 % of the requests were delayed by somebody else's lost packet, 4.1 s all together`.
+fn waited(losses: &LossSplit) -> String {
+    match losses.by_others_loss {
+        0.0 => "no request was delayed by somebody else's lost packet".to_owned(),
+        share => format!(
+            "{} of the requests were delayed by somebody else's lost packet, {} all together",
+            tenths(share),
+            time(losses.others_loss_ms)
+        ),
     }
+}
 
-    fn tail(&self) -> String {
-        let within = |run: &RunResult| (self.tail.of)(&run.response_ms).unwrap_or_default();
-        let (best, baseline) = (within(self.best), within(self.baseline));
-        let share = self.tail.share;
-        let first = format!("{} answered {share} of the requests within {}", subject(self.best), time(best));
-        if self.is_alone {
-            return format!("{first}.");
-        }
-        if self.best.id == self.baseline.id {
-            return format!("{first}; no other transport was faster.");
-        }
-        let second = format!("{first}; {} needed {}", in_words(self.baseline), time(baseline));
-        let times = baseline / best;
-        if times < 1.05 {
-            format!("{second}: no difference that matters.")
-        } else {
-            format!("{second}, {times:.1} times as long.")
-        }
-    }
-
-    fn mean(&self) -> Option<String> {
-        let (best, baseline) = (self.best.response_ms.mean?, self.baseline.response_ms.mean?);
-        if self.best.id == self.baseline.id {
-            return None;
-        }
-        let means = format!("Their mean response times are {} and {}", time(best), time(baseline));
-        let [low, high] = self.best.response_ms.ci95?;
-        let [baseline_low, baseline_high] = self.baseline.response_ms.ci95?;
-        let overlap = low <= baseline_high && baseline_low <= high;
-        Some(if overlap {
-            format!("{means}; the 95 % confidence intervals overlap, so a longer run may turn that round.")
-        } else {
-            format!("{means}; the 95 % confidence intervals do not overlap.")
-        })
+/// `0.6 %, 0.5 s`, or `none`.
+fn shortly(losses: &LossSplit) -> String {
+    match losses.by_others_loss {
+        0.0 => "none".to_owned(),
+        share => format!("{}, {}", tenths(share), time(losses.others_loss_ms)),
     }
 }
 
@@ -180,3 +259,5 @@ fn subject(run: &RunResult) -> String {
 }
 
 const NEAR_PERCENT: f64 = 5.0;
+/// Less than a request in two thousand tells nothing.
+const WORTH_TELLING: f64 = 0.0005;

@@ -4,8 +4,11 @@ use core::fmt::Write as _;
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 
-use super::numbers::{percent, plain_ms, plain_or_dash, short};
-use crate::summary::{CompareResult, PathResult, ResponseResult, RunResult, WorkloadResult};
+use super::numbers::{percent, plain_ms, plain_or_dash, short, tenths};
+use crate::compare::Skipped;
+use crate::summary::{
+    CompareResult, LateResult, LossSplit, PathResult, ResponseResult, RunResult, WorkloadResult,
+};
 
 /// A heading with path, workload and backend, the table, and under it what went wrong.
 #[must_use]
@@ -55,16 +58,31 @@ fn columns(result: &CompareResult, left_out: &[usize]) -> String {
 }
 
 /// The headings of the columns, here and in the report.
-pub(super) const HEADINGS: [&str; 11] =
-    ["transport", "answered", "mean ±95 %", "p50", "p90", "p99", "max", "blocked", "model", "Δ %", "study"];
+pub(super) const HEADINGS: [&str; COLUMNS] = [
+    "transport",
+    "answered",
+    "late: own",
+    "others' loss",
+    "mean ±95 %",
+    "p50",
+    "p90",
+    "p99",
+    "p99.9",
+    "max",
+    "blocked",
+    "model",
+    "Δ %",
+    "study",
+];
 
+pub(super) const COLUMNS: usize = 14;
 /// The place of `study` among the headings.
-const STUDY: usize = 10;
-/// Columns in the order in which they are given up; transport, answered, mean and p99 stay.
-const LEAST_FIRST: [usize; 7] = [STUDY, 9, 4, 8, 6, 7, 3];
+const STUDY: usize = 13;
+/// Columns in the order in which they are given up; transport, others' loss, mean and p90 stay.
+const LEAST_FIRST: [usize; 10] = [STUDY, 12, 5, 11, 8, 9, 10, 7, 2, 1];
 
 /// One row, here and in the report.
-pub(super) fn cells(run: &RunResult) -> [String; 11] {
+pub(super) fn cells(run: &RunResult) -> [String; COLUMNS] {
     let response = &run.response_ms;
     let predicted = run.predicted.as_ref();
     let study = predicted.and_then(|predicted| {
@@ -74,10 +92,13 @@ pub(super) fn cells(run: &RunResult) -> [String; 11] {
     [
         run.id.clone(),
         format!("{}/{}", run.counts.responses, run.counts.requests),
+        late(run, |losses| losses.by_own_loss),
+        late(run, |losses| losses.by_others_loss),
         mean(response),
-        plain_or_dash(response.p50),
-        plain_or_dash(response.p90),
-        plain_or_dash(response.p99),
+        percentile(run, response.p50, 0.5),
+        percentile(run, response.p90, 0.9),
+        percentile(run, response.p99, 0.99),
+        percentile(run, response.p999, 0.999),
         plain_or_dash(response.max),
         run.blocking.map_or_else(dash, |b| match b.messages_blocked {
             0 => "0".to_owned(),
@@ -150,13 +171,54 @@ fn notes(result: &CompareResult) -> String {
     for skipped in &result.skipped {
         let _infallible = writeln!(notes, "{} was not run: {}", skipped.id, skipped.because);
     }
+    for (because, ids) in grouped(&result.unpredicted) {
+        let _infallible = writeln!(notes, "no model for {}: {because}", ids.join(", "));
+    }
     if let Some(late) = late_sends_that_matter(result) {
         let _infallible = writeln!(notes, "{late} requests left more than 1 ms late: this machine is busy");
     }
     notes
 }
 
+/// Transports by what is told of them, in the order of their first.
+pub(super) fn grouped(told: &[Skipped]) -> Vec<(&str, Vec<&str>)> {
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for Skipped { id, because } in told {
+        match groups.iter_mut().find(|(known, _)| known == because) {
+            Some((_, ids)) => ids.push(id),
+            None => groups.push((because, vec![id])),
+        }
+    }
+    groups
+}
+
+/// A share of late requests; where it is not known whose loss it was, their whole share with a question mark.
+fn late(run: &RunResult, share: impl Fn(&LossSplit) -> f64) -> String {
+    match run.late {
+        None => dash(),
+        Some(LateResult { losses: Some(losses), .. }) => tenths(share(&losses)),
+        Some(LateResult { share, losses: None, .. }) => format!("{}?", tenths(share)),
+    }
+}
+
+/// A percentile that falls among requests without response is infinite.
+fn percentile(run: &RunResult, value: Option<f64>, share: f64) -> String {
+    let answered = run.counts.responses as f64;
+    let due = answered + run.response_ms.unanswered as f64;
+    let is_infinite = value.is_none() && due * share > answered && due * (1.0 - share) >= 5.0;
+    if is_infinite { "∞".to_owned() } else { plain_or_dash(value) }
+}
+
+/// The mean with its interval, and how many requests are not in it.
 fn mean(response: &ResponseResult) -> String {
+    let mean = mean_of_answered(response);
+    match response.unanswered {
+        0 => mean,
+        unanswered => format!("{mean} ({unanswered} unanswered)"),
+    }
+}
+
+fn mean_of_answered(response: &ResponseResult) -> String {
     match (response.mean, response.ci95) {
         (Some(mean), Some([low, high])) => {
             let (mean, half) = (plain_ms(mean), (high - low) / 2.0);

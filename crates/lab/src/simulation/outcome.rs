@@ -1,6 +1,7 @@
 //! What one run left behind.
 
 use core::time::Duration;
+use std::collections::BTreeSet;
 
 use netem::LinkStats;
 use sctp_core::AssociationStatistics;
@@ -46,6 +47,8 @@ pub struct FlowOutcome {
     pub goodput_bits_per_s: Option<f64>,
     /// Every message of the flow whose response is timed, those that do not count included; if asked for.
     pub samples: Vec<Sample>,
+    /// Which of these lost a packet of their own, that of the request or of its response; `None` where it cannot be told.
+    pub own_losses: Option<BTreeSet<u64>>,
     /// When it began, on the clock of the samples.
     pub start: Instant,
     /// What came and answered nothing.

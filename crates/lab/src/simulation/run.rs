@@ -15,6 +15,7 @@ use super::outcome::{FlowOutcome, LinkOutcome, RunOutcome};
 use super::scenario::{LinkPlan, Scenario, SwitchState};
 use super::station::Station;
 use crate::compare::StopSignal;
+use crate::losses::own_losses;
 use crate::traffic::{Client, Workload};
 use crate::transport::End;
 
@@ -100,6 +101,9 @@ pub fn simulate(scenario: &Scenario, seed: u64, watch: &Watch) -> Result<RunOutc
     let mut built = build(scenario, seed)?;
     if let Some(file) = &watch.capture {
         capture(&mut built.world, file)?;
+    }
+    if scenario.flows.iter().any(|(_, flow)| flow.samples) {
+        built.world.keep_lost_packets();
     }
     let changes = changes(scenario);
     let most =
@@ -211,6 +215,7 @@ fn apply(built: &mut Built, scenario: &Scenario, link: usize, change: usize) -> 
 fn outcome(scenario: &Scenario, built: Built) -> RunOutcome {
     let Built { world, flows, links } = built;
     let counters = *world.counters();
+    let lost = world.lost_packets().to_vec();
     let (trace_hash, now) = (world.trace_hash(), world.now());
     let ways = |link| [Direction::Request, Direction::Response].map(|way| *world.link_stats(link, way));
     let names = scenario.links.iter().map(|(name, _)| name.to_owned());
@@ -222,8 +227,14 @@ fn outcome(scenario: &Scenario, built: Built) -> RunOutcome {
     let of_flow = |(name, seats): (String, &FlowSeats)| {
         flow_outcome(name, seats, take(seats.client), take(seats.server), scenario, now)
     };
+    let mut flows: Vec<_> = names.zip(&flows).map(of_flow).collect();
+    // Where there is one flow, all packets are its own.
+    if let ([flow], Some((_, plan))) = (&mut *flows, scenario.flows.iter().next()) {
+        flow.own_losses =
+            own_losses(plan, &flow.samples, lost.iter().map(|packet| packet.payload.as_slice()));
+    }
     RunOutcome {
-        flows: names.zip(&flows).map(of_flow).collect(),
+        flows,
         links,
         events: counters.events,
         packets: counters.sent,
@@ -266,6 +277,7 @@ fn flow_outcome(
         goodput_bits_per_s: (is_bulk && !counted.is_zero())
             .then(|| octets as f64 * 8.0 / counted.as_secs_f64()),
         samples,
+        own_losses: None,
         start,
         strange,
         late_sends: 0,

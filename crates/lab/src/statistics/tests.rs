@@ -9,7 +9,7 @@ fn millis(values: impl IntoIterator<Item = u64>) -> Vec<Duration> {
 }
 
 fn of(values: impl IntoIterator<Item = u64>) -> ResponseTimes {
-    ResponseTimes::new(&[millis(values)])
+    ResponseTimes::new(&[millis(values)], 0)
 }
 
 #[test]
@@ -33,11 +33,19 @@ fn a_percentile_needs_five_responses_beyond_it() {
 }
 
 #[test]
+fn to_a_percentile_what_is_not_answered_is_longer_than_everything() {
+    let times = ResponseTimes::new(&[millis(1..=700)], 300);
+    assert_eq!(times.percentile_ms(Percentile::P50), Some(500.0));
+    assert_eq!(times.percentile_ms(Percentile::P90), None);
+    assert_eq!((times.max_ms(), times.unanswered()), (Some(700.0), 300));
+}
+
+#[test]
 fn nothing_answered_means_no_numbers() {
     let times = of([]);
     assert_eq!((times.mean_ms(), times.max_ms(), times.ci95_ms()), (None, None, None));
     assert_eq!(times.percentile_ms(Percentile::P50), None);
-    assert!(times.ccdf(10).is_empty());
+    assert!(times.ccdf().is_empty());
 }
 
 #[test]
@@ -49,10 +57,10 @@ fn ten_batches_make_an_interval_and_nine_do_not() {
 #[test]
 fn batches_do_not_span_repetitions() {
     let repetition = millis((0..119).map(|n| 20 + n % 7)); // five batches of 20 and a rest
-    assert_eq!(ResponseTimes::new(std::slice::from_ref(&repetition)).ci95_ms(), None);
-    assert!(ResponseTimes::new(&[repetition.clone(), repetition]).ci95_ms().is_some());
+    assert_eq!(ResponseTimes::new(std::slice::from_ref(&repetition), 0).ci95_ms(), None);
+    assert!(ResponseTimes::new(&[repetition.clone(), repetition], 0).ci95_ms().is_some());
     let short = millis((0..19).map(|n| 20 + n));
-    assert_eq!(ResponseTimes::new(&vec![short; 50]).ci95_ms(), None);
+    assert_eq!(ResponseTimes::new(&vec![short; 50], 0).ci95_ms(), None);
 }
 
 /// The half-width of ten batch means 1…10 is t(0.975, 9) · 3.0277/√10 = 2.2622 · 0.9574.
@@ -79,8 +87,9 @@ fn the_interval_covers_the_true_mean_of_correlated_responses_about_95_times_in_1
 
 #[test]
 fn the_complementary_distribution_steps_at_each_value_and_keeps_the_unanswered() {
-    assert_eq!(of([20, 20, 30, 90]).ccdf(4), [(20.0, 0.5), (30.0, 0.25), (90.0, 0.0)]);
-    assert_eq!(of([20, 20, 30, 90]).ccdf(5).last(), Some(&(90.0, 0.2)));
+    assert_eq!(of([20, 20, 30, 90]).ccdf(), [(20.0, 0.5), (30.0, 0.25), (90.0, 0.0)]);
+    let with_one_lost = ResponseTimes::new(&[millis([20, 20, 30, 90])], 1);
+    assert_eq!(with_one_lost.ccdf().last(), Some(&(90.0, 0.2)));
 }
 
 proptest! {
@@ -93,6 +102,6 @@ proptest! {
         let found: Vec<f64> = wanted.into_iter().filter_map(|wanted| times.percentile_ms(wanted)).collect();
         prop_assert!(found.is_sorted());
         prop_assert!(found.iter().all(|value| *value <= times.max_ms().unwrap()));
-        prop_assert!(times.ccdf(values.len()).is_sorted_by(|a, b| a.0 < b.0 && a.1 > b.1));
+        prop_assert!(times.ccdf().is_sorted_by(|a, b| a.0 < b.0 && a.1 > b.1));
     }
 }

@@ -126,7 +126,9 @@ struct Measured {
 
 fn measured(outcome: &RawOutcome) -> Vec<Measured> {
     let of_run = |run: &crate::compare::RawRun| {
-        let times = ResponseTimes::new(&[run.samples.iter().filter_map(|sample| sample.response).collect()]);
+        let answered: Vec<_> = run.samples.iter().filter_map(|sample| sample.response).collect();
+        let unanswered = run.samples.len() - answered.len();
+        let times = ResponseTimes::new(&[answered], unanswered);
         Some(Measured {
             transport: run.transport,
             mean_ms: times.mean_ms()?,

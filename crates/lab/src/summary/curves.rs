@@ -2,7 +2,7 @@
 
 use workload::Sample;
 
-use super::{due, is_unanswered, offset_s};
+use super::{is_unanswered, offset_s};
 use crate::compare::{Prediction, RawRun};
 use crate::statistics::{ResponseTimes, milliseconds};
 use crate::transport::TransportSpec;
@@ -37,7 +37,7 @@ impl RunCurves {
         };
         Self {
             transport,
-            measured: thin_ccdf(&times.ccdf(due(runs))),
+            measured: thin_ccdf(&times.ccdf()),
             predicted: prediction.map(|prediction| prediction.ccdf).unwrap_or_default(),
             over_time: thin_scatter(first.map(samples).unwrap_or_default()),
             unanswered_s: first.map(lost).unwrap_or_default(),

@@ -32,6 +32,12 @@ pub struct CompareResult {
     pub runs: Vec<RunResult>,
     /// Transports that were not run.
     pub skipped: Vec<Skipped>,
+    /// Transports of which the models say nothing, and why.
+    #[serde(default)]
+    pub unpredicted: Vec<Skipped>,
+    /// What the numbers mean, in sentences, the most important first.
+    #[serde(default)]
+    pub reading: Vec<String>,
     /// Facts about the host that bear on the numbers.
     #[serde(default)]
     pub host: HostFacts,
@@ -117,6 +123,9 @@ pub struct RunResult {
     pub because: Option<String>,
     /// Response times of the answered requests.
     pub response_ms: ResponseResult,
+    /// Requests that were late; null over a network whose round trip nobody set, and without requests.
+    #[serde(default)]
+    pub late: Option<LateResult>,
     /// Head-of-line blocking; null where it cannot be seen.
     pub blocking: Option<BlockingResult>,
     /// What the models say; null without a prediction.
@@ -193,8 +202,12 @@ impl PeerPath {
 /// Response times in ms; a number that the samples do not support is null.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ResponseResult {
-    /// The mean.
+    /// The mean of the answered requests.
     pub mean: Option<f64>,
+    /// Requests that were due and are not in the mean, because they were not answered. To percentiles they are longer than
+    /// everything: one that falls among them is null.
+    #[serde(default)]
+    pub unanswered: u64,
     /// Its 95 % confidence interval by batch means.
     pub ci95: Option<[f64; 2]>,
     /// The median.
@@ -207,6 +220,38 @@ pub struct ResponseResult {
     pub p999: Option<f64>,
     /// The longest.
     pub max: Option<f64>,
+}
+
+/// Requests that were answered later than the path alone explains, or never. Shares are of all requests that were due.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LateResult {
+    /// Responses that took longer are late: a millisecond above what delay, jitter, processing and link rates make.
+    pub threshold_ms: f64,
+    /// Round trip and processing, without which there is no response.
+    pub shortest_ms: f64,
+    /// Late requests.
+    pub share: f64,
+    /// Whose loss it was; null where it cannot be told: over encrypted transports, for messages cut into several packets,
+    /// and for workloads whose messages have no numbers.
+    pub losses: Option<LossSplit>,
+    /// How much longer than `shortest_ms` the answered requests took in the mean.
+    pub mean_excess_ms: Option<f64>,
+}
+
+/// Late requests by whose packet was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LossSplit {
+    /// Late because a packet of the request itself, or of its response, was lost.
+    pub by_own_loss: f64,
+    /// Late because of somebody else's loss: none of its own packets was lost, but one that it had to wait for. In virtual time
+    /// without narrow links, where nothing else makes anybody late, that is any packet lost at that time or up to 50 round trips
+    /// before, since a loss makes the sender's window small; elsewhere, one of the same ordered stream or connection that was
+    /// missing meanwhile.
+    pub by_others_loss: f64,
+    /// Late without a loss that explains it: behind a queue or a small window, or on a busy machine.
+    pub without_loss: f64,
+    /// What the answered ones of `by_others_loss` waited beyond `shortest_ms`, all together.
+    pub others_loss_ms: f64,
 }
 
 /// Head-of-line blocking at the receivers of both directions.

@@ -12,7 +12,7 @@ fn compare(raw: &RawOutcome) -> Comparison {
         study: Some("S4 (1),(7)".to_owned()),
         ccdf: vec![(20.0, 1.0), (50.0, 0.01)],
     };
-    Comparison::new(&CompareConfig::default(), raw, Conditions::default(), |_| Some(prediction.clone()))
+    Comparison::new(&CompareConfig::default(), raw, Conditions::default(), |_| Ok(prediction.clone()))
 }
 
 #[test]
@@ -29,13 +29,13 @@ fn the_json_has_the_keys_of_the_contract() {
     sctp.blocking = Some(Blocking { messages_blocked: 4, total: Duration::from_millis(10) });
     let json = serde_json::to_value(compare(&outcome(vec![sctp])).result).unwrap();
     let keys = |value: &serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-    let fields = ["command", "commit", "headway", "host", "path", "runs", "skipped", "started", "workload"];
-    assert_eq!(keys(&json), fields);
+    let fields = "command commit headway host path reading runs skipped started unpredicted workload";
+    assert_eq!(keys(&json).join(" "), fields);
     assert_eq!(keys(&json["path"]), ["backend", "delay_ms", "impairments", "loss", "rtt_ms"]);
     assert_eq!(json["path"]["backend"], "simulator");
     assert_eq!((&json["path"]["rtt_ms"], &json["path"]["loss"]), (&20.0.into(), &0.01.into()));
     let row = &json["runs"][0];
-    let of_row = "blocking connections failed id ordered packets predicted profile requests response_ms responses streams transport";
+    let of_row = "blocking connections failed id late ordered packets predicted profile requests response_ms responses streams transport";
     assert_eq!(keys(row).join(" "), of_row);
     assert_eq!((&row["id"], &row["profile"]), (&"sctp:6".into(), &"signalling".into()));
     assert_eq!(row["blocking"], serde_json::json!({"messages_blocked": 4, "mean_blocked_ms": 2.5}));
@@ -43,7 +43,9 @@ fn the_json_has_the_keys_of_the_contract() {
         row["predicted"],
         serde_json::json!({"model_ms": 20.8, "study_ms": 21.5, "study": "S4 (1),(7)"})
     );
-    assert_eq!(keys(&row["response_ms"]), ["ci95", "max", "mean", "p50", "p90", "p99", "p999"]);
+    assert_eq!(keys(&row["response_ms"]), ["ci95", "max", "mean", "p50", "p90", "p99", "p999", "unanswered"]);
+    let late = "losses mean_excess_ms share shortest_ms threshold_ms";
+    assert_eq!(keys(&row["late"]).join(" "), late);
 }
 
 #[test]
@@ -132,6 +134,7 @@ fn impairments_are_named_only_where_there_are_any() {
     let result = compare(&outcome(vec![])).result;
     assert_eq!(result.path.impairments.request, "delay 10ms, loss 1 %");
     let config = CompareConfig { response_path: netem::Impairments::default(), ..CompareConfig::default() };
-    let comparison = Comparison::new(&config, &outcome(vec![]), Conditions::default(), |_| None);
+    let comparison =
+        Comparison::new(&config, &outcome(vec![]), Conditions::default(), |_| Err("no model".to_owned()));
     assert_eq!(comparison.result.path.impairments.response, "none");
 }

@@ -97,7 +97,9 @@ fn bursts_come_and_go_with_time_whoever_sends() {
     let (often, seldom) = (dropped(1), dropped(4));
     assert!((4_000..=8_000).contains(&often.len()), "{}", often.len());
     // Packet n of the second link is sent when packet 4n - 3 of the first one is.
-    assert!(seldom.iter().map(|number| 4 * number - 3).eq(often.into_iter().filter(|number| number % 4 == 1)));
+    assert!(
+        seldom.iter().map(|number| 4 * number - 3).eq(often.into_iter().filter(|number| number % 4 == 1))
+    );
 }
 
 #[test]

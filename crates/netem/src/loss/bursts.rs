@@ -132,8 +132,10 @@ impl FromStr for Bursts {
         let not_bursts = || ParseError::NotBursts { value: text.to_owned() };
         let parts: Vec<&str> = text.strip_prefix(PREFIX).ok_or_else(not_bursts)?.split(',').collect();
         let [good, bad, ref survivors @ ..] = parts[..] else { return Err(not_bursts()) };
-        let survivors =
-            survivors.iter().map(|text| fraction_up_to_one(text)).collect::<Result<Vec<f64>, ParseError>>()?;
+        let survivors = survivors
+            .iter()
+            .map(|text| fraction_up_to_one(text))
+            .collect::<Result<Vec<f64>, ParseError>>()?;
         let (h, k) = match survivors[..] {
             [] => (0.0, 1.0),
             [h] => (h, 1.0),
@@ -217,7 +219,10 @@ mod tests {
         let lost = |step: u64| {
             let mut channel = BurstChannel::new(7);
             let mut lost = |at: &u64| channel.loses(Instant::from_nanos(*at * 1_000), model, 0);
-            (0..10_000_000).step_by(usize::try_from(step).unwrap()).filter(|at| lost(at)).collect::<Vec<u64>>()
+            (0..10_000_000)
+                .step_by(usize::try_from(step).unwrap())
+                .filter(|at| lost(at))
+                .collect::<Vec<u64>>()
         };
         let (often, seldom) = (lost(100), lost(1_000));
         assert_eq!(seldom, often.into_iter().filter(|at| at % 1_000 == 0).collect::<Vec<_>>());

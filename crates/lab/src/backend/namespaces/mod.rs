@@ -23,6 +23,7 @@ use crate::compare::{
     Backend, BackendError, BackendKind, CompareConfig, MeasuredDelay, RawOutcome, RawRun, Skipped,
 };
 use crate::events::run_span;
+use crate::losses::{own_losses, transport_payload};
 use crate::simulation::{
     FlowOutcome, LinkOutcome, LinkPlan, RunOutcome, Scenario, SimulationError, SwitchState, TransportCounts,
     Watch, changes,
@@ -45,6 +46,10 @@ pub(crate) struct ScenarioRun {
 impl ScenarioRun {
     pub(crate) fn new(scenario: &Scenario, seed: u64) -> Self {
         Self { scenario: scenario.clone(), seed, span: Span::current() }
+    }
+
+    fn keeps_samples(&self) -> bool {
+        self.scenario.flows.iter().any(|(_, flow)| flow.samples)
     }
 
     fn link(&self) -> Option<(&str, &LinkPlan)> {
@@ -138,7 +143,9 @@ pub(crate) fn run_batch(
             done
         })
         .map_err(refused)?;
-    let options = EmulatorOptions { capture: watch.capture.clone(), ..EmulatorOptions::default() };
+    let keeps_lost_packets = batch.iter().any(ScenarioRun::keeps_samples);
+    let capture = watch.capture.clone();
+    let options = EmulatorOptions { capture, keeps_lost_packets, ..EmulatorOptions::default() };
     let emulator = world.start(options).map_err(|error| failed(error.to_string()))?;
     let begin = Instant::now();
     change_links(&emulator, batch, &client, begin).map_err(|error| failed(error.to_string()))?;
@@ -219,6 +226,8 @@ fn outcome(
         responses: Some(driven.responses),
         one_way: None,
         goodput_bits_per_s: None,
+        own_losses: own_losses(plan, &driven.samples, lost(link))
+            .filter(|_| run.scenario.flows.iter().count() == 1),
         samples: if plan.samples { driven.samples } else { Vec::new() },
         start: driven.start,
         strange: driven.counters.strange,
@@ -237,6 +246,12 @@ fn outcome(
         length,
         capture_failure: None,
     }
+}
+
+/// What was behind the IP and UDP headers of the packets that the link lost, both ways.
+fn lost(link: &LinkReport) -> impl Iterator<Item = &[u8]> {
+    let packets = link.request.lost_packets.iter().chain(&link.response.lost_packets);
+    packets.filter_map(|packet| transport_payload(packet))
 }
 
 /// The delay packets really got in either direction: the middle of the medians, the worst of the 99th percentiles.

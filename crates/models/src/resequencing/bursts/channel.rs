@@ -60,12 +60,7 @@ impl GilbertElliott {
     ///
     /// # Errors
     /// As [`new`](Self::new); times of zero are out of range.
-    pub fn in_time(
-        good: Duration,
-        bad: Duration,
-        [h, k]: [f64; 2],
-        rate: Rate,
-    ) -> Result<Self, ModelError> {
+    pub fn in_time(good: Duration, bad: Duration, [h, k]: [f64; 2], rate: Rate) -> Result<Self, ModelError> {
         for (quantity, span) in [("the time between bursts", good), ("the length of a burst", bad)] {
             if span.is_zero() {
                 return Err(ModelError::OutOfRange { quantity, value: 0.0, range: "above 0" });
