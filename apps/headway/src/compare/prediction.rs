@@ -147,7 +147,7 @@ mod tests {
         let mut bursty = CompareConfig::default();
         bursty.request_path.loss = "ge:1%,30%".parse().unwrap();
         bursty.response_path.loss = bursty.request_path.loss;
-        let because = predict(&bursty, TransportSpec::Udp).unwrap_err();
+        let because = predict(&bursty, "udp".parse().unwrap()).unwrap_err();
         assert!(because.contains("bursts:GOOD,BAD"), "{because}");
         let mut limited = CompareConfig::default();
         limited.request_path.rate = Some("1mbit".parse().unwrap());
