@@ -42,15 +42,15 @@ pub enum ParseError {
         "`{value}` is not a model of bursts: write bursts:GOOD,BAD,h,k such as bursts:990ms,10ms (mean time between bursts and mean length of one; h and k may be left out)"
     )]
     NotBursts {
-        /// The text as given.
+        /// The text that was given for the bursts.
         value: String,
     },
     /// The times and shares make no usable model.
     #[error("`{value}`: {reason}")]
     InvalidBursts {
-        /// The text as given.
+        /// The text that was given for the bursts.
         value: String,
-        /// Which bound is broken.
+        /// The bound that a value of the text breaks.
         reason: crate::InvalidBursts,
     },
     /// A link rate without a unit.

@@ -26,8 +26,8 @@ pub struct Bursts {
 }
 
 impl Bursts {
-    /// Bursts of `bad` in the mean with `good` in the mean between them; `h` of the packets survive the bad state and `k` the
-    /// good one.
+    /// Returns bursts of `bad` in the mean with `good` in the mean between them; `h` of the packets survive the bad state
+    /// and `k` the good one.
     ///
     /// # Errors
     /// When a time is zero or longer than a year, `h` or `k` is not between 0 and 1 inclusive, or all would be lost.
@@ -46,25 +46,25 @@ impl Bursts {
         if model.mean_loss() >= 1.0 { Err(InvalidBursts::LosesAll) } else { Ok(model) }
     }
 
-    /// The mean time between two bursts.
+    /// Returns the mean time between two bursts.
     #[must_use]
     pub const fn good(&self) -> Duration {
         self.good
     }
 
-    /// The mean length of a burst.
+    /// Returns the mean length of a burst.
     #[must_use]
     pub const fn bad(&self) -> Duration {
         self.bad
     }
 
-    /// The shares of packets that survive the bad and the good state, `h` and `k`.
+    /// Returns the shares of packets that survive the bad and the good state, `h` and `k`.
     #[must_use]
     pub const fn survivors(&self) -> [f64; 2] {
         [self.h, self.k]
     }
 
-    /// The share of packets lost in the long run, of those sent at any time.
+    /// Returns the share of packets lost in the long run, of those sent at any time.
     #[must_use]
     pub fn mean_loss(&self) -> f64 {
         let (good, bad) = (self.good.as_secs_f64(), self.bad.as_secs_f64());
@@ -99,7 +99,7 @@ impl BurstChannel {
         Self { rng: Xoshiro256PlusPlus::seed_from_u64(seed), stay: None }
     }
 
-    /// Whether a packet of `now` with this draw is lost.
+    /// Returns whether a packet of `now` with this draw is lost.
     pub(crate) fn loses(&mut self, now: Instant, model: Bursts, loss_draw: u64) -> bool {
         let known = self.stay.filter(|(known, ..)| *known == model);
         // The first model goes on from the beginning of time, one that replaces another from now.
@@ -116,7 +116,7 @@ impl BurstChannel {
         unit(loss_draw) < model.loss(state)
     }
 
-    /// Exponentially distributed; at least a nanosecond, so that time goes on.
+    /// Draws an exponentially distributed time of at least a nanosecond, so that time goes on.
     fn draw_stay(&mut self, model: Bursts, state: ChannelState) -> Duration {
         let mean = model.mean_stay(state).as_secs_f64();
         let stay = Duration::from_secs_f64(mean * -(1.0 - unit(self.rng.next_u64())).ln());
@@ -157,23 +157,23 @@ impl fmt::Display for Bursts {
 /// Four values that make no bursts.
 #[derive(Clone, Copy, PartialEq, Debug, thiserror::Error)]
 pub enum InvalidBursts {
-    /// A time that is zero, or too long.
+    /// A mean time is zero, or longer than a year.
     #[error("{name} = {value:?} must be above zero and at most a year")]
     Time {
-        /// `GOOD` or `BAD`.
+        /// The name of the time, `GOOD` or `BAD`.
         name: &'static str,
-        /// What was given.
+        /// The mean time that was given for it.
         value: Duration,
     },
-    /// A number outside 0 to 1.
+    /// A share of survivors is outside 0 to 1.
     #[error("{name} = {value} must be between 0 and 1")]
     OutOfRange {
-        /// `h` or `k`.
+        /// The name of the share, `h` or `k`.
         name: &'static str,
-        /// What was given.
+        /// The share that was given.
         value: f64,
     },
-    /// `h = 0` and `k = 0`.
+    /// Both `h` and `k` are zero, so that nothing would arrive.
     #[error("every packet would be lost: h or k must be above 0")]
     LosesAll,
 }

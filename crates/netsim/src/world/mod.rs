@@ -192,7 +192,7 @@ impl<H: Host> World<H> {
         self.lost.get_or_insert_default();
     }
 
-    /// The packets that did not arrive whole since [`keep_lost_packets`](World::keep_lost_packets), in the order of
+    /// Returns the packets that did not arrive whole since [`keep_lost_packets`](World::keep_lost_packets), in the order of
     /// their fates.
     #[must_use]
     pub fn lost_packets(&self) -> &[LostPacket] {
@@ -274,7 +274,7 @@ impl<H: Host> World<H> {
 pub struct LostPacket {
     /// The protocol of the payload.
     pub protocol: Protocol,
-    /// The sender's address.
+    /// The address that the packet was sent from.
     pub source: IpAddr,
     /// The address that the packet was sent to.
     pub destination: IpAddr,
