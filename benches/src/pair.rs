@@ -16,8 +16,8 @@ pub const BATCH_PACKETS: usize = 45;
 
 /// Messages read by one call.
 const READ_AT_ONCE: usize = 64;
-/// What the engine counts for a message beside its payload.
-const MESSAGE_OVERHEAD_BYTES: usize = 64;
+/// What a message takes of the send buffer beside its payload, about.
+const MESSAGE_OVERHEAD_BYTES: usize = 164;
 
 /// What an association is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

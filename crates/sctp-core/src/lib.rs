@@ -157,7 +157,7 @@ pub use sctp_wire::{
 };
 pub use sender::{AbandonedCount, AbandonedMessages, SenderStatistics, StreamStatistics};
 pub use stats::{
-    AssociationCounters, AssociationStatistics, EndpointStatistics, HandshakeCounters, PathStatistics,
-    ReconfigStatistics,
+    AssociationCounters, AssociationStatistics, DiscardedChunks, EndpointStatistics, HandshakeCounters,
+    PathStatistics, ReconfigStatistics,
 };
 pub use transmit::{Datagram, Destination, Dscp, Ecn, Encapsulation, Fragmentation, PathId, Transmit};

@@ -105,25 +105,10 @@ pub struct AssociationCounters {
     pub packets_received: u64,
     /// INIT and COOKIE ECHO sent again.
     pub handshake_retransmissions: u64,
-    /// Chunks whose content did not decode, SACKs that contradict themselves, and packets cut short because something stood
-    /// behind INIT ACK or SHUTDOWN COMPLETE, which travel alone (RFC 9260 §6.10).
-    pub malformed_chunks: u64,
-    /// ABORT or SHUTDOWN COMPLETE with the wrong tag for its T bit (RFC 9260 §8.5.1).
-    pub bad_tags: u64,
-    /// The number of chunks of unknown type.
-    pub unknown_chunks: u64,
-    /// DATA in a state in which none is accepted (RFC 9260 §6).
-    pub data_in_wrong_state: u64,
-    /// SACKs overtaken by newer ones.
-    pub old_sacks: u64,
-    /// INIT ACKs nobody waited for (RFC 9260 §5.2.3).
-    pub unexpected_init_acks: u64,
-    /// COOKIE ECHOs discarded by the table of RFC 9260 §5.2.4.
-    pub late_cookies: u64,
+    /// The chunks that had no effect, by reason.
+    pub discarded: DiscardedChunks,
     /// Handshakes begun again because the cookie was stale.
     pub stale_cookies: u64,
-    /// HEARTBEAT ACKs that answer no outstanding HEARTBEAT.
-    pub unexpected_heartbeat_acks: u64,
     /// Control chunks dropped because too many waited or they could not be encoded.
     pub control_dropped: u64,
     /// The number of times the peer restarted.
@@ -132,6 +117,30 @@ pub struct AssociationCounters {
     pub addresses_ignored: u64,
     /// How often new data changed its path.
     pub path_switches: u64,
+}
+
+/// Counts the received chunks that had no effect, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DiscardedChunks {
+    /// The number of chunks whose content did not decode, and of SACKs that contradict themselves.
+    pub malformed: u64,
+    /// The number of chunks of unknown type.
+    pub unknown: u64,
+    /// ABORT or SHUTDOWN COMPLETE with the wrong tag for its T bit (RFC 9260 §8.5.1).
+    pub bad_tags: u64,
+    /// The number of packets whose rest was discarded because it stood behind INIT ACK or SHUTDOWN COMPLETE, which travel alone
+    /// (RFC 9260 §6.10).
+    pub behind_lone_chunks: u64,
+    /// DATA in a state in which none is accepted (RFC 9260 §6).
+    pub data_in_wrong_state: u64,
+    /// SACKs overtaken by newer ones.
+    pub old_sacks: u64,
+    /// INIT ACKs nobody waited for (RFC 9260 §5.2.3).
+    pub unexpected_init_acks: u64,
+    /// COOKIE ECHOs discarded by the table of RFC 9260 §5.2.4.
+    pub late_cookies: u64,
+    /// HEARTBEAT ACKs that answer no outstanding HEARTBEAT.
+    pub unexpected_heartbeat_acks: u64,
 }
 
 /// The statistics of re-configuring streams (RFC 6525).

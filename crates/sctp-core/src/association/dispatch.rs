@@ -165,7 +165,7 @@ impl Association {
     /// The receiver, in such a state.
     fn receiver_of_data(&mut self) -> Option<&mut Receiver> {
         if !self.takes_data() {
-            self.counters.note().data_in_wrong_state += 1;
+            self.counters.note().discarded.data_in_wrong_state += 1;
             return None;
         }
         self.receiver.as_mut()
@@ -190,17 +190,17 @@ impl Association {
             return;
         }
         if self.is_renumbering() {
-            self.counters.note().old_sacks += 1;
+            self.counters.note().discarded.old_sacks += 1;
             return;
         }
         let outcome = match self.sender.on_sack(now, sack, &self.paths) {
             Ok(outcome) => outcome,
             Err(SackRefused::Old) => {
-                self.counters.note().old_sacks += 1;
+                self.counters.note().discarded.old_sacks += 1;
                 return;
             }
             Err(SackRefused::Malformed) => {
-                self.counters.note().malformed_chunks += 1;
+                self.counters.note().discarded.malformed += 1;
                 return;
             }
             Err(SackRefused::Violation(violation)) => return self.abort_for(violation),
@@ -348,7 +348,7 @@ impl Association {
 
     /// The two highest bits of the type say what to do (RFC 9260 §3.2).
     fn on_unknown(&mut self, path: PathId, chunk: &UnknownChunk<'_>) -> Flow {
-        self.counters.note().unknown_chunks += 1;
+        self.counters.note().discarded.unknown += 1;
         let action = chunk.action();
         if matches!(action, UnknownAction::StopAndReport | UnknownAction::SkipAndReport) {
             // Echoed in part if long: an error must not be larger than what provoked it.

@@ -205,7 +205,9 @@ impl Association {
             CollisionAction::Restart => self.on_restart(now, source, cookie),
             CollisionAction::Initialise => self.on_crossing_cookie(now, source, cookie),
             CollisionAction::Duplicate => self.on_duplicate_cookie(now, source),
-            CollisionAction::Late | CollisionAction::Discard => self.counters.note().late_cookies += 1,
+            CollisionAction::Late | CollisionAction::Discard => {
+                self.counters.note().discarded.late_cookies += 1;
+            }
         }
         action
     }
@@ -318,7 +320,7 @@ impl Association {
                 self.take_init_ack(now, self.outgoing.control_path, source, &init_ack);
             }
             Some(Ok(_)) => {}
-            Some(Err(_)) | None => self.counters.note().malformed_chunks += 1,
+            Some(Err(_)) | None => self.counters.note().discarded.malformed += 1,
         }
         self.after_input(now);
     }
@@ -330,13 +332,13 @@ impl Association {
     /// RFC 9260 §5.1 (C), §5.2.3, §3.3.3.
     fn take_init_ack(&mut self, now: Instant, path: PathId, source: Destination, init_ack: &Init<'_>) {
         if self.state.name() != S::CookieWait {
-            self.counters.note().unexpected_init_acks += 1;
+            self.counters.note().discarded.unexpected_init_acks += 1;
             return;
         }
         let tag = init_ack.initiate_tag;
         // RFC 9260 §3.3.3: such a window is no window; the packet is refused and changes nothing, T1-init goes on.
         if init_ack.a_rwnd < MIN_WINDOW_BYTES && tag != VerificationTag::ZERO {
-            self.counters.note().malformed_chunks += 1;
+            self.counters.note().discarded.malformed += 1;
             let refusal = ChunkBuf::abort(TagOrigin::Receiver, &[Cause::InvalidMandatoryParameter]);
             return self.push_tagged(path, tag, refusal, Bundling::Alone);
         }

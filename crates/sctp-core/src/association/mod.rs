@@ -208,10 +208,24 @@ impl Association {
         self.sender.stream_statistics(stream)
     }
 
-    /// Octets queued and in flight, 64 per message for bookkeeping included.
+    /// Returns the octets of the send buffer that messages take which are queued or in flight, bookkeeping included.
     #[must_use]
     pub fn buffered_bytes(&self) -> usize {
         self.sender.buffered_bytes()
+    }
+
+    /// Returns the octets that the sending half holds in memory: what [messages take](Self::buffered_bytes), and places that
+    /// others have left and the next ones will use.
+    #[must_use]
+    pub fn send_memory_bytes(&self) -> usize {
+        self.sender.memory_bytes()
+    }
+
+    /// Returns the octets of memory in what is kept for each stream that was used, until the association ends: state and
+    /// statistics, some 100 octets for an outgoing one, and 50 for an incoming one on which a message was blocked.
+    #[must_use]
+    pub fn stream_table_bytes(&self) -> usize {
+        self.sender.table_bytes() + self.receiver.as_ref().map_or(0, Receiver::table_bytes)
     }
 
     /// Octets the receiving half holds in memory, bookkeeping included.

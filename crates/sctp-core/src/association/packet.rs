@@ -25,7 +25,7 @@ impl Association {
         self.authentication.on_packet(authenticity);
         let mut chunks = packet.chunks();
         if !is_data(&chunks) && self.is_tag_refused(packet) {
-            self.counters.note().bad_tags += 1;
+            self.counters.note().discarded.bad_tags += 1;
             return;
         }
         if let Some(receiver) = &mut self.receiver {
@@ -44,13 +44,13 @@ impl Association {
                         &unspoken
                     }
                     None => {
-                        self.counters.note().malformed_chunks += 1;
+                        self.counters.note().discarded.malformed += 1;
                         continue;
                     }
                 },
             };
             if !self.tag_fits(packet.verification_tag, chunk) {
-                self.counters.note().bad_tags += 1;
+                self.counters.note().discarded.bad_tags += 1;
                 // Behind data, where none belongs: what it ends is what is left.
                 if may_reflect(chunk) {
                     break;
@@ -72,7 +72,7 @@ impl Association {
                 break;
             }
             if travels_alone(chunk) && chunks.next().is_some() {
-                self.counters.note().malformed_chunks += 1;
+                self.counters.note().discarded.behind_lone_chunks += 1;
                 break;
             }
             had_data |= self.take_data(now, packet.verification_tag, &mut chunks);

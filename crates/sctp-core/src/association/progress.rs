@@ -38,7 +38,7 @@ impl Progress {
 impl Association {
     /// The association is ending: what waits has to be taken.
     pub(super) fn guard_shutdown(&mut self, now: Instant) {
-        self.outgoing.progress.waiting_bytes = self.sender.buffered_bytes();
+        self.outgoing.progress.waiting_bytes = self.sender.waiting_bytes();
         self.timers.set(Timer::T5ShutdownGuard, now + self.guard_period());
     }
 
@@ -57,7 +57,7 @@ impl Association {
 
     /// Whether data still waits, and enough of it was taken since the guard was started.
     fn is_draining(&self) -> bool {
-        let taken = self.outgoing.progress.waiting_bytes.saturating_sub(self.sender.buffered_bytes());
+        let taken = self.outgoing.progress.waiting_bytes.saturating_sub(self.sender.waiting_bytes());
         let seconds = usize::try_from(self.guard_period().as_secs()).unwrap_or(usize::MAX);
         matches!(self.state.name(), S::ShutdownPending | S::ShutdownReceived)
             && taken > 0
@@ -96,6 +96,6 @@ impl Association {
     }
 }
 
-/// Octets of the send buffer, 64 for each message included, that a peer has to take in a second while the association
+/// Octets of messages, and 64 for each, that a peer has to take in a second while the association
 /// shuts down: a packet a minute, 18 hours for a megabyte. Slower is as good as not at all.
 const DRAINED_BYTES_PER_SECOND: usize = 16;

@@ -335,7 +335,7 @@ impl Association {
             return;
         }
         let Some(combination) = chunk.combination() else {
-            self.counters.note().malformed_chunks += 1;
+            self.counters.note().discarded.malformed += 1;
             self.push_chunk(path, ChunkBuf::error(&[Cause::ProtocolViolation(NO_SUCH_COMBINATION)]));
             return;
         };
@@ -357,7 +357,7 @@ impl Association {
                 Ok(Parameter::AddIncomingStreams(add)) => responses.push(self.on_streams_wanted(add)),
                 Ok(Parameter::ReconfigResponse(response)) => self.on_reconfig_response(now, &response),
                 // Only those make up an allowed combination.
-                Ok(_) | Err(_) => self.counters.note().malformed_chunks += 1,
+                Ok(_) | Err(_) => self.counters.note().discarded.malformed += 1,
             }
         }
         if responses.is_empty() {

@@ -42,7 +42,7 @@ impl Association {
             self.paths.path_mut(path).heartbeat.on_ack(now, nonce).map(|rtt| (path, rtt))
         });
         let Some((path, rtt)) = answer else {
-            self.counters.note().unexpected_heartbeat_acks += 1;
+            self.counters.note().discarded.unexpected_heartbeat_acks += 1;
             return;
         };
         self.paths.on_measurement(path, now, rtt);

@@ -2,7 +2,7 @@
 
 use super::Buffers;
 use crate::event::EVENT_BYTES;
-use crate::sender::MESSAGE_OVERHEAD_BYTES;
+use crate::sender::MESSAGE_LEAST_BYTES;
 
 /// How much may wait in an [`EventQueue`](crate::EventQueue). The newest events are kept; what is dropped is counted in
 /// [`EventCounters`](crate::EventCounters).
@@ -40,7 +40,7 @@ impl Buffers {
     pub(crate) fn failures(&self) -> EventLimit {
         self.events.failures.unwrap_or_else(|| {
             // One that finds the buffer empty is always taken; an octet is the least.
-            let number = self.send_bytes.div_ceil(MESSAGE_OVERHEAD_BYTES + 1);
+            let number = self.send_bytes.div_ceil(MESSAGE_LEAST_BYTES + 1);
             let bytes = self.send_bytes.saturating_add(number.saturating_mul(EVENT_BYTES));
             EventLimit { number, bytes }
         })

@@ -238,8 +238,10 @@ pub struct Streams {
 /// Limits on memory. They are always enforced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffers {
-    /// Octets of payload queued and in flight at most; [`send`](crate::Endpoint::send) refuses beyond it. Default 1 MiB.
-    /// Raise it for bulk over long paths (bandwidth × round-trip time).
+    /// Octets of memory that messages queued and in flight take at most; [`send`](crate::Endpoint::send) refuses beyond it.
+    /// Each message takes its payload and some 160 octets that hold it, so that a mebibyte has room for 900 messages of 1000
+    /// octets, or 4000 of 100. Default 1 MiB. Raise it for bulk over long paths (bandwidth × round-trip time), more so
+    /// where messages are short.
     pub send_bytes: usize,
     /// Octets received and not yet read at most: the window advertised to the peer (a_rwnd). Default 1 MiB.
     pub receive_bytes: usize,

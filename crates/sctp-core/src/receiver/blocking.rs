@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use core::mem::size_of;
 use core::time::Duration;
 
 use sctp_wire::StreamId;
@@ -24,6 +25,13 @@ impl BlockingStatistics {
     #[must_use]
     pub fn histogram(&self) -> &BlockingHistogram {
         &self.histogram
+    }
+
+    /// Octets that it takes. The nodes of the map are at least half full.
+    pub(super) fn held_bytes(&self) -> usize {
+        let entry = (size_of::<StreamId>() + size_of::<StreamBlocking>()) * 2;
+        let buckets = self.histogram.buckets.capacity() * size_of::<u64>();
+        size_of::<Self>() + self.streams.len() * entry + buckets
     }
 
     pub(super) fn record(&mut self, stream: StreamId, blocked: Duration) {

@@ -41,7 +41,9 @@ impl Receiver {
             *chunks = ahead.clone();
         }
         if messages > 0 {
-            self.unshare_wasteful(&packet, messages as usize, octets);
+            if packet.copied_bytes() > 0 {
+                self.note_copy(packet.copied_bytes(), messages as usize, octets);
+            }
             self.note_expected(messages, octets, is_immediate);
             (taken.any, taken.message_ready) = (true, true);
         }
@@ -66,12 +68,14 @@ impl Receiver {
         self.counters.octets += octets as u64;
     }
 
-    /// A copy of a packet that is mostly something else is more than what was counted for its messages: they get places of
-    /// their own.
-    #[inline]
-    fn unshare_wasteful(&mut self, packet: &PacketCopy<'_>, messages: usize, octets: usize) {
-        if packet.copied_bytes() > octets + messages * MOST_BESIDE {
+    /// A copy of a packet that is mostly something else is far more than its messages: they get places of their own.
+    #[inline(never)]
+    fn note_copy(&mut self, copied_bytes: usize, messages: usize, octets: usize) {
+        if copied_bytes > octets + messages * MOST_BESIDE {
             self.ordering.each_of_last(messages, |payload| *payload = Bytes::copy_from_slice(payload));
+        } else {
+            let shared_bytes = self.ordering.note_shared(copied_bytes.saturating_sub(octets));
+            self.window.add_overhead(shared_bytes);
         }
     }
 }

@@ -251,7 +251,8 @@ impl Receiver {
     #[inline]
     fn release(&mut self, messages: usize, payload_bytes: usize) {
         self.window.release(payload_bytes);
-        self.window.drop_overhead(Ordering::ready_overhead_bytes(messages));
+        let shared_bytes = self.ordering.forget_shared(messages);
+        self.window.drop_overhead(Ordering::ready_overhead_bytes(messages) + shared_bytes);
         debug_assert_eq!(self.window.overhead_bytes(), self.overhead_bytes());
         self.ordering.give_back();
         if !self.ordering.has_message() {
@@ -271,6 +272,11 @@ impl Receiver {
             self.ordering.adopt(received);
         }
         self.count_held();
+    }
+
+    /// Octets of what is kept for each stream until the association ends.
+    pub(crate) fn table_bytes(&self) -> usize {
+        self.ordering.table_bytes()
     }
 
     /// What holds the payload has changed.

@@ -27,6 +27,8 @@ pub(super) struct Ordering {
     next: Vec<Sequence>,
     blocked: BTreeMap<(u16, u32), Box<Blocked>>,
     ready: VecDeque<Ready>,
+    /// Octets of the copies of packets that short ones of them share, beside their payload.
+    shared_bytes: usize,
     /// Once a message has waited.
     statistics: Option<Box<BlockingStatistics>>,
 }
@@ -38,6 +40,7 @@ impl Ordering {
             next: Vec::new(),
             blocked: BTreeMap::new(),
             ready: VecDeque::new(),
+            shared_bytes: 0,
             statistics: None,
         }
     }
@@ -220,13 +223,40 @@ impl Ordering {
     /// Octets in what holds complete messages, besides their payload.
     #[inline]
     pub(super) fn overhead_bytes(&self) -> usize {
-        Self::ready_overhead_bytes(self.ready.len()) + self.blocked.len() * BLOCKED_BYTES
+        Self::ready_overhead_bytes(self.ready.len()) + self.shared_bytes + self.blocked.len() * BLOCKED_BYTES
     }
 
     /// The same of so many messages that are ready.
     #[inline]
     pub(super) const fn ready_overhead_bytes(messages: usize) -> usize {
         messages * READY_BYTES
+    }
+
+    /// The messages that became ready last share a copy with so many octets beside them. Gives what it counts.
+    #[inline]
+    pub(super) fn note_shared(&mut self, beside_bytes: usize) -> usize {
+        let counted = beside_bytes + SHARED_COPY_BYTES;
+        self.shared_bytes += counted;
+        counted
+    }
+
+    /// So many messages were read: of the copies that they shared, their part is counted as gone. Gives how much that is.
+    #[inline]
+    pub(super) fn forget_shared(&mut self, read: usize) -> usize {
+        if self.shared_bytes == 0 { 0 } else { self.forget_part(read) }
+    }
+
+    #[inline(never)]
+    fn forget_part(&mut self, read: usize) -> usize {
+        let left = self.ready.len();
+        let kept = self.shared_bytes / (left + read).max(1) * left;
+        core::mem::replace(&mut self.shared_bytes, kept) - kept
+    }
+
+    /// Octets of what is kept for each stream until the association ends.
+    pub(super) fn table_bytes(&self) -> usize {
+        let statistics = self.statistics.as_deref().map_or(0, BlockingStatistics::held_bytes);
+        self.next.capacity() * size_of::<Sequence>() + statistics
     }
 
     /// What was read leaves no more room behind than what is left needs, but for a little.
@@ -367,9 +397,11 @@ struct Blocked {
     complete_at: Instant,
 }
 
-/// Octets of a place in the queue of what is ready, with its share of the free ones and of the header that short messages
-/// are copied with.
-const READY_BYTES: usize = size_of::<Ready>() + size_of::<Ready>() / 16 + 18;
+/// Octets of a place in the queue of what is ready, with its share of the free ones.
+const READY_BYTES: usize = size_of::<Ready>() + size_of::<Ready>() / 16;
+
+/// Octets that allow a copy to be shared.
+const SHARED_COPY_BYTES: usize = 24;
 
 /// Octets of a blocked message, and its key and pointer in nodes that are two thirds full.
 const BLOCKED_BYTES: usize = size_of::<Blocked>() + 16 * 3 / 2 + 4;

@@ -6,10 +6,11 @@
 
 use virtual_time::Instant;
 
+use super::Sender;
+use super::buffer::DISPLACED_BYTES;
 use super::messages::MessageKey;
 use super::outstanding::{ChunkState, SentChunk, Tries};
 use super::queue::Removed;
-use super::{MESSAGE_OVERHEAD_BYTES, Sender};
 use crate::error::{AssociationError, SendFailure};
 use crate::message::{Message, Reliability};
 use crate::transmit::PathId;
@@ -79,7 +80,7 @@ impl Sender {
         if !abandonment.failed.is_empty() {
             self.forget_samples();
             self.advance_peer_ack_point();
-            abandonment.buffer_available = self.buffer_available();
+            abandonment.buffer_available = self.release(0);
         }
         abandonment
     }
@@ -112,7 +113,7 @@ impl Sender {
     /// Makes room in the buffer at the cost of less important messages.
     pub(super) fn displace(&mut self, now: Instant, needed: usize, by: Reliability) -> Vec<Failed> {
         let mut abandonment = Abandonment::default();
-        for removed in self.queue.displace(needed, by, MESSAGE_OVERHEAD_BYTES) {
+        for removed in self.queue.displace(needed, by, DISPLACED_BYTES) {
             self.give_up(now, removed, SendFailure::Displaced, &mut abandonment);
         }
         abandonment.failed
@@ -158,7 +159,7 @@ impl Sender {
         }
         keys.sort();
         if !keys.is_empty() {
-            self.buffer.used -= self.outstanding.abandon(&keys);
+            self.buffer.release(self.outstanding.abandon(&keys));
         }
     }
 
@@ -183,16 +184,15 @@ impl Sender {
     fn give_up(&mut self, now: Instant, removed: Removed, reason: SendFailure, into: &mut Abandonment) {
         let Removed { message, key, unsent_bytes, end } = removed;
         let was_sent = end.is_some();
-        self.buffer.used -= unsent_bytes;
+        self.buffer.release(unsent_bytes);
         if let Some(end) = end {
-            self.buffer.used -= self.outstanding.abandon(&[key]);
+            self.buffer.release(self.outstanding.abandon(&[key]));
             self.outstanding.push_abandoned(now, PathId::FIRST, end);
         }
         self.fail(message, was_sent, reason, into);
     }
 
     fn fail(&mut self, message: Message, was_sent: bool, reason: SendFailure, into: &mut Abandonment) {
-        self.buffer.used -= MESSAGE_OVERHEAD_BYTES;
         let failed = Failed { message, was_sent, reason };
         self.statistics.note().abandoned.count(&failed);
         self.queue.note_abandoned(failed.message.stream, |abandoned| abandoned.count(&failed));

@@ -38,9 +38,8 @@ pub(crate) struct Acknowledgment {
     /// When the chunk sent last of those was sent.
     pub(crate) newest: Instant,
     pub(crate) paths: SmallVec<[PathAcknowledgment; 1]>,
-    /// Payload octets that left the send buffer, and messages of which the last chunk left it.
+    /// Payload octets that left the send buffer.
     pub(crate) freed_payload: usize,
-    pub(crate) freed_messages: usize,
     /// Chunks that were declared lost and had arrived after all.
     pub(crate) spurious: usize,
 }
@@ -223,7 +222,6 @@ pub(crate) fn apply(
         deliveries.result.cumulative_advanced = true;
         deliveries.result.freed_payload += chunk.payload_bytes();
         if chunk.fragment.flags.ending {
-            deliveries.result.freed_messages += 1;
             messages.release(chunk.fragment.message);
         }
         if chunk.is_unsettled() {

@@ -3,6 +3,8 @@
 //! A message is written down once. The queues of the streams and the outstanding chunks name it by a key, so that
 //! nothing of it is copied, counted or allocated per chunk.
 
+use core::mem::size_of;
+
 use sctp_wire::{Fsn, Mid};
 use virtual_time::Instant;
 
@@ -25,8 +27,8 @@ pub(crate) struct Stored {
     pub(crate) number: u64,
     /// When it is given up.
     pub(crate) deadline: Option<Instant>,
-    /// Octets of its payload that have left in chunks.
-    pub(crate) sent_bytes: usize,
+    /// Octets of its payload that have left in chunks; the longest message has fewer than 32 bits count.
+    pub(crate) sent_bytes: u32,
     /// Its number in its stream, once it was begun.
     pub(crate) mid: Mid,
     pub(crate) next_fsn: Fsn,
@@ -50,7 +52,7 @@ impl Stored {
     }
 
     pub(crate) fn unsent_bytes(&self) -> usize {
-        self.message.payload.len() - self.sent_bytes
+        self.message.payload.len() - self.sent_bytes as usize
     }
 
     /// Whether a chunk of it that was sent so often may be sent once more.
@@ -70,6 +72,7 @@ impl Stored {
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
     places: Vec<Option<Stored>>,
+    /// Room for all places: it does not grow by itself.
     free: Vec<u32>,
 }
 
@@ -81,19 +84,23 @@ impl Messages {
             self.places[place as usize] = Some(stored);
             return MessageKey(place);
         }
-        // The send buffer counts 64 octets for each: there are far fewer than 2^32.
-        let place = u32::try_from(self.places.len()).unwrap_or(u32::MAX);
-        if place == 0 {
-            self.begin();
+        if self.places.len() == self.places.capacity() {
+            self.grow();
         }
+        // The send buffer counts over a hundred octets for each: there are far fewer than 2^32.
+        let place = u32::try_from(self.places.len()).unwrap_or(u32::MAX);
         self.places.push(Some(stored));
         MessageKey(place)
     }
 
-    /// Many associations never have more than one message at a time.
+    /// Many associations never have more than one message at a time; many messages grow by an eighth, for each place
+    /// counts.
     #[cold]
-    fn begin(&mut self) {
-        self.places.reserve_exact(1);
+    fn grow(&mut self) {
+        let places = self.places.len();
+        let more = if places < 64 { places.max(1) } else { places / 8 };
+        self.places.reserve_exact(more);
+        self.free.reserve_exact(self.places.capacity() - self.free.len());
     }
 
     pub(crate) fn get(&self, key: MessageKey) -> Option<&Stored> {
@@ -107,7 +114,7 @@ impl Messages {
     /// Takes a message out.
     pub(crate) fn remove(&mut self, key: MessageKey) -> Option<Stored> {
         let stored = self.places.get_mut(key.0 as usize)?.take()?;
-        self.give_back(key);
+        self.free.push(key.0);
         Some(stored)
     }
 
@@ -118,16 +125,46 @@ impl Messages {
             && place.is_some()
         {
             *place = None;
-            self.give_back(key);
+            self.free.push(key.0);
         }
     }
 
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.places.len() - self.free.len()
+    }
+
+    /// Octets that hold them, beside their payload.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.places.capacity() * size_of::<Option<Stored>>() + self.free.capacity() * size_of::<u32>()
+    }
+
+    /// Octets of that in which nothing is.
+    pub(crate) fn idle_bytes(&self) -> usize {
+        (self.places.capacity() - self.len()) * PLACE_BYTES
+    }
+
+    /// Whether far more places are free than are not.
     #[inline]
-    fn give_back(&mut self, key: MessageKey) {
-        self.free.push(key.0);
-        if self.free.len() == self.places.len() && self.places.len() > PLACES_KEPT {
-            *self = Self::default();
+    pub(crate) fn is_sparse(&self) -> bool {
+        let (free, places) = (self.free.len(), self.places.len());
+        (free == places && places > PLACES_KEPT) || free > places / 2 + PLACES_SPARE
+    }
+
+    /// Moves them together and gives the rest of the memory back; gives their new names by the old ones.
+    pub(crate) fn compact(&mut self) -> Renamed {
+        let (count, Self { places, .. }) = (self.len(), core::mem::take(self));
+        if count == 0 {
+            return Renamed(Vec::new());
         }
+        let mut names = vec![MessageKey::NONE; places.len()];
+        self.places.reserve_exact(count + count / 8);
+        for (name, stored) in names.iter_mut().zip(places).filter(|(_, place)| place.is_some()) {
+            *name = MessageKey(u32::try_from(self.places.len()).unwrap_or(u32::MAX));
+            self.places.push(stored);
+        }
+        self.free.reserve_exact(self.places.capacity());
+        Renamed(names)
     }
 
     /// The number of a message, to find it in the order in which they were handed in.
@@ -136,8 +173,25 @@ impl Messages {
     }
 }
 
+/// The names of messages that were moved.
+#[derive(Debug)]
+pub(crate) struct Renamed(Vec<MessageKey>);
+
+impl Renamed {
+    /// What a message is called now.
+    pub(crate) fn name(&self, key: MessageKey) -> MessageKey {
+        self.0.get(key.0 as usize).copied().unwrap_or(MessageKey::NONE)
+    }
+}
+
+/// Octets of a message beside its payload, with its place in the list of free ones.
+pub(crate) const PLACE_BYTES: usize = size_of::<Option<Stored>>() + size_of::<u32>();
+
 /// Empty places kept for the next messages; an association that has sent more at once returns the memory when idle.
 const PLACES_KEPT: usize = 8;
+
+/// So many more places than messages are not worth moving messages.
+const PLACES_SPARE: usize = 256;
 
 #[cfg(test)]
 mod tests {
@@ -161,10 +215,20 @@ mod tests {
     }
 
     #[test]
-    fn many_messages_leave_no_memory_behind() {
+    fn messages_move_together_when_most_are_gone_and_leave_no_memory_behind() {
         let mut messages = Messages::default();
         let keys: Vec<_> = (0..1000).map(|number| messages.insert(stored(number))).collect();
-        keys.into_iter().for_each(|key| assert!(messages.remove(key).is_some()));
-        assert_eq!(messages.places.capacity() + messages.free.capacity(), 0);
+        assert!(messages.held_bytes() < 1000 * PLACE_BYTES * 9 / 8 + PLACE_BYTES);
+        keys[..990].iter().for_each(|key| messages.release(*key));
+        assert!(messages.is_sparse());
+        let renamed = messages.compact();
+        assert_eq!((messages.len(), renamed.name(keys[0])), (10, MessageKey::NONE));
+        let kept: Vec<_> = keys[990..].iter().map(|key| renamed.name(*key)).collect();
+        assert!(kept.iter().zip(990..).all(|(key, number)| messages.number(*key) == number));
+        assert!(!messages.is_sparse() && messages.held_bytes() <= 12 * PLACE_BYTES);
+        kept.into_iter().for_each(|key| messages.release(key));
+        assert!(messages.is_sparse());
+        messages.compact();
+        assert_eq!(messages.held_bytes(), 0);
     }
 }

@@ -6,6 +6,7 @@
 
 pub(crate) mod abandon;
 pub(crate) mod acknowledge;
+mod buffer;
 mod coverage;
 mod firsts;
 mod forward;
@@ -29,11 +30,12 @@ use sctp_wire::{Sack, Tsn};
 use smallvec::SmallVec;
 use virtual_time::Instant;
 
-use self::abandon::Failed;
 pub use self::abandon::{AbandonedCount, AbandonedMessages};
 use self::acknowledge::{
     Acknowledgment, DUPLICATES_HEARD, Delivered, Reneging, Repetition, RttSample, SackRefused,
 };
+pub(crate) use self::buffer::MESSAGE_LEAST_BYTES;
+use self::buffer::SendBuffer;
 use self::firsts::Kind;
 use self::forward::Forwarding;
 use self::outstanding::{ChunkState, Outstanding, SentChunk};
@@ -46,8 +48,7 @@ use self::steps::step;
 use self::streams::RestartPoints;
 use crate::association::Negotiated;
 use crate::config::{AssociationConfig, ImmediateSack, LossDetection, MessageBundling, Nagle};
-use crate::error::SendError;
-use crate::message::{Message, Reliability};
+use crate::message::Message;
 use crate::path::{Path, PathIds, PathSet};
 use crate::stats::Seldom;
 use crate::trace::{self, LossEvidence};
@@ -102,19 +103,9 @@ enum WindowProbe {
     Sent,
 }
 
-/// What the send buffer holds.
-#[derive(Clone, Copy, Debug)]
-struct SendBuffer {
-    limit: usize,
-    used: usize,
-    /// A message was refused: say so when there is room again.
-    refused: bool,
-}
-
 /// What the sending half counts.
 #[derive(Debug, Default)]
 struct SenderTally {
-    messages: u64,
     chunks: u64,
     retransmissions: u64,
     /// Without these.
@@ -123,8 +114,8 @@ struct SenderTally {
 
 impl SenderTally {
     fn get(&self) -> SenderStatistics {
-        let Self { messages, chunks, retransmissions, .. } = *self;
-        SenderStatistics { messages, chunks, retransmissions, ..self.seldom.get() }
+        let Self { chunks, retransmissions, .. } = *self;
+        SenderStatistics { chunks, retransmissions, ..self.seldom.get() }
     }
 
     fn note(&mut self) -> &mut SenderStatistics {
@@ -224,65 +215,9 @@ impl Sender {
             probes: Vec::new(),
             window_probe: WindowProbe::Idle,
             forwarding: Seldom::default(),
-            buffer: SendBuffer { limit: config.buffers.send_bytes, used: 0, refused: false },
+            buffer: SendBuffer::new(config.buffers.send_bytes),
             statistics: SenderTally::default(),
         }
-    }
-
-    /// Queues a message for which there is room and nothing else to be said; otherwise it comes back, for
-    /// [`send`](Self::send).
-    #[inline]
-    pub(crate) fn send_plain(&mut self, now: Instant, message: Message) -> Result<(), Message> {
-        let bytes = message.payload.len();
-        let is_plain = bytes > 0
-            && bytes <= self.options.message_bytes
-            && message.stream.get() < self.options.outbound_streams
-            && !self.is_too_much(bytes + MESSAGE_OVERHEAD_BYTES);
-        if !is_plain {
-            return Err(message);
-        }
-        self.accept(now, message);
-        Ok(())
-    }
-
-    /// Queues a message, or says why not. Gives what it displaced.
-    pub(crate) fn send(&mut self, now: Instant, message: Message) -> Result<Vec<Failed>, SendError> {
-        let (bytes, limit) = (message.payload.len(), self.options.message_bytes);
-        if bytes == 0 {
-            return Err(SendError::Empty);
-        }
-        if bytes > limit {
-            return Err(SendError::TooLong { bytes, limit });
-        }
-        if message.stream.get() >= self.options.outbound_streams {
-            let (stream, negotiated) = (message.stream, self.options.outbound_streams);
-            return Err(SendError::UnknownStream { stream, negotiated });
-        }
-        let cost = bytes + MESSAGE_OVERHEAD_BYTES;
-        let mut displaced = Vec::new();
-        if self.is_too_much(cost) {
-            let excess = self.buffer.used + cost - self.buffer.limit;
-            displaced = self.displace(now, excess.min(self.buffer.used), message.reliability);
-            if self.is_too_much(cost) {
-                self.buffer.refused = true;
-                return Err(SendError::BufferFull(message));
-            }
-        }
-        self.accept(now, message);
-        Ok(displaced)
-    }
-
-    #[inline(always)]
-    fn accept(&mut self, now: Instant, message: Message) {
-        self.buffer.used += message.payload.len() + MESSAGE_OVERHEAD_BYTES;
-        self.statistics.messages += 1;
-        self.options.gives_up |= message.reliability != Reliability::Reliable;
-        self.queue.push(now, message);
-    }
-
-    /// A message that finds the buffer empty is always taken.
-    fn is_too_much(&self, cost: usize) -> bool {
-        self.buffer.used > 0 && self.buffer.used + cost > self.buffer.limit
     }
 
     /// Streams and extensions were agreed on and the peer's window is known. Gives back what was queued for other
@@ -294,8 +229,7 @@ impl Sender {
         self.queue.on_negotiated(framing, Unfinished::agreed(agreed.capabilities));
         self.outstanding.set_framing(framing);
         let unknown = self.queue.drain_unknown_streams(agreed.outbound);
-        let freed: usize = unknown.iter().map(|message| message.payload.len() + MESSAGE_OVERHEAD_BYTES).sum();
-        self.buffer.used -= freed;
+        self.buffer.release(unknown.iter().map(|message| message.payload.len()).sum());
         unknown
     }
 
@@ -329,7 +263,7 @@ impl Sender {
         }
         outcome.losses = self.losses_after_sack(now, paths, &outcome.acknowledgment);
         outcome.all_acknowledged = self.outstanding.is_empty();
-        outcome.buffer_available = self.release(&outcome.acknowledgment);
+        outcome.buffer_available = self.release(outcome.acknowledgment.freed_payload);
         let (spurious, duplicates) = (outcome.acknowledgment.spurious, sack.duplicate_tsns().len());
         if spurious > 0 || duplicates > 0 {
             let statistics = self.statistics.note();
@@ -583,19 +517,6 @@ impl Sender {
         }
     }
 
-    fn release(&mut self, acknowledgment: &Acknowledgment) -> bool {
-        self.buffer.used -=
-            acknowledgment.freed_payload + acknowledgment.freed_messages * MESSAGE_OVERHEAD_BYTES;
-        self.buffer_available()
-    }
-
-    /// Whether to tell the user that there is room again.
-    fn buffer_available(&mut self) -> bool {
-        let available = self.buffer.refused && self.buffer.used <= self.buffer.limit / 2;
-        self.buffer.refused &= !available;
-        available
-    }
-
     fn highest_acknowledged(&self, path: PathId) -> Option<Tsn> {
         let is_evidence = |chunk: &SentChunk| {
             chunk.state == ChunkState::Acknowledged && chunk.path == path && !chunk.is_moved
@@ -623,12 +544,8 @@ impl Sender {
         self.outstanding.flight(path)
     }
 
-    pub(crate) fn buffered_bytes(&self) -> usize {
-        self.buffer.used
-    }
-
     pub(crate) fn statistics(&self) -> SenderStatistics {
-        self.statistics.get()
+        SenderStatistics { messages: self.queue.accepted(), ..self.statistics.get() }
     }
 }
 
@@ -652,6 +569,3 @@ fn note_newest(newest: &mut SmallVec<[(PathId, Duration); 1]>, now: Instant, chu
         None => newest.push((chunk.path, rtt)),
     }
 }
-
-/// What a queued message costs beside its payload. Counted, so that tiny messages cannot exhaust memory.
-pub(crate) const MESSAGE_OVERHEAD_BYTES: usize = 64;

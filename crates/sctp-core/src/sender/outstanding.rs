@@ -3,6 +3,7 @@
 //! A ring: the chunk with TSN `first + n` stands at index `n`. Also keeps what is in flight on each path and
 //! how many chunks wait for retransmission.
 
+use core::mem::size_of;
 use core::ops::Range;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -12,7 +13,7 @@ use virtual_time::Instant;
 
 use super::coverage::{Coverage, RANGES_MAX, Ranges};
 use super::firsts::{Again, Firsts, Kind};
-use super::messages::MessageKey;
+use super::messages::{MessageKey, Renamed};
 use super::queue::{Fragment, Framing};
 use super::steps::step;
 use crate::transmit::PathId;
@@ -323,6 +324,50 @@ impl Outstanding {
     #[expect(clippy::cast_possible_truncation, reason = "the ring is bounded far below 2^32 chunks")]
     fn index(&self, number: u64) -> usize {
         number.saturating_sub(self.passed) as usize
+    }
+
+    /// Octets that hold the chunks.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.chunks.capacity() * CHUNK_BYTES
+    }
+
+    /// Octets of that in which no chunk is.
+    pub(crate) fn idle_bytes(&self) -> usize {
+        (self.chunks.capacity() - self.chunks.len()) * CHUNK_BYTES
+    }
+
+    /// Makes room for the chunks of a packet: where there are many, the ring grows by an eighth.
+    #[inline]
+    pub(crate) fn make_room(&mut self) {
+        let chunks = self.chunks.len();
+        if chunks >= CHUNKS_KEPT && chunks + CHUNKS_PER_PACKET > self.chunks.capacity() {
+            self.grow();
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        self.chunks.reserve_exact(self.chunks.len() / 8 + CHUNKS_PER_PACKET);
+    }
+
+    /// Whether there is room for many more chunks than there are.
+    #[inline]
+    pub(crate) fn is_sparse(&self) -> bool {
+        self.chunks.capacity() > 2 * self.chunks.len() + 2 * CHUNKS_KEPT
+    }
+
+    /// Gives back what is not used.
+    pub(crate) fn trim(&mut self) {
+        if self.is_sparse() {
+            self.chunks.shrink_to(self.chunks.len() + CHUNKS_KEPT);
+        }
+    }
+
+    /// Messages have other names.
+    pub(crate) fn rename(&mut self, renamed: &Renamed) {
+        for fragment in self.chunks.iter_mut().map(|chunk| &mut chunk.fragment) {
+            fragment.message = renamed.name(fragment.message);
+        }
     }
 
     /// Appends a chunk sent for the first time. What it adds to what is in flight is added to `load`, which
@@ -673,6 +718,15 @@ impl Outstanding {
         self.flight_payload -= load.payload;
     }
 }
+
+/// Octets of an outstanding chunk.
+pub(crate) const CHUNK_BYTES: usize = size_of::<SentChunk>();
+
+/// Chunks that the ring keeps room for: what an association with a window of this many has sent again and again.
+const CHUNKS_KEPT: usize = 512;
+
+/// More short chunks than there are in most packets.
+const CHUNKS_PER_PACKET: usize = 64;
 
 /// Up to where blocks speak. Nothing is said of what lies above the last one: a peer may have more of them than it reports,
 /// and a SHUTDOWN reports none (RFC 9260 §3.3.8). The first chunk is missing in any case.

@@ -6,6 +6,7 @@
 //! between (RFC 8260 §2).
 
 mod hold;
+mod memory;
 
 use core::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -14,6 +15,7 @@ use sctp_wire::{DataFlags, Fsn, IData, Mid, Ssn, StreamId};
 use virtual_time::Instant;
 
 use self::hold::Hold;
+pub(crate) use self::memory::{DISPLACEABLE_BYTES, WAITING_BYTES};
 use super::abandon::AbandonedMessages;
 use super::messages::{MessageKey, Messages, OnceBegun, Stored};
 use super::scheduler::{Rest, Schedule, Served, Waiting};
@@ -21,6 +23,7 @@ use super::write::Blocked;
 use crate::association::{Capabilities, Capability};
 use crate::config::{StreamScheduler, StreamShare};
 use crate::message::{Delivery, Message, Reliability};
+use crate::stats::Seldom;
 
 /// Unsent messages of all streams.
 #[derive(Debug)]
@@ -29,6 +32,8 @@ pub(crate) struct SendQueue {
     stored: Messages,
     /// By stream id; grows with the streams used.
     streams: Vec<OutStream>,
+    /// How many messages the queues of all streams have room for.
+    queue_places: usize,
     discipline: Schedule,
     framing: Framing,
     unfinished_messages: Unfinished,
@@ -103,7 +108,25 @@ struct OutStream {
     share: StreamShare,
     /// The round of the queue that `next` counts in.
     round: u32,
-    statistics: StreamStatistics,
+    statistics: StreamTally,
+}
+
+/// What an outgoing stream counts: there may be 65,535 of them.
+#[derive(Debug, Default)]
+struct StreamTally {
+    messages_queued: u64,
+    octets_queued: u64,
+    messages_sent: u64,
+    octets_sent: u64,
+    abandoned: Seldom<AbandonedMessages>,
+}
+
+impl StreamTally {
+    fn get(&self) -> StreamStatistics {
+        let &Self { messages_queued, octets_queued, messages_sent, octets_sent, ref abandoned } = self;
+        let abandoned = abandoned.get();
+        StreamStatistics { messages_queued, octets_queued, messages_sent, octets_sent, abandoned }
+    }
 }
 
 /// A message that was taken out before it was sent to its end.
@@ -257,10 +280,8 @@ impl Stored {
     #[inline]
     fn cut(&mut self, key: MessageKey, octets: usize, framing: Framing, beginning: bool) -> Fragment {
         let len = u16::try_from(octets).unwrap_or(u16::MAX);
-        // The longest message has fewer octets than 32 bits count.
-        let offset = u32::try_from(self.sent_bytes).unwrap_or(u32::MAX);
-        let fsn = self.next_fsn;
-        self.sent_bytes += usize::from(len);
+        let (offset, fsn) = (self.sent_bytes, self.next_fsn);
+        self.sent_bytes += u32::from(len);
         self.next_fsn = fsn.next();
         let unordered = self.message.delivery == Delivery::Unordered;
         let ending = self.unsent_bytes() == 0;
@@ -321,6 +342,7 @@ impl SendQueue {
         Self {
             stored: Messages::default(),
             streams: Vec::new(),
+            queue_places: 0,
             discipline: Schedule::new(scheduler),
             framing: Framing::Data,
             unfinished_messages: Unfinished::MustBeFinished,
@@ -352,6 +374,9 @@ impl SendQueue {
         if !is_held {
             let waiting = Waiting { stream: id, number, share: stream.share };
             self.discipline.queued(waiting, || stream.rest(id, &self.stored, self.hold.as_deref()));
+        }
+        if stream.queue.len() == stream.queue.capacity() {
+            self.queue_places += stream.grow();
         }
         stream.queue.push_back(key);
     }
@@ -406,6 +431,11 @@ impl SendQueue {
     #[cfg(test)]
     pub(crate) fn deadlines_kept(&self) -> usize {
         self.terms.as_ref().map_or(0, |terms| terms.deadlines.len())
+    }
+
+    /// How many messages were ever accepted.
+    pub(crate) fn accepted(&self) -> u64 {
+        self.accepted
     }
 
     /// Whether no message waits, not even in a stream that is held.
@@ -597,7 +627,7 @@ impl SendQueue {
 
     /// Counts a message that was given up.
     pub(crate) fn note_abandoned(&mut self, stream: StreamId, count: impl FnOnce(&mut AbandonedMessages)) {
-        count(&mut self.stream_mut(stream).statistics.abandoned);
+        count(self.stream_mut(stream).statistics.abandoned.note());
     }
 
     fn position(&self, stream: StreamId, number: u64) -> Option<usize> {
@@ -609,7 +639,7 @@ impl SendQueue {
     }
 
     pub(crate) fn stream_statistics(&self, stream: StreamId) -> StreamStatistics {
-        self.streams.get(usize::from(stream.get())).map(|stream| stream.statistics).unwrap_or_default()
+        self.streams.get(usize::from(stream.get())).map(|stream| stream.statistics.get()).unwrap_or_default()
     }
 
     /// Takes out what is queued for streams that turned out not to exist, in the order in which it was handed in.

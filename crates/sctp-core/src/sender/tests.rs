@@ -5,10 +5,13 @@ use core::time::Duration;
 
 use sctp_wire::{Checksum, Chunk, GapAckBlock, Packet, PacketWriter, SctpPort, StreamId, VerificationTag};
 
+use super::abandon::Failed;
 use super::*;
 use crate::association::{Capabilities, Capability};
 use crate::config::Profile;
+use crate::error::SendError;
 use crate::event::PathState;
+use crate::message::Reliability;
 use crate::transmit::{Destination, Encapsulation};
 
 const FIRST: Tsn = Tsn::new(u32::MAX - 2);

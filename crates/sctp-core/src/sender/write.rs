@@ -158,6 +158,7 @@ impl Sender {
             let flight = flight + octets;
             flight <= packet_bytes && !path.congestion.admits(flight)
         };
+        self.outstanding.make_room();
         let blocked = loop {
             if let Err(blocked) = self.write_next(now, &room, writer, &mut load, fills_window) {
                 break blocked;

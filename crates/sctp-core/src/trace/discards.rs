@@ -52,15 +52,16 @@ const PACKET_DISCARDS: [Counter<EndpointStatistics>; 13] = [
 ];
 
 /// Counters of an association that stand for chunks without effect.
-const CHUNK_DISCARDS: [Counter<ChunkCounters>; 20] = [
-    ("malformed_chunks", |of| of.association.malformed_chunks),
-    ("bad_tags", |of| of.association.bad_tags),
-    ("unknown_chunks", |of| of.association.unknown_chunks),
-    ("data_in_wrong_state", |of| of.association.data_in_wrong_state),
-    ("old_sacks", |of| of.association.old_sacks),
-    ("unexpected_init_acks", |of| of.association.unexpected_init_acks),
-    ("late_cookies", |of| of.association.late_cookies),
-    ("unexpected_heartbeat_acks", |of| of.association.unexpected_heartbeat_acks),
+const CHUNK_DISCARDS: [Counter<ChunkCounters>; 21] = [
+    ("malformed_chunks", |of| of.association.discarded.malformed),
+    ("bad_tags", |of| of.association.discarded.bad_tags),
+    ("behind_lone_chunks", |of| of.association.discarded.behind_lone_chunks),
+    ("unknown_chunks", |of| of.association.discarded.unknown),
+    ("data_in_wrong_state", |of| of.association.discarded.data_in_wrong_state),
+    ("old_sacks", |of| of.association.discarded.old_sacks),
+    ("unexpected_init_acks", |of| of.association.discarded.unexpected_init_acks),
+    ("late_cookies", |of| of.association.discarded.late_cookies),
+    ("unexpected_heartbeat_acks", |of| of.association.discarded.unexpected_heartbeat_acks),
     // RFC 4895 §6.3. With the first four goes what followed in the packet.
     ("authentication.wrong_hmacs", |of| of.authentication.wrong_hmacs),
     ("authentication.unknown_keys", |of| of.authentication.unknown_keys),

@@ -135,10 +135,10 @@ fn robustness_10_contradictory_gap_ack_blocks_are_counted_and_ignored() {
     for gaps in [vec![(1, 1)], vec![(3, 2)], vec![(3, 3), (2, 2)], vec![(2, 3), (3, 3)], vec![(0, 0)]] {
         hand.sack(&mut pair, 0, 100_000, &gaps);
     }
-    assert_eq!(pair.statistics(End::Right).association.malformed_chunks, 5);
+    assert_eq!(pair.statistics(End::Right).association.discarded.malformed, 5);
     hand.sack(&mut pair, 3, 100_000, &[]);
     hand.sack(&mut pair, 2, 100_000, &[]);
-    assert_eq!(pair.statistics(End::Right).association.old_sacks, 1);
+    assert_eq!(pair.statistics(End::Right).association.discarded.old_sacks, 1);
     let id = pair.side(End::Right).id.unwrap();
     assert_eq!(pair.side(End::Right).endpoint.association(id).unwrap().buffered_bytes(), 0);
 }

@@ -30,6 +30,7 @@ pub(crate) struct Hand {
     pub(crate) next_tsn: Tsn,
     pub(crate) next_ssn: Ssn,
     pub(crate) a_rwnd: u32,
+    pub(crate) streams: u16,
     /// The first TSN of the right end.
     pub(crate) peer_tsn: Tsn,
 }
@@ -48,6 +49,7 @@ impl Hand {
             next_tsn,
             next_ssn,
             a_rwnd: 100_000,
+            streams: 10,
             peer_tsn,
         }
     }
@@ -85,8 +87,8 @@ impl Hand {
         InitHeader {
             initiate_tag: VerificationTag::new(self.tag),
             a_rwnd: self.a_rwnd,
-            outbound_streams: 10,
-            inbound_streams: 10,
+            outbound_streams: self.streams,
+            inbound_streams: self.streams,
             initial_tsn: self.next_tsn,
         }
     }

@@ -133,7 +133,7 @@ fn cookie_of_another_attempt_is_discarded() {
     hand.establish(&mut pair);
     early.echo(&mut pair);
     assert_eq!(pair.count(End::Right, is_up), 1);
-    assert_eq!(pair.statistics(End::Right).association.late_cookies, 1);
+    assert_eq!(pair.statistics(End::Right).association.discarded.late_cookies, 1);
     hand.data(&mut pair, 0, 10);
     assert_eq!(pair.side(End::Right).received.len(), 1, "the association lives on");
 }

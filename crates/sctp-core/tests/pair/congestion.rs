@@ -137,8 +137,12 @@ fn pacing_spreads_what_exceeds_a_burst_over_the_round_trip() {
 #[test]
 fn a_bounded_queue_shortens_the_round_trip_and_not_the_rate() {
     let transfer = |standing_queue| {
-        let mut pair =
-            paced().configure(move |config| config.congestion.standing_queue = standing_queue).connected();
+        let mut pair = paced()
+            .configure(move |config| {
+                config.congestion.standing_queue = standing_queue;
+                config.buffers.send_bytes = 2 << 20;
+            })
+            .connected();
         let from = pair.now_ms();
         flow(&mut pair, 700);
         let mut longest = Duration::ZERO;

@@ -191,7 +191,7 @@ fn unknown_chunks_are_skipped_stopped_at_and_reported_as_their_type_says() {
         });
         assert_eq!(pair.side(End::Right).received.len(), usize::from(goes_on), "{kind:#x}");
         assert_eq!(pair.times_of(End::Right, "ERROR", 0).len(), usize::from(reported), "{kind:#x}");
-        assert_eq!(pair.statistics(End::Right).association.unknown_chunks, 1);
+        assert_eq!(pair.statistics(End::Right).association.discarded.unknown, 1);
     }
 }
 
@@ -208,7 +208,7 @@ fn padding_is_no_unknown_chunk_and_does_not_hide_what_follows() {
             writer.data(&header, b"behind").unwrap();
         });
         assert_eq!(pair.side(End::Right).received.len(), 1);
-        assert_eq!(pair.statistics(End::Right).association.unknown_chunks, 0);
+        assert_eq!(pair.statistics(End::Right).association.discarded.unknown, 0);
     }
 }
 
@@ -233,7 +233,7 @@ fn chunks_of_extensions_that_are_not_spoken_are_unknown_sound_or_not() {
             assert_eq!(pair.side(End::Right).received.len(), usize::from(!action.stops()), "{kind}");
             assert_eq!(pair.times_of(End::Right, "ERROR", 0).len(), usize::from(action.reports()), "{kind}");
             let counters = pair.statistics(End::Right).association;
-            assert_eq!((counters.unknown_chunks, counters.malformed_chunks), (1, 0), "{kind}");
+            assert_eq!((counters.discarded.unknown, counters.discarded.malformed), (1, 0), "{kind}");
         }
     }
 }

@@ -95,7 +95,7 @@ fn malformed_chunks_of_extensions_that_are_spoken_are_counted_and_skipped() {
             writer.heartbeat(&[1]).unwrap();
         });
         let counters = pair.statistics(End::Right).association;
-        assert_eq!((counters.unknown_chunks, counters.malformed_chunks), (0, 1), "{kind}");
+        assert_eq!((counters.discarded.unknown, counters.discarded.malformed), (0, 1), "{kind}");
         let answers: Vec<String> =
             pair.side(End::Right).sent[before..].iter().map(crate::net::Sent::kinds).collect();
         assert_eq!(answers, ["HEARTBEAT_ACK"], "{kind}");

@@ -164,7 +164,7 @@ fn robustness_04_forged_packets_are_discarded_and_counted() {
     pair.inject(End::Right, LEFT, &with_tag(LEFT_PORT, RIGHT_PORT, tag, |w| raw(w, complete)));
     let statistics = *pair.side(End::Right).endpoint.statistics();
     assert_eq!((statistics.bad_tag, statistics.unknown_source), (2, 1));
-    assert_eq!(pair.statistics(End::Right).association.bad_tags, 1);
+    assert_eq!(pair.statistics(End::Right).association.discarded.bad_tags, 1);
     assert_eq!(pair.state(End::Right), Some(AssociationState::Established));
     pair.send(End::Left, ordered(0, 1, 10));
     pair.run_ms(300);
@@ -264,7 +264,8 @@ fn data_behind_what_travels_alone_is_discarded_and_counted() {
         w.data(&header, b"x").unwrap();
     });
     assert!(pair.side(End::Right).received.is_empty());
-    assert_eq!(pair.statistics(End::Right).association.malformed_chunks, 2);
+    let discarded = pair.statistics(End::Right).association.discarded;
+    assert_eq!((discarded.behind_lone_chunks, discarded.malformed), (2, 0));
     hand.tell(&mut pair, |w| w.data(&header, b"x").unwrap());
     assert_eq!(pair.side(End::Right).received.len(), 1);
 }

@@ -590,7 +590,7 @@ fn combinations_that_are_not_allowed_and_answers_nobody_waits_for_change_nothing
     assert_eq!(ask(&mut pair, &hand, &[reset, response]), Vec::<String>::new());
     assert_eq!(ask(&mut pair, &hand, &[response]), Vec::<String>::new());
     let statistics = pair.statistics(End::Right);
-    assert_eq!(statistics.association.malformed_chunks, 2);
+    assert_eq!(statistics.association.discarded.malformed, 2);
     assert_eq!(statistics.reconfiguration.unexpected_responses, 1);
     assert_eq!(told(&pair, End::Right), []);
 }

@@ -110,7 +110,7 @@ fn robustness_19_heartbeat_is_echoed_and_a_forged_answer_keeps_nothing_alive() {
     assert_eq!(answer.kinds(), "HEARTBEAT_ACK");
     assert!(answer.octets.windows(8).any(|octets| octets == b"whatever"));
     hand.tell(&mut pair, |writer| writer.heartbeat_ack(&[0; 12]).unwrap());
-    assert_eq!(pair.statistics(End::Right).association.unexpected_heartbeat_acks, 1);
+    assert_eq!(pair.statistics(End::Right).association.discarded.unexpected_heartbeat_acks, 1);
 }
 
 /// RFC 6951 §4, RFC 8085 §3.5: NATs forget UDP flows long before HB.interval.

@@ -1,5 +1,6 @@
 //! First come, first served (RFC 8260 §3.1).
 
+use core::mem::size_of;
 use std::collections::VecDeque;
 
 use sctp_wire::StreamId;
@@ -60,7 +61,20 @@ impl Fcfs {
         self.order.retain(|(_, waiting)| *waiting != stream);
     }
 
+    /// Octets that hold it.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.order.capacity() * PLACE_BYTES
+    }
+
+    /// Keeps no more room than is used.
+    pub(super) fn trim(&mut self) {
+        self.order.shrink_to_fit();
+    }
+
     fn position(&self, number: u64) -> Result<usize, usize> {
         self.order.binary_search_by_key(&number, |(number, _)| *number)
     }
 }
+
+/// Octets of a waiting message in the order of all.
+pub(crate) const PLACE_BYTES: usize = size_of::<(u64, StreamId)>();

@@ -19,7 +19,7 @@ use core::fmt::Debug;
 use sctp_wire::StreamId;
 
 use self::fair::Fair;
-pub(crate) use self::fcfs::Fcfs;
+pub(crate) use self::fcfs::{Fcfs, PLACE_BYTES as ORDER_BYTES};
 use self::priority::Priority;
 use self::round_robin::{RoundRobin, RoundRobinPerPacket};
 use crate::config::{StreamScheduler, StreamShare};
@@ -85,6 +85,22 @@ impl Schedule {
         match self {
             Self::Fcfs(fcfs) => fcfs.join_all(messages.iter().map(|(one, _)| (one.number, one.stream))),
             Self::Other(other) => messages.iter().for_each(|(one, before)| other.queued(*one, *before)),
+        }
+    }
+
+    /// Octets that hold what waits; a discipline that knows of streams alone holds little.
+    pub(crate) fn held_bytes(&self) -> usize {
+        match self {
+            Self::Fcfs(fcfs) => fcfs.held_bytes(),
+            Self::Other(_) => 0,
+        }
+    }
+
+    /// Keeps no more room than is used.
+    pub(crate) fn trim(&mut self) {
+        match self {
+            Self::Fcfs(fcfs) => fcfs.trim(),
+            Self::Other(_) => {}
         }
     }
 

@@ -77,7 +77,7 @@ fn expired_message_that_waits_is_never_sent_and_comes_back() {
     assert_eq!(bench.give_up(), []);
     bench.pass(1);
     assert_eq!(bench.give_up(), [(1, false, SendFailure::LifetimeExpired)]);
-    assert_eq!((bench.sender.next_expiry(), bench.sender.buffered_bytes()), (None, 164));
+    assert_eq!((bench.sender.next_expiry(), bench.sender.waiting_bytes()), (None, 164));
     assert_eq!(bench.write_new(), [(0, 100, false)]);
     assert_eq!(bench.sender.statistics().abandoned.lifetime.unsent, 1);
     assert_eq!(bench.sender.stream_statistics(StreamId::new(0)).abandoned.lifetime.unsent, 1);
@@ -93,7 +93,7 @@ fn expired_message_in_flight_is_given_up_only_when_it_is_lost() {
     assert_eq!((bench.give_up().len(), bench.flight()), (0, 116));
     bench.time_out();
     assert_eq!(bench.give_up(), [(1, true, SendFailure::LifetimeExpired)]);
-    assert_eq!((bench.flight(), bench.sender.buffered_bytes()), (0, 0));
+    assert_eq!((bench.flight(), bench.sender.waiting_bytes()), (0, 0));
     assert_eq!(bench.write_lost(), []);
     assert_eq!(bench.forward(), Some((0, vec![ssn(3, 0)])));
     assert!(!bench.sender.is_dry(), "the peer has not confirmed it yet");
@@ -145,12 +145,12 @@ fn fragmented_message_is_given_up_whole() {
     bench.sack(1, &[(2, 2)]).unwrap();
     bench.time_out();
     assert_eq!(bench.give_up(), [(1, true, SendFailure::RetransmissionsExceeded)]);
-    assert_eq!((bench.flight(), bench.sender.buffered_bytes()), (0, 164));
+    assert_eq!((bench.flight(), bench.sender.waiting_bytes()), (0, 164));
     // Three fragments, and a TSN for the rest: the message after it must not look like its end.
     assert_eq!(bench.forward(), Some((3, vec![ssn(1, 0)])));
     assert_eq!(bench.write_new(), [(4, 100, false)]);
     bench.sack(5, &[]).unwrap();
-    assert_eq!((bench.sender.buffered_bytes(), bench.sender.is_dry()), (0, true));
+    assert_eq!((bench.sender.waiting_bytes(), bench.sender.is_dry()), (0, true));
 }
 
 #[test]
@@ -297,8 +297,8 @@ fn without_partial_reliability_messages_are_given_up_only_while_unsent() {
 #[test]
 fn important_message_displaces_less_important_ones_from_a_full_buffer() {
     let mut bench = Bench::with(Profile::Rfc9260, |config| {
-        config.buffers.send_bytes = 4 * 164;
-        config.buffers.message_bytes = 500;
+        config.buffers.send_bytes = 4 * (100 + super::super::buffer::DISPLACED_BYTES) + 64;
+        config.buffers.message_bytes = 900;
     });
     for (context, priority) in [(1, 5), (2, 9), (3, 9), (4, 2)] {
         bench.offer(message(0, 100, context).with_priority(priority));
@@ -312,7 +312,7 @@ fn important_message_displaces_less_important_ones_from_a_full_buffer() {
     };
     assert_eq!(displaced(&mut bench, message(0, 100, 6).with_priority(3)), [2]);
     assert_eq!(displaced(&mut bench, message(0, 200, 7)), [3, 1], "a reliable one displaces all others");
-    let large = message(0, 500, 8);
+    let large = message(0, 900, 8);
     assert_eq!(bench.sender.send(bench.now, large.clone()), Err(SendError::BufferFull(large)));
     assert_eq!(bench.sender.statistics().abandoned.priority.unsent, 3);
     assert_eq!(bench.write_new(), [(0, 100, false), (1, 100, false), (2, 200, false)]);

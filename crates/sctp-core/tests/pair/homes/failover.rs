@@ -84,7 +84,7 @@ fn signalling_fails_over_within_300_ms_and_returns_to_the_primary_path() {
 /// RFC 9260 §8.2: six expiries, after 1, 2, 4, 8, 16 and 32 s; what timed out goes on the other path (§6.4.1).
 #[test]
 fn rfc9260_primary_path_is_inactive_after_the_sixth_expiry_of_t3() {
-    let mut pair = homed(Setup::rfc9260());
+    let mut pair = homed(Setup::rfc9260().configure(|config| config.buffers.send_bytes = 2 << 20));
     talk(&mut pair, 100);
     pair.run_ms(1000);
     pair.cut_link(0);
@@ -110,7 +110,7 @@ fn rfc9260_primary_path_is_inactive_after_the_sixth_expiry_of_t3() {
 /// RFC 9260 §6.3.3 (E2), §8.2: that the data had arrived, and only its SACK was lost, does not end the back-off.
 #[test]
 fn rfc9260_path_whose_last_sack_was_lost_is_inactive_after_the_sixth_expiry_too() {
-    let mut pair = homed(Setup::rfc9260());
+    let mut pair = homed(Setup::rfc9260().configure(|config| config.buffers.send_bytes = 2 << 20));
     talk(&mut pair, 100);
     pair.cut_link(0);
     let cut_at = pair.now_ms();

@@ -69,7 +69,7 @@ fn full(setup: Setup) -> (Pair, Hand) {
     let mut pair = setup.build();
     let mut hand = Hand::new(LEFT_PORT, 5);
     hand.establish(&mut pair);
-    (0..900).for_each(|number| pair.send(End::Right, ordered(0, number, 1000)));
+    (0..880).for_each(|number| pair.send(End::Right, ordered(0, number, 1000)));
     (pair, hand)
 }
 
@@ -153,7 +153,7 @@ fn robustness_30_reader_that_stopped_for_ever_does_not_hold_up_the_end() {
     for setup in [Setup::rfc9260(), Setup::signalling()] {
         let mut pair = setup.connected();
         pair.with(End::Right, |side, _| side.reading = Reading::Paused);
-        (0..900).for_each(|number| pair.send(End::Left, ordered(0, number, 1100)));
+        (0..800).for_each(|number| pair.send(End::Left, ordered(0, number, 1100)));
         pair.shutdown(End::Left);
         (0..600).for_each(|number| pair.try_send(End::Right, ordered(0, number, 1000)).unwrap_or(()));
         pair.run_ms(DAY_MS);
@@ -197,7 +197,7 @@ fn pauses_are_no_silence() {
     assert_eq!(pair.state(End::Left), Some(AssociationState::Established));
     pair.with(End::Right, |side, _| side.reading = Reading::Paused);
     let from = pair.now();
-    (0..900).for_each(|number| pair.send(End::Left, ordered(0, number, 1100)));
+    (0..800).for_each(|number| pair.send(End::Left, ordered(0, number, 1100)));
     pair.run_ms(60_000);
     let lost =
         pair.side(End::Left).events.iter().find(|(_, event)| matches!(event, Event::CommunicationLost(_)));

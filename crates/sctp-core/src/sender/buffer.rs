@@ -1,0 +1,169 @@
+//! How much the sending half holds, and may hold: payload, and everything that holds it.
+//!
+//! What is held is counted by what was allocated. That is not looked up for each message: between two looks, each takes
+//! its payload and [`MESSAGE_BYTES`] from a balance. What grows does so by an eighth, so that the limit is exceeded by an
+//! eighth of the bookkeeping at most.
+
+use virtual_time::Instant;
+
+use super::Sender;
+use super::abandon::Failed;
+use super::messages::PLACE_BYTES;
+use super::outstanding::CHUNK_BYTES;
+use super::queue::{DISPLACEABLE_BYTES, WAITING_BYTES};
+use crate::error::SendError;
+use crate::message::{Message, Reliability};
+
+/// The send buffer, as numbers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SendBuffer {
+    limit: usize,
+    /// Octets of all messages that are here, whether sent or not.
+    payload_bytes: usize,
+    /// Octets that are free in any case. More may have become so since the last look.
+    free_bytes: usize,
+    /// A message was refused: say so when there is room again.
+    refused: bool,
+}
+
+impl SendBuffer {
+    pub(super) fn new(limit: usize) -> Self {
+        Self { limit, payload_bytes: 0, free_bytes: 0, refused: false }
+    }
+
+    /// So much payload is not here any more.
+    #[inline]
+    pub(super) fn release(&mut self, payload_bytes: usize) {
+        self.payload_bytes -= payload_bytes;
+    }
+}
+
+impl Sender {
+    /// Queues a message for which there is room and nothing else to be said; otherwise it comes back, for
+    /// [`send`](Self::send).
+    #[inline]
+    pub(crate) fn send_plain(&mut self, now: Instant, message: Message) -> Result<(), Message> {
+        let bytes = message.payload.len();
+        let is_plain = bytes > 0
+            && bytes <= self.options.message_bytes
+            && message.stream.get() < self.options.outbound_streams
+            && bytes + MESSAGE_BYTES <= self.buffer.free_bytes;
+        if !is_plain {
+            return Err(message);
+        }
+        self.accept(now, message);
+        Ok(())
+    }
+
+    /// Queues a message, or says why not. Gives what it displaced.
+    pub(crate) fn send(&mut self, now: Instant, message: Message) -> Result<Vec<Failed>, SendError> {
+        let (bytes, limit) = (message.payload.len(), self.options.message_bytes);
+        if bytes == 0 {
+            return Err(SendError::Empty);
+        }
+        if bytes > limit {
+            return Err(SendError::TooLong { bytes, limit });
+        }
+        if message.stream.get() >= self.options.outbound_streams {
+            let (stream, negotiated) = (message.stream, self.options.outbound_streams);
+            return Err(SendError::UnknownStream { stream, negotiated });
+        }
+        let missing = self.look_for_room(bytes + MESSAGE_BYTES);
+        let mut displaced = Vec::new();
+        // A message that finds the buffer empty is always taken.
+        if missing > 0 && self.buffer.payload_bytes > 0 {
+            displaced = self.displace(now, missing, message.reliability);
+            if displaced.is_empty() {
+                self.buffer.refused = true;
+                return Err(SendError::BufferFull(message));
+            }
+        }
+        self.accept(now, message);
+        Ok(displaced)
+    }
+
+    #[inline(always)]
+    fn accept(&mut self, now: Instant, message: Message) {
+        let bytes = message.payload.len();
+        self.buffer.payload_bytes += bytes;
+        self.buffer.free_bytes = self.buffer.free_bytes.saturating_sub(bytes + MESSAGE_BYTES);
+        self.options.gives_up |= message.reliability != Reliability::Reliable;
+        self.queue.push(now, message);
+    }
+
+    /// Looks what is free: what the messages that are here will take once they are sent is not. Gives how much is missing
+    /// for so many octets.
+    fn look_for_room(&mut self, wanted: usize) -> usize {
+        let taken = self.taken_bytes() + self.queue.waiting() * CHUNK_BYTES;
+        self.buffer.free_bytes = self.buffer.limit.saturating_sub(taken);
+        (taken + wanted).saturating_sub(self.buffer.limit)
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.buffer.payload_bytes + self.queue.held_bytes() + self.outstanding.held_bytes()
+    }
+
+    /// Octets of that which the next messages do not find free.
+    fn taken_bytes(&self) -> usize {
+        self.held_bytes() - self.queue.idle_bytes() - self.outstanding.idle_bytes()
+    }
+
+    /// Payload was acknowledged. Whether to tell the user that there is room again.
+    pub(super) fn release(&mut self, payload_bytes: usize) -> bool {
+        self.buffer.release(payload_bytes);
+        if self.queue.is_sparse() || self.outstanding.is_sparse() {
+            self.give_back();
+        }
+        self.buffer_available()
+    }
+
+    #[cold]
+    fn give_back(&mut self) {
+        if self.queue.is_sparse() {
+            let renamed = self.queue.compact();
+            self.outstanding.rename(&renamed);
+        }
+        self.outstanding.trim();
+    }
+
+    /// Whether to tell the user that there is room again.
+    pub(super) fn buffer_available(&mut self) -> bool {
+        if !self.buffer.refused {
+            return false;
+        }
+        self.buffer.refused = self.look_for_room(self.buffer.limit / 2) > 0;
+        !self.buffer.refused
+    }
+
+    /// Octets that the messages which are here take; none where there are none.
+    pub(crate) fn buffered_bytes(&self) -> usize {
+        if self.is_dry() { 0 } else { self.taken_bytes() }
+    }
+
+    /// Octets of memory for the messages which are here, with places that others have left; none where there are none.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        if self.is_dry() { 0 } else { self.held_bytes() }
+    }
+
+    /// Octets of what is kept for each stream until the association ends.
+    pub(crate) fn table_bytes(&self) -> usize {
+        self.queue.table_bytes()
+    }
+
+    /// Octets that the messages which are here come to, each with a fixed sum: what shows whether they become fewer.
+    pub(crate) fn waiting_bytes(&self) -> usize {
+        self.buffer.payload_bytes + self.queue.messages().len() * NOMINAL_MESSAGE_BYTES
+    }
+}
+
+/// Octets that a message takes beside its payload, one chunk included.
+const MESSAGE_BYTES: usize = WAITING_BYTES + CHUNK_BYTES;
+
+/// Octets that are free once a message is displaced, beside its payload.
+pub(super) const DISPLACED_BYTES: usize = PLACE_BYTES + DISPLACEABLE_BYTES + CHUNK_BYTES;
+
+/// Octets that a message takes at least, beside its payload.
+pub(crate) const MESSAGE_LEAST_BYTES: usize = PLACE_BYTES;
+
+/// What a message counts for beside its payload where all that matters is that it does.
+const NOMINAL_MESSAGE_BYTES: usize = 64;
