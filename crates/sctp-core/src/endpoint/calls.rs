@@ -23,7 +23,7 @@ impl Endpoint {
     /// verified before (RFC 9260 §5.4).
     ///
     /// Messages may be sent at once: they travel with the handshake as early as the RFC allows. The outcome is
-    /// [`Event::CommunicationUp`] or [`Event::CannotStart`].
+    /// [`Event::CommunicationUp`](crate::Event::CommunicationUp) or [`Event::CannotStart`](crate::Event::CannotStart).
     ///
     /// # Errors
     /// No destination or more than 8, an association with this peer exists, too many of them, or a configuration that
@@ -208,7 +208,7 @@ impl Endpoint {
     }
 
     /// Tells the peer that this side can be reached at `address` too (RFC 5061 §4.2.1). It is sent from as soon as the peer
-    /// has agreed, which [`Event::AddressChangeAnswered`] tells. The unspecified address stands for the one the request
+    /// has agreed, which [`Event::AddressChangeAnswered`](crate::Event::AddressChangeAnswered) tells. The unspecified address stands for the one the request
     /// will seem to come from: for hosts behind a NAT.
     ///
     /// # Errors
@@ -263,7 +263,7 @@ impl Endpoint {
     }
 
     /// This host has lost an address. What was sent from it goes again at once, from another of
-    /// [`EndpointConfig::local_addresses`] or on another path. Peers keep the address in their lists.
+    /// [`EndpointConfig::local_addresses`](crate::EndpointConfig::local_addresses) or on another path. Peers keep the address in their lists.
     pub fn local_address_down(&mut self, now: Instant, address: IpAddr) {
         self.locals.retain(|local| *local != address);
         self.each_association(now, |association| association.local_address_down(now, address));
@@ -286,7 +286,7 @@ impl Endpoint {
     }
 
     /// Octets all associations hold of what was received and not read, bookkeeping included; at most
-    /// [`EndpointConfig::receive_memory_bytes`].
+    /// [`EndpointConfig::receive_memory_bytes`](crate::EndpointConfig::receive_memory_bytes).
     #[must_use]
     pub fn receive_memory_bytes(&self) -> usize {
         self.memory.held_bytes()
