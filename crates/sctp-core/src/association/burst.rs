@@ -45,8 +45,14 @@ impl Association {
     /// congestion window sends in the time that has passed, so that messages far apart do not wait.
     ///
     /// Messages handed in at the same time add the same, so it is looked at when the next packet is due.
+    #[inline]
     pub(super) fn renew_burst(&mut self) {
-        let Some(now) = self.outgoing.renew_at.take() else { return };
+        if let Some(now) = self.outgoing.renew_at.take() {
+            self.renew_burst_at(now);
+        }
+    }
+
+    fn renew_burst_at(&mut self, now: Instant) {
         let path = self.paths.path(self.paths.for_data());
         let chunk_bytes = path.packet_bytes() - COMMON_HEADER_BYTES;
         let limit = self.config.transmission.max_burst_packets;

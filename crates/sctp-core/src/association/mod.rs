@@ -286,10 +286,14 @@ impl Association {
     }
 
     /// Gives up messages that are not to be sent (again) by now (RFC 3758 §3.5, RFC 7496 §3).
+    #[inline]
     fn give_up(&mut self, now: Instant) {
-        if !self.sender.gives_up() {
-            return;
+        if self.sender.gives_up() {
+            self.give_up_due(now);
         }
+    }
+
+    fn give_up_due(&mut self, now: Instant) {
         let abandonment = self.sender.abandon_due(now);
         let any = !abandonment.failed.is_empty();
         self.report_failed(abandonment.failed);

@@ -248,7 +248,7 @@ impl Receiver {
     }
 
     /// So many messages went to the application.
-    #[inline]
+    #[inline(always)]
     fn release(&mut self, messages: usize, payload_bytes: usize) {
         self.window.release(payload_bytes);
         let shared_bytes = self.ordering.forget_shared(messages);

@@ -31,7 +31,7 @@ pub(crate) struct Outstanding {
     /// Payload octets in flight on all paths.
     flight_payload: usize,
     lost: usize,
-    /// No chunk before this index waits for retransmission.
+    /// Where the first of them is, if there is any.
     lost_from: usize,
     /// What gap ack blocks cover.
     coverage: Coverage,
@@ -211,14 +211,14 @@ impl Outstanding {
     /// The in-flight chunk with the lowest TSN on this path that a probe could carry.
     pub(crate) fn earliest_in_flight(&self, path: PathId) -> Option<&SentChunk> {
         let on = self.on(path).filter(|on| on.probeable > 0)?;
-        self.first_of_kind(Kind::Probeable, path, on).and_then(|index| self.chunks.get(index))
+        self.first_on(Kind::Probeable, path, on).map(|(_, chunk)| chunk)
     }
 
     /// The outstanding, not yet acknowledged chunk with the lowest TSN last sent on this path.
     pub(crate) fn earliest(&self, path: PathId) -> Option<usize> {
         // Every SACK asks for every path: those that are not in use must not cost a walk over the others' chunks.
         let on = self.on(path).filter(|on| on.flight > 0 || self.lost > 0)?;
-        self.first_of_kind(Kind::Unsettled, path, on)
+        self.first_on(Kind::Unsettled, path, on).map(|(index, _)| index)
     }
 
     /// Whether chunks last sent on this path are not yet acknowledged.
@@ -226,15 +226,25 @@ impl Outstanding {
         self.flight(path) > 0 || self.earliest(path).is_some()
     }
 
+    /// The first chunk of a kind on a path.
+    #[inline]
+    pub(crate) fn first_of_kind(&self, kind: Kind, path: PathId) -> Option<(usize, &SentChunk)> {
+        self.first_on(kind, path, self.on(path)?)
+    }
+
     /// Mostly it is where they begin.
     #[inline]
-    fn first_of_kind(&self, kind: Kind, path: PathId, on: &OnPath) -> Option<usize> {
+    fn first_on(&self, kind: Kind, path: PathId, on: &OnPath) -> Option<(usize, &SentChunk)> {
         let from = self.index(on.firsts.from(kind));
-        if self.chunks.get(from).is_some_and(|chunk| kind.is_kind_of(chunk, path)) {
-            step();
-            return Some(from);
-        }
-        self.of_kind(kind, path).next().map(|(index, _)| index)
+        let found = self.chunks.get(from).filter(|chunk| kind.is_kind_of(chunk, path));
+        step();
+        found.map(|chunk| (from, chunk)).or_else(|| self.of_kind(kind, path).next())
+    }
+
+    /// Whether chunks of this path were sent again or taken back that may be in flight.
+    #[inline]
+    pub(crate) fn has_sent_again(&self, path: PathId) -> bool {
+        self.on(path).is_some_and(|on| on.firsts.has_again())
     }
 
     /// The chunks of a kind on a path, ascending.
@@ -442,7 +452,7 @@ impl Outstanding {
         match was {
             ChunkState::Lost => {
                 self.lost -= 1;
-                self.lost_from = index + 1;
+                self.find_first_lost();
             }
             ChunkState::InFlight | ChunkState::Acknowledged | ChunkState::Abandoned => {
                 self.leave_flight(&before);
@@ -453,13 +463,18 @@ impl Outstanding {
     }
 
     /// The lost chunk with the lowest TSN.
-    pub(crate) fn first_lost(&mut self) -> Option<usize> {
-        if self.lost == 0 {
-            return None;
+    #[inline]
+    pub(crate) fn first_lost(&self) -> Option<usize> {
+        (self.lost > 0).then_some(self.lost_from)
+    }
+
+    /// Some are lost no longer. None before the one that was the first has been lost meanwhile.
+    #[inline]
+    fn find_first_lost(&mut self) {
+        if self.lost > 0 {
+            let found = self.chunks.range(self.lost_from..).position(|chunk| chunk.state == ChunkState::Lost);
+            self.lost_from += found.unwrap_or_default();
         }
-        let found = self.chunks.range(self.lost_from..).position(|chunk| chunk.state == ChunkState::Lost);
-        self.lost_from += found?;
-        Some(self.lost_from)
     }
 
     /// Declares a chunk lost. True if it was in flight.
@@ -471,8 +486,8 @@ impl Outstanding {
         chunk.state = ChunkState::Lost;
         let load = Load::of(chunk);
         self.leave_flight(&load);
+        self.lost_from = self.first_lost().map_or(index, |first| first.min(index));
         self.lost += 1;
-        self.lost_from = self.lost_from.min(index);
         true
     }
 
@@ -519,6 +534,7 @@ impl Outstanding {
                 delivered(tsn, chunk, was);
             }
         }
+        self.find_first_lost();
         Some(Blocks { blocks, additions })
     }
 
@@ -589,6 +605,7 @@ impl Outstanding {
         self.first = tsn;
         self.passed += count as u64;
         self.lost_from = self.lost_from.saturating_sub(count);
+        self.find_first_lost();
     }
 
     /// Chunks of a path that wait for retransmission count as in flight again, as if sent now: they were declared lost
@@ -609,6 +626,7 @@ impl Outstanding {
                 self.note_again(path, index, now);
             }
         }
+        self.find_first_lost();
     }
 
     /// The peer took a gap acknowledgment back (RFC 9260 §6.2.1): the chunk counts as in flight again, as if sent
@@ -646,6 +664,7 @@ impl Outstanding {
             }
             self.leave(was, &load);
         }
+        self.find_first_lost();
         freed
     }
 

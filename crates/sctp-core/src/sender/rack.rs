@@ -114,9 +114,13 @@ impl Rack {
             verdict.lost.push(index);
             true
         };
-        let _rest = outstanding.of_kind(Kind::Original, path).find(|found| !judge(*found));
-        let _rest = outstanding.sent_again(path).find(|found| !judge(*found));
-        verdict.lost.sort_unstable();
+        if outstanding.first_of_kind(Kind::Original, path).is_some_and(&mut judge) {
+            let _rest = outstanding.of_kind(Kind::Original, path).skip(1).find(|found| !judge(*found));
+        }
+        if outstanding.has_sent_again(path) {
+            let _rest = outstanding.sent_again(path).find(|found| !judge(*found));
+            verdict.lost.sort_unstable();
+        }
         verdict
     }
 
