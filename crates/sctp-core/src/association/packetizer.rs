@@ -1,6 +1,8 @@
-//! The only place where octets leave: asks its sources in order and fills packets.
+//! The only place where octets leave: asks what is due and fills packets.
 //!
-//! control → SACK → retransmissions → new data → tail-loss probe; a packet of its own: probe of the path MTU
+//! [`due`](Association::due) alone decides, in this order: control chunks → SACK → FORWARD TSN → retransmissions →
+//! tail-loss probe → new data. What else goes the same way comes along in the packet. When nothing is due a probe of the path
+//! MTU may go, in a packet of its own.
 
 use sctp_wire::{
     AuthPolicy, COMMON_HEADER_BYTES, ChunkBuf, ChunkType, Full, PacketWriter, SctpPort, VerificationTag,
@@ -24,6 +26,25 @@ struct DataWritten {
     earliest: bool,
     /// A FORWARD TSN, for which T3-rtx has to run as well (RFC 3758 §3.5 (C5)).
     forward: bool,
+}
+
+/// What the next packet is sent for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Due {
+    Control(PathId),
+    Sack(PathId),
+    /// A FORWARD TSN.
+    Forward(PathId),
+    Data(DataDue),
+}
+
+impl Due {
+    fn path(self) -> PathId {
+        match self {
+            Self::Control(path) | Self::Sack(path) | Self::Forward(path) => path,
+            Self::Data(data) => data.path(),
+        }
+    }
 }
 
 /// What of the user's data wants to be sent, and on which path.
@@ -55,51 +76,53 @@ impl Association {
         each: &mut dyn FnMut(Transmit),
     ) -> Transmitted {
         let mut packets = 0;
-        while packets < limit {
-            let written = self.write_run(now, limit - packets, buffer, each);
+        while let Some(due) = self.next_due(now) {
+            if packets >= limit {
+                return Transmitted { packets, is_all: false };
+            }
+            let written = self.write_run(now, due, limit - packets, buffer, each);
             if written == 0 {
                 return Transmitted { packets, is_all: true };
             }
             packets += written;
-            if self.has_nothing_to_send() {
-                self.settle_when_idle(now);
-                return Transmitted { packets, is_all: true };
-            }
         }
-        Transmitted { packets, is_all: false }
+        self.settle_when_idle(now);
+        let is_all = self.write_mtu_probes(now, limit, &mut packets, buffer, each);
+        Transmitted { packets, is_all }
     }
 
-    /// Whether a further look would find nothing to send, as can be told at a glance. False says nothing.
-    fn has_nothing_to_send(&self) -> bool {
-        self.control.is_empty()
-            && self.sender.has_nothing_to_send()
-            && !self.receiver.as_ref().is_some_and(Receiver::wants_sack)
-            && !self.paths.iter().any(|path| path.probe_is_due)
-            && self.mtu_probe_path().is_none()
-    }
-
-    /// A packet of whatever is due and, if that was new data, packets of nothing but new data behind it.
-    fn write_run(
-        &mut self,
-        now: Instant,
-        limit: usize,
-        buffer: &mut Vec<u8>,
-        each: &mut dyn FnMut(Transmit),
-    ) -> usize {
+    /// What is due by now, after what time has changed about it.
+    #[inline]
+    fn next_due(&mut self, now: Instant) -> Option<Due> {
         if self.may_send_data() {
             self.give_up(now);
         }
         self.renew_burst();
-        let Some((path, due)) = self.next_path(now) else {
-            return usize::from(self.write_when_idle(now, buffer, each).is_some());
-        };
+        self.due(now)
+    }
+
+    /// A packet of what is due and, if that was new data, packets of nothing but new data behind it.
+    fn write_run(
+        &mut self,
+        now: Instant,
+        due: Due,
+        limit: usize,
+        buffer: &mut Vec<u8>,
+        each: &mut dyn FnMut(Transmit),
+    ) -> usize {
+        let path = due.path();
         let Some(envelope) = self.envelope(path) else { return 0 };
         let mut writer = envelope.open(buffer);
         let mut data = DataWritten::default();
         if self.write_control(path, envelope.tag, &mut writer) == Bundling::Bundled {
-            self.write_sack(now, path, due, &mut writer);
+            let wanted = match due {
+                Due::Data(data) => Some(data),
+                Due::Control(_) | Due::Sack(_) | Due::Forward(_) => self.data_due(now),
+            };
+            let wanted = wanted.filter(|data| data.path() == path);
+            self.write_sack(path, wanted, &mut writer);
             let forward = self.write_forward(now, path, &mut writer);
-            data = DataWritten { forward, ..self.write_data(now, path, due, &mut writer) };
+            data = DataWritten { forward, ..self.write_data(now, path, wanted, &mut writer) };
         }
         if writer.is_empty() {
             return 0;
@@ -108,25 +131,34 @@ impl Association {
             self.on_data_packet(now, path, writer.len(), data);
         }
         each(self.finish_packet(&envelope, writer));
-        let followers = if self.has_followers(data) {
-            self.write_followers(now, &envelope, limit - 1, buffer, each)
-        } else {
-            0
-        };
+        let mut followers = 0;
+        // Nothing but new data can be due behind a packet of it until something else comes in.
+        let is_new = data.new && self.sender.has_queued();
+        if is_new && self.due(now) == Some(Due::Data(DataDue::New(path))) {
+            followers = self.write_followers(now, &envelope, limit - 1, buffer, each);
+        }
         self.on_run_sent(now, path, data);
         1 + followers
     }
 
-    /// Nothing of the user's or the peer's is due.
-    fn write_when_idle(
+    /// Nothing of the user's or the peer's is due: path MTUs may be probed. Whether that is all.
+    fn write_mtu_probes(
         &mut self,
         now: Instant,
+        limit: usize,
+        packets: &mut usize,
         buffer: &mut Vec<u8>,
         each: &mut dyn FnMut(Transmit),
-    ) -> Option<()> {
-        self.settle_when_idle(now);
-        let (path, tag) = (self.mtu_probe_path()?, self.peer.peer_tag?);
-        self.write_mtu_probe(now, path, tag, buffer).map(each)
+    ) -> bool {
+        while let Some((path, tag)) = self.mtu_probe_path().zip(self.peer.peer_tag) {
+            if *packets >= limit {
+                return false;
+            }
+            let Some(transmit) = self.write_mtu_probe(now, path, tag, buffer) else { break };
+            each(transmit);
+            *packets += 1;
+        }
+        true
     }
 
     /// Nothing leaves any more on this occasion.
@@ -135,17 +167,6 @@ impl Association {
             self.watch_pacing(now);
         }
         self.end_burst();
-    }
-
-    /// Whether nothing but new data can be due behind a packet of it.
-    fn has_followers(&self, data: DataWritten) -> bool {
-        data.new
-            && self.sender.has_queued()
-            && self.control.is_empty()
-            && self.state.name() != S::CookieEchoed
-            && !self.receiver.as_ref().is_some_and(Receiver::wants_sack)
-            && !self.sender.forward_is_due()
-            && !self.paths.iter().any(|path| path.probe_is_due)
     }
 
     /// Packets of new data alone, on the path of the first, as long as windows and burst let them go.
@@ -174,7 +195,7 @@ impl Association {
     }
 
     /// What all packets of a run have in common; `None` while the peer's tag is unknown.
-    fn envelope(&mut self, path: PathId) -> Option<Envelope> {
+    fn envelope(&self, path: PathId) -> Option<Envelope> {
         let tag = self.control.front().map(|control| control.tag).or(self.peer.peer_tag)?;
         let limit = self.packet_limit(path);
         let entry = self.paths.path(path);
@@ -246,17 +267,17 @@ impl Association {
 
     /// Octets of the next packet at most. A chunk to be sent again that the path no longer carries in one packet goes
     /// alone and is left to IP to fragment (RFC 9260 §6.9).
-    fn packet_limit(&mut self, path: PathId) -> usize {
+    fn packet_limit(&self, path: PathId) -> usize {
         let limit = self.paths.path(path).packet_bytes();
         let longest = if self.control.is_empty() { self.sender.first_lost_bytes() } else { 0 };
         limit.max(COMMON_HEADER_BYTES + longest)
     }
 
-    /// The path of the next packet: where a control chunk, a SACK or data wants to go; and which data, if nothing else
-    /// does.
-    fn next_path(&mut self, now: Instant) -> Option<(PathId, Option<DataDue>)> {
+    /// What the next packet is sent for. Everything that asks for what is to be sent asks here.
+    #[inline(always)]
+    fn due(&self, now: Instant) -> Option<Due> {
         if let Some(control) = self.control.front() {
-            return Some((control.path, None));
+            return Some(Due::Control(control.path));
         }
         // RFC 9260 §5.1 (C): until COOKIE ACK only COOKIE ECHO travels, and data only in its packet. A packet
         // without it would be out of the blue if it is lost, and be answered with ABORT.
@@ -264,32 +285,43 @@ impl Association {
             return None;
         }
         let sack_path = self.outgoing.sack_path;
-        if !self.paths.path(sack_path).is_stranded && self.receiver.as_ref().is_some_and(Receiver::wants_sack)
+        if self.receiver.as_ref().is_some_and(Receiver::wants_sack) && !self.paths.path(sack_path).is_stranded
         {
-            return Some((sack_path, None));
+            return Some(Due::Sack(sack_path));
         }
-        if self.may_send_data() && self.paths.is_open() && self.sender.forward_is_due() {
-            return Some((self.paths.for_data(), None));
+        if self.sender.forward_is_due() && self.may_send_data() && self.paths.is_open() {
+            return Some(Due::Forward(self.paths.for_data()));
         }
-        self.data_due(now).map(|due| (due.path(), Some(due)))
+        self.data_due(now).map(Due::Data)
     }
 
-    /// What of the user's data wants to be sent, and where.
-    fn data_due(&mut self, now: Instant) -> Option<DataDue> {
-        if !self.may_send_data() || !self.paths.is_open() {
+    /// What of the user's data is to be sent, and where.
+    fn data_due(&self, now: Instant) -> Option<DataDue> {
+        self.data_wanted().filter(|data| match data {
+            DataDue::Lost(path) => self.outgoing.fast_retransmit || self.burst_allows(now, *path),
+            DataDue::Probe { .. } => true,
+            DataDue::New(path) => self.burst_allows(now, *path),
+        })
+    }
+
+    /// What of the user's data would be sent if it were for windows and states alone.
+    #[inline]
+    fn data_wanted(&self) -> Option<DataDue> {
+        let waits = self.sender.has_queued() || self.sender.has_lost();
+        let probed = self.paths.iter().find(|path| path.probe_is_due);
+        if !(waits || probed.is_some()) || !self.may_send_data() || !self.paths.is_open() {
             return None;
         }
         if let Some(path) = self.sender.path_of_lost(&self.paths) {
-            let may_go = self.burst_allows(now, path) && self.sender.has_window(self.paths.path(path));
-            return (may_go || self.outgoing.fast_retransmit).then_some(DataDue::Lost(path));
+            let may_go = self.outgoing.fast_retransmit || self.sender.has_window(self.paths.path(path));
+            return may_go.then_some(DataDue::Lost(path));
         }
-        if let Some(probed) = self.paths.iter().find(|path| path.probe_is_due) {
+        if let Some(probed) = probed {
             let of = probed.id;
             return Some(DataDue::Probe { of, on: self.path_for_probe(of) });
         }
         let path = self.paths.for_data();
-        let may_go = self.burst_allows(now, path) && self.sender.wants_to_send(self.paths.path(path));
-        may_go.then_some(DataDue::New(path))
+        self.sender.wants_to_send(self.paths.path(path)).then_some(DataDue::New(path))
     }
 
     /// How much may leave on one occasion: the pacer says it or, while there is none, Max.Burst (RFC 9260 §6.1 (D)).
@@ -300,14 +332,9 @@ impl Association {
 
     /// Nothing leaves now: wakes up when the pacer lets something go, if it is what data waits for.
     fn watch_pacing(&mut self, now: Instant) {
-        let lost = self.sender.path_of_lost(&self.paths);
-        let path = lost.unwrap_or_else(|| self.paths.for_data());
-        let until = if self.sender.has_nothing_to_send() {
-            None
-        } else {
-            let until = self.paths.path(path).congestion.paced_until(now);
-            until.filter(|_| self.wants_to_send_on(path, lost.is_some()))
-        };
+        let path = self.sender.path_of_lost(&self.paths).unwrap_or_else(|| self.paths.for_data());
+        let wanted = if self.state.name() == S::CookieEchoed { None } else { self.data_wanted() };
+        let until = wanted.and_then(|_| self.paths.path(path).congestion.paced_until(now));
         let is_new = until.is_some() && !self.timers.is_running(Timer::Pacing(path));
         let congestion = &mut self.paths.path_mut(path).congestion;
         congestion.note_held(until.is_some());
@@ -315,13 +342,6 @@ impl Association {
             congestion.on_paced();
         }
         self.timers.apply(Timer::Pacing(path), until);
-    }
-
-    /// Whether chunks that were lost, or new ones, would go out on this path if it were for windows and states alone.
-    fn wants_to_send_on(&self, path: PathId, is_lost: bool) -> bool {
-        let path = self.paths.path(path);
-        let wants = if is_lost { self.sender.has_window(path) } else { self.sender.wants_to_send(path) };
-        wants && self.may_send_data() && self.state.name() != S::CookieEchoed
     }
 
     /// A second probe in a row takes another path, if one is active and wide enough: the first may have been lost for the
@@ -365,13 +385,7 @@ impl Association {
     }
 
     /// A SACK goes out when it must, or along with data (RFC 9260 §6.1); always where the data came from (§6.4).
-    fn write_sack(
-        &mut self,
-        now: Instant,
-        path: PathId,
-        due: Option<DataDue>,
-        writer: &mut PacketWriter<'_>,
-    ) {
+    fn write_sack(&mut self, path: PathId, along: Option<DataDue>, writer: &mut PacketWriter<'_>) {
         let is_elsewhere = path != self.outgoing.sack_path;
         if is_elsewhere || self.state.name() == S::CookieEchoed || self.is_closed() {
             return;
@@ -379,8 +393,7 @@ impl Association {
         let Some(receiver) = self.receiver.as_ref().filter(|receiver| receiver.is_sack_pending()) else {
             return;
         };
-        let is_due =
-            receiver.wants_sack() || due.or_else(|| self.data_due(now)).is_some_and(|due| due.path() == path);
+        let is_due = along.is_some() || receiver.wants_sack();
         if is_due && self.receiver.as_mut().is_some_and(|receiver| receiver.write_sack(writer).is_ok()) {
             if !self.receiver.as_ref().is_some_and(Receiver::is_sack_delayed) {
                 self.timers.stop(Timer::SackDelay);
@@ -408,9 +421,7 @@ impl Association {
         if writer.remaining() <= self.sender.header_bytes() {
             return DataWritten::default();
         }
-        let Some(due) = due.or_else(|| self.data_due(now)).filter(|due| due.path() == path) else {
-            return DataWritten::default();
-        };
+        let Some(due) = due else { return DataWritten::default() };
         // Only data ends the idleness of a congestion window (RFC 9260 §7.2.1).
         let (rto, flight) = (self.paths.path(path).rto.rto(), self.sender.flight(path));
         let entry = self.paths.path_mut(path);

@@ -47,11 +47,6 @@ impl Sender {
         path.congestion.admits(self.flight(path.id))
     }
 
-    /// Whether there is nothing to send until something else happens.
-    pub(crate) fn has_nothing_to_send(&self) -> bool {
-        self.queue.is_empty() && !self.has_lost() && !self.forward_is_due() && !self.gives_up()
-    }
-
     /// Whether messages, or the rest of one, have not been sent yet.
     pub(crate) fn has_queued(&self) -> bool {
         !self.queue.is_empty()
@@ -64,10 +59,7 @@ impl Sender {
 
     /// The path on which the chunk goes that is sent again first (RFC 9260 §6.4).
     #[inline]
-    pub(crate) fn path_of_lost(&mut self, paths: &PathSet) -> Option<PathId> {
-        if !self.has_lost() {
-            return None;
-        }
+    pub(crate) fn path_of_lost(&self, paths: &PathSet) -> Option<PathId> {
         let index = self.outstanding.first_lost()?;
         self.outstanding.get(index).map(|chunk| target(chunk, paths))
     }
@@ -78,7 +70,7 @@ impl Sender {
     }
 
     /// Octets of the chunk that is sent again first; zero if none waits.
-    pub(crate) fn first_lost_bytes(&mut self) -> usize {
+    pub(crate) fn first_lost_bytes(&self) -> usize {
         let first = self.outstanding.first_lost().and_then(|index| self.outstanding.get(index));
         first.map_or(0, |chunk| chunk.wire_bytes() + self.options.reserved_bytes)
     }
