@@ -112,10 +112,9 @@ const NOT_YET: &[&str] = &[
     "interop/conformance",
     "interop/dcsctp",
     "interop/driver",
-    "xtask",
 ];
 
-/// How the comments of one crate stand.
+/// The share of fragments among the comments of one crate.
 #[derive(Default)]
 struct Share {
     comments: usize,
@@ -181,7 +180,7 @@ impl Share {
     }
 }
 
-/// What is wrong with a comment.
+/// A fault of a comment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fault {
     Fragment,

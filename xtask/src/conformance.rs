@@ -34,7 +34,7 @@ fn compare(written: &str, printed: &str) -> Vec<Finding> {
     findings
 }
 
-/// A finding for each row whose case did not pass.
+/// Returns a finding for each row whose case did not pass.
 fn failures(page: &str) -> Vec<Finding> {
     let rows = (1..).zip(page.lines()).filter(|(_, line)| line.ends_with("| fails |"));
     let finding = |(line, row): (usize, &str)| {
@@ -50,7 +50,7 @@ fn failures(page: &str) -> Vec<Finding> {
     rows.map(finding).collect()
 }
 
-/// What the program prints.
+/// Returns what the program prints.
 fn printed(root: &Path) -> Result<String, WorkspaceError> {
     let mut command = Command::new("cargo");
     command.args(["run", "--quiet", "--package", "conformance", "--", "table"]).current_dir(root);

@@ -1,4 +1,4 @@
-//! What a check found and how it is printed; not who decides that it is wrong.
+//! A finding of a check and how it is printed; not who decides that it is wrong.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,9 +12,9 @@ pub(crate) struct Finding {
     pub(crate) path: PathBuf,
     /// The line, counted from 1; 1 where the file as a whole is meant.
     pub(crate) line: usize,
-    /// What was found, with its value.
+    /// The fault that was found, with its value.
     pub(crate) what: String,
-    /// What to do.
+    /// The remedy: what to do.
     pub(crate) remedy: String,
 }
 
@@ -28,12 +28,12 @@ pub(crate) enum Weight {
 }
 
 impl Finding {
-    /// Something that must be mended.
+    /// Creates a finding that must be mended.
     pub(crate) fn error(path: &Path, line: usize, what: String, remedy: &str) -> Self {
         Self { weight: Weight::Error, path: path.to_owned(), line, what, remedy: remedy.to_owned() }
     }
 
-    /// Something worth a look.
+    /// Creates a finding that is worth a look.
     pub(crate) fn note(path: &Path, line: usize, what: String, remedy: &str) -> Self {
         Self { weight: Weight::Note, ..Self::error(path, line, what, remedy) }
     }

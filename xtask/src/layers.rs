@@ -1,4 +1,4 @@
-//! Which crate may use which. Not: what is inside a crate.
+//! The directions of dependencies: which crate may use which. Not: what is inside a crate.
 //!
 //! ```text
 //! above   apps, benches, interop, xtask
@@ -50,7 +50,7 @@ const SCTP_CRATES: [&str; 4] = ["sctp-wire", "sctp-core", "sctp-io", "sctp"];
 /// Nowhere in a core's tree, however deep.
 const NEVER_BELOW_CORES: [&str; 9] =
     ["tokio", "mio", "async-std", "smol", "socket2", "rustix", "nix", "quinn-udp", "tun-rs"];
-/// Not used by a core directly (a library below it may ask the operating system for entropy).
+/// The crates that no core uses directly (a library below it may ask the operating system for entropy).
 const NEVER_BY_CORES: [&str; 2] = ["libc", "getrandom"];
 
 /// How many crates a package may bring along: normal dependencies, each once, procedural macros not counted.
@@ -78,7 +78,7 @@ pub(crate) fn check(workspace: &Workspace, sources: &Sources) -> Result<Vec<Find
     Ok(findings)
 }
 
-/// How high a member stands; `None` for a crate nobody has given a place.
+/// Returns how high a member stands; `None` for a crate nobody has given a place.
 fn rank(member: &Member) -> Option<u8> {
     if FOLDERS_ABOVE.iter().any(|folder| member.folder.starts_with(folder)) {
         return Some(ABOVE);
@@ -111,7 +111,7 @@ fn direction(member: &Member, members: &[Member]) -> Vec<Finding> {
         .collect()
 }
 
-/// What must not be in a core's dependency tree.
+/// Returns a finding for each crate that must not be in a core's dependency tree.
 fn strangers(member: &Member, tree: &Tree, is_core: bool) -> Vec<Finding> {
     let manifest = member.manifest();
     let mut findings = Vec::new();
@@ -138,7 +138,7 @@ fn strangers(member: &Member, tree: &Tree, is_core: bool) -> Vec<Finding> {
     findings
 }
 
-/// A package brings along no more crates than it may.
+/// Returns a finding if a package brings along more crates than it may.
 fn budget(member: &Member, tree: &Tree) -> Option<Finding> {
     let (_, most) = BUDGETS.iter().find(|(name, _)| *name == member.name)?;
     if tree.len() <= *most {
@@ -154,7 +154,7 @@ fn budget(member: &Member, tree: &Tree) -> Option<Finding> {
     ))
 }
 
-/// Every core carries the lints that keep clocks, threads and sockets out.
+/// Returns a finding if a core lacks the lints that keep clocks, threads and sockets out.
 fn core_lints(member: &Member, sources: &Sources) -> Option<Finding> {
     let path = member.folder.join("clippy.toml");
     let expected = sources.find(Path::new(CORE_CLIPPY)).map(|source| &source.text);

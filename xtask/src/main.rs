@@ -45,7 +45,7 @@ struct Arguments {
     request: Request,
 }
 
-/// What can be asked for.
+/// The requests that can be made on the command line.
 #[derive(Subcommand, Clone, Debug)]
 enum Request {
     #[command(flatten)]
@@ -54,7 +54,7 @@ enum Request {
     Stress(stress::Options),
 }
 
-/// What looks at the repository.
+/// The tasks that look at the repository.
 #[derive(Subcommand, Clone, Copy, PartialEq, Eq, Debug)]
 enum Task {
     /// All checks below
@@ -65,11 +65,11 @@ enum Task {
     Reasons,
     /// The table of RFCs in README.md says what tests and interop runs show
     Rfcs,
-    /// Writes the table of RFCs into README.md
+    /// Write the table of RFCs into README.md
     RfcTable,
     /// docs/conformance.md says what the cases of interop/conformance give, and all of them pass
     Conformance,
-    /// Writes docs/conformance.md
+    /// Write the table docs/conformance.md
     ConformanceTable,
     /// Files, functions and structs stay readable
     Sizes,
@@ -77,15 +77,15 @@ enum Task {
     Phrases,
     /// The Rust that manifests promise is the one that everything is built with
     Msrv,
-    /// cargo fmt --check
+    /// Run cargo fmt --check
     Fmt,
-    /// cargo clippy on every target, warnings are errors
+    /// Run cargo clippy on every target, warnings are errors
     Clippy,
-    /// cargo doc, warnings are errors
+    /// Run cargo doc, warnings are errors
     Docs,
-    /// cargo deny: licences, duplicates, sources
+    /// Run cargo deny: licences, duplicates, sources
     Deny,
-    /// Spelling
+    /// Run typos, which checks the spelling
     Typos,
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::finding::Finding;
 use crate::sources::{Source, Sources};
 
-/// Promises. The macros are also clippy lints; the words are not.
+/// The words that are promises. The macros are also clippy lints; the words are not.
 const PROMISES: [&str; 5] = [
     concat!("to", "do!("),
     concat!("unimpl", "emented!("),
@@ -18,7 +18,7 @@ const PROMISES: [&str; 5] = [
 ];
 /// RFCs that RFC 9260 replaced, with the one on the old checksum.
 const OBSOLETE_RFCS: [&str; 3] = ["4960", "2960", "3309"];
-/// What git writes around the two sides of a conflict.
+/// The marks that git writes around the two sides of a conflict.
 const CONFLICT_MARKERS: [&str; 2] = [concat!("<<<<", "<<< "), concat!(">>>>", ">>> ")];
 /// First folders of absolute paths that exist on one machine only.
 const MACHINE_FOLDERS: [&str; 5] = ["work", "farm", "home", "root", "Users"];
@@ -50,7 +50,7 @@ fn check_file(source: &Source) -> Vec<Finding> {
     findings
 }
 
-/// What a merge that was not finished leaves behind.
+/// Returns a finding for a mark that a merge left behind which was not finished.
 fn conflict(path: &Path, line: usize, text: &str) -> Option<Finding> {
     let is_marker = CONFLICT_MARKERS.iter().any(|marker| text.starts_with(marker));
     let remedy = "keep what both sides meant, and delete the markers";
@@ -70,7 +70,7 @@ fn is_within(line: usize, ranges: &[RangeInclusive<usize>]) -> bool {
     ranges.iter().any(|range| range.contains(&line))
 }
 
-/// Work that was promised instead of done.
+/// Returns a finding for work that was promised instead of done.
 fn promise(path: &Path, line: usize, text: &str) -> Option<Finding> {
     let word = PROMISES.iter().find(|word| has_word(text, word))?;
     let what = format!("`{word}` in shipped code");
@@ -82,7 +82,7 @@ fn promise(path: &Path, line: usize, text: &str) -> Option<Finding> {
     ))
 }
 
-/// A test that nobody runs, or that waits in real time.
+/// Returns a finding for a test that nobody runs, or that waits in real time.
 fn ignored_or_asleep(path: &Path, line: usize, text: &str) -> Option<Finding> {
     if text.trim_start().starts_with(concat!("#[ign", "ore")) {
         let remedy = "run it always; what a machine may refuse is asked at run time (CONTRIBUTING.md, tests that need rights)";
@@ -99,7 +99,7 @@ fn ignored_or_asleep(path: &Path, line: usize, text: &str) -> Option<Finding> {
     })
 }
 
-/// A citation of an RFC that has been replaced, unless the line is about what a study used.
+/// Returns a citation of an RFC that has been replaced, unless the line is about what a study used.
 fn obsolete(path: &Path, line: usize, text: &str) -> Option<Finding> {
     if names_a_study(text) {
         return None;
@@ -120,7 +120,7 @@ fn names_a_study(text: &str) -> bool {
     text.contains("old rule") || ["S1", "S2", "S3", "S4", "S5"].iter().any(|study| has_word(text, study))
 }
 
-/// An absolute path into somebody's own folders.
+/// Returns an absolute path into somebody's own folders.
 fn machine_path(path: &Path, line: usize, text: &str) -> Option<Finding> {
     let found = MACHINE_FOLDERS.iter().find(|folder| {
         let pattern = format!("/{folder}/");
@@ -133,7 +133,7 @@ fn machine_path(path: &Path, line: usize, text: &str) -> Option<Finding> {
     Some(Finding::error(path, line, what, "use a path relative to the repository, or a variable"))
 }
 
-/// Whether `word` stands in `text` with no letter or digit directly before or after it.
+/// Returns whether `word` stands in `text` with no letter or digit directly before or after it.
 fn has_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| {
         let before = text.get(..at).and_then(|before| before.chars().next_back());

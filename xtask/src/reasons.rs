@@ -25,7 +25,7 @@ fn missing(manifest: &str, decision: &str) -> Vec<Finding> {
         .collect()
 }
 
-/// Line and name of every workspace dependency that is not a crate of ours.
+/// Returns line and name of every workspace dependency that is not a crate of ours.
 fn strangers(manifest: &str) -> impl Iterator<Item = (usize, &str)> {
     (1..)
         .zip(manifest.lines())

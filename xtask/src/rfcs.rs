@@ -29,11 +29,11 @@ struct Table {
 struct Rfc {
     number: u32,
     title: String,
-    /// What is not there; absent if nothing is missing.
+    /// The part that is not there; absent if nothing is missing.
     lacks: Option<String>,
     /// Names of test functions.
     tests: Vec<String>,
-    /// What first cells of rows of the interop tables begin with.
+    /// The beginnings of first cells of rows of the interop tables.
     #[serde(default)]
     interop: Vec<String>,
 }
@@ -61,7 +61,7 @@ pub(crate) fn write(root: &Path, sources: &Sources) -> Vec<Finding> {
     written.err().map(finding).into_iter().collect()
 }
 
-/// README.md with the table as it is now; what is wrong if there is none.
+/// Returns README.md with the table as it is now, or what is wrong if there is none.
 fn rewritten(sources: &Sources) -> Result<String, String> {
     let table = read(sources)?;
     let readme = text(sources, README);
@@ -78,7 +78,7 @@ fn text<'a>(sources: &'a Sources, path: &str) -> &'a str {
     sources.find(Path::new(path)).map_or("", |source| source.text.as_str())
 }
 
-/// What stands between the two marks.
+/// Returns the text between the two marks.
 fn block(readme: &str) -> Option<&str> {
     let (_, after) = readme.split_once(BEGIN)?;
     after.split_once(END).map(|(block, _)| block)
@@ -124,8 +124,8 @@ fn render(table: &Table, interop: &str) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Who passed a row of any table whose first cell begins with `row`: the peer named last in the head of the column,
-/// "client, Linux" being Linux.
+/// Returns the peers that passed a row of any table whose first cell begins with `row`: the peer named last in
+/// the head of the column, "client, Linux" being Linux.
 fn peers(interop: &str, row: &str) -> BTreeSet<String> {
     let mut head: Vec<&str> = Vec::new();
     let mut found = BTreeSet::new();

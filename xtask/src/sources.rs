@@ -8,7 +8,7 @@ use syn::spanned::Spanned;
 
 /// Every text file of the repository, in path order.
 pub(crate) struct Sources {
-    /// The files.
+    /// The files, in path order.
     pub(crate) files: Vec<Source>,
 }
 
@@ -16,15 +16,15 @@ pub(crate) struct Sources {
 pub(crate) struct Source {
     /// Relative to the repository.
     pub(crate) path: PathBuf,
-    /// Its text.
+    /// The text of the file.
     pub(crate) text: String,
-    /// What the file is to Rust.
+    /// The kind of file for Rust.
     pub(crate) rust: Rust,
 }
 
-/// What a file is to Rust.
+/// The kind of a file for Rust.
 pub(crate) enum Rust {
-    /// Another language.
+    /// A file in another language.
     No,
     /// Rust that parses.
     Parsed(syn::File),
@@ -51,7 +51,7 @@ impl Sources {
         Self { files }
     }
 
-    /// The file at `path`, relative to the repository.
+    /// Returns the file at `path`, relative to the repository.
     pub(crate) fn find(&self, path: &Path) -> Option<&Source> {
         self.files.iter().find(|source| source.path == path)
     }
@@ -71,7 +71,7 @@ impl Source {
         Self { path: path.to_owned(), text, rust }
     }
 
-    /// Whether the whole file is test, bench, fuzz or example code.
+    /// Returns whether the whole file is test, bench, fuzz or example code.
     pub(crate) fn is_test(&self) -> bool {
         const FOLDERS: [&str; 4] = ["tests", "benches", "fuzz", "examples"];
         self.path.file_name().is_some_and(|name| name == "tests.rs")
@@ -88,7 +88,7 @@ impl Source {
         Some(self.path.components().take(source_folder).collect())
     }
 
-    /// The lines of items that only exist in tests (`#[cfg(test)]`).
+    /// Returns the lines of items that only exist in tests (`#[cfg(test)]`).
     pub(crate) fn test_lines(&self) -> Vec<RangeInclusive<usize>> {
         let Rust::Parsed(file) = &self.rust else { return Vec::new() };
         file.items
@@ -99,7 +99,7 @@ impl Source {
     }
 }
 
-/// Whether an item of a kind that tests are put into is compiled for tests only.
+/// Returns whether an item of a kind that tests are put into is compiled for tests only.
 fn is_test_item(item: &syn::Item) -> bool {
     let attributes = if let syn::Item::Mod(item) = item {
         &item.attrs

@@ -25,7 +25,7 @@ use self::load::Load;
 use self::processes::Interrupter;
 use crate::finding::print_line;
 
-/// What to run, how often and beside what.
+/// The options of a stress run: what to run, how often and beside what.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct Options {
     /// The package the test belongs to
@@ -41,33 +41,33 @@ pub(crate) struct Options {
     /// Seconds after which a round that still runs has failed
     #[arg(long, default_value_t = 300)]
     limit: u64,
-    /// As built with --release
+    /// Run the tests as built with --release
     #[arg(long)]
     release: bool,
 }
 
-/// Why there were no rounds.
+/// The reason why there were no rounds.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StressError {
     /// A program could not be started or spoken with.
     #[error("`{program}`: {source}")]
     Run {
-        /// The program.
+        /// The program that was to be started.
         program: String,
-        /// What the operating system said.
+        /// The error that the operating system returned.
         source: io::Error,
     },
     /// The tests do not compile.
     #[error("`cargo test --no-run --package {0}` failed; what it says is above")]
     Build(String),
-    /// Nothing matches.
+    /// No test matches the name.
     #[error(
         "no test of {package} has `{test}` in its name; `cargo test -p {package} -- --list` names all of them"
     )]
     NoTest {
         /// The package looked at.
         package: String,
-        /// What was looked for.
+        /// The name that was looked for.
         test: String,
     },
 }
@@ -175,7 +175,7 @@ fn binaries(options: &Options) -> Result<Vec<Binary>, StressError> {
     Ok(found)
 }
 
-/// The test programs in what cargo says while it builds, with the folder of their package.
+/// Returns the test programs in what cargo says while it builds, with the folder of their package.
 fn programs(json: &[u8]) -> BTreeMap<PathBuf, PathBuf> {
     let program = |message: io::Result<Message>| {
         let Ok(Message::CompilerArtifact(artifact)) = message else { return None };
@@ -186,7 +186,7 @@ fn programs(json: &[u8]) -> BTreeMap<PathBuf, PathBuf> {
     Message::parse_stream(json).filter_map(program).collect()
 }
 
-/// Whether the terse list of a test program, with a filter, has an entry.
+/// Returns whether the terse list of a test program, with a filter, has an entry.
 fn names_a_test(list: &str) -> bool {
     list.lines().any(|line| line.ends_with(": test"))
 }

@@ -7,25 +7,25 @@ use std::process::{Command, Stdio};
 use crate::finding::Finding;
 use crate::workspace::WorkspaceError;
 
-/// `cargo fmt --check`.
+/// Runs `cargo fmt --check`.
 pub(crate) fn fmt(root: &Path) -> Result<Vec<Finding>, WorkspaceError> {
     cargo(root, &["fmt", "--all", "--check"], "run `cargo fmt --all`")
 }
 
-/// `cargo clippy`, with warnings as errors.
+/// Runs `cargo clippy`, with warnings as errors.
 pub(crate) fn clippy(root: &Path) -> Result<Vec<Finding>, WorkspaceError> {
     let arguments = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
     cargo(root, &arguments, "mend what clippy says above")
 }
 
-/// `cargo doc`, with warnings as errors.
+/// Runs `cargo doc`, with warnings as errors.
 pub(crate) fn docs(root: &Path) -> Result<Vec<Finding>, WorkspaceError> {
     let mut command = Command::new("cargo");
     command.args(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings");
     run(root, command, "mend what rustdoc says above")
 }
 
-/// `cargo deny` without the advisories, which live in a database that has to be fetched.
+/// Runs `cargo deny` without the advisories, which live in a database that has to be fetched.
 pub(crate) fn deny(root: &Path) -> Result<Vec<Finding>, WorkspaceError> {
     if !is_installed("cargo-deny") {
         return Ok(vec![absent("deny.toml", "cargo-deny", "cargo install cargo-deny --locked")]);
@@ -34,7 +34,7 @@ pub(crate) fn deny(root: &Path) -> Result<Vec<Finding>, WorkspaceError> {
     cargo(root, &arguments, "see deny.toml; a new licence or source needs a decision")
 }
 
-/// `typos`.
+/// Runs `typos` over all files.
 pub(crate) fn typos(root: &Path) -> Result<Vec<Finding>, WorkspaceError> {
     if !is_installed("typos") {
         return Ok(vec![absent("typos.toml", "typos", "cargo install typos-cli --locked")]);

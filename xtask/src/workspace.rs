@@ -1,4 +1,5 @@
-//! What cargo knows about the workspace: members, their direct dependencies, their whole dependency trees.
+//! The knowledge of cargo about the workspace: members, their direct dependencies, their whole dependency
+//! trees.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -11,7 +12,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand, Package};
 pub(crate) struct Workspace {
     /// The repository's folder.
     pub(crate) root: PathBuf,
-    /// The members.
+    /// The members of the workspace.
     pub(crate) members: Vec<Member>,
 }
 
@@ -20,7 +21,7 @@ pub(crate) struct Workspace {
 pub(crate) struct Member {
     /// The package's name.
     pub(crate) name: String,
-    /// Its folder, relative to the repository.
+    /// The folder of the crate, relative to the repository.
     pub(crate) folder: PathBuf,
     /// Names of direct normal and build dependencies, development dependencies left out.
     pub(crate) uses: Vec<String>,
@@ -31,7 +32,7 @@ pub(crate) struct Member {
 /// A crate in a dependency tree, as `name version`.
 pub(crate) type Tree = BTreeSet<String>;
 
-/// Why the workspace could not be looked at.
+/// The reason why the workspace could not be looked at.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WorkspaceError {
     /// `cargo metadata` failed.
@@ -40,9 +41,9 @@ pub(crate) enum WorkspaceError {
     /// A program could not be started.
     #[error("could not start `{program}`: {source}")]
     Start {
-        /// The program.
+        /// The program that was to be started.
         program: String,
-        /// What the operating system said.
+        /// The error that the operating system returned.
         source: io::Error,
     },
     /// `cargo tree` failed.
@@ -50,7 +51,7 @@ pub(crate) enum WorkspaceError {
     Tree {
         /// The package asked for.
         package: String,
-        /// What cargo said.
+        /// The message of cargo.
         message: String,
     },
 }
@@ -64,8 +65,8 @@ impl Workspace {
         Ok(Self { root, members })
     }
 
-    /// All crates that `package` needs at run time with its default features, itself left out; procedural
-    /// macros and what only they need are not counted.
+    /// Returns all crates that `package` needs at run time with its default features, itself left out;
+    /// procedural macros and what only they need are not counted.
     pub(crate) fn normal_tree(&self, package: &str) -> Result<Tree, WorkspaceError> {
         let output = Command::new("cargo")
             .current_dir(&self.root)
@@ -105,7 +106,7 @@ impl Member {
         }
     }
 
-    /// The member's Cargo.toml, relative to the repository.
+    /// Returns the member's Cargo.toml, relative to the repository.
     pub(crate) fn manifest(&self) -> PathBuf {
         self.folder.join("Cargo.toml")
     }
@@ -120,7 +121,7 @@ fn parse_tree(text: &str) -> Tree {
     text.lines().skip(1).filter_map(names).collect()
 }
 
-/// The name in a `name version` line.
+/// Returns the name in a `name version` line.
 pub(crate) fn crate_name(entry: &str) -> &str {
     entry.split(' ').next().unwrap_or(entry)
 }

@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
     traffic: TrafficArguments,
     #[command(flatten)]
     processing: ProcessingArguments,
-    /// Where to run: namespaces (real packets, kernel TCP), simulator (virtual time, no rights needed), or auto,
+    /// The backend: namespaces (real packets, kernel TCP), simulator (virtual time, no rights needed), or auto,
     /// which takes the simulator where namespaces are refused
     #[arg(long, value_name = "NAME", default_value = "auto")]
     backend: BackendChoice,
@@ -59,7 +59,7 @@ pub(crate) struct Arguments {
     output: OutputArguments,
 }
 
-/// Why there is no comparison, or not a good one.
+/// The reason why there is no comparison, or not a good one.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CompareFailure {
     #[error(transparent)]
@@ -81,7 +81,7 @@ pub(crate) enum CompareFailure {
 }
 
 impl CompareFailure {
-    /// 1 if the run failed, 2 if what was asked for makes no sense.
+    /// Returns 1 if the run failed, 2 if what was asked for makes no sense.
     pub(crate) fn exit_status(&self) -> u8 {
         match self {
             Self::Usage(_) | Self::Run(RunError::Config(_)) => 2,
@@ -106,7 +106,7 @@ impl From<RunError> for CompareFailure {
 }
 
 impl Arguments {
-    /// Whether network namespaces may be used.
+    /// Returns whether network namespaces may be used.
     pub(crate) fn wants_namespaces(&self) -> bool {
         match self.backend {
             BackendChoice::Auto | BackendChoice::Namespaces => true,
@@ -150,7 +150,7 @@ pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), CompareFa
     if config.stop.is_raised() { Err(CompareFailure::Interrupted) } else { published }
 }
 
-/// How long it takes when all is answered soon after the last request.
+/// Returns the time it takes when all is answered soon after the last request.
 pub(crate) fn expected_time(config: &CompareConfig) -> std::time::Duration {
     let transports = u32::try_from(config.transports.as_slice().len()).unwrap_or(u32::MAX);
     let one_after_the_other = if config.runs_concurrently() { 1 } else { transports };

@@ -12,7 +12,7 @@ use crate::output::{OutputError, print};
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  headway completions bash")]
 pub(crate) struct CompletionsArguments {
-    /// Which shell
+    /// The shell to write completions for
     #[arg(value_enum)]
     shell: Shell,
 }
@@ -26,7 +26,7 @@ pub(crate) struct ManArguments {
     directory: PathBuf,
 }
 
-/// Why documents could not be written.
+/// The reason why documents could not be written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DocumentError {
     #[error(transparent)]

@@ -55,12 +55,12 @@ pub(crate) struct Arguments {
     between: Vec<String>,
     #[command(flatten)]
     output: OutputArguments,
-    /// What to run behind the link
+    /// The command to run behind the link
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
-/// Why the emulator did not run, or not well.
+/// The reason why the emulator did not run, or not well.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum EmulateError {
     #[error(transparent)]
@@ -89,7 +89,8 @@ pub(crate) enum EmulateError {
 }
 
 impl EmulateError {
-    /// The command's, if it did not end well; 1 if there was no run, 2 if what was asked for makes no sense, 130 after Ctrl-C.
+    /// Returns the exit status of the command, if it did not end well; 1 if there was no run, 2 if what was
+    /// asked for makes no sense, 130 after Ctrl-C.
     pub(crate) fn exit_status(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
@@ -111,7 +112,7 @@ impl EmulateError {
 }
 
 impl Arguments {
-    /// Whether a namespace is made; without root rights it is made in a user namespace.
+    /// Returns whether a namespace is made; without root rights it is made in a user namespace.
     pub(crate) fn makes_namespace(&self) -> bool {
         !self.command.is_empty()
     }
@@ -154,7 +155,7 @@ pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), EmulateEr
     }
 }
 
-/// The counters go to standard error: standard output is the command's.
+/// Runs a command behind the link. The counters go to standard error: standard output is the command's.
 fn around(
     arguments: &Arguments,
     link: EmulatedLink,

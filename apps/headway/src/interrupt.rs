@@ -9,17 +9,18 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 /// Exit status after an interrupt, as shells have it: 128 + SIGINT.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Which signal asked to end.
+/// The signal that asked to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// SIGINT: Ctrl-C.
+    /// SIGINT, which Ctrl-C sends.
     Interrupt,
     /// SIGTERM: `kill`, `timeout`.
     Terminate,
 }
 
-/// From now on Ctrl-C raises `stop`, so that what was measured is still printed; the second one ends the program at
-/// once, and so does SIGTERM. Nothing stays behind: namespaces and devices have no names and end with the process.
+/// Lets Ctrl-C raise `stop` from now on, so that what was measured is still printed; the second one ends the
+/// program at once, and so does SIGTERM. Nothing stays behind: namespaces and devices have no names and end
+/// with the process.
 pub(crate) fn stop_on_interrupt(stop: &StopSignal) {
     let stop = stop.clone();
     on_signal(move |ending| {
@@ -61,7 +62,7 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Must be called in a tokio runtime.
+    /// Listens for signals. Must be called in a tokio runtime.
     pub(crate) fn new() -> io::Result<Self> {
         Ok(Self {
             interrupts: signal(SignalKind::interrupt())?,

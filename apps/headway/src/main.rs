@@ -43,7 +43,7 @@ struct Cli {
     command: Command,
 }
 
-/// What `headway` can do.
+/// The commands of `headway`.
 #[derive(Debug, Subcommand)]
 enum Command {
     Compare(compare::Arguments),
@@ -98,7 +98,7 @@ impl Command {
     }
 }
 
-/// Why a command did not end well.
+/// The reason why a command did not end well.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
     #[error(transparent)]
@@ -137,8 +137,8 @@ impl Failure {
     }
 }
 
-/// The commands and their options. What follows an option is its value even if it starts with `-`: `--loss -1` is
-/// a loss out of range, not an unknown option.
+/// Returns the commands and their options. The argument after an option is its value even if it starts with
+/// `-`: `--loss -1` is a loss out of range, not an unknown option.
 fn definitions() -> clap::Command {
     let definitions = Cli::command().mut_subcommands(|command| {
         command.mut_args(|argument| {
@@ -159,7 +159,8 @@ fn with_hints(command: clap::Command) -> clap::Command {
     command.mut_args(with_hint).mut_subcommands(with_hints)
 }
 
-/// What a shell may complete a value with: files where a file is wanted, and nothing where no list of values is known.
+/// Returns the completions of a value that a shell may offer: files where a file is wanted, and nothing where
+/// no list of values is known.
 fn hint(argument: &Arg) -> ValueHint {
     let names = argument.get_value_names().unwrap_or_default();
     match names.first().map(clap::builder::Str::as_str) {

@@ -1,10 +1,10 @@
-//! Which program runs, how, and since when: what makes a result one that can be produced again.
+//! The origin of a result, by which it can be produced again: which program runs, how, and since when.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use lab::Origin;
 
-/// Of this process, which begins now.
+/// Returns the origin of what this process finds, which begins now.
 pub(crate) fn origin() -> Origin {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Origin {
@@ -14,7 +14,7 @@ pub(crate) fn origin() -> Origin {
     }
 }
 
-/// `2026-11-23T03:00:00Z`.
+/// Returns a time in UTC, such as `2026-11-23T03:00:00Z`.
 fn utc(since_1970: Duration) -> String {
     let seconds = since_1970.as_secs();
     let (day, second) = (seconds / DAY_S, seconds % DAY_S);

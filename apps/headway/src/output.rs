@@ -1,4 +1,4 @@
-//! Where results go: text for people, JSON for programs. Files are opened before anything runs.
+//! The places where results go: text for people, JSON for programs. Files are opened before anything runs.
 
 use std::cell::Cell;
 use std::fs::{File, OpenOptions};
@@ -13,7 +13,7 @@ use crate::arguments::JsonTarget;
 /// The output options that every command has.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct OutputArguments {
-    /// Also write the result as JSON to this file; `-` is standard output, then without any text
+    /// The file to write the result to as JSON, besides the text; `-` is standard output, then without any text
     #[arg(long, value_name = "FILE")]
     json: Option<JsonTarget>,
     /// Print no text
@@ -47,13 +47,13 @@ impl OutputArguments {
         Ok(Output { json, quiet: self.quiet })
     }
 
-    /// Whether no text is wanted.
+    /// Returns whether no text is wanted.
     pub(crate) fn is_quiet(&self) -> bool {
         self.quiet
     }
 }
 
-/// What results are written to, open.
+/// The open files that results are written to.
 #[derive(Debug)]
 pub(crate) struct Output {
     json: Json,
@@ -80,7 +80,8 @@ impl Output {
         }
     }
 
-    /// As [`write`](Self::write), for results that come one after the other: a line of text each, and a line of JSON.
+    /// Writes as [`write`](Self::write) does, for results that come one after the other: a line of text each,
+    /// and a line of JSON.
     pub(crate) fn write_line(&self, text: &str, result: &impl Serialize) -> Result<(), OutputError> {
         let line = || Ok::<_, OutputError>(serde_json::to_string(result)? + "\n");
         match &self.json {
@@ -99,8 +100,8 @@ impl Output {
         if is_for_json { Ok(()) } else { self.print_unless_quiet(line) }
     }
 
-    /// As [`write`](Self::write), but the text goes to standard error: standard output is that of a command run by
-    /// this one.
+    /// Writes as [`write`](Self::write) does, but the text goes to standard error: standard output is that of a
+    /// command run by this one.
     pub(crate) fn write_beside_a_command(
         &self,
         text: &str,
@@ -178,7 +179,7 @@ fn json(result: &impl Serialize) -> Result<String, serde_json::Error> {
     Ok(json)
 }
 
-/// A reader that has seen enough, as `head` does, is no error.
+/// Prints text; a reader that has seen enough, as `head` does, is no error.
 pub(crate) fn print(text: &str) -> Result<(), OutputError> {
     let mut output = io::stdout().lock();
     match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {

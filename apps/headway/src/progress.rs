@@ -16,7 +16,7 @@ pub(crate) struct Bar {
 }
 
 impl Bar {
-    /// A bar for something that takes `expected`, or is of unknown length.
+    /// Creates a bar for something that takes `expected`, or is of unknown length.
     pub(crate) fn of_time(output: &OutputArguments, expected: Option<Duration>) -> Self {
         Self::start(output, move |finished| {
             let started = Instant::now();
@@ -26,7 +26,7 @@ impl Bar {
         })
     }
 
-    /// A bar over runs that are counted.
+    /// Creates a bar over runs that are counted.
     pub(crate) fn of_runs(output: &OutputArguments, count: &Count) -> Self {
         let count = count.clone();
         Self::start(output, move |finished| {
@@ -102,6 +102,6 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// What is over sooner needs no bar.
+/// The time that a run must take to be worth a bar.
 const PATIENCE: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(100);

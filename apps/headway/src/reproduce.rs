@@ -24,19 +24,19 @@ use crate::rights::{Rights, WithRights};
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  headway reproduce S1-fig4 S4-table1 --quick --out out")]
 pub(crate) struct Arguments {
-    /// Which pages, such as S1-fig4; a study such as S1 means all of its pages
+    /// The pages to make, such as S1-fig4; a study such as S1 means all of its pages
     #[arg(value_name = "ID", required_unless_present_any = ["list", "all", "search", "redraw"])]
     ids: Vec<String>,
-    /// Only say which pages there are
+    /// List the pages there are, and make none
     #[arg(long, conflicts_with_all = ["ids", "all"])]
     list: bool,
-    /// All pages
+    /// Make all pages there are
     #[arg(long, conflicts_with = "ids")]
     all: bool,
     /// Search for what S2 does not publish: buffer, headers, windows; the nearest settings are told, for plans/settings/s2.toml
     #[arg(long, conflicts_with_all = ["ids", "all", "list"])]
     search: bool,
-    /// Only draw HTML and CSV again, from the JSON files in the folder of --out
+    /// Draw HTML and CSV again from the JSON files in the folder of --out, and run nothing
     #[arg(long, requires = "out", conflicts_with_all = ["ids", "all", "list", "search"])]
     redraw: bool,
     /// A video for S5-fig3: a text file of a public trace library (number, type, time, size; or sizes alone)
@@ -58,7 +58,7 @@ pub(crate) struct Arguments {
     output: OutputArguments,
 }
 
-/// Why pages were not made.
+/// The reason why pages were not made.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReproduceError {
     #[error("ID '{0}': there is no such page; headway reproduce --list says which there are")]
@@ -100,7 +100,7 @@ impl ReproduceError {
         }
     }
 
-    /// 1 if the run failed, 2 if what was asked for makes no sense.
+    /// Returns 1 if the run failed, 2 if what was asked for makes no sense.
     pub(crate) fn exit_status(&self) -> u8 {
         match self {
             Self::Unknown(_) | Self::Trace { .. } => 2,
@@ -162,7 +162,7 @@ pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), Reproduce
 }
 
 impl Arguments {
-    /// Whether network namespaces may be used.
+    /// Returns whether network namespaces may be used.
     pub(crate) fn wants_namespaces(&self) -> bool {
         self.measure
     }
@@ -186,7 +186,7 @@ impl Arguments {
         Ok(wanted)
     }
 
-    /// The pages, those that are there already from the folder; and whether it was interrupted.
+    /// Makes the pages, those that are there already from the folder; returns also whether it was interrupted.
     #[allow(clippy::type_complexity, reason = "pages, and how it ended")]
     fn make(
         &self,
@@ -230,7 +230,7 @@ fn tell(output: &Output, pages: Vec<Page>) -> Result<(), ReproduceError> {
     Ok(output.write(&text, &Answer { headway: env!("CARGO_PKG_VERSION"), pages })?)
 }
 
-/// One line per statement.
+/// Returns one line per statement.
 fn text(pages: &[Page]) -> String {
     let mut text = String::new();
     for page in pages {

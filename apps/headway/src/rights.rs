@@ -3,7 +3,7 @@
 use emulator::{Permission, enter_user_namespace};
 use lab::{Backend, BackendError, CompareConfig, Namespaces, RawOutcome, TransportSpec};
 
-/// What became of the request for rights.
+/// The outcome of the request for rights.
 #[derive(Debug)]
 pub(crate) struct Rights(Result<Permission, String>);
 
@@ -13,17 +13,17 @@ impl Rights {
         Self(enter_user_namespace().map_err(|refused| refused.to_string()))
     }
 
-    /// For commands that need none.
+    /// Creates the value for commands that need no rights.
     pub(crate) fn not_wanted() -> Self {
         Self(Err("not asked for".to_owned()))
     }
 
-    /// Whether namespaces can be made.
+    /// Returns whether namespaces can be made.
     pub(crate) fn are_granted(&self) -> bool {
         self.0.is_ok()
     }
 
-    /// The permission, or why there is none and what to do.
+    /// Returns the permission, or why there is none and what to do.
     pub(crate) fn permission(self) -> Result<Permission, String> {
         self.0
     }

@@ -23,11 +23,11 @@ pub(crate) struct Arguments {
     /// The plan, a TOML file
     #[arg(value_name = "PLAN.toml")]
     plan: PathBuf,
-    /// Where to run: simulator (virtual time), or namespaces (real packets, kernel TCP and our SCTP; plans of two hosts and
-    /// one link)
+    /// The world to run in: simulator (virtual time), or namespaces (real packets, kernel TCP and our SCTP;
+    /// plans of two hosts and one link)
     #[arg(long, value_name = "NAME", default_value = "simulator")]
     world: PlanWorld,
-    /// Only read the plan and say what is wrong with it, with line and key
+    /// Read the plan and say what is wrong with it, with line and key, and run nothing
     #[arg(long)]
     check: bool,
     /// Run every cell with so many seeds, from --seed on, instead of those of the plan
@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     output: OutputArguments,
 }
 
-/// Why a plan was not run to its end.
+/// The reason why a plan was not run to its end.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SimulateError {
     #[error("PLAN '{}' cannot be read: {error}; name a TOML file", path.display())]
@@ -68,7 +68,7 @@ pub(crate) enum SimulateError {
 }
 
 impl SimulateError {
-    /// 1 if the run failed, 2 if what was asked for makes no sense.
+    /// Returns 1 if the run failed, 2 if what was asked for makes no sense.
     pub(crate) fn exit_status(&self) -> u8 {
         match self {
             Self::Unreadable { .. } | Self::Plan { .. } => 2,
@@ -78,7 +78,7 @@ impl SimulateError {
     }
 }
 
-/// What `--check` says.
+/// The result of `--check`.
 #[derive(Debug, Serialize)]
 struct Checked {
     headway: &'static str,
@@ -127,7 +127,7 @@ pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), SimulateE
 }
 
 impl Arguments {
-    /// Whether network namespaces are needed.
+    /// Returns whether network namespaces are needed.
     pub(crate) fn wants_namespaces(&self) -> bool {
         !self.check && self.world == PlanWorld::Namespaces
     }

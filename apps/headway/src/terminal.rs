@@ -1,6 +1,6 @@
 //! How wide the terminal is.
 
-/// The columns of the terminal that standard output is; `None` where it is a file or a pipe.
+/// Returns the number of columns of the terminal that standard output is; `None` where it is a file or a pipe.
 pub(crate) fn columns() -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
     // Some tell nothing.

@@ -1,4 +1,4 @@
-//! Where doc comments stand: on which kind of item, public or not.
+//! The collection of doc comments: on which kind of item, public or not.
 
 use syn::visit::{self, Visit};
 
@@ -19,7 +19,7 @@ pub(super) struct DocComment {
 pub(super) enum Owner {
     /// A function that returns something.
     FunctionWithResult,
-    /// Anything else.
+    /// Any other item.
     Other,
 }
 

@@ -1,4 +1,4 @@
-//! What runs beside the test: loops that keep cores busy, and processes that come and go.
+//! The load beside the test: loops that keep cores busy, and processes that come and go.
 
 use std::hint::spin_loop;
 use std::process::{Command, Stdio};
@@ -50,7 +50,7 @@ fn spawn_children(is_over: &AtomicBool) {
     }
 }
 
-/// How many cores there are.
+/// Returns how many cores there are.
 pub(super) fn cores() -> usize {
     thread::available_parallelism().map_or(2, usize::from)
 }

@@ -13,7 +13,7 @@ pub(super) struct Interrupter {
 }
 
 impl Interrupter {
-    /// One for the process `root`; each round interrupts at other moments.
+    /// Creates an interrupter of the process `root`; each round interrupts at other moments.
     pub(super) fn new(root: u32, round: u32) -> Self {
         Self { root, dice: u64::from(round).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1 }
     }
@@ -39,7 +39,7 @@ impl Interrupter {
         signal("-KILL", &family(self.root, &parents()));
     }
 
-    /// A number below `end` (xorshift).
+    /// Returns a number below `end` (xorshift).
     fn below(&mut self, end: u64) -> u64 {
         self.dice ^= self.dice << 13;
         self.dice ^= self.dice >> 7;
@@ -55,7 +55,7 @@ fn signal(name: &str, processes: &[u32]) {
     let _gone = command.stdin(Stdio::null()).stderr(Stdio::null()).status();
 }
 
-/// Every process with its parent, as `/proc` tells; none where there is no `/proc`.
+/// Returns every process with its parent, as `/proc` tells; none where there is no `/proc`.
 fn parents() -> Vec<(u32, u32)> {
     let Ok(folders) = fs::read_dir("/proc") else { return Vec::new() };
     let read = |folder: std::io::Result<fs::DirEntry>| {
@@ -66,12 +66,13 @@ fn parents() -> Vec<(u32, u32)> {
     folders.filter_map(read).collect()
 }
 
-/// The parent in a line of `/proc/N/stat`; the name before it is in parentheses and may have some of its own.
+/// Returns the parent in a line of `/proc/N/stat`; the name before it is in parentheses and may have some of
+/// its own.
 fn parent(stat: &str) -> Option<u32> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// A process and all that descend from it, itself first.
+/// Returns a process and all that descend from it, itself first.
 fn family(root: u32, parents: &[(u32, u32)]) -> Vec<u32> {
     let (mut found, mut known) = (vec![root], BTreeSet::from([root]));
     let mut at = 0;

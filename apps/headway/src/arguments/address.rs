@@ -8,7 +8,7 @@ use sctp::BindError;
 
 use super::UsageError;
 
-/// What is wrong with an address.
+/// The mistake in an address.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum AddressError {
     #[error(
@@ -41,7 +41,7 @@ pub(crate) fn parse_address(text: &str) -> Result<Address, AddressError> {
     parse(text, None)
 }
 
-/// As [`parse_address`]; without a port it is that of `headway perf`.
+/// Reads an address as [`parse_address`] does; without a port it is that of `headway perf`.
 pub(crate) fn parse_perf_address(text: &str) -> Result<Address, AddressError> {
     parse(text, Some(PERF_PORT))
 }
@@ -71,15 +71,15 @@ fn parse(text: &str, default_port: Option<u16>) -> Result<Address, AddressError>
     }
 }
 
-/// What resolvers take for the name of a host; one of digits and dots alone is a damaged address.
+/// Returns the name of a host as resolvers take it; one of digits and dots alone is a damaged address.
 fn name(text: &str) -> Result<Host, AddressError> {
     let fits = |octet: u8| octet.is_ascii_alphanumeric() || matches!(octet, b'-' | b'.' | b'_');
     let is_name = text.bytes().all(fits) && text.bytes().any(|octet| octet.is_ascii_alphabetic());
     if is_name { Ok(Host::Name(text.to_owned())) } else { Err(AddressError::NotAnAddress) }
 }
 
-/// Where an endpoint is: one address, or several if it is multi-homed, all with the same port. Clap asks for one at
-/// least.
+/// The place of an endpoint: one address, or several if it is multi-homed, all with the same port. Clap asks
+/// for one at least.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) addresses: Vec<SocketAddr>,
@@ -89,7 +89,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Names stand for all their addresses.
+    /// Creates a place; names stand for all their addresses.
     pub(crate) fn of(option: &'static str, given: &[Address]) -> Result<Self, UsageError> {
         let over_ip = given.first().is_some_and(|first| first.over_ip);
         let port = given.first().map(|first| first.port);
@@ -136,7 +136,7 @@ impl Place {
         }
     }
 
-    /// A line for each name that was given: what it stands for.
+    /// Returns a line for each name that was given, with the addresses it stands for.
     pub(crate) fn resolutions(&self) -> String {
         let line = |(name, ips): &(String, Vec<IpAddr>)| {
             let ips: Vec<_> = ips.iter().map(IpAddr::to_string).collect();
@@ -145,12 +145,12 @@ impl Place {
         self.resolved.iter().map(line).collect()
     }
 
-    /// The first name that was given.
+    /// Returns the first name that was given.
     pub(crate) fn name(&self) -> Option<&str> {
         self.resolved.first().map(|(name, _)| name.as_str())
     }
 
-    /// `ip:` is for SCTP.
+    /// Checks that `ip:` is given for SCTP only.
     pub(crate) fn check_protocol(&self, option: &'static str, is_sctp: bool) -> Result<(), UsageError> {
         if is_sctp || !self.over_ip {
             return Ok(());
@@ -159,7 +159,7 @@ impl Place {
         Err(UsageError::value(option, value, "TCP has its own protocol number", "leave ip: out"))
     }
 
-    /// How SCTP travels, with these UDP ports where it needs some.
+    /// Returns the carrier of SCTP, with these UDP ports where it needs some.
     pub(crate) fn carrier(
         &self,
         option: Option<EncapPort>,
@@ -203,7 +203,7 @@ pub(crate) struct EncapPort {
     pub(crate) remote: Option<u16>,
 }
 
-/// What is wrong with UDP ports.
+/// The mistake in UDP ports.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "write the UDP port of this end, 0 for any, and after a colon that of the other, such as 9899 or 0:9899"
@@ -223,7 +223,7 @@ impl FromStr for EncapPort {
     }
 }
 
-/// What to do about an endpoint that cannot be bound.
+/// Returns the remedy for an endpoint that cannot be bound.
 pub(crate) fn bind_remedy(error: &BindError) -> &'static str {
     if let BindError::PortInUse { .. } = error {
         "end that program, or choose another UDP port with --encap-port"
@@ -232,10 +232,10 @@ pub(crate) fn bind_remedy(error: &BindError) -> &'static str {
     }
 }
 
-/// Where `headway perf` meets.
+/// The port at which both ends of `headway perf` meet.
 const PERF_PORT: u16 = 5201;
 
-/// What to do about a server that cannot be where it shall be.
+/// The remedy for a server that cannot be where it shall be.
 pub(crate) const ANOTHER_ADDRESS: &str = "choose another address or port";
 
 #[cfg(test)]

@@ -8,19 +8,20 @@ use emulator::CapturePoint;
 use super::UsageError;
 use crate::output::check_file;
 
-/// Which packets of an emulated link are written.
+/// The option that says which packets of an emulated link are written.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CapturePointArguments {
-    /// Which packets --pcap writes: as the sender sent them, as the receiver got them, or both (then those delivered are there twice)
+    /// The packets --pcap writes: as the sender sent them, as the receiver got them, or both (then those
+    /// delivered are there twice)
     #[arg(long, value_name = "PLACE", value_enum, default_value_t = Place::Sender)]
     pcap_at: Place,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Place {
-    /// As sent and when, lost ones included
+    /// Packets as sent and when, lost ones included
     Sender,
-    /// As received and when, with delays, copies and damage
+    /// Packets as received and when, with delays, copies and damage
     Receiver,
     /// Both, on interfaces of their own
     Both,

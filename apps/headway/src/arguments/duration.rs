@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// What is wrong with a duration.
+/// The mistake in a duration.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum DurationError {
     #[error("a duration needs a unit: write {0}ms or {0}s")]
@@ -41,7 +41,7 @@ pub(crate) fn parse_positive_duration(text: &str) -> Result<Duration, DurationEr
     parse_duration(text).and_then(|time| if time.is_zero() { Err(DurationError::Zero) } else { Ok(time) })
 }
 
-/// As it is written on the command line, in the unit that fits: `20ms`, `1.5s`.
+/// Returns a duration as it is written on the command line, in the unit that fits: `20ms`, `1.5s`.
 pub(crate) fn format_duration(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     let (number, unit) = if time.is_zero() || seconds >= 1.0 {

@@ -16,7 +16,7 @@ pub(crate) struct EventsArguments {
 }
 
 impl EventsArguments {
-    /// From now on events are written, if they are wanted.
+    /// Begins to write events, if they are wanted.
     pub(crate) fn begin(&self) -> Result<Option<EventFile>, UsageError> {
         let Some(path) = &self.events else { return Ok(None) };
         lab::write_events(path).map(Some).map_err(|error| {

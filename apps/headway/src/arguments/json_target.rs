@@ -1,4 +1,4 @@
-//! Where JSON goes: a file, or `-` for standard output.
+//! The target of JSON: a file, or `-` for standard output.
 
 use std::convert::Infallible;
 use std::path::PathBuf;

@@ -19,7 +19,7 @@ pub(crate) struct LoadArguments {
 }
 
 impl LoadArguments {
-    /// The mean interval, if either was given.
+    /// Returns the mean interval, if either was given.
     pub(crate) fn interval(&self) -> Result<Option<Duration>, ModelError> {
         let of_rate = |rate: Rate| {
             Duration::try_from_secs_f64(rate.interval_s())
@@ -31,7 +31,7 @@ impl LoadArguments {
         }
     }
 
-    /// The option and its value as they were written, or could have been.
+    /// Returns the option and its value as they were written, or could have been.
     pub(crate) fn written(&self) -> (&'static str, String) {
         match (self.rate, self.interval) {
             (Some(rate), _) => ("--rate", rate.value().to_string()),
@@ -40,7 +40,7 @@ impl LoadArguments {
         }
     }
 
-    /// The rate, if either was given.
+    /// Returns the rate, if either was given.
     pub(crate) fn rate(&self) -> Result<Option<Rate>, ModelError> {
         match (self.rate, self.interval) {
             (Some(rate), _) => Ok(Some(rate)),

@@ -1,10 +1,10 @@
-//! The size of a request.
+//! The option for the size of a request.
 
 use workload::{MessageError, MessageSize};
 
 use super::parse_size;
 
-/// What is wrong with the size of a message.
+/// The mistake in the size of a message.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum MessageSizeError {
     #[error("{0}")]

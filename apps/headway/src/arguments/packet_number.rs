@@ -1,6 +1,6 @@
 //! Numbers of packets, counted from 1.
 
-/// What is wrong with the number of a packet.
+/// The mistake in the number of a packet.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PacketNumberError {
     #[error("packet numbers are whole numbers from 1 on, separated by commas, such as 3,17")]

@@ -2,7 +2,7 @@
 
 use models::Probability;
 
-/// What is wrong with a probability.
+/// The mistake in a probability.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub(crate) enum ProbabilityError {
     #[error("did you mean {0}%? A probability is a percentage such as 1% or a number such as 0.01")]

@@ -2,7 +2,7 @@
 
 use models::Rate;
 
-/// What is wrong with a rate.
+/// The mistake in a rate.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum RateError {
     #[error("a rate is a plain number per second, such as 100")]

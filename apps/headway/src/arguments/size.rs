@@ -1,6 +1,6 @@
 //! Sizes: `500` (octets), `64KiB`.
 
-/// What is wrong with a size.
+/// The mistake in a size.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SizeError {
     #[error("a size is a whole number of octets, such as 500, or of KiB or MiB, such as 64KiB")]

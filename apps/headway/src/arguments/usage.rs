@@ -1,4 +1,4 @@
-//! What no option can know alone: options that do not go together, values that depend on others.
+//! The mistakes that no option can know alone: options that do not go together, values that depend on others.
 
 /// Wrong usage, found after the options were read one by one: exit status 2.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -14,7 +14,7 @@ pub(crate) enum UsageError {
 }
 
 impl UsageError {
-    /// A value that makes no sense beside the others.
+    /// Creates a value that makes no sense beside the others.
     pub(crate) fn value(option: &'static str, value: impl ToString, because: &str, remedy: &str) -> Self {
         let (because, remedy) = (because.to_owned(), remedy.to_owned());
         Self::Value { option, value: value.to_string(), because, remedy }

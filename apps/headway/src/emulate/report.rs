@@ -1,4 +1,4 @@
-//! What the emulator counted, as text and as JSON.
+//! The counters of the emulator, as text and as JSON.
 
 use std::fmt::Write;
 use std::process::ExitStatus;
@@ -45,7 +45,7 @@ impl Answer {
         text
     }
 
-    /// Whether all packets were written that were to be.
+    /// Returns whether all packets were written that were to be.
     pub(super) fn check_capture(&self) -> Result<(), EmulateError> {
         self.report.capture_error.clone().map_or(Ok(()), |because| Err(EmulateError::Capture(because)))
     }

@@ -1,4 +1,4 @@
-//! `headway perf client`.
+//! The command `headway perf client`.
 
 use std::io;
 use std::path::PathBuf;
@@ -56,7 +56,7 @@ pub(crate) struct Arguments {
     /// Send one message at a time and wait for its echo
     #[arg(long)]
     ping: bool,
-    /// What carries the messages
+    /// The protocol that carries the messages
     #[arg(long, value_name = "NAME", value_enum, default_value_t = Protocol::Sctp)]
     transport: Protocol,
     /// Congestion control of the kernel's TCP [default: the system's]
@@ -137,7 +137,7 @@ impl Arguments {
         Ok(Load { payload: Bytes::from(payload), streams, unordered, is_echoed })
     }
 
-    /// TCP with an option for what it has not.
+    /// Refuses TCP with an option for what it has not.
     fn check_transport(&self) -> Result<(), UsageError> {
         const REMEDY: &str = "leave it out, or write --transport sctp";
         if self.transport == Protocol::Sctp {
@@ -245,7 +245,7 @@ async fn listen_while(
     Ok(times_ns)
 }
 
-/// The next answer after the client has finished; the report, if it is that.
+/// Waits for the next answer after the client has finished; returns the report, if it is that.
 async fn listen(control: &mut Connection, shown: &mut Shown<'_>) -> Result<Option<Report>, PerfError> {
     match control.hear().await? {
         Some(Answer::Interval(interval)) => shown.add(interval).map(|()| None),
@@ -261,7 +261,7 @@ struct Shown<'a> {
 }
 
 impl Shown<'_> {
-    /// What is left of a run after its last second says little by itself: it belongs to that second.
+    /// Adds an interval. A part of a second at the end says little by itself: it belongs to the second before.
     fn add(&mut self, interval: Interval) -> Result<(), PerfError> {
         match self.intervals.last_mut() {
             Some(last) if interval.is_sliver() => *last = last.joined(interval),
@@ -321,7 +321,7 @@ struct Workers {
 }
 
 impl Workers {
-    /// As many threads as there are processors for this process, at most one for each association.
+    /// Starts as many threads as there are processors for this process, at most one for each association.
     fn start(
         associations: u16,
         target: &Target,

@@ -40,7 +40,7 @@ impl Connection {
         }
     }
 
-    /// The next value; `None` after the other end closed the connection.
+    /// Returns the next value; `None` after the other end closed the connection.
     pub(crate) async fn hear<T: DeserializeOwned>(&mut self) -> Result<Option<T>, PerfError> {
         let text = match self {
             Self::Sctp(association) => match association.recv().await.map_err(broke_off)? {
@@ -55,7 +55,7 @@ impl Connection {
         serde_json::from_slice(&text).map(Some).map_err(|_| not_understood())
     }
 
-    /// The next value, if it begins to arrive before the deadline. An end is an error: more is to come.
+    /// Returns the next value, if it begins to arrive before the deadline. An end is an error: more is to come.
     pub(crate) async fn hear_by<T: DeserializeOwned>(
         &mut self,
         deadline: Instant,
@@ -108,7 +108,7 @@ async fn read_framed(stream: &mut TcpStream) -> Result<Option<Bytes>, PerfError>
     Ok(Some(text.into()))
 }
 
-/// The other end speaks another protocol, or another version of this one.
+/// Returns the error for another end that speaks another protocol, or another version of this one.
 fn not_understood() -> PerfError {
     PerfError::BrokeOff("the other end does not speak as `headway perf` of this version does".to_owned())
 }

@@ -1,4 +1,4 @@
-//! What the two ends tell each other beside the messages they measure: JSON, on a connection of its own.
+//! The messages of the two ends beside those they measure: JSON, on a connection of its own.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub(crate) enum Opening {
     Messages(u64),
 }
 
-/// What the server has to know of a run.
+/// The plan of a run, as far as the server has to know it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Plan {
     /// Chosen by the client, at random.
@@ -25,7 +25,7 @@ pub(crate) struct Plan {
     pub(crate) is_echoed: bool,
 }
 
-/// What the client says on the control connection after its opening.
+/// A message of the client on the control connection after its opening.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Request {
@@ -33,24 +33,24 @@ pub(crate) enum Request {
     Finished,
 }
 
-/// What the server says.
+/// A message of the server on the control connection.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Answer {
-    /// To an opening: go on.
+    /// The server is ready: an answer to an opening.
     Ready,
-    /// To an opening: another run is under way.
+    /// The server is busy with another run: an answer to an opening.
     Busy,
-    /// What arrived in the last second.
+    /// The messages that arrived in the last second.
     Interval(Interval),
     /// The last answer: what arrived in all.
     Report(Report),
 }
 
-/// What arrived in a part of the run.
+/// The messages that arrived in a part of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Interval {
-    /// Since the first connection with messages.
+    /// The time since the first connection with messages, in seconds.
     pub(crate) start_s: f64,
     pub(crate) end_s: f64,
     /// 10⁶ octets of payload.
@@ -69,12 +69,12 @@ impl Interval {
         }
     }
 
-    /// Whether it is shorter than half of what intervals are.
+    /// Returns whether it is shorter than half of a usual interval.
     pub(crate) fn is_sliver(&self) -> bool {
         self.seconds() < SLIVER_S
     }
 
-    /// This one and the one that follows as one.
+    /// Returns this interval and the one that follows as one.
     pub(crate) fn joined(self, next: Self) -> Self {
         let whole = self.seconds() + next.seconds();
         let mean = |this: f64, that: f64| {
@@ -96,11 +96,11 @@ impl Interval {
 /// Intervals are a second long.
 const SLIVER_S: f64 = 0.5;
 
-/// What arrived in the whole run.
+/// The messages that arrived in the whole run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Report {
     pub(crate) arrived: Arrived,
-    /// From the first connection with messages to the last message.
+    /// The time from the first connection with messages to the last message, in seconds.
     pub(crate) seconds: f64,
     /// Processor time the server spent on it.
     pub(crate) cpu_s: f64,
@@ -121,7 +121,7 @@ impl Arrived {
     }
 }
 
-/// A rate; zero where no time passed.
+/// Returns a rate; zero where no time passed.
 #[expect(clippy::cast_precision_loss, reason = "a rate needs no more digits")]
 pub(crate) fn per_second(count: u64, seconds: f64) -> f64 {
     if seconds > 0.0 { count as f64 / seconds } else { 0.0 }

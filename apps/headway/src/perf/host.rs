@@ -15,7 +15,7 @@ use super::cpu::process_time;
 use super::tally::{Intervals, Tally};
 use super::{PerfError, broke_off};
 
-/// What all connections of a server share.
+/// The state that all connections of a server share.
 #[derive(Debug)]
 pub(crate) struct Host {
     current: Mutex<Option<Arc<Run>>>,
@@ -32,7 +32,7 @@ struct Run {
 }
 
 impl Host {
-    /// `finished` gets what each run found.
+    /// Creates a host; `finished` gets what each run found.
     pub(crate) fn new(finished: mpsc::UnboundedSender<(Plan, Report)>) -> Self {
         Self { current: Mutex::new(None), finished }
     }
@@ -74,7 +74,7 @@ impl Host {
         controlled.map(drop)
     }
 
-    /// False if another run is under way.
+    /// Begins a run; returns false if another one is under way.
     fn begin(&self, run: &Arc<Run>) -> bool {
         let mut current = self.lock();
         let is_free = current.is_none();
@@ -90,7 +90,7 @@ impl Host {
 }
 
 impl Run {
-    /// From the plan to the report: tells of every second until the client has finished.
+    /// Serves a run from the plan to the report: tells of every second until the client has finished.
     async fn control(&self, connection: &mut Connection) -> Result<Report, PerfError> {
         let cpu_before = process_time();
         connection.say(&Answer::Ready).await?;
@@ -157,7 +157,7 @@ impl Run {
         Ok(())
     }
 
-    /// TCP knows no messages: they are counted by their length.
+    /// Counts what arrives over TCP, which knows no messages: they are counted by their length.
     async fn take_in_tcp(&self, stream: &mut TcpStream) -> Result<(), PerfError> {
         stream.set_nodelay(self.plan.is_echoed).map_err(broke_off)?;
         let mut buffer = vec![0; TCP_BUFFER_BYTES];
@@ -180,7 +180,8 @@ impl Run {
     }
 }
 
-/// What the server waits for: an opening after the handshake, connections to be over after the client said so.
+/// The longest time that the server waits: for an opening after the handshake, for connections to be over after
+/// the client said so.
 const OPENING_TIME: Duration = Duration::from_secs(5);
 const INTERVAL: Duration = Duration::from_secs(1);
 /// Messages taken with one call.

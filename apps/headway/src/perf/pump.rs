@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use super::connection::Connection;
 use super::{PerfError, broke_off};
 
-/// What is sent.
+/// The messages to be sent: payload, streams and order.
 #[derive(Debug, Clone)]
 pub(crate) struct Load {
     pub(crate) payload: Bytes,
@@ -21,10 +21,10 @@ pub(crate) struct Load {
     pub(crate) is_echoed: bool,
 }
 
-/// When to send.
+/// The phase of a run, which says when to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// Others are still connecting.
+    /// Some connections are still being opened.
     Waiting,
     SendingUntil(Instant),
     Stopped,
@@ -89,7 +89,7 @@ async fn ping(
     Ok(())
 }
 
-/// One write for each message, as associations have one call for each.
+/// Fills a TCP connection with one write for each message, as associations have one call for each.
 async fn fill_tcp(deadline: Instant, stream: &mut TcpStream, payload: &Bytes) -> Result<(), PerfError> {
     while Instant::now() < deadline {
         for _ in 0..BATCH {
@@ -122,7 +122,7 @@ async fn ping_tcp(
 struct Dealer<'a> {
     load: &'a Load,
     stream: u16,
-    /// Of the next unordered message.
+    /// The sum of shares of unordered messages; at one, the next message is unordered.
     due: f64,
 }
 

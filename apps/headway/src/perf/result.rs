@@ -1,4 +1,4 @@
-//! What a run found: text for people, JSON for programs.
+//! The result of a run: text for people, JSON for programs.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -17,14 +17,14 @@ pub(crate) struct RunResult {
     /// Share of messages sent unordered.
     pub(crate) unordered: f64,
     pub(crate) associations: u16,
-    /// At the receiver, from the first connection to the last message.
+    /// The duration at the receiver, from the first connection to the last message, in seconds.
     pub(crate) duration_s: f64,
     /// 10⁶ octets of payload, counted at the receiver.
     pub(crate) goodput_mb_per_s: f64,
     pub(crate) messages_per_s: f64,
     pub(crate) cpu_s_per_gb: CpuPerGb,
     pub(crate) intervals: Vec<Interval>,
-    /// With `--ping` only.
+    /// The round-trip times; with `--ping` only.
     pub(crate) rtt_us: Option<RoundTrips>,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct RoundTrips {
 }
 
 impl RoundTrips {
-    /// From round-trip times in nanoseconds, in any order.
+    /// Summarises round-trip times in nanoseconds, in any order.
     pub(crate) fn new(mut times_ns: Vec<u64>) -> Self {
         times_ns.sort_unstable();
         let samples = times_ns.len();
@@ -66,7 +66,7 @@ impl RoundTrips {
 }
 
 impl RunResult {
-    /// The lines below the intervals.
+    /// Returns the lines below the intervals.
     pub(crate) fn text(&self) -> String {
         let plural = |count: u16| if count == 1 { "" } else { "s" };
         let mut text = format!(
@@ -95,7 +95,7 @@ impl RunResult {
     }
 }
 
-/// One interval as a line.
+/// Returns one interval as a line.
 pub(crate) fn line(interval: &Interval) -> String {
     format!(
         "{:6.1} - {:4.1} s  {:9.1} MB/s  {:10.0} messages/s\n",

@@ -1,4 +1,4 @@
-//! `headway perf server`.
+//! The command `headway perf server`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
     /// `ip:` directly over IP (protocol 132)
     #[arg(long, value_name = "ADDR[:PORT]", default_value = "0.0.0.0:5201", num_args = 1.., value_parser = parse_perf_address)]
     listen: Vec<Address>,
-    /// What carries the messages
+    /// The protocol that carries the messages
     #[arg(long, value_name = "NAME", value_enum, default_value_t = Protocol::Sctp)]
     transport: Protocol,
     /// UDP port that carries SCTP (0: any) [default: 9899]
@@ -48,7 +48,7 @@ pub(crate) struct Arguments {
     output: OutputArguments,
 }
 
-/// Where the server can be found; printed as soon as it can.
+/// The place where the server can be found; printed as soon as it can.
 #[derive(Debug, Serialize)]
 struct Listening {
     headway: &'static str,
@@ -137,7 +137,7 @@ impl Listening {
     }
 }
 
-/// What both ends of a run are configured like: room for 4 MiB each way, and for messages of 1 MiB.
+/// Returns the configuration of both ends of a run: room for 4 MiB each way, and for messages of 1 MiB.
 pub(crate) fn association() -> AssociationConfig {
     let mut association = AssociationConfig::default();
     association.streams.inbound = u16::MAX;
@@ -164,7 +164,7 @@ async fn accept_tcp(listener: TcpListener, host: Arc<Host>) {
     }
 }
 
-/// One run as a line.
+/// Returns one run as a line.
 fn text(plan: &Plan, report: &Report) -> String {
     let goodput = per_second(report.arrived.octets, report.seconds) / 1e6;
     let rate = per_second(report.arrived.messages, report.seconds);
@@ -174,7 +174,7 @@ fn text(plan: &Plan, report: &Report) -> String {
     )
 }
 
-/// Of send buffer and receive window.
+/// The octets of send buffer and receive window.
 const BUFFER_BYTES: usize = 4 << 20;
 /// The longest `--message`.
 pub(crate) const LONGEST_MESSAGE_BYTES: usize = 1 << 20;

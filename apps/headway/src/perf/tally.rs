@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::control::{Arrived, Interval};
 
-/// What has arrived so far, and when.
+/// The count of what has arrived so far, and when.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     begun_at: OnceLock<Instant>,
@@ -23,7 +23,7 @@ impl Tally {
         self.begun_at.get_or_init(Instant::now);
     }
 
-    /// Since the beginning; `None` before it.
+    /// Returns the time since the beginning; `None` before it.
     pub(crate) fn elapsed(&self) -> Option<Duration> {
         self.begun_at.get().map(Instant::elapsed)
     }
@@ -46,12 +46,12 @@ impl Tally {
         }
     }
 
-    /// Messages of another length than planned.
+    /// Returns the number of messages of another length than planned.
     pub(crate) fn wrong_length(&self) -> u64 {
         self.wrong_length.load(Ordering::Relaxed)
     }
 
-    /// From the beginning to the last message.
+    /// Returns the time from the beginning to the last message.
     pub(crate) fn duration(&self) -> Duration {
         Duration::from_nanos(self.last_ns.load(Ordering::Relaxed))
     }
@@ -65,14 +65,14 @@ pub(crate) struct Intervals {
 }
 
 impl Intervals {
-    /// What arrived from the end of the last interval until `now`.
+    /// Returns what arrived from the end of the last interval until `now`.
     pub(crate) fn cut(&mut self, now: Duration, arrived: Arrived) -> Interval {
         let interval = Interval::new(self.until, now, arrived.since(self.arrived));
         (self.until, self.arrived) = (now, arrived);
         interval
     }
 
-    /// Where the next one begins.
+    /// Returns the time at which the next interval begins.
     pub(crate) const fn until(&self) -> Duration {
         self.until
     }

@@ -24,7 +24,7 @@ pub(crate) struct Threads {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// What a thread makes its endpoint of.
+/// The socket that a thread makes its endpoint of.
 enum Beginning {
     Shard(Box<Shard>),
     /// Several addresses, or IP itself: one socket.
@@ -32,7 +32,8 @@ enum Beginning {
 }
 
 impl Threads {
-    /// A thread for each processor this process may use; one where the socket cannot be shared, or its packets are written down.
+    /// Starts a thread for each processor this process may use; one where the socket cannot be shared, or its
+    /// packets are written down.
     pub(crate) async fn start(
         place: &Place,
         carrier: Carrier,

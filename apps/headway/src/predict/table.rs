@@ -13,7 +13,7 @@ use crate::output::OutputArguments;
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  headway predict table --study S4")]
 pub(super) struct Arguments {
-    /// Whose table
+    /// The study whose table is recomputed
     #[arg(long, value_enum, default_value = "S4", ignore_case = true)]
     study: TabledStudy,
     #[command(flatten)]

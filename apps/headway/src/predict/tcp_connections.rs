@@ -27,7 +27,7 @@ pub(super) struct Arguments {
 /// The result, named as in the JSON contract, and the whole number to open.
 #[derive(Debug, Serialize)]
 struct Answer {
-    /// What the formula gives, not rounded.
+    /// The number that the formula gives, not rounded.
     optimal_connections: f64,
     /// The nearest number that can be opened.
     connections: NonZeroU32,

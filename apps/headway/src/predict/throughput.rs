@@ -24,13 +24,13 @@ use crate::output::OutputArguments;
                         --segment 1200 --json -"
 )]
 pub(super) struct Arguments {
-    /// Whose formula
+    /// The model whose formula is used
     #[arg(long, value_enum, default_value = "pftk")]
     model: Model,
     /// Loss events per packet: the first losses of a window, later ones in the same window not counted
     #[arg(long, value_name = "PROBABILITY", default_value = "1%", value_parser = parse_probability, allow_negative_numbers = true)]
     loss: Probability,
-    /// Round-trip time
+    /// The round-trip time
     #[arg(long, value_name = "DURATION", default_value = "20ms", value_parser = parse_duration)]
     rtt: Duration,
     /// Retransmission timeout; without meaning for square-root and cubic [default: 1s; for rfc5348 four round-trip
