@@ -41,7 +41,7 @@ impl Wire {
             };
             match connected {
                 Ok(wire) => return Ok(wire),
-                Err(_) if start.elapsed() < Duration::from_secs(5) => std::thread::yield_now(),
+                Err(_) if start.elapsed() < Duration::from_secs(60) => std::thread::yield_now(),
                 Err(error) => return Err(format!("nobody there: {error}").into()),
             }
         }

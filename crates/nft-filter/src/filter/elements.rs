@@ -176,6 +176,24 @@ fn listed(octets: &[u8]) -> Option<Listed> {
     })
 }
 
+/// The driver's clock while a table is taken over, which takes the kernel longer than lifetimes are exact.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock {
+    now: Instant,
+    since: std::time::Instant,
+}
+
+impl Clock {
+    /// It shows `now` now.
+    pub(super) fn starting(now: Instant) -> Self {
+        Self { now, since: std::time::Instant::now() }
+    }
+
+    pub(super) fn now(&self) -> Instant {
+        self.now + self.since.elapsed()
+    }
+}
+
 /// What is on record.
 #[derive(Debug)]
 pub(super) struct Recorded {
@@ -185,11 +203,13 @@ pub(super) struct Recorded {
 }
 
 /// Reads all records.
-pub(super) fn recorded(socket: &mut Socket, table: &str, now: Instant) -> Result<Recorded, NetlinkError> {
+pub(super) fn recorded(socket: &mut Socket, table: &str, clock: Clock) -> Result<Recorded, NetlinkError> {
     let mut recorded = Recorded { rules: Vec::new(), unreadable: Vec::new() };
     for set in registries() {
         let mut parts: BTreeMap<u32, BTreeMap<u32, Listed>> = BTreeMap::new();
-        for listed in elements(socket, table, set)? {
+        let listed = elements(socket, table, set)?;
+        let now = clock.now();
+        for listed in listed {
             match *listed.key {
                 [a, b, c, d, e, f, g, h] => {
                     let (rule, part) = (u32::from_ne_bytes([a, b, c, d]), u32::from_ne_bytes([e, f, g, h]));

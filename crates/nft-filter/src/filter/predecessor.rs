@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 
 use simco::PolicyRule;
-use virtual_time::Instant;
 
 use super::NftFilter;
-use super::elements::recorded;
+use super::elements::{Clock, recorded};
 use super::guard::{TableState, lock};
 use super::takeover::rights;
 use crate::error::NftError;
@@ -19,7 +18,7 @@ use crate::ruleset::{INTERFACES, registries};
 impl NftFilter {
     /// Takes over what tables of ours under other names have on record, and takes them away: those that nobody serves, and
     /// whose interfaces are all ours. Of all others of ours there are told the names; they close what they close.
-    pub(super) fn succeed(&mut self, now: Instant) -> Result<Vec<PolicyRule>, NftError> {
+    pub(super) fn succeed(&mut self, clock: Clock) -> Result<Vec<PolicyRule>, NftError> {
         let mut found = Vec::new();
         let own: BTreeSet<Vec<u8>> = self.config.inside.iter().map(|name| name.as_bytes().to_vec()).collect();
         for name in tables(&mut self.socket)? {
@@ -32,10 +31,10 @@ impl NftFilter {
                 self.others.push(name);
                 continue;
             }
-            let recorded = recorded(&mut self.socket, &name, now)?.rules;
+            let recorded = recorded(&mut self.socket, &name, clock)?.rules;
             let rules: Vec<PolicyRule> =
                 recorded.into_iter().filter(|rule| self.adopt(rule).is_ok()).collect();
-            self.fill(now, &rules.iter().collect::<Vec<_>>())?;
+            self.fill(clock.now(), &rules.iter().collect::<Vec<_>>())?;
             self.begin();
             self.batch.message(message::DELETE_TABLE, 0, |attributes| attributes.text(table::NAME, &name));
             self.has_additions = true;

@@ -8,7 +8,7 @@ use simco::PolicyRule;
 use simco::filter::FilterRule;
 use virtual_time::Instant;
 
-use super::elements::{ElementWriter, Recorded, elements, recorded};
+use super::elements::{Clock, ElementWriter, Recorded, elements, recorded};
 use super::guard::{Hold, TableState, common, flags_of, lock, next};
 use super::shapes::ShapeUses;
 use super::{NftFilter, Removes, elements_of};
@@ -52,6 +52,7 @@ impl NftFilter {
         now: Instant,
     ) -> Result<(Self, Vec<PolicyRule>), NftError> {
         validate(&config)?;
+        let clock = Clock::starting(now);
         let existing = TableState::read(&mut socket, &config.table).map_err(rights)?;
         if let Some(owner) = existing.and_then(|table| table.owner)
             && owner != socket.port()
@@ -76,15 +77,15 @@ impl NftFilter {
             damage: None,
             has_additions: false,
         };
-        let mut rules = filter.take(existing, now)?;
+        let mut rules = filter.take(existing, clock)?;
         if existing.is_none() {
-            rules.extend(filter.succeed(now)?);
+            rules.extend(filter.succeed(clock)?);
         }
         Ok((filter, rules))
     }
 
     /// Makes the table ours, whatever of it is there.
-    fn take(&mut self, existing: Option<TableState>, now: Instant) -> Result<Vec<PolicyRule>, NftError> {
+    fn take(&mut self, existing: Option<TableState>, clock: Clock) -> Result<Vec<PolicyRule>, NftError> {
         let wanted = self.config.ownership;
         if wanted == Ownership::Shared || existing.is_some_and(|table| !table.persists()) {
             self.lock = Some(lock(&self.config.table)?);
@@ -94,33 +95,34 @@ impl NftFilter {
         if existing.is_none_or(is_of_this_kind) {
             self.hold(wanted);
             match self.write_ruleset() {
-                Ok(()) => return self.adopt_all(now),
+                Ok(()) => return self.adopt_all(clock),
                 Err(error) if !is_unknown(&error) || wanted == Ownership::Shared => return Err(error),
-                Err(_too_old) => return self.share(now),
+                Err(_too_old) => return self.share(clock),
             }
         }
         self.removal = self.how_to_remove()?;
-        let rules = recorded(&mut self.socket, &self.config.table, now)?.rules;
+        let rules = recorded(&mut self.socket, &self.config.table, clock)?.rules;
         self.hold(wanted);
-        match self.rewrite(now, &rules) {
+        match self.rewrite(clock.now(), &rules) {
             Ok(()) => {
+                let now = clock.now();
                 let rules = rules.into_iter().filter(|rule| rule.deadline > now);
                 Ok(rules.filter(|rule| rule.filter_rule().is_none() || self.is_held(rule)).collect())
             }
             Err(error) if !is_unknown(&error) || wanted == Ownership::Shared => Err(error),
-            Err(_too_old) => self.share(now),
+            Err(_too_old) => self.share(clock),
         }
     }
 
     /// The kernel cannot keep others off.
-    fn share(&mut self, now: Instant) -> Result<Vec<PolicyRule>, NftError> {
+    fn share(&mut self, clock: Clock) -> Result<Vec<PolicyRule>, NftError> {
         if self.lock.is_none() {
             self.lock = Some(lock(&self.config.table)?);
         }
         (self.damage, self.ledger, self.shape_uses) = (None, Ledger::default(), ShapeUses::default());
         self.hold(Ownership::Shared);
         self.write_ruleset()?;
-        self.adopt_all(now)
+        self.adopt_all(clock)
     }
 
     fn hold(&mut self, ownership: Ownership) {
@@ -132,12 +134,12 @@ impl NftFilter {
     }
 
     /// Takes over what is on record, and brings the elements in line.
-    fn adopt_all(&mut self, now: Instant) -> Result<Vec<PolicyRule>, NftError> {
+    fn adopt_all(&mut self, clock: Clock) -> Result<Vec<PolicyRule>, NftError> {
         self.removal = self.how_to_remove()?;
-        let Recorded { rules, unreadable } = recorded(&mut self.socket, &self.config.table, now)?;
+        let Recorded { rules, unreadable } = recorded(&mut self.socket, &self.config.table, clock)?;
         let (rules, useless): (Vec<_>, Vec<_>) = rules.into_iter().partition(|rule| self.adopt(rule).is_ok());
         self.ledger.commit();
-        self.reconcile(now, &useless, &unreadable)?;
+        self.reconcile(clock, &useless, &unreadable)?;
         Ok(rules)
     }
 
@@ -210,7 +212,7 @@ impl NftFilter {
     /// Each set has what the rules need and nothing else, in one transaction: reading what it has takes the kernel longer.
     fn reconcile(
         &mut self,
-        now: Instant,
+        clock: Clock,
         useless: &[PolicyRule],
         unreadable: &[(String, Key)],
     ) -> Result<(), NftError> {
@@ -219,7 +221,7 @@ impl NftFilter {
             self.have_set(lookup, &BTreeSet::new())?;
         }
         let ledger = core::mem::take(&mut self.ledger);
-        let refilled = self.refill(now, &ledger);
+        let refilled = self.refill(clock, &ledger);
         self.ledger = ledger;
         refilled?;
         for rule in useless {
@@ -233,13 +235,14 @@ impl NftFilter {
         self.settle_sets()
     }
 
-    fn refill(&mut self, now: Instant, ledger: &Ledger) -> Result<(), NftError> {
+    fn refill(&mut self, clock: Clock, ledger: &Ledger) -> Result<(), NftError> {
         let mut wanted: BTreeMap<Place, Vec<(&Element, &Entry)>> =
             self.places().into_iter().map(|place| (place, Vec::new())).collect();
         for (element, entry) in ledger.iter() {
             wanted.entry(element.place).or_default().push((element, entry));
         }
         for (place, entries) in wanted {
+            let now = clock.now();
             let mut writer =
                 ElementWriter { batch: &mut self.batch, table: &self.config.table, removal: self.removal };
             let elements = entries
@@ -273,7 +276,7 @@ impl NftFilter {
     /// The rules on record all of whose elements stand.
     pub(super) fn standing(&mut self, now: Instant) -> Result<Vec<FilterRule>, NftError> {
         let standing = self.standing_elements()?;
-        let rules = recorded(&mut self.socket, &self.config.table, now)?.rules;
+        let rules = recorded(&mut self.socket, &self.config.table, Clock::starting(now))?.rules;
         let rules = rules.iter().filter_map(PolicyRule::filter_rule);
         Ok(rules
             .filter(|rule| rule.deadline > now)
