@@ -109,7 +109,8 @@ pub(super) enum Told {
 }
 
 impl DynamicAddresses {
-    /// The address that an ASCONF is sent from for want of one that the peer knows (RFC 5061 §5.3 (F1), §5.3.2).
+    /// Returns the address that an ASCONF is sent from for want of one that the peer knows (RFC 5061 §5.3 (F1),
+    /// §5.3.2).
     pub(super) fn only_source(&self) -> Option<IpAddr> {
         let added = self.agreed.as_ref()?.requests.being_added();
         added.filter(|address| !address.is_unspecified())
@@ -196,8 +197,9 @@ impl Association {
         Told::Asked
     }
 
-    /// Whether the peer takes packets from this local address: where addresses change by ASCONF, what it neither was told of
-    /// nor has been asked to forget (RFC 5061 §5.3 (F1), (F4)). For whoever knows none this is no reason to keep silent.
+    /// Returns whether the peer takes packets from this local address: where addresses change by ASCONF, what
+    /// it neither was told of nor has been asked to forget (RFC 5061 §5.3 (F1), (F4)). For whoever knows none
+    /// this is no reason to keep silent.
     pub(super) fn is_known_to_peer(&self, local: IpAddr) -> bool {
         self.addresses.agreed.as_ref().is_none_or(|agreed| {
             let is_leaving = agreed.requests.being_deleted().contains(&local);
@@ -457,7 +459,7 @@ impl Association {
         }
     }
 
-    /// Whether a packet from an address that is not the peer's may be about becoming one.
+    /// Returns whether a packet from an address that is not the peer's may be about becoming one.
     pub(crate) fn may_introduce_itself(&self, packet: &Packet<'_>) -> bool {
         let has_asconf = || packet.chunks().flatten().any(|chunk| chunk.kind() == ChunkType::ASCONF);
         self.has(Capability::DynamicAddresses) && has_asconf()
@@ -496,7 +498,7 @@ impl Agreed {
     }
 }
 
-/// Whether the peer reports not to know ASCONF.
+/// Returns whether the peer reports not to know ASCONF.
 pub(super) fn is_about_asconf(cause: &Cause<'_>) -> bool {
     let Cause::UnrecognizedChunkType(chunk) = cause else { return false };
     chunk.first() == Some(&ChunkType::ASCONF.get())

@@ -114,7 +114,7 @@ impl Authentication {
         authentication
     }
 
-    /// What we announce, the same for as long as our tag is (RFC 4895 §6.1).
+    /// Returns what we announce, the same for as long as our tag is (RFC 4895 §6.1).
     pub(crate) fn ours(&self) -> Option<&Announcement> {
         let agreed = self.agreed.as_ref().map(|agreed| &agreed.material.ours);
         agreed.or(self.ours.as_deref())
@@ -160,18 +160,18 @@ impl Authentication {
         self.authenticity != Authenticity::Shown && self.demands(ChunkType::ABORT)
     }
 
-    /// Whether this chunk must come authenticated.
+    /// Returns whether this chunk must come authenticated.
     pub(crate) fn demands(&self, kind: ChunkType) -> bool {
         self.agreed.as_ref().is_some_and(|agreed| agreed.material.ours.demands(kind))
     }
 
-    /// Whether a chunk of this kind may come as the one that is looked at does.
+    /// Returns whether a chunk of this kind may come as the one that is looked at does.
     #[inline]
     pub(crate) fn lets_in(&self, kind: ChunkType) -> bool {
         self.authenticity == Authenticity::Shown || !self.demands(kind)
     }
 
-    /// How packets to the peer are signed; `None` if it wants nothing authenticated.
+    /// Returns how packets to the peer are signed; `None` if it wants nothing authenticated.
     pub(crate) fn policy(&self, keys: &AuthKeys) -> Option<AuthPolicy> {
         let agreed = self.agreed.as_ref()?;
         let chunks = agreed.material.peer.accepted_authenticated_only();
@@ -181,7 +181,7 @@ impl Authentication {
         Some(AuthPolicy { key: keys.active(), algorithm: agreed.hmac, chunks })
     }
 
-    /// Octets of each packet with data that its AUTH chunk takes.
+    /// Returns the number of octets of each packet with data that its AUTH chunk takes.
     pub(crate) fn data_overhead_bytes(&self, keys: &AuthKeys) -> usize {
         let policy = self.policy(keys).filter(AuthPolicy::covers_data);
         policy.map_or(0, |policy| policy.algorithm.chunk_bytes())
@@ -234,7 +234,7 @@ impl Agreed {
         }
     }
 
-    /// The HMAC of a key, made when it is first needed.
+    /// Returns the HMAC of a key, made when it is first needed.
     fn keyed(&mut self, keys: &AuthKeys, id: SharedKeyId, algorithm: HmacAlgorithm) -> Option<&Keyed> {
         // Asked first: a deleted key is gone, whatever was made from it.
         let secret = keys.secret(id)?;
@@ -258,7 +258,7 @@ impl Association {
         &self.authentication
     }
 
-    /// What we announce to this peer.
+    /// Returns what we announce to this peer.
     pub(crate) fn announcement(&self) -> Option<&Announcement> {
         self.authentication.ours()
     }
@@ -273,8 +273,8 @@ impl Association {
         change(&mut Arc::make_mut(&mut self.config).authentication.keys)
     }
 
-    /// Whether a chunk counts: AUTH chunks are verified here, and what has to follow one is discarded without.
-    /// To be asked where authentication was agreed on.
+    /// Returns whether a chunk counts: AUTH chunks are verified here, and what has to follow one is discarded
+    /// without. To be asked where authentication was agreed on.
     pub(super) fn admit(&mut self, path: PathId, chunk: &Chunk<'_>) -> Admission {
         if let Chunk::Auth(auth) = chunk {
             return self.on_auth(path, auth);

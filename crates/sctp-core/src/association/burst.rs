@@ -23,7 +23,7 @@ impl Association {
         }
     }
 
-    /// Whether Max.Burst lets a packet with new data go.
+    /// Returns whether Max.Burst lets a packet with new data go.
     pub(super) fn burst_is_open(&self, path: PathId) -> bool {
         self.outgoing.burst_left > 0 || self.sender.flight(path) < self.outgoing.refill_to_bytes
     }

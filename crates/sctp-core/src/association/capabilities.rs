@@ -43,7 +43,7 @@ impl Capability {
         }
     }
 
-    /// The chunk types that stand for it in Supported Extensions (RFC 5061 §4.2.7).
+    /// Returns the chunk types that stand for it in Supported Extensions (RFC 5061 §4.2.7).
     const fn chunk_types(self) -> &'static [ChunkType] {
         match self {
             Self::PartialReliability => &[ChunkType::FORWARD_TSN],
@@ -66,13 +66,13 @@ impl Capabilities {
     /// Plain RFC 9260.
     pub const NONE: Self = Self { bits: 0 };
 
-    /// Whether `capability` is in it.
+    /// Returns whether `capability` is in it.
     #[must_use]
     pub const fn has(self, capability: Capability) -> bool {
         self.bits & capability.bit() != 0
     }
 
-    /// The set with `capability` in it.
+    /// Returns the set with `capability` in it.
     #[must_use]
     pub const fn with(self, capability: Capability) -> Self {
         Self { bits: self.bits | capability.bit() }
@@ -121,7 +121,7 @@ pub(crate) struct OfferedExtensions {
 }
 
 impl OfferedExtensions {
-    /// What a configuration offers.
+    /// Returns what a configuration offers.
     pub(crate) fn of(extensions: &Extensions) -> Self {
         let capabilities = Capabilities::offered_by(extensions);
         let both =
@@ -146,13 +146,13 @@ impl OfferedExtensions {
         self.capabilities = self.capabilities.with(capability);
     }
 
-    /// What is left for a peer that does not do authentication.
+    /// Returns what is left for a peer that does not do authentication.
     pub(crate) const fn without_authentication(self) -> Self {
         let capabilities = self.capabilities.without(Capability::Authentication);
         Self { capabilities: capabilities.without(Capability::DynamicAddresses), ..self }
     }
 
-    /// What both sides offer, and can be used together.
+    /// Returns what both sides offer, and can be used together.
     pub(crate) fn agreed_with(self, peer: Self) -> Capabilities {
         let mut agreed = self.capabilities.intersection(peer.capabilities);
         if agreed.has(Capability::Interleaving) && self.i_forward_tsn && peer.i_forward_tsn {
@@ -167,7 +167,7 @@ impl OfferedExtensions {
         agreed
     }
 
-    /// The types for the Supported Extensions parameter, one octet each.
+    /// Returns the types for the Supported Extensions parameter, one octet each.
     pub(crate) fn chunk_types(self) -> SmallVec<[u8; 8]> {
         let mut types = SmallVec::new();
         for capability in Capability::ALL.into_iter().filter(|offered| self.capabilities.has(*offered)) {
@@ -179,7 +179,7 @@ impl OfferedExtensions {
         types
     }
 
-    /// The parameters that say so; `chunk_types` is what [`chunk_types`](Self::chunk_types) gave.
+    /// Returns the parameters that say so; `chunk_types` is what [`chunk_types`](Self::chunk_types) gave.
     pub(crate) fn parameters(self, chunk_types: &[u8]) -> ParameterList<'_> {
         let mut parameters = SmallVec::new();
         if !chunk_types.is_empty() {

@@ -108,7 +108,7 @@ impl ControlQueue {
         Some(Front { path, tag, bundling, content: Content::Encoded(chunk) })
     }
 
-    /// What waits, by its kind.
+    /// Returns what waits, by its kind.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = ChunkType> {
         let handshake = self.handshake.iter().map(|(chunk, ..)| chunk.kind());
         handshake.chain(self.waiting.iter().map(|control| control.chunk.kind()))

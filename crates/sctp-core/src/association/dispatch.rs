@@ -100,17 +100,18 @@ impl Association {
         (chunk.kind.is_extension() && !is_known).then_some(Chunk::Unknown(chunk))
     }
 
-    /// Whether chunks of an extension are known here; whether they may be used is for their owner to judge.
+    /// Returns whether chunks of an extension are known here; whether they may be used is for their owner to
+    /// judge.
     fn offers(&self, capability: Capability) -> bool {
         Capabilities::offered_by(&self.config.extensions).has(capability)
     }
 
-    /// Whether chunks of an extension may be used.
+    /// Returns whether chunks of an extension may be used.
     fn speaks(&self, capability: Capability) -> bool {
         self.peer.agreed.capabilities.has(capability)
     }
 
-    /// Whether a chunk is answered with a SACK.
+    /// Returns whether a chunk is answered with a SACK.
     #[inline]
     pub(super) fn counts_as_data(&self, chunk: &Chunk<'_>) -> bool {
         matches!(chunk, Chunk::Data(_))
@@ -157,7 +158,7 @@ impl Association {
         }
     }
 
-    /// Whether the peer may send data in this state (RFC 9260 §6).
+    /// Returns whether the peer may send data in this state (RFC 9260 §6).
     pub(super) fn takes_data(&self) -> bool {
         matches!(self.state.name(), S::Established | S::ShutdownPending | S::ShutdownSent)
     }

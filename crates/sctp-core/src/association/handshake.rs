@@ -169,7 +169,7 @@ impl Association {
         })
     }
 
-    /// What an INIT means for this association.
+    /// Returns what an INIT means for this association.
     pub(crate) fn on_init(&self) -> InitReply {
         let (tag, initial_tsn) = (self.peer.local_tag, self.peer.local_initial_tsn);
         match self.state.name() {
@@ -182,7 +182,7 @@ impl Association {
         }
     }
 
-    /// A valid COOKIE ECHO for this association: the table of RFC 9260 §5.2.4 decides.
+    /// Returns a valid COOKIE ECHO for this association: the table of RFC 9260 §5.2.4 decides.
     pub(crate) fn on_cookie_echo(
         &mut self,
         now: Instant,
@@ -212,7 +212,7 @@ impl Association {
         action
     }
 
-    /// Whether a COOKIE ECHO and its cookie come from the peer.
+    /// Returns whether a COOKIE ECHO and its cookie come from the peer.
     fn provenance(&self, now: Instant, source: Destination, cookie: &StateCookie) -> Provenance {
         let is_peers = |end: Destination| self.paths.by_address(end.address).is_some();
         if !is_peers(source) || !is_peers(cookie.source) {
@@ -255,7 +255,7 @@ impl Association {
         self.send_cookie_ack(now, self.path_of(source));
     }
 
-    /// The path to who wrote from there; the one for data if it is none of the peer's addresses.
+    /// Returns the path to who wrote from there; the one for data if it is none of the peer's addresses.
     pub(super) fn path_of(&self, source: Destination) -> PathId {
         self.paths.by_address(source.address).unwrap_or_else(|| self.paths.for_data())
     }
@@ -301,8 +301,8 @@ impl Association {
         }
     }
 
-    /// Whether a packet from an address that is not the peer's may be its answer to our INIT. Channels have none
-    /// (RFC 8261 §6.1).
+    /// Returns whether a packet from an address that is not the peer's may be its answer to our INIT. Channels
+    /// have none (RFC 8261 §6.1).
     pub(crate) fn may_answer_init(&self, source: Destination, packet: &Packet<'_>) -> bool {
         let asked = self.paths.path(self.outgoing.control_path).destination;
         let is_channel = [source, asked].iter().any(|end| end.encapsulation == Encapsulation::Datagrams);
@@ -409,7 +409,7 @@ impl Association {
         self.send_handshake_chunk(now, Timer::T1Init);
     }
 
-    /// The round trip that COOKIE ECHO and ERROR took, and as much again, but no more than a second
+    /// Returns the round trip that COOKIE ECHO and ERROR took, and as much again, but no more than a second
     /// (RFC 9260 §5.2.6 (3)).
     fn cookie_increment_ms(&self, now: Instant) -> u32 {
         let rto = self.paths.path(self.outgoing.control_path).rto.rto();

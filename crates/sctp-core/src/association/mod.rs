@@ -163,20 +163,21 @@ impl Outgoing {
 }
 
 impl Association {
-    /// The state of RFC 9260 §4 it is in.
+    /// Returns the state of RFC 9260 §4 it is in.
     #[must_use]
     pub fn state(&self) -> AssociationState {
         self.state.name()
     }
 
-    /// The extensions both sides agreed on; none before the peer's offer is known.
+    /// Returns the extensions both sides agreed on; none before the peer's offer is known.
     #[must_use]
     pub fn capabilities(&self) -> Capabilities {
         self.peer.agreed.capabilities
     }
 
-    /// What the peer says of the adaptation layer on its side (RFC 5061 §4.2.6, SCTP_ADAPTATION_INDICATION); `None` if it
-    /// says nothing. What it means is for the applications to agree on.
+    /// Returns what the peer says of the adaptation layer on its side (RFC 5061 §4.2.6,
+    /// SCTP_ADAPTATION_INDICATION); `None` if it says nothing. What it means is for the applications to agree
+    /// on.
     #[must_use]
     pub fn peer_adaptation_layer(&self) -> Option<u32> {
         self.peer.adaptation
@@ -202,7 +203,7 @@ impl Association {
         }
     }
 
-    /// What an outgoing stream did so far.
+    /// Returns what an outgoing stream did so far.
     #[must_use]
     pub fn stream_statistics(&self, stream: StreamId) -> StreamStatistics {
         self.sender.stream_statistics(stream)
@@ -228,7 +229,7 @@ impl Association {
         self.sender.table_bytes() + self.receiver.as_ref().map_or(0, Receiver::table_bytes)
     }
 
-    /// Octets the receiving half holds in memory, bookkeeping included.
+    /// Returns the number of octets the receiving half holds in memory, bookkeeping included.
     #[must_use]
     pub fn receive_memory_bytes(&self) -> usize {
         self.receiver.as_ref().map_or(0, Receiver::memory_bytes)
@@ -408,7 +409,7 @@ impl Association {
         });
     }
 
-    /// Whether data may be sent in this state.
+    /// Returns whether data may be sent in this state.
     fn may_send_data(&self) -> bool {
         match self.state.name() {
             AssociationState::CookieEchoed

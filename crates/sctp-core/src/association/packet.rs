@@ -106,8 +106,8 @@ impl Association {
         any
     }
 
-    /// Whether every DATA chunk behind this tag is for the receiver: in this state, authenticated or not, before a reset of
-    /// its stream or behind it.
+    /// Returns whether every DATA chunk behind this tag is for the receiver: in this state, authenticated or
+    /// not, before a reset of its stream or behind it.
     #[inline]
     fn takes_any_data(&self, tag: VerificationTag) -> bool {
         tag == self.peer.local_tag
@@ -126,8 +126,9 @@ impl Association {
         }
     }
 
-    /// Whether an ABORT or SHUTDOWN COMPLETE says with its T bit that the tag should be another one: nothing of its packet
-    /// counts (RFC 9260 §8.5.1 (B), (C)). Such chunks stand before all data (RFC 9260 §3.3.7), so that none is looked at.
+    /// Returns whether an ABORT or SHUTDOWN COMPLETE says with its T bit that the tag should be another one:
+    /// nothing of its packet counts (RFC 9260 §8.5.1 (B), (C)). Such chunks stand before all data (RFC 9260
+    /// §3.3.7), so that none is looked at.
     #[inline]
     fn is_tag_refused(&self, packet: &Packet<'_>) -> bool {
         let mut chunks = packet.chunks();
@@ -170,7 +171,7 @@ fn travels_alone(chunk: &Chunk<'_>) -> bool {
     matches!(chunk, Chunk::InitAck(_) | Chunk::ShutdownComplete(_))
 }
 
-/// Whether the next chunk may carry user data.
+/// Returns whether the next chunk may carry user data.
 #[inline]
 fn is_data(chunks: &Chunks<'_>) -> bool {
     matches!(next_kind(chunks), Some(ChunkType::DATA | ChunkType::I_DATA))
@@ -181,7 +182,7 @@ fn next_kind(chunks: &Chunks<'_>) -> Option<ChunkType> {
     chunks.rest().first().map(|kind| ChunkType::new(*kind))
 }
 
-/// Whether a chunk has a T bit.
+/// Returns whether a chunk has a T bit.
 fn may_reflect(chunk: &Chunk<'_>) -> bool {
     matches!(chunk, Chunk::Abort(_) | Chunk::ShutdownComplete(_))
 }

@@ -91,7 +91,7 @@ impl Association {
         Transmitted { packets, is_all }
     }
 
-    /// What is due by now, after what time has changed about it.
+    /// Returns what is due by now, after what time has changed about it.
     #[inline]
     fn next_due(&mut self, now: Instant) -> Option<Due> {
         if self.may_send_data() {
@@ -169,7 +169,8 @@ impl Association {
         self.end_burst();
     }
 
-    /// Packets of new data alone, on the path of the first, as long as windows and burst let them go.
+    /// Returns the number of packets of new data alone, on the path of the first, as long as windows and burst
+    /// let them go.
     fn write_followers(
         &mut self,
         now: Instant,
@@ -194,7 +195,7 @@ impl Association {
         count
     }
 
-    /// What all packets of a run have in common; `None` while the peer's tag is unknown.
+    /// Returns what all packets of a run have in common; `None` while the peer's tag is unknown.
     fn envelope(&self, path: PathId) -> Option<Envelope> {
         let tag = self.control.front().map(|control| control.tag).or(self.peer.peer_tag)?;
         let limit = self.packet_limit(path);
@@ -252,8 +253,8 @@ impl Association {
         }
     }
 
-    /// Whether the next packet may leave its checksum to the layer below (RFC 9653): the peer accepts that, this is its
-    /// channel, and none of the chunks is one that has to be protected whatever is agreed.
+    /// Returns whether the next packet may leave its checksum to the layer below (RFC 9653): the peer accepts
+    /// that, this is its channel, and none of the chunks is one that has to be protected whatever is agreed.
     fn next_checksum(&self, path: PathId, tag: VerificationTag) -> Coverage {
         let is_channel = self.paths.path(path).destination.encapsulation == Encapsulation::Datagrams;
         let is_agreed = self.peer.agreed.capabilities.has(Capability::ZeroChecksum);
@@ -265,15 +266,15 @@ impl Association {
         }
     }
 
-    /// Octets of the next packet at most. A chunk to be sent again that the path no longer carries in one packet goes
-    /// alone and is left to IP to fragment (RFC 9260 §6.9).
+    /// Returns the number of octets of the next packet at most. A chunk to be sent again that the path no
+    /// longer carries in one packet goes alone and is left to IP to fragment (RFC 9260 §6.9).
     fn packet_limit(&self, path: PathId) -> usize {
         let limit = self.paths.path(path).packet_bytes();
         let longest = if self.control.is_empty() { self.sender.first_lost_bytes() } else { 0 };
         limit.max(COMMON_HEADER_BYTES + longest)
     }
 
-    /// What the next packet is sent for. Everything that asks for what is to be sent asks here.
+    /// Returns what the next packet is sent for. Everything that asks for what is to be sent asks here.
     #[inline(always)]
     fn due(&self, now: Instant) -> Option<Due> {
         if let Some(control) = self.control.front() {
@@ -295,7 +296,7 @@ impl Association {
         self.data_due(now).map(Due::Data)
     }
 
-    /// What of the user's data is to be sent, and where.
+    /// Returns what of the user's data is to be sent, and where.
     fn data_due(&self, now: Instant) -> Option<DataDue> {
         self.data_wanted().filter(|data| match data {
             DataDue::Lost(path) => self.outgoing.fast_retransmit || self.burst_allows(now, *path),
@@ -304,7 +305,7 @@ impl Association {
         })
     }
 
-    /// What of the user's data would be sent if it were for windows and states alone.
+    /// Returns what of the user's data would be sent if it were for windows and states alone.
     #[inline]
     fn data_wanted(&self) -> Option<DataDue> {
         let waits = self.sender.has_queued() || self.sender.has_lost();
@@ -324,7 +325,8 @@ impl Association {
         self.sender.wants_to_send(self.paths.path(path)).then_some(DataDue::New(path))
     }
 
-    /// How much may leave on one occasion: the pacer says it or, while there is none, Max.Burst (RFC 9260 §6.1 (D)).
+    /// Returns how much may leave on one occasion: the pacer says it or, while there is none, Max.Burst (RFC
+    /// 9260 §6.1 (D)).
     fn burst_allows(&self, now: Instant, path: PathId) -> bool {
         let congestion = &self.paths.path(path).congestion;
         if congestion.is_paced() { congestion.paced_until(now).is_none() } else { self.burst_is_open(path) }

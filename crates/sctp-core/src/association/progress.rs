@@ -55,7 +55,7 @@ impl Association {
         self.abort_quietly(AssociationError::ShutdownTimedOut);
     }
 
-    /// Whether data still waits, and enough of it was taken since the guard was started.
+    /// Returns whether data still waits, and enough of it was taken since the guard was started.
     fn is_draining(&self) -> bool {
         let taken = self.outgoing.progress.waiting_bytes.saturating_sub(self.sender.waiting_bytes());
         let seconds = usize::try_from(self.guard_period().as_secs()).unwrap_or(usize::MAX);

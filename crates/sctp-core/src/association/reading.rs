@@ -7,18 +7,18 @@ use crate::message::Received;
 use crate::receiver::Receiver;
 
 impl Association {
-    /// Whether the user has something to read.
+    /// Returns whether the user has something to read.
     #[inline]
     pub(crate) fn has_message(&self) -> bool {
         self.receiver.as_ref().is_some_and(Receiver::has_message)
     }
 
-    /// Whether the peer has sent user data.
+    /// Returns whether the peer has sent user data.
     pub(crate) fn has_user_data(&self) -> bool {
         self.receiver.as_ref().is_some_and(Receiver::has_received)
     }
 
-    /// The next message. [`after_reading`](Self::after_reading) says what comes of it.
+    /// Returns the next message. [`after_reading`](Self::after_reading) says what comes of it.
     #[inline]
     pub(crate) fn receive(&mut self) -> Option<Received> {
         self.receiver.as_mut()?.receive()
@@ -30,7 +30,7 @@ impl Association {
         self.receiver.as_mut().map_or(0, |receiver| receiver.receive_many(limit, into))
     }
 
-    /// What is to be done after messages were read.
+    /// Returns what is to be done after messages were read.
     #[inline]
     pub(crate) fn after_reading(&self) -> AfterReading {
         if self.is_closed() {

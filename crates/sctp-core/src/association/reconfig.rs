@@ -376,9 +376,10 @@ impl Association {
         self.push_chunk(path, ChunkBuf::re_config(&parameters));
     }
 
-    /// Whether a chunk with requests is looked at. A peer has one in flight (RFC 6525 §5.1.1): there is no second one in a
-    /// packet, and the next one does not come before the answer to this one has left. One that comes all the same counts as
-    /// lost. So it is by the packets that leave, not by those that arrive, how often requests make work.
+    /// Returns whether a chunk with requests is looked at. A peer has one in flight (RFC 6525 §5.1.1): there is
+    /// no second one in a packet, and the next one does not come before the answer to this one has left. One
+    /// that comes all the same counts as lost. So it is by the packets that leave, not by those that arrive,
+    /// how often requests make work.
     fn takes_request(&mut self) -> bool {
         let packet = self.counters.packets_received;
         if self.reconfig.asked_in_packet == packet {
@@ -392,7 +393,7 @@ impl Association {
         true
     }
 
-    /// The answer to a request that need not be looked at any more.
+    /// Returns the answer to a request that need not be looked at any more.
     fn answered_before(&mut self, request: ReconfigSequence) -> Option<ReconfigResponse> {
         match self.reconfig.responder.place(request) {
             Place::New => {
@@ -606,19 +607,20 @@ impl Association {
         self.respond(self.paths.for_data(), &[response]);
     }
 
-    /// Whether acknowledgments may be by numbers that we do not know yet, those of an association reset whose answer they
-    /// have overtaken. Nothing is outstanding meanwhile (RFC 6525 §5.1.4 (C2)): nothing is missed.
+    /// Returns whether acknowledgments may be by numbers that we do not know yet, those of an association reset
+    /// whose answer they have overtaken. Nothing is outstanding meanwhile (RFC 6525 §5.1.4 (C2)): nothing is
+    /// missed.
     pub(super) fn is_renumbering(&self) -> bool {
         self.reconfig.requester.is_resetting_association()
     }
 
-    /// Whether a reset of streams of the peer waits for data before it.
+    /// Returns whether a reset of streams of the peer waits for data before it.
     pub(super) fn awaits_reset(&self) -> bool {
         self.reconfig.responder.deferred().is_some()
     }
 
-    /// Whether DATA belongs behind a reset that has not happened yet. A peer that keeps to RFC 6525 §5.1.2 (A1) sends
-    /// none; it is not taken, so that it comes again when the reset is done.
+    /// Returns whether DATA belongs behind a reset that has not happened yet. A peer that keeps to RFC 6525
+    /// §5.1.2 (A1) sends none; it is not taken, so that it comes again when the reset is done.
     pub(super) fn is_behind_reset(&mut self, stream: StreamId, tsn: Tsn) -> bool {
         if self.reconfig.responder.deferred().is_none() {
             return false;
@@ -631,7 +633,7 @@ impl Association {
     }
 }
 
-/// Whether a chunk holds a request.
+/// Returns whether a chunk holds a request.
 const fn asks(combination: ReconfigCombination) -> bool {
     use ReconfigCombination as C;
     match combination {

@@ -6,7 +6,7 @@ use sctp_wire::{Cause, Causes};
 
 use crate::error::RemoteError;
 
-/// The first cause of an ABORT or ERROR. What of it would not be kept is not looked at either.
+/// Returns the first cause of an ABORT or ERROR. What of it would not be kept is not looked at either.
 pub(super) fn remote_error(causes: Causes<'_>) -> RemoteError {
     let Some(cause) = causes.iter().flatten().next() else { return RemoteError::default() };
     let mut line = Line::default();

@@ -7,7 +7,7 @@ use crate::error::SendError;
 use crate::message::Message;
 
 impl Association {
-    /// Whether the user may hand in messages.
+    /// Returns whether the user may hand in messages.
     fn takes_messages(&self) -> bool {
         match self.state.name() {
             AssociationState::CookieWait | AssociationState::CookieEchoed | AssociationState::Established => {

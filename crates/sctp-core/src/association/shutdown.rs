@@ -186,8 +186,8 @@ impl Association {
         }
     }
 
-    /// The Cumulative TSN Ack of a SHUTDOWN, as a SACK without gaps; one of what was never sent breaks the protocol
-    /// even when nothing is outstanding. False if it ended the association.
+    /// Returns the Cumulative TSN Ack of a SHUTDOWN, as a SACK without gaps; one of what was never sent breaks
+    /// the protocol even when nothing is outstanding. False if it ended the association.
     fn acknowledge_cumulatively(&mut self, now: Instant, cumulative_tsn_ack: Tsn) -> bool {
         if self.is_renumbering() {
             return true;

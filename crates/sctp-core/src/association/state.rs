@@ -73,13 +73,13 @@ impl State {
         trace::association_state(AssociationState::Closed, self.name(), &"association begins");
     }
 
-    /// The cookie to be echoed.
+    /// Returns the cookie to be echoed.
     pub(crate) fn cookie(&self) -> Option<&[u8]> {
         let Inner::CookieEchoed { cookie, .. } = &self.0 else { return None };
         Some(cookie)
     }
 
-    /// How much longer than usual the next cookie is asked to live.
+    /// Returns how much longer than usual the next cookie is asked to live.
     pub(crate) fn preservative_ms(&self) -> Option<u32> {
         let Inner::CookieWait { preservative_ms, .. } = self.0 else { return None };
         preservative_ms

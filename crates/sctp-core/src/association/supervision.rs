@@ -106,8 +106,8 @@ impl Association {
         if is_untried { attempts.untried.min(attempts.association) } else { attempts.association }
     }
 
-    /// Whether the peer has opened the association, nothing has come from it since COOKIE ECHO, and nothing is on its way to
-    /// it: it may never have meant to use it.
+    /// Returns whether the peer has opened the association, nothing has come from it since COOKIE ECHO, and
+    /// nothing is on its way to it: it may never have meant to use it.
     fn is_untried(&self) -> bool {
         let may_be = self.peer.origin == Origin::Accepted && self.counters.packets_received <= 1;
         may_be && self.config.heartbeat.untried.is_some() && self.sender.is_dry() && !self.has_user_data()
@@ -172,7 +172,8 @@ impl Association {
         }
     }
 
-    /// Whether a potentially failed path carries data all the same, for want of a better one: T3-rtx supervises it.
+    /// Returns whether a potentially failed path carries data all the same, for want of a better one: T3-rtx
+    /// supervises it.
     fn is_asked_by_data(&self, path: PathId) -> bool {
         self.paths.path(path).state == PathState::PotentiallyFailed
             && path == self.paths.for_data()
@@ -236,7 +237,7 @@ impl Association {
         self.config.heartbeat.interval.into_iter().chain(self.nat_keepalive(path)).min()
     }
 
-    /// How long the NATs on a path may hear nothing: those that see UDP (RFC 6951 §4).
+    /// Returns how long the NATs on a path may hear nothing: those that see UDP (RFC 6951 §4).
     fn nat_keepalive(&self, path: PathId) -> Option<Duration> {
         match self.paths.path(path).destination.encapsulation {
             Encapsulation::Udp { .. } => self.config.heartbeat.nat_keepalive,

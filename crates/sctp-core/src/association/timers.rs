@@ -47,7 +47,7 @@ pub(crate) enum Timer {
 }
 
 impl Timer {
-    /// A bit for each kind, the same for all paths.
+    /// Returns a bit for each kind, the same for all paths.
     #[inline]
     const fn kind(self) -> u32 {
         let number = match self {
@@ -124,8 +124,8 @@ impl Timers {
         self.running.iter().position(|(running, _)| *running == timer)
     }
 
-    /// The earliest time that a timer was started for or moved closer to since the last call. The timer may have been
-    /// stopped since.
+    /// Returns the earliest time that a timer was started for or moved closer to since the last call. The timer
+    /// may have been stopped since.
     #[inline]
     pub(crate) fn take_closest(&mut self) -> Option<Instant> {
         self.closest.take()

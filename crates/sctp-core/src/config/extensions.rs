@@ -49,7 +49,7 @@ impl Extensions {
 }
 
 impl Extensions {
-    /// Those that make sense over this lower layer: zero checksums need one that detects errors.
+    /// Returns those that make sense over this lower layer: zero checksums need one that detects errors.
     pub(crate) fn over(self, encapsulation: Encapsulation) -> Self {
         match encapsulation {
             Encapsulation::Ip | Encapsulation::Udp { .. } => Self { zero_checksum: Offer::Off, ..self },

@@ -91,12 +91,13 @@ pub struct TagShare {
 }
 
 impl TagShare {
-    /// Whether a tag is one of this share.
+    /// Returns whether a tag is one of this share.
     pub(crate) fn has(self, tag: VerificationTag) -> bool {
         tag.get() % u32::from(self.of.max(1)) == u32::from(self.index)
     }
 
-    /// The tag of this share that is nearest below or above; `None` where that would be zero, which is no tag.
+    /// Returns the tag of this share that is nearest below or above; `None` where that would be zero, which is
+    /// no tag.
     pub(crate) fn adopt(self, tag: VerificationTag) -> Option<VerificationTag> {
         let of = u32::from(self.of.max(1));
         let adopted = (tag.get() / of).checked_mul(of)?.checked_add(u32::from(self.index))?;
@@ -126,19 +127,19 @@ impl Default for CrowdLimits {
 }
 
 impl CrowdLimits {
-    /// How many of `limit` associations one network may have.
+    /// Returns how many of `limit` associations one network may have.
     pub(crate) fn of_network(self, limit: usize) -> usize {
         (limit.saturating_mul(self.network_percent.into())).div_ceil(100)
     }
 
-    /// How many of `limit` associations are kept free.
+    /// Returns how many of `limit` associations are kept free.
     pub(crate) fn reserve(self, limit: usize) -> usize {
         limit.saturating_mul(self.reserve_percent.into()) / 100
     }
 }
 
 impl EndpointConfig {
-    /// An endpoint on this SCTP port with all defaults.
+    /// Creates an endpoint on this SCTP port with all defaults.
     #[must_use]
     pub fn new(port: SctpPort) -> Self {
         Self {

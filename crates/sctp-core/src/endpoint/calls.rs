@@ -122,13 +122,14 @@ impl Endpoint {
         self.associations[slot].association.set_stream_share(stream, change)
     }
 
-    /// Whether [`receive`](Self::receive) would give a message.
+    /// Returns whether [`receive`](Self::receive) would give a message.
     #[must_use]
     pub fn has_message(&self, id: AssociationId) -> bool {
         self.association(id).is_some_and(Association::has_message)
     }
 
-    /// The next message from the peer, if one is ready. A closed association can be read until it is empty.
+    /// Returns the next message from the peer, if one is ready. A closed association can be read until it is
+    /// empty.
     pub fn receive(&mut self, now: Instant, id: AssociationId) -> Option<Received> {
         let slot = self.slot(id).ok()?;
         let received = self.associations[slot].association.receive()?;
@@ -285,14 +286,14 @@ impl Endpoint {
         self.slot(id).ok().map(|slot| &*self.associations[slot].association)
     }
 
-    /// Octets all associations hold of what was received and not read, bookkeeping included; at most
-    /// [`EndpointConfig::receive_memory_bytes`](crate::EndpointConfig::receive_memory_bytes).
+    /// Returns the number of octets all associations hold of what was received and not read, bookkeeping
+    /// included; at most [`EndpointConfig::receive_memory_bytes`](crate::EndpointConfig::receive_memory_bytes).
     #[must_use]
     pub fn receive_memory_bytes(&self) -> usize {
         self.memory.held_bytes()
     }
 
-    /// How many associations there are.
+    /// Returns how many associations there are.
     #[must_use]
     pub fn association_count(&self) -> usize {
         self.associations.len()

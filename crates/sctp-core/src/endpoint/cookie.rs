@@ -28,7 +28,7 @@ use crate::transmit::{Destination, Encapsulation};
 pub(crate) struct StateCookie {
     /// Valid.Cookie.Life from its making, and what the INIT asked for beyond it (RFC 9260 §3.3.2.1.3).
     pub(crate) expires_at: Instant,
-    /// When the INIT ACK with it left.
+    /// The time when the INIT ACK with it left.
     pub(crate) issued_at: Instant,
     pub(crate) local_port: SctpPort,
     pub(crate) peer_port: SctpPort,
@@ -49,7 +49,7 @@ pub(crate) struct StateCookie {
     pub(crate) notes: PeerNotes,
 }
 
-/// Why a cookie was refused.
+/// The reason why a cookie was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum CookieRefused {
     #[error("no cookie of ours is as long or as short")]
@@ -69,7 +69,7 @@ pub(crate) struct CookieKeys {
     life: Duration,
     /// The longest that a cookie's life may be extended.
     extension: Duration,
-    /// When a cookie was last made or looked at.
+    /// The time when a cookie was last made or looked at.
     now: Instant,
     /// Until when the keys are the right ones.
     rotates_at: Instant,
@@ -89,12 +89,12 @@ impl CookieKeys {
         Self { keys, spent, life, extension, now, rotates_at: now, rng }
     }
 
-    /// When a cookie made now expires, if the peer asks for this much more than the usual.
+    /// Returns when a cookie made now expires, if the peer asks for this much more than the usual.
     pub(crate) fn expiry(&self, now: Instant, increment: Duration) -> Instant {
         now + self.life + increment.min(self.extension)
     }
 
-    /// The octets of a signed cookie.
+    /// Returns the octets of a signed cookie.
     pub(crate) fn sign(&mut self, now: Instant, cookie: &StateCookie) -> Vec<u8> {
         self.rotate(now);
         let mut octets = cookie.encode();
@@ -132,12 +132,12 @@ impl CookieKeys {
         self.spent.contains(tag)
     }
 
-    /// Whether a cookie is too old, or as old as one that is forgotten to have been used.
+    /// Returns whether a cookie is too old, or as old as one that is forgotten to have been used.
     pub(crate) fn is_stale(&self, cookie: &StateCookie) -> bool {
         self.now > cookie.expires_at || self.spent.may_be_forgotten(cookie.issued_at)
     }
 
-    /// The key that signed then: keys are in order, the newest first.
+    /// Returns the key that signed then: keys are in order, the newest first.
     fn key_at(&self, issued_at: Instant) -> Option<&Key> {
         self.keys.iter().find(|key| key.in_use_since <= issued_at)
     }
@@ -192,7 +192,7 @@ impl StateCookie {
         out
     }
 
-    /// When a cookie says it was made, as `encode` has it.
+    /// Returns when a cookie says it was made, as `encode` has it.
     fn issued_at(body: &[u8]) -> Option<Instant> {
         let (_flags_and_expiry, rest) = body.split_at_checked(ISSUED_AT)?;
         Some(Instant::from_nanos(u64::from_be_bytes(*rest.first_chunk()?)))
@@ -310,7 +310,7 @@ fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
     Some(*head)
 }
 
-/// Those that are listed, or the source alone.
+/// Returns those that are listed, or the source alone.
 fn decode_addresses(rest: &mut &[u8], alone: Option<IpAddr>) -> Option<SmallVec<[IpAddr; 1]>> {
     if let Some(source) = alone {
         return Some(SmallVec::from_elem(source, 1));

@@ -34,7 +34,7 @@ struct Crowd {
 }
 
 impl Crowds {
-    /// Associations of this network that are open.
+    /// Returns the number of associations of this network that are open.
     pub(super) fn count(&self, network: Network) -> usize {
         self.by_network.get(&network).map_or(0, |crowd| crowd.associations)
     }
@@ -55,8 +55,8 @@ impl Crowds {
         });
     }
 
-    /// The slot of the association that gives way first, if there is any of which `is_quiet` is true. Those found to
-    /// have been used are not looked at again, and no more than a few for each call.
+    /// Returns the slot of the association that gives way first, if there is any of which `is_quiet` is true.
+    /// Those found to have been used are not looked at again, and no more than a few for each call.
     pub(super) fn first_to_go(&mut self, is_quiet: impl Fn(usize) -> bool) -> Option<usize> {
         for _ in 0..LOOKS {
             let &(_, network) = self.by_quiet.last()?;
@@ -91,8 +91,8 @@ impl Crowds {
 }
 
 impl Endpoint {
-    /// Whether a peer in this network may open one more association. Where there are nearly as many as there may be, another
-    /// one ends for it, if there is one that may.
+    /// Returns whether a peer in this network may open one more association. Where there are nearly as many as
+    /// there may be, another one ends for it, if there is one that may.
     pub(super) fn has_room(&mut self, now: Instant, network: Option<Network>) -> bool {
         let (limit, crowds) = (self.config.association_limit, self.config.crowds);
         let is_crowd = |network| self.sources.crowds.count(network) >= crowds.of_network(limit);
@@ -133,8 +133,8 @@ impl Endpoint {
     }
 }
 
-/// The network that an association with this peer counts for. Who can write into a channel has shown who it is to the layer
-/// below.
+/// Returns the network that an association with this peer counts for. Who can write into a channel has shown
+/// who it is to the layer below.
 pub(super) fn network_of(peer: Destination) -> Option<Network> {
     (peer.encapsulation != Encapsulation::Datagrams).then(|| network(peer.address))
 }

@@ -130,7 +130,8 @@ impl Demux {
         self.by_peer.get(&Peer::new(destination, port)).copied()
     }
 
-    /// The associations with a peer at any address but `source` that is listed there (RFC 9260 §5.1.2 (D)).
+    /// Returns the associations with a peer at any address but `source` that is listed there (RFC 9260 §5.1.2
+    /// (D)).
     fn by_list(&self, source: Destination, listed: &[IpAddr], port: SctpPort) -> impl Iterator<Item = usize> {
         let is_another =
             move |address: &&IpAddr| **address != source.address && is_usable(**address, source.address);
@@ -165,23 +166,24 @@ impl Endpoint {
         }
     }
 
-    /// The path of an association that a packet with its tag belongs to.
+    /// Returns the path of an association that a packet with its tag belongs to.
     pub(super) fn path_to(&self, slot: usize, source: Destination) -> Lookup {
         let path = self.associations[slot].association.paths().by_address(source.address);
         path.map_or(Lookup::UnknownSource, |path| Lookup::Association(slot, path))
     }
 
-    /// The association that an INIT or a cookie from `source` is about: one whose peer is at that address. By an address
-    /// that is merely listed only where the peer is known to be at `source`, too: lists are anybody's to write, and who is
-    /// found by his list would be told of, or handed, an association that is not his
-    /// (docs/decisions/0015-who-an-init-is-about.md).
+    /// Returns the association that an INIT or a cookie from `source` is about: one whose peer is at that
+    /// address. By an address that is merely listed only where the peer is known to be at `source`, too: lists
+    /// are anybody's to write, and who is found by his list would be told of, or handed, an association that is
+    /// not his (docs/decisions/0015-who-an-init-is-about.md).
     pub(super) fn about(&self, source: Destination, listed: &[IpAddr], port: SctpPort) -> Option<usize> {
         let is_of = |slot: &usize| self.associations[*slot].association.paths().has_destination(source);
         self.demux.by_peer(source, port).or_else(|| self.demux.by_list(source, listed, port).find(is_of))
     }
 
-    /// The association that a cookie is about (RFC 9260 §5.2.4). One that waits for INIT ACK is found by the list, too: its
-    /// peer may be who sends it, and then our INIT will meet it; Table 12 has the COOKIE ECHO discarded until then.
+    /// Returns the association that a cookie is about (RFC 9260 §5.2.4). One that waits for INIT ACK is found
+    /// by the list, too: its peer may be who sends it, and then our INIT will meet it; Table 12 has the COOKIE
+    /// ECHO discarded until then.
     pub(super) fn about_cookie(&self, source: Destination, cookie: &StateCookie) -> Option<usize> {
         let (listed, port) = (&cookie.addresses[..], cookie.peer_port);
         let waits =
@@ -207,7 +209,8 @@ impl Endpoint {
             && association.paths().confirmed().all(|known| known != cookie.source)
     }
 
-    /// The association of which this is the peer's current tag, as one who knows it and one of the peer's addresses says.
+    /// Returns the association of which this is the peer's current tag, as one who knows it and one of the
+    /// peer's addresses says.
     pub(super) fn with_live_tag(
         &self,
         (source, listed): (Destination, &[IpAddr]),
@@ -225,7 +228,7 @@ impl Endpoint {
         self.associations[slot].association.peer().peer_tag == Some(tag)
     }
 
-    /// A tag that no association of this endpoint uses, nor has used while its cookies may still come.
+    /// Returns a tag that no association of this endpoint uses, nor has used while its cookies may still come.
     pub(super) fn unused_tag(&mut self) -> VerificationTag {
         loop {
             let tag = self.rng.verification_tag();
@@ -245,7 +248,7 @@ fn is_shutdown_ack(packet: &Packet<'_>) -> bool {
         && packet.chunks().flatten().any(|chunk| matches!(chunk, Chunk::ShutdownAck))
 }
 
-/// Whether a packet may carry its receiver's own tag back (RFC 9260 §8.5.1 (B), (C)).
+/// Returns whether a packet may carry its receiver's own tag back (RFC 9260 §8.5.1 (B), (C)).
 fn may_reflect(packet: &Packet<'_>) -> bool {
     packet.chunks().flatten().any(|chunk| chunk.tag_origin() == TagOrigin::Reflected)
 }

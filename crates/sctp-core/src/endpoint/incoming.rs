@@ -30,7 +30,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Where it goes.
+    /// Returns where it goes.
     pub(super) fn transmit(&self, config: &AssociationConfig) -> Transmit {
         Transmit {
             path: PathId::FIRST,
@@ -118,7 +118,7 @@ impl Endpoint {
         self.send_init_ack(now, datagram, packet, init, (existing, identity), &reading);
     }
 
-    /// Whether an INIT is answered at all, be it with a refusal.
+    /// Returns whether an INIT is answered at all, be it with a refusal.
     pub(super) fn may_answer_init(
         &mut self,
         now: Instant,
@@ -143,7 +143,7 @@ impl Endpoint {
         is_admitted
     }
 
-    /// What an INIT says to the association that there is, if there is one, and which that is.
+    /// Returns what an INIT says to the association that there is, if there is one, and which that is.
     fn read_init<'a>(
         &self,
         datagram: &Datagram<'_>,
@@ -179,7 +179,7 @@ impl Endpoint {
         Identity { tag, initial_tsn, tie_tag, key_material: KeyMaterial::of(ours, announced) }
     }
 
-    /// An association that exists answers with the configuration it was opened with.
+    /// Returns an association that exists answers with the configuration it was opened with.
     fn config_for(&self, existing: Option<usize>) -> &AssociationConfig {
         existing.map_or(&self.config.association, |slot| self.associations[slot].association.config())
     }

@@ -44,7 +44,7 @@ impl InitLimiter {
         Self { hash: keyed(key), hosts: buckets(host, HOST_BITS), networks: buckets(network, NETWORK_BITS) }
     }
 
-    /// Whether one more INIT from this address is looked at now.
+    /// Returns whether one more INIT from this address is looked at now.
     pub(super) fn admits(&mut self, now: Instant, source: IpAddr) -> bool {
         if self.hosts.rate.is_none() && self.networks.rate.is_none() {
             return true;
@@ -101,8 +101,8 @@ pub(super) fn network(source: IpAddr) -> Network {
     })
 }
 
-/// The host in its network: the last octet of an IPv4 address; of an IPv6 address the two that name the link (/64), for a host
-/// may take any address on it.
+/// Returns the host in its network: the last octet of an IPv4 address; of an IPv6 address the two that name the
+/// link (/64), for a host may take any address on it.
 fn host(source: IpAddr) -> u64 {
     match source.to_canonical() {
         IpAddr::V4(v4) => {
@@ -116,8 +116,8 @@ fn host(source: IpAddr) -> u64 {
     }
 }
 
-/// How far the places of a network's hosts are from its first one, by a factor that is the network's own. The low 8 bits of the
-/// number of a host, which are all of it with IPv4, give 256 different places.
+/// Returns how far the places of a network's hosts are from its first one, by a factor that is the network's
+/// own. The low 8 bits of the number of a host, which are all of it with IPv4, give 256 different places.
 fn offset(host: u64, factor: u64) -> u64 {
     let odd = (factor | 1) << (u64::BITS - HOST_BITS);
     odd.wrapping_mul(host & 0xff).wrapping_add(factor.wrapping_mul(host >> 8))

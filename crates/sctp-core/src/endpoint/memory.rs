@@ -20,12 +20,12 @@ impl ReceiveMemory {
         Self { share_bytes, pool_bytes, pooled_bytes: 0, held_bytes: 0 }
     }
 
-    /// What all associations hold.
+    /// Returns what all associations hold.
     pub(super) fn held_bytes(&self) -> usize {
         self.held_bytes
     }
 
-    /// What an association that holds this much may hold in all.
+    /// Returns what an association that holds this much may hold in all.
     pub(super) fn allowance(&self, held_bytes: usize) -> usize {
         let others = self.pooled_bytes - self.beyond_share(held_bytes);
         self.share_bytes + self.pool_bytes.saturating_sub(others)

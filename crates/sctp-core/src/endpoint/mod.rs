@@ -121,7 +121,7 @@ impl core::fmt::Debug for Endpoint {
 }
 
 impl Endpoint {
-    /// An endpoint without associations.
+    /// Creates an endpoint without associations.
     ///
     /// `entropy` seeds tags, TSNs, nonces and cookie keys: take it from the operating system, or, in a simulation,
     /// derive it from the run's seed.
@@ -154,7 +154,7 @@ impl Endpoint {
         })
     }
 
-    /// The SCTP port of this endpoint.
+    /// Returns the SCTP port of this endpoint.
     #[must_use]
     pub fn port(&self) -> SctpPort {
         self.config.port
@@ -299,20 +299,20 @@ impl Endpoint {
         transmitted.is_all
     }
 
-    /// Whether [`poll_transmit`](Self::poll_transmit) may have a packet.
+    /// Returns whether [`poll_transmit`](Self::poll_transmit) may have a packet.
     #[inline]
     #[must_use]
     pub fn may_transmit(&self) -> bool {
         !self.answers.is_empty() || !self.turns.sendable.is_empty()
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is to be called next.
+    /// Returns when [`handle_timeout`](Self::handle_timeout) is to be called next.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.deadlines.next()
     }
 
-    /// The next thing a user should know.
+    /// Returns the next thing a user should know.
     #[inline]
     pub fn poll_event(&mut self) -> Option<(AssociationId, Event)> {
         self.reap();

@@ -18,7 +18,7 @@ pub(super) enum Response {
     Abort,
 }
 
-/// The rules in their order; INIT and COOKIE ECHO (3, 4) are dealt with before.
+/// Returns the rules in their order; INIT and COOKIE ECHO (3, 4) are dealt with before.
 pub(super) fn respond(source: Destination, packet: &Packet<'_>) -> Response {
     if source.encapsulation != Encapsulation::Datagrams && !is_unicast(source.address) {
         return Response::Discard;

@@ -45,7 +45,7 @@ impl<T> Slots<T> {
         self.places.len() - self.free.len()
     }
 
-    /// All of them with their numbers, in the order of these.
+    /// Returns all of them with their numbers, in the order of these.
     pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &T)> {
         self.places.iter().enumerate().filter_map(|(slot, place)| Some((slot, place.as_ref()?)))
     }

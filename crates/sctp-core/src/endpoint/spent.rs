@@ -30,7 +30,7 @@ pub(super) struct SpentTags {
 
 struct Ended {
     tag: VerificationTag,
-    /// When the last cookie with it was made.
+    /// The time when the last cookie with it was made.
     issued_at: Instant,
 }
 
@@ -60,7 +60,7 @@ impl SpentTags {
         self.known.get(tag).is_some()
     }
 
-    /// Whether a cookie made then may be one that was forgotten.
+    /// Returns whether a cookie made then may be one that was forgotten.
     pub(super) fn may_be_forgotten(&self, issued_at: Instant) -> bool {
         self.forgotten.is_some_and(|forgotten| issued_at <= forgotten)
     }

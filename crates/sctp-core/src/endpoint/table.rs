@@ -31,7 +31,8 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// The deadline of the association, if it has moved closer than the one in the heap, which it takes the place of.
+    /// Returns the deadline of the association, if it has moved closer than the one in the heap, which it takes
+    /// the place of.
     #[inline]
     pub(super) fn closer_deadline(&mut self) -> Option<Instant> {
         let closest = self.association.take_closest_timeout();
@@ -44,7 +45,7 @@ impl Entry {
         Some(due)
     }
 
-    /// Whether nothing is left of the association, which is said once.
+    /// Returns whether nothing is left of the association, which is said once.
     #[inline]
     pub(super) fn finishes(&mut self) -> bool {
         self.association.is_finished() && !core::mem::replace(&mut self.is_finished, true)
@@ -60,7 +61,7 @@ impl Endpoint {
         }
     }
 
-    /// An association, to be called: what it does meanwhile is told of as its doing.
+    /// Returns an association, to be called: what it does meanwhile is told of as its doing.
     pub(super) fn at(&mut self, now: Instant, slot: usize) -> Watched<'_> {
         let Entry { association, generation, .. } = &mut self.associations[slot];
         Watched::new(now, *generation, association)

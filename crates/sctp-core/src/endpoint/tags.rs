@@ -72,7 +72,7 @@ impl TagTable {
         (self.places[at].tag == tag).then_some(at)
     }
 
-    /// Where a tag stands or, if it is not there, the free place that it would get.
+    /// Returns where a tag stands or, if it is not there, the free place that it would get.
     #[inline]
     fn place_of(&self, tag: VerificationTag) -> usize {
         let mut at = self.home(tag);
@@ -92,7 +92,7 @@ impl TagTable {
         }
     }
 
-    /// Where a tag belongs. Where endpoints share a port some bits of their tags are alike
+    /// Returns where a tag belongs. Where endpoints share a port some bits of their tags are alike
     /// ([`TagShare`](crate::TagShare)): all bits count.
     fn home(&self, tag: VerificationTag) -> usize {
         let mixed = u64::from(tag.get().wrapping_mul(GOLDEN));

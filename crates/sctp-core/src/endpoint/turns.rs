@@ -44,7 +44,7 @@ impl Line {
         self.places.push_back(place);
     }
 
-    /// The first that is still there, as `is_there` says.
+    /// Returns the first that is still there, as `is_there` says.
     pub(super) fn front(&mut self, is_there: impl Fn(Place) -> bool) -> Option<Place> {
         loop {
             let place = *self.places.front()?;
@@ -81,12 +81,12 @@ impl Line {
     }
 }
 
-/// Whether an association is still there.
+/// Returns whether an association is still there.
 pub(super) fn is_in(associations: &Slots<Entry>) -> impl Fn(Place) -> bool {
     |place| associations.get(place.slot).is_some_and(|entry| entry.generation == place.generation)
 }
 
-/// Whether it waits for this time and for no earlier one.
+/// Returns whether it waits for this time and for no earlier one.
 pub(super) fn waits_in(associations: &Slots<Entry>) -> impl Fn(Instant, Place) -> bool {
     |at, Place { slot, generation }| {
         let entry = associations.get(slot).filter(|entry| entry.generation == generation);

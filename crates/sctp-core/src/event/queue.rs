@@ -228,7 +228,7 @@ impl EventQueue {
         }
     }
 
-    /// Whether nothing waits.
+    /// Returns whether nothing waits.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -351,7 +351,7 @@ impl Bounded {
     }
 }
 
-/// Octets that a waiting event holds in memory.
+/// Returns the number of octets that a waiting event holds in memory.
 fn held_bytes(event: &Event) -> usize {
     let beside = match event {
         Event::SendFailed { message, .. } => message.payload.len(),

@@ -29,13 +29,13 @@ impl<'a> PacketCopy<'a> {
         Self { octets, longest: longest.min(SHORT_BYTES - 1), copy: None }
     }
 
-    /// Octets of the copy that messages share; zero if there is none.
+    /// Returns the number of octets of the copy that messages share; zero if there is none.
     #[inline]
     pub(super) fn copied_bytes(&self) -> usize {
         self.copy.as_ref().map_or(0, Bytes::len)
     }
 
-    /// The part of the copy that is this payload; `None` if it does not stand in the packet.
+    /// Returns the part of the copy that is this payload; `None` if it does not stand in the packet.
     #[inline]
     fn share(&mut self, payload: &[u8]) -> Option<Bytes> {
         let start = payload.as_ptr().addr().checked_sub(self.octets.as_ptr().addr())?;
@@ -55,7 +55,7 @@ pub(super) struct Arena {
 }
 
 impl Arena {
-    /// A copy of this payload.
+    /// Returns a copy of this payload.
     #[inline]
     pub(super) fn copy(&mut self, payload: &[u8], packet: &mut PacketCopy<'_>) -> Bytes {
         if payload.len() <= packet.longest
@@ -86,7 +86,7 @@ impl Arena {
         }
     }
 
-    /// A block for a payload and those that are likely to follow; false if it had better be alone.
+    /// Returns a block for a payload and those that are likely to follow; false if it had better be alone.
     fn begin_block(&mut self, payload_bytes: usize) -> bool {
         let likely = self.expected_bytes.saturating_sub(self.round_bytes).max(self.round_bytes);
         let block_bytes = likely.min(BLOCK_BYTES);

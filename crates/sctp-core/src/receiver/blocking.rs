@@ -21,13 +21,13 @@ impl BlockingStatistics {
         self.streams.iter().map(|(stream, blocking)| (*stream, *blocking))
     }
 
-    /// The waiting times of all streams.
+    /// Returns the waiting times of all streams.
     #[must_use]
     pub fn histogram(&self) -> &BlockingHistogram {
         &self.histogram
     }
 
-    /// Octets that it takes. The nodes of the map are at least half full.
+    /// Returns the number of octets that it takes. The nodes of the map are at least half full.
     pub(super) fn held_bytes(&self) -> usize {
         let entry = (size_of::<StreamId>() + size_of::<StreamBlocking>()) * 2;
         let buckets = self.histogram.buckets.capacity() * size_of::<u64>();
@@ -67,7 +67,7 @@ pub struct BlockingHistogram {
 }
 
 impl BlockingHistogram {
-    /// How many values were recorded.
+    /// Returns how many values were recorded.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
@@ -79,7 +79,7 @@ impl BlockingHistogram {
         self.sum
     }
 
-    /// The value that a share `q` of the recorded ones does not exceed, as the upper end of its bucket
+    /// Returns the value that a share `q` of the recorded ones does not exceed, as the upper end of its bucket
     /// (at most an eighth too high). `q` is clamped to 0…1; `None` without values.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Option<Duration> {
@@ -90,7 +90,7 @@ impl BlockingHistogram {
         })
     }
 
-    /// The buckets that hold values, ascending: upper end and count.
+    /// Returns the buckets that hold values, ascending: upper end and count.
     pub fn iter(&self) -> impl Iterator<Item = (Duration, u64)> {
         let ends = (0_u32..).map(upper_end);
         ends.zip(self.buckets.iter().copied()).filter(|(_, count)| *count > 0)

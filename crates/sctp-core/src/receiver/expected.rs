@@ -49,7 +49,8 @@ impl Receiver {
         }
     }
 
-    /// Whether nothing is missing, incomplete or blocked, and what was given up ended before the last chunk.
+    /// Returns whether nothing is missing, incomplete or blocked, and what was given up ended before the last
+    /// chunk.
     fn is_settled(&self) -> bool {
         !self.arrived.has_gap()
             && self.reassembly.is_empty()
@@ -92,7 +93,7 @@ struct Limits {
 }
 
 impl Limits {
-    /// Whether a chunk is a whole message within these limits.
+    /// Returns whether a chunk is a whole message within these limits.
     #[inline(always)]
     fn admit(&self, data: &Fragment<'_>) -> bool {
         data.flags.is_whole()

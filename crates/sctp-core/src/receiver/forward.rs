@@ -137,7 +137,7 @@ impl Receiver {
         passed.message_ready
     }
 
-    /// Whether a chunk belongs to a message that was given up, though its TSN is new.
+    /// Returns whether a chunk belongs to a message that was given up, though its TSN is new.
     pub(super) fn is_given_up(&self, position: Position, data: &Fragment<'_>) -> bool {
         self.given_up_through.is_some_and(|through| {
             let continues = position == through.next() && self.continues(data);

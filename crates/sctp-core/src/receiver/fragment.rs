@@ -27,7 +27,8 @@ impl<'a> Fragment<'a> {
         }
     }
 
-    /// The place of its message in its stream; `None` for an unordered one, which has none (RFC 9260 §6.6).
+    /// Returns the place of its message in its stream; `None` for an unordered one, which has none (RFC 9260
+    /// §6.6).
     pub(super) fn order(&self) -> Option<Sequence> {
         (!self.flags.unordered).then_some(self.sequence)
     }
@@ -66,12 +67,12 @@ pub(super) enum Numbering {
 }
 
 impl Numbering {
-    /// The number after this one.
+    /// Returns the number after this one.
     pub(super) const fn next(self, sequence: Sequence) -> Sequence {
         Sequence(sequence.0.wrapping_add(self.step()))
     }
 
-    /// How many steps lead from one number forward to another, wrapping.
+    /// Returns how many steps lead from one number forward to another, wrapping.
     pub(super) const fn distance(self, from: Sequence, to: Sequence) -> u32 {
         to.0.wrapping_sub(from.0) / self.step()
     }
@@ -92,12 +93,12 @@ impl Numbering {
 pub(super) struct Sequence(u32);
 
 impl Sequence {
-    /// Whether this number comes before the other in serial number arithmetic.
+    /// Returns whether this number comes before the other in serial number arithmetic.
     pub(super) const fn precedes(self, other: Self) -> bool {
         self.mid().precedes(other.mid())
     }
 
-    /// The number as a key: to be looked up, and compared only within one half of the circle.
+    /// Returns the number as a key: to be looked up, and compared only within one half of the circle.
     pub(super) const fn get(self) -> u32 {
         self.0
     }

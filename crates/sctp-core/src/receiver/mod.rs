@@ -77,8 +77,8 @@ impl ReceiverConfig {
         if self.capabilities.has(Capability::Interleaving) { Numbering::Mid } else { Numbering::Ssn }
     }
 
-    /// Octets beyond the window that the chunk everything waits for may take: a longest message, or as much of one as may
-    /// wait before a piece of it is delivered, and a chunk.
+    /// Returns the number of octets beyond the window that the chunk everything waits for may take: a longest
+    /// message, or as much of one as may wait before a piece of it is delivered, and a chunk.
     fn overdraft_bytes(&self) -> usize {
         let chunk_bytes = if self.partial_delivery_point.is_some() { usize::from(u16::MAX) } else { 0 };
         self.message_bytes.saturating_add(chunk_bytes)
@@ -186,19 +186,20 @@ impl Receiver {
         self.sack.on_timer();
     }
 
-    /// Whether a SACK must go now, for what arrived or for a window that opened.
+    /// Returns whether a SACK must go now, for what arrived or for a window that opened.
     pub(crate) fn wants_sack(&self) -> bool {
         !self.earlier_sacks.is_empty()
             || self.sack.owed() == SackDemand::Immediate
             || self.window_update_due()
     }
 
-    /// Whether there is something to acknowledge, so that a SACK should share a packet that goes anyway.
+    /// Returns whether there is something to acknowledge, so that a SACK should share a packet that goes
+    /// anyway.
     pub(crate) fn is_sack_pending(&self) -> bool {
         !self.earlier_sacks.is_empty() || self.sack.owed() != SackDemand::None || self.window_update_due()
     }
 
-    /// Whether a SACK is owed that may wait.
+    /// Returns whether a SACK is owed that may wait.
     pub(crate) fn is_sack_delayed(&self) -> bool {
         self.sack.owed() == SackDemand::Delayed
     }
@@ -221,7 +222,7 @@ impl Receiver {
         Ok(())
     }
 
-    /// The last TSN below which nothing is missing.
+    /// Returns the last TSN below which nothing is missing.
     pub(crate) fn cumulative_tsn(&self) -> Tsn {
         self.arrived.cumulative_tsn()
     }
@@ -231,7 +232,7 @@ impl Receiver {
         self.window.a_rwnd()
     }
 
-    /// The next message for the application; its room in the window is free again.
+    /// Returns the next message for the application; its room in the window is free again.
     pub(crate) fn receive(&mut self) -> Option<Received> {
         let received = self.ordering.receive()?;
         self.release(1, received.message.payload.len());
@@ -274,7 +275,7 @@ impl Receiver {
         self.count_held();
     }
 
-    /// Octets of what is kept for each stream until the association ends.
+    /// Returns the number of octets of what is kept for each stream until the association ends.
     pub(crate) fn table_bytes(&self) -> usize {
         self.ordering.table_bytes()
     }
@@ -290,20 +291,20 @@ impl Receiver {
         self.ordering.overhead_bytes() + self.reassembly.overhead_bytes()
     }
 
-    /// Whether the peer should hear that the window opened, though nothing arrived (RFC 9260 §6.2): it grew
-    /// by a quarter of the buffer, or the application has read everything and a window that the peer
+    /// Returns whether the peer should hear that the window opened, though nothing arrived (RFC 9260 §6.2): it
+    /// grew by a quarter of the buffer, or the application has read everything and a window that the peer
     /// believes to be closed has room for a packet.
     #[inline]
     pub(crate) fn window_update_due(&self) -> bool {
         self.window.is_update_due() || (!self.has_message() && self.window.has_reopened())
     }
 
-    /// Whether [`receive`](Self::receive) would give something.
+    /// Returns whether [`receive`](Self::receive) would give something.
     pub(crate) fn has_message(&self) -> bool {
         self.ordering.has_message()
     }
 
-    /// Whether nothing is held: no fragment, no blocked message, none for the application.
+    /// Returns whether nothing is held: no fragment, no blocked message, none for the application.
     #[cfg(test)]
     pub(crate) fn is_empty(&self) -> bool {
         self.reassembly.bytes() == 0 && self.ordering.is_empty()
@@ -319,12 +320,12 @@ impl Receiver {
         self.window.memory_bytes()
     }
 
-    /// Whether any DATA chunk was kept so far.
+    /// Returns whether any DATA chunk was kept so far.
     pub(crate) fn has_received(&self) -> bool {
         self.counters.data_chunks > 0
     }
 
-    /// What has happened so far.
+    /// Returns what has happened so far.
     pub(crate) fn statistics(&self) -> ReceiverStatistics {
         ReceiverStatistics {
             reassembly_bytes: self.reassembly.bytes(),

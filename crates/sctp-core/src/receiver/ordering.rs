@@ -45,7 +45,7 @@ impl Ordering {
         }
     }
 
-    /// Whether a chunk's message is one its stream still waits for; each number is used once per round.
+    /// Returns whether a chunk's message is one its stream still waits for; each number is used once per round.
     #[inline]
     pub(super) fn check(&self, fragment: &Fragment<'_>) -> Result<(), ReceiverViolation> {
         let (tsn, stream) = (fragment.tsn, fragment.stream);
@@ -63,7 +63,7 @@ impl Ordering {
         !self.blocked.is_empty() && self.blocked.contains_key(&key(stream, order))
     }
 
-    /// Whether a message's number is one that its stream has delivered or skipped.
+    /// Returns whether a message's number is one that its stream has delivered or skipped.
     #[inline]
     pub(super) fn has_passed(&self, stream: StreamId, order: Sequence) -> bool {
         order.precedes(self.next(stream))
@@ -117,12 +117,13 @@ impl Ordering {
         self.deliver(now, now, piece);
     }
 
-    /// Whether a complete message waits for an earlier one.
+    /// Returns whether a complete message waits for an earlier one.
     pub(super) fn is_blocking(&self) -> bool {
         !self.blocked.is_empty()
     }
 
-    /// Whether a message is the one its stream, which has been used before, waits for; or it has no order.
+    /// Returns whether a message is the one its stream, which has been used before, waits for; or it has no
+    /// order.
     #[inline(always)]
     pub(super) fn expects(&self, fragment: &Fragment<'_>) -> bool {
         fragment.flags.unordered
@@ -153,7 +154,7 @@ impl Ordering {
         self.ready.range_mut(others..).for_each(|ready| change(&mut ready.payload));
     }
 
-    /// The next message for the application.
+    /// Returns the next message for the application.
     pub(super) fn receive(&mut self) -> Option<Received> {
         self.ready.pop_front().map(Received::from)
     }
@@ -220,7 +221,7 @@ impl Ordering {
         self.push_ready(received.into());
     }
 
-    /// Octets in what holds complete messages, besides their payload.
+    /// Returns the number of octets in what holds complete messages, besides their payload.
     #[inline]
     pub(super) fn overhead_bytes(&self) -> usize {
         Self::ready_overhead_bytes(self.ready.len()) + self.shared_bytes + self.blocked.len() * BLOCKED_BYTES
@@ -253,7 +254,7 @@ impl Ordering {
         core::mem::replace(&mut self.shared_bytes, kept) - kept
     }
 
-    /// Octets of what is kept for each stream until the association ends.
+    /// Returns the number of octets of what is kept for each stream until the association ends.
     pub(super) fn table_bytes(&self) -> usize {
         let statistics = self.statistics.as_deref().map_or(0, BlockingStatistics::held_bytes);
         self.next.capacity() * size_of::<Sequence>() + statistics
@@ -287,12 +288,12 @@ impl Ordering {
         }
     }
 
-    /// Whether the application has something to read.
+    /// Returns whether the application has something to read.
     pub(super) fn has_message(&self) -> bool {
         !self.ready.is_empty()
     }
 
-    /// Whether no message is held, ready or blocked.
+    /// Returns whether no message is held, ready or blocked.
     #[cfg(test)]
     pub(super) fn is_empty(&self) -> bool {
         self.ready.is_empty() && self.blocked.is_empty()
@@ -314,7 +315,7 @@ impl Ordering {
         self.expect(stream, next);
     }
 
-    /// The blocked message of a stream that comes first, counted from the one it waits for.
+    /// Returns the blocked message of a stream that comes first, counted from the one it waits for.
     fn first_blocked(&self, stream: StreamId, next: Sequence) -> Option<Sequence> {
         let (lowest, from, highest) = ((stream.get(), 0), key(stream, next), (stream.get(), u32::MAX));
         let first =
@@ -333,7 +334,7 @@ impl Ordering {
         self.push_ready(Received { message, complete_at, blocked, piece }.into());
     }
 
-    /// What a stream waits for.
+    /// Returns what a stream waits for.
     #[inline]
     pub(super) fn next(&self, stream: StreamId) -> Sequence {
         self.next.get(usize::from(stream.get())).copied().unwrap_or_default()

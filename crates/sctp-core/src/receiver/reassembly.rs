@@ -43,7 +43,7 @@ impl Reassembly {
         }
     }
 
-    /// Whether a chunk agrees with what has arrived. Changes nothing.
+    /// Returns whether a chunk agrees with what has arrived. Changes nothing.
     #[inline]
     pub(super) fn check(
         &self,
@@ -62,7 +62,7 @@ impl Reassembly {
         }
     }
 
-    /// Whether no fragment waits.
+    /// Returns whether no fragment waits.
     pub(super) fn is_empty(&self) -> bool {
         match self {
             Self::ByTsn(runs) => runs.is_empty(),
@@ -70,7 +70,7 @@ impl Reassembly {
         }
     }
 
-    /// Octets in what holds them, besides their payload.
+    /// Returns the number of octets in what holds them, besides their payload.
     #[inline]
     pub(super) fn overhead_bytes(&self) -> usize {
         match self {

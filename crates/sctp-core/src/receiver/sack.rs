@@ -86,7 +86,7 @@ impl SackSchedule {
         if self.is_overdue { SackDemand::Immediate } else { self.owed }
     }
 
-    /// Whether the packets read so far call for a SACK.
+    /// Returns whether the packets read so far call for a SACK.
     #[inline]
     pub(super) fn has_fallen_due(&self) -> bool {
         self.owed == SackDemand::Immediate
@@ -138,7 +138,8 @@ struct PacketFacts {
     asks_at_once: bool,
 }
 
-/// The rule. Without a reason to hurry every second packet is acknowledged, the first after a pause late.
+/// Returns the rule. Without a reason to hurry every second packet is acknowledged, the first after a pause
+/// late.
 ///
 /// At once: something was dropped for want of room (§6.2); something came twice, with new chunks or without
 /// (§6.2); the I bit is set (§6.2); a TSN is missing or one just ceased to be (§6.7, RFC 5681 §4.2).

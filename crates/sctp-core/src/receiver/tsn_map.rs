@@ -24,22 +24,22 @@ impl TsnMap {
         Self { cumulative: Position(0), cumulative_tsn: peer_initial_tsn.previous(), ranges: VecDeque::new() }
     }
 
-    /// The last TSN below which nothing is missing.
+    /// Returns the last TSN below which nothing is missing.
     pub(super) fn cumulative_tsn(&self) -> Tsn {
         self.cumulative_tsn
     }
 
-    /// Whether a TSN is missing below one that arrived.
+    /// Returns whether a TSN is missing below one that arrived.
     pub(super) fn has_gap(&self) -> bool {
         !self.ranges.is_empty()
     }
 
-    /// The position after the cumulative TSN: the chunk everything else waits for.
+    /// Returns the position after the cumulative TSN: the chunk everything else waits for.
     pub(super) fn head(&self) -> Position {
         self.cumulative.next()
     }
 
-    /// Where a TSN belongs. Changes nothing: the chunk may yet be refused.
+    /// Returns where a TSN belongs. Changes nothing: the chunk may yet be refused.
     #[inline]
     pub(super) fn place(&self, tsn: Tsn) -> Place {
         // No range begins where everything else waits for a chunk.
@@ -62,7 +62,7 @@ impl TsnMap {
         }
     }
 
-    /// Whether the chunk at this position has arrived.
+    /// Returns whether the chunk at this position has arrived.
     pub(super) fn contains(&self, position: Position) -> bool {
         position <= self.cumulative
             || self.ranges.get(self.range_at_or_above(position)).is_some_and(|range| range.first <= position)
@@ -121,7 +121,7 @@ impl TsnMap {
         Forward::Through(through)
     }
 
-    /// The ranges above the cumulative TSN as offsets from it, lowest first.
+    /// Returns the ranges above the cumulative TSN as offsets from it, lowest first.
     pub(super) fn gap_ack_blocks(&self) -> impl Iterator<Item = GapAckBlock> {
         // TSN_HORIZON fits u16, so nothing saturates.
         let offset = |position: Position| u16::try_from(position.0 - self.cumulative.0).unwrap_or(u16::MAX);

@@ -27,7 +27,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// An empty buffer whose size the peer learns from INIT or INIT ACK.
+    /// Creates an empty buffer whose size the peer learns from INIT or INIT ACK.
     pub(super) fn new(buffer_bytes: usize, message_bytes: usize) -> Self {
         Self {
             buffer_bytes,
@@ -44,12 +44,12 @@ impl Window {
         self.allowance_bytes = bytes;
     }
 
-    /// Whether a chunk with this much payload may be kept.
+    /// Returns whether a chunk with this much payload may be kept.
     pub(super) fn admits(&self, payload_bytes: usize, credit: Credit) -> bool {
         self.fits_here(payload_bytes, credit) && self.with_chunk(payload_bytes) <= self.allowance_bytes
     }
 
-    /// Whether a chunk that everything waits for could be kept if the endpoint had memory for it.
+    /// Returns whether a chunk that everything waits for could be kept if the endpoint had memory for it.
     pub(super) fn could_admit(&self, payload_bytes: usize) -> bool {
         self.fits_here(payload_bytes, Credit::Overdraft)
     }
@@ -60,7 +60,7 @@ impl Window {
         self.promised = self.promised.saturating_sub(payload_bytes);
     }
 
-    /// What may be kept within what the peer was promised.
+    /// Returns what may be kept within what the peer was promised.
     pub(super) fn room(&self) -> Room {
         let memory = self.buffer_bytes.saturating_mul(MEMORY_FACTOR).min(self.allowance_bytes);
         Room {
@@ -97,7 +97,7 @@ impl Window {
         self.overhead_bytes
     }
 
-    /// What a SACK says now.
+    /// Returns what a SACK says now.
     ///
     /// A window that is nearly closed is not opened by small steps, or the peer would fill it with small
     /// chunks for ever (silly window syndrome, RFC 9293 §3.8.6.2.2).
@@ -113,8 +113,8 @@ impl Window {
         self.promised = usize::try_from(self.a_rwnd()).unwrap_or(usize::MAX);
     }
 
-    /// Whether the peer should hear of a window that opened without waiting for more data: it grew by at
-    /// least a quarter of the buffer beyond what the peer believes (RFC 9260 §6.2).
+    /// Returns whether the peer should hear of a window that opened without waiting for more data: it grew by
+    /// at least a quarter of the buffer beyond what the peer believes (RFC 9260 §6.2).
     #[inline]
     pub(super) fn is_update_due(&self) -> bool {
         let step = (self.buffer_bytes / 4).max(1);
@@ -122,17 +122,17 @@ impl Window {
         self.promised.saturating_add(step) <= self.buffer_bytes && self.growth() >= step
     }
 
-    /// What the peer does not know of.
+    /// Returns what the peer does not know of.
     fn growth(&self) -> usize {
         usize::try_from(self.a_rwnd()).unwrap_or(usize::MAX).saturating_sub(self.promised)
     }
 
-    /// Whether the peer believes the window to be nearly closed, and it is not.
+    /// Returns whether the peer believes the window to be nearly closed, and it is not.
     pub(super) fn has_reopened(&self) -> bool {
         self.promised < self.small_bytes() && self.free() >= self.small_bytes()
     }
 
-    /// Octets in use, overhead included.
+    /// Returns the number of octets in use, overhead included.
     pub(super) fn memory_bytes(&self) -> usize {
         self.payload_bytes + self.overhead_bytes
     }
@@ -146,7 +146,7 @@ impl Window {
             && self.with_chunk(payload_bytes) <= limit.saturating_mul(MEMORY_FACTOR)
     }
 
-    /// Octets in use with one more chunk.
+    /// Returns the number of octets in use with one more chunk.
     fn with_chunk(&self, payload_bytes: usize) -> usize {
         self.memory_bytes() + payload_bytes + CHUNK_OVERHEAD_BYTES
     }

@@ -100,12 +100,12 @@ impl Sender {
         sent.into_iter().map(failed(true)).chain(unsent.into_iter().map(failed(false))).collect()
     }
 
-    /// Whether any message was handed in that may be given up.
+    /// Returns whether any message was handed in that may be given up.
     pub(crate) fn gives_up(&self) -> bool {
         self.options.gives_up
     }
 
-    /// When a waiting message expires.
+    /// Returns when a waiting message expires.
     pub(crate) fn next_expiry(&mut self) -> Option<Instant> {
         self.queue.next_expiry()
     }
@@ -163,7 +163,7 @@ impl Sender {
         }
     }
 
-    /// Whether a chunk may be sent once more under the terms of its message.
+    /// Returns whether a chunk may be sent once more under the terms of its message.
     pub(super) fn may_be_resent(&self, now: Instant, chunk: &SentChunk) -> bool {
         let stored = self.queue.messages().get(chunk.fragment.message);
         stored.is_none_or(|stored| stored.allows(now, u32::from(chunk.transmissions)))

@@ -15,7 +15,7 @@ use super::steps::step;
 use crate::error::ProtocolViolation;
 use crate::transmit::PathId;
 
-/// Why a SACK was not used.
+/// The reason why a SACK was not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SackRefused {
     /// Its cumulative ack is behind ours: an old one, overtaken on the way (RFC 9260 §6.2.1 (D) (i)).
@@ -35,7 +35,7 @@ pub(crate) struct Acknowledgment {
     pub(crate) cumulative_advanced: bool,
     /// Whether anything was acknowledged for the first time.
     pub(crate) is_news: bool,
-    /// When the chunk sent last of those was sent.
+    /// The time when the chunk sent last of those was sent.
     pub(crate) newest: Instant,
     pub(crate) paths: SmallVec<[PathAcknowledgment; 1]>,
     /// Payload octets that left the send buffer.
@@ -83,7 +83,7 @@ impl Delivered {
         Self { first: tsn, last: tsn, path, sent_at, transmissions, is_probed, is_moved, was, bytes }
     }
 
-    /// Whether this is one of them.
+    /// Returns whether this is one of them.
     pub(crate) fn contains(&self, tsn: Tsn) -> bool {
         self.first.distance(tsn) <= self.first.distance(self.last)
     }
@@ -342,7 +342,7 @@ impl RttSample {
         self.is_spoiled |= timed.is_some() && self.timed.is_none();
     }
 
-    /// Whether a measurement was lost that has to be made up for.
+    /// Returns whether a measurement was lost that has to be made up for.
     pub(crate) fn is_spoiled(&self) -> bool {
         self.is_spoiled
     }

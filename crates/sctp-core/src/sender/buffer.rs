@@ -103,7 +103,7 @@ impl Sender {
         self.buffer.payload_bytes + self.queue.held_bytes() + self.outstanding.held_bytes()
     }
 
-    /// Octets of that which the next messages do not find free.
+    /// Returns the number of octets of that which the next messages do not find free.
     fn taken_bytes(&self) -> usize {
         self.held_bytes() - self.queue.idle_bytes() - self.outstanding.idle_bytes()
     }
@@ -126,7 +126,7 @@ impl Sender {
         self.outstanding.trim();
     }
 
-    /// Whether to tell the user that there is room again.
+    /// Returns whether to tell the user that there is room again.
     pub(super) fn buffer_available(&mut self) -> bool {
         if !self.buffer.refused {
             return false;
@@ -135,22 +135,24 @@ impl Sender {
         !self.buffer.refused
     }
 
-    /// Octets that the messages which are here take; none where there are none.
+    /// Returns the number of octets that the messages which are here take; none where there are none.
     pub(crate) fn buffered_bytes(&self) -> usize {
         if self.is_dry() { 0 } else { self.taken_bytes() }
     }
 
-    /// Octets of memory for the messages which are here, with places that others have left; none where there are none.
+    /// Returns the number of octets of memory for the messages which are here, with places that others have
+    /// left; none where there are none.
     pub(crate) fn memory_bytes(&self) -> usize {
         if self.is_dry() { 0 } else { self.held_bytes() }
     }
 
-    /// Octets of what is kept for each stream until the association ends.
+    /// Returns the number of octets of what is kept for each stream until the association ends.
     pub(crate) fn table_bytes(&self) -> usize {
         self.queue.table_bytes()
     }
 
-    /// Octets that the messages which are here come to, each with a fixed sum: what shows whether they become fewer.
+    /// Returns the number of octets that the messages which are here come to, each with a fixed sum: what shows
+    /// whether they become fewer.
     pub(crate) fn waiting_bytes(&self) -> usize {
         self.buffer.payload_bytes + self.queue.messages().len() * NOMINAL_MESSAGE_BYTES
     }

@@ -41,14 +41,14 @@ impl Coverage {
         }
     }
 
-    /// What `blocks` cover that was not covered.
+    /// Returns what `blocks` cover that was not covered.
     pub(crate) fn additions(&self, blocks: &Ranges) -> Ranges {
         let Some(first) = blocks.first() else { return Ranges::new() };
         let from = self.ranges.partition_point(|range| range.end <= first.start);
         difference(blocks, &self.ranges[from..])
     }
 
-    /// Whether anything below `reach` is covered that `blocks` do not cover.
+    /// Returns whether anything below `reach` is covered that `blocks` do not cover.
     pub(crate) fn loses(&self, blocks: &Ranges, reach: u64) -> bool {
         let below = &self.ranges[..self.beginning_below(reach)];
         below != blocks.as_slice() && !difference(&clipped(below, 0..reach), blocks).is_empty()
@@ -68,7 +68,7 @@ impl Coverage {
         uncovered
     }
 
-    /// How many ranges begin below a number.
+    /// Returns how many ranges begin below a number.
     fn beginning_below(&self, reach: u64) -> usize {
         self.ranges.partition_point(|range| range.start < reach)
     }
@@ -86,7 +86,7 @@ impl Coverage {
         });
     }
 
-    /// The chunks that are covered, the last one first.
+    /// Returns the chunks that are covered, the last one first.
     pub(crate) fn descending(&self) -> impl Iterator<Item = u64> {
         self.ranges.iter().rev().flat_map(|range| range.clone().rev())
     }
@@ -97,7 +97,7 @@ fn clipped(ranges: &[Range<u64>], bounds: Range<u64>) -> Ranges {
     ranges.iter().inspect(|_| step()).map(clip).filter(|range| !range.is_empty()).collect()
 }
 
-/// What is in `ranges` and not in `others`.
+/// Returns what is in `ranges` and not in `others`.
 fn difference(ranges: &[Range<u64>], others: &[Range<u64>]) -> Ranges {
     let mut result = Ranges::new();
     let mut next = 0;

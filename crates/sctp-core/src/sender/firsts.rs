@@ -41,7 +41,7 @@ pub(crate) enum Kind {
 impl Kind {
     pub(crate) const ALL: [Self; 4] = [Self::Unsettled, Self::Probeable, Self::Original, Self::Reportable];
 
-    /// Whether a chunk is of this kind on this path.
+    /// Returns whether a chunk is of this kind on this path.
     #[inline]
     pub(crate) fn is_kind_of(self, chunk: &SentChunk, path: PathId) -> bool {
         let is_in_flight = chunk.state == ChunkState::InFlight;
@@ -81,7 +81,7 @@ impl Firsts {
         self.from = [number; Kind::ALL.len()];
     }
 
-    /// Whether chunks were sent again that may be in flight.
+    /// Returns whether chunks were sent again that may be in flight.
     #[inline]
     pub(crate) fn has_again(&self) -> bool {
         self.again.exists()

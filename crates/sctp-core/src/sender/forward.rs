@@ -41,13 +41,13 @@ struct ForwardSent {
 type Skipped = BTreeMap<(StreamId, bool), Mid>;
 
 impl Sender {
-    /// Whether the next packet has to carry a FORWARD TSN.
+    /// Returns whether the next packet has to carry a FORWARD TSN.
     #[inline]
     pub(crate) fn forward_is_due(&self) -> bool {
         self.forwarding.exists() && self.forwarding.get().is_due
     }
 
-    /// When the FORWARD TSN is to be repeated, if no SACK confirms it before.
+    /// Returns when the FORWARD TSN is to be repeated, if no SACK confirms it before.
     pub(crate) fn forward_again_at(&self) -> Option<Instant> {
         self.forwarding.get().again_at
     }
@@ -61,7 +61,7 @@ impl Sender {
         }
     }
 
-    /// Whether T3-rtx has to run on a path: for chunks, or for a FORWARD TSN (RFC 3758 §3.5 (C5)).
+    /// Returns whether T3-rtx has to run on a path: for chunks, or for a FORWARD TSN (RFC 3758 §3.5 (C5)).
     pub(crate) fn needs_t3(&self, path: PathId) -> bool {
         let awaits_confirmation = || self.forwarding.get().sent.is_some_and(|sent| sent.path == path);
         self.has_outstanding(path) || (self.forwarding.exists() && awaits_confirmation())

@@ -55,7 +55,7 @@ impl Stored {
         self.message.payload.len() - self.sent_bytes as usize
     }
 
-    /// Whether a chunk of it that was sent so often may be sent once more.
+    /// Returns whether a chunk of it that was sent so often may be sent once more.
     pub(crate) fn allows(&self, now: Instant, transmissions: u32) -> bool {
         if self.once_begun == OnceBegun::IsFinished {
             return true;
@@ -134,17 +134,17 @@ impl Messages {
         self.places.len() - self.free.len()
     }
 
-    /// Octets that hold them, beside their payload.
+    /// Returns the number of octets that hold them, beside their payload.
     pub(crate) fn held_bytes(&self) -> usize {
         self.places.capacity() * size_of::<Option<Stored>>() + self.free.capacity() * size_of::<u32>()
     }
 
-    /// Octets of that in which nothing is.
+    /// Returns the number of octets of that in which nothing is.
     pub(crate) fn idle_bytes(&self) -> usize {
         (self.places.capacity() - self.len()) * PLACE_BYTES
     }
 
-    /// Whether far more places are free than are not.
+    /// Returns whether far more places are free than are not.
     #[inline]
     pub(crate) fn is_sparse(&self) -> bool {
         let (free, places) = (self.free.len(), self.places.len());
@@ -167,7 +167,7 @@ impl Messages {
         Renamed(names)
     }
 
-    /// The number of a message, to find it in the order in which they were handed in.
+    /// Returns the number of a message, to find it in the order in which they were handed in.
     pub(crate) fn number(&self, key: MessageKey) -> u64 {
         self.get(key).map_or(u64::MAX, |stored| stored.number)
     }

@@ -183,14 +183,14 @@ pub(crate) struct Losses {
     pub(crate) paths: PathIds,
     /// Paths on which a chunk was lost as often as suggests that packets of its size vanish (RFC 8899 §4.3).
     pub(crate) vanishing: PathIds,
-    /// When the reordering window of a chunk runs out.
+    /// The time when the reordering window of a chunk runs out.
     pub(crate) look_again_at: Option<Instant>,
     /// Whether any chunk was declared lost.
     pub(crate) any: bool,
 }
 
 impl Sender {
-    /// A sender that knows nothing of its peer yet.
+    /// Creates a sender that knows nothing of its peer yet.
     pub(crate) fn new(config: &AssociationConfig, initial_tsn: Tsn) -> Self {
         Self {
             options: SenderOptions {
@@ -349,12 +349,13 @@ impl Sender {
         self.options.nagle = Nagle::Off;
     }
 
-    /// The window the peer last advertised, for acknowledgments that carry none (SHUTDOWN, RFC 9260 §9.2).
+    /// Returns the window the peer last advertised, for acknowledgments that carry none (SHUTDOWN, RFC 9260
+    /// §9.2).
     pub(crate) fn peer_window(&self) -> usize {
         self.advertised_window
     }
 
-    /// What the peer has room for beyond what is on its way (RFC 9260 §6.2.1 (B), (C), (D) (ii)).
+    /// Returns what the peer has room for beyond what is on its way (RFC 9260 §6.2.1 (B), (C), (D) (ii)).
     fn free_window(&self) -> usize {
         self.advertised_window.saturating_sub(self.outstanding.flight_payload())
     }
@@ -527,7 +528,7 @@ impl Sender {
         last.map(|(index, _)| self.outstanding.tsn_at(index))
     }
 
-    /// Whether nothing is queued and nothing outstanding.
+    /// Returns whether nothing is queued and nothing outstanding.
     pub(crate) fn is_dry(&self) -> bool {
         self.queue.is_empty() && self.outstanding.is_empty()
     }

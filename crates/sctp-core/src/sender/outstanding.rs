@@ -96,7 +96,7 @@ pub(crate) enum ChunkState {
 }
 
 impl SentChunk {
-    /// Octets of the chunk in a packet (RFC 9260 §3.3.1).
+    /// Returns the number of octets of the chunk in a packet (RFC 9260 §3.3.1).
     pub(crate) fn wire_bytes(&self) -> usize {
         self.fragment.wire_bytes()
     }
@@ -105,7 +105,7 @@ impl SentChunk {
         self.fragment.payload_bytes()
     }
 
-    /// Whether its fate is still open.
+    /// Returns whether its fate is still open.
     pub(crate) fn is_unsettled(&self) -> bool {
         matches!(self.state, ChunkState::InFlight | ChunkState::Lost)
     }
@@ -126,12 +126,12 @@ impl Outstanding {
         }
     }
 
-    /// The TSN before the earliest outstanding one: the Cumulative TSN Ack Point.
+    /// Returns the TSN before the earliest outstanding one: the Cumulative TSN Ack Point.
     pub(crate) fn cumulative_ack(&self) -> Tsn {
         self.first.previous()
     }
 
-    /// The TSN the next new chunk gets.
+    /// Returns the TSN the next new chunk gets.
     pub(crate) fn next_tsn(&self) -> Tsn {
         self.tsn_at(self.chunks.len())
     }
@@ -171,7 +171,7 @@ impl Outstanding {
         self.paths.resize(last.index() + 1, OnPath::default());
     }
 
-    /// The paths that carried something so far.
+    /// Returns the paths that carried something so far.
     pub(crate) fn paths(&self) -> impl Iterator<Item = PathId> + use<> {
         (0..=u8::MAX).map(PathId::new).take(self.paths.len())
     }
@@ -180,7 +180,7 @@ impl Outstanding {
         self.paths.iter().map(|path| path.flight).sum()
     }
 
-    /// How many chunks of a path gap ack blocks cover.
+    /// Returns how many chunks of a path gap ack blocks cover.
     pub(crate) fn acknowledged(&self, path: PathId) -> usize {
         self.on(path).map_or(0, |on| on.acknowledged)
     }
@@ -208,7 +208,7 @@ impl Outstanding {
         self.chunks.iter().enumerate()
     }
 
-    /// The in-flight chunk with the lowest TSN on this path that a probe could carry.
+    /// Returns the in-flight chunk with the lowest TSN on this path that a probe could carry.
     pub(crate) fn earliest_in_flight(&self, path: PathId) -> Option<&SentChunk> {
         let on = self.on(path).filter(|on| on.probeable > 0)?;
         self.first_on(Kind::Probeable, path, on).map(|(_, chunk)| chunk)
@@ -221,12 +221,12 @@ impl Outstanding {
         self.first_on(Kind::Unsettled, path, on).map(|(index, _)| index)
     }
 
-    /// Whether chunks last sent on this path are not yet acknowledged.
+    /// Returns whether chunks last sent on this path are not yet acknowledged.
     pub(crate) fn has_any_on(&self, path: PathId) -> bool {
         self.flight(path) > 0 || self.earliest(path).is_some()
     }
 
-    /// The first chunk of a kind on a path.
+    /// Returns the first chunk of a kind on a path.
     #[inline]
     pub(crate) fn first_of_kind(&self, kind: Kind, path: PathId) -> Option<(usize, &SentChunk)> {
         self.first_on(kind, path, self.on(path)?)
@@ -241,13 +241,13 @@ impl Outstanding {
         found.map(|chunk| (from, chunk)).or_else(|| self.of_kind(kind, path).next())
     }
 
-    /// Whether chunks of this path were sent again or taken back that may be in flight.
+    /// Returns whether chunks of this path were sent again or taken back that may be in flight.
     #[inline]
     pub(crate) fn has_sent_again(&self, path: PathId) -> bool {
         self.on(path).is_some_and(|on| on.firsts.has_again())
     }
 
-    /// The chunks of a kind on a path, ascending.
+    /// Returns the chunks of a kind on a path, ascending.
     pub(crate) fn of_kind(
         &self,
         kind: Kind,
@@ -267,7 +267,7 @@ impl Outstanding {
             .filter_map(|again| Some((self.index(again.number), self.chunks.get(self.index(again.number))?)))
     }
 
-    /// Whether nothing has happened to a chunk since.
+    /// Returns whether nothing has happened to a chunk since.
     fn is_current(&self, path: PathId, again: &Again) -> bool {
         let chunk =
             again.number.checked_sub(self.passed).and_then(|_| self.chunks.get(self.index(again.number)));
@@ -289,7 +289,7 @@ impl Outstanding {
         }
     }
 
-    /// Whether the first chunk of the ring is of all kinds, so that all begin there: mostly it is.
+    /// Returns whether the first chunk of the ring is of all kinds, so that all begin there: mostly it is.
     #[inline]
     fn begins_with_all(&self, path: PathId, on: &OnPath) -> bool {
         step();
@@ -321,7 +321,7 @@ impl Outstanding {
         self.on_mut(path).firsts = firsts;
     }
 
-    /// The chunks that gap ack blocks cover, the last one first.
+    /// Returns the chunks that gap ack blocks cover, the last one first.
     pub(crate) fn covered_descending(&self) -> impl Iterator<Item = (usize, &SentChunk)> {
         let indices = self.coverage.descending().map(|number| self.index(number));
         indices.filter_map(|index| Some((index, self.chunks.get(index)?)))
@@ -336,12 +336,12 @@ impl Outstanding {
         number.saturating_sub(self.passed) as usize
     }
 
-    /// Octets that hold the chunks.
+    /// Returns the number of octets that hold the chunks.
     pub(crate) fn held_bytes(&self) -> usize {
         self.chunks.capacity() * CHUNK_BYTES
     }
 
-    /// Octets of that in which no chunk is.
+    /// Returns the number of octets of that in which no chunk is.
     pub(crate) fn idle_bytes(&self) -> usize {
         (self.chunks.capacity() - self.chunks.len()) * CHUNK_BYTES
     }
@@ -360,7 +360,7 @@ impl Outstanding {
         self.chunks.reserve_exact(self.chunks.len() / 8 + CHUNKS_PER_PACKET);
     }
 
-    /// Whether there is room for many more chunks than there are.
+    /// Returns whether there is room for many more chunks than there are.
     #[inline]
     pub(crate) fn is_sparse(&self) -> bool {
         self.chunks.capacity() > 2 * self.chunks.len() + 2 * CHUNKS_KEPT
@@ -415,7 +415,7 @@ impl Outstanding {
         chunks
     }
 
-    /// Whether no chunk of a path is in flight or lost, as can be told at a glance. False says nothing.
+    /// Returns whether no chunk of a path is in flight or lost, as can be told at a glance. False says nothing.
     #[inline]
     fn has_nothing(&self, on: &OnPath) -> bool {
         on.flight == 0 && self.lost == 0 && !on.firsts.has_again()
@@ -462,7 +462,7 @@ impl Outstanding {
         self.note_again(path, index, now);
     }
 
-    /// The lost chunk with the lowest TSN.
+    /// Returns the lost chunk with the lowest TSN.
     #[inline]
     pub(crate) fn first_lost(&self) -> Option<usize> {
         (self.lost > 0).then_some(self.lost_from)
@@ -554,7 +554,7 @@ impl Outstanding {
         }
     }
 
-    /// Whether the blocks leave out what was covered before.
+    /// Returns whether the blocks leave out what was covered before.
     pub(crate) fn takes_back(&self, blocks: &Blocks) -> bool {
         self.coverage.loses(&blocks.blocks, reach(self.passed, blocks))
     }
@@ -688,8 +688,8 @@ impl Outstanding {
         }
     }
 
-    /// Chunks at the front that were given up: how far the Advanced.Peer.Ack.Point is ahead of the Cumulative TSN Ack
-    /// Point (RFC 3758 §3.5 (C2)).
+    /// Returns the number of chunks at the front that were given up: how far the Advanced.Peer.Ack.Point is
+    /// ahead of the Cumulative TSN Ack Point (RFC 3758 §3.5 (C2)).
     pub(crate) fn abandoned_ahead(&mut self) -> usize {
         let known = self.index(self.abandoned_through).min(self.chunks.len());
         let further = self.chunks.range(known..).inspect(|_| step());

@@ -45,7 +45,8 @@ enum Fate {
 }
 
 impl Sender {
-    /// When the next tail-loss probe of a path is due; `None` where the profile has none or repair is under way.
+    /// Returns when the next tail-loss probe of a path is due; `None` where the profile has none or repair is
+    /// under way.
     pub(crate) fn probe_at(&self, path: PathId, paths: &PathSet) -> Option<Instant> {
         let wanted =
             self.options.loss_detection == LossDetection::Rack && self.window_probe != WindowProbe::Sent;
@@ -53,7 +54,8 @@ impl Sender {
         if idle { self.rack.probe_at(path, &paths.path(path).rto, &self.outstanding) } else { None }
     }
 
-    /// Octets of the chunk that a probe for this path begins with, and of what goes before it; zero if there is none.
+    /// Returns the number of octets of the chunk that a probe for this path begins with, and of what goes
+    /// before it; zero if there is none.
     pub(crate) fn probe_bytes(&self, path: PathId) -> usize {
         let first = self.outstanding.earliest_in_flight(path);
         first.map_or(0, |chunk| chunk.wire_bytes() + self.options.reserved_bytes)

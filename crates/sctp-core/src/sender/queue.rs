@@ -61,7 +61,7 @@ struct Terms {
 }
 
 impl Terms {
-    /// Which message expires first, and when.
+    /// Returns which message expires first, and when.
     fn first_deadline(&self) -> Option<(Instant, u64, StreamId)> {
         self.deadlines.peek().map(|Reverse(first)| *first)
     }
@@ -89,7 +89,7 @@ impl Framing {
         if capabilities.has(Capability::Interleaving) { Self::IData } else { Self::Data }
     }
 
-    /// Octets of a chunk before its payload.
+    /// Returns the number of octets of a chunk before its payload.
     pub(crate) const fn header_bytes(self) -> usize {
         match self {
             Self::Data => 16,
@@ -164,7 +164,7 @@ pub(crate) enum Cut {
 }
 
 impl Room {
-    /// How much of a message goes next of which there is so much left.
+    /// Returns how much of a message goes next of which there is so much left.
     ///
     /// A message that fits a packet is not cut, unless packets are to be filled: it waits for the next one.
     #[inline]
@@ -241,7 +241,7 @@ impl Fragment {
         Self { message, offset: 0, len: 0, stream, mid: head.mid, fsn: head.next_fsn, flags, framing }
     }
 
-    /// The octets of its message that it carries.
+    /// Returns the octets of its message that it carries.
     pub(crate) fn payload<'a>(&self, message: &'a Message) -> &'a [u8] {
         let start = self.offset as usize;
         message.payload.get(start..start + self.payload_bytes()).unwrap_or_default()
@@ -251,7 +251,7 @@ impl Fragment {
         usize::from(self.len)
     }
 
-    /// Octets of its chunk in a packet (RFC 9260 §3.3.1).
+    /// Returns the number of octets of its chunk in a packet (RFC 9260 §3.3.1).
     #[inline]
     pub(crate) fn wire_bytes(&self) -> usize {
         // Padded to a multiple of four.
@@ -263,20 +263,20 @@ impl Fragment {
         (self.message, self.offset, self.len, self.flags.ending) = (MessageKey::NONE, 0, 0, false);
     }
 
-    /// The number of the message where messages do not interleave; unordered ones have none.
+    /// Returns the number of the message where messages do not interleave; unordered ones have none.
     pub(crate) fn ssn(&self) -> Ssn {
         if self.flags.unordered { Ssn::new(0) } else { ssn(self.mid) }
     }
 }
 
-/// The SSN of an ordered message: both count the messages of the stream.
+/// Returns the SSN of an ordered message: both count the messages of the stream.
 pub(crate) fn ssn(mid: Mid) -> Ssn {
     let [_, _, high, low] = mid.get().to_be_bytes();
     Ssn::new(u16::from_be_bytes([high, low]))
 }
 
 impl Stored {
-    /// The next fragment of it, of at most so many octets.
+    /// Returns the next fragment of it, of at most so many octets.
     #[inline]
     fn cut(&mut self, key: MessageKey, octets: usize, framing: Framing, beginning: bool) -> Fragment {
         let len = u16::try_from(octets).unwrap_or(u16::MAX);
@@ -307,7 +307,7 @@ impl OutStream {
         }
     }
 
-    /// The numbers of its next messages, in this round of the queue.
+    /// Returns the numbers of its next messages, in this round of the queue.
     fn next_mids(&mut self, round: u32) -> &mut NextMids {
         if self.round != round {
             (self.round, self.next) = (round, NextMids::default());
@@ -381,7 +381,7 @@ impl SendQueue {
         stream.queue.push_back(key);
     }
 
-    /// The messages, by key.
+    /// Returns the messages, by key.
     pub(crate) fn messages(&self) -> &Messages {
         &self.stored
     }
@@ -390,7 +390,7 @@ impl SendQueue {
         &mut self.stored
     }
 
-    /// A message that has left the queue is not needed any more.
+    /// Returns a message that has left the queue is not needed any more.
     pub(crate) fn forget(&mut self, key: MessageKey) -> Option<Message> {
         self.stored.remove(key).map(|stored| stored.message)
     }
@@ -433,17 +433,17 @@ impl SendQueue {
         self.terms.as_ref().map_or(0, |terms| terms.deadlines.len())
     }
 
-    /// How many messages were ever accepted.
+    /// Returns how many messages were ever accepted.
     pub(crate) fn accepted(&self) -> u64 {
         self.accepted
     }
 
-    /// Whether no message waits, not even in a stream that is held.
+    /// Returns whether no message waits, not even in a stream that is held.
     pub(crate) fn is_empty(&self) -> bool {
         self.messages == 0
     }
 
-    /// Whether a fragment could be taken.
+    /// Returns whether a fragment could be taken.
     pub(crate) fn has_next(&self) -> bool {
         self.head().is_some()
     }
@@ -524,7 +524,7 @@ impl SendQueue {
         self.framing
     }
 
-    /// Whether a message may be given up of which part was sent.
+    /// Returns whether a message may be given up of which part was sent.
     pub(crate) fn may_leave_unfinished(&self) -> bool {
         self.unfinished_messages == Unfinished::MayBeLeft
     }
@@ -540,18 +540,18 @@ impl SendQueue {
         self.announce(stream);
     }
 
-    /// What streams get beside others, where that is not the default.
+    /// Returns what streams get beside others, where that is not the default.
     pub(crate) fn shares(&self) -> impl Iterator<Item = (StreamId, StreamShare)> {
         let streams = (0..=u16::MAX).map(StreamId::new).zip(&self.streams);
         streams.map(|(id, stream)| (id, stream.share)).filter(|(_, share)| *share != StreamShare::default())
     }
 
-    /// Whether part of a message of this stream has left, and part has not.
+    /// Returns whether part of a message of this stream has left, and part has not.
     fn has_begun(&self, stream: StreamId) -> bool {
         self.streams.get(usize::from(stream.get())).is_some_and(|stream| stream.has_begun)
     }
 
-    /// When the first of the waiting messages expires.
+    /// Returns when the first of the waiting messages expires.
     pub(crate) fn next_expiry(&mut self) -> Option<Instant> {
         while let Some((deadline, number, stream)) = self.terms.as_ref()?.first_deadline() {
             if self.position(stream, number).is_some() {
@@ -683,7 +683,7 @@ impl SendQueue {
         drained.into_iter().map(|stored| stored.message).collect()
     }
 
-    /// The stream whose turn it is.
+    /// Returns the stream whose turn it is.
     #[inline]
     pub(crate) fn head(&self) -> Option<StreamId> {
         self.unfinished.or_else(|| self.discipline.next())
@@ -708,7 +708,7 @@ impl SendQueue {
         &mut self.streams[index]
     }
 
-    /// The index of a stream, which exists from now on.
+    /// Returns the index of a stream, which exists from now on.
     fn place(&mut self, stream: StreamId) -> usize {
         let index = usize::from(stream.get());
         if self.streams.len() <= index {

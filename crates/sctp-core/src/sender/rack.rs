@@ -47,7 +47,7 @@ struct Delivered {
 pub(crate) struct Verdict {
     /// Indices of chunks to declare lost, ascending.
     pub(crate) lost: SmallVec<[usize; 8]>,
-    /// When to look again.
+    /// The time when to look again.
     pub(crate) again_at: Option<Instant>,
 }
 
@@ -78,7 +78,7 @@ impl Rack {
         }
     }
 
-    /// What the reordering window of a path goes by beyond its chunks.
+    /// Returns what the reordering window of a path goes by beyond its chunks.
     pub(crate) fn window_mut(&mut self, path: PathId) -> &mut ReorderingWindow {
         &mut self.path_mut(path).window
     }
@@ -124,7 +124,8 @@ impl Rack {
         verdict
     }
 
-    /// When a probe is due (RFC 8985 §7.2): `None` while nothing is in flight or no round trip is known.
+    /// Returns when a probe is due (RFC 8985 §7.2): `None` while nothing is in flight or no round trip is
+    /// known.
     pub(crate) fn probe_at(
         &self,
         path: PathId,

@@ -67,7 +67,7 @@ struct Investigation {
     timeout_refuted: bool,
 }
 
-/// Why a chunk was sent again.
+/// The reason why a chunk was sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LossCause {
     /// Acknowledgments, or time after them, said it was lost.
@@ -125,7 +125,7 @@ pub(crate) struct Refutations {
 }
 
 impl Recoveries {
-    /// Whether losses of this path are under repair: further ones cut its window no more.
+    /// Returns whether losses of this path are under repair: further ones cut its window no more.
     pub(crate) fn is_recovering(&self, path: PathId) -> bool {
         let state = self.begun.as_ref().and_then(|begun| begun.paths.get(path.index()));
         state.is_some_and(|state| state.exit.is_some())
@@ -192,7 +192,7 @@ impl Recoveries {
         self.begun.as_mut()?.on_duplicate(tsn)
     }
 
-    /// Whether anything was lost or sent again so far.
+    /// Returns whether anything was lost or sent again so far.
     #[inline]
     pub(crate) fn have_begun(&self) -> bool {
         self.begun.is_some()

@@ -55,7 +55,7 @@ impl ReorderingWindow {
         }
     }
 
-    /// The window now. `acknowledged`: chunks of the path that gap ack blocks cover.
+    /// Returns the window now. `acknowledged`: chunks of the path that gap ack blocks cover.
     pub(crate) fn patience(&self, rto: &RtoEstimator, in_recovery: bool, acknowledged: usize) -> Duration {
         if self.reordering_lasts == 0 && (in_recovery || acknowledged >= DUPLICATE_THRESHOLD) {
             return Duration::ZERO;

@@ -54,8 +54,8 @@ impl Sender {
         self.queue.hold(streams);
     }
 
-    /// Whether no message of the held streams is under way: none that is still to go out, no chunk unacknowledged. Once
-    /// true it stays true until they are released. Where none is held: of all streams.
+    /// Returns whether no message of the held streams is under way: none that is still to go out, no chunk
+    /// unacknowledged. Once true it stays true until they are released. Where none is held: of all streams.
     pub(crate) fn is_drained(&mut self) -> bool {
         if !self.queue.has_left() {
             return false;
@@ -86,7 +86,7 @@ impl Sender {
         self.options.outbound_streams = self.options.outbound_streams.saturating_add(count);
     }
 
-    /// The Sender's Last Assigned TSN of a request (RFC 6525 §4.1).
+    /// Returns the Sender's Last Assigned TSN of a request (RFC 6525 §4.1).
     pub(crate) fn last_assigned_tsn(&self) -> Tsn {
         self.outstanding.next_tsn().previous()
     }
@@ -110,8 +110,9 @@ impl Sender {
         self.window_probe = WindowProbe::Idle;
     }
 
-    /// Whether a SACK speaks of TSNs from before they were restarted, now or some times ago. Serial arithmetic may take it
-    /// for one of the future. Whatever TSNs are outstanding, a SACK that speaks of them is one of the present.
+    /// Returns whether a SACK speaks of TSNs from before they were restarted, now or some times ago. Serial
+    /// arithmetic may take it for one of the future. Whatever TSNs are outstanding, a SACK that speaks of them
+    /// is one of the present.
     pub(super) fn is_from_before_restart(&self, cumulative: Tsn) -> bool {
         let Some(points) = self.before_restarts.as_deref() else { return false };
         let acknowledged = self.outstanding.cumulative_ack();

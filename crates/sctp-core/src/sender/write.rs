@@ -14,7 +14,7 @@ use crate::message::Message;
 use crate::path::{Loss, Path, PathSet};
 use crate::transmit::PathId;
 
-/// Why no more new data goes into this packet or the next.
+/// The reason why no more new data goes into this packet or the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Blocked {
     /// Nothing is queued.
@@ -32,7 +32,7 @@ pub(crate) enum Blocked {
 }
 
 impl Sender {
-    /// Whether a packet of new data could go out on this path, for want of anything else to send there.
+    /// Returns whether a packet of new data could go out on this path, for want of anything else to send there.
     #[inline]
     pub(crate) fn wants_to_send(&self, path: &Path) -> bool {
         !self.queue.is_empty() && self.may_send_next(path)
@@ -42,22 +42,22 @@ impl Sender {
         self.has_window(path) && self.check_first(usize::MAX, self.full_room(path)).is_ok()
     }
 
-    /// Whether the congestion window of a path has room (RFC 9260 §6.1 (B)).
+    /// Returns whether the congestion window of a path has room (RFC 9260 §6.1 (B)).
     pub(crate) fn has_window(&self, path: &Path) -> bool {
         path.congestion.admits(self.flight(path.id))
     }
 
-    /// Whether messages, or the rest of one, have not been sent yet.
+    /// Returns whether messages, or the rest of one, have not been sent yet.
     pub(crate) fn has_queued(&self) -> bool {
         !self.queue.is_empty()
     }
 
-    /// Whether chunks wait for retransmission.
+    /// Returns whether chunks wait for retransmission.
     pub(crate) fn has_lost(&self) -> bool {
         self.outstanding.has_lost()
     }
 
-    /// The path on which the chunk goes that is sent again first (RFC 9260 §6.4).
+    /// Returns the path on which the chunk goes that is sent again first (RFC 9260 §6.4).
     #[inline]
     pub(crate) fn path_of_lost(&self, paths: &PathSet) -> Option<PathId> {
         let index = self.outstanding.first_lost()?;
@@ -69,13 +69,14 @@ impl Sender {
         self.rack.probes_unanswered(path)
     }
 
-    /// Octets of the chunk that is sent again first; zero if none waits.
+    /// Returns the number of octets of the chunk that is sent again first; zero if none waits.
     pub(crate) fn first_lost_bytes(&self) -> usize {
         let first = self.outstanding.first_lost().and_then(|index| self.outstanding.get(index));
         first.map_or(0, |chunk| chunk.wire_bytes() + self.options.reserved_bytes)
     }
 
-    /// Whether what is queued waits for the peer's window alone, with nothing in flight: probe it (§6.1 (A)).
+    /// Returns whether what is queued waits for the peer's window alone, with nothing in flight: probe it (§6.1
+    /// (A)).
     pub(crate) fn needs_window_probe(&self, path: &Path) -> bool {
         self.window_probe == WindowProbe::Idle
             && self.outstanding.is_empty()
@@ -89,8 +90,8 @@ impl Sender {
         self.window_probe = WindowProbe::Allowed;
     }
 
-    /// Whether the earliest outstanding chunk is more than the peer has room for: it will not be acknowledged,
-    /// lost or not.
+    /// Returns whether the earliest outstanding chunk is more than the peer has room for: it will not be
+    /// acknowledged, lost or not.
     pub(crate) fn waits_for_window(&self) -> bool {
         self.outstanding.get(0).is_some_and(|chunk| chunk.payload_bytes() > self.advertised_window)
     }
@@ -173,15 +174,15 @@ impl Sender {
         (chunks > 0, blocked)
     }
 
-    /// What the next new chunk may carry, with so much room in this packet and in one of its own.
+    /// Returns what the next new chunk may carry, with so much room in this packet and in one of its own.
     fn room(&self, here: usize, alone: usize) -> Room {
         let is_probe = self.window_probe == WindowProbe::Allowed;
         let window = if is_probe { usize::MAX } else { self.free_window() };
         Room { here, alone, window, cut: Cut::WhatFitsNoPacket }
     }
 
-    /// Which messages the next packet cuts. With messages that may be given up it is left alone: in two packets they are lost
-    /// twice as often.
+    /// Returns which messages the next packet cuts. With messages that may be given up it is left alone: in two
+    /// packets they are lost twice as often.
     fn cut(&self, path: &Path) -> Cut {
         let is_filled = match self.options.bundling {
             MessageBundling::On | MessageBundling::Off => false,
@@ -195,7 +196,7 @@ impl Sender {
         if is_filled { Cut::ToFill } else { Cut::WhatFitsNoPacket }
     }
 
-    /// Whether data will be left when the congestion window is full, and would find room at the peer.
+    /// Returns whether data will be left when the congestion window is full, and would find room at the peer.
     fn waits_for_congestion_window(&self, path: &Path) -> bool {
         let room = path.congestion.room(self.flight(path.id));
         room < self.queue.payload_bytes() && room < self.free_window()
@@ -271,7 +272,7 @@ impl Sender {
         Some(())
     }
 
-    /// Octets of a chunk before its payload.
+    /// Returns the number of octets of a chunk before its payload.
     pub(crate) fn header_bytes(&self) -> usize {
         self.queue.framing().header_bytes()
     }
@@ -291,8 +292,9 @@ impl Sender {
 }
 
 impl SenderOptions {
-    /// The I bit (RFC 9260 §6.1): on the last chunk there is, and on the one that fills a window of one packet. The SACK
-    /// for two packets opens a larger one, and a SACK for every packet would double the acknowledgments of bulk.
+    /// Returns the I bit (RFC 9260 §6.1): on the last chunk there is, and on the one that fills a window of one
+    /// packet. The SACK for two packets opens a larger one, and a SACK for every packet would double the
+    /// acknowledgments of bulk.
     #[inline]
     fn asks_at_once(&self, has_next: bool, fills_window: impl FnOnce() -> bool) -> bool {
         match self.immediate_sack {
@@ -312,8 +314,8 @@ pub(crate) struct Resent {
     pub(crate) earliest: bool,
 }
 
-/// How packets of a new association are bundled. Another scheduler than the simplest chooses anew at the end of each message: none
-/// is begun before its turn.
+/// Returns how packets of a new association are bundled. Another scheduler than the simplest chooses anew at
+/// the end of each message: none is begun before its turn.
 pub(super) fn bundling(config: TransmissionConfig) -> MessageBundling {
     match (config.bundling, config.scheduler) {
         (MessageBundling::FilledWhenLimited, StreamScheduler::FirstComeFirstServed) => {
@@ -324,7 +326,7 @@ pub(super) fn bundling(config: TransmissionConfig) -> MessageBundling {
     }
 }
 
-/// Where a lost chunk goes again.
+/// Returns where a lost chunk goes again.
 fn target(chunk: &SentChunk, paths: &PathSet) -> PathId {
     let loss = if chunk.timed_out { Loss::TimedOut } else { Loss::Reported };
     paths.for_lost(chunk.path, loss)

@@ -20,12 +20,12 @@ impl Prospect {
         Self { certain: SmallVec::from_slice(told), one_of: SmallVec::new() }
     }
 
-    /// Whether the peer knows this address for certain then.
+    /// Returns whether the peer knows this address for certain then.
     pub(crate) fn contains(&self, address: IpAddr) -> bool {
         self.certain.contains(&address)
     }
 
-    /// Whether an address is left for certain after this, too (RFC 5061 §5.3 (F5)).
+    /// Returns whether an address is left for certain after this, too (RFC 5061 §5.3 (F5)).
     pub(crate) fn allows(&self, change: AddressChange) -> bool {
         match change {
             AddressChange::Delete(address) if !address.is_unspecified() => {

@@ -71,7 +71,7 @@ impl Requests {
         has_room
     }
 
-    /// Whether the peer has said that it does not understand such a request.
+    /// Returns whether the peer has said that it does not understand such a request.
     pub(crate) fn is_refused(&self, change: AddressChange) -> bool {
         match change {
             AddressChange::Add(_) | AddressChange::Delete(_) => self.is_refused,
@@ -92,7 +92,7 @@ impl Requests {
         outstanding.repetitions <= most
     }
 
-    /// The addresses that are left when the peer, which knows these, has done all that it is asked for.
+    /// Returns the addresses that are left when the peer, which knows these, has done all that it is asked for.
     pub(crate) fn prospect(&self, told: &[IpAddr]) -> Prospect {
         let asked = self.outstanding.iter().flat_map(|outstanding| &outstanding.asked);
         let mut prospect = Prospect::of(told);
@@ -120,7 +120,7 @@ impl Requests {
         dropped
     }
 
-    /// The first address that the outstanding ASCONF adds.
+    /// Returns the first address that the outstanding ASCONF adds.
     pub(crate) fn being_added(&self) -> Option<IpAddr> {
         let mut asked = self.outstanding.iter().flat_map(|outstanding| &outstanding.asked);
         asked.find_map(|(_, change)| match change {
@@ -129,7 +129,7 @@ impl Requests {
         })
     }
 
-    /// The addresses that the outstanding ASCONF deletes.
+    /// Returns the addresses that the outstanding ASCONF deletes.
     pub(crate) fn being_deleted(&self) -> SmallVec<[IpAddr; 1]> {
         let asked = self.outstanding.iter().flat_map(|outstanding| &outstanding.asked);
         let deleted = asked.filter_map(|(_, change)| match change {
@@ -228,7 +228,7 @@ fn outcomes(
     outcomes
 }
 
-/// What a response says of the request with this identifier.
+/// Returns what a response says of the request with this identifier.
 fn said_of(request: CorrelationId, response: &Parameter<'_>) -> Option<AddressOutcome> {
     if let Parameter::SuccessIndication(done) = response {
         return (*done == request).then_some(AddressOutcome::Done);

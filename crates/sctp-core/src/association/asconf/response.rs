@@ -39,7 +39,7 @@ pub(crate) struct Judgement {
     pub(crate) refused: Option<Refusal>,
 }
 
-/// Why a request is not granted.
+/// The reason why a request is not granted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     correlation: CorrelationId,
@@ -56,7 +56,7 @@ struct Draft<'a> {
     granted: SmallVec<[AddressChange; 4]>,
 }
 
-/// Why an address request is not granted; becomes a cause that holds the request.
+/// The reason why an address request is not granted; becomes a cause that holds the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum No {
     LastAddress,
@@ -127,7 +127,7 @@ impl Judgement {
         draft.end(refused)
     }
 
-    /// The ASCONF-ACK (V1 to V4). Success needs no words.
+    /// Returns the ASCONF-ACK (V1 to V4). Success needs no words.
     pub(crate) fn answer(&self, serial: AsconfSerial) -> Result<ChunkBuf, Full> {
         let indication = self.refused.as_ref().map(|refusal| {
             let causes = Causes::new(&refusal.causes);

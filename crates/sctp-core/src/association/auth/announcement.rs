@@ -31,7 +31,7 @@ impl KeyMaterial {
         ours.zip(peer).map(|(ours, peer)| Self { ours, peer })
     }
 
-    /// Whether both announced the same, but for RANDOM.
+    /// Returns whether both announced the same, but for RANDOM.
     pub(crate) fn is_alike(&self) -> bool {
         self.ours.lists == self.peer.lists && self.ours.chunks_bytes == self.peer.chunks_bytes
     }
@@ -79,12 +79,12 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Whether there is an announcement.
+    /// Returns whether there is an announcement.
     pub(crate) fn is_usable(&self) -> bool {
         self.random.is_some_and(|random| random.len() == RANDOM_BYTES) && self.lists().is_some()
     }
 
-    /// The announcement; `None` if the peer does no authentication, or none that we could do.
+    /// Returns the announcement; `None` if the peer does no authentication, or none that we could do.
     pub(crate) fn announcement(&self) -> Result<Option<Announcement>, WrongRandomLength> {
         let Some(random) = self.random else { return Ok(None) };
         let random = random.try_into().map_err(|_other| WrongRandomLength { octets: random.len() })?;
@@ -138,7 +138,7 @@ impl Announcement {
         parameters.push(Parameter::HmacAlgorithms(HmacIds::new(self.hmacs())));
     }
 
-    /// The key vector (RFC 4895 §6.1): the parameters one after the other, without padding.
+    /// Returns the key vector (RFC 4895 §6.1): the parameters one after the other, without padding.
     pub(super) fn key_vector(&self) -> Vec<u8> {
         let mut parameters = ParameterList::new();
         self.add_to(&mut parameters);
@@ -146,20 +146,21 @@ impl Announcement {
         encoded.flat_map(Result::unwrap_or_default).collect()
     }
 
-    /// The chunks its sender takes authenticated only; those that cannot be do not count (RFC 4895 §3.2).
+    /// Returns the chunks its sender takes authenticated only; those that cannot be do not count (RFC 4895
+    /// §3.2).
     pub(crate) fn accepted_authenticated_only(&self) -> ChunkSet {
         let listed = self.chunks().unwrap_or_default().iter().map(|kind| ChunkType::new(*kind));
         listed.filter(|kind| !NEVER_AUTHENTICATED.contains(kind)).collect()
     }
 
-    /// Whether a chunk is one of these.
+    /// Returns whether a chunk is one of these.
     #[inline]
     pub(super) fn demands(&self, kind: ChunkType) -> bool {
         let listed = self.chunks().unwrap_or_default();
         listed.iter().any(|listed| *listed == kind.get()) && !NEVER_AUTHENTICATED.contains(&kind)
     }
 
-    /// The first of its sender's HMACs that we know (RFC 4895 §6.1).
+    /// Returns the first of its sender's HMACs that we know (RFC 4895 §6.1).
     pub(super) fn preferred_hmac(&self) -> Option<HmacAlgorithm> {
         self.hmacs().iter().find_map(|id| HmacAlgorithm::of(HmacId::from(*id)))
     }
@@ -176,7 +177,7 @@ impl Announcement {
         out.extend_from_slice(self.hmacs().as_flattened());
     }
 
-    /// What `encode_lists` wrote behind a RANDOM, or that alone and the lists of another.
+    /// Returns what `encode_lists` wrote behind a RANDOM, or that alone and the lists of another.
     pub(super) fn decode(rest: &mut &[u8], alike: Option<&Self>) -> Option<Self> {
         let (random, tail) = rest.split_first_chunk::<RANDOM_BYTES>()?;
         *rest = tail;

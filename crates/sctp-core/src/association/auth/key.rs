@@ -7,7 +7,8 @@ use sctp_wire::{Auth, HmacAlgorithm};
 use sha1::Sha1;
 use sha2::Sha256;
 
-/// The association shared key: the endpoint pair's, then both key vectors, the numerically smaller one first.
+/// Returns the association shared key: the endpoint pair's, then both key vectors, the numerically smaller one
+/// first.
 pub(super) fn association_key(secret: &[u8], one: &[u8], other: &[u8]) -> Vec<u8> {
     let (first, second) = if numerically(one, other).is_le() { (one, other) } else { (other, one) };
     [secret, first, second].concat()
@@ -60,7 +61,7 @@ impl Keyed {
         }
     }
 
-    /// Whether the HMAC is right, in a time that does not tell where it is wrong.
+    /// Returns whether the HMAC is right, in a time that does not tell where it is wrong.
     pub(super) fn verify(&self, auth: &Auth<'_>) -> bool {
         fn fed<M: Mac>(keyed: M, auth: &Auth<'_>) -> bool {
             let fed = auth.authenticated_octets().fold(keyed, M::chain_update);

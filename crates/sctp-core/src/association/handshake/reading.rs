@@ -107,7 +107,7 @@ impl<'a> Reading<'a> {
         reading
     }
 
-    /// What the peer announces for authentication, or why there can be no association with it.
+    /// Returns what the peer announces for authentication, or why there can be no association with it.
     pub(crate) fn announcement(
         &self,
         ours: &AssociationConfig,
@@ -134,7 +134,7 @@ impl<'a> Reading<'a> {
         self.host_name.get_or_insert(encoded.unwrap_or_default());
     }
 
-    /// What the type of a parameter that is not spoken says is done about it (RFC 9260 §3.2.1).
+    /// Returns what the type of a parameter that is not spoken says is done about it (RFC 9260 §3.2.1).
     fn note_unknown(&mut self, parameter: Parameter<'_>) -> UnknownAction {
         let action = parameter.action();
         // Nothing is encoded that has no room: an INIT may hold thousands of them.
@@ -155,7 +155,8 @@ impl<'a> Reading<'a> {
         self.reports.iter().map(|report| report.len().next_multiple_of(4)).sum()
     }
 
-    /// The reports as the content of one error cause: padding stands between them and does not end them (RFC 9260 §3.2).
+    /// Returns the reports as the content of one error cause: padding stands between them and does not end them
+    /// (RFC 9260 §3.2).
     pub(crate) fn all_reports(&self) -> Vec<u8> {
         self.reports.iter().fold(Vec::new(), |mut all, report| {
             all.resize(all.len().next_multiple_of(4), 0);

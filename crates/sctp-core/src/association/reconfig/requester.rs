@@ -65,7 +65,7 @@ pub(crate) enum Answered {
 }
 
 impl Request {
-    /// The outgoing streams that have to be still before it is sent.
+    /// Returns the outgoing streams that have to be still before it is sent.
     pub(crate) fn held_streams(&self) -> Option<&StreamSet> {
         match self {
             Self::ResetStreams { direction, streams, .. } => direction.is_outgoing().then_some(streams),
@@ -74,7 +74,7 @@ impl Request {
         }
     }
 
-    /// What the peer answers one by one.
+    /// Returns what the peer answers one by one.
     fn parts(&self) -> SmallVec<[Part; 2]> {
         let parts = match *self {
             Self::ResetStreams { direction, .. } => [
@@ -158,7 +158,8 @@ impl Requester {
         has_room
     }
 
-    /// How long an association reset has to wait for the one before (RFC 6525 §5.1.4); `None`: not at all.
+    /// Returns how long an association reset has to wait for the one before (RFC 6525 §5.1.4); `None`: not at
+    /// all.
     pub(crate) fn association_reset_wait(&self, now: Instant) -> Option<Duration> {
         let elapsed = now.since(self.begun.as_ref()?.association_reset_at?);
         ASSOCIATION_RESET_INTERVAL.checked_sub(elapsed).filter(|wait| !wait.is_zero())
@@ -179,7 +180,7 @@ impl Requester {
         has_room
     }
 
-    /// Whether nothing is in flight or in preparation.
+    /// Returns whether nothing is in flight or in preparation.
     pub(crate) fn is_idle(&self) -> bool {
         self.current().is_none()
     }
@@ -197,18 +198,19 @@ impl Requester {
         self.current().filter(|current| current.flight.is_none()).map(|current| &current.request)
     }
 
-    /// The outgoing streams that a request in flight resets.
+    /// Returns the outgoing streams that a request in flight resets.
     pub(crate) fn resetting(&self) -> Option<&StreamSet> {
         self.current().filter(|current| current.flight.is_some())?.request.held_streams()
     }
 
-    /// Whether an incoming reset request of ours is in flight: it is done when the peer has sent a request of its own.
+    /// Returns whether an incoming reset request of ours is in flight: it is done when the peer has sent a
+    /// request of its own.
     pub(crate) fn waits_for_peers_reset(&self) -> bool {
         self.flight()
             .is_some_and(|flight| flight.unanswered.iter().any(|(_, part)| *part == Part::IncomingReset))
     }
 
-    /// Whether an SSN/TSN reset request of ours is in flight.
+    /// Returns whether an SSN/TSN reset request of ours is in flight.
     pub(crate) fn is_resetting_association(&self) -> bool {
         let current = self.current().filter(|current| current.flight.is_some());
         current.is_some_and(|current| current.request == Request::ResetAssociation)
@@ -228,7 +230,8 @@ impl Requester {
         })
     }
 
-    /// Whether this incoming reset request of the peer is answered by a request of ours that is not done yet.
+    /// Returns whether this incoming reset request of the peer is answered by a request of ours that is not
+    /// done yet.
     pub(crate) fn will_answer(&self, number: ReconfigSequence) -> bool {
         self.open().any(|request| answers(request, number))
     }
@@ -284,7 +287,7 @@ impl Requester {
         Some(chunk)
     }
 
-    /// The request in flight if it answers this incoming reset request of the peer.
+    /// Returns the request in flight if it answers this incoming reset request of the peer.
     pub(crate) fn in_flight_answering(&self, number: ReconfigSequence) -> Option<&ChunkBuf> {
         let current = self.current()?;
         let flight = current.flight.as_ref()?;
@@ -354,7 +357,7 @@ impl Requester {
         Some((flight.chunk.clone(), counts))
     }
 
-    /// How long to wait for an answer now: the RTO, doubled each time it ran out (RFC 6525 §5.1.1).
+    /// Returns how long to wait for an answer now: the RTO, doubled each time it ran out (RFC 6525 §5.1.1).
     pub(crate) fn patience(&self, rto: Duration, longest: Duration) -> Option<Duration> {
         let flight = self.flight()?;
         let factor = 1_u32.checked_shl(flight.expirations).unwrap_or(u32::MAX);

@@ -52,7 +52,8 @@ impl Responder {
         Self { expected, answered: None, deferred: None }
     }
 
-    /// The peer's last request: what an outgoing reset of ours names when it answers none (RFC 6525 §5.1.2 (A4)).
+    /// Returns the peer's last request: what an outgoing reset of ours names when it answers none (RFC 6525
+    /// §5.1.2 (A4)).
     pub(crate) fn last(&self) -> ReconfigSequence {
         self.expected.previous()
     }
@@ -101,7 +102,7 @@ impl Responder {
         self.deferred.take().map(|deferred| *deferred)
     }
 
-    /// Whether a chunk on this stream belongs behind a reset that has not happened yet.
+    /// Returns whether a chunk on this stream belongs behind a reset that has not happened yet.
     pub(crate) fn is_behind_reset(&self, stream: StreamId, tsn: Tsn) -> bool {
         match self.deferred.as_deref() {
             Some(Deferred::StreamReset { last_tsn, streams, .. }) => {

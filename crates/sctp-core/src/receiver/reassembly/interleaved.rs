@@ -34,20 +34,20 @@ impl Place for FsnPlace {
 }
 
 impl FsnPlace {
-    /// Where a message begins.
+    /// Returns where a message begins.
     pub(super) fn beginning(stream: StreamId, unordered: bool, mid: Sequence) -> Self {
         Self { stream: stream.get(), unordered, mid: mid.get(), index: 0 }
     }
 }
 
 impl Runs<FsnPlace> {
-    /// Where a fragment belongs.
+    /// Returns where a fragment belongs.
     pub(super) fn place_of(&self, fragment: &Fragment<'_>) -> FsnPlace {
         let beginning = FsnPlace::beginning(fragment.stream, fragment.flags.unordered, fragment.sequence);
         beginning.at(u64::from(fragment.fsn.get()))
     }
 
-    /// Whether a fragment agrees with those of its message that wait. Changes nothing.
+    /// Returns whether a fragment agrees with those of its message that wait. Changes nothing.
     pub(super) fn check(
         &self,
         fragment: &Fragment<'_>,

@@ -21,7 +21,7 @@ pub(in crate::receiver) trait Place: Copy + Ord {
     /// Its number, which counts the fragments of a message.
     fn index(self) -> u64;
 
-    /// The place with another number beside this one.
+    /// Returns the place with another number beside this one.
     fn at(self, index: u64) -> Self;
 
     /// No place below this one can be of the same message.
@@ -32,7 +32,7 @@ pub(in crate::receiver) trait Place: Copy + Ord {
         self.at(u64::MAX)
     }
 
-    /// The place after this one.
+    /// Returns the place after this one.
     fn next(self) -> Self {
         self.at(self.index() + 1)
     }
@@ -75,8 +75,8 @@ impl<P: Place> Runs<P> {
         self.bytes
     }
 
-    /// Octets in what holds them: a run with the place of a piece, its key and pointer in nodes that are half full, and the
-    /// gap before it.
+    /// Returns the number of octets in what holds them: a run with the place of a piece, its key and pointer in
+    /// nodes that are half full, and the gap before it.
     pub(super) fn overhead_bytes(&self) -> usize {
         let in_node = 2 * (size_of::<P>() + size_of::<usize>());
         self.runs.len() * (size_of::<Run>() + size_of::<Vec<u8>>() + in_node + size_of::<Position>())
@@ -145,7 +145,7 @@ impl<P: Place> Runs<P> {
         Discarded { bytes, messages: 0 }
     }
 
-    /// The run that begins at a place or above, nearest to it, if it may be of the same message.
+    /// Returns the run that begins at a place or above, nearest to it, if it may be of the same message.
     pub(super) fn run_from(&self, place: P) -> Option<(P, &Run)> {
         if self.runs.len() == 1 {
             let only = self.runs.first_key_value().map(|(first, run)| (*first, &**run));
@@ -154,7 +154,7 @@ impl<P: Place> Runs<P> {
         self.runs.range(place..place.highest()).next().map(|(first, run)| (*first, &**run))
     }
 
-    /// The run that begins below a place, nearest to it, if it may be of the same message.
+    /// Returns the run that begins below a place, nearest to it, if it may be of the same message.
     pub(super) fn run_below(&self, place: P) -> Option<(P, &Run)> {
         // What comes in order finds one run, and that is where it belongs.
         if self.runs.len() == 1 {
@@ -195,7 +195,7 @@ impl<P: Place> Runs<P> {
         }
     }
 
-    /// Where the runs within these bounds begin.
+    /// Returns where the runs within these bounds begin.
     pub(super) fn firsts(&self, bounds: RangeInclusive<P>) -> Vec<P> {
         self.runs.range(bounds).map(|(first, _)| *first).collect()
     }
@@ -203,7 +203,7 @@ impl<P: Place> Runs<P> {
 
 /// DATA: neighbours are chunks with consecutive TSNs.
 impl Runs<Position> {
-    /// Whether a chunk agrees with the neighbours that have arrived. Changes nothing.
+    /// Returns whether a chunk agrees with the neighbours that have arrived. Changes nothing.
     pub(super) fn check(
         &self,
         position: Position,
@@ -222,7 +222,7 @@ impl Runs<Position> {
         Ok(())
     }
 
-    /// Where the run begins that ends right below a position.
+    /// Returns where the run begins that ends right below a position.
     pub(super) fn run_up_to(&self, position: Position) -> Option<Position> {
         self.run_below(position).filter(|(_, run)| run.end == position.index()).map(|(first, _)| first)
     }

@@ -31,7 +31,7 @@ impl Hold {
         number <= self.behind || !self.streams.contains(stream)
     }
 
-    /// Whether a message waits that is handed in now.
+    /// Returns whether a message waits that is handed in now.
     pub(super) fn keeps_new(&mut self, stream: StreamId) -> bool {
         let is_held = self.streams.contains(stream);
         if is_held {
@@ -84,8 +84,8 @@ impl SendQueue {
         emptied == count
     }
 
-    /// The last chunk that was sent of the held streams, to be found once when nothing more of them goes out; `None` if
-    /// none are held.
+    /// Returns the last chunk that was sent of the held streams, to be found once when nothing more of them
+    /// goes out; `None` if none are held.
     pub(crate) fn last_tsn_of_held(&mut self, find: impl FnOnce(&StreamSet) -> Tsn) -> Option<Tsn> {
         let hold = self.hold.as_deref_mut()?;
         let found = hold.last_tsn.unwrap_or_else(|| find(&hold.streams));
@@ -112,7 +112,7 @@ impl OutStream {
         self.queue.front().map(|key| stored.number(*key))
     }
 
-    /// The messages with a higher number, and for each whether it is the first of the stream.
+    /// Returns the messages with a higher number, and for each whether it is the first of the stream.
     fn waiting_behind(
         &self,
         behind: u64,

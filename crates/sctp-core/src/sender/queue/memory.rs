@@ -7,30 +7,30 @@ use crate::sender::messages::{MessageKey, PLACE_BYTES, Renamed};
 use crate::sender::scheduler::ORDER_BYTES;
 
 impl SendQueue {
-    /// Octets that hold the messages, beside their payload.
+    /// Returns the number of octets that hold the messages, beside their payload.
     pub(crate) fn held_bytes(&self) -> usize {
         let terms = self.terms.as_deref().map_or(0, Terms::held_bytes);
         let queues = self.queue_places * size_of::<MessageKey>();
         self.stored.held_bytes() + self.discipline.held_bytes() + queues + terms
     }
 
-    /// Octets of them that the next messages use, so that nothing has to grow.
+    /// Returns the number of octets of them that the next messages use, so that nothing has to grow.
     pub(crate) fn idle_bytes(&self) -> usize {
         self.stored.idle_bytes()
     }
 
-    /// Octets of the table of streams, which grows with the highest one used.
+    /// Returns the number of octets of the table of streams, which grows with the highest one used.
     pub(crate) fn table_bytes(&self) -> usize {
         let queues = if self.stored.len() == 0 { self.queue_places * size_of::<MessageKey>() } else { 0 };
         self.streams.capacity() * size_of::<OutStream>() + queues
     }
 
-    /// How many messages have not left to their end.
+    /// Returns how many messages have not left to their end.
     pub(crate) fn waiting(&self) -> usize {
         self.messages
     }
 
-    /// Whether far more is held than is used.
+    /// Returns whether far more is held than is used.
     #[inline]
     pub(crate) fn is_sparse(&self) -> bool {
         self.stored.is_sparse()

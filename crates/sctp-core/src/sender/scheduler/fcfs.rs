@@ -61,7 +61,7 @@ impl Fcfs {
         self.order.retain(|(_, waiting)| *waiting != stream);
     }
 
-    /// Octets that hold it.
+    /// Returns the number of octets that hold it.
     pub(super) fn held_bytes(&self) -> usize {
         self.order.capacity() * PLACE_BYTES
     }

@@ -88,7 +88,8 @@ impl Schedule {
         }
     }
 
-    /// Octets that hold what waits; a discipline that knows of streams alone holds little.
+    /// Returns the number of octets that hold what waits; a discipline that knows of streams alone holds
+    /// little.
     pub(crate) fn held_bytes(&self) -> usize {
         match self {
             Self::Fcfs(fcfs) => fcfs.held_bytes(),
@@ -133,7 +134,7 @@ pub(crate) trait Discipline: Debug + Send + Sync {
     /// A message joined a stream that may be served, which had `before` waiting.
     fn queued(&mut self, waiting: Waiting, before: Rest);
 
-    /// The stream to take the next chunk from.
+    /// Returns the stream to take the next chunk from.
     fn next(&self) -> Option<StreamId>;
 
     /// A chunk was taken from a stream.
@@ -148,7 +149,7 @@ pub(crate) trait Discipline: Debug + Send + Sync {
     /// A packet is complete.
     fn packet_ended(&mut self) {}
 
-    /// Whether a packet carries one stream only.
+    /// Returns whether a packet carries one stream only.
     fn one_stream_per_packet(&self) -> bool {
         false
     }
