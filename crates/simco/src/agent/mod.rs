@@ -198,7 +198,7 @@ impl Agent {
             AgentPhase::Closed => {}
             AgentPhase::Terminated => self.close(AgentCloseReason::TerminatedByMiddlebox),
             AgentPhase::Establishing | AgentPhase::Open | AgentPhase::Terminating => {
-                self.close(AgentCloseReason::Lost)
+                self.close(AgentCloseReason::Lost);
             }
         }
     }
