@@ -151,6 +151,19 @@ fn definitions() -> clap::Command {
     with_hints(definitions)
 }
 
+/// Keeps the options that all commands of `simco` share out of the help of each; they are taken all the same.
+fn with_brief_help(definitions: clap::Command) -> clap::Command {
+    definitions.mut_subcommand("simco", |simco| {
+        let shared = simco.get_arguments().filter(|argument| argument.is_global_set());
+        let hidden: Vec<Arg> = shared.map(|argument| argument.clone().hide(true)).collect();
+        simco.mut_subcommands(|command| {
+            let has_more = command.get_after_help().is_some();
+            let command = command.args(hidden.iter().cloned());
+            if has_more { command } else { command.after_help(simco::CONNECTION_HELP) }
+        })
+    })
+}
+
 fn with_hints(command: clap::Command) -> clap::Command {
     let with_hint = |argument: Arg| {
         let hint = hint(&argument);
@@ -172,7 +185,7 @@ fn hint(argument: &Arg) -> ValueHint {
 }
 
 fn main() -> ExitCode {
-    let command = match Cli::from_arg_matches(&definitions().get_matches()) {
+    let command = match Cli::from_arg_matches(&with_brief_help(definitions()).get_matches()) {
         Ok(cli) => cli.command,
         Err(error) => error.exit(),
     };

@@ -244,5 +244,7 @@ async fn watch(connection: &ConnectionArguments, arguments: &WatchArguments) -> 
     }
 }
 
+/// What the help of a command says of the options that all commands share.
+pub(crate) const CONNECTION_HELP: &str = "Which middlebox, over what, and who asks: the options of `headway simco --help`, before or after the command";
 /// Requests for the status of rules that are under way at once.
 const AT_ONCE: usize = 64;

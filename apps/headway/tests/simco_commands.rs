@@ -219,15 +219,21 @@ fn an_operator_controls_the_daemon_of_his_host() {
 }
 
 #[test]
-fn help_of_a_command_has_its_own_options_first_and_by_themselves() {
-    for command in ["per", "prl", "watch", "load"] {
-        let output =
-            Command::new(env!("CARGO_BIN_EXE_headway")).args(["simco", command, "--help"]).output().unwrap();
-        let help = String::from_utf8(output.stdout).unwrap();
-        let (own, connection) = help.split_once("Connection, the same for all commands").unwrap();
-        assert!(!own.contains("--to ") && !own.contains("--key-file"), "{own}");
-        assert_contains(connection, &["--to <ADDR:PORT>", "--key-file <FILE>"]);
+fn help_of_a_command_has_its_own_options_and_none_of_the_connection() {
+    let help = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_headway"));
+        let output = command.arg("simco").args(arguments).arg("--help").output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_contains(&help(&[]), &["Connection, for all commands", "--to <ADDR:PORT>", "--key-file <FILE>"]);
+    for (command, own) in
+        [("per", "--internal"), ("prl", "--numbers"), ("watch", "--duration"), ("control", "--socket")]
+    {
+        let help = help(&[command]);
+        assert_contains(&help, &[own]);
+        assert!(!help.contains("--to ") && !help.contains("--key-file"), "{help}");
     }
+    assert_contains(&help(&["per"]), &["headway simco --help"]);
 }
 
 /// A `watch` that runs; its lines.

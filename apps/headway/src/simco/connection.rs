@@ -14,7 +14,7 @@ use crate::arguments::{Address, EncapPort, Place, UsageError, parse_address};
 
 /// The options that all commands of the agent have.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Connection, the same for all commands but `control`")]
+#[command(next_help_heading = "Connection, for all commands but `control`")]
 pub(super) struct ConnectionArguments {
     /// Addresses or names of the middlebox with the same port, IPv6 in brackets, several with commas for a multi-homed SCTP; after `ip:`
     /// SCTP travels directly over IP (protocol 132)
