@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     /// `ip:` directly over IP (protocol 132)
     #[arg(long, value_name = "ADDR:PORT", required = true, num_args = 1.., value_parser = parse_address)]
     listen: Vec<Address>,
-    /// Transports to serve
+    /// Transports to serve; QUIC has the port above the one of --listen
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = all_protocols(), value_parser = protocols())]
     transport: Vec<Protocol>,
     /// UDP port that carries SCTP (0: any); clients may use any at their end [default: 9899]
@@ -89,7 +89,11 @@ impl EchoError {
         let (address, because, remedy) = match error {
             RealError::Bind(error) => (first, error.to_string(), bind_remedy(error)),
             RealError::Listen { at, because } => (*at, because.clone(), ANOTHER_ADDRESS),
-            error => (first, error.to_string(), ANOTHER_ADDRESS),
+            RealError::Socket { .. }
+            | RealError::Connect(_)
+            | RealError::Configuration { .. }
+            | RealError::Load(_)
+            | RealError::Congestion { .. } => (first, error.to_string(), ANOTHER_ADDRESS),
         };
         Self::Listen { address, protocol: protocol.name(), because, remedy }
     }

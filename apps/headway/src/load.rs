@@ -26,7 +26,7 @@ use crate::progress::Bar;
 #[command(after_help = "Example:\n  headway load --to 192.0.2.1:5000 --transport tcp,sctp:6 --rate 200")]
 pub(crate) struct Arguments {
     /// Addresses or names of the echo server with the same port, IPv6 in brackets: several for a multi-homed SCTP, of which
-    /// TCP and UDP use the first that answers; a name stands for all its addresses; after `ip:` SCTP travels directly over IP
+    /// the others use the first that answers, QUIC at the port above; a name stands for all its addresses; after `ip:` SCTP travels directly over IP
     /// (protocol 132)
     #[arg(long, value_name = "HOST:PORT", required = true, num_args = 1.., value_parser = parse_address)]
     to: Vec<Address>,

@@ -12,7 +12,8 @@ const QUICK: &str = "compare --backend simulator --no-report --duration 5s";
 #[test]
 fn json_has_the_shape_of_the_contract() {
     let result = json(QUICK);
-    let fields = "command commit headway host path reading runs skipped started unpredicted workload";
+    let fields =
+        "command commit headway host path reading runs settings skipped started unpredicted workload";
     assert_eq!(keys(&result).join(" "), fields);
     assert_eq!(
         result["command"].as_array().unwrap()[..3],
@@ -32,7 +33,7 @@ fn json_has_the_shape_of_the_contract() {
     let ids = |list: &str| -> Vec<String> {
         result[list].as_array().unwrap().iter().map(|run| run["id"].as_str().unwrap().to_owned()).collect()
     };
-    assert_eq!(ids("runs"), ["tcp", "tcp:4", "sctp:1", "sctp:6", "sctp:unordered", "udp"]);
+    assert_eq!(ids("runs"), ["tcp", "tcp:4", "sctp:1", "sctp:6", "sctp:unordered", "quic:6", "udp"]);
     assert_eq!(ids("skipped"), [""; 0]);
     let bbr = json(&format!("{QUICK} --tcp-congestion bbr --transport tcp:2,udp"));
     assert_eq!(bbr["skipped"][0]["id"], "tcp:2");

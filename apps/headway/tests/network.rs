@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, UdpSocket};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
-use support::{assert_contains, assert_fields, free_port, headway, json, keys, text};
+use support::{assert_contains, assert_fields, free_port, free_ports, headway, json, keys, text};
 
 /// One that this user may choose; the default, `cubic`, may be reserved to root.
 fn allowed_congestion() -> String {
@@ -26,7 +26,11 @@ struct Echo {
 impl Echo {
     /// Serves `transports` at a free port; ready when it says so.
     fn start(ip: IpAddr, transports: &str) -> Self {
-        let to = std::net::SocketAddr::new(ip, free_port()).to_string();
+        // QUIC has the port above.
+        let is_free =
+            |port: u16| port.checked_add(1).is_some_and(|above| UdpSocket::bind((ip, above)).is_ok());
+        let port = std::iter::repeat_with(free_port).find(|port| is_free(*port)).unwrap();
+        let to = std::net::SocketAddr::new(ip, port).to_string();
         let arguments = ["echo", "--listen", &to, "--transport", transports, "--encap-port", "0"];
         let congestion = allowed_congestion();
         let mut process = Command::new(env!("CARGO_BIN_EXE_headway"))
@@ -38,7 +42,7 @@ impl Echo {
         let mut encap_port = 0;
         let lines = BufReader::new(process.stdout.as_mut().unwrap()).lines();
         for line in lines.map(Result::unwrap).take(transports.split(',').count()) {
-            assert_contains(&line, &["echo over ", &to]);
+            assert_contains(&line, &["echo over ", &ip.to_string()]);
             if let Some((_, port)) = line.split_once("UDP port ") {
                 encap_port = port.parse().unwrap();
             }
@@ -74,9 +78,22 @@ impl Drop for Echo {
 
 #[test]
 fn every_transport_is_answered_and_reported_as_compare_does() {
-    let echo = Echo::start(Ipv4Addr::LOCALHOST.into(), "tcp,sctp,udp");
+    let echo = Echo::start(Ipv4Addr::LOCALHOST.into(), "tcp,sctp,quic,udp");
     let result = json(&echo.load(""));
-    let fields = ["command", "commit", "headway", "host", "path", "runs", "skipped", "started", "workload"];
+    let fields = [
+        "command",
+        "commit",
+        "headway",
+        "host",
+        "path",
+        "reading",
+        "runs",
+        "settings",
+        "skipped",
+        "started",
+        "unpredicted",
+        "workload",
+    ];
     assert_eq!(keys(&result), fields);
     assert_fields(
         &result["path"],
@@ -84,7 +101,7 @@ fn every_transport_is_answered_and_reported_as_compare_does() {
     );
     let ids: Vec<_> =
         result["runs"].as_array().unwrap().iter().map(|run| run["id"].as_str().unwrap()).collect();
-    assert_eq!(ids, ["tcp", "tcp:4", "sctp:1", "sctp:6", "sctp:unordered", "udp"]);
+    assert_eq!(ids, ["tcp", "tcp:4", "sctp:1", "sctp:6", "sctp:unordered", "quic:6", "udp"]);
     for run in result["runs"].as_array().unwrap() {
         assert!(run["requests"].as_u64().unwrap() > 30, "{run}");
         assert_fields(run, &json!({"responses": run["requests"], "predicted": null, "packets": null}));
@@ -168,14 +185,15 @@ fn absent_server_fails_the_run_with_the_remedy() {
 /// Known before the first request: nobody waits for answers that cannot come.
 #[test]
 fn nobody_is_known_before_anything_is_sent_over_every_transport() {
-    let (port, encap_port) = (free_port(), free_port());
-    let transports = "tcp,sctp:2,udp --rate 100 --duration 1s --json -";
+    let (port, encap_port) = (free_ports(2), free_port());
+    let transports = "tcp,sctp:2,quic:2,udp --rate 100 --duration 1s --json -";
     let to = format!("--to 127.0.0.1:{port} --encap-port 0:{encap_port}");
     let output =
         headway(&format!("load {to} --transport {transports} --tcp-congestion {}", allowed_congestion()));
     assert_eq!(output.status.code(), Some(1));
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
-    for (run, protocol) in result["runs"].as_array().unwrap().iter().zip(["TCP", "SCTP", "UDP"]) {
+    let servers = [("TCP", port), ("SCTP", port), ("QUIC", port + 1), ("UDP", port)];
+    for (run, (protocol, port)) in result["runs"].as_array().unwrap().iter().zip(servers) {
         assert_fields(run, &json!({"requests": 0}));
         let said = run["because"].as_str().unwrap();
         assert_contains(said, &[&format!("no {protocol} server at 127.0.0.1:{port}"), "headway echo"]);

@@ -73,6 +73,7 @@ impl Comparison {
             skipped: raw.skipped.clone(),
             unpredicted,
             reading: Vec::new(),
+            settings: settings(config),
             host: conditions.facts,
         };
         result.reading = reading(&result);
@@ -269,7 +270,16 @@ fn options(config: &CompareConfig) -> Vec<(String, String)> {
         ("TCP congestion control", config.tcp_congestion.clone()),
         ("Processing time at the server", format!("{:?}", config.processing)),
     ];
-    rows.into_iter().map(|(what, value)| (what.to_owned(), value)).collect()
+    let rows = rows.into_iter().map(|(what, value)| (what.to_owned(), value));
+    let settings = settings(config).into_iter().map(|(protocol, words)| (protocol.to_uppercase(), words));
+    rows.chain(settings).collect()
+}
+
+/// Returns what transports say of their congestion control and loss recovery, by protocol.
+fn settings(config: &CompareConfig) -> BTreeMap<String, String> {
+    let of =
+        |transport: &TransportSpec| Some((transport.protocol().to_owned(), transport.settings()?.to_owned()));
+    config.transports.as_slice().iter().filter_map(of).collect()
 }
 
 /// Milliseconds without digits below the nanosecond, which are noise of the arithmetic.

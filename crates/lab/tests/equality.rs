@@ -24,7 +24,7 @@ const PLAN: &str = r#"
     [stop]
     duration = "100s"
     [factors]
-    "flows.requests.transport" = ["tcp", "tcp:4", "sctp:1", "sctp:6", "sctp:unordered", "udp"]
+    "flows.requests.transport" = ["tcp", "tcp:4", "sctp:1", "sctp:6", "sctp:unordered", "quic:6", "udp"]
 "#;
 
 /// Mean and its interval, in ms, by transport.

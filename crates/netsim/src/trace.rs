@@ -11,11 +11,15 @@ use crate::id::LaneId;
 
 /// The running hash over everything that happened to packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct TraceHash(u64);
+pub(crate) struct TraceHash {
+    value: u64,
+    /// The octets of packets are left out.
+    is_blind: bool,
+}
 
 impl TraceHash {
     pub(crate) fn new(seed: u64) -> Self {
-        Self(fold(seed ^ KEYS[0], KEYS[1]))
+        Self { value: fold(seed ^ KEYS[0], KEYS[1]), is_blind: false }
     }
 
     /// Takes in one packet's fate. `lane` is `None` for a packet that found no link.
@@ -29,12 +33,18 @@ impl TraceHash {
     ) {
         let place = lane.map_or(u64::MAX, |lane| word(lane.0));
         let what = (word(wire_bytes) << 8) | fate.code();
-        self.0 = fold(self.0 ^ at.as_nanos(), KEYS[1] ^ place);
-        self.0 = fold(self.0 ^ what, KEYS[2] ^ digest);
+        let digest = if self.is_blind { 0 } else { digest };
+        self.value = fold(self.value ^ at.as_nanos(), KEYS[1] ^ place);
+        self.value = fold(self.value ^ what, KEYS[2] ^ digest);
+    }
+
+    /// Leaves the octets of packets out from now on.
+    pub(crate) const fn leave_out_octets(&mut self) {
+        self.is_blind = true;
     }
 
     pub(crate) const fn value(self) -> u64 {
-        self.0
+        self.value
     }
 }
 

@@ -98,6 +98,7 @@ fn study(scenario: &Scenario, carrier: Transport) -> Result<(Duration, &'static 
         Transport::Tcp { connections } => Flow::Connections(connections),
         Transport::Sctp { streams } => Flow::Streams(streams),
         Transport::SctpUnordered => Flow::Unordered,
+        Transport::Quic { .. } => return Err(ModelError::NotModelled { what: "QUIC" }),
         Transport::Udp { first_timeout } => {
             let time = s4::udp_response_time(rtt, loss, first_timeout, processing)?;
             return Ok((time, "S4 (5)"));

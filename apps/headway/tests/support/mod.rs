@@ -33,15 +33,21 @@ pub(crate) fn refusal(arguments: &str) -> String {
     error
 }
 
-/// A port that nobody has and the system gives to nobody: it hands out higher ones. Not found by binding it, for a
-/// process that another test starts would have that socket, too, until it is itself.
+/// A port that nobody has.
 pub(crate) fn free_port() -> u16 {
+    free_ports(1)
+}
+
+/// The first of so many ports in a row that nobody has and the system gives to nobody: it hands out higher ones. Not found by
+/// binding them, for a process that another test starts would have that socket, too, until it is itself.
+pub(crate) fn free_ports(count: u16) -> u16 {
     static COUNT: AtomicU16 = AtomicU16::new(0);
     // Another program of tests may run at the same time: it begins elsewhere.
     let first = 20_000 + u16::try_from(std::process::id() % 10_000).unwrap();
     loop {
-        let port = first + COUNT.fetch_add(1, Ordering::Relaxed);
-        if !["tcp", "tcp6", "udp", "udp6"].iter().any(|table| is_in(table, port)) {
+        let port = first + COUNT.fetch_add(count, Ordering::Relaxed);
+        let is_taken = |port| ["tcp", "tcp6", "udp", "udp6"].iter().any(|table| is_in(table, port));
+        if !(port..port + count).any(is_taken) {
             return port;
         }
     }

@@ -29,6 +29,9 @@ pub struct SimulationResult {
     pub run: RunSummary,
     /// Equal for equal plans, seeds and programs: over the hashes of all runs; null in real time.
     pub trace_hash: Option<String>,
+    /// What the hashes leave out; absent if it is nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace_leaves_out: Option<&'static str>,
 }
 
 /// One combination of levels.
@@ -104,6 +107,8 @@ impl SimulationResult {
         let (events, packets) = runs().fold((0, 0), |sum, run| (sum.0 + run.events, sum.1 + run.packets));
         let wall_s = outcome.wall.as_secs_f64();
         let cells = plan.cells.iter().zip(&outcome.cells);
+        let is_blind = plan.cells.iter().any(|cell| cell.scenario.has_random_octets());
+        let trace_hash = runs().try_fold(0, |hash, run| run.trace_hash.map(|more| fold(hash, more))).map(hex);
         Self {
             headway: env!("CARGO_PKG_VERSION"),
             world: outcome.world.name(),
@@ -117,7 +122,9 @@ impl SimulationResult {
                 wall_s,
                 packets_per_s: packets as f64 / wall_s.max(1e-9),
             },
-            trace_hash: runs().try_fold(0, |hash, run| run.trace_hash.map(|more| fold(hash, more))).map(hex),
+            trace_leaves_out: (is_blind && trace_hash.is_some())
+                .then_some("octets, which TLS draws anew for each run"),
+            trace_hash,
         }
     }
 }

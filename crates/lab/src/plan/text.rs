@@ -40,7 +40,7 @@ pub fn plan_table(result: &SimulationResult) -> String {
         if is_real { "real" } else { "virtual" },
         run.wall_s,
         result.trace_hash.as_ref().map(|hash| format!(", trace {hash}")).unwrap_or_default(),
-    )
+    ) + &result.trace_leaves_out.map(|what| format!("The trace leaves out {what}.\n")).unwrap_or_default()
 }
 
 fn row(name: String, metrics: &Map<String, Value>) -> [String; 9] {

@@ -44,6 +44,9 @@ enum Spot {
 
 pub(super) fn build(scenario: &Scenario, seed: u64) -> Result<Built, SimulationError> {
     let mut world = World::new(seed);
+    if scenario.has_random_octets() {
+        world.leave_octets_out_of_trace();
+    }
     let mut sites = Vec::new();
     let mut places = BTreeMap::new();
     for (index, name) in scenario.hosts.iter().enumerate() {

@@ -189,6 +189,14 @@ impl Scenario {
     }
 }
 
+impl Scenario {
+    /// Whether a transport has octets that no seed decides: the trace hash of a run leaves octets out then.
+    #[must_use]
+    pub fn has_random_octets(&self) -> bool {
+        self.flows.iter().any(|(_, flow)| flow.transport.0.transport().has_random_octets())
+    }
+}
+
 impl LinkPlan {
     /// A link that does this to packets from the first end to the second, and that on their way back.
     #[must_use]

@@ -1,5 +1,6 @@
 //! The numbers of a comparison as `--json` prints them.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use sctp_core::PathStatistics;
@@ -38,6 +39,9 @@ pub struct CompareResult {
     /// What the numbers mean, in sentences, the most important first.
     #[serde(default)]
     pub reading: Vec<String>,
+    /// Congestion control and loss recovery in words, by protocol, where no option says them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub settings: BTreeMap<String, String>,
     /// Facts about the host that bear on the numbers.
     #[serde(default)]
     pub host: HostFacts,

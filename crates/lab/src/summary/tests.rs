@@ -29,7 +29,8 @@ fn the_json_has_the_keys_of_the_contract() {
     sctp.blocking = Some(Blocking { messages_blocked: 4, total: Duration::from_millis(10) });
     let json = serde_json::to_value(compare(&outcome(vec![sctp])).result).unwrap();
     let keys = |value: &serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-    let fields = "command commit headway host path reading runs skipped started unpredicted workload";
+    let fields =
+        "command commit headway host path reading runs settings skipped started unpredicted workload";
     assert_eq!(keys(&json).join(" "), fields);
     assert_eq!(keys(&json["path"]), ["backend", "delay_ms", "impairments", "loss", "rtt_ms"]);
     assert_eq!(json["path"]["backend"], "simulator");
@@ -63,6 +64,7 @@ fn rows_say_which_transport_they_are() {
     assert_eq!(facts("tcp:4"), r#""tcp" null 4 true"#);
     assert_eq!(facts("sctp:6"), r#""sctp" 6 1 true"#);
     assert_eq!(facts("sctp:unordered"), r#""sctp" 1 1 false"#);
+    assert_eq!(facts("quic:6"), r#""quic" 6 1 true"#);
     assert_eq!(facts("udp"), r#""udp" null null false"#);
     assert!(row("tcp")["blocking"].is_null() && row("tcp").get("retransmissions").is_none());
 }

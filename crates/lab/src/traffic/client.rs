@@ -151,6 +151,10 @@ impl Client {
         self.plan.workload == Workload::Bulk
     }
 
+    pub(crate) fn lanes(&self) -> u16 {
+        self.plan.lanes
+    }
+
     /// What kind of flow it is.
     pub(crate) fn workload(&self) -> Workload {
         self.plan.workload

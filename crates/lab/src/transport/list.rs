@@ -11,7 +11,7 @@ pub struct TransportList(Vec<TransportSpec>);
 
 impl TransportList {
     /// What a comparison runs over when nobody says: six streams are enough for the default workload (S4).
-    pub const DEFAULT: &str = "tcp,tcp:4,sctp:1,sctp:6,sctp:unordered,udp";
+    pub const DEFAULT: &str = "tcp,tcp:4,sctp:1,sctp:6,sctp:unordered,quic:6,udp";
 
     /// The transports in order, at least one.
     #[must_use]

@@ -11,6 +11,7 @@
 mod end;
 mod error;
 mod list;
+mod quic;
 mod real;
 mod sctp;
 mod spec;
@@ -35,8 +36,12 @@ use crate::backend::RealError;
 use crate::simulation::{FlowError, FlowPlan};
 
 /// Every transport there is, in the order of the help.
-pub const TRANSPORTS: [Protocol; 3] =
-    [Protocol::new(&tcp::Tcp), Protocol::new(&sctp::Sctp), Protocol::new(&udp::Udp)];
+pub const TRANSPORTS: [Protocol; 4] = [
+    Protocol::new(&tcp::Tcp),
+    Protocol::new(&sctp::Sctp),
+    Protocol::new(&quic::Quic),
+    Protocol::new(&udp::Udp),
+];
 
 /// A transport: what the laboratory asks of it.
 pub(crate) trait Transport: fmt::Debug + Sync {
@@ -86,6 +91,16 @@ pub(crate) trait Transport: fmt::Debug + Sync {
 
     /// The model that predicts its response times; why there is none.
     fn model(&self, lanes: Lanes) -> Result<models::resequencing::Transport, &'static str>;
+
+    /// Its congestion control and loss recovery in words, where no option says them.
+    fn settings(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether its packets have octets that no seed decides.
+    fn has_random_octets(&self) -> bool {
+        false
+    }
 
     /// The two ends of a simulated flow, client and server.
     fn simulated(&self, ends: &Ends<'_>) -> Result<[Box<dyn End>; 2], FlowError>;

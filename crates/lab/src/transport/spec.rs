@@ -192,6 +192,12 @@ impl TransportSpec {
         self.transport().model(self.lanes)
     }
 
+    /// Its congestion control and loss recovery in words, where no option says them.
+    #[must_use]
+    pub fn settings(self) -> Option<&'static str> {
+        self.transport().settings()
+    }
+
     /// The transport as the subject of a sentence: `SCTP with 6 streams`, `one TCP connection`.
     #[must_use]
     pub fn in_words(self) -> String {

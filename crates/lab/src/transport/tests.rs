@@ -4,7 +4,9 @@ use super::*;
 
 #[test]
 fn transports_are_read_and_printed_alike() {
-    for text in ["tcp", "tcp:4", "tcp:256", "sctp:1", "sctp:65535", "sctp:unordered", "udp"] {
+    for text in
+        ["tcp", "tcp:4", "tcp:256", "sctp:1", "sctp:65535", "sctp:unordered", "quic:1", "quic:6", "udp"]
+    {
         assert_eq!(text.parse::<TransportSpec>().unwrap().to_string(), text);
     }
     assert_eq!("tcp:1".parse::<TransportSpec>().unwrap().to_string(), "tcp");
@@ -24,7 +26,8 @@ fn bounds_and_misspellings_are_told_apart() {
         argument("sctp", "that needs its number of streams: write sctp:1, sctp:6 or sctp:unordered")
     );
     assert_eq!(refused("udp:2"), argument("udp:2", "udp has neither streams nor connections, write udp"));
-    assert_eq!(refused("quic"), TransportError::Unknown("quic".to_owned()));
+    assert_eq!(refused("quic:0"), count("quic:0", "streams", 65_535));
+    assert_eq!(refused("sip"), TransportError::Unknown("sip".to_owned()));
 }
 
 #[test]
@@ -38,15 +41,15 @@ fn a_list_keeps_its_order_and_refuses_doubles_and_gaps() {
 
 #[test]
 fn the_default_list_is_the_documented_one() {
-    assert_eq!(TransportList::default().to_string(), "tcp,tcp:4,sctp:1,sctp:6,sctp:unordered,udp");
+    assert_eq!(TransportList::default().to_string(), "tcp,tcp:4,sctp:1,sctp:6,sctp:unordered,quic:6,udp");
 }
 
 #[test]
 fn what_can_be_written_is_read_from_the_table() {
     let unknown = "sip".parse::<TransportSpec>().unwrap_err().to_string();
-    assert_eq!(unknown, "`sip` is no transport: use tcp, tcp:N, sctp:N, sctp:unordered or udp");
+    assert_eq!(unknown, "`sip` is no transport: use tcp, tcp:N, sctp:N, sctp:unordered, quic:N or udp");
     let unknown = "sctp:1".parse::<Protocol>().unwrap_err().to_string();
-    assert_eq!(unknown, "`sctp:1` is no protocol: use tcp, sctp, udp");
+    assert_eq!(unknown, "`sctp:1` is no protocol: use tcp, sctp, quic, udp");
     let (forms, described) = (spec::forms(), described());
     assert!(described.starts_with("tcp, tcp:N (N connections), sctp:N (N streams)"), "{described}");
     for protocol in TRANSPORTS {
@@ -67,7 +70,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_accepted_prints_to_something_that_reads_the_same(text in "(tcp|sctp|udp)?(:[0-9a-z]{0,6})?") {
+    fn what_is_accepted_prints_to_something_that_reads_the_same(text in "(tcp|sctp|quic|udp)?(:[0-9a-z]{0,6})?") {
         if let Ok(transport) = text.parse::<TransportSpec>() {
             prop_assert_eq!(transport.to_string().parse::<TransportSpec>(), Ok(transport));
         }

@@ -91,6 +91,11 @@ pub enum Transport {
         /// The number of parallel connections.
         connections: NonZeroU32,
     },
+    /// QUIC as RFC 9002 has it, ordered within each stream of one connection.
+    Quic {
+        /// Streams in each direction.
+        streams: NonZeroU32,
+    },
     /// UDP with retransmission of the request by the client, as SIP does it: the wait doubles each time.
     Udp {
         /// Wait before the first retransmission.

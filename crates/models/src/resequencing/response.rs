@@ -47,6 +47,9 @@ pub fn response_time(scenario: &Scenario, transport: &Transport) -> Result<Predi
         Transport::Tcp { connections } => {
             predict(scenario, &Rules::tcp(scenario, connections), Dealing::RoundRobin(connections))
         }
+        Transport::Quic { streams } => {
+            predict(scenario, &Rules::quic(scenario), Dealing::RoundRobin(streams))
+        }
         Transport::Udp { first_timeout } => udp(scenario, first_timeout),
     }
 }
@@ -61,6 +64,9 @@ pub fn one_way_waiting(scenario: &Scenario, transport: &Transport) -> Option<Wai
         Transport::SctpUnordered => Some(waiting(scenario, &Rules::sctp(scenario), Dealing::Unordered)),
         Transport::Tcp { connections } => {
             Some(waiting(scenario, &Rules::tcp(scenario, connections), Dealing::RoundRobin(connections)))
+        }
+        Transport::Quic { streams } => {
+            Some(waiting(scenario, &Rules::quic(scenario), Dealing::RoundRobin(streams)))
         }
         Transport::Udp { first_timeout: _ } => None,
     }

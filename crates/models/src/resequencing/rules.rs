@@ -36,6 +36,10 @@ impl Rules {
         Self::new(scenario, tcp(scenario, connections))
     }
 
+    pub(super) fn quic(scenario: &Scenario) -> Self {
+        Self::new(scenario, quic(scenario))
+    }
+
     fn new(scenario: &Scenario, attempts: Vec<Attempt>) -> Self {
         let grid = Grid::new(scenario.rtt.max(LEAST_SCALE).as_secs_f64());
         let detection_s = attempts.first().map_or(0.0, |attempt| attempt.mean_s(&grid));
@@ -159,6 +163,31 @@ fn tcp(scenario: &Scenario, connections: NonZeroU32) -> Vec<Attempt> {
     attempts
 }
 
+/// Returns the attempts of QUIC: a packet is lost when a later one has been acknowledged and it is itself older than 9/8 of
+/// a round-trip time, or three packets older than the acknowledged one (RFC 9002 §6.1). A probe timeout is counted
+/// from the last packet sent, waits for a delayed acknowledgment, and doubles (§6.2).
+fn quic(scenario: &Scenario) -> Vec<Attempt> {
+    let rtt = scenario.rtt.as_secs_f64();
+    let feedback = Feedback {
+        rtt_s: rtt,
+        rate: revealing_rate(scenario),
+        packets: 1,
+        window_s: rtt * QUIC_WINDOW_RTTS,
+        packets_within_window: Some(QUIC_PACKET_THRESHOLD),
+    };
+    let probe = rtt + LEAST_PROBE_S + QUIC_ACK_DELAY_S;
+    let first = Attempt {
+        feedback: Some(feedback),
+        timer: vec![(probe, 1.0)],
+        stopped_before_s: rtt,
+        after_feedback: 1,
+        after_timer: 2,
+    };
+    let mut attempts = vec![first];
+    append_timers(&mut attempts, Some(feedback), doubling(probe, QUIC_PROBE_MAX_S).map(|wait| (wait, rtt)));
+    attempts
+}
+
 /// Appends one attempt per timer, given as its wait and `stopped_before_s`. A lost retransmission leads to
 /// the first of them if feedback caused it, to the next one if the timer did, the last being repeated.
 fn append_timers(
@@ -233,6 +262,14 @@ const SHORT_RTO_MIN: Duration = Duration::from_millis(200);
 const SCTP_RTO_MAX_S: f64 = 60.0;
 /// The longest RTO that Linux allows, in seconds.
 const TCP_RTO_MAX_S: f64 = 120.0;
+/// RFC 9002 §6.1.2: the time threshold is 9/8 of a round-trip time.
+const QUIC_WINDOW_RTTS: f64 = 0.125;
+/// RFC 9002 §6.1.1: the packet threshold.
+const QUIC_PACKET_THRESHOLD: u32 = 3;
+/// RFC 9000 §18.2: the longest delay of an acknowledgment that an endpoint announces by default.
+const QUIC_ACK_DELAY_S: f64 = 0.025;
+/// Probes are not followed beyond this.
+const QUIC_PROBE_MAX_S: f64 = 120.0;
 /// RFC 8985 §6.2: a quarter of the smallest round-trip time.
 const REORDERING_WINDOW_RTTS: f64 = 0.25;
 /// The round-trip times before a tail loss probe (RFC 8985 §7.2).

@@ -160,6 +160,12 @@ impl<H: Host> World<H> {
         self.trace.value()
     }
 
+    /// Leaves the octets of packets out of [`trace_hash`](Self::trace_hash) from now on, for hosts whose octets no seed
+    /// decides, such as those of TLS.
+    pub const fn leave_octets_out_of_trace(&mut self) {
+        self.trace.leave_out_octets();
+    }
+
     /// Returns the counters of the world.
     #[must_use]
     pub const fn counters(&self) -> &Counters {

@@ -46,7 +46,7 @@ pub use channel::GilbertElliott;
 /// [`one_way_waiting`].
 ///
 /// # Errors
-/// As [`one_way_waiting`]; [`ModelError::NotModelled`] for TCP and UDP.
+/// As [`one_way_waiting`]; [`ModelError::NotModelled`] for TCP, QUIC and UDP.
 pub fn response_time(
     scenario: &Scenario,
     channel: &GilbertElliott,
@@ -55,8 +55,8 @@ pub fn response_time(
     let dealing = match *transport {
         Transport::Sctp { streams } => Dealing::RoundRobin(streams),
         Transport::SctpUnordered => Dealing::Unordered,
-        Transport::Tcp { .. } | Transport::Udp { .. } => {
-            return Err(ModelError::NotModelled { what: "losses in bursts over TCP or UDP" });
+        Transport::Tcp { .. } | Transport::Quic { .. } | Transport::Udp { .. } => {
+            return Err(ModelError::NotModelled { what: "losses in bursts over TCP, QUIC or UDP" });
         }
     };
     let scenario = Scenario { loss: channel.mean_loss(), ..*scenario };

@@ -1,0 +1,113 @@
+//! QUIC: a stream of one connection per lane. `quinn-proto` in every world: on simulated links under virtual time, on real
+//! ones behind a UDP socket, with the same client and server on top (`core`).
+
+mod client;
+mod core;
+mod peer;
+mod real;
+mod server;
+mod settings;
+mod simulated;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+use ::core::ops::Range;
+use std::net::SocketAddr;
+
+use models::resequencing;
+
+use self::client::QuicClient;
+use self::peer::Peer;
+use self::server::QuicServer;
+use self::simulated::Simulated;
+use super::error::number;
+use super::{
+    Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Task, Transport, TransportError,
+};
+use crate::backend::RealError;
+use crate::simulation::{FlowError, FlowPlan};
+
+/// Streams of one QUIC connection.
+#[derive(Debug)]
+pub(super) struct Quic;
+
+impl Transport for Quic {
+    fn name(&self) -> &'static str {
+        "quic"
+    }
+
+    fn forms(&self) -> &'static [(&'static str, &'static str)] {
+        &[("quic:N", "N streams")]
+    }
+
+    fn parse(&self, text: &str, argument: Option<&str>) -> Result<Lanes, TransportError> {
+        let because = "that needs its number of streams: write quic:1 or quic:6";
+        match argument {
+            None => Err(TransportError::Argument { text: text.to_owned(), because }),
+            Some(count) => Ok(Lanes::ordered(number(text, count, "streams", settings::MOST_STREAMS)?)),
+        }
+    }
+
+    fn in_words(&self, lanes: Lanes) -> String {
+        match lanes.count.get() {
+            1 => "QUIC with one stream".to_owned(),
+            streams => format!("QUIC with {streams} streams"),
+        }
+    }
+
+    fn carriage(&self) -> Carriage {
+        Carriage::Octets
+    }
+
+    fn streams(&self, lanes: Lanes) -> Option<u16> {
+        Some(lanes.count.get())
+    }
+
+    fn connections(&self, _lanes: Lanes) -> Option<u16> {
+        Some(1)
+    }
+
+    fn colours(&self) -> Range<usize> {
+        8..11
+    }
+
+    fn model(&self, lanes: Lanes) -> Result<resequencing::Transport, &'static str> {
+        Ok(resequencing::Transport::Quic { streams: lanes.count.into() })
+    }
+
+    fn settings(&self) -> Option<&'static str> {
+        Some(settings::IN_WORDS)
+    }
+
+    /// TLS draws keys and nonces of its own.
+    fn has_random_octets(&self) -> bool {
+        true
+    }
+
+    fn simulated(&self, ends: &Ends<'_>) -> Result<[Box<dyn End>; 2], FlowError> {
+        let [here, there] = ends.first;
+        let seed = |side| Some(ends.seed.of(side));
+        let near = Peer::client(seed("client")).map_err(FlowError::at("transport"))?;
+        let far = Peer::server(seed("server")).map_err(FlowError::at("transport"))?;
+        let to = SocketAddr::new(there, simulated::SERVER_PORT);
+        let client = QuicClient::new(ends.client()?, near, to, ends.begin_at());
+        let server = QuicServer::new(ends.server()?, far);
+        Ok([
+            Box::new(Simulated::new(client, SocketAddr::new(here, simulated::CLIENT_PORT))),
+            Box::new(Simulated::new(server, to)),
+        ])
+    }
+
+    fn refused_on_real_packets(&self, _flow: &FlowPlan) -> Option<(&'static str, &'static str)> {
+        None
+    }
+
+    fn load<'a>(&'a self, errand: Errand<'a>) -> Task<'a, Result<FlowRun, RealError>> {
+        Box::pin(real::load(errand))
+    }
+
+    fn listen<'a>(&'a self, at: Listening<'a>) -> Task<'a, Result<Vec<Listener>, RealError>> {
+        Box::pin(real::listen(at))
+    }
+}
