@@ -106,7 +106,6 @@ const NOT_YET: &[&str] = &[
     "apps/simco-middlebox",
     "crates/lab",
     "crates/nft-filter",
-    "crates/sctp-core",
     "crates/simco",
     "crates/simco-agent",
     "interop/conformance",

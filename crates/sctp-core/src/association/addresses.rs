@@ -1,4 +1,4 @@
-//! What the user and the host decide about paths, and where answers go (RFC 9260 §6.4).
+//! The decisions of user and host about paths, and the paths on which answers go (RFC 9260 §6.4).
 
 use core::net::IpAddr;
 
@@ -14,7 +14,7 @@ use crate::trace;
 use crate::transmit::{Destination, PathId};
 
 impl Association {
-    /// Data goes there from now on, while the path is active.
+    /// Makes a path the primary one: data goes there from now on, while the path is active.
     pub(crate) fn set_primary(&mut self, now: Instant, path: PathId) -> Result<(), SetPrimaryError> {
         if !self.paths.contains(path) {
             return Err(SetPrimaryError::UnknownPath(path));
@@ -87,7 +87,7 @@ impl Association {
         }
     }
 
-    /// Whatever was asked before went another way.
+    /// Probes a path anew: whatever was asked before went another way.
     pub(super) fn probe_again(&mut self, now: Instant, path: PathId) {
         let _asked = self.paths.path_mut(path).heartbeat.expire();
         if !self.paths.path(path).is_stranded {
@@ -95,8 +95,8 @@ impl Association {
         }
     }
 
-    /// SACKs go where the data came from; when data comes twice, which they may cause by getting lost, to the active
-    /// paths in turn (RFC 9260 §6.4).
+    /// Returns the path for a SACK: the one the data came on; when data comes twice, which SACKs may cause by
+    /// getting lost, the active paths in turn (RFC 9260 §6.4).
     pub(super) fn path_for_sack(&mut self, source: PathId) -> PathId {
         let had_duplicate = core::mem::take(&mut self.outgoing.had_duplicate);
         if had_duplicate {
@@ -105,8 +105,9 @@ impl Association {
         self.permitted(source)
     }
 
-    /// Nothing but HEARTBEATs and their answers may go to an unconfirmed address (RFC 9260 §5.4), as long as there is another
-    /// one: a peer that deleted all it had before by ASCONF has no other.
+    /// Returns `path`, or another one if only HEARTBEATs and their answers may go there, because its address is
+    /// unconfirmed (RFC 9260 §5.4), and there is another one: a peer that deleted all it had before by ASCONF
+    /// has no other.
     pub(super) fn permitted(&self, path: PathId) -> PathId {
         let is_needless = self.paths.path(path).is_confirmed() || !self.paths.is_open();
         if is_needless { path } else { self.paths.for_data() }

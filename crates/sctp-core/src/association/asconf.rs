@@ -40,12 +40,12 @@ pub enum AddressChange {
     SetPrimary(IpAddr),
 }
 
-/// What became of an [`AddressChange`].
+/// The outcome of an [`AddressChange`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressOutcome {
-    /// The peer has done it.
+    /// The peer has made the change.
     Done,
-    /// It has not.
+    /// The peer has refused the change.
     Refused {
         /// The cause it gave (RFC 5061 §4.3); 0 without one.
         cause: u16,
@@ -95,7 +95,7 @@ struct Agreed {
     responder: Responder,
     /// The local addresses that the peer knows.
     told: SmallVec<[IpAddr; 2]>,
-    /// Those of them that this host has lost while it had no other.
+    /// The addresses among them that this host has lost while it had no other.
     lost: SmallVec<[IpAddr; 1]>,
 }
 
@@ -116,7 +116,7 @@ impl DynamicAddresses {
         added.filter(|address| !address.is_unspecified())
     }
 
-    /// Everything that was asked, or waits to be, and is not answered.
+    /// Takes out everything that was asked, or waits to be, and is not answered.
     pub(super) fn take_requests(&mut self) -> SmallVec<[AddressChange; 4]> {
         self.agreed.as_mut().map(|agreed| agreed.requests.take_all()).unwrap_or_default()
     }
@@ -175,7 +175,8 @@ impl Association {
         }
     }
 
-    /// This host has a new address: with automatic addresses the peer is asked to add it, and to forget those lost before.
+    /// Takes note of a new address of this host: with automatic addresses the peer is asked to add it, and to
+    /// forget those lost before.
     pub(super) fn tell_peer_of_gain(&mut self, now: Instant, local: IpAddr) -> Told {
         let is_automatic = self.config.paths.automatic_addresses == AutomaticAddresses::On;
         let may_ask = is_automatic && self.may_change_addresses();
@@ -207,7 +208,7 @@ impl Association {
         })
     }
 
-    /// RFC 5061 §5.1.1 (C4).
+    /// Returns whether address changes may be asked for (RFC 5061 §5.1.1 (C4)).
     fn may_change_addresses(&self) -> bool {
         matches!(
             self.state.name(),
@@ -287,7 +288,8 @@ impl Association {
         }
     }
 
-    /// A5 to A8, F0.
+    /// Takes in an ASCONF-ACK: the peer's answers to the requests of the outstanding ASCONF (RFC 5061 §5.1 (A5)
+    /// to (A8), §5.3 (F0)).
     pub(super) fn on_asconf_ack(&mut self, now: Instant, path: PathId, ack: &AsconfAck<'_>) {
         let Some(agreed) = self.addresses.agreed.as_mut() else { return };
         match agreed.requests.on_ack(ack) {
@@ -342,7 +344,8 @@ impl Association {
         }
     }
 
-    /// RFC 5061 §5.3.1: an ABORT to an address that is being deleted answers what crossed the ASCONF.
+    /// Returns whether an ABORT to this address answers what crossed the ASCONF that deletes it (RFC 5061
+    /// §5.3.1).
     pub(super) fn is_leaving(&self, local: Option<IpAddr>) -> bool {
         let deleted = self.addresses.agreed.as_ref().map(|agreed| agreed.requests.being_deleted());
         local.is_some_and(|local| deleted.into_iter().flatten().any(|address| address == local))

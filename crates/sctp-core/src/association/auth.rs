@@ -27,15 +27,15 @@ use crate::transmit::PathId;
 /// Authentication of one association.
 #[derive(Debug, Default)]
 pub(crate) struct Authentication {
-    /// What we announce, until it is part of what is agreed; `None` with the extension off.
+    /// The announcement of this side, until it is part of what is agreed; `None` with the extension off.
     ours: Option<Box<Announcement>>,
     agreed: Option<Box<Agreed>>,
-    /// Of the packet that is looked at.
+    /// The authenticity of the packet that is looked at.
     authenticity: Authenticity,
     pub(crate) statistics: Seldom<AuthenticationStatistics>,
 }
 
-/// What exists once both sides have announced.
+/// The keys and rules that exist once both sides have announced.
 #[derive(Debug)]
 struct Agreed {
     material: KeyMaterial,
@@ -67,12 +67,12 @@ pub struct AuthenticationStatistics {
     pub unauthenticated_chunks: u64,
 }
 
-/// What an AUTH chunk is worth.
+/// The verdict on an AUTH chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// What follows comes from the peer.
+    /// The chunks that follow come from the peer.
     Authentic,
-    /// The same, and the peer has not signed with this key before.
+    /// The chunks that follow come from the peer, which has not signed with this key before.
     AuthenticByNewKey(SharedKeyId),
     /// We do not do this HMAC, or did not offer it.
     UnsupportedHmac(HmacId),
@@ -80,7 +80,7 @@ pub(crate) enum Verdict {
     WrongHmac,
 }
 
-/// What is known about the origin of the chunks of a packet that is looked at.
+/// The knowledge about the origin of the chunks of a packet that is looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Authenticity {
     /// No AUTH chunk so far.
@@ -96,9 +96,9 @@ pub(crate) enum Authenticity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Admission {
     Admitted,
-    /// It does not.
+    /// The chunk is passed over.
     Skipped,
-    /// Neither does what follows it.
+    /// The chunk and what follows it are discarded.
     RestDiscarded,
 }
 
@@ -107,7 +107,7 @@ impl Authentication {
         Self { ours: ours.map(Box::new), ..Self::default() }
     }
 
-    /// As a state cookie has it.
+    /// Creates the state with what a state cookie holds of the agreement.
     pub(crate) fn agreed(material: Option<&KeyMaterial>, keys: &AuthKeys) -> Self {
         let mut authentication = Self::default();
         authentication.agree_on(material.cloned(), keys);
@@ -154,8 +154,9 @@ impl Authentication {
         self.authenticity = authenticity;
     }
 
-    /// Whether what is looked at must not end the association: with ABORT to be authenticated, an unauthenticated chunk
-    /// that breaks the protocol must not do what ABORT cannot (RFC 4895 §6.3).
+    /// Returns whether the packet that is looked at must not end the association: with ABORT to be
+    /// authenticated, an unauthenticated chunk that breaks the protocol must not do what ABORT cannot (RFC 4895
+    /// §6.3).
     pub(crate) fn spares(&self) -> bool {
         self.authenticity != Authenticity::Shown && self.demands(ChunkType::ABORT)
     }

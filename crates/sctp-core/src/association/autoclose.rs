@@ -6,12 +6,12 @@ use virtual_time::Instant;
 
 use super::{Association, AssociationState, Timer};
 
-/// What is known of the use of an association.
+/// The use of an association, as far as it counts for autoclose.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Usage {
-    /// When user data was last sent, received or handed in.
+    /// The time at which user data was last sent, received or handed in.
     last_data_at: Instant,
-    /// It was idle for too long and is ending, or has ended, because of it.
+    /// Whether it was idle for too long and is ending, or has ended, because of it.
     pub(super) is_autoclosed: bool,
 }
 

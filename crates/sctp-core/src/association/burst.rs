@@ -40,9 +40,10 @@ impl Association {
         self.outgoing.refill_to_bytes = 0;
     }
 
-    /// What a message may add to the packets of this occasion. Who sends in a loop has Max.Burst packets in flight (RFC
-    /// 9260 §6.1 (D), counted as it adjusts cwnd) until something comes back; beyond that only as much as the
-    /// congestion window sends in the time that has passed, so that messages far apart do not wait.
+    /// Renews what a message may add to the packets of this occasion. A user who sends in a loop has Max.Burst
+    /// packets in flight (RFC 9260 §6.1 (D), counted as it adjusts cwnd) until something comes back; beyond
+    /// that only as much as the congestion window sends in the time that has passed, so that messages far apart
+    /// do not wait.
     ///
     /// Messages handed in at the same time add the same, so it is looked at when the next packet is due.
     #[inline]

@@ -10,13 +10,13 @@ use crate::config::{Extensions, Offer};
 pub enum Capability {
     /// FORWARD TSN, or I-FORWARD-TSN where interleaving is agreed (RFC 3758, RFC 8260 §2.3).
     PartialReliability,
-    /// I-DATA (RFC 8260 §2).
+    /// I-DATA: messages interleave (RFC 8260 §2).
     Interleaving,
-    /// RE-CONFIG (RFC 6525).
+    /// RE-CONFIG: streams are reset and added (RFC 6525).
     Reconfiguration,
-    /// AUTH (RFC 4895).
+    /// AUTH: chunks are authenticated (RFC 4895).
     Authentication,
-    /// ASCONF (RFC 5061).
+    /// ASCONF: addresses come and go (RFC 5061).
     DynamicAddresses,
     /// Checksums of zero (RFC 9653).
     ZeroChecksum,
@@ -56,14 +56,14 @@ impl Capability {
     }
 }
 
-/// A set of extensions.
+/// A set of extensions, agreed on or offered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities {
     bits: u8,
 }
 
 impl Capabilities {
-    /// Plain RFC 9260.
+    /// The empty set: plain RFC 9260.
     pub const NONE: Self = Self { bits: 0 };
 
     /// Returns whether `capability` is in it.
@@ -91,7 +91,7 @@ impl Capabilities {
         offered.fold(Self::NONE, |set, (_, capability)| set.with(capability))
     }
 
-    /// As the state cookie keeps it.
+    /// Returns the set as the state cookie keeps it.
     pub(crate) const fn to_octet(self) -> u8 {
         self.bits
     }

@@ -9,19 +9,19 @@ pub(crate) struct Tags {
     pub(crate) ours: (VerificationTag, Option<VerificationTag>),
     /// Our tag and the peer's, as the cookie has them.
     pub(crate) cookie: (VerificationTag, VerificationTag),
-    /// How the cookie's tie-tags compare with the association's.
+    /// The comparison of the cookie's tie-tags with the association's.
     pub(crate) ties: TieTags,
-    /// Who sent it, as far as the addresses tell.
+    /// The sender of the COOKIE ECHO, as far as the addresses tell.
     pub(crate) provenance: Provenance,
 }
 
-/// Where a COOKIE ECHO and its cookie come from.
+/// The origin of a COOKIE ECHO and its cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Provenance {
     /// The COOKIE ECHO, and the INIT that the cookie was made for, came from addresses of the peer, and they may be of the
     /// exchange that sets the association up.
     Peer,
-    /// From addresses of the peer; but the association is up, and INITs that crossed its own are long past.
+    /// The addresses are the peer's; but the association is up, and INITs that crossed its own are long past.
     PeerLate,
     /// One of them did not.
     Stranger,
@@ -33,13 +33,13 @@ pub(crate) enum Provenance {
 pub(crate) enum TieTags {
     /// The cookie was made when there was no association.
     None,
-    /// They are this association's.
+    /// The tie-tags are this association's.
     Match,
-    /// They are another's.
+    /// The tie-tags are another association's.
     Differ,
 }
 
-/// What to do (Table 12).
+/// The action on a COOKIE ECHO for an existing association (RFC 9260 §5.2.4, Table 12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CollisionAction {
     /// A: the peer restarted.

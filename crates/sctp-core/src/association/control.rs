@@ -9,7 +9,7 @@ use crate::transmit::PathId;
 /// How a control chunk travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bundling {
-    /// With other chunks.
+    /// The chunk shares a packet with others.
     Bundled,
     /// INIT, SHUTDOWN COMPLETE, ABORT: nothing may follow in the packet (RFC 9260 §6.10).
     Alone,
@@ -40,7 +40,7 @@ impl HandshakeChunk {
     }
 }
 
-/// What goes out next, and how.
+/// The chunk that goes out next, and how.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Front<'a> {
     pub(crate) path: PathId,
@@ -66,7 +66,8 @@ pub(crate) struct ControlChunk {
 /// Control chunks in the order in which they go out.
 #[derive(Debug, Default)]
 pub(crate) struct ControlQueue {
-    /// Before all others. There is one at a time: each takes the place of the one before, which has been answered.
+    /// The handshake chunk, which goes before all others. There is one at a time: each takes the place of the
+    /// one before, which has been answered.
     handshake: Option<(HandshakeChunk, PathId, VerificationTag)>,
     waiting: VecDeque<ControlChunk>,
 }
@@ -92,7 +93,7 @@ impl ControlQueue {
         has_room
     }
 
-    /// What waits for path `from` goes to path `to`.
+    /// Sends what waits for path `from` to path `to` instead.
     pub(crate) fn redirect(&mut self, from: PathId, to: PathId) {
         let handshake = self.handshake.iter_mut().map(|(_, path, _)| path);
         let paths = handshake.chain(self.waiting.iter_mut().map(|control| &mut control.path));

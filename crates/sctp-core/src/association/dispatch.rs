@@ -1,4 +1,4 @@
-//! Which chunk goes where, and in which state it counts.
+//! The dispatch of chunks: which goes where, and in which state it counts.
 
 use sctp_wire::{
     Cause, Causes, Chunk, ChunkBuf, ChunkType, DecodeError, Packet, Sack, UnknownAction, UnknownChunk,
@@ -88,7 +88,8 @@ impl Association {
         Flow::Continue
     }
 
-    /// A malformed chunk of an extension: to who does not speak it, unknown like a sound one (RFC 9260 §3.2).
+    /// Returns a malformed chunk of an extension as an unknown one, if the extension is not spoken (RFC 9260
+    /// §3.2).
     pub(super) fn unspoken<'a>(&self, packet: &Packet<'a>, error: &DecodeError) -> Option<Chunk<'a>> {
         let chunk = packet.undecoded(error)?;
         let is_known = if chunk.kind == ChunkType::I_DATA {
@@ -127,7 +128,7 @@ impl Association {
         self.on_arrival(now, arrival);
     }
 
-    /// RFC 9260 §6.2, §6.5.
+    /// Acts on the outcome of a DATA chunk (RFC 9260 §6.2, §6.5).
     pub(super) fn on_arrival(&mut self, now: Instant, arrival: Arrival) {
         match arrival {
             Arrival::Accepted { message_ready } => {
@@ -148,7 +149,7 @@ impl Association {
         }
     }
 
-    /// RFC 3758 §3.6, RFC 8260 §2.3.1.
+    /// Acts on a FORWARD TSN or I-FORWARD-TSN (RFC 3758 §3.6, RFC 8260 §2.3.1).
     fn on_forwarding(&mut self, forward: impl FnOnce(&mut Receiver) -> Forwarding) {
         let Some(receiver) = self.receiver_of_data() else { return };
         match forward(receiver) {
@@ -163,7 +164,7 @@ impl Association {
         matches!(self.state.name(), S::Established | S::ShutdownPending | S::ShutdownSent)
     }
 
-    /// The receiver, in such a state.
+    /// Returns the receiver, in a state in which the peer may send data.
     fn receiver_of_data(&mut self) -> Option<&mut Receiver> {
         if !self.takes_data() {
             self.counters.note().discarded.data_in_wrong_state += 1;
@@ -210,7 +211,7 @@ impl Association {
         self.apply_sack(now, &outcome);
     }
 
-    /// What a SACK, or the cumulative ack of a SHUTDOWN, means for windows, timers and the user.
+    /// Acts on a SACK, or on the cumulative ack of a SHUTDOWN: windows, timers and the user.
     pub(super) fn apply_sack(&mut self, now: Instant, outcome: &SackOutcome) {
         for &(path, rtt) in &outcome.rtt {
             self.paths.on_measurement(path, now, rtt);
@@ -313,7 +314,7 @@ impl Association {
         path.counters.note().recoveries += 1;
     }
 
-    /// RFC 9260 §9.1.
+    /// Ends the association after an ABORT of the peer (RFC 9260 §9.1).
     fn on_abort(&mut self, causes: Causes<'_>) {
         // Everything was acknowledged, in both directions, and the peer may be gone already: then what we asked it before
         // was answered by ABORT, which can overtake SHUTDOWN COMPLETE on another path (RFC 9260 §8.4).
@@ -347,7 +348,7 @@ impl Association {
         }
     }
 
-    /// The two highest bits of the type say what to do (RFC 9260 §3.2).
+    /// Treats an unknown chunk as the two highest bits of its type say (RFC 9260 §3.2).
     fn on_unknown(&mut self, path: PathId, chunk: &UnknownChunk<'_>) -> Flow {
         self.counters.note().discarded.unknown += 1;
         let action = chunk.action();

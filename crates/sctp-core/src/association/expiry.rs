@@ -1,4 +1,4 @@
-//! What happens when a timer runs out.
+//! The handling of timers that run out.
 
 use sctp_wire::ChunkBuf;
 use virtual_time::Instant;
@@ -101,7 +101,7 @@ impl Association {
         }
     }
 
-    /// RFC 9260 §6.3.3.
+    /// Acts on T3-rtx, which has expired on a path (RFC 9260 §6.3.3).
     fn on_t3(&mut self, now: Instant, path: PathId) {
         // What was on its way to an address that the peer has deleted says nothing about the peer.
         if !self.paths.contains(path) {

@@ -47,7 +47,7 @@ pub(crate) enum InitReply {
     ShutdownAck,
 }
 
-/// A configuration as it holds for packets that travel like this.
+/// Returns a configuration as it holds for packets that travel like this.
 fn over(mut config: Arc<AssociationConfig>, encapsulation: Encapsulation) -> Arc<AssociationConfig> {
     let extensions = config.extensions.over(encapsulation);
     if extensions != config.extensions {
@@ -96,8 +96,8 @@ impl Association {
         association
     }
 
-    /// A valid cookie came back from `source`: the association exists (RFC 9260 §5.1 (D)). Confirmed is the address the
-    /// INIT ACK went to, and no other (RFC 9260 §5.4).
+    /// Creates the association of a valid cookie that came back from `source` (RFC 9260 §5.1 (D)). Confirmed is
+    /// the address the INIT ACK went to, and no other (RFC 9260 §5.4).
     pub(crate) fn accept(
         now: Instant,
         cookie: &StateCookie,
@@ -245,7 +245,7 @@ impl Association {
         self.communication_up(now);
     }
 
-    /// Action D.
+    /// Answers a COOKIE ECHO of an existing association (action D of RFC 9260 §5.2.4).
     fn on_duplicate_cookie(&mut self, now: Instant, source: Destination) {
         if self.state.name() == S::CookieEchoed {
             self.timers.stop(Timer::T1Cookie);
@@ -543,7 +543,8 @@ fn receiver_config(config: &AssociationConfig, agreed: Negotiated) -> ReceiverCo
     }
 }
 
-/// What the peer is told to know and to prefer (RFC 5061 §4.2.4, §4.2.6); `spoken` are the extensions that it may know.
+/// Adds what the peer is told to know and to prefer (RFC 5061 §4.2.4, §4.2.6); `spoken` are the extensions that
+/// it may know.
 pub(crate) fn add_wishes(
     parameters: &mut ParameterList<'_>,
     config: &AssociationConfig,

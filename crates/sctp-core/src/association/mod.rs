@@ -106,19 +106,20 @@ pub struct Association {
     reconfig: Reconfig,
 }
 
-/// What the next packets have to consider.
+/// The facts that the next packets have to consider.
 #[derive(Clone, Copy, Debug)]
 struct Outgoing {
     /// Packets with new data that may still go out on this occasion (Max.Burst, RFC 9260 §6.1 (D)).
     burst_left: u32,
-    /// Since when messages of the user have added nothing to it.
+    /// The time since which messages of the user have added nothing to it.
     paced_at: Instant,
     /// A message was handed in at this time that may add something.
     renew_at: Option<Instant>,
     /// Octets in flight before the SACKs of this occasion: what has left the network may be replaced beyond Max.Burst, or
     /// a peer that acknowledges many packets at once would throttle us to Max.Burst a round trip.
     refill_to_bytes: usize,
-    /// When INIT or COOKIE ECHO was sent, while it was sent only once: its answer gives a first round trip.
+    /// The time at which INIT or COOKIE ECHO was sent, while it was sent only once: its answer gives a first
+    /// round trip.
     handshake_sent_at: Option<Instant>,
     /// Consecutive transmissions to the peer that went unanswered (RFC 9260 §8.1).
     errors: u32,
@@ -128,7 +129,7 @@ struct Outgoing {
     sacked_on: PathId,
     /// Data came twice in the packet being read: SACKs may be lost on their way.
     had_duplicate: bool,
-    /// Where the chunk went that T1 or T2 waits for an answer to.
+    /// The path of the chunk that T1 or T2 waits for an answer to.
     control_path: PathId,
     /// The next packet of retransmissions ignores cwnd (RFC 9260 §7.2.4 (3)).
     fast_retransmit: bool,
@@ -183,7 +184,7 @@ impl Association {
         self.peer.adaptation
     }
 
-    /// Everything counted so far.
+    /// Returns the counters of everything so far.
     #[must_use]
     pub fn statistics(&self) -> AssociationStatistics {
         let exposure = self.config.paths.potentially_failed_state;
@@ -256,7 +257,7 @@ impl Association {
         &self.paths
     }
 
-    /// Over, and nothing left to read or to tell.
+    /// Returns whether the association is over, and nothing is left to read or to tell.
     pub(crate) fn is_finished(&self) -> bool {
         self.is_closed() && self.events.is_empty() && self.control.is_empty() && !self.has_message()
     }
@@ -377,7 +378,8 @@ impl Association {
         self.timers.next()
     }
 
-    /// If the time that [`poll_timeout`](Self::poll_timeout) gives may be earlier than at the last call: not before this.
+    /// Returns a bound if the time that [`poll_timeout`](Self::poll_timeout) gives may be earlier than at the
+    /// last call: it is not before this.
     #[inline]
     pub(crate) fn take_closest_timeout(&mut self) -> Option<Instant> {
         self.timers.take_closest()

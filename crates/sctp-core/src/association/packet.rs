@@ -146,7 +146,8 @@ impl Association {
         false
     }
 
-    /// RFC 9260 §8.5.1 (B), (C): the T bit says whose tag an ABORT or SHUTDOWN COMPLETE carries.
+    /// Returns whether a verification tag fits: the T bit says whose tag an ABORT or SHUTDOWN COMPLETE carries
+    /// (RFC 9260 §8.5.1 (B), (C)).
     fn tag_fits(&self, tag: VerificationTag, chunk: &Chunk<'_>) -> bool {
         match chunk.tag_origin() {
             TagOrigin::Receiver => tag == self.peer.local_tag,
@@ -166,7 +167,7 @@ impl Association {
     }
 }
 
-/// RFC 9260 §6.10: nothing may stand behind these.
+/// Returns whether nothing may stand behind a chunk in its packet (RFC 9260 §6.10).
 fn travels_alone(chunk: &Chunk<'_>) -> bool {
     matches!(chunk, Chunk::InitAck(_) | Chunk::ShutdownComplete(_))
 }

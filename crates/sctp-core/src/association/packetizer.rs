@@ -15,7 +15,7 @@ use crate::config::Pacing;
 use crate::receiver::Receiver;
 use crate::transmit::{Encapsulation, Fragmentation, PathId, Transmit};
 
-/// What a packet carries of the user's data.
+/// The user's data in a packet.
 #[derive(Clone, Copy, Debug, Default)]
 struct DataWritten {
     any: bool,
@@ -28,7 +28,7 @@ struct DataWritten {
     forward: bool,
 }
 
-/// What the next packet is sent for.
+/// The purpose of the next packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Due {
     Control(PathId),
@@ -47,14 +47,14 @@ impl Due {
     }
 }
 
-/// What of the user's data wants to be sent, and on which path.
+/// The user's data that wants to be sent, and its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DataDue {
     /// Chunks that were lost (RFC 9260 §6.3.3, §7.2.4).
     Lost(PathId),
     /// A tail-loss probe for what is in flight on one path, sent on the same or another.
     Probe { of: PathId, on: PathId },
-    /// New data.
+    /// New data is to be sent on this path.
     New(PathId),
 }
 
@@ -101,7 +101,7 @@ impl Association {
         self.due(now)
     }
 
-    /// A packet of what is due and, if that was new data, packets of nothing but new data behind it.
+    /// Writes a packet of what is due and, if that was new data, packets of nothing but new data behind it.
     fn write_run(
         &mut self,
         now: Instant,
@@ -141,7 +141,8 @@ impl Association {
         1 + followers
     }
 
-    /// Nothing of the user's or the peer's is due: path MTUs may be probed. Whether that is all.
+    /// Writes probes of path MTUs, because nothing of the user's or the peer's is due; returns whether that is
+    /// all.
     fn write_mtu_probes(
         &mut self,
         now: Instant,
@@ -214,7 +215,7 @@ impl Association {
         })
     }
 
-    /// The same for a packet of its own with this limit, which is not to be fragmented.
+    /// Returns the envelope of a packet of its own with this limit, which is not to be fragmented.
     pub(super) fn probe_envelope(&self, path: PathId, tag: VerificationTag, limit: usize) -> Envelope {
         Envelope {
             path,
@@ -346,8 +347,8 @@ impl Association {
         self.timers.apply(Timer::Pacing(path), until);
     }
 
-    /// A second probe in a row takes another path, if one is active and wide enough: the first may have been lost for the
-    /// same reason as what it probes for.
+    /// Returns the path for a tail-loss probe. A second one in a row takes another path, if one is active and
+    /// wide enough: the first may have been lost for the same reason as what it probes for.
     fn path_for_probe(&self, of: PathId) -> PathId {
         let is_first = self.sender.probes_unanswered(of) == 0;
         let other = if is_first { None } else { self.paths.alternate(of) };
@@ -404,7 +405,7 @@ impl Association {
         }
     }
 
-    /// Before DATA (RFC 3758 §3.5 (F2)), on the path data takes.
+    /// Writes FORWARD TSN before DATA (RFC 3758 §3.5 (F2)), on the path that data takes.
     fn write_forward(&mut self, now: Instant, path: PathId, writer: &mut PacketWriter<'_>) -> bool {
         path == self.paths.for_data()
             && self.may_send_data()
@@ -451,7 +452,7 @@ impl Association {
         written
     }
 
-    /// A tail-loss probe for what is in flight on path `of`, in a packet that goes out `on` a path.
+    /// Writes a tail-loss probe for what is in flight on path `of`, in a packet that goes out `on` a path.
     fn write_probe(
         &mut self,
         now: Instant,
@@ -527,7 +528,7 @@ impl Association {
         self.control.push_handshake(chunk, path, self.tag_of_peer());
     }
 
-    /// INIT alone travels before the peer's tag is known (RFC 9260 §8.5.1 (A)).
+    /// Returns the peer's tag; zero before it is known, which only INIT travels without (RFC 9260 §8.5.1 (A)).
     fn tag_of_peer(&self) -> VerificationTag {
         self.peer.peer_tag.unwrap_or(VerificationTag::ZERO)
     }
@@ -555,7 +556,7 @@ impl Association {
     }
 }
 
-/// What was sent on one occasion.
+/// The packets that were sent on one occasion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Transmitted {
     pub(crate) packets: usize,
@@ -563,7 +564,7 @@ pub(crate) struct Transmitted {
     pub(crate) is_all: bool,
 }
 
-/// What packets have in common that go to the same place on the same occasion.
+/// The part that packets share which go to the same place on the same occasion.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Envelope {
     path: PathId,
@@ -588,7 +589,7 @@ impl Envelope {
     }
 }
 
-/// What protects a packet from errors.
+/// The protection of a packet from errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Coverage {
     /// CRC32c (RFC 9260 §6.8).
@@ -597,7 +598,8 @@ pub(super) enum Coverage {
     LayerBelow,
 }
 
-/// Chunks that are never sent without a checksum: they may reach a peer that has not agreed, or has forgotten.
+/// Returns whether a chunk is never sent without a checksum: it may reach a peer that has not agreed, or has
+/// forgotten.
 fn needs_checksum(kind: ChunkType) -> bool {
     matches!(kind, ChunkType::INIT | ChunkType::COOKIE_ECHO | ChunkType::ASCONF)
 }

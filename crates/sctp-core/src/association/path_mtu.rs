@@ -35,7 +35,7 @@ impl Association {
         }
     }
 
-    /// A HEARTBEAT ACK that answers no HEARTBEAT may answer a probe. True if it does.
+    /// Takes in a HEARTBEAT ACK that answers no HEARTBEAT; returns whether it answers a probe.
     pub(super) fn on_mtu_ack(&mut self, now: Instant, path: PathId, nonce: u64) -> bool {
         let Some(next) = self.paths.path_mut(path).change_mtu(|mtu| mtu.on_ack(nonce)) else { return false };
         self.answered(now, path, Answer::Verified);
@@ -68,7 +68,7 @@ impl Association {
         }
     }
 
-    /// The path a probe is to be sent on, when nothing else wants to go.
+    /// Returns the path that a probe is to be sent on, when nothing else wants to go.
     pub(super) fn mtu_probe_path(&self) -> Option<PathId> {
         let wants = |path: &&crate::path::Path| path.state == PathState::Active && path.mtu.wants_probe();
         if !self.may_send_data() || self.is_setting_up() {
@@ -77,7 +77,7 @@ impl Association {
         self.paths.iter().find(wants).map(|path| path.id)
     }
 
-    /// HEARTBEAT and PAD, together as large as the size that is tried (RFC 8899 §6.2.1.2).
+    /// Writes HEARTBEAT and PAD, together as large as the size that is tried (RFC 8899 §6.2.1.2).
     pub(super) fn write_mtu_probe(
         &mut self,
         now: Instant,

@@ -1,4 +1,4 @@
-//! Who the other end is: ports, tags, streams, addresses.
+//! The peer of an association: ports, tags, streams, addresses.
 
 use std::net::IpAddr;
 
@@ -27,7 +27,7 @@ pub(crate) struct Peer {
     pub(crate) addresses: SmallVec<[IpAddr; 1]>,
 }
 
-/// What both sides agreed on: streams (RFC 9260 §5.1.1) and extensions.
+/// The agreement of both sides on streams (RFC 9260 §5.1.1) and extensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Negotiated {
     pub(crate) outbound: u16,
@@ -36,12 +36,13 @@ pub(crate) struct Negotiated {
 }
 
 impl Negotiated {
-    /// Before the peer has said anything.
+    /// Creates the agreement before the peer has said anything.
     pub(crate) fn alone(ours: Streams) -> Self {
         Self { outbound: ours.outbound, inbound: ours.inbound, capabilities: Capabilities::NONE }
     }
 
-    /// The smaller of what one side asks and the other allows; the extensions both offer.
+    /// Creates the agreement: the smaller of what one side asks and the other allows, and the extensions both
+    /// offer.
     pub(crate) fn new(ours: &AssociationConfig, peer: &Init<'_>, offered: OfferedExtensions) -> Self {
         Self {
             outbound: ours.streams.outbound.min(peer.inbound_streams),

@@ -19,7 +19,8 @@ use crate::trace;
 /// How far the peer has come.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Progress {
-    /// When it last acknowledged something, or when there was something to acknowledge again.
+    /// The time at which the peer last acknowledged something, or when there was something to acknowledge
+    /// again.
     last_at: Instant,
     /// The octets in the send buffer when T5-shutdown-guard was started for them.
     waiting_bytes: usize,
@@ -42,7 +43,7 @@ impl Association {
         self.timers.set(Timer::T5ShutdownGuard, now + self.guard_period());
     }
 
-    /// RFC 9260 §9.2.
+    /// Returns the period of the T5-shutdown-guard timer (RFC 9260 §9.2).
     fn guard_period(&self) -> Duration {
         self.config.rto.max * 5
     }
@@ -81,7 +82,8 @@ impl Association {
         }
     }
 
-    /// Not moved with every acknowledgment: when it runs out it looks when the last one came, and runs on from there.
+    /// Judges the peer's progress when the timer runs out. The timer is not moved with every acknowledgment: it
+    /// looks when the last one came, and runs on from there.
     pub(super) fn on_persist_timer(&mut self, now: Instant) {
         let Some(limit) = self.config.attempts.persist else { return };
         if !self.may_send_data() || self.sender.is_dry() {

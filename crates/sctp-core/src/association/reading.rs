@@ -24,7 +24,7 @@ impl Association {
         self.receiver.as_mut()?.receive()
     }
 
-    /// The same for up to `limit` messages, appended; gives how many there were.
+    /// Appends up to `limit` messages for the user; returns how many there were.
     #[inline]
     pub(crate) fn receive_many(&mut self, limit: usize, into: &mut Vec<Received>) -> usize {
         self.receiver.as_mut().map_or(0, |receiver| receiver.receive_many(limit, into))
@@ -52,7 +52,7 @@ impl Association {
     }
 }
 
-/// What reading messages leads to.
+/// The work that is to be done after messages were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AfterReading {
     /// There is less to read.

@@ -33,14 +33,14 @@ use crate::stream_set::StreamSet;
 use crate::trace;
 use crate::transmit::PathId;
 
-/// Which streams of an association a reset is about.
+/// The direction of the streams that a reset is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResetDirection {
-    /// Those this side sends on.
+    /// The streams on which this side sends.
     Outgoing,
-    /// Those the peer sends on: it is asked to reset them.
+    /// The streams on which the peer sends: it is asked to reset them.
     Incoming,
-    /// Both, with one request.
+    /// The streams of both directions, with one request.
     Both,
 }
 
@@ -61,13 +61,13 @@ pub(super) struct Reconfig {
     responder: Responder,
     /// The number of the packet that the peer's last chunk with requests came in.
     asked_in_packet: u64,
-    /// That chunk had a new request; its answer may still wait to be sent.
+    /// Whether that chunk had a new request, whose answer may still wait to be sent.
     has_answered: bool,
     statistics: Seldom<ReconfigStatistics>,
 }
 
 impl Reconfig {
-    /// Requests are numbered from the initial TSNs (RFC 6525 §4.1).
+    /// Creates the state of re-configuration; requests are numbered from the initial TSNs (RFC 6525 §4.1).
     pub(super) fn new(local_initial: Tsn, peer_initial: Tsn) -> Self {
         Self {
             requester: Requester::new(local_initial),
@@ -190,8 +190,8 @@ impl Association {
         matches!(self.state.name(), S::Established | S::ShutdownPending | S::ShutdownReceived)
     }
 
-    /// Requests are answered as long as data is taken: the peer may hold back data until a reset is done, and not end
-    /// before.
+    /// Returns whether requests are answered: as long as data is taken, because the peer may hold back data
+    /// until a reset is done, and not end before.
     fn may_answer_reconfig(&self) -> bool {
         self.may_reconfigure() || self.state.name() == S::ShutdownSent
     }
@@ -202,7 +202,7 @@ impl Association {
         self.timers.apply(Timer::Reconfiguration, patience.map(|patience| now + patience));
     }
 
-    /// RFC 6525 §5.1.1, §5.2.7 (H2).
+    /// Acts on the re-configuration timer, which has run out (RFC 6525 §5.1.1, §5.2.7 (H2)).
     pub(super) fn on_reconfig_timer(&mut self, now: Instant) {
         if !self.may_reconfigure() {
             return;
@@ -217,7 +217,7 @@ impl Association {
         self.start_reconfig_timer(now);
     }
 
-    /// RFC 6525 §5.2.7.
+    /// Takes in the peer's response to a request (RFC 6525 §5.2.7).
     fn on_reconfig_response(&mut self, now: Instant, response: &ReconfigResponse) {
         match self.reconfig.requester.on_response(response) {
             Answered::Unexpected => self.reconfig.statistics.note().unexpected_responses += 1,
@@ -328,7 +328,7 @@ impl Association {
 
 /// What the peer asks for.
 impl Association {
-    /// RFC 6525 §5.2.1.
+    /// Takes in a RE-CONFIG chunk (RFC 6525 §5.2.1).
     pub(super) fn on_reconfig(&mut self, now: Instant, path: PathId, chunk: &ReConfig<'_>) {
         if !self.may_answer_reconfig() {
             self.reconfig.statistics.note().in_wrong_state += 1;
@@ -443,7 +443,7 @@ impl Association {
         }
     }
 
-    /// RFC 6525 §5.2.2 (E3), (E5).
+    /// Resets streams of the peer, whose data up to the request has arrived (RFC 6525 §5.2.2 (E3), (E5)).
     fn reset_incoming(
         &mut self,
         now: Instant,
@@ -459,8 +459,8 @@ impl Association {
         self.reconfig.responder.answer(request, ReconfigResult::Performed, None)
     }
 
-    /// RFC 6525 §5.2.3: answered by an outgoing reset of ours, or by why not. While that reset has to wait, "in
-    /// progress" keeps the peer from giving up.
+    /// Answers an incoming reset request by an outgoing reset of ours, or by why not (RFC 6525 §5.2.3). While
+    /// that reset has to wait, "in progress" keeps the peer from giving up.
     fn on_incoming_reset(
         &mut self,
         now: Instant,
@@ -491,7 +491,7 @@ impl Association {
         self.reconfig.requester.in_flight_answering(request).is_none().then_some(in_progress)
     }
 
-    /// What became of an incoming reset request that is asked again.
+    /// Returns the answer to an incoming reset request that is asked again.
     fn repeat_incoming(&mut self, path: PathId, answer: ReconfigResponse) -> Option<ReconfigResponse> {
         if answer.result != ReconfigResult::InProgress {
             return Some(answer);
@@ -506,7 +506,8 @@ impl Association {
         Some(self.reconfig.responder.answer(answer.response, ReconfigResult::Performed, None))
     }
 
-    /// RFC 6525 §5.2.4. Data of ours that is under way is waited for: the reset would count it as received.
+    /// Answers an SSN/TSN reset request (RFC 6525 §5.2.4). Data of ours that is under way is waited for: the
+    /// reset would count it as received.
     fn on_association_reset(&mut self, now: Instant, request: ReconfigSequence) -> ReconfigResponse {
         if let Some(answer) = self.answered_before(request) {
             return answer;
@@ -532,8 +533,9 @@ impl Association {
         }
     }
 
-    /// RFC 6525 §5.2.4 (G1) to (G6). Not from (G2): our TSNs go on behind a gap, or what overtakes the response would be read
-    /// by the numbers of before (docs/decisions/0009-gap-behind-an-association-reset.md).
+    /// Resets both directions (RFC 6525 §5.2.4 (G1) to (G6)), but not from (G2): our TSNs go on behind a gap,
+    /// or what overtakes the response would be read by the numbers of before
+    /// (docs/decisions/0009-gap-behind-an-association-reset.md).
     fn reset_everything(&mut self, now: Instant, request: ReconfigSequence) -> ReconfigResponse {
         let sender = self.sender.last_assigned_tsn().next().advance(RESET_GAP_TSNS);
         let receiver = self.cumulative_tsn().next().advance(1 << 31);
@@ -543,7 +545,7 @@ impl Association {
         self.reconfig.responder.answer(request, ReconfigResult::Performed, next_tsns)
     }
 
-    /// An Add Outgoing Streams Request: the peer sends on more streams (RFC 6525 §5.2.5).
+    /// Answers an Add Outgoing Streams Request: the peer sends on more streams (RFC 6525 §5.2.5).
     fn on_streams_announced(&mut self, add: AddStreams) -> ReconfigResponse {
         if let Some(answer) = self.answered_before(add.request) {
             return answer;
@@ -564,8 +566,8 @@ impl Association {
         }
     }
 
-    /// An Add Incoming Streams Request: the peer would like us to send on more streams; granted, a request of ours
-    /// follows (RFC 6525 §5.2.6).
+    /// Answers an Add Incoming Streams Request: the peer would like us to send on more streams; granted, a
+    /// request of ours follows (RFC 6525 §5.2.6).
     fn on_streams_wanted(&mut self, add: AddStreams) -> ReconfigResponse {
         if let Some(answer) = self.answered_before(add.request) {
             return answer;
@@ -586,7 +588,7 @@ impl Association {
         }
     }
 
-    /// What was granted and had to wait is done, and answered for good (RFC 6525 §5.2.2 (E2) to (E6)).
+    /// Carries out what was granted and had to wait, and answers it for good (RFC 6525 §5.2.2 (E2) to (E6)).
     fn finish_deferred(&mut self, now: Instant) {
         let cumulative = self.cumulative_tsn();
         let is_due = match self.reconfig.responder.deferred() {
@@ -649,7 +651,7 @@ const fn asks(combination: ReconfigCombination) -> bool {
     }
 }
 
-/// What a peer is told that puts parameters together which RFC 6525 §3.1 does not.
+/// The text for a peer that puts parameters together which RFC 6525 §3.1 does not.
 const NO_SUCH_COMBINATION: &[u8] = b"RE-CONFIG with parameters that do not go together";
 /// TSNs passed over by an association reset: the least that no receiver takes for data or a FORWARD TSN that is merely early.
 const RESET_GAP_TSNS: u32 = 1 << 16;

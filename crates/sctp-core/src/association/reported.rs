@@ -1,4 +1,4 @@
-//! What the peer says in ABORT and ERROR, as a line of text that is bounded whatever it says.
+//! The content of the peer's ABORT and ERROR, as a line of text that is bounded whatever it says.
 
 use core::fmt::{self, Write};
 
@@ -60,7 +60,7 @@ impl Write for Line {
     }
 }
 
-/// What an operator can read on a few lines of a terminal.
+/// The most octets of a line: what an operator can read on a few lines of a terminal.
 const LINE_BYTES: usize = 256;
 /// Stands for what was cut.
 const MARK: &str = "…";

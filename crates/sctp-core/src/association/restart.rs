@@ -61,7 +61,7 @@ impl Association {
         }
     }
 
-    /// What was asked of the peer that was will not be answered by the one that is.
+    /// Gives up what was asked of the peer before its restart: the one there is now will not answer.
     fn give_up_requests(&mut self) {
         self.give_up_reconfiguration();
         for change in self.addresses.take_requests() {

@@ -45,7 +45,7 @@ impl Association {
         (taken, None)
     }
 
-    /// A message for which there may be no room, or that is none.
+    /// Takes a message for which there may be no room, or that is none.
     #[cold]
     fn send_with_care(&mut self, now: Instant, message: Message) -> Result<(), SendError> {
         let displaced = self.sender.send(now, message)?;

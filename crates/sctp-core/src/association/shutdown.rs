@@ -82,13 +82,13 @@ impl Association {
         self.close(Some(violation.into()));
     }
 
-    /// What the peer sends can neither be kept nor be delivered.
+    /// Aborts the association, because what the peer sends can neither be kept nor be delivered.
     pub(super) fn abort_exhausted(&mut self, bytes: usize) {
         self.send_abort(TagOrigin::Receiver, &[Cause::OutOfResource]);
         self.close(Some(AssociationError::ReceiveBufferExhausted { bytes }));
     }
 
-    /// Others need the room more.
+    /// Aborts the association, because others need the room more.
     pub(crate) fn give_way(&mut self) {
         self.send_abort(TagOrigin::Receiver, &[Cause::OutOfResource]);
         self.close(Some(AssociationError::GaveWay));

@@ -10,21 +10,21 @@ use crate::trace;
 /// The state, as others may see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AssociationState {
-    /// INIT sent.
+    /// INIT was sent, and not answered yet.
     CookieWait,
-    /// COOKIE ECHO sent.
+    /// COOKIE ECHO was sent, and not answered yet.
     CookieEchoed,
-    /// Data flows.
+    /// The association is up: data flows both ways.
     Established,
     /// The user asked for shutdown; data is still on its way.
     ShutdownPending,
-    /// SHUTDOWN sent.
+    /// SHUTDOWN was sent, and not answered yet.
     ShutdownSent,
     /// SHUTDOWN received; data is still on its way.
     ShutdownReceived,
-    /// SHUTDOWN ACK sent.
+    /// SHUTDOWN ACK was sent, and not answered yet.
     ShutdownAckSent,
-    /// Over.
+    /// The association is over, and nothing of it is left.
     Closed,
 }
 
@@ -45,12 +45,12 @@ enum Inner {
 }
 
 impl State {
-    /// An INIT is about to be sent.
+    /// Creates the state of an association whose INIT is about to be sent.
     pub(crate) fn cookie_wait() -> Self {
         Self(Inner::CookieWait { preservative_ms: None, attempts: 1 })
     }
 
-    /// A valid COOKIE ECHO arrived at the side that kept no state so far.
+    /// Creates the state after a valid COOKIE ECHO arrived at the side that kept no state so far.
     pub(crate) fn established() -> Self {
         Self(Inner::Established)
     }
@@ -85,7 +85,7 @@ impl State {
         preservative_ms
     }
 
-    /// T1 expired: counts one more attempt, or gives the number made when `retransmits` are used up.
+    /// Counts one more attempt after T1 expired, or gives the number made when `retransmits` are used up.
     pub(crate) fn retry_handshake(&mut self, retransmits: u32) -> Result<(), u32> {
         let (Inner::CookieWait { attempts, .. } | Inner::CookieEchoed { attempts, .. }) = &mut self.0 else {
             return Ok(());
@@ -125,7 +125,7 @@ impl State {
         self.enter(Inner::ShutdownSent, &"all data acknowledged, SHUTDOWN");
     }
 
-    /// SHUTDOWN received.
+    /// Enters SHUTDOWN-RECEIVED, because SHUTDOWN was received.
     pub(crate) fn enter_shutdown_received(&mut self) {
         self.enter(Inner::ShutdownReceived, &"SHUTDOWN received");
     }
@@ -135,7 +135,7 @@ impl State {
         self.enter(Inner::ShutdownAckSent, &"all data acknowledged, SHUTDOWN ACK");
     }
 
-    /// Over, by agreement or by error.
+    /// Ends the association, by agreement or by error.
     pub(crate) fn enter_closed(&mut self, error: Option<&AssociationError>) {
         match error {
             None => self.enter(Inner::Closed, &"shutdown complete"),

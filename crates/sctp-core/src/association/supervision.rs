@@ -1,4 +1,5 @@
-//! Are the paths, and the peer, still there (RFC 9260 §5.4, §8.1 to §8.3; RFC 7829)?
+//! The supervision of the paths and the peer by HEARTBEATs and error counters (RFC 9260 §5.4, §8.1 to §8.3; RFC
+//! 7829).
 
 use core::time::Duration;
 
@@ -12,14 +13,14 @@ use crate::path::{Answer, Heartbeat, Unanswered, VerificationSlot};
 use crate::trace;
 use crate::transmit::{Encapsulation, PathId};
 
-/// What the heartbeat timer of a path leads to.
+/// The act that the heartbeat timer of a path leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Due {
     /// No HEARTBEATs on this path.
     Never,
     /// Later: the path is in use, or the time has not come.
     At(Instant),
-    /// Not before this and a period of HB.interval have passed.
+    /// A HEARTBEAT is due when this time and a period of HB.interval have passed.
     PeriodAfter(Instant),
     Now,
 }
@@ -99,7 +100,7 @@ impl Association {
         false
     }
 
-    /// Consecutive errors that do not make the peer unreachable (RFC 9260 §8.1).
+    /// Returns the number of consecutive errors that do not make the peer unreachable (RFC 9260 §8.1).
     fn errors_allowed(&self, what: Unanswered) -> u32 {
         let attempts = self.config.attempts;
         let is_untried = what == Unanswered::Heartbeat && self.is_untried();
@@ -140,7 +141,8 @@ impl Association {
         }
     }
 
-    /// `asked_at`: when the HEARTBEAT before went out that was not answered, or now.
+    /// Returns what the heartbeat timer leads to; `asked_at` is when the HEARTBEAT before went out that was not
+    /// answered, or now.
     fn heartbeat_due(&mut self, now: Instant, path: PathId, asked_at: Instant) -> Due {
         let interval = self.idle_limit(path);
         let entry = self.paths.path(path);
@@ -229,7 +231,7 @@ impl Association {
         }
     }
 
-    /// A path without data for less than this is not idle; `None`: nobody asks.
+    /// Returns how long a path without data is not idle yet; `None`: nobody asks.
     fn idle_limit(&self, path: PathId) -> Option<Duration> {
         if let Some(untried) = self.config.heartbeat.untried.filter(|_| self.is_untried()) {
             return Some(untried);
@@ -246,7 +248,7 @@ impl Association {
         }
     }
 
-    /// RFC 9260 §8.3: from ESTABLISHED until SHUTDOWN or SHUTDOWN ACK.
+    /// Returns whether HEARTBEATs may be sent: from ESTABLISHED until SHUTDOWN or SHUTDOWN ACK (RFC 9260 §8.3).
     fn may_send_heartbeats(&self) -> bool {
         matches!(self.state.name(), S::Established | S::ShutdownPending | S::ShutdownReceived)
     }

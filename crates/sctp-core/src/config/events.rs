@@ -36,7 +36,7 @@ impl Default for EventLimits {
 }
 
 impl Buffers {
-    /// What holds for [`Event::SendFailed`](crate::Event::SendFailed).
+    /// Returns the limit that holds for [`Event::SendFailed`](crate::Event::SendFailed).
     pub(crate) fn failures(&self) -> EventLimit {
         self.events.failures.unwrap_or_else(|| {
             // One that finds the buffer empty is always taken; an octet is the least.

@@ -1,4 +1,4 @@
-//! Which extensions an association offers.
+//! The extensions that an association offers.
 
 use crate::transmit::Encapsulation;
 
@@ -61,7 +61,8 @@ impl Extensions {
 /// Whether the peer is told when this host's addresses change (SCTP_AUTO_ASCONF of RFC 6458 §8.1.24).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AutomaticAddresses {
-    /// Only of what [`add_local_address`](crate::Endpoint::add_local_address) and its like are called for.
+    /// The peer is asked only for what [`add_local_address`](crate::Endpoint::add_local_address) and its like
+    /// are called for.
     #[default]
     Off,
     /// [`local_address_up`](crate::Endpoint::local_address_up) and
@@ -72,7 +73,7 @@ pub enum AutomaticAddresses {
 /// Whether an extension is offered to the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offer {
-    /// Not mentioned; its chunks count as unknown.
+    /// The extension is not mentioned; its chunks count as unknown.
     Off,
     /// Offered; used if the peer offers it too.
     On,

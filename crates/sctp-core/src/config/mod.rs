@@ -37,7 +37,8 @@ use crate::error::ConfigError;
 use crate::path::address::is_unicast;
 use crate::transmit::Dscp;
 
-/// What an [`Endpoint`](crate::Endpoint) is: its port, and what it does with associations opened by others.
+/// The configuration of an [`Endpoint`](crate::Endpoint): its port, and what it does with associations opened
+/// by others.
 #[derive(Clone, Debug)]
 pub struct EndpointConfig {
     /// The SCTP port of this endpoint.
@@ -49,7 +50,7 @@ pub struct EndpointConfig {
     /// Associations this endpoint holds at most; further ones are refused with "Out of Resource". Default 10,000.
     /// Raise it on servers with memory for more: an idle association costs a few KB.
     pub association_limit: usize,
-    /// Who gives way where associations are many. Default [`CrowdLimits::default`].
+    /// The rule for who gives way where associations are many. Default [`CrowdLimits::default`].
     pub crowds: CrowdLimits,
     /// Octets that all associations together hold at most of what was received and not read, bookkeeping included.
     /// Half of it is divided equally among [`association_limit`](Self::association_limit) associations, the other half
@@ -75,8 +76,8 @@ pub struct EndpointConfig {
     /// ([`InitRate::HOST`]). It bounds what the owner of a forged address gets. Raise it where thousands of peers share
     /// an address behind a NAT and come at once. `None`: no limit but the network's.
     pub host_init_rate: Option<InitRate>,
-    /// Which verification tags this endpoint gives to its associations. Default `None`: any. Set it where several
-    /// endpoints share a port and the lower layer deals packets by their tags.
+    /// The share of verification tags that this endpoint gives to its associations. Default `None`: any. Set it
+    /// where several endpoints share a port and the lower layer deals packets by their tags.
     pub tag_share: Option<TagShare>,
 }
 
@@ -84,7 +85,7 @@ pub struct EndpointConfig {
 /// silent about others, which reached it by mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TagShare {
-    /// Below `of`.
+    /// The number of the share, below `of`.
     pub index: u16,
     /// How many endpoints there are; at least 1.
     pub of: u16,
@@ -105,9 +106,9 @@ impl TagShare {
     }
 }
 
-/// How the associations that peers open are divided among source networks (an IPv4 /24, an IPv6 /48), so that one host cannot
-/// have all of [`EndpointConfig::association_limit`]. Associations opened here and those over channels of the caller's
-/// ([`Encapsulation::Datagrams`](crate::Encapsulation::Datagrams)) are not counted.
+/// The division of the associations that peers open among source networks (an IPv4 /24, an IPv6 /48), so that
+/// one host cannot have all of [`EndpointConfig::association_limit`]. Associations opened here and those over
+/// channels of the caller's ([`Encapsulation::Datagrams`](crate::Encapsulation::Datagrams)) are not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CrowdLimits {
     /// Percent of the limit that one network may have, rounded up; it is refused more with "Out of Resource". Default 50.
@@ -178,7 +179,7 @@ impl InitRate {
     pub const NETWORK: Self = Self { per_second: 100_000, burst: 100_000 };
 }
 
-/// What an endpoint answers to an INIT.
+/// The answer of an endpoint to an INIT.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Incoming {
     /// INIT ACK: peers may open associations.
@@ -195,15 +196,15 @@ pub enum Incoming {
 pub struct AssociationConfig {
     /// Streams asked for and allowed.
     pub streams: Streams,
-    /// What is offered beyond RFC 9260.
+    /// The extensions that are offered beyond RFC 9260.
     pub extensions: Extensions,
-    /// What is authenticated, and with which keys.
+    /// The chunks that are authenticated, and the keys.
     pub authentication: AuthConfig,
-    /// What the association may hold in memory.
+    /// The limits to what the association may hold in memory.
     pub buffers: Buffers,
-    /// Retransmission timeout.
+    /// The parameters of the retransmission timeout.
     pub rto: RtoConfig,
-    /// When data is acknowledged.
+    /// The times at which data is acknowledged.
     pub sack: SackConfig,
     /// How much may be in flight.
     pub congestion: CongestionConfig,
@@ -217,11 +218,11 @@ pub struct AssociationConfig {
     pub autoclose: Option<Duration>,
     /// How often something is tried before it is given up.
     pub attempts: Attempts,
-    /// What becomes of a path that fails, of the primary path, and of addresses that come and go.
+    /// The rules for a path that fails, for the primary path, and for addresses that come and go.
     pub paths: PathsConfig,
-    /// When queued messages leave, and which first.
+    /// The order and the form in which queued messages leave.
     pub transmission: TransmissionConfig,
-    /// What the peer may re-configure (RFC 6525).
+    /// The changes that the peer may make to streams (RFC 6525).
     pub reconfiguration: ReconfigConfig,
     /// How large packets may be, and whether to search for the largest a path carries.
     pub path_mtu: PathMtuConfig,
@@ -265,10 +266,10 @@ pub struct Buffers {
 pub struct RtoConfig {
     /// RTO.Initial: before the first measurement. Default 1 s; 3 s by the old rule and so by `studies`.
     pub initial: Duration,
-    /// RTO.Min. Default 1 s by RFC 9260, 200 ms by `signalling` (what TCP stacks use). Lower it only where peers
-    /// acknowledge at once.
+    /// The least timeout, RTO.Min. Default 1 s by RFC 9260, 200 ms by `signalling` (what TCP stacks use). Lower
+    /// it only where peers acknowledge at once.
     pub min: Duration,
-    /// RTO.Max. Default 60 s.
+    /// The largest timeout, RTO.Max. Default 60 s.
     pub max: Duration,
 }
 
@@ -289,13 +290,13 @@ pub struct SackConfig {
 /// How losses are found (the mechanism that decides what a lost message costs).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecoveryConfig {
-    /// What declares a chunk lost before the retransmission timer does.
+    /// The evidence that declares a chunk lost before the retransmission timer does.
     pub loss_detection: LossDetection,
     /// Whether the sender asks for immediate acknowledgment (I bit, RFC 9260 §3.3.1).
     pub immediate_sack: ImmediateSack,
 }
 
-/// What declares a chunk lost before T3-rtx does.
+/// The evidence that declares a chunk lost before T3-rtx does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossDetection {
     /// Three missing reports, once per chunk (RFC 9260 §7.2.4).
@@ -310,12 +311,13 @@ pub enum LossDetection {
     Rack,
 }
 
-/// When the I bit is set.
+/// The occasions on which the I bit is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImmediateSack {
-    /// Only while shutting down, as RFC 9260 §9.2 asks.
+    /// The I bit is set only while shutting down, as RFC 9260 §9.2 asks.
     WhenShuttingDown,
-    /// Also on the last chunk the sender has for now: a thin flow need not wait for the peer's SACK delay.
+    /// The I bit is also set on the last chunk the sender has for now: a thin flow need not wait for the peer's
+    /// SACK delay.
     WhenSenderDry,
 }
 
@@ -332,15 +334,15 @@ pub struct HeartbeatConfig {
     /// HB.Max.Burst (RFC 9260 §16): HEARTBEATs to addresses not verified yet in one RTO. Default 1, at least 1. Raise it
     /// where peers have many addresses and verifying them one a second is too slow.
     pub max_burst: u32,
-    /// On paths that go through UDP a HEARTBEAT is sent after this long without one and without new data at the latest,
-    /// whatever `interval` says, so that NATs and firewalls on the way do not forget the flow (RFC 6951 §4, RFC 8085
-    /// §3.5). Default 15 s: many forget after 30 s, though RFC 4787 §4.3 asks for 2 min. At least 1 s; less than 15 s is
-    /// more than RFC 8085 §3.5 grants. Raise it where batteries or silence count and the middleboxes are known; `None`,
-    /// no keep-alives, where there are none. Paths directly over IP have none.
+    /// The longest time on a path through UDP without a HEARTBEAT and without new data at the latest, whatever
+    /// `interval` says, so that NATs and firewalls on the way do not forget the flow (RFC 6951 §4, RFC 8085
+    /// §3.5). Default 15 s: many forget after 30 s, though RFC 4787 §4.3 asks for 2 min. At least 1 s; less
+    /// than 15 s is more than RFC 8085 §3.5 grants. Raise it where batteries or silence count and the
+    /// middleboxes are known; `None`, no keep-alives, where there are none. Paths directly over IP have none.
     pub nat_keepalive: Option<Duration>,
 }
 
-/// When queued messages leave, which first, and as what.
+/// The order and the form in which queued messages leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransmissionConfig {
     /// Whether small messages wait to be bundled while data is in flight. Default: they do not.
@@ -348,15 +350,16 @@ pub struct TransmissionConfig {
     /// Whether messages share packets. Default: they do, and fill them while the congestion window is the limit. The profiles
     /// `rfc9260` and `studies` cut no message that fits a packet.
     pub bundling: MessageBundling,
-    /// In which order streams are served (RFC 8260 §3). Default first come, first served, which costs least. Change it
-    /// where streams compete: bulk beside requests, or media as in WebRTC ([`StreamScheduler::WeightedFair`]).
+    /// The order in which streams are served (RFC 8260 §3). Default first come, first served, which costs
+    /// least. Change it where streams compete: bulk beside requests, or media as in WebRTC
+    /// ([`StreamScheduler::WeightedFair`]).
     pub scheduler: StreamScheduler,
     /// Max.Burst (RFC 9260 §6.1 (D)): packets sent at most on one occasion. Default 4.
     pub max_burst_packets: u32,
-    /// What the IP headers of all packets ask of routers (RFC 2474; `spp_dscp` of RFC 6458 §8.1.12). Default CS0: nothing.
-    /// Networks that tell signalling apart expect [`Dscp::CS5`] for it, for conferencing AF41; others clear it at their
-    /// border. Answers to packets outside any association have that of [`EndpointConfig::association`]. Change it
-    /// where the network's operator says which is honoured.
+    /// The code point in the IP headers of all packets: what they ask of routers (RFC 2474; `spp_dscp` of RFC
+    /// 6458 §8.1.12). Default CS0: nothing. Networks that tell signalling apart expect [`Dscp::CS5`] for it,
+    /// for conferencing AF41; others clear it at their border. Answers to packets outside any association have
+    /// that of [`EndpointConfig::association`]. Change it where the network's operator says which is honoured.
     pub dscp: Dscp,
 }
 
@@ -369,8 +372,8 @@ pub struct Attempts {
     pub path: u32,
     /// Association.Max.Retrans: consecutive errors until the peer counts as unreachable. Default 10.
     pub association: u32,
-    /// The same for a peer that has opened an association and from which nothing has come since. Default 2, at most as many as
-    /// for others.
+    /// The most attempts for a peer that has opened an association and from which nothing has come since.
+    /// Default 2, at most as many as for others.
     pub untried: u32,
     /// How long the peer may acknowledge nothing while data waits for it, even if it answers all probes of its closed window
     /// (RFC 9260 §6.1 (A)) and all HEARTBEATs. Default `None`: as long as it answers, as in TCP (RFC 9293 §3.8.6.1), for a
@@ -393,13 +396,15 @@ pub enum Nagle {
 /// Whether several messages travel in one packet (RFC 9260 §6.10).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MessageBundling {
-    /// Those that are due together do, each whole if it fits a packet. For messages that must never wait for two packets.
+    /// Messages that are due together share packets, each whole if it fits one. For messages that must never
+    /// wait for two packets.
     On,
-    /// The same, and packets are filled while the congestion window is what data waits for: a message is cut in two where
-    /// one ends, for its second half leaves no later than all of it would have. While there is less to send than may
-    /// leave, messages are whole; so they are where the round trip is 2 ms or less or packets are not paced, where messages
-    /// may be given up (what is in two packets is lost twice as often), and with another scheduler than
-    /// [`StreamScheduler::FirstComeFirstServed`] (what was begun is finished before what is more urgent).
+    /// Messages share packets as with `On`, and packets are filled while the congestion window is what data
+    /// waits for: a message is cut in two where one ends, for its second half leaves no later than all of it
+    /// would have. While there is less to send than may leave, messages are whole; so they are where the round
+    /// trip is 2 ms or less or packets are not paced, where messages may be given up (what is in two packets is
+    /// lost twice as often), and with another scheduler than [`StreamScheduler::FirstComeFirstServed`] (what
+    /// was begun is finished before what is more urgent).
     #[default]
     FilledWhenLimited,
     /// Packets are filled always. For a peer or a path for which packets count more than octets. Messages of 1200 octets in

@@ -11,7 +11,7 @@ use crate::trace;
 use crate::transmit::{Datagram, Destination, Encapsulation, PathId};
 
 impl Endpoint {
-    /// A packet arrived.
+    /// Takes in a packet that arrived.
     pub fn handle_packet(&mut self, now: Instant, datagram: Datagram<'_>) {
         self.handle_packets(now, [datagram]);
     }
@@ -28,8 +28,9 @@ impl Endpoint {
         self.settle(now);
     }
 
-    /// A router reported that a packet to `destination` was larger than the `mtu_bytes` it can pass on, IP header
-    /// included (ICMP type 3 code 4, or ICMPv6 type 2). `quoted` is what it quotes of the SCTP packet.
+    /// Takes in a router's report that a packet to `destination` was larger than the `mtu_bytes` it can pass
+    /// on, IP header included (ICMP type 3 code 4, or ICMPv6 type 2). `quoted` is what it quotes of the SCTP
+    /// packet.
     ///
     /// A hint only: it counts if it quotes ports and verification tag of an association (RFC 9260 §10), and then makes a
     /// search for the path MTU probe; only the answers to probes change what is sent (RFC 8899 §4.6). True if it was
@@ -51,7 +52,8 @@ impl Endpoint {
         true
     }
 
-    /// Whose packet begins like this: source port, destination port, verification tag.
+    /// Returns the association and path of a packet that begins with this source port, destination port and
+    /// verification tag.
     fn quoted_association(&self, destination: Destination, quoted: &[u8]) -> Option<(usize, PathId)> {
         let (ports, rest) = quoted.split_first_chunk::<4>()?;
         let tag = VerificationTag::new(u32::from_be_bytes(*rest.first_chunk()?));
@@ -65,7 +67,7 @@ impl Endpoint {
         (association.peer().peer_tag == Some(tag)).then_some((slot, path))
     }
 
-    /// What follows from the packets that an association was handed last.
+    /// Completes what follows from the packets that an association was handed last.
     fn settle(&mut self, now: Instant) {
         if let Some(slot) = self.turns.unsettled.take() {
             self.at(now, slot).after_input(now);
@@ -132,7 +134,8 @@ impl Endpoint {
         }
     }
 
-    /// A checksum has to be right, unless it is zero and the packet one of those that need none.
+    /// Decodes a packet, whose checksum has to be right, unless it is zero and the packet one of those that
+    /// need none.
     #[inline]
     fn decode<'a>(
         &mut self,
@@ -150,8 +153,9 @@ impl Endpoint {
         Packet::verify(datagram.payload, last)
     }
 
-    /// RFC 9653: we have said that we take zero checksums in this association, the packet came through its channel,
-    /// and no chunk is of the kind that must not come without.
+    /// Returns whether a packet needs no checksum (RFC 9653): we have said that we take zero checksums in this
+    /// association, the packet came through its channel, and no chunk is of the kind that must not come
+    /// without.
     fn needs_no_checksum(&self, datagram: &Datagram<'_>, packet: &Packet<'_>) -> bool {
         let Some(slot) = self.demux.by_tag(packet.verification_tag) else { return false };
         let association = &self.associations[slot].association;
@@ -172,7 +176,7 @@ impl Endpoint {
         self.deliver(now, self.find(datagram, packet), datagram, packet, authenticity);
     }
 
-    /// The same, with what is known from the packet before.
+    /// Returns the association of a packet, with what is known from the packet before.
     #[inline]
     fn find_after(&self, last: &mut LastPacket, datagram: &Datagram<'_>, packet: &Packet<'_>) -> Lookup {
         if let Some(route) = last.route.filter(|route| route.is_of(datagram, packet))
@@ -251,7 +255,7 @@ impl Endpoint {
         self.refresh(slot);
     }
 
-    /// Before a packet reaches an association: what it may hold.
+    /// Tells an association what it may hold in memory, before a packet reaches it.
     fn grant_memory(&mut self, slot: usize) {
         if let Some(entry) = self.associations.get_mut(slot) {
             entry.association.grant_receive_memory(self.memory.allowance(entry.received_bytes));
@@ -259,13 +263,13 @@ impl Endpoint {
     }
 }
 
-/// What is known from the packet before: those that come together are mostly of one association.
+/// The facts known from the packet before: those that come together are mostly of one association.
 struct LastPacket {
     header: KnownHeader,
     route: Option<Route>,
 }
 
-/// Which association a packet belonged to. It does so for the next one as long as it has not been settled.
+/// The association that a packet belonged to. It does so for the next one as long as it has not been settled.
 #[derive(Clone, Copy)]
 struct Route {
     source: Destination,

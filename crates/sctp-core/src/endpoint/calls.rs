@@ -1,4 +1,4 @@
-//! What users ask of associations: to open them, to send and read, to end them; and which addresses they use.
+//! The calls by which users open associations, send and read, and end them; and change the addresses they use.
 
 use core::num::NonZeroU16;
 use std::net::IpAddr;
@@ -280,7 +280,8 @@ impl Endpoint {
         self.each_association(now, |association| association.local_address_up(now, address));
     }
 
-    /// An association, to look at. It stays until its last event has been polled and all messages are read.
+    /// Returns an association, to look at. It stays until its last event has been polled and all messages are
+    /// read.
     #[must_use]
     pub fn association(&self, id: AssociationId) -> Option<&Association> {
         self.slot(id).ok().map(|slot| &*self.associations[slot].association)

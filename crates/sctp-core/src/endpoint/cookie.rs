@@ -23,7 +23,7 @@ use crate::association::{Capabilities, Capability, KeyMaterial, Negotiated, Peer
 use crate::rng::{KeyedHash, Rng, keyed};
 use crate::transmit::{Destination, Encapsulation};
 
-/// What a cookie says.
+/// The content of a state cookie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StateCookie {
     /// Valid.Cookie.Life from its making, and what the INIT asked for beyond it (RFC 9260 §3.3.2.1.3).
@@ -42,7 +42,7 @@ pub(crate) struct StateCookie {
     pub(crate) agreed: Negotiated,
     /// Present if authentication is among what was agreed.
     pub(crate) key_material: Option<KeyMaterial>,
-    /// Where the INIT came from.
+    /// The address that the INIT came from.
     pub(crate) source: Destination,
     /// The addresses the INIT listed, at most [`MAX_ADDRESSES`].
     pub(crate) addresses: SmallVec<[IpAddr; 1]>,
@@ -71,7 +71,7 @@ pub(crate) struct CookieKeys {
     extension: Duration,
     /// The time when a cookie was last made or looked at.
     now: Instant,
-    /// Until when the keys are the right ones.
+    /// The time until which the keys are the right ones.
     rotates_at: Instant,
     rng: Rng,
 }
@@ -198,7 +198,7 @@ impl StateCookie {
         Some(Instant::from_nanos(u64::from_be_bytes(*rest.first_chunk()?)))
     }
 
-    /// What the flags say is there, in their order.
+    /// Encodes the optional parts that the flags announce, in their order.
     fn encode_optional(&self, out: &mut Vec<u8>) {
         if self.tie_tag != 0 {
             out.extend_from_slice(&self.tie_tag.to_be_bytes());
@@ -346,13 +346,14 @@ fn decode_address(rest: &mut &[u8]) -> Option<IpAddr> {
 
 /// Addresses remembered in a cookie; further ones of the INIT are not used.
 pub(crate) const MAX_ADDRESSES: usize = 8;
-/// As long as a guess has no chance within the life of a key.
+/// The octets of a cookie's MAC: so many that a guess has no chance within the life of a key.
 const MAC_BYTES: usize = 16;
 /// One in which a key signs, two that its cookies may live, and one in which they are recognised as stale.
 const PERIODS_KNOWN: u32 = 4;
 /// Octets of the longest cookie we make, and of its MAC, rounded up: two lists of 256 chunk types and 32 HMACs are the most of it.
 const MAX_BYTES: usize = 1024;
-/// Where the time of its making stands: behind flags, capabilities and the time at which it expires.
+/// The offset of the time at which a cookie was made: behind flags, capabilities and the time at which it
+/// expires.
 const ISSUED_AT: usize = 10;
 /// Octets of most cookies, and of their MAC.
 const USUAL_BYTES: usize = 192;

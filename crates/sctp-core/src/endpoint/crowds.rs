@@ -12,7 +12,7 @@ use super::Endpoint;
 use super::init_limiter::{InitLimiter, Network, network};
 use crate::transmit::{Destination, Encapsulation};
 
-/// What peers have sent and opened, by where they are.
+/// The packets and associations of peers, by the network they come from.
 pub(super) struct Sources {
     pub(super) inits: InitLimiter,
     pub(super) crowds: Crowds,
@@ -29,7 +29,7 @@ pub(super) struct Crowds {
 #[derive(Default)]
 struct Crowd {
     associations: usize,
-    /// By age, those that have not been found to have been used; with their slots.
+    /// The associations that have not been found to have been used, by age; with their slots.
     quiet: BTreeSet<(u32, usize)>,
 }
 
@@ -47,7 +47,7 @@ impl Crowds {
         });
     }
 
-    /// It is over.
+    /// Removes an association, which is over.
     pub(super) fn leave(&mut self, network: Network, generation: u32, slot: usize) {
         self.change(network, |crowd| {
             crowd.associations = crowd.associations.saturating_sub(1);

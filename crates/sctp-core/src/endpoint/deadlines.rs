@@ -1,4 +1,4 @@
-//! When which association is to be woken up.
+//! The times at which associations are to be woken up.
 
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -67,5 +67,5 @@ impl Deadlines {
     }
 }
 
-/// So few are not worth the trouble.
+/// The number of entries that are kept in any case: so few are not worth the trouble.
 const KEPT: usize = 16;

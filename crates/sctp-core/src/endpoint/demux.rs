@@ -1,4 +1,4 @@
-//! Which association a packet belongs to.
+//! The association that a packet belongs to, found by its addresses, ports and tag.
 //!
 //! By verification tag first: ours are unique in the endpoint, so a right tag is an exact answer. By the peer's transport
 //! address where the tag cannot tell: INIT, reflected tags (RFC 9260 §8.5.1). Two clients behind one NAT may have the
@@ -17,7 +17,7 @@ use crate::association::{Association, AssociationState};
 use crate::path::address::is_usable;
 use crate::transmit::{Datagram, Destination, Encapsulation, PathId};
 
-/// Where a peer is: address, UDP port if encapsulated, SCTP port, as numbers that are quick to compare.
+/// The place of a peer: address, UDP port if encapsulated, SCTP port, as numbers that are quick to compare.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Peer {
     low: u64,
@@ -55,33 +55,33 @@ fn halves(bits: u128) -> [u64; 2] {
 pub(super) struct Demux {
     by_tag: TagTable,
     by_peer: BTreeMap<Peer, usize>,
-    /// By slot.
+    /// The entries of associations, by slot.
     entered: Vec<Option<Entered>>,
 }
 
-/// What was entered for an association; it may have changed its mind since.
+/// The entry of an association, as it was made; the association may have changed its mind since.
 struct Entered {
     tag: VerificationTag,
     peers: SmallVec<[Peer; 1]>,
 }
 
-/// When an association was taken out.
+/// The time at which an association was taken out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Removed {
     Now,
     Before,
 }
 
-/// What a packet is.
+/// The result of a search for a packet's association.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lookup {
-    /// For this association, on this path.
+    /// The packet is for this association, on this path.
     Association(usize, PathId),
     /// The tag is right, the address is not one of the peer's.
     UnknownSource,
-    /// From a known peer, with a wrong tag.
+    /// The packet comes from a known peer, with a wrong tag.
     BadTag,
-    /// Of no association.
+    /// The packet belongs to no association.
     OutOfTheBlue,
 }
 
@@ -197,8 +197,8 @@ impl Endpoint {
             .filter(|slot| !self.is_beside(*slot, cookie))
     }
 
-    /// Both ends have sent INIT from addresses that the other's user had not named, so that neither knew the other's: each
-    /// INIT makes an association of its own.
+    /// Returns whether both ends have sent INIT from addresses that the other's user had not named, so that
+    /// neither knew the other's: each INIT makes an association of its own.
     fn is_beside(&self, slot: usize, cookie: &StateCookie) -> bool {
         let association = &self.associations[slot].association;
         let peer = association.peer();

@@ -49,7 +49,7 @@ struct Identity {
     tag: VerificationTag,
     initial_tsn: Tsn,
     tie_tag: u64,
-    /// What both announce for authentication, if both do.
+    /// The announcements of both for authentication, if both do it.
     key_material: Option<KeyMaterial>,
 }
 
@@ -191,7 +191,7 @@ impl Endpoint {
         }
     }
 
-    /// Addresses of an INIT that the existing association does not have, encoded for cause 11.
+    /// Returns the addresses of an INIT that the existing association does not have, encoded for cause 11.
     fn new_addresses(&self, slot: usize, reading: &Reading<'_>) -> Vec<u8> {
         let known = &self.associations[slot].association.peer().addresses;
         let new = reading.addresses.iter().copied().filter(|address| !known.contains(address));
@@ -278,7 +278,7 @@ impl Endpoint {
         }
     }
 
-    /// RFC 9260 §5.1.5, §5.2.4.
+    /// Takes in a COOKIE ECHO (RFC 9260 §5.1.5, §5.2.4).
     pub(super) fn on_cookie_echo(
         &mut self,
         now: Instant,
@@ -321,8 +321,8 @@ impl Endpoint {
         }
     }
 
-    /// RFC 4895 §6.3: a COOKIE ECHO is authenticated with what the cookie itself holds; with the keys of the
-    /// association there is when it is to replace that one. `None` if it does not count.
+    /// Authenticates a COOKIE ECHO with what the cookie itself holds; with the keys of the association there is
+    /// when it is to replace that one (RFC 4895 §6.3). `None` if it does not count.
     fn authenticate_cookie(
         &mut self,
         cookie: &StateCookie,
@@ -359,7 +359,8 @@ impl Endpoint {
         }
     }
 
-    /// A cookie is never stale while it matches the association both tags of which it names (§5.2.4, point 3).
+    /// Returns whether a cookie is stale, which it never is while it matches the association both tags of which
+    /// it names (RFC 9260 §5.2.4, point 3).
     fn is_stale(&self, cookie: &StateCookie, existing: Option<usize>) -> bool {
         let current = existing.is_some_and(|slot| {
             let peer = self.associations[slot].association.peer();
@@ -487,8 +488,9 @@ impl Endpoint {
     }
 }
 
-/// RFC 9260 §5.1.5 asks for MAC, ports, tag and age: the COOKIE ECHO may come from an address the INIT did not name. Over a
-/// channel, where no address means anything, it comes from where the INIT came.
+/// Returns whether a cookie may come from `source`. RFC 9260 §5.1.5 asks for MAC, ports, tag and age: the
+/// COOKIE ECHO may come from an address the INIT did not name. Over a channel, where no address means anything,
+/// it comes from where the INIT came.
 fn may_come_from(cookie: &StateCookie, source: Destination) -> bool {
     let is_channel = [cookie.source, source].iter().any(|end| end.encapsulation == Encapsulation::Datagrams);
     !is_channel || cookie.source == source

@@ -38,7 +38,8 @@ struct Bucket {
 }
 
 impl InitLimiter {
-    /// At most `host` INITs from a host, and `network` from all hosts of a network; `None` for no limit.
+    /// Creates a limiter to at most `host` INITs from a host, and `network` from all hosts of a network; `None`
+    /// for no limit.
     pub(super) fn new(key: &[u8; 64], host: Option<InitRate>, network: Option<InitRate>) -> Self {
         let buckets = |rate, bits| Buckets { rate, bits, places: Vec::new() };
         Self { hash: keyed(key), hosts: buckets(host, HOST_BITS), networks: buckets(network, NETWORK_BITS) }

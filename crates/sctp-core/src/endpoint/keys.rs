@@ -22,7 +22,7 @@ impl Endpoint {
         self.with_keys(owner, |keys| keys.set(key, secret))
     }
 
-    /// From now on packets are signed with this key (SCTP_AUTH_ACTIVE_KEY).
+    /// Signs packets with this key from now on (SCTP_AUTH_ACTIVE_KEY).
     ///
     /// # Errors
     /// There is no such key or association.

@@ -8,7 +8,7 @@
 pub(super) struct ReceiveMemory {
     share_bytes: usize,
     pool_bytes: usize,
-    /// What associations hold beyond their share.
+    /// The octets that associations hold beyond their share.
     pooled_bytes: usize,
     held_bytes: usize,
 }

@@ -74,12 +74,12 @@ pub struct AssociationId {
     generation: u32,
 }
 
-/// Whose keys are changed.
+/// The owner of keys that are changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyOwner {
-    /// Those of one association.
+    /// The association with this identifier.
     Association(AssociationId),
-    /// Those of associations that peers will open.
+    /// The associations that peers will open.
     Accepted,
 }
 
@@ -102,7 +102,7 @@ pub struct Endpoint {
     demux: Demux,
     deadlines: Deadlines,
     turns: Turns,
-    /// Of the packet that came last.
+    /// The header of the packet that came last.
     last_header: KnownHeader,
     answers: VecDeque<Answer>,
     generation: u32,
@@ -172,13 +172,13 @@ impl Endpoint {
         self.rng.set_initial_tsn(tsn);
     }
 
-    /// Counters of packets and discards.
+    /// Returns the counters of packets and discards.
     #[must_use]
     pub fn statistics(&self) -> &EndpointStatistics {
         &self.statistics
     }
 
-    /// Time passed.
+    /// Takes note of the time that has passed.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.reap();
         let mut due = SmallVec::<[usize; 8]>::new();
@@ -215,8 +215,9 @@ impl Endpoint {
         only
     }
 
-    /// The same for up to `limit` packets at once, which is less work for each: they stand in `buffer` one after the
-    /// other, and `transmits` gets a description of each. Fewer than `limit`: there is nothing more to send.
+    /// Writes up to `limit` packets at once, as [`poll_transmit`](Self::poll_transmit) writes one, which is
+    /// less work for each: they stand in `buffer` one after the other, and `transmits` gets a description of
+    /// each. Fewer than `limit`: there is nothing more to send.
     pub fn transmit_many(
         &mut self,
         now: Instant,

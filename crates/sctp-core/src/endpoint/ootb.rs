@@ -8,7 +8,7 @@ use virtual_time::Instant;
 use super::Endpoint;
 use crate::transmit::{Datagram, Destination, Encapsulation};
 
-/// What an out-of-the-blue packet gets.
+/// The answer to an out-of-the-blue packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Response {
     Discard,

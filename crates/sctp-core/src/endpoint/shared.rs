@@ -5,10 +5,10 @@ use std::sync::Arc;
 use crate::config::AssociationConfig;
 use crate::error::ConfigError;
 
-/// What the next associations share.
+/// The configurations that the next associations share.
 pub(super) struct SharedConfigs {
     accepted: Arc<AssociationConfig>,
-    /// That of the association opened here last.
+    /// The configuration of the association opened here last.
     initiated: Arc<AssociationConfig>,
 }
 
@@ -23,12 +23,12 @@ impl SharedConfigs {
         self.accepted = Arc::new(config.clone());
     }
 
-    /// For an association that a peer opens.
+    /// Returns the configuration of an association that a peer opens.
     pub(super) fn accepted(&self) -> Arc<AssociationConfig> {
         Arc::clone(&self.accepted)
     }
 
-    /// For an association opened here: that of the one before, if it is the same.
+    /// Returns the configuration of an association opened here: that of the one before, if it is the same.
     ///
     /// # Errors
     /// The configuration cannot work.

@@ -19,7 +19,7 @@ use crate::endpoint::tags::TagTable;
 
 /// The tags of associations that are over, as long as their cookies live; at most [`PLACES`], of 32 octets each.
 pub(super) struct SpentTags {
-    /// In the order in which they ended.
+    /// The tags in the order in which their associations ended.
     ended: VecDeque<Ended>,
     known: TagTable,
     /// Cookies that are not younger than this are not taken: one of their age was forgotten.
@@ -76,7 +76,8 @@ impl SpentTags {
     }
 }
 
-/// As many as end in a few seconds of a flood at the rate at which one host may send INITs.
+/// The number of places: as many associations as end in a few seconds of a flood at the rate at which one host
+/// may send INITs.
 const PLACES: usize = 16_384;
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use crate::error::ReconfigError;
 /// Re-configuration, where both sides offer [`Extensions::reconfiguration`](crate::Extensions::reconfiguration).
 /// Requests reach the peer one at a time, in the order asked; up to 16 wait.
 impl Endpoint {
-    /// Has streams begin at their first message again; none listed means all. [`Event::StreamsReset`](crate::Event)
-    /// tells what became of it, once for each direction.
+    /// Asks the peer to reset streams, so that they begin at their first message again; none listed means all.
+    /// [`Event::StreamsReset`](crate::Event) reports the outcome, once for each direction.
     ///
     /// Outgoing streams are reset once everything begun on them is acknowledged; what is sent on them after this call
     /// waits and comes after the reset. Incoming streams are the peer's to reset: it is asked to.
@@ -32,8 +32,8 @@ impl Endpoint {
         result
     }
 
-    /// Has TSNs and all streams in both directions begin anew, once everything begun is acknowledged.
-    /// [`Event::AssociationReset`](crate::Event) tells what became of it.
+    /// Asks the peer to begin anew with TSNs and all streams in both directions, once everything begun is
+    /// acknowledged. [`Event::AssociationReset`](crate::Event) reports the outcome.
     ///
     /// # Errors
     /// See [`ReconfigError`]; once in 30 seconds.

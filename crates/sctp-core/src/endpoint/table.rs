@@ -12,21 +12,21 @@ use crate::error::UnknownAssociation;
 use crate::trace::Watched;
 
 pub(super) struct Entry {
-    /// In a place of its own, so that the table can grow without moving it.
+    /// The association, in a place of its own, so that the table can grow without moving it.
     pub(super) association: Box<Association>,
     pub(super) generation: u32,
     /// The earliest deadline in the heap.
     pub(super) armed_at: Option<Instant>,
-    /// What it holds of received data, as `memory` knows it.
+    /// The octets of received data that it holds, as `memory` knows them.
     pub(super) received_bytes: usize,
     pub(super) is_sendable: bool,
     pub(super) is_eventful: bool,
     is_finished: bool,
-    /// When a cookie with its tag was made last, if one was; until it is over.
+    /// The time at which a cookie with its tag was made last, if one was; until it is over.
     pub(super) cookie_made_at: Option<Instant>,
     /// The network it counts for, if a peer has opened it; until it is over.
     pub(super) network: Option<Network>,
-    /// Of the paths, as the tables know them.
+    /// The revision of the paths, as the tables know them.
     pub(super) revision: u32,
 }
 
@@ -102,7 +102,7 @@ impl Endpoint {
         self.demux.insert(slot, &entry.association);
     }
 
-    /// After a call into an association: put it into the queues where it belongs now.
+    /// Puts an association into the queues where it belongs now, after a call into it.
     pub(super) fn refresh(&mut self, slot: usize) {
         let Some(entry) = self.associations.get_mut(slot) else { return };
         let held = entry.association.receive_memory_bytes();

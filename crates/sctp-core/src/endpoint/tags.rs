@@ -1,4 +1,4 @@
-//! Which association has a verification tag: one look at a table, however many there are.
+//! The table from verification tags to associations: one look, however many there are.
 //!
 //! Open addressing: an entry stands in the place its tag names, or in the next free one behind it. The tags are random
 //! numbers of ours, so that nobody else has a say in where entries stand, and the hash needs no key. Nothing is ever walked
@@ -9,7 +9,7 @@ use sctp_wire::VerificationTag;
 /// Slots of associations, by the tags that peers put into their packets.
 #[derive(Debug, Default)]
 pub(super) struct TagTable {
-    /// None, or a power of two; at least a quarter of them is free.
+    /// The places of the table: none, or a power of two; at least a quarter of them is free.
     places: Vec<Place>,
     used: usize,
 }

@@ -1,4 +1,4 @@
-//! Whose turn it is.
+//! The round robin of associations that have something to send.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use super::deadlines::Place;
 use super::slots::Slots;
 use super::table::Entry;
 
-/// Which associations have something to do.
+/// The queue of associations that have something to do.
 #[derive(Default)]
 pub(super) struct Turns {
     /// Associations that are over. What they have to say, an ABORT with its cause for example, goes before answers to

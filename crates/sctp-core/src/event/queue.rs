@@ -42,7 +42,7 @@ use crate::stats::Seldom;
 pub struct EventQueue {
     notices: EventLimit,
     failures: EventLimit,
-    /// What happens all the time, in this order, as long as nothing else waits.
+    /// The events that happen all the time, in this order, as long as nothing else waits.
     frequent: [Option<Frequent>; 2],
     /// News before these, as long as nothing else waits: most associations are up or over, and no more.
     alone: Option<Box<Event>>,
@@ -87,7 +87,7 @@ impl Frequent {
     }
 }
 
-/// What may become of an event when others come.
+/// The treatment of an event when others come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// Says how things are: one that waits says it already.
@@ -305,9 +305,9 @@ struct Bounded {
 /// How room was made for an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Room {
-    /// So many older ones were dropped.
+    /// There is room, after so many older events were dropped.
     Made { dropped: u64 },
-    /// It is larger than all of them may be together: it was dropped itself.
+    /// There is no room: the event is larger than all of them may be together, and was dropped itself.
     None,
 }
 

@@ -1,5 +1,5 @@
-//! Where the payload of messages is copied to that arrive whole and in turn: those that arrive together share a block.
-//! Allocators are slow beside the copy itself.
+//! The copies of messages that arrive whole and in turn: those that arrive together share a block. Allocators
+//! are slow beside the copy itself.
 //!
 //! *Short* ones share it with the others of their packet: all of it is copied at once. What a message keeps is never more
 //! than a packet.
@@ -12,7 +12,7 @@
 
 use bytes::{Bytes, BytesMut};
 
-/// The rest of a packet, in which messages stand.
+/// A rest of a packet, in which messages stand.
 #[derive(Debug)]
 pub(super) struct PacketCopy<'a> {
     octets: &'a [u8],
@@ -101,7 +101,7 @@ impl Arena {
 /// Payloads below this share a block with no other packet.
 const SHORT_BYTES: usize = 1000;
 
-/// At least so many messages share the copy of a packet.
+/// The least number of messages that share the copy of a packet.
 const SHARED_BY: usize = 4;
 
 /// Octets of a block at most: what a message that the application keeps may keep with it.

@@ -16,7 +16,7 @@ pub struct BlockingStatistics {
 }
 
 impl BlockingStatistics {
-    /// Streams on which a message ever waited, ascending.
+    /// Returns the streams on which a message ever waited, ascending.
     pub fn streams(&self) -> impl Iterator<Item = (StreamId, StreamBlocking)> {
         self.streams.iter().map(|(stream, blocking)| (*stream, *blocking))
     }
@@ -48,7 +48,7 @@ impl BlockingStatistics {
 /// Head-of-line blocking of one stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct StreamBlocking {
-    /// Messages that waited.
+    /// The number of messages that waited.
     pub messages: u64,
     /// The sum of their waiting times.
     pub total: Duration,
@@ -60,7 +60,7 @@ pub struct StreamBlocking {
 /// in the last bucket. Takes no memory before the first value, at most 1.6 kB after.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct BlockingHistogram {
-    /// As far as the highest bucket used.
+    /// The buckets, as far as the highest one used.
     buckets: Vec<u64>,
     count: u64,
     sum: Duration,
@@ -73,7 +73,7 @@ impl BlockingHistogram {
         self.count
     }
 
-    /// Their exact sum.
+    /// Returns the exact sum of the values.
     #[must_use]
     pub fn sum(&self) -> Duration {
         self.sum

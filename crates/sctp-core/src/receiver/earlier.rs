@@ -25,7 +25,7 @@ pub(super) struct EarlierSacks {
 #[derive(Debug, Default)]
 struct Waiting {
     sacks: VecDeque<Earlier>,
-    /// Of all of them.
+    /// The gap ack blocks of all of them.
     blocks: VecDeque<GapAckBlock>,
     duplicates: VecDeque<Tsn>,
 }

@@ -1,4 +1,5 @@
-//! What nearly always arrives: behind everything else the message its stream waits for, whole, with room for it.
+//! The messages that nearly always arrive: behind everything else the one its stream waits for, whole, with
+//! room for it.
 //!
 //! Such messages go from the packet to the application's queue in one walk over their chunks. Everything they count in is
 //! brought up to date once for all of them. Where anything is missing, blocked, incomplete or given up,
@@ -84,7 +85,7 @@ impl Receiver {
 /// Octets of a packet beside a message that are copied with it at most: its header, and its share of what is no message.
 const MOST_BESIDE: usize = 32;
 
-/// What messages may be like.
+/// The limits of messages that are taken without a closer look.
 struct Limits {
     /// Octets of payload.
     bytes: usize,

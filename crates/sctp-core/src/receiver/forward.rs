@@ -1,4 +1,5 @@
-//! What the peer gave up: FORWARD TSN with DATA (RFC 3758 §3.6), I-FORWARD-TSN with I-DATA (RFC 8260 §2.3.1).
+//! The messages that the peer gave up: FORWARD TSN with DATA (RFC 3758 §3.6), I-FORWARD-TSN with I-DATA (RFC
+//! 8260 §2.3.1).
 //!
 //! The cumulative TSN moves, messages that waited for one given up are delivered, and what can never be
 //! completed is thrown away. Fragments of messages given up may still be under way with a TSN above the new
@@ -12,7 +13,7 @@ use super::reassembly::Discarded;
 use super::tsn_map::{Forward, Position};
 use super::{Arrival, Receiver, ReceiverViolation};
 
-/// What a FORWARD TSN or I-FORWARD-TSN did; a SACK is owed at once in any case.
+/// The effect of a FORWARD TSN or I-FORWARD-TSN; a SACK is owed at once in any case.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Forwarding {
     /// The cumulative TSN moved; `message_ready` says whether the application has something new to read.
@@ -25,14 +26,14 @@ pub(crate) enum Forwarding {
     Violation(ReceiverViolation),
 }
 
-/// What peers gave up (RFC 3758 §3.6, RFC 8260 §2.3.1).
+/// The statistics of what the peer gave up (RFC 3758 §3.6, RFC 8260 §2.3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct GivenUp {
     /// FORWARD TSN and I-FORWARD-TSN that moved the cumulative TSN.
     pub forward_tsns: u64,
-    /// Those that came too late to move anything.
+    /// The number of those that came too late to move anything.
     pub old_forward_tsns: u64,
-    /// Those discarded because they reached further than any chunk in flight.
+    /// The number of those discarded because they reached further than any chunk in flight.
     pub dropped_forward_tsns: u64,
     /// Entries in them discarded because their stream does not exist.
     pub invalid_streams: u64,
@@ -52,7 +53,7 @@ pub(super) struct Skipped {
 }
 
 impl Receiver {
-    /// One FORWARD TSN chunk.
+    /// Takes in a FORWARD TSN chunk.
     pub(crate) fn on_forward_tsn(&mut self, now: Instant, forward: &ForwardTsn<'_>) -> Forwarding {
         let tsn = forward.new_cumulative_tsn;
         let skipped = forward.skipped();
@@ -64,7 +65,7 @@ impl Receiver {
         }
     }
 
-    /// One I-FORWARD-TSN chunk.
+    /// Takes in an I-FORWARD-TSN chunk.
     pub(crate) fn on_i_forward_tsn(&mut self, now: Instant, forward: &IForwardTsn<'_>) -> Forwarding {
         let tsn = forward.new_cumulative_tsn;
         let skipped = forward.skipped();
@@ -76,7 +77,7 @@ impl Receiver {
         }
     }
 
-    /// Both forms, once they are known to be the right one.
+    /// Takes in either form, once it is known to be the right one.
     pub(super) fn forward(
         &mut self,
         now: Instant,
@@ -164,12 +165,12 @@ impl Receiver {
         }
     }
 
-    /// With DATA a chunk without B bit continues the message of the TSN below.
+    /// Returns whether a chunk of DATA without B bit continues the message of the TSN below.
     fn continues(&self, data: &Fragment<'_>) -> bool {
         self.config.numbering() == Numbering::Ssn && !data.flags.beginning
     }
 
-    /// What was thrown away takes no room any more.
+    /// Frees the room of what was thrown away.
     pub(super) fn discard(&mut self, discarded: &Discarded) {
         self.window.release(discarded.bytes);
         self.count_held();

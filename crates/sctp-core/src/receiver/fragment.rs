@@ -1,5 +1,5 @@
-//! What DATA (RFC 9260 §3.3.1) and I-DATA (RFC 8260 §2.1) have in common: a message or a piece of one, and the
-//! number its message has in its stream.
+//! The content of DATA (RFC 9260 §3.3.1) and I-DATA (RFC 8260 §2.1) as one: a message or a piece of one, and
+//! the number its message has in its stream.
 
 use sctp_wire::{Chunks, Data, DataFlags, Fsn, IData, Mid, PayloadProtocolId, Ssn, StreamId, Tsn};
 
@@ -18,7 +18,7 @@ pub(super) struct Fragment<'a> {
 }
 
 impl<'a> Fragment<'a> {
-    /// The chunk that stands next in a packet, if it is of the kind agreed on and sound.
+    /// Reads the chunk that stands next in a packet, if it is of the kind agreed on and sound.
     #[inline(always)]
     pub(super) fn next(chunks: &mut Chunks<'a>, numbering: Numbering) -> Option<Self> {
         match numbering {
@@ -57,7 +57,8 @@ impl<'a> From<&IData<'a>> for Fragment<'a> {
     }
 }
 
-/// By what the messages of a stream are numbered; one answer for the whole association (RFC 8260 §2.2.1).
+/// The numbers by which the messages of a stream are counted; one answer for the whole association (RFC 8260
+/// §2.2.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Numbering {
     /// DATA: 16 bits, ordered messages only.
@@ -103,12 +104,12 @@ impl Sequence {
         self.0
     }
 
-    /// The lowest number that is not after this one: half the circle behind it.
+    /// Returns the lowest number that is not after this one: half the circle behind it.
     pub(super) const fn half_circle_below(self) -> Self {
         Self(self.0.wrapping_sub((1 << (u32::BITS - 1)) - 1))
     }
 
-    /// The number that [`get`](Self::get) gave.
+    /// Returns the number of which [`get`](Self::get) gave the key.
     pub(super) const fn from_key(key: u32) -> Self {
         Self(key)
     }

@@ -54,7 +54,7 @@ mod sack;
 mod tsn_map;
 mod window;
 
-/// What the association's configuration says about receiving, after negotiation.
+/// The association's configuration of receiving, after negotiation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReceiverConfig {
     /// The window we advertise, in octets of payload.
@@ -72,7 +72,7 @@ pub(crate) struct ReceiverConfig {
 }
 
 impl ReceiverConfig {
-    /// I-DATA alone or DATA alone (RFC 8260 §2.2.1).
+    /// Returns how messages are numbered: as I-DATA alone or DATA alone does it (RFC 8260 §2.2.1).
     fn numbering(&self) -> Numbering {
         if self.capabilities.has(Capability::Interleaving) { Numbering::Mid } else { Numbering::Ssn }
     }
@@ -84,7 +84,8 @@ impl ReceiverConfig {
         self.message_bytes.saturating_add(chunk_bytes)
     }
 
-    /// The longest message put together. Where it is delivered in pieces, the window alone limits what waits.
+    /// Returns the length of the longest message put together. Where it is delivered in pieces, the window
+    /// alone limits what waits.
     fn longest_bytes(&self) -> usize {
         if self.partial_delivery_point.is_some() { usize::MAX } else { self.message_bytes }
     }
@@ -160,7 +161,7 @@ impl Receiver {
         taken
     }
 
-    /// One DATA chunk, in the order of the packet.
+    /// Takes in a DATA chunk, in the order of the packet.
     pub(crate) fn on_data(&mut self, now: Instant, data: &Data<'_>) -> Arrival {
         match self.config.numbering() {
             Numbering::Ssn => self.on_fragment(now, &data.into()),
@@ -168,7 +169,7 @@ impl Receiver {
         }
     }
 
-    /// One I-DATA chunk, in the order of the packet.
+    /// Takes in an I-DATA chunk, in the order of the packet.
     pub(crate) fn on_i_data(&mut self, now: Instant, data: &IData<'_>) -> Arrival {
         match self.config.numbering() {
             Numbering::Mid => self.on_fragment(now, &data.into()),
@@ -176,7 +177,7 @@ impl Receiver {
         }
     }
 
-    /// Once per packet that carried a DATA chunk, after its last chunk.
+    /// Decides about a SACK, once per packet that carried a DATA chunk, after its last chunk.
     pub(crate) fn on_packet_end(&mut self) -> SackDemand {
         self.sack.on_packet_end(self.arrived.has_gap())
     }
@@ -227,7 +228,7 @@ impl Receiver {
         self.arrived.cumulative_tsn()
     }
 
-    /// The window as the next SACK reports it.
+    /// Returns the window as the next SACK reports it.
     pub(crate) fn a_rwnd(&self) -> u32 {
         self.window.a_rwnd()
     }
@@ -248,7 +249,7 @@ impl Receiver {
         received.len()
     }
 
-    /// So many messages went to the application.
+    /// Takes note that `messages` messages went to the application.
     #[inline(always)]
     fn release(&mut self, messages: usize, payload_bytes: usize) {
         self.window.release(payload_bytes);
@@ -280,7 +281,7 @@ impl Receiver {
         self.ordering.table_bytes()
     }
 
-    /// What holds the payload has changed.
+    /// Counts anew what holds the payload, because it has changed.
     #[inline]
     fn count_held(&mut self) {
         self.window.set_overhead(self.overhead_bytes());
@@ -315,7 +316,7 @@ impl Receiver {
         self.window.grant(bytes);
     }
 
-    /// Memory in use by what arrived, bookkeeping included.
+    /// Returns the memory in use by what arrived, bookkeeping included, in octets.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.window.memory_bytes()
     }
@@ -370,7 +371,7 @@ impl Receiver {
         self.accept(now, position, data)
     }
 
-    /// As if lost, and the peer sends it again; unless nothing it could send would ever help.
+    /// Drops a chunk as if lost, and the peer sends it again; unless nothing it could send would ever help.
     #[cold]
     fn drop_for_room(&mut self, position: Position, payload_bytes: usize) -> Arrival {
         self.counters.note().dropped_no_window += 1;
@@ -389,7 +390,7 @@ impl Receiver {
         Arrival::DroppedNoBuffer
     }
 
-    /// RFC 9260 §6.5: a chunk on a stream that does not exist is acknowledged and thrown away.
+    /// Acknowledges a chunk on a stream that does not exist, and throws it away (RFC 9260 §6.5).
     #[cold]
     fn acknowledge_only(&mut self, position: Position, data: &Fragment<'_>) -> Arrival {
         self.counters.note().invalid_streams += 1;
@@ -398,8 +399,8 @@ impl Receiver {
         Arrival::InvalidStream(data.stream)
     }
 
-    /// The chunk after the cumulative TSN may overdraw while the application has nothing to read: nobody
-    /// else could ever make room for it.
+    /// Returns whether there is room for a chunk. The one after the cumulative TSN may overdraw while the
+    /// application has nothing to read: nobody else could ever make room for it.
     fn has_room(&self, position: Position, payload_bytes: usize) -> bool {
         let is_awaited = position == self.arrived.head() && !self.ordering.has_message();
         let credit = if is_awaited { Credit::Overdraft } else { Credit::Window };
@@ -430,7 +431,7 @@ impl Receiver {
         Arrival::Accepted { message_ready }
     }
 
-    /// A part of a message; it may complete it.
+    /// Adds a part of a message; returns whether it completed it.
     fn assemble(&mut self, now: Instant, position: Position, data: &Fragment<'_>) -> bool {
         let Some(message) = self.reassembly.insert(position, data) else { return false };
         self.counters.messages += 1;

@@ -23,13 +23,13 @@ use crate::stream_set::StreamSet;
 #[derive(Debug)]
 pub(super) struct Ordering {
     numbering: Numbering,
-    /// By stream, as far as the highest stream used.
+    /// The number each stream waits for, as far as the highest stream used.
     next: Vec<Sequence>,
     blocked: BTreeMap<(u16, u32), Box<Blocked>>,
     ready: VecDeque<Ready>,
     /// Octets of the copies of packets that short ones of them share, beside their payload.
     shared_bytes: usize,
-    /// Once a message has waited.
+    /// The statistics of blocking, once a message has waited.
     statistics: Option<Box<BlockingStatistics>>,
 }
 
@@ -171,9 +171,9 @@ impl Ordering {
         }
     }
 
-    /// These streams wait for their first message again. What waited for an earlier message of such a stream waits in
-    /// vain: it is delivered. Says whether there was any. Takes as many steps as streams are listed and messages
-    /// delivered.
+    /// Lets these streams wait for their first message again. What waited for an earlier message of such a
+    /// stream waits in vain: it is delivered. Returns whether there was any. Takes as many steps as streams are
+    /// listed and messages delivered.
     pub(super) fn reset(&mut self, now: Instant, streams: &StreamSet) -> bool {
         let ready = self.ready.len();
         if streams.is_all() {
@@ -227,13 +227,14 @@ impl Ordering {
         Self::ready_overhead_bytes(self.ready.len()) + self.shared_bytes + self.blocked.len() * BLOCKED_BYTES
     }
 
-    /// The same of so many messages that are ready.
+    /// Returns the octets of bookkeeping of so many messages that are ready.
     #[inline]
     pub(super) const fn ready_overhead_bytes(messages: usize) -> usize {
         messages * READY_BYTES
     }
 
-    /// The messages that became ready last share a copy with so many octets beside them. Gives what it counts.
+    /// Notes that the messages that became ready last share a copy with so many octets beside them; returns
+    /// what it counts.
     #[inline]
     pub(super) fn note_shared(&mut self, beside_bytes: usize) -> usize {
         let counted = beside_bytes + SHARED_COPY_BYTES;
@@ -241,7 +242,8 @@ impl Ordering {
         counted
     }
 
-    /// So many messages were read: of the copies that they shared, their part is counted as gone. Gives how much that is.
+    /// Takes note that so many messages were read: of the copies that they shared, their part is counted as
+    /// gone. Returns how much that is.
     #[inline]
     pub(super) fn forget_shared(&mut self, read: usize) -> usize {
         if self.shared_bytes == 0 { 0 } else { self.forget_part(read) }
@@ -260,7 +262,7 @@ impl Ordering {
         self.next.capacity() * size_of::<Sequence>() + statistics
     }
 
-    /// What was read leaves no more room behind than what is left needs, but for a little.
+    /// Gives back memory: what was read leaves no more room behind than what is left needs, but for a little.
     #[inline]
     pub(super) fn give_back(&mut self) {
         if self.ready.capacity() > PLACES_KEPT
@@ -351,7 +353,7 @@ impl Ordering {
     }
 }
 
-/// What waits for the application, in 64 octets: there may be very many of them at once.
+/// A message that waits for the application, in 64 octets: there may be very many of them at once.
 #[derive(Debug)]
 struct Ready {
     payload: Bytes,
@@ -383,7 +385,7 @@ impl From<Received> for Ready {
     }
 }
 
-/// What [`Ordering::skip`] did.
+/// The effect of [`Ordering::skip`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Passed {
     /// Messages that will never be delivered.
@@ -410,7 +412,8 @@ const BLOCKED_BYTES: usize = size_of::<Blocked>() + 16 * 3 / 2 + 4;
 /// Places that an empty queue keeps: as many as many packets fill at once.
 const PLACES_KEPT: usize = 1024;
 
-/// Looked up only, never ordered by number: serial numbers have no order.
+/// Returns the key of a message, which is looked up only, never ordered by number: serial numbers have no
+/// order.
 fn key(stream: StreamId, order: Sequence) -> (u16, u32) {
     (stream.get(), order.get())
 }

@@ -1,4 +1,4 @@
-//! What the receiver tells the association: outcomes, the peer's offences, and statistics.
+//! The outcomes that the receiver returns to the association, the peer's offences, and statistics.
 
 use sctp_wire::{Fsn, Mid, Ssn, StreamId, Tsn};
 
@@ -6,14 +6,14 @@ use super::blocking::BlockingStatistics;
 use super::forward::GivenUp;
 use crate::stats::Seldom;
 
-/// What became of one DATA or I-DATA chunk.
+/// The outcome of one DATA or I-DATA chunk.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Arrival {
     /// Kept; `message_ready` says whether the application has something new to read because of it.
     Accepted { message_ready: bool },
-    /// Seen before.
+    /// The chunk was seen before.
     Duplicate,
-    /// No room. As if lost; the SACK shows the window.
+    /// There is no room. As if lost; the SACK shows the window.
     DroppedNoBuffer,
     /// No room, and never any more: the buffer is full of pieces of messages, the application has read everything,
     /// and the peer would send the same chunk for ever. More long messages were begun at once than the buffer
@@ -22,9 +22,9 @@ pub(crate) enum Arrival {
         /// Payload octets in those pieces.
         bytes: usize,
     },
-    /// Too far above the cumulative TSN, or one gap too many. As if lost.
+    /// The chunk is too far above the cumulative TSN, or makes one gap too many. As if lost.
     DroppedOutOfReach,
-    /// Of a message the peer gave up before: acknowledged and thrown away.
+    /// The chunk belongs to a message the peer gave up before: acknowledged and thrown away.
     GivenUp,
     /// Acknowledged and thrown away; answer with ERROR, cause Invalid Stream Identifier (RFC 9260 §6.5).
     InvalidStream(StreamId),
@@ -34,14 +34,14 @@ pub(crate) enum Arrival {
     Violation(ReceiverViolation),
 }
 
-/// What became of the DATA or I-DATA chunks that stood next to each other in a packet.
+/// The outcome of the DATA or I-DATA chunks that stood next to each other in a packet.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct TakenIn {
     /// Whether there was any.
     pub(crate) any: bool,
     /// Whether the application has something new to read.
     pub(crate) message_ready: bool,
-    /// What became of the last one, if it was not kept; what stands behind it has not been looked at.
+    /// The outcome of the last one, if it was not kept; what stands behind it has not been looked at.
     pub(crate) stopped_at: Option<Arrival>,
 }
 
@@ -65,41 +65,41 @@ pub enum ReceiverViolation {
         "a message of at least {bytes} octets exceeds the limit of {limit}: raise the limit on messages received"
     )]
     MessageTooLong {
-        /// Payload octets so far.
+        /// The octets of payload so far.
         bytes: usize,
-        /// The configured limit.
+        /// The limit of the configuration.
         limit: usize,
     },
     /// A second message with the SSN of one that is complete or delivered.
     #[error("TSN {tsn} uses SSN {ssn} of stream {stream} a second time")]
     SsnUsedTwice {
-        /// The chunk.
+        /// The TSN of the chunk meant.
         tsn: Tsn,
-        /// Its stream.
+        /// The stream that the chunk is on.
         stream: StreamId,
-        /// The SSN.
+        /// The SSN that was used twice.
         ssn: Ssn,
     },
     /// A second ordered message with the MID of one that is complete or delivered.
     #[error("TSN {tsn} uses MID {mid} of stream {stream} a second time")]
     MidUsedTwice {
-        /// The chunk.
+        /// The TSN of the chunk meant.
         tsn: Tsn,
-        /// Its stream.
+        /// The stream that the chunk is on.
         stream: StreamId,
-        /// The MID.
+        /// The MID that was used twice.
         mid: Mid,
     },
     /// Two fragments of a message have the same number.
     #[error("TSN {tsn} is fragment {fsn} of message {mid} of stream {stream}, which another TSN was before")]
     FsnUsedTwice {
-        /// The chunk.
+        /// The TSN of the chunk meant.
         tsn: Tsn,
-        /// Its stream.
+        /// The stream that the chunk is on.
         stream: StreamId,
-        /// Its message.
+        /// The message of the chunk.
         mid: Mid,
-        /// The number.
+        /// The FSN that was used twice.
         fsn: Fsn,
     },
     /// DATA though both sides agreed on I-DATA (RFC 8260 §2.2.1).
@@ -116,13 +116,13 @@ pub enum ReceiverViolation {
     IForwardTsnWithData(Tsn),
 }
 
-/// What the receiving half counts.
+/// The counts of the receiving half.
 #[derive(Debug, Default)]
 pub(super) struct ReceiverTally {
     pub(super) data_chunks: u64,
     pub(super) octets: u64,
     pub(super) messages: u64,
-    /// Without these, and without `reassembly_bytes` and `blocked`, which their owners know.
+    /// The statistics but for these, and for `reassembly_bytes` and `blocked`, which their owners know.
     seldom: Seldom<ReceiverStatistics>,
 }
 
@@ -137,12 +137,12 @@ impl ReceiverTally {
     }
 }
 
-/// What the receiving half of an association has done so far.
+/// The statistics of the receiving half of an association.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ReceiverStatistics {
     /// DATA and I-DATA chunks kept.
     pub data_chunks: u64,
-    /// Their payload octets.
+    /// The number of octets in them.
     pub octets: u64,
     /// Messages completed, whether read or not.
     pub messages: u64,
@@ -164,8 +164,8 @@ pub struct ReceiverStatistics {
     pub sacks_left_out: u64,
     /// Payload octets in fragments that wait for others, now.
     pub reassembly_bytes: usize,
-    /// What the peer gave up.
+    /// The statistics of what the peer gave up.
     pub given_up: GivenUp,
-    /// Head-of-line blocking.
+    /// The statistics of head-of-line blocking.
     pub blocked: BlockingStatistics,
 }

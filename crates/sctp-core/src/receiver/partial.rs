@@ -16,13 +16,13 @@ use super::reassembly::Candidate;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Aborted {
     pub(crate) stream: StreamId,
-    /// Its number among those delivered in pieces.
+    /// The number of the message among those delivered in pieces.
     pub(crate) message: u64,
 }
 
 impl Receiver {
-    /// Something changed in a stream, perhaps by a fragment: delivers what is there of a message that is long enough. Says
-    /// whether that was any.
+    /// Delivers what is there of a message that is long enough, after something changed in a stream, perhaps by
+    /// a fragment; returns whether that was any.
     pub(super) fn deliver_piece(
         &mut self,
         now: Instant,
@@ -53,7 +53,7 @@ impl Receiver {
         true
     }
 
-    /// Messages that turned out never to become complete, since the last call.
+    /// Takes out the messages that turned out never to become complete, since the last call.
     pub(crate) fn take_aborted(&mut self) -> Vec<Aborted> {
         let aborted = self.reassembly.take_aborted();
         if !aborted.is_empty() {
@@ -62,7 +62,7 @@ impl Receiver {
         aborted
     }
 
-    /// No more data comes: what was delivered in part stays incomplete.
+    /// Takes note that no more data comes: what was delivered in part stays incomplete.
     pub(crate) fn abort_partial(&mut self) -> Vec<Aborted> {
         self.reassembly.abort_partial();
         self.take_aborted()

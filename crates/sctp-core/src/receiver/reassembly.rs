@@ -35,7 +35,7 @@ impl Reassembly {
         }
     }
 
-    /// Payload octets in fragments that wait for others.
+    /// Returns the octets of payload in fragments that wait for others.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::ByTsn(runs) => runs.bytes(),
@@ -108,7 +108,7 @@ impl Reassembly {
         }
     }
 
-    /// Messages delivered in part that were dropped since the last call.
+    /// Takes out the messages delivered in part that were dropped since the last call.
     pub(super) fn take_aborted(&mut self) -> Vec<Aborted> {
         match self {
             Self::ByTsn(runs) => runs.take_aborted(),
@@ -124,7 +124,7 @@ impl Reassembly {
         }
     }
 
-    /// Drops everything.
+    /// Drops everything, and returns what that was.
     pub(super) fn clear(&mut self) -> Discarded {
         match self {
             Self::ByTsn(runs) => runs.clear(),
@@ -172,7 +172,7 @@ impl Reassembly {
     }
 }
 
-/// Where an unfinished message may be long enough to be delivered in part.
+/// The place where an unfinished message may be long enough to be delivered in part.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
     /// DATA: the message that this position, after the cumulative TSN, belongs to.
@@ -184,7 +184,7 @@ pub(super) struct Candidate {
 }
 
 impl Assembled {
-    /// A message that is no fragment.
+    /// Wraps a message that is no fragment.
     #[inline]
     pub(super) fn whole(fragment: &Fragment<'_>, payload: Bytes) -> Self {
         let (stream, order, ppid) = (fragment.stream, fragment.order(), fragment.ppid);
@@ -207,7 +207,7 @@ pub(super) struct Assembled {
 /// Fragments thrown away.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Discarded {
-    /// Payload octets.
+    /// The number of octets of payload.
     pub(super) bytes: usize,
     /// Messages they were of; not counted with DATA.
     pub(super) messages: u64,

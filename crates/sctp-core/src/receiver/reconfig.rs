@@ -9,8 +9,8 @@ use super::tsn_map::TsnMap;
 use crate::stream_set::StreamSet;
 
 impl Receiver {
-    /// These streams begin at their first message again, ordered and unordered (RFC 6525 §5.2.2 (E3), RFC 8260 §2.3.2).
-    /// True if that lets the application read something.
+    /// Lets these streams begin at their first message again, ordered and unordered (RFC 6525 §5.2.2 (E3), RFC
+    /// 8260 §2.3.2); returns whether that lets the application read something.
     ///
     /// To be called when everything up to the last TSN of the request has arrived. Then nothing is incomplete or
     /// blocked in these streams, unless the peer left out a number or never ended a message: what is complete is
@@ -27,8 +27,9 @@ impl Receiver {
         self.config.inbound_streams = self.config.inbound_streams.saturating_add(count);
     }
 
-    /// The peer goes on from this TSN, with the first message in every stream (RFC 6525 §5.2.4 (G4), (G5)). What is
-    /// complete stays readable; a message of which a part is missing is given up. True as above.
+    /// Goes on from this TSN of the peer, with the first message in every stream (RFC 6525 §5.2.4 (G4), (G5)).
+    /// What is complete stays readable; a message of which a part is missing is given up. Returns whether that
+    /// lets the application read something.
     pub(crate) fn restart_tsns(&mut self, now: Instant, next: Tsn) -> bool {
         let has_new = self.ordering.reset(now, &StreamSet::ALL);
         let discarded = self.reassembly.clear();

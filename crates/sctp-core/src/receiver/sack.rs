@@ -1,4 +1,4 @@
-//! When a SACK is owed (RFC 9260 §6.2, §6.7).
+//! The times at which a SACK is owed (RFC 9260 §6.2, §6.7).
 //!
 //! Counted by packet, never by chunk, so that no packet is answered by more than one SACK. What the SACK
 //! says comes from the TSN map and the window; only the duplicates are kept here. The schedule does not care when
@@ -7,7 +7,7 @@
 
 use sctp_wire::Tsn;
 
-/// What is owed to the peer, and what the packet being read adds to it.
+/// The debt of SACKs to the peer, and what the packet being read adds to it.
 #[derive(Debug)]
 pub(super) struct SackSchedule {
     every_packets: u32,
@@ -60,7 +60,7 @@ impl SackSchedule {
         self.packet.has_dropped = true;
     }
 
-    /// The packet is read; says what to do about its chunks.
+    /// Decides what to do about the chunks of a packet, which is read.
     pub(super) fn on_packet_end(&mut self, has_gap: bool) -> SackDemand {
         let packet = core::mem::take(&mut self.packet);
         if packet.has_new {
@@ -92,7 +92,7 @@ impl SackSchedule {
         self.owed == SackDemand::Immediate
     }
 
-    /// TSNs that came again since the last SACK, at most [`DUPLICATE_LIMIT`].
+    /// Returns the TSNs that came again since the last SACK, at most [`DUPLICATE_LIMIT`].
     pub(super) fn duplicates(&self) -> &[Tsn] {
         &self.duplicates
     }
@@ -117,19 +117,19 @@ impl SackSchedule {
     }
 }
 
-/// When the SACK has to go, rising.
+/// The urgency of a SACK, rising.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum SackDemand {
     /// Nothing to acknowledge.
     None,
-    /// When the delayed-SACK timer fires, or earlier with a packet that goes anyway. Start the timer if it
-    /// is not running.
+    /// The SACK goes when the delayed-SACK timer fires, or earlier with a packet that goes anyway. Start the
+    /// timer if it is not running.
     Delayed,
-    /// With the next packet, which is due now.
+    /// The SACK goes with the next packet, which is due now.
     Immediate,
 }
 
-/// What the chunks of one packet had in them.
+/// The facts about the chunks of one packet.
 #[derive(Clone, Copy, Default, Debug)]
 struct PacketFacts {
     has_new: bool,

@@ -1,4 +1,4 @@
-//! Which TSNs have arrived: the cumulative TSN and the ranges above it (RFC 9260 §6.7).
+//! The map of TSNs that have arrived: the cumulative TSN and the ranges above it (RFC 9260 §6.7).
 //!
 //! A TSN wraps after 2³² chunks. Inside the receiver a chunk therefore has a [`Position`], which counts on
 //! for ever and can be compared; only this file turns one into the other.
@@ -15,7 +15,7 @@ use sctp_wire::{GapAckBlock, Tsn};
 pub(super) struct TsnMap {
     cumulative: Position,
     cumulative_tsn: Tsn,
-    /// Above the cumulative TSN; ascending, disjoint, never adjacent.
+    /// The ranges above the cumulative TSN; ascending, disjoint, never adjacent.
     ranges: VecDeque<Range>,
 }
 
@@ -143,7 +143,8 @@ impl TsnMap {
         position != self.head() && !self.contains(position.previous()) && !self.contains(position.next())
     }
 
-    /// Index of the first range that does not end below the position; constant time at the upper end.
+    /// Returns the index of the first range that does not end below the position; constant time at the upper
+    /// end.
     fn range_at_or_above(&self, position: Position) -> usize {
         match self.ranges.back() {
             Some(highest) if highest.last >= position => {
@@ -187,19 +188,19 @@ impl Position {
     }
 }
 
-/// What [`TsnMap::place`] says.
+/// The answer of [`TsnMap::place`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Place {
     New(Position),
     Duplicate,
-    /// Beyond one of the two bounds.
+    /// The TSN is beyond one of the two bounds.
     OutOfReach,
 }
 
-/// What [`TsnMap::forward`] did.
+/// The effect of [`TsnMap::forward`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Forward {
-    /// Up to this position nothing is missing any more; perhaps further.
+    /// The cumulative TSN moved: up to this position nothing is missing any more; perhaps further.
     Through(Position),
     /// Nothing: it had all arrived.
     Old,

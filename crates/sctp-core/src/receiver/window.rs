@@ -18,11 +18,11 @@ pub(super) struct Window {
     buffer_bytes: usize,
     message_bytes: usize,
     payload_bytes: usize,
-    /// In what holds the payload.
+    /// The octets in what holds the payload.
     overhead_bytes: usize,
     /// Memory the endpoint grants; all of it while there is no endpoint to ask.
     allowance_bytes: usize,
-    /// What the peer believes to be left: the last a_rwnd less what has arrived since.
+    /// The octets that the peer believes to be left: the last a_rwnd less what has arrived since.
     promised: usize,
 }
 
@@ -54,7 +54,7 @@ impl Window {
         self.fits_here(payload_bytes, Credit::Overdraft)
     }
 
-    /// So much payload is kept.
+    /// Takes note that so much payload is kept.
     pub(super) fn hold(&mut self, payload_bytes: usize) {
         self.payload_bytes += payload_bytes;
         self.promised = self.promised.saturating_sub(payload_bytes);
@@ -69,24 +69,24 @@ impl Window {
         }
     }
 
-    /// So much payload is not kept any more.
+    /// Takes note that so much payload is not kept any more.
     pub(super) fn release(&mut self, payload_bytes: usize) {
         self.payload_bytes -= payload_bytes;
     }
 
-    /// What holds the payload takes this much now.
+    /// Sets the octets that hold the payload.
     #[inline]
     pub(super) fn set_overhead(&mut self, bytes: usize) {
         self.overhead_bytes = bytes;
     }
 
-    /// It takes this much more.
+    /// Adds to the octets that hold the payload.
     #[inline]
     pub(super) fn add_overhead(&mut self, bytes: usize) {
         self.overhead_bytes += bytes;
     }
 
-    /// It takes this much less.
+    /// Takes from the octets that hold the payload.
     #[inline]
     pub(super) fn drop_overhead(&mut self, bytes: usize) {
         self.overhead_bytes = self.overhead_bytes.saturating_sub(bytes);
@@ -158,7 +158,7 @@ impl Window {
         window.min(memory.saturating_sub(self.with_chunk(0)))
     }
 
-    /// Below this a window counts as nearly closed.
+    /// Returns the size below which a window counts as nearly closed.
     fn small_bytes(&self) -> usize {
         SMALL_WINDOW_BYTES.min(self.buffer_bytes / 4)
     }
@@ -185,22 +185,23 @@ impl Room {
     }
 }
 
-/// On what account a chunk is kept.
+/// The account on which a chunk is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Credit {
-    /// Within what the peer was promised.
+    /// The chunk is within what the peer was promised.
     Window,
-    /// Beyond it by at most one longest message: only the chunk everything else waits for.
+    /// The chunk is beyond it, by at most one longest message: only the chunk everything else waits for.
     Overdraft,
 }
 
-/// What one more chunk may take besides its payload at most: a run of its own with its place in a map.
+/// The octets that one more chunk may take besides its payload at most: a run of its own with its place in a
+/// map.
 pub(super) const CHUNK_OVERHEAD_BYTES: usize = 256;
 
 /// Memory limit over window: 128 octets of payload bring 256 of overhead.
 pub(super) const MEMORY_FACTOR: usize = 3;
 
-/// About one packet.
+/// The size of a small window in octets: about one packet.
 const SMALL_WINDOW_BYTES: usize = 1_500;
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ pub(crate) struct Failed {
     pub(crate) reason: SendFailure,
 }
 
-/// What giving up led to.
+/// The messages that were given up, and what follows.
 #[derive(Debug, Default)]
 pub(crate) struct Abandonment {
     pub(crate) failed: Vec<Failed>,
@@ -33,20 +33,20 @@ pub(crate) struct Abandonment {
 /// Messages given up by policy (RFC 7496 §4.3, §4.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AbandonedMessages {
-    /// By [`Reliability::Lifetime`].
+    /// The messages given up by [`Reliability::Lifetime`].
     pub lifetime: AbandonedCount,
-    /// By [`Reliability::Retransmissions`].
+    /// The messages given up by [`Reliability::Retransmissions`].
     pub retransmissions: AbandonedCount,
-    /// By [`Reliability::Priority`].
+    /// The messages given up by [`Reliability::Priority`].
     pub priority: AbandonedCount,
 }
 
 /// Messages given up for one reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AbandonedCount {
-    /// Before any part of them was sent.
+    /// The number given up before any part of them was sent.
     pub unsent: u64,
-    /// After a part of them was.
+    /// The number given up after a part of them was sent.
     pub sent: u64,
 }
 
@@ -85,8 +85,8 @@ impl Sender {
         abandonment
     }
 
-    /// The association is over: everything that the peer has not acknowledged, what was sent first. Bounded by the send
-    /// buffer.
+    /// Returns everything that the peer has not acknowledged, what was sent first, because the association is
+    /// over. Bounded by the send buffer.
     pub(crate) fn fail_all(&mut self, error: &AssociationError) -> Vec<Failed> {
         let (begun, unsent) = self.queue.drain();
         let unacknowledged = self.outstanding.unacknowledged();
@@ -119,7 +119,7 @@ impl Sender {
         abandonment.failed
     }
 
-    /// What was given up gives no round trip.
+    /// Forgets the round trips of what was given up, which gives none.
     fn forget_samples(&mut self) {
         let outstanding = &self.outstanding;
         let is_abandoned = |tsn| {
@@ -169,7 +169,7 @@ impl Sender {
         stored.is_none_or(|stored| stored.allows(now, u32::from(chunk.transmissions)))
     }
 
-    /// The same of a chunk that has just been sent so often.
+    /// Returns the tries that are left to a chunk that has just been sent so often.
     #[inline]
     pub(super) fn tries_left(&self, now: Instant, message: MessageKey, transmissions: u32) -> Tries {
         if !self.options.gives_up {

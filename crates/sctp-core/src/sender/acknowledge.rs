@@ -1,4 +1,4 @@
-//! What a SACK means for the outstanding chunks (RFC 9260 §6.2.1, §7.2.4).
+//! The effect of a SACK on the outstanding chunks (RFC 9260 §6.2.1, §7.2.4).
 //!
 //! The whole of a SACK is checked before any of it is used.
 
@@ -18,18 +18,19 @@ use crate::transmit::PathId;
 /// The reason why a SACK was not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SackRefused {
-    /// Its cumulative ack is behind ours: an old one, overtaken on the way (RFC 9260 §6.2.1 (D) (i)).
+    /// The cumulative ack is behind ours: the SACK is an old one, overtaken on the way (RFC 9260 §6.2.1 (D)
+    /// (i)).
     #[error("old SACK")]
     Old,
     /// Gap ack blocks that are empty, unsorted or overlap.
     #[error("malformed gap ack blocks")]
     Malformed,
-    /// It acknowledges what was never sent.
+    /// The SACK acknowledges what was never sent.
     #[error(transparent)]
     Violation(#[from] ProtocolViolation),
 }
 
-/// What a SACK changed.
+/// The changes that a SACK made.
 #[derive(Debug, Default)]
 pub(crate) struct Acknowledgment {
     pub(crate) cumulative_advanced: bool,
@@ -66,7 +67,7 @@ pub(crate) struct Delivered {
     pub(crate) first: Tsn,
     pub(crate) last: Tsn,
     pub(crate) path: PathId,
-    /// When the last of them was sent.
+    /// The time at which the last of them was sent.
     pub(crate) sent_at: Instant,
     pub(crate) transmissions: u16,
     pub(crate) is_probed: bool,
@@ -280,7 +281,8 @@ impl Reneging {
 /// Time between two SACKs that take something back.
 const RENEGING_PAUSE: Duration = Duration::from_secs(1);
 
-/// RFC 9260 §7.2.4: counts a missing report on every chunk of a path in flight before `below`; gives those with three.
+/// Counts a missing report on every chunk of a path in flight before `below`; returns those with three (RFC
+/// 9260 §7.2.4).
 ///
 /// A chunk that was fast-retransmitted before is not so again (point 5), unless [`Repetition::Allowed`]: then reports
 /// count that tell of a chunk sent after it was sent again. Only chunks of the same path count: after a changeover those
@@ -316,7 +318,7 @@ pub(crate) fn report_missing(
 /// Whether a chunk may be fast-retransmitted more than once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Repetition {
-    /// RFC 9260 §7.2.4 (5).
+    /// A chunk is fast-retransmitted once (RFC 9260 §7.2.4 (5)).
     Never,
     Allowed,
 }
@@ -347,12 +349,12 @@ impl RttSample {
         self.is_spoiled
     }
 
-    /// The same, and it is made up for now.
+    /// Returns whether a measurement was lost that has to be made up for, and takes it as made up for.
     pub(crate) fn take_spoiled(&mut self) -> bool {
         core::mem::take(&mut self.is_spoiled)
     }
 
-    /// What is timed will not be acknowledged.
+    /// Forgets what is timed if it will not be acknowledged.
     pub(crate) fn forget_if(&mut self, is_lost_for_good: impl Fn(Tsn) -> bool) {
         self.timed = self.timed.filter(|(timed, _)| !is_lost_for_good(*timed));
     }

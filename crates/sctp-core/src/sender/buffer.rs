@@ -31,7 +31,7 @@ impl SendBuffer {
         Self { limit, payload_bytes: 0, free_bytes: 0, refused: false }
     }
 
-    /// So much payload is not here any more.
+    /// Takes note that so much payload is not here any more.
     #[inline]
     pub(super) fn release(&mut self, payload_bytes: usize) {
         self.payload_bytes -= payload_bytes;
@@ -108,7 +108,7 @@ impl Sender {
         self.held_bytes() - self.queue.idle_bytes() - self.outstanding.idle_bytes()
     }
 
-    /// Payload was acknowledged. Whether to tell the user that there is room again.
+    /// Takes note that payload was acknowledged; returns whether to tell the user that there is room again.
     pub(super) fn release(&mut self, payload_bytes: usize) -> bool {
         self.buffer.release(payload_bytes);
         if self.queue.is_sparse() || self.outstanding.is_sparse() {
@@ -167,5 +167,5 @@ pub(super) const DISPLACED_BYTES: usize = PLACE_BYTES + DISPLACEABLE_BYTES + CHU
 /// Octets that a message takes at least, beside its payload.
 pub(crate) const MESSAGE_LEAST_BYTES: usize = PLACE_BYTES;
 
-/// What a message counts for beside its payload where all that matters is that it does.
+/// The octets that a message counts for beside its payload where all that matters is that it does.
 const NOMINAL_MESSAGE_BYTES: usize = 64;

@@ -1,4 +1,4 @@
-//! Which outstanding chunks gap ack blocks cover (RFC 9260 §3.3.4), as ranges.
+//! The outstanding chunks that gap ack blocks cover (RFC 9260 §3.3.4), as ranges.
 //!
 //! A peer repeats its blocks in every SACK until the gap is filled. What a SACK says that is new is the difference
 //! between its ranges and those known: finding it costs what the blocks cost, and never what they cover.
@@ -54,8 +54,8 @@ impl Coverage {
         below != blocks.as_slice() && !difference(&clipped(below, 0..reach), blocks).is_empty()
     }
 
-    /// From now on exactly `blocks` are covered below `reach`, and above it what was; gives what is not covered any
-    /// more.
+    /// Covers exactly `blocks` below `reach` from now on, and above it what was; returns what is not covered
+    /// any more.
     pub(crate) fn replace(&mut self, blocks: Ranges, reach: u64) -> Ranges {
         let end = self.beginning_below(reach);
         if self.ranges[..end] == blocks[..] {
@@ -73,7 +73,7 @@ impl Coverage {
         self.ranges.partition_point(|range| range.start < reach)
     }
 
-    /// What these ranges cover is covered too.
+    /// Covers what these ranges cover, too.
     pub(crate) fn extend(&mut self, additions: Ranges) {
         self.ranges.extend(additions);
         self.ranges.sort_unstable_by_key(|range| range.start);

@@ -1,5 +1,5 @@
-//! Where the chunks of a path begin, kind by kind: what a SACK asks for is not looked for anew behind everything that has
-//! been settled before it.
+//! The places where the chunks of a path begin, kind by kind: what a SACK asks for is not looked for anew
+//! behind everything that has been settled before it.
 
 use std::collections::VecDeque;
 
@@ -25,16 +25,16 @@ pub(crate) struct Again {
     pub(crate) sent_at: Instant,
 }
 
-/// What of the chunks of a path is looked for.
+/// The kind of chunks of a path that is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The fate of the chunk is open.
     Unsettled,
-    /// It is in flight and may go again as a probe.
+    /// The chunk is in flight and may go again as a probe.
     Probeable,
-    /// It is in flight, sent once: later ones of higher TSN left no earlier.
+    /// The chunk is in flight, sent once: later ones of higher TSN left no earlier.
     Original,
-    /// It is in flight and was never fast-retransmitted.
+    /// The chunk is in flight and was never fast-retransmitted.
     Reportable,
 }
 
@@ -65,7 +65,7 @@ impl Kind {
 }
 
 impl Firsts {
-    /// No chunk of this kind is before this number.
+    /// Returns the number before which no chunk of this kind is.
     #[inline]
     pub(crate) fn from(&self, kind: Kind) -> u64 {
         self.from[kind.place()]
@@ -100,12 +100,13 @@ impl Firsts {
         }
     }
 
-    /// Chunks that were sent again, the one that was so first in front; some have been settled since.
+    /// Returns the chunks that were sent again, the one that was so first in front; some have been settled
+    /// since.
     pub(crate) fn again(&self) -> impl Iterator<Item = &Again> {
         self.again.as_ref().into_iter().flatten()
     }
 
-    /// Those at the front that are settled are forgotten.
+    /// Forgets the settled chunks at the front.
     pub(crate) fn forget_settled(&mut self, is_current: impl Fn(&Again) -> bool) {
         if self.again.exists() {
             let list = self.again.note();
@@ -117,7 +118,7 @@ impl Firsts {
     }
 }
 
-/// Sent later, or at the same time with a higher TSN (RFC 8985 §6.2).
+/// Returns whether a chunk was sent later, or at the same time with a higher TSN (RFC 8985 §6.2).
 pub(crate) fn is_after(a: (Instant, Tsn), b: (Instant, Tsn)) -> bool {
     a.0 > b.0 || (a.0 == b.0 && b.1.precedes(a.1))
 }

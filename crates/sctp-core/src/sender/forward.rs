@@ -17,12 +17,12 @@ use crate::path::PathSet;
 use crate::stats::Seldom;
 use crate::transmit::PathId;
 
-/// What the peer was told last, and whether it has to be told (again).
+/// The point to which the peer was told to go on, and whether it has to be told (again).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Forwarding {
     sent: Option<ForwardSent>,
     is_due: bool,
-    /// When it is repeated to a peer whose SACKs do not confirm it.
+    /// The time at which it is repeated to a peer whose SACKs do not confirm it.
     again_at: Option<Instant>,
 }
 
@@ -52,7 +52,7 @@ impl Sender {
         self.forwarding.get().again_at
     }
 
-    /// It is time to repeat it.
+    /// Repeats the FORWARD TSN, because it is time to.
     pub(crate) fn repeat_forward(&mut self) {
         if self.forwarding.exists() {
             let forwarding = self.forwarding.note();

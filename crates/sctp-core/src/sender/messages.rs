@@ -15,7 +15,7 @@ use crate::message::{Message, Reliability};
 pub(crate) struct MessageKey(u32);
 
 impl MessageKey {
-    /// Of no message.
+    /// The key of no message.
     pub(crate) const NONE: Self = Self(u32::MAX);
 }
 
@@ -25,22 +25,22 @@ pub(crate) struct Stored {
     pub(crate) message: Message,
     /// Counts the messages of the association in the order in which they were handed in.
     pub(crate) number: u64,
-    /// When it is given up.
+    /// The time at which the message is given up.
     pub(crate) deadline: Option<Instant>,
     /// Octets of its payload that have left in chunks; the longest message has fewer than 32 bits count.
     pub(crate) sent_bytes: u32,
-    /// Its number in its stream, once it was begun.
+    /// The number of the message in its stream, once it was begun.
     pub(crate) mid: Mid,
     pub(crate) next_fsn: Fsn,
     pub(crate) once_begun: OnceBegun,
 }
 
-/// What becomes of a message that was begun: decided when it is, for it depends on the peer.
+/// The fate of a message that was begun: decided when it is, for it depends on the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnceBegun {
-    /// It is sent to its end, and again until it is acknowledged.
+    /// The message is sent to its end, and again until it is acknowledged.
     IsFinished,
-    /// It may be given up, as its reliability says.
+    /// The message may be given up, as its reliability says.
     MayBeGivenUp,
 }
 
@@ -129,7 +129,7 @@ impl Messages {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of messages.
     pub(crate) fn len(&self) -> usize {
         self.places.len() - self.free.len()
     }
@@ -178,7 +178,7 @@ impl Messages {
 pub(crate) struct Renamed(Vec<MessageKey>);
 
 impl Renamed {
-    /// What a message is called now.
+    /// Returns the key that a message has now.
     pub(crate) fn name(&self, key: MessageKey) -> MessageKey {
         self.0.get(key.0 as usize).copied().unwrap_or(MessageKey::NONE)
     }
@@ -190,7 +190,7 @@ pub(crate) const PLACE_BYTES: usize = size_of::<Option<Stored>>() + size_of::<u3
 /// Empty places kept for the next messages; an association that has sent more at once returns the memory when idle.
 const PLACES_KEPT: usize = 8;
 
-/// So many more places than messages are not worth moving messages.
+/// The number of spare places for which it is not worth to move messages.
 const PLACES_SPARE: usize = 256;
 
 #[cfg(test)]

@@ -63,7 +63,7 @@ pub(crate) struct Sender {
     reneging: Reneging,
     /// The window the peer last advertised; less what is in flight it is what it has room for.
     advertised_window: usize,
-    /// What was acknowledged each time TSNs were restarted (RFC 6525 §5.1.4), the last times.
+    /// The points acknowledged each time TSNs were restarted (RFC 6525 §5.1.4), the last times.
     before_restarts: Option<Box<RestartPoints>>,
     recoveries: Recoveries,
     rack: Rack,
@@ -99,16 +99,16 @@ enum WindowProbe {
     Idle,
     /// The timer allowed one chunk in spite of the closed window.
     Allowed,
-    /// That chunk is on its way.
+    /// The probe of the window is on its way.
     Sent,
 }
 
-/// What the sending half counts.
+/// The counts of the sending half.
 #[derive(Debug, Default)]
 struct SenderTally {
     chunks: u64,
     retransmissions: u64,
-    /// Without these.
+    /// The statistics but for these.
     seldom: Seldom<SenderStatistics>,
 }
 
@@ -156,7 +156,7 @@ pub struct SenderStatistics {
     pub undelivered: AbandonedCount,
 }
 
-/// What a SACK, or a look at the clock, led to.
+/// The outcome of a SACK, or of a look at the clock.
 #[derive(Debug, Default)]
 pub(crate) struct SackOutcome {
     pub(crate) acknowledgment: Acknowledgment,
@@ -220,8 +220,8 @@ impl Sender {
         }
     }
 
-    /// Streams and extensions were agreed on and the peer's window is known. Gives back what was queued for other
-    /// streams.
+    /// Takes note of the streams, extensions and the window of the peer, once they are known; returns what was
+    /// queued for other streams.
     pub(crate) fn on_negotiated(&mut self, agreed: Negotiated, peer_window: u32) -> Vec<Message> {
         self.options.outbound_streams = agreed.outbound;
         self.advertised_window = peer_window as usize;
@@ -302,7 +302,7 @@ impl Sender {
         }
     }
 
-    /// What the SACK says about recoveries: over, or needless from the beginning.
+    /// Judges recoveries by a SACK: over, or needless from the beginning.
     fn judge_recoveries(&mut self, now: Instant, sack: &Sack<'_>, outcome: &mut SackOutcome) {
         let point = self.outstanding.cumulative_ack();
         self.rack.on_cumulative_ack(point);
@@ -443,8 +443,8 @@ impl Sender {
         losses
     }
 
-    /// T3-rtx expired on a path, or it was taken away: everything in flight there counts as lost (RFC 9260 §6.3.3 (E3)).
-    /// True if something had been sent again before.
+    /// Counts everything in flight on a path as lost (RFC 9260 §6.3.3 (E3)), because T3-rtx expired there or
+    /// the path was taken away; returns whether something had been sent again before.
     pub(crate) fn on_timeout(&mut self, now: Instant, path: PathId) -> bool {
         // A first chunk that is gap-acknowledged cannot be: the peer took its word back.
         if self.outstanding.get(0).is_some_and(|chunk| chunk.state == ChunkState::Acknowledged) {

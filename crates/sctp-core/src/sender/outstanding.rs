@@ -31,9 +31,9 @@ pub(crate) struct Outstanding {
     /// Payload octets in flight on all paths.
     flight_payload: usize,
     lost: usize,
-    /// Where the first of them is, if there is any.
+    /// The index of the first of them, if there is any.
     lost_from: usize,
-    /// What gap ack blocks cover.
+    /// The chunks that gap ack blocks cover.
     coverage: Coverage,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct SentChunk {
     pub(crate) state: ChunkState,
     /// The path it was last sent on.
     pub(crate) path: PathId,
-    /// When it was last sent.
+    /// The time at which the chunk was last sent.
     pub(crate) sent_at: Instant,
     pub(crate) transmissions: u16,
     /// Missing reports since it was last sent (RFC 9260 §7.2.4).
@@ -72,17 +72,18 @@ pub(crate) struct SentChunk {
     /// Last sent as a tail-loss probe, while the one before may still be on its way: which of the two an
     /// acknowledgment answers cannot be told.
     pub(crate) is_probed: bool,
-    /// Under the terms of its message it is not sent again, not even as a probe.
+    /// Whether the terms of its message forbid to send it again, even as a probe.
     pub(crate) is_last_try: bool,
     /// Sent once, and `sent_at` says when: chunks of higher TSN left no earlier, unless it was sent again.
     pub(crate) is_original: bool,
     /// Sent on more than one path: an acknowledgment of it says nothing about either (RFC 7829 §3.2, point 9).
     pub(crate) is_moved: bool,
-    /// It waits for retransmission because its path did not answer in time: another path is preferred (RFC 9260 §6.4).
+    /// Whether it waits for retransmission because its path did not answer in time: another path is preferred
+    /// (RFC 9260 §6.4).
     pub(crate) timed_out: bool,
 }
 
-/// Where a chunk is.
+/// The state of a chunk that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChunkState {
     /// Sent, fate unknown.
@@ -189,7 +190,7 @@ impl Outstanding {
         self.flight_payload
     }
 
-    /// Index of a TSN in the ring; `None` if it is not outstanding.
+    /// Returns the index of a TSN in the ring; `None` if it is not outstanding.
     pub(crate) fn index_of(&self, tsn: Tsn) -> Option<usize> {
         let index = self.first.distance(tsn) as usize;
         (index < self.chunks.len()).then_some(index)
@@ -214,7 +215,7 @@ impl Outstanding {
         self.first_on(Kind::Probeable, path, on).map(|(_, chunk)| chunk)
     }
 
-    /// The outstanding, not yet acknowledged chunk with the lowest TSN last sent on this path.
+    /// Returns the outstanding, not yet acknowledged chunk with the lowest TSN last sent on this path.
     pub(crate) fn earliest(&self, path: PathId) -> Option<usize> {
         // Every SACK asks for every path: those that are not in use must not cost a walk over the others' chunks.
         let on = self.on(path).filter(|on| on.flight > 0 || self.lost > 0)?;
@@ -232,7 +233,7 @@ impl Outstanding {
         self.first_on(kind, path, self.on(path)?)
     }
 
-    /// Mostly it is where they begin.
+    /// Returns the first chunk of a kind on a path, which mostly is where they begin.
     #[inline]
     fn first_on(&self, kind: Kind, path: PathId, on: &OnPath) -> Option<(usize, &SentChunk)> {
         let from = self.index(on.firsts.from(kind));
@@ -259,7 +260,8 @@ impl Outstanding {
         chunks.filter(move |(_, chunk)| kind.is_kind_of(chunk, path))
     }
 
-    /// Chunks in flight on this path that were sent again or taken back, the one that was so first in front.
+    /// Returns the chunks in flight on this path that were sent again or taken back, the one that was so first
+    /// in front.
     pub(crate) fn sent_again(&self, path: PathId) -> impl Iterator<Item = (usize, &SentChunk)> + use<'_> {
         let again = self.on(path).into_iter().flat_map(|on| on.firsts.again()).inspect(|_| step());
         let current = again.filter(move |again| self.is_current(path, again));
@@ -402,7 +404,7 @@ impl Outstanding {
         self.chunks.push_back(chunk);
     }
 
-    /// The chunks appended from this TSN on are in flight; gives how many they are.
+    /// Takes note that the chunks appended from this TSN on are in flight; returns how many they are.
     pub(crate) fn enter(&mut self, first: Tsn, load: &Load) -> u32 {
         let chunks = first.distance(self.next_tsn());
         if chunks > 0 {
@@ -491,7 +493,7 @@ impl Outstanding {
         true
     }
 
-    /// The path of a chunk did not answer in time. True if it was in flight.
+    /// Marks a chunk as lost whose path did not answer in time; returns whether it was in flight.
     pub(crate) fn mark_timed_out(&mut self, index: usize) -> bool {
         let was_in_flight = self.mark_lost(index);
         if let Some(chunk) = self.chunks.get_mut(index).filter(|chunk| chunk.state == ChunkState::Lost) {
@@ -500,7 +502,7 @@ impl Outstanding {
         was_in_flight
     }
 
-    /// A gap ack block covers this chunk. Gives it back, and what it was, if that is news.
+    /// Marks a chunk as covered by a gap ack block; returns it, and what it was, if that is news.
     fn acknowledge(&mut self, index: usize) -> Option<(&SentChunk, ChunkState)> {
         let chunk = self.chunks.get_mut(index).filter(|chunk| chunk.is_unsettled())?;
         let was = core::mem::replace(&mut chunk.state, ChunkState::Acknowledged);
@@ -668,7 +670,8 @@ impl Outstanding {
         freed
     }
 
-    /// Messages sent to their end of which the peer has not acknowledged everything, in the order in which they ended.
+    /// Returns the messages sent to their end of which the peer has not acknowledged everything, in the order
+    /// in which they ended.
     pub(crate) fn unacknowledged(&self) -> Vec<MessageKey> {
         let unsettled: BTreeSet<_> = self
             .chunks
@@ -698,7 +701,7 @@ impl Outstanding {
         ahead
     }
 
-    /// Not to be sent again, not even as a probe.
+    /// Marks a chunk as not to be sent again, not even as a probe.
     pub(crate) fn mark_last_try(&mut self, index: usize) {
         let Some(chunk) = self.chunks.get_mut(index) else { return };
         if !core::mem::replace(&mut chunk.is_last_try, true) && chunk.state == ChunkState::InFlight {
@@ -747,8 +750,9 @@ const CHUNKS_KEPT: usize = 512;
 /// More short chunks than there are in most packets.
 const CHUNKS_PER_PACKET: usize = 64;
 
-/// Up to where blocks speak. Nothing is said of what lies above the last one: a peer may have more of them than it reports,
-/// and a SHUTDOWN reports none (RFC 9260 §3.3.8). The first chunk is missing in any case.
+/// Returns the number up to which blocks speak. Nothing is said of what lies above the last one: a peer may
+/// have more of them than it reports, and a SHUTDOWN reports none (RFC 9260 §3.3.8). The first chunk is missing
+/// in any case.
 fn reach(passed: u64, blocks: &Blocks) -> u64 {
     blocks.blocks.last().map_or(passed + 1, |block| block.end)
 }
@@ -757,11 +761,11 @@ fn reach(passed: u64, blocks: &Blocks) -> u64 {
 #[derive(Debug)]
 pub(crate) struct Blocks {
     blocks: Ranges,
-    /// What they cover for the first time.
+    /// The chunks that they cover for the first time.
     additions: Ranges,
 }
 
-/// What chunks add to what is in flight on a path.
+/// The amount that chunks add to what is in flight on a path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
     path: PathId,
@@ -773,7 +777,7 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// Nothing on this path.
+    /// Creates an empty load of this path.
     pub(crate) fn on(path: PathId) -> Self {
         Self { path, wire: 0, payload: 0, probeable: 0 }
     }

@@ -17,8 +17,8 @@ pub(super) struct Probe {
     path: PathId,
     sent_at: Instant,
     highest: Tsn,
-    /// When one of its chunks was acknowledged first; whether thanks to the probe shows a moment later, when
-    /// duplicates are reported, or not.
+    /// The time at which one of its chunks was acknowledged first; whether thanks to the probe shows a moment
+    /// later, when duplicates are reported, or not.
     answered_at: Option<Instant>,
 }
 
@@ -36,7 +36,7 @@ impl Probe {
     }
 }
 
-/// What has become of a probe.
+/// The fate of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Open,

@@ -28,9 +28,9 @@ use crate::stats::Seldom;
 /// Unsent messages of all streams.
 #[derive(Debug)]
 pub(crate) struct SendQueue {
-    /// Those that wait, and those of which chunks are outstanding.
+    /// The messages that wait, and those of which chunks are outstanding.
     stored: Messages,
-    /// By stream id; grows with the streams used.
+    /// The streams by their numbers; grows with the streams used.
     streams: Vec<OutStream>,
     /// How many messages the queues of all streams have room for.
     queue_places: usize,
@@ -44,17 +44,18 @@ pub(crate) struct SendQueue {
     accepted: u64,
     messages: usize,
     payload_bytes: usize,
-    /// Of messages that may be given up; from the first of them on.
+    /// The terms of messages that may be given up; from the first of them on.
     terms: Option<Box<Terms>>,
     hold: Option<Box<Hold>>,
     /// How often all streams have begun anew.
     round: u32,
 }
 
-/// Which messages have to leave, and when.
+/// The messages that have to leave, and when.
 #[derive(Debug, Default)]
 struct Terms {
-    /// When waiting messages expire. Those that are gone meanwhile are passed over when they come up.
+    /// The times at which waiting messages expire. Those that are gone meanwhile are passed over when they come
+    /// up.
     deadlines: BinaryHeap<Reverse<(Instant, u64, StreamId)>>,
     /// Messages that make room for more important ones: the least important first, of those the oldest.
     displaceable: BTreeMap<(Reverse<u32>, u64), (StreamId, usize)>,
@@ -111,7 +112,7 @@ struct OutStream {
     statistics: StreamTally,
 }
 
-/// What an outgoing stream counts: there may be 65,535 of them.
+/// The counts of an outgoing stream: there may be 65,535 of them.
 #[derive(Debug, Default)]
 struct StreamTally {
     messages_queued: u64,
@@ -137,7 +138,7 @@ pub(crate) struct Removed {
     pub(crate) key: MessageKey,
     /// Payload octets of it that had not been sent.
     pub(crate) unsent_bytes: usize,
-    /// In place of what was not sent, if part of it was: see [`Fragment::end_without_payload`].
+    /// The end in place of what was not sent, if part of it was: see [`Fragment::end_without_payload`].
     pub(crate) end: Option<Fragment>,
 }
 
@@ -154,10 +155,10 @@ pub(crate) struct Room {
     pub(crate) cut: Cut,
 }
 
-/// Which messages are cut.
+/// The messages that are cut into fragments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cut {
-    /// Those that are longer than a packet.
+    /// The messages that are longer than a packet.
     WhatFitsNoPacket,
     /// Any, where a packet ends.
     ToFill,
@@ -201,12 +202,12 @@ struct NextMids {
     unordered: Mid,
 }
 
-/// What one outgoing stream did.
+/// The statistics of one outgoing stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamStatistics {
     /// Messages accepted from the user.
     pub messages_queued: u64,
-    /// Octets of their payload.
+    /// The number of octets of their payload.
     pub octets_queued: u64,
     /// Messages sent to their last fragment; retransmissions do not count.
     pub messages_sent: u64,
@@ -216,7 +217,7 @@ pub struct StreamStatistics {
     pub abandoned: AbandonedMessages,
 }
 
-/// What one DATA or I-DATA chunk carries; it keeps this for every retransmission.
+/// The content of one DATA or I-DATA chunk, which keeps this for every retransmission.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fragment {
     /// The message it is a part of; [`MessageKey::NONE`] once that was given up.
@@ -258,7 +259,7 @@ impl Fragment {
         self.framing.header_bytes() + ((self.payload_bytes() + 3) & !3)
     }
 
-    /// Its message was given up.
+    /// Forgets the message, which was given up.
     pub(crate) fn forget_message(&mut self) {
         (self.message, self.offset, self.len, self.flags.ending) = (MessageKey::NONE, 0, 0, false);
     }
@@ -319,7 +320,7 @@ impl OutStream {
         self.queue.binary_search_by_key(&number, |key| stored.number(*key)).ok()
     }
 
-    /// Index of the first message of which nothing was sent.
+    /// Returns the index of the first message of which nothing was sent.
     fn first_unbegun(&self) -> usize {
         usize::from(self.has_begun)
     }
@@ -448,12 +449,12 @@ impl SendQueue {
         self.head().is_some()
     }
 
-    /// Payload octets waiting.
+    /// Returns the octets of payload that wait.
     pub(crate) fn payload_bytes(&self) -> usize {
         self.payload_bytes
     }
 
-    /// Payload octets of the fragment that would be taken next.
+    /// Returns the octets of payload of the fragment that would be taken next.
     pub(crate) fn next_bytes(&self, room: &Room) -> Result<usize, Blocked> {
         let head = self.head().ok_or(Blocked::NothingToSend)?;
         let stream = self.streams.get(usize::from(head.get())).ok_or(Blocked::NothingToSend)?;
@@ -463,7 +464,7 @@ impl SendQueue {
         room.payload_bytes(rest)
     }
 
-    /// Where a packet carries one stream only, another one has to wait.
+    /// Checks that a packet which carries one stream only gets no other.
     fn check_stream(&self, head: StreamId) -> Result<(), Blocked> {
         let is_another = self.in_packet.is_some_and(|stream| stream != head);
         if is_another { Err(Blocked::PacketFull) } else { Ok(()) }
@@ -647,8 +648,8 @@ impl SendQueue {
         self.drain_unbegun(streams)
     }
 
-    /// Everything that waits, for send-failed events: messages of which part was sent, and all others. Nothing is sent
-    /// any more.
+    /// Takes out everything that waits, for send-failed events: messages of which part was sent, and all
+    /// others. Nothing is sent any more.
     pub(crate) fn drain(&mut self) -> (Vec<Message>, Vec<Message>) {
         let unsent = self.drain_unbegun(0);
         let mut begun = Vec::new();
@@ -663,8 +664,8 @@ impl SendQueue {
         (begun.into_iter().map(|stored| stored.message).collect(), unsent)
     }
 
-    /// From streams of this number on. A message of which part is under way cannot be taken back: the peer reports
-    /// its stream as invalid.
+    /// Takes out what waits on streams of this number on. A message of which part is under way cannot be taken
+    /// back: the peer reports its stream as invalid.
     fn drain_unbegun(&mut self, from: u16) -> Vec<Message> {
         let mut drained: Vec<Stored> = Vec::new();
         for id in from..=u16::MAX {

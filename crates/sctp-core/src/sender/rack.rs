@@ -28,7 +28,7 @@ pub(crate) struct Rack {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct RackPath {
-    /// Of all delivered chunks, the one sent last (RFC 8985 §5.2: RACK.xmit_ts, RACK.end_seq, RACK.rtt).
+    /// The delivered chunk that was sent last (RFC 8985 §5.2: RACK.xmit_ts, RACK.end_seq, RACK.rtt).
     newest: Option<Delivered>,
     highest_delivered: Option<Tsn>,
     window: ReorderingWindow,
@@ -42,7 +42,7 @@ struct Delivered {
     rtt: Duration,
 }
 
-/// What a look at the outstanding chunks found.
+/// The findings of a look at the outstanding chunks.
 #[derive(Debug, Default)]
 pub(crate) struct Verdict {
     /// Indices of chunks to declare lost, ascending.
@@ -159,5 +159,6 @@ impl Rack {
     }
 }
 
-/// On very short paths a probe waits at least this much longer than a round trip: schedulers are not that precise.
+/// The least time that a probe waits longer than a round trip: on very short paths schedulers are not that
+/// precise.
 const PROBE_SLACK: Duration = Duration::from_millis(10);

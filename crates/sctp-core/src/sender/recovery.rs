@@ -29,7 +29,7 @@ use crate::transmit::PathId;
 /// The recoveries of every path, and what was sent again of late.
 #[derive(Debug, Default)]
 pub(crate) struct Recoveries {
-    /// From the first loss or probe on.
+    /// The state from the first loss or probe on.
     begun: Option<Box<Begun>>,
 }
 
@@ -46,7 +46,7 @@ struct PathRecovery {
     /// Counts the recoveries of the path, to tell what belongs to which.
     number: u32,
     open: Option<Investigation>,
-    /// What may be undone: every undone recovery takes [`UNDONE_ONE_OF`], every recovery gives one.
+    /// The credit for undoing: every undone recovery takes [`UNDONE_ONE_OF`], every recovery gives one.
     credit: u8,
 }
 
@@ -89,13 +89,13 @@ struct Resent {
     is_refuted: bool,
     /// Octets of the chunk.
     bytes: usize,
-    /// When it was sent the time before.
+    /// The time at which it was sent the time before.
     before: Instant,
-    /// When it was acknowledged, sent again once.
+    /// The time at which it was acknowledged, sent again once.
     delivered_at: Option<Instant>,
 }
 
-/// What the peer reports to have received again, of what was sent again.
+/// The chunk that the peer reports to have received again, of what was sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Duplicate {
     /// The path it was lost on.
@@ -185,9 +185,9 @@ impl Recoveries {
         }
     }
 
-    /// The peer reports that it received a chunk again. Of several retransmissions of it each needs a report, the
-    /// first one first: the last was needless only if the original arrived. `None` for what was not sent again, or too
-    /// long ago.
+    /// Takes in a report of the peer that it received a chunk again. Of several retransmissions of it each
+    /// needs a report, the first one first: the last was needless only if the original arrived. `None` for what
+    /// was not sent again, or too long ago.
     pub(crate) fn on_duplicate(&mut self, tsn: Tsn) -> Option<Duplicate> {
         self.begun.as_mut()?.on_duplicate(tsn)
     }
@@ -198,12 +198,12 @@ impl Recoveries {
         self.begun.is_some()
     }
 
-    /// Recoveries that are refuted by now; each is given once and is over.
+    /// Takes out the recoveries that are refuted by now; each is given once and is over.
     pub(crate) fn take_refuted(&mut self) -> Refutations {
         self.begun.as_mut().map(|begun| begun.take_refuted()).unwrap_or_default()
     }
 
-    /// Everything up to this TSN is acknowledged. Gives the paths on which a recovery ended.
+    /// Takes note that everything up to this TSN is acknowledged; returns the paths on which a recovery ended.
     #[inline]
     pub(crate) fn on_cumulative_ack(&mut self, point: Tsn) -> PathIds {
         self.begun.as_mut().map(|begun| begun.on_cumulative_ack(point)).unwrap_or_default()
@@ -301,8 +301,8 @@ impl Begun {
 /// Recoveries that are undone one after the other.
 const UNDONE_AT_FIRST: u8 = 8;
 
-/// In the long run one of so many recoveries is undone: CUBIC's rate, which falls with the power 0.75 of what cuts its window,
-/// rises by a tenth (RFC 9438 §5.2).
+/// The number of recoveries of which in the long run one is undone: CUBIC's rate, which falls with the power
+/// 0.75 of what cuts its window, rises by a tenth (RFC 9438 §5.2).
 const UNDONE_ONE_OF: u8 = 8;
 
 const CREDIT_MAX: u8 = UNDONE_AT_FIRST * UNDONE_ONE_OF;

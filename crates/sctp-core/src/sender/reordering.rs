@@ -20,7 +20,7 @@ pub(crate) struct ReorderingWindow {
     growth_lasts: u8,
     /// Recoveries until it is forgotten that the path reorders; zero: it does not.
     reordering_lasts: u8,
-    /// Until this TSN is acknowledged further duplicates belong to the same round trip.
+    /// The TSN until whose acknowledgment further duplicates belong to the same round trip.
     round: Option<Tsn>,
 }
 
@@ -30,7 +30,8 @@ impl ReorderingWindow {
         self.reordering_lasts = RECOVERIES;
     }
 
-    /// The peer has twice what was sent again because it was late: patience was too short. True if that made it grow.
+    /// Grows the window, because the peer has twice what was sent again for being late: patience was too short.
+    /// Returns whether it grew.
     pub(crate) fn on_needless_retransmission(&mut self, next_tsn: Tsn) -> bool {
         self.growth_lasts = RECOVERIES;
         let is_new_round = self.round.is_none();

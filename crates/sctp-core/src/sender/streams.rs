@@ -1,4 +1,4 @@
-//! What concerns single streams: their shares, and what re-configuration does to them (RFC 6525).
+//! The state of single streams: their shares, and what re-configuration does to them (RFC 6525).
 //!
 //! To reset streams: [`hold_streams`](Sender::hold_streams), wait until [`is_drained`](Sender::is_drained), ask the
 //! peer, and when it has agreed [`reset_streams`](Sender::reset_streams); if it has not,
@@ -33,7 +33,7 @@ impl Sender {
         Ok(())
     }
 
-    /// What the user gave streams beside others is still wanted after the peer has restarted.
+    /// Takes over the shares that the user gave streams, which are still wanted after the peer has restarted.
     pub(crate) fn adopt_shares(&mut self, predecessor: &Self) {
         for (stream, share) in predecessor.queue.shares() {
             // One that does not exist any more needs no share.
@@ -48,7 +48,7 @@ impl Sender {
 
 /// For stream re-configuration.
 impl Sender {
-    /// What is handed in from now on for these streams waits; what was handed in before still goes out
+    /// Holds back what is handed in from now on for these streams; what was handed in before still goes out
     /// (RFC 6525 §5.1.2). Streams that do not exist are passed over.
     pub(crate) fn hold_streams(&mut self, streams: StreamSet) {
         self.queue.hold(streams);
@@ -126,6 +126,6 @@ const REMEMBERED_TSNS: u32 = 1 << 20;
 /// The TSNs acknowledged when they were restarted, the oldest first.
 pub(super) type RestartPoints = SmallVec<[Tsn; REMEMBERED_RESTARTS]>;
 
-/// As many restarts as both sides may have in the longest life of a packet, two minutes (RFC 9293 §3.4.2): each may ask for
-/// one in 30 seconds (RFC 6525 §5.1.4).
+/// The number of restarts remembered: as many as both sides may have in the longest life of a packet, two
+/// minutes (RFC 9293 §3.4.2), for each may ask for one in 30 seconds (RFC 6525 §5.1.4).
 const REMEMBERED_RESTARTS: usize = 10;

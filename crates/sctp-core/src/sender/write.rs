@@ -27,7 +27,7 @@ pub(crate) enum Blocked {
     PeerWindow,
     /// Nagle waits for a fuller packet.
     Nagle,
-    /// As many chunks are outstanding as the TSN and SSN spaces bear.
+    /// The outstanding chunks are as many as the TSN and SSN spaces bear.
     TooManyOutstanding,
 }
 
@@ -202,19 +202,19 @@ impl Sender {
         room < self.queue.payload_bytes() && room < self.free_window()
     }
 
-    /// Payload octets of the next new chunk.
+    /// Returns the octets of payload of the next new chunk.
     fn next_bytes(&self, here: usize, alone: usize) -> Result<usize, Blocked> {
         self.check_outstanding()?;
         self.queue.next_bytes(&self.room(here, alone))
     }
 
-    /// The same for the first new chunk of a packet.
+    /// Returns the octets of payload of the first new chunk of a packet.
     fn check_first(&self, here: usize, alone: usize) -> Result<usize, Blocked> {
         let octets = self.next_bytes(here, alone)?;
         self.check_nagle(alone).map(|()| octets)
     }
 
-    /// Nagle holds packets back, not chunks that could share one.
+    /// Checks whether Nagle holds the next packet back; it does not hold chunks that could share one.
     fn check_nagle(&self, alone: usize) -> Result<(), Blocked> {
         let is_held = self.options.nagle == Nagle::On
             && self.outstanding.total_flight() > 0
@@ -277,7 +277,7 @@ impl Sender {
         self.queue.framing().header_bytes()
     }
 
-    /// Payload octets of a chunk alone in a packet.
+    /// Returns the octets of payload of a chunk alone in a packet.
     fn full_room(&self, path: &Path) -> usize {
         path.packet_bytes() - COMMON_HEADER_BYTES - self.options.reserved_bytes - self.header_bytes()
     }
@@ -304,7 +304,7 @@ impl SenderOptions {
     }
 }
 
-/// What was sent again in one packet.
+/// The chunks that were sent again in one packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Resent {
     pub(crate) any: bool,

@@ -1,4 +1,4 @@
-//! Which local addresses a peer knows once it has done what it is asked for: pure decisions.
+//! The local addresses that a peer knows once it has done what it is asked for: pure decisions.
 
 use core::net::IpAddr;
 
@@ -15,7 +15,7 @@ pub(crate) struct Prospect {
 }
 
 impl Prospect {
-    /// Nothing is asked: the addresses that the peer knows.
+    /// Creates the prospect without any request: the addresses that the peer knows.
     pub(crate) fn of(told: &[IpAddr]) -> Self {
         Self { certain: SmallVec::from_slice(told), one_of: SmallVec::new() }
     }

@@ -1,4 +1,4 @@
-//! What we ask the peer for in ASCONF, one chunk at a time (RFC 5061 §5.1).
+//! The requests to the peer in ASCONF, one chunk at a time (RFC 5061 §5.1).
 
 use core::net::IpAddr;
 use std::collections::VecDeque;
@@ -12,7 +12,7 @@ use super::prospect::Prospect;
 use super::{AddressChange, AddressOutcome};
 use crate::transmit::PathId;
 
-/// What waits to be asked, and what was asked.
+/// The requests that wait, and those that were sent.
 #[derive(Debug)]
 pub(crate) struct Requests {
     next_serial: AsconfSerial,
@@ -31,25 +31,25 @@ pub(crate) struct Outstanding {
     serial: AsconfSerial,
     pub(crate) chunk: ChunkBuf,
     asked: SmallVec<[(CorrelationId, AddressChange); 4]>,
-    /// Where it went last.
+    /// The path on which it went last.
     pub(crate) path: PathId,
     /// How often it was sent again.
     repetitions: u32,
 }
 
-/// What an ASCONF-ACK is.
+/// The kind of answer that an ASCONF-ACK is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Answered {
     /// The answer to each request of the outstanding ASCONF.
     Outstanding(SmallVec<[(AddressChange, AddressOutcome); 4]>),
     /// An old one.
     Stray,
-    /// To an ASCONF that was never sent (RFC 5061 §5.3 (F0)).
+    /// The ASCONF-ACK answers an ASCONF that was never sent (RFC 5061 §5.3 (F0)).
     Illegal,
 }
 
 impl Requests {
-    /// Serial numbers begin at the initial TSN (A2).
+    /// Creates the requests; serial numbers begin at the initial TSN (RFC 5061 §5.1 (A2)).
     pub(crate) fn new(first: AsconfSerial) -> Self {
         Self {
             next_serial: first,
@@ -83,8 +83,8 @@ impl Requests {
         self.outstanding.as_ref()
     }
 
-    /// The outstanding ASCONF goes again, another way (B4). False if it went so often without an answer that there will be
-    /// none.
+    /// Sends the outstanding ASCONF again, another way (RFC 5061 §5.1 (B4)); returns false if it went so often
+    /// without an answer that there will be none.
     pub(crate) fn repeat(&mut self, path: PathId, most: u32) -> bool {
         let Some(outstanding) = &mut self.outstanding else { return true };
         outstanding.path = path;
@@ -160,7 +160,8 @@ impl Requests {
         Some(chunk)
     }
 
-    /// A5 to A8, F0.
+    /// Takes in an ASCONF-ACK, and returns what its answers mean for the requests (RFC 5061 §5.1 (A5) to (A8),
+    /// §5.3 (F0)).
     pub(crate) fn on_ack(&mut self, ack: &AsconfAck<'_>) -> Answered {
         match self.outstanding.take_if(|outstanding| outstanding.serial == ack.serial) {
             Some(outstanding) => {
@@ -175,13 +176,14 @@ impl Requests {
         }
     }
 
-    /// The peer does not know ASCONF at all (A9): nothing is sent any more. Gives what will not be done.
+    /// Takes note that the peer does not know ASCONF at all (RFC 5061 §5.1 (A9)): nothing is sent any more.
+    /// Returns what will not be done.
     pub(crate) fn on_not_understood(&mut self) -> SmallVec<[AddressChange; 4]> {
         self.is_refused = true;
         self.take_all()
     }
 
-    /// What was asked, or waits to be: it is not any more.
+    /// Takes out what was asked, or waits to be.
     pub(crate) fn take_all(&mut self) -> SmallVec<[AddressChange; 4]> {
         let asked = self.outstanding.take().into_iter().flat_map(|outstanding| outstanding.asked);
         asked.map(|(_, change)| change).chain(self.waiting.drain(..)).collect()
@@ -210,7 +212,8 @@ impl AddressChange {
     }
 }
 
-/// A7, A8: what is not mentioned has been done, up to the first failure; what comes behind that only if it is said.
+/// Returns the outcome of each request (RFC 5061 §5.1 (A7), (A8)): what is not mentioned has been done, up to
+/// the first failure; what comes behind that only if it is said.
 fn outcomes(
     asked: &[(CorrelationId, AddressChange)],
     responses: Parameters<'_>,

@@ -1,4 +1,4 @@
-//! What the peer asks for in ASCONF, and what it is answered (RFC 5061 §5.2, §5.3): pure decisions.
+//! The peer's requests in ASCONF, and the answers to them (RFC 5061 §5.2, §5.3): pure decisions.
 
 use core::net::IpAddr;
 
@@ -18,7 +18,7 @@ pub(crate) struct Responder {
     answered: SmallVec<[(AsconfSerial, ChunkBuf); 1]>,
 }
 
-/// What an ASCONF is by its serial number.
+/// The kind of an ASCONF by its serial number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Screening {
     /// The next one (E4).
@@ -29,10 +29,10 @@ pub(crate) enum Screening {
     Discarded,
 }
 
-/// What the requests of an ASCONF come to.
+/// The judgement of the requests of an ASCONF.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Judgement {
-    /// What is to be done, in this order, with no wildcards left.
+    /// The changes to be made, in this order, with no wildcards left.
     pub(crate) granted: SmallVec<[AddressChange; 4]>,
     /// The first request that is not granted. Those behind it are not either (RFC 5061 §5.1 (A7), §5.3 (F11)), so one
     /// answer says it all.
@@ -67,7 +67,7 @@ enum No {
 }
 
 impl Responder {
-    /// The peer's serial numbers begin at its initial TSN (RFC 5061 §5.1 (A2)).
+    /// Creates a responder; the peer's serial numbers begin at its initial TSN (RFC 5061 §5.1 (A2)).
     pub(crate) fn new(first: AsconfSerial) -> Self {
         Self { last: AsconfSerial::new(first.get().wrapping_sub(1)), answered: SmallVec::new() }
     }
@@ -142,7 +142,7 @@ impl Draft<'_> {
         Judgement { granted: self.granted, refused }
     }
 
-    /// RFC 5061 §4.2.1, §5.3 (F9).
+    /// Adds an address of the peer, or says why not (RFC 5061 §4.2.1, §5.3 (F9)).
     fn add(&mut self, asked: IpAddr) -> Option<No> {
         let address = self.or_source(asked);
         if self.known.contains(&address) {
@@ -159,7 +159,8 @@ impl Draft<'_> {
         None
     }
 
-    /// RFC 5061 §4.2.2, §5.3 (F7, F8). One that is not there need not go.
+    /// Deletes an address of the peer, or says why not (RFC 5061 §4.2.2, §5.3 (F7), (F8)). One that is not
+    /// there need not go.
     fn delete(&mut self, asked: IpAddr) -> Option<No> {
         if asked.is_unspecified() {
             return self.delete_all_but_source();
@@ -190,7 +191,7 @@ impl Draft<'_> {
         None
     }
 
-    /// RFC 5061 §4.2.4, §5.4.
+    /// Makes an address of the peer the primary one, or says why not (RFC 5061 §4.2.4, §5.4).
     fn set_primary(&mut self, asked: IpAddr) -> Option<No> {
         let address = self.or_source(asked);
         if !self.known.contains(&address) {
@@ -225,7 +226,8 @@ impl Refusal {
         Self { correlation, causes: encode_causes(&[cause]).unwrap_or_default() }
     }
 
-    /// V2: cause 8. What stands where a correlation identifier would be is given back as one.
+    /// Creates the refusal of a parameter that is not understood (cause 8). What stands where a correlation
+    /// identifier would be is given back as one.
     fn not_understood(raw: &[u8]) -> Self {
         let correlation =
             raw.get(4..8).and_then(|octets| octets.try_into().ok()).map_or(0, u32::from_be_bytes);

@@ -1,4 +1,4 @@
-//! What each side announces in INIT and INIT ACK: the material of the association's keys (RFC 4895 §3, §6.1).
+//! The announcements of INIT and INIT ACK: the material of the association's keys (RFC 4895 §3, §6.1).
 
 use sctp_wire::{
     ChunkSet, ChunkType, ChunkTypes, HmacAlgorithm, HmacId, HmacIds, Parameter, encode_parameters,
@@ -18,8 +18,8 @@ pub(crate) struct Announcement {
     chunks_bytes: Option<u16>,
 }
 
-/// What both sides announced: all that the keys are made of, but for the shared keys themselves, which no cookie may
-/// hold (RFC 4895 §6.3).
+/// The announcements of both sides: all that the keys are made of, but for the shared keys themselves, which no
+/// cookie may hold (RFC 4895 §6.3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeyMaterial {
     pub(crate) ours: Announcement,
@@ -36,7 +36,7 @@ impl KeyMaterial {
         self.ours.lists == self.peer.lists && self.ours.chunks_bytes == self.peer.chunks_bytes
     }
 
-    /// As the state cookie keeps it; what is [alike](Self::is_alike) once.
+    /// Encodes the material as the state cookie keeps it; announcements that are [alike](Self::is_alike) once.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.ours.random);
         self.ours.encode_lists(out);
@@ -92,7 +92,7 @@ impl<'a> Found<'a> {
         Ok(Some(Announcement::new(random, chunks, hmacs.iter().map(HmacId::to_wire))))
     }
 
-    /// CHUNKS and HMAC-ALGO, if they are within their bounds and we know one of the HMACs.
+    /// Returns CHUNKS and HMAC-ALGO, if they are within their bounds and we know one of the HMACs.
     fn lists(&self) -> Option<(Option<&'a [u8]>, HmacIds<'a>)> {
         let chunks = self.chunks.map(|chunks| chunks.as_bytes());
         let fits = chunks.is_none_or(|chunks| chunks.len() <= CHUNKS_MAX);

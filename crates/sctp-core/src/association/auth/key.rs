@@ -14,7 +14,7 @@ pub(super) fn association_key(secret: &[u8], one: &[u8], other: &[u8]) -> Vec<u8
     [secret, first, second].concat()
 }
 
-/// Octets compared as numbers; of equal numbers the one with fewer octets is the smaller.
+/// Compares octets as numbers; of equal numbers the one with fewer octets is the smaller.
 fn numerically(one: &[u8], other: &[u8]) -> Ordering {
     let significant = |octets: &'_ [u8]| octets.iter().position(|octet| *octet != 0).unwrap_or(octets.len());
     let (a, b) = (&one[significant(one)..], &other[significant(other)..]);
@@ -38,7 +38,7 @@ impl core::fmt::Debug for Keyed {
 }
 
 impl Keyed {
-    /// `None` never: HMAC takes keys of any length (RFC 2104 §2).
+    /// Creates the HMAC of a key; never `None`, because HMAC takes keys of any length (RFC 2104 §2).
     pub(super) fn new(algorithm: HmacAlgorithm, key: &[u8]) -> Option<Self> {
         match algorithm {
             HmacAlgorithm::Sha1 => Hmac::new_from_slice(key).ok().map(Self::Sha1),

@@ -1,4 +1,4 @@
-//! What the parameters of an INIT or INIT ACK say (RFC 9260 §3.3.2, §3.3.3).
+//! The parameters of an INIT or INIT ACK, and what they say (RFC 9260 §3.3.2, §3.3.3).
 
 use core::time::Duration;
 use std::net::IpAddr;
@@ -12,7 +12,7 @@ use crate::config::{AssociationConfig, Extensions, Offer};
 use crate::endpoint::cookie::MAX_ADDRESSES;
 use crate::error::ProtocolViolation;
 
-/// What the parameters of an INIT or INIT ACK say.
+/// The content of the parameters of an INIT or INIT ACK.
 #[derive(Debug, Default)]
 pub(crate) struct Reading<'a> {
     pub(crate) cookie: Option<&'a [u8]>,
@@ -28,14 +28,14 @@ pub(crate) struct Reading<'a> {
     pub(crate) reports: Vec<Vec<u8>>,
 }
 
-/// What else an INIT or INIT ACK says of its sender.
+/// Further facts that an INIT or INIT ACK gives about its sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PeerNotes {
     /// Addresses beyond those that are used.
     pub(crate) addresses_ignored: u8,
     /// The address it would like to be sent to (RFC 5061 §4.2.4); the unspecified one stands for where it wrote from.
     pub(crate) primary: Option<IpAddr>,
-    /// Its adaptation code point (RFC 5061 §4.2.6).
+    /// The adaptation code point of the sender (RFC 5061 §4.2.6).
     pub(crate) adaptation: Option<u32>,
 }
 
@@ -186,12 +186,13 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// A parameter as far as it can be read; others are passed over.
+/// Returns a parameter as far as it can be read; others are passed over.
 fn readable<'a>(init: &Init<'a>, found: Result<Parameter<'a>, DecodeError>) -> Option<Parameter<'a>> {
     found.map_or_else(|error| unspoken(init, &error), Some)
 }
 
-/// A malformed parameter of an extension: to who does not speak it, unknown like a sound one (RFC 9260 §3.2.1).
+/// Returns a malformed parameter of an extension as an unknown one, if the extension is not spoken (RFC 9260
+/// §3.2.1).
 fn unspoken<'a>(init: &Init<'a>, error: &DecodeError) -> Option<Parameter<'a>> {
     init.parameters.undecoded(error).filter(|parameter| parameter.kind.is_extension()).map(Parameter::Unknown)
 }

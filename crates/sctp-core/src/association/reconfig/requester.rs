@@ -34,7 +34,7 @@ pub(crate) enum Request {
     },
 }
 
-/// What an answer is about.
+/// The part of a request that an answer is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     OutgoingReset,
@@ -54,7 +54,7 @@ pub(crate) struct Completed {
     pub(crate) next_tsns: Option<NextTsns>,
 }
 
-/// What a response led to.
+/// The consequence of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Answered {
     /// Nothing waits for it.
@@ -94,11 +94,11 @@ impl Request {
 #[derive(Debug)]
 pub(crate) struct Requester {
     next: ReconfigSequence,
-    /// From the first request on: few associations ever have one.
+    /// The state from the first request on: few associations ever have one.
     begun: Option<Box<Begun>>,
 }
 
-/// What there is once something was asked for.
+/// The state there is once something was asked for.
 #[derive(Debug, Default)]
 struct Begun {
     waiting: VecDeque<Request>,
@@ -193,7 +193,7 @@ impl Requester {
         self.preparing()
     }
 
-    /// The current request while it has not been sent.
+    /// Returns the current request while it has not been sent.
     pub(crate) fn preparing(&self) -> Option<&Request> {
         self.current().filter(|current| current.flight.is_none()).map(|current| &current.request)
     }
@@ -216,13 +216,13 @@ impl Requester {
         current.is_some_and(|current| current.request == Request::ResetAssociation)
     }
 
-    /// Requests that are not done yet.
+    /// Returns the requests that are not done yet.
     fn open(&self) -> impl Iterator<Item = &Request> {
         let waiting = self.begun.iter().flat_map(|begun| &begun.waiting);
         self.current().into_iter().map(|current| &current.request).chain(waiting)
     }
 
-    /// Outgoing streams that requests which are not done yet would add.
+    /// Returns the number of outgoing streams that requests which are not done yet would add.
     pub(crate) fn adding(&self) -> u16 {
         self.open().fold(0, |sum: u16, request| match request {
             Request::AddStreams { outbound, .. } => sum.saturating_add(*outbound),
@@ -236,7 +236,8 @@ impl Requester {
         self.open().any(|request| answers(request, number))
     }
 
-    /// Numbers the current request and encodes it. `responded` is the peer's last request (RFC 6525 §5.1.2 (A4)).
+    /// Encodes the current request and gives it its number. `responded` is the peer's last request (RFC 6525
+    /// §5.1.2 (A4)).
     pub(crate) fn launch(&mut self, last_assigned: Tsn, responded: ReconfigSequence) -> Option<ChunkBuf> {
         let current = self.begun.as_mut()?.current.as_mut().filter(|current| current.flight.is_none())?;
         let mut number = || {
@@ -294,7 +295,7 @@ impl Requester {
         answers(&current.request, number).then_some(&flight.chunk)
     }
 
-    /// RFC 6525 §5.2.7.
+    /// Takes in a response of the peer, and returns what it led to (RFC 6525 §5.2.7).
     pub(crate) fn on_response(&mut self, response: &ReconfigResponse) -> Answered {
         let Some(flight) = self.flight_mut() else { return Answered::Unexpected };
         let position = flight.unanswered.iter().position(|(number, _)| *number == response.response);
@@ -326,7 +327,8 @@ impl Requester {
         }
     }
 
-    /// Every part of what the user asked for and the peer has not answered, with the streams of a reset.
+    /// Takes out every part of what the user asked for and the peer has not answered, with the streams of a
+    /// reset.
     pub(crate) fn take_all(&mut self) -> Vec<(Part, StreamSet)> {
         let Some(begun) = &mut self.begun else { return Vec::new() };
         let current = begun.current.take();
@@ -347,7 +349,8 @@ impl Requester {
         unanswered
     }
 
-    /// The re-configuration timer ran out: the chunk to send again, and whether that counts as an error.
+    /// Returns the chunk to send again after the re-configuration timer ran out, and whether that counts as an
+    /// error.
     pub(crate) fn on_timer(&mut self) -> Option<(ChunkBuf, Expiry)> {
         let flight = self.flight_mut()?;
         flight.expirations += 1;
@@ -372,7 +375,7 @@ fn answers(request: &Request, number: ReconfigSequence) -> bool {
     }
 }
 
-/// What it means that the re-configuration timer ran out.
+/// The meaning of a re-configuration timer that ran out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expiry {
     /// An error of path and association.
@@ -385,5 +388,5 @@ static EVERY_STREAM: StreamSet = StreamSet::ALL;
 
 /// Requests that wait for the one in flight.
 pub(crate) const WAITING_AT_MOST: usize = 16;
-/// At most one SSN/TSN reset request in this time (RFC 6525 §5.1.4).
+/// The interval in which at most one SSN/TSN reset request is sent (RFC 6525 §5.1.4).
 pub(crate) const ASSOCIATION_RESET_INTERVAL: Duration = Duration::from_secs(30);

@@ -10,19 +10,19 @@ use crate::stream_set::StreamSet;
 #[derive(Debug)]
 pub(crate) struct Responder {
     expected: ReconfigSequence,
-    /// From the first request on.
+    /// The latest answers, from the first request on.
     answered: Option<Box<SmallVec<[ReconfigResponse; 2]>>>,
     deferred: Option<Box<Deferred>>,
 }
 
-/// What the number of a request says (RFC 6525 §5.2.1).
+/// The place of a request by its number (RFC 6525 §5.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// The next one.
     New,
     /// Answered before; the answer was this.
     Repeated(ReconfigResponse),
-    /// Neither: refused.
+    /// The number is neither the next one nor the last one: the request is refused.
     OutOfSequence,
 }
 
@@ -35,7 +35,7 @@ pub(crate) enum Deferred {
     AssociationReset { request: ReconfigSequence },
 }
 
-/// What to do about a new request.
+/// The verdict on a new request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// Answer with this and do nothing.
@@ -113,7 +113,7 @@ impl Responder {
     }
 }
 
-/// An Outgoing SSN Reset Request: the peer resets streams it sends on (RFC 6525 §5.2.2).
+/// Judges an Outgoing SSN Reset Request: the peer resets streams it sends on (RFC 6525 §5.2.2).
 pub(crate) fn judge_outgoing_reset(
     config: &ReconfigConfig,
     streams: StreamIds<'_>,
@@ -143,7 +143,7 @@ pub(crate) enum Arrived {
     NotAll,
 }
 
-/// An Incoming SSN Reset Request: the peer asks us to reset streams we send on (RFC 6525 §5.2.3).
+/// Judges an Incoming SSN Reset Request: the peer asks us to reset streams we send on (RFC 6525 §5.2.3).
 ///
 /// `resetting`: the streams that a request of ours in flight resets already.
 pub(crate) fn judge_incoming_reset(
@@ -175,7 +175,7 @@ pub(crate) enum Standing {
     Drained,
 }
 
-/// An SSN/TSN Reset Request (RFC 6525 §5.2.4).
+/// Judges an SSN/TSN Reset Request (RFC 6525 §5.2.4).
 pub(crate) fn judge_association_reset(config: &ReconfigConfig, standing: Standing) -> Verdict {
     match (config.association_reset, standing) {
         (Acceptance::Deny, _) => Verdict::Answer(ReconfigResult::Denied),
@@ -185,7 +185,7 @@ pub(crate) fn judge_association_reset(config: &ReconfigConfig, standing: Standin
     }
 }
 
-/// An Add Outgoing or Add Incoming Streams Request (RFC 6525 §5.2.5, §5.2.6).
+/// Judges an Add Outgoing or Add Incoming Streams Request (RFC 6525 §5.2.5, §5.2.6).
 pub(crate) fn judge_added_streams(present: u16, added: u16, most: u16) -> Verdict {
     match present.checked_add(added) {
         _ if added == 0 => Verdict::Answer(ReconfigResult::NothingToDo),

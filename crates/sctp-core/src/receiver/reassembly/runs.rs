@@ -16,18 +16,18 @@ use crate::receiver::fragment::{Fragment, Sequence};
 use crate::receiver::partial::Aborted;
 use crate::receiver::tsn_map::{Position, TsnMap};
 
-/// Where a fragment stands among all others; those of one message count on.
+/// The place of a fragment among all others; those of one message count on.
 pub(in crate::receiver) trait Place: Copy + Ord {
-    /// Its number, which counts the fragments of a message.
+    /// Returns the number of the place, which counts the fragments of a message.
     fn index(self) -> u64;
 
     /// Returns the place with another number beside this one.
     fn at(self, index: u64) -> Self;
 
-    /// No place below this one can be of the same message.
+    /// Returns the lowest place that can be of the same message.
     fn lowest(self) -> Self;
 
-    /// No place from this one on can be of the same message.
+    /// Returns the place from which on none can be of the same message.
     fn highest(self) -> Self {
         self.at(u64::MAX)
     }
@@ -70,7 +70,7 @@ impl<P> Default for Runs<P> {
 }
 
 impl<P: Place> Runs<P> {
-    /// Payload octets in fragments that wait for others.
+    /// Returns the octets of payload in fragments that wait for others.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -126,7 +126,7 @@ impl<P: Place> Runs<P> {
         Some(run.take_piece())
     }
 
-    /// Messages delivered in part that were dropped since the last call.
+    /// Takes out the messages delivered in part that were dropped since the last call.
     pub(super) fn take_aborted(&mut self) -> Vec<Aborted> {
         core::mem::take(&mut self.aborted)
     }
@@ -179,8 +179,9 @@ impl<P: Place> Runs<P> {
         place
     }
 
-    /// Room for the message that a fragment begins, so that it need not be moved while it grows. For one message at a
-    /// time: what has come only in part is not to hold much more memory than it has octets.
+    /// Returns the room for the message that a fragment begins, so that it need not be moved while it grows.
+    /// For one message at a time: what has come only in part is not to hold much more memory than it has
+    /// octets.
     fn likely_bytes(&self, fragment: &Fragment<'_>) -> usize {
         let is_alone = fragment.flags.beginning && self.runs.is_empty();
         if is_alone { self.expected_bytes.min(LIKELY_BYTES) } else { 0 }
@@ -286,12 +287,12 @@ pub(super) struct Run {
     pub(super) ends: bool,
     stream: StreamId,
     order: Option<Sequence>,
-    /// That of the lowest fragment; the first one's counts.
+    /// The payload protocol identifier of the lowest fragment; the first one's counts.
     ppid: PayloadProtocolId,
-    /// In the pieces that wait.
+    /// The octets in the pieces that wait.
     pub(super) bytes: usize,
     pieces: VecDeque<Vec<u8>>,
-    /// What was delivered before them; `None` if nothing was.
+    /// The part that was delivered before them; `None` if nothing was.
     delivered: Option<Box<Delivered>>,
 }
 
@@ -343,7 +344,7 @@ impl Run {
         self.bytes += above.bytes;
     }
 
-    /// Everything that waits.
+    /// Takes out everything that waits.
     fn take_piece(&mut self) -> Assembled {
         let payload = match self.pieces.len() {
             0 | 1 => self.pieces.pop_front().unwrap_or_default(),
@@ -367,7 +368,7 @@ impl Run {
         }
     }
 
-    /// It will not be complete: which message that is, if part of it was delivered.
+    /// Gives the message up; returns which it is, if part of it was delivered.
     fn abort(&mut self) -> Option<Aborted> {
         let delivered = self.delivered.take()?;
         Some(Aborted { stream: self.stream, message: delivered.message })
@@ -383,7 +384,7 @@ fn extend(piece: &mut Vec<u8>, payload: &[u8]) {
     piece.extend_from_slice(payload);
 }
 
-/// What is known of the chunk right below or above another one.
+/// The knowledge of the chunk right below or above another one.
 enum Neighbour<'a> {
     Missing,
     /// Part of the same message, unless the chunk contradicts.
@@ -393,7 +394,7 @@ enum Neighbour<'a> {
 }
 
 impl Neighbour<'_> {
-    /// What has arrived and waits in no run belonged to a message that is whole.
+    /// Returns the neighbour that waits in no run: if it has arrived, it belonged to a message that is whole.
     fn outside_runs(arrived: bool) -> Self {
         if arrived { Self::OtherMessage } else { Self::Missing }
     }
@@ -406,7 +407,7 @@ impl Neighbour<'_> {
     }
 }
 
-/// One side of a chunk: `is_boundary` is its B bit below and its E bit above.
+/// Checks one side of a chunk: `is_boundary` is its B bit below and its E bit above.
 fn check_side(
     neighbour: &Neighbour<'_>,
     data: &Fragment<'_>,
@@ -423,7 +424,7 @@ fn check_side(
     }
 }
 
-/// From here on a piece grows with care.
+/// The size from which on a piece grows with care, in octets.
 const LONG_PIECE_BYTES: usize = 16 << 10;
 
 /// Octets kept free at most for the rest of a message.

@@ -12,7 +12,7 @@ use crate::sender::scheduler::{Rest, Waiting};
 use crate::steps::step;
 use crate::stream_set::StreamSet;
 
-/// What is held.
+/// The streams whose new messages are held back.
 #[derive(Debug)]
 pub(super) struct Hold {
     streams: StreamSet,
@@ -20,7 +20,7 @@ pub(super) struct Hold {
     behind: u64,
     /// The streams for which messages wait because of it.
     waiting: BTreeSet<StreamId>,
-    /// So many of the streams, in their order, have nothing left to go out. Once so, a stream stays so.
+    /// The number of streams, in their order, that have nothing left to go out. Once so, a stream stays so.
     emptied: usize,
     /// The last chunk that was sent of the streams, once nothing more of them goes out.
     last_tsn: Option<Tsn>,
@@ -42,7 +42,7 @@ impl Hold {
 }
 
 impl SendQueue {
-    /// What is handed in from now on for these streams waits.
+    /// Holds back what is handed in from now on for these streams.
     pub(crate) fn hold(&mut self, streams: StreamSet) {
         self.release();
         let behind = self.accepted;
@@ -50,7 +50,7 @@ impl SendQueue {
         self.hold = Some(Box::new(hold));
     }
 
-    /// What was held goes on. Messages that waited take their place as of the time they were handed in.
+    /// Lets what was held go on. Messages that waited take their place as of the time they were handed in.
     pub(crate) fn release(&mut self) {
         let Some(hold) = self.hold.take() else { return };
         let mut released: Vec<(Waiting, Rest)> = Vec::new();
@@ -62,7 +62,8 @@ impl SendQueue {
         self.discipline.released(&released);
     }
 
-    /// Whether all has left in chunks that was handed in for the held streams before; for want of such, all there is.
+    /// Returns whether all that was handed in before for the held streams has left in chunks; for want of such,
+    /// all there is.
     pub(crate) fn has_left(&mut self) -> bool {
         let Some(hold) = self.hold.as_deref() else { return self.is_empty() };
         let listed = hold.streams.listed();

@@ -1,4 +1,4 @@
-//! What holds the messages of the queue, and is given back when most of them are gone.
+//! The memory for the messages of the queue, which is given back when most of them are gone.
 
 use core::mem::size_of;
 

@@ -18,7 +18,7 @@ pub(super) struct Fair {
     order: BTreeSet<(VirtualTime, StreamId)>,
     /// How far each stream is that has sent anything; kept while it is idle, or pausing would pay.
     reached: BTreeMap<StreamId, VirtualTime>,
-    /// Where the stream stood that was served last.
+    /// The virtual time of the stream that was served last.
     clock: VirtualTime,
 }
 

@@ -164,7 +164,7 @@ pub(crate) struct Waiting {
     pub(crate) share: StreamShare,
 }
 
-/// What was taken from a stream.
+/// The fragment that was taken from a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Served {
     /// The message the chunk is of.
@@ -178,7 +178,7 @@ pub(crate) struct Served {
     pub(crate) rest: Rest,
 }
 
-/// What waits in a stream and may be served.
+/// The part that waits in a stream and may be served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rest {
     Some,

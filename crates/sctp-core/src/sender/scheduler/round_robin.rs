@@ -17,7 +17,7 @@ impl Ring {
         }
     }
 
-    /// True if the stream was there.
+    /// Takes a stream out of the ring; returns whether it was there.
     fn leave(&mut self, stream: StreamId) -> bool {
         // Who is served stands in front, but for a message that was begun before its stream lost its place.
         let place = self.0.iter().position(|waiting| *waiting == stream);
