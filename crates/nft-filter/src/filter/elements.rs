@@ -35,7 +35,7 @@ impl ElementWriter<'_> {
         });
     }
 
-    /// The set has these elements and no others, in one message for many. Whether there are any.
+    /// Gives the set these elements and no others, many in a message; returns whether there are any.
     pub(super) fn refill<'e>(
         &mut self,
         set: &str,
@@ -121,7 +121,7 @@ impl ElementWriter<'_> {
     }
 }
 
-/// An element that ends by itself.
+/// Writes an element that ends by itself.
 fn write_timed(element: &mut Attributes<'_>, key: &[u8], value: &Key, remaining: Duration) {
     element.nested(element::KEY, |nested| nested.octets(data::VALUE, key));
     if !value.is_empty() {
@@ -194,7 +194,7 @@ impl Clock {
     }
 }
 
-/// What is on record.
+/// The policy rules that a table has on record.
 #[derive(Debug)]
 pub(super) struct Recorded {
     pub(super) rules: Vec<PolicyRule>,

@@ -135,7 +135,7 @@ impl NftFilter {
         }
     }
 
-    /// What passes, whatever rules there are.
+    /// Returns what passes, whatever rules there are.
     #[must_use]
     pub const fn passing(&self) -> Passing {
         self.config.passing

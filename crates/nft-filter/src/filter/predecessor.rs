@@ -44,7 +44,7 @@ impl NftFilter {
         Ok(found)
     }
 
-    /// Takes the table of a process that is gone away, which opens the network; whether there was one.
+    /// Removes the table of a process that is gone, which opens the network; returns whether there was one.
     ///
     /// # Errors
     ///

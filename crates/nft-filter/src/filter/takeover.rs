@@ -209,7 +209,7 @@ impl NftFilter {
         begun
     }
 
-    /// Each set has what the rules need and nothing else, in one transaction: reading what it has takes the kernel longer.
+    /// Gives each set what the rules need and nothing else, in one transaction: reading what it has takes the kernel longer.
     fn reconcile(
         &mut self,
         clock: Clock,
@@ -257,7 +257,7 @@ impl NftFilter {
         Ok(())
     }
 
-    /// The sets and maps that packets are compared with.
+    /// Returns the sets and maps that packets are compared with.
     fn places(&self) -> Vec<Place> {
         let maps = self.config.translation.is_some().then(TranslationMap::all).into_iter().flatten();
         self.sets.keys().copied().map(Place::Set).chain(maps.map(Place::Map)).collect()
