@@ -17,11 +17,13 @@ const ROOMS: [(&str, &[&str]); 1] = [(
     &[
         "steps",
         "rng",
+        "seldom",
         "stream_set",
         "transmit",
         "message",
         "error",
         "config",
+        "capabilities",
         "event",
         "stats",
         "trace",
@@ -33,7 +35,7 @@ const ROOMS: [(&str, &[&str]); 1] = [(
     ],
 )];
 /// The number of imports that run back up which a crate may still have: it only gets smaller.
-const STILL_ALLOWED: [(&str, usize); 1] = [("crates/sctp-core", 34)];
+const STILL_ALLOWED: [(&str, usize); 1] = [("crates/sctp-core", 13)];
 
 /// An import that runs back up: the lower room, the upper one, and the name it takes from there.
 type Import = (String, String, String);

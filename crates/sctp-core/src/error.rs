@@ -4,10 +4,9 @@ use core::time::Duration;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use sctp_wire::{ChunkType, SharedKeyId, StreamId, Tsn};
+use sctp_wire::{ChunkType, Fsn, Mid, SharedKeyId, Ssn, StreamId, Tsn};
 
 use crate::message::Message;
-use crate::receiver::ReceiverViolation;
 use crate::transmit::PathId;
 
 /// A configuration that cannot work.
@@ -385,4 +384,75 @@ pub enum ProtocolViolation {
     /// RFC 9260 §3.3.1, RFC 8260 §2.1: DATA or I-DATA without payload.
     #[error("DATA chunk with TSN {0} carries no user data")]
     NoUserData(Tsn),
+}
+
+/// A way in which a peer's DATA and I-DATA chunks contradict each other, or us.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ReceiverViolation {
+    /// The chunk before it ends a message, yet it has no B bit.
+    #[error("TSN {0} follows the end of a message but does not begin one")]
+    NoBeginning(Tsn),
+    /// The chunk after it begins a message, yet it has no E bit.
+    #[error("TSN {0} stands before the beginning of a message but does not end one")]
+    NoEnding(Tsn),
+    /// A B bit after a fragment without E, or an E bit before one without B.
+    #[error("TSN {0} begins or ends a message in the middle of another")]
+    BoundaryInsideMessage(Tsn),
+    /// A fragment whose stream, SSN or U bit is not its neighbour's.
+    #[error("TSN {0} differs from its neighbour in stream, SSN or U bit though both are of one message")]
+    MixedFragments(Tsn),
+    /// More octets than a message may have here.
+    #[error(
+        "a message of at least {bytes} octets exceeds the limit of {limit}: raise the limit on messages received"
+    )]
+    MessageTooLong {
+        /// The octets of payload so far.
+        bytes: usize,
+        /// The limit of the configuration.
+        limit: usize,
+    },
+    /// A second message with the SSN of one that is complete or delivered.
+    #[error("TSN {tsn} uses SSN {ssn} of stream {stream} a second time")]
+    SsnUsedTwice {
+        /// The TSN of the chunk meant.
+        tsn: Tsn,
+        /// The stream that the chunk is on.
+        stream: StreamId,
+        /// The SSN that was used twice.
+        ssn: Ssn,
+    },
+    /// A second ordered message with the MID of one that is complete or delivered.
+    #[error("TSN {tsn} uses MID {mid} of stream {stream} a second time")]
+    MidUsedTwice {
+        /// The TSN of the chunk meant.
+        tsn: Tsn,
+        /// The stream that the chunk is on.
+        stream: StreamId,
+        /// The MID that was used twice.
+        mid: Mid,
+    },
+    /// Two fragments of a message have the same number.
+    #[error("TSN {tsn} is fragment {fsn} of message {mid} of stream {stream}, which another TSN was before")]
+    FsnUsedTwice {
+        /// The TSN of the chunk meant.
+        tsn: Tsn,
+        /// The stream that the chunk is on.
+        stream: StreamId,
+        /// The message of the chunk.
+        mid: Mid,
+        /// The FSN that was used twice.
+        fsn: Fsn,
+    },
+    /// DATA though both sides agreed on I-DATA (RFC 8260 §2.2.1).
+    #[error("TSN {0} came in a DATA chunk though I-DATA was agreed on")]
+    DataInsteadOfIData(Tsn),
+    /// I-DATA though the peer did not offer it (RFC 8260 §2.2.1).
+    #[error("TSN {0} came in an I-DATA chunk though the peer did not offer I-DATA")]
+    IDataNotAgreed(Tsn),
+    /// FORWARD TSN though both sides agreed on I-DATA, with which I-FORWARD-TSN goes (RFC 8260 §2.3.1).
+    #[error("FORWARD TSN to {0} though I-DATA was agreed on: it takes an I-FORWARD-TSN")]
+    ForwardTsnWithIData(Tsn),
+    /// I-FORWARD-TSN though I-DATA was not agreed on (RFC 8260 §2.3.1).
+    #[error("I-FORWARD-TSN to {0} though I-DATA was not agreed on: it takes a FORWARD TSN")]
+    IForwardTsnWithData(Tsn),
 }

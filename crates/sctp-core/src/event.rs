@@ -4,7 +4,8 @@ mod queue;
 
 pub(crate) use self::queue::EVENT_BYTES;
 pub use self::queue::{EventCounters, EventQueue};
-use crate::association::{AddressChange, AddressOutcome};
+use std::net::IpAddr;
+
 use crate::config::Exposure;
 use crate::error::{AssociationError, RemoteError, SendFailure};
 use crate::message::Message;
@@ -205,4 +206,34 @@ impl PathState {
             Self::Removed => "removed",
         }
     }
+}
+
+/// A change of this side's addresses that the peer is asked for. The unspecified address stands for the one the
+/// request is sent from; in [`AddressChange::Delete`] for all but that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddressChange {
+    /// We can be reached here too (RFC 5061 §4.2.1).
+    Add(IpAddr),
+    /// We cannot be reached here any more (RFC 5061 §4.2.2).
+    Delete(IpAddr),
+    /// Send here, please (RFC 5061 §4.2.4).
+    SetPrimary(IpAddr),
+}
+
+/// The outcome of an [`AddressChange`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddressOutcome {
+    /// The peer has made the change.
+    Done,
+    /// The peer has refused the change.
+    Refused {
+        /// The cause it gave (RFC 5061 §4.3); 0 without one.
+        cause: u16,
+    },
+    /// The peer does not know ASCONF after all.
+    NotUnderstood,
+    /// The peer answers everything but this. Whether it has done it is not known; it is not asked for changes any more.
+    NotAnswered,
+    /// The peer began anew before it answered (RFC 9260 §5.2.4.1): the new association has told it the addresses there are.
+    PeerRestarted,
 }

@@ -105,6 +105,7 @@
 #![forbid(unsafe_code)]
 
 mod association;
+mod capabilities;
 mod config;
 mod endpoint;
 mod error;
@@ -113,6 +114,7 @@ mod message;
 mod path;
 mod receiver;
 mod rng;
+mod seldom;
 mod sender;
 mod stats;
 mod steps;
@@ -127,10 +129,8 @@ pub mod fuzzing {
     pub use crate::endpoint::fuzz_cookie as cookie;
 }
 
-pub use association::{
-    AddressChange, AddressOutcome, AsconfStatistics, Association, AssociationState, AuthenticationStatistics,
-    Capabilities, Capability, ResetDirection,
-};
+pub use association::{Association, AssociationState, ResetDirection};
+pub use capabilities::{Capabilities, Capability};
 pub use config::{
     Acceptance, AfterTimeout, AnnouncedPrimary, AssociationConfig, Attempts, AuthConfig, AuthKeys,
     AutomaticAddresses, Buffers, CongestionAlgorithm, CongestionConfig, CrowdLimits, Discovery,
@@ -143,21 +143,23 @@ pub use config::{
 pub use endpoint::{AssociationId, Endpoint, KeyOwner};
 pub use error::{
     AddressChangeError, AssociationError, AuthKeyError, ConfigError, ConnectError, ProtocolViolation,
-    ReconfigError, RemoteError, SendError, SendFailure, SetPrimaryError, StreamError, UnknownAssociation,
+    ReceiverViolation, ReconfigError, RemoteError, SendError, SendFailure, SetPrimaryError, StreamError,
+    UnknownAssociation,
 };
-pub use event::{Event, EventCounters, EventQueue, Origin, PathState, ReconfigOutcome, StreamDirection};
+pub use event::{
+    AddressChange, AddressOutcome, Event, EventCounters, EventQueue, Origin, PathState, ReconfigOutcome,
+    StreamDirection,
+};
 pub use message::{Delivery, Message, Piece, Received, Reliability};
 pub use path::{CongestionCounters, PathCounters};
-pub use receiver::{
-    BlockingHistogram, BlockingStatistics, GivenUp, ReceiverStatistics, ReceiverViolation, StreamBlocking,
-};
+pub use receiver::{BlockingHistogram, BlockingStatistics, GivenUp, ReceiverStatistics, StreamBlocking};
 pub use sctp_wire::{
     ChunkSet, ChunkType, Fsn, HmacAlgorithm, Mid, PayloadProtocolId, SctpPort, SharedKeyId, Ssn, StreamId,
     Tsn,
 };
 pub use sender::{AbandonedCount, AbandonedMessages, SenderStatistics, StreamStatistics};
 pub use stats::{
-    AssociationCounters, AssociationStatistics, DiscardedChunks, EndpointStatistics, HandshakeCounters,
-    PathStatistics, ReconfigStatistics,
+    AsconfStatistics, AssociationCounters, AssociationStatistics, AuthenticationStatistics, DiscardedChunks,
+    EndpointStatistics, HandshakeCounters, PathStatistics, ReconfigStatistics,
 };
 pub use transmit::{Datagram, Destination, Dscp, Ecn, Encapsulation, Fragmentation, PathId, Transmit};

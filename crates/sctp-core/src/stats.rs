@@ -3,11 +3,11 @@
 use core::time::Duration;
 use std::net::IpAddr;
 
-use crate::association::{AsconfStatistics, AuthenticationStatistics};
 use crate::event::{EventCounters, PathState};
 use crate::path::congestion::Window;
 use crate::path::{CongestionCounters, Path, PathCounters};
 use crate::receiver::ReceiverStatistics;
+use crate::seldom::Seldom;
 use crate::sender::SenderStatistics;
 use crate::transmit::PathId;
 
@@ -32,32 +32,6 @@ pub struct AssociationStatistics {
     pub paths: Vec<PathStatistics>,
     /// Whether it is ending for want of use ([`AssociationConfig::autoclose`](crate::AssociationConfig::autoclose)).
     pub is_autoclosed: bool,
-}
-
-/// A value that is seldom there, above all counters of what seldom happens: it exists from the first time on.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Seldom<T>(Option<Box<T>>);
-
-impl<T: Clone + Default> Seldom<T> {
-    #[inline]
-    pub(crate) fn exists(&self) -> bool {
-        self.0.is_some()
-    }
-
-    #[inline]
-    pub(crate) fn get(&self) -> T {
-        self.0.as_deref().cloned().unwrap_or_default()
-    }
-
-    #[inline]
-    pub(crate) fn as_ref(&self) -> Option<&T> {
-        self.0.as_deref()
-    }
-
-    /// Returns the value to be changed, and makes it if there is none yet.
-    pub(crate) fn note(&mut self) -> &mut T {
-        self.0.get_or_insert_default()
-    }
 }
 
 /// The counts of an association that belong to neither half alone.
@@ -281,4 +255,47 @@ pub struct HandshakeCounters {
     pub stale_cookies: u64,
     /// Associations that ended to make room for others ([`CrowdLimits`](crate::CrowdLimits)).
     pub gave_way: u64,
+}
+
+/// Changes of addresses, counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AsconfStatistics {
+    /// ASCONFs sent for the first time.
+    pub sent: u64,
+    /// ASCONFs sent again after T4-rto.
+    pub retransmissions: u64,
+    /// ASCONFs received and processed.
+    pub processed: u64,
+    /// ASCONFs received again, and answered as before.
+    pub repeated: u64,
+    /// ASCONFs received out of turn or in a state in which none counts.
+    pub discarded: u64,
+    /// ASCONF-ACKs that answer nothing outstanding.
+    pub stray_acks: u64,
+    /// Addresses the peer added.
+    pub added: u64,
+    /// Addresses the peer deleted.
+    pub deleted: u64,
+    /// Requests of the peer that were refused.
+    pub refused: u64,
+}
+
+/// Authentication of chunks, counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AuthenticationStatistics {
+    /// Packets sent with an AUTH chunk.
+    pub packets_signed: u64,
+    /// AUTH chunks received with the right HMAC.
+    pub verified: u64,
+    /// AUTH chunks with a wrong HMAC; what followed them was discarded.
+    pub wrong_hmacs: u64,
+    /// AUTH chunks that name a key that does not exist here; what followed them was discarded.
+    pub unknown_keys: u64,
+    /// AUTH chunks that name an HMAC that was not offered; what followed them was discarded.
+    pub unsupported_hmacs: u64,
+    /// Second AUTH chunks in a packet; what followed them was discarded (RFC 4895 §5.1).
+    pub repeated: u64,
+    /// Chunks discarded because they came unauthenticated and must not, or broke the protocol unauthenticated where
+    /// ABORT must be authenticated (RFC 4895 §6.3).
+    pub unauthenticated_chunks: u64,
 }

@@ -20,8 +20,8 @@ use virtual_time::Instant;
 
 pub(crate) use self::discards::{ChunkCounters, packets_discarded};
 use crate::association::collision::CollisionAction;
-use crate::association::{AddressChange, AddressOutcome, Association, AssociationState};
-use crate::event::{PathState, ReconfigOutcome, StreamDirection};
+use crate::association::{Association, AssociationState};
+use crate::event::{AddressChange, AddressOutcome, PathState, ReconfigOutcome, StreamDirection};
 use crate::sender::recovery::LossCause;
 use crate::transmit::PathId;
 

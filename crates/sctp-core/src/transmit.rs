@@ -207,3 +207,13 @@ pub enum Fragmentation {
     /// [`PathMtuConfig::discovery`](crate::PathMtuConfig::discovery) is on.
     Forbidden,
 }
+
+/// Returns whether packets can be sent to and from an address.
+pub(crate) fn is_unicast(address: IpAddr) -> bool {
+    let broadcast = matches!(address, IpAddr::V4(v4) if v4.is_broadcast());
+    !address.is_multicast() && !address.is_unspecified() && !broadcast
+}
+
+/// The most addresses of a peer that are used, and remembered in a cookie: each costs HEARTBEATs and a congestion
+/// window.
+pub(crate) const MAX_PATHS: usize = 8;

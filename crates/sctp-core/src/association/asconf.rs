@@ -22,64 +22,12 @@ use super::auth::Admission;
 use super::{Association, AssociationState as S, Authenticity, Bundling, Capability, Timer};
 use crate::config::AutomaticAddresses;
 use crate::error::{AddressChangeError, ProtocolViolation};
-use crate::event::{Event, PathState};
-use crate::path::{Added, Answer, MAX_PATHS, Unanswered, address};
-use crate::stats::Seldom;
+use crate::event::{AddressChange, AddressOutcome, Event, PathState};
+use crate::path::{Added, Answer, Unanswered, address};
+use crate::seldom::Seldom;
+use crate::stats::AsconfStatistics;
 use crate::trace;
-use crate::transmit::{Datagram, Destination, PathId};
-
-/// A change of this side's addresses that the peer is asked for. The unspecified address stands for the one the
-/// request is sent from; in [`AddressChange::Delete`] for all but that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AddressChange {
-    /// We can be reached here too (RFC 5061 §4.2.1).
-    Add(IpAddr),
-    /// We cannot be reached here any more (RFC 5061 §4.2.2).
-    Delete(IpAddr),
-    /// Send here, please (RFC 5061 §4.2.4).
-    SetPrimary(IpAddr),
-}
-
-/// The outcome of an [`AddressChange`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AddressOutcome {
-    /// The peer has made the change.
-    Done,
-    /// The peer has refused the change.
-    Refused {
-        /// The cause it gave (RFC 5061 §4.3); 0 without one.
-        cause: u16,
-    },
-    /// The peer does not know ASCONF after all.
-    NotUnderstood,
-    /// The peer answers everything but this. Whether it has done it is not known; it is not asked for changes any more.
-    NotAnswered,
-    /// The peer began anew before it answered (RFC 9260 §5.2.4.1): the new association has told it the addresses there are.
-    PeerRestarted,
-}
-
-/// Changes of addresses, counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AsconfStatistics {
-    /// ASCONFs sent for the first time.
-    pub sent: u64,
-    /// ASCONFs sent again after T4-rto.
-    pub retransmissions: u64,
-    /// ASCONFs received and processed.
-    pub processed: u64,
-    /// ASCONFs received again, and answered as before.
-    pub repeated: u64,
-    /// ASCONFs received out of turn or in a state in which none counts.
-    pub discarded: u64,
-    /// ASCONF-ACKs that answer nothing outstanding.
-    pub stray_acks: u64,
-    /// Addresses the peer added.
-    pub added: u64,
-    /// Addresses the peer deleted.
-    pub deleted: u64,
-    /// Requests of the peer that were refused.
-    pub refused: u64,
-}
+use crate::transmit::{Datagram, Destination, MAX_PATHS, PathId};
 
 /// ASCONF of one association.
 #[derive(Debug, Default)]

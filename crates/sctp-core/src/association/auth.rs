@@ -21,7 +21,8 @@ use self::key::{Keyed, association_key};
 use super::Association;
 use crate::config::AuthKeys;
 use crate::event::Event;
-use crate::stats::Seldom;
+use crate::seldom::Seldom;
+use crate::stats::AuthenticationStatistics;
 use crate::transmit::PathId;
 
 /// Authentication of one association.
@@ -45,26 +46,6 @@ struct Agreed {
     peer_key: SharedKeyId,
     /// Keys and algorithms used so far.
     derived: Vec<(SharedKeyId, Keyed)>,
-}
-
-/// Authentication of chunks, counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AuthenticationStatistics {
-    /// Packets sent with an AUTH chunk.
-    pub packets_signed: u64,
-    /// AUTH chunks received with the right HMAC.
-    pub verified: u64,
-    /// AUTH chunks with a wrong HMAC; what followed them was discarded.
-    pub wrong_hmacs: u64,
-    /// AUTH chunks that name a key that does not exist here; what followed them was discarded.
-    pub unknown_keys: u64,
-    /// AUTH chunks that name an HMAC that was not offered; what followed them was discarded.
-    pub unsupported_hmacs: u64,
-    /// Second AUTH chunks in a packet; what followed them was discarded (RFC 4895 §5.1).
-    pub repeated: u64,
-    /// Chunks discarded because they came unauthenticated and must not, or broke the protocol unauthenticated where
-    /// ABORT must be authenticated (RFC 4895 §6.3).
-    pub unauthenticated_chunks: u64,
 }
 
 /// The verdict on an AUTH chunk.

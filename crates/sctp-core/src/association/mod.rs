@@ -27,7 +27,6 @@ mod asconf;
 mod auth;
 mod autoclose;
 mod burst;
-mod capabilities;
 pub(crate) mod collision;
 mod control;
 mod dispatch;
@@ -54,17 +53,13 @@ use sctp_wire::{StreamId, Tsn};
 use virtual_time::Instant;
 
 use self::asconf::DynamicAddresses;
-pub use self::asconf::{AddressChange, AddressOutcome, AsconfStatistics};
-pub use self::auth::AuthenticationStatistics;
 pub(crate) use self::auth::{Announcement, Authentication, Authenticity, KeyMaterial, Verdict};
 use self::autoclose::Usage;
-pub use self::capabilities::{Capabilities, Capability};
-pub(crate) use self::capabilities::{OfferedExtensions, ParameterList};
 use self::control::{Bundling, ControlQueue};
 pub(crate) use self::handshake::{
     InitReply, PeerNotes, Reading, add_addresses, add_wishes, address_parameter,
 };
-pub(crate) use self::peer::{Negotiated, Peer};
+pub(crate) use self::peer::Peer;
 use self::progress::Progress;
 pub(crate) use self::reading::AfterReading;
 use self::reconfig::Reconfig;
@@ -72,6 +67,7 @@ pub use self::reconfig::ResetDirection;
 pub use self::state::AssociationState;
 use self::state::State;
 use self::timers::{Timer, Timers};
+use crate::capabilities::{Capabilities, Capability, Negotiated, OfferedExtensions, ParameterList};
 use crate::config::{AssociationConfig, StreamShare};
 use crate::error::{AssociationError, StreamError};
 use crate::event::{Event, EventQueue};

@@ -3,9 +3,10 @@
 use sctp_wire::{Cause, ChunkBuf};
 use virtual_time::Instant;
 
-use super::{AddressOutcome, Association, AssociationState as S};
+use super::{Association, AssociationState as S};
 use crate::endpoint::cookie::StateCookie;
 use crate::error::AssociationError;
+use crate::event::AddressOutcome;
 use crate::event::Event;
 use crate::receiver::Receiver;
 use crate::trace;

@@ -34,8 +34,7 @@ pub use self::profile::{Profile, UnknownProfile};
 pub use self::reconfiguration::{Acceptance, ReconfigConfig};
 pub use self::scheduling::{StreamScheduler, StreamShare};
 use crate::error::ConfigError;
-use crate::path::address::is_unicast;
-use crate::transmit::Dscp;
+use crate::transmit::{Dscp, MAX_PATHS, is_unicast};
 
 /// The configuration of an [`Endpoint`](crate::Endpoint): its port, and what it does with associations opened
 /// by others.
@@ -443,7 +442,7 @@ impl EndpointConfig {
         at_most("crowds.reserve_percent", self.crowds.reserve_percent.into(), 99)?;
         let two_windows = self.association.buffers.receive_bytes.saturating_mul(2);
         at_least("receive_memory_bytes", self.receive_memory_bytes, two_windows)?;
-        at_most("local_addresses.len()", self.local_addresses.len(), crate::path::MAX_PATHS)?;
+        at_most("local_addresses.len()", self.local_addresses.len(), MAX_PATHS)?;
         for (position, &address) in self.local_addresses.iter().enumerate() {
             if !is_unicast(address) || self.local_addresses[..position].contains(&address) {
                 return Err(ConfigError::Address { field: "local_addresses", address });

@@ -8,14 +8,14 @@ use virtual_time::Instant;
 
 use super::table::id;
 use super::{AssociationId, Endpoint};
-use crate::association::{AddressChange, AfterReading, Association};
+use crate::association::{AfterReading, Association};
 use crate::config::{AssociationConfig, StreamShare};
 use crate::error::{
     AddressChangeError, ConnectError, SendError, SetPrimaryError, StreamError, UnknownAssociation,
 };
+use crate::event::AddressChange;
 use crate::message::{Message, Received};
-use crate::path::MAX_PATHS;
-use crate::transmit::{Destination, PathId};
+use crate::transmit::{Destination, MAX_PATHS, PathId};
 
 impl Endpoint {
     /// Opens an association with the endpoint `port` at `destinations`: all addresses of it that are known, the preferred

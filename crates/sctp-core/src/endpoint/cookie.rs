@@ -19,9 +19,10 @@ use smallvec::SmallVec;
 use virtual_time::Instant;
 
 use super::spent::SpentTags;
-use crate::association::{Capabilities, Capability, KeyMaterial, Negotiated, PeerNotes};
+use crate::association::{KeyMaterial, PeerNotes};
+use crate::capabilities::{Capabilities, Capability, Negotiated};
 use crate::rng::{KeyedHash, Rng, keyed};
-use crate::transmit::{Destination, Encapsulation};
+use crate::transmit::{Destination, Encapsulation, MAX_PATHS};
 
 /// The content of a state cookie.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +45,7 @@ pub(crate) struct StateCookie {
     pub(crate) key_material: Option<KeyMaterial>,
     /// The address that the INIT came from.
     pub(crate) source: Destination,
-    /// The addresses the INIT listed, at most [`MAX_ADDRESSES`].
+    /// The addresses the INIT listed, at most [`MAX_PATHS`].
     pub(crate) addresses: SmallVec<[IpAddr; 1]>,
     pub(crate) notes: PeerNotes,
 }
@@ -185,7 +186,7 @@ impl StateCookie {
         self.encode_optional(&mut out);
         encode_address(&mut out, self.source.address);
         if !self.has_source_alone() {
-            let listed = &self.addresses[..self.addresses.len().min(MAX_ADDRESSES)];
+            let listed = &self.addresses[..self.addresses.len().min(MAX_PATHS)];
             out.push(u8::try_from(listed.len()).unwrap_or_default());
             listed.iter().for_each(|address| encode_address(&mut out, *address));
         }
@@ -317,7 +318,7 @@ fn decode_addresses(rest: &mut &[u8], alone: Option<IpAddr>) -> Option<SmallVec<
     }
     let [count] = take(rest)?;
     let count = usize::from(count);
-    if count > MAX_ADDRESSES {
+    if count > MAX_PATHS {
         return None;
     }
     (0..count).map(|_| decode_address(rest)).collect()
@@ -344,8 +345,6 @@ fn decode_address(rest: &mut &[u8]) -> Option<IpAddr> {
     }
 }
 
-/// Addresses remembered in a cookie; further ones of the INIT are not used.
-pub(crate) const MAX_ADDRESSES: usize = 8;
 /// The octets of a cookie's MAC: so many that a guess has no chance within the life of a key.
 const MAC_BYTES: usize = 16;
 /// One in which a key signs, two that its cookies may live, and one in which they are recognised as stale.

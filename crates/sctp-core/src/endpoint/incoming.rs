@@ -14,9 +14,10 @@ use super::cookie::{CookieRefused, StateCookie};
 use super::crowds::network_of;
 use crate::association::collision::CollisionAction;
 use crate::association::{
-    Announcement, Association, Authentication, Authenticity, InitReply, KeyMaterial, Negotiated,
-    OfferedExtensions, Reading, Verdict, add_addresses, add_wishes, address_parameter,
+    Announcement, Association, Authentication, Authenticity, InitReply, KeyMaterial, Reading, Verdict,
+    add_addresses, add_wishes, address_parameter,
 };
+use crate::capabilities::{Negotiated, OfferedExtensions};
 use crate::config::{AssociationConfig, Incoming};
 use crate::path::address::listed;
 use crate::transmit::{Datagram, Destination, Encapsulation, Fragmentation, PathId, Transmit};

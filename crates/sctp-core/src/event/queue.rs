@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 
 use super::Event;
 use crate::config::{Buffers, EventLimit};
-use crate::stats::Seldom;
+use crate::seldom::Seldom;
 
 /// The events of one association that wait for its user, in the order in which they happened.
 ///

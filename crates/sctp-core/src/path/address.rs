@@ -3,6 +3,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use crate::transmit::is_unicast;
+
 use smallvec::SmallVec;
 
 /// How far an address reaches, rising.
@@ -81,11 +83,6 @@ pub(crate) fn unspecified_like(address: IpAddr) -> IpAddr {
         IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     }
-}
-
-pub(crate) fn is_unicast(address: IpAddr) -> bool {
-    let broadcast = matches!(address, IpAddr::V4(v4) if v4.is_broadcast());
-    !address.is_multicast() && !address.is_unspecified() && !broadcast
 }
 
 /// Returns the local address to send to `destination` from, as long as the peer has not shown on which one it

@@ -1,7 +1,6 @@
 //! A set of paths, one bit for each.
 
-use super::MAX_PATHS;
-use crate::transmit::PathId;
+use crate::transmit::{MAX_PATHS, PathId};
 
 /// A set of paths of one association, a bit for each: every SACK asks for several, and nearly all are empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -24,7 +24,7 @@ pub(crate) use self::heartbeat::Heartbeat;
 pub(crate) use self::ids::PathIds;
 use self::pmtud::PathMtu;
 use self::rto::RtoEstimator;
-pub(crate) use self::set::{Added, Loss, MAX_PATHS, PathSet, VerificationSlot};
+pub(crate) use self::set::{Added, Loss, PathSet, VerificationSlot};
 use crate::config::AssociationConfig;
 use crate::event::PathState;
 use crate::stats::PathTally;

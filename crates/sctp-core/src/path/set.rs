@@ -12,7 +12,7 @@ use super::{Answer, Congestion, Path, PathIds, Unanswered};
 use crate::config::AssociationConfig;
 use crate::event::PathState;
 use crate::trace;
-use crate::transmit::{Destination, Encapsulation, PathId};
+use crate::transmit::{Destination, Encapsulation, MAX_PATHS, PathId};
 
 /// All paths of an association. A path keeps its number; that of a deleted address is given out again when all are taken.
 #[derive(Debug)]
@@ -456,6 +456,3 @@ pub(crate) enum Loss {
     /// Acknowledgments of others say so.
     Reported,
 }
-
-/// Addresses of a peer that are used at most: each costs HEARTBEATs and a congestion window.
-pub(crate) const MAX_PATHS: usize = crate::endpoint::cookie::MAX_ADDRESSES;

@@ -22,13 +22,14 @@ use virtual_time::Instant;
 pub use blocking::{BlockingHistogram, BlockingStatistics, StreamBlocking};
 pub(crate) use forward::Forwarding;
 pub use forward::GivenUp;
+pub use outcome::ReceiverStatistics;
 use outcome::ReceiverTally;
 pub(crate) use outcome::{Arrival, TakenIn};
-pub use outcome::{ReceiverStatistics, ReceiverViolation};
 pub(crate) use partial::Aborted;
 pub(crate) use sack::SackDemand;
 
-use crate::association::{Capabilities, Capability};
+use crate::capabilities::{Capabilities, Capability};
+use crate::error::ReceiverViolation;
 use crate::message::Received;
 use arena::Arena;
 use earlier::EarlierSacks;

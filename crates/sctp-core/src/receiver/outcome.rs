@@ -1,10 +1,11 @@
 //! The outcomes that the receiver returns to the association, the peer's offences, and statistics.
 
-use sctp_wire::{Fsn, Mid, Ssn, StreamId, Tsn};
+use sctp_wire::{StreamId, Tsn};
 
 use super::blocking::BlockingStatistics;
 use super::forward::GivenUp;
-use crate::stats::Seldom;
+use crate::error::ReceiverViolation;
+use crate::seldom::Seldom;
 
 /// The outcome of one DATA or I-DATA chunk.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -43,77 +44,6 @@ pub(crate) struct TakenIn {
     pub(crate) message_ready: bool,
     /// The outcome of the last one, if it was not kept; what stands behind it has not been looked at.
     pub(crate) stopped_at: Option<Arrival>,
-}
-
-/// How a peer's DATA and I-DATA chunks can contradict each other, or us.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum ReceiverViolation {
-    /// The chunk before it ends a message, yet it has no B bit.
-    #[error("TSN {0} follows the end of a message but does not begin one")]
-    NoBeginning(Tsn),
-    /// The chunk after it begins a message, yet it has no E bit.
-    #[error("TSN {0} stands before the beginning of a message but does not end one")]
-    NoEnding(Tsn),
-    /// A B bit after a fragment without E, or an E bit before one without B.
-    #[error("TSN {0} begins or ends a message in the middle of another")]
-    BoundaryInsideMessage(Tsn),
-    /// A fragment whose stream, SSN or U bit is not its neighbour's.
-    #[error("TSN {0} differs from its neighbour in stream, SSN or U bit though both are of one message")]
-    MixedFragments(Tsn),
-    /// More octets than a message may have here.
-    #[error(
-        "a message of at least {bytes} octets exceeds the limit of {limit}: raise the limit on messages received"
-    )]
-    MessageTooLong {
-        /// The octets of payload so far.
-        bytes: usize,
-        /// The limit of the configuration.
-        limit: usize,
-    },
-    /// A second message with the SSN of one that is complete or delivered.
-    #[error("TSN {tsn} uses SSN {ssn} of stream {stream} a second time")]
-    SsnUsedTwice {
-        /// The TSN of the chunk meant.
-        tsn: Tsn,
-        /// The stream that the chunk is on.
-        stream: StreamId,
-        /// The SSN that was used twice.
-        ssn: Ssn,
-    },
-    /// A second ordered message with the MID of one that is complete or delivered.
-    #[error("TSN {tsn} uses MID {mid} of stream {stream} a second time")]
-    MidUsedTwice {
-        /// The TSN of the chunk meant.
-        tsn: Tsn,
-        /// The stream that the chunk is on.
-        stream: StreamId,
-        /// The MID that was used twice.
-        mid: Mid,
-    },
-    /// Two fragments of a message have the same number.
-    #[error("TSN {tsn} is fragment {fsn} of message {mid} of stream {stream}, which another TSN was before")]
-    FsnUsedTwice {
-        /// The TSN of the chunk meant.
-        tsn: Tsn,
-        /// The stream that the chunk is on.
-        stream: StreamId,
-        /// The message of the chunk.
-        mid: Mid,
-        /// The FSN that was used twice.
-        fsn: Fsn,
-    },
-    /// DATA though both sides agreed on I-DATA (RFC 8260 §2.2.1).
-    #[error("TSN {0} came in a DATA chunk though I-DATA was agreed on")]
-    DataInsteadOfIData(Tsn),
-    /// I-DATA though the peer did not offer it (RFC 8260 §2.2.1).
-    #[error("TSN {0} came in an I-DATA chunk though the peer did not offer I-DATA")]
-    IDataNotAgreed(Tsn),
-    /// FORWARD TSN though both sides agreed on I-DATA, with which I-FORWARD-TSN goes (RFC 8260 §2.3.1).
-    #[error("FORWARD TSN to {0} though I-DATA was agreed on: it takes an I-FORWARD-TSN")]
-    ForwardTsnWithIData(Tsn),
-    /// I-FORWARD-TSN though I-DATA was not agreed on (RFC 8260 §2.3.1).
-    #[error("I-FORWARD-TSN to {0} though I-DATA was not agreed on: it takes a FORWARD TSN")]
-    IForwardTsnWithData(Tsn),
 }
 
 /// The counts of the receiving half.

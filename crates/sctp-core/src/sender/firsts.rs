@@ -7,7 +7,7 @@ use sctp_wire::Tsn;
 use virtual_time::Instant;
 
 use super::outstanding::{ChunkState, SentChunk};
-use crate::stats::Seldom;
+use crate::seldom::Seldom;
 use crate::transmit::PathId;
 
 /// Numbers below which no chunk of a path is of a kind.

@@ -14,7 +14,7 @@ use super::Sender;
 use super::outstanding::ChunkState;
 use super::queue::{Fragment, Framing, ssn};
 use crate::path::PathSet;
-use crate::stats::Seldom;
+use crate::seldom::Seldom;
 use crate::transmit::PathId;
 
 /// The point to which the peer was told to go on, and whether it has to be told (again).

@@ -46,11 +46,11 @@ use self::rack::Rack;
 use self::recovery::{Recoveries, Refuted};
 use self::steps::step;
 use self::streams::RestartPoints;
-use crate::association::Negotiated;
+use crate::capabilities::Negotiated;
 use crate::config::{AssociationConfig, ImmediateSack, LossDetection, MessageBundling, Nagle};
 use crate::message::Message;
 use crate::path::{Path, PathIds, PathSet};
-use crate::stats::Seldom;
+use crate::seldom::Seldom;
 use crate::trace::{self, LossEvidence};
 use crate::transmit::PathId;
 

@@ -20,10 +20,10 @@ use super::abandon::AbandonedMessages;
 use super::messages::{MessageKey, Messages, OnceBegun, Stored};
 use super::scheduler::{Rest, Schedule, Served, Waiting};
 use super::write::Blocked;
-use crate::association::{Capabilities, Capability};
+use crate::capabilities::{Capabilities, Capability};
 use crate::config::{StreamScheduler, StreamShare};
 use crate::message::{Delivery, Message, Reliability};
-use crate::stats::Seldom;
+use crate::seldom::Seldom;
 
 /// Unsent messages of all streams.
 #[derive(Debug)]

@@ -14,7 +14,7 @@ use super::recovery::Recoveries;
 use super::{Sender, WindowProbe};
 use crate::config::StreamShare;
 use crate::error::StreamError;
-use crate::stats::Seldom;
+use crate::seldom::Seldom;
 use crate::steps::step;
 use crate::stream_set::StreamSet;
 

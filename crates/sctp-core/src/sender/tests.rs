@@ -7,7 +7,7 @@ use sctp_wire::{Checksum, Chunk, GapAckBlock, Packet, PacketWriter, SctpPort, St
 
 use super::abandon::Failed;
 use super::*;
-use crate::association::{Capabilities, Capability};
+use crate::capabilities::{Capabilities, Capability};
 use crate::config::Profile;
 use crate::error::SendError;
 use crate::event::PathState;

@@ -1,8 +1,9 @@
 //! The counters of discarded packets and chunks, and the events for those that have risen.
 
 use super::{chunk_discarded, packet_discarded};
-use crate::association::{AsconfStatistics, AuthenticationStatistics};
-use crate::stats::{AssociationCounters, EndpointStatistics, ReconfigStatistics};
+use crate::stats::{
+    AsconfStatistics, AssociationCounters, AuthenticationStatistics, EndpointStatistics, ReconfigStatistics,
+};
 
 /// Counters of an association among which are those of discarded chunks.
 #[derive(Clone, Copy, Debug)]

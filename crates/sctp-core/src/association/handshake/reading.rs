@@ -6,11 +6,12 @@ use std::net::IpAddr;
 use sctp_wire::{DecodeError, ErrorDetectionMethod, Init, Parameter, UnknownAction, encode_parameters};
 use smallvec::SmallVec;
 
+use crate::association::Announcement;
 use crate::association::auth::{Found, WrongRandomLength};
-use crate::association::{Announcement, Capability, OfferedExtensions};
+use crate::capabilities::{Capability, OfferedExtensions};
 use crate::config::{AssociationConfig, Extensions, Offer};
-use crate::endpoint::cookie::MAX_ADDRESSES;
 use crate::error::ProtocolViolation;
+use crate::transmit::MAX_PATHS;
 
 /// The content of the parameters of an INIT or INIT ACK.
 #[derive(Debug, Default)]
@@ -170,7 +171,7 @@ impl<'a> Reading<'a> {
         if self.addresses.contains(&source) {
             return;
         }
-        if self.addresses.len() >= MAX_ADDRESSES {
+        if self.addresses.len() >= MAX_PATHS {
             self.addresses.pop();
             self.notes.addresses_ignored = self.notes.addresses_ignored.saturating_add(1);
         }
@@ -178,7 +179,7 @@ impl<'a> Reading<'a> {
     }
 
     fn address(&mut self, address: IpAddr) {
-        if self.addresses.len() < MAX_ADDRESSES {
+        if self.addresses.len() < MAX_PATHS {
             self.addresses.push(address);
         } else {
             self.notes.addresses_ignored = self.notes.addresses_ignored.saturating_add(1);

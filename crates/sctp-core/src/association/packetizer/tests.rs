@@ -5,7 +5,8 @@ use core::time::Duration;
 use smallvec::smallvec;
 
 use super::*;
-use crate::association::{Capabilities, Negotiated, PeerNotes};
+use crate::association::PeerNotes;
+use crate::capabilities::{Capabilities, Negotiated};
 use crate::config::{AssociationConfig, Profile};
 use crate::endpoint::cookie::StateCookie;
 use crate::message::Message;

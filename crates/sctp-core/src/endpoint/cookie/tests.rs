@@ -1,5 +1,5 @@
 use super::*;
-use crate::association::Capability;
+use crate::capabilities::Capability;
 
 const LIFE: Duration = Duration::from_secs(60);
 

@@ -21,7 +21,7 @@ use crate::config::{
     AfterTimeout, CongestionAlgorithm, CongestionConfig, InitialWindow, Pacing, StandingQueue,
     WindowValidation,
 };
-use crate::stats::Seldom;
+use crate::seldom::Seldom;
 
 /// The capacity of a path: the octets of DATA in a packet, and the initial window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use sctp_wire::{Fsn, StreamId};
 
 use super::Discarded;
 use super::runs::{Place, Runs};
-use crate::receiver::ReceiverViolation;
+use crate::error::ReceiverViolation;
 use crate::receiver::fragment::{Fragment, Sequence};
 use crate::steps::step;
 use crate::stream_set::StreamSet;

@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, VecDeque};
 use sctp_wire::{PayloadProtocolId, StreamId};
 
 use super::{Assembled, Discarded};
+use crate::error::ReceiverViolation;
 use crate::message::Piece;
-use crate::receiver::ReceiverViolation;
 use crate::receiver::fragment::{Fragment, Sequence};
 use crate::receiver::partial::Aborted;
 use crate::receiver::tsn_map::{Position, TsnMap};

@@ -1,9 +1,9 @@
 //! The extensions of an association: what is offered, what the peer offers, what both agreed on.
 
-use sctp_wire::{ChunkType, ChunkTypes, ErrorDetectionMethod, Parameter};
+use sctp_wire::{ChunkType, ChunkTypes, ErrorDetectionMethod, Init, Parameter};
 use smallvec::SmallVec;
 
-use crate::config::{Extensions, Offer};
+use crate::config::{AssociationConfig, Extensions, Offer, Streams};
 
 /// An extension both sides have to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,6 +193,31 @@ impl OfferedExtensions {
             parameters.push(Parameter::ZeroChecksumAcceptable { edmid });
         }
         parameters
+    }
+}
+
+/// The agreement of both sides on streams (RFC 9260 §5.1.1) and extensions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Negotiated {
+    pub(crate) outbound: u16,
+    pub(crate) inbound: u16,
+    pub(crate) capabilities: Capabilities,
+}
+
+impl Negotiated {
+    /// Creates the agreement before the peer has said anything.
+    pub(crate) fn alone(ours: Streams) -> Self {
+        Self { outbound: ours.outbound, inbound: ours.inbound, capabilities: Capabilities::NONE }
+    }
+
+    /// Creates the agreement: the smaller of what one side asks and the other allows, and the extensions both
+    /// offer.
+    pub(crate) fn new(ours: &AssociationConfig, peer: &Init<'_>, offered: OfferedExtensions) -> Self {
+        Self {
+            outbound: ours.streams.outbound.min(peer.inbound_streams),
+            inbound: ours.streams.inbound.min(peer.outbound_streams),
+            capabilities: OfferedExtensions::of(&ours.extensions).agreed_with(offered),
+        }
     }
 }
 
