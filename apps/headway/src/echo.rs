@@ -56,18 +56,18 @@ pub(crate) struct Arguments {
     output: OutputArguments,
 }
 
-/// Everything that can be served.
+/// Returns the names of everything that can be served.
 fn all_protocols() -> String {
     TRANSPORTS.map(Protocol::name).join(",")
 }
 
-/// Names of protocols, which shells complete.
+/// Returns a parser for names of protocols, which shells complete.
 fn protocols() -> impl TypedValueParser<Value = Protocol> {
     let names = PossibleValuesParser::new(TRANSPORTS.map(Protocol::name));
     names.try_map(|name| name.parse::<Protocol>())
 }
 
-/// Why there is no server.
+/// The reason why there is no server.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum EchoError {
     #[error(transparent)]
@@ -98,7 +98,7 @@ impl EchoError {
         Self::Listen { address, protocol: protocol.name(), because, remedy }
     }
 
-    /// 1 if the run failed, 2 if what was asked for makes no sense, 130 after Ctrl-C.
+    /// Returns 1 if the run failed, 2 if what was asked for makes no sense, 130 after Ctrl-C.
     pub(crate) fn exit_status(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
@@ -108,7 +108,7 @@ impl EchoError {
     }
 }
 
-/// Where the server can be found; printed as soon as it can.
+/// The place where the server can be found; printed as soon as it can.
 #[derive(Debug, Serialize)]
 struct Answer {
     headway: &'static str,
@@ -119,7 +119,7 @@ struct Answer {
 struct Served {
     transport: &'static str,
     address: SocketAddr,
-    /// The other addresses of a multi-homed endpoint.
+    /// The further addresses of a multi-homed endpoint.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     further: Vec<SocketAddr>,
     /// UDP port that carries SCTP; null for others.
@@ -127,7 +127,7 @@ struct Served {
 }
 
 impl Arguments {
-    /// The registered UDP port (RFC 6951 §5.1) unless another is asked for.
+    /// Returns the registered UDP port (RFC 6951 §5.1) unless another is asked for.
     fn encapsulation(&self) -> EncapsulationPorts {
         let registered = EncapsulationPorts::default().remote;
         let local = self.encap_port.map_or(registered, |ports| ports.local);

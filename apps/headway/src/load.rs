@@ -68,7 +68,7 @@ impl Arguments {
         Ok(Network { to: place.addresses.clone(), carrier })
     }
 
-    /// Every association has a UDP port of its own.
+    /// Checks the UDP ports, of which every association has one of its own.
     fn check_ports(&self, config: &CompareConfig) -> Result<(), UsageError> {
         let Some(ports) = self.encap_port.filter(|ports| ports.local > 0) else { return Ok(()) };
         let is_sctp = |transport: &&TransportSpec| transport.protocol() == "sctp";

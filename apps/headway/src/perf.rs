@@ -36,7 +36,7 @@ enum End {
     Client(client::Arguments),
 }
 
-/// What carries the messages.
+/// The protocol that carries the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Protocol {
     /// Our SCTP, in UDP or after `ip:` over IP
@@ -75,7 +75,7 @@ impl Protocol {
     }
 }
 
-/// Why nothing was measured, or not all of it.
+/// The reason why nothing was measured, or not all of it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PerfError {
     #[error(transparent)]
@@ -107,7 +107,7 @@ pub(crate) enum PerfError {
 }
 
 impl PerfError {
-    /// 1 if the run failed, 2 if what was asked for makes no sense, 130 after Ctrl-C.
+    /// Returns 1 if the run failed, 2 if what was asked for makes no sense, 130 after Ctrl-C.
     pub(crate) fn exit_status(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
@@ -124,7 +124,7 @@ impl PerfError {
     }
 }
 
-/// Something between the two ends went wrong.
+/// Returns the error for something between the two ends that went wrong.
 fn broke_off(error: impl std::fmt::Display) -> PerfError {
     PerfError::BrokeOff(error.to_string())
 }

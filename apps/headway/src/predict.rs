@@ -33,7 +33,7 @@ enum Prediction {
     Table(table::Arguments),
 }
 
-/// Where a prediction comes from.
+/// The source of a prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Study {
     /// Head-of-line blocking in TCP and SCTP (2006)
@@ -47,7 +47,7 @@ enum Study {
     Model,
 }
 
-/// Why there is no prediction.
+/// The reason why there is no prediction.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PredictError {
     #[error("{option} does not go with {other}: {remedy}")]
@@ -76,7 +76,7 @@ pub(crate) enum PredictError {
 }
 
 impl PredictError {
-    /// 1 if the run failed, 2 if what was asked for makes no sense.
+    /// Returns 1 if the run failed, 2 if what was asked for makes no sense.
     pub(crate) fn exit_status(&self) -> u8 {
         match self {
             Self::Output(_) => 1,
@@ -122,7 +122,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), PredictError> {
     }
 }
 
-/// Milliseconds, for text and JSON.
+/// Returns milliseconds, for text and JSON.
 fn ms(time: std::time::Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }

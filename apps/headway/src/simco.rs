@@ -66,7 +66,7 @@ struct WatchArguments {
     output: OutputArguments,
 }
 
-/// Why a request was not done.
+/// The reason why a request was not done.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SimcoError {
     #[error(transparent)]
@@ -96,7 +96,7 @@ pub(crate) enum SimcoError {
 }
 
 impl SimcoError {
-    /// 1 if it was not done, 2 if what was asked for makes no sense, 130 after Ctrl-C.
+    /// Returns 1 if it was not done, 2 if what was asked for makes no sense, 130 after Ctrl-C.
     pub(crate) fn exit_status(&self) -> u8 {
         match self {
             Self::Usage(_) | Self::KeyFile { .. } | Self::TlsFile { .. } => 2,
@@ -144,7 +144,7 @@ impl Command {
     }
 }
 
-/// One request in a session of its own.
+/// Asks one request in a session of its own.
 async fn ask(
     connection: &ConnectionArguments,
     request: PolicyRequest,
@@ -163,7 +163,7 @@ async fn ask(
     }
 }
 
-/// All rules, each with its status unless only numbers are wanted.
+/// Returns all rules, each with its status unless only numbers are wanted.
 async fn list(connection: &ConnectionArguments, arguments: &ListArguments) -> Result<(), SimcoError> {
     let output = arguments.output.open()?;
     let (agent, _events) = connection.connect(Resynchronisation::Never, None).await?;
@@ -213,7 +213,8 @@ fn refused(output: &Output, error: RequestError) -> Result<(), SimcoError> {
     }
 }
 
-/// Rules there are, then what becomes of them; when the session breaks, the same over the next one.
+/// Prints the rules there are, then what becomes of them; when the session breaks, it goes on over the next
+/// one.
 async fn watch(connection: &ConnectionArguments, arguments: &WatchArguments) -> Result<(), SimcoError> {
     let output = arguments.output.open()?;
     let reconnection = Some(Reconnection::default());
@@ -244,7 +245,7 @@ async fn watch(connection: &ConnectionArguments, arguments: &WatchArguments) -> 
     }
 }
 
-/// What the help of a command says of the options that all commands share.
+/// The words in the help of a command on the options that all commands share.
 pub(crate) const CONNECTION_HELP: &str = "Which middlebox, over what, and who asks: the options of `headway simco --help`, before or after the command";
 /// Requests for the status of rules that are under way at once.
 const AT_ONCE: usize = 64;

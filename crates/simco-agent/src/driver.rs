@@ -13,7 +13,7 @@ use crate::RequestError;
 use crate::events::EventSender;
 use crate::link::{Arrival, Dialer, Link};
 
-/// What handles ask for.
+/// A command from a handle.
 #[derive(Debug)]
 pub(crate) enum Command {
     Request { request: PolicyRequest, answer: Answer },
@@ -41,7 +41,7 @@ pub(crate) struct Driver {
     start: tokio::time::Instant,
 }
 
-/// What woke the task.
+/// The event that woke the task.
 enum Wake {
     Arrival(Arrival),
     Command(Option<Command>),
@@ -64,7 +64,8 @@ impl Driver {
         Self { agent, dialer, patience, commands, is_wanted, events, opened, waiting, start }
     }
 
-    /// Until the session is over for good. Whoever made `link` sees to it that the first session opens in time.
+    /// Drives the agent until the session is over for good. Whoever made `link` sees to it that the first
+    /// session opens in time.
     pub(crate) async fn run(mut self, mut link: Link) {
         let mut opens_by = None;
         let reason = loop {
@@ -79,7 +80,7 @@ impl Driver {
         self.events.finish(reason);
     }
 
-    /// Until this session is over.
+    /// Drives one session until it is over.
     async fn session(&mut self, mut link: Link, opens_by: Option<tokio::time::Instant>) -> AgentCloseReason {
         let reason = loop {
             if let Some(reason) = self.drain(&mut link) {
@@ -123,7 +124,8 @@ impl Driver {
         }
     }
 
-    /// Does `work` while there is no session: rules expire, requests are refused. `None` if the end is wanted.
+    /// Waits for `work` while there is no session: rules expire, requests are refused. `None` if the end is
+    /// wanted.
     async fn meanwhile<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         let mut work = pin!(work);
         loop {

@@ -1,5 +1,5 @@
-//! What happens besides answers, on its way to whoever listens. It does not pile up: what is not asked for in time is
-//! counted and lost.
+//! The events other than answers, on their way to whoever listens. They do not pile up: what is not asked for
+//! in time is counted and lost.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use simco::agent::{AgentCloseReason, AgentEvent};
 use tokio::sync::mpsc;
 
-/// What happens besides answers to requests.
+/// The receiver of events other than answers to requests.
 #[derive(Debug)]
 pub struct AgentEvents {
     queue: mpsc::Receiver<AgentEvent>,
@@ -28,7 +28,7 @@ struct Shared {
     reason: OnceLock<AgentCloseReason>,
 }
 
-/// Both ends.
+/// Creates both ends of a queue of events.
 pub(crate) fn events() -> (EventSender, AgentEvents) {
     let (sender, queue) = mpsc::channel(EVENTS);
     let shared = Arc::<Shared>::default();
@@ -39,8 +39,9 @@ pub(crate) fn events() -> (EventSender, AgentEvents) {
 }
 
 impl AgentEvents {
-    /// The next event; `None` after the last [`AgentEvent::Closed`], which always comes. Where the agent comes back by
-    /// itself, each session that ends is told by one, with [`AgentEvent::Reconnecting`] behind it.
+    /// Returns the next event; `None` after the last [`AgentEvent::Closed`], which always comes. Where the
+    /// agent comes back by itself, each session that ends is told by one, with [`AgentEvent::Reconnecting`]
+    /// behind it.
     ///
     /// 8,192 wait; beyond that new ones are lost, and [`missed`](Self::missed) counts them. Cancellation-safe.
     pub async fn next(&mut self) -> Option<AgentEvent> {
@@ -52,8 +53,8 @@ impl AgentEvents {
         Some(AgentEvent::Closed { reason: *reason })
     }
 
-    /// How many events were lost for nobody asked for them in time. If there are any, what is known of rules of others is
-    /// out of date: PRL and PRS tell how things stand.
+    /// Returns how many events were lost for nobody asked for them in time. If there are any, what is known of
+    /// rules of others is out of date: PRL and PRS tell how things stand.
     #[must_use]
     pub fn missed(&self) -> u64 {
         self.shared.missed.load(Ordering::Relaxed)

@@ -52,34 +52,34 @@ pub struct SimcoAgent {
 /// How to reach a middlebox.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Middlebox {
-    /// Its addresses with the port of SIMCO, 7626 by default. TCP uses the first.
+    /// The addresses of the middlebox with the port of SIMCO, 7626 by default. TCP uses the first.
     pub addresses: Vec<SocketAddr>,
-    /// TCP or SCTP.
+    /// The transport: TCP or SCTP.
     pub transport: Transport,
     /// Writes every packet of SCTP to this file, for Wireshark and tshark (pcapng). Default: no capture.
     pub capture: Option<PathBuf>,
 }
 
-/// TCP or SCTP.
+/// A transport for SIMCO: TCP or SCTP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Transport {
     /// TCP without delay (Nagle's algorithm off, as in study S4).
     Tcp,
-    /// SCTP.
+    /// The transport is SCTP, with streams.
     Sctp {
         /// Streams to ask for; six were enough in study S4 (§5.4).
         streams: u16,
-        /// How packets travel.
+        /// The carrier of SCTP packets.
         carrier: Carrier,
     },
 }
 
-/// How SCTP packets travel.
+/// The carrier of SCTP packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Carrier {
-    /// In UDP (RFC 6951).
+    /// The packets travel in UDP (RFC 6951).
     Udp {
-        /// Our port; 0 for any.
+        /// The UDP port of this side; 0 for any.
         local: u16,
         /// The middlebox', 9899 as registered.
         remote: u16,
@@ -88,35 +88,35 @@ pub enum Carrier {
     Ip,
 }
 
-/// Why there is no session.
+/// The reason why there is no session.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// No address was given.
+    /// The middlebox was given without an address.
     #[error("no address of a middlebox; name one at least")]
     NoAddress,
     /// The operating system has no entropy.
     #[error("no entropy from the operating system: {0}")]
     Entropy(#[source] io::Error),
-    /// TCP did not get through.
+    /// The TCP connection could not be opened.
     #[error("no TCP connection with {to}: {error}; is the middlebox running, is this its port?")]
     Tcp {
-        /// Which address.
+        /// The address that was tried.
         to: SocketAddr,
-        /// What the system says.
+        /// The error that the system returned.
         error: io::Error,
     },
-    /// TLS did not get through.
+    /// The TLS handshake failed.
     #[error("no TLS with {to}: {error}; is this the authority of its certificate, and its name?")]
     Tls {
-        /// Which address.
+        /// The address that was tried.
         to: SocketAddr,
-        /// What went wrong.
+        /// The error of the handshake.
         error: io::Error,
     },
-    /// TLS is for TCP.
+    /// The transport is SCTP, but TLS is for TCP.
     #[error("TLS protects TCP only: choose TCP, or leave TLS out")]
     TlsWithoutTcp,
-    /// No socket for SCTP.
+    /// The socket for SCTP could not be bound.
     #[error("no socket for SCTP: {0}")]
     Bind(#[from] sctp::BindError),
     /// SCTP did not get through.
@@ -124,12 +124,12 @@ pub enum ConnectError {
         "no SCTP association with {to}: {error}; is the middlebox running, is this its port and its UDP port?"
     )]
     Sctp {
-        /// Which address.
+        /// The address that was tried.
         to: SocketAddr,
-        /// Why.
+        /// The reason for the failure.
         error: sctp::ConnectError,
     },
-    /// Port 0.
+    /// The port of the middlebox is 0, which no port is.
     #[error("port 0 is nobody's: write 7626 or the middlebox' own")]
     PortZero,
     /// SIMCO did not get through.
@@ -137,10 +137,10 @@ pub enum ConnectError {
     Session(#[from] AgentCloseReason),
 }
 
-/// Why a request was not done.
+/// The reason why a request was not done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RequestError {
-    /// The middlebox refused.
+    /// The middlebox refused the request, with this code.
     #[error("the middlebox refuses: {0}")]
     Refused(NegativeCode),
     /// There is no session at the moment, and the agent is on its way to another one. The request was not made.
@@ -167,7 +167,7 @@ impl SimcoAgent {
         Self::begin(Dialer { middlebox: middlebox.clone(), trust: None }, settings).await
     }
 
-    /// The same over TCP with TLS.
+    /// Connects as [`connect`](Self::connect) does, over TCP with TLS.
     ///
     /// # Errors
     ///
@@ -196,7 +196,7 @@ impl SimcoAgent {
         }
     }
 
-    /// What the middlebox can do.
+    /// Returns what the middlebox can do.
     #[must_use]
     pub const fn capabilities(&self) -> &Capabilities {
         &self.capabilities

@@ -24,12 +24,12 @@ pub(crate) enum Link {
     Sctp { association: Association, streams: u16, out: VecDeque<Message> },
 }
 
-/// What a connection brought.
+/// The content that a connection brought.
 #[derive(Debug)]
 pub(crate) enum Arrival {
     Octets(Bytes),
     Message(StreamNumber, Bytes),
-    /// It is over.
+    /// The connection is over.
     End,
 }
 
@@ -37,7 +37,7 @@ pub(crate) enum Arrival {
 #[derive(Clone, Debug)]
 pub(crate) struct Dialer {
     pub(crate) middlebox: Middlebox,
-    /// For TLS.
+    /// The trust in certificates, for TLS.
     pub(crate) trust: Option<TlsTrust>,
 }
 
@@ -111,7 +111,7 @@ impl Link {
     }
 }
 
-/// What is written may stay in TLS until it is flushed.
+/// Carries octets both ways once. What is written may stay in TLS until it is flushed.
 async fn turn_octets(
     (mut reader, mut writer): (impl AsyncRead + Unpin, impl AsyncWrite + Unpin),
     out: &mut BytesMut,
@@ -224,7 +224,7 @@ async fn associate(
     Ok(Link::Sctp { association, streams, out: VecDeque::new() })
 }
 
-/// The default profile, made for signalling, with this many streams both ways.
+/// Returns the default profile, made for signalling, with this many streams both ways.
 fn association_config(streams: u16) -> AssociationConfig {
     let mut association = AssociationConfig::default();
     association.streams.outbound = streams;
@@ -234,7 +234,7 @@ fn association_config(streams: u16) -> AssociationConfig {
     association
 }
 
-/// Any port from the dynamic range.
+/// Returns any port from the dynamic range.
 fn local_port() -> Result<SctpPort, ConnectError> {
     let [a, b, ..] = sctp_io::os_entropy().map_err(ConnectError::Entropy)?;
     let port = 0xC000 | u16::from_be_bytes([a, b]);

@@ -1,4 +1,4 @@
-//! Whom an agent believes to be its middlebox.
+//! The certificates by which an agent believes a middlebox.
 
 use std::sync::Arc;
 
@@ -48,19 +48,19 @@ impl TlsTrust {
     }
 }
 
-/// Why nobody would be believed.
+/// The reason why nobody would be believed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TlsTrustError {
-    /// No certificate.
+    /// The file has no certificate in it.
     #[error("no certificate of an authority in it; a file in PEM with one at least is needed")]
     NoAuthority,
-    /// One that is none.
+    /// The file has a certificate that is none.
     #[error("a certificate in it cannot be used: {because}")]
     Authority {
-        /// Why.
+        /// The reason why it is none.
         because: String,
     },
-    /// Neither host nor address.
+    /// The name is neither that of a host nor an address.
     #[error("the name is neither a host's nor an address")]
     Name,
 }

@@ -1,4 +1,4 @@
-//! What lies between the ends: delay, loss and everything else that a path does to packets.
+//! The path between the ends: delay, loss and everything else that it does to packets.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -31,7 +31,7 @@ pub(crate) struct ImpairmentArguments {
     /// Rate of the link: 1.7mbit [default: unlimited]
     #[arg(long, value_name = "RATE")]
     link_rate: Option<BitRate>,
-    /// What may wait before the link, with --link-rate: 50p (packets) or 64KiB [default: unlimited]
+    /// The most that waits before the link, with --link-rate: 50p (packets) or 64KiB [default: unlimited]
     #[arg(long, value_name = "LIMIT")]
     queue: Option<QueueLimit>,
     /// Probability that a packet skips the delay, and so overtakes others
@@ -47,7 +47,7 @@ pub(crate) struct ImpairmentArguments {
     reverse: ReverseArguments,
 }
 
-/// What is different on the way back.
+/// The options for the way back, where it differs.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Path, way back [default: as the way there]")]
 struct ReverseArguments {
@@ -66,7 +66,7 @@ struct ReverseArguments {
     /// Rate of the link of the way back
     #[arg(long, value_name = "RATE")]
     reverse_link_rate: Option<BitRate>,
-    /// What may wait before the link of the way back
+    /// The most that waits before the link of the way back
     #[arg(long, value_name = "LIMIT")]
     reverse_queue: Option<QueueLimit>,
     /// Reordering of the way back
@@ -83,14 +83,14 @@ struct ReverseArguments {
 /// Both directions of a path.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Path {
-    /// From where requests come.
+    /// The direction that requests take.
     pub(crate) request: Impairments,
     /// The way back.
     pub(crate) response: Impairments,
 }
 
 impl ImpairmentArguments {
-    /// Both directions, checked.
+    /// Returns the impairments of both directions, checked.
     pub(crate) fn path(&self) -> Result<Path, UsageError> {
         let back = &self.reverse;
         let (there, way_back) = self.delays();
@@ -120,7 +120,7 @@ impl ImpairmentArguments {
         Ok(Path { request, response })
     }
 
-    /// An explicit --delay beats the default of --rtt.
+    /// Returns the delays; an explicit --delay beats the default of --rtt.
     fn delays(&self) -> (Duration, Duration) {
         let rtt = self.rtt.unwrap_or_default();
         match self.delay {

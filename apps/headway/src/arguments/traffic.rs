@@ -1,4 +1,4 @@
-//! What is sent: how often, how much, over which transports.
+//! The options for the traffic: how often, how much, over which transports.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -42,7 +42,7 @@ pub(crate) struct TrafficArguments {
     /// Congestion control of the kernel's TCP
     #[arg(long, value_name = "NAME", default_value = "cubic", value_parser = parse_congestion)]
     tcp_congestion: String,
-    /// What the messages are: an echo, or pinholes opened, refreshed and closed by SIMCO
+    /// The kind of messages: an echo, or pinholes opened, refreshed and closed by SIMCO
     #[arg(long, value_name = "NAME", default_value = "echo")]
     workload: Workload,
     /// Seed of everything random: the same seed gives the same send times and the same losses
@@ -51,7 +51,7 @@ pub(crate) struct TrafficArguments {
 }
 
 impl TrafficArguments {
-    /// A comparison with this traffic; the path and all else as by default.
+    /// Returns a comparison with this traffic; the path and all else as by default.
     pub(crate) fn config(&self) -> Result<CompareConfig, UsageError> {
         self.check_workload()?;
         let defaults = CompareConfig::default();
@@ -86,7 +86,7 @@ impl TrafficArguments {
         Err(UsageError::value("--workload", self.workload, because, "use echo or simco"))
     }
 
-    /// Every request is remembered until the end.
+    /// Checks the number of requests, each of which is remembered until the end.
     fn check_amount(&self, interval: Duration) -> Result<(), UsageError> {
         if self.duration > LONGEST_RUN {
             let value = format_duration(self.duration);
@@ -126,7 +126,7 @@ impl TrafficArguments {
     }
 }
 
-/// What `--transport` is.
+/// Returns the description of `--transport`.
 fn transports() -> String {
     format!("Transports: {}", lab::described_transports())
 }
@@ -140,7 +140,7 @@ pub(crate) struct ProcessingArguments {
 }
 
 impl ProcessingArguments {
-    /// The processing time, checked.
+    /// Returns the processing time, checked.
     pub(crate) fn processing(&self) -> Result<Duration, UsageError> {
         if self.processing <= LONGEST_PROCESSING {
             return Ok(self.processing);
@@ -152,7 +152,7 @@ impl ProcessingArguments {
 
 const LONGEST_RUN: Duration = Duration::from_secs(24 * 3600);
 const SHORTEST_INTERVAL: Duration = Duration::from_micros(1);
-/// About 100 octets of memory each, times the number of transports.
+/// The most requests: each takes about 100 octets of memory, times the number of transports.
 const MOST_REQUESTS: f64 = 10_000_000.0;
 /// The drain time of a run.
 const LONGEST_PROCESSING: Duration = Duration::from_secs(10);

@@ -1,4 +1,4 @@
-//! What the models say about a transport under the conditions of a comparison.
+//! The predictions of the models for a transport under the conditions of a comparison.
 //!
 //! A prediction is given only where the models' assumptions hold: Poisson arrivals, messages of one packet, constant
 //! delay, losses in both directions alike, independent or (over SCTP) in bursts that come and go with time. The processing time is that of the run, in
@@ -14,7 +14,7 @@ use netem::{Bursts, Impairments, Loss};
 
 use crate::predict::{STUDY_RTO, channel_in_time, s4_equation};
 
-/// The prediction, where there is an honest one, or why there is none.
+/// Returns the prediction, where there is an honest one, or why there is none.
 pub(super) fn predict(config: &CompareConfig, transport: TransportSpec) -> Result<Prediction, String> {
     let losses = losses(config)?;
     let is_poisson = config.traffic.arrivals.law == workload::Arrivals::Poisson;
@@ -58,7 +58,7 @@ enum Losses {
     Bursts(Bursts),
 }
 
-/// The losses, if the path does nothing else than delay and lose, alike in both directions.
+/// Returns the losses, if the path does nothing else than delay and lose, alike in both directions.
 fn losses(config: &CompareConfig) -> Result<Losses, String> {
     let (request, response) = (&config.request_path, &config.response_path);
     let delay_and_loss_only = |path: &Impairments| {
@@ -91,7 +91,7 @@ fn profile(name: &str) -> Option<Profile> {
     }
 }
 
-/// The mean response time by S4, and its equations.
+/// Returns the mean response time by S4, and its equations.
 fn study(scenario: &Scenario, carrier: Transport) -> Result<(Duration, &'static str), ModelError> {
     let Scenario { rtt, loss, rate, processing, .. } = *scenario;
     let flow = match carrier {

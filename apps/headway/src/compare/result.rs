@@ -1,4 +1,4 @@
-//! Where a comparison goes: terminal, JSON, and the folder with the report.
+//! The places where a comparison goes: terminal, JSON, and the folder with the report.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub(crate) struct Destination {
     wide: bool,
 }
 
-/// What was measured, and what it means.
+/// The outcome of a comparison: what was measured, and what it means.
 pub(crate) struct Outcome<'a> {
     pub(crate) comparison: &'a Comparison,
     pub(crate) raw: &'a RawOutcome,
@@ -35,7 +35,7 @@ pub(crate) struct Outcome<'a> {
 }
 
 impl Destination {
-    /// The folder, if a report is wanted.
+    /// Returns the folder, if a report is wanted.
     fn folder(&self) -> Option<&Path> {
         self.out.as_deref().filter(|_| !self.no_report)
     }
@@ -73,10 +73,10 @@ impl Destination {
     }
 }
 
-/// Where a report is.
+/// The place of a report.
 struct Reported {
     folder: PathBuf,
-    /// Where the report is now that was in its place.
+    /// The place to which the report was moved that was there before.
     earlier: Option<PathBuf>,
 }
 

@@ -13,22 +13,22 @@ use super::connection::{Connection, Dialled};
 use super::{PerfError, Protocol};
 use crate::arguments::Place;
 
-/// Where the server is, and how to get there.
+/// The server, and the way to get there.
 #[derive(Debug, Clone)]
 pub(crate) struct Target {
     pub(crate) place: Place,
     pub(crate) carrier: Carrier,
     pub(crate) protocol: Protocol,
-    /// For associations; its stream count is the client's.
+    /// The parameters of associations; the stream count is the client's.
     pub(crate) association: AssociationConfig,
     pub(crate) pcap: Option<PacketFiles>,
     /// TCP sends what it has at once.
     pub(crate) is_impatient: bool,
-    /// Of TCP; `None`: what the system has chosen.
+    /// The congestion control of TCP; `None`: what the system has chosen.
     pub(crate) tcp_congestion: Option<String>,
 }
 
-/// Where packets of SCTP are written to: a file for each association, the control conversation's first.
+/// The files to which packets of SCTP are written: one for each association, the control conversation's first.
 #[derive(Debug, Clone)]
 pub(crate) struct PacketFiles {
     path: PathBuf,
@@ -40,7 +40,7 @@ impl PacketFiles {
         Self { path, begun: Arc::default() }
     }
 
-    /// `run.pcapng` gives `run-1.pcapng`, `run-2.pcapng`, and so on.
+    /// Returns the next name: `run.pcapng` gives `run-1.pcapng`, `run-2.pcapng`, and so on.
     fn next(&self) -> PathBuf {
         let number = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
         let name = self.path.file_stem().unwrap_or_default().to_string_lossy();
@@ -79,7 +79,7 @@ impl Target {
         Err(because)
     }
 
-    /// Each association has an endpoint of its own: an endpoint has one association with a peer at most.
+    /// Opens an association from an endpoint of its own, which has one association with a peer at most.
     async fn associate(&self) -> Result<Dialled, PerfError> {
         let endpoint = self.bind().await?;
         let port = SctpPort::try_from(self.place.first().port()).map_err(|error| self.unreachable(&error))?;
@@ -127,7 +127,7 @@ impl Target {
     }
 }
 
-/// One of the ports that are nobody's (RFC 6335 §6).
+/// Returns one of the ports that are nobody's (RFC 6335 §6).
 fn random_port() -> Result<SctpPort, PerfError> {
     let entropy = sctp_io::os_entropy()?;
     let number = DYNAMIC_PORTS | u16::from_be_bytes([entropy[0], entropy[1]]);

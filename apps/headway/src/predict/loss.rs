@@ -5,18 +5,18 @@ use models::{ModelError, Probability, Rate};
 
 use crate::arguments::{ProbabilityError, parse_probability};
 
-/// Which packets are lost.
+/// The model of the packets that are lost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Loss {
     /// Each by itself.
     Independent(Probability),
-    /// By a channel that is good and bad for a time.
+    /// The packets are lost by a channel that is good and bad for a time.
     Bursts(netem::Bursts),
-    /// By a channel that steps from good to bad and back with messages.
+    /// The packets are lost by a channel that steps from good to bad and back with messages.
     Steps(GilbertElliott),
 }
 
-/// What is wrong with a loss model.
+/// The mistake in a loss model.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LossError {
     #[error(transparent)]
@@ -28,7 +28,7 @@ pub(super) enum LossError {
 }
 
 impl Loss {
-    /// The share of packets lost.
+    /// Returns the share of packets lost.
     pub(super) fn mean(self) -> Probability {
         match self {
             Self::Independent(probability) => probability,
@@ -37,7 +37,7 @@ impl Loss {
         }
     }
 
-    /// The channel that messages of this rate meet; `None` where losses are independent.
+    /// Returns the channel that messages of this rate meet; `None` where losses are independent.
     pub(super) fn channel(self, rate: Rate) -> Result<Option<GilbertElliott>, ModelError> {
         match self {
             Self::Independent(_) => Ok(None),
@@ -47,12 +47,12 @@ impl Loss {
     }
 }
 
-/// What the model is told of bursts that come and go with time.
+/// Returns what the model is told of bursts that come and go with time.
 pub(crate) fn channel_in_time(bursts: netem::Bursts, rate: Rate) -> Result<GilbertElliott, ModelError> {
     GilbertElliott::in_time(bursts.good(), bursts.bad(), bursts.survivors(), rate)
 }
 
-/// `1%`, `0.01`, `bursts:GOOD,BAD,h,k` or `ge:p,r,h,k`.
+/// Reads a loss model: `1%`, `0.01`, `bursts:GOOD,BAD,h,k` or `ge:p,r,h,k`.
 pub(super) fn parse_loss(text: &str) -> Result<Loss, LossError> {
     if text.starts_with("bursts:") {
         return Ok(Loss::Bursts(text.parse()?));

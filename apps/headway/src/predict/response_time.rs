@@ -23,7 +23,7 @@ use crate::output::OutputArguments;
                         --loss 1% --rate 100 --study model --ccdf\n  headway predict response-time --transport sctp --rate 100 --study model \\\n      --loss bursts:4950ms,50ms"
 )]
 pub(super) struct Arguments {
-    /// What carries the messages
+    /// The protocol that carries the messages
     #[arg(long, value_enum)]
     transport: Transport,
     /// SCTP streams, dealt round robin [default: 1]
@@ -52,13 +52,13 @@ pub(super) struct Arguments {
     /// Processing time of both ends together
     #[arg(long, value_name = "DURATION", default_value = "0.5ms", value_parser = parse_duration)]
     processing: Duration,
-    /// Whose formulas
+    /// The study whose formulas are used
     #[arg(long, value_enum, default_value = "S4", ignore_case = true)]
     study: Study,
     /// How SCTP finds losses, with --study model [default: signalling]
     #[arg(long, value_enum)]
     profile: Option<Profile>,
-    /// Also give the complementary distribution function, with --study model
+    /// Print the complementary distribution function, too, with --study model
     #[arg(long)]
     ccdf: bool,
     #[command(flatten)]
@@ -108,7 +108,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), PredictError> {
     Ok(output.write(&text, &answer)?)
 }
 
-/// The formulas of S1 and S4.
+/// Returns the formulas of S1 and S4.
 fn by_study(arguments: &Arguments) -> Result<Answer, PredictError> {
     let flow = match arguments.transport {
         Transport::Sctp => Flow::Streams(count(arguments.streams)),
@@ -145,7 +145,7 @@ fn udp_by_study(arguments: &Arguments) -> Result<Answer, PredictError> {
     })
 }
 
-/// Our own model.
+/// Predicts by our own model.
 fn by_model(arguments: &Arguments) -> Result<Answer, PredictError> {
     let transport = match arguments.transport {
         Transport::Sctp => resequencing::Transport::Sctp { streams: count(arguments.streams) },
@@ -228,7 +228,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// The message rate; a plain default for UDP, whose losses no other message reveals.
+    /// Returns the message rate; a plain default for UDP, whose losses no other message reveals.
     fn rate(&self) -> Result<Rate, PredictError> {
         match self.load.rate()? {
             Some(rate) => Ok(rate),
@@ -326,7 +326,7 @@ fn count(number: Option<u32>) -> NonZeroU32 {
     number.and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN)
 }
 
-/// The equations used, numbered as in `docs/models.md`.
+/// Returns the equations used, numbered as in `docs/models.md`.
 fn equation(study: Study, flow: Flow) -> &'static str {
     match (study, flow) {
         (Study::S1, Flow::Streams(_) | Flow::ONE_CONNECTION) => "S1 (1),(2),(5)",
@@ -337,7 +337,7 @@ fn equation(study: Study, flow: Flow) -> &'static str {
     }
 }
 
-/// The equations of S4 for the mean response time, numbered as in `docs/models.md`.
+/// Returns the equations of S4 for the mean response time, numbered as in `docs/models.md`.
 pub(crate) fn s4_equation(flow: Flow) -> &'static str {
     match flow {
         Flow::Streams(_) | Flow::Unordered | Flow::ONE_CONNECTION => "S4 (1),(3),(4)",

@@ -4,7 +4,7 @@ use serde::Serialize;
 use simco::agent::{AgentEvent, Loss, PolicyReply};
 use simco::{AddressTuple, Direction, EnableParity, NegativeCode, PolicyRequest};
 
-/// What a reply says; what does not belong to it is left out.
+/// The content of a reply; what does not belong to it is left out.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Answer {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,7 +80,7 @@ impl Answer {
         }
     }
 
-    /// What a rule does: `203.0.113.9:*/udp -> 10.1.8.3:12345/udp`.
+    /// Returns what a rule does: `203.0.113.9:*/udp -> 10.1.8.3:12345/udp`.
     fn purpose(&self) -> String {
         let word = |text: &Option<String>| text.clone().unwrap_or_default();
         let (internal, external) = (word(&self.internal), word(&self.external));
@@ -102,7 +102,7 @@ impl Answer {
         }
     }
 
-    /// One line for each thing known.
+    /// Returns one line for each thing known.
     pub(super) fn text(&self) -> String {
         let number = |name: &str, value: Option<u32>| value.map(|value| format!("{name} {value}\n"));
         let word = |name: &str, value: Option<&str>| value.map(|value| format!("{name} {value}\n"));
@@ -127,7 +127,7 @@ impl Answer {
     }
 }
 
-/// What `prl` prints: rules, and what each of them is.
+/// The list that `prl` prints: rules, and what each of them is.
 #[derive(Debug, Serialize)]
 pub(super) struct Listing {
     pids: Vec<u32>,
@@ -135,12 +135,12 @@ pub(super) struct Listing {
 }
 
 impl Listing {
-    /// The rules there are by their status; who only wants numbers asks for none.
+    /// Creates the list of the rules there are by their status; who only wants numbers asks for none.
     pub(super) const fn new(pids: Vec<u32>, rules: Vec<Answer>) -> Self {
         Self { pids, rules }
     }
 
-    /// A line for each rule.
+    /// Returns a line for each rule.
     pub(super) fn text(&self) -> String {
         if self.pids.is_empty() {
             return "no rules\n".to_owned();
@@ -156,7 +156,7 @@ impl Listing {
     }
 }
 
-/// Lines with number, time left, owner and purpose below a heading.
+/// Returns lines with number, time left, owner and purpose below a heading.
 pub(super) fn table(rules: impl Iterator<Item = (String, String, String, String)>) -> String {
     let heading = ["RULE", "LEFT", "OWNER", "WHAT"].map(str::to_owned);
     let rows: Vec<_> = std::iter::once(heading.into()).chain(rules).collect();
@@ -188,7 +188,7 @@ impl Refusal {
     }
 }
 
-/// What `watch` prints, a line for each.
+/// The lines that `watch` prints.
 #[derive(Debug, Serialize)]
 pub(super) struct Watched {
     event: &'static str,
@@ -205,7 +205,8 @@ pub(super) struct Watched {
 }
 
 impl Watched {
-    /// `None` for what an agent that only watches does not see, and for the first session.
+    /// Creates the line for an event; `None` for what an agent that only watches does not see, and for the
+    /// first session.
     pub(super) fn new(event: &AgentEvent) -> Option<Self> {
         let session =
             |event| Self { event, pid: None, lifetime_s: None, because: None, attempt: None, after_s: None };

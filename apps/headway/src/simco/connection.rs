@@ -1,4 +1,4 @@
-//! Which middlebox, and who asks.
+//! The options for the connection: which middlebox, and who asks.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! What the operator of a middlebox asks its daemon on the same host, over a Unix socket: a line of JSON there, a line back.
+//! The requests of an operator to a middlebox daemon on the same host, over a Unix socket: a line of JSON
+//! there, a line back.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -38,13 +39,13 @@ enum Command {
     Remove(RemoveArguments),
     /// Let everything pass, or nothing, until `pass pinholes`; a restart ends it, too
     Pass {
-        /// What passes from now on
+        /// The packets that pass from now on
         #[arg(value_enum)]
         what: Passing,
     },
     /// Take the daemon's table out of nftables, which opens the network, or put it back
     Table {
-        /// What becomes of it
+        /// The fate of the table from now on
         #[arg(value_enum)]
         what: Table,
     },
@@ -53,20 +54,20 @@ enum Command {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct RemoveArguments {
-    /// This rule
+    /// The number of the rule to remove
     #[arg(long, value_name = "PID")]
     rule: Option<u32>,
     /// All rules of this agent
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// All rules
+    /// Remove all rules there are
     #[arg(long)]
     all: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Passing {
-    /// What pinholes open, as usual
+    /// Packets of open pinholes, as usual
     Pinholes,
     /// Everything, whatever rules there are
     Everything,
@@ -76,13 +77,13 @@ enum Passing {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Table {
-    /// Until it is restored nothing is granted
+    /// Removed: until it is restored nothing is granted
     Remove,
-    /// With the rules there are
+    /// Restored, with the rules there are
     Restore,
 }
 
-/// Why the daemon did not do it.
+/// The reason why the daemon did not do it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ControlError {
     #[error(
@@ -93,7 +94,7 @@ pub(crate) enum ControlError {
     Refused(String),
 }
 
-/// One request.
+/// Makes one request, and prints the reply.
 pub(super) async fn run(arguments: &ControlArguments) -> Result<(), SimcoError> {
     let output = arguments.output.open()?;
     let request = arguments.command.request();
@@ -135,7 +136,7 @@ impl Command {
     }
 }
 
-/// Rules as a table, all else a line for each thing known.
+/// Returns rules as a table, all else a line for each thing known.
 fn text(reply: &Value) -> String {
     if let Some(rules) = reply.get("rules").and_then(Value::as_array) {
         if rules.is_empty() {
@@ -151,7 +152,7 @@ fn text(reply: &Value) -> String {
     reply.as_object().into_iter().flatten().map(line).collect()
 }
 
-/// Text without quotes, all else as in JSON.
+/// Returns text without quotes, all else as in JSON.
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

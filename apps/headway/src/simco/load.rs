@@ -50,7 +50,7 @@ pub(super) struct LoadArguments {
     output: OutputArguments,
 }
 
-/// As `compare` prints it, with one run.
+/// The report as `compare` prints it, with one run.
 #[derive(Debug, Serialize)]
 struct Report {
     headway: &'static str,
@@ -99,7 +99,7 @@ struct Response {
     max: Option<f64>,
 }
 
-/// What all pinholes share.
+/// The state that all pinholes share.
 #[derive(Debug)]
 struct Load {
     agent: SimcoAgent,
@@ -208,7 +208,7 @@ impl LoadArguments {
         Ok((found, load, prefilled))
     }
 
-    /// As fast as answers come: each of `window` tasks opens a pinhole and deletes it.
+    /// Opens and deletes pinholes as fast as answers come, in each of `window` tasks.
     async fn closed_loop(
         &self,
         agent: SimcoAgent,
@@ -283,8 +283,8 @@ impl LoadArguments {
 }
 
 impl Load {
-    /// One pinhole from its opening to its end; how long the opening took, counted from when it was meant to be.
-    /// `None` outside the time measured.
+    /// Plays one pinhole from its opening to its end; returns how long the opening took, counted from when it
+    /// was meant to be. `None` outside the time measured.
     async fn pinhole(
         self: Arc<Self>,
         opens: Instant,
@@ -337,7 +337,8 @@ impl Load {
         openings
     }
 
-    /// PLC; whether there was a session to make it in. Without one the rule has its lifetime until the next attempt.
+    /// Changes the lifetime of a rule (PLC); returns whether there was a session to do it in. Without one the
+    /// rule has its lifetime until the next attempt.
     async fn change(&self, rule: PolicyRuleId, lifetime: Lifetime) -> Result<bool, RequestError> {
         match self.request(PolicyRequest::LifetimeChange { rule, lifetime }).await {
             Ok(_) => Ok(true),
@@ -356,7 +357,7 @@ impl Load {
     }
 }
 
-/// Whether a request failed because the session broke, which the agent mends.
+/// Returns whether a request failed because the session broke, which the agent mends.
 fn is_break(error: RequestError) -> bool {
     match error {
         RequestError::NotConnected | RequestError::Closed(_) => true,
@@ -375,14 +376,14 @@ async fn count_sessions(mut events: AgentEvents, reconnections: Arc<AtomicU64>) 
     }
 }
 
-/// Exponential spans with this mean.
+/// Returns exponential spans with this mean.
 fn spans(mean: Duration, seed: u64) -> Result<ExponentialSpans, UsageError> {
     ExponentialSpans::new(mean, seed).map_err(|error| {
         UsageError::value("--opening-rate", format!("{mean:?}"), &error.to_string(), "take a lower one")
     })
 }
 
-/// The whole number next to a mean.
+/// Returns the whole number next to a mean.
 fn whole(mean: f64) -> u64 {
     // Whole seconds make a whole number without a cast; what is beyond is beyond every machine.
     Duration::try_from_secs_f64(mean.round()).map_or(u64::MAX, |span| span.as_secs())
@@ -431,7 +432,7 @@ fn per_second(count: u64, seconds: f64) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX)) / seconds
 }
 
-/// When to try again what broke with the session.
+/// The wait before trying again what broke with the session.
 const AGAIN: Duration = Duration::from_millis(200);
 const LEAD: Duration = Duration::from_millis(500);
 const DRAIN: Duration = Duration::from_secs(10);

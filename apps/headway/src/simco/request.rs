@@ -1,4 +1,4 @@
-//! Transactions as options.
+//! The options of SIMCO's transactions.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ pub(super) struct PinholeArguments {
     /// The host and ports outside, such as 203.0.113.9:*/udp or 198.51.100.0/24:*/udp
     #[arg(long, value_name = "TUPLE")]
     external: Side,
-    /// Which way packets, of TCP first segments, may go
+    /// The direction in which packets, of TCP first segments, may go
     #[arg(long, value_enum, default_value = "inbound")]
     direction: Direction,
     /// Whether a translator keeps the parity of ports
@@ -47,7 +47,7 @@ pub(super) struct EnableArguments {
 /// Open a pinhole with what was reserved (PEA)
 #[derive(Debug, Args)]
 pub(super) struct EnableReservedArguments {
-    /// The reservation
+    /// The number of the reservation
     #[arg(long, value_name = "PID")]
     rule: u32,
     #[command(flatten)]
@@ -68,7 +68,7 @@ pub(super) struct ReserveArguments {
     /// Parity of the first port
     #[arg(long, value_enum, default_value = "any")]
     parity: FirstPort,
-    /// Which translation
+    /// The kind of translation
     #[arg(long, value_enum, default_value = "twice")]
     nat: Nat,
     /// IP version inside [default: any]
@@ -106,10 +106,10 @@ pub(super) struct DisableArguments {
 /// Change a rule's lifetime; 0s deletes it (PLC)
 #[derive(Debug, Args)]
 pub(super) struct LifetimeArguments {
-    /// Which rule
+    /// The number of the rule
     #[arg(long, value_name = "PID")]
     rule: u32,
-    /// From now on, in whole seconds
+    /// The lifetime from now on, in whole seconds
     #[arg(long, value_name = "D", value_parser = parse_lifetime)]
     lifetime: Lifetime,
     #[command(flatten)]
@@ -119,7 +119,7 @@ pub(super) struct LifetimeArguments {
 /// Tell what a rule is (PRS)
 #[derive(Debug, Args)]
 pub(super) struct StatusArguments {
-    /// Which rule
+    /// The number of the rule
     #[arg(long, value_name = "PID")]
     rule: u32,
     #[command(flatten)]
@@ -129,7 +129,7 @@ pub(super) struct StatusArguments {
 /// List rules (PRL), and what each of them is (PRS)
 #[derive(Debug, Args)]
 pub(super) struct ListArguments {
-    /// Only their numbers, with one request instead of one for each rule
+    /// Print their numbers alone, with one request instead of one for each rule
     #[arg(long)]
     pub(super) numbers: bool,
     #[command(flatten)]
@@ -265,7 +265,7 @@ impl From<Version> for IpVersion {
     }
 }
 
-/// What is wrong with a lifetime.
+/// The mistake in a lifetime.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum LifetimeError {
     #[error(transparent)]
@@ -274,7 +274,7 @@ pub(super) enum LifetimeError {
     NotWhole,
 }
 
-/// A lifetime with its unit, such as `300s` or `1h`.
+/// Returns a lifetime with its unit, such as `300s` or `1h`.
 pub(super) fn parse_lifetime(text: &str) -> Result<Lifetime, LifetimeError> {
     let span: Duration = workload::parse_duration(text)?;
     let seconds = u32::try_from(span.as_secs()).ok().filter(|_| span.subsec_nanos() == 0);

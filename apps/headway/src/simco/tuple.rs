@@ -20,7 +20,7 @@ impl Side {
     }
 }
 
-/// What is wrong with a tuple.
+/// The mistake in a tuple.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum TupleError {
     #[error("no protocol: write it behind the port, such as 10.1.8.3:12345/udp")]
@@ -71,7 +71,7 @@ impl FromStr for Side {
     }
 }
 
-/// A protocol by name or number.
+/// Returns a protocol by name or number.
 pub(super) fn parse_protocol(text: &str) -> Result<TransportProtocol, TupleError> {
     Ok(match text {
         "any" => TransportProtocol::ANY,

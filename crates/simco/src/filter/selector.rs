@@ -1,4 +1,4 @@
-//! Which addresses and ports a rule means, and what they become.
+//! The addresses and ports that a rule means, and what they become.
 
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -10,14 +10,14 @@ use crate::tuple::{AddressTuple, IpVersion, TupleForm};
 /// Addresses and ports of one side.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Selector {
-    /// Which addresses.
+    /// The addresses that are meant.
     pub network: Network,
-    /// Which ports.
+    /// The ports that are meant.
     pub ports: Ports,
 }
 
 impl Selector {
-    /// What a tuple means. A tuple without address means every address of its version.
+    /// Creates the selector of what a tuple means. A tuple without address means every address of its version.
     #[must_use]
     pub fn of(tuple: &AddressTuple) -> Self {
         match tuple.form {
@@ -34,7 +34,7 @@ impl Selector {
 }
 
 impl Selector {
-    /// The same with as many ports as `reserved`, where both have some.
+    /// Returns the selector with as many ports as `reserved`, where both have some.
     pub(crate) fn as_many_as(self, reserved: Option<Ports>) -> Self {
         match (self.ports, reserved) {
             (Ports::Range { first, .. }, Some(Ports::Range { count, .. })) => {
@@ -53,7 +53,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// The addresses that share `prefix_length` leading bits with `address`; more bits than it has count as all.
+    /// Creates the network of the addresses that share `prefix_length` leading bits with `address`; more bits
+    /// than it has count as all.
     #[must_use]
     pub fn new(address: IpAddr, prefix_length: u8) -> Self {
         let version = IpVersion::of(address);
@@ -65,37 +66,37 @@ impl Network {
         Self { address, prefix_length }
     }
 
-    /// Every address of a version.
+    /// Returns every address of a version.
     #[must_use]
     pub const fn all(version: IpVersion) -> Self {
         Self { address: version.unspecified(), prefix_length: 0 }
     }
 
-    /// The first address: all other bits are zero.
+    /// Returns the first address: all other bits are zero.
     #[must_use]
     pub const fn address(&self) -> IpAddr {
         self.address
     }
 
-    /// Leading bits that count.
+    /// Returns the number of leading bits that count.
     #[must_use]
     pub const fn prefix_length(&self) -> u8 {
         self.prefix_length
     }
 
-    /// IPv4 or IPv6.
+    /// Returns the IP version, 4 or 6.
     #[must_use]
     pub const fn version(&self) -> IpVersion {
         IpVersion::of(self.address)
     }
 
-    /// The one host it is, if it is one.
+    /// Returns the host, if the network is a single one.
     #[must_use]
     pub fn host(&self) -> Option<IpAddr> {
         (self.prefix_length == self.version().address_bits()).then_some(self.address)
     }
 
-    /// Its lower and its upper half; `None` of one host.
+    /// Returns the lower and the upper half; `None` of one host.
     #[must_use]
     pub fn halves(&self) -> Option<[Self; 2]> {
         let bits = self.version().address_bits();
@@ -108,13 +109,13 @@ impl Network {
         Some([Self::new(self.address, length), Self::new(upper, length)])
     }
 
-    /// Whether `address` is in it.
+    /// Returns whether `address` is in it.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         Self::new(address, self.prefix_length) == *self
     }
 
-    /// Whether they have an address in common: one contains the other.
+    /// Returns whether they have an address in common: one contains the other.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         let shorter = self.prefix_length.min(other.prefix_length);
@@ -129,22 +130,22 @@ impl fmt::Display for Network {
     }
 }
 
-/// Ports of one side.
+/// The ports of one side of a rule.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Ports {
     /// Every port; for protocols without ports, every packet.
     Any,
-    /// Consecutive ports.
+    /// A range of consecutive ports.
     Range {
-        /// The lowest, not 0.
+        /// The lowest port, which is not 0.
         first: u16,
-        /// How many.
+        /// The number of ports in the range.
         count: NonZeroU16,
     },
 }
 
 impl Ports {
-    /// `count` ports from `first` on; all ports if either is 0.
+    /// Creates the range of `count` ports from `first` on; all ports if either is 0.
     #[must_use]
     pub const fn new(first: u16, count: u16) -> Self {
         match NonZeroU16::new(count) {
@@ -153,7 +154,7 @@ impl Ports {
         }
     }
 
-    /// The last port; 65535 for all.
+    /// Returns the last port; 65535 for all.
     #[must_use]
     pub const fn last(self) -> u16 {
         match self {
@@ -162,7 +163,7 @@ impl Ports {
         }
     }
 
-    /// Whether `port` is among them.
+    /// Returns whether `port` is among them.
     #[must_use]
     pub const fn contains(self, port: u16) -> bool {
         match self {
@@ -171,7 +172,7 @@ impl Ports {
         }
     }
 
-    /// Whether they have a port in common.
+    /// Returns whether they have a port in common.
     #[must_use]
     pub const fn overlaps(self, other: Self) -> bool {
         match (self, other) {
@@ -182,7 +183,7 @@ impl Ports {
         }
     }
 
-    /// The port `step` after the first, alone; of all ports, all.
+    /// Returns the port `step` after the first, alone; of all ports, all.
     #[must_use]
     pub const fn nth(self, step: u16) -> Self {
         match self {
@@ -192,19 +193,19 @@ impl Ports {
     }
 }
 
-/// What a translator makes of addresses and ports (RFC 5189 §2.3.6).
+/// The translation of addresses and ports by a translator (RFC 5189 §2.3.6).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Translation {
-    /// Whose ports it occupies; [`TransportProtocol::ANY`] is the address with everything.
+    /// The protocol whose ports it occupies; [`TransportProtocol::ANY`] is the address with everything.
     pub protocol: TransportProtocol,
-    /// What stands for the internal endpoint outside, A2.
+    /// The address and ports that stand for the internal endpoint outside, A2.
     pub outside: Mapping,
-    /// What stands for the external endpoint inside, A1; of twice NAT only.
+    /// The address and ports that stand for the external endpoint inside, A1; of twice NAT only.
     pub inside: Option<Mapping>,
 }
 
 impl Translation {
-    /// Whether several hosts share the outside address, and ports are chosen as packets come.
+    /// Returns whether several hosts share the outside address, and ports are chosen as packets come.
     #[must_use]
     pub fn is_shared(&self) -> bool {
         self.protocol.has_ports() && self.outside.ports == Ports::Any
@@ -214,10 +215,11 @@ impl Translation {
 /// An address and ports that stand for others: the k-th port for the k-th.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Mapping {
-    /// The address.
+    /// The address of the translator.
     pub address: IpAddr,
-    /// The ports. [`Ports::Any`]: if the translation occupies the whole address each port stands for itself; otherwise
-    /// the address is shared, the rule is outbound, and the translator chooses ports as packets come.
+    /// The ports of the translator. [`Ports::Any`]: if the translation occupies the whole address each port
+    /// stands for itself; otherwise the address is shared, the rule is outbound, and the translator chooses
+    /// ports as packets come.
     pub ports: Ports,
 }
 

@@ -82,7 +82,7 @@ pub struct Middlebox<F> {
     filter: F,
     nonces: Nonces,
     sessions: BTreeMap<SessionId, Session>,
-    /// Open sessions.
+    /// The open sessions of each agent.
     by_agent: BTreeMap<Owner, BTreeSet<SessionId>>,
     /// Open sessions of agents that may access everybody's rules.
     overseers: BTreeSet<SessionId>,
@@ -95,7 +95,8 @@ pub struct Middlebox<F> {
 }
 
 impl<F: PacketFilter> Middlebox<F> {
-    /// A middlebox without rules and sessions. `secret` is 32 octets of entropy; in a simulation, of its seed.
+    /// Creates a middlebox without rules and sessions. `secret` is 32 octets of entropy; in a simulation, of
+    /// its seed.
     ///
     /// # Errors
     ///
@@ -117,8 +118,8 @@ impl<F: PacketFilter> Middlebox<F> {
         })
     }
 
-    /// A new connection of an agent. If there are as many as there may be, the oldest that is no session makes room: that of
-    /// the peer that has most of them.
+    /// Takes in a new connection of an agent. If there are as many as there may be, the oldest that is no
+    /// session makes room: that of the peer that has most of them.
     pub fn open(&mut self, now: Instant, connection: Connection) -> SessionId {
         if self.sessions.len() >= self.policies.config.limits.sessions {
             self.displace();
@@ -166,7 +167,7 @@ impl<F: PacketFilter> Middlebox<F> {
         self.forget(session);
     }
 
-    /// It is later: rules expire, patience ends.
+    /// Takes note of the time: rules expire, patience ends.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.expire(now);
         let patience = self.patience();
@@ -182,7 +183,7 @@ impl<F: PacketFilter> Middlebox<F> {
         }
     }
 
-    /// The next octets to send. Processes what waits first.
+    /// Returns the next octets to send, after processing what waits.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         if !self.pending.is_empty() {
             self.commit(now);
@@ -204,12 +205,12 @@ impl<F: PacketFilter> Middlebox<F> {
         None
     }
 
-    /// What happened, the oldest first.
+    /// Returns the next event, the oldest first.
     pub fn poll_event(&mut self) -> Option<MiddleboxEvent> {
         self.events.pop_front()
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout) at the latest.
+    /// Returns when to call [`handle_timeout`](Self::handle_timeout) at the latest.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         let patience = self.patience();
@@ -308,53 +309,53 @@ impl<F: PacketFilter> Middlebox<F> {
         }
     }
 
-    /// What agents are told that the middlebox can do.
+    /// Returns what agents are told that the middlebox can do.
     #[must_use]
     pub const fn capabilities(&self) -> &Capabilities {
         &self.policies.capabilities
     }
 
-    /// All rules, by identifier.
+    /// Returns all rules, by identifier.
     pub fn rules(&self) -> impl Iterator<Item = &Arc<PolicyRule>> {
         self.policies.rules.iter()
     }
 
-    /// How many rules there are.
+    /// Returns how many rules there are.
     #[must_use]
     pub fn rule_count(&self) -> usize {
         self.policies.rules.len()
     }
 
-    /// Open sessions and whose they are.
+    /// Returns the open sessions and the agents they belong to.
     pub fn open_sessions(&self) -> impl Iterator<Item = (SessionId, &Owner)> {
         self.sessions.iter().filter_map(|(id, session)| Some((*id, session.agent()?)))
     }
 
-    /// A connection, as it was opened; `None` once it is closed or lost.
+    /// Returns a connection, as it was opened; `None` once it is closed or lost.
     #[must_use]
     pub fn connection(&self, session: SessionId) -> Option<&Connection> {
         self.sessions.get(&session).map(|session| &session.connection)
     }
 
-    /// How many connections there are, sessions or not.
+    /// Returns how many connections there are, sessions or not.
     #[must_use]
     pub fn connection_count(&self) -> usize {
         self.sessions.len()
     }
 
-    /// The packet filter.
+    /// Returns the packet filter.
     #[must_use]
     pub const fn filter(&self) -> &F {
         &self.filter
     }
 
-    /// The packet filter. What is changed here the rule base does not know.
+    /// Returns the packet filter, to be changed. What is changed here the rule base does not know.
     pub const fn filter_mut(&mut self) -> &mut F {
         &mut self.filter
     }
 
-    /// How long a connection may take to become a session: less and less from where half of the places are taken, down to a
-    /// tenth.
+    /// Returns how long a connection may take to become a session: less and less from where half of the places
+    /// are taken, down to a tenth.
     fn patience(&self) -> Duration {
         let Limits { sessions: places, establishment, .. } = self.policies.config.limits;
         let free = places.saturating_sub(self.sessions.len());
@@ -524,9 +525,9 @@ impl<F: PacketFilter> Middlebox<F> {
 /// Whether a connection can take octets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Flow {
-    /// It can.
+    /// The connection can take octets.
     Ready,
-    /// It cannot for now.
+    /// The connection cannot take octets for now.
     Paused,
 }
 
