@@ -16,7 +16,7 @@ use virtual_time::Instant;
 pub(crate) struct Audit(Option<BufWriter<File>>);
 
 impl Audit {
-    /// No audit log.
+    /// Creates the audit that writes nothing.
     pub(crate) const fn none() -> Self {
         Self(None)
     }
@@ -73,7 +73,7 @@ impl Audit {
     }
 }
 
-/// The word for a change, in the audit log and in the metrics.
+/// Returns the word for a change, in the audit log and in the metrics.
 pub(crate) const fn kind(change: &Change) -> &'static str {
     match change {
         Change::Insert(_) => "inserted",
@@ -90,7 +90,7 @@ fn unix_s() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
 
-/// What a rule does: `203.0.113.9:*/udp -> 10.1.8.3:12345/udp`.
+/// Returns what a rule does: `203.0.113.9:*/udp -> 10.1.8.3:12345/udp`.
 pub(crate) fn purpose(rule: &PolicyRule) -> String {
     match &rule.kind {
         RuleKind::Reserve(reservation) => format!("reserves {}", reservation.outside),

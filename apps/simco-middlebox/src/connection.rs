@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 
 pub(crate) use self::hosts::Hosts;
 
-/// What connections tell the server.
+/// The messages of connections to the server.
 #[derive(Debug)]
 pub(crate) enum Input {
     /// There is a new connection. It hears its number.
@@ -27,13 +27,14 @@ pub(crate) enum Input {
     Messages { session: SessionId, messages: Vec<(StreamNumber, Bytes)> },
     /// The connection takes octets again.
     Drained { session: SessionId },
-    /// It is gone.
+    /// The connection is gone.
     Lost { session: SessionId },
     /// A host wanted more connections than it may have.
     TurnedAway { host: IpAddr },
 }
 
-/// Where the server's octets for a connection go. Dropped, the connection is closed once they have left.
+/// The sending end of the server's octets for a connection. Dropped, the connection is closed once they have
+/// left.
 #[derive(Clone, Debug)]
 pub(crate) struct Writer {
     outgoing: mpsc::UnboundedSender<Outgoing>,
@@ -47,7 +48,7 @@ pub(crate) struct Outgoing {
     pub(crate) octets: Vec<u8>,
 }
 
-/// The other end of a [`Writer`].
+/// The receiving end of a [`Writer`].
 #[derive(Debug)]
 pub(crate) struct Outbound {
     outgoing: mpsc::UnboundedReceiver<Outgoing>,
@@ -61,7 +62,7 @@ pub(crate) enum Pace {
     LagsBehind,
 }
 
-/// Both ends of a connection's outbound queue.
+/// Creates both ends of a connection's outbound queue.
 pub(crate) fn outbound() -> (Writer, Outbound) {
     let (sender, receiver) = mpsc::unbounded_channel();
     let queued_bytes = Arc::new(AtomicUsize::new(0));
@@ -70,7 +71,7 @@ pub(crate) fn outbound() -> (Writer, Outbound) {
 }
 
 impl Writer {
-    /// Queues octets. The core bounds what waits for a connection that lags behind.
+    /// Queues octets to be written. The core bounds what waits for a connection that lags behind.
     pub(crate) fn send(&self, outgoing: Outgoing) -> Pace {
         let bytes = outgoing.octets.len();
         let before = self.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -86,13 +87,13 @@ impl Outbound {
         self.outgoing.recv().await
     }
 
-    /// Something more to write, if there is any at once.
+    /// Takes out something more to write, if there is any at once.
     pub(crate) fn next_now(&mut self) -> Option<Outgoing> {
         self.outgoing.try_recv().ok()
     }
 
-    /// Does `work`, which hands octets to the connection; `None` if it takes too long after the server has closed the
-    /// connection: the agent does not read.
+    /// Waits for `work`, which hands octets to the connection; `None` if it takes too long after the server has
+    /// closed the connection: the agent does not read.
     pub(crate) async fn bounded<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         let mut work = std::pin::pin!(work);
         loop {
@@ -107,7 +108,7 @@ impl Outbound {
         }
     }
 
-    /// This much was written. Whether the connection has caught up with that.
+    /// Takes note that this much was written; returns whether the connection has caught up with that.
     pub(crate) fn written(&self, bytes: usize) -> bool {
         let before = self.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
         before > LOW_BYTES && before - bytes <= LOW_BYTES
@@ -127,7 +128,7 @@ pub(crate) async fn introduce(
 
 /// How long the last octets may take, at least; at most twice as long.
 const LAST_OCTETS: Duration = Duration::from_secs(1);
-/// Beyond this the connection lags behind.
+/// The octets beyond which the connection lags behind.
 const HIGH_BYTES: usize = 256 << 10;
-/// Below this it has caught up.
+/// The octets below which it has caught up.
 const LOW_BYTES: usize = 64 << 10;

@@ -13,12 +13,12 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{mpsc, oneshot};
 
-/// What an operator may ask for.
+/// A command of an operator.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) enum Command {
     Status,
-    /// All rules.
+    /// The list of all rules is asked for.
     Rules,
     /// A rule is to end.
     Remove {
@@ -29,7 +29,7 @@ pub(crate) enum Command {
         agent: String,
     },
     RemoveAll,
-    /// What passes from now on.
+    /// The packets that pass from now on are chosen.
     Pass {
         what: Passing,
     },
@@ -37,7 +37,7 @@ pub(crate) enum Command {
     RestoreTable,
 }
 
-/// What is to pass, in the operator's words.
+/// The packets that are to pass, in the operator's words.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Passing {

@@ -42,19 +42,19 @@ impl Embedded {
         Ok(Self { tcp, sctp, metrics, controls, thread })
     }
 
-    /// Where TCP listens.
+    /// Returns where TCP listens.
     #[must_use]
     pub fn tcp_addresses(&self) -> &[SocketAddr] {
         &self.tcp
     }
 
-    /// Where SCTP listens: with encapsulation, its UDP address.
+    /// Returns where SCTP listens: with encapsulation, its UDP address.
     #[must_use]
     pub const fn sctp_address(&self) -> Option<SocketAddr> {
         self.sctp
     }
 
-    /// Where metrics are served.
+    /// Returns where metrics are served.
     #[must_use]
     pub const fn metrics_address(&self) -> Option<SocketAddr> {
         self.metrics

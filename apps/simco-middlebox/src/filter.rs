@@ -15,12 +15,12 @@ use crate::config::FilterSettings;
 pub(crate) enum Filter {
     /// Touches no packet.
     Memory(MemoryFilter),
-    /// Linux.
+    /// The nftables of the Linux kernel.
     Nftables(Box<NftFilter>),
 }
 
 impl Filter {
-    /// The filter, and the rules it knows from before.
+    /// Opens the filter, and returns it with the rules it knows from before.
     ///
     /// `kept` is the socket by which an earlier process owned the table.
     pub(crate) fn open(
@@ -39,7 +39,7 @@ impl Filter {
         Ok((Self::Nftables(Box::new(filter)), rules))
     }
 
-    /// The socket that owns the table, for somebody to keep when this process dies.
+    /// Returns the socket that owns the table, for somebody to keep when this process dies.
     pub(crate) fn to_keep(&self) -> Option<BorrowedFd<'_>> {
         match self {
             Self::Nftables(filter) if filter.is_owner() => Some(filter.owner_socket()),
@@ -47,7 +47,7 @@ impl Filter {
         }
     }
 
-    /// Other tables of ours, which close what they close.
+    /// Returns the names of other tables of ours, which close what they close.
     pub(crate) fn others(&self) -> &[String] {
         match self {
             Self::Nftables(filter) => filter.others(),
@@ -55,12 +55,12 @@ impl Filter {
         }
     }
 
-    /// Whether packets obey and others might interfere.
+    /// Returns whether packets obey and others might interfere.
     pub(crate) const fn is_watched(&self) -> bool {
         matches!(self, Self::Nftables(_))
     }
 
-    /// Whether the kernel keeps all others off.
+    /// Returns whether the kernel keeps all others off.
     pub(crate) const fn is_owner(&self) -> bool {
         match self {
             Self::Memory(_) => true,
@@ -68,7 +68,7 @@ impl Filter {
         }
     }
 
-    /// What is known to have become of it behind our back.
+    /// Returns what is known to have become of it behind our back.
     pub(crate) const fn damage(&self) -> Option<Damage> {
         match self {
             Self::Memory(_) => None,
@@ -94,7 +94,7 @@ impl Filter {
 }
 
 impl Filter {
-    /// What passes, in a word.
+    /// Returns what passes, in a word.
     pub(crate) const fn passing(&self) -> &'static str {
         match self {
             Self::Memory(_) => "everything",

@@ -42,19 +42,20 @@ impl Listeners {
         Ok(Self { tcp, sctp, metrics })
     }
 
-    /// Where TCP listens, with the ports that were found free for port 0.
+    /// Returns where TCP listens, with the ports that were found free for port 0.
     #[must_use]
     pub fn tcp_addresses(&self) -> Vec<SocketAddr> {
         self.tcp.iter().filter_map(|listener| listener.local_addr().ok()).collect()
     }
 
-    /// Where SCTP listens: with encapsulation, its UDP address.
+    /// Returns where SCTP listens: with encapsulation, its UDP address.
     #[must_use]
     pub fn sctp_address(&self) -> Option<SocketAddr> {
         self.sctp.as_ref().map(Endpoint::local_address)
     }
 
-    /// All of it in a line, for people and for `systemctl status`: `tcp 127.0.0.1:7626, sctp 127.0.0.1:9899`.
+    /// Returns all of it in a line, for people and for `systemctl status`: `tcp 127.0.0.1:7626, sctp
+    /// 127.0.0.1:9899`.
     #[must_use]
     pub fn summary(&self) -> String {
         let tcp = self.tcp_addresses().into_iter().map(|address| format!("tcp {address}"));
@@ -64,7 +65,7 @@ impl Listeners {
         all.join(", ")
     }
 
-    /// Where metrics are served.
+    /// Returns where metrics are served.
     #[must_use]
     pub fn metrics_address(&self) -> Option<SocketAddr> {
         self.metrics.as_ref().and_then(|listener| listener.local_addr().ok())
@@ -114,7 +115,7 @@ impl Opened {
         }
     }
 
-    /// The sockets.
+    /// Returns the sockets that listen.
     #[must_use]
     pub const fn listeners(&self) -> &Listeners {
         &self.listeners
@@ -140,29 +141,29 @@ async fn bind_sctp(listen: &SctpListen) -> Result<Endpoint, StartError> {
     })
 }
 
-/// Why the daemon does not start.
+/// The reason why the daemon does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// A TCP address.
+    /// A TCP address could not be listened at.
     #[error("{key} = \"{address}\": {because}; choose another address or port")]
     Listen {
-        /// Which key of the configuration.
+        /// The key of the configuration.
         key: &'static str,
-        /// Which address.
+        /// The address that was configured.
         address: SocketAddr,
-        /// What the system said.
+        /// The reason that the system gave.
         because: String,
     },
-    /// An SCTP port.
+    /// An SCTP port cannot be used.
     #[error("listen.sctp.port = {port}: at least 1 is needed")]
     SctpPort {
-        /// Which.
+        /// The port that was configured.
         port: u16,
     },
-    /// The SCTP endpoint.
+    /// The SCTP endpoint could not be bound.
     #[error("listen.sctp: {0}")]
     Sctp(#[from] BindError),
-    /// The packet filter.
+    /// The packet filter could not be opened.
     #[error("filter: {0}")]
     Nftables(#[from] NftError),
     /// An interface that is not there.
@@ -170,18 +171,18 @@ pub enum StartError {
         "filter.inside = \"{name}\": there is no such interface; with inside_may_come_later = true it may come later"
     )]
     NoSuchInterface {
-        /// Its name.
+        /// The name of the interface.
         name: String,
     },
-    /// The middlebox.
+    /// The middlebox does not take its configuration.
     #[error("service: {0}")]
     Middlebox(#[from] MiddleboxConfigError),
     /// A file of ours, or entropy.
     #[error("{what}: {because}")]
     System {
-        /// What was to be had.
+        /// The name of what was to be had.
         what: String,
-        /// What the system said.
+        /// The error that the system returned.
         because: std::io::Error,
     },
 }

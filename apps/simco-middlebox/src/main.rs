@@ -1,4 +1,4 @@
-//! The daemon.
+//! The program of the middlebox daemon.
 #![forbid(unsafe_code)]
 
 use std::path::PathBuf;

@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-/// What has happened since the start.
+/// The counters of what has happened since the start.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counters {
     /// Changes of rules by their kind.
@@ -41,7 +41,7 @@ pub(crate) struct Gauges {
 }
 
 impl Counters {
-    /// The page.
+    /// Returns the page.
     pub(crate) fn page(&self, gauges: Gauges) -> String {
         let mut page = Page(String::new());
         page.plain("simco_rules", "gauge", "Policy rules alive.", gauges.rules);

@@ -19,8 +19,9 @@ pub fn tell_systemd(state: &str) -> io::Result<()> {
     send(state, None)
 }
 
-/// Has systemd keep a descriptor under a name, which [`kept`] gives to the next process (sd_pid_notify_with_fds(3)). The unit
-/// needs `FileDescriptorStoreMax=`; without it systemd closes what it is sent.
+/// Lets systemd keep a descriptor under a name, which [`kept`] gives to the next process
+/// (sd_pid_notify_with_fds(3)). The unit needs `FileDescriptorStoreMax=`; without it systemd closes what it is
+/// sent.
 ///
 /// # Errors
 ///
@@ -29,7 +30,7 @@ pub(crate) fn keep(name: &str, descriptor: BorrowedFd<'_>) -> io::Result<()> {
     send(&format!("FDSTORE=1\nFDNAME={name}"), Some(descriptor))
 }
 
-/// The descriptor that systemd has kept under a name for a process before this one (sd_listen_fds(3)).
+/// Returns the descriptor that systemd has kept under a name for a process before this one (sd_listen_fds(3)).
 ///
 /// # Errors
 ///
@@ -65,5 +66,5 @@ fn send(state: &str, descriptor: Option<BorrowedFd<'_>>) -> io::Result<()> {
     Ok(())
 }
 
-/// SD_LISTEN_FDS_START.
+/// The first descriptor that systemd passes on (SD_LISTEN_FDS_START).
 const FIRST_DESCRIPTOR: i32 = 3;

@@ -32,18 +32,18 @@ pub struct Server {
     counters: Counters,
     audit: Audit,
     hosts: Hosts,
-    /// What new connections over TCP speak TLS with.
+    /// The identity with which new connections over TCP speak TLS.
     tls: watch::Sender<Option<TlsIdentity>>,
     guard: Guard,
-    /// Who is at the other end.
+    /// The peers at the other ends, by session.
     peers: BTreeMap<SessionId, Peer>,
     throttle: Throttle,
-    /// Whom metrics are served to.
+    /// The clients that metrics are served to.
     scraping: Scraping,
     settings: Settings,
 }
 
-/// What the operator tells a server that runs.
+/// A command of the operator to a server that runs.
 #[derive(Debug)]
 pub enum Control {
     /// This configuration from now on, as far as it can be changed; sessions go on where the agent still may connect.
@@ -259,7 +259,8 @@ impl Server {
     }
 }
 
-/// Time since the host's start, on the clock that is never set: after a restart of the daemon it goes on.
+/// Returns the time since the host's start, on the clock that is never set: after a restart of the daemon it
+/// goes on.
 fn now() -> Instant {
     let time = clock_gettime(ClockId::Monotonic);
     let (seconds, nanos) = (u64::try_from(time.tv_sec), u32::try_from(time.tv_nsec));

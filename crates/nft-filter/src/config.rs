@@ -1,11 +1,11 @@
-//! What an operator may choose.
+//! The options of the filter, which an operator may choose.
 
 use core::num::NonZeroU32;
 use core::ops::RangeInclusive;
 
 use simco::filter::Network;
 
-/// How the filter stands in the kernel.
+/// The configuration of the filter in the kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NftConfig {
     /// The table, of family `inet`; default `headway`. Nobody else may write to it.
@@ -18,14 +18,14 @@ pub struct NftConfig {
     /// Priority of the chain among all that look at forwarded packets; default −10, shortly before the place of
     /// firewalld and Docker (0). What we accept they may still drop, and what we drop they never see.
     pub priority: i32,
-    /// With the priorities of address translation, or none; default none.
+    /// The priorities of address translation, or none; default none.
     pub translation: Option<TranslationPriorities>,
     /// The ports from which the kernel takes one for each flow of a host whose ports are left open; default 1024 to 65535.
     pub shared_ports: RangeInclusive<u16>,
     /// Bits that packets which pinholes let pass have in their mark from then on, so that others' rules can let them pass, too;
     /// default none.
     pub mark: Option<NonZeroU32>,
-    /// What passes; default what pinholes open.
+    /// The packets that pass; default those of open pinholes.
     pub passing: Passing,
     /// How many shapes of wildcards may be in use at once, for each of blocked, inbound and outbound; default 96.
     /// Each costs every packet a look into a table.
@@ -42,10 +42,10 @@ pub struct NftConfig {
     pub ownership: Ownership,
 }
 
-/// What passes between the protected network and others, whatever rules there are.
+/// The packets that pass between the protected network and others, whatever rules there are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Passing {
-    /// What pinholes open.
+    /// The packets of open pinholes pass.
     #[default]
     Pinholes,
     /// Everything that the rest of the host lets pass.
@@ -54,7 +54,7 @@ pub enum Passing {
     Nothing,
 }
 
-/// Who may change the table.
+/// The processes that may change the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Ownership {
     /// We alone, where the kernel can (Linux 6.9 and later); it is [`Shared`](Self::Shared) elsewhere. The table stays when
@@ -68,9 +68,9 @@ pub enum Ownership {
 /// Priorities of the chains that translate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TranslationPriorities {
-    /// Of destinations; default −110, before others' −100.
+    /// The priority for destinations; default −110, before others' −100.
     pub destination: i32,
-    /// Of sources; default 90, before others' 100.
+    /// The priority for sources; default 90, before others' 100.
     pub source: i32,
 }
 
@@ -86,14 +86,14 @@ pub enum Removal {
     /// Finds out which way the kernel knows.
     #[default]
     Automatic,
-    /// In one message, which Linux knows since 6.3.
+    /// The table is removed in one message, which Linux knows since 6.3.
     Destroy,
     /// Adds it, if it is not there, and deletes it, in one transaction.
     AddAndDelete,
 }
 
 impl NftConfig {
-    /// The defaults, for these interfaces of the protected network.
+    /// Creates the defaults, for these interfaces of the protected network.
     #[must_use]
     pub fn new(inside: Vec<String>) -> Self {
         Self {

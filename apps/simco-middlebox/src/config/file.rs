@@ -135,7 +135,7 @@ pub(super) struct Agent {
     pub(super) policy: Policy,
 }
 
-/// What an agent may do; what is not written has its default.
+/// The policy of an agent; what is not written has its default.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Policy {

@@ -18,18 +18,18 @@ pub use self::tls::TlsIdentity;
 /// Everything the daemon is told.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where agents connect.
+    /// The addresses at which agents connect.
     pub listen: Listen,
-    /// What makes packets obey.
+    /// The filter that makes packets obey.
     pub filter: FilterSettings,
-    /// Sessions, rules, agents.
+    /// The configuration of sessions, rules and agents.
     pub middlebox: MiddleboxConfig,
     /// Connections from one host at most, with a session or not yet; default 64. Raise it where many agents share an
     /// address.
     pub connections_per_host: usize,
     /// Agents over TCP speak TLS with this; `None`, the default: without.
     pub tls: Option<TlsIdentity>,
-    /// Where `GET /metrics` is answered; `None`: nowhere.
+    /// The address at which `GET /metrics` is answered; `None`: nowhere.
     pub metrics: Option<SocketAddr>,
     /// The file of the audit log, appended to; `None`: none.
     pub audit: Option<PathBuf>,
@@ -37,16 +37,16 @@ pub struct Settings {
     pub control: Option<PathBuf>,
 }
 
-/// Where agents connect.
+/// The addresses at which agents connect.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Listen {
-    /// TCP.
+    /// The addresses at which TCP listens.
     pub tcp: Vec<SocketAddr>,
-    /// SCTP.
+    /// The addresses for SCTP, if it is served.
     pub sctp: Option<SctpListen>,
 }
 
-/// Where agents connect over SCTP.
+/// The addresses at which agents connect over SCTP.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SctpListen {
     /// Own addresses; several make the endpoint multi-homed.
@@ -59,14 +59,14 @@ pub struct SctpListen {
     pub capture: Option<PathBuf>,
 }
 
-/// What makes packets obey.
+/// The filter that makes packets obey.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FilterSettings {
     /// Nothing: rules are kept, packets are not touched.
     Memory,
-    /// Linux nftables.
+    /// The nftables of the Linux kernel.
     Nftables {
-        /// How it stands in the kernel.
+        /// The form of the ruleset in the kernel.
         config: NftConfig,
         /// Whether interfaces may be missing at the start; unless configured they may not.
         interfaces: Interfaces,
@@ -76,14 +76,14 @@ pub enum FilterSettings {
 /// Whether interfaces of the protected network have to be there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Interfaces {
-    /// At the start; a name that is mistyped is found then.
+    /// The interfaces have to be there at the start; a name that is mistyped is found then.
     Present,
-    /// At any time.
+    /// The interfaces may come at any time.
     MayComeLater,
 }
 
 impl FilterSettings {
-    /// Whether only a restart can make the one of the other: closed addresses may change without.
+    /// Returns whether only a restart can make the one of the other: closed addresses may change without.
     pub(crate) fn needs_a_restart(&self, new: &Self) -> bool {
         let mut alike = self.clone();
         if let (Self::Nftables { config, .. }, Self::Nftables { config: new, .. }) = (&mut alike, new) {
@@ -124,7 +124,7 @@ impl Settings {
         Self::parse(&text, path.parent().unwrap_or_else(|| Path::new(".")))
     }
 
-    /// The name of the table that a configuration means, whatever else is in it.
+    /// Returns the name of the table that a configuration means, whatever else is in it.
     ///
     /// # Errors
     ///
@@ -147,28 +147,28 @@ impl Settings {
     }
 }
 
-/// Why a configuration is none.
+/// The reason why a configuration is none.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The file cannot be read.
+    /// The configuration file cannot be read.
     #[error("cannot read {}: {because}", path.display())]
     Read {
-        /// Which.
+        /// The path of the file meant.
         path: PathBuf,
-        /// What the system said.
+        /// The reason that the system gave.
         because: String,
     },
-    /// It is no TOML, a key is unknown, or a value has the wrong type.
+    /// The file is no TOML, a key is unknown, or a value has the wrong type.
     #[error("{0}")]
     Toml(#[from] Box<toml::de::Error>),
     /// A value is out of bounds.
     #[error("{key} = {value}: {bound}")]
     Value {
-        /// Which, with its tables.
+        /// The name of the key, with its tables.
         key: String,
-        /// As written.
+        /// The value as it was written.
         value: String,
-        /// What is allowed.
+        /// The bound of values that are allowed.
         bound: String,
     },
 }

@@ -12,7 +12,7 @@ use tokio_rustls::rustls::{Error, ServerConfig};
 use super::validate::value;
 use super::{ConfigError, file};
 
-/// Who the daemon is over TLS 1.2 and 1.3 (RFC 8996).
+/// The identity of the daemon over TLS 1.2 and 1.3 (RFC 8996).
 #[derive(Clone, Debug)]
 pub struct TlsIdentity(Arc<ServerConfig>);
 

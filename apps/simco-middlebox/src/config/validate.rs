@@ -1,4 +1,4 @@
-//! From what is written to what holds: bounds, defaults, key files.
+//! The way from what is written to what holds: bounds, defaults, key files.
 
 use core::num::NonZeroU32;
 use std::collections::BTreeMap;
@@ -146,7 +146,8 @@ fn filter(
     Ok(FilterSettings::Nftables { config, interfaces })
 }
 
-/// Somebody who says what is to be filtered, and how, wants it filtered.
+/// Returns the filter in memory; refuses options that only a filter in the kernel has, because whoever writes them wants packets
+/// filtered.
 fn memory(file: &file::Filter) -> Result<FilterSettings, ConfigError> {
     let Some(key) = first_key(file) else { return Ok(FilterSettings::Memory) };
     Err(match file.kind {
@@ -171,7 +172,7 @@ fn mark(bits: Option<u32>) -> Result<Option<NonZeroU32>, ConfigError> {
     bits.map(read).transpose()
 }
 
-/// A key of the filter that says nothing to one in memory, if there is one.
+/// Returns a key that means nothing to a filter in memory, if one is written.
 fn first_key(file: &file::Filter) -> Option<&'static str> {
     let keys = [
         ("inside", file.inside.is_some()),
@@ -262,7 +263,7 @@ fn protocol(text: &str) -> Option<TransportProtocol> {
     numbers.into_iter().find(|protocol| protocol.to_string() == text || protocol.get().to_string() == text)
 }
 
-/// `5000-5999`, or a port alone.
+/// Reads a range of ports such as `5000-5999`, or a port alone.
 fn ports(key: &str, text: &str) -> Result<RangeInclusive<u16>, ConfigError> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     match (first.trim().parse(), last.trim().parse()) {
@@ -296,7 +297,8 @@ fn agents(
     Ok(Agents { known, anonymous: anonymous.map(|file| policy("anonymous", file)).transpose()? })
 }
 
-/// `%d/name` is a credential of systemd (`LoadCredential=`); all else is relative to the configuration.
+/// Returns the path of a key: `%d/name` is a credential of systemd (`LoadCredential=`); all else is relative to
+/// the configuration.
 fn key_path(file: &Path, folder: &Path) -> PathBuf {
     match (file.strip_prefix("%d"), std::env::var_os("CREDENTIALS_DIRECTORY")) {
         (Ok(name), Some(credentials)) => Path::new(&credentials).join(name),

@@ -20,12 +20,12 @@ pub(crate) struct Admission {
 }
 
 impl Hosts {
-    /// At most `most` connections from one host.
+    /// Creates a limit of `most` connections from one host.
     pub(crate) fn new(most: usize) -> Self {
         Self { most: Arc::new(AtomicUsize::new(most)), counts: Arc::default() }
     }
 
-    /// At most so many from now on; connections that are there stay.
+    /// Sets the limit from now on; connections that are there stay.
     pub(crate) fn set_most(&self, most: usize) {
         self.most.store(most, Ordering::Relaxed);
     }

@@ -60,7 +60,7 @@ async fn serve(association: Association, hosts: Hosts, inputs: mpsc::Sender<Inpu
     let _ = association.shutdown().await;
 }
 
-/// How many streams there are both ways.
+/// Returns how many streams there are both ways.
 async fn streams(association: &Association) -> Option<u16> {
     loop {
         if let Event::CommunicationUp { outbound_streams, inbound_streams, .. } =
@@ -71,7 +71,7 @@ async fn streams(association: &Association) -> Option<u16> {
     }
 }
 
-/// The address that stands for the agent: of its primary path.
+/// Returns the address that stands for the agent: of its primary path.
 fn peer_address(association: &Association) -> Option<IpAddr> {
     let paths = association.statistics().paths;
     paths.iter().find(|path| path.is_primary).or(paths.first()).map(|path| path.address)

@@ -1,4 +1,4 @@
-//! Agents over TCP.
+//! The connections of agents over TCP.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -45,7 +45,7 @@ pub(crate) async fn accept(
     }
 }
 
-/// With the identity that is configured now.
+/// Returns an acceptor with the identity that is configured now.
 fn acceptor(tls: &watch::Receiver<Option<TlsIdentity>>) -> Option<TlsAcceptor> {
     tls.borrow().as_ref().map(TlsIdentity::acceptor)
 }

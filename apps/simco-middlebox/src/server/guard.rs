@@ -9,7 +9,7 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::{Server, now};
 
-/// When to look next, and what is wrong.
+/// The time at which to look next, and what is wrong.
 #[derive(Debug)]
 pub(super) struct Guard {
     due: Interval,
@@ -31,7 +31,8 @@ impl Guard {
         self.due.tick().await;
     }
 
-    /// Whether nobody has tried to mend what is damaged; what has failed once is tried again when it is time to look.
+    /// Returns whether nobody has tried to mend what is damaged; what has failed once is tried again when it is
+    /// time to look.
     pub(super) const fn is_first_attempt(&self) -> bool {
         self.failures == 0
     }
@@ -87,7 +88,8 @@ const fn name(damage: Damage) -> &'static str {
 
 /// The name under which systemd keeps the socket that owns the table.
 pub(super) const DESCRIPTOR: &str = "table";
-/// What others do is mended within a tenth of a second; looking costs the kernel some microseconds.
+/// The period of looks: what others do is mended within a tenth of a second; looking costs the kernel some
+/// microseconds.
 const PERIOD: Duration = Duration::from_millis(25);
-/// Ten seconds.
+/// The number of failures for a line in the log: ten seconds.
 const FAILURES_TO_A_LINE: u32 = 400;

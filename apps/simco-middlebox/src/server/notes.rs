@@ -1,4 +1,5 @@
-//! What is said of what happens, in log, metrics and audit log: who, from where, in which session; and not without end.
+//! The notes on what happens, in log, metrics and audit log: who, from where, in which session; and not without
+//! end.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant as SystemInstant};
@@ -10,11 +11,11 @@ use virtual_time::Instant;
 use super::{Server, name};
 use crate::audit;
 
-/// Who is at the other end of a connection.
+/// An agent at the far end of a connection.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Peer {
     address: String,
-    /// Once there is a session.
+    /// The name of the agent, once there is a session.
     agent: Option<String>,
 }
 
@@ -36,7 +37,7 @@ struct Lines {
 }
 
 impl Throttle {
-    /// Whether a line may be written: how many of its kind were left out before it.
+    /// Returns whether a line may be written: how many of its kind were left out before it.
     pub(super) fn admits(&mut self, kind: &'static str) -> Option<u64> {
         self.admits_at(SystemInstant::now(), kind)
     }
@@ -116,7 +117,7 @@ impl Server {
 }
 
 const PERIOD: Duration = Duration::from_secs(1);
-/// Of a kind, in a period.
+/// The most lines of a kind, in a period.
 const LINES: u32 = 50;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What an operator on this host may have done.
+//! The commands that an operator on this host may give.
 
 use nft_filter::{NftError, Passing};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::control::{self, Asked, Command};
 use crate::filter::Filter;
 
 impl Server {
-    /// Does it, says so, and answers.
+    /// Carries out a command, says so, and answers.
     pub(super) fn obey(&mut self, asked: Asked) {
         let Asked { command, user, reply } = asked;
         let answer = self.done(&command);

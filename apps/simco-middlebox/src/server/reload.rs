@@ -60,7 +60,7 @@ impl Server {
         }
     }
 
-    /// The packet filter first, which closes what is closed; rules that there are stay.
+    /// Changes the realms, in the packet filter first, which closes what is closed; rules that there are stay.
     fn change_realms(&mut self, settings: &mut Settings) -> &'static str {
         let (old, new) = (&self.settings.middlebox.realms, &settings.middlebox.realms);
         if old == new {
@@ -75,7 +75,7 @@ impl Server {
         "changed"
     }
 
-    /// The tables of the configuration that have changed and do not hold yet.
+    /// Returns the tables of the configuration that have changed and do not hold yet.
     fn needs_a_restart(&self, new: &Settings) -> Vec<&'static str> {
         let old = &self.settings;
         let tables = [

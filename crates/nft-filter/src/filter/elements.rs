@@ -138,7 +138,7 @@ pub(super) struct Listed {
     pub(super) user_data: Vec<u8>,
 }
 
-/// All elements of a set that live; a set that somebody took away has none.
+/// Returns all elements of a set that live; a set that somebody took away has none.
 ///
 /// The kernel tells them piece by piece and finds its place again by counting. While it moves a set into a larger table, which
 /// it does behind its answers, the order changes: one element then comes twice for each that is left out.
@@ -184,7 +184,7 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// It shows `now` now.
+    /// Creates a clock that shows `now` now.
     pub(super) fn starting(now: Instant) -> Self {
         Self { now, since: std::time::Instant::now() }
     }
@@ -238,13 +238,13 @@ pub(super) fn recorded(socket: &mut Socket, table: &str, clock: Clock) -> Result
     Ok(recorded)
 }
 
-/// In the host's order, as nft prints numbers of this type.
+/// Returns the key in the host's order, as nft prints numbers of this type.
 fn registry_key(rule: PolicyRuleId, part: u32) -> [u8; 8] {
     let ([a, b, c, d], [e, f, g, h]) = (rule.get().to_ne_bytes(), part.to_ne_bytes());
     [a, b, c, d, e, f, g, h]
 }
 
-/// Rounded up; never zero, which would be for ever.
+/// Returns milliseconds, rounded up; never zero, which would be for ever.
 fn milliseconds(remaining: Duration) -> u64 {
     u64::try_from(remaining.as_micros().div_ceil(1000)).unwrap_or(u64::MAX).max(1)
 }

@@ -26,7 +26,7 @@ use crate::ledger::{Effect, Ledger};
 use crate::netlink::{NetlinkError, Socket, attribute, chain, message, rule, set, table};
 use crate::ruleset::{Lookup, Meaning, Shape, registries, write_base, write_lookup_set, write_rules};
 
-/// What became of a table behind our back.
+/// The damage to a table that was done behind our back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Damage {
     /// The table is gone: the protected network is open.
@@ -35,7 +35,7 @@ pub enum Damage {
     /// Something of it is gone, or not what we wrote.
     #[error("somebody has changed the table")]
     Changed,
-    /// It was not possible to write all of it anew: what is open may be less than the rules say, not more.
+    /// The table could not be written anew as a whole: what is open may be less than the rules say, not more.
     #[error("the table is written in part only")]
     Incomplete,
 }
@@ -52,7 +52,7 @@ pub(super) enum Hold {
 /// A part of a table, with what the kernel numbers it by.
 type Part = (u8, Vec<u8>);
 
-/// What the kernel says about a table.
+/// The state of a table, as the kernel tells it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct TableState {
     pub(super) flags: u32,
@@ -62,7 +62,7 @@ pub(super) struct TableState {
 }
 
 impl TableState {
-    /// The table of this name; `None` if there is none.
+    /// Reads the table of this name; `None` if there is none.
     pub(super) fn read(socket: &mut Socket, name: &str) -> Result<Option<Self>, NetlinkError> {
         let number = |answer: &[u8], kind| {
             attribute(answer, kind).and_then(|octets| octets.first_chunk().copied()).map(u32::from_be_bytes)
@@ -81,13 +81,13 @@ impl TableState {
         }
     }
 
-    /// Whether it outlives whoever owns it.
+    /// Returns whether it outlives whoever owns it.
     pub(super) const fn persists(&self) -> bool {
         self.flags & table::FLAG_PERSIST != 0
     }
 }
 
-/// The flags of a table that is held so.
+/// Returns the flags of a table that is held so.
 pub(super) const fn flags_of(ownership: Ownership) -> u32 {
     match ownership {
         Ownership::Owned => table::FLAG_OWNER | table::FLAG_PERSIST,
@@ -111,8 +111,8 @@ pub(super) fn lock(name: &str) -> Result<UnixListener, NftError> {
 }
 
 impl NftFilter {
-    /// What became of the table behind our back, if anything did. Costs a question to the kernel, two and a look at the parts
-    /// of the table if somebody has changed any table.
+    /// Returns the damage that was done to the table behind our back, if any. Costs a question to the kernel,
+    /// two and a look at the parts of the table if somebody has changed any table.
     ///
     /// Once there is damage every change of rules is refused until [`rewrite`](Self::rewrite).
     ///
@@ -163,7 +163,7 @@ impl NftFilter {
         filled
     }
 
-    /// Has the kernel do what is in the batch, if the table is as we left it.
+    /// Lets the kernel do what is in the batch, if the table is as we left it.
     pub(super) fn commit_batch(&mut self) -> Result<(), NftError> {
         if self.batch.is_empty() {
             return Ok(());
@@ -220,7 +220,8 @@ impl NftFilter {
         Ok((!is_as_it_was).then_some(Damage::Changed))
     }
 
-    /// The table with its chains, its rules and empty sets, in the place of what is there under its name: closed.
+    /// Writes the table with its chains, its rules and empty sets, in the place of what is there under its
+    /// name: closed.
     fn recreate(&mut self) -> Result<(), NftError> {
         for _ in 0..ATTEMPTS {
             let generation = self.socket.generation()?;
@@ -280,13 +281,13 @@ impl NftFilter {
     }
 }
 
-/// The sets that are there from the start.
+/// Returns the sets that are there from the start.
 pub(super) fn common() -> impl Iterator<Item = Lookup> {
     let of = |shape| Meaning::ALL.map(|meaning| Lookup { meaning, shape });
     Shape::common().flat_map(of).filter(|lookup| lookup.meaning != Meaning::Block)
 }
 
-/// The generation after ours; the kernel leaves out 0.
+/// Returns the generation after ours; the kernel leaves out 0.
 pub(super) const fn next(generation: u32) -> u32 {
     match generation.wrapping_add(1) {
         0 => 1,
@@ -294,8 +295,8 @@ pub(super) const fn next(generation: u32) -> u32 {
     }
 }
 
-/// Everything of a table but its elements: table, chains, rules and sets with the numbers that the kernel gave them, and what
-/// makes the chains ones that packets come to.
+/// Returns everything of a table but its elements: table, chains, rules and sets with the numbers that the
+/// kernel gave them, and what makes the chains ones that packets come to.
 fn parts(socket: &mut Socket, name: &str) -> Result<BTreeSet<Part>, NetlinkError> {
     let mut found = BTreeSet::new();
     let of_table = |answer: &[u8], kind: u16| {

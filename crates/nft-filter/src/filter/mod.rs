@@ -48,15 +48,16 @@ pub struct NftFilter {
     others: Vec<String>,
     /// Keeps a second process of ours off a table that the kernel does not protect.
     lock: Option<UnixListener>,
-    /// Of all tables in the namespace, after our latest transaction or since we have last looked.
+    /// The generation of all tables in the namespace, after our latest transaction or since we have last
+    /// looked.
     generation: u32,
-    /// What became of the table behind our back.
+    /// The damage to the table that was done behind our back.
     damage: Option<Damage>,
     /// The transaction in work adds something.
     has_additions: bool,
 }
 
-/// How the kernel takes elements away.
+/// The message by which the kernel takes elements away.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Removes {
     Destroying,
@@ -96,20 +97,20 @@ impl PacketFilter for NftFilter {
 }
 
 impl NftFilter {
-    /// Whether the kernel keeps all others off the table.
+    /// Returns whether the kernel keeps all others off the table.
     #[must_use]
     pub const fn is_owner(&self) -> bool {
         matches!(self.hold, Hold::Owned)
     }
 
-    /// What is known to have become of the table behind our back; [`inspect`](Self::inspect) looks.
+    /// Returns what is known to have become of the table behind our back; [`inspect`](Self::inspect) looks.
     #[must_use]
     pub const fn damage(&self) -> Option<Damage> {
         self.damage
     }
 
-    /// The socket that owns the table. Who keeps it open keeps the ownership, even if this process dies: another one can go
-    /// on with it ([`open_inherited`](Self::open_inherited)).
+    /// Returns the socket that owns the table. Who keeps it open keeps the ownership, even if this process
+    /// dies: another one can go on with it ([`open_inherited`](Self::open_inherited)).
     #[must_use]
     pub fn owner_socket(&self) -> BorrowedFd<'_> {
         self.socket.descriptor()
@@ -161,7 +162,7 @@ impl NftFilter {
         self.exchange_rules(config)
     }
 
-    /// The kernel's rules anew, in one transaction; sets keep their elements.
+    /// Writes the kernel's rules anew, in one transaction; sets keep their elements.
     fn exchange_rules(&mut self, config: NftConfig) -> Result<(), NftError> {
         let before = core::mem::replace(&mut self.config, config);
         self.begin();
@@ -176,7 +177,7 @@ impl NftFilter {
         self.know_parts()
     }
 
-    /// All changes or none.
+    /// Makes all changes or none.
     fn transact(&mut self, now: Instant, changes: &[Change]) -> Result<(), NftError> {
         if self.damage == Some(Damage::Missing) && changes.iter().all(|change| change.after().is_none()) {
             // Nothing stands that could go.
@@ -201,7 +202,7 @@ impl NftFilter {
         done
     }
 
-    /// The sets are as the transaction has made them.
+    /// Takes note that the sets are as the transaction has made them.
     fn settle_sets(&mut self) -> Result<(), NftError> {
         if self.new_sets.is_empty() && self.gone_sets.is_empty() {
             return Ok(());
@@ -244,7 +245,7 @@ impl NftFilter {
         Ok(())
     }
 
-    /// The elements of a rule, with their sets made where they are missing.
+    /// Returns the elements of a rule, with their sets made where they are missing.
     fn needs(&mut self, rule: &FilterRule) -> Result<Vec<(Element, Key)>, NftError> {
         let most = self.config.most_elements;
         if rule.translation.is_some() && self.config.translation.is_none() {
@@ -303,7 +304,7 @@ impl NftFilter {
     }
 }
 
-/// The elements that make packets obey a rule, with what they map to.
+/// Returns the elements that make packets obey a rule, with what they map to.
 fn elements_of(rule: &FilterRule) -> impl Iterator<Item = (Element, Key)> + use<> {
     let meanings: &'static [Meaning] = match rule.action {
         FilterAction::Block => &[Meaning::Block],

@@ -66,7 +66,8 @@ impl NftFilter {
         Ok(true)
     }
 
-    /// Names of other tables that are of our making: another process serves them, or they close other interfaces.
+    /// Returns the names of other tables that are of our making: another process serves them, or they close
+    /// other interfaces.
     #[must_use]
     pub fn others(&self) -> &[String] {
         &self.others
@@ -80,7 +81,7 @@ fn tables(socket: &mut Socket) -> Result<Vec<String>, NetlinkError> {
     Ok(found)
 }
 
-/// Whether the table has what only ours have.
+/// Returns whether the table has what only ours have.
 fn is_of_our_making(socket: &mut Socket, name: &str) -> Result<bool, NetlinkError> {
     let mut sets = BTreeSet::new();
     socket.dump(
@@ -93,7 +94,7 @@ fn is_of_our_making(socket: &mut Socket, name: &str) -> Result<bool, NetlinkErro
         .all(|set| sets.contains(*set)))
 }
 
-/// The interfaces of the network that a table protects.
+/// Returns the interfaces of the network that a table protects.
 fn interfaces(socket: &mut Socket, name: &str) -> Result<BTreeSet<Vec<u8>>, NetlinkError> {
     let mut found = BTreeSet::new();
     let ask = |request: &mut crate::netlink::Attributes<'_>| {

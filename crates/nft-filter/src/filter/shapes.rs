@@ -1,4 +1,4 @@
-//! Which agent's rules use which shapes, and sets that nobody uses any more. Not: what a shape is.
+//! The use of shapes by the rules of agents, and sets that nobody uses any more. Not: what a shape is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +24,7 @@ enum Use {
 }
 
 impl ShapeUses {
-    /// An agent's rule uses these shapes from now on, unless that makes more than `most` of a kind.
+    /// Notes that an agent's rule uses these shapes from now on, unless that makes more than `most` of a kind.
     pub(super) fn begin(&mut self, owner: &Owner, rule: &FilterRule, most: usize) -> Result<(), NftError> {
         for lookup in odd(rule) {
             let uses = self.rules.entry(owner.clone()).or_default();
@@ -73,7 +73,8 @@ impl ShapeUses {
 }
 
 impl NftFilter {
-    /// Has a set in the transaction in work, and gives others back for it if there are too many, but for those in `keep`.
+    /// Makes a set in the transaction in work, and gives others back for it if there are too many, but for
+    /// those in `keep`.
     pub(super) fn have_set(&mut self, lookup: Lookup, keep: &BTreeSet<Lookup>) -> Result<(), NftError> {
         if self.sets.contains_key(&lookup) {
             return Ok(());
@@ -126,13 +127,14 @@ impl NftFilter {
         }
     }
 
-    /// Whether nobody uses a set that need not be there. What the transaction in work has made, a rule is to use.
+    /// Returns whether nobody uses a set that need not be there. What the transaction in work has made, a rule
+    /// is to use.
     fn is_spare(&self, lookup: &Lookup) -> bool {
         !lookup.shape.is_common() && !self.ledger.uses(lookup) && !self.new_sets.contains(lookup)
     }
 }
 
-/// The sets that a rule needs beside the common ones.
+/// Returns the sets that a rule needs beside the common ones.
 fn odd(rule: &FilterRule) -> BTreeSet<Lookup> {
     let lookups = elements_of(rule).filter_map(|(element, _)| match element.place {
         Place::Set(lookup) => (!lookup.shape.is_common()).then_some(lookup),

@@ -1,4 +1,4 @@
-//! What is in the kernel already, and what really stands there.
+//! The takeover of what is in the kernel already, and what really stands there.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::os::fd::OwnedFd;
@@ -32,8 +32,8 @@ impl NftFilter {
         Self::open_on(config, Socket::open()?, now)
     }
 
-    /// The same with the socket of a process that is gone ([`owner_socket`](Self::owner_socket)): the table has been its all
-    /// the time.
+    /// Opens the filter with the socket of a process that is gone ([`owner_socket`](Self::owner_socket)): the
+    /// table has been its all the time.
     ///
     /// # Errors
     ///
@@ -114,7 +114,7 @@ impl NftFilter {
         }
     }
 
-    /// The kernel cannot keep others off.
+    /// Takes the table over, where the kernel cannot keep others off.
     fn share(&mut self, clock: Clock) -> Result<Vec<PolicyRule>, NftError> {
         if self.lock.is_none() {
             self.lock = Some(lock(&self.config.table)?);
@@ -143,7 +143,7 @@ impl NftFilter {
         Ok(rules)
     }
 
-    /// Whether the ledger has what the rule needs.
+    /// Returns whether the ledger has what the rule needs.
     fn is_held(&self, rule: &PolicyRule) -> bool {
         let wanted = rule.filter_rule();
         wanted.is_some_and(|rule| elements_of(&rule).all(|(element, _)| self.ledger.contains(&element)))
@@ -263,7 +263,7 @@ impl NftFilter {
         self.sets.keys().copied().map(Place::Set).chain(maps.map(Place::Map)).collect()
     }
 
-    /// Every element in the kernel that is not the registry's.
+    /// Returns every element in the kernel that is not the registry's.
     fn standing_elements(&mut self) -> Result<HashSet<Element>, NetlinkError> {
         let mut found = HashSet::new();
         for place in self.places() {
@@ -273,7 +273,7 @@ impl NftFilter {
         Ok(found)
     }
 
-    /// The rules on record all of whose elements stand.
+    /// Returns the rules on record all of whose elements stand.
     pub(super) fn standing(&mut self, now: Instant) -> Result<Vec<FilterRule>, NftError> {
         let standing = self.standing_elements()?;
         let rules = recorded(&mut self.socket, &self.config.table, Clock::starting(now))?.rules;
@@ -284,7 +284,8 @@ impl NftFilter {
             .collect())
     }
 
-    /// How many elements stand in each set that has some, by its name; the record of a rule counts as one or more.
+    /// Returns how many elements stand in each set that has some, by its name; the record of a rule counts as
+    /// one or more.
     ///
     /// # Errors
     ///
@@ -301,7 +302,7 @@ impl NftFilter {
     }
 }
 
-/// The sets of pinholes in a table; none if there is no such table.
+/// Returns the sets of pinholes in a table; none if there is no such table.
 fn existing_sets(socket: &mut Socket, table: &str) -> Result<Vec<Lookup>, NftError> {
     let mut found = Vec::new();
     let asked = socket.dump(
@@ -321,12 +322,12 @@ fn existing_sets(socket: &mut Socket, table: &str) -> Result<Vec<Lookup>, NftErr
     }
 }
 
-/// What is not permitted to ask is not permitted to do.
+/// Returns the error for a question that failed: what is not permitted to ask is not permitted to do.
 pub(super) fn rights(error: NetlinkError) -> NftError {
     if error.errno() == Some(Errno::PERM) { NftError::NoRights } else { error.into() }
 }
 
-/// Whether the kernel does not know what was wanted of the table itself.
+/// Returns whether the kernel does not know what was wanted of the table itself.
 const fn is_unknown(error: &NftError) -> bool {
     matches!(error, NftError::Netlink(NetlinkError::Refused { errno: Errno::OPNOTSUPP | Errno::INVAL, .. }))
 }

@@ -1,4 +1,4 @@
-//! Which rules need an element, and until when. Not: what an element is to the kernel.
+//! The ledger of elements: which rules need one, and until when. Not: what an element is to the kernel.
 //!
 //! Rules may overlap (RFC 5189 §2.3.9), even be identical; the kernel has an element once. It lives as long as the last
 //! of the rules that hold it.
@@ -27,7 +27,7 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    /// The kernel's name for it.
+    /// Returns the kernel's name for it.
     pub(crate) fn name(self) -> String {
         match self {
             Self::Set(lookup) => lookup.to_string(),
@@ -45,31 +45,31 @@ pub(crate) struct Ledger {
     counts: BTreeMap<Lookup, usize>,
 }
 
-/// Why an element is there.
+/// The reason why an element is there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Entry {
-    /// What it maps to; empty in a set.
+    /// The data that it maps to; empty in a set.
     pub(crate) data: Key,
     holders: SmallVec<[(PolicyRuleId, Instant); 1]>,
 }
 
 impl Entry {
-    /// When the last of its rules ends.
+    /// Returns when the last of its rules ends.
     pub(crate) fn deadline(&self) -> Instant {
         self.holders.iter().map(|(_, deadline)| *deadline).max().unwrap_or(Instant::EPOCH)
     }
 }
 
-/// What has to happen to an element.
+/// The change that an element needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Effect {
     /// Nothing: another rule decides.
     None,
-    /// It is new, and ends then.
+    /// The element is new, and ends then.
     Add(Instant),
-    /// It ends at another time.
+    /// The element ends at another time.
     Retime(Instant),
-    /// It goes.
+    /// The element is to be removed.
     Remove,
 }
 
@@ -78,7 +78,7 @@ pub(crate) enum Effect {
 pub(crate) struct Contradiction;
 
 impl Ledger {
-    /// A rule needs the element until `deadline`, from now on.
+    /// Notes that a rule needs the element until `deadline`, and returns the change that this takes.
     pub(crate) fn hold(
         &mut self,
         element: Element,
@@ -109,7 +109,7 @@ impl Ledger {
         }
     }
 
-    /// A rule needs the element no longer.
+    /// Notes that a rule needs the element no longer, and returns the change that this takes.
     pub(crate) fn release(&mut self, element: Element, rule: PolicyRuleId) -> Effect {
         let Slot::Occupied(mut slot) = self.entries.entry(element) else { return Effect::None };
         self.undo.push((slot.key().clone(), Some(slot.get().clone())));
@@ -147,22 +147,22 @@ impl Ledger {
         }
     }
 
-    /// Everything that should be in the kernel.
+    /// Returns everything that should be in the kernel.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&Element, &Entry)> {
         self.entries.iter()
     }
 
-    /// The sets that should have an element.
+    /// Returns the sets that should have an element.
     pub(crate) fn lookups(&self) -> impl Iterator<Item = Lookup> {
         self.counts.keys().copied()
     }
 
-    /// Whether the set should have an element.
+    /// Returns whether the set should have an element.
     pub(crate) fn uses(&self, lookup: &Lookup) -> bool {
         self.counts.contains_key(lookup)
     }
 
-    /// Whether the element should be in the kernel.
+    /// Returns whether the element should be in the kernel.
     pub(crate) fn contains(&self, element: &Element) -> bool {
         self.entries.contains_key(element)
     }

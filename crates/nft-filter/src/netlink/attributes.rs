@@ -53,7 +53,7 @@ impl<'a> Attributes<'a> {
     }
 }
 
-/// The attributes in `octets`, up to the first that is broken.
+/// Returns the attributes in `octets`, up to the first that is broken.
 pub(crate) fn attributes(mut octets: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     core::iter::from_fn(move || {
         let (&[length0, length1, kind0, kind1], _) = octets.split_first_chunk()?;
@@ -64,7 +64,7 @@ pub(crate) fn attributes(mut octets: &[u8]) -> impl Iterator<Item = (u16, &[u8])
     })
 }
 
-/// The first attribute of a kind.
+/// Returns the first attribute of a kind.
 pub(crate) fn attribute(octets: &[u8], kind: u16) -> Option<&[u8]> {
     attributes(octets).find(|(found, _)| *found == kind).map(|(_, value)| value)
 }

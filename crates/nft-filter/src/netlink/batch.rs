@@ -33,12 +33,12 @@ impl Batch {
         self.octets[GENERATION_AT..GENERATION_AT + 4].copy_from_slice(&generation.to_be_bytes());
     }
 
-    /// How many messages it has.
+    /// Returns how many messages it has.
     pub(crate) const fn len(&self) -> u32 {
         self.messages
     }
 
-    /// How many octets it has.
+    /// Returns how many octets it has.
     pub(crate) const fn bytes(&self) -> usize {
         self.octets.len()
     }
@@ -47,12 +47,12 @@ impl Batch {
         self.messages == 0
     }
 
-    /// Sequence number of the batch itself.
+    /// Returns the sequence number of the batch itself.
     pub(crate) const fn base(&self) -> u32 {
         self.base
     }
 
-    /// Sequence number of the last message.
+    /// Returns the sequence number of the last message.
     pub(crate) const fn last_sequence(&self) -> u32 {
         self.base.wrapping_add(self.messages)
     }
@@ -79,7 +79,7 @@ impl Batch {
     }
 }
 
-/// The type of a netlink message to nftables.
+/// Returns the type of a netlink message to nftables.
 pub(crate) const fn nftables(kind: u8) -> u16 {
     u16::from_be_bytes([SUBSYSTEM, kind])
 }
@@ -109,5 +109,5 @@ pub(crate) fn frame(
 }
 
 const FLAGS_AT: usize = 6;
-/// Behind the headers of netlink and netfilter, and the attribute's own.
+/// The offset of the generation: behind the headers of netlink and netfilter, and the attribute's own.
 const GENERATION_AT: usize = 16 + 4 + 4;

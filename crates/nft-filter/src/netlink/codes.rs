@@ -52,7 +52,7 @@ pub(crate) mod table {
     pub(crate) const FLAGS: u16 = 2;
     pub(crate) const HANDLE: u16 = 4;
     pub(crate) const OWNER: u16 = 7;
-    /// Only the socket that set it may change the table. Since Linux 5.12.
+    /// The flag of a table that only the socket that set it may change. Since Linux 5.12.
     pub(crate) const FLAG_OWNER: u32 = 2;
     /// The table outlives its owner. Since Linux 6.9.
     pub(crate) const FLAG_PERSIST: u32 = 4;

@@ -59,12 +59,12 @@ impl Socket {
         Ok(Self { socket, sequence: 0, received: vec![0; RECEIVE_BYTES], port: address.pid() })
     }
 
-    /// The socket's number, as the kernel names the owner of a table.
+    /// Returns the socket's number, as the kernel names the owner of a table.
     pub(crate) const fn port(&self) -> u32 {
         self.port
     }
 
-    /// The socket itself, for whoever is to keep it open.
+    /// Returns the socket itself, for whoever is to keep it open.
     pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
@@ -74,7 +74,7 @@ impl Socket {
         batch.begin(self.sequence.wrapping_add(1));
     }
 
-    /// Has the kernel do all that is in the batch, or nothing. An empty batch is done already.
+    /// Lets the kernel do all that is in the batch, or nothing. An empty batch is done already.
     pub(crate) fn transact(&mut self, batch: &mut Batch) -> Result<(), NetlinkError> {
         if batch.is_empty() {
             return Ok(());
@@ -127,7 +127,7 @@ impl Socket {
         }
     }
 
-    /// The number that rises with every change of any table in the namespace, whoever makes it.
+    /// Returns the number that rises with every change of any table in the namespace, whoever makes it.
     pub(crate) fn generation(&mut self) -> Result<u32, NetlinkError> {
         let number = |answer: &[u8]| {
             attribute(answer, generation::ID).and_then(|octets| octets.first_chunk().copied())
@@ -153,7 +153,7 @@ impl Socket {
         Err(NetlinkError::KeepsChanging)
     }
 
-    /// The same, asked once: what is told may be wrong when the answer is [`Dump::Interrupted`].
+    /// Asks for a dump once: what is told may be wrong when the answer is [`Dump::Interrupted`].
     pub(crate) fn dump_once(
         &mut self,
         kind: u8,
@@ -205,7 +205,8 @@ impl Socket {
     }
 }
 
-/// A large transaction is one datagram, and each refused message in it is answered.
+/// Enlarges the buffers of the socket: a large transaction is one datagram, and each refused message in it is
+/// answered.
 fn enlarge_buffers(socket: &OwnedFd) -> Result<(), Errno> {
     if sockopt::set_socket_send_buffer_size_force(socket, SEND_BUFFER_BYTES).is_err() {
         sockopt::set_socket_send_buffer_size(socket, SEND_BUFFER_BYTES)?;
@@ -216,23 +217,23 @@ fn enlarge_buffers(socket: &OwnedFd) -> Result<(), Errno> {
     Ok(())
 }
 
-/// Why the kernel did not do what it was told.
+/// The reason why the kernel did not do what it was told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NetlinkError {
     /// The socket does not work.
     #[error("cannot {action} the netlink socket: {errno}")]
     Socket {
-        /// What was tried.
+        /// The name of what was tried.
         action: &'static str,
-        /// What the kernel said. `EPERM`: CAP_NET_ADMIN is missing.
+        /// The error of the kernel. `EPERM`: CAP_NET_ADMIN is missing.
         errno: Errno,
     },
     /// The kernel refused a transaction, of which nothing has been done, or a dump.
     #[error("the kernel refused message {message} of a transaction: {errno}")]
     Refused {
-        /// What the kernel said. `EPERM`: CAP_NET_ADMIN is missing.
+        /// The error of the kernel. `EPERM`: CAP_NET_ADMIN is missing.
         errno: Errno,
-        /// Which message, from 1; 0 is the transaction as a whole.
+        /// The number of the message, from 1; 0 is the transaction as a whole.
         message: u32,
     },
     /// Each time the tables were read they changed meanwhile.
@@ -241,7 +242,7 @@ pub enum NetlinkError {
 }
 
 impl NetlinkError {
-    /// What the kernel said.
+    /// Returns what the kernel said.
     #[must_use]
     pub const fn errno(&self) -> Option<Errno> {
         match self {
@@ -266,7 +267,7 @@ struct Header {
     sequence: u32,
 }
 
-/// The messages of a datagram with their payload, up to the first that is broken.
+/// Returns the messages of a datagram with their payload, up to the first that is broken.
 fn messages(mut octets: &[u8]) -> impl Iterator<Item = (Header, &[u8])> {
     core::iter::from_fn(move || {
         let (head, _) = octets.split_first_chunk::<HEADER_BYTES>()?;
@@ -280,7 +281,7 @@ fn messages(mut octets: &[u8]) -> impl Iterator<Item = (Header, &[u8])> {
     })
 }
 
-/// The error an answer carries; `None` for an acknowledgement.
+/// Returns the error an answer carries; `None` for an acknowledgement.
 fn error_of(payload: &[u8]) -> Option<Errno> {
     let code = payload.first_chunk().map_or(-Errno::PROTO.raw_os_error(), |code| i32::from_ne_bytes(*code));
     (code != 0).then(|| Errno::from_raw_os_error(code.saturating_neg()))

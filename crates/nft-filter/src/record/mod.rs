@@ -12,7 +12,7 @@ use simco::{
 };
 use virtual_time::Instant;
 
-/// Octets of a rule.
+/// Encodes a rule, to be kept in the kernel.
 pub(crate) fn encode(rule: &PolicyRule) -> Result<Vec<u8>, RecordError> {
     let mut octets = vec![translation_code(rule.translation())];
     octets.push(rule.translation().map_or(TransportProtocol::ANY, |translation| translation.protocol).get());
@@ -28,7 +28,7 @@ pub(crate) fn encode(rule: &PolicyRule) -> Result<Vec<u8>, RecordError> {
     Ok(octets)
 }
 
-/// The rule that was encoded, with a deadline.
+/// Returns the rule that was encoded, with a deadline.
 pub(crate) fn decode(octets: &[u8], deadline: Instant) -> Result<PolicyRule, RecordError> {
     let (&[code, protocol], rest) = octets.split_first_chunk().ok_or(RecordError::Incomplete)?;
     let (created, messages) = rest.split_first_chunk().ok_or(RecordError::Incomplete)?;
@@ -78,13 +78,13 @@ pub(crate) fn decode(octets: &[u8], deadline: Instant) -> Result<PolicyRule, Rec
     Ok(PolicyRule { id, owner, created, deadline, kind })
 }
 
-/// Why octets are no record.
+/// The reason why octets are no record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RecordError {
     /// Something is missing at the end.
     #[error("it ends too early")]
     Incomplete,
-    /// It is not what we write.
+    /// The record is not one that we write.
     #[error("it is not the status of a policy rule")]
     NoStatus,
     /// A message in it cannot be read.

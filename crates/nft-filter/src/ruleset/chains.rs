@@ -16,7 +16,7 @@ use super::translation;
 use crate::config::{NftConfig, Passing};
 use crate::netlink::{Batch, CREATE, IPV4, IPV6, chain, element, message, set, table};
 
-/// What a set's elements mean.
+/// The meaning of a set's elements.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Meaning {
     /// Packets that may not pass, either way.
@@ -55,7 +55,7 @@ pub(crate) struct Lookup {
 }
 
 impl Lookup {
-    /// Whether packets meet both in the same chain.
+    /// Returns whether packets meet both in the same chain.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         self.meaning == other.meaning && self.shape.version == other.shape.version
     }
@@ -205,7 +205,7 @@ fn write_forward(batch: &mut Batch, config: &NftConfig) {
     }
 }
 
-/// Which way a packet goes.
+/// The way that a packet goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Way {
     In,
@@ -229,7 +229,7 @@ impl Way {
         }
     }
 
-    /// What lets its packets pass.
+    /// Returns what lets its packets pass.
     const fn meaning(self) -> Meaning {
         match self {
             Self::In => Meaning::In,
@@ -237,7 +237,7 @@ impl Way {
         }
     }
 
-    /// At which interface the protected network is.
+    /// Returns the interface at which the protected network is.
     const fn interface(self) -> Meta {
         match self {
             Self::In => Meta::OutputName,
@@ -245,18 +245,18 @@ impl Way {
         }
     }
 
-    /// Where its packets go first: `in_4`.
+    /// Returns where its packets go first: `in_4`.
     fn chain(self, version: IpVersion) -> String {
         format!("{}_{}", self.passage().name(), number(version))
     }
 
-    /// Where its ICMP errors go: `error_in_4`.
+    /// Returns where its ICMP errors go: `error_in_4`.
     fn error_chain(self, version: IpVersion) -> String {
         format!("error_{}", self.chain(version))
     }
 }
 
-/// To and from what is closed nothing passes, not even an error about what may.
+/// Writes the rules that close: to and from what is closed nothing passes, not even an error about what may.
 fn write_closed(batch: &mut Batch, config: &NftConfig, chain: &str, passage: Passage, version: IpVersion) {
     for network in config.closed.iter().filter(|network| network.version() == version) {
         for side in [Side::Internal, Side::External] {
@@ -269,7 +269,8 @@ fn write_closed(batch: &mut Batch, config: &NftConfig, chain: &str, passage: Pas
     }
 }
 
-/// What is closed does not pass; what is blocked does not pass; what is open passes; an ICMP error passes with the packet it is about.
+/// Writes the order of decisions: what is closed does not pass; what is blocked does not pass; what is open
+/// passes; an ICMP error passes with the packet it is about.
 fn write_dispatch(batch: &mut Batch, config: &NftConfig, way: Way, version: IpVersion) {
     let own = way.chain(version);
     let passage = way.passage();
@@ -334,7 +335,8 @@ fn require_error(rule: &mut Expressions<'_, '_>, version: IpVersion, (lowest, hi
     rule.compare(Register::FIRST, Comparison::AtMost, &[highest]);
 }
 
-/// Destination unreachable, time exceeded and parameter problem; packet too big among them for IPv6.
+/// Returns the types of errors that may pass: destination unreachable, time exceeded and parameter problem;
+/// packet too big among them for IPv6.
 const fn error_types(version: IpVersion) -> &'static [(u8, u8)] {
     match version {
         IpVersion::V4 => &[(3, 3), (11, 12)],
@@ -422,7 +424,7 @@ fn write_chain(batch: &mut Batch, config: &NftConfig, name: &str) {
     });
 }
 
-/// Where packets enter the ruleset.
+/// The hook at which packets enter the ruleset.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hook<'a> {
     pub(crate) name: &'a str,
@@ -464,12 +466,12 @@ static REGISTRIES: LazyLock<Vec<String>> =
     LazyLock::new(|| (0..SHARDS).map(|shard| format!("rules_{shard:02}")).collect());
 const SHARDS: u32 = 64;
 
-/// Names of the sets of policy rules.
+/// Returns the names of the sets of policy rules.
 pub(crate) fn registries() -> &'static [String] {
     &REGISTRIES
 }
 
-/// The set that a policy rule's record is in.
+/// Returns the set that a policy rule's record is in.
 pub(crate) fn registry(rule: PolicyRuleId) -> &'static str {
     let shard = usize::try_from(rule.get() % SHARDS).unwrap_or_default();
     &REGISTRIES[shard]
@@ -489,7 +491,7 @@ const HOST_ORDER: [u8; 6] = {
 /// We refer to sets by name; the kernel wants a number all the same.
 const SET_ID: u32 = 1;
 const ACCEPT: u32 = 1;
-/// Where packets are marked and let through, if they are to be marked.
+/// The chain where packets are marked and let through, if they are to be marked.
 const PASS: &str = "pass";
 const TCP_FLAGS_AT: u32 = 13;
 const TCP_SYN: u8 = 0x02;

@@ -140,7 +140,7 @@ impl Expressions<'_, '_> {
         });
     }
 
-    /// Decides.
+    /// Writes a verdict, which decides.
     pub(crate) fn verdict(&mut self, verdict: Verdict<'_>) {
         self.expression("immediate", |attributes| {
             attributes.u32(1, Register::VERDICT.0);
@@ -165,13 +165,13 @@ impl Register {
     /// The first of sixteen.
     pub(crate) const FIRST: Self = Self(8);
 
-    /// The register `bytes` octets further; a value takes whole registers.
+    /// Returns the register `bytes` octets further; a value takes whole registers.
     pub(crate) const fn after(self, bytes: u32) -> Self {
         Self(self.0 + bytes.div_ceil(4))
     }
 }
 
-/// Where octets of a packet are.
+/// The place of octets in a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Place {
     base: u32,
@@ -179,18 +179,18 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// From the start of the IP header.
+    /// Creates the place at an offset from the start of the IP header.
     pub(crate) const fn network(offset: u32) -> Self {
         Self { base: 1, offset }
     }
 
-    /// From the start of what follows the IP header.
+    /// Creates the place at an offset from the start of what follows the IP header.
     pub(crate) const fn transport(offset: u32) -> Self {
         Self { base: 2, offset }
     }
 }
 
-/// What the kernel knows about a packet.
+/// A fact that the kernel knows about a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Meta {
     /// Interface it came in by, 16 octets.
@@ -203,10 +203,10 @@ pub(crate) enum Meta {
     Protocol,
 }
 
-/// What the connection tracker knows about a flow.
+/// A fact that the connection tracker knows about a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ConnectionKey {
-    /// Which way the packet goes in it, one octet: see [`ConnectionSide::code`].
+    /// The direction of the packet in the flow, one octet: see [`ConnectionSide::code`].
     Direction,
     /// Protocol, one octet.
     Protocol,
@@ -233,9 +233,9 @@ impl ConnectionKey {
 /// A direction of a flow, and with it the end that packets of this direction come from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ConnectionSide {
-    /// From whoever began it.
+    /// The direction from whoever began the flow.
     Original,
-    /// Back.
+    /// The direction back.
     Reply,
 }
 
@@ -287,7 +287,7 @@ pub(crate) enum Membership {
     Absent,
 }
 
-/// Which address of a packet a translation changes.
+/// The address of a packet that a translation changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum TranslatedSide {
     Source,
@@ -307,9 +307,9 @@ impl TranslatedSide {
 pub(crate) enum Verdict<'a> {
     Accept,
     Drop,
-    /// To a chain, and back after its end.
+    /// The packet jumps to a chain, and back after its end.
     Jump(&'a str),
-    /// To a chain, without return.
+    /// The packet goes to a chain, without return.
     Goto(&'a str),
 }
 

@@ -1,10 +1,10 @@
-//! Where a packet shows its internal and its external side.
+//! The places at which a packet shows its internal and its external side.
 
 use simco::{IpVersion, TransportProtocol};
 
 use super::expression::{Comparison, ConnectionKey, ConnectionSide, Expressions, Meta, Place, Register};
 
-/// Which packet is looked at, and which way it goes.
+/// The packet that is looked at, and the way it goes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Passage {
     /// A packet from outside.
@@ -28,7 +28,7 @@ pub(crate) enum Side {
 impl Passage {
     pub(crate) const ALL: [Self; 4] = [Self::In, Self::Out, Self::BegunInside, Self::BegunOutside];
 
-    /// The beginning of its chains' names.
+    /// Returns the beginning of its chains' names.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::In => "in",
@@ -84,7 +84,7 @@ impl Passage {
         }
     }
 
-    /// Whether it looks at an ICMP error.
+    /// Returns whether it looks at an ICMP error.
     pub(crate) const fn is_error(self) -> bool {
         match self {
             Self::In | Self::Out => false,
@@ -92,7 +92,7 @@ impl Passage {
         }
     }
 
-    /// Where to find a side.
+    /// Returns where to find a side.
     const fn end(self, side: Side) -> End {
         match (self, side) {
             (Self::In, Side::External) | (Self::Out, Side::Internal) => End::Source,
@@ -112,11 +112,11 @@ impl Passage {
 enum End {
     Source,
     Destination,
-    /// Where the flow's packets of this direction come from.
+    /// The address from which the flow's packets of this direction come.
     Of(ConnectionSide),
 }
 
-/// The protocol of ICMP.
+/// Returns the protocol of ICMP.
 pub(crate) const fn icmp(version: IpVersion) -> u8 {
     match version {
         IpVersion::V4 => TransportProtocol::ICMP.get(),

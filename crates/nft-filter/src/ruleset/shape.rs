@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use super::expression::{Comparison, Expressions, Register};
 use super::passage::{Passage, Side};
 
-/// Which bits count.
+/// The shape of a rule: which bits of a packet count.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Shape {
     pub(crate) version: IpVersion,
@@ -60,12 +60,12 @@ impl Shape {
         [IpVersion::V4, IpVersion::V6].into_iter().flat_map(of)
     }
 
-    /// Whether it is one of those.
+    /// Returns whether it is one of those.
     pub(crate) fn is_common(&self) -> bool {
         Self::common().any(|common| common == *self)
     }
 
-    /// Octets of an element.
+    /// Returns the number of octets of an element.
     pub(crate) fn key_bytes(&self) -> u32 {
         let address = |bits: u8| if bits == 0 { 0 } else { address_bytes(self.version) };
         let port = |bits: u8| if bits == 0 { 0 } else { 4 };
@@ -76,7 +76,7 @@ impl Shape {
             + port(self.external_port)
     }
 
-    /// What `nft list` calls the fields.
+    /// Returns what `nft list` calls the fields.
     pub(crate) fn key_type(&self) -> u32 {
         let address = match self.version {
             IpVersion::V4 => TYPE_IPV4_ADDRESS,
@@ -197,7 +197,7 @@ impl FromStr for Shape {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct NoShape;
 
-/// The shapes and keys that together match exactly the packets of a rule.
+/// Returns the shapes and keys that together match exactly the packets of a rule.
 pub(crate) fn matches(rule: &FilterRule) -> impl Iterator<Item = (Shape, Key)> + use<> {
     let (internal, external) = (rule.internal.network, rule.external.network);
     let protocol = rule.protocol;
@@ -242,7 +242,7 @@ impl PortBlock {
     }
 }
 
-/// The fewest blocks that make up these ports: at most thirty.
+/// Returns the fewest blocks that make up these ports: at most thirty.
 fn blocks(ports: Ports) -> SmallVec<[PortBlock; 4]> {
     let mut found = SmallVec::new();
     let Ports::Range { first, .. } = ports else {
@@ -269,7 +269,7 @@ fn push_address(key: &mut Key, network: &Network) {
     }
 }
 
-/// Octets of an address.
+/// Returns the number of octets of an address.
 pub(crate) const fn address_bytes(version: IpVersion) -> u32 {
     match version {
         IpVersion::V4 => 4,

@@ -34,7 +34,7 @@ pub(crate) struct TranslationMap {
     pub(crate) detail: Detail,
 }
 
-/// What is rewritten, see the table above.
+/// The rewriting of a packet, see the table above.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Rewrite {
     ToInternal,
@@ -43,7 +43,7 @@ pub(crate) enum Rewrite {
     FromExternal,
 }
 
-/// What of a packet decides.
+/// The part of a packet that decides.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Detail {
     /// Address, protocol and port; both address and port change.
@@ -68,7 +68,7 @@ impl Rewrite {
         }
     }
 
-    /// Which address changes; destinations before the route is chosen, sources after.
+    /// Returns which address changes; destinations before the route is chosen, sources after.
     const fn side(self) -> TranslatedSide {
         match self {
             Self::ToInternal | Self::ToExternal => TranslatedSide::Destination,
@@ -76,7 +76,7 @@ impl Rewrite {
         }
     }
 
-    /// Where a packet comes from, or goes to.
+    /// Returns where a packet comes from, or goes to.
     const fn interface(self) -> (Meta, Membership) {
         match self {
             Self::ToInternal => (Meta::InputName, Membership::Absent),
@@ -86,7 +86,7 @@ impl Rewrite {
         }
     }
 
-    /// Whether the flow's first packet comes in.
+    /// Returns whether the flow's first packet comes in.
     const fn serves_inbound(self) -> bool {
         match self {
             Self::ToInternal | Self::FromExternal => true,
@@ -100,7 +100,7 @@ impl Detail {
 }
 
 impl TranslationMap {
-    /// All there are.
+    /// Returns all there are.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         let of = |(rewrite, version)| Detail::ALL.map(|detail| Self { rewrite, version, detail });
         let all = Rewrite::ALL
@@ -110,7 +110,7 @@ impl TranslationMap {
         all.filter(|map| map.detail != Detail::Shared || map.rewrite == Rewrite::FromInternal)
     }
 
-    /// `to_internal_4_port`.
+    /// Returns the name of the map, such as `to_internal_4_port`.
     pub(crate) fn name(self) -> String {
         let version = if self.version == IpVersion::V4 { 4 } else { 6 };
         let detail = match self.detail {
@@ -138,7 +138,7 @@ impl TranslationMap {
         SetKind { key_type, key_bytes, data: Some(data) }
     }
 
-    /// Where the address and the port stand that decide.
+    /// Returns where the address and the port stand that decide.
     const fn places(self) -> (Place, Place) {
         match (self.rewrite.side(), self.version) {
             (TranslatedSide::Source, IpVersion::V4) => (Place::network(12), Place::transport(0)),
@@ -149,7 +149,7 @@ impl TranslationMap {
     }
 }
 
-/// The elements a rule needs: map, key, data.
+/// Returns the elements a rule needs: map, key, data.
 pub(crate) fn mappings(rule: &FilterRule) -> Vec<(TranslationMap, Key, Key)> {
     let FilterAction::Open(direction) = rule.action else { return Vec::new() };
     let Some(translation) = rule.translation else { return Vec::new() };
@@ -176,7 +176,7 @@ pub(crate) fn mappings(rule: &FilterRule) -> Vec<(TranslationMap, Key, Key)> {
     found
 }
 
-/// A host with its ports as something to translate from or to.
+/// Returns a host with its ports as something to translate from or to.
 fn host(selector: &Selector) -> Option<Mapping> {
     Some(Mapping { address: selector.network.host()?, ports: selector.ports })
 }
