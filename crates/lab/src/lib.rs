@@ -53,7 +53,7 @@ pub use summary::{
     PathResult, PeerPath, PredictedResult, RequestCounts, ResponseResult, RunCurves, RunResult,
     WorkloadResult,
 };
-pub use traffic::{ClientPlan, ServerPlan, Workload, pinhole};
+pub use traffic::{ClientPlan, ServerPlan, WORKLOADS, Workload, pinhole};
 pub use transport::{
     Carrier, EncapsulationPorts, Expected, Lanes, Listener, Listening, MAX_CONNECTIONS, Protocol, TRANSPORTS,
     TransportError, TransportList, TransportSpec, described as described_transports, set_tcp_congestion,

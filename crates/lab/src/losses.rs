@@ -17,7 +17,7 @@ pub(crate) fn own_losses<'a>(
     samples: &[Sample],
     lost: impl Iterator<Item = &'a [u8]>,
 ) -> Option<BTreeSet<u64>> {
-    if flow.workload != Workload::Echo || !flow.sizes.is_empty() || !flow.samples {
+    if flow.workload != Workload::ECHO || !flow.sizes.is_empty() || !flow.samples {
         return None;
     }
     let search = Search {

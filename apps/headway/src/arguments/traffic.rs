@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use clap::Args;
-use lab::{Arrivals, CompareConfig, TransportList, TransportSpec, Workload};
+use lab::{Arrivals, CompareConfig, TransportList, TransportSpec, WORKLOADS, Workload};
 use sctp_core::Profile;
 use workload::{ArrivalSpec, MessageSize};
 
@@ -42,8 +42,7 @@ pub(crate) struct TrafficArguments {
     /// Congestion control of the kernel's TCP
     #[arg(long, value_name = "NAME", default_value = "cubic", value_parser = parse_congestion)]
     tcp_congestion: String,
-    /// The kind of messages: an echo, or pinholes opened, refreshed and closed by SIMCO
-    #[arg(long, value_name = "NAME", default_value = "echo")]
+    #[arg(long, value_name = "NAME", default_value = "echo", help = workloads())]
     workload: Workload,
     /// Seed of everything random: the same seed gives the same send times and the same losses
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -82,8 +81,12 @@ impl TrafficArguments {
         if self.workload.is_answered() {
             return Ok(());
         }
-        let because = "this workload has no response times";
-        Err(UsageError::value("--workload", self.workload, because, "use echo or simco"))
+        Err(UsageError::Value {
+            option: "--workload",
+            value: self.workload.to_string(),
+            because: "this workload has no response times".to_owned(),
+            remedy: format!("use {}", Workload::answered()),
+        })
     }
 
     /// Checks the number of requests, each of which is remembered until the end.
@@ -124,6 +127,13 @@ impl TrafficArguments {
             remedy: format!("write less, or leave {transport} out of --transport"),
         })
     }
+}
+
+/// Returns the description of `--workload`.
+fn workloads() -> String {
+    let answered = WORKLOADS.iter().filter(|workload| workload.is_answered());
+    let described = answered.map(|workload| format!("{workload} ({})", workload.meaning()));
+    format!("The kind of messages: {}", described.collect::<Vec<_>>().join(", "))
 }
 
 /// Returns the description of `--transport`.

@@ -120,12 +120,13 @@ mod tests {
     }
 
     #[test]
-    fn defaults_are_predicted_for_every_transport_by_model_and_study() {
+    fn defaults_are_predicted_for_every_transport_by_model_and_but_for_quic_by_study() {
         let config = CompareConfig::default();
         for transport in config.transports.as_slice() {
             let prediction = predict(&config, *transport).unwrap();
             assert!(prediction.model_ms > 20.0 && !prediction.ccdf.is_empty(), "{transport}");
-            assert!(prediction.study.unwrap().starts_with("S4 ("), "{transport}");
+            let study = prediction.study.filter(|equations| equations.starts_with("S4 ("));
+            assert_eq!(study.is_some(), transport.protocol() != "quic", "{transport}");
         }
     }
 

@@ -200,7 +200,7 @@ impl Default for CompareConfig {
             tcp_congestion: "cubic".to_owned(),
             processing: Duration::ZERO,
             backend: BackendChoice::Auto,
-            workload: Workload::Echo,
+            workload: Workload::ECHO,
             pcap: None,
             pcap_at: CapturePoint::Sender,
             seed: 1,
@@ -302,7 +302,10 @@ pub enum CompareError {
     #[error("--duration must be above zero")]
     ZeroDuration,
     /// Nothing comes back that could be timed.
-    #[error("--workload {workload} has no response times: use echo or simco, or a plan (headway simulate)")]
+    #[error(
+        "--workload {workload} has no response times: use {}, or a plan (headway simulate)",
+        Workload::answered()
+    )]
     NotAnswered {
         /// The workload that was asked for.
         workload: Workload,

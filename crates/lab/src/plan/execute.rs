@@ -36,7 +36,7 @@ impl FromStr for PlanWorld {
     type Err = UnknownName;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let unknown = || UnknownName { text: text.to_owned(), known: "simulator or namespaces" };
+        let unknown = || UnknownName { text: text.to_owned(), known: "simulator or namespaces".to_owned() };
         [Self::Simulator, Self::Namespaces].into_iter().find(|world| world.name() == text).ok_or_else(unknown)
     }
 }

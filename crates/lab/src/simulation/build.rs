@@ -11,7 +11,7 @@ use netsim::{HostId, InterfaceId, LinkId, LinkSpec, RouterId, World};
 use super::run::SimulationError;
 use super::scenario::{FlowError, FlowPlan, FlowSeed, Scenario, StopRule};
 use super::station::Station;
-use crate::traffic::Workload;
+use crate::traffic::Measure;
 use crate::transport::{End, Ends};
 
 /// A world, and where in it everything is.
@@ -26,7 +26,7 @@ pub(super) struct Built {
 pub(super) struct FlowSeats {
     pub(super) client: (HostId, usize),
     pub(super) server: (HostId, usize),
-    pub(super) workload: Workload,
+    pub(super) measure: Measure,
 }
 
 /// A host while the world is built.
@@ -93,7 +93,7 @@ pub(super) fn build(scenario: &Scenario, seed: u64) -> Result<Built, SimulationE
         seats.push(FlowSeats {
             client: position(&mut world, from, client, client_addresses),
             server: position(&mut world, to, server, server_addresses),
-            workload: plan.workload,
+            measure: plan.workload.measure(),
         });
     }
     sites.iter().for_each(|site| world.wake(site.id));

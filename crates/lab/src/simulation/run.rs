@@ -16,7 +16,7 @@ use super::scenario::{LinkPlan, Scenario, SwitchState};
 use super::station::Station;
 use crate::compare::StopSignal;
 use crate::losses::own_losses;
-use crate::traffic::{Client, Workload};
+use crate::traffic::{Client, Measure};
 use crate::transport::End;
 
 /// Why a scenario cannot be run; `key` is where in the plan.
@@ -152,7 +152,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), SimulationError> {
 fn advance(built: &mut Built, deadline: Instant, stop: &StopSignal) -> bool {
     let Built { world, flows, .. } = built;
     // Bulk flows alone never end by themselves.
-    let is_bulk_only = flows.iter().all(|flow| flow.workload == Workload::Bulk);
+    let is_bulk_only = flows.iter().all(|flow| flow.measure == Measure::Goodput);
     let mut looked = 0_u32;
     let ended = world.run_while(deadline, |world| {
         looked = looked.wrapping_add(1);
@@ -168,20 +168,20 @@ fn advance(built: &mut Built, deadline: Instant, stop: &StopSignal) -> bool {
 }
 
 fn is_running(world: &World<Station>, flow: &FlowSeats) -> bool {
-    if flow.workload == Workload::Bulk {
+    if flow.measure == Measure::Goodput {
         return false;
     }
     let end = |(host, position)| -> &dyn End { world.host(host).end(position) };
     let Some(client) = end(flow.client).client() else { return false };
-    let completed = match flow.workload {
-        Workload::Echo | Workload::Simco | Workload::Bulk => client.answered(),
-        Workload::Messages => end(flow.server).delivered(),
+    let completed = match flow.measure {
+        Measure::Responses | Measure::Goodput => client.answered(),
+        Measure::Delays => end(flow.server).delivered(),
     };
     !client.is_finished(world.now(), completed)
 }
 
 fn drain(scenario: &Scenario) -> Duration {
-    let flows = scenario.flows.iter().filter(|(_, flow)| flow.workload != Workload::Bulk);
+    let flows = scenario.flows.iter().filter(|(_, flow)| flow.workload.measure() != Measure::Goodput);
     flows.map(|(_, flow)| flow.drain(&scenario.stop)).max().unwrap_or_default()
 }
 
@@ -263,17 +263,17 @@ fn flow_outcome(
     let (octets, until) = received.as_ref().map(|(_, octets, until)| (*octets, *until)).unwrap_or_default();
     let one_way = received.map(|(one_way, ..)| one_way);
     let counted = until.min(now).since(Instant::EPOCH).saturating_sub(scenario.stop.warm_up.0);
-    let is_bulk = seats.workload == Workload::Bulk;
-    let completed = match seats.workload {
-        Workload::Echo | Workload::Simco | Workload::Bulk => answered,
-        Workload::Messages => one_way.as_ref().map_or(0, |one_way| one_way.messages),
+    let is_bulk = seats.measure == Measure::Goodput;
+    let completed = match seats.measure {
+        Measure::Responses | Measure::Goodput => answered,
+        Measure::Delays => one_way.as_ref().map_or(0, |one_way| one_way.messages),
     };
     FlowOutcome {
         name,
         messages,
         completed,
-        responses: seats.workload.is_answered().then_some(responses),
-        one_way: one_way.filter(|_| seats.workload == Workload::Messages),
+        responses: (seats.measure == Measure::Responses).then_some(responses),
+        one_way: one_way.filter(|_| seats.measure == Measure::Delays),
         goodput_bits_per_s: (is_bulk && !counted.is_zero())
             .then(|| octets as f64 * 8.0 / counted.as_secs_f64()),
         samples,

@@ -12,7 +12,7 @@ use workload::{ArrivalProcess, MessageSize};
 
 use super::text::{Span, Text};
 use crate::compare::Arrivals;
-use crate::traffic::{CallPlan, ClientPlan, ServerPlan, Workload, framing};
+use crate::traffic::{ClientPlan, Measure, ServerPlan, Terms, Workload};
 use crate::transport::{SctpOptions, TcpOptions, TransportSpec};
 
 /// A network and what flows through it.
@@ -297,15 +297,15 @@ impl LinkChange {
 impl FlowPlan {
     /// Mean time between messages; bulk needs none.
     pub(super) fn mean_interval(&self) -> Result<Duration, String> {
-        match (self.rate, self.interval, self.workload) {
+        match (self.rate, self.interval, self.workload.measure()) {
             (Some(_), Some(_), _) => Err("rate and interval say the same: name one of them".to_owned()),
             (Some(rate), None, _) => Duration::try_from_secs_f64(1.0 / rate)
                 .ok()
                 .filter(|interval| !interval.is_zero())
                 .ok_or_else(|| format!("{rate} messages per second cannot be sent: it must be above zero")),
             (None, Some(interval), _) => Ok(interval.0),
-            (None, None, Workload::Bulk) => Ok(Duration::MAX),
-            (None, None, Workload::Echo | Workload::Messages | Workload::Simco) => {
+            (None, None, Measure::Goodput) => Ok(Duration::MAX),
+            (None, None, Measure::Responses | Measure::Delays) => {
                 Err("how often? Write rate = 100 (per second) or interval = \"10ms\"".to_owned())
             }
         }
@@ -327,7 +327,7 @@ impl FlowPlan {
             discard: stop.discard,
             keeps_samples: self.samples,
             drain: self.drain(stop),
-            calls: self.calls(stop.messages).map_err(FlowError::at("workload"))?,
+            terms: self.terms(stop).map_err(FlowError::at("workload"))?,
             seed: seed.of("calls"),
         })
     }
@@ -342,7 +342,7 @@ impl FlowPlan {
             discard: stop.discard,
             warm_up: stop.warm_up.0,
             keeps_trips: self.samples,
-            calls: self.calls(stop.messages).map_err(FlowError::at("workload"))?,
+            terms: Some(self.terms(stop).map_err(FlowError::at("workload"))?),
         })
     }
 
@@ -351,15 +351,13 @@ impl FlowPlan {
         stop.drain.map_or_else(|| self.transport.0.drain(), |drain| drain.0)
     }
 
-    /// What both ends know of the calls of study S4, in a run of so many transactions at most; `None` if it is not about them.
-    pub(super) fn calls(&self, most: Option<u64>) -> Result<Option<CallPlan>, String> {
-        if self.workload != Workload::Simco {
-            return Ok(None);
-        }
+    /// What both ends know of the flow; why its workload does not run over its transport.
+    fn terms(&self, stop: &StopRule) -> Result<Terms, String> {
         let transport = self.transport.0;
-        let framing = framing(transport).map_err(|because| format!("{because}: not over {transport}"))?;
-        let most = most.map_or(u32::MAX, |most| u32::try_from(most).unwrap_or(u32::MAX));
-        Ok(Some(CallPlan { framing, interval: self.mean_interval()?, most }))
+        let check = self.workload.kind().check(transport);
+        check.map_err(|because| format!("{because}: not over {transport}"))?;
+        let most = stop.messages.map_or(u32::MAX, |most| u32::try_from(most).unwrap_or(u32::MAX));
+        Ok(Terms { transport, interval: self.mean_interval()?, most })
     }
 }
 

@@ -93,8 +93,8 @@ impl Conditions {
         f64::from(self.loss_permille) / 1000.0
     }
 
-    const fn sent(self) -> &'static str {
-        if matches!(self.workload, Workload::Simco) { "transactions" } else { "messages" }
+    fn sent(self) -> &'static str {
+        self.workload.kind().unit()
     }
 
     fn config(self, duration: Duration, stop: &StopSignal) -> Result<CompareConfig, StudyError> {
@@ -246,7 +246,7 @@ fn show(page: &mut Page, cells: &Cells, rows: &[Row], duration: Duration) {
     page.conditions.push(format!(
         "Measured: {} of real packets between two network namespaces for {} s a cell, our SCTP with profile studies, TCP of this kernel (Reno); \
          the machine's own delays are in the values",
-        if cells.workload == Workload::Simco { "SIMCO" } else { "echoed messages" },
+        cells.workload.kind().in_words(),
         duration.as_secs()
     ));
     page.statements.extend(agreement(rows));

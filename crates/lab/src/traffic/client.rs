@@ -1,5 +1,5 @@
 //! The sending side of a flow: messages as they fall due, or octets without pause; responses timed as they come. What a
-//! message says is its number and time, or a transaction of SIMCO.
+//! message says is its number and time, or what the script of its workload wants.
 
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -8,7 +8,7 @@ use bytes::Bytes;
 use virtual_time::Instant;
 use workload::{ArrivalProcess, ArrivalsError, Lane, Message, MessageNumber, MessageSize, Sample, SendTime};
 
-use super::{CallPlan, Told, Transactions, Workload};
+use super::{Measure, Script, Terms, Told, Workload};
 use crate::simulation::Delays;
 
 /// What a client is told: a flow of a scenario with its seed says it.
@@ -29,8 +29,7 @@ pub struct ClientPlan {
     pub(crate) keeps_samples: bool,
     /// How long to wait for answers after the last message.
     pub(crate) drain: Duration,
-    /// Of firewall control.
-    pub(crate) calls: Option<CallPlan>,
+    pub(crate) terms: Terms,
     /// Where chance of its own begins.
     pub(crate) seed: u64,
 }
@@ -58,13 +57,14 @@ pub(crate) struct Client {
     samples: Vec<Sample>,
     last_due: Instant,
     failure: Option<String>,
-    control: Option<Control>,
+    measure: Measure,
+    scripted: Option<Scripted>,
 }
 
-/// Firewall control instead of echoed messages.
+/// Messages that say more than a number and a time.
 #[derive(Debug)]
-struct Control {
-    transactions: Transactions,
+struct Scripted {
+    script: Box<dyn Script>,
     /// Messages by number, until they are answered.
     octets: BTreeMap<u64, Bytes>,
 }
@@ -89,8 +89,9 @@ pub(crate) struct Pending {
 
 impl Client {
     pub(crate) fn new(plan: ClientPlan) -> Result<Self, ArrivalsError> {
-        let transactions = plan.calls.map(|calls| Transactions::new(calls, plan.seed)).transpose()?;
-        let control = transactions.map(|transactions| Control { transactions, octets: BTreeMap::new() });
+        let script = plan.workload.kind().script(&plan.terms, plan.seed)?;
+        let scripted = script.map(|script| Scripted { script, octets: BTreeMap::new() });
+        let measure = plan.workload.measure();
         let lanes = vec![Waiting::default(); usize::from(plan.lanes)];
         Ok(Self {
             plan,
@@ -106,17 +107,18 @@ impl Client {
             samples: Vec::new(),
             last_due: Instant::EPOCH,
             failure: None,
-            control,
+            measure,
+            scripted,
         })
     }
 
-    /// The transport is there: messages fall due from now on, of firewall control when its session is open.
+    /// The transport is there: messages fall due from now on, those of a script when its conversation is open.
     pub(crate) fn begin(&mut self, now: Instant) {
         self.begun.get_or_insert(now);
-        match &mut self.control {
+        match &mut self.scripted {
             None => self.start_at(now),
-            Some(Control { transactions, octets }) => {
-                let Some(asked) = transactions.begin(now) else { return };
+            Some(Scripted { script, octets }) => {
+                let Some(asked) = script.begin(now) else { return };
                 octets.insert(ESTABLISHMENT, asked.octets);
                 let (number, lane) = (ESTABLISHMENT, asked.stream);
                 self.queue(Pending { number, lane, at: now, is_timed: false });
@@ -142,13 +144,17 @@ impl Client {
         };
         let (number, at) = (self.drawn, start + offset);
         let lane = u16::try_from(number % u64::from(self.plan.lanes)).unwrap_or(0);
-        self.coming = Some(Pending { number, lane, at, is_timed: self.plan.workload == Workload::Echo });
+        self.coming = Some(Pending { number, lane, at, is_timed: self.is_timed() });
         self.last_due = at;
         self.drawn += 1;
     }
 
     pub(crate) fn is_bulk(&self) -> bool {
-        self.plan.workload == Workload::Bulk
+        self.measure == Measure::Goodput
+    }
+
+    fn is_timed(&self) -> bool {
+        self.measure == Measure::Responses
     }
 
     pub(crate) fn lanes(&self) -> u16 {
@@ -172,12 +178,12 @@ impl Client {
     /// Lets messages fall due.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         while let Some(mut pending) = self.coming.filter(|pending| pending.at <= now) {
-            if let Some(Control { transactions, octets }) = &mut self.control {
-                let Some(asked) = transactions.ask(pending.number, pending.at) else {
-                    return self.fail("the session with the middlebox is over");
+            if let Some(Scripted { script, octets }) = &mut self.scripted {
+                let Some(asked) = script.ask(pending.number, pending.at) else {
+                    return self.fail("the session with the server is over");
                 };
                 octets.insert(pending.number, asked.octets);
-                (pending.lane, pending.is_timed) = (asked.stream, asked.is_opening);
+                (pending.lane, pending.is_timed) = (asked.stream, asked.is_timed);
             }
             self.keep(pending);
             self.queue(pending);
@@ -209,8 +215,8 @@ impl Client {
     }
 
     pub(crate) fn encode(&self, pending: Pending) -> Bytes {
-        if let Some(control) = &self.control {
-            return control.octets.get(&pending.number).cloned().unwrap_or_default();
+        if let Some(scripted) = &self.scripted {
+            return scripted.octets.get(&pending.number).cloned().unwrap_or_default();
         }
         let number = MessageNumber(pending.number);
         Message { number, sent: SendTime::from(pending.at), size: self.size_of(pending.number) }.encode()
@@ -267,7 +273,7 @@ impl Client {
     /// The first response to a message, on the stream or connection it came on. `blocked` is how long the receiver held
     /// it behind missing predecessors, where the transport knows.
     pub(crate) fn on_response(&mut self, now: Instant, lane: u16, wire: &[u8], blocked: Option<Duration>) {
-        if self.control.is_some() {
+        if self.scripted.is_some() {
             return self.on_reply(now, lane, wire, blocked);
         }
         let Some(message) = Message::decode(wire).ok().filter(|message| message.number.0 < self.drawn) else {
@@ -279,8 +285,8 @@ impl Client {
             return;
         }
         self.answered += 1;
-        let is_counted = self.plan.workload == Workload::Echo;
-        self.record(now, message.number.0, Instant::from_nanos(message.sent.0), is_counted, blocked);
+        let due = Instant::from_nanos(message.sent.0);
+        self.record(now, message.number.0, due, self.is_timed(), blocked);
     }
 
     /// Whether this answers a message that was sent on the lane and has no answer; known where samples are kept.
@@ -292,22 +298,22 @@ impl Client {
         })
     }
 
-    /// The middlebox replies.
+    /// The server replies to a script.
     fn on_reply(&mut self, now: Instant, stream: u16, wire: &[u8], blocked: Option<Duration>) {
-        let Some(control) = &mut self.control else { return };
-        let told = match control.transactions.handle_response(now, stream, wire) {
+        let Some(scripted) = &mut self.scripted else { return };
+        let told = match scripted.script.handle_response(now, stream, wire) {
             Ok(told) => told,
             Err(because) => return self.fail(because),
         };
         for told in told {
             match told {
                 Told::Open => self.start_at(now),
-                Told::Done { number, due, is_opening } => {
-                    if let Some(control) = &mut self.control {
-                        control.octets.remove(&number);
+                Told::Done { number, due, is_timed } => {
+                    if let Some(scripted) = &mut self.scripted {
+                        scripted.octets.remove(&number);
                     }
                     self.answered += 1;
-                    self.record(now, number, due, is_opening, blocked);
+                    self.record(now, number, due, is_timed, blocked);
                 }
             }
         }
@@ -372,5 +378,5 @@ impl Client {
     }
 }
 
-/// The message that opens the session has no number among transactions.
+/// The message that opens the conversation has no number among the others.
 const ESTABLISHMENT: u64 = u64::MAX;

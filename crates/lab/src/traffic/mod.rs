@@ -1,60 +1,158 @@
-//! What a flow sends and who answers: messages one way, echoed requests, octets without pause, or the firewall control of
-//! study S4. Transports carry octets between the two, in every world, and do not know which it is.
+//! What a flow sends and who answers. A workload is a file or folder here — what its messages say, who answers, how a byte stream
+//! is cut into them, what is measured — and a line of [`WORKLOADS`]. Transports carry octets between client and
+//! server, in every world, and do not know which workload it is.
 //!
 //! ```text
 //!  ClientPlan ─► Client ── message for a lane ─► transport ─► Server ◄─ ServerPlan
-//!                  ▲                                            │
+//!    Script ───►   ▲                                            │  ◄─── Service
 //!                  └────────── on_response ◄── transport ◄──────┘
 //! ```
 
+mod bulk;
 mod client;
+mod echo;
+mod framer;
+mod messages;
 mod server;
 mod simco;
 mod workload;
 
-use ::workload::{MessageSize, StreamFramer};
+use core::fmt;
+use core::time::Duration;
+
+use ::workload::ArrivalsError;
 use bytes::Bytes;
+use virtual_time::Instant;
 
 pub(crate) use self::client::Client;
 pub use self::client::ClientPlan;
+pub(crate) use self::framer::Framer;
 pub(crate) use self::server::Server;
 pub use self::server::ServerPlan;
-use self::simco::MessageFramer;
 pub use self::simco::pinhole;
-pub(crate) use self::simco::{CallPlan, Responder, Told, Transactions, framing};
 pub use self::workload::Workload;
+use crate::simulation::Trip;
+use crate::transport::TransportSpec;
 
-/// Cuts a byte stream into messages.
-#[derive(Debug)]
-pub(crate) enum Framer {
-    Echo(StreamFramer),
-    Simco(MessageFramer),
+/// Every workload there is, in the order of the help.
+pub const WORKLOADS: [Workload; 4] =
+    [Workload::ECHO, Workload::new(&messages::Messages), Workload::new(&bulk::Bulk), Workload::SIMCO];
+
+/// A workload: what the laboratory asks of it.
+pub(crate) trait Kind: fmt::Debug + Sync {
+    /// Its name in plans and on the command line.
+    fn name(&self) -> &'static str;
+
+    /// What it is in a few words, for the help.
+    fn meaning(&self) -> &'static str;
+
+    /// What is sent, as in "echoed messages of real packets".
+    fn in_words(&self) -> &'static str;
+
+    /// What is counted per second: messages, transactions.
+    fn unit(&self) -> &'static str {
+        "messages"
+    }
+
+    /// What is measured of it.
+    fn measure(&self) -> Measure;
+
+    /// The payload protocol identifier of its messages over SCTP.
+    fn payload_protocol(&self) -> u32 {
+        0
+    }
+
+    /// What cuts its messages out of a byte stream.
+    fn framer(&self) -> Framer {
+        Framer::of_messages()
+    }
+
+    /// Why it does not run over a transport.
+    fn check(&self, _transport: TransportSpec) -> Result<(), &'static str> {
+        Ok(())
+    }
+
+    /// What its messages say, where that is more than a number and a time.
+    fn script(&self, _terms: &Terms, _seed: u64) -> Result<Option<Box<dyn Script>>, ArrivalsError> {
+        Ok(None)
+    }
+
+    /// Who answers; `terms` are not known to a server that takes whoever comes.
+    fn service(&self, terms: Option<Terms>) -> Box<dyn Service>;
 }
 
-impl Framer {
-    fn new(workload: Workload) -> Self {
-        match workload {
-            Workload::Simco => Self::Simco(MessageFramer::default()),
-            Workload::Echo | Workload::Messages | Workload::Bulk => {
-                Self::Echo(StreamFramer::new(MessageSize::MAX))
-            }
-        }
-    }
+/// What is measured of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Measure {
+    /// From when a message was due to its response.
+    Responses,
+    /// From when a message was due to its delivery.
+    Delays,
+    /// Octets per second.
+    Goodput,
+}
 
-    pub(crate) fn push(&mut self, octets: &[u8]) {
-        match self {
-            Self::Echo(framer) => framer.push(octets),
-            Self::Simco(framer) => framer.push(octets),
-        }
-    }
+/// What both ends know of a flow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms {
+    pub(crate) transport: TransportSpec,
+    /// Mean time between two messages.
+    pub(crate) interval: Duration,
+    /// Messages at most.
+    pub(crate) most: u32,
+}
 
-    /// The next whole message; why there will be none any more.
-    pub(crate) fn next_message(&mut self) -> Result<Option<Bytes>, String> {
-        match self {
-            Self::Echo(framer) => framer.next_message().map_err(|error| error.to_string()),
-            Self::Simco(framer) => framer.next_message().map_err(|error| error.to_string()),
-        }
-    }
+/// What the messages of a client say, and which of them is timed.
+pub(crate) trait Script: fmt::Debug + Send {
+    /// The transport is there: the message that opens the conversation, once.
+    fn begin(&mut self, now: Instant) -> Option<Asked>;
+
+    /// The message with this number, which was due at `due`; `None` when nothing more can be asked.
+    fn ask(&mut self, number: u64, due: Instant) -> Option<Asked>;
+
+    /// A whole message of the server; an error in words ends it all.
+    fn handle_response(&mut self, now: Instant, stream: u16, wire: &[u8]) -> Result<Vec<Told>, String>;
+}
+
+/// A message of a script, and the stream it takes.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) stream: u16,
+    pub(crate) octets: Bytes,
+    /// Its response is timed.
+    pub(crate) is_timed: bool,
+}
+
+/// What a response says to a script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// The conversation is open: messages may fall due.
+    Open,
+    /// A message is answered.
+    Done { number: u64, due: Instant, is_timed: bool },
+}
+
+/// Who answers.
+pub(crate) trait Service: fmt::Debug + Send {
+    /// What follows from a whole message on a stream, complete at `arrived` and delivered now.
+    fn on_message(&mut self, now: Instant, arrived: Instant, stream: u16, wire: Bytes) -> Reaction;
+
+    /// What follows from a message of an unreliable transport, where every copy of a request is answered and only the
+    /// first one counts.
+    fn on_datagram(&mut self, now: Instant, wire: Bytes) -> Reaction;
+}
+
+/// What a service does about a message.
+#[derive(Debug)]
+pub(crate) enum Reaction {
+    /// Nothing.
+    Nothing,
+    /// An answer goes back where the message came from.
+    Answer(Bytes),
+    /// A message has arrived, and is acknowledged where there is something to acknowledge it with.
+    Delivered(Trip, Option<Bytes>),
+    /// Answers go back on these streams.
+    Answers(Vec<(u16, Bytes)>),
 }
 
 #[cfg(test)]

@@ -1,14 +1,13 @@
 //! The receiving side of a flow: answers requests, times messages, counts octets.
 
 use core::time::Duration;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
 use virtual_time::Instant;
-use workload::{Message, MessageSize};
 
-use super::{CallPlan, Responder, Workload};
-use crate::simulation::{OneWay, Trip};
+use super::{Measure, Reaction, Service, Terms, Workload};
+use crate::simulation::OneWay;
 
 /// What a server is told: a flow of a scenario says it.
 #[derive(Clone, Copy, Debug)]
@@ -20,8 +19,8 @@ pub struct ServerPlan {
     /// Octets are counted from then on.
     pub(crate) warm_up: Duration,
     pub(crate) keeps_trips: bool,
-    /// Of firewall control.
-    pub(crate) calls: Option<CallPlan>,
+    /// `None`: whoever comes.
+    pub(crate) terms: Option<Terms>,
 }
 
 impl ServerPlan {
@@ -29,13 +28,13 @@ impl ServerPlan {
     #[must_use]
     pub const fn echo(processing: Duration) -> Self {
         Self {
-            workload: Workload::Echo,
+            workload: Workload::ECHO,
             lanes: 1,
             processing,
             discard: 0,
             warm_up: Duration::ZERO,
             keeps_trips: false,
-            calls: None,
+            terms: None,
         }
     }
 }
@@ -49,7 +48,9 @@ pub(crate) struct Server<L> {
     /// What the transport did not take.
     refused: VecDeque<(L, Bytes)>,
     one_way: OneWay,
-    middlebox: Option<Responder<L>>,
+    service: Box<dyn Service>,
+    /// Where answers on a stream go; for services that choose streams.
+    lanes: BTreeMap<u16, L>,
     counted_bytes: u64,
     counted_until: Instant,
 }
@@ -61,7 +62,8 @@ impl<L: Clone> Server<L> {
             replies: VecDeque::new(),
             refused: VecDeque::new(),
             one_way: OneWay::new(plan.lanes, plan.discard, plan.keeps_trips),
-            middlebox: plan.calls.map(Responder::new),
+            service: plan.workload.kind().service(plan.terms),
+            lanes: BTreeMap::new(),
             counted_bytes: 0,
             counted_until: Instant::EPOCH,
         }
@@ -73,7 +75,7 @@ impl<L: Clone> Server<L> {
     }
 
     pub(crate) fn is_bulk(&self) -> bool {
-        self.plan.workload == Workload::Bulk
+        self.plan.workload.measure() == Measure::Goodput
     }
 
     /// Octets of user data.
@@ -87,48 +89,35 @@ impl<L: Clone> Server<L> {
     /// A whole message from a stream, complete at `arrived` and delivered now.
     pub(crate) fn on_message(&mut self, now: Instant, arrived: Instant, lane: L, stream: u16, wire: Bytes) {
         self.on_octets(now, wire.len());
-        match self.plan.workload {
-            Workload::Echo => self.echo(now, lane, wire),
-            Workload::Messages => {
-                self.note(now, arrived, &wire);
-            }
-            Workload::Bulk => {}
-            Workload::Simco => {
-                let Some(middlebox) = &mut self.middlebox else { return };
-                let at = now + self.plan.processing;
-                let answers = middlebox.answer(now, lane, stream, &wire);
-                self.replies.extend(answers.into_iter().map(|(lane, message)| (at, lane, message)));
-            }
-        }
+        let reaction = self.service.on_message(now, arrived, stream, wire);
+        self.react(now, lane, stream, reaction);
     }
 
     /// The same over an unreliable transport, where every copy of a request is answered and only the first one counts.
     pub(crate) fn on_datagram(&mut self, now: Instant, lane: L, wire: Bytes) {
         self.on_octets(now, wire.len());
-        let reply = match self.plan.workload {
-            Workload::Echo => return self.echo(now, lane, wire),
-            Workload::Messages => match self.note(now, now, &wire) {
-                Some(message) => Message { size: MessageSize::MIN, ..message }.encode(),
-                None => return,
-            },
-            // Firewall control needs a reliable transport.
-            Workload::Bulk | Workload::Simco => return,
-        };
-        self.replies.push_back((now + self.plan.processing, lane, reply));
+        let reaction = self.service.on_datagram(now, wire);
+        self.react(now, lane, 0, reaction);
     }
 
-    /// Whole messages come back; what is none is not answered.
-    fn echo(&mut self, now: Instant, lane: L, wire: Bytes) {
-        if Message::decode(&wire).is_ok() {
-            self.replies.push_back((now + self.plan.processing, lane, wire));
+    fn react(&mut self, now: Instant, lane: L, stream: u16, reaction: Reaction) {
+        let at = now + self.plan.processing;
+        match reaction {
+            Reaction::Nothing => {}
+            Reaction::Answer(wire) => self.replies.push_back((at, lane, wire)),
+            Reaction::Delivered(trip, receipt) => {
+                self.one_way.record(trip);
+                self.replies.extend(receipt.map(|wire| (at, lane, wire)));
+            }
+            Reaction::Answers(answers) => {
+                self.lanes.insert(stream, lane);
+                for (stream, wire) in answers {
+                    if let Some(lane) = self.lanes.get(&stream) {
+                        self.replies.push_back((at, lane.clone(), wire));
+                    }
+                }
+            }
         }
-    }
-
-    fn note(&mut self, now: Instant, arrived: Instant, wire: &[u8]) -> Option<Message> {
-        let message = Message::decode(wire).ok()?;
-        let due = Instant::from_nanos(message.sent.0);
-        self.one_way.record(Trip { number: message.number.0, due, arrived, delivered: now });
-        Some(message)
     }
 
     /// When the next answer is ready.

@@ -1,60 +1,87 @@
 //! The workloads: what a flow sends, by name.
 
+use core::cmp::Ordering;
 use core::fmt;
 use core::str::FromStr;
 
-use ::simco::PAYLOAD_PROTOCOL;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de};
 
-use super::Framer;
+use super::{Framer, Kind, Measure, WORKLOADS, echo, simco};
 use crate::compare::UnknownName;
 
-/// The kind of messages that a flow sends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Workload {
-    /// Requests that the server echoes: response times.
-    #[default]
-    Echo,
-    /// Messages one way: delays from handing over to delivery.
-    Messages,
-    /// Octets without pause, to measure goodput.
-    Bulk,
-    /// Firewall control (RFC 4540): the transactions of study S4, by the agent and the middlebox that ship, with a packet
-    /// filter in memory. Response times are those of PER.
-    Simco,
-}
+/// The kind of messages that a flow sends: a line of the table [`WORKLOADS`].
+#[derive(Clone, Copy)]
+pub struct Workload(&'static dyn Kind);
 
 impl Workload {
-    /// Returns whether responses are timed.
-    #[must_use]
-    pub const fn is_answered(self) -> bool {
-        match self {
-            Self::Echo | Self::Simco => true,
-            Self::Messages | Self::Bulk => false,
-        }
+    /// Requests that the server echoes: response times.
+    pub const ECHO: Self = Self::new(&echo::Echo);
+
+    /// Firewall control (RFC 4540): the transactions of study S4, by the agent and the middlebox that ship, with a packet
+    /// filter in memory. Response times are those of PER.
+    pub const SIMCO: Self = Self::new(&simco::Simco);
+
+    pub(super) const fn new(kind: &'static dyn Kind) -> Self {
+        Self(kind)
     }
 
-    /// Returns the payload protocol identifier of its messages over SCTP.
-    pub(crate) const fn payload_protocol(self) -> u32 {
-        match self {
-            Self::Simco => PAYLOAD_PROTOCOL,
-            Self::Echo | Self::Messages | Self::Bulk => 0,
-        }
+    pub(crate) fn kind(self) -> &'static dyn Kind {
+        self.0
+    }
+
+    /// Returns its name in plans and on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.0.name()
+    }
+
+    /// Returns what it is in a few words.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        self.0.meaning()
+    }
+
+    /// Returns whether responses are timed.
+    #[must_use]
+    pub fn is_answered(self) -> bool {
+        self.measure() == Measure::Responses
+    }
+
+    /// Returns the names of those whose responses are timed, as in "use echo or simco".
+    #[must_use]
+    pub fn answered() -> String {
+        names(|workload| workload.is_answered())
+    }
+
+    pub(crate) fn measure(self) -> Measure {
+        self.0.measure()
+    }
+
+    /// The payload protocol identifier of its messages over SCTP.
+    pub(crate) fn payload_protocol(self) -> u32 {
+        self.0.payload_protocol()
     }
 
     /// Returns the framer that cuts its messages out of a byte stream.
     pub(crate) fn framer(self) -> Framer {
-        Framer::new(self)
+        self.0.framer()
     }
+}
 
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Echo => "echo",
-            Self::Messages => "messages",
-            Self::Bulk => "bulk",
-            Self::Simco => "simco",
-        }
+/// The names of some, as in "use echo, messages or bulk".
+fn names(which: impl Fn(&Workload) -> bool) -> String {
+    let names: Vec<_> =
+        WORKLOADS.iter().filter(|workload| which(workload)).map(|workload| workload.name()).collect();
+    match names.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
+
+impl Default for Workload {
+    fn default() -> Self {
+        Self::ECHO
     }
 }
 
@@ -62,14 +89,45 @@ impl FromStr for Workload {
     type Err = UnknownName;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let known = [Self::Echo, Self::Messages, Self::Bulk, Self::Simco];
-        let unknown = || UnknownName { text: text.to_owned(), known: "echo, messages, bulk or simco" };
-        known.into_iter().find(|workload| workload.name() == text).ok_or_else(unknown)
+        let unknown = || UnknownName { text: text.to_owned(), known: names(|_| true) };
+        WORKLOADS.into_iter().find(|workload| workload.name() == text).ok_or_else(unknown)
+    }
+}
+
+impl<'de> Deserialize<'de> for Workload {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
     }
 }
 
 impl fmt::Display for Workload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+impl fmt::Debug for Workload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl PartialEq for Workload {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for Workload {}
+
+impl PartialOrd for Workload {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Workload {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.name().cmp(other.name())
     }
 }

@@ -1,6 +1,7 @@
 //! Which scenarios run on real packets, and why not the others.
 
 use crate::simulation::{FlowSeed, Scenario, SimulationError};
+use crate::traffic::Workload;
 
 /// Whether a scenario can run.
 ///
@@ -24,7 +25,8 @@ pub(crate) fn can_run(scenario: &Scenario) -> Result<(), SimulationError> {
             );
         }
         if !flow.workload.is_answered() {
-            return refuse_flow("workload", "on real packets response times are measured: echo or simco");
+            let because = format!("on real packets response times are measured: {}", Workload::answered());
+            return refuse_flow("workload", &because);
         }
         if !flow.start.0.is_zero() {
             return refuse_flow("start", "on real packets flows begin at once");

@@ -25,7 +25,9 @@ impl FromStr for BackendChoice {
             "auto" => Ok(Self::Auto),
             "namespaces" => Ok(Self::Namespaces),
             "simulator" => Ok(Self::Simulator),
-            _ => Err(UnknownName { text: text.to_owned(), known: "auto, namespaces or simulator" }),
+            _ => {
+                Err(UnknownName { text: text.to_owned(), known: "auto, namespaces or simulator".to_owned() })
+            }
         }
     }
 }
@@ -47,5 +49,5 @@ pub struct UnknownName {
     /// The text that was written.
     pub text: String,
     /// The names that can be written.
-    pub known: &'static str,
+    pub known: String,
 }

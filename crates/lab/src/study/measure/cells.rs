@@ -82,11 +82,11 @@ pub(super) const CELLS: [Cells; 7] = [
 ];
 
 const fn echoed(page: &'static str, figure: &'static str) -> Cells {
-    Cells { page, figure, workload: Workload::Echo, over: Over::Loss, transports: &[], tcp: "" }
+    Cells { page, figure, workload: Workload::ECHO, over: Over::Loss, transports: &[], tcp: "" }
 }
 
 const fn simco(page: &'static str, figure: &'static str) -> Cells {
-    Cells { workload: Workload::Simco, ..echoed(page, figure) }
+    Cells { workload: Workload::SIMCO, ..echoed(page, figure) }
 }
 
 const OVER_LOSS: &[&str] = &["sctp:1", "sctp:3", "sctp:6", "sctp:unordered"];
@@ -105,7 +105,7 @@ mod tests {
             let list = transports(Conditions { workload, loss_permille: 10, rate: 1000 });
             list.expect("transports of ours").as_slice().iter().map(ToString::to_string).collect()
         };
-        assert_eq!(names(Workload::Echo), ["sctp:1", "sctp:6", "sctp:unordered", "tcp", "tcp:4"]);
-        assert_eq!(names(Workload::Simco), OVER_RATE);
+        assert_eq!(names(Workload::ECHO), ["sctp:1", "sctp:6", "sctp:unordered", "tcp", "tcp:4"]);
+        assert_eq!(names(Workload::SIMCO), OVER_RATE);
     }
 }

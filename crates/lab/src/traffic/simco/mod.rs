@@ -6,33 +6,89 @@ mod framer;
 mod service;
 mod transactions;
 
-pub(super) use self::framer::MessageFramer;
-pub(crate) use self::service::Responder;
-pub(crate) use self::transactions::{Told, Transactions};
-
 use core::time::Duration;
 
 use ::simco::agent::{Agent, AgentSettings, Resynchronisation};
 use ::simco::middlebox::Framing;
 use ::simco::{
     AddressTuple, Direction, EnableParameters, EnableParity, EnableRequest, Lifetime, Location,
-    PolicyRequest, StreamNumber, TransportProtocol,
+    PAYLOAD_PROTOCOL, PolicyRequest, StreamNumber, TransportProtocol,
 };
 use virtual_time::Instant;
+use workload::ArrivalsError;
 
 use self::calls::Due;
-
+use self::framer::MessageFramer;
+use self::service::Responder;
+use self::transactions::Transactions;
+use super::{Framer, Kind, Measure, Script, Service, Terms};
 use crate::transport::{Carriage, TransportSpec};
+
+/// Firewall control (RFC 4540).
+#[derive(Debug)]
+pub(super) struct Simco;
+
+impl Kind for Simco {
+    fn name(&self) -> &'static str {
+        "simco"
+    }
+
+    fn meaning(&self) -> &'static str {
+        "pinholes opened, refreshed and closed by SIMCO"
+    }
+
+    fn in_words(&self) -> &'static str {
+        "SIMCO"
+    }
+
+    fn unit(&self) -> &'static str {
+        "transactions"
+    }
+
+    /// Those of PER.
+    fn measure(&self) -> Measure {
+        Measure::Responses
+    }
+
+    fn payload_protocol(&self) -> u32 {
+        PAYLOAD_PROTOCOL
+    }
+
+    fn framer(&self) -> Framer {
+        Framer::new(MessageFramer::default())
+    }
+
+    fn check(&self, transport: TransportSpec) -> Result<(), &'static str> {
+        framing(transport).map(drop)
+    }
+
+    fn script(&self, terms: &Terms, seed: u64) -> Result<Option<Box<dyn Script>>, ArrivalsError> {
+        let Some(plan) = CallPlan::new(terms) else { return Ok(None) };
+        Ok(Some(Box::new(Transactions::new(plan, seed)?)))
+    }
+
+    fn service(&self, terms: Option<Terms>) -> Box<dyn Service> {
+        Box::new(Responder::new(terms.as_ref().and_then(CallPlan::new)))
+    }
+}
 
 /// The part of the load that both ends know.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct CallPlan {
+struct CallPlan {
     /// How messages are told apart.
-    pub(crate) framing: Framing,
+    framing: Framing,
     /// Mean time between two transactions.
-    pub(crate) interval: Duration,
+    interval: Duration,
     /// Transactions at most.
-    pub(crate) most: u32,
+    most: u32,
+}
+
+impl CallPlan {
+    /// `None` over a transport that does not carry it, which has been refused before.
+    fn new(terms: &Terms) -> Option<Self> {
+        let framing = framing(terms.transport).ok()?;
+        Some(Self { framing, interval: terms.interval, most: terms.most })
+    }
 }
 
 /// Returns an agent without identity and connection, which leaves the pinholes that stand to its user.
@@ -62,7 +118,7 @@ fn hand_over(agent: &mut Agent, framing: Framing, now: Instant, stream: u16, wir
 }
 
 /// Returns the way in which a transport tells messages apart, or why firewall control does not run over it.
-pub(crate) fn framing(transport: TransportSpec) -> Result<Framing, &'static str> {
+fn framing(transport: TransportSpec) -> Result<Framing, &'static str> {
     match transport.carriage() {
         Carriage::Messages => Ok(Framing::Messages { streams: transport.lanes() }),
         Carriage::Octets if transport.lanes() == 1 => Ok(Framing::Octets),

@@ -1,7 +1,5 @@
 //! The middlebox that answers: the core that ships, with a packet filter in memory.
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
 use simco::filter::MemoryFilter;
 use simco::middlebox::{
@@ -12,14 +10,14 @@ use virtual_time::Instant;
 
 use super::calls::standing;
 use super::{CallPlan, LIFETIME, pinhole};
+use crate::traffic::{Reaction, Service};
 
-/// One session of a middlebox; `L` says where an answer goes.
+/// One session of a middlebox.
 #[derive(Debug)]
-pub(crate) struct Responder<L> {
-    plan: CallPlan,
+pub(super) struct Responder {
+    /// `None`: nobody said what would come, and nothing is answered.
+    plan: Option<CallPlan>,
     session: Option<Session>,
-    /// The lanes on which answers go, by stream.
-    lanes: BTreeMap<u16, L>,
 }
 
 #[derive(Debug)]
@@ -28,34 +26,39 @@ struct Session {
     id: SessionId,
 }
 
-impl<L: Clone> Responder<L> {
-    pub(crate) fn new(plan: CallPlan) -> Self {
-        Self { plan, session: None, lanes: BTreeMap::new() }
+impl Responder {
+    pub(super) fn new(plan: Option<CallPlan>) -> Self {
+        Self { plan, session: None }
     }
+}
 
+impl Service for Responder {
     /// Hands a message to the middlebox, and returns what it answers.
-    pub(crate) fn answer(&mut self, now: Instant, lane: L, stream: u16, message: &[u8]) -> Vec<(L, Bytes)> {
-        self.lanes.insert(stream, lane);
+    fn on_message(&mut self, now: Instant, _arrived: Instant, stream: u16, message: Bytes) -> Reaction {
+        let Some(plan) = self.plan else { return Reaction::Nothing };
         if self.session.is_none() {
-            self.session = Session::begin(now, self.plan);
+            self.session = Session::begin(now, plan);
         }
         // Without a middlebox nothing is answered, which the agent reports.
-        let Some(Session { middlebox, id }) = &mut self.session else { return Vec::new() };
-        match self.plan.framing {
-            Framing::Octets => middlebox.handle_octets(now, *id, message),
+        let Some(Session { middlebox, id }) = &mut self.session else { return Reaction::Nothing };
+        match plan.framing {
+            Framing::Octets => middlebox.handle_octets(now, *id, &message),
             Framing::Messages { .. } => {
-                middlebox.handle_message(now, *id, StreamNumber::new(stream), message);
+                middlebox.handle_message(now, *id, StreamNumber::new(stream), &message);
             }
         }
         let mut answers = Vec::new();
         while let Some(transmit) = middlebox.poll_transmit(now) {
-            if let Some(lane) = self.lanes.get(&transmit.stream.get()) {
-                answers.push((lane.clone(), Bytes::from(transmit.octets)));
-            }
+            answers.push((transmit.stream.get(), Bytes::from(transmit.octets)));
         }
         // Nobody wants to know more.
         while middlebox.poll_event().is_some() {}
-        answers
+        Reaction::Answers(answers)
+    }
+
+    /// It needs a reliable transport.
+    fn on_datagram(&mut self, _now: Instant, _wire: Bytes) -> Reaction {
+        Reaction::Nothing
     }
 }
 

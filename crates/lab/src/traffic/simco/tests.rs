@@ -16,7 +16,7 @@ fn config(transports: &str) -> CompareConfig {
         request_path: path.clone(),
         response_path: path,
         transports: transports.parse().unwrap(),
-        workload: Workload::Simco,
+        workload: Workload::SIMCO,
         backend: BackendChoice::Simulator,
         ..CompareConfig::default()
     }

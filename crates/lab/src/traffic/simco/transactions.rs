@@ -11,10 +11,11 @@ use workload::ArrivalsError;
 
 use super::calls::{Calls, Due};
 use super::{CallPlan, agent, hand_over, request};
+use crate::traffic::{Asked, Script, Told};
 
 /// An agent that plays calls.
 #[derive(Debug)]
-pub(crate) struct Transactions {
+pub(super) struct Transactions {
     plan: CallPlan,
     agent: Agent,
     calls: Calls,
@@ -32,25 +33,8 @@ struct Waiting {
     call_began: Option<Instant>,
 }
 
-/// A message, and the stream it takes.
-pub(crate) struct Asked {
-    pub(crate) stream: u16,
-    pub(crate) octets: Bytes,
-    /// Whether the request opens a pinhole, which is what is timed.
-    pub(crate) is_opening: bool,
-}
-
-/// The news in a response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
-    /// The session is open: transactions may be made.
-    Open,
-    /// A transaction is done.
-    Done { number: u64, due: Instant, is_opening: bool },
-}
-
 impl Transactions {
-    pub(crate) fn new(plan: CallPlan, seed: u64) -> Result<Self, ArrivalsError> {
+    pub(super) fn new(plan: CallPlan, seed: u64) -> Result<Self, ArrivalsError> {
         Ok(Self {
             plan,
             agent: agent(seed),
@@ -60,8 +44,16 @@ impl Transactions {
         })
     }
 
+    /// Returns the message the agent has just written.
+    fn collect(&mut self, is_timed: bool) -> Option<Asked> {
+        let (stream, octets) = self.agent.poll_transmit()?;
+        Some(Asked { stream: stream.get(), octets: Bytes::from(octets), is_timed })
+    }
+}
+
+impl Script for Transactions {
     /// Opens the session, once.
-    pub(crate) fn begin(&mut self, now: Instant) -> Option<Asked> {
+    fn begin(&mut self, now: Instant) -> Option<Asked> {
         if core::mem::replace(&mut self.is_begun, true) {
             return None;
         }
@@ -70,9 +62,8 @@ impl Transactions {
         self.collect(false)
     }
 
-    /// Returns the transaction that comes next, as message `number`, which was due at `due`; `None` without a
-    /// session.
-    pub(crate) fn ask(&mut self, number: u64, due: Instant) -> Option<Asked> {
+    /// Returns the transaction that comes next; `None` without a session. An opening of a pinhole is what is timed.
+    fn ask(&mut self, number: u64, due: Instant) -> Option<Asked> {
         let (at, what) = self.calls.pop()?;
         let transaction = self.agent.request(request(what)).ok()?;
         let call_began = (what == Due::Open).then_some(at);
@@ -81,12 +72,7 @@ impl Transactions {
     }
 
     /// Takes in a whole message of the middlebox; an error in words ends it all.
-    pub(crate) fn handle_response(
-        &mut self,
-        now: Instant,
-        stream: u16,
-        wire: &[u8],
-    ) -> Result<Vec<Told>, String> {
+    fn handle_response(&mut self, now: Instant, stream: u16, wire: &[u8]) -> Result<Vec<Told>, String> {
         hand_over(&mut self.agent, self.plan.framing, now, stream, wire);
         let mut told = Vec::new();
         while let Some(event) = self.agent.poll_event() {
@@ -99,17 +85,11 @@ impl Transactions {
                     self.calls.opened(began, rule);
                 }
                 let Waiting { number, due, call_began } = waiting;
-                told.push(Told::Done { number, due, is_opening: call_began.is_some() });
+                told.push(Told::Done { number, due, is_timed: call_began.is_some() });
             } else if let AgentEvent::Opened { .. } = event {
                 told.push(Told::Open);
             }
         }
         Ok(told)
-    }
-
-    /// Returns the message the agent has just written.
-    fn collect(&mut self, is_opening: bool) -> Option<Asked> {
-        let (stream, octets) = self.agent.poll_transmit()?;
-        Some(Asked { stream: stream.get(), octets: Bytes::from(octets), is_opening })
     }
 }

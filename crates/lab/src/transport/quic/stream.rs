@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn a_message_behind_a_gap_waits_from_when_it_was_complete() {
         let at = Instant::from_millis;
-        let mut incoming = Incoming::new(Workload::Echo.framer());
+        let mut incoming = Incoming::new(Workload::ECHO.framer());
         let (first, second) = (message(0), message(1));
         let middle = first.len() as u64;
         incoming.take(at(10), middle, second.slice(..20));
