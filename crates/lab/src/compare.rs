@@ -1,4 +1,4 @@
-//! What a comparison is told, and what it gets back from a backend.
+//! The order of a comparison, and what it gets back from a backend.
 
 mod backend;
 mod config;

@@ -1,4 +1,4 @@
-//! Whose packets were lost: which requests lost a packet of their own, told from the packets that did not arrive.
+//! The losses by request: which requests lost a packet of their own, told from the packets that did not arrive.
 //!
 //! A message of the load generator begins with its length, number and send time, which no other octets of a run equal. Over a
 //! byte stream the place of one message gives the places of all, since they are equally long.
@@ -10,8 +10,9 @@ use workload::{HEADER_BYTES, Sample, SendTime};
 use crate::simulation::FlowPlan;
 use crate::traffic::Workload;
 
-/// The numbers of the requests of which a packet was lost, their own or that of their response; `None` where it cannot be
-/// told. `lost` are the packets of the flow that did not arrive whole, behind their IP and, but for TCP, UDP headers.
+/// Returns the numbers of the requests of which a packet was lost, their own or that of their response; `None`
+/// where it cannot be told. `lost` are the packets of the flow that did not arrive whole, behind their IP and,
+/// but for TCP, UDP headers.
 pub(crate) fn own_losses<'a>(
     flow: &FlowPlan,
     samples: &[Sample],
@@ -33,7 +34,7 @@ pub(crate) fn own_losses<'a>(
     }
 }
 
-/// What is behind the IP header, and behind the UDP header if there is one.
+/// Returns the octets behind the IP header, and behind the UDP header if there is one.
 pub(crate) fn transport_payload(ip: &[u8]) -> Option<&[u8]> {
     let (header, protocol) = match ip.first()? >> 4 {
         4 => (4 * usize::from(ip[0] & 0x0f), *ip.get(9)?),
@@ -56,7 +57,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The number of the message that begins here.
+    /// Returns the number of the message that begins here.
     fn message_at(&self, octets: &[u8]) -> Option<u64> {
         let (length, rest) = octets.split_first_chunk()?;
         let (number, rest) = rest.split_first_chunk()?;
@@ -68,8 +69,8 @@ impl Search<'_> {
         is_its_own.then_some(number)
     }
 
-    /// Where messages keep their bounds: each part is the beginning of one, or `None` for the rest of one, whose number
-    /// nobody knows.
+    /// Finds the requests where messages keep their bounds: each part is the beginning of one, or `None` for
+    /// the rest of one, whose number nobody knows.
     fn in_packets<'a>(
         &self,
         lost: impl Iterator<Item = &'a [u8]>,
@@ -78,7 +79,7 @@ impl Search<'_> {
         lost.flat_map(parts).map(|part| self.message_at(part?)).collect()
     }
 
-    /// In TCP segments.
+    /// Finds the requests in TCP segments.
     fn in_segments(&self, lost: &[&[u8]]) -> Option<BTreeSet<u64>> {
         let segments: Vec<Segment<'_>> = lost.iter().copied().filter_map(Segment::new).collect();
         // By connection and direction: the lane, and the sequence number of its first octet.
@@ -105,7 +106,7 @@ impl Search<'_> {
 
 /// A TCP segment (RFC 9293 §3.1).
 struct Segment<'a> {
-    /// Of sender and receiver.
+    /// The ports of sender and receiver.
     ports: &'a [u8],
     sequence: u32,
     data: &'a [u8],
@@ -119,8 +120,8 @@ impl<'a> Segment<'a> {
     }
 }
 
-/// The user data of the DATA and I-DATA chunks of a packet (RFC 9260 §3.3.1, RFC 8260 §2.1); `None` for fragments behind the
-/// first.
+/// Returns the user data of the DATA and I-DATA chunks of a packet (RFC 9260 §3.3.1, RFC 8260 §2.1); `None` for
+/// fragments behind the first.
 fn user_data(packet: &[u8]) -> impl Iterator<Item = Option<&[u8]>> {
     let mut rest = packet.get(COMMON_HEADER..).unwrap_or_default();
     let chunks = core::iter::from_fn(move || {
@@ -139,7 +140,7 @@ fn user_data(packet: &[u8]) -> impl Iterator<Item = Option<&[u8]>> {
     })
 }
 
-/// The lower 32 bits: sequence numbers go round.
+/// Returns the lower 32 bits: sequence numbers go round.
 fn low_bits(number: usize) -> u32 {
     u32::try_from(number & 0xffff_ffff).unwrap_or(0)
 }

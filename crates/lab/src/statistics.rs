@@ -13,7 +13,7 @@ pub struct ResponseTimes {
     sorted: Vec<Duration>,
     sum_s: f64,
     unanswered: usize,
-    /// Per repetition in ms, in the order of sending.
+    /// The times of each repetition in ms, in the order of sending.
     repetitions: Vec<Vec<f64>>,
 }
 
@@ -32,32 +32,33 @@ impl ResponseTimes {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of requests.
     #[must_use]
     pub fn count(&self) -> usize {
         self.sorted.len()
     }
 
-    /// How many requests were not answered.
+    /// Returns how many requests were not answered.
     #[must_use]
     pub fn unanswered(&self) -> usize {
         self.unanswered
     }
 
-    /// The mean of the responses in ms; `None` without responses.
+    /// Returns the mean of the responses in ms; `None` without responses.
     #[must_use]
     pub fn mean_ms(&self) -> Option<f64> {
         (self.count() > 0).then(|| self.sum_s * 1e3 / self.count() as f64)
     }
 
-    /// The longest in ms; `None` without responses.
+    /// Returns the longest response time in ms; `None` without responses.
     #[must_use]
     pub fn max_ms(&self) -> Option<f64> {
         self.sorted.last().copied().map(milliseconds)
     }
 
-    /// A percentile by nearest rank, in ms, to which a request without response is longer than everything; `None` where it
-    /// falls among these, and with fewer than five requests beyond it, where it would be a matter of luck.
+    /// Returns a percentile by nearest rank, in ms, to which a request without response is longer than
+    /// everything; `None` where it falls among these, and with fewer than five requests beyond it, where it
+    /// would be a matter of luck.
     #[must_use]
     pub fn percentile_ms(&self, percentile: Percentile) -> Option<f64> {
         let all = self.count() + self.unanswered;
@@ -68,7 +69,8 @@ impl ResponseTimes {
         self.sorted.get(rank - 1).copied().map(milliseconds)
     }
 
-    /// `(ms, share of the requests with a longer response time, or none)` at each value that occurs, ascending.
+    /// Returns `(ms, share of the requests with a longer response time, or none)` at each value that occurs,
+    /// ascending.
     #[must_use]
     pub fn ccdf(&self) -> Vec<(f64, f64)> {
         let all = self.count() + self.unanswered;
@@ -81,7 +83,8 @@ impl ResponseTimes {
         steps
     }
 
-    /// The 95 % confidence interval of the mean by batch means, in ms; `None` with fewer than [`MIN_BATCHES`] batches.
+    /// Returns the 95 % confidence interval of the mean by batch means, in ms; `None` with fewer than
+    /// [`MIN_BATCHES`] batches.
     ///
     /// Successive response times are not independent — one loss delays several — so that the plain interval would be
     /// too narrow. Means of batches of consecutive requests nearly are; a batch never spans two repetitions.
@@ -100,7 +103,7 @@ impl ResponseTimes {
     }
 }
 
-/// Half the width of the 95 % interval of the mean of independent values.
+/// Returns half the width of the 95 % interval of the mean of independent values.
 pub(crate) fn half_width(values: &[f64]) -> Option<f64> {
     if values.len() < MIN_BATCHES {
         return None;
@@ -112,7 +115,7 @@ pub(crate) fn half_width(values: &[f64]) -> Option<f64> {
     Some(student.inverse_cdf(0.975) * (variance / count).sqrt())
 }
 
-/// A duration in milliseconds, as all reports have it.
+/// Returns a duration in milliseconds, as all reports have it.
 #[must_use]
 pub fn milliseconds(span: Duration) -> f64 {
     span.as_secs_f64() * 1e3
@@ -121,9 +124,9 @@ pub fn milliseconds(span: Duration) -> f64 {
 /// The percentiles of all reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Percentile {
-    /// The median.
+    /// The median, which half of the requests do not exceed.
     P50,
-    /// Nine of ten.
+    /// The percentile that nine of ten requests do not exceed.
     P90,
     /// All but one of a hundred.
     P99,

@@ -8,12 +8,12 @@ use workload::{Lane, MessageNumber, Sample};
 use crate::compare::{BackendKind, LoadCounters, RawOutcome, RawRun};
 use crate::transport::TransportSpec;
 
-/// `count` response times of 20, 21, … 26 ms in turn.
+/// Returns `count` response times of 20, 21, … 26 ms in turn.
 pub(crate) fn answered(count: u64) -> Vec<Option<Duration>> {
     (0..count).map(|n| Some(Duration::from_millis(20 + n % 7))).collect()
 }
 
-/// A run with one request every 10 ms from 1 s on the driver's clock.
+/// Returns a run with one request every 10 ms from 1 s on the driver's clock.
 pub(crate) fn run(id: &str, responses: &[Option<Duration>]) -> RawRun {
     let transport: TransportSpec = id.parse().unwrap();
     let start = Instant::from_millis(1000);
@@ -43,7 +43,7 @@ pub(crate) fn run(id: &str, responses: &[Option<Duration>]) -> RawRun {
     }
 }
 
-/// An outcome of the simulator.
+/// Returns an outcome of the simulator.
 pub(crate) fn outcome(runs: Vec<RawRun>) -> RawOutcome {
     RawOutcome {
         backend: BackendKind::Simulator,

@@ -1,4 +1,4 @@
-//! Where comparisons run: real packets between namespaces, or virtual time.
+//! The backends of comparisons: real packets between namespaces, or virtual time.
 
 pub(crate) mod namespaces;
 mod network;
@@ -22,7 +22,7 @@ use crate::compare::{
 use crate::simulation::RunOutcome;
 use crate::transport::TransportSpec;
 
-/// What a run of a comparison's scenario left behind, as a row is made of.
+/// Returns what a run of a comparison's scenario left behind, as a row is made of.
 fn raw_run(
     config: &CompareConfig,
     transport: TransportSpec,
@@ -59,7 +59,7 @@ fn packets(ways: &[LinkStats; 2]) -> PacketCounts {
     PacketCounts { request, response }
 }
 
-/// Every run of a comparison: transport and repetition, in the order of the table.
+/// Returns every run of a comparison: transport and repetition, in the order of the table.
 fn runs(transports: &[TransportSpec], repeat: NonZeroU32) -> impl Iterator<Item = (TransportSpec, u32)> + '_ {
     let each = move |transport: &TransportSpec| {
         let transport = *transport;
@@ -68,7 +68,7 @@ fn runs(transports: &[TransportSpec], repeat: NonZeroU32) -> impl Iterator<Item 
     transports.iter().flat_map(each)
 }
 
-/// Transports that an interrupt left without any run.
+/// Returns the transports that an interrupt left without any run.
 fn never_begun<'a>(
     transports: &'a [TransportSpec],
     runs: &'a [RawRun],
@@ -78,7 +78,7 @@ fn never_begun<'a>(
     left.map(|transport| Skipped { id: transport.to_string(), because: INTERRUPTED.to_owned() })
 }
 
-/// `x.pcapng` becomes `x-sctp-6.pcapng`: one capture a run.
+/// Returns the path of a run's capture: `x.pcapng` becomes `x-sctp-6.pcapng`.
 fn capture_path(path: &Path, transport: TransportSpec, repetition: u32) -> PathBuf {
     let name = path.file_stem().map_or_else(|| "headway".into(), |stem| stem.to_string_lossy().into_owned());
     let extension =
@@ -88,5 +88,5 @@ fn capture_path(path: &Path, transport: TransportSpec, repetition: u32) -> PathB
     path.with_file_name(format!("{name}-{transport}{number}.{extension}"))
 }
 
-/// Why a run ended, or never began, that was asked to end.
+/// The reason why a run ended, or never began, that was asked to end.
 pub(crate) const INTERRUPTED: &str = "interrupted";

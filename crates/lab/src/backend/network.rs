@@ -17,10 +17,10 @@ use crate::transport::{Carrier, Errand, FlowRun, Reach, TransportSpec};
 /// The backend of `headway load`.
 #[derive(Clone, Debug)]
 pub struct Network {
-    /// Where the echo server is, at least one address; the port, the same for all, is that of TCP, UDP or SCTP. TCP and
-    /// UDP use the first.
+    /// The addresses of the echo server, at least one; the port, the same for all, is that of TCP, UDP or SCTP.
+    /// TCP and UDP use the first.
     pub to: Vec<SocketAddr>,
-    /// What carries SCTP.
+    /// The carrier of SCTP packets.
     pub carrier: Carrier,
 }
 
@@ -65,7 +65,7 @@ struct Planned {
     repetition: u32,
 }
 
-/// What runs at the same time: the transports of one repetition, or each alone.
+/// Returns what runs at the same time: the transports of one repetition, or each alone.
 fn batches(config: &CompareConfig, transports: &[TransportSpec]) -> Vec<Vec<Planned>> {
     let planned = (0..).zip(runs(transports, config.repeat));
     let planned = planned.map(|(index, (transport, repetition))| Planned { index, transport, repetition });
@@ -137,8 +137,8 @@ fn raw(run: FlowRun, config: &CompareConfig, planned: Planned) -> RawRun {
     }
 }
 
-/// An SCTP port for the `index`-th association of this process. An association is known by addresses and SCTP ports,
-/// not by UDP ports: those of two processes on one host must differ.
+/// Returns an SCTP port for the `index`-th association of this process. An association is known by addresses
+/// and SCTP ports, not by UDP ports: those of two processes on one host must differ.
 fn own_port(index: u16) -> u16 {
     let base = u16::try_from(std::process::id() % u32::from(DYNAMIC_PORTS)).unwrap_or(0);
     FIRST_DYNAMIC_PORT + base.wrapping_mul(PORTS_APART).wrapping_add(index) % DYNAMIC_PORTS

@@ -1,4 +1,4 @@
-//! Where a comparison runs.
+//! The backend that a comparison runs on.
 
 use core::fmt;
 
@@ -54,7 +54,7 @@ pub fn run_compare(
     Ok(outcome)
 }
 
-/// Transports that the workload runs over, and why not over the others.
+/// Returns the transports that the workload runs over, and why not over the others.
 fn suitable(config: &CompareConfig) -> (Vec<TransportSpec>, Vec<Skipped>) {
     let because = |transport: TransportSpec| config.client_plan(transport, 0).err();
     let (skipped, suitable): (Vec<TransportSpec>, Vec<TransportSpec>) =
@@ -66,13 +66,13 @@ fn suitable(config: &CompareConfig) -> (Vec<TransportSpec>, Vec<Skipped>) {
     (suitable, skipped.collect())
 }
 
-/// The backends there are.
+/// The kinds of backends that there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BackendKind {
     /// Real packets, kernel TCP and our SCTP.
     Namespaces,
-    /// Virtual time.
+    /// The simulator, in virtual time.
     Simulator,
     /// Two hosts and whatever lies between them (`load`).
     Network,
@@ -91,36 +91,36 @@ impl fmt::Display for BackendKind {
 /// Another backend ran than was wanted first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fallback {
-    /// The one wanted.
+    /// The backend that was wanted.
     pub wanted: BackendKind,
-    /// Why it did not run.
+    /// The reason why it did not run.
     pub because: String,
 }
 
-/// Why a backend has no outcome.
+/// The reason why a backend has no outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BackendError {
-    /// Not on this host, or not with these rights; nothing has run.
+    /// The backend is not to be had on this host, or not with these rights; nothing has run.
     #[error("the backend cannot run here: {because}")]
     Refused {
-        /// What is missing, and what to do.
+        /// The part that is missing, and what to do.
         because: String,
     },
-    /// It broke underway.
+    /// The backend broke while it ran.
     #[error("the run failed: {because}")]
     Failed {
-        /// What happened.
+        /// The event that broke it.
         because: String,
     },
 }
 
-/// Why a comparison has no outcome.
+/// The reason why a comparison has no outcome.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum RunError {
-    /// Wrong usage: status 2.
+    /// The comparison makes no sense: exit status 2.
     #[error(transparent)]
     Config(#[from] CompareError),
-    /// The backend: status 1.
+    /// The backend failed: exit status 1.
     #[error(transparent)]
     Backend(#[from] BackendError),
 }

@@ -1,4 +1,4 @@
-//! What a backend measured.
+//! The raw results that a backend measured.
 
 use core::time::Duration;
 use std::collections::BTreeSet;
@@ -15,11 +15,11 @@ use emulator::DeviceKind;
 /// All runs of a comparison.
 #[derive(Clone, Debug)]
 pub struct RawOutcome {
-    /// Which backend ran.
+    /// The backend that the runs were on.
     pub backend: BackendKind,
-    /// Why it was not the one wanted first.
+    /// The reason why it was not the one wanted first.
     pub fallback: Option<Fallback>,
-    /// Which devices the packets went through; `None` where there were none.
+    /// The devices the packets went through; `None` where there were none.
     pub device: Option<DeviceKind>,
     /// One-way delay that the emulator really gave to packets; `None` where delays are exact.
     pub delay: Option<MeasuredDelay>,
@@ -32,19 +32,19 @@ pub struct RawOutcome {
 /// One run of one transport.
 #[derive(Clone, Debug)]
 pub struct RawRun {
-    /// Which transport; its name is the run's id.
+    /// The transport of the run; its name is the run's id.
     pub transport: TransportSpec,
-    /// Which repetition, from 0.
+    /// The number of the repetition, from 0.
     pub repetition: u32,
     /// Profile of the association; `None` for TCP and UDP.
     pub profile: Option<String>,
-    /// When the load generator started, on the clock of the samples.
+    /// The time at which the load generator started, on the clock of the samples.
     pub start: Instant,
     /// Every request that was due.
     pub samples: Vec<Sample>,
-    /// Which of these lost a packet of their own, that of the request or of its response; `None` where it cannot be told.
+    /// The requests that lost a packet of their own, or of their response; `None` where it cannot be told.
     pub own_losses: Option<BTreeSet<u64>>,
-    /// What was counted.
+    /// The counters of the load.
     pub counters: LoadCounters,
     /// Requests repeated by the application; `None` but for UDP.
     pub retransmissions: Option<u64>,
@@ -54,13 +54,13 @@ pub struct RawRun {
     pub packets: Option<PacketCounts>,
     /// The paths of the association at its end; `None` where they are not asked for.
     pub paths: Option<Vec<PathStatistics>>,
-    /// Why the run ended before its time, such as a lost connection.
+    /// The reason why the run ended before its time, such as a lost connection.
     pub ended_early: Option<String>,
-    /// Why the capture of its packets is not complete; `None` if it is, or none was asked for.
+    /// The reason why the capture of its packets is not complete; `None` if it is, or none was asked for.
     pub capture_failure: Option<String>,
 }
 
-/// Counts of one run.
+/// The counters of the load of one run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LoadCounters {
     /// Requests handed to the transport.
@@ -70,7 +70,7 @@ pub struct LoadCounters {
     /// Requests handed over later than [`LATE_SEND_BOUND`] after they were due: the machine could not keep up. 0 in virtual
     /// time.
     pub late_sends: u64,
-    /// What came and answered no request.
+    /// The number of messages that answered no request.
     pub strange: u64,
 }
 
@@ -86,7 +86,7 @@ impl LoadCounters {
         counters
     }
 
-    /// Counts late sends, too.
+    /// Counts in real time, late sends among them.
     #[must_use]
     pub fn in_real_time(samples: &[Sample], strange: u64) -> Self {
         let is_late =
@@ -99,9 +99,9 @@ impl LoadCounters {
 /// Messages that were complete and waited for an earlier one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Blocking {
-    /// How many.
+    /// The number of messages that waited.
     pub messages_blocked: u64,
-    /// How long, all together.
+    /// The time that they waited, all together.
     pub total: Duration,
 }
 
@@ -114,23 +114,23 @@ impl From<(u64, Duration)> for Blocking {
 /// IP packets in both directions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PacketCounts {
-    /// From the load generator.
+    /// The packets from the load generator.
     pub request: DirectionPackets,
-    /// From the echo server.
+    /// The packets from the echo server.
     pub response: DirectionPackets,
 }
 
 /// IP packets in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DirectionPackets {
-    /// Offered to the emulator.
+    /// The number of packets offered to the emulator.
     pub sent: u64,
-    /// Of these, dropped by it for whatever reason.
+    /// The number of those that it dropped for whatever reason.
     pub dropped: u64,
 }
 
 impl PacketCounts {
-    /// Both together, as when repetitions become one row.
+    /// Returns the sum of both, as when repetitions become one row.
     #[must_use]
     pub fn plus(self, more: Self) -> Self {
         Self { request: self.request.plus(more.request), response: self.response.plus(more.response) }
@@ -146,7 +146,7 @@ impl DirectionPackets {
 /// One-way delay of packets in ms.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredDelay {
-    /// The median.
+    /// The median of the delays, in ms.
     pub p50: f64,
     /// 99 % of the packets had at most this.
     pub p99: f64,
@@ -155,20 +155,20 @@ pub struct MeasuredDelay {
 /// A transport that was not run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skipped {
-    /// Its name on the command line.
+    /// The name on the command line.
     pub id: String,
-    /// Why, and what to do.
+    /// The reason why, and what to do.
     pub because: String,
 }
 
-/// What the models say about one transport under the conditions of the comparison.
+/// The prediction of the models for one transport under the conditions of the comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
     /// Mean response time of our model.
     pub model_ms: f64,
     /// Mean response time of the published one, where it covers the case.
     pub study_ms: Option<f64>,
-    /// Which equations, such as `S4 (1),(7)`.
+    /// The equations used, such as `S4 (1),(7)`.
     pub study: Option<String>,
     /// `(ms, share of longer response times)` by our model, ascending; empty if it gives none.
     pub ccdf: Vec<(f64, f64)>,

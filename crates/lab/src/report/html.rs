@@ -10,7 +10,7 @@ use super::numbers::short;
 use super::table::{COLUMNS, HEADINGS, backend_in_words, cells, grouped, path_in_words, workload_in_words};
 use crate::summary::{CompareResult, Comparison, RunCurves, RunResult};
 
-/// The whole file: figures, table, conditions, and the result in plain words.
+/// Returns the whole file: figures, table, conditions, and the result in plain words.
 ///
 /// # Errors
 ///
@@ -84,7 +84,7 @@ fn rows(comparison: &Comparison) -> Vec<TableRow> {
     comparison.result.runs.iter().zip(colours).map(row).collect()
 }
 
-/// What the script draws.
+/// The data of the figures that the script draws.
 #[derive(Serialize)]
 struct Figures<'a> {
     duration_s: f64,
@@ -118,7 +118,7 @@ fn figures(comparison: &Comparison) -> Figures<'_> {
     Figures { duration_s: comparison.result.workload.duration_s, runs: runs.collect() }
 }
 
-/// Which colour of the style sheet each transport has: those of its protocol in turn.
+/// Returns which colour of the style sheet each transport has: those of its protocol in turn.
 fn colours(curves: &[RunCurves]) -> Vec<usize> {
     let colour = |(at, of): (usize, &RunCurves)| {
         let is_kin = |other: &&RunCurves| other.transport.protocol() == of.transport.protocol();
@@ -159,7 +159,7 @@ fn emulator_delay(comparison: &Comparison) -> String {
     }
 }
 
-/// JSON that cannot end the script element it stands in.
+/// Returns JSON that cannot end the script element it stands in.
 fn embed(figures: &Figures<'_>) -> Result<String, ReportError> {
     Ok(serde_json::to_string(figures)?.replace('<', "\\u003c"))
 }
@@ -170,16 +170,16 @@ const UPLOT_CSS: &str = include_str!("../../assets/uPlot.min.css");
 const REPORT_CSS: &str = include_str!("../../assets/report.css");
 const REPORT_JS: &str = include_str!("../../assets/report.js");
 
-/// Why there is no report.
+/// The reason why there is no report.
 #[derive(Debug, Error)]
 pub enum ReportError {
-    /// The template.
+    /// The template could not be filled in.
     #[error("the report cannot be laid out: {0}")]
     Template(#[from] askama::Error),
-    /// The data in it.
+    /// The data could not be written as JSON.
     #[error("the results cannot be written as JSON: {0}")]
     Json(#[from] serde_json::Error),
-    /// The file system.
+    /// The file could not be written.
     #[error("the report cannot be written: {0}")]
     Io(#[from] io::Error),
 }

@@ -1,16 +1,16 @@
 //! Numbers as people read them.
 
-/// Milliseconds for a table column whose heading says ms: to a tenth, below 10 ms to a hundredth.
+/// Returns milliseconds for a table column whose heading says ms: to a tenth, below 10 ms to a hundredth.
 pub(super) fn plain_ms(ms: f64) -> String {
     if ms < 10.0 { format!("{ms:.2}") } else { format!("{ms:.1}") }
 }
 
-/// The same, a dash for what there is not.
+/// Returns milliseconds for a table column, or a dash for what there is not.
 pub(super) fn plain_or_dash(ms: Option<f64>) -> String {
     ms.map_or_else(|| "–".to_owned(), plain_ms)
 }
 
-/// A time with its unit for a sentence: `47.3 ms`, `1.52 s`.
+/// Returns a time with its unit for a sentence: `47.3 ms`, `1.52 s`.
 pub(super) fn time(ms: f64) -> String {
     if ms >= 1000.0 {
         format!("{:.2} s", ms / 1000.0)
@@ -21,24 +21,24 @@ pub(super) fn time(ms: f64) -> String {
     }
 }
 
-/// A probability as per cent without needless zeros: `1 %`, `0.25 %`.
+/// Returns a probability as per cent without needless zeros: `1 %`, `0.25 %`.
 pub(crate) fn percent(share: f64) -> String {
     let text = format!("{:.4}", share * 100.0);
     format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// A share as per cent to a tenth: `4.3 %`; what is less, but not nothing: `< 0.1 %`.
+/// Returns a share as per cent to a tenth: `4.3 %`; what is less, but not nothing: `< 0.1 %`.
 pub(super) fn tenths(share: f64) -> String {
     if share > 0.0 && share < 0.0005 { "< 0.1 %".to_owned() } else { format!("{:.1} %", share * 100.0) }
 }
 
-/// A number without needless zeros: `20`, `2.5`.
+/// Returns a number without needless zeros: `20`, `2.5`.
 pub(super) fn short(value: f64) -> String {
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// `1 message`, `2 messages`.
+/// Returns a number with its noun: `1 message`, `2 messages`.
 pub(super) fn count(number: u64, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }

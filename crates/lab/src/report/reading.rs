@@ -16,7 +16,7 @@ pub fn reading(result: &CompareResult) -> Vec<String> {
     sentences
 }
 
-/// The sentences that a table ends with: what failed, who waited for whose losses, what that cost.
+/// Returns the sentences that a table ends with: what failed, who waited for whose losses, what that cost.
 #[must_use]
 pub fn closing_words(result: &CompareResult) -> Vec<String> {
     let mut sentences: Vec<String> = result.runs.iter().filter_map(failure).collect();
@@ -36,7 +36,8 @@ struct Pair<'a> {
 }
 
 impl<'a> Pair<'a> {
-    /// One TCP connection is the baseline; without it, the one that did worst. Only who answered everything takes part.
+    /// Picks the pair: one TCP connection is the baseline; without it, the one that did worst. Only who
+    /// answered everything takes part.
     fn of(result: &'a CompareResult) -> Option<Self> {
         let complete = || result.runs.iter().filter(|run| run.because.is_none());
         let is_comparable = |run: &&RunResult| run.response_ms.mean.is_some();
@@ -57,7 +58,7 @@ impl<'a> Pair<'a> {
         self.best.id == self.baseline.id
     }
 
-    /// Who waited for somebody else's loss, and for how long.
+    /// Returns sentences on who waited for somebody else's loss, and for how long.
     fn lateness(&self) -> Vec<String> {
         let Some(late) = self.baseline.late else { return Vec::new() };
         let over = in_words(self.baseline);
@@ -85,7 +86,7 @@ impl<'a> Pair<'a> {
         vec![format!("{first}{second}."), format!("{own}{without}.")]
     }
 
-    /// Where nobody knows whose packets were lost.
+    /// Returns the sentence for where nobody knows whose packets were lost.
     fn lateness_alone(&self, late: LateResult) -> String {
         let share = |run: &RunResult| run.late.map(|late| tenths(late.share)).unwrap_or_default();
         let bound = time(late.threshold_ms);
@@ -102,7 +103,7 @@ impl<'a> Pair<'a> {
         format!("{first}{second}. Whose losses delayed them cannot be told.")
     }
 
-    /// The mean beyond what the path alone takes, and how sure the difference is.
+    /// Returns the mean beyond what the path alone takes, and how sure the difference is.
     fn excess(&self) -> Option<String> {
         let excess = |run: &RunResult| run.late.and_then(|late| late.mean_excess_ms).or(run.response_ms.mean);
         let (best, baseline) = (excess(self.best)?, excess(self.baseline)?);
@@ -130,7 +131,7 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// The percentiles that differ, where the samples support them.
+    /// Returns the percentiles that differ, where the samples support them.
     fn tail(&self) -> Option<String> {
         let within = |of: fn(&ResponseResult) -> Option<f64>, share: &str| {
             let (best, baseline) = (of(&self.best.response_ms)?, of(&self.baseline.response_ms)?);
@@ -154,7 +155,8 @@ fn losses(run: &RunResult) -> Option<LossSplit> {
     run.late.and_then(|late| late.losses)
 }
 
-/// `6.3 % of the requests were delayed by somebody else's lost packet, 4.1 s all together`.
+/// Returns a clause such as `6.3 % of the requests were delayed by somebody else's lost packet, 4.1 s all
+/// together`.
 fn waited(losses: &LossSplit) -> String {
     match losses.by_others_loss {
         0.0 => "no request was delayed by somebody else's lost packet".to_owned(),
@@ -166,7 +168,7 @@ fn waited(losses: &LossSplit) -> String {
     }
 }
 
-/// `0.6 %, 0.5 s`, or `none`.
+/// Returns the short form `0.6 %, 0.5 s`, or `none`.
 fn shortly(losses: &LossSplit) -> String {
     match losses.by_others_loss {
         0.0 => "none".to_owned(),
@@ -174,7 +176,7 @@ fn shortly(losses: &LossSplit) -> String {
     }
 }
 
-/// The ordered association with the fewest streams beside the one with the most.
+/// Returns the ordered association with the fewest streams beside the one with the most.
 fn head_of_line_blocking(result: &CompareResult) -> Option<String> {
     let ordered = || result.runs.iter().filter(|run| run.ordered && run.blocking.is_some());
     let few = ordered().min_by_key(|run| run.streams)?;
@@ -230,7 +232,7 @@ fn failure(run: &RunResult) -> Option<String> {
     Some(format!("{}: {}.", subject(run), run.because.as_ref()?))
 }
 
-/// What to keep in mind.
+/// Returns what to keep in mind.
 fn reservations(result: &CompareResult) -> Vec<String> {
     let mut sentences = Vec::new();
     if let Some(late) = late_sends_that_matter(result) {
@@ -251,7 +253,7 @@ fn in_words(run: &RunResult) -> String {
     run.id.parse::<TransportSpec>().map_or_else(|_| run.id.clone(), TransportSpec::in_words)
 }
 
-/// The same at the beginning of a sentence.
+/// Returns the name of a run's transport at the beginning of a sentence.
 fn subject(run: &RunResult) -> String {
     let words = in_words(run);
     let mut letters = words.chars();
@@ -259,5 +261,5 @@ fn subject(run: &RunResult) -> String {
 }
 
 const NEAR_PERCENT: f64 = 5.0;
-/// Less than a request in two thousand tells nothing.
+/// The share below which nothing is told: a request in two thousand.
 const WORTH_TELLING: f64 = 0.0005;

@@ -1,4 +1,4 @@
-//! What one run left behind.
+//! The outcome of one run.
 
 use core::time::Duration;
 use std::collections::BTreeSet;
@@ -26,18 +26,18 @@ pub struct RunOutcome {
     pub trace_hash: Option<u64>,
     /// Time from beginning to end.
     pub length: Duration,
-    /// Why the capture of its packets is not complete; `None` if it is, or none was asked for.
+    /// The reason why the capture of its packets is not complete; `None` if it is, or none was asked for.
     pub capture_failure: Option<String>,
 }
 
-/// What became of one flow.
+/// The outcome of one flow.
 #[derive(Clone, Debug)]
 pub struct FlowOutcome {
-    /// Its name in the plan.
+    /// The name of the flow in the plan.
     pub name: String,
-    /// Messages that fell due.
+    /// The number of messages that fell due.
     pub messages: u64,
-    /// Of these, answered (echo) or delivered (one way).
+    /// The number of those answered (echo) or delivered (one way).
     pub completed: u64,
     /// Response times of an echo flow.
     pub responses: Option<Delays>,
@@ -47,21 +47,21 @@ pub struct FlowOutcome {
     pub goodput_bits_per_s: Option<f64>,
     /// Every message of the flow whose response is timed, those that do not count included; if asked for.
     pub samples: Vec<Sample>,
-    /// Which of these lost a packet of their own, that of the request or of its response; `None` where it cannot be told.
+    /// The requests that lost a packet of their own, or of their response; `None` where it cannot be told.
     pub own_losses: Option<BTreeSet<u64>>,
-    /// When it began, on the clock of the samples.
+    /// The time at which the flow began, on the clock of the samples.
     pub start: Instant,
-    /// What came and answered nothing.
+    /// The number of messages that answered nothing.
     pub strange: u64,
     /// Messages handed over more than a millisecond after they were due: the machine could not keep up. 0 in virtual time.
     pub late_sends: u64,
-    /// How the transport fared.
+    /// The counters of the transport.
     pub transport: TransportCounts,
-    /// Why it ended early.
+    /// The reason why the flow ended early, if it did.
     pub failure: Option<String>,
 }
 
-/// What both ends of a transport counted.
+/// The counters of both ends of a transport.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TransportCounts {
     /// Retransmission timeouts of the client; `None` where nobody counts them, as for the kernel's TCP.
@@ -87,7 +87,7 @@ impl From<&AssociationStatistics> for TransportCounts {
 }
 
 impl TransportCounts {
-    /// With what the receiver at the other end saw of head-of-line blocking.
+    /// Returns the counters with what the receiver at the other end saw of head-of-line blocking.
     #[must_use]
     pub fn and_far(mut self, far: Self) -> Self {
         if let (Some(near), Some((messages, time))) = (&mut self.blocked, far.blocked) {
@@ -97,11 +97,11 @@ impl TransportCounts {
     }
 }
 
-/// What happened on one link, in both directions.
+/// The outcome of one link, in both directions.
 #[derive(Clone, Debug)]
 pub struct LinkOutcome {
-    /// Its name in the plan.
+    /// The name of the link in the plan.
     pub name: String,
-    /// From the first end to the second, and back.
+    /// The counters from the first end to the second, and back.
     pub ways: [LinkStats; 2],
 }

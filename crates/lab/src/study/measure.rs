@@ -20,7 +20,7 @@ use crate::statistics::ResponseTimes;
 use crate::traffic::Workload;
 use crate::transport::TransportSpec;
 
-/// What measures, and how long each cell is measured.
+/// The backend that measures, and how long each cell is measured.
 #[derive(Clone)]
 pub struct Measurement {
     backend: Arc<Mutex<dyn Backend + Send>>,
@@ -30,7 +30,8 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// Each cell is measured for `duration` on `backend`; cells of equal loss and rate at the same time.
+    /// Creates a measurement of each cell for `duration` on `backend`; cells of equal loss and rate at the same
+    /// time.
     pub fn new(backend: impl Backend + Send + 'static, duration: Duration) -> Self {
         Self { backend: Arc::new(Mutex::new(backend)), duration, done: Arc::default() }
     }
@@ -39,7 +40,7 @@ impl Measurement {
         format!(", measured for {} s a cell", self.duration.as_secs())
     }
 
-    /// All transports that some page wants under these conditions.
+    /// Returns all transports that some page wants under these conditions.
     fn measured(&self, conditions: Conditions, stop: &StopSignal) -> Result<Vec<Measured>, Left> {
         let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = done.get(&conditions) {
@@ -63,10 +64,10 @@ impl fmt::Debug for Measurement {
     }
 }
 
-/// What was measured, or why not.
+/// The results that were measured, or why not.
 type Done = BTreeMap<Conditions, Result<Vec<Measured>, BackendError>>;
 
-/// Why there is no value.
+/// The reason why there is no value.
 enum Left {
     /// The backend has none; the page is made without.
     Out(BackendError),
@@ -80,7 +81,7 @@ impl From<StudyError> for Left {
     }
 }
 
-/// What is sent and what its packets meet: loss in tenths of a per cent, messages or transactions per second.
+/// The conditions of a cell: loss in tenths of a per cent, messages or transactions per second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Conditions {
     workload: Workload,
@@ -139,7 +140,7 @@ fn measured(outcome: &RawOutcome) -> Vec<Measured> {
     outcome.runs.iter().filter_map(of_run).collect()
 }
 
-/// What is said of a page's effort where it has measured cells.
+/// Returns what is said of a page's effort where it has measured cells.
 pub(super) fn described(id: &str, effort: &Effort) -> String {
     let has_cells = CELLS.iter().any(|cells| cells.page == id);
     effort.measurement.as_ref().filter(|_| has_cells).map(Measurement::describe).unwrap_or_default()
@@ -216,7 +217,7 @@ impl Cells {
     }
 }
 
-/// The simulated value at `x`, and half of its interval.
+/// Returns the simulated value at `x`, and half of its interval.
 fn simulated(page: &Page, figure: &str, name: &str, x: f64) -> Option<(f64, f64)> {
     let series = page.series.iter().find(|series| series.figure == figure && series.name == name)?;
     let near = |point: &Vec<f64>| point.first().is_some_and(|at| (at - x).abs() < 1e-6);
@@ -288,8 +289,8 @@ fn table(rows: &[Row]) -> Table {
     }
 }
 
-/// Whether the simulated SCTP and the one that sends real packets take equally long. Nothing is said of TCP: the kernel's is not the
-/// one that is simulated.
+/// Returns whether the simulated SCTP and the one that sends real packets take equally long. Nothing is said of
+/// TCP: the kernel's is not the one that is simulated.
 fn agreement(rows: &[Row]) -> Option<Statement> {
     let distance = |row: &Row| {
         let (mean, half) = row.simulated.filter(|_| row.transport.protocol() == "sctp")?;

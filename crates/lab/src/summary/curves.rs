@@ -10,11 +10,11 @@ use crate::transport::TransportSpec;
 /// The figures of one transport.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunCurves {
-    /// Which transport.
+    /// The transport of the curves.
     pub transport: TransportSpec,
     /// `(ms, share of requests not answered by then)`: a step function, from (0, 1) on.
     pub measured: Vec<(f64, f64)>,
-    /// The same by the model; empty if there is none.
+    /// The curve that the model predicts; empty if there is none.
     pub predicted: Vec<(f64, f64)>,
     /// `(intended send time in s, response time in ms)` of the first repetition.
     pub over_time: Vec<(f64, f64)>,

@@ -1,4 +1,4 @@
-//! Which requests were late, and whose loss that was.
+//! The requests that were late, and whose loss that was.
 
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,7 @@ use super::to_nanoseconds;
 use crate::compare::{BackendKind, CompareConfig, RawRun};
 use crate::statistics::milliseconds;
 
-/// When a response is late, and what it takes without any wait.
+/// The time from which on a response is late, and what it takes without any wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bounds {
     /// Round trip and processing.
@@ -20,7 +20,7 @@ pub(super) struct Bounds {
     reach: Reach,
 }
 
-/// Who can be late because of somebody else's loss.
+/// The requests that can be late because of somebody else's loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reach {
     /// Whoever waits while a lost packet is missing, or for so long after: the sender's window is small then. Where nothing
@@ -32,8 +32,8 @@ enum Reach {
 }
 
 impl Bounds {
-    /// A millisecond above the most that the path alone makes of a round trip: delay, jitter, processing, and the time that
-    /// a message takes on a link with a rate.
+    /// Returns the bound of late requests: a millisecond above the most that the path alone makes of a round
+    /// trip: delay, jitter, processing, and the time that a message takes on a link with a rate.
     pub(super) fn of(config: &CompareConfig, backend: BackendKind) -> Self {
         let shortest = config.rtt().saturating_add(config.processing);
         let octets = u64::from(config.traffic.message_bytes.get()) + HEADERS;
@@ -52,7 +52,7 @@ impl Bounds {
         Self { shortest, threshold: shortest + path + TOLERANCE, reach }
     }
 
-    /// Of all repetitions of a transport; `None` without requests.
+    /// Returns the late requests of all repetitions of a transport; `None` without requests.
     pub(super) fn late(self, runs: &[&RawRun]) -> Option<LateResult> {
         let due: usize = runs.iter().map(|run| run.samples.len()).sum();
         let share = |count: usize| count as f64 / due as f64;
@@ -84,7 +84,7 @@ impl Bounds {
         sample.response.is_none_or(|response| response > self.threshold)
     }
 
-    /// `None` where nobody knows whose packets were lost.
+    /// Counts the late requests of a run; `None` where nobody knows whose packets were lost.
     fn tally(self, run: &RawRun) -> Option<Tally> {
         let own = run.own_losses.as_ref()?;
         let spells = self.spells(run, own);
@@ -105,7 +105,7 @@ impl Bounds {
 }
 
 impl Bounds {
-    /// What shares its losses: everything, or a lane.
+    /// Returns what shares its losses: everything, or a lane.
     fn place(self, sample: &Sample) -> Lane {
         match self.reach {
             Reach::Everybody(_) => Lane::default(),
@@ -133,11 +133,11 @@ impl Bounds {
 struct Tally {
     /// A packet of their own was lost.
     own: usize,
-    /// None was, but one of somebody who could make it wait.
+    /// The number of requests that lost none, but one of somebody who could make it wait.
     others: usize,
-    /// Neither: a queue, or a machine that was busy.
+    /// The number of requests late for another reason: a queue, or a machine that was busy.
     none: usize,
-    /// What was waited because of others, by those that were answered.
+    /// The time that was waited because of others, by those that were answered.
     time: Duration,
 }
 
@@ -152,7 +152,8 @@ impl Tally {
     }
 }
 
-/// From when to when the requests waited that lost packets, with the time after, in the order of their beginnings.
+/// The spells in which the requests waited that lost packets, with the time after, in the order of their
+/// beginnings.
 struct Spells {
     begins: Vec<Instant>,
     /// The latest end of this one and all before it.
@@ -171,7 +172,7 @@ impl Spells {
         Self { begins: spells.into_iter().map(|(begin, _)| begin).collect(), ends }
     }
 
-    /// Whether one of them overlaps the time that this one waited.
+    /// Returns whether one of them overlaps the time that this one waited.
     fn touch(&self, sample: &Sample) -> bool {
         let (begin, end) = spell(sample);
         let before_end = self.begins.partition_point(|other| *other <= end);
@@ -179,7 +180,7 @@ impl Spells {
     }
 }
 
-/// From when to when it waited.
+/// Returns the spell in which a request waited.
 fn spell(sample: &Sample) -> (Instant, Instant) {
     let end = sample.response.map_or(Instant::MAX, |response| sample.intended + response);
     (sample.intended, end)

@@ -10,10 +10,10 @@ use super::{TransportError, TransportSpec};
 pub struct TransportList(Vec<TransportSpec>);
 
 impl TransportList {
-    /// What a comparison runs over when nobody says: six streams are enough for the default workload (S4).
+    /// The list a comparison runs over when nobody says: six streams are enough for the default workload (S4).
     pub const DEFAULT: &str = "tcp,tcp:4,sctp:1,sctp:6,sctp:unordered,quic:6,udp";
 
-    /// The transports in order, at least one.
+    /// Returns the transports in order, at least one.
     #[must_use]
     pub fn as_slice(&self) -> &[TransportSpec] {
         &self.0
@@ -21,7 +21,7 @@ impl TransportList {
 }
 
 impl Default for TransportList {
-    /// [`DEFAULT`](Self::DEFAULT).
+    /// Returns the list [`DEFAULT`](Self::DEFAULT).
     fn default() -> Self {
         Self(Self::DEFAULT.split(',').filter_map(|item| item.parse().ok()).collect())
     }

@@ -45,10 +45,10 @@ pub const TRANSPORTS: [Protocol; 4] = [
 
 /// A transport: what the laboratory asks of it.
 pub(crate) trait Transport: fmt::Debug + Sync {
-    /// The protocol's name, with which everything written about it begins.
+    /// Returns the protocol's name, with which everything written about it begins.
     fn name(&self) -> &'static str;
 
-    /// The ways to write it, each with what it means in a few words; none if the name says all.
+    /// Returns the ways to write it, each with what it means in a few words; none if the name says all.
     fn forms(&self) -> &'static [(&'static str, &'static str)];
 
     /// Reads what follows the colon of `text`, if there is one.
@@ -59,53 +59,53 @@ pub(crate) trait Transport: fmt::Debug + Sync {
         format!("{}:{}", self.name(), lanes.count)
     }
 
-    /// The transport as the object of a sentence: `SCTP with 6 streams`, `one TCP connection`.
+    /// Returns the transport as the object of a sentence: `SCTP with 6 streams`, `one TCP connection`.
     fn in_words(&self, lanes: Lanes) -> String;
 
-    /// What a lane carries.
+    /// Returns the kind of content that a lane carries.
     fn carriage(&self) -> Carriage;
 
-    /// Streams of its association or connection; `None` where there are none.
+    /// Returns the number of streams of its association or connection; `None` where there are none.
     fn streams(&self, lanes: Lanes) -> Option<u16>;
 
-    /// Connections or associations; `None` where there are none.
+    /// Returns the number of connections or associations; `None` where there are none.
     fn connections(&self, lanes: Lanes) -> Option<u16>;
 
-    /// How long a run waits for its last responses.
+    /// Returns how long a run waits for its last responses.
     fn drain(&self) -> Duration {
         Duration::from_secs(10)
     }
 
-    /// The largest message in octets; `None` where there is no bound.
+    /// Returns the largest message in octets; `None` where there is no bound.
     fn most_message_bytes(&self) -> Option<u32> {
         None
     }
 
-    /// Whether the profile of a comparison is about it.
+    /// Returns whether the profile of a comparison is about it.
     fn takes_profile(&self) -> bool {
         false
     }
 
-    /// The colours it has in reports, by their numbers in the style sheet.
+    /// Returns the colours it has in reports, by their numbers in the style sheet.
     fn colours(&self) -> Range<usize>;
 
-    /// The model that predicts its response times; why there is none.
+    /// Returns the model that predicts its response times; why there is none.
     fn model(&self, lanes: Lanes) -> Result<models::resequencing::Transport, &'static str>;
 
-    /// Its congestion control and loss recovery in words, where no option says them.
+    /// Returns its congestion control and loss recovery in words, where no option says them.
     fn settings(&self) -> Option<&'static str> {
         None
     }
 
-    /// Whether its packets have octets that no seed decides.
+    /// Returns whether its packets have octets that no seed decides.
     fn has_random_octets(&self) -> bool {
         false
     }
 
-    /// The two ends of a simulated flow, client and server.
+    /// Returns the two ends of a simulated flow, client and server.
     fn simulated(&self, ends: &Ends<'_>) -> Result<[Box<dyn End>; 2], FlowError>;
 
-    /// What a flow asks for and real packets do not have: the key in the plan, and why.
+    /// Returns what a flow asks for and real packets do not have: the key in the plan, and why.
     fn refused_on_real_packets(&self, flow: &FlowPlan) -> Option<(&'static str, &'static str)>;
 
     /// Runs the client of a flow over real sockets.
@@ -115,7 +115,7 @@ pub(crate) trait Transport: fmt::Debug + Sync {
     fn listen<'a>(&'a self, at: Listening<'a>) -> Task<'a, Result<Vec<Listener>, RealError>>;
 }
 
-/// What a lane of a transport carries.
+/// The kind of content that a lane of a transport carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Carriage {
     /// Whole messages, reliably.

@@ -20,7 +20,7 @@ impl Protocol {
         Self(transport)
     }
 
-    /// Its name on the command line.
+    /// Returns the name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.0.name()
@@ -82,7 +82,7 @@ impl Hash for Protocol {
     }
 }
 
-/// What messages are dealt to round robin.
+/// The lanes that messages are dealt to round robin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Lanes {
     /// How many streams or connections.
@@ -94,9 +94,9 @@ pub struct Lanes {
 /// Whether a message waits for those before it on its lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Order {
-    /// It does.
+    /// The order of a lane is kept.
     Kept,
-    /// It is delivered when it is there.
+    /// A message is delivered when it is there.
     Free,
 }
 
@@ -121,43 +121,44 @@ impl TransportSpec {
         self.protocol.0
     }
 
-    /// What messages are dealt to round robin: streams or connections.
+    /// Returns what messages are dealt to round robin: streams or connections.
     #[must_use]
     pub fn lanes(self) -> u16 {
         self.lanes.count.get()
     }
 
-    /// How long a run waits for its last responses: 10 s; over UDP 32 s, when the last request is given up.
+    /// Returns how long a run waits for its last responses: 10 s; over UDP 32 s, when the last request is given
+    /// up.
     #[must_use]
     pub fn drain(self) -> Duration {
         self.transport().drain()
     }
 
-    /// The protocol alone.
+    /// Returns the name of the protocol alone.
     #[must_use]
     pub fn protocol(self) -> &'static str {
         self.protocol.name()
     }
 
-    /// Streams of the association or connection; `None` where there are none.
+    /// Returns the number of streams of the association or connection; `None` where there are none.
     #[must_use]
     pub fn streams(self) -> Option<u16> {
         self.transport().streams(self.lanes)
     }
 
-    /// Connections or associations; `None` for UDP.
+    /// Returns the number of connections or associations; `None` for UDP.
     #[must_use]
     pub fn connections(self) -> Option<u16> {
         self.transport().connections(self.lanes)
     }
 
-    /// Whether messages on one lane stay in order.
+    /// Returns whether messages on one lane stay in order.
     #[must_use]
     pub fn is_ordered(self) -> bool {
         self.lanes.order == Order::Kept
     }
 
-    /// Whether losses are the application's to mend, by sending the request again.
+    /// Returns whether losses are the application's to mend, by sending the request again.
     #[must_use]
     pub fn is_unreliable(self) -> bool {
         self.carriage() == Carriage::Datagrams
@@ -167,24 +168,24 @@ impl TransportSpec {
         self.transport().carriage()
     }
 
-    /// The largest message in octets; `None` where there is no bound.
+    /// Returns the largest message in octets; `None` where there is no bound.
     #[must_use]
     pub fn most_message_bytes(self) -> Option<u32> {
         self.transport().most_message_bytes()
     }
 
-    /// Whether the profile of a comparison is about it.
+    /// Returns whether the profile of a comparison is about it.
     #[must_use]
     pub fn takes_profile(self) -> bool {
         self.transport().takes_profile()
     }
 
-    /// The colours it has in reports, by their numbers in the style sheet.
+    /// Returns the colours it has in reports, by their numbers in the style sheet.
     pub(crate) fn colours(self) -> Range<usize> {
         self.transport().colours()
     }
 
-    /// The model that predicts its response times.
+    /// Returns the model that predicts its response times.
     ///
     /// # Errors
     /// Why there is none.
@@ -192,13 +193,13 @@ impl TransportSpec {
         self.transport().model(self.lanes)
     }
 
-    /// Its congestion control and loss recovery in words, where no option says them.
+    /// Returns its congestion control and loss recovery in words, where no option says them.
     #[must_use]
     pub fn settings(self) -> Option<&'static str> {
         self.transport().settings()
     }
 
-    /// The transport as the subject of a sentence: `SCTP with 6 streams`, `one TCP connection`.
+    /// Returns the transport as the subject of a sentence: `SCTP with 6 streams`, `one TCP connection`.
     #[must_use]
     pub fn in_words(self) -> String {
         self.transport().in_words(self.lanes)
@@ -224,7 +225,7 @@ impl FromStr for TransportSpec {
     }
 }
 
-/// All ways to write a transport, as in "use tcp, tcp:N or udp".
+/// Returns all ways to write a transport, as in "use tcp, tcp:N or udp".
 pub(super) fn forms() -> String {
     let forms: Vec<&str> =
         TRANSPORTS.iter().flat_map(|protocol| protocol.0.forms()).map(|(form, _)| *form).collect();
@@ -234,7 +235,7 @@ pub(super) fn forms() -> String {
     }
 }
 
-/// All ways to write a transport, each with what it means: what the help of an option says.
+/// Returns all ways to write a transport, each with what it means: what the help of an option says.
 #[must_use]
 pub fn described() -> String {
     let forms = TRANSPORTS.iter().flat_map(|protocol| protocol.0.forms());

@@ -39,7 +39,7 @@ pub struct Namespaces;
 pub(crate) struct ScenarioRun {
     scenario: Scenario,
     seed: u64,
-    /// What its events belong to.
+    /// The span that its events belong to.
     span: Span,
 }
 
@@ -102,7 +102,7 @@ impl Backend for Namespaces {
     }
 }
 
-/// What runs at the same time: the transports of one repetition, or each alone.
+/// Returns what runs at the same time: the transports of one repetition, or each alone.
 fn batches(config: &CompareConfig, transports: &[TransportSpec]) -> Vec<Vec<(TransportSpec, u32)>> {
     let size = if config.runs_concurrently() { MOST_LINKS } else { 1 };
     let of = |repetition| runs(transports, config.repeat).filter(move |(_, of)| *of == repetition);
@@ -163,7 +163,7 @@ pub(crate) fn run_batch(
     Ok((outcomes, report))
 }
 
-/// `x.pcapng` for what runs first, `x-2.pcapng` for what runs after that.
+/// Returns the path of the first run, `x.pcapng`, or of a later one, `x-2.pcapng`.
 fn numbered(path: &Path, number: u32) -> PathBuf {
     if number == 1 {
         return path.to_owned();
@@ -210,7 +210,7 @@ fn change_links<T>(
     Ok(())
 }
 
-/// What a run left behind; `far` is what a flow's server counted.
+/// Returns what a run left behind; `far` is what a flow's server counted.
 fn outcome(
     run: &ScenarioRun,
     flows: Vec<FlowRun>,
@@ -248,13 +248,14 @@ fn outcome(
     }
 }
 
-/// What was behind the IP and UDP headers of the packets that the link lost, both ways.
+/// Returns what was behind the IP and UDP headers of the packets that the link lost, both ways.
 fn lost(link: &LinkReport) -> impl Iterator<Item = &[u8]> {
     let packets = link.request.lost_packets.iter().chain(&link.response.lost_packets);
     packets.filter_map(|packet| transport_payload(packet))
 }
 
-/// The delay packets really got in either direction: the middle of the medians, the worst of the 99th percentiles.
+/// Returns the delay packets really got in either direction: the middle of the medians, the worst of the 99th
+/// percentiles.
 fn measured_delay(reports: &[EmulatorReport]) -> Option<MeasuredDelay> {
     let links = reports.iter().flat_map(|report| &report.links);
     let delays: Vec<_> = links.flat_map(|link| [&link.request.delay, &link.response.delay]).collect();
@@ -268,7 +269,8 @@ fn position(transports: &[TransportSpec], transport: TransportSpec) -> usize {
     transports.iter().position(|known| *known == transport).unwrap_or(transports.len())
 }
 
-/// A namespace or device that is refused when it is made refuses the world: nothing has run yet.
+/// Returns the error for a namespace or device that is refused when it is made, which refuses the world:
+/// nothing has run yet.
 fn refused(error: EmulatorError) -> BackendError {
     BackendError::Refused { because: error.to_string() }
 }
@@ -282,7 +284,7 @@ impl From<BackendError> for SimulationError {
 /// Runs at the same time at most; the emulator numbers their links with one octet.
 pub(crate) const MOST_LINKS: usize = 64;
 
-/// What carries SCTP of a flow: UDP, at a port of its own at both ends (RFC 6951).
+/// Returns what carries SCTP of a flow: UDP, at a port of its own at both ends (RFC 6951).
 fn carrier(number: u8) -> Carrier {
     let port = FIRST_ENCAPSULATION_PORT + u16::from(number) - 1;
     Carrier::Udp(EncapsulationPorts { local: port, remote: port })

@@ -15,7 +15,7 @@ use crate::simulation::TransportCounts;
 use crate::traffic::ServerPlan;
 use crate::transport::{Expected, Listener, Listening};
 
-/// What the servers saw: by run and flow, what their end of the transport counted.
+/// The counters of the servers: by run and flow, what their end of the transport counted.
 #[derive(Debug, Default)]
 pub(super) struct Answered(BTreeMap<(usize, usize), TransportCounts>);
 
@@ -53,7 +53,7 @@ pub(super) fn run(
     })
 }
 
-/// Whose server it is, by run and flow; what it does, and where.
+/// A server that is open: its run and flow, what it does, and where.
 type Open = ((usize, usize), ServerPlan, Listener);
 
 async fn listen_all(batch: &[ScenarioRun], side: &SideContext) -> Result<Vec<Open>, String> {

@@ -1,9 +1,9 @@
-//! Which scenarios run on real packets, and why not the others.
+//! The scenarios that run on real packets, and the reasons why not the others.
 
 use crate::simulation::{FlowSeed, Scenario, SimulationError};
 use crate::traffic::Workload;
 
-/// Whether a scenario can run.
+/// Returns whether a scenario can run.
 ///
 /// # Errors
 /// The first thing that namespaces do not have, by its key in the plan.

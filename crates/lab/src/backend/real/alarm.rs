@@ -17,7 +17,7 @@ pub(crate) struct Alarm {
 }
 
 impl Alarm {
-    /// An alarm on this clock.
+    /// Creates an alarm on this clock.
     ///
     /// # Errors
     /// The process has no file descriptors left.
@@ -30,7 +30,7 @@ impl Alarm {
         Ok(Self { clock, timer, readiness })
     }
 
-    /// The time now.
+    /// Returns the time on the clock.
     pub(crate) fn now(&self) -> Instant {
         self.clock.now()
     }

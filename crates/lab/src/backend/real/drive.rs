@@ -12,34 +12,34 @@ use crate::compare::{LoadCounters, StopSignal};
 use crate::simulation::Delays;
 use crate::traffic::{Client, ClientPlan};
 
-/// Where the requests of one lane go: a queue that a task empties into the transport.
+/// A queue for the requests of one lane, which a task empties into the transport.
 pub(crate) type Outlet = UnboundedSender<Bytes>;
 
-/// What came back from a transport.
+/// A message or an end that came from a transport.
 #[derive(Debug)]
 pub(crate) enum Arrived {
     /// A whole message.
     Message {
         /// The lane it came on.
         lane: Lane,
-        /// Its octets.
+        /// The octets of the message.
         octets: Bytes,
-        /// When it was read.
+        /// The time at which it was read.
         at: Instant,
         /// How long the receiver held it behind missing predecessors, where that is known.
         blocked: Option<Duration>,
     },
     /// The transport is gone.
     Ended {
-        /// Why.
+        /// The reason for the end.
         because: String,
     },
 }
 
-/// What a client did.
+/// The results of a client.
 #[derive(Debug)]
 pub(crate) struct Driven {
-    /// When it started, on the clock of the samples.
+    /// The time at which it started, on the clock of the samples.
     pub(crate) start: Instant,
     /// Messages that fell due, and of these, answered.
     pub(crate) messages: (u64, u64),
@@ -47,9 +47,9 @@ pub(crate) struct Driven {
     pub(crate) responses: Delays,
     /// Every request that was due.
     pub(crate) samples: Vec<Sample>,
-    /// What was counted.
+    /// The counters of the load.
     pub(crate) counters: LoadCounters,
-    /// Why it ended before its time, if it did.
+    /// The reason why it ended before its time, if it did.
     pub(crate) ended_early: Option<String>,
 }
 
@@ -62,7 +62,7 @@ impl Driven {
         Self { start, messages: (drawn, answered), responses, samples, counters, ended_early }
     }
 
-    /// A run that could not even connect: no request was due, and the reason is in the results.
+    /// Creates the results of a run that could not even connect: no request was due, and the reason is in them.
     pub(crate) fn not_begun(error: &RealError, now: Instant) -> Self {
         Self {
             start: now,

@@ -11,23 +11,23 @@ pub(crate) use self::drive::{Arrived, Driven, LOOK_FOR_STOP, drive};
 
 use thiserror::Error;
 
-/// Why a transport could not be run.
+/// The reason why a transport could not be run.
 #[derive(Debug, Error)]
 pub enum RealError {
-    /// A socket call failed.
+    /// A call of the socket failed.
     #[error("{what}: {source}")]
     Socket {
-        /// What was tried.
+        /// The name of what was tried.
         what: &'static str,
-        /// What the system said.
+        /// The error that the system returned.
         source: std::io::Error,
     },
     /// A server could not be opened.
     #[error("{at}: {because}")]
     Listen {
-        /// Where.
+        /// The address that was to be listened at.
         at: std::net::SocketAddr,
-        /// What the system said.
+        /// The reason that the system gave.
         because: String,
     },
     /// The SCTP endpoint could not be set up.
@@ -39,7 +39,7 @@ pub enum RealError {
     /// The association's parameters cannot work.
     #[error("{because}")]
     Configuration {
-        /// Which, and what to do.
+        /// The mistake, and what to do.
         because: String,
     },
     /// The workload makes no sense.
@@ -48,17 +48,17 @@ pub enum RealError {
     /// The congestion control asked for does not exist here.
     #[error("TCP congestion control `{name}` is refused ({source}); allowed here: {allowed}")]
     Congestion {
-        /// The one asked for.
+        /// The name that was asked for.
         name: String,
         /// `net.ipv4.tcp_allowed_congestion_control`: what may be used without privileges.
         allowed: String,
-        /// What the system said.
+        /// The error that the system returned.
         source: std::io::Error,
     },
 }
 
 impl RealError {
-    /// Nobody answers, so nothing is measured.
+    /// Returns the error for a server that does not answer, so that nothing is measured.
     pub(crate) fn nobody(protocol: &str, refused: &[String]) -> Self {
         let because = format!("no {protocol} server {}; start `headway echo` there", refused.join(", nor "));
         Self::Configuration { because }

@@ -1,4 +1,4 @@
-//! Which cells of which pages are measured.
+//! The cells of pages that are measured.
 
 use super::Conditions;
 use crate::study::effort::StudyError;
@@ -10,7 +10,7 @@ use crate::transport::{TransportList, TransportSpec};
 pub(super) struct Cells {
     pub(super) page: &'static str,
     pub(super) figure: &'static str,
-    /// What the page simulates is what is measured.
+    /// The workload, which the page simulates as well.
     pub(super) workload: Workload,
     /// The figure's abscissa.
     pub(super) over: Over,
@@ -19,7 +19,7 @@ pub(super) struct Cells {
     pub(super) tcp: &'static str,
 }
 
-/// What varies along the abscissa.
+/// The quantity that varies along the abscissa.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Over {
     Loss,
@@ -45,7 +45,7 @@ impl Cells {
         }
     }
 
-    /// In words, for a page that has no values.
+    /// Returns the conditions in words, for a page that has no values.
     pub(super) fn in_words(&self, conditions: Conditions) -> String {
         format!(
             "the measured values at {} % loss and {} {} a second ({})",
@@ -57,7 +57,7 @@ impl Cells {
     }
 }
 
-/// All transports that some figure wants under these conditions: they are measured at the same time.
+/// Returns all transports that some figure wants under these conditions: they are measured at the same time.
 pub(super) fn transports(conditions: Conditions) -> Result<TransportList, StudyError> {
     let mut names: Vec<&str> = Vec::new();
     for cells in CELLS.iter().filter(|cells| cells.conditions().contains(&conditions)) {

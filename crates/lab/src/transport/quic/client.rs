@@ -19,7 +19,7 @@ pub(super) struct QuicClient {
     to: SocketAddr,
     opens_at: Option<Instant>,
     connection: Option<ConnectionHandle>,
-    /// By lane; none before the connection is there.
+    /// The streams by lane; none before the connection is there.
     streams: Vec<Stream>,
     blocked: Blocked,
     lost_packets: u64,
@@ -52,12 +52,12 @@ impl QuicClient {
         self.client
     }
 
-    /// Whether the handshake is done.
+    /// Returns whether the handshake is done.
     pub(super) fn is_connected(&self) -> bool {
         !self.streams.is_empty()
     }
 
-    /// Timeouts are not counted by quinn; what it takes for lost is sent again.
+    /// Returns the counters. Timeouts are not counted by quinn; what it takes for lost is sent again.
     pub(super) fn counts(&self) -> TransportCounts {
         let blocked = Some(self.blocked.counts());
         TransportCounts { timeouts: None, retransmissions: Some(self.lost_packets), blocked }

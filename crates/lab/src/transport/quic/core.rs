@@ -1,4 +1,4 @@
-//! What client and server over QUIC have in common for those who carry their datagrams.
+//! The interface of client and server over QUIC to those who carry their datagrams.
 
 use std::net::SocketAddr;
 
@@ -9,12 +9,12 @@ pub(super) trait Core {
     /// A datagram has come.
     fn handle_datagram(&mut self, now: Instant, from: SocketAddr, octets: &[u8]);
 
-    /// It is later now.
+    /// Takes note of the time that has passed.
     fn handle_timeout(&mut self, now: Instant);
 
     /// Appends the next datagram to `buffer` and says where it goes.
     fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<SocketAddr>;
 
-    /// When it wants to be woken.
+    /// Returns when it wants to be woken.
     fn poll_timeout(&self) -> Option<Instant>;
 }

@@ -80,7 +80,7 @@ impl Transport for Quic {
         Some(settings::IN_WORDS)
     }
 
-    /// TLS draws keys and nonces of its own.
+    /// Returns true, because TLS draws keys and nonces of its own.
     fn has_random_octets(&self) -> bool {
         true
     }

@@ -15,13 +15,13 @@ use super::settings::{self, SERVER_NAME, SettingsError};
 /// An endpoint with its connections.
 pub(super) struct Peer {
     endpoint: Endpoint,
-    /// What a client opens connections with.
+    /// The configuration with which a client opens connections.
     config: Option<ClientConfig>,
     connections: BTreeMap<ConnectionHandle, Connection>,
-    /// What may have events, and what may have something to send.
+    /// The connections that may have events, or something to send.
     changed: BTreeSet<ConnectionHandle>,
     sending: BTreeSet<ConnectionHandle>,
-    /// What the endpoint itself answers.
+    /// The datagrams by which the endpoint itself answers.
     answers: VecDeque<(SocketAddr, Bytes)>,
     /// Our epoch on quinn's clock, which is the system's by its type alone: nobody asks it for the time.
     epoch: std::time::Instant,
@@ -68,13 +68,13 @@ impl Peer {
         Ok(handle)
     }
 
-    /// A connection to act upon: what follows from it is looked for.
+    /// Returns a connection to act upon: what follows from it is looked for.
     pub(super) fn connection(&mut self, handle: ConnectionHandle) -> Option<&mut Connection> {
         self.touch(handle);
         self.connections.get_mut(&handle)
     }
 
-    /// A connection to look at.
+    /// Returns a connection to look at.
     pub(super) fn get(&self, handle: ConnectionHandle) -> Option<&Connection> {
         self.connections.get(&handle)
     }
@@ -162,7 +162,7 @@ impl Peer {
         self.due = due.map(|due| Instant::EPOCH + due.saturating_duration_since(epoch));
     }
 
-    /// The next event of any connection.
+    /// Returns the next event of any connection.
     pub(super) fn poll_event(&mut self) -> Option<(ConnectionHandle, Event)> {
         while let Some(handle) = self.changed.first().copied() {
             if let Some(event) = self.connections.get_mut(&handle).and_then(Connection::poll) {

@@ -32,7 +32,7 @@ pub(super) async fn load(errand: Errand<'_>) -> Result<FlowRun, RealError> {
     Err(RealError::nobody("QUIC", &refused))
 }
 
-/// The same with one of its addresses; why it does not answer.
+/// Runs the load with one of the server's addresses; returns why it does not answer, if so.
 async fn load_at(errand: &Errand<'_>, to: SocketAddr) -> Result<Result<FlowRun, String>, RealError> {
     let socket = UdpSocket::bind((errand.reach.local(to), 0)).await;
     let socket = socket.map_err(RealError::socket("cannot open a UDP socket"))?;
@@ -171,5 +171,5 @@ impl From<SettingsError> for RealError {
 
 /// How long a server on a network may take to answer.
 const HANDSHAKE_TIME: Duration = Duration::from_secs(5);
-/// The same over a link that we made, which may lose most of what is sent.
+/// The longest time of a handshake over a link that we made, which may lose most of what is sent.
 const LINK_HANDSHAKE_TIME: Duration = Duration::from_secs(60);

@@ -25,13 +25,13 @@ pub(super) const IN_WORDS: &str = "quinn-proto 0.11 with its defaults: CUBIC fro
 pub(super) const PROTOCOL: &[u8] = b"headway";
 pub(super) const SERVER_NAME: &str = "headway";
 
-/// Why QUIC cannot be set up.
+/// The reason why QUIC cannot be set up.
 #[derive(Debug, Error)]
 pub(super) enum SettingsError {
-    /// The certificate.
+    /// The certificate could not be made.
     #[error("the certificate of QUIC: {0}")]
     Certificate(#[from] rcgen::Error),
-    /// TLS.
+    /// The configuration of TLS does not work.
     #[error("the TLS of QUIC: {0}")]
     Tls(#[from] rustls::Error),
     /// The cipher suites.
@@ -39,8 +39,8 @@ pub(super) enum SettingsError {
     Cipher(#[from] quinn_proto::crypto::rustls::NoInitialCipherSuite),
 }
 
-/// Settings of an endpoint. With a seed its connection ids and choices are a function of it; keys and nonces of TLS
-/// never are.
+/// Returns the settings of an endpoint. With a seed its connection ids and choices are a function of it; keys
+/// and nonces of TLS never are.
 pub(super) fn endpoint(seed: Option<u64>) -> EndpointConfig {
     let mut config = EndpointConfig::default();
     // So that whoever looks at a capture knows QUIC by its fixed bit (RFC 9287).
@@ -54,7 +54,7 @@ pub(super) fn endpoint(seed: Option<u64>) -> EndpointConfig {
     config
 }
 
-/// Settings of a client's connection.
+/// Returns the settings of a client's connection.
 pub(super) fn client(seed: Option<u64>) -> Result<ClientConfig, SettingsError> {
     let (certificate, _) = certificate()?;
     let mut roots = RootCertStore::empty();
@@ -71,7 +71,7 @@ pub(super) fn client(seed: Option<u64>) -> Result<ClientConfig, SettingsError> {
     Ok(config)
 }
 
-/// Settings of a server.
+/// Returns the settings of a server.
 pub(super) fn server() -> Result<ServerConfig, SettingsError> {
     let (certificate, key) = certificate()?;
     let tls = rustls::ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
@@ -95,8 +95,8 @@ fn transport() -> TransportConfig {
     config
 }
 
-/// The server's certificate and key. Everybody has the key: it authenticates nobody, and makes every handshake as long as
-/// every other.
+/// Returns the server's certificate and key. Everybody has the key: it authenticates nobody, and makes every
+/// handshake as long as every other.
 fn certificate() -> Result<(CertificateDer<'static>, PrivateKeyDer<'static>), SettingsError> {
     let pkcs8 = PrivatePkcs8KeyDer::from([ED25519_PKCS8.as_slice(), KNOWN_KEY].concat());
     let key = KeyPair::from_pkcs8_der_and_sign_algo(&pkcs8, &PKCS_ED25519)?;
@@ -131,6 +131,6 @@ fn connection_id(seed: u64, purpose: &str, number: u64) -> ConnectionId {
     ConnectionId::new(&derive_indexed_seed(seed, purpose, number).to_be_bytes())
 }
 
-/// What stands before a private key of Ed25519 in PKCS #8 (RFC 8410 §7).
+/// The octets before a private key of Ed25519 in PKCS #8 (RFC 8410 §7).
 const ED25519_PKCS8: [u8; 16] = [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
 const KNOWN_KEY: &[u8; 32] = b"everybody knows it; trust it not";

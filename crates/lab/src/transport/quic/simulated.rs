@@ -1,4 +1,4 @@
-//! QUIC on simulated links.
+//! The ends of QUIC on simulated links.
 
 use std::net::SocketAddr;
 

@@ -16,7 +16,7 @@ use crate::traffic::Framer;
 /// A stream in both directions.
 pub(super) struct Stream {
     id: StreamId,
-    /// The rest of a message that was written in part.
+    /// The unwritten rest of a message that was written in part.
     unwritten: Bytes,
     pub(super) incoming: Incoming,
 }
@@ -26,7 +26,7 @@ impl Stream {
         Self { id, unwritten: Bytes::new(), incoming: Incoming::new(framer) }
     }
 
-    /// Whether everything was written.
+    /// Returns whether everything was written.
     pub(super) fn is_free(&self) -> bool {
         self.unwritten.is_empty()
     }
@@ -71,12 +71,12 @@ impl Stream {
     }
 }
 
-/// What has come of a stream.
+/// The octets that have come of a stream.
 pub(super) struct Incoming {
     framer: Framer,
     /// The end of what the framer has.
     end: u64,
-    /// What came beyond a gap: octets, and when they came.
+    /// The octets that came beyond a gap, and when they came.
     ahead: BTreeMap<u64, (Bytes, Instant)>,
     /// Parts of what the framer has and no message has ended in: their ends, and when they came.
     parts: VecDeque<(u64, Instant)>,
@@ -88,7 +88,7 @@ pub(super) struct Incoming {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Whole {
     pub(super) octets: Bytes,
-    /// When its last octet came; it may have waited since for others before it.
+    /// The time at which its last octet came; it may have waited since for others before it.
     pub(super) complete_at: Instant,
 }
 
@@ -109,7 +109,7 @@ impl Incoming {
         }
     }
 
-    /// The next whole message; why there will be none any more.
+    /// Returns the next whole message; why there will be none any more.
     pub(super) fn next_message(&mut self) -> Result<Option<Whole>, String> {
         let Some(octets) = self.framer.next_message()? else { return Ok(None) };
         self.taken += u64::try_from(octets.len()).unwrap_or(0);
@@ -128,7 +128,7 @@ impl Incoming {
     }
 }
 
-/// What head-of-line blocking cost: messages that were complete and waited, and how long, all together.
+/// The cost of head-of-line blocking: messages that were complete and waited, and how long, all together.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Blocked {
     messages: u64,
