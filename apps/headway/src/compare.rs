@@ -9,7 +9,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use lab::{
-    BackendChoice, BackendError, CompareConfig, Comparison, Conditions, RunError, Simulator, run_compare,
+    BackendChoice, BackendError, CompareConfig, Comparison, Conditions, ResultFileError, RunError, Simulator,
+    run_compare,
 };
 
 pub(crate) use result::{Destination, Outcome};
@@ -70,6 +71,8 @@ pub(crate) enum CompareFailure {
     Run(RunError),
     #[error("--out '{}' cannot be written: {error}; name a writable folder, or use --no-report", path.display())]
     Report { path: PathBuf, error: lab::report::ReportError },
+    #[error("--with: {0}")]
+    With(#[from] ResultFileError),
     #[error(transparent)]
     Output(#[from] OutputError),
     #[error("{0}")]
@@ -84,7 +87,7 @@ impl CompareFailure {
     /// Returns 1 if the run failed, 2 if what was asked for makes no sense.
     pub(crate) fn exit_status(&self) -> u8 {
         match self {
-            Self::Usage(_) | Self::Run(RunError::Config(_)) => 2,
+            Self::Usage(_) | Self::With(_) | Self::Run(RunError::Config(_)) => 2,
             Self::Refused(_)
             | Self::Run(RunError::Backend(_))
             | Self::Report { .. }
@@ -133,6 +136,7 @@ pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), CompareFa
     config.validate().map_err(RunError::Config)?;
     let origin = origin();
     let output = arguments.output.open()?;
+    let earlier = arguments.destination.earlier()?;
     arguments.destination.prepare()?;
     check_capture(arguments.pcap.as_deref())?;
     let events = arguments.events.begin()?;
@@ -145,7 +149,7 @@ pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), CompareFa
     let conditions = Conditions { origin, ..Conditions::of_this_host() };
     let comparison =
         Comparison::new(&config, &raw, conditions, |transport| prediction::predict(&config, transport));
-    let outcome = Outcome { comparison: &comparison, raw: &raw, events };
+    let outcome = Outcome { comparison: &comparison, raw: &raw, events, earlier };
     let published = arguments.destination.publish(&outcome, &output);
     if config.stop.is_raised() { Err(CompareFailure::Interrupted) } else { published }
 }

@@ -91,6 +91,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CompareFailure> {
     config.validate().map_err(RunError::Config)?;
     let origin = origin();
     let output = arguments.output.open()?;
+    let earlier = arguments.destination.earlier()?;
     arguments.destination.prepare()?;
     check_capture(arguments.pcap.as_deref())?;
     let events = arguments.events.begin()?;
@@ -104,7 +105,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CompareFailure> {
     let conditions = Conditions { origin, ..Conditions::of_this_host() };
     let unknown = |_transport| Err("nobody knows what the network does to packets".to_owned());
     let comparison = Comparison::new(&config, &raw, conditions, unknown);
-    let outcome = Outcome { comparison: &comparison, raw: &raw, events };
+    let outcome = Outcome { comparison: &comparison, raw: &raw, events, earlier };
     let published = arguments.destination.publish(&outcome, &output);
     if config.stop.is_raised() { Err(CompareFailure::Interrupted) } else { published }
 }

@@ -7,6 +7,7 @@
 
 mod arguments;
 mod compare;
+mod diff;
 mod documents;
 mod echo;
 mod emulate;
@@ -47,6 +48,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Compare(compare::Arguments),
+    Diff(diff::Arguments),
     Load(load::Arguments),
     Echo(echo::Arguments),
     Emulate(emulate::Arguments),
@@ -68,6 +70,7 @@ impl Command {
             Self::Reproduce(arguments) if arguments.wants_namespaces() => Rights::obtain(),
             Self::Simulate(arguments) if arguments.wants_namespaces() => Rights::obtain(),
             Self::Compare(_)
+            | Self::Diff(_)
             | Self::Load(_)
             | Self::Echo(_)
             | Self::Emulate(_)
@@ -84,6 +87,7 @@ impl Command {
     fn run(&self, rights: Rights) -> Result<(), Failure> {
         match self {
             Self::Compare(arguments) => Ok(compare::run(arguments, rights)?),
+            Self::Diff(arguments) => Ok(diff::run(arguments)?),
             Self::Load(arguments) => Ok(load::run(arguments)?),
             Self::Echo(arguments) => Ok(echo::run(arguments)?),
             Self::Emulate(arguments) => Ok(emulate::run(arguments, rights)?),
@@ -103,6 +107,8 @@ impl Command {
 enum Failure {
     #[error(transparent)]
     Compare(#[from] compare::CompareFailure),
+    #[error(transparent)]
+    Diff(#[from] diff::DiffError),
     #[error(transparent)]
     Echo(#[from] echo::EchoError),
     #[error(transparent)]
@@ -125,6 +131,7 @@ impl Failure {
     fn exit_status(&self) -> u8 {
         match self {
             Self::Compare(error) => error.exit_status(),
+            Self::Diff(error) => error.exit_status(),
             Self::Echo(error) => error.exit_status(),
             Self::Emulate(error) => error.exit_status(),
             Self::Predict(error) => error.exit_status(),

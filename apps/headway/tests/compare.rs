@@ -13,7 +13,7 @@ const QUICK: &str = "compare --backend simulator --no-report --duration 5s";
 fn json_has_the_shape_of_the_contract() {
     let result = json(QUICK);
     let fields =
-        "command commit headway host path reading runs settings skipped started unpredicted workload";
+        "command commit headway host path reading runs schema settings skipped started unpredicted workload";
     assert_eq!(keys(&result).join(" "), fields);
     assert_eq!(
         result["command"].as_array().unwrap()[..3],
@@ -315,6 +315,27 @@ fn a_write_that_fails_later_takes_no_table_away() {
         assert_contains(&table, &["sctp:1", "answered", "of the requests were delayed"]);
         assert!(!table.contains("Report:"));
     }
+}
+
+#[test]
+fn two_results_stand_side_by_side_and_other_files_are_refused() {
+    let folder = Folder::new("compare-diff");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let run = |name: &str, options: &str| {
+        let options = format!("compare --backend simulator --duration 5s {options} --out {}", path(name));
+        text(&format!("{options} --transport tcp,sctp:6"))
+    };
+    run("first", "--rtt 20ms");
+    let beside = run("second", &format!("--rtt 60ms --with {}", path("first")));
+    assert_contains(&beside, &["round trip: 20 ms → 60 ms", "longer"]);
+    let difference = json(&format!("diff {} {}/results.json", path("first"), path("second")));
+    assert_eq!(difference["transports"][1]["verdict"], "longer");
+    let same = text(&format!("diff {} {}", path("first"), path("first")));
+    assert_contains(&same, &["the same conditions", "no difference beyond the intervals"]);
+    std::fs::write(folder.path().join("other.json"), "[1]").unwrap();
+    let refused = headway(&format!("diff {} {}", path("first"), path("other.json")));
+    assert_eq!(refused.status.code(), Some(2));
+    assert_contains(&String::from_utf8(refused.stderr).unwrap(), &["is no result of headway compare"]);
 }
 
 #[test]

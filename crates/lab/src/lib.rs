@@ -49,8 +49,9 @@ pub use conditions::{Conditions, Origin};
 pub use events::{EventFile, write_events};
 pub use statistics::{MIN_BATCHES, Percentile, ResponseTimes, milliseconds};
 pub use summary::{
-    BlockingResult, CompareResult, Comparison, HostFacts, ImpairmentsResult, LateResult, LossSplit,
-    PathResult, PeerPath, PredictedResult, RequestCounts, ResponseResult, RunCurves, RunResult,
+    BlockingResult, CompareResult, Comparison, ConditionDifference, DifferenceVerdict, HostFacts,
+    ImpairmentsResult, LateResult, LossSplit, PathResult, PeerPath, PredictedResult, RequestCounts,
+    ResponseResult, ResultDifference, ResultFileError, RunCurves, RunResult, SCHEMA, TransportDifference,
     WorkloadResult,
 };
 pub use traffic::{ClientPlan, ServerPlan, WORKLOADS, Workload, pinhole};

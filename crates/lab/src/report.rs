@@ -1,5 +1,6 @@
 //! What people see: the table, the files, the report.
 
+mod difference;
 mod html;
 mod numbers;
 mod reading;
@@ -11,6 +12,7 @@ use std::path::Path;
 
 pub(crate) use numbers::percent;
 
+pub use difference::difference_table;
 pub use html::{ReportError, html};
 pub use reading::{closing_words, reading};
 pub use samples::samples_csv;

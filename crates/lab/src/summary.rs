@@ -1,6 +1,7 @@
 //! From what a backend measured to what is reported.
 
 mod curves;
+mod difference;
 mod late;
 mod result;
 mod verdict;
@@ -10,6 +11,9 @@ use std::collections::BTreeMap;
 use workload::Sample;
 
 pub use curves::RunCurves;
+pub use difference::{
+    ConditionDifference, DifferenceVerdict, ResultDifference, ResultFileError, TransportDifference,
+};
 pub use result::{
     BlockingResult, CompareResult, ImpairmentsResult, LateResult, LossSplit, PathResult, PeerPath,
     PredictedResult, RequestCounts, ResponseResult, RunResult, WorkloadResult,
@@ -63,6 +67,7 @@ impl Comparison {
             curves.push(RunCurves::new(row.transport, &row.runs, &times, prediction));
         }
         let mut result = CompareResult {
+            schema: SCHEMA,
             headway: env!("CARGO_PKG_VERSION").to_owned(),
             commit: conditions.origin.commit,
             command: conditions.origin.command,
@@ -303,6 +308,9 @@ pub(crate) fn is_unanswered(sample: &Sample) -> bool {
 
 /// Facts about the host, by name.
 pub type HostFacts = BTreeMap<String, String>;
+
+/// The form of results that this version writes, of comparisons and of plans.
+pub const SCHEMA: u32 = 1;
 
 #[cfg(test)]
 mod tests;

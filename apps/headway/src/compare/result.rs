@@ -4,7 +4,8 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use lab::{CompareResult, Comparison, EventFile, RawOutcome, report};
+use lab::{CompareResult, Comparison, EventFile, RawOutcome, ResultDifference, report};
+use serde::Serialize;
 
 use super::CompareFailure;
 use crate::output::{Output, check_folder};
@@ -22,6 +23,9 @@ pub(crate) struct Destination {
     /// Overwrite a report that is there, instead of moving it to DIR.1, DIR.2, …
     #[arg(long)]
     force: bool,
+    /// Put the result beside one that was saved: results.json, or its folder
+    #[arg(long, value_name = "FILE")]
+    with: Option<PathBuf>,
     /// Show all columns, however narrow the terminal is
     #[arg(long)]
     wide: bool,
@@ -32,6 +36,18 @@ pub(crate) struct Outcome<'a> {
     pub(crate) comparison: &'a Comparison,
     pub(crate) raw: &'a RawOutcome,
     pub(crate) events: Option<EventFile>,
+    /// A result to put beside.
+    pub(crate) earlier: Option<CompareResult>,
+}
+
+/// What `--json` gets.
+#[derive(Serialize)]
+struct Answer<'a> {
+    #[serde(flatten)]
+    result: &'a CompareResult,
+    /// From the result of `--with`; absent without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    difference: Option<ResultDifference>,
 }
 
 impl Destination {
@@ -46,6 +62,11 @@ impl Destination {
         check_folder(folder).map_err(|error| refused(folder, error.into()))
     }
 
+    /// Returns the result to compare with. Comes before the run, which may move its folder.
+    pub(crate) fn earlier(&self) -> Result<Option<CompareResult>, CompareFailure> {
+        Ok(self.with.as_deref().map(CompareResult::read).transpose()?)
+    }
+
     /// Writes and prints everything; an error if a run failed, or something could not be written: the table is printed all
     /// the same.
     pub(crate) fn publish(&self, outcome: &Outcome<'_>, output: &Output) -> Result<(), CompareFailure> {
@@ -56,7 +77,11 @@ impl Destination {
             Some(width) => report::table_within(result, width),
             None => report::table(result),
         };
-        let printed = output.write(&text(table, result, report), result);
+        let difference = outcome.earlier.as_ref().map(|earlier| ResultDifference::new(earlier, result));
+        let beside = difference.as_ref().map(report::difference_table);
+        let text =
+            text(table, result, report) + &beside.map(|table| format!("\n{table}")).unwrap_or_default();
+        let printed = output.write(&text, &Answer { result, difference });
         reported.transpose()?;
         printed?;
         outcome.check_files()?;

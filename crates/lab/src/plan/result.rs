@@ -11,10 +11,13 @@ use super::execute::PlanOutcome;
 use super::file::Plan;
 use super::tally::{CellTally, Distribution, FlowTally, mean};
 use crate::statistics::half_width;
+use crate::summary::SCHEMA;
 
 /// Everything about a plan that was run.
 #[derive(Clone, Debug, Serialize)]
 pub struct SimulationResult {
+    /// The number of the form of this result, which grows when keys change their meaning.
+    pub schema: u32,
     /// Version of the program.
     pub headway: &'static str,
     /// Where it ran: `simulator` or `namespaces`.
@@ -110,6 +113,7 @@ impl SimulationResult {
         let is_blind = plan.cells.iter().any(|cell| cell.scenario.has_random_octets());
         let trace_hash = runs().try_fold(0, |hash, run| run.trace_hash.map(|more| fold(hash, more))).map(hex);
         Self {
+            schema: SCHEMA,
             headway: env!("CARGO_PKG_VERSION"),
             world: outcome.world.name(),
             plan: plan.title.clone(),

@@ -39,17 +39,27 @@ pub fn table_within(result: &CompareResult, width: usize) -> String {
 
 /// The table without some of its columns.
 fn columns(result: &CompareResult, left_out: &[usize]) -> String {
+    let shown: Vec<usize> = (0..HEADINGS.len()).filter(|column| !left_out.contains(column)).collect();
+    let rows = result.runs.iter().map(|run| {
+        let cells = cells(run);
+        shown.iter().map(|column| cells[*column].clone()).collect()
+    });
+    let numbers = 1..shown.iter().take_while(|column| **column < STUDY).count();
+    lined(shown.iter().map(|column| HEADINGS[*column].to_owned()), rows, numbers)
+}
+
+/// Draws a table with lines above, below and under its headings; the columns of `numbers` are at the right.
+pub(super) fn lined(
+    headings: impl Iterator<Item = String>,
+    rows: impl Iterator<Item = Vec<String>>,
+    numbers: core::ops::Range<usize>,
+) -> String {
     let mut table = Table::new();
     table.load_style(LINES).set_content_arrangement(ContentArrangement::Disabled);
-    let shown: Vec<usize> = (0..HEADINGS.len()).filter(|column| !left_out.contains(column)).collect();
-    table.set_header(shown.iter().map(|column| HEADINGS[*column]));
-    for run in &result.runs {
-        let cells = cells(run);
-        table.add_row(shown.iter().map(|column| cells[*column].clone()));
-    }
-    for (place, column) in shown.iter().enumerate() {
-        let is_number = (1..STUDY).contains(column);
-        if let Some(column) = table.column_mut(place).filter(|_| is_number) {
+    table.set_header(headings);
+    table.add_rows(rows);
+    for column in numbers {
+        if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }

@@ -14,6 +14,9 @@ use emulator::DeviceKind;
 /// A comparison: `results.json`, and what `--json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CompareResult {
+    /// The number of the form of this result, which grows when keys change their meaning; 0 before there was one.
+    #[serde(default)]
+    pub schema: u32,
     /// Version of Headway.
     pub headway: String,
     /// The commit it was built from.

@@ -30,7 +30,7 @@ fn the_json_has_the_keys_of_the_contract() {
     let json = serde_json::to_value(compare(&outcome(vec![sctp])).result).unwrap();
     let keys = |value: &serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     let fields =
-        "command commit headway host path reading runs settings skipped started unpredicted workload";
+        "command commit headway host path reading runs schema settings skipped started unpredicted workload";
     assert_eq!(keys(&json).join(" "), fields);
     assert_eq!(keys(&json["path"]), ["backend", "delay_ms", "impairments", "loss", "rtt_ms"]);
     assert_eq!(json["path"]["backend"], "simulator");
