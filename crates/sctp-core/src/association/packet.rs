@@ -32,7 +32,7 @@ impl Association {
             receiver.begin_packet(now);
         }
         let mut had_data = self.take_data(now, packet.verification_tag, &mut chunks);
-        while !self.is_closed()
+        while !(chunks.rest().is_empty() || self.is_closed())
             && let Some(chunk) = chunks.next()
         {
             let unspoken;

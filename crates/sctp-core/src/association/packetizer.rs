@@ -85,6 +85,10 @@ impl Association {
                 return Transmitted { packets, is_all: true };
             }
             packets += written;
+            // What is queued waits for the next call, whether it may go by now or not.
+            if packets >= limit && self.sender.has_queued() {
+                return Transmitted { packets, is_all: false };
+            }
         }
         self.settle_when_idle(now);
         let is_all = self.write_mtu_probes(now, limit, &mut packets, buffer, each);
@@ -309,9 +313,8 @@ impl Association {
     /// Returns what of the user's data would be sent if it were for windows and states alone.
     #[inline]
     fn data_wanted(&self) -> Option<DataDue> {
-        let waits = self.sender.has_queued() || self.sender.has_lost();
         let probed = self.paths.iter().find(|path| path.probe_is_due);
-        if !(waits || probed.is_some()) || !self.may_send_data() || !self.paths.is_open() {
+        if !(self.data_waits() || probed.is_some()) || !self.may_send_data() || !self.paths.is_open() {
             return None;
         }
         if let Some(path) = self.sender.path_of_lost(&self.paths) {
@@ -326,6 +329,12 @@ impl Association {
         self.sender.wants_to_send(self.paths.path(path)).then_some(DataDue::New(path))
     }
 
+    /// Whether anything has not been sent, or not as often as it has to be.
+    #[inline]
+    fn data_waits(&self) -> bool {
+        self.sender.has_queued() || self.sender.has_lost()
+    }
+
     /// Returns how much may leave on one occasion: the pacer says it or, while there is none, Max.Burst (RFC
     /// 9260 §6.1 (D)).
     fn burst_allows(&self, now: Instant, path: PathId) -> bool {
@@ -336,7 +345,8 @@ impl Association {
     /// Nothing leaves now: wakes up when the pacer lets something go, if it is what data waits for.
     fn watch_pacing(&mut self, now: Instant) {
         let path = self.sender.path_of_lost(&self.paths).unwrap_or_else(|| self.paths.for_data());
-        let wanted = if self.state.name() == S::CookieEchoed { None } else { self.data_wanted() };
+        let may_wait = self.data_waits() && self.state.name() != S::CookieEchoed;
+        let wanted = if may_wait { self.data_wanted() } else { None };
         let until = wanted.and_then(|_| self.paths.path(path).congestion.paced_until(now));
         let is_new = until.is_some() && !self.timers.is_running(Timer::Pacing(path));
         let congestion = &mut self.paths.path_mut(path).congestion;

@@ -162,12 +162,10 @@ impl Ordering {
     /// Appends the next ones, at most so many.
     #[inline]
     pub(super) fn receive_many(&mut self, limit: usize, into: &mut Vec<Received>) {
-        let count = limit.min(self.ready.len());
-        into.reserve(count);
-        for _ in 0..count {
-            if let Some(received) = self.receive() {
-                into.push(received);
-            }
+        if self.ready.len() == 1 && limit > 0 {
+            into.extend(self.receive());
+        } else {
+            into.extend(self.ready.drain(..limit.min(self.ready.len())).map(Received::from));
         }
     }
 
@@ -249,7 +247,7 @@ impl Ordering {
         if self.shared_bytes == 0 { 0 } else { self.forget_part(read) }
     }
 
-    #[inline(never)]
+    #[inline]
     fn forget_part(&mut self, read: usize) -> usize {
         let left = self.ready.len();
         let kept = self.shared_bytes / (left + read).max(1) * left;
@@ -263,11 +261,16 @@ impl Ordering {
     }
 
     /// Gives back memory: what was read leaves no more room behind than what is left needs, but for a little.
-    #[inline]
+    #[inline(always)]
     pub(super) fn give_back(&mut self) {
-        if self.ready.capacity() > PLACES_KEPT
-            && self.ready.capacity() - self.ready.len() > self.ready.len() / 6
-        {
+        if self.ready.capacity() > PLACES_KEPT {
+            self.shrink();
+        }
+    }
+
+    #[inline(never)]
+    fn shrink(&mut self) {
+        if self.ready.capacity() - self.ready.len() > self.ready.len() / 6 {
             let most = self.ready.len() + self.ready.len() / 16;
             self.ready.shrink_to(most.max(PLACES_KEPT));
         }

@@ -93,12 +93,12 @@ impl Messages {
         MessageKey(place)
     }
 
-    /// Many associations never have more than one message at a time; many messages grow by an eighth, for each place
-    /// counts.
+    /// Many associations never have more than one message at a time, and others many at once, again and again; many
+    /// messages grow by an eighth, for each place counts.
     #[cold]
     fn grow(&mut self) {
         let places = self.places.len();
-        let more = if places < 64 { places.max(1) } else { places / 8 };
+        let more = if places < 64 { (3 * places).max(1) } else { places / 8 };
         self.places.reserve_exact(more);
         self.free.reserve_exact(self.places.capacity() - self.free.len());
     }

@@ -100,11 +100,19 @@ impl Rack {
         let mut verdict = Verdict::default();
         let Some(state) = self.paths.get(path.index()) else { return verdict };
         let Some(newest) = state.newest else { return verdict };
+        let is_passed = |(index, chunk): (usize, &SentChunk)| {
+            is_after((newest.sent_at, newest.tsn), (chunk.sent_at, outstanding.tsn_at(index)))
+        };
+        let first = outstanding.first_of_kind(Kind::Original, path);
+        // Mostly all that is in flight left after what was delivered.
+        if !first.is_some_and(is_passed) && !outstanding.has_sent_again(path) {
+            return verdict;
+        }
         let wait = newest.rtt + state.window.patience(rto, in_recovery, outstanding.acknowledged(path));
         // In the order of time, so that what comes behind a chunk that is not lost is not lost either.
         let mut judge = |(index, chunk): (usize, &SentChunk)| {
-            let (sent_at, due) = (chunk.sent_at, chunk.sent_at + wait);
-            if !is_after((newest.sent_at, newest.tsn), (sent_at, outstanding.tsn_at(index))) {
+            let due = chunk.sent_at + wait;
+            if !is_passed((index, chunk)) {
                 return false;
             }
             if due > now {
@@ -114,9 +122,7 @@ impl Rack {
             verdict.lost.push(index);
             true
         };
-        if outstanding.first_of_kind(Kind::Original, path).is_some_and(&mut judge) {
-            let _rest = outstanding.of_kind(Kind::Original, path).skip(1).find(|found| !judge(*found));
-        }
+        let _rest = outstanding.of_kind(Kind::Original, path).find(|found| !judge(*found));
         if outstanding.has_sent_again(path) {
             let _rest = outstanding.sent_again(path).find(|found| !judge(*found));
             verdict.lost.sort_unstable();

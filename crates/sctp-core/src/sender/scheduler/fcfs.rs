@@ -66,15 +66,18 @@ impl Fcfs {
         self.order.capacity() * PLACE_BYTES
     }
 
-    /// Keeps no more room than is used.
+    /// Keeps no more room than is used, but for a little.
     pub(super) fn trim(&mut self) {
-        self.order.shrink_to_fit();
+        self.order.shrink_to(PLACES_KEPT);
     }
 
     fn position(&self, number: u64) -> Result<usize, usize> {
         self.order.binary_search_by_key(&number, |(number, _)| *number)
     }
 }
+
+/// Places kept for the next messages: a few hundred octets.
+const PLACES_KEPT: usize = 32;
 
 /// Octets of a waiting message in the order of all.
 pub(crate) const PLACE_BYTES: usize = size_of::<(u64, StreamId)>();
