@@ -16,6 +16,7 @@
 
 pub mod case;
 mod cases;
+pub mod law;
 pub mod packet;
 pub mod raw_ip;
 pub mod script;

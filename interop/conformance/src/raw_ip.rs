@@ -13,6 +13,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Instant;
 
 use nix::sched::{CloneFlags, unshare};
+use sctp_core::Event;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::stack;
@@ -41,7 +42,7 @@ pub fn enter_namespace() -> io::Result<()> {
         if output.status.success() { Ok(()) } else { Err(io::Error::other(said)) }
     };
     set(&["link", "set", "lo", "up"])?;
-    for address in [ADDRESSES[0], ADDRESSES[1], STACK_ADDRESS] {
+    for address in ADDRESSES.into_iter().chain([STACK_ADDRESS]) {
         set(&["address", "add", &format!("{address}/32"), "dev", "lo"])?;
     }
     Ok(())
@@ -123,6 +124,10 @@ impl Wire for RawWire {
         let written = self.calls.write_all(stack::line(call).as_bytes()).and_then(|()| self.calls.flush());
         written.map_err(|source| WireError::System { what: "calling the stack's user", source })?;
         self.await_line("done")
+    }
+
+    fn events(&mut self) -> Vec<Event> {
+        Vec::new()
     }
 
     fn now_ms(&self) -> u64 {

@@ -2,6 +2,9 @@
 
 use core::time::Duration;
 
+use sctp_core::Event;
+
+use crate::law;
 use crate::packet::{
     ABORT, COOKIE_ACK, COOKIE_ECHO, Chunk, Heard, INIT, INIT_ACK, data, heartbeat, init, packet, sack,
 };
@@ -19,10 +22,11 @@ impl Mismatch {
         Self(what.into())
     }
 
-    /// The same with the packets before it.
+    /// The same with the latest packets before it.
     #[must_use]
     pub(crate) fn after(self, peer: &Peer) -> Self {
-        Self(format!("{}\n{}", self.0, peer.ladder.join("\n")))
+        let latest = peer.ladder.get(peer.ladder.len().saturating_sub(40)..).unwrap_or_default();
+        Self(format!("{}\n{}", self.0, latest.join("\n")))
     }
 }
 
@@ -186,6 +190,11 @@ impl Peer {
         Ok(self.wire.call(call)?)
     }
 
+    /// Takes out what the user has been told. Only in virtual time.
+    pub fn events(&mut self) -> Vec<Event> {
+        self.wire.events()
+    }
+
     /// Milliseconds since the script began.
     #[must_use]
     pub fn now_ms(&self) -> u64 {
@@ -194,8 +203,8 @@ impl Peer {
 
     fn note(&mut self, to: usize, octets: &[u8]) -> Verdict<Heard> {
         let heard = Heard::read(to, octets).map_err(Mismatch)?;
-        self.ladder.push(format!("{:>8} ms  ◄── {}", self.wire.now_ms(), heard.kinds()));
-        Ok(heard)
+        self.ladder.push(format!("{:>8} ms  ◄── {} to {to}", self.wire.now_ms(), heard.kinds()));
+        law::broken(&heard).map_or(Ok(heard), |rule| Err(Mismatch(rule)))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use sctp::{Association, Endpoint, EndpointConfig, Message, Profile, SctpPort, StreamId};
+use sctp::{Association, Endpoint, EndpointConfig, Message, PayloadProtocolId, Profile, SctpPort, StreamId};
 use sctp_core::{Delivery, Extensions};
 use tokio::io::{AsyncBufReadExt, BufReader, stdin};
 
@@ -55,9 +55,14 @@ pub fn message(call: Call) -> Option<Message> {
     let (stream, octets, delivery) = match call {
         Call::Send { stream, octets } => (stream, octets, Delivery::Ordered),
         Call::SendUnordered { stream, octets } => (stream, octets, Delivery::Unordered),
-        Call::Connect | Call::ConnectToBoth | Call::Echo | Call::Shutdown | Call::Abort => return None,
+        Call::Connect | Call::ConnectToBoth | Call::Echo | Call::Read | Call::Shutdown | Call::Abort => {
+            return None;
+        }
     };
-    Some(Message::new(StreamId::new(stream), delivery, vec![7; octets]))
+    Some(
+        Message::new(StreamId::new(stream), delivery, vec![7; octets])
+            .with_ppid(PayloadProtocolId::new(PPID)),
+    )
 }
 
 /// A call as a line for the process.
@@ -69,6 +74,7 @@ pub fn line(call: Call) -> String {
         Call::Send { stream, octets } => format!("send {stream} {octets}\n"),
         Call::SendUnordered { stream, octets } => format!("unordered {stream} {octets}\n"),
         Call::Echo => "echo\n".to_owned(),
+        Call::Read => "read\n".to_owned(),
         Call::Shutdown => "shutdown\n".to_owned(),
         Call::Abort => "abort\n".to_owned(),
     }
@@ -90,6 +96,7 @@ pub fn call(line: &str) -> Option<Call> {
         "send" => Call::Send { stream: number(1)?, octets: number(2)?.into() },
         "unordered" => Call::SendUnordered { stream: number(1)?, octets: number(2)?.into() },
         "echo" => Call::Echo,
+        "read" => Call::Read,
         "shutdown" => Call::Shutdown,
         "abort" => Call::Abort,
         _ => return None,
@@ -117,7 +124,7 @@ pub async fn serve(settings: Settings, say: impl Fn(&str)) -> Result<(), Box<dyn
                 match call {
                     Call::Connect | Call::ConnectToBoth => user.connect(call, &mut connecting)?,
                     Call::Echo => user.echo(),
-                    Call::Send { .. } | Call::SendUnordered { .. } | Call::Shutdown | Call::Abort => {
+                    Call::Send { .. } | Call::SendUnordered { .. } | Call::Read | Call::Shutdown | Call::Abort => {
                         // What the script has heard already the user may hear of a moment later.
                         let waiting = user.wait(&mut connecting);
                         tokio::time::timeout(crate::raw_ip::PATIENCE, waiting).await?;
@@ -183,6 +190,8 @@ impl User {
         let association = self.association.clone().ok_or("there is no association")?;
         if let Some(message) = message(call) {
             association.send(message).await?;
+        } else if call == Call::Read {
+            association.recv().await?;
         } else if call == Call::Abort {
             association.abort(REASON);
         } else {
@@ -201,6 +210,8 @@ async fn echo(association: Association) {
     }
 }
 
+/// The payload protocol identifier of the user's messages.
+pub const PPID: u32 = 0x00c0_ffee;
 /// What the user says when it aborts.
 pub const REASON: &[u8] = b"enough";
 /// The receive buffer of [`Settings::SmallBuffer`], in octets.

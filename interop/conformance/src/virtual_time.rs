@@ -21,6 +21,7 @@ pub struct VirtualWire {
     id: Option<AssociationId>,
     echoes: bool,
     sent: VecDeque<Arrival>,
+    told: Vec<Event>,
 }
 
 impl VirtualWire {
@@ -31,8 +32,8 @@ impl VirtualWire {
     pub fn new(settings: Settings) -> Result<Self, WireError> {
         let config = stack::config(settings, stack::Clock::Virtual)?;
         let endpoint = Endpoint::new(config.clone(), [7; 32])?;
-        let (now, sent) = (Instant::EPOCH, VecDeque::new());
-        Ok(Self { endpoint, config, now, id: None, echoes: false, sent })
+        let (now, sent, told) = (Instant::EPOCH, VecDeque::new(), Vec::new());
+        Ok(Self { endpoint, config, now, id: None, echoes: false, sent, told })
     }
 
     /// Takes out what the endpoint has to say, to the peer and to its user.
@@ -40,7 +41,8 @@ impl VirtualWire {
         let mut octets = Vec::new();
         loop {
             while let Some(transmit) = self.endpoint.poll_transmit(self.now, &mut octets) {
-                let to = usize::from(transmit.destination.address == ADDRESSES[1]);
+                let address = transmit.destination.address;
+                let to = ADDRESSES.iter().position(|each| *each == address).unwrap_or(ADDRESSES.len());
                 self.sent.push_back(Arrival { to, octets: core::mem::take(&mut octets) });
             }
             let Some((id, event)) = self.endpoint.poll_event() else { return };
@@ -48,6 +50,7 @@ impl VirtualWire {
             if event == Event::MessageReady {
                 self.echo();
             }
+            self.told.push(event);
         }
     }
 
@@ -72,7 +75,7 @@ impl VirtualWire {
 
 impl Wire for VirtualWire {
     fn send(&mut self, from: usize, packet: &[u8]) -> Result<(), WireError> {
-        let source = by_ip(ADDRESSES[from.min(1)]);
+        let source = by_ip(ADDRESSES.get(from).copied().unwrap_or(GROUP));
         let datagram = Datagram { source, local: None, ecn: Ecn::NotEct, payload: packet };
         self.endpoint.handle_packet(self.now, datagram);
         self.drain();
@@ -111,6 +114,9 @@ impl Wire for VirtualWire {
             let (endpoint, now) = (&mut self.endpoint, self.now);
             let done = match call {
                 Call::Connect | Call::ConnectToBoth | Call::Echo => Ok(()),
+                Call::Read => {
+                    endpoint.receive(now, id).map(drop).ok_or_else(|| "there is no message".to_owned())
+                }
                 Call::Send { .. } | Call::SendUnordered { .. } => stack::message(call)
                     .map_or(Ok(()), |message| {
                         endpoint.send(now, id, message).map_err(|error| error.to_string())
@@ -124,6 +130,10 @@ impl Wire for VirtualWire {
         Ok(())
     }
 
+    fn events(&mut self) -> Vec<Event> {
+        core::mem::take(&mut self.told)
+    }
+
     fn now_ms(&self) -> u64 {
         self.now.as_nanos() / 1_000_000
     }
@@ -133,9 +143,14 @@ fn by_ip(address: IpAddr) -> Destination {
     Destination { address, encapsulation: Encapsulation::Ip }
 }
 
+const fn v4([a, b, c, d]: [u8; 4]) -> IpAddr {
+    IpAddr::V4(core::net::Ipv4Addr::new(a, b, c, d))
+}
+
 /// The script's addresses.
-pub(crate) const ADDRESSES: [IpAddr; 2] =
-    [IpAddr::V4(core::net::Ipv4Addr::new(10, 99, 0, 1)), IpAddr::V4(core::net::Ipv4Addr::new(10, 99, 0, 2))];
+pub(crate) const ADDRESSES: [IpAddr; 3] = [v4([10, 99, 0, 1]), v4([10, 99, 0, 2]), v4([10, 99, 0, 3])];
 /// The stack's.
-pub(crate) const STACK_ADDRESS: IpAddr = IpAddr::V4(core::net::Ipv4Addr::new(10, 99, 1, 1));
+pub(crate) const STACK_ADDRESS: IpAddr = v4([10, 99, 1, 1]);
+/// An address of many hosts, which the script has behind its own.
+const GROUP: IpAddr = v4([224, 0, 0, 1]);
 const _: () = assert!(STACK_PORT != PEER_PORT, "the ports tell the ends apart");

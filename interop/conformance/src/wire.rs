@@ -2,6 +2,8 @@
 
 use core::time::Duration;
 
+use sctp_core::Event;
+
 /// A packet that the stack sent, and to which of the script's addresses.
 pub struct Arrival {
     /// The position of the address, 0 or 1.
@@ -33,6 +35,8 @@ pub enum Call {
     },
     /// Sends back every message from now on; before, messages are left unread.
     Echo,
+    /// Reads one message.
+    Read,
     /// Ends the association gracefully.
     Shutdown,
     /// Ends it at once, with the reason "enough".
@@ -69,6 +73,9 @@ pub trait Wire {
     /// # Errors
     /// The process with the stack is gone.
     fn call(&mut self, call: Call) -> Result<(), WireError>;
+
+    /// Takes out what the user of the stack has been told; nothing where a wire does not show it.
+    fn events(&mut self) -> Vec<Event>;
 
     /// Milliseconds since the script began.
     fn now_ms(&self) -> u64;

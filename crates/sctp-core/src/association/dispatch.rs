@@ -188,7 +188,8 @@ impl Association {
     }
 
     fn on_sack(&mut self, now: Instant, sack: &Sack<'_>) {
-        if !self.may_send_data() {
+        // RFC 9260 §6: before COOKIE ACK nothing of ours can have been taken.
+        if !self.may_send_data() || self.is_setting_up() {
             return;
         }
         if self.is_renumbering() {

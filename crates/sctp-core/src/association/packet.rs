@@ -78,9 +78,9 @@ impl Association {
             had_data |= self.take_data(now, packet.verification_tag, &mut chunks);
         }
         if had_data && !self.is_closed() {
-            self.outgoing.sack_path = self.path_for_sack(path);
-            self.on_data_packet_end(now);
+            self.on_data_packet_end(now, path);
         }
+        self.wait_for_shutdown_ack(now);
     }
 
     /// Takes DATA or I-DATA chunks in up to one of another kind, where nothing can forbid them: they are not decoded to
@@ -155,7 +155,8 @@ impl Association {
         }
     }
 
-    fn on_data_packet_end(&mut self, now: Instant) {
+    fn on_data_packet_end(&mut self, now: Instant, path: PathId) {
+        self.outgoing.sack_path = self.path_for_sack(path);
         let demand = self.receiver.as_mut().map_or(SackDemand::None, Receiver::on_packet_end);
         if demand == SackDemand::Immediate {
             self.timers.stop(Timer::SackDelay);

@@ -158,6 +158,16 @@ impl Association {
         self.send_shutdown(now, self.outgoing.sack_path);
     }
 
+    /// Any packet of a peer that is to answer SHUTDOWN shows that it is there: T2 and the count of attempts begin again, as
+    /// long as T5 lets them (RFC 9260 §9.2).
+    pub(super) fn wait_for_shutdown_ack(&mut self, now: Instant) {
+        if self.state.name() == S::ShutdownSent && self.timers.is_running(Timer::T2Shutdown) {
+            let rto = self.paths.path(self.outgoing.control_path).rto.rto();
+            self.outgoing.errors = 0;
+            self.timers.set(Timer::T2Shutdown, now + rto);
+        }
+    }
+
     pub(super) fn on_shutdown(&mut self, now: Instant, path: PathId, cumulative_tsn_ack: Tsn) {
         let state = self.state.name();
         if state == S::ShutdownAckSent {

@@ -12,6 +12,7 @@ use virtual_time::Instant;
 use super::Endpoint;
 use super::cookie::{CookieRefused, StateCookie};
 use super::crowds::network_of;
+use super::ootb::is_nobodys;
 use crate::association::collision::CollisionAction;
 use crate::association::{
     Announcement, Association, Authentication, Authenticity, InitReply, KeyMaterial, Reading, Verdict,
@@ -133,7 +134,7 @@ impl Endpoint {
         let alone = behind.rest().is_empty();
         let has_tags =
             packet.verification_tag == VerificationTag::ZERO && init.initiate_tag != VerificationTag::ZERO;
-        if !alone || !has_tags {
+        if !alone || !has_tags || is_nobodys(datagram.source) {
             self.statistics.handshake.inits_refused += 1;
             return false;
         }

@@ -20,7 +20,7 @@ pub(super) enum Response {
 
 /// Returns the rules in their order; INIT and COOKIE ECHO (3, 4) are dealt with before.
 pub(super) fn respond(source: Destination, packet: &Packet<'_>) -> Response {
-    if source.encapsulation != Encapsulation::Datagrams && !is_unicast(source.address) {
+    if is_nobodys(source) {
         return Response::Discard;
     }
     let mut response = Response::Abort;
@@ -95,6 +95,12 @@ impl Endpoint {
             },
         }
     }
+}
+
+/// Whether a packet comes from an address that is not that of one host, so that nobody may be answered (RFC 9260 §8.4 (1)).
+/// Over a channel addresses mean nothing.
+pub(super) fn is_nobodys(source: Destination) -> bool {
+    source.encapsulation != Encapsulation::Datagrams && !is_unicast(source.address)
 }
 
 fn is_unicast(address: IpAddr) -> bool {

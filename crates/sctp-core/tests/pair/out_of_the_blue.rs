@@ -48,6 +48,10 @@ fn nothing_is_answered_to_addresses_that_are_nobodys() {
         pair.inject(End::Right, source, &with_tag(LEFT_PORT, RIGHT_PORT, 99, |w| w.heartbeat(b"x").unwrap()));
         assert!(pair.side(End::Right).sent.is_empty(), "{source}");
         assert_eq!(pair.side(End::Right).endpoint.statistics().out_of_the_blue_discarded, 1);
+        let header = Hand::new(LEFT_PORT, 7).header();
+        let init = with_tag(LEFT_PORT, RIGHT_PORT, 0, |w| w.init(&header, &[]).unwrap());
+        pair.inject(End::Right, source, &init);
+        assert!(pair.side(End::Right).sent.is_empty(), "INIT from {source}");
     }
 }
 

@@ -49,7 +49,7 @@ cases! {
     Must "3.3.2" Both Plain init_without_inbound_streams_is_refused:
         "INIT with no inbound streams is answered by ABORT with its initiate tag";
     Must "3.3.2" Both Plain unsound_init_leaves_the_association_alone:
-        "an INIT with zero streams changes nothing in an association that exists";
+        "an INIT with zero streams or a small window changes nothing in an association that exists";
     Should "3.3.2" Both Plain flags_of_init_are_ignored:
         "the flags of INIT are ignored";
     Must "3.3.2.1.4" Both Plain host_name_in_init_is_refused:
@@ -220,7 +220,21 @@ fn sound(init: &Chunk) -> Verdict {
     holds("the initiate tag is not 0", init.u32(0) != 0)?;
     holds("the window is at least 1500", init.u32(4) >= 1500)?;
     holds("there are streams both ways", init.u16(8) > 0 && init.u16(10) > 0)?;
-    same("a host name", init.item(16, HOST_NAME), None)
+    let items = init.items(16);
+    same("a host name", init.item(16, HOST_NAME), None)?;
+    let types = init.item(16, 12).unwrap_or_default();
+    holds("a host name is not supported", types.chunks(2).all(|kind| kind != HOST_NAME.to_be_bytes()))?;
+    let is_mapped = |content: &[u8]| content.starts_with(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff]);
+    holds(
+        "no IPv6 address is a mapped one",
+        !items.iter().any(|(kind, content)| *kind == 6 && is_mapped(content)),
+    )?;
+    let mut kinds: Vec<u16> =
+        items.iter().map(|(kind, _)| *kind).filter(|kind| !matches!(kind, 5 | 6)).collect();
+    let count = kinds.len();
+    kinds.sort_unstable();
+    kinds.dedup();
+    same("parameters of different types", kinds.len(), count)
 }
 
 fn init_of_the_stack_is_sound(peer: &mut Peer) -> Verdict {
@@ -259,10 +273,12 @@ fn init_without_inbound_streams_is_refused(peer: &mut Peer) -> Verdict {
 
 fn unsound_init_leaves_the_association_alone(peer: &mut Peer) -> Verdict {
     peer.establish()?;
-    peer.say_tagged(0, &[init(INIT, 5, 100_000, (0, 0), 1, &[])])?;
-    let heard = peer.hear("ABORT")?;
-    same("the tag", heard.tag, 5)?;
-    peer.lives()
+    for (window, streams) in [(1499, (10, 10)), (100_000, (0, 10)), (100_000, (10, 0))] {
+        peer.say_tagged(0, &[init(INIT, 5, window, streams, 1, &[])])?;
+        same("the tag", peer.hear("ABORT")?.tag, 5)?;
+        peer.lives()?;
+    }
+    Ok(())
 }
 
 fn flags_of_init_are_ignored(peer: &mut Peer) -> Verdict {

@@ -49,7 +49,7 @@ cases! {
     Must "5.1.5 (4)" VirtualTime Plain stale_cookie_is_reported:
         "a cookie older than its life is answered by ERROR with Stale Cookie, and makes no association";
     Must "5.3.1" Both Plain tags_differ_from_one_association_to_the_next:
-        "each association has a new tag that is not 0";
+        "each association has a new tag that is not 0, and a new initial TSN";
     Must "5.4" VirtualTime Plain unverified_address_gets_heartbeats_only:
         "a listed address gets nothing but HEARTBEATs with a nonce until one is answered";
     Must "5.4" VirtualTime Plain wrong_nonce_confirms_nothing:
@@ -238,11 +238,12 @@ fn stale_cookie_is_reported(peer: &mut Peer) -> Verdict {
 
 fn tags_differ_from_one_association_to_the_next(peer: &mut Peer) -> Verdict {
     peer.establish()?;
-    let before = peer.their_tag;
+    let before = (peer.their_tag, peer.their_tsn);
     peer.say(&[Chunk::new(ABORT, [])])?;
     peer.tag ^= 0xff;
     peer.establish()?;
-    holds("the tags differ and are not 0", before != peer.their_tag && peer.their_tag != 0)
+    holds("the tags differ and are not 0", before.0 != peer.their_tag && peer.their_tag != 0)?;
+    holds("the initial TSNs differ", before.1 != peer.their_tsn)
 }
 
 /// An association with a peer that lists both of its addresses, from the first.
@@ -282,6 +283,6 @@ fn unverified_address_is_probed_once_a_round(peer: &mut Peer) -> Verdict {
 }
 
 /// The list of both of the script's addresses.
-fn both_addresses() -> Vec<u8> {
+pub(super) fn both_addresses() -> Vec<u8> {
     [item(5, &[10, 99, 0, 1]), item(5, &[10, 99, 0, 2])].concat()
 }

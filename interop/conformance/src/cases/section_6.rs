@@ -293,7 +293,7 @@ fn timeout_sends_one_packet(peer: &mut Peer) -> Verdict {
 }
 
 /// An association with both of the script's addresses, verified.
-fn two_addresses(peer: &mut Peer) -> Verdict {
+pub(super) fn two_addresses(peer: &mut Peer) -> Verdict {
     peer.call(Call::ConnectToBoth)?;
     let heard = peer.hear("INIT")?;
     let init = chunk(&heard, crate::packet::INIT)?;
@@ -351,7 +351,7 @@ fn ssns_begin_at_0_and_count_ordered_messages(peer: &mut Peer) -> Verdict {
 }
 
 /// What the user sends back, until this many messages have come.
-fn echoed(peer: &mut Peer, count: usize) -> Verdict<Vec<Vec<u8>>> {
+pub(super) fn echoed(peer: &mut Peer, count: usize) -> Verdict<Vec<Vec<u8>>> {
     let mut messages = Vec::new();
     while messages.len() < count {
         let Some(heard) = peer.hear_soon() else {

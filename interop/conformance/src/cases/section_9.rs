@@ -1,5 +1,7 @@
 //! §9: the end of an association.
 
+use sctp_core::Event;
+
 use crate::packet::{
     ABORT, Chunk, DATA, INIT, SACK, SHUTDOWN, SHUTDOWN_ACK, SHUTDOWN_COMPLETE, data, init, sack, shutdown,
 };
@@ -18,7 +20,7 @@ cases! {
     Must "9.2" VirtualTime Plain shutdown_is_sent_again:
         "SHUTDOWN is sent again when T2-shutdown expires, with the latest cumulative TSN";
     Should "9.2" VirtualTime Plain shutdown_is_given_up:
-        "SHUTDOWN is sent again Association.Max.Retrans times at most, or until T5-shutdown-guard expires with an ABORT";
+        "SHUTDOWN is sent again Association.Max.Retrans times at most, or until T5-shutdown-guard expires after five times RTO.Max with an ABORT";
     Must "9.2" Both Plain data_in_shutdown_sent_is_answered_by_shutdown:
         "in SHUTDOWN-SENT each packet with DATA is answered at once by SHUTDOWN with its TSN";
     Must "9.2" Both Plain gap_in_shutdown_sent_brings_a_sack_too:
@@ -48,7 +50,108 @@ cases! {
     Should "9.2" Both Plain shutdown_while_opening_is_dropped:
         "SHUTDOWN in COOKIE-WAIT and COOKIE-ECHOED is dropped silently";
     Should "9.2" Both Plain nothing_new_is_taken_after_shutdown:
-        "after SHUTDOWN has come or was asked for no new message is taken from the user";
+        "after SHUTDOWN was asked for no new message is taken from the user";
+    Must "9.2" Both Plain nothing_new_is_taken_after_the_peers_shutdown:
+        "after SHUTDOWN has come no new message is taken from the user";
+    Must "9.2" Both Plain shutdown_of_the_user_is_ignored_after_the_peers:
+        "in SHUTDOWN-RECEIVED the user's shutdown is ignored, and another SHUTDOWN is processed";
+    Should "9.2" VirtualTime Plain any_packet_restarts_t2:
+        "in SHUTDOWN-SENT any packet of the peer restarts T2-shutdown";
+    Must "9.2" VirtualTime Plain data_in_shutdown_sent_restarts_t2:
+        "in SHUTDOWN-SENT the SHUTDOWN for DATA restarts T2-shutdown";
+    Must "9.2" Both Plain duplicate_in_shutdown_sent_brings_a_sack_too:
+        "in SHUTDOWN-SENT a duplicate is reported by a SACK besides";
+    Must "9.2" VirtualTime Plain end_of_a_shutdown_stops_t2:
+        "after SHUTDOWN COMPLETE, sent or received, nothing is sent again";
+    Should "9.2" VirtualTime Plain user_is_told_that_a_shutdown_failed:
+        "when SHUTDOWN or SHUTDOWN ACK is given up the user is told";
+    Should "9.1" VirtualTime Plain user_is_told_why_the_peer_aborted:
+        "the user is told of an ABORT, with the reason that the peer's user gave";
+}
+
+fn nothing_new_is_taken_after_the_peers_shutdown(peer: &mut Peer) -> Verdict {
+    peer.establish()?;
+    peer.call(Call::Send { stream: 0, octets: 10 })?;
+    peer.hear("DATA")?;
+    peer.say(&[shutdown(peer.their_tsn.wrapping_sub(1))])?;
+    peer.lives()?;
+    let refused = peer.call(Call::Send { stream: 0, octets: 10 }).is_err();
+    holds("the user's message is refused", refused)
+}
+
+fn shutdown_of_the_user_is_ignored_after_the_peers(peer: &mut Peer) -> Verdict {
+    peer.establish()?;
+    peer.call(Call::Send { stream: 0, octets: 10 })?;
+    peer.hear("DATA")?;
+    peer.say(&[shutdown(peer.their_tsn.wrapping_sub(1))])?;
+    peer.lives()?;
+    peer.call(Call::Shutdown)?;
+    peer.silence(500)?;
+    peer.say(&[shutdown(peer.their_tsn)])?;
+    peer.hear("SHUTDOWN_ACK").map(drop)
+}
+
+fn any_packet_restarts_t2(peer: &mut Peer) -> Verdict {
+    peer.be_shut_down()?;
+    for _ in 0..5 {
+        peer.silence(900)?;
+        peer.say(&[Chunk::new(crate::packet::HEARTBEAT_ACK, crate::packet::item(1, b"x"))])?;
+    }
+    peer.hear_after(1000, "SHUTDOWN").map(drop)
+}
+
+fn data_in_shutdown_sent_restarts_t2(peer: &mut Peer) -> Verdict {
+    peer.be_shut_down()?;
+    peer.silence(900)?;
+    let late = peer.next_data(0, 0, b"late");
+    peer.say(&[late])?;
+    peer.gather_with(SHUTDOWN)?;
+    peer.hear_after(1000, "SHUTDOWN").map(drop)
+}
+
+fn duplicate_in_shutdown_sent_brings_a_sack_too(peer: &mut Peer) -> Verdict {
+    peer.be_shut_down()?;
+    let late = peer.next_data(0, 0, b"late");
+    peer.say(core::slice::from_ref(&late))?;
+    peer.gather_with(SHUTDOWN)?;
+    peer.say(&[late])?;
+    let chunks = peer.gather(&[SACK, SHUTDOWN])?;
+    let duplicates = chunks.iter().find(|chunk| chunk.kind == SACK).map(|chunk| chunk.u16(10));
+    same("the number of duplicates", duplicates, Some(1))
+}
+
+fn end_of_a_shutdown_stops_t2(peer: &mut Peer) -> Verdict {
+    peer.be_shut_down()?;
+    peer.say(&[Chunk::new(SHUTDOWN_ACK, [])])?;
+    peer.hear("SHUTDOWN_COMPLETE")?;
+    peer.silence(400_000)?;
+    peer.shut_down()?;
+    peer.say(&[Chunk::new(SHUTDOWN_COMPLETE, [])])?;
+    peer.silence(400_000)
+}
+
+/// Lets everything run out, and looks whether the user is told of a failure.
+fn told_of_a_failure(peer: &mut Peer) -> Verdict {
+    while let Some(heard) = peer.hear_later(61_000) {
+        heard?;
+    }
+    let is_lost = |event: &Event| matches!(event, Event::CommunicationLost(_));
+    holds("the user is told", peer.events().iter().any(is_lost))
+}
+
+fn user_is_told_that_a_shutdown_failed(peer: &mut Peer) -> Verdict {
+    peer.be_shut_down()?;
+    told_of_a_failure(peer)?;
+    peer.shut_down()?;
+    told_of_a_failure(peer)
+}
+
+fn user_is_told_why_the_peer_aborted(peer: &mut Peer) -> Verdict {
+    peer.establish()?;
+    peer.say(&[Chunk::new(ABORT, crate::packet::item(12, b"because"))])?;
+    let told = peer.events();
+    let lost = told.iter().find(|event| matches!(event, Event::CommunicationLost(_)));
+    holds("the user is told the reason", lost.is_some_and(|event| format!("{event:?}").contains("because")))
 }
 
 fn user_abort_says_why(peer: &mut Peer) -> Verdict {
@@ -109,6 +212,7 @@ fn shutdown_is_given_up(peer: &mut Peer) -> Verdict {
             again += 1;
         } else {
             same("what comes at last", heard.kinds().as_str(), "ABORT")?;
+            holds("it comes after five times RTO.Max", peer.now_ms().abs_diff(300_000) < 1000)?;
         }
     }
     holds("it was sent again ten times at most", (1..=10).contains(&again))?;
