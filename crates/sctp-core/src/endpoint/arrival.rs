@@ -70,8 +70,7 @@ impl Endpoint {
     /// Completes what follows from the packets that an association was handed last.
     fn settle(&mut self, now: Instant) {
         if let Some(slot) = self.turns.unsettled.take() {
-            self.at(now, slot).after_input(now);
-            self.refresh(slot);
+            self.with(now, slot, |association| association.after_input(now));
         }
     }
 
@@ -245,14 +244,14 @@ impl Endpoint {
         let association = &self.associations[slot].association;
         if association.may_answer_init(datagram.source, packet) {
             self.statistics.handshake.init_acks_from_elsewhere += 1;
-            self.at(now, slot).handle_init_ack_from(now, datagram.source, packet);
+            self.with(now, slot, |association| {
+                association.handle_init_ack_from(now, datagram.source, packet);
+            });
         } else if association.may_introduce_itself(packet) {
-            self.at(now, slot).handle_stranger(now, datagram, packet);
+            self.with(now, slot, |association| association.handle_stranger(now, datagram, packet));
         } else {
             self.statistics.unknown_source += 1;
-            return;
         }
-        self.refresh(slot);
     }
 
     /// Tells an association what it may hold in memory, before a packet reaches it.

@@ -79,9 +79,7 @@ impl Endpoint {
         messages: impl IntoIterator<Item = Message>,
     ) -> Result<(usize, Option<SendError>), UnknownAssociation> {
         let slot = self.slot(id)?;
-        let result = self.at(now, slot).send(now, messages);
-        self.refresh(slot);
-        Ok(result)
+        Ok(self.with(now, slot, |association| association.send(now, messages)))
     }
 
     /// Sets the priority of an outgoing stream for [`StreamScheduler::Priority`](crate::StreamScheduler::Priority):
@@ -157,8 +155,7 @@ impl Endpoint {
         match self.associations[slot].association.after_reading() {
             AfterReading::Nothing => self.note_read(slot),
             AfterReading::WindowUpdate => {
-                self.at(now, slot).update_window(now);
-                self.refresh(slot);
+                self.with(now, slot, |association| association.update_window(now));
             }
             AfterReading::Farewell => self.refresh(slot),
         }
@@ -170,8 +167,7 @@ impl Endpoint {
     /// There is no such association.
     pub fn shutdown(&mut self, now: Instant, id: AssociationId) -> Result<(), UnknownAssociation> {
         let slot = self.slot(id)?;
-        self.at(now, slot).shutdown(now);
-        self.refresh(slot);
+        self.with(now, slot, |association| association.shutdown(now));
         Ok(())
     }
 
@@ -186,8 +182,7 @@ impl Endpoint {
         reason: &[u8],
     ) -> Result<(), UnknownAssociation> {
         let slot = self.slot(id)?;
-        self.at(now, slot).abort(reason);
-        self.refresh(slot);
+        self.with(now, slot, |association| association.abort(reason));
         Ok(())
     }
 
@@ -203,9 +198,7 @@ impl Endpoint {
         path: PathId,
     ) -> Result<(), SetPrimaryError> {
         let slot = self.slot(id)?;
-        let result = self.at(now, slot).set_primary(now, path);
-        self.refresh(slot);
-        result
+        self.with(now, slot, |association| association.set_primary(now, path))
     }
 
     /// Tells the peer that this side can be reached at `address` too (RFC 5061 §4.2.1). It is sent from as soon as the peer
@@ -258,9 +251,7 @@ impl Endpoint {
         change: AddressChange,
     ) -> Result<(), AddressChangeError> {
         let slot = self.slot(id)?;
-        let result = self.at(now, slot).request_address_change(now, change);
-        self.refresh(slot);
-        result
+        self.with(now, slot, |association| association.request_address_change(now, change))
     }
 
     /// This host has lost an address. What was sent from it goes again at once, from another of

@@ -110,8 +110,7 @@ impl Endpoint {
         let is_quiet = |slot| associations.get(slot).is_some_and(|entry| !entry.association.has_user_data());
         if let Some(slot) = self.sources.crowds.first_to_go(is_quiet) {
             self.statistics.handshake.gave_way += 1;
-            self.at(now, slot).give_way();
-            self.refresh(slot);
+            self.with(now, slot, |association| association.give_way());
         }
     }
 

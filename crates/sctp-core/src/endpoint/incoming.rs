@@ -188,8 +188,7 @@ impl Endpoint {
 
     fn repeat_shutdown_ack(&mut self, now: Instant, slot: Option<usize>) {
         if let Some(slot) = slot {
-            self.associations[slot].association.repeat_shutdown_ack(now);
-            self.refresh(slot);
+            self.with(now, slot, |association| association.repeat_shutdown_ack(now));
         }
     }
 

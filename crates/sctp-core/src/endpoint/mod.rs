@@ -191,14 +191,10 @@ impl Endpoint {
         }
         // Each association once: whatever its timers start again, this call comes to an end.
         for slot in due {
-            let mut association = self.at(now, slot);
-            if association.poll_timeout().is_some_and(|due| due <= now) {
-                association.handle_timeout(now);
-                drop(association);
-                self.refresh(slot);
+            if self.associations[slot].association.poll_timeout().is_some_and(|due| due <= now) {
+                self.with(now, slot, |association| association.handle_timeout(now));
             } else {
                 // Its timers were stopped or moved meanwhile: nothing has happened to it.
-                drop(association);
                 self.rearm(slot);
             }
         }

@@ -27,9 +27,7 @@ impl Endpoint {
         direction: ResetDirection,
     ) -> Result<(), ReconfigError> {
         let slot = self.slot(id)?;
-        let result = self.at(now, slot).reset_streams(now, streams, direction);
-        self.refresh(slot);
-        result
+        self.with(now, slot, |association| association.reset_streams(now, streams, direction))
     }
 
     /// Asks the peer to begin anew with TSNs and all streams in both directions, once everything begun is
@@ -39,9 +37,7 @@ impl Endpoint {
     /// See [`ReconfigError`]; once in 30 seconds.
     pub fn reset_association(&mut self, now: Instant, id: AssociationId) -> Result<(), ReconfigError> {
         let slot = self.slot(id)?;
-        let result = self.at(now, slot).reset_association(now);
-        self.refresh(slot);
-        result
+        self.with(now, slot, |association| association.reset_association(now))
     }
 
     /// Asks for more streams to send on (`outbound`) and to receive on (`inbound`).
@@ -58,8 +54,6 @@ impl Endpoint {
         inbound: u16,
     ) -> Result<(), ReconfigError> {
         let slot = self.slot(id)?;
-        let result = self.at(now, slot).add_streams(now, outbound, inbound);
-        self.refresh(slot);
-        result
+        self.with(now, slot, |association| association.add_streams(now, outbound, inbound))
     }
 }

@@ -56,9 +56,22 @@ impl Endpoint {
     pub(super) fn each_association(&mut self, now: Instant, mut change: impl FnMut(&mut Association)) {
         let slots: Vec<usize> = self.associations.iter().map(|(slot, _)| slot).collect();
         for slot in slots {
-            change(&mut self.at(now, slot));
-            self.refresh(slot);
+            self.with(now, slot, &mut change);
         }
+    }
+
+    /// Calls an association, and puts it into the queues where it belongs afterwards: what the endpoint knows of it stays
+    /// true.
+    #[inline]
+    pub(super) fn with<R>(
+        &mut self,
+        now: Instant,
+        slot: usize,
+        call: impl FnOnce(&mut Association) -> R,
+    ) -> R {
+        let result = call(&mut self.at(now, slot));
+        self.refresh(slot);
+        result
     }
 
     /// Returns an association, to be called: what it does meanwhile is told of as its doing.
