@@ -47,7 +47,7 @@ struct Cli {
 /// The commands of `headway`.
 #[derive(Debug, Subcommand)]
 enum Command {
-    Compare(compare::Arguments),
+    Compare(Box<compare::Arguments>),
     Diff(diff::Arguments),
     Load(load::Arguments),
     Echo(echo::Arguments),

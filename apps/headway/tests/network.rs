@@ -88,6 +88,7 @@ fn every_transport_is_answered_and_reported_as_compare_does() {
         "path",
         "reading",
         "runs",
+        "schema",
         "settings",
         "skipped",
         "started",
