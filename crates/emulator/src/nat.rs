@@ -82,8 +82,12 @@ impl Drop for Translation {
 const SCRIPT: &str = r#"
 trap '' INT TERM HUP
 switched=
+# A device may go at any moment, and what is gone needs nothing.
+put() {
+  { echo "$1" > "$2"; } 2>/dev/null || [ ! -e "$2" ] || { echo "$2 cannot be set to $1" >&2; return 1; }
+}
 take_back() {
-  for parameter in $switched; do [ ! -e "$parameter" ] || echo 0 > "$parameter"; done
+  for parameter in $switched; do put 0 "$parameter"; done
   nft delete table ip "$1" 2>/dev/null
 }
 command -v nft >/dev/null || { echo 'the program nft is missing: install nftables' >&2; exit 1; }
@@ -94,8 +98,8 @@ add rule ip $1 translate ip saddr $2 oifname != "$1" masquerade
 RULES
 for parameter in /proc/sys/net/ipv4/conf/*/forwarding; do
   case $parameter in */all/*|*/default/*|*/lo/*) continue;; esac
-  [ "$(cat "$parameter")" = 0 ] || continue
-  echo 1 > "$parameter" || { take_back "$1"; exit 1; }
+  [ "$(cat "$parameter" 2>/dev/null)" = 0 ] || continue
+  put 1 "$parameter" || { take_back "$1"; exit 1; }
   switched="$switched $parameter"
 done
 echo ready

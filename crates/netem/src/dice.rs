@@ -40,11 +40,11 @@ impl Dice {
     }
 
     /// Returns whether packet `number`, offered at `now`, is lost.
-    pub(crate) fn loses(&mut self, now: Instant, number: u64, model: Loss) -> bool {
+    pub(crate) fn loses(&mut self, now: Instant, number: u64, model: &Loss) -> bool {
         match model {
             Loss::None => false,
             Loss::Bernoulli(p) => p.hits(self.loss.draw(number)),
-            Loss::Bursts(model) => self.bursts.loses(now, model, self.loss.draw(number)),
+            Loss::Bursts(model) => self.bursts.loses(now, *model, self.loss.draw(number)),
             Loss::GilbertElliott(chain) => {
                 let draws = (self.loss.draw(number), self.transition.draw(number));
                 let (is_lost, next) = chain.step(self.channel, draws.0, draws.1);

@@ -35,8 +35,9 @@ fn rewrite(writer: &mut PacketWriter<'_>, chunk: &Chunk<'_>) -> Result<(), Full>
             let (gaps, duplicates) = (sack.gap_ack_blocks(), sack.duplicate_tsns());
             writer.sack(sack.cumulative_tsn_ack, sack.a_rwnd, gaps, duplicates)
         }
-        Chunk::Heartbeat(info) => writer.heartbeat(info.0),
-        Chunk::HeartbeatAck(info) => writer.heartbeat_ack(info.0),
+        Chunk::Heartbeat(info) | Chunk::HeartbeatAck(info) => {
+            writer.chunk(chunk.kind(), 0, |value| value.bytes(info.value))
+        }
         Chunk::Abort(abort) => writer.abort(abort.tag, &causes(abort.causes)),
         Chunk::Shutdown(shutdown) => writer.shutdown(shutdown.cumulative_tsn_ack),
         Chunk::ShutdownAck => writer.shutdown_ack(),

@@ -110,7 +110,7 @@ impl<P: Clone> Link<P> {
         let number = self.stats.offered;
 
         // The chain steps for every packet, listed ones too.
-        let is_lost = self.dice.loses(now, number, self.impairments.loss);
+        let is_lost = self.dice.loses(now, number, &self.impairments.loss);
         if self.impairments.drop_packets.contains(&number) {
             return self.dropped(number, DropReason::Listed);
         }

@@ -100,6 +100,8 @@ impl BurstChannel {
     }
 
     /// Returns whether a packet of `now` with this draw is lost.
+    // Apart from who calls it for each packet, most of which have no such channel to pass.
+    #[inline(never)]
     pub(crate) fn loses(&mut self, now: Instant, model: Bursts, loss_draw: u64) -> bool {
         let known = self.stay.filter(|(known, ..)| *known == model);
         // The first model goes on from the beginning of time, one that replaces another from now.

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use simco::{IpVersion, PolicyRuleId, TransportProtocol};
 
 use super::expression::{
-    Comparison, ConnectionKey, ConnectionSide, Expressions, Membership, Meta, Place, Register, Verdict,
+    Comparison, ConnectionKey, ConnectionSide, Expressions, Membership, Meta, PacketField, Register, Verdict,
     append_rule,
 };
 use super::passage::{Passage, Side, icmp};
@@ -321,7 +321,7 @@ fn write_error_dispatch(batch: &mut Batch, config: &NftConfig, way: Way, version
 fn require_later_tcp(rule: &mut Expressions<'_, '_>) {
     rule.meta(Meta::Protocol, Register::FIRST);
     rule.compare(Register::FIRST, Comparison::Equal, &[TransportProtocol::TCP.get()]);
-    rule.payload(Place::transport(TCP_FLAGS_AT), 1, Register::FIRST);
+    rule.payload(PacketField::transport(TCP_FLAGS_AT), 1, Register::FIRST);
     rule.mask(Register::FIRST, &[TCP_SYN | TCP_ACK]);
     rule.compare(Register::FIRST, Comparison::Different, &[TCP_SYN]);
 }
@@ -330,7 +330,7 @@ fn require_error(rule: &mut Expressions<'_, '_>, version: IpVersion, (lowest, hi
     require_family(rule, version);
     rule.meta(Meta::Protocol, Register::FIRST);
     rule.compare(Register::FIRST, Comparison::Equal, &[icmp(version)]);
-    rule.payload(Place::transport(0), 1, Register::FIRST);
+    rule.payload(PacketField::transport(0), 1, Register::FIRST);
     rule.compare(Register::FIRST, Comparison::AtLeast, &[lowest]);
     rule.compare(Register::FIRST, Comparison::AtMost, &[highest]);
 }

@@ -24,7 +24,7 @@ pub(crate) struct Expressions<'a, 'b> {
 
 impl Expressions<'_, '_> {
     /// Loads octets of the packet.
-    pub(crate) fn payload(&mut self, from: Place, bytes: u32, into: Register) {
+    pub(crate) fn payload(&mut self, from: PacketField, bytes: u32, into: Register) {
         self.expression("payload", |data| {
             data.u32(1, into.0);
             data.u32(2, from.base);
@@ -173,12 +173,12 @@ impl Register {
 
 /// The place of octets in a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Place {
+pub(crate) struct PacketField {
     base: u32,
     offset: u32,
 }
 
-impl Place {
+impl PacketField {
     /// Creates the place at an offset from the start of the IP header.
     pub(crate) const fn network(offset: u32) -> Self {
         Self { base: 1, offset }

@@ -2,7 +2,9 @@
 
 use simco::{IpVersion, TransportProtocol};
 
-use super::expression::{Comparison, ConnectionKey, ConnectionSide, Expressions, Meta, Place, Register};
+use super::expression::{
+    Comparison, ConnectionKey, ConnectionSide, Expressions, Meta, PacketField, Register,
+};
 
 /// The packet that is looked at, and the way it goes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -51,8 +53,8 @@ impl Passage {
             IpVersion::V6 => (8, 24, 16, ConnectionKey::SourceV6),
         };
         match self.end(side) {
-            End::Source => rule.payload(Place::network(source), bytes, register),
-            End::Destination => rule.payload(Place::network(destination), bytes, register),
+            End::Source => rule.payload(PacketField::network(source), bytes, register),
+            End::Destination => rule.payload(PacketField::network(destination), bytes, register),
             End::Of(end) => rule.connection(key, Some(end), register),
         }
     }
@@ -60,8 +62,8 @@ impl Passage {
     /// Loads the port of a side.
     pub(crate) fn load_port(self, rule: &mut Expressions<'_, '_>, side: Side, register: Register) {
         match self.end(side) {
-            End::Source => rule.payload(Place::transport(0), 2, register),
-            End::Destination => rule.payload(Place::transport(2), 2, register),
+            End::Source => rule.payload(PacketField::transport(0), 2, register),
+            End::Destination => rule.payload(PacketField::transport(2), 2, register),
             End::Of(end) => rule.connection(ConnectionKey::SourcePort, Some(end), register),
         }
     }

@@ -19,7 +19,7 @@ use smallvec::SmallVec;
 use super::chains::{
     Hook, SetKind, VERSIONS, family, require_family, require_interface, write_base_chain, write_set,
 };
-use super::expression::{Membership, Meta, Place, Register, TranslatedSide, append_rule};
+use super::expression::{Membership, Meta, PacketField, Register, TranslatedSide, append_rule};
 use super::shape::{
     Key, TYPE_BITS, TYPE_IPV4_ADDRESS, TYPE_IPV6_ADDRESS, TYPE_PORT, TYPE_PROTOCOL, address_bytes,
 };
@@ -139,12 +139,16 @@ impl TranslationMap {
     }
 
     /// Returns where the address and the port stand that decide.
-    const fn places(self) -> (Place, Place) {
+    const fn places(self) -> (PacketField, PacketField) {
         match (self.rewrite.side(), self.version) {
-            (TranslatedSide::Source, IpVersion::V4) => (Place::network(12), Place::transport(0)),
-            (TranslatedSide::Source, IpVersion::V6) => (Place::network(8), Place::transport(0)),
-            (TranslatedSide::Destination, IpVersion::V4) => (Place::network(16), Place::transport(2)),
-            (TranslatedSide::Destination, IpVersion::V6) => (Place::network(24), Place::transport(2)),
+            (TranslatedSide::Source, IpVersion::V4) => (PacketField::network(12), PacketField::transport(0)),
+            (TranslatedSide::Source, IpVersion::V6) => (PacketField::network(8), PacketField::transport(0)),
+            (TranslatedSide::Destination, IpVersion::V4) => {
+                (PacketField::network(16), PacketField::transport(2))
+            }
+            (TranslatedSide::Destination, IpVersion::V6) => {
+                (PacketField::network(24), PacketField::transport(2))
+            }
         }
     }
 }

@@ -8,19 +8,25 @@ use crate::numbers::Tsn;
 
 /// The content of HEARTBEAT and HEARTBEAT ACK: understood by the HEARTBEAT's sender alone.
 ///
-/// It is the first parameter; what a chunk holds behind it is of no concern (RFC 9260 §3.3.5).
+/// What a chunk holds behind it is of no concern to its receiver, which sends it back all the same (RFC 9260 §8.3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct HeartbeatInfo<'a>(pub &'a [u8]);
+pub struct HeartbeatInfo<'a> {
+    /// The value of the Heartbeat Info parameter, which comes first (RFC 9260 §3.3.5).
+    pub info: &'a [u8],
+    /// The value of the whole chunk: the parameter with its header, and everything behind it.
+    pub value: &'a [u8],
+}
 
 impl<'a> HeartbeatInfo<'a> {
     pub(super) fn decode(mut cursor: Cursor<'a>) -> Result<Self, Flaw> {
+        let value = cursor.rest();
         let Some(Ok(info)) = cursor.tlv(Layer::Parameter) else {
             return Err(Flaw::NoHeartbeatInfo);
         };
         if info.head != ParameterType::HEARTBEAT_INFO.to_wire() {
             return Err(Flaw::NoHeartbeatInfo);
         }
-        Ok(Self(info.value))
+        Ok(Self { info: info.value, value })
     }
 }
 

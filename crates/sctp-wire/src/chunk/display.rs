@@ -12,7 +12,7 @@ impl Display for Chunk<'_> {
             Self::Data(data) => write!(f, " {data}"),
             Self::Init(init) | Self::InitAck(init) => write!(f, " {init}"),
             Self::Sack(sack) => write!(f, " {sack}"),
-            Self::Heartbeat(info) | Self::HeartbeatAck(info) => write!(f, " {} B", info.0.len()),
+            Self::Heartbeat(info) | Self::HeartbeatAck(info) => write!(f, " {} B", info.info.len()),
             Self::Abort(abort) => {
                 write!(f, "{}", t_bit(abort.tag))?;
                 if abort.causes.is_empty() { Ok(()) } else { write!(f, " {}", Walked(abort.causes)) }

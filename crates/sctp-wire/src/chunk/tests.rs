@@ -81,13 +81,21 @@ fn sack_whose_counts_do_not_fit_its_length_is_malformed() {
 #[test]
 fn heartbeat_gives_the_content_of_its_one_parameter() {
     let octets = [4, 0, 0, 14, 0, 1, 0, 10, 1, 2, 3, 4, 5, 6, 0, 0];
-    assert_eq!(read(&octets), (Chunk::Heartbeat(HeartbeatInfo(&[1, 2, 3, 4, 5, 6])), "HEARTBEAT 6 B".into()));
+    let info = &[1, 2, 3, 4, 5, 6][..];
+    let alone = HeartbeatInfo { info, value: &[0, 1, 0, 10, 1, 2, 3, 4, 5, 6] };
+    assert_eq!(read(&octets), (Chunk::Heartbeat(alone), "HEARTBEAT 6 B".into()));
     let padding_counted = [5, 0, 0, 16, 0, 1, 0, 10, 1, 2, 3, 4, 5, 6, 0, 0];
-    assert_eq!(read(&padding_counted).0, Chunk::HeartbeatAck(HeartbeatInfo(&[1, 2, 3, 4, 5, 6])));
+    assert_eq!(
+        read(&padding_counted).0,
+        Chunk::HeartbeatAck(HeartbeatInfo { info, value: &padding_counted[4..] })
+    );
     assert_eq!(decode(&[4, 0, 0, 4]), Err(Flaw::NoHeartbeatInfo));
     assert_eq!(decode(&[4, 0, 0, 8, 0, 2, 0, 4]), Err(Flaw::NoHeartbeatInfo));
     let followed = [4, 0, 0, 16, 0, 1, 0, 8, 1, 2, 3, 4, 0, 1, 0, 4];
-    assert_eq!(read(&followed).0, Chunk::Heartbeat(HeartbeatInfo(&[1, 2, 3, 4])), "more parameters follow");
+    assert_eq!(
+        read(&followed).0,
+        Chunk::Heartbeat(HeartbeatInfo { info: &info[..4], value: &followed[4..] })
+    );
 }
 
 #[test]
