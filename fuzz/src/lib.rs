@@ -3,9 +3,43 @@
 pub mod operations;
 pub mod simco;
 
+#[allow(dead_code, reason = "the tests of `sctp-core` use the rest")]
+#[path = "../../crates/sctp-core/tests/pair/by_hand.rs"]
+mod by_hand;
+#[allow(dead_code, reason = "the tests of `sctp-core` use the rest")]
+#[path = "../../crates/sctp-core/tests/pair/dice.rs"]
+mod dice;
+#[allow(dead_code, unused_imports, reason = "the tests of `sctp-core` use the rest")]
+#[path = "../../crates/sctp-core/tests/pair/forging.rs"]
+mod forging;
+#[allow(dead_code, unused_imports, reason = "the tests of `sctp-core` use the rest")]
+#[path = "../../crates/sctp-core/tests/pair/hostile.rs"]
+mod hostile;
+#[allow(dead_code, reason = "the tests of `sctp-core` use the rest")]
+#[path = "../../crates/sctp-core/tests/pair/net.rs"]
+mod net;
+#[allow(dead_code, reason = "the tests of `sctp-core` use the rest")]
+#[path = "../../crates/sctp-core/tests/pair/replay.rs"]
+mod replay;
+
 use sctp_core::{Datagram, Destination, Ecn, Encapsulation, Endpoint, EndpointConfig, SctpPort};
 use sctp_wire::{Causes, Checksum, Chunk, Packet, Parameters};
 use virtual_time::Instant;
+
+use crate::dice::Dice;
+
+/// Lets two ends talk while their packets are forged: a third of the octets says what the users do, the others how the packets
+/// of each end are changed.
+pub fn forge(octets: &[u8]) {
+    let (users, ends) = octets.split_at(octets.len() / 3);
+    let (left, right) = ends.split_at(ends.len() / 2);
+    forging::play(0, [(users, 0), (left, 1), (right, 2)].map(|(octets, seed)| Dice::reading(octets, seed)));
+}
+
+/// Lets a peer do what the octets say, beside an honest one.
+pub fn misbehave(octets: &[u8]) {
+    hostile::play(0, Dice::reading(octets, 0));
+}
 
 /// Reads everything there is to read in a packet, then lets an endpoint read it.
 pub fn packet(octets: &[u8]) {

@@ -2,7 +2,6 @@
 
 mod queue;
 
-pub(crate) use self::queue::EVENT_BYTES;
 pub use self::queue::{EventCounters, EventQueue};
 use std::net::IpAddr;
 
@@ -165,6 +164,27 @@ pub enum Origin {
     Initiated,
     /// The peer opened the association.
     Accepted,
+}
+
+/// The state of an association (RFC 9260 §4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AssociationState {
+    /// INIT was sent, and not answered yet.
+    CookieWait,
+    /// COOKIE ECHO was sent, and not answered yet.
+    CookieEchoed,
+    /// The association is up: data flows both ways.
+    Established,
+    /// The user asked for shutdown; data is still on its way.
+    ShutdownPending,
+    /// SHUTDOWN was sent, and not answered yet.
+    ShutdownSent,
+    /// SHUTDOWN received; data is still on its way.
+    ShutdownReceived,
+    /// SHUTDOWN ACK was sent, and not answered yet.
+    ShutdownAckSent,
+    /// The association is over, and nothing of it is left.
+    Closed,
 }
 
 /// The state of a path (RFC 9260 §5.4, §8.2).

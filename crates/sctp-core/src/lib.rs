@@ -129,7 +129,7 @@ pub mod fuzzing {
     pub use crate::endpoint::fuzz_cookie as cookie;
 }
 
-pub use association::{Association, AssociationState, ResetDirection};
+pub use association::{Association, ResetDirection};
 pub use capabilities::{Capabilities, Capability};
 pub use config::{
     Acceptance, AfterTimeout, AnnouncedPrimary, AssociationConfig, Attempts, AuthConfig, AuthKeys,
@@ -147,19 +147,18 @@ pub use error::{
     UnknownAssociation,
 };
 pub use event::{
-    AddressChange, AddressOutcome, Event, EventCounters, EventQueue, Origin, PathState, ReconfigOutcome,
-    StreamDirection,
+    AddressChange, AddressOutcome, AssociationState, Event, EventCounters, EventQueue, Origin, PathState,
+    ReconfigOutcome, StreamDirection,
 };
 pub use message::{Delivery, Message, Piece, Received, Reliability};
-pub use path::{CongestionCounters, PathCounters};
-pub use receiver::{BlockingHistogram, BlockingStatistics, GivenUp, ReceiverStatistics, StreamBlocking};
 pub use sctp_wire::{
     ChunkSet, ChunkType, Fsn, HmacAlgorithm, Mid, PayloadProtocolId, SctpPort, SharedKeyId, Ssn, StreamId,
     Tsn,
 };
-pub use sender::{AbandonedCount, AbandonedMessages, SenderStatistics, StreamStatistics};
 pub use stats::{
-    AsconfStatistics, AssociationCounters, AssociationStatistics, AuthenticationStatistics, DiscardedChunks,
-    EndpointStatistics, HandshakeCounters, PathStatistics, ReconfigStatistics,
+    AbandonedCount, AbandonedMessages, AsconfStatistics, AssociationCounters, AssociationStatistics,
+    AuthenticationStatistics, BlockingHistogram, BlockingStatistics, CongestionCounters, DiscardedChunks,
+    EndpointStatistics, GivenUp, HandshakeCounters, PathCounters, PathStatistics, ReceiverStatistics,
+    ReconfigStatistics, SenderStatistics, StreamBlocking, StreamStatistics,
 };
 pub use transmit::{Datagram, Destination, Dscp, Ecn, Encapsulation, Fragmentation, PathId, Transmit};

@@ -1,15 +1,17 @@
 //! The counters of endpoints, associations and paths, which can be read at any time.
 
-use core::time::Duration;
-use std::net::IpAddr;
+mod blocking;
+mod path;
+mod receiver;
+mod sender;
 
-use crate::event::{EventCounters, PathState};
-use crate::path::congestion::Window;
-use crate::path::{CongestionCounters, Path, PathCounters};
-use crate::receiver::ReceiverStatistics;
+pub use self::blocking::{BlockingHistogram, BlockingStatistics, StreamBlocking};
+pub(crate) use self::path::PathTally;
+pub use self::path::{CongestionCounters, PathCounters, PathStatistics};
+pub use self::receiver::{GivenUp, ReceiverStatistics};
+pub use self::sender::{AbandonedCount, AbandonedMessages, SenderStatistics, StreamStatistics};
+use crate::event::EventCounters;
 use crate::seldom::Seldom;
-use crate::sender::SenderStatistics;
-use crate::transmit::PathId;
 
 /// Everything counted of one association.
 #[derive(Clone, Debug, Default)]
@@ -48,26 +50,6 @@ impl AssociationTally {
     }
 
     pub(crate) fn note(&mut self) -> &mut AssociationCounters {
-        self.seldom.note()
-    }
-}
-
-/// The counts of a path.
-#[derive(Debug, Default)]
-pub(crate) struct PathTally {
-    pub(crate) packets_sent: u64,
-    pub(crate) packets_received: u64,
-    /// The counters of events that most paths never see.
-    seldom: Seldom<PathCounters>,
-}
-
-impl PathTally {
-    pub(crate) fn get(&self) -> PathCounters {
-        let Self { packets_sent, packets_received, .. } = *self;
-        PathCounters { packets_sent, packets_received, ..self.seldom.get() }
-    }
-
-    pub(crate) fn note(&mut self) -> &mut PathCounters {
         self.seldom.note()
     }
 }
@@ -139,61 +121,6 @@ pub struct ReconfigStatistics {
     pub in_wrong_state: u64,
     /// DATA chunks not taken because their stream is about to be reset; the peer sends them again.
     pub data_behind_reset: u64,
-}
-
-/// The state of one path, with its counters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PathStatistics {
-    /// The path, by its number in the association.
-    pub path: PathId,
-    /// The address of the peer on it.
-    pub address: IpAddr,
-    /// The local address packets are sent from; `None` leaves it to the routing table.
-    pub source: Option<IpAddr>,
-    /// The state that the path is in.
-    pub state: PathState,
-    /// Whether it is the primary path.
-    pub is_primary: bool,
-    /// Smoothed round-trip time; `None` before the first measurement.
-    pub srtt: Option<Duration>,
-    /// The retransmission timeout.
-    pub rto: Duration,
-    /// Congestion window in octets.
-    pub cwnd_bytes: usize,
-    /// Slow-start threshold in octets; `None` while it was never set.
-    pub ssthresh_bytes: Option<usize>,
-    /// The size that packets may have now, in octets, IP header included.
-    pub mtu_bytes: usize,
-    /// The number of octets in flight.
-    pub flight_bytes: usize,
-    /// Consecutive unanswered transmissions.
-    pub errors: u32,
-    /// The counters of packets, timeouts and HEARTBEATs.
-    pub counters: PathCounters,
-    /// The counters of congestion control.
-    pub congestion: CongestionCounters,
-}
-
-impl PathStatistics {
-    pub(crate) fn of(path: &Path, primary: PathId, flight_bytes: usize) -> Self {
-        let window = path.congestion.window();
-        Self {
-            path: path.id,
-            address: path.destination.address,
-            source: path.source,
-            state: path.state,
-            is_primary: path.id == primary,
-            srtt: path.rto.srtt(),
-            rto: path.rto.rto(),
-            cwnd_bytes: window.cwnd,
-            ssthresh_bytes: (window.ssthresh != Window::NO_THRESHOLD).then_some(window.ssthresh),
-            mtu_bytes: path.mtu.current(),
-            flight_bytes,
-            errors: path.errors,
-            counters: path.counters.get(),
-            congestion: path.congestion.counters(),
-        }
-    }
 }
 
 /// Packets an endpoint received and what it did with those no association wanted. Every discard has a name.

@@ -18,12 +18,11 @@ use tracing::level_filters::LevelFilter;
 use tracing::span::EnteredSpan;
 use virtual_time::Instant;
 
-pub(crate) use self::discards::{ChunkCounters, packets_discarded};
-use crate::association::collision::CollisionAction;
-use crate::association::{Association, AssociationState};
-use crate::event::{AddressChange, AddressOutcome, PathState, ReconfigOutcome, StreamDirection};
-use crate::sender::recovery::LossCause;
-use crate::transmit::PathId;
+pub(crate) use self::discards::{ChunkCounters, chunks_discarded, packets_discarded};
+use crate::event::{
+    AddressChange, AddressOutcome, AssociationState, PathState, ReconfigOutcome, StreamDirection,
+};
+use crate::transmit::PathIndex;
 
 /// The target of all spans and events of the protocol.
 pub const TARGET: &str = "sctp";
@@ -46,7 +45,7 @@ macro_rules! events {
         $(
             #[doc = $meaning]
             pub(crate) fn $name($($field: $type),*) {
-                tracing::debug!(target: TARGET, event = stringify!($name), $($field = Told::told(&$field)),*);
+                tracing::debug!(target: TARGET, event = stringify!($name), $($field = Traceable::told(&$field)),*);
             }
         )*
 
@@ -65,17 +64,17 @@ macro_rules! events {
 events! {
     association_state(from: AssociationState, to: AssociationState, because: &dyn Display)
         "RFC 9260 §4", "The association changes its state.";
-    cookie_collision(action: CollisionAction)
+    cookie_collision(action: &'static str)
         "RFC 9260 §5.2.4", "A valid COOKIE ECHO arrives for an association that exists.";
     association_restarted(restarts: u64)
         "RFC 9260 §5.2.4.1", "The peer has begun anew, and so does this side.";
-    t1_init_expired(path: PathId)
+    t1_init_expired(path: PathIndex)
         "RFC 9260 §5.1", "INIT is unanswered.";
-    t1_cookie_expired(path: PathId)
+    t1_cookie_expired(path: PathIndex)
         "RFC 9260 §5.1", "COOKIE ECHO is unanswered.";
-    t2_shutdown_expired(path: PathId)
+    t2_shutdown_expired(path: PathIndex)
         "RFC 9260 §9.2", "SHUTDOWN or SHUTDOWN ACK is unanswered.";
-    t3_rtx_expired(path: PathId, rto_ns: Duration, flight_bytes: usize)
+    t3_rtx_expired(path: PathIndex, rto_ns: Duration, flight_bytes: usize)
         "RFC 9260 §6.3.3", "Data is unacknowledged for the RTO.";
     t4_rto_expired()
         "RFC 5061 §5.1", "ASCONF is unanswered.";
@@ -85,37 +84,37 @@ events! {
         "RFC 6525 §5.1.1", "A RE-CONFIG request is unanswered.";
     autoclose_expired(idle_ns: Duration)
         "RFC 6458 §8.1.8", "Nobody has used the association for so long that it is shut down.";
-    rto_backed_off(path: PathId, rto_ns: Duration)
+    rto_backed_off(path: PathIndex, rto_ns: Duration)
         "RFC 9260 §6.3.3", "The RTO of a path is doubled.";
-    chunk_lost(path: PathId, tsn: Tsn, by: LossEvidence, transmissions: u16)
+    chunk_lost(path: PathIndex, tsn: Tsn, by: LossEvidence, transmissions: u16)
         "RFC 9260 §7.2.4, RFC 8985 §6.2", "A chunk counts as lost.";
-    tail_loss_probe_sent(path: PathId, on: PathId, highest_tsn: Tsn)
+    tail_loss_probe_sent(path: PathIndex, on: PathIndex, highest_tsn: Tsn)
         "RFC 8985 §7.3", "The oldest chunks in flight on a path go again, on this path or another.";
-    tail_loss_probe_repaired(path: PathId)
+    tail_loss_probe_repaired(path: PathIndex)
         "RFC 8985 §7.4", "The answer to a probe shows that it has repaired a loss.";
-    recovery_begun(path: PathId)
+    recovery_begun(path: PathIndex)
         "RFC 9260 §7.2.4", "Losses are found through acknowledgments: the window of the path is cut once for all of them.";
-    recovery_ended(path: PathId)
+    recovery_ended(path: PathIndex)
         "RFC 9260 §7.2.4", "All that was outstanding when a recovery began is acknowledged.";
-    recovery_undone(path: PathId, cause: LossCause)
+    recovery_undone(path: PathIndex, cause: LossCause)
         "RFC 4015 §3.2, RFC 5682 §3", "A recovery or timeout turned out to have been needless.";
-    cwnd_changed(path: PathId, from_bytes: usize, to_bytes: usize, because: &'static str)
+    cwnd_changed(path: PathIndex, from_bytes: usize, to_bytes: usize, because: &'static str)
         "RFC 9260 §7.2", "The congestion window of a path changes.";
-    path_state(path: PathId, from: PathState, to: PathState, errors: u32)
+    path_state(path: PathIndex, from: PathState, to: PathState, errors: u32)
         "RFC 9260 §8.2, RFC 7829 §3", "A path changes its state.";
-    heartbeat_unanswered(path: PathId, errors: u32)
+    heartbeat_unanswered(path: PathIndex, errors: u32)
         "RFC 9260 §8.3", "A HEARTBEAT is unanswered for the RTO.";
-    data_path_changed(from: PathId, to: PathId)
+    data_path_changed(from: PathIndex, to: PathIndex)
         "RFC 9260 §6.4", "New data takes another path.";
-    primary_path_changed(from: PathId, to: PathId, because: &'static str)
+    primary_path_changed(from: PathIndex, to: PathIndex, because: &'static str)
         "RFC 9260 §6.4, RFC 7829 §5", "Another path is the primary one.";
-    path_mtu_changed(path: PathId, from_bytes: usize, to_bytes: usize)
+    path_mtu_changed(path: PathIndex, from_bytes: usize, to_bytes: usize)
         "RFC 8899 §5", "Packets of a path become larger or smaller.";
-    path_mtu_black_hole(path: PathId, mtu_bytes: usize)
+    path_mtu_black_hole(path: PathIndex, mtu_bytes: usize)
         "RFC 8899 §4.3", "Large packets vanish on a path.";
-    peer_address_added(path: PathId, address: &dyn Display)
+    peer_address_added(path: PathIndex, address: &dyn Display)
         "RFC 5061 §4.2.1", "The peer has one more address.";
-    peer_address_deleted(path: PathId, address: &dyn Display)
+    peer_address_deleted(path: PathIndex, address: &dyn Display)
         "RFC 5061 §4.2.2", "The peer has deleted an address.";
     local_address_changed(change: &'static str, address: &dyn Display)
         "RFC 5061 §5.3", "This host has an address more or less.";
@@ -152,6 +151,17 @@ pub(crate) enum LossEvidence {
     WindowOpened,
 }
 
+/// The reason why a chunk was sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LossCause {
+    /// Acknowledgments, or time after them, said it was lost.
+    Acknowledgment,
+    /// T3-rtx ran out.
+    Timeout,
+    /// A tail-loss probe: nobody said that it was lost.
+    Probe,
+}
+
 /// Returns whether anybody listens.
 #[inline]
 pub(crate) fn is_enabled() -> bool {
@@ -164,65 +174,6 @@ fn is_wanted() -> bool {
     tracing::enabled!(target: TARGET, tracing::Level::DEBUG)
 }
 
-/// An association during a call into it.
-pub(crate) struct Watched<'a> {
-    association: &'a mut Association,
-    /// Elsewhere: while nobody listens, a call is not to clear the room for it.
-    telling: Option<Box<Telling>>,
-}
-
-/// The state that it takes to tell somebody who listens.
-struct Telling {
-    before: ChunkCounters,
-    _span: EnteredSpan,
-}
-
-impl<'a> Watched<'a> {
-    /// Watches an association during a call; `number` is unique among the associations of the endpoint.
-    #[inline]
-    pub(crate) fn new(now: Instant, number: u32, association: &'a mut Association) -> Self {
-        let telling = is_enabled().then(|| Telling::new(now, number, association));
-        Self { association, telling }
-    }
-}
-
-impl Telling {
-    #[cold]
-    fn new(now: Instant, number: u32, association: &Association) -> Box<Self> {
-        let peer = association.peer();
-        let (local_port, peer_port) = (peer.local_port.get(), peer.peer_port.get());
-        let span = tracing::debug_span!(
-            target: TARGET, "association",
-            at_ns = now.as_nanos(), association = number, local_port, peer_port
-        );
-        Box::new(Self { before: association.chunk_counters(), _span: span.entered() })
-    }
-}
-
-/// Tells of the chunks that were discarded meanwhile.
-impl Drop for Watched<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        if let Some(telling) = &self.telling {
-            discards::chunks_discarded(&telling.before, &self.association.chunk_counters());
-        }
-    }
-}
-
-impl core::ops::Deref for Watched<'_> {
-    type Target = Association;
-
-    fn deref(&self) -> &Association {
-        self.association
-    }
-}
-
-impl core::ops::DerefMut for Watched<'_> {
-    fn deref_mut(&mut self) -> &mut Association {
-        self.association
-    }
-}
-
 /// Enters the span for what concerns no association yet, or none any more.
 pub(crate) fn endpoint(now: Instant, local_port: SctpPort) -> Option<EnteredSpan> {
     let local_port = local_port.get();
@@ -231,77 +182,77 @@ pub(crate) fn endpoint(now: Instant, local_port: SctpPort) -> Option<EnteredSpan
 }
 
 /// How a value is told.
-trait Told {
+trait Traceable {
     fn told(&self) -> impl Value;
 }
 
-impl Told for &'static str {
+impl Traceable for &'static str {
     fn told(&self) -> impl Value {
         *self
     }
 }
 
-impl Told for &dyn Display {
+impl Traceable for &dyn Display {
     fn told(&self) -> impl Value {
         tracing::field::display(*self)
     }
 }
 
-impl Told for bool {
+impl Traceable for bool {
     fn told(&self) -> impl Value {
         *self
     }
 }
 
-impl Told for u16 {
+impl Traceable for u16 {
     fn told(&self) -> impl Value {
         u64::from(*self)
     }
 }
 
-impl Told for u32 {
+impl Traceable for u32 {
     fn told(&self) -> impl Value {
         u64::from(*self)
     }
 }
 
-impl Told for u64 {
+impl Traceable for u64 {
     fn told(&self) -> impl Value {
         *self
     }
 }
 
-impl Told for usize {
+impl Traceable for usize {
     fn told(&self) -> impl Value {
         *self
     }
 }
 
-impl Told for Duration {
+impl Traceable for Duration {
     fn told(&self) -> impl Value {
         u64::try_from(self.as_nanos()).unwrap_or(u64::MAX)
     }
 }
 
-impl Told for PathId {
+impl Traceable for PathIndex {
     fn told(&self) -> impl Value {
         self.index()
     }
 }
 
-impl Told for Tsn {
+impl Traceable for Tsn {
     fn told(&self) -> impl Value {
         self.get()
     }
 }
 
-impl Told for StreamId {
+impl Traceable for StreamId {
     fn told(&self) -> impl Value {
         self.get()
     }
 }
 
-impl Told for AssociationState {
+impl Traceable for AssociationState {
     fn told(&self) -> impl Value {
         match self {
             Self::CookieWait => "COOKIE-WAIT",
@@ -316,13 +267,13 @@ impl Told for AssociationState {
     }
 }
 
-impl Told for PathState {
+impl Traceable for PathState {
     fn told(&self) -> impl Value {
         self.name()
     }
 }
 
-impl Told for LossEvidence {
+impl Traceable for LossEvidence {
     fn told(&self) -> impl Value {
         match self {
             Self::MissingReports => "missing_reports",
@@ -334,7 +285,7 @@ impl Told for LossEvidence {
     }
 }
 
-impl Told for LossCause {
+impl Traceable for LossCause {
     fn told(&self) -> impl Value {
         match self {
             Self::Acknowledgment => "acknowledgment",
@@ -344,19 +295,7 @@ impl Told for LossCause {
     }
 }
 
-impl Told for CollisionAction {
-    fn told(&self) -> impl Value {
-        match self {
-            Self::Restart => "A: restart",
-            Self::Initialise => "B: both sent INIT",
-            Self::Late => "C: late",
-            Self::Duplicate => "D: duplicate",
-            Self::Discard => "discard",
-        }
-    }
-}
-
-impl Told for AddressChange {
+impl Traceable for AddressChange {
     fn told(&self) -> impl Value {
         match self {
             Self::Add(_) => "add",
@@ -366,7 +305,7 @@ impl Told for AddressChange {
     }
 }
 
-impl Told for AddressOutcome {
+impl Traceable for AddressOutcome {
     fn told(&self) -> impl Value {
         match self {
             Self::Done => "done",
@@ -378,7 +317,7 @@ impl Told for AddressOutcome {
     }
 }
 
-impl Told for StreamDirection {
+impl Traceable for StreamDirection {
     fn told(&self) -> impl Value {
         match self {
             Self::Outgoing => "outgoing",
@@ -387,7 +326,7 @@ impl Told for StreamDirection {
     }
 }
 
-impl Told for ReconfigOutcome {
+impl Traceable for ReconfigOutcome {
     fn told(&self) -> impl Value {
         match self {
             Self::Performed => "performed",

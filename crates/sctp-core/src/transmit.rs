@@ -5,32 +5,75 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// One path of an association: a pair of local and peer transport address (RFC 9260 §1.3, "path").
 ///
-/// Paths are numbered from 0 in the order in which they became known. A number stays with its address for the life of the
-/// association, unless the peer deletes the address (RFC 5061): [`PathState::Removed`](crate::PathState::Removed) tells so.
-/// The peer can have had 8 addresses before such a number is given to another one, which
-/// [`PathState::Unconfirmed`](crate::PathState::Unconfirmed) tells, and [`PathStatistics`](crate::PathStatistics) say at any
-/// time which address has it.
+/// Paths are numbered from 0, in the order in which they became known as long as the peer deletes no address (RFC 5061).
+/// A number belongs to one address of the peer for the life of the association. When the peer deletes that address, which
+/// [`PathState::Removed`](crate::PathState::Removed) tells, the number names no path any more, and no other address ever
+/// gets it. [`PathStatistics`](crate::PathStatistics) say which address a path leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PathId(u8);
+pub struct PathId(u32);
 
 impl PathId {
     /// The path the association was set up on.
     pub const FIRST: Self = Self(0);
 
+    /// The last generation of an index whose numbers fit: then it is not used again.
+    pub(crate) const GENERATIONS: u32 = u32::MAX / INDICES - 1;
+
     /// Creates the identifier of the path with this number.
     #[must_use]
-    pub const fn new(number: u8) -> Self {
+    pub const fn new(number: u32) -> Self {
         Self(number)
     }
 
-    /// Returns the number of the path, to index tables with.
+    /// Returns the number of the path.
     #[must_use]
-    pub const fn index(self) -> usize {
-        self.0 as usize
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+
+    /// Returns the name of the path at an index that so many addresses have had before.
+    pub(crate) const fn of(index: PathIndex, generation: u32) -> Self {
+        Self(generation * INDICES + index.0 as u32)
     }
 }
 
 impl fmt::Display for PathId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "path{}", self.0)
+    }
+}
+
+/// The index of a path in the tables of its association, below [`MAX_PATHS`]: another address may have had it before,
+/// whose chunks are still on their way. Users get a [`PathId`], which is not used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct PathIndex(u8);
+
+impl PathIndex {
+    /// The path the association was set up on.
+    pub(crate) const FIRST: Self = Self(0);
+
+    pub(crate) const fn new(index: u8) -> Self {
+        Self(index)
+    }
+
+    /// Returns all indices there can be, ascending.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        (0..=u8::MAX).map(Self)
+    }
+
+    /// Returns so many indices, from the first one on.
+    pub(crate) fn below(len: usize) -> impl Iterator<Item = Self> {
+        Self::all().take(len)
+    }
+
+    /// Returns the index, to look into tables with.
+    #[inline]
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl fmt::Display for PathIndex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "path{}", self.0)
     }
@@ -216,4 +259,7 @@ pub(crate) fn is_unicast(address: IpAddr) -> bool {
 
 /// The most addresses of a peer that are used, and remembered in a cookie: each costs HEARTBEATs and a congestion
 /// window.
-pub(crate) const MAX_PATHS: usize = 8;
+pub(crate) const MAX_PATHS: usize = INDICES as usize;
+
+/// The number of indices of paths.
+const INDICES: u32 = 8;

@@ -23,11 +23,11 @@ use virtual_time::Instant;
 #[path = "pair/by_hand.rs"]
 mod by_hand;
 #[allow(dead_code, reason = "the other tests use the rest")]
+#[path = "pair/dice.rs"]
+mod dice;
+#[allow(dead_code, reason = "the other tests use the rest")]
 #[path = "pair/net.rs"]
 mod net;
-#[allow(dead_code, reason = "the other tests use the rest")]
-#[path = "pair/random.rs"]
-mod random;
 #[allow(dead_code, reason = "the other tests use the rest")]
 #[path = "pair/replay.rs"]
 mod replay;

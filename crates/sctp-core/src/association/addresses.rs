@@ -4,39 +4,49 @@ use core::net::IpAddr;
 
 use virtual_time::Instant;
 
-use super::asconf::Told;
+use super::Association;
+use super::asconf::NewAddress;
 use super::control::HandshakeChunk;
-use super::{Association, Timer};
+use super::handshake::PeerNotes;
+use super::supervision::send_heartbeat;
 use crate::error::SetPrimaryError;
 use crate::event::{Event, PathState};
-use crate::path::{Added, Congestion, address};
 use crate::trace;
-use crate::transmit::{Destination, PathId};
+use crate::transmit::{PathId, PathIndex};
 
 impl Association {
     /// Makes a path the primary one: data goes there from now on, while the path is active.
-    pub(crate) fn set_primary(&mut self, now: Instant, path: PathId) -> Result<(), SetPrimaryError> {
-        if !self.paths.contains(path) {
-            return Err(SetPrimaryError::UnknownPath(path));
-        }
-        if !self.paths.set_primary(path) {
-            return Err(SetPrimaryError::Unconfirmed(path));
-        }
+    pub(crate) fn set_primary(&mut self, now: Instant, id: PathId) -> Result<(), SetPrimaryError> {
+        self.outbound.set_primary(id)?;
         self.after_input(now);
         Ok(())
     }
 
-    /// The addresses the peer listed (RFC 9260 §5.1.2 (C)): paths to verify, reached as the first one is.
-    pub(super) fn add_listed(&mut self, source: Destination, listed: &[IpAddr]) {
-        for &listed in listed {
-            let destination = Destination { address: listed, ..source };
-            let is_usable = address::is_usable(listed, source.address);
-            let added = is_usable.then(|| self.paths.add(destination, PathState::Unconfirmed, &self.config));
-            match added {
-                Some(Added::New | Added::Known) => {}
-                Some(Added::TooMany) | None => self.counters.note().addresses_ignored += 1,
+    /// The peer has the addresses that its INIT or INIT ACK lists and the one at the end of `used`, which it came by (RFC 9260
+    /// §3.3.3, §5.1.2 (A), (C)): what else the user named is none of them. A list that was too long tells nothing.
+    pub(super) fn keep_listed(&mut self, now: Instant, used: PathIndex, listed: &[IpAddr], notes: PeerNotes) {
+        let is_whole = notes.addresses_ignored == 0;
+        for path in self.outbound.paths.ids() {
+            let address = self.outbound.paths.path(path).destination.address;
+            if is_whole && path != used && !listed.contains(&address) {
+                self.remove_path(now, path);
             }
         }
+    }
+
+    /// An address is not the peer's any more: what was on its way there goes elsewhere.
+    pub(super) fn remove_path(&mut self, now: Instant, path: PathIndex) {
+        let address = self.outbound.paths.path(path).destination.address;
+        self.session.peer.addresses.retain(|known| *known != address);
+        trace::peer_address_deleted(path, &address);
+        let other = self.outbound.remove_path(now, path, &mut self.outbox.timers);
+        self.outbox.control.redirect(path, other);
+        self.inbound.redirect(path, other);
+        if self.session.control_path == path {
+            self.session.control_path = other;
+        }
+        self.outbox
+            .tell(Event::PeerAddressChange { path: self.outbound.paths.id(path), state: PathState::Removed });
     }
 
     /// An address of this host is gone: what was sent from it goes again at once, from another address or on another
@@ -47,20 +57,14 @@ impl Association {
         }
         trace::local_address_changed("deleted", &local);
         self.tell_peer_of_loss(now, local);
-        for path in self.paths.on_local_down(local) {
-            self.sender.on_timeout(now, path);
-            self.timers.stop(Timer::T3Rtx(path));
-            self.timers.stop(Timer::TailLossProbe(path));
+        for path in self.outbound.paths.on_local_down(local) {
+            self.outbound.on_source_lost(now, path, &mut self.outbox.timers);
             self.tell_if_inactive(path);
-            let entry = self.paths.path_mut(path);
-            entry.probe_is_due = false;
-            // Whatever window the old address had, the new way to the peer has not earned it.
-            entry.change_window("local address deleted", Congestion::on_timeout);
             self.probe_again(now, path);
         }
         // Data will come another way now, and what has come is acknowledged another way.
-        if self.paths.path(self.outgoing.sack_path).is_stranded {
-            self.outgoing.sack_path = self.paths.for_data();
+        if self.outbound.paths.path(self.inbound.sack_path).is_stranded {
+            self.inbound.sack_path = self.outbound.paths.for_data();
         }
         self.after_input(now);
     }
@@ -71,56 +75,41 @@ impl Association {
             return;
         }
         trace::local_address_changed("added", &local);
-        if self.tell_peer_of_gain(now, local) == Told::Asked || !self.is_known_to_peer(local) {
+        if self.tell_peer_of_gain(now, local) == NewAddress::Asked || !self.addresses.is_known_to_peer(local)
+        {
             return;
         }
-        for path in self.paths.on_local_up(local) {
+        for path in self.outbound.paths.on_local_up(local) {
             self.probe_again(now, path);
         }
         self.after_input(now);
     }
 
-    fn tell_if_inactive(&mut self, path: PathId) {
-        let state = self.paths.path(path).state;
+    fn tell_if_inactive(&mut self, path: PathIndex) {
+        let state = self.outbound.paths.path(path).state;
         if state == PathState::Inactive {
-            self.events.push(Event::PeerAddressChange { path, state });
+            self.outbox.tell(Event::PeerAddressChange { path: self.outbound.paths.id(path), state });
         }
     }
 
     /// Probes a path anew: whatever was asked before went another way.
-    pub(super) fn probe_again(&mut self, now: Instant, path: PathId) {
-        let _asked = self.paths.path_mut(path).heartbeat.expire();
-        if !self.paths.path(path).is_stranded {
+    pub(super) fn probe_again(&mut self, now: Instant, path: PathIndex) {
+        let _asked = self.outbound.paths.path_mut(path).heartbeat.expire();
+        if !self.outbound.paths.path(path).is_stranded {
             self.probe_path(now, path);
         }
     }
 
-    /// Returns the path for a SACK: the one the data came on; when data comes twice, which SACKs may cause by
-    /// getting lost, the active paths in turn (RFC 9260 §6.4).
-    pub(super) fn path_for_sack(&mut self, source: PathId) -> PathId {
-        let had_duplicate = core::mem::take(&mut self.outgoing.had_duplicate);
-        if had_duplicate {
-            return self.paths.next_active(self.outgoing.sacked_on);
-        }
-        self.permitted(source)
-    }
-
-    /// Returns `path`, or another one if only HEARTBEATs and their answers may go there, because its address is
-    /// unconfirmed (RFC 9260 §5.4), and there is another one: a peer that deleted all it had before by ASCONF
-    /// has no other.
-    pub(super) fn permitted(&self, path: PathId) -> PathId {
-        let is_needless = self.paths.path(path).is_confirmed() || !self.paths.is_open();
-        if is_needless { path } else { self.paths.for_data() }
-    }
-
     /// COOKIE ACK goes where the COOKIE ECHO came from, to an unconfirmed address with a HEARTBEAT beside it
     /// (RFC 9260 §5.4).
-    pub(super) fn send_cookie_ack(&mut self, now: Instant, path: PathId) {
-        self.push_handshake(path, HandshakeChunk::CookieAck);
-        if !self.paths.path(path).is_confirmed() {
+    pub(super) fn send_cookie_ack(&mut self, now: Instant, path: PathIndex) {
+        self.session.push_handshake(path, HandshakeChunk::CookieAck, &mut self.outbox);
+        if !self.outbound.paths.path(path).is_confirmed() {
             // It goes in a packet that leaves anyway, and others wait for it.
-            let _counted = self.paths.verification_slot(now, path, self.config.heartbeat.max_burst);
-            self.send_heartbeat(now, path);
+            let _counted =
+                self.outbound.paths.verification_slot(now, path, self.session.config.heartbeat.max_burst);
+            let (session, outbound, outbox) = (&mut self.session, &mut self.outbound, &mut self.outbox);
+            send_heartbeat(now, path, session, outbound, outbox);
         }
     }
 }

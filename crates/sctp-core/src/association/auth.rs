@@ -23,14 +23,14 @@ use crate::config::AuthKeys;
 use crate::event::Event;
 use crate::seldom::Seldom;
 use crate::stats::AuthenticationStatistics;
-use crate::transmit::PathId;
+use crate::transmit::PathIndex;
 
 /// Authentication of one association.
 #[derive(Debug, Default)]
 pub(crate) struct Authentication {
     /// The announcement of this side, until it is part of what is agreed; `None` with the extension off.
     ours: Option<Box<Announcement>>,
-    agreed: Option<Box<Agreed>>,
+    agreed: Option<Box<AgreedAuth>>,
     /// The authenticity of the packet that is looked at.
     authenticity: Authenticity,
     pub(crate) statistics: Seldom<AuthenticationStatistics>,
@@ -38,7 +38,7 @@ pub(crate) struct Authentication {
 
 /// The keys and rules that exist once both sides have announced.
 #[derive(Debug)]
-struct Agreed {
+struct AgreedAuth {
     material: KeyMaterial,
     /// How we sign: the peer's first HMAC that we know.
     hmac: HmacAlgorithm,
@@ -50,7 +50,7 @@ struct Agreed {
 
 /// The verdict on an AUTH chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum AuthVerdict {
     /// The chunks that follow come from the peer.
     Authentic,
     /// The chunks that follow come from the peer, which has not signed with this key before.
@@ -118,7 +118,7 @@ impl Authentication {
     fn agree_on(&mut self, material: Option<KeyMaterial>, keys: &AuthKeys) {
         let Some(material) = material else { return };
         match material.peer.preferred_hmac() {
-            Some(hmac) => self.agreed = Some(Box::new(Agreed::new(material, hmac, keys))),
+            Some(hmac) => self.agreed = Some(Box::new(AgreedAuth::new(material, hmac, keys))),
             None => self.ours = Some(Box::new(material.ours)),
         }
     }
@@ -179,40 +179,72 @@ impl Authentication {
         }
     }
 
+    /// Returns whether a chunk counts, and the verdict on it if it is an AUTH chunk that was verified.
+    fn admit(&mut self, keys: &AuthKeys, chunk: &Chunk<'_>) -> (Admission, Option<AuthVerdict>) {
+        let Chunk::Auth(auth) = chunk else {
+            if self.lets_in(chunk.kind()) {
+                return (Admission::Admitted, None);
+            }
+            self.statistics.note().unauthenticated_chunks += 1;
+            return (Admission::Skipped, None);
+        };
+        match self.authenticity {
+            Authenticity::ShownBefore => {
+                self.authenticity = Authenticity::Shown;
+                (Admission::Skipped, None)
+            }
+            Authenticity::Shown => {
+                self.statistics.note().repeated += 1;
+                (Admission::RestDiscarded, None)
+            }
+            Authenticity::NotShown => {
+                let verdict = self.verify(keys, auth);
+                let is_authentic =
+                    matches!(verdict, AuthVerdict::Authentic | AuthVerdict::AuthenticByNewKey(_));
+                if is_authentic {
+                    self.authenticity = Authenticity::Shown;
+                }
+                let admission = if is_authentic { Admission::Skipped } else { Admission::RestDiscarded };
+                (admission, Some(verdict))
+            }
+        }
+    }
+
     /// Looks at an AUTH chunk (RFC 4895 §6.3).
-    pub(crate) fn verify(&mut self, keys: &AuthKeys, auth: &Auth<'_>) -> Verdict {
-        let verdict = self.agreed.as_mut().map_or(Verdict::UnknownKey, |agreed| agreed.verify(keys, auth));
+    pub(crate) fn verify(&mut self, keys: &AuthKeys, auth: &Auth<'_>) -> AuthVerdict {
+        let verdict =
+            self.agreed.as_mut().map_or(AuthVerdict::UnknownKey, |agreed| agreed.verify(keys, auth));
         let statistics = self.statistics.note();
         *match verdict {
-            Verdict::Authentic | Verdict::AuthenticByNewKey(_) => &mut statistics.verified,
-            Verdict::UnsupportedHmac(_) => &mut statistics.unsupported_hmacs,
-            Verdict::UnknownKey => &mut statistics.unknown_keys,
-            Verdict::WrongHmac => &mut statistics.wrong_hmacs,
+            AuthVerdict::Authentic | AuthVerdict::AuthenticByNewKey(_) => &mut statistics.verified,
+            AuthVerdict::UnsupportedHmac(_) => &mut statistics.unsupported_hmacs,
+            AuthVerdict::UnknownKey => &mut statistics.unknown_keys,
+            AuthVerdict::WrongHmac => &mut statistics.wrong_hmacs,
         } += 1;
         verdict
     }
 }
 
-impl Agreed {
+impl AgreedAuth {
     fn new(material: KeyMaterial, hmac: HmacAlgorithm, keys: &AuthKeys) -> Self {
         Self { hmac, peer_key: keys.active(), derived: Vec::new(), material }
     }
 
-    fn verify(&mut self, keys: &AuthKeys, auth: &Auth<'_>) -> Verdict {
+    fn verify(&mut self, keys: &AuthKeys, auth: &Auth<'_>) -> AuthVerdict {
         let Some(algorithm) =
             HmacAlgorithm::of(auth.hmac_id).filter(|_| self.material.ours.lists(auth.hmac_id))
         else {
-            return Verdict::UnsupportedHmac(auth.hmac_id);
+            return AuthVerdict::UnsupportedHmac(auth.hmac_id);
         };
         match self.keyed(keys, auth.key, algorithm) {
-            None => return Verdict::UnknownKey,
-            Some(keyed) if !keyed.verify(auth) => return Verdict::WrongHmac,
+            None => return AuthVerdict::UnknownKey,
+            Some(keyed) if !keyed.verify(auth) => return AuthVerdict::WrongHmac,
             Some(_right) => {}
         }
         if core::mem::replace(&mut self.peer_key, auth.key) == auth.key {
-            Verdict::Authentic
+            AuthVerdict::Authentic
         } else {
-            Verdict::AuthenticByNewKey(auth.key)
+            AuthVerdict::AuthenticByNewKey(auth.key)
         }
     }
 
@@ -245,53 +277,28 @@ impl Association {
         self.authentication.ours()
     }
 
-    pub(crate) fn verify(&mut self, auth: &Auth<'_>) -> Verdict {
-        self.authentication.verify(&self.config.authentication.keys, auth)
+    pub(crate) fn verify(&mut self, auth: &Auth<'_>) -> AuthVerdict {
+        self.authentication.verify(&self.session.config.authentication.keys, auth)
     }
 
     /// Changes the keys; what was made from the old ones is forgotten.
     pub(crate) fn change_keys<R>(&mut self, change: impl FnOnce(&mut AuthKeys) -> R) -> R {
         self.authentication.on_keys_changed();
-        change(&mut Arc::make_mut(&mut self.config).authentication.keys)
+        change(&mut Arc::make_mut(&mut self.session.config).authentication.keys)
     }
 
     /// Returns whether a chunk counts: AUTH chunks are verified here, and what has to follow one is discarded
     /// without. To be asked where authentication was agreed on.
-    pub(super) fn admit(&mut self, path: PathId, chunk: &Chunk<'_>) -> Admission {
-        if let Chunk::Auth(auth) = chunk {
-            return self.on_auth(path, auth);
-        }
-        if !self.authentication.lets_in(chunk.kind()) {
-            self.authentication.statistics.note().unauthenticated_chunks += 1;
-            return Admission::Skipped;
-        }
-        Admission::Admitted
-    }
-
-    fn on_auth(&mut self, path: PathId, auth: &Auth<'_>) -> Admission {
-        match self.authentication.authenticity {
-            Authenticity::ShownBefore => {
-                self.authentication.authenticity = Authenticity::Shown;
-                return Admission::Skipped;
-            }
-            Authenticity::Shown => {
-                self.authentication.statistics.note().repeated += 1;
-                return Admission::RestDiscarded;
-            }
-            Authenticity::NotShown => {}
-        }
-        match self.verify(auth) {
-            Verdict::Authentic => {}
-            Verdict::AuthenticByNewKey(key) => {
-                self.events.push(Event::NewPeerKey(key));
-            }
-            Verdict::UnsupportedHmac(id) => {
+    pub(super) fn admit(&mut self, path: PathIndex, chunk: &Chunk<'_>) -> Admission {
+        let keys = &self.session.config.authentication.keys;
+        let (admission, verdict) = self.authentication.admit(keys, chunk);
+        match verdict {
+            Some(AuthVerdict::AuthenticByNewKey(key)) => self.outbox.tell(Event::NewPeerKey(key)),
+            Some(AuthVerdict::UnsupportedHmac(id)) => {
                 self.push_chunk(path, ChunkBuf::error(&[Cause::UnsupportedHmacIdentifier(id)]));
-                return Admission::RestDiscarded;
             }
-            Verdict::UnknownKey | Verdict::WrongHmac => return Admission::RestDiscarded,
+            Some(AuthVerdict::Authentic | AuthVerdict::UnknownKey | AuthVerdict::WrongHmac) | None => {}
         }
-        self.authentication.authenticity = Authenticity::Shown;
-        Admission::Skipped
+        admission
     }
 }

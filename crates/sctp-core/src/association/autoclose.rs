@@ -2,9 +2,12 @@
 //!
 //! The timer is not moved with every message: when it runs out it looks when data was last seen, and runs on from there.
 
+use core::time::Duration;
+
 use virtual_time::Instant;
 
-use super::{Association, AssociationState, Timer};
+use super::supervision::Supervision;
+use super::timers::{Timer, Timers};
 
 /// The use of an association, as far as it counts for autoclose.
 #[derive(Clone, Copy, Debug)]
@@ -23,31 +26,34 @@ impl Usage {
     }
 }
 
-impl Association {
+impl Supervision {
     /// The association is up: from now on it may be idle.
-    pub(super) fn begin_autoclose(&mut self, now: Instant) {
-        if let Some(idle) = self.config.autoclose {
-            self.outgoing.usage.on_user_data(now);
-            self.timers.set(Timer::Autoclose, now + idle);
+    pub(super) fn begin_autoclose(&mut self, now: Instant, idle: Option<Duration>, timers: &mut Timers) {
+        if let Some(idle) = idle {
+            self.usage.on_user_data(now);
+            timers.set(Timer::Autoclose, now + idle);
         }
     }
 
-    pub(super) fn on_autoclose_timer(&mut self, now: Instant) {
-        let Some(idle) = self.config.autoclose else { return };
-        if self.state.name() != AssociationState::Established {
-            return;
+    /// Looks whether the association has been idle for so long that it is to end. What waits to be sent, for a window or for
+    /// the peer, is being used.
+    pub(super) fn has_idled(
+        &mut self,
+        now: Instant,
+        idle: Duration,
+        waits: bool,
+        timers: &mut Timers,
+    ) -> bool {
+        if waits {
+            self.usage.on_user_data(now);
         }
-        // What waits to be sent, for a window or for the peer, is being used.
-        if !self.sender.is_dry() {
-            self.outgoing.usage.on_user_data(now);
-        }
-        let idle_until = self.outgoing.usage.last_data_at + idle;
+        let idle_until = self.usage.last_data_at + idle;
         if now < idle_until {
-            self.timers.set(Timer::Autoclose, idle_until);
-            return;
+            timers.set(Timer::Autoclose, idle_until);
+            return false;
         }
         crate::trace::autoclose_expired(idle);
-        self.outgoing.usage.is_autoclosed = true;
-        self.shutdown(now);
+        self.usage.is_autoclosed = true;
+        true
     }
 }

@@ -54,6 +54,19 @@ pub(crate) enum CollisionAction {
     Discard,
 }
 
+impl CollisionAction {
+    /// Returns the action with the letter of its row in Table 12, for the trace.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Restart => "A: restart",
+            Self::Initialise => "B: both sent INIT",
+            Self::Late => "C: late",
+            Self::Duplicate => "D: duplicate",
+            Self::Discard => "discard",
+        }
+    }
+}
+
 /// Decides by comparing tags: "matches" and "differs" as the table uses the words.
 pub(crate) fn decide(tags: Tags) -> CollisionAction {
     let local_matches = tags.cookie.0 == tags.ours.0;

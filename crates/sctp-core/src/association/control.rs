@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use sctp_wire::{ChunkBuf, ChunkType, VerificationTag};
+use sctp_wire::{ChunkBuf, ChunkType, Full, PacketWriter, VerificationTag};
 
-use crate::transmit::PathId;
+use crate::transmit::PathIndex;
 
 /// How a control chunk travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl HandshakeChunk {
 /// The chunk that goes out next, and how.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Front<'a> {
-    pub(crate) path: PathId,
+    pub(crate) path: PathIndex,
     pub(crate) tag: VerificationTag,
     pub(crate) bundling: Bundling,
     pub(crate) content: Content<'a>,
@@ -57,7 +57,7 @@ pub(crate) enum Content<'a> {
 
 #[derive(Debug)]
 pub(crate) struct ControlChunk {
-    pub(crate) path: PathId,
+    pub(crate) path: PathIndex,
     pub(crate) tag: VerificationTag,
     pub(crate) chunk: ChunkBuf,
     pub(crate) bundling: Bundling,
@@ -68,25 +68,28 @@ pub(crate) struct ControlChunk {
 pub(crate) struct ControlQueue {
     /// The handshake chunk, which goes before all others. There is one at a time: each takes the place of the
     /// one before, which has been answered.
-    handshake: Option<(HandshakeChunk, PathId, VerificationTag)>,
+    handshake: Option<(HandshakeChunk, PathIndex, VerificationTag)>,
     waiting: VecDeque<ControlChunk>,
 }
 
 impl ControlQueue {
     /// Queues a chunk of the handshake.
-    pub(crate) fn push_handshake(&mut self, chunk: HandshakeChunk, path: PathId, tag: VerificationTag) {
+    pub(crate) fn push_handshake(&mut self, chunk: HandshakeChunk, path: PathIndex, tag: VerificationTag) {
         self.handshake = Some((chunk, path, tag));
     }
 
-    /// Queues a chunk. False if too many wait already: a peer that provokes answers faster than they can be sent
-    /// does not get all of them.
+    /// Queues a chunk. False if too many wait already, or too large ones: a peer that provokes answers faster than they can
+    /// be sent does not get all of them.
     #[must_use]
     pub(crate) fn push(&mut self, chunk: ControlChunk) -> bool {
         // The same again, such as SHUTDOWN for each of several packets of data, need not wait twice.
         if self.waiting.back().is_some_and(|last| last.chunk == chunk.chunk && last.path == chunk.path) {
             return true;
         }
-        let has_room = self.waiting.len() < MAX_WAITING;
+        let octets = |control: &ControlChunk| control.chunk.as_bytes().len();
+        let waiting_bytes: usize = self.waiting.iter().map(octets).sum();
+        let has_room = self.waiting.len() < MAX_WAITING
+            && (self.waiting.is_empty() || waiting_bytes + octets(&chunk) <= MAX_WAITING_BYTES);
         if has_room {
             self.waiting.push_back(chunk);
         }
@@ -94,7 +97,7 @@ impl ControlQueue {
     }
 
     /// Sends what waits for path `from` to path `to` instead.
-    pub(crate) fn redirect(&mut self, from: PathId, to: PathId) {
+    pub(crate) fn redirect(&mut self, from: PathIndex, to: PathIndex) {
         let handshake = self.handshake.iter_mut().map(|(_, path, _)| path);
         let paths = handshake.chain(self.waiting.iter_mut().map(|control| &mut control.path));
         paths.filter(|path| **path == from).for_each(|path| *path = to);
@@ -107,6 +110,40 @@ impl ControlQueue {
         }
         let &ControlChunk { path, tag, ref chunk, bundling } = self.waiting.front()?;
         Some(Front { path, tag, bundling, content: Content::Encoded(chunk) })
+    }
+
+    /// Writes the chunks for this path and tag that stand in front, as far as the packet has room; `write_handshake` writes
+    /// those of the handshake. Returns whether others may share the packet.
+    pub(crate) fn write(
+        &mut self,
+        path: PathIndex,
+        tag: VerificationTag,
+        writer: &mut PacketWriter<'_>,
+        write_handshake: impl Fn(HandshakeChunk, &mut PacketWriter<'_>) -> Result<(), Full>,
+    ) -> Bundling {
+        while let Some(control) = self.front() {
+            let alone = control.bundling == Bundling::Alone;
+            if control.path != path || control.tag != tag || (alone && !writer.is_empty()) {
+                break;
+            }
+            let written = match control.content {
+                Content::Encoded(chunk) => writer.raw(chunk),
+                Content::Handshake(chunk) => write_handshake(chunk, writer),
+            };
+            if written.is_err() {
+                // Alone in a packet and still too long: it can never be sent. Or nobody waits for it any more.
+                if writer.is_empty() {
+                    self.pop();
+                    continue;
+                }
+                break;
+            }
+            self.pop();
+            if alone {
+                return Bundling::Alone;
+            }
+        }
+        Bundling::Bundled
     }
 
     /// Returns what waits, by its kind.
@@ -138,6 +175,8 @@ impl ControlQueue {
 }
 
 const MAX_WAITING: usize = 32;
+/// One chunk is always taken, and none has more octets.
+const MAX_WAITING_BYTES: usize = 64 << 10;
 
 #[cfg(test)]
 mod tests {
@@ -145,7 +184,7 @@ mod tests {
 
     fn chunk(number: usize) -> ControlChunk {
         let chunk = ChunkBuf::shutdown(sctp_wire::Tsn::new(u32::try_from(number).unwrap()));
-        let (path, tag) = (PathId::FIRST, VerificationTag::new(1));
+        let (path, tag) = (PathIndex::FIRST, VerificationTag::new(1));
         ControlChunk { path, tag, chunk, bundling: Bundling::Bundled }
     }
 
@@ -166,6 +205,18 @@ mod tests {
     }
 
     #[test]
+    fn large_chunks_wait_as_far_as_their_octets_go() {
+        let echo = |octets: usize| ControlChunk {
+            chunk: ChunkBuf::heartbeat_ack(&vec![1; octets]).unwrap(),
+            ..chunk(0)
+        };
+        let mut queue = ControlQueue::default();
+        assert!(queue.push(echo(65_000)) && !queue.push(echo(1000)) && queue.push(echo(500)));
+        queue.pop();
+        assert!(queue.push(echo(60_000)));
+    }
+
+    #[test]
     fn same_chunk_again_waits_once() {
         let mut queue = ControlQueue::default();
         assert!(queue.push(chunk(1)) && queue.push(chunk(1)));
@@ -178,10 +229,10 @@ mod tests {
         let mut queue = ControlQueue::default();
         assert!(queue.push(chunk(1)));
         for handshake in [HandshakeChunk::CookieEcho, HandshakeChunk::CookieAck] {
-            queue.push_handshake(handshake, PathId::FIRST, VerificationTag::new(7));
+            queue.push_handshake(handshake, PathIndex::FIRST, VerificationTag::new(7));
         }
-        let other = PathId::new(1);
-        queue.redirect(PathId::FIRST, other);
+        let other = PathIndex::new(1);
+        queue.redirect(PathIndex::FIRST, other);
         assert_eq!(queue.kinds().collect::<Vec<_>>(), [ChunkType::COOKIE_ACK, ChunkType::SHUTDOWN]);
         let mut left = Vec::new();
         while let Some(front) = queue.front() {

@@ -1,13 +1,13 @@
 //! A packet arrives: its chunks, one after the other.
 
-use sctp_wire::{Chunk, ChunkType, Chunks, Packet, TagOrigin, VerificationTag};
+use sctp_wire::{Chunk, ChunkType, Chunks, Packet, VerificationTag};
 use virtual_time::Instant;
 
 use super::auth::{Admission, Authenticity};
 use super::dispatch::Flow;
-use super::{Association, AssociationState, Timer};
-use crate::receiver::{Receiver, SackDemand};
-use crate::transmit::{Datagram, PathId};
+use super::session::Session;
+use super::{Association, AssociationState, Authentication, Capability, Reconfig};
+use crate::transmit::{Datagram, PathIndex};
 
 impl Association {
     /// A packet that passed the tag rules (RFC 9260 §8.5) and came from an address of the peer. After the last one of
@@ -15,49 +15,46 @@ impl Association {
     pub(crate) fn handle_packet(
         &mut self,
         now: Instant,
-        path: PathId,
+        path: PathIndex,
         datagram: &Datagram<'_>,
         packet: &Packet<'_>,
         authenticity: Authenticity,
     ) {
-        self.paths.on_packet(path, datagram.source, datagram.local);
-        self.counters.packets_received += 1;
+        self.outbound.paths.on_packet(path, datagram.source, datagram.local);
+        self.outbox.counters.packets_received += 1;
         self.authentication.on_packet(authenticity);
         let mut chunks = packet.chunks();
-        if !is_data(&chunks) && self.is_tag_refused(packet) {
-            self.counters.note().discarded.bad_tags += 1;
+        if !is_data(&chunks) && is_tag_refused(packet, &self.session) {
+            self.outbox.counters.note().discarded.bad_tags += 1;
             return;
         }
-        if let Some(receiver) = &mut self.receiver {
+        if let Some(receiver) = &mut self.inbound.receiver {
             receiver.begin_packet(now);
         }
-        let mut had_data = self.take_data(now, packet.verification_tag, &mut chunks);
-        while !(chunks.rest().is_empty() || self.is_closed())
-            && let Some(chunk) = chunks.next()
-        {
-            let unspoken;
-            let chunk = match &chunk {
-                Ok(chunk) => chunk,
-                Err(error) => match self.unspoken(packet, error) {
-                    Some(unknown) => {
-                        unspoken = unknown;
-                        &unspoken
-                    }
-                    None => {
-                        self.counters.note().discarded.malformed += 1;
-                        continue;
-                    }
-                },
+        let mut had_data = false;
+        loop {
+            had_data |= self.take_data(now, packet.verification_tag, &mut chunks);
+            if chunks.rest().is_empty() || self.is_closed() {
+                break;
+            }
+            let Some(chunk) = chunks.next() else { break };
+            let read = match &chunk {
+                Err(error) => self.session.unspoken(packet, error),
+                Ok(_) => None,
             };
-            if !self.tag_fits(packet.verification_tag, chunk) {
-                self.counters.note().discarded.bad_tags += 1;
+            let Some(chunk) = chunk.as_ref().ok().or(read.as_ref()) else {
+                self.outbox.counters.note().discarded.malformed += 1;
+                continue;
+            };
+            if !self.session.peer.tag_fits(packet.verification_tag, chunk) {
+                self.outbox.counters.note().discarded.bad_tags += 1;
                 // Behind data, where none belongs: what it ends is what is left.
                 if may_reflect(chunk) {
                     break;
                 }
                 continue;
             }
-            if matches!(chunk, Chunk::Abort(_)) && self.is_leaving(datagram.local) {
+            if matches!(chunk, Chunk::Abort(_)) && self.addresses.is_leaving(datagram.local) {
                 continue;
             }
             if self.authentication.is_agreed() {
@@ -67,15 +64,14 @@ impl Association {
                     Admission::RestDiscarded => break,
                 }
             }
-            had_data |= self.counts_as_data(chunk);
+            had_data |= self.session.counts_as_data(chunk);
             if self.dispatch(now, path, chunk) == Flow::Stop {
                 break;
             }
             if travels_alone(chunk) && chunks.next().is_some() {
-                self.counters.note().discarded.behind_lone_chunks += 1;
+                self.outbox.counters.note().discarded.behind_lone_chunks += 1;
                 break;
             }
-            had_data |= self.take_data(now, packet.verification_tag, &mut chunks);
         }
         if had_data && !self.is_closed() {
             self.on_data_packet_end(now, path);
@@ -83,22 +79,26 @@ impl Association {
         self.wait_for_shutdown_ack(now);
     }
 
-    /// Takes DATA or I-DATA chunks in up to one of another kind, where nothing can forbid them: they are not decoded to
-    /// chunks of any kind before. Says whether there were any.
+    /// Hands DATA or I-DATA chunks up to one of another kind to the receiver, if it may have them: they are not decoded to
+    /// chunks of any kind before. Returns whether there were any.
     #[inline]
     fn take_data(&mut self, now: Instant, tag: VerificationTag, chunks: &mut Chunks<'_>) -> bool {
         let mut any = false;
         while is_data(chunks)
-            && self.takes_any_data(tag)
-            && let Some(receiver) = &mut self.receiver
+            && let gate = gate(tag, &self.session, &self.authentication, &self.reconfig)
+            && gate != Gate::Shut
+            && let Some(receiver) = &mut self.inbound.receiver
         {
-            let taken = receiver.take_in(now, chunks);
+            let taken = match gate {
+                Gate::Sifted => self.reconfig.sift(|withholds| receiver.take_in(now, chunks, withholds)),
+                Gate::Open | Gate::Shut => receiver.take_in(now, chunks, None),
+            };
             any |= taken.any;
             if taken.any {
-                self.outgoing.usage.on_user_data(now);
+                self.supervision.on_data_received(now);
             }
             if taken.message_ready {
-                self.tell_message_ready();
+                self.outbox.tell_message_ready();
             }
             let Some(arrival) = taken.stopped_at else { break };
             self.on_arrival(now, arrival);
@@ -106,66 +106,65 @@ impl Association {
         any
     }
 
-    /// Returns whether every DATA chunk behind this tag is for the receiver: in this state, authenticated or
-    /// not, before a reset of its stream or behind it.
-    #[inline]
-    fn takes_any_data(&self, tag: VerificationTag) -> bool {
-        tag == self.peer.local_tag
-            && self.takes_data()
-            && self.authentication.lets_in(ChunkType::DATA)
-            && self.authentication.lets_in(ChunkType::I_DATA)
-            && !self.awaits_reset()
-    }
-
-    /// A SACK that may wait has a timer, which is started when all packets that came together are read: most of them bring
-    /// one about that may not.
-    #[inline]
-    pub(super) fn watch_sack_delay(&mut self, now: Instant) {
-        if self.receiver.as_ref().is_some_and(Receiver::is_sack_delayed) {
-            self.timers.start_if_stopped(Timer::SackDelay, now + self.config.sack.delay);
-        }
-    }
-
-    /// Returns whether an ABORT or SHUTDOWN COMPLETE says with its T bit that the tag should be another one:
-    /// nothing of its packet counts (RFC 9260 §8.5.1 (B), (C)). Such chunks stand before all data (RFC 9260
-    /// §3.3.7), so that none is looked at.
-    #[inline]
-    fn is_tag_refused(&self, packet: &Packet<'_>) -> bool {
-        let mut chunks = packet.chunks();
-        while !is_data(&chunks)
-            && let Some(kind) = next_kind(&chunks)
-        {
-            if !matches!(kind, ChunkType::ABORT | ChunkType::SHUTDOWN_COMPLETE) {
-                chunks.skip_next();
-            } else if let Some(Ok(chunk)) = chunks.next()
-                && !self.tag_fits(packet.verification_tag, &chunk)
-            {
-                return true;
-            }
-        }
-        false
-    }
-
-    /// Returns whether a verification tag fits: the T bit says whose tag an ABORT or SHUTDOWN COMPLETE carries
-    /// (RFC 9260 §8.5.1 (B), (C)).
-    fn tag_fits(&self, tag: VerificationTag, chunk: &Chunk<'_>) -> bool {
-        match chunk.tag_origin() {
-            TagOrigin::Receiver => tag == self.peer.local_tag,
-            TagOrigin::Reflected => Some(tag) == self.peer.peer_tag,
-        }
-    }
-
-    fn on_data_packet_end(&mut self, now: Instant, path: PathId) {
-        self.outgoing.sack_path = self.path_for_sack(path);
-        let demand = self.receiver.as_mut().map_or(SackDemand::None, Receiver::on_packet_end);
-        if demand == SackDemand::Immediate {
-            self.timers.stop(Timer::SackDelay);
-        }
+    fn on_data_packet_end(&mut self, now: Instant, path: PathIndex) {
+        self.inbound.on_packet_end(path, &self.outbound, &mut self.outbox.timers);
         // RFC 9260 §9.2: while waiting for SHUTDOWN ACK, data is answered with SHUTDOWN and SACK at once.
-        if self.state.name() == AssociationState::ShutdownSent {
+        if self.session.state.name() == AssociationState::ShutdownSent {
             self.repeat_shutdown(now);
         }
     }
+}
+
+/// What DATA chunks meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Gate {
+    /// All of them are for the receiver.
+    Open,
+    /// Those behind a reset of their stream that has not happened yet are withheld.
+    Sifted,
+    /// None is for the receiver: each is looked at as any other chunk.
+    Shut,
+}
+
+/// Returns what DATA chunks behind this tag meet: by the state, by whether they have to be authenticated, and by whether
+/// a reset of streams waits for some of them. It is the same for all that stand next to each other.
+#[inline]
+fn gate(
+    tag: VerificationTag,
+    session: &Session,
+    authentication: &Authentication,
+    reconfig: &Reconfig,
+) -> Gate {
+    let Session { peer, state, .. } = session;
+    let is_interleaved = peer.agreed.capabilities.has(Capability::Interleaving);
+    let kind = if is_interleaved { ChunkType::I_DATA } else { ChunkType::DATA };
+    if tag != peer.local_tag || !state.name().takes_data() || !authentication.lets_in(kind) {
+        Gate::Shut
+    } else if reconfig.awaits_reset() {
+        Gate::Sifted
+    } else {
+        Gate::Open
+    }
+}
+
+/// Returns whether an ABORT or SHUTDOWN COMPLETE says with its T bit that the tag should be another one:
+/// nothing of its packet counts (RFC 9260 §8.5.1 (B), (C)). Such chunks stand before all data (RFC 9260
+/// §3.3.7), so that none is looked at.
+#[inline]
+fn is_tag_refused(packet: &Packet<'_>, session: &Session) -> bool {
+    let mut chunks = packet.chunks();
+    while !is_data(&chunks)
+        && let Some(kind) = next_kind(&chunks)
+    {
+        if !matches!(kind, ChunkType::ABORT | ChunkType::SHUTDOWN_COMPLETE) {
+            chunks.skip_next();
+        } else if let Some(Ok(chunk)) = chunks.next()
+            && !session.peer.tag_fits(packet.verification_tag, &chunk)
+        {
+            return true;
+        }
+    }
+    false
 }
 
 /// Returns whether nothing may stand behind a chunk in its packet (RFC 9260 §6.10).

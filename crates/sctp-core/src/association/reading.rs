@@ -10,24 +10,36 @@ impl Association {
     /// Returns whether the user has something to read.
     #[inline]
     pub(crate) fn has_message(&self) -> bool {
-        self.receiver.as_ref().is_some_and(Receiver::has_message)
+        self.inbound.has_message()
     }
 
     /// Returns whether the peer has sent user data.
     pub(crate) fn has_user_data(&self) -> bool {
-        self.receiver.as_ref().is_some_and(Receiver::has_received)
+        self.inbound.has_user_data()
     }
 
     /// Returns the next message. [`after_reading`](Self::after_reading) says what comes of it.
     #[inline]
     pub(crate) fn receive(&mut self) -> Option<Received> {
-        self.receiver.as_mut()?.receive()
+        self.inbound.receive()
     }
 
     /// Appends up to `limit` messages for the user; returns how many there were.
     #[inline]
     pub(crate) fn receive_many(&mut self, limit: usize, into: &mut Vec<Received>) -> usize {
-        self.receiver.as_mut().map_or(0, |receiver| receiver.receive_many(limit, into))
+        self.inbound.receive_many(limit, into)
+    }
+
+    /// Appends up to `limit` messages that go on counting against the window; returns how many there were.
+    pub(crate) fn take_unread(&mut self, limit: usize, into: &mut Vec<Received>) -> usize {
+        self.inbound.receiver.as_mut().map_or(0, |receiver| receiver.take_unread(limit, into))
+    }
+
+    /// Messages that were taken out have been read.
+    pub(crate) fn mark_read(&mut self, messages: usize, payload_bytes: usize) {
+        if let Some(receiver) = &mut self.inbound.receiver {
+            receiver.mark_read(messages, payload_bytes);
+        }
     }
 
     /// Returns what is to be done after messages were read.
@@ -35,7 +47,7 @@ impl Association {
     pub(crate) fn after_reading(&self) -> AfterReading {
         if self.is_closed() {
             AfterReading::Farewell
-        } else if self.receiver.as_ref().is_some_and(Receiver::window_update_due) {
+        } else if self.inbound.receiver.as_ref().is_some_and(Receiver::window_update_due) {
             AfterReading::WindowUpdate
         } else {
             AfterReading::Nothing
@@ -44,10 +56,8 @@ impl Association {
 
     /// The peer is to hear that there is room again.
     pub(crate) fn update_window(&mut self, now: Instant) {
-        if let Some(receiver) = &mut self.receiver {
-            receiver.on_sack_timer();
-        }
-        self.timers.stop(Timer::SackDelay);
+        self.inbound.hurry_sack();
+        self.outbox.timers.stop(Timer::SackDelay);
         self.after_input(now);
     }
 }

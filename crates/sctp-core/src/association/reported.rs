@@ -9,7 +9,7 @@ use crate::error::RemoteError;
 /// Returns the first cause of an ABORT or ERROR. What of it would not be kept is not looked at either.
 pub(super) fn remote_error(causes: Causes<'_>) -> RemoteError {
     let Some(cause) = causes.iter().flatten().next() else { return RemoteError::default() };
-    let mut line = Line::default();
+    let mut line = BoundedText::default();
     // Says only that the line is full.
     let _is_whole = if let Cause::UserInitiatedAbort(reason) = cause
         && !reason.is_empty()
@@ -21,7 +21,7 @@ pub(super) fn remote_error(causes: Causes<'_>) -> RemoteError {
     RemoteError { cause: Some(cause.code().get()), text: line.text.into() }
 }
 
-fn write_escaped(octets: &[u8], line: &mut Line) -> fmt::Result {
+fn write_escaped(octets: &[u8], line: &mut BoundedText) -> fmt::Result {
     // An octet makes an octet of text at least, and one more says that there are more.
     let octets = &octets[..octets.len().min(LINE_BYTES + 1)];
     for chunk in octets.utf8_chunks() {
@@ -35,11 +35,11 @@ fn write_escaped(octets: &[u8], line: &mut Line) -> fmt::Result {
 
 /// Text up to [`LINE_BYTES`]. Who writes more is stopped, and what was cut shows.
 #[derive(Debug, Default)]
-struct Line {
+struct BoundedText {
     text: String,
 }
 
-impl Write for Line {
+impl Write for BoundedText {
     fn write_str(&mut self, more: &str) -> fmt::Result {
         if self.text.len() + more.len() <= LINE_BYTES {
             self.text.push_str(more);

@@ -3,8 +3,7 @@
 use sctp_wire::{Cause, ChunkBuf};
 use virtual_time::Instant;
 
-use super::{Association, AssociationState as S};
-use crate::endpoint::cookie::StateCookie;
+use super::{Association, AssociationState as S, StateCookie};
 use crate::error::AssociationError;
 use crate::event::AddressOutcome;
 use crate::event::Event;
@@ -15,46 +14,47 @@ use crate::transmit::Destination;
 impl Association {
     /// Action A: the peer begins anew; so do we, keeping identity and the user's attention.
     pub(super) fn on_restart(&mut self, now: Instant, source: Destination, cookie: &StateCookie) {
-        if self.state.name() == S::ShutdownAckSent {
-            let path = self.path_of(source);
+        if self.session.state.name() == S::ShutdownAckSent {
+            let path = self.outbound.path_of(source);
             self.push_chunk(path, Ok(ChunkBuf::shutdown_ack()));
             self.push_chunk(path, ChunkBuf::error(&[Cause::CookieReceivedWhileShuttingDown]));
             return;
         }
-        let from = self.state.name();
-        let failed = self.sender.fail_all(&AssociationError::PeerRestarted);
-        self.report_failed(failed);
+        let from = self.session.state.name();
+        let failed = self.outbound.sender.fail_all(&AssociationError::PeerRestarted);
+        self.outbox.tell_failed(failed);
         self.report_aborted(Receiver::abort_partial);
         self.give_up_requests();
-        let locals = self.paths.local_addresses();
-        let mut fresh = Self::accept(now, cookie, source, locals, self.config.clone(), self.nonces.renewed());
-        if let (Some(new), Some(old)) = (fresh.receiver.as_mut(), self.receiver.as_mut()) {
+        let locals = self.outbound.paths.local_addresses();
+        let mut fresh = Self::accept(
+            now,
+            cookie,
+            source,
+            locals,
+            self.session.config.clone(),
+            self.session.nonces.renewed(),
+        );
+        if let (Some(new), Some(old)) = (fresh.inbound.receiver.as_mut(), self.inbound.receiver.as_mut()) {
             new.adopt_ready(old);
         }
-        fresh.sender.adopt_shares(&self.sender);
-        fresh.paths.adopt_verification(&self.paths);
-        core::mem::swap(&mut fresh.events, &mut self.events);
-        fresh.events.push(Event::Restart {
+        fresh.outbound.sender.adopt_shares(&self.outbound.sender);
+        fresh.outbound.paths.adopt_verification(&self.outbound.paths);
+        let restarts = fresh.outbox.adopt(&mut self.outbox);
+        fresh.outbox.tell(Event::Restart {
             outbound_streams: cookie.agreed.outbound,
             inbound_streams: cookie.agreed.inbound,
         });
         // Whoever waited for room in the old buffer finds it in the new one.
-        fresh.events.push(Event::SendBufferAvailable);
-        fresh.peer.origin = self.peer.origin;
+        fresh.outbox.tell(Event::SendBufferAvailable);
+        fresh.session.peer.origin = self.session.peer.origin;
         fresh.authentication.statistics = core::mem::take(&mut self.authentication.statistics);
         fresh.addresses.statistics = core::mem::take(&mut self.addresses.statistics);
-        let ignored = fresh.counters.get().addresses_ignored;
-        fresh.counters = core::mem::take(&mut self.counters);
-        let counters = fresh.counters.note();
-        counters.restarts += 1;
-        counters.addresses_ignored += ignored;
-        let restarts = counters.restarts;
         // One that ended for want of use is used again.
-        let shutdown_wanted = self.outgoing.shutdown_wanted && !self.outgoing.usage.is_autoclosed;
+        let shutdown_wanted = self.session.shutdown_wanted && !self.supervision.usage.is_autoclosed;
         *self = *fresh;
         trace::association_restarted(restarts);
         if from != S::Established {
-            trace::association_state(from, self.state.name(), &"peer restarted");
+            trace::association_state(from, self.session.state.name(), &"peer restarted");
         }
         // Whoever wanted the end waits for it, or is not there any more to want it again.
         if shutdown_wanted {
@@ -64,9 +64,9 @@ impl Association {
 
     /// Gives up what was asked of the peer before its restart: the one there is now will not answer.
     fn give_up_requests(&mut self) {
-        self.give_up_reconfiguration();
+        self.reconfig.give_up(&self.session, &mut self.outbox);
         for change in self.addresses.take_requests() {
-            self.tell_address_outcome(change, AddressOutcome::PeerRestarted);
+            self.outbox.tell_address_outcome(change, AddressOutcome::PeerRestarted);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Ending an association: gracefully (RFC 9260 §9.2) or at once (§9.1).
 
-use sctp_wire::{Cause, ChunkBuf, Sack, TagOrigin, Tsn};
+use sctp_wire::{Cause, ChunkBuf, TagOrigin, Tsn};
 use virtual_time::Instant;
 
 use super::{Association, AssociationState as S, Bundling, Timer};
@@ -9,22 +9,22 @@ use crate::event::Event;
 use crate::path::Answer;
 use crate::sender::acknowledge::SackRefused;
 use crate::trace;
-use crate::transmit::PathId;
+use crate::transmit::PathIndex;
 
 impl Association {
     /// The user wants a graceful end: what is queued is still delivered.
     pub(crate) fn shutdown(&mut self, now: Instant) {
         // What is queued is delivered once the association is up; a peer that restarts does not take the wish back.
-        self.outgoing.shutdown_wanted = true;
-        match self.state.name() {
+        self.session.shutdown_wanted = true;
+        match self.session.state.name() {
             S::Established => {
-                self.sender.drain();
-                self.state.enter_shutdown_pending();
-                self.guard_shutdown(now);
+                self.outbound.sender.drain();
+                self.session.state.enter_shutdown_pending();
+                self.session.guard_shutdown(now, &mut self.outbound, &mut self.outbox);
                 self.after_input(now);
             }
             // Nothing is agreed yet and nothing waits: there is nobody to shut down with.
-            S::CookieWait if self.sender.is_dry() => self.abort(b""),
+            S::CookieWait if self.outbound.sender.is_dry() => self.abort(b""),
             S::CookieWait
             | S::CookieEchoed
             | S::ShutdownPending
@@ -56,23 +56,7 @@ impl Association {
     }
 
     pub(super) fn abort_with(&mut self, violation: ProtocolViolation, tag: TagOrigin) {
-        let text = violation.to_string();
-        let cause = match violation {
-            ProtocolViolation::NoUserData(tsn) => Cause::NoUserData(tsn),
-            ProtocolViolation::ZeroStreams => Cause::InvalidMandatoryParameter,
-            ProtocolViolation::HostNameAddress => Cause::UnresolvableAddress(&[]),
-            ProtocolViolation::MissingCookie => {
-                Cause::MissingMandatoryParameter(sctp_wire::ParameterTypes::STATE_COOKIE)
-            }
-            ProtocolViolation::IllegalAsconfAck => Cause::IllegalAsconfAck,
-            ProtocolViolation::AcknowledgedUnsent(_)
-            | ProtocolViolation::ZeroInitiateTag
-            | ProtocolViolation::RandomLength { .. }
-            | ProtocolViolation::NoAuthentication
-            | ProtocolViolation::AsconfWithoutAuthentication
-            | ProtocolViolation::Data(_) => Cause::ProtocolViolation(text.as_bytes()),
-        };
-        self.send_abort(tag, &[cause]);
+        self.send_abort(tag, &[cause_of(&violation, &violation.to_string())]);
         self.close(Some(violation.into()));
     }
 
@@ -82,94 +66,59 @@ impl Association {
         self.close(Some(violation.into()));
     }
 
-    /// Aborts the association, because what the peer sends can neither be kept nor be delivered.
-    pub(super) fn abort_exhausted(&mut self, bytes: usize) {
+    /// Aborts the association for want of memory, as the error says.
+    pub(crate) fn abort_exhausted(&mut self, error: AssociationError) {
         self.send_abort(TagOrigin::Receiver, &[Cause::OutOfResource]);
-        self.close(Some(AssociationError::ReceiveBufferExhausted { bytes }));
-    }
-
-    /// Aborts the association, because others need the room more.
-    pub(crate) fn give_way(&mut self) {
-        self.send_abort(TagOrigin::Receiver, &[Cause::OutOfResource]);
-        self.close(Some(AssociationError::GaveWay));
+        self.close(Some(error));
     }
 
     /// Nothing else goes out any more.
     fn send_abort(&mut self, tag: TagOrigin, causes: &[Cause<'_>]) {
-        self.control.clear();
-        if self.peer.peer_tag.is_some() {
-            self.push_control(self.paths.for_data(), ChunkBuf::abort(tag, causes), Bundling::Alone);
+        self.outbox.control.clear();
+        if self.session.peer.peer_tag.is_some() {
+            self.push_control(self.outbound.paths.for_data(), ChunkBuf::abort(tag, causes), Bundling::Alone);
         }
     }
 
-    /// Takes the next step once everything sent is acknowledged. SHUTDOWN waits, too, until both ends agree on where TSNs
-    /// begin: no request goes again after it, and what a peer sends that has begun anew would be discarded as out of reach.
+    /// Takes the next step once everything sent is acknowledged.
     pub(super) fn progress_shutdown(&mut self, now: Instant) {
-        if !self.sender.is_dry() {
-            return;
-        }
-        match self.state.name() {
-            S::ShutdownPending if self.is_renumbering() => {}
-            S::ShutdownPending => {
-                self.state.enter_shutdown_sent();
-                self.guard_shutdown(now);
-                self.send_shutdown(now, self.paths.for_data());
-            }
-            S::ShutdownReceived => {
-                self.state.enter_shutdown_ack_sent();
-                // RFC 9260 §9.2: T5 is the timer of who sends SHUTDOWN. Here Association.Max.Retrans is the limit.
-                self.timers.stop(Timer::T5ShutdownGuard);
-                self.send_shutdown(now, self.paths.for_data());
-            }
-            S::CookieWait
-            | S::CookieEchoed
-            | S::Established
-            | S::ShutdownSent
-            | S::ShutdownAckSent
-            | S::Closed => {}
+        if self.outbound.sender.is_dry()
+            && let is_renumbering = self.reconfig.is_renumbering()
+            && self.session.progress_shutdown(now, is_renumbering, &mut self.outbound, &mut self.outbox)
+        {
+            self.send_shutdown(now, self.outbound.paths.for_data());
         }
     }
 
     /// SHUTDOWN or SHUTDOWN ACK, whichever this state sends, and T2 (again).
-    pub(super) fn send_shutdown(&mut self, now: Instant, path: PathId) {
-        match self.state.name() {
-            S::ShutdownSent => self.push_chunk(path, Ok(ChunkBuf::shutdown(self.cumulative_tsn()))),
-            S::ShutdownAckSent => self.push_chunk(path, Ok(ChunkBuf::shutdown_ack())),
-            S::CookieWait
-            | S::CookieEchoed
-            | S::Established
-            | S::ShutdownPending
-            | S::ShutdownReceived
-            | S::Closed => {
-                return;
-            }
-        }
-        self.outgoing.control_path = path;
-        let rto = self.paths.path(path).rto.rto();
-        self.timers.set(Timer::T2Shutdown, now + rto);
+    pub(super) fn send_shutdown(&mut self, now: Instant, path: PathIndex) {
+        let cumulative_tsn = self.inbound.cumulative_tsn();
+        self.session.send_shutdown(now, path, cumulative_tsn, &self.outbound, &mut self.outbox);
     }
 
     /// Data came in after our SHUTDOWN: answer with SHUTDOWN and SACK, T2 begins again (RFC 9260 §9.2).
     pub(super) fn repeat_shutdown(&mut self, now: Instant) {
-        if let Some(receiver) = self.receiver.as_mut() {
-            receiver.on_sack_timer();
-        }
-        self.answered(now, self.outgoing.sack_path, Answer::Acknowledged);
-        self.send_shutdown(now, self.outgoing.sack_path);
+        self.inbound.hurry_sack();
+        self.answered(now, self.inbound.sack_path, Answer::Acknowledged);
+        self.send_shutdown(now, self.inbound.sack_path);
     }
 
     /// Any packet of a peer that is to answer SHUTDOWN shows that it is there: T2 and the count of attempts begin again, as
-    /// long as T5 lets them (RFC 9260 §9.2).
+    /// long as T5 lets them (RFC 9260 §9.2). T2 does so once for each SHUTDOWN: otherwise one that was lost would not be sent
+    /// again as long as HEARTBEATs come more often than T2 expires.
     pub(super) fn wait_for_shutdown_ack(&mut self, now: Instant) {
-        if self.state.name() == S::ShutdownSent && self.timers.is_running(Timer::T2Shutdown) {
-            let rto = self.paths.path(self.outgoing.control_path).rto.rto();
-            self.outgoing.errors = 0;
-            self.timers.set(Timer::T2Shutdown, now + rto);
+        if self.session.state.name() != S::ShutdownSent || !self.outbox.timers.is_running(Timer::T2Shutdown) {
+            return;
+        }
+        self.supervision.forgive_peer();
+        if !core::mem::replace(&mut self.session.has_waited_longer, true) {
+            let rto = self.outbound.paths.path(self.session.control_path).rto.rto();
+            self.outbox.timers.set(Timer::T2Shutdown, now + rto);
         }
     }
 
-    pub(super) fn on_shutdown(&mut self, now: Instant, path: PathId, cumulative_tsn_ack: Tsn) {
-        let state = self.state.name();
+    pub(super) fn on_shutdown(&mut self, now: Instant, path: PathIndex, cumulative_tsn_ack: Tsn) {
+        let state = self.session.state.name();
         if state == S::ShutdownAckSent {
             // The SHUTDOWN ACK was lost. T2 and the count of attempts go on: whoever repeats himself ends nothing later.
             return self.push_chunk(path, Ok(ChunkBuf::shutdown_ack()));
@@ -182,15 +131,15 @@ impl Association {
         }
         match state {
             S::Established | S::ShutdownPending => {
-                self.sender.drain();
-                self.state.enter_shutdown_received();
-                self.guard_shutdown(now);
-                self.events.push(Event::ShutdownReceived);
+                self.outbound.sender.drain();
+                self.session.state.enter_shutdown_received();
+                self.session.guard_shutdown(now, &mut self.outbound, &mut self.outbox);
+                self.outbox.tell(Event::ShutdownReceived);
             }
             // Both sides asked at the same time.
             S::ShutdownSent => {
-                self.state.enter_shutdown_ack_sent();
-                self.send_shutdown(now, self.paths.for_data());
+                self.session.state.enter_shutdown_ack_sent();
+                self.send_shutdown(now, self.outbound.paths.for_data());
             }
             S::ShutdownReceived | S::CookieWait | S::CookieEchoed | S::ShutdownAckSent | S::Closed => {}
         }
@@ -199,12 +148,10 @@ impl Association {
     /// Returns the Cumulative TSN Ack of a SHUTDOWN, as a SACK without gaps; one of what was never sent breaks
     /// the protocol even when nothing is outstanding. False if it ended the association.
     fn acknowledge_cumulatively(&mut self, now: Instant, cumulative_tsn_ack: Tsn) -> bool {
-        if self.is_renumbering() {
+        if self.reconfig.is_renumbering() {
             return true;
         }
-        let a_rwnd = u32::try_from(self.sender.peer_window()).unwrap_or(u32::MAX);
-        let sack = Sack::cumulative(cumulative_tsn_ack, a_rwnd);
-        match self.sender.on_sack(now, &sack, &self.paths) {
+        match self.outbound.on_cumulative_ack(now, cumulative_tsn_ack) {
             Ok(outcome) => self.apply_sack(now, &outcome),
             Err(SackRefused::Old | SackRefused::Malformed) => {}
             Err(SackRefused::Violation(violation)) => {
@@ -215,25 +162,44 @@ impl Association {
         true
     }
 
-    pub(super) fn on_shutdown_ack(&mut self, path: PathId) {
-        if !matches!(self.state.name(), S::ShutdownSent | S::ShutdownAckSent) {
+    pub(super) fn on_shutdown_ack(&mut self, path: PathIndex) {
+        if !matches!(self.session.state.name(), S::ShutdownSent | S::ShutdownAckSent) {
             return;
         }
-        self.control.clear();
+        self.outbox.control.clear();
         self.push_control(path, Ok(ChunkBuf::shutdown_complete(TagOrigin::Receiver)), Bundling::Alone);
         self.close(None);
     }
 
     pub(super) fn on_shutdown_complete(&mut self) {
-        if self.state.name() == S::ShutdownAckSent {
-            self.control.clear();
+        if self.session.state.name() == S::ShutdownAckSent {
+            self.outbox.control.clear();
             self.close(None);
         }
     }
 
     /// The peer restarted while we were waiting for its SHUTDOWN COMPLETE (RFC 9260 §9.2).
     pub(crate) fn repeat_shutdown_ack(&mut self, now: Instant) {
-        self.send_shutdown(now, self.paths.for_data());
+        self.send_shutdown(now, self.outbound.paths.for_data());
+    }
+}
+
+/// Returns the error cause that tells the peer of its violation; `text` says it in words.
+fn cause_of<'a>(violation: &ProtocolViolation, text: &'a str) -> Cause<'a> {
+    match *violation {
+        ProtocolViolation::NoUserData(tsn) => Cause::NoUserData(tsn),
+        ProtocolViolation::ZeroStreams => Cause::InvalidMandatoryParameter,
+        ProtocolViolation::HostNameAddress => Cause::UnresolvableAddress(&[]),
+        ProtocolViolation::MissingCookie => {
+            Cause::MissingMandatoryParameter(sctp_wire::ParameterTypes::STATE_COOKIE)
+        }
+        ProtocolViolation::IllegalAsconfAck => Cause::IllegalAsconfAck,
+        ProtocolViolation::AcknowledgedUnsent(_)
+        | ProtocolViolation::ZeroInitiateTag
+        | ProtocolViolation::RandomLength { .. }
+        | ProtocolViolation::NoAuthentication
+        | ProtocolViolation::AsconfWithoutAuthentication
+        | ProtocolViolation::Data(_) => Cause::ProtocolViolation(text.as_bytes()),
     }
 }
 

@@ -5,27 +5,50 @@
 use core::fmt::Display;
 
 use crate::error::AssociationError;
+use crate::event::AssociationState;
 use crate::trace;
 
-/// The state, as others may see it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AssociationState {
-    /// INIT was sent, and not answered yet.
-    CookieWait,
-    /// COOKIE ECHO was sent, and not answered yet.
-    CookieEchoed,
-    /// The association is up: data flows both ways.
-    Established,
-    /// The user asked for shutdown; data is still on its way.
-    ShutdownPending,
-    /// SHUTDOWN was sent, and not answered yet.
-    ShutdownSent,
-    /// SHUTDOWN received; data is still on its way.
-    ShutdownReceived,
-    /// SHUTDOWN ACK was sent, and not answered yet.
-    ShutdownAckSent,
-    /// The association is over, and nothing of it is left.
-    Closed,
+/// The questions that the rules ask of a state.
+impl AssociationState {
+    /// Returns whether data may be sent.
+    #[inline]
+    pub(crate) const fn sends_data(self) -> bool {
+        matches!(
+            self,
+            Self::CookieEchoed | Self::Established | Self::ShutdownPending | Self::ShutdownReceived
+        )
+    }
+
+    /// Returns whether the peer may send data (RFC 9260 §6).
+    #[inline]
+    pub(crate) const fn takes_data(self) -> bool {
+        matches!(self, Self::Established | Self::ShutdownPending | Self::ShutdownSent)
+    }
+
+    pub(crate) const fn is_setting_up(self) -> bool {
+        matches!(self, Self::CookieWait | Self::CookieEchoed)
+    }
+
+    /// Returns whether HEARTBEATs may be sent: from ESTABLISHED until SHUTDOWN or SHUTDOWN ACK (RFC 9260 §8.3).
+    pub(crate) const fn sends_heartbeats(self) -> bool {
+        matches!(self, Self::Established | Self::ShutdownPending | Self::ShutdownReceived)
+    }
+
+    /// Returns whether requests to re-configure streams may be sent.
+    pub(crate) const fn reconfigures(self) -> bool {
+        matches!(self, Self::Established | Self::ShutdownPending | Self::ShutdownReceived)
+    }
+
+    /// Returns whether requests to re-configure streams are answered: as long as data is taken, because the peer may hold
+    /// back data until a reset is done, and not end before.
+    pub(crate) const fn answers_reconfiguration(self) -> bool {
+        self.reconfigures() || matches!(self, Self::ShutdownSent)
+    }
+
+    /// Returns whether address changes may be asked for (RFC 5061 §5.1.1 (C4)).
+    pub(crate) const fn changes_addresses(self) -> bool {
+        self.answers_reconfiguration()
+    }
 }
 
 /// The state with what belongs to it.
@@ -55,6 +78,7 @@ impl State {
         Self(Inner::Established)
     }
 
+    #[inline]
     pub(crate) fn name(&self) -> AssociationState {
         match self.0 {
             Inner::CookieWait { .. } => AssociationState::CookieWait,

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 use virtual_time::Instant;
 
-use crate::transmit::PathId;
+use crate::transmit::PathIndex;
 
 /// Every reason for which an association wakes up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,15 +31,15 @@ pub(crate) enum Timer {
     /// A RE-CONFIG request is unanswered (RFC 6525 §5.1.1).
     Reconfiguration,
     /// T3-rtx of a path.
-    T3Rtx(PathId),
+    T3Rtx(PathIndex),
     /// Nothing heard on a path: tail-loss probe (RFC 8985 §7).
-    TailLossProbe(PathId),
+    TailLossProbe(PathIndex),
     /// A probe of the path MTU is unanswered, or the next search is due (RFC 8899 §5.1.1).
-    PathMtu(PathId),
+    PathMtu(PathIndex),
     /// Data that the windows allow waits for the packets before it to drain (RFC 9002 §7.7).
-    Pacing(PathId),
+    Pacing(PathIndex),
     /// A path is idle: HEARTBEAT (RFC 9260 §8.3).
-    Heartbeat(PathId),
+    Heartbeat(PathIndex),
     /// The association may be idle: close it (RFC 6458 §8.1.8).
     Autoclose,
     /// The peer may have acknowledged nothing for as long as the user allows.
@@ -185,7 +185,7 @@ impl Timers {
 mod tests {
     use super::*;
 
-    const PATH: PathId = PathId::FIRST;
+    const PATH: PathIndex = PathIndex::FIRST;
 
     fn at(millis: u64) -> Instant {
         Instant::from_millis(millis)
@@ -235,9 +235,9 @@ mod tests {
     fn timers_of_different_paths_are_different_timers() {
         let mut timers = Timers::default();
         timers.set(Timer::T3Rtx(PATH), at(10));
-        timers.set(Timer::T3Rtx(PathId::new(1)), at(20));
+        timers.set(Timer::T3Rtx(PathIndex::new(1)), at(20));
         timers.stop(Timer::T3Rtx(PATH));
-        assert_eq!(timers.take_expired(at(20)), Some(Timer::T3Rtx(PathId::new(1))));
+        assert_eq!(timers.take_expired(at(20)), Some(Timer::T3Rtx(PathIndex::new(1))));
         timers.set(Timer::T2Shutdown, at(1));
         timers.stop_all();
         assert_eq!(timers.take_expired(at(100)), None);

@@ -1,9 +1,5 @@
 //! How many events wait for an application that does not ask for them.
 
-use super::Buffers;
-use crate::event::EVENT_BYTES;
-use crate::sender::MESSAGE_LEAST_BYTES;
-
 /// How much may wait in an [`EventQueue`](crate::EventQueue). The newest events are kept; what is dropped is counted in
 /// [`EventCounters`](crate::EventCounters).
 ///
@@ -15,7 +11,7 @@ pub struct EventLimits {
     /// has to be told and applications ask seldom; each association of a hostile peer costs as much.
     pub notices: EventLimit,
     /// The limit on [`Event::SendFailed`](crate::Event::SendFailed), which carry their messages. Default `None`: as much
-    /// as a full send buffer ([`Buffers::send_bytes`]) can hold, so that whatever an association has not delivered when it ends
+    /// as a full send buffer ([`Buffers::send_bytes`](crate::Buffers::send_bytes)) can hold, so that whatever an association has not delivered when it ends
     /// can be told. Lower it where messages expire by the thousand and nobody asks what became of them.
     pub failures: Option<EventLimit>,
 }
@@ -32,17 +28,5 @@ pub struct EventLimit {
 impl Default for EventLimits {
     fn default() -> Self {
         Self { notices: EventLimit { number: 64, bytes: 32 << 10 }, failures: None }
-    }
-}
-
-impl Buffers {
-    /// Returns the limit that holds for [`Event::SendFailed`](crate::Event::SendFailed).
-    pub(crate) fn failures(&self) -> EventLimit {
-        self.events.failures.unwrap_or_else(|| {
-            // One that finds the buffer empty is always taken; an octet is the least.
-            let number = self.send_bytes.div_ceil(MESSAGE_LEAST_BYTES + 1);
-            let bytes = self.send_bytes.saturating_add(number.saturating_mul(EVENT_BYTES));
-            EventLimit { number, bytes }
-        })
     }
 }

@@ -444,7 +444,9 @@ impl EndpointConfig {
         at_least("receive_memory_bytes", self.receive_memory_bytes, two_windows)?;
         at_most("local_addresses.len()", self.local_addresses.len(), MAX_PATHS)?;
         for (position, &address) in self.local_addresses.iter().enumerate() {
-            if !is_unicast(address) || self.local_addresses[..position].contains(&address) {
+            let is_same = |other: &IpAddr| other.to_canonical() == address.to_canonical();
+            let is_twice = self.local_addresses[..position].iter().any(is_same);
+            if !is_unicast(address.to_canonical()) || is_twice {
                 return Err(ConfigError::Address { field: "local_addresses", address });
             }
         }

@@ -8,7 +8,7 @@ use super::demux::Lookup;
 use crate::association::Authenticity;
 use crate::config::Offer;
 use crate::trace;
-use crate::transmit::{Datagram, Destination, Encapsulation, PathId};
+use crate::transmit::{Datagram, Destination, Encapsulation, PathIndex};
 
 impl Endpoint {
     /// Takes in a packet that arrived.
@@ -54,7 +54,7 @@ impl Endpoint {
 
     /// Returns the association and path of a packet that begins with this source port, destination port and
     /// verification tag.
-    fn quoted_association(&self, destination: Destination, quoted: &[u8]) -> Option<(usize, PathId)> {
+    fn quoted_association(&self, destination: Destination, quoted: &[u8]) -> Option<(usize, PathIndex)> {
         let (ports, rest) = quoted.split_first_chunk::<4>()?;
         let tag = VerificationTag::new(u32::from_be_bytes(*rest.first_chunk()?));
         let [source, peer] = [[ports[0], ports[1]], [ports[2], ports[3]]].map(u16::from_be_bytes);
@@ -275,7 +275,7 @@ struct Route {
     port: SctpPort,
     tag: VerificationTag,
     slot: usize,
-    path: PathId,
+    path: PathIndex,
 }
 
 impl Route {

@@ -151,6 +151,32 @@ impl Endpoint {
         count
     }
 
+    /// Appends the messages from the peer that are ready, at most `limit`, as [`receive_many`](Self::receive_many)
+    /// does, but they go on counting against the receive window until [`mark_read`](Self::mark_read): for users who
+    /// sort messages into queues of their own, which a peer must not be able to fill without end.
+    pub fn take_unread(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        limit: usize,
+        received: &mut Vec<Received>,
+    ) -> usize {
+        let Ok(slot) = self.slot(id) else { return 0 };
+        let count = self.associations[slot].association.take_unread(limit, received);
+        if count > 0 {
+            self.after_reading(now, slot);
+        }
+        count
+    }
+
+    /// Opens the receive window again for so many messages that were [taken unread](Self::take_unread), with so many
+    /// octets of payload together. Nothing is to be done for an association that is over.
+    pub fn mark_read(&mut self, now: Instant, id: AssociationId, messages: usize, payload_bytes: usize) {
+        let Ok(slot) = self.slot(id) else { return };
+        self.associations[slot].association.mark_read(messages, payload_bytes);
+        self.after_reading(now, slot);
+    }
+
     fn after_reading(&mut self, now: Instant, slot: usize) {
         match self.associations[slot].association.after_reading() {
             AfterReading::Nothing => self.note_read(slot),
@@ -213,7 +239,7 @@ impl Endpoint {
         id: AssociationId,
         address: IpAddr,
     ) -> Result<(), AddressChangeError> {
-        self.change_address(now, id, AddressChange::Add(address))
+        self.change_address(now, id, AddressChange::Add(address.to_canonical()))
     }
 
     /// Tells the peer that this side cannot be reached at `address` any more (RFC 5061 §4.2.2). Nothing is sent from it
@@ -228,7 +254,7 @@ impl Endpoint {
         id: AssociationId,
         address: IpAddr,
     ) -> Result<(), AddressChangeError> {
-        self.change_address(now, id, AddressChange::Delete(address))
+        self.change_address(now, id, AddressChange::Delete(address.to_canonical()))
     }
 
     /// Asks the peer to send to `address` of this side (RFC 5061 §4.2.4, SCTP_SET_PEER_PRIMARY_ADDR).
@@ -241,7 +267,7 @@ impl Endpoint {
         id: AssociationId,
         address: IpAddr,
     ) -> Result<(), AddressChangeError> {
-        self.change_address(now, id, AddressChange::SetPrimary(address))
+        self.change_address(now, id, AddressChange::SetPrimary(address.to_canonical()))
     }
 
     fn change_address(
@@ -257,6 +283,7 @@ impl Endpoint {
     /// This host has lost an address. What was sent from it goes again at once, from another of
     /// [`EndpointConfig::local_addresses`](crate::EndpointConfig::local_addresses) or on another path. Peers keep the address in their lists.
     pub fn local_address_down(&mut self, now: Instant, address: IpAddr) {
+        let address = address.to_canonical();
         self.locals.retain(|local| *local != address);
         self.each_association(now, |association| association.local_address_down(now, address));
     }
@@ -265,6 +292,7 @@ impl Endpoint {
     /// only if the peer knows this one ([`add_local_address`](Self::add_local_address)); new associations list it after those
     /// known before.
     pub fn local_address_up(&mut self, now: Instant, address: IpAddr) {
+        let address = address.to_canonical();
         if !self.locals.contains(&address) && self.locals.len() < MAX_PATHS {
             self.locals.push(address);
         }

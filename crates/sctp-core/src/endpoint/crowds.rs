@@ -10,7 +10,7 @@ use virtual_time::Instant;
 
 use super::Endpoint;
 use super::init_limiter::{InitLimiter, Network, network};
-use crate::association::Association;
+use crate::error::AssociationError;
 use crate::transmit::{Destination, Encapsulation};
 
 /// The packets and associations of peers, by the network they come from.
@@ -111,7 +111,7 @@ impl Endpoint {
         let is_quiet = |slot| associations.get(slot).is_some_and(|entry| !entry.association.has_user_data());
         if let Some(slot) = self.sources.crowds.first_to_go(is_quiet) {
             self.statistics.handshake.gave_way += 1;
-            self.with(now, slot, Association::give_way);
+            self.with(now, slot, |association| association.abort_exhausted(AssociationError::GaveWay));
         }
     }
 

@@ -7,7 +7,7 @@ use virtual_time::Instant;
 
 /// An association in the tables of an endpoint: where it stands, and which of those that have stood there it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct SlotKey {
     pub(super) slot: usize,
     pub(super) generation: u32,
 }
@@ -16,7 +16,7 @@ pub(super) struct Place {
 /// of those than of others: a timer that runs for a day is passed by many that run for a second.
 #[derive(Default)]
 pub(super) struct Deadlines {
-    heap: BinaryHeap<Reverse<(Instant, Place)>>,
+    heap: BinaryHeap<Reverse<(Instant, SlotKey)>>,
 }
 
 impl Deadlines {
@@ -24,9 +24,9 @@ impl Deadlines {
     pub(super) fn push(
         &mut self,
         at: Instant,
-        place: Place,
+        place: SlotKey,
         associations: usize,
-        is_needed: impl Fn(Instant, Place) -> bool,
+        is_needed: impl Fn(Instant, SlotKey) -> bool,
     ) {
         self.heap.push(Reverse((at, place)));
         self.prune(associations, is_needed);
@@ -34,14 +34,14 @@ impl Deadlines {
 
     /// Drops those that are not needed once they are the most: every step is paid for by one that has been pushed.
     #[inline]
-    pub(super) fn prune(&mut self, associations: usize, is_needed: impl Fn(Instant, Place) -> bool) {
+    pub(super) fn prune(&mut self, associations: usize, is_needed: impl Fn(Instant, SlotKey) -> bool) {
         if self.heap.len() > 2 * associations + KEPT {
             self.drop_needless(associations, is_needed);
         }
     }
 
     #[cold]
-    fn drop_needless(&mut self, associations: usize, is_needed: impl Fn(Instant, Place) -> bool) {
+    fn drop_needless(&mut self, associations: usize, is_needed: impl Fn(Instant, SlotKey) -> bool) {
         let mut needed = core::mem::take(&mut self.heap).into_vec();
         needed.retain(|Reverse((at, place))| is_needed(*at, *place));
         // The same time may have been pushed again after another one had come before it.
@@ -56,7 +56,7 @@ impl Deadlines {
     }
 
     /// Takes the next one that has come.
-    pub(super) fn take_due(&mut self, now: Instant) -> Option<(Instant, Place)> {
+    pub(super) fn take_due(&mut self, now: Instant) -> Option<(Instant, SlotKey)> {
         self.next().filter(|at| *at <= now)?;
         self.heap.pop().map(|Reverse(due)| due)
     }

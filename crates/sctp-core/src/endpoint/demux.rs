@@ -11,22 +11,22 @@ use sctp_wire::{Chunk, ChunkType, Packet, SctpPort, TagOrigin, VerificationTag};
 use smallvec::SmallVec;
 
 use super::Endpoint;
-use super::cookie::StateCookie;
 use super::tags::TagTable;
-use crate::association::{Association, AssociationState};
+use crate::association::{Association, StateCookie};
+use crate::event::AssociationState;
 use crate::path::address::is_usable;
-use crate::transmit::{Datagram, Destination, Encapsulation, PathId};
+use crate::transmit::{Datagram, Destination, Encapsulation, PathIndex};
 
 /// The place of a peer: address, UDP port if encapsulated, SCTP port, as numbers that are quick to compare.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Peer {
+struct PeerKey {
     low: u64,
     high: u64,
     /// Family, carrier and ports.
     rest: u64,
 }
 
-impl Peer {
+impl PeerKey {
     fn new(Destination { address, encapsulation }: Destination, port: SctpPort) -> Self {
         let (family, high, low) = match address {
             IpAddr::V4(v4) => (4, 0, u64::from(v4.to_bits())),
@@ -54,7 +54,7 @@ fn halves(bits: u128) -> [u64; 2] {
 #[derive(Default)]
 pub(super) struct Demux {
     by_tag: TagTable,
-    by_peer: BTreeMap<Peer, usize>,
+    by_peer: BTreeMap<PeerKey, usize>,
     /// The entries of associations, by slot.
     entered: Vec<Option<Entered>>,
 }
@@ -62,12 +62,12 @@ pub(super) struct Demux {
 /// The entry of an association, as it was made; the association may have changed its mind since.
 struct Entered {
     tag: VerificationTag,
-    peers: SmallVec<[Peer; 1]>,
+    peers: SmallVec<[PeerKey; 1]>,
 }
 
 /// The time at which an association was taken out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Removed {
+pub(super) enum Removal {
     Now,
     Before,
 }
@@ -76,7 +76,7 @@ pub(super) enum Removed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lookup {
     /// The packet is for this association, on this path.
-    Association(usize, PathId),
+    Association(usize, PathIndex),
     /// The tag is right, the address is not one of the peer's.
     UnknownSource,
     /// The packet comes from a known peer, with a wrong tag.
@@ -92,10 +92,10 @@ impl Demux {
         let _anew = self.remove(slot);
         let peer = association.peer();
         let tag = peer.local_tag;
-        let peers: SmallVec<[Peer; 1]> = association
+        let peers: SmallVec<[PeerKey; 1]> = association
             .paths()
             .confirmed()
-            .map(|destination| Peer::new(destination, peer.peer_port))
+            .map(|destination| PeerKey::new(destination, peer.peer_port))
             .collect();
         self.by_tag.insert(tag, slot);
         for key in &peers {
@@ -108,8 +108,8 @@ impl Demux {
     }
 
     /// Takes an association out, if it is there. Entries that another one has taken over meanwhile stay.
-    pub(super) fn remove(&mut self, slot: usize) -> Removed {
-        let Some(entered) = self.entered.get_mut(slot).and_then(Option::take) else { return Removed::Before };
+    pub(super) fn remove(&mut self, slot: usize) -> Removal {
+        let Some(entered) = self.entered.get_mut(slot).and_then(Option::take) else { return Removal::Before };
         if self.by_tag.get(entered.tag) == Some(slot) {
             self.by_tag.remove(entered.tag);
         }
@@ -118,7 +118,7 @@ impl Demux {
                 self.by_peer.remove(&key);
             }
         }
-        Removed::Now
+        Removal::Now
     }
 
     #[inline]
@@ -127,7 +127,7 @@ impl Demux {
     }
 
     pub(super) fn by_peer(&self, destination: Destination, port: SctpPort) -> Option<usize> {
-        self.by_peer.get(&Peer::new(destination, port)).copied()
+        self.by_peer.get(&PeerKey::new(destination, port)).copied()
     }
 
     /// Returns the associations with a peer at any address but `source` that is listed there (RFC 9260 §5.1.2

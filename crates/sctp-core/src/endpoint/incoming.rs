@@ -10,12 +10,13 @@ use smallvec::SmallVec;
 use virtual_time::Instant;
 
 use super::Endpoint;
-use super::cookie::{CookieRefused, StateCookie};
+use super::cookie::CookieRefused;
 use super::crowds::network_of;
 use super::ootb::is_nobodys;
+use crate::association::StateCookie;
 use crate::association::collision::CollisionAction;
 use crate::association::{
-    Announcement, Association, Authentication, Authenticity, InitReply, KeyMaterial, Reading, Verdict,
+    Announcement, Association, AuthVerdict, Authentication, Authenticity, InitReply, KeyMaterial, Reading,
     add_addresses, add_wishes, address_parameter,
 };
 use crate::capabilities::{Negotiated, OfferedExtensions};
@@ -25,13 +26,13 @@ use crate::transmit::{Datagram, Destination, Encapsulation, Fragmentation, PathI
 
 /// A packet that belongs to no association.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct StatelessReply {
     pub(super) destination: Destination,
     pub(super) source: Option<IpAddr>,
     pub(super) packet: Vec<u8>,
 }
 
-impl Answer {
+impl StatelessReply {
     /// Returns where it goes.
     pub(super) fn transmit(&self, config: &AssociationConfig) -> Transmit {
         Transmit {
@@ -351,12 +352,12 @@ impl Endpoint {
             None => by_cookie.verify(&self.config_for(existing).authentication.keys, auth),
         };
         match verdict {
-            Verdict::Authentic | Verdict::AuthenticByNewKey(_) if replaced.is_some() => {
+            AuthVerdict::Authentic | AuthVerdict::AuthenticByNewKey(_) if replaced.is_some() => {
                 Some(Authenticity::ShownBefore)
             }
             // The association will verify it again, as the first of its AUTH chunks.
-            Verdict::Authentic | Verdict::AuthenticByNewKey(_) => Some(Authenticity::NotShown),
-            Verdict::UnsupportedHmac(_) | Verdict::UnknownKey | Verdict::WrongHmac => None,
+            AuthVerdict::Authentic | AuthVerdict::AuthenticByNewKey(_) => Some(Authenticity::NotShown),
+            AuthVerdict::UnsupportedHmac(_) | AuthVerdict::UnknownKey | AuthVerdict::WrongHmac => None,
         }
     }
 
@@ -481,7 +482,7 @@ impl Endpoint {
             return;
         }
         let _len = writer.finish();
-        self.answers.push_back(Answer {
+        self.answers.push_back(StatelessReply {
             destination: datagram.source,
             source: datagram.local,
             packet: octets,

@@ -8,6 +8,7 @@
 
 use core::time::Duration;
 use std::net::IpAddr;
+use std::num::NonZeroU64;
 
 use blake2::digest::Mac;
 use virtual_time::Instant;
@@ -50,8 +51,13 @@ impl InitLimiter {
         if self.hosts.rate.is_none() && self.networks.rate.is_none() {
             return true;
         }
-        let digest: [u8; 16] =
-            self.hash.clone().chain_update(network(source).to_be_bytes()).finalize().into_bytes().into();
+        let digest: [u8; 16] = self
+            .hash
+            .clone()
+            .chain_update(network(source).0.get().to_be_bytes())
+            .finalize()
+            .into_bytes()
+            .into();
         let [a, b, c, d, e, f, g, h, factor @ ..] = digest;
         let place = u64::from_be_bytes([a, b, c, d, e, f, g, h]);
         let of_host = place.wrapping_add(offset(host(source), u64::from_be_bytes(factor)));
@@ -86,11 +92,13 @@ impl Bucket {
     }
 }
 
-/// A source network as a number: the first 3 octets of an IPv4 address (/24), the first 6 of an IPv6 address (/48).
-pub(super) type Network = u64;
+/// A source network as a number: the family, then the first 3 octets of an IPv4 address (/24), the first 6 of an IPv6
+/// address (/48). It is never zero, so that none takes no room beside one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Network(NonZeroU64);
 
 pub(super) fn network(source: IpAddr) -> Network {
-    u64::from_be_bytes(match source.to_canonical() {
+    let number = u64::from_be_bytes(match source.to_canonical() {
         IpAddr::V4(v4) => {
             let [a, b, c, _] = v4.octets();
             [4, a, b, c, 0, 0, 0, 0]
@@ -99,7 +107,8 @@ pub(super) fn network(source: IpAddr) -> Network {
             let [a, b, c, d, e, f, ..] = v6.octets();
             [6, 0, a, b, c, d, e, f]
         }
-    })
+    });
+    Network(NonZeroU64::new(number).unwrap_or(NonZeroU64::MIN))
 }
 
 /// Returns the host in its network: the last octet of an IPv4 address; of an IPv6 address the two that name the

@@ -50,21 +50,21 @@ use virtual_time::Instant;
 
 use self::cookie::CookieKeys;
 use self::crowds::{Crowds, Sources};
-use self::deadlines::{Deadlines, Place};
+use self::deadlines::{Deadlines, SlotKey};
 use self::demux::Demux;
-use self::incoming::Answer;
+use self::incoming::StatelessReply;
 use self::init_limiter::InitLimiter;
 use self::memory::ReceiveMemory;
 use self::shared::SharedConfigs;
 use self::slots::Slots;
 use self::table::{Entry, id};
 use self::turns::{Turns, is_in};
+use crate::association::Watched;
 use crate::config::{EndpointConfig, Incoming};
 use crate::error::ConfigError;
 use crate::event::Event;
 use crate::rng::Rng;
 use crate::stats::EndpointStatistics;
-use crate::trace::Watched;
 use crate::transmit::Transmit;
 
 /// Names an association of an endpoint. Never reused while the endpoint lives.
@@ -104,7 +104,7 @@ pub struct Endpoint {
     turns: Turns,
     /// The header of the packet that came last.
     last_header: KnownHeader,
-    answers: VecDeque<Answer>,
+    answers: VecDeque<StatelessReply>,
     generation: u32,
     statistics: EndpointStatistics,
 }
@@ -136,7 +136,8 @@ impl Endpoint {
         let inits = InitLimiter::new(&rng.octets(), config.host_init_rate, config.init_rate);
         let sources = Sources { inits, crowds: Crowds::default() };
         Ok(Self {
-            locals: config.local_addresses.clone(),
+            // RFC 9260 §3.3.2.1.2: an IPv4 address is told as one, also if the user has it from an IPv6 socket.
+            locals: config.local_addresses.iter().map(IpAddr::to_canonical).collect(),
             shared: SharedConfigs::new(&config.association),
             config,
             rng,
@@ -243,7 +244,7 @@ impl Endpoint {
             left -= 1;
         }
         while left > 0
-            && let Some(Place { slot, .. }) = self.turns.sendable.front(is_in(&self.associations))
+            && let Some(SlotKey { slot, .. }) = self.turns.sendable.front(is_in(&self.associations))
         {
             if self.write_from(now, slot, &mut left, buffer, each) {
                 self.turns.sendable.pop();
@@ -260,7 +261,7 @@ impl Endpoint {
         each: &mut dyn FnMut(Transmit),
     ) {
         while *left > 0
-            && let Some(Place { slot, .. }) = self.turns.farewells.front(is_in(&self.associations))
+            && let Some(SlotKey { slot, .. }) = self.turns.farewells.front(is_in(&self.associations))
         {
             if self.write_from(now, slot, left, buffer, each) {
                 self.turns.farewells.pop();
@@ -317,7 +318,7 @@ impl Endpoint {
     }
 
     fn next_event(&mut self) -> Option<(AssociationId, Event)> {
-        while let Some(Place { slot, .. }) = self.turns.eventful.front(is_in(&self.associations)) {
+        while let Some(SlotKey { slot, .. }) = self.turns.eventful.front(is_in(&self.associations)) {
             let entry = &mut self.associations[slot];
             let event = entry.association.poll_event();
             let id = id(slot, entry.generation);

@@ -2,14 +2,14 @@
 
 use virtual_time::Instant;
 
-use super::deadlines::Place;
-use super::demux::Removed;
+use super::deadlines::SlotKey;
+use super::demux::Removal;
 use super::init_limiter::Network;
 use super::turns::{is_in, waits_in};
 use super::{AssociationId, Endpoint};
 use crate::association::Association;
+use crate::association::Watched;
 use crate::error::UnknownAssociation;
-use crate::trace::Watched;
 
 pub(super) struct Entry {
     /// The association, in a place of its own, so that the table can grow without moving it.
@@ -123,17 +123,17 @@ impl Endpoint {
             self.memory.update(core::mem::replace(&mut entry.received_bytes, held), held);
         }
         if !core::mem::replace(&mut entry.is_sendable, true) {
-            self.turns.sendable.push(Place { slot, generation: entry.generation });
+            self.turns.sendable.push(SlotKey { slot, generation: entry.generation });
         }
         if entry.association.has_event() && !core::mem::replace(&mut entry.is_eventful, true) {
-            self.turns.eventful.push(Place { slot, generation: entry.generation });
+            self.turns.eventful.push(SlotKey { slot, generation: entry.generation });
         }
         if entry.association.is_closed() {
             let (tag, place) =
-                (entry.association.peer().local_tag, Place { slot, generation: entry.generation });
+                (entry.association.peer().local_tag, SlotKey { slot, generation: entry.generation });
             self.spend_cookies(slot, tag);
             self.leave_crowd(slot);
-            if self.demux.remove(slot) == Removed::Now {
+            if self.demux.remove(slot) == Removal::Now {
                 self.turns.farewells.push(place);
             }
             self.note_if_finished(slot);
@@ -158,7 +158,7 @@ impl Endpoint {
 
     /// The heap gets an entry only when a deadline moved closer; later ones are found when the old one comes up.
     pub(super) fn arm(&mut self, slot: usize, due: Instant) {
-        let place = Place { slot, generation: self.associations[slot].generation };
+        let place = SlotKey { slot, generation: self.associations[slot].generation };
         self.deadlines.push(due, place, self.associations.len(), waits_in(&self.associations));
     }
 

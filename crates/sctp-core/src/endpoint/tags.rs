@@ -10,18 +10,18 @@ use sctp_wire::VerificationTag;
 #[derive(Debug, Default)]
 pub(super) struct TagTable {
     /// The places of the table: none, or a power of two; at least a quarter of them is free.
-    places: Vec<Place>,
+    places: Vec<TagEntry>,
     used: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct TagEntry {
     /// Zero is no tag of an association (RFC 9260 §5.3.1): the place is free.
     tag: VerificationTag,
     slot: u32,
 }
 
-const FREE: Place = Place { tag: VerificationTag::ZERO, slot: 0 };
+const FREE: TagEntry = TagEntry { tag: VerificationTag::ZERO, slot: 0 };
 
 impl TagTable {
     #[inline]
@@ -41,7 +41,7 @@ impl TagTable {
         }
         let at = self.place_of(tag);
         self.used += usize::from(self.places[at].tag != tag);
-        self.places[at] = Place { tag, slot };
+        self.places[at] = TagEntry { tag, slot };
     }
 
     pub(super) fn remove(&mut self, tag: VerificationTag) {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use virtual_time::Instant;
 
-use super::deadlines::Place;
+use super::deadlines::SlotKey;
 use super::slots::Slots;
 use super::table::Entry;
 
@@ -13,11 +13,11 @@ use super::table::Entry;
 pub(super) struct Turns {
     /// Associations that are over. What they have to say, an ABORT with its cause for example, goes before answers to
     /// packets that came after they were (RFC 9260 §8.4): who gets both is to see why.
-    pub(super) farewells: Line,
+    pub(super) farewells: TurnQueue,
     /// Associations that may have packets to send.
-    pub(super) sendable: Line,
+    pub(super) sendable: TurnQueue,
     /// Associations that have events.
-    pub(super) eventful: Line,
+    pub(super) eventful: TurnQueue,
     /// One that packets were handed to, and that has not yet done what follows from them.
     pub(super) unsettled: Option<usize>,
     /// Closed associations whose last event was handed out, each once.
@@ -27,25 +27,25 @@ pub(super) struct Turns {
 /// Associations in the order in which they came, each at most once. One that is forgotten keeps its place until its turn
 /// comes, or until there are more such places than others.
 #[derive(Default)]
-pub(super) struct Line {
-    places: VecDeque<Place>,
+pub(super) struct TurnQueue {
+    places: VecDeque<SlotKey>,
     forgotten: usize,
     /// Places looked at to find those that are forgotten.
     #[cfg(test)]
     pub(super) steps: usize,
 }
 
-impl Line {
+impl TurnQueue {
     pub(super) fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
-    pub(super) fn push(&mut self, place: Place) {
+    pub(super) fn push(&mut self, place: SlotKey) {
         self.places.push_back(place);
     }
 
     /// Returns the first that is still there, as `is_there` says.
-    pub(super) fn front(&mut self, is_there: impl Fn(Place) -> bool) -> Option<Place> {
+    pub(super) fn front(&mut self, is_there: impl Fn(SlotKey) -> bool) -> Option<SlotKey> {
         loop {
             let place = *self.places.front()?;
             if is_there(place) {
@@ -62,7 +62,7 @@ impl Line {
     }
 
     /// One that stands here is forgotten. Every step is paid for by one that was.
-    pub(super) fn forget(&mut self, is_there: impl Fn(Place) -> bool) {
+    pub(super) fn forget(&mut self, is_there: impl Fn(SlotKey) -> bool) {
         self.forgotten += 1;
         if 2 * self.forgotten > self.places.len() {
             #[cfg(test)]
@@ -82,13 +82,13 @@ impl Line {
 }
 
 /// Returns whether an association is still there.
-pub(super) fn is_in(associations: &Slots<Entry>) -> impl Fn(Place) -> bool {
+pub(super) fn is_in(associations: &Slots<Entry>) -> impl Fn(SlotKey) -> bool {
     |place| associations.get(place.slot).is_some_and(|entry| entry.generation == place.generation)
 }
 
 /// Returns whether it waits for this time and for no earlier one.
-pub(super) fn waits_in(associations: &Slots<Entry>) -> impl Fn(Instant, Place) -> bool {
-    |at, Place { slot, generation }| {
+pub(super) fn waits_in(associations: &Slots<Entry>) -> impl Fn(Instant, SlotKey) -> bool {
+    |at, SlotKey { slot, generation }| {
         let entry = associations.get(slot).filter(|entry| entry.generation == generation);
         entry.is_some_and(|entry| entry.armed_at == Some(at))
     }

@@ -15,6 +15,7 @@ use std::collections::VecDeque;
 
 use super::Event;
 use crate::config::{Buffers, EventLimit};
+use crate::message::Message;
 use crate::seldom::Seldom;
 
 /// The events of one association that wait for its user, in the order in which they happened.
@@ -47,7 +48,7 @@ pub struct EventQueue {
     /// News before these, as long as nothing else waits: most associations are up or over, and no more.
     alone: Option<Box<Event>>,
     /// Exists while anything else waits: mostly nothing does, and associations are many.
-    waiting: Option<Box<Waiting>>,
+    waiting: Option<Box<WaitingEvents>>,
     dropped: Seldom<EventCounters>,
 }
 
@@ -89,7 +90,7 @@ impl Frequent {
 
 /// The treatment of an event when others come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum EventClass {
     /// Says how things are: one that waits says it already.
     State,
     /// Stays, but for the next of its sort.
@@ -98,16 +99,16 @@ enum Kind {
     Notice,
 }
 
-fn kind(event: &Event) -> Kind {
+fn kind(event: &Event) -> EventClass {
     match event {
-        Event::MessageReady | Event::SenderDry | Event::SendBufferAvailable => Kind::State,
+        Event::MessageReady | Event::SenderDry | Event::SendBufferAvailable => EventClass::State,
         Event::CommunicationUp { .. }
         | Event::Restart { .. }
         | Event::ShutdownReceived
         | Event::ShutdownComplete
         | Event::CommunicationLost(_)
-        | Event::CannotStart(_) => Kind::News,
-        Event::SendFailed { .. } => Kind::Failure,
+        | Event::CannotStart(_) => EventClass::News,
+        Event::SendFailed { .. } => EventClass::Failure,
         Event::StreamsReset { .. }
         | Event::AssociationReset { .. }
         | Event::StreamsAdded { .. }
@@ -116,7 +117,7 @@ fn kind(event: &Event) -> Kind {
         | Event::PartialDeliveryAborted { .. }
         | Event::NewPeerKey(_)
         | Event::AddressChangeAnswered { .. }
-        | Event::PeerPrimary(_) => Kind::Notice,
+        | Event::PeerPrimary(_) => EventClass::Notice,
     }
 }
 
@@ -126,7 +127,7 @@ impl EventQueue {
     pub fn new(buffers: &Buffers) -> Self {
         Self {
             notices: buffers.events.notices,
-            failures: buffers.failures(),
+            failures: failure_limit(buffers),
             frequent: [None; 2],
             alone: None,
             waiting: None,
@@ -165,7 +166,7 @@ impl EventQueue {
     }
 
     fn push_rare(&mut self, event: Event) -> bool {
-        if self.is_empty() && kind(&event) == Kind::News {
+        if self.is_empty() && kind(&event) == EventClass::News {
             self.alone = Some(Box::new(event));
             return true;
         }
@@ -177,14 +178,14 @@ impl EventQueue {
             let _first = waiting.push_state(before.event());
         }
         let is_new = match kind(&event) {
-            Kind::State => waiting.push_state(event),
-            Kind::News => waiting.push_news(event),
-            Kind::Failure => {
+            EventClass::State => waiting.push_state(event),
+            EventClass::News => waiting.push_news(event),
+            EventClass::Failure => {
                 let number = waiting.next();
                 let room = waiting.failures.push(number, event, self.failures);
                 room.count(|| &mut self.dropped.note().failures_dropped)
             }
-            Kind::Notice => {
+            EventClass::Notice => {
                 let number = waiting.next();
                 let room = waiting.notices.push(number, event, self.notices);
                 room.count(|| &mut self.dropped.note().notices_dropped)
@@ -223,7 +224,7 @@ impl EventQueue {
     }
 
     fn forget_if_empty(&mut self) {
-        if self.waiting.as_deref().is_some_and(Waiting::is_empty) {
+        if self.waiting.as_deref().is_some_and(WaitingEvents::is_empty) {
             self.waiting = None;
         }
     }
@@ -244,7 +245,7 @@ impl EventQueue {
 
 /// Everything that waits, each event with its number in the order in which they happened.
 #[derive(Debug, Default)]
-struct Waiting {
+struct WaitingEvents {
     numbers: u64,
     /// States and news: at most one of a sort, so it is short.
     news: VecDeque<Numbered>,
@@ -254,7 +255,7 @@ struct Waiting {
 
 type Numbered = (u64, Event);
 
-impl Waiting {
+impl WaitingEvents {
     fn next(&mut self) -> u64 {
         self.numbers += 1;
         self.numbers
@@ -304,14 +305,14 @@ struct Bounded {
 
 /// How room was made for an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Room {
+enum EventRoom {
     /// There is room, after so many older events were dropped.
     Made { dropped: u64 },
     /// There is no room: the event is larger than all of them may be together, and was dropped itself.
     None,
 }
 
-impl Room {
+impl EventRoom {
     /// Counts what was dropped. Whether the event has found room.
     fn count<'a>(self, counter: impl FnOnce() -> &'a mut u64) -> bool {
         match self {
@@ -329,10 +330,10 @@ impl Room {
 }
 
 impl Bounded {
-    fn push(&mut self, number: u64, event: Event, limit: EventLimit) -> Room {
+    fn push(&mut self, number: u64, event: Event, limit: EventLimit) -> EventRoom {
         let bytes = held_bytes(&event);
         if limit.number == 0 || bytes > limit.bytes {
-            return Room::None;
+            return EventRoom::None;
         }
         let mut dropped = 0;
         while self.events.len() >= limit.number || self.bytes + bytes > limit.bytes {
@@ -340,8 +341,17 @@ impl Bounded {
             dropped += 1;
         }
         self.bytes += bytes;
+        self.grow();
         self.events.push_back((number, event));
-        Room::Made { dropped }
+        EventRoom::Made { dropped }
+    }
+
+    /// Many events grow by an eighth, and not to the double: each counts its own place alone.
+    fn grow(&mut self) {
+        let places = self.events.len();
+        if places == self.events.capacity() && places >= PLACES_BY_DOUBLES {
+            self.events.reserve_exact(places / 8);
+        }
     }
 
     fn pop(&mut self) -> Option<Event> {
@@ -349,6 +359,16 @@ impl Bounded {
         self.bytes -= held_bytes(&event);
         Some(event)
     }
+}
+
+/// Returns the limit that holds for [`Event::SendFailed`]: by default, as much as a full send buffer can hold.
+fn failure_limit(buffers: &Buffers) -> EventLimit {
+    buffers.events.failures.unwrap_or_else(|| {
+        // A message that finds the buffer empty is always taken; an octet is the least that it carries.
+        let number = buffers.send_bytes.div_ceil(MESSAGE_LEAST_BYTES + 1);
+        let bytes = buffers.send_bytes.saturating_add(number.saturating_mul(EVENT_BYTES));
+        EventLimit { number, bytes }
+    })
 }
 
 /// Returns the number of octets that a waiting event holds in memory.
@@ -377,8 +397,14 @@ fn held_bytes(event: &Event) -> usize {
     EVENT_BYTES + beside
 }
 
+/// Places up to which a queue grows to the double.
+const PLACES_BY_DOUBLES: usize = 64;
+
 /// Octets of a waiting event without what it points to.
-pub(crate) const EVENT_BYTES: usize = size_of::<Numbered>();
+const EVENT_BYTES: usize = size_of::<Numbered>();
+
+/// Octets that a message takes in the send buffer at least, beside its payload.
+const MESSAGE_LEAST_BYTES: usize = size_of::<Message>();
 
 #[cfg(test)]
 mod tests;

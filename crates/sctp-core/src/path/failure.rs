@@ -3,11 +3,11 @@
 
 use crate::config::AssociationConfig;
 use crate::event::PathState;
-use crate::transmit::PathId;
+use crate::transmit::PathIndex;
 
 /// The thresholds of an association.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
+pub(crate) struct FailureThresholds {
     /// Path.Max.Retrans (RFC 9260 §16).
     pub(crate) path: u32,
     /// PotentiallyFailed.Max.Retrans (RFC 7829 §3.2), where the state is used.
@@ -16,7 +16,7 @@ pub(crate) struct Limits {
     pub(crate) primary_switchover: Option<u32>,
 }
 
-impl Limits {
+impl FailureThresholds {
     pub(crate) fn of(config: &AssociationConfig) -> Self {
         Self {
             path: config.attempts.path,
@@ -47,8 +47,8 @@ impl Limits {
 
 /// A path as the choice sees it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Candidate {
-    pub(crate) path: PathId,
+pub(crate) struct PathCandidate {
+    pub(crate) path: PathIndex,
     pub(crate) state: PathState,
     pub(crate) errors: u32,
     /// Whether the path has a local address to send from.
@@ -61,26 +61,26 @@ pub(crate) enum Purpose {
     /// New data: the primary path while it is active, otherwise the one in use while that is.
     NewData,
     /// Data that timed out on this path: another one, if there is one as good (RFC 9260 §6.4, §6.4.1).
-    TimedOutOn(PathId),
+    TimedOutOn(PathIndex),
 }
 
 /// The path that was chosen, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
     /// The primary path is active (RFC 9260 §6.4).
-    Primary(PathId),
+    Primary(PathIndex),
     /// An active path other than the preferred one (RFC 9260 §6.4.1).
-    Alternate(PathId),
+    Alternate(PathIndex),
     /// The potentially failed path with the fewest errors, because none is active (RFC 7829 §3.2, point 4).
-    LeastFailed(PathId),
+    LeastFailed(PathIndex),
     /// All are inactive: that with the fewest errors (RFC 7829 §4.1).
-    Dormant(PathId),
+    Dormant(PathIndex),
     /// There is no path data may be sent on: nothing is confirmed or has a local address.
     Nowhere,
 }
 
 impl Choice {
-    pub(crate) fn path(self) -> Option<PathId> {
+    pub(crate) fn path(self) -> Option<PathIndex> {
         match self {
             Self::Primary(path) | Self::Alternate(path) | Self::LeastFailed(path) | Self::Dormant(path) => {
                 Some(path)
@@ -95,12 +95,12 @@ impl Choice {
 /// "Most divergent" (RFC 9260 §6.4.1) is the path other than the one that failed; among several of these the primary,
 /// then the one in use, then the lowest number.
 pub(crate) fn choose(
-    candidates: impl Iterator<Item = Candidate>,
-    primary: PathId,
-    current: PathId,
+    candidates: impl Iterator<Item = PathCandidate>,
+    primary: PathIndex,
+    current: PathIndex,
     purpose: Purpose,
 ) -> Choice {
-    let rank = |candidate: &Candidate| {
+    let rank = |candidate: &PathCandidate| {
         let (class, errors) = match candidate.state {
             PathState::Active => (0, 0),
             PathState::PotentiallyFailed => (1, candidate.errors),
@@ -110,7 +110,7 @@ pub(crate) fn choose(
         (class, errors, failed, candidate.path != primary, candidate.path != current, candidate.path)
     };
     let is_known = |state| !matches!(state, PathState::Unconfirmed | PathState::Removed);
-    let usable = |candidate: &Candidate| is_known(candidate.state) && candidate.has_source;
+    let usable = |candidate: &PathCandidate| is_known(candidate.state) && candidate.has_source;
     let Some(best) = candidates.filter(usable).min_by_key(rank) else { return Choice::Nowhere };
     match best.state {
         PathState::Active if best.path == primary => Choice::Primary(best.path),
@@ -126,12 +126,12 @@ mod tests {
 
     use super::*;
 
-    const A: PathId = PathId::new(0);
-    const B: PathId = PathId::new(1);
-    const C: PathId = PathId::new(2);
+    const A: PathIndex = PathIndex::new(0);
+    const B: PathIndex = PathIndex::new(1);
+    const C: PathIndex = PathIndex::new(2);
 
-    fn chosen(states: &[(PathState, u32)], current: PathId, purpose: Purpose) -> Choice {
-        let candidates = [A, B, C].into_iter().zip(states).map(|(path, &(state, errors))| Candidate {
+    fn chosen(states: &[(PathState, u32)], current: PathIndex, purpose: Purpose) -> Choice {
+        let candidates = [A, B, C].into_iter().zip(states).map(|(path, &(state, errors))| PathCandidate {
             path,
             state,
             errors,
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_path_without_local_address_is_not_used() {
-        let path = |path, has_source| Candidate { path, state: Active, errors: 0, has_source };
+        let path = |path, has_source| PathCandidate { path, state: Active, errors: 0, has_source };
         let both = [path(A, false), path(B, true)];
         assert_eq!(choose(both.into_iter(), A, A, Purpose::NewData), Choice::Alternate(B));
         assert_eq!(choose(both[..1].iter().copied(), A, A, Purpose::NewData), Choice::Nowhere);
@@ -187,16 +187,16 @@ mod tests {
     /// RFC 9260 §8.2: more than Path.Max.Retrans; RFC 7829 §3.2, points 2 and 8: more than PFMR before that.
     #[test]
     fn states_follow_the_error_counter() {
-        let plain = Limits { path: 5, potentially_failed: None, primary_switchover: None };
+        let plain = FailureThresholds { path: 5, potentially_failed: None, primary_switchover: None };
         assert_eq!(plain.after_error(Active, 5), Active);
         assert_eq!(plain.after_error(Active, 6), Inactive);
         assert_eq!(plain.after_error(Unconfirmed, 60), Unconfirmed);
-        let pf = Limits { path: 5, potentially_failed: Some(0), primary_switchover: Some(0) };
+        let pf = FailureThresholds { path: 5, potentially_failed: Some(0), primary_switchover: Some(0) };
         assert_eq!(pf.after_error(Active, 1), PotentiallyFailed);
         assert_eq!(pf.after_error(PotentiallyFailed, 5), PotentiallyFailed);
         assert_eq!(pf.after_error(PotentiallyFailed, 6), Inactive);
         // A threshold at or above Path.Max.Retrans is never reached before it.
-        let late = Limits { potentially_failed: Some(5), ..pf };
+        let late = FailureThresholds { potentially_failed: Some(5), ..pf };
         assert_eq!(late.after_error(Active, 6), Inactive);
         assert!(pf.switches_primary(1) && !pf.switches_primary(0) && !plain.switches_primary(100));
     }

@@ -7,16 +7,16 @@ use core::time::Duration;
 
 use virtual_time::Instant;
 
-use crate::transmit::PathId;
+use crate::transmit::PathIndex;
 
 /// The HEARTBEAT that was sent and not yet answered.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Heartbeat {
-    outstanding: Option<Outstanding>,
+    outstanding: Option<OutstandingHeartbeat>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Outstanding {
+struct OutstandingHeartbeat {
     nonce: u64,
     sent_at: Instant,
 }
@@ -26,13 +26,13 @@ pub(crate) const INFO_BYTES: usize = 12;
 
 impl Heartbeat {
     /// Remembers a new HEARTBEAT and gives the information to send.
-    pub(crate) fn send(&mut self, now: Instant, path: PathId, nonce: u64) -> [u8; INFO_BYTES] {
-        self.outstanding = Some(Outstanding { nonce, sent_at: now });
+    pub(crate) fn send(&mut self, now: Instant, path: PathIndex, nonce: u64) -> [u8; INFO_BYTES] {
+        self.outstanding = Some(OutstandingHeartbeat { nonce, sent_at: now });
         Self::info(path, nonce)
     }
 
     /// Returns the information that names this path and nonce.
-    pub(crate) fn info(path: PathId, nonce: u64) -> [u8; INFO_BYTES] {
+    pub(crate) fn info(path: PathIndex, nonce: u64) -> [u8; INFO_BYTES] {
         let mut info = [0; INFO_BYTES];
         info[3] = u8::try_from(path.index()).unwrap_or(u8::MAX);
         info[4..].copy_from_slice(&nonce.to_be_bytes());
@@ -56,11 +56,11 @@ impl Heartbeat {
     }
 
     /// Returns path number and nonce of an echoed information; `None` if it is not one of ours.
-    pub(crate) fn parse(info: &[u8]) -> Option<(PathId, u64)> {
+    pub(crate) fn parse(info: &[u8]) -> Option<(PathIndex, u64)> {
         let info: &[u8; INFO_BYTES] = info.try_into().ok()?;
         let (path, nonce) = info.split_first_chunk::<4>()?;
         let number = u8::try_from(u32::from_be_bytes(*path)).ok()?;
-        Some((PathId::new(number), u64::from_be_bytes(nonce.try_into().ok()?)))
+        Some((PathIndex::new(number), u64::from_be_bytes(nonce.try_into().ok()?)))
     }
 }
 
@@ -71,8 +71,8 @@ mod tests {
     #[test]
     fn only_the_outstanding_nonce_is_answered_and_only_once() {
         let mut heartbeat = Heartbeat::default();
-        let info = heartbeat.send(Instant::EPOCH, PathId::new(3), 77);
-        assert_eq!(Heartbeat::parse(&info), Some((PathId::new(3), 77)));
+        let info = heartbeat.send(Instant::EPOCH, PathIndex::new(3), 77);
+        assert_eq!(Heartbeat::parse(&info), Some((PathIndex::new(3), 77)));
         assert_eq!(heartbeat.on_ack(Instant::from_millis(5), 78), None);
         assert_eq!(heartbeat.on_ack(Instant::from_millis(5), 77), Some(Duration::from_millis(5)));
         assert_eq!(heartbeat.on_ack(Instant::from_millis(5), 77), None);

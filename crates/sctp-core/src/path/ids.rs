@@ -1,6 +1,6 @@
 //! A set of paths, one bit for each.
 
-use crate::transmit::{MAX_PATHS, PathId};
+use crate::transmit::{MAX_PATHS, PathIndex};
 
 /// A set of paths of one association, a bit for each: every SACK asks for several, and nearly all are empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -9,11 +9,11 @@ pub(crate) struct PathIds(u8);
 const _: () = assert!(MAX_PATHS <= u8::BITS as usize, "a bit for each path");
 
 impl PathIds {
-    pub(crate) fn insert(&mut self, path: PathId) {
+    pub(crate) fn insert(&mut self, path: PathIndex) {
         self.0 |= bit(path);
     }
 
-    pub(crate) fn contains(self, path: PathId) -> bool {
+    pub(crate) fn contains(self, path: PathIndex) -> bool {
         self.0 & bit(path) != 0
     }
 
@@ -24,13 +24,13 @@ impl PathIds {
 }
 
 /// Returns the bit of a path, whose number is below [`MAX_PATHS`].
-fn bit(path: PathId) -> u8 {
+fn bit(path: PathIndex) -> u8 {
     debug_assert!(path.index() < MAX_PATHS, "{path}");
     1 << (path.index() % MAX_PATHS)
 }
 
-impl FromIterator<PathId> for PathIds {
-    fn from_iter<T: IntoIterator<Item = PathId>>(paths: T) -> Self {
+impl FromIterator<PathIndex> for PathIds {
+    fn from_iter<T: IntoIterator<Item = PathIndex>>(paths: T) -> Self {
         let mut set = Self::default();
         paths.into_iter().for_each(|path| set.insert(path));
         set
@@ -38,7 +38,7 @@ impl FromIterator<PathId> for PathIds {
 }
 
 impl IntoIterator for PathIds {
-    type Item = PathId;
+    type Item = PathIndex;
     type IntoIter = Iter;
 
     fn into_iter(self) -> Iter {
@@ -51,13 +51,13 @@ impl IntoIterator for PathIds {
 pub(crate) struct Iter(u8);
 
 impl Iterator for Iter {
-    type Item = PathId;
+    type Item = PathIndex;
 
     #[inline]
-    fn next(&mut self) -> Option<PathId> {
+    fn next(&mut self) -> Option<PathIndex> {
         let number = u8::try_from(self.0.trailing_zeros()).ok()?;
         self.0 &= self.0.checked_sub(1)?;
-        Some(PathId::new(number))
+        Some(PathIndex::new(number))
     }
 }
 
@@ -67,10 +67,10 @@ mod tests {
 
     #[test]
     fn a_set_gives_each_path_once_in_order() {
-        let set: PathIds = [7, 0, 5, 5].map(PathId::new).into_iter().collect();
-        assert_eq!(set.into_iter().collect::<Vec<_>>(), [0, 5, 7].map(PathId::new));
-        assert!(set.contains(PathId::new(5)));
-        assert!(!set.contains(PathId::new(1)) && !set.is_empty());
+        let set: PathIds = [7, 0, 5, 5].map(PathIndex::new).into_iter().collect();
+        assert_eq!(set.into_iter().collect::<Vec<_>>(), [0, 5, 7].map(PathIndex::new));
+        assert!(set.contains(PathIndex::new(5)));
+        assert!(!set.contains(PathIndex::new(1)) && !set.is_empty());
         assert_eq!(PathIds::default().into_iter().next(), None);
     }
 }

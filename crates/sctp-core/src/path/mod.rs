@@ -17,9 +17,9 @@ use std::net::IpAddr;
 
 use virtual_time::Instant;
 
-pub use self::congestion::CongestionCounters;
+use self::congestion::CongestionWindow;
 pub(crate) use self::congestion::{Acknowledged, Congestion, PathCapacity};
-use self::failure::Limits;
+use self::failure::FailureThresholds;
 pub(crate) use self::heartbeat::Heartbeat;
 pub(crate) use self::ids::PathIds;
 use self::pmtud::PathMtu;
@@ -27,14 +27,16 @@ use self::rto::RtoEstimator;
 pub(crate) use self::set::{Added, Loss, PathSet, VerificationSlot};
 use crate::config::AssociationConfig;
 use crate::event::PathState;
-use crate::stats::PathTally;
+use crate::stats::{PathStatistics, PathTally};
 use crate::trace;
-use crate::transmit::{Destination, PathId};
+use crate::transmit::{Destination, PathId, PathIndex};
 
 /// One path to the peer.
 #[derive(Debug)]
 pub(crate) struct Path {
-    pub(crate) id: PathId,
+    pub(crate) index: PathIndex,
+    /// How many addresses have had this index before.
+    generation: u32,
     pub(crate) destination: Destination,
     /// The address that packets are sent from: the local address the peer last reached us at on this path,
     /// before that one of the configured ones; `None` leaves it to the routing table.
@@ -53,33 +55,6 @@ pub(crate) struct Path {
     pub(crate) probe_is_due: bool,
     pub(crate) counters: PathTally,
     pub(crate) mtu: PathMtu,
-}
-
-/// Counters of packets, timeouts and HEARTBEATs of a path.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PathCounters {
-    /// The number of packets sent.
-    pub packets_sent: u64,
-    /// The number of packets received.
-    pub packets_received: u64,
-    /// The number of T3-rtx expirations.
-    pub timeouts: u64,
-    /// Losses found by acknowledgments (fast retransmit or time-based detection), counted per recovery.
-    pub recoveries: u64,
-    /// Probes of larger packets sent (RFC 8899).
-    pub mtu_probes: u64,
-    /// Times large packets vanished and smaller ones took their place.
-    pub black_holes: u64,
-    /// Tail-loss probes sent for what was in flight here, on this path or another.
-    pub probes: u64,
-    /// Recoveries and timeouts that turned out to have been needless; their cut of the window was taken back.
-    pub recoveries_undone: u64,
-    /// The number of HEARTBEATs sent.
-    pub heartbeats: u64,
-    /// HEARTBEATs that went unanswered for an RTO.
-    pub heartbeats_unanswered: u64,
-    /// Packets sent with a checksum of zero (RFC 9653).
-    pub zero_checksums_sent: u64,
 }
 
 /// The kind of answer that came on a path.
@@ -103,14 +78,20 @@ pub(crate) enum Unanswered {
 }
 
 impl Path {
-    fn new(id: PathId, destination: Destination, state: PathState, config: &AssociationConfig) -> Self {
+    fn new(
+        (index, generation): (PathIndex, u32),
+        destination: Destination,
+        state: PathState,
+        config: &AssociationConfig,
+    ) -> Self {
         let mtu = PathMtu::new(config.path_mtu, destination.address.is_ipv4());
         let pmdcs = packet_bytes(mtu.current(), destination) - sctp_wire::COMMON_HEADER_BYTES;
         let (first_window, is_ipv4) = (config.congestion.initial_window, destination.address.is_ipv4());
         let capacity = PathCapacity::new(first_window, pmdcs, config.path_mtu.bytes, is_ipv4);
         let congestion = Congestion::new(config.congestion, capacity, config.transmission.max_burst_packets);
         Self {
-            id,
+            index,
+            generation,
             destination,
             source: None,
             is_stranded: false,
@@ -126,9 +107,35 @@ impl Path {
         }
     }
 
+    /// Returns the name of the path for the user, which no other address ever has.
+    pub(crate) fn id(&self) -> PathId {
+        PathId::of(self.index, self.generation)
+    }
+
     /// Returns the largest SCTP packet this path carries, common header included.
     pub(crate) fn packet_bytes(&self) -> usize {
         packet_bytes(self.mtu.current(), self.destination)
+    }
+
+    /// Returns the state of the path, with its counters.
+    pub(crate) fn statistics(&self, primary: PathIndex, flight_bytes: usize) -> PathStatistics {
+        let window = self.congestion.window();
+        PathStatistics {
+            path: self.id(),
+            address: self.destination.address,
+            source: self.source,
+            state: self.state,
+            is_primary: self.index == primary,
+            srtt: self.rto.srtt(),
+            rto: self.rto.rto(),
+            cwnd_bytes: window.cwnd,
+            ssthresh_bytes: (window.ssthresh != CongestionWindow::NO_THRESHOLD).then_some(window.ssthresh),
+            mtu_bytes: self.mtu.current(),
+            flight_bytes,
+            errors: self.errors,
+            counters: self.counters.get(),
+            congestion: self.congestion.counters(),
+        }
     }
 
     /// Changes what is known of the path MTU, after which packets may have become larger or smaller.
@@ -136,7 +143,7 @@ impl Path {
         let from = self.mtu.current();
         let result = change(&mut self.mtu);
         if self.mtu.current() != from {
-            trace::path_mtu_changed(self.id, from, self.mtu.current());
+            trace::path_mtu_changed(self.index, from, self.mtu.current());
         }
         let pmdcs = self.packet_bytes() - sctp_wire::COMMON_HEADER_BYTES;
         self.change_window("packet size", |congestion| congestion.on_packet_size(pmdcs));
@@ -149,14 +156,14 @@ impl Path {
         change(&mut self.congestion);
         let to = self.congestion.cwnd();
         if from != to {
-            trace::cwnd_changed(self.id, from, to, because);
+            trace::cwnd_changed(self.index, from, to, because);
         }
     }
 
     /// Nothing came back for the RTO: the next wait is longer (RFC 9260 §6.3.3 (E2)).
     pub(crate) fn back_off(&mut self) {
         self.rto.back_off();
-        trace::rto_backed_off(self.id, self.rto.rto());
+        trace::rto_backed_off(self.index, self.rto.rto());
     }
 
     /// Returns whether the peer has shown that it is at this address (RFC 9260 §5.4).
@@ -181,7 +188,7 @@ impl Path {
 
     /// Takes note of a transmission that went unanswered, and returns the new state if that changed it (RFC
     /// 9260 §8.2).
-    fn on_unanswered(&mut self, what: Unanswered, limits: &Limits) -> Option<PathState> {
+    fn on_unanswered(&mut self, what: Unanswered, limits: &FailureThresholds) -> Option<PathState> {
         // RFC 9260 §8.3: HEARTBEATs to an inactive path no longer count. RFC 7829 §4.1, point 3, lets them, to tell
         // inactive paths apart, within bounds.
         let most = match (what, limits.potentially_failed) {
@@ -200,7 +207,7 @@ impl Path {
         if from == state {
             return None;
         }
-        trace::path_state(self.id, from, state, self.errors);
+        trace::path_state(self.index, from, state, self.errors);
         Some(state)
     }
 }

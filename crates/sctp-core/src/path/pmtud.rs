@@ -28,21 +28,21 @@ struct Search {
     bounds: (usize, usize),
     /// The smallest size known not to get through.
     too_large: Option<usize>,
-    state: State,
+    state: SearchState,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum SearchState {
     /// The search is over: for ever, or until the next one.
     Idle,
     /// Probing for more than `current`.
-    Searching(Probe),
+    Searching(MtuProbe),
     /// Probing whether `current` still gets through.
-    Confirming(Probe),
+    Confirming(MtuProbe),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Probe {
+struct MtuProbe {
     size: usize,
     /// Attempts so far, the one under way included.
     attempts: u32,
@@ -67,7 +67,7 @@ impl PathMtu {
         }
         let min = if is_ipv4 { config.min_bytes } else { config.min_bytes.max(IPV6_MIN_BYTES) };
         let max = config.max_bytes.max(min);
-        let search = Search { config, bounds: (min, max), too_large: None, state: State::Idle };
+        let search = Search { config, bounds: (min, max), too_large: None, state: SearchState::Idle };
         Self { current: search.base(), search: Some(Box::new(search)) }
     }
 
@@ -82,22 +82,22 @@ impl PathMtu {
         self.search.is_some()
     }
 
-    fn state(&self) -> State {
-        self.search.as_ref().map_or(State::Idle, |search| search.state)
+    fn state(&self) -> SearchState {
+        self.search.as_ref().map_or(SearchState::Idle, |search| search.state)
     }
 
     /// Returns whether a probe waits to be sent.
     #[inline]
     pub(crate) fn wants_probe(&self) -> bool {
         match self.state() {
-            State::Searching(probe) | State::Confirming(probe) => probe.nonce.is_none(),
-            State::Idle => false,
+            SearchState::Searching(probe) | SearchState::Confirming(probe) => probe.nonce.is_none(),
+            SearchState::Idle => false,
         }
     }
 
     /// Returns whether a search is under way.
     pub(crate) fn is_probing(&self) -> bool {
-        self.state() != State::Idle
+        self.state() != SearchState::Idle
     }
 
     /// Begins to search, because the path is usable, or it is time to look for more (RFC 8899 §5.2).
@@ -108,7 +108,7 @@ impl PathMtu {
     /// Returns the size to probe now, if any, and remembers the nonce that its answer is known by.
     pub(crate) fn send_probe(&mut self, nonce: u64) -> Option<usize> {
         let state = &mut self.search.as_mut()?.state;
-        let (State::Searching(probe) | State::Confirming(probe)) = state else { return None };
+        let (SearchState::Searching(probe) | SearchState::Confirming(probe)) = state else { return None };
         probe.attempts += 1;
         probe.nonce = Some(nonce);
         Some(probe.size)
@@ -117,12 +117,14 @@ impl PathMtu {
     /// Takes in a HEARTBEAT ACK, and returns the next step; `None` if it does not answer the outstanding probe.
     pub(crate) fn on_ack(&mut self, nonce: u64) -> Option<Next> {
         let search = self.search.as_mut()?;
-        let (State::Searching(probe) | State::Confirming(probe)) = search.state else { return None };
+        let (SearchState::Searching(probe) | SearchState::Confirming(probe)) = search.state else {
+            return None;
+        };
         if probe.nonce != Some(nonce) {
             return None;
         }
         self.current = probe.size;
-        search.state = State::Idle;
+        search.state = SearchState::Idle;
         Some(search.next(self.current))
     }
 
@@ -130,7 +132,7 @@ impl PathMtu {
     /// became smaller.
     pub(crate) fn on_unanswered(&mut self) -> (Next, bool) {
         let Some(search) = &mut self.search else { return (Next::Nothing, false) };
-        let (State::Searching(probe) | State::Confirming(probe)) = &mut search.state else {
+        let (SearchState::Searching(probe) | SearchState::Confirming(probe)) = &mut search.state else {
             return (search.next(self.current), false);
         };
         probe.nonce = None;
@@ -140,10 +142,10 @@ impl PathMtu {
         let probe = *probe;
         let before = self.current;
         search.too_large = Some(search.too_large.map_or(probe.size, |known| known.min(probe.size)));
-        if matches!(search.state, State::Confirming(_)) {
+        if matches!(search.state, SearchState::Confirming(_)) {
             self.current = search.below(self.current);
         }
-        search.state = State::Idle;
+        search.state = SearchState::Idle;
         (search.next(self.current), self.current < before)
     }
 
@@ -155,7 +157,7 @@ impl PathMtu {
         if falls {
             self.current = search.below(self.current);
         }
-        if falls || search.state == State::Idle {
+        if falls || search.state == SearchState::Idle {
             search.begin(self.current);
         }
         falls
@@ -170,16 +172,16 @@ impl PathMtu {
             return false;
         }
         match search.state {
-            State::Searching(probe) if size < probe.size && size > self.current => {
+            SearchState::Searching(probe) if size < probe.size && size > self.current => {
                 search.too_large = Some(size + 4);
-                search.state = State::Searching(Probe::of(size));
+                search.state = SearchState::Searching(MtuProbe::of(size));
                 true
             }
-            State::Idle if size < self.current => {
-                search.state = State::Confirming(Probe::of(self.current));
+            SearchState::Idle if size < self.current => {
+                search.state = SearchState::Confirming(MtuProbe::of(self.current));
                 true
             }
-            State::Idle | State::Searching(_) | State::Confirming(_) => false,
+            SearchState::Idle | SearchState::Searching(_) | SearchState::Confirming(_) => false,
         }
     }
 }
@@ -188,7 +190,11 @@ impl Search {
     fn begin(&mut self, current: usize) -> Next {
         self.too_large = None;
         // The base itself is confirmed first: some paths do not even carry that.
-        self.state = if current <= self.base() { State::Confirming(Probe::of(current)) } else { State::Idle };
+        self.state = if current <= self.base() {
+            SearchState::Confirming(MtuProbe::of(current))
+        } else {
+            SearchState::Idle
+        };
         self.next(current)
     }
 
@@ -203,7 +209,7 @@ impl Search {
     }
 
     fn next(&mut self, current: usize) -> Next {
-        if self.state != State::Idle {
+        if self.state != SearchState::Idle {
             return Next::Probe;
         }
         let size = match self.too_large {
@@ -212,14 +218,14 @@ impl Search {
         };
         let gap = self.too_large.unwrap_or(self.bounds.1 + 1).saturating_sub(current);
         if gap > STEP_BYTES || (self.too_large.is_none() && size > current) {
-            self.state = State::Searching(Probe::of(size));
+            self.state = SearchState::Searching(MtuProbe::of(size));
             return Next::Probe;
         }
         if self.too_large.is_none() { Next::Nothing } else { Next::RaiseAfter(self.config.raise_after) }
     }
 }
 
-impl Probe {
+impl MtuProbe {
     fn of(size: usize) -> Self {
         Self { size, attempts: 0, nonce: None }
     }

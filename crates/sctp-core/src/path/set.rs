@@ -7,23 +7,23 @@ use smallvec::SmallVec;
 use virtual_time::Instant;
 
 use super::address::source_for;
-use super::failure::{Candidate, Choice, Limits, Purpose, choose};
+use super::failure::{Choice, FailureThresholds, PathCandidate, Purpose, choose};
 use super::{Answer, Congestion, Path, PathIds, Unanswered};
 use crate::config::AssociationConfig;
 use crate::event::PathState;
 use crate::trace;
-use crate::transmit::{Destination, Encapsulation, MAX_PATHS, PathId};
+use crate::transmit::{Destination, Encapsulation, MAX_PATHS, PathId, PathIndex};
 
-/// All paths of an association. A path keeps its number; that of a deleted address is given out again when all are taken.
+/// All paths of an association. A path keeps its index; that of a deleted address is used again when all are.
 #[derive(Debug)]
 pub(crate) struct PathSet {
     paths: SmallVec<[Path; 1]>,
-    primary: PathId,
+    primary: PathIndex,
     /// The path for new data, kept up to date with every change, so that sending does not choose.
-    current: PathId,
+    current: PathIndex,
     /// The path the peer would like to be primary, until its address is confirmed.
-    preferred: Option<PathId>,
-    limits: Limits,
+    preferred: Option<PathIndex>,
+    limits: FailureThresholds,
     locals: Locals,
     verification: VerificationWindow,
     /// How often new data changed its path.
@@ -72,10 +72,10 @@ impl PathSet {
     pub(crate) fn new(first: Destination, locals: &[IpAddr], config: &AssociationConfig) -> Self {
         let mut set = Self {
             paths: SmallVec::new(),
-            primary: PathId::FIRST,
-            current: PathId::FIRST,
+            primary: PathIndex::FIRST,
+            current: PathIndex::FIRST,
             preferred: None,
-            limits: Limits::of(config),
+            limits: FailureThresholds::of(config),
             locals: Locals { addresses: locals.to_vec(), are_configured: !locals.is_empty() },
             verification: VerificationWindow::default(),
             switches: 0,
@@ -96,14 +96,10 @@ impl PathSet {
         if self.by_address(destination.address).is_some() {
             return Added::Known;
         }
-        // The number of a deleted address is given out again once all have been.
-        let removed = || self.paths.iter().position(|path| path.state == PathState::Removed);
-        let number = if self.paths.len() < MAX_PATHS { Some(self.paths.len()) } else { removed() };
-        let Some(number) = number else { return Added::TooMany };
-        let id = PathId::new(u8::try_from(number).unwrap_or(u8::MAX));
-        let mut path = Path::new(id, destination, state, config);
+        let Some((index, generation)) = self.vacancy() else { return Added::TooMany };
+        let mut path = Path::new((index, generation), destination, state, config);
         self.locals.assign(&mut path);
-        match self.paths.get_mut(number) {
+        match self.paths.get_mut(index.index()) {
             Some(place) => *place = path,
             None => self.paths.push(path),
         }
@@ -112,12 +108,35 @@ impl PathSet {
         Added::New
     }
 
-    /// Panics never: ids are handed out by this set and paths are not removed.
-    pub(crate) fn path(&self, id: PathId) -> &Path {
+    /// Returns the index for one more address, and how many had it before: those of deleted addresses are used again once
+    /// all have been used.
+    fn vacancy(&self) -> Option<(PathIndex, u32)> {
+        if let Some(index) =
+            PathIndex::below(self.paths.len() + 1).last().filter(|_| self.paths.len() < MAX_PATHS)
+        {
+            return Some((index, 0));
+        }
+        let is_vacant =
+            |path: &&Path| path.state == PathState::Removed && path.generation < PathId::GENERATIONS;
+        self.paths.iter().find(is_vacant).map(|path| (path.index, path.generation + 1))
+    }
+
+    /// Returns the path of this name; `None` if its address was deleted, whoever has its index now.
+    pub(crate) fn by_id(&self, id: PathId) -> Option<PathIndex> {
+        self.iter().find(|path| path.id() == id).map(|path| path.index)
+    }
+
+    /// Returns the name of a path for the user.
+    pub(crate) fn id(&self, path: PathIndex) -> PathId {
+        self.path(path).id()
+    }
+
+    /// Panics never: indices are handed out by this set and paths are not removed.
+    pub(crate) fn path(&self, id: PathIndex) -> &Path {
         &self.paths[id.index()]
     }
 
-    pub(crate) fn path_mut(&mut self, id: PathId) -> &mut Path {
+    pub(crate) fn path_mut(&mut self, id: PathIndex) -> &mut Path {
         &mut self.paths[id.index()]
     }
 
@@ -132,10 +151,10 @@ impl PathSet {
     }
 
     pub(crate) fn ids(&self) -> PathIds {
-        self.iter().map(|path| path.id).collect()
+        self.iter().map(|path| path.index).collect()
     }
 
-    pub(crate) fn contains(&self, id: PathId) -> bool {
+    pub(crate) fn contains(&self, id: PathIndex) -> bool {
         self.paths.get(id.index()).is_some_and(|path| path.state != PathState::Removed)
     }
 
@@ -144,8 +163,8 @@ impl PathSet {
     }
 
     /// Returns the path a packet from this address belongs to.
-    pub(crate) fn by_address(&self, address: IpAddr) -> Option<PathId> {
-        self.iter().find(|path| path.destination.address == address).map(|path| path.id)
+    pub(crate) fn by_address(&self, address: IpAddr) -> Option<PathIndex> {
+        self.iter().find(|path| path.destination.address == address).map(|path| path.index)
     }
 
     /// Returns whether the peer has, or lists, this transport address.
@@ -177,7 +196,7 @@ impl PathSet {
     }
 
     /// A packet with a valid tag came in: learn where and how the peer is reached now (RFC 6951 §5.4).
-    pub(crate) fn on_packet(&mut self, id: PathId, source: Destination, local: Option<IpAddr>) {
+    pub(crate) fn on_packet(&mut self, id: PathIndex, source: Destination, local: Option<IpAddr>) {
         // What still comes to an address that is given up, or already to one that is not agreed on, does not make it one
         // to send from (RFC 5061 §5.3 (F1), (F4)).
         let locals = &self.locals;
@@ -202,18 +221,18 @@ impl PathSet {
     }
 
     /// Returns the path for new data (RFC 9260 §6.4).
-    pub(crate) fn for_data(&self) -> PathId {
+    pub(crate) fn for_data(&self) -> PathIndex {
         self.current
     }
 
-    pub(crate) fn primary(&self) -> PathId {
+    pub(crate) fn primary(&self) -> PathIndex {
         self.primary
     }
 
     /// Returns the path on which a chunk goes again that was last sent on `path`: one that timed out elsewhere,
     /// if elsewhere is as good; one that acknowledgments show to be lost on the same path while that is active
     /// (RFC 9260 §6.4).
-    pub(crate) fn for_lost(&self, path: PathId, loss: Loss) -> PathId {
+    pub(crate) fn for_lost(&self, path: PathIndex, loss: Loss) -> PathIndex {
         // The peer has deleted the address it was sent to (RFC 5061 §5.3 (F13)).
         if !self.contains(path) {
             return self.current;
@@ -229,7 +248,7 @@ impl PathSet {
     }
 
     /// Returns another active path than this one, if there is any.
-    pub(crate) fn alternate(&self, path: PathId) -> Option<PathId> {
+    pub(crate) fn alternate(&self, path: PathIndex) -> Option<PathIndex> {
         if !self.has_several() {
             return None;
         }
@@ -239,17 +258,17 @@ impl PathSet {
 
     /// Returns the active path after this one, in the order of their numbers and around; itself if there is no
     /// other.
-    pub(crate) fn next_active(&self, path: PathId) -> PathId {
+    pub(crate) fn next_active(&self, path: PathIndex) -> PathIndex {
         let after = self.paths.iter().skip(path.index() + 1);
         let mut others = after.chain(self.paths.iter().take(path.index()));
-        others.find(|other| self.is_usable(other.id)).map_or(path, |other| other.id)
+        others.find(|other| self.is_usable(other.index)).map_or(path, |other| other.index)
     }
 
     /// Returns the confirmed path after this one: where the next INIT, COOKIE ECHO or SHUTDOWN goes.
-    pub(crate) fn next_confirmed(&self, path: PathId) -> PathId {
+    pub(crate) fn next_confirmed(&self, path: PathIndex) -> PathIndex {
         let after = self.paths.iter().skip(path.index() + 1);
         let mut others = after.chain(self.paths.iter().take(path.index()));
-        others.find(|other| other.is_confirmed()).map_or(path, |other| other.id)
+        others.find(|other| other.is_confirmed()).map_or(path, |other| other.index)
     }
 
     /// Returns whether data may be sent at all: there is a confirmed address of the peer, and one of ours to
@@ -260,13 +279,13 @@ impl PathSet {
     }
 
     /// The peer would like this path to be the primary one: it is, or will be when its address is confirmed.
-    pub(crate) fn prefer(&mut self, id: PathId) {
+    pub(crate) fn prefer(&mut self, id: PathIndex) {
         let is_primary = self.set_primary(id);
         self.preferred = (!is_primary).then_some(id);
     }
 
     /// The peer has deleted this address. Its number stays taken as long as there are others.
-    pub(crate) fn remove(&mut self, id: PathId) {
+    pub(crate) fn remove(&mut self, id: PathIndex) {
         let path = self.path_mut(id);
         let _removed = path.enter(PathState::Removed);
         let _asked = path.heartbeat.expire();
@@ -284,15 +303,15 @@ impl PathSet {
     }
 
     /// Returns a path that is left: the one in use, another confirmed one, or any.
-    pub(crate) fn remaining(&self) -> PathId {
-        let is_current = |path: &&Path| path.id == self.current;
+    pub(crate) fn remaining(&self) -> PathIndex {
+        let is_current = |path: &&Path| path.index == self.current;
         let confirmed = || self.iter().filter(|path| path.is_confirmed());
         let path = confirmed().find(is_current).or_else(|| confirmed().next()).or_else(|| self.iter().next());
-        path.map_or(self.current, |path| path.id)
+        path.map_or(self.current, |path| path.index)
     }
 
     /// Makes this path the primary one. False if its address is not confirmed.
-    pub(crate) fn set_primary(&mut self, id: PathId) -> bool {
+    pub(crate) fn set_primary(&mut self, id: PathIndex) -> bool {
         let is_confirmed = self.path(id).is_confirmed();
         if is_confirmed {
             self.make_primary(id, "chosen");
@@ -301,12 +320,12 @@ impl PathSet {
         is_confirmed
     }
 
-    pub(crate) fn on_measurement(&mut self, id: PathId, now: Instant, rtt: Duration) {
+    pub(crate) fn on_measurement(&mut self, id: PathIndex, now: Instant, rtt: Duration) {
         self.path_mut(id).rto.on_measurement(now, rtt);
     }
 
     /// Takes note of an answer on a path, and returns its new state if that changed it.
-    pub(crate) fn on_answer(&mut self, id: PathId, answer: Answer) -> Option<PathState> {
+    pub(crate) fn on_answer(&mut self, id: PathIndex, answer: Answer) -> Option<PathState> {
         let was_confirmed = self.path(id).is_confirmed();
         let change = self.path_mut(id).on_answer(answer)?;
         if !was_confirmed {
@@ -323,7 +342,7 @@ impl PathSet {
 
     /// Takes note of a transmission on a path that went unanswered, and returns its new state if that changed
     /// it.
-    pub(crate) fn on_unanswered(&mut self, id: PathId, what: Unanswered) -> Option<PathState> {
+    pub(crate) fn on_unanswered(&mut self, id: PathIndex, what: Unanswered) -> Option<PathState> {
         let limits = self.limits;
         let change = self.path_mut(id).on_unanswered(what, &limits);
         // Also without a change of state: of failed paths that with the fewest errors is used.
@@ -336,7 +355,7 @@ impl PathSet {
 
     /// Returns when a HEARTBEAT may go to the unconfirmed address of `id`: at most `burst` in one RTO (RFC 9260
     /// §5.4), and none before those that were asked less often.
-    pub(crate) fn verification_slot(&mut self, now: Instant, id: PathId, burst: u32) -> VerificationSlot {
+    pub(crate) fn verification_slot(&mut self, now: Instant, id: PathIndex, burst: u32) -> VerificationSlot {
         let (rto, errors) = (self.path(id).rto.rto(), self.path(id).errors);
         let goes_before = |other: &Path| {
             other.state == PathState::Unconfirmed
@@ -369,7 +388,7 @@ impl PathSet {
         let mut moved = PathIds::default();
         for path in self.paths.iter_mut().filter(|path| path.source == Some(local)) {
             self.locals.assign(path);
-            moved.insert(path.id);
+            moved.insert(path.index);
         }
         self.reselect();
         moved.into_iter().filter(|path| self.contains(*path)).collect()
@@ -386,7 +405,7 @@ impl PathSet {
             if path.is_confirmed() {
                 let _inactive = path.enter(PathState::Inactive);
             }
-            moved.insert(path.id);
+            moved.insert(path.index);
         }
         self.reselect();
         moved
@@ -404,18 +423,18 @@ impl PathSet {
         };
         for path in self.paths.iter_mut().filter(is_idle) {
             self.locals.assign(path);
-            revived.insert(path.id);
+            revived.insert(path.index);
         }
         self.reselect();
         revived
     }
 
-    fn is_usable(&self, id: PathId) -> bool {
+    fn is_usable(&self, id: PathIndex) -> bool {
         let path = self.path(id);
         path.state == PathState::Active && !path.is_stranded
     }
 
-    fn make_primary(&mut self, path: PathId, because: &'static str) {
+    fn make_primary(&mut self, path: PathIndex, because: &'static str) {
         if self.primary != path {
             trace::primary_path_changed(self.primary, path, because);
             self.primary = path;
@@ -431,8 +450,8 @@ impl PathSet {
     }
 
     fn choose(&self, purpose: Purpose) -> Choice {
-        let candidates = self.paths.iter().map(|path| Candidate {
-            path: path.id,
+        let candidates = self.paths.iter().map(|path| PathCandidate {
+            path: path.index,
             state: path.state,
             errors: path.errors,
             has_source: !path.is_stranded,
@@ -443,7 +462,7 @@ impl PathSet {
 
 impl Locals {
     fn assign(&self, path: &mut Path) {
-        path.source = source_for(path.destination.address, &self.addresses, path.id.index());
+        path.source = source_for(path.destination.address, &self.addresses, path.index.index());
         path.is_stranded = path.source.is_none() && self.are_configured;
     }
 }

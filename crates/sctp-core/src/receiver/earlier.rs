@@ -18,12 +18,12 @@ use virtual_time::Instant;
 /// SACKs to be sent before the one that says how things stand now, each in a packet of its own.
 #[derive(Debug, Default)]
 pub(super) struct EarlierSacks {
-    waiting: Option<Box<Waiting>>,
+    waiting: Option<Box<WaitingSacks>>,
     rate: Rate,
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct WaitingSacks {
     sacks: VecDeque<Earlier>,
     /// The gap ack blocks of all of them.
     blocks: VecDeque<GapAckBlock>,
@@ -89,7 +89,7 @@ impl EarlierSacks {
     }
 }
 
-impl Waiting {
+impl WaitingSacks {
     fn is_full(&self) -> bool {
         self.sacks.len() >= SACKS_AT_ONCE || self.blocks.len() + self.duplicates.len() >= ENTRIES_AT_ONCE
     }

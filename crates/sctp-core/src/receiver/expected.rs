@@ -11,7 +11,7 @@ use virtual_time::Instant;
 
 use super::Receiver;
 use super::arena::PacketCopy;
-use super::fragment::Fragment;
+use super::fragment::DataChunk;
 use super::ordering::Ordering;
 use super::outcome::TakenIn;
 
@@ -21,13 +21,13 @@ impl Receiver {
         if !self.is_settled() {
             return;
         }
-        let numbering = self.config.numbering();
+        let numbering = self.rules.numbering;
         let (mut tsn, mut room) = (self.cumulative_tsn(), self.window.room());
         let mut packet = PacketCopy::of(chunks.rest());
         let (mut messages, mut octets, mut is_immediate) = (0_u32, 0, false);
-        let limits = Limits { bytes: self.config.longest_bytes(), streams: self.config.inbound_streams };
+        let limits = WholeMessageLimits { bytes: self.longest_bytes(), streams: self.rules.inbound_streams };
         let mut ahead = chunks.clone();
-        while let Some(data) = Fragment::next(&mut ahead, numbering)
+        while let Some(data) = DataChunk::next(&mut ahead, numbering)
             && data.tsn == tsn.next()
             && limits.admit(&data)
             && self.ordering.expects(&data)
@@ -86,17 +86,17 @@ impl Receiver {
 const MOST_BESIDE: usize = 32;
 
 /// The limits of messages that are taken without a closer look.
-struct Limits {
+struct WholeMessageLimits {
     /// Octets of payload.
     bytes: usize,
     /// Streams are numbered below this.
     streams: u16,
 }
 
-impl Limits {
+impl WholeMessageLimits {
     /// Returns whether a chunk is a whole message within these limits.
     #[inline(always)]
-    fn admit(&self, data: &Fragment<'_>) -> bool {
+    fn admit(&self, data: &DataChunk<'_>) -> bool {
         data.flags.is_whole()
             && !data.payload.is_empty()
             && data.payload.len() <= self.bytes

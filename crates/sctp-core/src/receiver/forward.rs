@@ -8,14 +8,14 @@
 use sctp_wire::{ForwardTsn, IForwardTsn, StreamId, Tsn};
 use virtual_time::Instant;
 
-use super::fragment::{Fragment, Numbering, Sequence};
+use super::fragment::{DataChunk, Numbering, Sequence};
 use super::reassembly::Discarded;
 use super::tsn_map::{Forward, Position};
 use super::{Arrival, Receiver, ReceiverViolation};
 
 /// The effect of a FORWARD TSN or I-FORWARD-TSN; a SACK is owed at once in any case.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Forwarding {
+pub(crate) enum ForwardOutcome {
     /// The cumulative TSN moved; `message_ready` says whether the application has something new to read.
     Moved { message_ready: bool },
     /// Overtaken by what has arrived: nothing changed.
@@ -24,24 +24,6 @@ pub(crate) enum Forwarding {
     OutOfReach,
     /// The form that does not go with the data chunks agreed on; answer with ABORT (RFC 8260 §2.3.1).
     Violation(ReceiverViolation),
-}
-
-/// The statistics of what the peer gave up (RFC 3758 §3.6, RFC 8260 §2.3.1).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct GivenUp {
-    /// FORWARD TSN and I-FORWARD-TSN that moved the cumulative TSN.
-    pub forward_tsns: u64,
-    /// The number of those that came too late to move anything.
-    pub old_forward_tsns: u64,
-    /// The number of those discarded because they reached further than any chunk in flight.
-    pub dropped_forward_tsns: u64,
-    /// Entries in them discarded because their stream does not exist.
-    pub invalid_streams: u64,
-    /// Messages that will never be delivered, as far as their numbers tell: an unordered message without a MID
-    /// of which nothing arrived is not known here.
-    pub messages: u64,
-    /// Chunks of such messages that came later.
-    pub late_chunks: u64,
 }
 
 /// The last message skipped in a stream.
@@ -54,26 +36,26 @@ pub(super) struct Skipped {
 
 impl Receiver {
     /// Takes in a FORWARD TSN chunk.
-    pub(crate) fn on_forward_tsn(&mut self, now: Instant, forward: &ForwardTsn<'_>) -> Forwarding {
+    pub(crate) fn on_forward_tsn(&mut self, now: Instant, forward: &ForwardTsn<'_>) -> ForwardOutcome {
         let tsn = forward.new_cumulative_tsn;
         let skipped = forward.skipped();
         let skipped =
             skipped.map(|one| Skipped { stream: one.stream, unordered: false, last: one.ssn.into() });
-        match self.config.numbering() {
+        match self.rules.numbering {
             Numbering::Ssn => self.forward(now, tsn, skipped),
-            Numbering::Mid => Forwarding::Violation(ReceiverViolation::ForwardTsnWithIData(tsn)),
+            Numbering::Mid => ForwardOutcome::Violation(ReceiverViolation::ForwardTsnWithIData(tsn)),
         }
     }
 
     /// Takes in an I-FORWARD-TSN chunk.
-    pub(crate) fn on_i_forward_tsn(&mut self, now: Instant, forward: &IForwardTsn<'_>) -> Forwarding {
+    pub(crate) fn on_i_forward_tsn(&mut self, now: Instant, forward: &IForwardTsn<'_>) -> ForwardOutcome {
         let tsn = forward.new_cumulative_tsn;
         let skipped = forward.skipped();
         let skipped =
             skipped.map(|one| Skipped { stream: one.stream, unordered: one.unordered, last: one.mid.into() });
-        match self.config.numbering() {
+        match self.rules.numbering {
             Numbering::Mid => self.forward(now, tsn, skipped),
-            Numbering::Ssn => Forwarding::Violation(ReceiverViolation::IForwardTsnWithData(tsn)),
+            Numbering::Ssn => ForwardOutcome::Violation(ReceiverViolation::IForwardTsnWithData(tsn)),
         }
     }
 
@@ -83,16 +65,16 @@ impl Receiver {
         now: Instant,
         new_cumulative: Tsn,
         skipped: impl Iterator<Item = Skipped>,
-    ) -> Forwarding {
+    ) -> ForwardOutcome {
         self.sack.on_forward_tsn();
         let through = match self.arrived.forward(new_cumulative) {
             Forward::Old => {
                 self.counters.note().given_up.old_forward_tsns += 1;
-                return Forwarding::Old;
+                return ForwardOutcome::Old;
             }
             Forward::OutOfReach => {
                 self.counters.note().given_up.dropped_forward_tsns += 1;
-                return Forwarding::OutOfReach;
+                return ForwardOutcome::OutOfReach;
             }
             Forward::Through(position) => position,
         };
@@ -101,7 +83,7 @@ impl Receiver {
         let mut passed = Vec::new();
         for one in skipped {
             message_ready |= self.skip(now, one);
-            if self.config.partial_delivery_point.is_some() {
+            if self.rules.partial_delivery_point().is_some() {
                 passed.push(one.stream);
             }
         }
@@ -110,20 +92,20 @@ impl Receiver {
         let (discarded, end) = self.reassembly.forward(through, has_passed);
         self.given_up_through = Some(end);
         self.discard(&discarded);
-        if let Some(point) = self.config.partial_delivery_point {
+        if let Some(point) = self.rules.partial_delivery_point() {
             // With DATA it is the cumulative TSN that counts, whatever the stream.
             passed.push(StreamId::new(0));
             for stream in passed {
                 message_ready |= self.deliver_piece(now, point, stream, None);
             }
         }
-        Forwarding::Moved { message_ready }
+        ForwardOutcome::Moved { message_ready }
     }
 
     /// Passes over the messages of a stream up to one; says whether others became ready because of it.
     fn skip(&mut self, now: Instant, skipped: Skipped) -> bool {
         let Skipped { stream, unordered, last } = skipped;
-        if stream.get() >= self.config.inbound_streams {
+        if stream.get() >= self.rules.inbound_streams {
             self.counters.note().given_up.invalid_streams += 1;
             return false;
         }
@@ -139,7 +121,7 @@ impl Receiver {
     }
 
     /// Returns whether a chunk belongs to a message that was given up, though its TSN is new.
-    pub(super) fn is_given_up(&self, position: Position, data: &Fragment<'_>) -> bool {
+    pub(super) fn is_given_up(&self, position: Position, data: &DataChunk<'_>) -> bool {
         self.given_up_through.is_some_and(|through| {
             let continues = position == through.next() && self.continues(data);
             continues || data.order().is_some_and(|order| self.ordering.has_passed(data.stream, order))
@@ -147,7 +129,7 @@ impl Receiver {
     }
 
     /// Acknowledges such a chunk, and throws it away.
-    pub(super) fn on_given_up(&mut self, position: Position, data: &Fragment<'_>) -> Arrival {
+    pub(super) fn on_given_up(&mut self, position: Position, data: &DataChunk<'_>) -> Arrival {
         self.counters.note().given_up.late_chunks += 1;
         self.arrived.insert(position);
         self.sack.on_new(data.flags.immediate);
@@ -158,7 +140,7 @@ impl Receiver {
     }
 
     /// A message that begins right above what was given up: whoever was cut off there gets no ending.
-    pub(super) fn cut_off_below(&mut self, position: Position, data: &Fragment<'_>) {
+    pub(super) fn cut_off_below(&mut self, position: Position, data: &DataChunk<'_>) {
         if data.flags.beginning && self.given_up_through == Some(position.previous()) {
             let discarded = self.reassembly.cut_off_below(position);
             self.discard(&discarded);
@@ -166,8 +148,8 @@ impl Receiver {
     }
 
     /// Returns whether a chunk of DATA without B bit continues the message of the TSN below.
-    fn continues(&self, data: &Fragment<'_>) -> bool {
-        self.config.numbering() == Numbering::Ssn && !data.flags.beginning
+    fn continues(&self, data: &DataChunk<'_>) -> bool {
+        self.rules.numbering == Numbering::Ssn && !data.flags.beginning
     }
 
     /// Frees the room of what was thrown away.

@@ -5,7 +5,7 @@ use sctp_wire::{Chunks, Data, DataFlags, Fsn, IData, Mid, PayloadProtocolId, Ssn
 
 /// A DATA or I-DATA chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Fragment<'a> {
+pub(super) struct DataChunk<'a> {
     pub(super) tsn: Tsn,
     pub(super) stream: StreamId,
     pub(super) sequence: Sequence,
@@ -17,7 +17,7 @@ pub(super) struct Fragment<'a> {
     pub(super) payload: &'a [u8],
 }
 
-impl<'a> Fragment<'a> {
+impl<'a> DataChunk<'a> {
     /// Reads the chunk that stands next in a packet, if it is of the kind agreed on and sound.
     #[inline(always)]
     pub(super) fn next(chunks: &mut Chunks<'a>, numbering: Numbering) -> Option<Self> {
@@ -34,7 +34,7 @@ impl<'a> Fragment<'a> {
     }
 }
 
-impl<'a> From<&Data<'a>> for Fragment<'a> {
+impl<'a> From<&Data<'a>> for DataChunk<'a> {
     #[inline]
     fn from(data: &Data<'a>) -> Self {
         let Data { tsn, stream, ssn, ppid, flags, payload } = *data;
@@ -42,7 +42,7 @@ impl<'a> From<&Data<'a>> for Fragment<'a> {
     }
 }
 
-impl<'a> From<&IData<'a>> for Fragment<'a> {
+impl<'a> From<&IData<'a>> for DataChunk<'a> {
     #[inline]
     fn from(data: &IData<'a>) -> Self {
         Self {

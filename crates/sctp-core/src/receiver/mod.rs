@@ -1,7 +1,7 @@
 //! The receiving half of an association: DATA or I-DATA chunks in, whole messages and SACKs out.
 //!
 //! ```text
-//! on_data ─► tsn_map: new? ─► window: room? ─► reassembly: whole? ─► ordering: its turn? ─► receive
+//! take_in ─► tsn_map: new? ─► window: room? ─► reassembly: whole? ─► ordering: its turn? ─► receive
 //!                │                │
 //!                └──── sack ◄─────┘ ─► on_packet_end: at once, delayed, nothing ─► write_sack
 //!                                          earlier: due before the next packet was read ──┘
@@ -16,32 +16,30 @@
 //! beyond the limit. That is where we leave RFC 9260 §6.2, which would drop the highest TSN for it.
 
 use bytes::Bytes;
-use sctp_wire::{Chunks, Data, Full, IData, PacketWriter, Tsn};
+use sctp_wire::{Chunks, Full, PacketWriter, Tsn};
 use virtual_time::Instant;
 
-pub use blocking::{BlockingHistogram, BlockingStatistics, StreamBlocking};
-pub(crate) use forward::Forwarding;
-pub use forward::GivenUp;
-pub use outcome::ReceiverStatistics;
+pub(crate) use forward::ForwardOutcome;
 use outcome::ReceiverTally;
-pub(crate) use outcome::{Arrival, TakenIn};
+pub(crate) use outcome::{Arrival, TakenIn, Withholds};
 pub(crate) use partial::Aborted;
 pub(crate) use sack::SackDemand;
 
 use crate::capabilities::{Capabilities, Capability};
 use crate::error::ReceiverViolation;
 use crate::message::Received;
+use crate::stats::ReceiverStatistics;
 use arena::Arena;
 use earlier::EarlierSacks;
-use fragment::{Fragment, Numbering};
+use fragment::{DataChunk, Numbering};
 use ordering::Ordering;
 use reassembly::{Assembled, Reassembly};
 use sack::SackSchedule;
-use tsn_map::{Place, Position, TsnMap};
-use window::{Credit, Window};
+use tsn_map::{Position, TsnMap, TsnPlace};
+use unread::Unread;
+use window::{Credit, ReceiveWindow};
 
 mod arena;
-mod blocking;
 mod earlier;
 mod expected;
 mod forward;
@@ -53,6 +51,7 @@ mod reassembly;
 mod reconfig;
 mod sack;
 mod tsn_map;
+mod unread;
 mod window;
 
 /// The association's configuration of receiving, after negotiation.
@@ -84,23 +83,43 @@ impl ReceiverConfig {
         let chunk_bytes = if self.partial_delivery_point.is_some() { usize::from(u16::MAX) } else { 0 };
         self.message_bytes.saturating_add(chunk_bytes)
     }
+}
 
-    /// Returns the length of the longest message put together. Where it is delivered in pieces, the window
-    /// alone limits what waits.
-    fn longest_bytes(&self) -> usize {
-        if self.partial_delivery_point.is_some() { usize::MAX } else { self.message_bytes }
+/// What of the configuration is looked at all the time; the window knows the rest.
+#[derive(Clone, Copy, Debug)]
+struct ReceiverRules {
+    /// More octets than this of an unfinished message are delivered; `usize::MAX`: never.
+    partial_delivery_point: usize,
+    sack_every_packets: u32,
+    inbound_streams: u16,
+    numbering: Numbering,
+}
+
+impl ReceiverRules {
+    fn new(config: &ReceiverConfig) -> Self {
+        Self {
+            partial_delivery_point: config.partial_delivery_point.unwrap_or(usize::MAX),
+            sack_every_packets: config.sack_every_packets,
+            inbound_streams: config.inbound_streams,
+            numbering: config.numbering(),
+        }
+    }
+
+    fn partial_delivery_point(&self) -> Option<usize> {
+        (self.partial_delivery_point < usize::MAX).then_some(self.partial_delivery_point)
     }
 }
 
 /// Everything that came from the peer and is not yet with the application.
 #[derive(Debug)]
 pub(crate) struct Receiver {
-    config: ReceiverConfig,
+    rules: ReceiverRules,
     arrived: TsnMap,
-    window: Window,
+    window: ReceiveWindow,
     arena: Arena,
     reassembly: Reassembly,
     ordering: Ordering,
+    unread: Unread,
     sack: SackSchedule,
     earlier_sacks: EarlierSacks,
     /// The last position of what the peer gave up; `None` as long as it has given up nothing.
@@ -111,17 +130,24 @@ pub(crate) struct Receiver {
 impl Receiver {
     pub(crate) fn new(config: ReceiverConfig, peer_initial_tsn: Tsn) -> Self {
         Self {
-            config,
+            rules: ReceiverRules::new(&config),
             arrived: TsnMap::new(peer_initial_tsn),
-            window: Window::new(config.buffer_bytes, config.overdraft_bytes()),
+            window: ReceiveWindow::new(config.buffer_bytes, config.overdraft_bytes()),
             arena: Arena::default(),
             reassembly: Reassembly::new(config.numbering()),
             ordering: Ordering::new(config.numbering()),
+            unread: Unread::default(),
             sack: SackSchedule::new(config.sack_every_packets),
             earlier_sacks: EarlierSacks::default(),
             given_up_through: None,
             counters: ReceiverTally::default(),
         }
+    }
+
+    /// Returns the length of the longest message put together. Where it is delivered in pieces, the window
+    /// alone limits what waits.
+    fn longest_bytes(&self) -> usize {
+        if self.rules.partial_delivery_point().is_some() { usize::MAX } else { self.window.overdraft_bytes() }
     }
 
     /// A packet is about to be read. A SACK that those before it called for is sent as things stand now.
@@ -145,14 +171,26 @@ impl Receiver {
         }
     }
 
-    /// Takes the DATA or I-DATA chunks that stand next in a packet, as long as they are kept.
-    pub(crate) fn take_in(&mut self, now: Instant, chunks: &mut Chunks<'_>) -> TakenIn {
+    /// Takes the DATA or I-DATA chunks that stand next in a packet, as long as they are of the kind agreed on and kept; but for
+    /// those that are withheld. There is no other way in.
+    pub(crate) fn take_in(
+        &mut self,
+        now: Instant,
+        chunks: &mut Chunks<'_>,
+        withholds: Withholds<'_>,
+    ) -> TakenIn {
         let mut taken = TakenIn::default();
         loop {
-            self.take_expected(now, chunks, &mut taken);
-            let Some(fragment) = Fragment::next(chunks, self.config.numbering()) else { break };
+            if withholds.is_none() {
+                self.take_expected(now, chunks, &mut taken);
+            }
+            let Some(chunk) = DataChunk::next(chunks, self.rules.numbering) else { break };
             taken.any = true;
-            let arrival = self.on_fragment(now, &fragment);
+            if withholds.is_some_and(|withholds| withholds(chunk.stream, chunk.tsn)) {
+                taken.withheld += 1;
+                continue;
+            }
+            let arrival = self.on_fragment(now, &chunk);
             let Arrival::Accepted { message_ready } = arrival else {
                 taken.stopped_at = Some(arrival);
                 break;
@@ -162,30 +200,14 @@ impl Receiver {
         taken
     }
 
-    /// Takes in a DATA chunk, in the order of the packet.
-    pub(crate) fn on_data(&mut self, now: Instant, data: &Data<'_>) -> Arrival {
-        match self.config.numbering() {
-            Numbering::Ssn => self.on_fragment(now, &data.into()),
-            Numbering::Mid => Arrival::Violation(ReceiverViolation::DataInsteadOfIData(data.tsn)),
-        }
-    }
-
-    /// Takes in an I-DATA chunk, in the order of the packet.
-    pub(crate) fn on_i_data(&mut self, now: Instant, data: &IData<'_>) -> Arrival {
-        match self.config.numbering() {
-            Numbering::Mid => self.on_fragment(now, &data.into()),
-            Numbering::Ssn => Arrival::Violation(ReceiverViolation::IDataNotAgreed(data.tsn)),
-        }
-    }
-
     /// Decides about a SACK, once per packet that carried a DATA chunk, after its last chunk.
     pub(crate) fn on_packet_end(&mut self) -> SackDemand {
         self.sack.on_packet_end(self.arrived.has_gap())
     }
 
-    /// The delayed-SACK timer fired: the SACK must go now.
-    pub(crate) fn on_sack_timer(&mut self) {
-        self.sack.on_timer();
+    /// Makes a SACK that is owed and may wait go now.
+    pub(crate) fn hurry_sack(&mut self) {
+        self.sack.hurry();
     }
 
     /// Returns whether a SACK must go now, for what arrived or for a window that opened.
@@ -274,6 +296,7 @@ impl Receiver {
             self.window.hold(received.message.payload.len());
             self.ordering.adopt(received);
         }
+        self.adopt_unread(predecessor);
         self.count_held();
     }
 
@@ -290,7 +313,7 @@ impl Receiver {
 
     #[inline]
     fn overhead_bytes(&self) -> usize {
-        self.ordering.overhead_bytes() + self.reassembly.overhead_bytes()
+        self.ordering.overhead_bytes() + self.reassembly.overhead_bytes() + self.unread.overhead_bytes()
     }
 
     /// Returns whether the peer should hear that the window opened, though nothing arrived (RFC 9260 §6.2): it
@@ -298,7 +321,7 @@ impl Receiver {
     /// believes to be closed has room for a packet.
     #[inline]
     pub(crate) fn window_update_due(&self) -> bool {
-        self.window.is_update_due() || (!self.has_message() && self.window.has_reopened())
+        self.window.is_update_due() || (!self.has_unread() && self.window.has_reopened())
     }
 
     /// Returns whether [`receive`](Self::receive) would give something.
@@ -336,18 +359,18 @@ impl Receiver {
         }
     }
 
-    fn on_fragment(&mut self, now: Instant, data: &Fragment<'_>) -> Arrival {
+    fn on_fragment(&mut self, now: Instant, data: &DataChunk<'_>) -> Arrival {
         if data.payload.is_empty() {
             return Arrival::NoUserData(data.tsn);
         }
         match self.arrived.place(data.tsn) {
-            Place::New(position) => self.on_new(now, position, data),
-            Place::Duplicate => {
+            TsnPlace::New(position) => self.on_new(now, position, data),
+            TsnPlace::Duplicate => {
                 self.counters.note().duplicates += 1;
                 self.sack.on_duplicate(data.tsn);
                 Arrival::Duplicate
             }
-            Place::OutOfReach => {
+            TsnPlace::OutOfReach => {
                 self.counters.note().dropped_out_of_reach += 1;
                 self.sack.on_dropped();
                 Arrival::DroppedOutOfReach
@@ -355,8 +378,8 @@ impl Receiver {
         }
     }
 
-    fn on_new(&mut self, now: Instant, position: Position, data: &Fragment<'_>) -> Arrival {
-        if data.stream.get() >= self.config.inbound_streams {
+    fn on_new(&mut self, now: Instant, position: Position, data: &DataChunk<'_>) -> Arrival {
+        if data.stream.get() >= self.rules.inbound_streams {
             return self.acknowledge_only(position, data);
         }
         if self.is_given_up(position, data) {
@@ -380,10 +403,10 @@ impl Receiver {
         // With DATA the next chunk always belongs to the one message that waits for it, and enters; unless that is long
         // and its stream, by the peer's mistake, waits for another one.
         let may_be_hopeless =
-            self.config.numbering() == Numbering::Mid || self.config.partial_delivery_point.is_some();
+            self.rules.numbering == Numbering::Mid || self.rules.partial_delivery_point().is_some();
         let is_hopeless = may_be_hopeless
             && position == self.arrived.head()
-            && !self.ordering.has_message()
+            && !self.has_unread()
             && !self.window.could_admit(payload_bytes);
         if is_hopeless {
             return Arrival::Hopeless { bytes: self.reassembly.bytes() };
@@ -393,7 +416,7 @@ impl Receiver {
 
     /// Acknowledges a chunk on a stream that does not exist, and throws it away (RFC 9260 §6.5).
     #[cold]
-    fn acknowledge_only(&mut self, position: Position, data: &Fragment<'_>) -> Arrival {
+    fn acknowledge_only(&mut self, position: Position, data: &DataChunk<'_>) -> Arrival {
         self.counters.note().invalid_streams += 1;
         self.arrived.insert(position);
         self.sack.on_new(data.flags.immediate);
@@ -403,17 +426,17 @@ impl Receiver {
     /// Returns whether there is room for a chunk. The one after the cumulative TSN may overdraw while the
     /// application has nothing to read: nobody else could ever make room for it.
     fn has_room(&self, position: Position, payload_bytes: usize) -> bool {
-        let is_awaited = position == self.arrived.head() && !self.ordering.has_message();
+        let is_awaited = position == self.arrived.head() && !self.has_unread();
         let credit = if is_awaited { Credit::Overdraft } else { Credit::Window };
         self.window.admits(payload_bytes, credit)
     }
 
-    fn check(&self, position: Position, data: &Fragment<'_>) -> Result<(), ReceiverViolation> {
+    fn check(&self, position: Position, data: &DataChunk<'_>) -> Result<(), ReceiverViolation> {
         self.ordering.check(data)?;
-        self.reassembly.check(position, data, &self.arrived, self.config.longest_bytes())
+        self.reassembly.check(position, data, &self.arrived, self.longest_bytes())
     }
 
-    fn accept(&mut self, now: Instant, position: Position, data: &Fragment<'_>) -> Arrival {
+    fn accept(&mut self, now: Instant, position: Position, data: &DataChunk<'_>) -> Arrival {
         self.arrived.insert(position);
         self.window.hold(data.payload.len());
         self.sack.on_new(data.flags.immediate);
@@ -425,7 +448,7 @@ impl Receiver {
         } else {
             self.assemble(now, position, data)
         };
-        if let Some(point) = self.config.partial_delivery_point {
+        if let Some(point) = self.rules.partial_delivery_point() {
             message_ready |= self.deliver_piece(now, point, data.stream, Some(data));
         }
         self.count_held();
@@ -433,7 +456,7 @@ impl Receiver {
     }
 
     /// Adds a part of a message; returns whether it completed it.
-    fn assemble(&mut self, now: Instant, position: Position, data: &Fragment<'_>) -> bool {
+    fn assemble(&mut self, now: Instant, position: Position, data: &DataChunk<'_>) -> bool {
         let Some(message) = self.reassembly.insert(position, data) else { return false };
         self.counters.messages += 1;
         self.ordering.insert(now, message)

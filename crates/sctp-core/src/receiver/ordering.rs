@@ -12,10 +12,10 @@ use sctp_wire::{PayloadProtocolId, StreamId};
 use virtual_time::Instant;
 
 use super::ReceiverViolation;
-use super::blocking::BlockingStatistics;
-use super::fragment::{Fragment, Numbering, Sequence};
+use super::fragment::{DataChunk, Numbering, Sequence};
 use super::reassembly::Assembled;
 use crate::message::{Delivery, Message, Piece, Received};
+use crate::stats::BlockingStatistics;
 use crate::steps::step;
 use crate::stream_set::StreamSet;
 
@@ -25,7 +25,7 @@ pub(super) struct Ordering {
     numbering: Numbering,
     /// The number each stream waits for, as far as the highest stream used.
     next: Vec<Sequence>,
-    blocked: BTreeMap<(u16, u32), Box<Blocked>>,
+    blocked: BTreeMap<(u16, u32), Box<BlockedMessage>>,
     ready: VecDeque<Ready>,
     /// Octets of the copies of packets that short ones of them share, beside their payload.
     shared_bytes: usize,
@@ -47,7 +47,7 @@ impl Ordering {
 
     /// Returns whether a chunk's message is one its stream still waits for; each number is used once per round.
     #[inline]
-    pub(super) fn check(&self, fragment: &Fragment<'_>) -> Result<(), ReceiverViolation> {
+    pub(super) fn check(&self, fragment: &DataChunk<'_>) -> Result<(), ReceiverViolation> {
         let (tsn, stream) = (fragment.tsn, fragment.stream);
         let Some(order) = fragment.order() else { return Ok(()) };
         if !order.precedes(self.next(stream)) && !self.is_blocked(stream, order) {
@@ -104,7 +104,7 @@ impl Ordering {
             return true;
         }
         if order != self.next(stream) {
-            self.blocked.insert(key(stream, order), Box::new(Blocked { message, complete_at: now }));
+            self.blocked.insert(key(stream, order), Box::new(BlockedMessage { message, complete_at: now }));
             return false;
         }
         self.deliver(now, now, message);
@@ -125,7 +125,7 @@ impl Ordering {
     /// Returns whether a message is the one its stream, which has been used before, waits for; or it has no
     /// order.
     #[inline(always)]
-    pub(super) fn expects(&self, fragment: &Fragment<'_>) -> bool {
+    pub(super) fn expects(&self, fragment: &DataChunk<'_>) -> bool {
         fragment.flags.unordered
             || self
                 .next
@@ -135,8 +135,8 @@ impl Ordering {
 
     /// Delivers a message that is [expected](Self::expects), while none is blocked.
     #[inline(always)]
-    pub(super) fn deliver_expected(&mut self, now: Instant, fragment: &Fragment<'_>, payload: Bytes) {
-        let &Fragment { stream, ppid, sequence, .. } = fragment;
+    pub(super) fn deliver_expected(&mut self, now: Instant, fragment: &DataChunk<'_>, payload: Bytes) {
+        let &DataChunk { stream, ppid, sequence, .. } = fragment;
         let mut delivery = Delivery::Unordered;
         if !fragment.flags.unordered {
             delivery = Delivery::Ordered;
@@ -317,7 +317,7 @@ impl Ordering {
             self.deliver(now, follower.complete_at, follower.message);
             next = self.numbering.next(next);
         }
-        self.expect(stream, next);
+        self.set_next(stream, next);
     }
 
     /// Returns the blocked message of a stream that comes first, counted from the one it waits for.
@@ -345,7 +345,7 @@ impl Ordering {
         self.next.get(usize::from(stream.get())).copied().unwrap_or_default()
     }
 
-    fn expect(&mut self, stream: StreamId, next: Sequence) {
+    fn set_next(&mut self, stream: StreamId, next: Sequence) {
         let index = usize::from(stream.get());
         if index >= self.next.len() {
             self.next.resize(index + 1, Sequence::default());
@@ -398,7 +398,7 @@ pub(super) struct Passed {
 }
 
 #[derive(Debug)]
-struct Blocked {
+struct BlockedMessage {
     message: Assembled,
     complete_at: Instant,
 }
@@ -410,7 +410,7 @@ const READY_BYTES: usize = size_of::<Ready>() + size_of::<Ready>() / 16;
 const SHARED_COPY_BYTES: usize = 24;
 
 /// Octets of a blocked message, and its key and pointer in nodes that are two thirds full.
-const BLOCKED_BYTES: usize = size_of::<Blocked>() + 16 * 3 / 2 + 4;
+const BLOCKED_BYTES: usize = size_of::<BlockedMessage>() + 16 * 3 / 2 + 4;
 
 /// Places that an empty queue keeps: as many as many packets fill at once.
 const PLACES_KEPT: usize = 1024;

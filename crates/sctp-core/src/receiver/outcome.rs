@@ -1,11 +1,10 @@
-//! The outcomes that the receiver returns to the association, the peer's offences, and statistics.
+//! The outcomes that the receiver returns to the association, and its counters.
 
 use sctp_wire::{StreamId, Tsn};
 
-use super::blocking::BlockingStatistics;
-use super::forward::GivenUp;
 use crate::error::ReceiverViolation;
 use crate::seldom::Seldom;
+use crate::stats::ReceiverStatistics;
 
 /// The outcome of one DATA or I-DATA chunk.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -44,7 +43,12 @@ pub(crate) struct TakenIn {
     pub(crate) message_ready: bool,
     /// The outcome of the last one, if it was not kept; what stands behind it has not been looked at.
     pub(crate) stopped_at: Option<Arrival>,
+    /// Chunks that were withheld.
+    pub(crate) withheld: u64,
 }
+
+/// Whether a chunk on this stream, with this TSN, is withheld as if lost; `None`: no chunk is.
+pub(crate) type Withholds<'a> = Option<&'a dyn Fn(StreamId, Tsn) -> bool>;
 
 /// The counts of the receiving half.
 #[derive(Debug, Default)]
@@ -65,37 +69,4 @@ impl ReceiverTally {
     pub(super) fn note(&mut self) -> &mut ReceiverStatistics {
         self.seldom.note()
     }
-}
-
-/// The statistics of the receiving half of an association.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct ReceiverStatistics {
-    /// DATA and I-DATA chunks kept.
-    pub data_chunks: u64,
-    /// The number of octets in them.
-    pub octets: u64,
-    /// Messages completed, whether read or not.
-    pub messages: u64,
-    /// Messages of which pieces were delivered, complete by now or not.
-    pub messages_in_pieces: u64,
-    /// Pieces delivered of messages that were not complete yet.
-    pub pieces: u64,
-    /// Messages of which pieces were delivered and that will never be complete.
-    pub pieces_aborted: u64,
-    /// DATA chunks that came again.
-    pub duplicates: u64,
-    /// DATA chunks dropped because window or memory had no room.
-    pub dropped_no_window: u64,
-    /// DATA chunks dropped because they were too far ahead or made too many gaps.
-    pub dropped_out_of_reach: u64,
-    /// DATA chunks acknowledged and thrown away because their stream does not exist.
-    pub invalid_streams: u64,
-    /// SACKs left out because too many fell due in packets that arrived together; the next one said the same and more.
-    pub sacks_left_out: u64,
-    /// Payload octets in fragments that wait for others, now.
-    pub reassembly_bytes: usize,
-    /// The statistics of what the peer gave up.
-    pub given_up: GivenUp,
-    /// The statistics of head-of-line blocking.
-    pub blocked: BlockingStatistics,
 }

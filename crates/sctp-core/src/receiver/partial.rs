@@ -9,8 +9,8 @@ use sctp_wire::StreamId;
 use virtual_time::Instant;
 
 use super::Receiver;
-use super::fragment::Fragment;
-use super::reassembly::Candidate;
+use super::fragment::DataChunk;
+use super::reassembly::PartialCandidate;
 
 /// A message delivered in part that will never be complete.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,10 +28,10 @@ impl Receiver {
         now: Instant,
         point: usize,
         stream: StreamId,
-        fragment: Option<&Fragment<'_>>,
+        fragment: Option<&DataChunk<'_>>,
     ) -> bool {
         let unordered = fragment.filter(|fragment| fragment.flags.unordered);
-        let candidate = Candidate {
+        let candidate = PartialCandidate {
             head: self.arrived.head(),
             stream,
             unordered: unordered.is_some(),

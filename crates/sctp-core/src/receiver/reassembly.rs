@@ -7,7 +7,7 @@ use bytes::Bytes;
 use sctp_wire::{PayloadProtocolId, StreamId};
 
 use super::ReceiverViolation;
-use super::fragment::{Fragment, Numbering, Sequence};
+use super::fragment::{DataChunk, Numbering, Sequence};
 use super::partial::Aborted;
 use super::tsn_map::{Position, TsnMap};
 use crate::message::Piece;
@@ -48,7 +48,7 @@ impl Reassembly {
     pub(super) fn check(
         &self,
         position: Position,
-        fragment: &Fragment<'_>,
+        fragment: &DataChunk<'_>,
         arrived: &TsnMap,
         message_bytes: usize,
     ) -> Result<(), ReceiverViolation> {
@@ -80,7 +80,7 @@ impl Reassembly {
     }
 
     /// Takes a fragment that passed [`check`](Self::check); gives the message it completes.
-    pub(super) fn insert(&mut self, position: Position, fragment: &Fragment<'_>) -> Option<Assembled> {
+    pub(super) fn insert(&mut self, position: Position, fragment: &DataChunk<'_>) -> Option<Assembled> {
         match self {
             Self::ByTsn(runs) => runs.insert(position, fragment),
             Self::ByFsn(runs) => runs.insert(runs.place_of(fragment), fragment),
@@ -91,7 +91,7 @@ impl Reassembly {
     /// message the next of its stream. Counts in `messages`, which gives a message its number.
     pub(super) fn take_piece(
         &mut self,
-        candidate: &Candidate,
+        candidate: &PartialCandidate,
         point: usize,
         is_next: impl Fn(StreamId, Sequence) -> bool,
         messages: &mut u64,
@@ -102,7 +102,7 @@ impl Reassembly {
                 runs.take_piece(first, point, is_next, messages)
             }
             Self::ByFsn(runs) => {
-                let Candidate { stream, unordered, sequence, .. } = *candidate;
+                let PartialCandidate { stream, unordered, sequence, .. } = *candidate;
                 runs.take_piece(FsnPlace::beginning(stream, unordered, sequence), point, is_next, messages)
             }
         }
@@ -174,7 +174,7 @@ impl Reassembly {
 
 /// The place where an unfinished message may be long enough to be delivered in part.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Candidate {
+pub(super) struct PartialCandidate {
     /// DATA: the message that this position, after the cumulative TSN, belongs to.
     pub(super) head: Position,
     /// I-DATA: this message of this stream.
@@ -186,7 +186,7 @@ pub(super) struct Candidate {
 impl Assembled {
     /// Wraps a message that is no fragment.
     #[inline]
-    pub(super) fn whole(fragment: &Fragment<'_>, payload: Bytes) -> Self {
+    pub(super) fn whole(fragment: &DataChunk<'_>, payload: Bytes) -> Self {
         let (stream, order, ppid) = (fragment.stream, fragment.order(), fragment.ppid);
         Self { stream, order, ppid, payload, piece: None }
     }

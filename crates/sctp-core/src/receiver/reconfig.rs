@@ -24,7 +24,7 @@ impl Receiver {
 
     /// The peer may send on this many more streams, numbered from their first message on (RFC 6525 §5.2.5).
     pub(crate) fn add_streams(&mut self, count: u16) {
-        self.config.inbound_streams = self.config.inbound_streams.saturating_add(count);
+        self.rules.inbound_streams = self.rules.inbound_streams.saturating_add(count);
     }
 
     /// Goes on from this TSN of the peer, with the first message in every stream (RFC 6525 §5.2.4 (G4), (G5)).
@@ -35,7 +35,7 @@ impl Receiver {
         let discarded = self.reassembly.clear();
         self.discard(&discarded);
         self.arrived = TsnMap::new(next);
-        self.sack = SackSchedule::new(self.config.sack_every_packets);
+        self.sack = SackSchedule::new(self.rules.sack_every_packets);
         self.given_up_through = None;
         has_new
     }

@@ -75,8 +75,8 @@ impl SackSchedule {
         demand
     }
 
-    /// The delay ran out.
-    pub(super) fn on_timer(&mut self) {
+    /// Makes a SACK that may wait go now.
+    pub(super) fn hurry(&mut self) {
         if self.owed == SackDemand::Delayed {
             self.owed = SackDemand::Immediate;
         }

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use sctp_wire::{Checksum, DataFlags, Packet, PayloadProtocolId, SctpPort, Ssn, StreamId, VerificationTag};
+use sctp_wire::{
+    Checksum, Data, DataFlags, Packet, PayloadProtocolId, SctpPort, Ssn, StreamId, VerificationTag,
+};
 
 use super::window::{CHUNK_OVERHEAD_BYTES, MEMORY_FACTOR};
 use super::*;
@@ -41,7 +43,7 @@ fn whole(tsn: u32, ssn: u16, payload: &[u8]) -> Data<'_> {
 }
 
 fn arrive(receiver: &mut Receiver, data: &Data<'_>) -> Arrival {
-    receiver.on_data(Instant::EPOCH, data)
+    receiver.on_fragment(Instant::EPOCH, &data.into())
 }
 
 /// Writes the SACK and tells it the way packets are printed.
@@ -72,7 +74,7 @@ fn a_message_in_one_chunk_is_ready_at_once_and_its_sack_may_wait_but_for_the_fir
     assert_eq!(&received.message.payload[..], b"policy");
     assert_eq!(received.message.ppid, PayloadProtocolId::new(7));
     assert_eq!(received.message.delivery, Delivery::Ordered);
-    receiver.on_sack_timer();
+    receiver.hurry_sack();
     assert!(receiver.wants_sack());
     assert_eq!(sack(&mut receiver), "cum=2 a_rwnd=100000");
     assert!(!receiver.is_sack_pending() && receiver.is_empty());

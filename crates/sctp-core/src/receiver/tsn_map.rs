@@ -41,24 +41,24 @@ impl TsnMap {
 
     /// Returns where a TSN belongs. Changes nothing: the chunk may yet be refused.
     #[inline]
-    pub(super) fn place(&self, tsn: Tsn) -> Place {
+    pub(super) fn place(&self, tsn: Tsn) -> TsnPlace {
         // No range begins where everything else waits for a chunk.
         if self.cumulative_tsn.next() == tsn {
-            return Place::New(self.head());
+            return TsnPlace::New(self.head());
         }
         if !self.cumulative_tsn.precedes(tsn) {
-            return Place::Duplicate;
+            return TsnPlace::Duplicate;
         }
         let ahead = self.cumulative_tsn.distance(tsn);
         let position = Position(self.cumulative.0 + u64::from(ahead));
         if ahead > TSN_HORIZON {
-            Place::OutOfReach
+            TsnPlace::OutOfReach
         } else if self.contains(position) {
-            Place::Duplicate
+            TsnPlace::Duplicate
         } else if self.ranges.len() >= RANGE_LIMIT && self.starts_new_range(position) {
-            Place::OutOfReach
+            TsnPlace::OutOfReach
         } else {
-            Place::New(position)
+            TsnPlace::New(position)
         }
     }
 
@@ -190,7 +190,7 @@ impl Position {
 
 /// The answer of [`TsnMap::place`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Place {
+pub(super) enum TsnPlace {
     New(Position),
     Duplicate,
     /// The TSN is beyond one of the two bounds.

@@ -14,7 +14,7 @@
 
 /// The buffer of one association, as numbers.
 #[derive(Debug)]
-pub(super) struct Window {
+pub(super) struct ReceiveWindow {
     buffer_bytes: usize,
     message_bytes: usize,
     payload_bytes: usize,
@@ -26,7 +26,7 @@ pub(super) struct Window {
     promised: usize,
 }
 
-impl Window {
+impl ReceiveWindow {
     /// Creates an empty buffer whose size the peer learns from INIT or INIT ACK.
     pub(super) fn new(buffer_bytes: usize, message_bytes: usize) -> Self {
         Self {
@@ -37,6 +37,11 @@ impl Window {
             allowance_bytes: usize::MAX,
             promised: buffer_bytes,
         }
+    }
+
+    /// Returns the number of octets beyond the window that the chunk everything waits for may take.
+    pub(super) fn overdraft_bytes(&self) -> usize {
+        self.message_bytes
     }
 
     /// The endpoint grants this much memory.
@@ -61,9 +66,9 @@ impl Window {
     }
 
     /// Returns what may be kept within what the peer was promised.
-    pub(super) fn room(&self) -> Room {
+    pub(super) fn room(&self) -> WindowRoom {
         let memory = self.buffer_bytes.saturating_mul(MEMORY_FACTOR).min(self.allowance_bytes);
-        Room {
+        WindowRoom {
             payload_bytes: self.buffer_bytes.saturating_sub(self.payload_bytes),
             memory_bytes: memory.saturating_sub(self.memory_bytes()),
         }
@@ -166,12 +171,12 @@ impl Window {
 
 /// Room for chunks.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Room {
+pub(super) struct WindowRoom {
     payload_bytes: usize,
     memory_bytes: usize,
 }
 
-impl Room {
+impl WindowRoom {
     /// Takes the room of a chunk with this much payload, if there is.
     #[inline(always)]
     pub(super) fn take(&mut self, payload_bytes: usize) -> bool {

@@ -10,10 +10,11 @@ use super::Sender;
 use super::buffer::DISPLACED_BYTES;
 use super::messages::MessageKey;
 use super::outstanding::{ChunkState, SentChunk, Tries};
-use super::queue::Removed;
+use super::queue::RemovedMessage;
 use crate::error::{AssociationError, SendFailure};
 use crate::message::{Message, Reliability};
-use crate::transmit::PathId;
+use crate::stats::AbandonedMessages;
+use crate::transmit::PathIndex;
 
 /// A message that is not sent any more.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,26 +29,6 @@ pub(crate) struct Failed {
 pub(crate) struct Abandonment {
     pub(crate) failed: Vec<Failed>,
     pub(crate) buffer_available: bool,
-}
-
-/// Messages given up by policy (RFC 7496 §4.3, §4.4).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AbandonedMessages {
-    /// The messages given up by [`Reliability::Lifetime`].
-    pub lifetime: AbandonedCount,
-    /// The messages given up by [`Reliability::Retransmissions`].
-    pub retransmissions: AbandonedCount,
-    /// The messages given up by [`Reliability::Priority`].
-    pub priority: AbandonedCount,
-}
-
-/// Messages given up for one reason.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AbandonedCount {
-    /// The number given up before any part of them was sent.
-    pub unsent: u64,
-    /// The number given up after a part of them was sent.
-    pub sent: u64,
 }
 
 impl AbandonedMessages {
@@ -181,13 +162,19 @@ impl Sender {
     }
 
     /// A message that was taken out of the queue, and what was sent of it.
-    fn give_up(&mut self, now: Instant, removed: Removed, reason: SendFailure, into: &mut Abandonment) {
-        let Removed { message, key, unsent_bytes, end } = removed;
+    fn give_up(
+        &mut self,
+        now: Instant,
+        removed: RemovedMessage,
+        reason: SendFailure,
+        into: &mut Abandonment,
+    ) {
+        let RemovedMessage { message, key, unsent_bytes, end } = removed;
         let was_sent = end.is_some();
         self.buffer.release(unsent_bytes);
         if let Some(end) = end {
             self.buffer.release(self.outstanding.abandon(&[key]));
-            self.outstanding.push_abandoned(now, PathId::FIRST, end);
+            self.outstanding.push_abandoned(now, PathIndex::FIRST, end);
         }
         self.fail(message, was_sent, reason, into);
     }

@@ -8,12 +8,12 @@ use sctp_wire::{GapAckBlock, Sack, Tsn};
 use smallvec::SmallVec;
 use virtual_time::Instant;
 
-use super::firsts::Kind;
+use super::firsts::ChunkKind;
 use super::messages::Messages;
 use super::outstanding::{Blocks, ChunkState, Outstanding, SentChunk};
 use super::steps::step;
 use crate::error::ProtocolViolation;
-use crate::transmit::PathId;
+use crate::transmit::PathIndex;
 
 /// The reason why a SACK was not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -48,7 +48,7 @@ pub(crate) struct Acknowledgment {
 /// The part of it that concerns one path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PathAcknowledgment {
-    pub(crate) path: PathId,
+    pub(crate) path: PathIndex,
     /// Octets newly acknowledged, chunk headers and padding included.
     pub(crate) bytes: usize,
     pub(crate) flight_before: usize,
@@ -66,7 +66,7 @@ pub(crate) struct PathAcknowledgment {
 pub(crate) struct Delivered {
     pub(crate) first: Tsn,
     pub(crate) last: Tsn,
-    pub(crate) path: PathId,
+    pub(crate) path: PathIndex,
     /// The time at which the last of them was sent.
     pub(crate) sent_at: Instant,
     pub(crate) transmissions: u16,
@@ -148,7 +148,7 @@ impl Acknowledgment {
         }
     }
 
-    fn entry(&mut self, path: PathId, flight_before: usize) -> &mut PathAcknowledgment {
+    fn entry(&mut self, path: PathIndex, flight_before: usize) -> &mut PathAcknowledgment {
         let known = self.paths.iter().position(|entry| entry.path == path);
         let index = known.unwrap_or_else(|| {
             let (bytes, highest_new, earliest, is_certain) = (0, None, false, false);
@@ -174,7 +174,7 @@ struct Before {
 }
 
 impl Before {
-    fn of(path: PathId, outstanding: &Outstanding) -> Self {
+    fn of(path: PathIndex, outstanding: &Outstanding) -> Self {
         let earliest = outstanding.earliest(path).map(|index| outstanding.tsn_at(index));
         Self { flight: outstanding.flight(path), earliest }
     }
@@ -289,15 +289,15 @@ const RENEGING_PAUSE: Duration = Duration::from_secs(1);
 /// of the new path overtake those of the old one without anything being lost.
 pub(crate) fn report_missing(
     outstanding: &mut Outstanding,
-    path: PathId,
+    path: PathIndex,
     below: Tsn,
     newest: Instant,
     repetition: Repetition,
 ) -> SmallVec<[usize; 8]> {
     let limit = outstanding.index_of(below).unwrap_or(0);
     let kind = match repetition {
-        Repetition::Never => Kind::Reportable,
-        Repetition::Allowed => Kind::Unsettled,
+        Repetition::Never => ChunkKind::Reportable,
+        Repetition::Allowed => ChunkKind::Unsettled,
     };
     let counts = |chunk: &SentChunk| !chunk.fast_retransmitted || chunk.sent_at < newest;
     let missing = outstanding.of_kind(kind, path).take_while(|(index, _)| *index < limit);

@@ -11,6 +11,7 @@ use super::abandon::Failed;
 use super::messages::PLACE_BYTES;
 use super::outstanding::CHUNK_BYTES;
 use super::queue::{DISPLACEABLE_BYTES, WAITING_BYTES};
+use crate::config::Buffers;
 use crate::error::SendError;
 use crate::message::{Message, Reliability};
 
@@ -158,14 +159,24 @@ impl Sender {
     }
 }
 
+impl Buffers {
+    /// Returns the [`send_bytes`](Self::send_bytes) with room for so many messages of so many octets each, from eight on
+    /// give or take an eighth. Messages are to be short enough for a packet.
+    #[must_use]
+    pub const fn send_bytes_for(messages: usize, octets: usize) -> usize {
+        let each = octets.saturating_add(MESSAGE_BYTES);
+        // What holds a message takes less once it was sent, and grows by more than one place at a time.
+        messages.saturating_mul(each).saturating_add(each / 2)
+    }
+}
+
 /// Octets that a message takes beside its payload, one chunk included.
 const MESSAGE_BYTES: usize = WAITING_BYTES + CHUNK_BYTES;
 
 /// Octets that are free once a message is displaced, beside its payload.
 pub(super) const DISPLACED_BYTES: usize = PLACE_BYTES + DISPLACEABLE_BYTES + CHUNK_BYTES;
 
-/// Octets that a message takes at least, beside its payload.
-pub(crate) const MESSAGE_LEAST_BYTES: usize = PLACE_BYTES;
+const _: () = assert!(PLACE_BYTES >= size_of::<Message>(), "what the limit on failures is computed from");
 
 /// The octets that a message counts for beside its payload where all that matters is that it does.
 const NOMINAL_MESSAGE_BYTES: usize = 64;

@@ -8,12 +8,12 @@ use virtual_time::Instant;
 
 use super::outstanding::{ChunkState, SentChunk};
 use crate::seldom::Seldom;
-use crate::transmit::PathId;
+use crate::transmit::PathIndex;
 
 /// Numbers below which no chunk of a path is of a kind.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Firsts {
-    from: [u64; Kind::ALL.len()],
+    from: [u64; ChunkKind::ALL.len()],
     /// Chunks sent again or taken back, in the order of time.
     again: Seldom<VecDeque<Again>>,
 }
@@ -27,7 +27,7 @@ pub(crate) struct Again {
 
 /// The kind of chunks of a path that is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ChunkKind {
     /// The fate of the chunk is open.
     Unsettled,
     /// The chunk is in flight and may go again as a probe.
@@ -38,12 +38,12 @@ pub(crate) enum Kind {
     Reportable,
 }
 
-impl Kind {
+impl ChunkKind {
     pub(crate) const ALL: [Self; 4] = [Self::Unsettled, Self::Probeable, Self::Original, Self::Reportable];
 
     /// Returns whether a chunk is of this kind on this path.
     #[inline]
-    pub(crate) fn is_kind_of(self, chunk: &SentChunk, path: PathId) -> bool {
+    pub(crate) fn is_kind_of(self, chunk: &SentChunk, path: PathIndex) -> bool {
         let is_in_flight = chunk.state == ChunkState::InFlight;
         chunk.path == path
             && match self {
@@ -67,18 +67,18 @@ impl Kind {
 impl Firsts {
     /// Returns the number before which no chunk of this kind is.
     #[inline]
-    pub(crate) fn from(&self, kind: Kind) -> u64 {
+    pub(crate) fn from(&self, kind: ChunkKind) -> u64 {
         self.from[kind.place()]
     }
 
     #[inline]
-    pub(crate) fn set(&mut self, kind: Kind, number: u64) {
+    pub(crate) fn set(&mut self, kind: ChunkKind, number: u64) {
         self.from[kind.place()] = number;
     }
 
     /// All chunks before this number are settled or of other paths.
     pub(crate) fn begin_at(&mut self, number: u64) {
-        self.from = [number; Kind::ALL.len()];
+        self.from = [number; ChunkKind::ALL.len()];
     }
 
     /// Returns whether chunks were sent again that may be in flight.
@@ -89,7 +89,7 @@ impl Firsts {
 
     /// A chunk is in flight again. It is never an original any more.
     pub(crate) fn on_again(&mut self, again: Again, is_current: impl Fn(&Again) -> bool) {
-        for kind in [Kind::Unsettled, Kind::Probeable, Kind::Reportable] {
+        for kind in [ChunkKind::Unsettled, ChunkKind::Probeable, ChunkKind::Reportable] {
             self.from[kind.place()] = self.from[kind.place()].min(again.number);
         }
         let list = self.again.note();

@@ -15,7 +15,7 @@ use super::outstanding::ChunkState;
 use super::queue::{Fragment, Framing, ssn};
 use crate::path::PathSet;
 use crate::seldom::Seldom;
-use crate::transmit::PathId;
+use crate::transmit::PathIndex;
 
 /// The point to which the peer was told to go on, and whether it has to be told (again).
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,7 +34,7 @@ struct ForwardSent {
     /// How far it should have gone.
     wanted: Tsn,
     at: Instant,
-    path: PathId,
+    path: PathIndex,
 }
 
 /// The messages a FORWARD TSN names: the last one by stream and, with I-DATA, by order.
@@ -62,14 +62,14 @@ impl Sender {
     }
 
     /// Returns whether T3-rtx has to run on a path: for chunks, or for a FORWARD TSN (RFC 3758 §3.5 (C5)).
-    pub(crate) fn needs_t3(&self, path: PathId) -> bool {
+    pub(crate) fn needs_t3(&self, path: PathIndex) -> bool {
         let awaits_confirmation = || self.forwarding.get().sent.is_some_and(|sent| sent.path == path);
         self.has_outstanding(path) || (self.forwarding.exists() && awaits_confirmation())
     }
 
     /// Looks where the Advanced.Peer.Ack.Point is (RFC 3758 §3.5 (C1) to (C3)). Gives the path of a FORWARD TSN that the
     /// peer has confirmed.
-    pub(crate) fn advance_peer_ack_point(&mut self) -> Option<PathId> {
+    pub(crate) fn advance_peer_ack_point(&mut self) -> Option<PathIndex> {
         let is_first_given_up =
             self.outstanding.get(0).is_some_and(|chunk| chunk.state == ChunkState::Abandoned);
         if !self.forwarding.exists() && !is_first_given_up {
@@ -111,7 +111,7 @@ impl Sender {
     pub(crate) fn write_forward(
         &mut self,
         now: Instant,
-        path: PathId,
+        path: PathIndex,
         writer: &mut PacketWriter<'_>,
     ) -> bool {
         if !self.forward_is_due() {

@@ -30,17 +30,14 @@ use sctp_wire::{Sack, Tsn};
 use smallvec::SmallVec;
 use virtual_time::Instant;
 
-pub use self::abandon::{AbandonedCount, AbandonedMessages};
 use self::acknowledge::{
     Acknowledgment, DUPLICATES_HEARD, Delivered, Reneging, Repetition, RttSample, SackRefused,
 };
-pub(crate) use self::buffer::MESSAGE_LEAST_BYTES;
 use self::buffer::SendBuffer;
-use self::firsts::Kind;
+use self::firsts::ChunkKind;
 use self::forward::Forwarding;
 use self::outstanding::{ChunkState, Outstanding, SentChunk};
-use self::probe::Probe;
-pub use self::queue::StreamStatistics;
+use self::probe::TailLossProbe;
 use self::queue::{Framing, SendQueue, Unfinished};
 use self::rack::Rack;
 use self::recovery::{Recoveries, Refuted};
@@ -51,8 +48,9 @@ use crate::config::{AssociationConfig, ImmediateSack, LossDetection, MessageBund
 use crate::message::Message;
 use crate::path::{Path, PathIds, PathSet};
 use crate::seldom::Seldom;
+use crate::stats::SenderStatistics;
 use crate::trace::{self, LossEvidence};
-use crate::transmit::PathId;
+use crate::transmit::PathIndex;
 
 /// The sending half.
 #[derive(Debug)]
@@ -69,7 +67,7 @@ pub(crate) struct Sender {
     rack: Rack,
     rtt_samples: SmallVec<[RttSample; 1]>,
     /// The last tail-loss probe of each path, until its fate is known.
-    probes: Vec<Probe>,
+    probes: Vec<TailLossProbe>,
     window_probe: WindowProbe,
     forwarding: Seldom<Forwarding>,
     buffer: SendBuffer,
@@ -123,51 +121,18 @@ impl SenderTally {
     }
 }
 
-/// Counters of the sending half.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SenderStatistics {
-    /// Messages accepted from the user.
-    pub messages: u64,
-    /// DATA chunks sent for the first time.
-    pub chunks: u64,
-    /// DATA chunks sent again after they were declared lost.
-    pub retransmissions: u64,
-    /// DATA chunks sent again as tail-loss probes.
-    pub probe_chunks: u64,
-    /// Chunks declared lost by acknowledgments (missing reports or time).
-    pub lost_by_acknowledgment: u64,
-    /// Chunks declared lost by T3-rtx.
-    pub lost_by_timeout: u64,
-    /// Chunks declared lost that were acknowledged before they were sent again.
-    pub spurious: u64,
-    /// Chunks sent again because they were late, of which the peer reports that it has them twice.
-    pub needless_retransmissions: u64,
-    /// Recoveries that were needless by what the peer reports, and not undone because too many were of late.
-    pub undoings_refused: u64,
-    /// Times such a report made a path more patient (RFC 8985 §6.2 step 4).
-    pub reordering_window_growths: u64,
-    /// Duplicates the peer reported.
-    pub duplicates_reported: u64,
-    /// Messages given up (RFC 7496 §4.4).
-    pub abandoned: AbandonedMessages,
-    /// FORWARD TSN or I-FORWARD-TSN chunks sent.
-    pub forward_tsns: u64,
-    /// Messages that the peer had not acknowledged when the association ended.
-    pub undelivered: AbandonedCount,
-}
-
 /// The outcome of a SACK, or of a look at the clock.
 #[derive(Debug, Default)]
 pub(crate) struct SackOutcome {
     pub(crate) acknowledgment: Acknowledgment,
-    pub(crate) rtt: SmallVec<[(PathId, Duration); 1]>,
+    pub(crate) rtt: SmallVec<[(PathIndex, Duration); 1]>,
     pub(crate) losses: Losses,
     /// Octets of chunks sent again that the peer reports to have received twice, and where they were lost.
-    pub(crate) duplicates: SmallVec<[(PathId, usize); 1]>,
+    pub(crate) duplicates: SmallVec<[(PathIndex, usize); 1]>,
     /// Paths on which a probe turned out to have repaired a loss.
     pub(crate) repaired_by_probe: PathIds,
     /// The peer took a FORWARD TSN in that was sent on this path.
-    pub(crate) forward_confirmed: Option<PathId>,
+    pub(crate) forward_confirmed: Option<PathIndex>,
     /// Paths that were in Fast Recovery when the SACK came.
     pub(crate) recovering: PathIds,
     /// Recoveries that turned out to have been needless: what they did to windows and timers is to be undone.
@@ -278,7 +243,7 @@ impl Sender {
         let recoveries = &mut self.recoveries;
         let is_rack = self.options.loss_detection == LossDetection::Rack;
         let has_spoiled = is_rack && samples.iter().any(RttSample::is_spoiled);
-        let mut newest = SmallVec::<[(PathId, Duration); 1]>::new();
+        let mut newest = SmallVec::<[(PathIndex, Duration); 1]>::new();
         let sent = (&mut self.outstanding, self.queue.messages_mut(), &mut self.reneging);
         let (result, round_trips) = (&mut outcome.acknowledgment, &mut outcome.rtt);
         acknowledge::apply(now, sack, sent, result, |delivered| {
@@ -400,8 +365,8 @@ impl Sender {
         let mut lost = SmallVec::<[usize; 8]>::new();
         let mut again_at: Option<Instant> = None;
         for path in paths.iter() {
-            let in_recovery = self.recoveries.is_recovering(path.id);
-            let verdict = self.rack.detect(now, path.id, &path.rto, &self.outstanding, in_recovery);
+            let in_recovery = self.recoveries.is_recovering(path.index);
+            let verdict = self.rack.detect(now, path.index, &path.rto, &self.outstanding, in_recovery);
             lost.extend_from_slice(&verdict.lost);
             again_at = again_at.into_iter().chain(verdict.again_at).min();
         }
@@ -445,7 +410,7 @@ impl Sender {
 
     /// Counts everything in flight on a path as lost (RFC 9260 §6.3.3 (E3)), because T3-rtx expired there or
     /// the path was taken away; returns whether something had been sent again before.
-    pub(crate) fn on_timeout(&mut self, now: Instant, path: PathId) -> bool {
+    pub(crate) fn lose_flight(&mut self, now: Instant, path: PathIndex) -> bool {
         // A first chunk that is gap-acknowledged cannot be: the peer took its word back.
         if self.outstanding.get(0).is_some_and(|chunk| chunk.state == ChunkState::Acknowledged) {
             self.outstanding.take_back_all(now);
@@ -474,10 +439,10 @@ impl Sender {
     pub(crate) fn on_packets_shrunk(&mut self, path: &Path) {
         let room = path.packet_bytes() - sctp_wire::COMMON_HEADER_BYTES - self.options.reserved_bytes;
         for index in 0..self.outstanding.len() {
-            let is_too_large = |chunk: &SentChunk| chunk.path == path.id && chunk.wire_bytes() > room;
+            let is_too_large = |chunk: &SentChunk| chunk.path == path.index && chunk.wire_bytes() > room;
             if self.outstanding.get(index).is_some_and(is_too_large) && self.outstanding.mark_lost(index) {
                 self.tell_of_loss(index, LossEvidence::PacketSize);
-                self.recoveries.on_lost(path.id);
+                self.recoveries.on_lost(path.index);
             }
         }
     }
@@ -505,9 +470,9 @@ impl Sender {
             // What left less than a round trip ago may still be on its way.
             let rtt = path.rto.min_rtt().unwrap_or_default();
             let is_older = |chunk: &SentChunk| now.since(chunk.sent_at) >= rtt;
-            let originals = self.outstanding.of_kind(Kind::Original, path.id);
+            let originals = self.outstanding.of_kind(ChunkKind::Original, path.index);
             refused.extend(originals.take_while(|(_, chunk)| is_older(chunk)).map(|(index, _)| index));
-            let others = self.outstanding.sent_again(path.id);
+            let others = self.outstanding.sent_again(path.index);
             refused.extend(others.take_while(|(_, chunk)| is_older(chunk)).map(|(index, _)| index));
         }
         refused.sort_unstable();
@@ -518,7 +483,7 @@ impl Sender {
         }
     }
 
-    fn highest_acknowledged(&self, path: PathId) -> Option<Tsn> {
+    fn highest_acknowledged(&self, path: PathIndex) -> Option<Tsn> {
         let is_evidence = |chunk: &SentChunk| {
             chunk.state == ChunkState::Acknowledged && chunk.path == path && !chunk.is_moved
         };
@@ -537,11 +502,11 @@ impl Sender {
         !self.outstanding.is_empty()
     }
 
-    pub(crate) fn has_outstanding(&self, path: PathId) -> bool {
+    pub(crate) fn has_outstanding(&self, path: PathIndex) -> bool {
         self.outstanding.has_any_on(path)
     }
 
-    pub(crate) fn flight(&self, path: PathId) -> usize {
+    pub(crate) fn flight(&self, path: PathIndex) -> usize {
         self.outstanding.flight(path)
     }
 
@@ -560,7 +525,7 @@ const VANISHED: u16 = 3;
 /// queue grows, repeated probes would otherwise see to it that the longer round trip is never measured. That chunk was
 /// sent once, so its acknowledgment is not ambiguous: the blocks of a SACK name what arrived, and RFC 9260 §6.3.1 (C5)
 /// only advises against it.
-fn note_newest(newest: &mut SmallVec<[(PathId, Duration); 1]>, now: Instant, chunk: &Delivered) {
+fn note_newest(newest: &mut SmallVec<[(PathIndex, Duration); 1]>, now: Instant, chunk: &Delivered) {
     if chunk.transmissions > 1 || chunk.is_moved {
         return;
     }

@@ -12,11 +12,11 @@ use smallvec::SmallVec;
 use virtual_time::Instant;
 
 use super::coverage::{Coverage, RANGES_MAX, Ranges};
-use super::firsts::{Again, Firsts, Kind};
+use super::firsts::{Again, ChunkKind, Firsts};
 use super::messages::{MessageKey, Renamed};
 use super::queue::{Fragment, Framing};
 use super::steps::step;
-use crate::transmit::PathId;
+use crate::transmit::PathIndex;
 
 /// The ring of outstanding chunks.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ pub(crate) struct SentChunk {
     pub(crate) fragment: Fragment,
     pub(crate) state: ChunkState,
     /// The path it was last sent on.
-    pub(crate) path: PathId,
+    pub(crate) path: PathIndex,
     /// The time at which the chunk was last sent.
     pub(crate) sent_at: Instant,
     pub(crate) transmissions: u16,
@@ -150,17 +150,17 @@ impl Outstanding {
     }
 
     #[inline]
-    pub(crate) fn flight(&self, path: PathId) -> usize {
+    pub(crate) fn flight(&self, path: PathIndex) -> usize {
         self.on(path).map_or(0, |on| on.flight)
     }
 
     #[inline]
-    fn on(&self, path: PathId) -> Option<&OnPath> {
+    fn on(&self, path: PathIndex) -> Option<&OnPath> {
         self.paths.get(path.index())
     }
 
     #[inline]
-    fn on_mut(&mut self, path: PathId) -> &mut OnPath {
+    fn on_mut(&mut self, path: PathIndex) -> &mut OnPath {
         if self.paths.len() <= path.index() {
             self.add_paths(path);
         }
@@ -168,13 +168,13 @@ impl Outstanding {
     }
 
     #[cold]
-    fn add_paths(&mut self, last: PathId) {
+    fn add_paths(&mut self, last: PathIndex) {
         self.paths.resize(last.index() + 1, OnPath::default());
     }
 
     /// Returns the paths that carried something so far.
-    pub(crate) fn paths(&self) -> impl Iterator<Item = PathId> + use<> {
-        (0..=u8::MAX).map(PathId::new).take(self.paths.len())
+    pub(crate) fn paths(&self) -> impl Iterator<Item = PathIndex> + use<> {
+        PathIndex::below(self.paths.len())
     }
 
     pub(crate) fn total_flight(&self) -> usize {
@@ -182,7 +182,7 @@ impl Outstanding {
     }
 
     /// Returns how many chunks of a path gap ack blocks cover.
-    pub(crate) fn acknowledged(&self, path: PathId) -> usize {
+    pub(crate) fn acknowledged(&self, path: PathIndex) -> usize {
         self.on(path).map_or(0, |on| on.acknowledged)
     }
 
@@ -210,32 +210,32 @@ impl Outstanding {
     }
 
     /// Returns the in-flight chunk with the lowest TSN on this path that a probe could carry.
-    pub(crate) fn earliest_in_flight(&self, path: PathId) -> Option<&SentChunk> {
+    pub(crate) fn earliest_in_flight(&self, path: PathIndex) -> Option<&SentChunk> {
         let on = self.on(path).filter(|on| on.probeable > 0)?;
-        self.first_on(Kind::Probeable, path, on).map(|(_, chunk)| chunk)
+        self.first_on(ChunkKind::Probeable, path, on).map(|(_, chunk)| chunk)
     }
 
     /// Returns the outstanding, not yet acknowledged chunk with the lowest TSN last sent on this path.
-    pub(crate) fn earliest(&self, path: PathId) -> Option<usize> {
+    pub(crate) fn earliest(&self, path: PathIndex) -> Option<usize> {
         // Every SACK asks for every path: those that are not in use must not cost a walk over the others' chunks.
         let on = self.on(path).filter(|on| on.flight > 0 || self.lost > 0)?;
-        self.first_on(Kind::Unsettled, path, on).map(|(index, _)| index)
+        self.first_on(ChunkKind::Unsettled, path, on).map(|(index, _)| index)
     }
 
     /// Returns whether chunks last sent on this path are not yet acknowledged.
-    pub(crate) fn has_any_on(&self, path: PathId) -> bool {
+    pub(crate) fn has_any_on(&self, path: PathIndex) -> bool {
         self.flight(path) > 0 || self.earliest(path).is_some()
     }
 
     /// Returns the first chunk of a kind on a path.
     #[inline]
-    pub(crate) fn first_of_kind(&self, kind: Kind, path: PathId) -> Option<(usize, &SentChunk)> {
+    pub(crate) fn first_of_kind(&self, kind: ChunkKind, path: PathIndex) -> Option<(usize, &SentChunk)> {
         self.first_on(kind, path, self.on(path)?)
     }
 
     /// Returns the first chunk of a kind on a path, which mostly is where they begin.
     #[inline]
-    fn first_on(&self, kind: Kind, path: PathId, on: &OnPath) -> Option<(usize, &SentChunk)> {
+    fn first_on(&self, kind: ChunkKind, path: PathIndex, on: &OnPath) -> Option<(usize, &SentChunk)> {
         let from = self.index(on.firsts.from(kind));
         let found = self.chunks.get(from).filter(|chunk| kind.is_kind_of(chunk, path));
         step();
@@ -244,15 +244,15 @@ impl Outstanding {
 
     /// Returns whether chunks of this path were sent again or taken back that may be in flight.
     #[inline]
-    pub(crate) fn has_sent_again(&self, path: PathId) -> bool {
+    pub(crate) fn has_sent_again(&self, path: PathIndex) -> bool {
         self.on(path).is_some_and(|on| on.firsts.has_again())
     }
 
     /// Returns the chunks of a kind on a path, ascending.
     pub(crate) fn of_kind(
         &self,
-        kind: Kind,
-        path: PathId,
+        kind: ChunkKind,
+        path: PathIndex,
     ) -> impl Iterator<Item = (usize, &SentChunk)> + use<'_> {
         let from = self.on(path).map_or(0, |on| on.firsts.from(kind));
         let from = self.index(from).min(self.chunks.len());
@@ -262,7 +262,7 @@ impl Outstanding {
 
     /// Returns the chunks in flight on this path that were sent again or taken back, the one that was so first
     /// in front.
-    pub(crate) fn sent_again(&self, path: PathId) -> impl Iterator<Item = (usize, &SentChunk)> + use<'_> {
+    pub(crate) fn sent_again(&self, path: PathIndex) -> impl Iterator<Item = (usize, &SentChunk)> + use<'_> {
         let again = self.on(path).into_iter().flat_map(|on| on.firsts.again()).inspect(|_| step());
         let current = again.filter(move |again| self.is_current(path, again));
         current
@@ -270,7 +270,7 @@ impl Outstanding {
     }
 
     /// Returns whether nothing has happened to a chunk since.
-    fn is_current(&self, path: PathId, again: &Again) -> bool {
+    fn is_current(&self, path: PathIndex, again: &Again) -> bool {
         let chunk =
             again.number.checked_sub(self.passed).and_then(|_| self.chunks.get(self.index(again.number)));
         chunk.is_some_and(|chunk| {
@@ -293,19 +293,19 @@ impl Outstanding {
 
     /// Returns whether the first chunk of the ring is of all kinds, so that all begin there: mostly it is.
     #[inline]
-    fn begins_with_all(&self, path: PathId, on: &OnPath) -> bool {
+    fn begins_with_all(&self, path: PathIndex, on: &OnPath) -> bool {
         step();
         !on.firsts.has_again()
             && self.chunks.front().is_some_and(|chunk| {
-                Kind::ALL
+                ChunkKind::ALL
                     .iter()
                     .all(|kind| on.firsts.from(*kind) <= self.passed && kind.is_kind_of(chunk, path))
             })
     }
 
-    fn advance_firsts_of(&mut self, path: PathId) {
+    fn advance_firsts_of(&mut self, path: PathIndex) {
         let mut firsts = core::mem::take(&mut self.on_mut(path).firsts);
-        for kind in Kind::ALL {
+        for kind in ChunkKind::ALL {
             let from = self.index(firsts.from(kind)).min(self.chunks.len());
             let found = self.chunks.range(from..).inspect(|_| step());
             let settled = found.take_while(|chunk| !kind.is_kind_of(chunk, path)).count();
@@ -316,7 +316,7 @@ impl Outstanding {
     }
 
     /// A chunk is in flight again.
-    fn note_again(&mut self, path: PathId, index: usize, sent_at: Instant) {
+    fn note_again(&mut self, path: PathIndex, index: usize, sent_at: Instant) {
         let again = Again { number: self.number(index), sent_at };
         let mut firsts = core::mem::take(&mut self.on_mut(path).firsts);
         firsts.on_again(again, |again| self.is_current(path, again));
@@ -436,7 +436,7 @@ impl Outstanding {
     }
 
     /// A chunk was sent again: lost ones return into flight, probed ones stay in it.
-    pub(crate) fn resent(&mut self, now: Instant, path: PathId, index: usize, tries: Tries) {
+    pub(crate) fn resent(&mut self, now: Instant, path: PathIndex, index: usize, tries: Tries) {
         let Some(chunk) = self.chunks.get_mut(index) else { return };
         let before = Load::of(chunk);
         let was = chunk.state;
@@ -612,7 +612,7 @@ impl Outstanding {
 
     /// Chunks of a path that wait for retransmission count as in flight again, as if sent now: they were declared lost
     /// without need.
-    pub(crate) fn take_back_lost(&mut self, now: Instant, path: PathId) {
+    pub(crate) fn take_back_lost(&mut self, now: Instant, path: PathIndex) {
         if self.lost == 0 {
             return;
         }
@@ -684,7 +684,7 @@ impl Outstanding {
     }
 
     /// Takes up a TSN for what is not sent.
-    pub(crate) fn push_abandoned(&mut self, now: Instant, path: PathId, fragment: Fragment) {
+    pub(crate) fn push_abandoned(&mut self, now: Instant, path: PathIndex, fragment: Fragment) {
         self.append(now, fragment, Tries::Last, &mut Load::on(path));
         if let Some(chunk) = self.chunks.back_mut() {
             chunk.state = ChunkState::Abandoned;
@@ -768,7 +768,7 @@ pub(crate) struct Blocks {
 /// The amount that chunks add to what is in flight on a path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
-    path: PathId,
+    path: PathIndex,
     /// Octets of chunks.
     pub(crate) wire: usize,
     /// Octets of payload.
@@ -778,7 +778,7 @@ pub(crate) struct Load {
 
 impl Load {
     /// Creates an empty load of this path.
-    pub(crate) fn on(path: PathId) -> Self {
+    pub(crate) fn on(path: PathIndex) -> Self {
         Self { path, wire: 0, payload: 0, probeable: 0 }
     }
 

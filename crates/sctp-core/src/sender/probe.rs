@@ -9,12 +9,12 @@ use super::{SackOutcome, Sender, WindowProbe};
 use crate::config::LossDetection;
 use crate::path::{Path, PathSet};
 use crate::trace;
-use crate::transmit::PathId;
+use crate::transmit::PathIndex;
 
 /// A tail-loss probe whose meaning is open: did it repair a loss, or was it needless (RFC 8985 §7.4)?
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Probe {
-    path: PathId,
+pub(super) struct TailLossProbe {
+    path: PathIndex,
     sent_at: Instant,
     highest: Tsn,
     /// The time at which one of its chunks was acknowledged first; whether thanks to the probe shows a moment
@@ -22,8 +22,8 @@ pub(super) struct Probe {
     answered_at: Option<Instant>,
 }
 
-impl Probe {
-    pub(super) fn is_on(&self, path: PathId) -> bool {
+impl TailLossProbe {
+    pub(super) fn is_on(&self, path: PathIndex) -> bool {
         self.path == path
     }
 
@@ -47,7 +47,7 @@ enum Fate {
 impl Sender {
     /// Returns when the next tail-loss probe of a path is due; `None` where the profile has none or repair is
     /// under way.
-    pub(crate) fn probe_at(&self, path: PathId, paths: &PathSet) -> Option<Instant> {
+    pub(crate) fn probe_at(&self, path: PathIndex, paths: &PathSet) -> Option<Instant> {
         let wanted =
             self.options.loss_detection == LossDetection::Rack && self.window_probe != WindowProbe::Sent;
         let idle = wanted && !self.outstanding.has_lost();
@@ -56,7 +56,7 @@ impl Sender {
 
     /// Returns the number of octets of the chunk that a probe for this path begins with, and of what goes
     /// before it; zero if there is none.
-    pub(crate) fn probe_bytes(&self, path: PathId) -> usize {
+    pub(crate) fn probe_bytes(&self, path: PathIndex) -> usize {
         let first = self.outstanding.earliest_in_flight(path);
         first.map_or(0, |chunk| chunk.wire_bytes() + self.options.reserved_bytes)
     }
@@ -67,7 +67,7 @@ impl Sender {
         &mut self,
         now: Instant,
         path: &Path,
-        on: PathId,
+        on: PathIndex,
         writer: &mut PacketWriter<'_>,
     ) -> bool {
         let srtt = path.rto.srtt().unwrap_or_default();
@@ -75,7 +75,7 @@ impl Sender {
         let mut highest = None;
         for index in 0..self.outstanding.len() {
             let Some(chunk) = self.outstanding.get(index) else { break };
-            let wanted = chunk.state == ChunkState::InFlight && chunk.path == path.id;
+            let wanted = chunk.state == ChunkState::InFlight && chunk.path == path.index;
             if !wanted || now.since(chunk.sent_at) < overdue {
                 continue;
             }
@@ -88,7 +88,7 @@ impl Sender {
                 // Longer than the packets of that path, which may be narrower than the one it was cut for: counted as
                 // sent, or it would be due again at once and for ever. T3-rtx takes over.
                 if writer.is_empty() {
-                    self.rack.on_probe(path.id);
+                    self.rack.on_probe(path.index);
                 }
                 break;
             }
@@ -96,10 +96,10 @@ impl Sender {
             highest = Some(self.outstanding.tsn_at(index));
         }
         let Some(highest) = highest else { return false };
-        trace::tail_loss_probe_sent(path.id, on, highest);
-        self.rack.on_probe(path.id);
-        self.probes.retain(|probe| probe.path != path.id);
-        self.probes.push(Probe { path: path.id, sent_at: now, highest, answered_at: None });
+        trace::tail_loss_probe_sent(path.index, on, highest);
+        self.rack.on_probe(path.index);
+        self.probes.retain(|probe| probe.path != path.index);
+        self.probes.push(TailLossProbe { path: path.index, sent_at: now, highest, answered_at: None });
         true
     }
 
@@ -127,7 +127,7 @@ impl Sender {
     }
 }
 
-fn fate(probe: &Probe, now: Instant, sack: &Sack<'_>, paths: &PathSet) -> Fate {
+fn fate(probe: &TailLossProbe, now: Instant, sack: &Sack<'_>, paths: &PathSet) -> Fate {
     if sack.duplicate_tsns().take(DUPLICATES_HEARD).any(|tsn| !probe.highest.precedes(tsn)) {
         return Fate::Needless;
     }

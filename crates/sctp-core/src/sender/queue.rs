@@ -16,14 +16,14 @@ use virtual_time::Instant;
 
 use self::hold::Hold;
 pub(crate) use self::memory::{DISPLACEABLE_BYTES, WAITING_BYTES};
-use super::abandon::AbandonedMessages;
 use super::messages::{MessageKey, Messages, OnceBegun, Stored};
-use super::scheduler::{Rest, Schedule, Served, Waiting};
+use super::scheduler::{Rest, Schedule, Served, WaitingMessage};
 use super::write::Blocked;
 use crate::capabilities::{Capabilities, Capability};
 use crate::config::{StreamScheduler, StreamShare};
 use crate::message::{Delivery, Message, Reliability};
 use crate::seldom::Seldom;
+use crate::stats::{AbandonedMessages, StreamStatistics};
 
 /// Unsent messages of all streams.
 #[derive(Debug)]
@@ -132,7 +132,7 @@ impl StreamTally {
 
 /// A message that was taken out before it was sent to its end.
 #[derive(Debug)]
-pub(crate) struct Removed {
+pub(crate) struct RemovedMessage {
     pub(crate) message: Message,
     /// The name it had: chunks of it still bear it.
     pub(crate) key: MessageKey,
@@ -144,7 +144,7 @@ pub(crate) struct Removed {
 
 /// How much payload the next chunk may have.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Room {
+pub(crate) struct ChunkRoom {
     /// Octets left in this packet.
     pub(crate) here: usize,
     /// Octets in a packet of its own.
@@ -164,7 +164,7 @@ pub(crate) enum Cut {
     ToFill,
 }
 
-impl Room {
+impl ChunkRoom {
     /// Returns how much of a message goes next of which there is so much left.
     ///
     /// A message that fits a packet is not cut, unless packets are to be filled: it waits for the next one.
@@ -200,21 +200,6 @@ pub(crate) struct Taken<'a> {
 struct NextMids {
     ordered: Mid,
     unordered: Mid,
-}
-
-/// The statistics of one outgoing stream.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StreamStatistics {
-    /// Messages accepted from the user.
-    pub messages_queued: u64,
-    /// The number of octets of their payload.
-    pub octets_queued: u64,
-    /// Messages sent to their last fragment; retransmissions do not count.
-    pub messages_sent: u64,
-    /// Payload octets sent; retransmissions do not count.
-    pub octets_sent: u64,
-    /// Messages given up (RFC 7496 §4.3).
-    pub abandoned: AbandonedMessages,
 }
 
 /// The content of one DATA or I-DATA chunk, which keeps this for every retransmission.
@@ -373,7 +358,7 @@ impl SendQueue {
         stream.statistics.octets_queued += bytes as u64;
         let is_held = self.hold.as_mut().is_some_and(|hold| hold.keeps_new(id));
         if !is_held {
-            let waiting = Waiting { stream: id, number, share: stream.share };
+            let waiting = WaitingMessage { stream: id, number, share: stream.share };
             self.discipline.queued(waiting, || stream.rest(id, &self.stored, self.hold.as_deref()));
         }
         if stream.queue.len() == stream.queue.capacity() {
@@ -455,7 +440,7 @@ impl SendQueue {
     }
 
     /// Returns the octets of payload of the fragment that would be taken next.
-    pub(crate) fn next_bytes(&self, room: &Room) -> Result<usize, Blocked> {
+    pub(crate) fn next_bytes(&self, room: &ChunkRoom) -> Result<usize, Blocked> {
         let head = self.head().ok_or(Blocked::NothingToSend)?;
         let stream = self.streams.get(usize::from(head.get())).ok_or(Blocked::NothingToSend)?;
         let front = stream.queue.front().and_then(|key| self.stored.get(*key));
@@ -472,7 +457,7 @@ impl SendQueue {
 
     /// Takes the next fragment, if there is room for it.
     #[inline(always)]
-    pub(crate) fn take(&mut self, room: &Room) -> Result<Taken<'_>, Blocked> {
+    pub(crate) fn take(&mut self, room: &ChunkRoom) -> Result<Taken<'_>, Blocked> {
         let id = self.head().ok_or(Blocked::NothingToSend)?;
         self.check_stream(id)?;
         let stream = self.streams.get_mut(usize::from(id.get())).ok_or(Blocked::NothingToSend)?;
@@ -503,7 +488,7 @@ impl SendQueue {
         let ends_turn = ending || self.framing == Framing::IData;
         self.unfinished = (!ends_turn).then_some(id);
         self.discipline.served(number, ending, || {
-            let message = Waiting { stream: id, number, share: stream.share };
+            let message = WaitingMessage { stream: id, number, share: stream.share };
             let rest = stream.rest(id, &self.stored, self.hold.as_deref());
             Served { message, octets, ends_message: ending, ends_turn, rest }
         });
@@ -564,7 +549,7 @@ impl SendQueue {
     }
 
     /// Takes out what has expired (RFC 3758 §4.1 (TR3)); what was begun only if it may be left unfinished.
-    pub(crate) fn take_expired(&mut self, now: Instant) -> Vec<Removed> {
+    pub(crate) fn take_expired(&mut self, now: Instant) -> Vec<RemovedMessage> {
         let mut expired = Vec::new();
         while let Some(terms) = &mut self.terms
             && let Some((deadline, number, stream)) = terms.first_deadline()
@@ -581,7 +566,12 @@ impl SendQueue {
 
     /// Takes out messages that are less important than one of this reliability, until so many octets are free, each
     /// message counted with its bookkeeping; none if that is not enough (RFC 7496 §3.2).
-    pub(crate) fn displace(&mut self, needed: usize, by: Reliability, overhead: usize) -> Vec<Removed> {
+    pub(crate) fn displace(
+        &mut self,
+        needed: usize,
+        by: Reliability,
+        overhead: usize,
+    ) -> Vec<RemovedMessage> {
         let priority = match by {
             Reliability::Priority(priority) => Some(priority),
             Reliability::Reliable | Reliability::Lifetime(_) | Reliability::Retransmissions(_) => None,
@@ -603,7 +593,7 @@ impl SendQueue {
     }
 
     /// Takes out a message, begun or not.
-    pub(crate) fn remove(&mut self, id: StreamId, number: u64) -> Option<Removed> {
+    pub(crate) fn remove(&mut self, id: StreamId, number: u64) -> Option<RemovedMessage> {
         let index = self.position(id, number)?;
         let stream = &mut self.streams[usize::from(id.get())];
         let key = stream.queue.remove(index)?;
@@ -612,7 +602,7 @@ impl SendQueue {
         let unsent_bytes = stored.unsent_bytes();
         let framing = self.framing;
         let end = has_begun.then(|| Fragment::end_without_payload(&stored, framing));
-        let waiting = Waiting { stream: id, number, share: stream.share };
+        let waiting = WaitingMessage { stream: id, number, share: stream.share };
         let rest = stream.rest(id, &self.stored, self.hold.as_deref());
         if has_begun && self.unfinished == Some(id) {
             self.unfinished = None;
@@ -623,7 +613,7 @@ impl SendQueue {
             terms.forget_priority(stored.message.reliability, number);
         }
         self.discipline.removed(waiting, rest);
-        Some(Removed { message: stored.message, key, unsent_bytes, end })
+        Some(RemovedMessage { message: stored.message, key, unsent_bytes, end })
     }
 
     /// Counts a message that was given up.
@@ -698,7 +688,7 @@ impl SendQueue {
         let numbers = stream.queue.iter().map(|key| self.stored.number(*key));
         let hold = self.hold.as_deref();
         for number in numbers.take_while(|number| hold.is_none_or(|hold| hold.lets_go(id, *number))) {
-            let waiting = Waiting { stream: id, number, share: stream.share };
+            let waiting = WaitingMessage { stream: id, number, share: stream.share };
             self.discipline.queued(waiting, || before);
             before = Rest::Some;
         }

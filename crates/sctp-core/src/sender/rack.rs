@@ -13,12 +13,12 @@ use sctp_wire::Tsn;
 use smallvec::SmallVec;
 use virtual_time::Instant;
 
-use super::acknowledge::Delivered as Delivery;
-use super::firsts::{Kind, is_after};
+use super::acknowledge::Delivered;
+use super::firsts::{ChunkKind, is_after};
 use super::outstanding::{Outstanding, SentChunk};
 use super::reordering::ReorderingWindow;
 use crate::path::rto::RtoEstimator;
-use crate::transmit::PathId;
+use crate::transmit::PathIndex;
 
 /// Detection state of every path.
 #[derive(Debug, Default)]
@@ -29,14 +29,14 @@ pub(crate) struct Rack {
 #[derive(Clone, Copy, Debug, Default)]
 struct RackPath {
     /// The delivered chunk that was sent last (RFC 8985 §5.2: RACK.xmit_ts, RACK.end_seq, RACK.rtt).
-    newest: Option<Delivered>,
+    newest: Option<MostRecentlySent>,
     highest_delivered: Option<Tsn>,
     window: ReorderingWindow,
     probes_unanswered: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Delivered {
+struct MostRecentlySent {
     sent_at: Instant,
     tsn: Tsn,
     rtt: Duration,
@@ -44,7 +44,7 @@ struct Delivered {
 
 /// The findings of a look at the outstanding chunks.
 #[derive(Debug, Default)]
-pub(crate) struct Verdict {
+pub(crate) struct DetectedLosses {
     /// Indices of chunks to declare lost, ascending.
     pub(crate) lost: SmallVec<[usize; 8]>,
     /// The time when to look again.
@@ -53,8 +53,8 @@ pub(crate) struct Verdict {
 
 impl Rack {
     /// Chunks were acknowledged for the first time (RFC 8985 §6.2 steps 1 to 3).
-    pub(crate) fn on_delivered(&mut self, now: Instant, delivery: &Delivery, min_rtt: Option<Duration>) {
-        let &Delivery { first, last, sent_at, transmissions, is_probed, is_moved, .. } = delivery;
+    pub(crate) fn on_delivered(&mut self, now: Instant, delivery: &Delivered, min_rtt: Option<Duration>) {
+        let &Delivered { first, last, sent_at, transmissions, is_probed, is_moved, .. } = delivery;
         let path = self.path_mut(delivery.path);
         path.probes_unanswered = 0;
         // After a peer has paused, the answers to the originals look like answers to the probe: they say nothing
@@ -68,7 +68,7 @@ impl Rack {
             return;
         }
         if path.newest.is_none_or(|newest| is_after((sent_at, last), (newest.sent_at, newest.tsn))) {
-            path.newest = Some(Delivered { sent_at, tsn: last, rtt });
+            path.newest = Some(MostRecentlySent { sent_at, tsn: last, rtt });
         }
         if path.highest_delivered.is_some_and(|highest| first.precedes(highest)) && transmissions == 1 {
             path.window.on_reordering();
@@ -79,7 +79,7 @@ impl Rack {
     }
 
     /// Returns what the reordering window of a path goes by beyond its chunks.
-    pub(crate) fn window_mut(&mut self, path: PathId) -> &mut ReorderingWindow {
+    pub(crate) fn window_mut(&mut self, path: PathIndex) -> &mut ReorderingWindow {
         &mut self.path_mut(path).window
     }
 
@@ -92,18 +92,18 @@ impl Rack {
     pub(crate) fn detect(
         &self,
         now: Instant,
-        path: PathId,
+        path: PathIndex,
         rto: &RtoEstimator,
         outstanding: &Outstanding,
         in_recovery: bool,
-    ) -> Verdict {
-        let mut verdict = Verdict::default();
+    ) -> DetectedLosses {
+        let mut verdict = DetectedLosses::default();
         let Some(state) = self.paths.get(path.index()) else { return verdict };
         let Some(newest) = state.newest else { return verdict };
         let is_passed = |(index, chunk): (usize, &SentChunk)| {
             is_after((newest.sent_at, newest.tsn), (chunk.sent_at, outstanding.tsn_at(index)))
         };
-        let first = outstanding.first_of_kind(Kind::Original, path);
+        let first = outstanding.first_of_kind(ChunkKind::Original, path);
         // Mostly all that is in flight left after what was delivered.
         if !first.is_some_and(is_passed) && !outstanding.has_sent_again(path) {
             return verdict;
@@ -122,7 +122,7 @@ impl Rack {
             verdict.lost.push(index);
             true
         };
-        let _rest = outstanding.of_kind(Kind::Original, path).find(|found| !judge(*found));
+        let _rest = outstanding.of_kind(ChunkKind::Original, path).find(|found| !judge(*found));
         if outstanding.has_sent_again(path) {
             let _rest = outstanding.sent_again(path).find(|found| !judge(*found));
             verdict.lost.sort_unstable();
@@ -134,7 +134,7 @@ impl Rack {
     /// known.
     pub(crate) fn probe_at(
         &self,
-        path: PathId,
+        path: PathIndex,
         rto: &RtoEstimator,
         outstanding: &Outstanding,
     ) -> Option<Instant> {
@@ -147,17 +147,17 @@ impl Rack {
     }
 
     /// A probe was sent.
-    pub(crate) fn on_probe(&mut self, path: PathId) {
+    pub(crate) fn on_probe(&mut self, path: PathIndex) {
         let state = self.path_mut(path);
         state.probes_unanswered = state.probes_unanswered.saturating_add(1);
     }
 
     /// Probes sent since a chunk of this path was last delivered.
-    pub(crate) fn probes_unanswered(&self, path: PathId) -> u32 {
+    pub(crate) fn probes_unanswered(&self, path: PathIndex) -> u32 {
         self.paths.get(path.index()).map_or(0, |state| state.probes_unanswered)
     }
 
-    fn path_mut(&mut self, path: PathId) -> &mut RackPath {
+    fn path_mut(&mut self, path: PathIndex) -> &mut RackPath {
         if self.paths.len() <= path.index() {
             self.paths.resize(path.index() + 1, RackPath::default());
         }

@@ -24,19 +24,20 @@ use super::acknowledge::Delivered;
 use super::outstanding::{ChunkState, SentChunk};
 use super::steps::step;
 use crate::path::PathIds;
-use crate::transmit::PathId;
+use crate::trace::LossCause;
+use crate::transmit::PathIndex;
 
 /// The recoveries of every path, and what was sent again of late.
 #[derive(Debug, Default)]
 pub(crate) struct Recoveries {
     /// The state from the first loss or probe on.
-    begun: Option<Box<Begun>>,
+    begun: Option<Box<BegunRecoveries>>,
 }
 
 #[derive(Debug, Default)]
-struct Begun {
+struct BegunRecoveries {
     paths: SmallVec<[PathRecovery; 1]>,
-    resent: VecDeque<Resent>,
+    resent: VecDeque<ResentChunk>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -67,23 +68,12 @@ struct Investigation {
     timeout_refuted: bool,
 }
 
-/// The reason why a chunk was sent again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LossCause {
-    /// Acknowledgments, or time after them, said it was lost.
-    Acknowledgment,
-    /// T3-rtx ran out.
-    Timeout,
-    /// A tail-loss probe: nobody said that it was lost.
-    Probe,
-}
-
 /// A chunk that was sent again.
 #[derive(Clone, Copy, Debug)]
-struct Resent {
+struct ResentChunk {
     tsn: Tsn,
     /// The path it was lost on.
-    path: PathId,
+    path: PathIndex,
     number: u32,
     cause: LossCause,
     is_refuted: bool,
@@ -99,7 +89,7 @@ struct Resent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Duplicate {
     /// The path it was lost on.
-    pub(crate) path: PathId,
+    pub(crate) path: PathIndex,
     /// Octets of the chunk.
     pub(crate) bytes: usize,
     /// Whether it was sent again because acknowledgments said, too soon, that it was lost.
@@ -112,7 +102,7 @@ pub(crate) struct Duplicate {
 /// A recovery that turned out to have been needless: its effects are to be taken back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Refuted {
-    pub(crate) path: PathId,
+    pub(crate) path: PathIndex,
     pub(crate) cause: LossCause,
 }
 
@@ -126,22 +116,22 @@ pub(crate) struct Refutations {
 
 impl Recoveries {
     /// Returns whether losses of this path are under repair: further ones cut its window no more.
-    pub(crate) fn is_recovering(&self, path: PathId) -> bool {
+    pub(crate) fn is_recovering(&self, path: PathIndex) -> bool {
         let state = self.begun.as_ref().and_then(|begun| begun.paths.get(path.index()));
         state.is_some_and(|state| state.exit.is_some())
     }
 
     /// Acknowledgments said that chunks of this path are lost; `highest` is the highest outstanding TSN.
-    pub(crate) fn begin(&mut self, path: PathId, highest: Tsn) {
+    pub(crate) fn begin(&mut self, path: PathIndex, highest: Tsn) {
         self.restart(path, LossCause::Acknowledgment, None).exit = Some(highest);
     }
 
     /// T3-rtx ran out on this path, with `earliest` as the first chunk in flight there.
-    pub(crate) fn on_timeout(&mut self, path: PathId, earliest: Option<Tsn>) {
+    pub(crate) fn on_timeout(&mut self, path: PathIndex, earliest: Option<Tsn>) {
         self.restart(path, LossCause::Timeout, earliest).exit = None;
     }
 
-    fn restart(&mut self, path: PathId, cause: LossCause, earliest: Option<Tsn>) -> &mut PathRecovery {
+    fn restart(&mut self, path: PathIndex, cause: LossCause, earliest: Option<Tsn>) -> &mut PathRecovery {
         let paths = &mut self.begun.get_or_insert_default().paths;
         if paths.len() <= path.index() {
             paths.resize(path.index() + 1, PathRecovery::default());
@@ -155,7 +145,7 @@ impl Recoveries {
     }
 
     /// A chunk of this path was declared lost.
-    pub(crate) fn on_lost(&mut self, path: PathId) {
+    pub(crate) fn on_lost(&mut self, path: PathIndex) {
         if let Some(open) = self.begun.as_mut().and_then(|begun| begun.open(path)) {
             open.declared = open.declared.saturating_add(1);
         }
@@ -163,7 +153,7 @@ impl Recoveries {
 
     /// A chunk is about to be sent again.
     pub(crate) fn on_resent(&mut self, tsn: Tsn, chunk: &SentChunk) {
-        let Begun { paths, resent } = &mut **self.begun.get_or_insert_default();
+        let BegunRecoveries { paths, resent } = &mut **self.begun.get_or_insert_default();
         let state = paths.get(chunk.path.index()).copied().unwrap_or_default();
         let cause = match chunk.state {
             ChunkState::Lost => state.open.map_or(LossCause::Acknowledgment, |open| open.cause),
@@ -174,7 +164,7 @@ impl Recoveries {
         }
         let (path, number, bytes, before) = (chunk.path, state.number, chunk.wire_bytes(), chunk.sent_at);
         let (is_refuted, delivered_at) = (false, None);
-        resent.push_back(Resent { tsn, path, number, cause, is_refuted, bytes, before, delivered_at });
+        resent.push_back(ResentChunk { tsn, path, number, cause, is_refuted, bytes, before, delivered_at });
     }
 
     /// Chunks were acknowledged for the first time.
@@ -210,7 +200,7 @@ impl Recoveries {
     }
 }
 
-impl Begun {
+impl BegunRecoveries {
     fn on_delivered(&mut self, now: Instant, chunk: &Delivered, min_rtt: Option<Duration>) {
         if chunk.was == ChunkState::Lost {
             // What was sent again before and is lost once more proves nothing: which transmission arrived is unknown.
@@ -254,7 +244,7 @@ impl Begun {
         Some(Duplicate { path: resent.path, bytes: resent.bytes, was_impatient, round_trip })
     }
 
-    fn refute(&mut self, resent: Resent) {
+    fn refute(&mut self, resent: ResentChunk) {
         let state = self.paths.get_mut(resent.path.index()).filter(|state| state.number == resent.number);
         let Some(open) = state.and_then(|state| state.open.as_mut()) else { return };
         if resent.cause == LossCause::Probe {
@@ -266,7 +256,7 @@ impl Begun {
 
     fn take_refuted(&mut self) -> Refutations {
         let mut result = Refutations::default();
-        for (path, state) in (0..=u8::MAX).map(PathId::new).zip(&mut self.paths) {
+        for (path, state) in PathIndex::all().zip(&mut self.paths) {
             let is_refuted = |open: &Investigation| {
                 open.timeout_refuted || (open.declared > 0 && open.refuted >= open.declared)
             };
@@ -285,7 +275,7 @@ impl Begun {
 
     fn on_cumulative_ack(&mut self, point: Tsn) -> PathIds {
         let mut ended = PathIds::default();
-        for (path, state) in (0..=u8::MAX).map(PathId::new).zip(&mut self.paths) {
+        for (path, state) in PathIndex::all().zip(&mut self.paths) {
             if state.exit.take_if(|exit| !point.precedes(*exit)).is_some() {
                 ended.insert(path);
             }
@@ -293,7 +283,7 @@ impl Begun {
         ended
     }
 
-    fn open(&mut self, path: PathId) -> Option<&mut Investigation> {
+    fn open(&mut self, path: PathIndex) -> Option<&mut Investigation> {
         self.paths.get_mut(path.index())?.open.as_mut()
     }
 }

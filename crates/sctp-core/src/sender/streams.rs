@@ -8,13 +8,13 @@ use sctp_wire::{StreamId, Tsn};
 use smallvec::SmallVec;
 
 use super::outstanding::Outstanding;
-use super::queue::StreamStatistics;
 use super::rack::Rack;
 use super::recovery::Recoveries;
 use super::{Sender, WindowProbe};
 use crate::config::StreamShare;
 use crate::error::StreamError;
 use crate::seldom::Seldom;
+use crate::stats::StreamStatistics;
 use crate::steps::step;
 use crate::stream_set::StreamSet;
 

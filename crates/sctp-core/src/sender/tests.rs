@@ -23,7 +23,7 @@ struct Bench {
     sender: Sender,
     paths: PathSet,
     /// Where packets go.
-    path: PathId,
+    path: PathIndex,
     now: Instant,
 }
 
@@ -46,7 +46,7 @@ impl Bench {
         let paths = PathSet::new(peer, &[], &config);
         let mut sender = Sender::new(&config, FIRST);
         sender.on_negotiated(agreed(10, Capabilities::NONE), WINDOW);
-        Self { sender, paths, path: PathId::FIRST, now: Instant::from_millis(1000) }
+        Self { sender, paths, path: PathIndex::FIRST, now: Instant::from_millis(1000) }
     }
 
     fn pass(&mut self, millis: u64) {
@@ -143,7 +143,7 @@ impl Bench {
     /// Established round trip of 20 ms.
     fn measured(profile: Profile) -> Self {
         let mut bench = Self::new(profile);
-        bench.paths.on_measurement(PathId::FIRST, bench.now, Duration::from_millis(20));
+        bench.paths.on_measurement(PathIndex::FIRST, bench.now, Duration::from_millis(20));
         bench
     }
 
@@ -158,13 +158,13 @@ impl Bench {
         let address = [10, 0, 0, 3].into();
         let second = Destination { address, encapsulation: Encapsulation::Ip };
         let _added = self.paths.add(second, PathState::Active, &AssociationConfig::default());
-        let twin = PathId::new(1);
+        let twin = PathIndex::new(1);
         self.paths.on_measurement(twin, self.now, Duration::from_millis(20));
         self.path = twin;
     }
 
     fn flight(&self) -> usize {
-        self.sender.flight(PathId::FIRST)
+        self.sender.flight(PathIndex::FIRST)
     }
 }
 

@@ -7,12 +7,12 @@ use virtual_time::Instant;
 
 use super::acknowledge::RttSample;
 use super::outstanding::{Load, SentChunk};
-use super::queue::{Cut, Fragment, Framing, Room, Taken};
+use super::queue::{ChunkRoom, Cut, Fragment, Framing, Taken};
 use super::{Sender, SenderOptions, WindowProbe};
 use crate::config::{ImmediateSack, MessageBundling, Nagle, StreamScheduler, TransmissionConfig};
 use crate::message::Message;
 use crate::path::{Loss, Path, PathSet};
-use crate::transmit::PathId;
+use crate::transmit::PathIndex;
 
 /// The reason why no more new data goes into this packet or the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl Sender {
 
     /// Returns whether the congestion window of a path has room (RFC 9260 §6.1 (B)).
     pub(crate) fn has_window(&self, path: &Path) -> bool {
-        path.congestion.admits(self.flight(path.id))
+        path.congestion.admits(self.flight(path.index))
     }
 
     /// Returns whether messages, or the rest of one, have not been sent yet.
@@ -59,13 +59,13 @@ impl Sender {
 
     /// Returns the path on which the chunk goes that is sent again first (RFC 9260 §6.4).
     #[inline]
-    pub(crate) fn path_of_lost(&self, paths: &PathSet) -> Option<PathId> {
+    pub(crate) fn path_of_lost(&self, paths: &PathSet) -> Option<PathIndex> {
         let index = self.outstanding.first_lost()?;
         self.outstanding.get(index).map(|chunk| target(chunk, paths))
     }
 
     /// Tail-loss probes sent for a path since it last answered.
-    pub(crate) fn probes_unanswered(&self, path: PathId) -> u32 {
+    pub(crate) fn probes_unanswered(&self, path: PathIndex) -> u32 {
         self.rack.probes_unanswered(path)
     }
 
@@ -100,11 +100,11 @@ impl Sender {
     pub(crate) fn write_lost(
         &mut self,
         now: Instant,
-        path: PathId,
+        path: PathIndex,
         paths: &PathSet,
         writer: &mut PacketWriter<'_>,
-    ) -> Resent {
-        let mut resent = Resent::default();
+    ) -> ResentInPacket {
+        let mut resent = ResentInPacket::default();
         let earliest = self.outstanding.iter().find(|(_, chunk)| chunk.is_unsettled());
         let earliest = earliest.map(|(index, _)| index);
         while let Some(index) = self.outstanding.first_lost() {
@@ -135,7 +135,7 @@ impl Sender {
 
     fn fill(&mut self, now: Instant, path: &Path, writer: &mut PacketWriter<'_>) -> (bool, Blocked) {
         // RFC 9260 §6.1 (B): one packet may exceed cwnd, so the window is looked at before the packet only.
-        if !path.congestion.admits(self.flight(path.id)) {
+        if !path.congestion.admits(self.flight(path.index)) {
             return (false, Blocked::CongestionWindow);
         }
         let header_bytes = self.header_bytes();
@@ -145,8 +145,8 @@ impl Sender {
             return (false, self.queue.next_bytes(&room).err().unwrap_or(blocked));
         }
         let first = self.outstanding.next_tsn();
-        let mut load = Load::on(path.id);
-        let (flight, packet_bytes) = (self.flight(path.id), path.packet_bytes());
+        let mut load = Load::on(path.index);
+        let (flight, packet_bytes) = (self.flight(path.index), path.packet_bytes());
         let fills_window = |octets: usize| {
             let flight = flight + octets;
             flight <= packet_bytes && !path.congestion.admits(flight)
@@ -168,17 +168,17 @@ impl Sender {
                 WindowProbe::Allowed => WindowProbe::Sent,
                 other @ (WindowProbe::Idle | WindowProbe::Sent) => other,
             };
-            self.rtt_sample(path.id).on_sent(now, first);
+            self.rtt_sample(path.index).on_sent(now, first);
             self.statistics.chunks += u64::from(chunks);
         }
         (chunks > 0, blocked)
     }
 
     /// Returns what the next new chunk may carry, with so much room in this packet and in one of its own.
-    fn room(&self, here: usize, alone: usize) -> Room {
+    fn room(&self, here: usize, alone: usize) -> ChunkRoom {
         let is_probe = self.window_probe == WindowProbe::Allowed;
         let window = if is_probe { usize::MAX } else { self.free_window() };
-        Room { here, alone, window, cut: Cut::WhatFitsNoPacket }
+        ChunkRoom { here, alone, window, cut: Cut::WhatFitsNoPacket }
     }
 
     /// Returns which messages the next packet cuts. With messages that may be given up it is left alone: in two
@@ -198,7 +198,7 @@ impl Sender {
 
     /// Returns whether data will be left when the congestion window is full, and would find room at the peer.
     fn waits_for_congestion_window(&self, path: &Path) -> bool {
-        let room = path.congestion.room(self.flight(path.id));
+        let room = path.congestion.room(self.flight(path.index));
         room < self.queue.payload_bytes() && room < self.free_window()
     }
 
@@ -232,7 +232,7 @@ impl Sender {
     fn write_next(
         &mut self,
         now: Instant,
-        room: &Room,
+        room: &ChunkRoom,
         writer: &mut PacketWriter<'_>,
         load: &mut Load,
         fills_window: impl FnOnce(usize) -> bool,
@@ -252,7 +252,7 @@ impl Sender {
     pub(super) fn write_again(
         &mut self,
         now: Instant,
-        path: PathId,
+        path: PathIndex,
         index: usize,
         writer: &mut PacketWriter<'_>,
     ) -> Option<()> {
@@ -283,7 +283,7 @@ impl Sender {
     }
 
     #[inline]
-    fn rtt_sample(&mut self, path: PathId) -> &mut RttSample {
+    fn rtt_sample(&mut self, path: PathIndex) -> &mut RttSample {
         if self.rtt_samples.len() <= path.index() {
             self.rtt_samples.resize(path.index() + 1, RttSample::default());
         }
@@ -306,7 +306,7 @@ impl SenderOptions {
 
 /// The chunks that were sent again in one packet.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Resent {
+pub(crate) struct ResentInPacket {
     pub(crate) any: bool,
     /// Octets of DATA chunks.
     pub(crate) bytes: usize,
@@ -327,7 +327,7 @@ pub(super) fn bundling(config: TransmissionConfig) -> MessageBundling {
 }
 
 /// Returns where a lost chunk goes again.
-fn target(chunk: &SentChunk, paths: &PathSet) -> PathId {
+fn target(chunk: &SentChunk, paths: &PathSet) -> PathIndex {
     let loss = if chunk.timed_out { Loss::TimedOut } else { Loss::Reported };
     paths.for_lost(chunk.path, loss)
 }

@@ -20,7 +20,7 @@ pub(crate) fn packets_discarded(before: &EndpointStatistics, after: &EndpointSta
 }
 
 /// Tells of the chunks an association has discarded since `before`.
-pub(super) fn chunks_discarded(before: &ChunkCounters, after: &ChunkCounters) {
+pub(crate) fn chunks_discarded(before: &ChunkCounters, after: &ChunkCounters) {
     risen(&CHUNK_DISCARDS, before, after, chunk_discarded);
 }
 

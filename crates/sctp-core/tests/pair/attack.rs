@@ -4,8 +4,8 @@ use sctp_core::{ConfigError, Endpoint, InitRate, PathId};
 use sctp_wire::{Chunk, ChunkBuf, ChunkType, PacketWriter, Parameter, ParameterType};
 
 use crate::by_hand::Hand;
+use crate::dice::Dice;
 use crate::net::{End, LEFT_PORT, Pair, RIGHT_PORT, Setup, Side, by_ip, ordered};
-use crate::random::Dice;
 
 /// Recomputes the checksum, so that a changed packet is looked at.
 fn resealed(mut octets: Vec<u8>) -> Vec<u8> {
@@ -174,11 +174,10 @@ fn reneged_chunk_of_an_idle_path_is_sent_again() {
     hand.echo(&mut pair);
     pair.run_ms(5);
     let asked = pair.side(End::Right).sent.iter().rfind(|sent| sent.to == second.address).unwrap().clone();
-    let info = asked
-        .packet()
-        .chunks()
-        .flatten()
-        .find_map(|chunk| if let Chunk::Heartbeat(info) = chunk { Some(info.0.to_vec()) } else { None });
+    let info =
+        asked.packet().chunks().flatten().find_map(|chunk| {
+            if let Chunk::Heartbeat(info) = chunk { Some(info.info.to_vec()) } else { None }
+        });
     let answer = ChunkBuf::heartbeat_ack(&info.unwrap()).unwrap();
     hand.source = second;
     hand.tell(&mut pair, |writer| writer.raw(&answer).unwrap());

@@ -1,10 +1,12 @@
 //! Addresses that come and go during an association (RFC 5061).
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use sctp_core::{
     AddressChange, AddressChangeError, AddressOutcome, AnnouncedPrimary, AsconfStatistics, AssociationError,
     AssociationState, AutomaticAddresses, ChunkType, Event, Offer, PathId, PathState, ProtocolViolation,
+    SetPrimaryError,
 };
 use sctp_wire::{
     AddressRequest, AsconfSerial, Cause, Chunk, ChunkBuf, ChunkTypes, CorrelationId, Parameter, TagOrigin,
@@ -141,6 +143,27 @@ fn addresses_can_change_far_more_often_than_there_are_paths() {
     assert_all_arrived(&pair, 12 * 150);
     assert_eq!(outcomes(&pair, End::Left), [AddressOutcome::Done; 24]);
     assert_eq!(peer_addresses(&pair, End::Right), [ip("10.0.0.1")]);
+}
+
+#[test]
+fn path_of_a_deleted_address_never_stands_for_another_address() {
+    let mut pair = moving_from_one_address().connected();
+    let first = pair.statistics(End::Right).paths[0].path;
+    for round in 0..20_usize {
+        let (new, old) = [("10.0.0.5", "10.0.0.1"), ("10.0.0.1", "10.0.0.5")][round % 2];
+        ask(&mut pair, End::Left, AddressChange::Add(ip(new))).unwrap();
+        ask(&mut pair, End::Left, AddressChange::Delete(ip(old))).unwrap();
+        pair.run_ms(300);
+        let set = pair.with(End::Right, |side, now| side.endpoint.set_primary(now, side.id.unwrap(), first));
+        assert_eq!(set, Err(SetPrimaryError::UnknownPath(first)), "after {} addresses", round + 2);
+    }
+    let is_new = |event: &Event| {
+        let Event::PeerAddressChange { path, state: PathState::Unconfirmed } = event else { return None };
+        Some(*path)
+    };
+    let new: BTreeSet<PathId> =
+        pair.side(End::Right).events.iter().filter_map(|(_, event)| is_new(event)).collect();
+    assert_eq!((new.len(), new.contains(&first)), (20, false), "each address has a path of its own");
 }
 
 /// RFC 5061 §5.1 (B4): sent again as it was, and answered as it was.

@@ -99,6 +99,39 @@ fn reader_in_small_steps_never_stalls_the_sender() {
     }
 }
 
+/// Whoever sorts messages into queues has not read them: the window opens when somebody has.
+#[test]
+fn messages_taken_unread_keep_the_window_closed_until_they_are_marked_read() {
+    for setup in [Setup::rfc9260(), Setup::signalling()] {
+        let mut pair = slow_reader(setup);
+        (0..20).for_each(|number| pair.send(End::Left, ordered(0, number, 1000)));
+        let mut sorted = Vec::new();
+        for _ in 0..60 {
+            pair.run_ms(1000);
+            pair.with(End::Right, |side, now| {
+                side.endpoint.take_unread(now, side.id.unwrap(), 3, &mut sorted);
+            });
+        }
+        // The first chunk beyond the window may still enter, and the last taken may be it.
+        assert!(sorted.len() * 1000 <= BUFFER_BYTES + 1000, "{} messages", sorted.len());
+        let held = pair.side(End::Right).endpoint.receive_memory_bytes();
+        assert!((sorted.len() * 1000..=3 * BUFFER_BYTES).contains(&held), "{held}");
+        let mut read = 0;
+        for _ in 0..100 {
+            pair.with(End::Right, |side, now| {
+                let id = side.id.unwrap();
+                side.endpoint.mark_read(now, id, sorted.len() - read, 1000 * (sorted.len() - read));
+                read = sorted.len();
+                side.endpoint.take_unread(now, id, 3, &mut sorted);
+            });
+            pair.run_ms(100);
+        }
+        assert_eq!((sorted.len(), read), (20, 20));
+        assert!(sorted.windows(2).all(|pair| pair[0].complete_at <= pair[1].complete_at));
+        assert_eq!(pair.side(End::Right).endpoint.receive_memory_bytes(), 0);
+    }
+}
+
 #[test]
 fn full_send_buffer_refuses_and_says_when_half_of_it_is_free() {
     let setup = Setup::rfc9260().configure(|config| config.buffers.send_bytes = 300_000);

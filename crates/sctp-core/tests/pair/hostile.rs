@@ -6,8 +6,8 @@ use sctp_core::{Extensions, Offer, Tsn};
 use sctp_wire::{Chunk, ChunkType, GapAckBlock, PacketWriter};
 
 use crate::by_hand::Hand;
+use crate::dice::{Dice, seeds};
 use crate::net::{End, LEFT, Pair, Reading, Setup, ordered};
-use crate::random::Dice;
 
 /// The endpoint's associations at most.
 const LIMIT: usize = 8;
@@ -108,9 +108,12 @@ fn check(pair: &Pair, seed: u64) {
     assert!(held <= 4 * LIMIT * RECEIVE_BYTES, "seed {seed}: {held} octets are held");
 }
 
-/// Packets of the hostile peer, and after each a few more milliseconds; every 20th time the honest user asks something.
 fn run(seed: u64) {
-    let mut dice = Dice::new(seed);
+    play(seed, Dice::new(seed));
+}
+
+/// Packets of the hostile peer, and after each a few more milliseconds; every 20th time the honest user asks something.
+pub(crate) fn play(seed: u64, mut dice: Dice) {
     let mut pair = setup(seed).connected();
     pair.with(End::Right, |side, _| side.reading = Reading::Paused);
     let honest = pair.side(End::Right).id.unwrap();
@@ -140,14 +143,9 @@ fn serves(pair: &mut Pair, honest: sctp_core::AssociationId, seed: u64) {
 /// The answers to a packet that opens two associations and has one aborted.
 const MOST_ANSWERS: usize = 4;
 
-/// How many peers: `HEADWAY_SEQUENCES`, otherwise as many as take some seconds.
-fn peers() -> u64 {
-    std::env::var("HEADWAY_SEQUENCES").ok().and_then(|text| text.parse().ok()).unwrap_or(100)
-}
-
 #[test]
 fn robustness_41_a_hostile_peer_harms_nobody_but_itself() {
-    (0..peers()).for_each(run);
+    seeds(100).for_each(run);
 }
 
 /// The hostile peer is one that is heard: its packets reach the association.

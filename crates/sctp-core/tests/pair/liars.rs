@@ -7,8 +7,8 @@ use sctp_wire::{Chunk, GapAckBlock};
 use virtual_time::Instant;
 
 use crate::by_hand::Hand;
+use crate::dice::Dice;
 use crate::net::{End, LEFT_PORT, Pair, Setup, ordered};
-use crate::random::Dice;
 
 /// What a receiver reports as duplicate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
 mod by_hand;
+mod dice;
 mod net;
 
 mod attack;

@@ -511,7 +511,7 @@ impl Pair {
     pub(crate) fn path_changes(&self, end: End, from_ms: u64) -> Vec<(u64, usize, PathState)> {
         let change = |(at, event): &(Instant, Event)| {
             let Event::PeerAddressChange { path, state } = event else { return None };
-            Some((millis(*at), path.index(), *state))
+            Some((millis(*at), path.number() as usize, *state))
         };
         self.side(end).events.iter().filter_map(change).filter(|(at, ..)| *at >= from_ms).collect()
     }

@@ -5,10 +5,9 @@ use core::time::Duration;
 use std::collections::VecDeque;
 
 use netem::{Impairments, Probability};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use sctp_core::{Delivery, Event, Message, PayloadProtocolId, Profile, SendError, StreamId};
 
+use crate::dice::Dice;
 use crate::net::{End, Pair, Setup, Sniffing, ms};
 
 /// One run, made of its seed.
@@ -199,23 +198,6 @@ impl Check {
             assert_eq!(number, self.next_ordered[stream], "order: {case:?}");
             self.next_ordered[stream] += 1;
         }
-    }
-}
-
-/// Random numbers of a case.
-pub(crate) struct Dice(Xoshiro256PlusPlus);
-
-impl Dice {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(Xoshiro256PlusPlus::seed_from_u64(seed))
-    }
-
-    pub(crate) fn below(&mut self, end: u64) -> u64 {
-        self.0.next_u64() % end
-    }
-
-    pub(crate) fn index(&mut self, end: usize) -> usize {
-        usize::try_from(self.below(end.try_into().unwrap())).unwrap()
     }
 }
 

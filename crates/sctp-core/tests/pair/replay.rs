@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use netsim::Outgoing;
 use virtual_time::Instant;
 
+use crate::dice::Dice;
 use crate::net::ms;
-use crate::random::Dice;
 
 /// The packets of one host that are still to come, and how often there are such.
 pub(crate) struct Replays {
@@ -88,8 +88,8 @@ pub(crate) struct Forger {
 }
 
 impl Forger {
-    pub(crate) fn new(seed: u64, percent: u64) -> Self {
-        Self { dice: Dice::new(seed), percent }
+    pub(crate) fn new(dice: Dice, percent: u64) -> Self {
+        Self { dice, percent }
     }
 
     /// Changes chunks of a packet, each with the probability given, and mends the checksum.

@@ -46,6 +46,23 @@ fn both_sides_may_shut_down_at_the_same_time() {
     assert_both_complete(&pair, "crossing");
 }
 
+/// RFC 9260 §9.2: T2 expires although the peer, which has not heard of it, is there and sends HEARTBEATs more often.
+#[test]
+fn lost_shutdown_is_sent_again_while_heartbeats_come_in() {
+    let mut pair = Setup::rfc9260().build();
+    let mut hand = Hand::new(LEFT_PORT, 5);
+    hand.establish(&mut pair);
+    let from = pair.now_ms();
+    pair.shutdown(End::Right);
+    for _ in 0..20 {
+        hand.tell(&mut pair, |writer| writer.heartbeat(b"still there").unwrap());
+        pair.run_ms(500);
+    }
+    let again = pair.times_of(End::Right, "SHUTDOWN", from);
+    assert!(again.len() >= 3, "{again:?}");
+    assert_eq!(pair.state(End::Right), Some(AssociationState::ShutdownSent));
+}
+
 #[test]
 fn everything_queued_on_both_sides_is_delivered_first() {
     for setup in [Setup::rfc9260(), Setup::signalling()] {

@@ -1,6 +1,7 @@
 //! Is the peer still there (RFC 9260 §8.1, §8.2, §8.3)?
 
 use sctp_core::{AssociationError, Event, PathState};
+use sctp_wire::{Chunk, ChunkType};
 
 use crate::by_hand::Hand;
 use crate::net::{End, LEFT_PORT, Setup, millis, ordered};
@@ -111,6 +112,26 @@ fn robustness_19_heartbeat_is_echoed_and_a_forged_answer_keeps_nothing_alive() {
     assert!(answer.octets.windows(8).any(|octets| octets == b"whatever"));
     hand.tell(&mut pair, |writer| writer.heartbeat_ack(&[0; 12]).unwrap());
     assert_eq!(pair.statistics(End::Right).association.discarded.unexpected_heartbeat_acks, 1);
+}
+
+/// RFC 9260 §8.3: so is what stands behind the information, padding included, in a chunk of the same length.
+#[test]
+fn heartbeat_with_parameters_behind_its_information_is_echoed_whole() {
+    let mut pair = Setup::rfc9260().build();
+    let mut hand = Hand::new(LEFT_PORT, 5);
+    hand.establish(&mut pair);
+    for behind in [&[0x80, 1, 0, 5, 9, 0, 0, 0][..], &[0xff; 3], &[0; 1000]] {
+        let sent = pair.side(End::Right).sent.len();
+        let value = [&[0, 1, 0, 7, b'a', b'b', b'c', 0][..], behind].concat();
+        hand.tell(&mut pair, |writer| {
+            writer.chunk(ChunkType::HEARTBEAT, 0, |chunk| chunk.bytes(&value)).unwrap();
+        });
+        let answer = pair.side(End::Right).sent[sent].clone();
+        let Some(Ok(Chunk::HeartbeatAck(echo))) = answer.packet().chunks().next() else {
+            panic!("{}", answer.kinds())
+        };
+        assert_eq!(echo.value, value);
+    }
 }
 
 /// RFC 6951 §4, RFC 8085 §3.5: NATs forget UDP flows long before HB.interval.

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use super::prospect::Prospect;
 use super::{AddressChange, AddressOutcome};
-use crate::transmit::PathId;
+use crate::transmit::PathIndex;
 
 /// The requests that wait, and those that were sent.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct Requests {
     next_serial: AsconfSerial,
     next_correlation: u32,
     waiting: VecDeque<AddressChange>,
-    outstanding: Option<Outstanding>,
+    outstanding: Option<OutstandingAsconf>,
     /// The peer did not understand ASCONF, or adding and deleting (A9, F3a): it is not asked again.
     is_refused: bool,
     /// The peer did not understand Set Primary (F3b).
@@ -27,19 +27,19 @@ pub(crate) struct Requests {
 
 /// One ASCONF on its way. It is sent again as it is (B4).
 #[derive(Debug)]
-pub(crate) struct Outstanding {
+pub(crate) struct OutstandingAsconf {
     serial: AsconfSerial,
     pub(crate) chunk: ChunkBuf,
     asked: SmallVec<[(CorrelationId, AddressChange); 4]>,
     /// The path on which it went last.
-    pub(crate) path: PathId,
+    pub(crate) path: PathIndex,
     /// How often it was sent again.
     repetitions: u32,
 }
 
 /// The kind of answer that an ASCONF-ACK is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Answered {
+pub(crate) enum AsconfAnswer {
     /// The answer to each request of the outstanding ASCONF.
     Outstanding(SmallVec<[(AddressChange, AddressOutcome); 4]>),
     /// An old one.
@@ -79,13 +79,13 @@ impl Requests {
         }
     }
 
-    pub(crate) fn outstanding(&self) -> Option<&Outstanding> {
+    pub(crate) fn outstanding(&self) -> Option<&OutstandingAsconf> {
         self.outstanding.as_ref()
     }
 
     /// Sends the outstanding ASCONF again, another way (RFC 5061 §5.1 (B4)); returns false if it went so often
     /// without an answer that there will be none.
-    pub(crate) fn repeat(&mut self, path: PathId, most: u32) -> bool {
+    pub(crate) fn repeat(&mut self, path: PathIndex, most: u32) -> bool {
         let Some(outstanding) = &mut self.outstanding else { return true };
         outstanding.path = path;
         outstanding.repetitions += 1;
@@ -141,7 +141,7 @@ impl Requests {
 
     /// Makes the next ASCONF of what waits, if none is outstanding (A1 to A3); `lookup` is the address by which the peer
     /// finds the association.
-    pub(crate) fn next(&mut self, lookup: IpAddr, path: PathId) -> Option<ChunkBuf> {
+    pub(crate) fn next(&mut self, lookup: IpAddr, path: PathIndex) -> Option<ChunkBuf> {
         if self.outstanding.is_some() || self.waiting.is_empty() {
             return None;
         }
@@ -156,23 +156,26 @@ impl Requests {
         let serial = self.next_serial;
         let chunk = ChunkBuf::asconf(serial, lookup, &parameters).ok()?;
         self.next_serial = serial.next();
-        self.outstanding = Some(Outstanding { serial, chunk: chunk.clone(), asked, path, repetitions: 0 });
+        self.outstanding =
+            Some(OutstandingAsconf { serial, chunk: chunk.clone(), asked, path, repetitions: 0 });
         Some(chunk)
     }
 
     /// Takes in an ASCONF-ACK, and returns what its answers mean for the requests (RFC 5061 §5.1 (A5) to (A8),
     /// §5.3 (F0)).
-    pub(crate) fn on_ack(&mut self, ack: &AsconfAck<'_>) -> Answered {
+    pub(crate) fn on_ack(&mut self, ack: &AsconfAck<'_>) -> AsconfAnswer {
         match self.outstanding.take_if(|outstanding| outstanding.serial == ack.serial) {
             Some(outstanding) => {
                 let outcomes = outcomes(&outstanding.asked, ack.responses);
                 for (change, outcome) in &outcomes {
                     self.note_refusal(*change, *outcome);
                 }
-                Answered::Outstanding(outcomes)
+                AsconfAnswer::Outstanding(outcomes)
             }
-            None if self.outstanding.is_none() && !ack.serial.precedes(self.next_serial) => Answered::Illegal,
-            None => Answered::Stray,
+            None if self.outstanding.is_none() && !ack.serial.precedes(self.next_serial) => {
+                AsconfAnswer::Illegal
+            }
+            None => AsconfAnswer::Stray,
         }
     }
 

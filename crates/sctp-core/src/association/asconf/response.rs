@@ -12,7 +12,7 @@ use super::AddressChange;
 
 /// Serial numbers of the peer, and the answers that it may not have got.
 #[derive(Debug)]
-pub(crate) struct Responder {
+pub(crate) struct AsconfResponder {
     /// The last one that was processed: Peer-Sequence-Number.
     last: AsconfSerial,
     answered: SmallVec<[(AsconfSerial, ChunkBuf); 1]>,
@@ -66,7 +66,7 @@ enum No {
     Unresolvable,
 }
 
-impl Responder {
+impl AsconfResponder {
     /// Creates a responder; the peer's serial numbers begin at its initial TSN (RFC 5061 §5.1 (A2)).
     pub(crate) fn new(first: AsconfSerial) -> Self {
         Self { last: AsconfSerial::new(first.get().wrapping_sub(1)), answered: SmallVec::new() }

@@ -49,7 +49,7 @@ fn packet(key: u16, algorithm: HmacAlgorithm, sign: impl FnOnce(&[u8], &mut [u8]
     octets
 }
 
-fn verdict(end: &mut Authentication, keys: &AuthKeys, octets: &[u8]) -> Verdict {
+fn verdict(end: &mut Authentication, keys: &AuthKeys, octets: &[u8]) -> AuthVerdict {
     let packet = Packet::decode(octets, Checksum::Verify).unwrap();
     let Some(Ok(Chunk::Auth(auth))) = packet.chunks().next() else { panic!("AUTH comes first") };
     end.verify(keys, &auth)
@@ -101,24 +101,24 @@ fn only_the_right_key_and_an_offered_hmac_convince_rfc_4895_6_3() {
     let mut both = keys.clone();
     both.set(SharedKeyId::new(8), "another");
     let right = packet(7, HmacAlgorithm::Sha1, |octets, hmac| one.sign(&keys, octets, hmac));
-    assert_eq!(verdict(&mut other, &keys, &right), Verdict::Authentic);
+    assert_eq!(verdict(&mut other, &keys, &right), AuthVerdict::Authentic);
     assert_eq!(one.statistics.get().packets_signed, 1);
     let wrong = AuthKeys::new(SharedKeyId::new(7), "Secret");
     other.on_keys_changed();
-    assert_eq!(verdict(&mut other, &wrong, &right), Verdict::WrongHmac);
-    assert_eq!(verdict(&mut other, &AuthKeys::default(), &right), Verdict::UnknownKey);
+    assert_eq!(verdict(&mut other, &wrong, &right), AuthVerdict::WrongHmac);
+    assert_eq!(verdict(&mut other, &AuthKeys::default(), &right), AuthVerdict::UnknownKey);
     let null = packet(0, HmacAlgorithm::Sha1, |octets, hmac| one.sign(&AuthKeys::default(), octets, hmac));
-    assert_eq!(verdict(&mut other, &keys, &null), Verdict::UnknownKey, "no way back to the empty key");
+    assert_eq!(verdict(&mut other, &keys, &null), AuthVerdict::UnknownKey, "no way back to the empty key");
     let not_offered = packet(7, HmacAlgorithm::Sha256, |_, _| {});
-    assert_eq!(verdict(&mut other, &keys, &not_offered), Verdict::UnsupportedHmac(HmacId::SHA_256));
+    assert_eq!(verdict(&mut other, &keys, &not_offered), AuthVerdict::UnsupportedHmac(HmacId::SHA_256));
     let counted = other.statistics.get();
     assert_eq!((counted.verified, counted.wrong_hmacs, counted.unknown_keys), (1, 1, 2));
     assert_eq!(counted.unsupported_hmacs, 1);
     one.on_keys_changed();
     both.activate(SharedKeyId::new(8)).unwrap();
     let changed = packet(8, HmacAlgorithm::Sha1, |octets, hmac| one.sign(&both, octets, hmac));
-    assert_eq!(verdict(&mut other, &both, &changed), Verdict::AuthenticByNewKey(SharedKeyId::new(8)));
-    assert_eq!(verdict(&mut other, &both, &changed), Verdict::Authentic);
+    assert_eq!(verdict(&mut other, &both, &changed), AuthVerdict::AuthenticByNewKey(SharedKeyId::new(8)));
+    assert_eq!(verdict(&mut other, &both, &changed), AuthVerdict::Authentic);
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn every_changed_octet_behind_auth_is_noticed() {
         changed[position] ^= 1;
         let packet = Packet::decode(&changed, Checksum::Ignore).unwrap();
         let Some(Ok(Chunk::Auth(auth))) = packet.chunks().next() else { panic!("{packet}") };
-        assert!(other.verify(&keys, &auth) != Verdict::Authentic, "octet {position}");
+        assert!(other.verify(&keys, &auth) != AuthVerdict::Authentic, "octet {position}");
     }
 }
 

@@ -6,14 +6,14 @@ use smallvec::smallvec;
 
 use super::*;
 use crate::association::PeerNotes;
+use crate::association::StateCookie;
 use crate::capabilities::{Capabilities, Negotiated};
 use crate::config::{AssociationConfig, Profile};
-use crate::endpoint::cookie::StateCookie;
 use crate::message::Message;
 use crate::path::PathSet;
 use crate::rng::Nonces;
-use crate::transmit::{Destination, Encapsulation};
-use sctp_wire::{SctpPort, StreamId, Tsn};
+use crate::transmit::{Destination, Encapsulation, Fragmentation};
+use sctp_wire::{SctpPort, StreamId, Tsn, VerificationTag};
 
 const PEER: Destination = Destination {
     address: std::net::IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1)),
@@ -57,13 +57,13 @@ fn chunks_longer_than_a_fallen_path_mtu_go_alone_and_ip_may_cut_them() {
     };
     while next(&mut association, now).is_some() {}
     config.path_mtu.bytes = 600;
-    association.paths = PathSet::new(PEER, &[], &config);
+    association.outbound.paths = PathSet::new(PEER, &[], &config);
     assert_eq!(association.send(now, message()), (1, None));
     let now = now + Duration::from_secs(2);
     association.handle_timeout(now);
     assert_eq!(next(&mut association, now), Some((12 + 16 + 1352, Fragmentation::Allowed)));
     // With a window as before the timeout.
-    association.paths = PathSet::new(PEER, &[], &config);
+    association.outbound.paths = PathSet::new(PEER, &[], &config);
     let len = next(&mut association, now).map(|(len, _)| len);
     assert_eq!(len, Some(580), "new ones are cut smaller");
 }

@@ -56,7 +56,7 @@ pub(crate) struct Completed {
 
 /// The consequence of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Answered {
+pub(crate) enum ReconfigAnswer {
     /// Nothing waits for it.
     Unexpected,
     /// The peer is at it: the timer starts again (RFC 6525 §5.2.7 (H2)).
@@ -95,12 +95,12 @@ impl Request {
 pub(crate) struct Requester {
     next: ReconfigSequence,
     /// The state from the first request on: few associations ever have one.
-    begun: Option<Box<Begun>>,
+    begun: Option<Box<RequestQueue>>,
 }
 
 /// The state there is once something was asked for.
 #[derive(Debug, Default)]
-struct Begun {
+struct RequestQueue {
     waiting: VecDeque<Request>,
     current: Option<Current>,
     association_reset_at: Option<Instant>,
@@ -296,13 +296,13 @@ impl Requester {
     }
 
     /// Takes in a response of the peer, and returns what it led to (RFC 6525 §5.2.7).
-    pub(crate) fn on_response(&mut self, response: &ReconfigResponse) -> Answered {
-        let Some(flight) = self.flight_mut() else { return Answered::Unexpected };
+    pub(crate) fn on_response(&mut self, response: &ReconfigResponse) -> ReconfigAnswer {
+        let Some(flight) = self.flight_mut() else { return ReconfigAnswer::Unexpected };
         let position = flight.unanswered.iter().position(|(number, _)| *number == response.response);
-        let Some(position) = position else { return Answered::Unexpected };
+        let Some(position) = position else { return ReconfigAnswer::Unexpected };
         if response.result == ReconfigResult::InProgress {
             flight.is_in_progress = true;
-            return Answered::InProgress;
+            return ReconfigAnswer::InProgress;
         }
         let (_, part) = flight.unanswered.remove(position);
         let is_done = flight.unanswered.is_empty();
@@ -314,7 +314,7 @@ impl Requester {
             self.finish();
         }
         let (result, next_tsns) = (response.result, response.next_tsns);
-        Answered::Completed(Completed { part, streams, result, next_tsns })
+        ReconfigAnswer::Completed(Completed { part, streams, result, next_tsns })
     }
 
     /// The peer did what a request of ours asked for by a request of its own: an outgoing reset answers an incoming

@@ -8,7 +8,7 @@ use crate::stream_set::StreamSet;
 
 /// Remembers as little as makes every answer repeatable: the peer has one chunk in flight, of two requests at most.
 #[derive(Debug)]
-pub(crate) struct Responder {
+pub(crate) struct ReconfigResponder {
     expected: ReconfigSequence,
     /// The latest answers, from the first request on.
     answered: Option<Box<SmallVec<[ReconfigResponse; 2]>>>,
@@ -17,7 +17,7 @@ pub(crate) struct Responder {
 
 /// The place of a request by its number (RFC 6525 §5.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum RequestOrder {
     /// The next one.
     New,
     /// Answered before; the answer was this.
@@ -37,7 +37,7 @@ pub(crate) enum Deferred {
 
 /// The verdict on a new request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum RequestVerdict {
     /// Answer with this and do nothing.
     Answer(ReconfigResult),
     /// Do it now.
@@ -46,7 +46,7 @@ pub(crate) enum Verdict {
     Defer,
 }
 
-impl Responder {
+impl ReconfigResponder {
     pub(crate) fn new(peer_initial: Tsn) -> Self {
         let expected = ReconfigSequence::new(peer_initial.get());
         Self { expected, answered: None, deferred: None }
@@ -58,13 +58,13 @@ impl Responder {
         self.expected.previous()
     }
 
-    pub(crate) fn place(&self, number: ReconfigSequence) -> Place {
+    pub(crate) fn place(&self, number: ReconfigSequence) -> RequestOrder {
         if number == self.expected {
-            return Place::New;
+            return RequestOrder::New;
         }
         let answered =
             self.answered.iter().flat_map(|answers| answers.iter()).find(|answer| answer.response == number);
-        answered.map_or(Place::OutOfSequence, |answer| Place::Repeated(*answer))
+        answered.map_or(RequestOrder::OutOfSequence, |answer| RequestOrder::Repeated(*answer))
     }
 
     /// Notes the answer to the request that was expected, or the final one in place of "in progress".
@@ -120,19 +120,19 @@ pub(crate) fn judge_outgoing_reset(
     inbound: u16,
     arrived: Arrived,
     deferred: Option<&Deferred>,
-) -> Verdict {
+) -> RequestVerdict {
     if deferred.is_some() {
-        return Verdict::Answer(ReconfigResult::RequestAlreadyInProgress);
+        return RequestVerdict::Answer(ReconfigResult::RequestAlreadyInProgress);
     }
     if config.stream_reset == Acceptance::Deny {
-        return Verdict::Answer(ReconfigResult::Denied);
+        return RequestVerdict::Answer(ReconfigResult::Denied);
     }
     if streams.iter().any(|stream| stream.get() >= inbound) {
-        return Verdict::Answer(ReconfigResult::WrongSsn);
+        return RequestVerdict::Answer(ReconfigResult::WrongSsn);
     }
     match arrived {
-        Arrived::All => Verdict::Perform,
-        Arrived::NotAll => Verdict::Defer,
+        Arrived::All => RequestVerdict::Perform,
+        Arrived::NotAll => RequestVerdict::Defer,
     }
 }
 
@@ -151,17 +151,17 @@ pub(crate) fn judge_incoming_reset(
     streams: StreamIds<'_>,
     outbound: u16,
     resetting: Option<&StreamSet>,
-) -> Verdict {
+) -> RequestVerdict {
     if config.stream_reset == Acceptance::Deny || streams.iter().len() > ANSWERED_STREAMS {
-        return Verdict::Answer(ReconfigResult::Denied);
+        return RequestVerdict::Answer(ReconfigResult::Denied);
     }
     if streams.iter().any(|stream| stream.get() >= outbound) {
-        return Verdict::Answer(ReconfigResult::WrongSsn);
+        return RequestVerdict::Answer(ReconfigResult::WrongSsn);
     }
     if resetting.is_some_and(|ours| ours.covers(&StreamSet::of_list(streams.iter()))) {
-        return Verdict::Answer(ReconfigResult::NothingToDo);
+        return RequestVerdict::Answer(ReconfigResult::NothingToDo);
     }
-    Verdict::Perform
+    RequestVerdict::Perform
 }
 
 /// How far we are when the peer asks for an SSN/TSN reset.
@@ -176,21 +176,23 @@ pub(crate) enum Standing {
 }
 
 /// Judges an SSN/TSN Reset Request (RFC 6525 §5.2.4).
-pub(crate) fn judge_association_reset(config: &ReconfigConfig, standing: Standing) -> Verdict {
+pub(crate) fn judge_association_reset(config: &ReconfigConfig, standing: Standing) -> RequestVerdict {
     match (config.association_reset, standing) {
-        (Acceptance::Deny, _) => Verdict::Answer(ReconfigResult::Denied),
-        (Acceptance::Accept, Standing::Busy) => Verdict::Answer(ReconfigResult::RequestAlreadyInProgress),
-        (Acceptance::Accept, Standing::Sending) => Verdict::Defer,
-        (Acceptance::Accept, Standing::Drained) => Verdict::Perform,
+        (Acceptance::Deny, _) => RequestVerdict::Answer(ReconfigResult::Denied),
+        (Acceptance::Accept, Standing::Busy) => {
+            RequestVerdict::Answer(ReconfigResult::RequestAlreadyInProgress)
+        }
+        (Acceptance::Accept, Standing::Sending) => RequestVerdict::Defer,
+        (Acceptance::Accept, Standing::Drained) => RequestVerdict::Perform,
     }
 }
 
 /// Judges an Add Outgoing or Add Incoming Streams Request (RFC 6525 §5.2.5, §5.2.6).
-pub(crate) fn judge_added_streams(present: u16, added: u16, most: u16) -> Verdict {
+pub(crate) fn judge_added_streams(present: u16, added: u16, most: u16) -> RequestVerdict {
     match present.checked_add(added) {
-        _ if added == 0 => Verdict::Answer(ReconfigResult::NothingToDo),
-        Some(total) if total <= most => Verdict::Perform,
-        Some(_) | None => Verdict::Answer(ReconfigResult::Denied),
+        _ if added == 0 => RequestVerdict::Answer(ReconfigResult::NothingToDo),
+        Some(total) if total <= most => RequestVerdict::Perform,
+        Some(_) | None => RequestVerdict::Answer(ReconfigResult::Denied),
     }
 }
 

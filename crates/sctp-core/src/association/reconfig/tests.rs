@@ -1,9 +1,12 @@
-use sctp_wire::StreamIds;
+use sctp_wire::{ReconfigResponse, ReconfigResult, ReconfigSequence, StreamId, StreamIds};
 
 use super::requester::WAITING_AT_MOST;
+use super::requester::*;
 use super::responder::ANSWERED_STREAMS;
+use super::responder::*;
 use super::*;
 use crate::config::{Acceptance, ReconfigConfig};
+use crate::stream_set::StreamSet;
 
 fn ids(streams: &[u16]) -> StreamSet {
     StreamSet::of_list(streams.iter().copied().map(StreamId::new))
@@ -46,12 +49,16 @@ fn request_for_both_directions_takes_two_numbers_and_is_done_when_both_are_answe
     assert_eq!(chunk.as_bytes()[4..], [&outgoing[..], &incoming[..]].concat());
     assert!(matches!(
         requester.on_response(&response(0, ReconfigResult::Denied)),
-        Answered::Completed(Completed { part: Part::IncomingReset, result: ReconfigResult::Denied, .. })
+        ReconfigAnswer::Completed(Completed {
+            part: Part::IncomingReset,
+            result: ReconfigResult::Denied,
+            ..
+        })
     ));
     assert!(!requester.is_idle());
     let answered = requester.on_response(&response(u32::MAX, ReconfigResult::Performed));
     assert!(
-        matches!(answered, Answered::Completed(done) if done.part == Part::OutgoingReset && done.streams == ids(&[3]))
+        matches!(answered, ReconfigAnswer::Completed(done) if done.part == Part::OutgoingReset && done.streams == ids(&[3]))
     );
     assert!(requester.is_idle());
 }
@@ -74,10 +81,10 @@ fn robustness_17_next_request_begins_when_the_one_before_is_answered_and_too_man
 #[test]
 fn answers_that_nothing_waits_for_are_unexpected() {
     let mut requester = launched(&[reset(ResetDirection::Outgoing, &[])]);
-    assert_eq!(requester.on_response(&response(7, ReconfigResult::Performed)), Answered::Unexpected);
+    assert_eq!(requester.on_response(&response(7, ReconfigResult::Performed)), ReconfigAnswer::Unexpected);
     requester.on_response(&response(u32::MAX, ReconfigResult::Performed));
     let again = requester.on_response(&response(u32::MAX, ReconfigResult::Performed));
-    assert_eq!(again, Answered::Unexpected);
+    assert_eq!(again, ReconfigAnswer::Unexpected);
 }
 
 /// RFC 6525 §5.1.1, §5.2.7 (H2).
@@ -92,7 +99,7 @@ fn timer_doubles_and_counts_errors_until_the_peer_says_it_is_at_it() {
     }
     assert_eq!(patience, [1, 2, 4, 5]);
     let answered = requester.on_response(&response(u32::MAX, ReconfigResult::InProgress));
-    assert_eq!(answered, Answered::InProgress);
+    assert_eq!(answered, ReconfigAnswer::InProgress);
     assert_eq!(requester.on_timer().unwrap().1, Expiry::PeerIsAtIt);
     assert_eq!(requester.on_timer().unwrap().1, Expiry::Unanswered, "it has said nothing since");
 }
@@ -100,19 +107,19 @@ fn timer_doubles_and_counts_errors_until_the_peer_says_it_is_at_it() {
 /// RFC 6525 §5.2.1, robustness against repetition: the same answer, and no second effect.
 #[test]
 fn robustness_17_responder_knows_the_next_number_and_the_last_two_answers() {
-    let mut responder = Responder::new(Tsn::new(u32::MAX));
+    let mut responder = ReconfigResponder::new(Tsn::new(u32::MAX));
     for (request, result) in
         [(u32::MAX, ReconfigResult::Denied), (0, ReconfigResult::InProgress), (1, ReconfigResult::Performed)]
     {
-        assert_eq!(responder.place(number(request)), Place::New);
+        assert_eq!(responder.place(number(request)), RequestOrder::New);
         responder.answer(number(request), result, None);
     }
-    assert_eq!(responder.place(number(u32::MAX)), Place::OutOfSequence, "two are kept");
-    assert_eq!(responder.place(number(3)), Place::OutOfSequence);
-    assert_eq!(responder.place(number(0)), Place::Repeated(response(0, ReconfigResult::InProgress)));
+    assert_eq!(responder.place(number(u32::MAX)), RequestOrder::OutOfSequence, "two are kept");
+    assert_eq!(responder.place(number(3)), RequestOrder::OutOfSequence);
+    assert_eq!(responder.place(number(0)), RequestOrder::Repeated(response(0, ReconfigResult::InProgress)));
     responder.answer(number(0), ReconfigResult::Performed, None);
-    assert_eq!(responder.place(number(0)), Place::Repeated(response(0, ReconfigResult::Performed)));
-    assert_eq!((responder.place(number(2)), responder.last()), (Place::New, number(1)));
+    assert_eq!(responder.place(number(0)), RequestOrder::Repeated(response(0, ReconfigResult::Performed)));
+    assert_eq!((responder.place(number(2)), responder.last()), (RequestOrder::New, number(1)));
 }
 
 #[test]
@@ -121,17 +128,17 @@ fn outgoing_reset_is_judged_row_by_row() {
     let deny = ReconfigConfig { stream_reset: Acceptance::Deny, ..accept };
     let busy = Deferred::AssociationReset { request: number(1) };
     let rows = [
-        (accept, wire(&[0, 9]), Arrived::All, None, Verdict::Perform),
-        (accept, wire(&[]), Arrived::All, None, Verdict::Perform),
-        (accept, wire(&[0]), Arrived::NotAll, None, Verdict::Defer),
-        (accept, wire(&[0, 10]), Arrived::NotAll, None, Verdict::Answer(ReconfigResult::WrongSsn)),
-        (deny, wire(&[10]), Arrived::All, None, Verdict::Answer(ReconfigResult::Denied)),
+        (accept, wire(&[0, 9]), Arrived::All, None, RequestVerdict::Perform),
+        (accept, wire(&[]), Arrived::All, None, RequestVerdict::Perform),
+        (accept, wire(&[0]), Arrived::NotAll, None, RequestVerdict::Defer),
+        (accept, wire(&[0, 10]), Arrived::NotAll, None, RequestVerdict::Answer(ReconfigResult::WrongSsn)),
+        (deny, wire(&[10]), Arrived::All, None, RequestVerdict::Answer(ReconfigResult::Denied)),
         (
             deny,
             wire(&[0]),
             Arrived::All,
             Some(&busy),
-            Verdict::Answer(ReconfigResult::RequestAlreadyInProgress),
+            RequestVerdict::Answer(ReconfigResult::RequestAlreadyInProgress),
         ),
     ];
     for (config, streams, arrived, deferred, expected) in rows {
@@ -148,18 +155,18 @@ fn outgoing_reset_is_judged_row_by_row() {
 fn incoming_reset_is_judged_row_by_row() {
     let accept = ReconfigConfig::default();
     let deny = ReconfigConfig { stream_reset: Acceptance::Deny, ..accept };
-    let nothing = Verdict::Answer(ReconfigResult::NothingToDo);
+    let nothing = RequestVerdict::Answer(ReconfigResult::NothingToDo);
     let many = wire(&[0; ANSWERED_STREAMS + 1]);
     let rows = [
-        (accept, wire(&[1, 2]), None, Verdict::Perform),
-        (accept, wire(&[1, 10]), None, Verdict::Answer(ReconfigResult::WrongSsn)),
-        (deny, wire(&[1]), None, Verdict::Answer(ReconfigResult::Denied)),
-        (accept, many, None, Verdict::Answer(ReconfigResult::Denied)),
+        (accept, wire(&[1, 2]), None, RequestVerdict::Perform),
+        (accept, wire(&[1, 10]), None, RequestVerdict::Answer(ReconfigResult::WrongSsn)),
+        (deny, wire(&[1]), None, RequestVerdict::Answer(ReconfigResult::Denied)),
+        (accept, many, None, RequestVerdict::Answer(ReconfigResult::Denied)),
         (accept, wire(&[1, 2]), Some(ids(&[2, 1, 5])), nothing),
         (accept, wire(&[1, 2]), Some(ids(&[])), nothing),
         (accept, wire(&[]), Some(ids(&[])), nothing),
-        (accept, wire(&[]), Some(ids(&[1])), Verdict::Perform),
-        (accept, wire(&[1, 2]), Some(ids(&[1])), Verdict::Perform),
+        (accept, wire(&[]), Some(ids(&[1])), RequestVerdict::Perform),
+        (accept, wire(&[1, 2]), Some(ids(&[1])), RequestVerdict::Perform),
     ];
     for (config, streams, ours, expected) in rows {
         assert_eq!(
@@ -174,22 +181,25 @@ fn incoming_reset_is_judged_row_by_row() {
 fn association_reset_and_added_streams_are_judged_row_by_row() {
     let accept = ReconfigConfig::default();
     let deny = ReconfigConfig { association_reset: Acceptance::Deny, ..accept };
-    let busy = Verdict::Answer(ReconfigResult::RequestAlreadyInProgress);
-    assert_eq!(judge_association_reset(&accept, Standing::Drained), Verdict::Perform);
-    assert_eq!(judge_association_reset(&accept, Standing::Sending), Verdict::Defer);
+    let busy = RequestVerdict::Answer(ReconfigResult::RequestAlreadyInProgress);
+    assert_eq!(judge_association_reset(&accept, Standing::Drained), RequestVerdict::Perform);
+    assert_eq!(judge_association_reset(&accept, Standing::Sending), RequestVerdict::Defer);
     assert_eq!(judge_association_reset(&accept, Standing::Busy), busy);
-    assert_eq!(judge_association_reset(&deny, Standing::Drained), Verdict::Answer(ReconfigResult::Denied));
+    assert_eq!(
+        judge_association_reset(&deny, Standing::Drained),
+        RequestVerdict::Answer(ReconfigResult::Denied)
+    );
 
-    assert_eq!(judge_added_streams(10, 5, 15), Verdict::Perform);
-    assert_eq!(judge_added_streams(10, 6, 15), Verdict::Answer(ReconfigResult::Denied));
-    assert_eq!(judge_added_streams(10, 0, 15), Verdict::Answer(ReconfigResult::NothingToDo));
-    assert_eq!(judge_added_streams(65_535, 1, 65_535), Verdict::Answer(ReconfigResult::Denied));
+    assert_eq!(judge_added_streams(10, 5, 15), RequestVerdict::Perform);
+    assert_eq!(judge_added_streams(10, 6, 15), RequestVerdict::Answer(ReconfigResult::Denied));
+    assert_eq!(judge_added_streams(10, 0, 15), RequestVerdict::Answer(ReconfigResult::NothingToDo));
+    assert_eq!(judge_added_streams(65_535, 1, 65_535), RequestVerdict::Answer(ReconfigResult::Denied));
 }
 
 /// RFC 6525 §5.2.2 (E2).
 #[test]
 fn data_behind_a_deferred_reset_is_told_from_data_before_it() {
-    let mut responder = Responder::new(Tsn::new(1));
+    let mut responder = ReconfigResponder::new(Tsn::new(1));
     assert!(!responder.is_behind_reset(StreamId::new(1), Tsn::new(9)));
     let deferred =
         |streams| Deferred::StreamReset { request: number(1), last_tsn: Tsn::new(u32::MAX), streams };

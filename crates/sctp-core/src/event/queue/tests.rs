@@ -110,7 +110,7 @@ fn by_default_a_full_send_buffer_can_fail_and_is_told_of_to_the_last_message() {
     let buffers = AssociationConfig::default().buffers;
     for len in [1, 1000, buffers.message_bytes] {
         let mut events = queue();
-        let messages = buffers.send_bytes / (len + crate::sender::MESSAGE_LEAST_BYTES);
+        let messages = buffers.send_bytes / (len + MESSAGE_LEAST_BYTES);
         events.extend((0..messages).map(|_| failed(0, len)));
         assert_eq!(events.dropped(), EventCounters::default(), "{messages} of {len}");
     }

@@ -1,6 +1,6 @@
 //! CUBIC (RFC 9438) for SCTP: the algorithm is the crate `cubic`'s, the units are those of RFC 9260 §7.2.
 
-use super::{Acknowledged, CongestionControl, PathCapacity, Window};
+use super::{Acknowledged, CongestionControl, CongestionWindow, PathCapacity};
 
 /// Grows along a cubic curve towards the window of the last loss, and by seven tenths after one.
 #[derive(Clone, Debug)]
@@ -15,9 +15,12 @@ impl Cubic {
 }
 
 impl CongestionControl for Cubic {
-    fn window(&self) -> Window {
+    fn window(&self) -> CongestionWindow {
         let cwnd = length(self.curve.cwnd());
-        Window { cwnd, ssthresh: self.curve.ssthresh().map_or(Window::NO_THRESHOLD, length) }
+        CongestionWindow {
+            cwnd,
+            ssthresh: self.curve.ssthresh().map_or(CongestionWindow::NO_THRESHOLD, length),
+        }
     }
 
     fn on_acknowledged(&mut self, acked: &Acknowledged) {
@@ -58,8 +61,8 @@ impl CongestionControl for Cubic {
         self.curve.set_segment_bytes(octets(pmdcs));
     }
 
-    fn on_unused(&mut self, window: Window) {
-        let ssthresh = (window.ssthresh != Window::NO_THRESHOLD).then(|| octets(window.ssthresh));
+    fn on_unused(&mut self, window: CongestionWindow) {
+        let ssthresh = (window.ssthresh != CongestionWindow::NO_THRESHOLD).then(|| octets(window.ssthresh));
         self.curve.set_window(octets(window.cwnd), ssthresh);
     }
 }
@@ -99,11 +102,14 @@ mod tests {
     #[test]
     fn loss_leaves_seven_tenths_and_a_timeout_one_packet() {
         let mut cubic = grown();
-        assert_eq!(cubic.window(), Window { cwnd: 100_000, ssthresh: Window::NO_THRESHOLD });
+        assert_eq!(
+            cubic.window(),
+            CongestionWindow { cwnd: 100_000, ssthresh: CongestionWindow::NO_THRESHOLD }
+        );
         cubic.on_loss();
-        assert_eq!(cubic.window(), Window { cwnd: 70_000, ssthresh: 70_000 });
+        assert_eq!(cubic.window(), CongestionWindow { cwnd: 70_000, ssthresh: 70_000 });
         cubic.on_timeout();
-        assert_eq!(cubic.window(), Window { cwnd: 1000, ssthresh: 49_000 });
+        assert_eq!(cubic.window(), CongestionWindow { cwnd: 1000, ssthresh: 49_000 });
     }
 
     /// RFC 9438 §4.2, §5.8: by hand, ∛(30/0.4) = 4.2 s.
@@ -137,7 +143,7 @@ mod tests {
     fn window_that_was_unused_begins_a_new_curve() {
         let mut cubic = grown();
         cubic.on_loss();
-        cubic.on_unused(Window { cwnd: 4000, ssthresh: 4000 });
+        cubic.on_unused(CongestionWindow { cwnd: 4000, ssthresh: 4000 });
         for millis in (0..2000).step_by(200) {
             cubic.on_acknowledged(&acked(millis, usize::MAX));
         }

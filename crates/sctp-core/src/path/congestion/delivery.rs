@@ -12,14 +12,14 @@ use super::Acknowledged;
 
 /// The rate of delivery of one path.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Delivery {
+pub(super) struct DeliveryRate {
     /// The sample being taken: since when, and how many octets came back.
     sample: Option<(Instant, usize)>,
     /// Octets per second of the last samples, the present one first.
     rates: [u64; SAMPLES],
 }
 
-impl Delivery {
+impl DeliveryRate {
     /// A SACK acknowledged something.
     pub(super) fn on_acknowledged(&mut self, acked: &Acknowledged) {
         let Some((begun, bytes)) = self.sample else {
@@ -60,14 +60,14 @@ mod tests {
 
     const RTT: Duration = Duration::from_millis(100);
 
-    fn hear(delivery: &mut Delivery, millis: u64, bytes: usize) {
+    fn hear(delivery: &mut DeliveryRate, millis: u64, bytes: usize) {
         let now = Instant::from_millis(millis);
         delivery.on_acknowledged(&Acknowledged { now, bytes, srtt: RTT, ..Acknowledged::default() });
     }
 
     #[test]
     fn product_is_what_a_round_trip_brings_however_acknowledgments_are_heaped() {
-        let (mut even, mut heaped) = (Delivery::default(), Delivery::default());
+        let (mut even, mut heaped) = (DeliveryRate::default(), DeliveryRate::default());
         for millis in (0..=500).step_by(10) {
             hear(&mut even, millis, 1000);
             if millis % 100 == 0 {
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn best_of_the_last_four_round_trips_counts() {
-        let mut delivery = Delivery::default();
+        let mut delivery = DeliveryRate::default();
         assert_eq!(delivery.product(RTT), 0, "nothing is known yet");
         for (millis, bytes) in [(0, 1), (100, 40_000), (200, 10_000), (300, 10_000), (400, 10_000)] {
             hear(&mut delivery, millis, bytes);

@@ -25,7 +25,6 @@ use core::time::Duration;
 
 use virtual_time::Instant;
 
-pub use self::window::CongestionCounters;
 pub(crate) use self::window::{Congestion, PathCapacity};
 
 /// An algorithm: it hears what happened and answers with a window.
@@ -36,7 +35,7 @@ pub(crate) use self::window::{Congestion, PathCapacity};
 /// timers.
 pub(crate) trait CongestionControl: fmt::Debug {
     /// Returns the window as it stands.
-    fn window(&self) -> Window;
+    fn window(&self) -> CongestionWindow;
 
     /// A SACK acknowledged something new on this path. The window grows only if it was used fully.
     fn on_acknowledged(&mut self, acked: &Acknowledged);
@@ -59,19 +58,19 @@ pub(crate) trait CongestionControl: fmt::Debug {
     fn on_packet_size(&mut self, pmdcs: usize);
 
     /// The window was not used, or less than it allowed: this is the window from now on.
-    fn on_unused(&mut self, window: Window);
+    fn on_unused(&mut self, window: CongestionWindow);
 }
 
 /// A congestion window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Window {
+pub(crate) struct CongestionWindow {
     /// Octets that may be in flight.
     pub(crate) cwnd: usize,
-    /// Slow-start threshold; [`Window::NO_THRESHOLD`] while nothing was ever lost.
+    /// Slow-start threshold; [`CongestionWindow::NO_THRESHOLD`] while nothing was ever lost.
     pub(crate) ssthresh: usize,
 }
 
-impl Window {
+impl CongestionWindow {
     /// RFC 9260 §7.2.1: arbitrarily high at first.
     pub(crate) const NO_THRESHOLD: usize = usize::MAX;
 

@@ -8,7 +8,7 @@ use core::time::Duration;
 
 use virtual_time::Instant;
 
-use super::Window;
+use super::CongestionWindow;
 
 /// The bucket of one path.
 #[derive(Clone, Copy, Debug)]
@@ -25,13 +25,13 @@ impl Pacer {
 
     /// Returns whether a packet may leave now.
     #[inline]
-    pub(super) fn admits(&self, now: Instant, window: Window, srtt: Duration) -> bool {
+    pub(super) fn admits(&self, now: Instant, window: CongestionWindow, srtt: Duration) -> bool {
         self.drained_at <= now || self.drained_at.since(now) < self.depth(window, srtt)
     }
 
     /// Returns when one may leave that may not now; a little later than the first instant, so that a fast path
     /// is not woken for each packet.
-    pub(super) fn admits_at(&self, window: Window, srtt: Duration) -> Instant {
+    pub(super) fn admits_at(&self, window: CongestionWindow, srtt: Duration) -> Instant {
         let depth = self.depth(window, srtt);
         self.drained_at - depth + (depth / 4).min(QUANTUM)
     }
@@ -44,7 +44,7 @@ impl Pacer {
     }
 
     #[inline]
-    pub(super) fn on_sent(&mut self, now: Instant, bytes: usize, window: Window, srtt: Duration) {
+    pub(super) fn on_sent(&mut self, now: Instant, bytes: usize, window: CongestionWindow, srtt: Duration) {
         if !Self::spreads(srtt) {
             return;
         }
@@ -52,14 +52,14 @@ impl Pacer {
     }
 
     /// Returns what the bucket holds, as time: the burst, or what drains between two looks at a coarse clock.
-    fn depth(&self, window: Window, srtt: Duration) -> Duration {
+    fn depth(&self, window: CongestionWindow, srtt: Duration) -> Duration {
         drain_time(self.burst, window, srtt).max(DEPTH_AT_LEAST)
     }
 }
 
 /// Returns how long `bytes` octets take at 1.25 windows a round trip, at two while slow start doubles the
 /// window in each.
-fn drain_time(bytes: usize, window: Window, srtt: Duration) -> Duration {
+fn drain_time(bytes: usize, window: CongestionWindow, srtt: Duration) -> Duration {
     let (numerator, denominator) = if window.is_slow_start() { (1, 2) } else { (4, 5) };
     // 64 bits: a burst of 64 MiB at round trips of a minute fits, and beyond that it is only waited too little.
     let octets = |octets: usize| u64::try_from(octets).unwrap_or(u64::MAX);
@@ -78,10 +78,10 @@ mod tests {
 
     const SRTT: Duration = Duration::from_millis(100);
     /// 100 packets of 1000 octets in congestion avoidance: one leaves every 0.8 ms.
-    const WINDOW: Window = Window { cwnd: 100_000, ssthresh: 50_000 };
+    const WINDOW: CongestionWindow = CongestionWindow { cwnd: 100_000, ssthresh: 50_000 };
 
     /// Sends packets of 1000 octets as soon as they are admitted; gives the microseconds.
-    fn send(count: usize, window: Window) -> Vec<u64> {
+    fn send(count: usize, window: CongestionWindow) -> Vec<u64> {
         let mut pacer = Pacer::new(4000);
         let mut now = Instant::from_millis(1000);
         let mut times = Vec::new();
@@ -107,13 +107,13 @@ mod tests {
 
     #[test]
     fn slow_start_drains_two_windows_a_round_trip() {
-        let times = send(104, Window { ssthresh: Window::NO_THRESHOLD, ..WINDOW });
+        let times = send(104, CongestionWindow { ssthresh: CongestionWindow::NO_THRESHOLD, ..WINDOW });
         assert!((49_000..=51_000).contains(&times[103]), "{}", times[103]);
     }
 
     #[test]
     fn fast_paths_wake_once_a_millisecond_for_many_packets() {
-        let times = send(2000, Window { cwnd: 10_000_000, ssthresh: 1 });
+        let times = send(2000, CongestionWindow { cwnd: 10_000_000, ssthresh: 1 });
         let mut wakes = times.clone();
         wakes.dedup();
         assert!(wakes.len() <= 40, "{} wakes for {} us", wakes.len(), times[1999]);

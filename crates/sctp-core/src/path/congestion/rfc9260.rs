@@ -4,17 +4,17 @@
 //! window twenty times more slowly than one that answers each. Where what a SACK acknowledges counts instead
 //! ([`Growth::ByOctets`]), its number makes no difference.
 
-use super::{Acknowledged, CongestionControl, PathCapacity, Window};
+use super::{Acknowledged, CongestionControl, CongestionWindow, PathCapacity};
 
 /// Slow start, congestion avoidance, halving on loss.
 #[derive(Clone, Debug)]
 pub(crate) struct Rfc9260 {
     pmdcs: usize,
     growth: Growth,
-    window: Window,
+    window: CongestionWindow,
     partial_bytes_acked: usize,
     /// The window before the last cut, until that is undone; elsewhere, for most paths never have one.
-    before_cut: Option<Box<Window>>,
+    before_cut: Option<Box<CongestionWindow>>,
 }
 
 /// The quantity that slow start counts.
@@ -28,12 +28,13 @@ pub(super) enum Growth {
 
 impl Rfc9260 {
     pub(super) fn new(capacity: PathCapacity, growth: Growth) -> Self {
-        let window = Window { cwnd: capacity.initial_window, ssthresh: Window::NO_THRESHOLD };
+        let window =
+            CongestionWindow { cwnd: capacity.initial_window, ssthresh: CongestionWindow::NO_THRESHOLD };
         Self { pmdcs: capacity.pmdcs, growth, window, partial_bytes_acked: 0, before_cut: None }
     }
 
     /// The last cut was deeper than it needed to be; what it cut is remembered.
-    pub(super) fn raise(&mut self, window: Window) {
+    pub(super) fn raise(&mut self, window: CongestionWindow) {
         self.window = window;
     }
 
@@ -60,7 +61,7 @@ impl Rfc9260 {
 
 impl CongestionControl for Rfc9260 {
     #[inline]
-    fn window(&self) -> Window {
+    fn window(&self) -> CongestionWindow {
         self.window
     }
 
@@ -91,13 +92,13 @@ impl CongestionControl for Rfc9260 {
     fn on_loss(&mut self) {
         self.before_cut = Some(Box::new(self.window));
         let halved = self.halved();
-        self.window = Window { cwnd: halved, ssthresh: halved };
+        self.window = CongestionWindow { cwnd: halved, ssthresh: halved };
         self.partial_bytes_acked = 0;
     }
 
     fn on_timeout(&mut self) {
         self.before_cut = Some(Box::new(self.window));
-        self.window = Window { cwnd: self.pmdcs, ssthresh: self.halved() };
+        self.window = CongestionWindow { cwnd: self.pmdcs, ssthresh: self.halved() };
         self.partial_bytes_acked = 0;
     }
 
@@ -112,7 +113,7 @@ impl CongestionControl for Rfc9260 {
         self.pmdcs = pmdcs;
     }
 
-    fn on_unused(&mut self, window: Window) {
+    fn on_unused(&mut self, window: CongestionWindow) {
         self.before_cut = None;
         self.window = window;
     }
@@ -160,7 +161,7 @@ mod tests {
     fn loss_halves_but_never_below_four_packets() {
         let mut cc = grown(24);
         cc.on_loss();
-        assert_eq!(cc.window(), Window { cwnd: 12_000, ssthresh: 12_000 });
+        assert_eq!(cc.window(), CongestionWindow { cwnd: 12_000, ssthresh: 12_000 });
         cc.on_loss();
         cc.on_loss();
         assert_eq!(cc.window().cwnd, 4000);
@@ -171,7 +172,7 @@ mod tests {
     fn congestion_avoidance_adds_one_packet_per_window_acknowledged_while_it_is_used() {
         let mut cc = controller();
         cc.on_timeout();
-        assert_eq!(cc.window(), Window { cwnd: 1000, ssthresh: 4000 });
+        assert_eq!(cc.window(), CongestionWindow { cwnd: 1000, ssthresh: 4000 });
         for _ in 0..4 {
             cc.on_acknowledged(&acked(1000, usize::MAX));
         }

@@ -8,7 +8,7 @@ use core::time::Duration;
 
 use virtual_time::Instant;
 
-use super::{Acknowledged, Window};
+use super::{Acknowledged, CongestionWindow};
 
 /// How far the window of a path is validated.
 #[derive(Clone, Debug, Default)]
@@ -31,14 +31,19 @@ impl Validation {
     /// Returns whether the window is validated (RFC 7661 §4.3): half of it was used, or nothing is known yet.
     /// Slow start has doubled it since the use was measured, and doubles it again before the next measurement:
     /// what counts is the window of then.
-    fn is_validated(&self, window: Window) -> bool {
+    fn is_validated(&self, window: CongestionWindow) -> bool {
         let measured = window.cwnd.min(octets(self.pipe_ack.window));
         self.pipe_ack.value().is_none_or(|used| used >= measured / 2)
     }
 
     /// Returns the window for data that is about to be sent, if it changes: it is halved after each
     /// non-validated period (RFC 7661 §4.4.3).
-    pub(super) fn on_send(&mut self, now: Instant, window: Window, initial_window: usize) -> Option<Window> {
+    pub(super) fn on_send(
+        &mut self,
+        now: Instant,
+        window: CongestionWindow,
+        initial_window: usize,
+    ) -> Option<CongestionWindow> {
         self.pipe_ack.forget_old(now);
         if self.is_validated(window) {
             self.validated_at = now;
@@ -63,15 +68,15 @@ impl Validation {
     pub(super) fn on_acknowledged(
         &mut self,
         acked: &Acknowledged,
-        window: Window,
+        window: CongestionWindow,
         floor: usize,
-    ) -> Option<Window> {
+    ) -> Option<CongestionWindow> {
         if acked.in_recovery {
             return None;
         }
         if let Some(loss) = self.loss.take() {
             let cwnd = (octets(loss.used.saturating_sub(loss.resent)) / 2).max(floor).min(window.cwnd);
-            return Some(Window { cwnd, ssthresh: cwnd });
+            return Some(CongestionWindow { cwnd, ssthresh: cwnd });
         }
         self.pipe_ack.on_acknowledged(acked, window);
         if self.is_validated(window) {
@@ -82,13 +87,18 @@ impl Validation {
 
     /// Takes note that losses showed, and returns the window to go on with if the present one was not validated
     /// (RFC 7661 §4.4.1).
-    pub(super) fn on_loss(&mut self, flight: usize, window: Window, floor: usize) -> Option<Window> {
+    pub(super) fn on_loss(
+        &mut self,
+        flight: usize,
+        window: CongestionWindow,
+        floor: usize,
+    ) -> Option<CongestionWindow> {
         let pipe_ack = self.pipe_ack.value().filter(|_| !self.is_validated(window));
         self.pipe_ack.reset();
         let used = pipe_ack?.max(flight);
         self.loss = Some(UnvalidatedLoss { used: count(used), resent: 0 });
         let cwnd = (used / 2).max(floor);
-        Some(Window { cwnd, ssthresh: cwnd })
+        Some(CongestionWindow { cwnd, ssthresh: cwnd })
     }
 
     /// Octets were sent again.
@@ -140,7 +150,7 @@ impl PipeAck {
         *self = Self::default();
     }
 
-    fn on_acknowledged(&mut self, acked: &Acknowledged, window: Window) {
+    fn on_acknowledged(&mut self, acked: &Acknowledged, window: CongestionWindow) {
         if acked.srtt.is_zero() {
             return;
         }
@@ -207,8 +217,8 @@ mod tests {
         Acknowledged { now: Instant::from_millis(millis), bytes, srtt: RTT, ..Acknowledged::default() }
     }
 
-    fn window(cwnd: usize) -> Window {
-        Window { cwnd, ssthresh: 50_000 }
+    fn window(cwnd: usize) -> CongestionWindow {
+        CongestionWindow { cwnd, ssthresh: 50_000 }
     }
 
     /// 2000 octets acknowledged every 100 ms, the round trip, from 0 to `until_ms`.
@@ -280,9 +290,9 @@ mod tests {
     #[test]
     fn threshold_remembers_three_quarters_of_the_rate_once_sustained() {
         let mut validation = thin(1000);
-        let low = Window { cwnd: 40_000, ssthresh: 8000 };
+        let low = CongestionWindow { cwnd: 40_000, ssthresh: 8000 };
         let halved = validation.on_send(Instant::from_millis(302_000), low, 4404);
-        assert_eq!(halved, Some(Window { cwnd: 20_000, ssthresh: 30_000 }));
+        assert_eq!(halved, Some(CongestionWindow { cwnd: 20_000, ssthresh: 30_000 }));
     }
 
     /// RFC 7661 §4.4.1: by what was in use; after the recovery less by half of what had to be sent again.
@@ -295,7 +305,7 @@ mod tests {
         let recovering = Acknowledged { in_recovery: true, ..acked(1100, 1000) };
         assert_eq!(validation.on_acknowledged(&recovering, cut, FLOOR), None);
         let after = validation.on_acknowledged(&acked(1200, 1000), cut, FLOOR);
-        assert_eq!(after, Some(Window { cwnd: 7000, ssthresh: 7000 }));
+        assert_eq!(after, Some(CongestionWindow { cwnd: 7000, ssthresh: 7000 }));
         assert!(validation.is_validated(window(7000)), "the next measurement begins anew");
         assert_eq!(validation.on_acknowledged(&acked(1300, 1000), window(7000), FLOOR), None);
     }

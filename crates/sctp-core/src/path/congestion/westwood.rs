@@ -8,22 +8,22 @@
 
 use core::time::Duration;
 
-use super::delivery::Delivery;
+use super::delivery::DeliveryRate;
 use super::rfc9260::{Growth, Rfc9260};
-use super::{Acknowledged, CongestionControl, PathCapacity, Window};
+use super::{Acknowledged, CongestionControl, CongestionWindow, PathCapacity};
 
 /// Growth after RFC 9260, reductions after the rate of delivery.
 #[derive(Clone, Debug)]
 pub(crate) struct Westwood {
     growth: Rfc9260,
-    delivery: Delivery,
+    delivery: DeliveryRate,
     min_rtt: Duration,
 }
 
 impl Westwood {
     pub(crate) fn new(capacity: PathCapacity) -> Self {
         let growth = Rfc9260::new(capacity, Growth::ByOctets);
-        Self { growth, delivery: Delivery::default(), min_rtt: Duration::ZERO }
+        Self { growth, delivery: DeliveryRate::default(), min_rtt: Duration::ZERO }
     }
 
     /// Returns the octets that the path carries without a queue, of a window of this size.
@@ -33,7 +33,7 @@ impl Westwood {
 }
 
 impl CongestionControl for Westwood {
-    fn window(&self) -> Window {
+    fn window(&self) -> CongestionWindow {
         self.growth.window()
     }
 
@@ -50,15 +50,15 @@ impl CongestionControl for Westwood {
     fn on_loss(&mut self) {
         let carried = self.carried(self.window().cwnd);
         self.growth.on_loss();
-        let Window { cwnd, ssthresh } = self.growth.window();
-        self.growth.raise(Window { cwnd: cwnd.max(carried), ssthresh: ssthresh.max(carried) });
+        let CongestionWindow { cwnd, ssthresh } = self.growth.window();
+        self.growth.raise(CongestionWindow { cwnd: cwnd.max(carried), ssthresh: ssthresh.max(carried) });
     }
 
     fn on_timeout(&mut self) {
         let carried = self.carried(self.window().cwnd);
         self.growth.on_timeout();
-        let Window { cwnd, ssthresh } = self.growth.window();
-        self.growth.raise(Window { cwnd, ssthresh: ssthresh.max(carried) });
+        let CongestionWindow { cwnd, ssthresh } = self.growth.window();
+        self.growth.raise(CongestionWindow { cwnd, ssthresh: ssthresh.max(carried) });
     }
 
     fn on_spurious(&mut self) {
@@ -69,7 +69,7 @@ impl CongestionControl for Westwood {
         self.growth.on_packet_size(pmdcs);
     }
 
-    fn on_unused(&mut self, window: Window) {
+    fn on_unused(&mut self, window: CongestionWindow) {
         self.growth.on_unused(window);
     }
 }
@@ -101,7 +101,7 @@ mod tests {
         for (round_trip_ms, cwnd) in [(100, 100_000), (125, 80_000), (160, 62_500), (400, 50_000)] {
             let mut control = running(round_trip_ms);
             control.on_loss();
-            assert_eq!(control.window(), Window { cwnd, ssthresh: cwnd }, "{round_trip_ms} ms");
+            assert_eq!(control.window(), CongestionWindow { cwnd, ssthresh: cwnd }, "{round_trip_ms} ms");
         }
     }
 
@@ -110,7 +110,7 @@ mod tests {
     fn timeout_leaves_one_packet_and_remembers_what_the_path_carried() {
         let mut control = running(125);
         control.on_timeout();
-        assert_eq!(control.window(), Window { cwnd: 1000, ssthresh: 80_000 });
+        assert_eq!(control.window(), CongestionWindow { cwnd: 1000, ssthresh: 80_000 });
         control.on_spurious();
         assert_eq!(control.window().cwnd, 100_000);
     }

@@ -16,12 +16,13 @@ use super::rfc9260::{Growth, Rfc9260};
 use super::standing::Bound;
 use super::validation::Validation;
 use super::westwood::Westwood;
-use super::{Acknowledged, CongestionControl, Window};
+use super::{Acknowledged, CongestionControl, CongestionWindow};
 use crate::config::{
     AfterTimeout, CongestionAlgorithm, CongestionConfig, InitialWindow, Pacing, StandingQueue,
     WindowValidation,
 };
 use crate::seldom::Seldom;
+use crate::stats::CongestionCounters;
 
 /// The capacity of a path: the octets of DATA in a packet, and the initial window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,24 +59,13 @@ pub(crate) struct Congestion {
     /// T3-rtx expired and nothing was acknowledged since: one packet at a time (RFC 9260 §7.2.3).
     is_probing: bool,
     /// The window before it was cut to what was in use, until that is undone.
-    before_cut: Option<Box<Window>>,
+    before_cut: Option<Box<CongestionWindow>>,
     /// The octets in flight when they were last noted.
     flight: usize,
     srtt: Duration,
     /// Data waits for the pacer, so that less than the window is in flight, though the window is used (RFC 9002 §7.8).
     is_held: bool,
     counters: Seldom<CongestionCounters>,
-}
-
-/// The counters of congestion control on a path.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CongestionCounters {
-    /// Times the window shrank because it was not used.
-    pub unused_cuts: u64,
-    /// Losses that met a window that was not validated (RFC 7661 §4.4.1).
-    pub unvalidated_losses: u64,
-    /// Times data had to wait for the pacer.
-    pub paced: u64,
 }
 
 /// The algorithms: an enum, so that a path needs no allocation for the usual ones.
@@ -105,7 +95,7 @@ impl Controller {
     }
 
     #[inline]
-    fn window(&self) -> Window {
+    fn window(&self) -> CongestionWindow {
         match self {
             Self::Rfc9260(controller) => controller.window(),
             Self::Cubic(controller) => controller.window(),
@@ -168,7 +158,7 @@ impl Congestion {
     }
 
     #[inline]
-    pub(crate) fn window(&self) -> Window {
+    pub(crate) fn window(&self) -> CongestionWindow {
         self.controller.window()
     }
 
@@ -334,9 +324,10 @@ impl Congestion {
         let now = self.window();
         match (&mut self.unused, self.before_cut.take()) {
             (UnusedRule::Rfc7661(validation), Some(before)) => {
-                let Window { cwnd, ssthresh } = *before;
+                let CongestionWindow { cwnd, ssthresh } = *before;
                 validation.get_or_insert_default().on_spurious();
-                let window = Window { cwnd: now.cwnd.max(cwnd), ssthresh: now.ssthresh.max(ssthresh) };
+                let window =
+                    CongestionWindow { cwnd: now.cwnd.max(cwnd), ssthresh: now.ssthresh.max(ssthresh) };
                 self.controller.get_mut().on_unused(window);
             }
             (UnusedRule::Rfc9260 { .. } | UnusedRule::Rfc7661(_), _) => {
@@ -355,12 +346,17 @@ fn bounded_queue(config: CongestionConfig) -> Option<Box<Bound>> {
 
 /// Returns the window after idleness: halved once per RTO, but not below four packets; what is smaller already,
 /// after a timeout, is not raised by having been idle (RFC 9260 §7.2.1).
-fn shrunk_by_idleness(window: Window, idle: Duration, rto: Duration, floor: usize) -> Option<Window> {
+fn shrunk_by_idleness(
+    window: CongestionWindow,
+    idle: Duration,
+    rto: Duration,
+    floor: usize,
+) -> Option<CongestionWindow> {
     if idle < rto || window.cwnd <= floor {
         return None;
     }
     let periods = idle.as_nanos() / rto.as_nanos().max(1);
     let halvings = u32::try_from(periods).unwrap_or(u32::MAX);
     let cwnd = window.cwnd.checked_shr(halvings).unwrap_or(0).max(floor);
-    Some(Window { cwnd, ssthresh: window.cwnd })
+    Some(CongestionWindow { cwnd, ssthresh: window.cwnd })
 }

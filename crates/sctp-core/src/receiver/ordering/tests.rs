@@ -39,7 +39,7 @@ fn later_messages_of_a_stream_wait_and_their_waiting_is_measured() {
     let blocked: Vec<_> =
         core::iter::from_fn(|| ordering.receive()).map(|received| received.blocked).collect();
     assert_eq!(blocked, [0, 20, 40].map(Duration::from_millis));
-    let expected = super::super::StreamBlocking { messages: 2, total: Duration::from_millis(60) };
+    let expected = crate::stats::StreamBlocking { messages: 2, total: Duration::from_millis(60) };
     assert_eq!(ordering.statistics().streams().collect::<Vec<_>>(), [(StreamId::new(5), expected)]);
     assert_eq!(ordering.statistics().histogram().count(), 2);
 }
@@ -72,7 +72,7 @@ fn an_ssn_that_is_delivered_or_waits_is_refused() {
     let mut ordering = Ordering::new(Numbering::Ssn);
     ordering.insert(at(0), message(0, Some(0)));
     ordering.insert(at(0), message(0, Some(2)));
-    let check = |ssn| ordering.check(&Fragment::from(&with_ssn(ssn)));
+    let check = |ssn| ordering.check(&DataChunk::from(&with_ssn(ssn)));
     for ssn in [0, 2, u16::MAX] {
         let (stream, ssn) = (StreamId::new(0), Ssn::new(ssn));
         let twice = ReceiverViolation::SsnUsedTwice { tsn: Tsn::new(9), stream, ssn };
@@ -91,7 +91,7 @@ fn mids_go_on_where_ssns_wrap() {
         assert!(ordering.insert(at(0), numbered(mid)));
     }
     assert_eq!(core::iter::from_fn(|| ordering.receive()).count(), 65_537);
-    let fragment = Fragment { sequence: Mid::new(0x1_0000).into(), ..Fragment::from(&with_ssn(0)) };
+    let fragment = DataChunk { sequence: Mid::new(0x1_0000).into(), ..DataChunk::from(&with_ssn(0)) };
     let (tsn, stream, mid) = (Tsn::new(9), StreamId::new(0), Mid::new(0x1_0000));
     assert_eq!(ordering.check(&fragment), Err(ReceiverViolation::MidUsedTwice { tsn, stream, mid }));
 }

@@ -4,9 +4,9 @@
 use sctp_wire::{Fsn, StreamId};
 
 use super::Discarded;
-use super::runs::{Place, Runs};
+use super::runs::{FragmentPosition, Runs};
 use crate::error::ReceiverViolation;
-use crate::receiver::fragment::{Fragment, Sequence};
+use crate::receiver::fragment::{DataChunk, Sequence};
 use crate::steps::step;
 use crate::stream_set::StreamSet;
 
@@ -19,7 +19,7 @@ pub(in crate::receiver) struct FsnPlace {
     index: u64,
 }
 
-impl Place for FsnPlace {
+impl FragmentPosition for FsnPlace {
     fn index(self) -> u64 {
         self.index
     }
@@ -42,7 +42,7 @@ impl FsnPlace {
 
 impl Runs<FsnPlace> {
     /// Returns where a fragment belongs.
-    pub(super) fn place_of(&self, fragment: &Fragment<'_>) -> FsnPlace {
+    pub(super) fn place_of(&self, fragment: &DataChunk<'_>) -> FsnPlace {
         let beginning = FsnPlace::beginning(fragment.stream, fragment.flags.unordered, fragment.sequence);
         beginning.at(u64::from(fragment.fsn.get()))
     }
@@ -50,7 +50,7 @@ impl Runs<FsnPlace> {
     /// Returns whether a fragment agrees with those of its message that wait. Changes nothing.
     pub(super) fn check(
         &self,
-        fragment: &Fragment<'_>,
+        fragment: &DataChunk<'_>,
         message_bytes: usize,
     ) -> Result<(), ReceiverViolation> {
         let place = self.place_of(fragment);

@@ -12,12 +12,12 @@ use sctp_wire::{PayloadProtocolId, StreamId};
 use super::{Assembled, Discarded};
 use crate::error::ReceiverViolation;
 use crate::message::Piece;
-use crate::receiver::fragment::{Fragment, Sequence};
+use crate::receiver::fragment::{DataChunk, Sequence};
 use crate::receiver::partial::Aborted;
 use crate::receiver::tsn_map::{Position, TsnMap};
 
 /// The place of a fragment among all others; those of one message count on.
-pub(in crate::receiver) trait Place: Copy + Ord {
+pub(in crate::receiver) trait FragmentPosition: Copy + Ord {
     /// Returns the number of the place, which counts the fragments of a message.
     fn index(self) -> u64;
 
@@ -38,7 +38,7 @@ pub(in crate::receiver) trait Place: Copy + Ord {
     }
 }
 
-impl Place for Position {
+impl FragmentPosition for Position {
     fn index(self) -> u64 {
         self.get()
     }
@@ -69,7 +69,7 @@ impl<P> Default for Runs<P> {
     }
 }
 
-impl<P: Place> Runs<P> {
+impl<P: FragmentPosition> Runs<P> {
     /// Returns the octets of payload in fragments that wait for others.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
@@ -87,7 +87,7 @@ impl<P: Place> Runs<P> {
     }
 
     /// Takes a fragment that agrees with its neighbours; gives the message it completes.
-    pub(super) fn insert(&mut self, place: P, fragment: &Fragment<'_>) -> Option<Assembled> {
+    pub(super) fn insert(&mut self, place: P, fragment: &DataChunk<'_>) -> Option<Assembled> {
         self.bytes += fragment.payload.len();
         let first = self.join_below(place, fragment);
         let is_last = fragment.flags.ending || self.runs.len() == 1;
@@ -120,7 +120,7 @@ impl<P: Place> Runs<P> {
         }
         if run.delivered.is_none() {
             *messages += 1;
-            run.delivered = Some(Box::new(Delivered { message: *messages, bytes: 0 }));
+            run.delivered = Some(Box::new(DeliveredPart { message: *messages, bytes: 0 }));
         }
         self.bytes -= run.bytes;
         Some(run.take_piece())
@@ -165,7 +165,7 @@ impl<P: Place> Runs<P> {
     }
 
     /// Puts a fragment into the run right below it, or into a new one; gives where that begins.
-    fn join_below(&mut self, place: P, fragment: &Fragment<'_>) -> P {
+    fn join_below(&mut self, place: P, fragment: &DataChunk<'_>) -> P {
         let below = if fragment.flags.beginning { None } else { self.run_below(place) };
         let joined = below.filter(|(_, run)| run.end == place.index()).map(|(first, _)| first);
         if let Some(first) = joined
@@ -182,7 +182,7 @@ impl<P: Place> Runs<P> {
     /// Returns the room for the message that a fragment begins, so that it need not be moved while it grows.
     /// For one message at a time: what has come only in part is not to hold much more memory than it has
     /// octets.
-    fn likely_bytes(&self, fragment: &Fragment<'_>) -> usize {
+    fn likely_bytes(&self, fragment: &DataChunk<'_>) -> usize {
         let is_alone = fragment.flags.beginning && self.runs.is_empty();
         if is_alone { self.expected_bytes.min(LIKELY_BYTES) } else { 0 }
     }
@@ -208,7 +208,7 @@ impl Runs<Position> {
     pub(super) fn check(
         &self,
         position: Position,
-        data: &Fragment<'_>,
+        data: &DataChunk<'_>,
         arrived: &TsnMap,
         message_bytes: usize,
     ) -> Result<(), ReceiverViolation> {
@@ -293,18 +293,18 @@ pub(super) struct Run {
     pub(super) bytes: usize,
     pieces: VecDeque<Vec<u8>>,
     /// The part that was delivered before them; `None` if nothing was.
-    delivered: Option<Box<Delivered>>,
+    delivered: Option<Box<DeliveredPart>>,
 }
 
 /// The part of a message that was delivered before it was complete.
 #[derive(Clone, Copy, Debug)]
-struct Delivered {
+struct DeliveredPart {
     message: u64,
     bytes: u64,
 }
 
 impl Run {
-    fn new(index: u64, fragment: &Fragment<'_>, capacity: usize) -> Self {
+    fn new(index: u64, fragment: &DataChunk<'_>, capacity: usize) -> Self {
         let mut piece = Vec::with_capacity(capacity.max(fragment.payload.len()));
         piece.extend_from_slice(fragment.payload);
         Self {
@@ -320,7 +320,7 @@ impl Run {
         }
     }
 
-    fn extend(&mut self, fragment: &Fragment<'_>) {
+    fn extend(&mut self, fragment: &DataChunk<'_>) {
         self.end += 1;
         self.ends = fragment.flags.ending;
         self.bytes += fragment.payload.len();
@@ -410,7 +410,7 @@ impl Neighbour<'_> {
 /// Checks one side of a chunk: `is_boundary` is its B bit below and its E bit above.
 fn check_side(
     neighbour: &Neighbour<'_>,
-    data: &Fragment<'_>,
+    data: &DataChunk<'_>,
     is_boundary: bool,
     missing_boundary: ReceiverViolation,
 ) -> Result<(), ReceiverViolation> {

@@ -42,10 +42,10 @@ fn every_second_packet_is_acknowledged_at_once_whatever_its_chunks() {
 #[test]
 fn the_timer_makes_a_delayed_sack_due_and_nothing_else() {
     let mut schedule = schedule();
-    schedule.on_timer();
+    schedule.hurry();
     assert_eq!(schedule.owed(), SackDemand::None);
     packet_of_new_data(&mut schedule, false);
-    schedule.on_timer();
+    schedule.hurry();
     assert_eq!(schedule.owed(), SackDemand::Immediate);
 }
 

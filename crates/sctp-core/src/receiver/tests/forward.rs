@@ -14,7 +14,7 @@ fn mid(stream: u16, unordered: bool, last: u32) -> Skipped {
     Skipped { stream: StreamId::new(stream), unordered, last: Mid::new(last).into() }
 }
 
-fn forward(receiver: &mut Receiver, cumulative: u32, skipped: &[Skipped]) -> Forwarding {
+fn forward(receiver: &mut Receiver, cumulative: u32, skipped: &[Skipped]) -> ForwardOutcome {
     receiver.forward(Instant::EPOCH, Tsn::new(cumulative), skipped.iter().copied())
 }
 
@@ -27,8 +27,8 @@ fn ssns_read(receiver: &mut Receiver) -> usize {
     core::iter::from_fn(|| receiver.receive()).count()
 }
 
-const READY_NOW: Forwarding = Forwarding::Moved { message_ready: true };
-const NOTHING_READY: Forwarding = Forwarding::Moved { message_ready: false };
+const READY_NOW: ForwardOutcome = ForwardOutcome::Moved { message_ready: true };
+const NOTHING_READY: ForwardOutcome = ForwardOutcome::Moved { message_ready: false };
 
 /// The example of RFC 3758 §3.6, with 1 for 102.
 #[test]
@@ -62,7 +62,7 @@ fn an_old_forward_tsn_changes_nothing_and_draws_a_sack_rfc_3758_3_6() {
     receiver.on_packet_end();
     sack(&mut receiver);
     for cumulative in [2, 1, u32::MAX - 5] {
-        assert_eq!(forward(&mut receiver, cumulative, &[ssn(0, 9)]), Forwarding::Old);
+        assert_eq!(forward(&mut receiver, cumulative, &[ssn(0, 9)]), ForwardOutcome::Old);
         assert_eq!(receiver.on_packet_end(), SackDemand::Immediate);
     }
     assert_eq!(sack(&mut receiver), "cum=2 a_rwnd=99998");
@@ -139,7 +139,7 @@ fn robustness_16_a_jump_beyond_what_can_be_in_flight_is_discarded_and_counted() 
     let mut receiver = receiver(CONFIG);
     arrive(&mut receiver, &whole(2, 1, b"a"));
     for cumulative in [70_000, 1 << 30, (1 << 31) - 1] {
-        assert_eq!(forward(&mut receiver, cumulative, &[ssn(0, 9)]), Forwarding::OutOfReach);
+        assert_eq!(forward(&mut receiver, cumulative, &[ssn(0, 9)]), ForwardOutcome::OutOfReach);
     }
     assert_eq!(receiver.cumulative_tsn(), Tsn::new(0));
     assert_eq!(receiver.statistics().given_up.dropped_forward_tsns, 3);
@@ -221,7 +221,7 @@ proptest! {
                 receiver.forward(Instant::EPOCH, tsn, [skipped].into_iter());
             } else {
                 let fragment = piece(0, 0, 0, if bits & 2 == 0 { fsn } else { 0 }, bits, &[0; 50]);
-                receiver.on_fragment(Instant::EPOCH, &Fragment { tsn, stream, sequence, ..fragment });
+                receiver.on_fragment(Instant::EPOCH, &DataChunk { tsn, stream, sequence, ..fragment });
             }
             receiver.on_packet_end();
             prop_assert!(receiver.memory_bytes() <= MEMORY_FACTOR * (4_000 + 1_000));

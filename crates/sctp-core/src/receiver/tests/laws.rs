@@ -140,7 +140,7 @@ proptest! {
         let arriving: Vec<_> = first_try.chain((0..chunks.len()).rev()).collect();
         for (packet, now) in arriving.chunks(packet_chunks).zip(0..) {
             for index in packet {
-                let arrival = receiver.on_data(Instant::from_millis(now), &chunks[*index].as_data());
+                let arrival = receiver.on_fragment(Instant::from_millis(now), &(&chunks[*index].as_data()).into());
                 let is_new = seen.insert(*index);
                 prop_assert_eq!(matches!(arrival, Arrival::Accepted { .. }), is_new, "{:?}", arrival);
                 prop_assert_eq!(arrival == Arrival::Duplicate, !is_new);
@@ -180,7 +180,7 @@ proptest! {
             }
             // The network delivers everything that is unacknowledged, beginning somewhere.
             missing.retain(|index| {
-                !matches!(receiver.on_data(Instant::EPOCH, &chunks[*index].as_data()), Arrival::Accepted { .. })
+                !matches!(receiver.on_fragment(Instant::EPOCH, &(&chunks[*index].as_data()).into()), Arrival::Accepted { .. })
             });
             receiver.on_packet_end();
             prop_assert!(receiver.memory_bytes() <= MEMORY_FACTOR * (4_000 + 3_000));
@@ -207,7 +207,7 @@ proptest! {
             let payload = vec![0; bytes];
             let (stream, flags) = (StreamId::new(stream), DataFlags::from(flags));
             let data = Data { tsn, stream, ssn: Ssn::new(ssn), flags, ..whole(0, 0, &payload) };
-            let arrival = receiver.on_data(Instant::EPOCH, &data);
+            let arrival = receiver.on_fragment(Instant::EPOCH, &(&data).into());
             let kept = if matches!(arrival, Arrival::Accepted { .. }) { bytes } else { 0 };
             prop_assert!(receiver.a_rwnd() >= promised.saturating_sub(u32::try_from(kept + CHUNK_OVERHEAD_BYTES).unwrap()));
             receiver.on_packet_end();

@@ -30,8 +30,8 @@ fn piece_of(text: &str, message: u64, offset: u64, is_last: bool) -> Told {
 }
 
 /// A fragment of a message in DATA; `bits` as in the chunk header: 4 unordered, 2 begins, 1 ends.
-fn data(tsn: u32, stream: u16, ssn: u16, bits: u8, payload: &[u8]) -> Fragment<'_> {
-    Fragment { sequence: Ssn::new(ssn).into(), fsn: Fsn::new(0), ..piece(tsn, stream, 0, 0, bits, payload) }
+fn data(tsn: u32, stream: u16, ssn: u16, bits: u8, payload: &[u8]) -> DataChunk<'_> {
+    DataChunk { sequence: Ssn::new(ssn).into(), fsn: Fsn::new(0), ..piece(tsn, stream, 0, 0, bits, payload) }
 }
 
 fn by_data() -> Receiver {
@@ -130,7 +130,7 @@ fn a_message_given_up_in_the_middle_is_aborted_once_and_its_follower_delivered_r
         last: Ssn::new(0).into(),
     };
     let forwarding = receiver.forward(Instant::EPOCH, Tsn::new(3), [skipped].into_iter());
-    assert_eq!(forwarding, Forwarding::Moved { message_ready: true });
+    assert_eq!(forwarding, ForwardOutcome::Moved { message_ready: true });
     let aborted = Aborted { stream: StreamId::new(0), message: 1 };
     assert_eq!((receiver.take_aborted(), receiver.take_aborted()), (vec![aborted], Vec::new()));
     assert_eq!(ready(&mut receiver), [piece_of("begins ", 1, 0, false), whole_of("next")]);
@@ -156,6 +156,22 @@ fn pieces_of_before_a_restart_are_not_taken_for_pieces_of_after_it() {
     take(&mut new, &piece(1, 0, 0, 0, 2, b"anew "));
     assert_eq!(ready(&mut new), [piece_of("begins ", 1, 0, false), piece_of("anew ", 2, 0, false)]);
     assert_eq!(new.statistics().messages_in_pieces, 2);
+}
+
+/// RFC 9260 §5.2.4 (A): what the user has taken out and not read counts after the restart, too.
+#[test]
+fn a_restart_does_not_open_the_window_for_what_is_unread() {
+    let (mut old, mut new) = (by_data(), by_data());
+    take(&mut old, &data(1, 0, 0, 3, b"unread"));
+    let mut taken = Vec::new();
+    assert_eq!((old.take_unread(9, &mut taken), old.has_message()), (1, false));
+    new.adopt_ready(&mut old);
+    let (window, closed) = (new.a_rwnd(), new.memory_bytes());
+    assert!(closed > 6, "{closed} octets with what holds them");
+    new.mark_read(1, 6);
+    assert_eq!((new.a_rwnd() - window, new.memory_bytes()), (6, 0));
+    new.mark_read(1, 6);
+    assert_eq!(new.memory_bytes(), 0, "once is enough");
 }
 
 /// RFC 6525 §5.2.4: TSNs that begin anew leave no message unfinished.

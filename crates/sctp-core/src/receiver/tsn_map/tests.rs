@@ -6,11 +6,11 @@ use super::*;
 
 fn arrive(map: &mut TsnMap, tsn: u32) -> bool {
     match map.place(Tsn::new(tsn)) {
-        Place::New(position) => {
+        TsnPlace::New(position) => {
             map.insert(position);
             true
         }
-        Place::Duplicate | Place::OutOfReach => false,
+        TsnPlace::Duplicate | TsnPlace::OutOfReach => false,
     }
 }
 
@@ -41,7 +41,7 @@ fn old_and_repeated_tsns_are_duplicates() {
     let mut map = TsnMap::new(Tsn::new(0));
     assert!(arrive(&mut map, 0) && arrive(&mut map, 2));
     for tsn in [0, 2, u32::MAX, u32::MAX - 1_000_000] {
-        assert_eq!(map.place(Tsn::new(tsn)), Place::Duplicate, "{tsn}");
+        assert_eq!(map.place(Tsn::new(tsn)), TsnPlace::Duplicate, "{tsn}");
     }
 }
 
@@ -49,7 +49,7 @@ fn old_and_repeated_tsns_are_duplicates() {
 fn tsns_beyond_the_horizon_are_out_of_reach_until_the_cumulative_tsn_moves() {
     let mut map = TsnMap::new(Tsn::new(1));
     assert!(arrive(&mut map, TSN_HORIZON));
-    assert_eq!(map.place(Tsn::new(TSN_HORIZON + 1)), Place::OutOfReach);
+    assert_eq!(map.place(Tsn::new(TSN_HORIZON + 1)), TsnPlace::OutOfReach);
     assert!(arrive(&mut map, 1));
     assert!(arrive(&mut map, TSN_HORIZON + 1));
 }
@@ -59,7 +59,7 @@ fn one_range_too_many_is_out_of_reach_but_ranges_still_grow_and_close() {
     let mut map = TsnMap::new(Tsn::new(1));
     let ranges = u32::try_from(RANGE_LIMIT).unwrap();
     assert!((1..=ranges).all(|range| arrive(&mut map, range * 3)));
-    assert_eq!(map.place(Tsn::new(3 * ranges + 3)), Place::OutOfReach);
+    assert_eq!(map.place(Tsn::new(3 * ranges + 3)), TsnPlace::OutOfReach);
     assert!(arrive(&mut map, 3 * ranges + 1));
     assert!(arrive(&mut map, 4) && arrive(&mut map, 5));
     assert_eq!(map.ranges.len(), RANGE_LIMIT - 1);

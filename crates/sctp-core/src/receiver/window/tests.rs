@@ -3,13 +3,13 @@ use super::*;
 const BUFFER: usize = 64_000;
 const MESSAGE: usize = 10_000;
 
-fn free(window: &Window) -> usize {
+fn free(window: &ReceiveWindow) -> usize {
     usize::try_from(window.a_rwnd()).unwrap()
 }
 
 #[test]
 fn the_window_shrinks_by_the_payload_that_arrives_and_opens_by_what_is_read() {
-    let mut window = Window::new(BUFFER, MESSAGE);
+    let mut window = ReceiveWindow::new(BUFFER, MESSAGE);
     window.hold(1_000);
     window.hold(500);
     assert_eq!(free(&window), BUFFER - 1_500);
@@ -22,7 +22,7 @@ fn the_window_shrinks_by_the_payload_that_arrives_and_opens_by_what_is_read() {
 
 #[test]
 fn a_full_window_admits_nothing_and_an_overdraft_one_message() {
-    let mut window = Window::new(BUFFER, MESSAGE);
+    let mut window = ReceiveWindow::new(BUFFER, MESSAGE);
     (0..64).for_each(|_| window.hold(1_000));
     assert!(!window.admits(1, Credit::Window));
     assert!(window.admits(MESSAGE, Credit::Overdraft));
@@ -31,7 +31,7 @@ fn a_full_window_admits_nothing_and_an_overdraft_one_message() {
 
 #[test]
 fn single_octet_chunks_meet_the_memory_limit_and_the_peer_hears_of_it() {
-    let mut window = Window::new(BUFFER, MESSAGE);
+    let mut window = ReceiveWindow::new(BUFFER, MESSAGE);
     for chunks in 1.. {
         if !window.admits(1, Credit::Window) {
             break;
@@ -45,7 +45,7 @@ fn single_octet_chunks_meet_the_memory_limit_and_the_peer_hears_of_it() {
 
 #[test]
 fn chunks_of_128_octets_always_fit_a_promised_window() {
-    let mut window = Window::new(BUFFER, MESSAGE);
+    let mut window = ReceiveWindow::new(BUFFER, MESSAGE);
     for chunks in 1.. {
         if free(&window) == 0 {
             break;
@@ -58,7 +58,7 @@ fn chunks_of_128_octets_always_fit_a_promised_window() {
 
 #[test]
 fn a_nearly_closed_window_is_not_opened_by_small_steps() {
-    let mut window = Window::new(BUFFER, MESSAGE);
+    let mut window = ReceiveWindow::new(BUFFER, MESSAGE);
     (0..640).for_each(|_| window.hold(100));
     window.note_advertised();
     (0..14).for_each(|_| window.release(100));
@@ -69,7 +69,7 @@ fn a_nearly_closed_window_is_not_opened_by_small_steps() {
 
 #[test]
 fn an_update_is_due_after_a_quarter_of_the_buffer() {
-    let mut window = Window::new(BUFFER, MESSAGE);
+    let mut window = ReceiveWindow::new(BUFFER, MESSAGE);
     assert!(!window.is_update_due());
     (0..64).for_each(|_| window.hold(1_000));
     window.note_advertised();
@@ -83,7 +83,7 @@ fn an_update_is_due_after_a_quarter_of_the_buffer() {
 
 #[test]
 fn a_closed_window_has_reopened_when_a_packet_fits() {
-    let mut window = Window::new(BUFFER, MESSAGE);
+    let mut window = ReceiveWindow::new(BUFFER, MESSAGE);
     (0..640).for_each(|_| window.hold(100));
     window.note_advertised();
     (0..14).for_each(|_| window.release(100));

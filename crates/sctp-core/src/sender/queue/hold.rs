@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use sctp_wire::{StreamId, Tsn};
 
 use super::{Messages, OutStream, SendQueue};
-use crate::sender::scheduler::{Rest, Waiting};
+use crate::sender::scheduler::{Rest, WaitingMessage};
 use crate::steps::step;
 use crate::stream_set::StreamSet;
 
@@ -53,7 +53,7 @@ impl SendQueue {
     /// Lets what was held go on. Messages that waited take their place as of the time they were handed in.
     pub(crate) fn release(&mut self) {
         let Some(hold) = self.hold.take() else { return };
-        let mut released: Vec<(Waiting, Rest)> = Vec::new();
+        let mut released: Vec<(WaitingMessage, Rest)> = Vec::new();
         for id in hold.waiting {
             let Some(stream) = self.streams.get(usize::from(id.get())) else { continue };
             released.extend(stream.waiting_behind(hold.behind, id, &self.stored));
@@ -119,11 +119,11 @@ impl OutStream {
         behind: u64,
         id: StreamId,
         stored: &Messages,
-    ) -> impl Iterator<Item = (Waiting, Rest)> {
+    ) -> impl Iterator<Item = (WaitingMessage, Rest)> {
         let first = self.queue.partition_point(|key| stored.number(*key) <= behind);
         self.queue.range(first..).enumerate().map(move |(index, key)| {
             step();
-            let message = Waiting { stream: id, number: stored.number(*key), share: self.share };
+            let message = WaitingMessage { stream: id, number: stored.number(*key), share: self.share };
             (message, if first + index == 0 { Rest::None } else { Rest::Some })
         })
     }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sctp_wire::StreamId;
 
-use super::{Discipline, Rest, Served, Waiting};
+use super::{Discipline, Rest, Served, WaitingMessage};
 use crate::config::StreamShare;
 
 /// Waiting streams by virtual time.
@@ -58,7 +58,7 @@ impl Fair {
 }
 
 impl Discipline for Fair {
-    fn queued(&mut self, waiting: Waiting, before: Rest) {
+    fn queued(&mut self, waiting: WaitingMessage, before: Rest) {
         if before == Rest::None {
             let position = self.position(waiting.stream).max(self.clock);
             self.reached.insert(waiting.stream, position);
@@ -82,7 +82,7 @@ impl Discipline for Fair {
         }
     }
 
-    fn removed(&mut self, message: Waiting, rest: Rest) {
+    fn removed(&mut self, message: WaitingMessage, rest: Rest) {
         if rest == Rest::None {
             self.withdrawn(message.stream);
         }

@@ -47,7 +47,7 @@ impl Schedule {
 /// As [`Discipline`]; what first come, first served need not know is not found out for it.
 impl Schedule {
     #[inline]
-    pub(crate) fn queued(&mut self, waiting: Waiting, before: impl FnOnce() -> Rest) {
+    pub(crate) fn queued(&mut self, waiting: WaitingMessage, before: impl FnOnce() -> Rest) {
         match self {
             Self::Fcfs(fcfs) => fcfs.join(waiting.number, waiting.stream),
             Self::Other(other) => other.queued(waiting, before()),
@@ -72,7 +72,7 @@ impl Schedule {
         }
     }
 
-    pub(crate) fn removed(&mut self, message: Waiting, rest: Rest) {
+    pub(crate) fn removed(&mut self, message: WaitingMessage, rest: Rest) {
         match self {
             Self::Fcfs(fcfs) => fcfs.leave(message.number),
             Self::Other(other) => other.removed(message, rest),
@@ -81,7 +81,7 @@ impl Schedule {
 
     /// Messages that were kept back joined their streams, in the order of their numbers; each with what its stream had
     /// waiting before.
-    pub(crate) fn released(&mut self, messages: &[(Waiting, Rest)]) {
+    pub(crate) fn released(&mut self, messages: &[(WaitingMessage, Rest)]) {
         match self {
             Self::Fcfs(fcfs) => fcfs.join_all(messages.iter().map(|(one, _)| (one.number, one.stream))),
             Self::Other(other) => messages.iter().for_each(|(one, before)| other.queued(*one, *before)),
@@ -132,7 +132,7 @@ impl Schedule {
 /// Chooses between the streams that have something to send.
 pub(crate) trait Discipline: Debug + Send + Sync {
     /// A message joined a stream that may be served, which had `before` waiting.
-    fn queued(&mut self, waiting: Waiting, before: Rest);
+    fn queued(&mut self, waiting: WaitingMessage, before: Rest);
 
     /// Returns the stream to take the next chunk from.
     fn next(&self) -> Option<StreamId>;
@@ -141,7 +141,7 @@ pub(crate) trait Discipline: Debug + Send + Sync {
     fn served(&mut self, served: Served);
 
     /// A message left its stream without having been sent to its end.
-    fn removed(&mut self, message: Waiting, rest: Rest);
+    fn removed(&mut self, message: WaitingMessage, rest: Rest);
 
     /// The stream is not served any more.
     fn withdrawn(&mut self, stream: StreamId);
@@ -157,7 +157,7 @@ pub(crate) trait Discipline: Debug + Send + Sync {
 
 /// A message in the queue of its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Waiting {
+pub(crate) struct WaitingMessage {
     pub(crate) stream: StreamId,
     /// Counts the messages of the association in the order in which they were handed in.
     pub(crate) number: u64,
@@ -168,7 +168,7 @@ pub(crate) struct Waiting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Served {
     /// The message the chunk is of.
-    pub(crate) message: Waiting,
+    pub(crate) message: WaitingMessage,
     /// Payload octets of the chunk.
     pub(crate) octets: usize,
     /// Whether it was the last chunk of its message.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sctp_wire::StreamId;
 
-use super::{Discipline, Rest, Served, Waiting};
+use super::{Discipline, Rest, Served, WaitingMessage};
 
 /// Waiting streams by priority, and within a priority by turn.
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ pub(super) struct Priority {
 type Turn = (u16, u64);
 
 impl Priority {
-    fn join(&mut self, waiting: Waiting) {
+    fn join(&mut self, waiting: WaitingMessage) {
         self.last_turn += 1;
         let turn = (waiting.share.priority, self.last_turn);
         self.turns.insert(waiting.stream, turn);
@@ -27,7 +27,7 @@ impl Priority {
 }
 
 impl Discipline for Priority {
-    fn queued(&mut self, waiting: Waiting, before: Rest) {
+    fn queued(&mut self, waiting: WaitingMessage, before: Rest) {
         if before == Rest::None {
             self.join(waiting);
         }
@@ -47,7 +47,7 @@ impl Discipline for Priority {
         }
     }
 
-    fn removed(&mut self, message: Waiting, rest: Rest) {
+    fn removed(&mut self, message: WaitingMessage, rest: Rest) {
         if rest == Rest::None {
             self.withdrawn(message.stream);
         }

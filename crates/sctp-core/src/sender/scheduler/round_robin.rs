@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use sctp_wire::StreamId;
 
-use super::{Discipline, Rest, Served, Waiting};
+use super::{Discipline, Rest, Served, WaitingMessage};
 
 /// Streams in the order of their turns.
 #[derive(Debug, Default)]
@@ -38,7 +38,7 @@ pub(super) struct RoundRobin {
 }
 
 impl Discipline for RoundRobin {
-    fn queued(&mut self, waiting: Waiting, before: Rest) {
+    fn queued(&mut self, waiting: WaitingMessage, before: Rest) {
         self.ring.join(waiting.stream, before);
     }
 
@@ -57,7 +57,7 @@ impl Discipline for RoundRobin {
         }
     }
 
-    fn removed(&mut self, message: Waiting, rest: Rest) {
+    fn removed(&mut self, message: WaitingMessage, rest: Rest) {
         if rest == Rest::None {
             self.withdrawn(message.stream);
         }
@@ -77,7 +77,7 @@ pub(super) struct RoundRobinPerPacket {
 }
 
 impl Discipline for RoundRobinPerPacket {
-    fn queued(&mut self, waiting: Waiting, before: Rest) {
+    fn queued(&mut self, waiting: WaitingMessage, before: Rest) {
         self.ring.join(waiting.stream, before);
     }
 
@@ -92,7 +92,7 @@ impl Discipline for RoundRobinPerPacket {
         }
     }
 
-    fn removed(&mut self, message: Waiting, rest: Rest) {
+    fn removed(&mut self, message: WaitingMessage, rest: Rest) {
         if rest == Rest::None {
             self.withdrawn(message.stream);
         }

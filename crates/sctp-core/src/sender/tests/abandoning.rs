@@ -27,13 +27,13 @@ impl Bench {
     }
 
     fn time_out(&mut self) {
-        self.sender.on_timeout(self.now, PathId::FIRST);
+        self.sender.lose_flight(self.now, PathIndex::FIRST);
     }
 
     /// The FORWARD TSN that is due in a packet of this size: how far it goes and what it names.
     fn forward_in(&mut self, limit: usize) -> Option<(u32, Vec<SkippedSsn>)> {
         let octets = self.octets_within(limit, |bench, writer| {
-            bench.sender.write_forward(bench.now, PathId::FIRST, writer);
+            bench.sender.write_forward(bench.now, PathIndex::FIRST, writer);
         });
         let packet = Packet::decode(&octets, Checksum::Verify).unwrap();
         let Chunk::ForwardTsn(forward) = packet.chunks().next()?.unwrap() else { panic!("a FORWARD TSN") };
@@ -46,7 +46,7 @@ impl Bench {
 
     fn i_forward(&mut self) -> (u32, Vec<SkippedMid>) {
         let octets = self.octets(|bench, writer| {
-            bench.sender.write_forward(bench.now, PathId::FIRST, writer);
+            bench.sender.write_forward(bench.now, PathIndex::FIRST, writer);
         });
         let packet = Packet::decode(&octets, Checksum::Verify).unwrap();
         let Some(Ok(Chunk::IForwardTsn(forward))) = packet.chunks().next() else { panic!("I-FORWARD-TSN") };
@@ -98,8 +98,8 @@ fn expired_message_in_flight_is_given_up_only_when_it_is_lost() {
     assert_eq!(bench.forward(), Some((0, vec![ssn(3, 0)])));
     assert!(!bench.sender.is_dry(), "the peer has not confirmed it yet");
     let outcome = bench.sack(1, &[]).unwrap();
-    assert_eq!(outcome.forward_confirmed, Some(PathId::FIRST));
-    assert!(bench.sender.is_dry() && !bench.sender.needs_t3(PathId::FIRST));
+    assert_eq!(outcome.forward_confirmed, Some(PathIndex::FIRST));
+    assert!(bench.sender.is_dry() && !bench.sender.needs_t3(PathIndex::FIRST));
 }
 
 /// RFC 7496 §3.1: the limit is of retransmissions, 0 is none at all.
@@ -126,13 +126,13 @@ fn message_that_may_not_be_sent_again_is_not_probed() {
     let mut bench = Bench::measured(Profile::Signalling).agree(&[Capability::PartialReliability]);
     bench.offer(message(0, 100, 1).with_retransmissions(0));
     bench.write_new();
-    assert_eq!(bench.sender.probe_at(PathId::FIRST, &bench.paths), None);
+    assert_eq!(bench.sender.probe_at(PathIndex::FIRST, &bench.paths), None);
     bench.offer(message(0, 100, 2).with_lifetime(ms(10)));
     bench.write_new();
     bench.pass(40);
-    assert!(bench.sender.probe_at(PathId::FIRST, &bench.paths).is_some());
+    assert!(bench.sender.probe_at(PathIndex::FIRST, &bench.paths).is_some());
     assert_eq!(bench.write_probe(), []);
-    assert_eq!(bench.sender.probe_at(PathId::FIRST, &bench.paths), None, "not asked for again and again");
+    assert_eq!(bench.sender.probe_at(PathIndex::FIRST, &bench.paths), None, "not asked for again and again");
 }
 
 /// RFC 3758 §3.5 (A3): all fragments at once; what was acknowledged too, and what was not sent is not sent.
@@ -194,7 +194,7 @@ fn abandoned_octets_are_no_acknowledgment_but_their_loss_is_a_loss() {
         bench.write_new();
     });
     (2..4).for_each(|last| assert!(!bench.sack(0, &[(2, last)]).unwrap().losses.any));
-    assert_eq!(bench.sack(0, &[(2, 4)]).unwrap().losses.paths, PathIds::from_iter([PathId::FIRST]));
+    assert_eq!(bench.sack(0, &[(2, 4)]).unwrap().losses.paths, PathIds::from_iter([PathIndex::FIRST]));
     assert_eq!(bench.give_up(), [(0, true, SendFailure::RetransmissionsExceeded)]);
     assert!(bench.forward().is_some());
     let outcome = bench.sack(4, &[]).unwrap();
@@ -222,7 +222,7 @@ fn forward_tsn_goes_no_further_than_a_packet_can_say() {
 #[test]
 fn forward_tsn_is_repeated_until_the_peer_confirms_it() {
     let mut bench = Bench::partial(Profile::Rfc9260);
-    bench.paths.on_measurement(PathId::FIRST, bench.now, ms(20));
+    bench.paths.on_measurement(PathIndex::FIRST, bench.now, ms(20));
     bench.offer(message(0, 100, 1).with_retransmissions(0));
     bench.offer(message(0, 100, 2));
     bench.write_new();
@@ -230,7 +230,7 @@ fn forward_tsn_is_repeated_until_the_peer_confirms_it() {
     bench.time_out();
     bench.give_up();
     let told = bench.now;
-    assert!(bench.forward().is_some() && bench.sender.needs_t3(PathId::FIRST));
+    assert!(bench.forward().is_some() && bench.sender.needs_t3(PathIndex::FIRST));
     assert_eq!((bench.forward(), bench.sender.forward_again_at()), (None, None));
     bench.pass(1);
     bench.sack(0, &[(2, 2)]).unwrap();
@@ -256,7 +256,7 @@ fn i_forward_tsn_names_messages_by_stream_and_order() {
         bench.offer(unordered.with_retransmissions(0).with_context(context));
     }
     let written = bench.octets(|bench, writer| {
-        bench.sender.write_new(bench.now, bench.paths.path(PathId::FIRST), writer);
+        bench.sender.write_new(bench.now, bench.paths.path(PathIndex::FIRST), writer);
     });
     assert_eq!(written.len(), 12 + 4 * 32);
     bench.time_out();
@@ -328,7 +328,7 @@ fn round_trips_are_measured_after_a_timed_chunk_was_given_up() {
     bench.give_up();
     bench.forward();
     bench.send_apart(1, 20);
-    assert_eq!(bench.sack(2, &[]).unwrap().rtt[..], [(PathId::FIRST, ms(20))]);
+    assert_eq!(bench.sack(2, &[]).unwrap().rtt[..], [(PathIndex::FIRST, ms(20))]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ fn third_missing_report_declares_lost_and_only_once() {
     assert!(!bench.sack(0, &[(2, 2)]).unwrap().losses.any);
     assert!(!bench.sack(0, &[(2, 3)]).unwrap().losses.any);
     let outcome = bench.sack(0, &[(2, 4)]).unwrap();
-    assert_eq!(outcome.losses.paths, PathIds::from_iter([PathId::FIRST]));
+    assert_eq!(outcome.losses.paths, PathIds::from_iter([PathIndex::FIRST]));
     assert!(outcome.recovering.is_empty());
     assert_eq!(bench.write_lost(), [(0, 100, false)]);
     for last in 5..=8 {
@@ -110,7 +110,7 @@ fn patience_ends_with_three_later_chunks_unless_the_path_reorders() {
 fn probe_is_due_after_two_round_trips_doubles_and_carries_the_oldest_chunks() {
     let mut bench = Bench::measured(Profile::Signalling);
     bench.send_apart(2, 1);
-    let due = |bench: &Bench| bench.sender.probe_at(PathId::FIRST, &bench.paths);
+    let due = |bench: &Bench| bench.sender.probe_at(PathIndex::FIRST, &bench.paths);
     assert_eq!(due(&bench), Some(Instant::from_millis(1040)));
     bench.pass(38);
     assert_eq!(bench.write_probe(), [(0, 100, true), (1, 100, true)]);
@@ -129,7 +129,7 @@ fn probe_that_fits_no_packet_puts_off_the_next_one() {
     bench.send(1000);
     bench.write_new();
     bench.pass(50);
-    let due = |bench: &Bench| bench.sender.probe_at(PathId::FIRST, &bench.paths).unwrap();
+    let due = |bench: &Bench| bench.sender.probe_at(PathIndex::FIRST, &bench.paths).unwrap();
     let first = due(&bench);
     let octets = bench.octets_within(500, |bench, writer| {
         let (path, now) = (bench.path, bench.now);
@@ -170,7 +170,7 @@ fn no_probe_without_a_round_trip_or_in_the_profile_without_them() {
     for bench in [Bench::new(Profile::Signalling), Bench::measured(Profile::Rfc9260)] {
         let mut bench = bench;
         bench.send_apart(1, 0);
-        assert_eq!(bench.sender.probe_at(PathId::FIRST, &bench.paths), None);
+        assert_eq!(bench.sender.probe_at(PathIndex::FIRST, &bench.paths), None);
     }
 }
 
@@ -186,7 +186,7 @@ fn answered_probe_is_a_recovery_and_a_duplicate_is_not() {
         bench.pass(5);
         bench.sack_with(2, WINDOW, &[], duplicates).unwrap().repaired_by_probe
     };
-    assert_eq!(answered(&[]), PathIds::from_iter([PathId::FIRST]));
+    assert_eq!(answered(&[]), PathIds::from_iter([PathIndex::FIRST]));
     assert!(answered(&[0]).is_empty());
 }
 
@@ -196,7 +196,7 @@ fn timeout_declares_everything_in_flight_lost_and_nothing_that_arrived() {
     let mut bench = Bench::new(Profile::Rfc9260);
     bench.send_apart(5, 0);
     bench.sack(0, &[(2, 3)]).unwrap();
-    bench.sender.on_timeout(bench.now, PathId::FIRST);
+    bench.sender.lose_flight(bench.now, PathIndex::FIRST);
     assert_eq!(bench.flight(), 0);
     let resent: Vec<u32> = bench.write_lost().iter().map(|(tsn, ..)| *tsn).collect();
     assert_eq!(resent, [0, 3, 4]);

@@ -1,11 +1,11 @@
 //! Recoveries path by path, and those that turn out to have been needless (RFC 8985 §6.2, RFC 5682, RFC 4015).
 
 use super::*;
-use crate::sender::recovery::LossCause;
+use crate::trace::LossCause;
 
-const SECOND: PathId = PathId::new(1);
+const SECOND: PathIndex = PathIndex::new(1);
 
-fn refuted(outcome: &SackOutcome) -> Vec<(PathId, LossCause)> {
+fn refuted(outcome: &SackOutcome) -> Vec<(PathIndex, LossCause)> {
     outcome.refuted.iter().map(|refuted| (refuted.path, refuted.cause)).collect()
 }
 
@@ -42,7 +42,7 @@ fn chunks_of_the_new_path_are_no_evidence_of_time_against_those_of_the_old_one()
 fn chunk_sent_on_two_paths_is_no_evidence_on_either() {
     let mut bench = Bench::new(Profile::Rfc9260);
     bench.send_apart(5, 0);
-    bench.sender.on_timeout(bench.now, PathId::FIRST);
+    bench.sender.lose_flight(bench.now, PathIndex::FIRST);
     bench.change_over();
     assert_eq!(bench.write_lost().len(), 5);
     for last in 2..=5 {
@@ -60,9 +60,9 @@ fn recovery_of_one_path_leaves_the_other_free_to_begin_its_own() {
     bench.send_apart(2, 0);
     bench.pass(20);
     bench.sack(0, &[(2, 2)]).unwrap();
-    assert_eq!(bench.look_again().paths, PathIds::from_iter([PathId::FIRST]));
+    assert_eq!(bench.look_again().paths, PathIds::from_iter([PathIndex::FIRST]));
     let outcome = bench.sack(0, &[(2, 2), (4, 4)]).unwrap();
-    assert_eq!(outcome.recovering, PathIds::from_iter([PathId::FIRST]));
+    assert_eq!(outcome.recovering, PathIds::from_iter([PathIndex::FIRST]));
     assert_eq!(bench.look_again().paths, PathIds::from_iter([SECOND]));
 }
 
@@ -79,7 +79,7 @@ fn duplicate_of_a_late_chunk_undoes_the_recovery_and_widens_the_window() {
     assert_eq!(refuted(&bench.sack(2, &[]).unwrap()), [], "it may be the retransmission that arrived");
     bench.pass(10);
     let outcome = bench.sack_with(2, WINDOW, &[], &[0]).unwrap();
-    assert_eq!(refuted(&outcome), [(PathId::FIRST, LossCause::Acknowledgment)]);
+    assert_eq!(refuted(&outcome), [(PathIndex::FIRST, LossCause::Acknowledgment)]);
     assert_eq!(
         (
             bench.sender.statistics().needless_retransmissions,
@@ -107,7 +107,7 @@ fn recovery_with_one_real_loss_is_not_undone() {
     assert_eq!(refuted(&bench.sack_with(3, WINDOW, &[], &[1]).unwrap()), []);
     assert_eq!(
         refuted(&bench.sack_with(3, WINDOW, &[], &[0]).unwrap()),
-        [(PathId::FIRST, LossCause::Acknowledgment)]
+        [(PathIndex::FIRST, LossCause::Acknowledgment)]
     );
 }
 
@@ -170,11 +170,11 @@ fn timeout_is_refuted_by_an_answer_too_soon_and_what_is_left_is_not_sent_again()
         bench.write_new();
     }
     bench.pass(1000);
-    bench.sender.on_timeout(bench.now, PathId::FIRST);
+    bench.sender.lose_flight(bench.now, PathIndex::FIRST);
     assert_eq!(bench.write_lost().len(), 1);
     bench.pass(5);
     let outcome = bench.sack(1, &[]).unwrap();
-    assert_eq!(refuted(&outcome), [(PathId::FIRST, LossCause::Timeout)]);
+    assert_eq!(refuted(&outcome), [(PathIndex::FIRST, LossCause::Timeout)]);
     assert!(!bench.sender.has_lost() && bench.flight() == 2 * (FULL + 16));
 }
 
@@ -183,12 +183,12 @@ fn timeout_answered_after_a_round_trip_needs_duplicates_to_be_refuted() {
     let mut bench = Bench::measured(Profile::Signalling);
     bench.send_apart(2, 0);
     bench.pass(1000);
-    bench.sender.on_timeout(bench.now, PathId::FIRST);
+    bench.sender.lose_flight(bench.now, PathIndex::FIRST);
     assert_eq!(bench.write_lost().len(), 2);
     bench.pass(20);
     assert_eq!(refuted(&bench.sack(2, &[]).unwrap()), []);
     let outcome = bench.sack_with(2, WINDOW, &[], &[0, 1]).unwrap();
-    assert_eq!(refuted(&outcome), [(PathId::FIRST, LossCause::Timeout)]);
+    assert_eq!(refuted(&outcome), [(PathIndex::FIRST, LossCause::Timeout)]);
     assert_eq!(bench.sender.statistics().reordering_window_growths, 0, "patience had no part in it");
 }
 
@@ -198,7 +198,7 @@ fn letter_of_rfc_9260_takes_no_timeout_back() {
     let mut bench = Bench::measured(Profile::Rfc9260);
     bench.send_apart(1, 0);
     bench.pass(1000);
-    bench.sender.on_timeout(bench.now, PathId::FIRST);
+    bench.sender.lose_flight(bench.now, PathIndex::FIRST);
     bench.write_lost();
     bench.pass(5);
     assert_eq!(refuted(&bench.sack_with(1, WINDOW, &[], &[0]).unwrap()), []);
@@ -211,7 +211,7 @@ fn duplicate_of_a_probe_does_not_undo_the_timeout_after_it() {
     bench.send_apart(1, 40);
     bench.write_probe();
     bench.pass(160);
-    bench.sender.on_timeout(bench.now, PathId::FIRST);
+    bench.sender.lose_flight(bench.now, PathIndex::FIRST);
     bench.write_lost();
     bench.pass(20);
     assert_eq!(refuted(&bench.sack_with(1, WINDOW, &[], &[0]).unwrap()), []);

@@ -73,9 +73,9 @@ fn round_trip_is_measured_once_and_never_on_a_retransmission() {
     bench.send_apart(2, 5);
     bench.pass(10);
     let rtt = bench.sack(2, &[]).unwrap().rtt;
-    assert_eq!(rtt[..], [(PathId::FIRST, Duration::from_millis(20))]);
+    assert_eq!(rtt[..], [(PathIndex::FIRST, Duration::from_millis(20))]);
     bench.send_apart(1, 1000);
-    bench.sender.on_timeout(bench.now, PathId::FIRST);
+    bench.sender.lose_flight(bench.now, PathIndex::FIRST);
     assert_eq!(bench.write_lost().len(), 1);
     bench.pass(20);
     assert!(bench.sack(3, &[]).unwrap().rtt.is_empty());
@@ -102,6 +102,30 @@ fn buffer_refuses_beyond_its_limit_and_tells_when_half_is_free() {
 }
 
 #[test]
+fn the_buffer_for_so_many_messages_has_room_for_them_and_not_for_more() {
+    for (messages, octets) in [(1, 100), (3, 100), (20, 100), (40, 100), (655, 100), (4, 1000), (65, 1000)] {
+        for is_sent in [false, true] {
+            let mut bench = Bench::with(Profile::Rfc9260, |config| {
+                config.buffers.send_bytes = crate::Buffers::send_bytes_for(messages, octets);
+                config.buffers.message_bytes = octets;
+            });
+            let message = Message::ordered(StreamId::new(0), vec![7; octets]);
+            let mut taken = 0_usize;
+            while bench.sender.send(bench.now, message.clone()).is_ok() {
+                if is_sent {
+                    bench.write_new();
+                }
+                taken += 1;
+            }
+            assert!(
+                taken.abs_diff(messages) <= messages / 8,
+                "{taken} of {messages} of {octets} octets, sent: {is_sent}"
+            );
+        }
+    }
+}
+
+#[test]
 fn one_message_larger_than_the_buffer_with_its_overhead_is_taken_when_it_is_empty() {
     let mut bench = Bench::with(Profile::Rfc9260, |config| {
         config.buffers.send_bytes = 1000;
@@ -118,7 +142,7 @@ fn window_counts_what_is_in_flight_and_nothing_else() {
     bench.send_apart(4, 0);
     bench.sack_with(1, 1000, &[], &[]).unwrap();
     assert_eq!(bench.sender.free_window(), 700);
-    bench.sender.on_timeout(bench.now, PathId::FIRST);
+    bench.sender.lose_flight(bench.now, PathIndex::FIRST);
     assert_eq!(bench.sender.free_window(), 1000);
     assert_eq!(bench.write_lost().len(), 3);
     assert_eq!(bench.sender.free_window(), 700);

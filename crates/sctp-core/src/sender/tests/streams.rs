@@ -27,7 +27,7 @@ impl Bench {
     /// One packet of new chunks and the acknowledgment of all: stream and payload octets of each.
     fn streams_of_packet(&mut self) -> Vec<(u16, usize)> {
         let octets = self.octets(|bench, writer| {
-            bench.sender.write_new(bench.now, bench.paths.path(PathId::FIRST), writer);
+            bench.sender.write_new(bench.now, bench.paths.path(PathIndex::FIRST), writer);
         });
         let packet = Packet::decode(&octets, Checksum::Verify).unwrap();
         let chunks = packet.chunks().map(|chunk| {
@@ -194,7 +194,7 @@ fn statistics_of_a_stream_tell_queued_from_sent() {
     bench.streams_of_packet();
     let statistics = bench.sender.stream_statistics(id(3));
     assert_eq!((statistics.messages_sent, statistics.octets_sent), (2, FULL as u64 + 150));
-    assert_eq!(bench.sender.stream_statistics(id(2)), StreamStatistics::default());
+    assert_eq!(bench.sender.stream_statistics(id(2)), crate::stats::StreamStatistics::default());
 }
 
 /// RFC 8260 §2.1: MIDs of ordered and unordered messages count apart, FSNs within a message, PPID in the first.
@@ -210,7 +210,7 @@ fn i_data_numbers_messages_by_stream_and_order_and_fragments_by_message() {
     let mut seen = Vec::new();
     for _ in 0..2 {
         let octets = bench.octets(|bench, writer| {
-            bench.sender.write_new(bench.now, bench.paths.path(PathId::FIRST), writer);
+            bench.sender.write_new(bench.now, bench.paths.path(PathIndex::FIRST), writer);
         });
         let packet = Packet::decode(&octets, Checksum::Verify).unwrap();
         for chunk in packet.chunks() {
@@ -232,7 +232,7 @@ fn i_data_header_counts_in_packets_and_flight() {
     let mut bench = Bench::new(Profile::Rfc9260).interleaving();
     bench.send(FULL);
     let octets = bench.octets(|bench, writer| {
-        bench.sender.write_new(bench.now, bench.paths.path(PathId::FIRST), writer);
+        bench.sender.write_new(bench.now, bench.paths.path(PathIndex::FIRST), writer);
     });
     assert_eq!(octets.len(), 1380);
     assert_eq!(bench.flight(), 1380 - 12);
@@ -291,7 +291,7 @@ fn reset_stream_begins_with_ssn_zero_and_what_waited_keeps_its_place() {
     assert_eq!(bench.sender.last_assigned_tsn(), FIRST.next());
     bench.sender.reset_streams(&only(1));
     let octets = bench.octets(|bench, writer| {
-        bench.sender.write_new(bench.now, bench.paths.path(PathId::FIRST), writer);
+        bench.sender.write_new(bench.now, bench.paths.path(PathIndex::FIRST), writer);
     });
     let packet = Packet::decode(&octets, Checksum::Verify).unwrap();
     let chunks = packet.chunks().map(|chunk| {

@@ -21,7 +21,7 @@ fn full(profile: Profile, paths: u8) -> Bench {
     let news =
         Acknowledged { bytes: 1 << 20, flight_before: usize::MAX, is_paced: true, ..Acknowledged::default() };
     for number in 0..paths {
-        let path = PathId::new(number);
+        let path = PathIndex::new(number);
         bench.paths.on_measurement(path, bench.now, Duration::from_millis(20));
         (0..3_000).for_each(|_| bench.paths.path_mut(path).congestion.on_acknowledged(&news));
         bench.path = path;
@@ -111,8 +111,8 @@ fn robustness_31_ranges_are_bounded_however_sacks_pile_them_up() {
 #[test]
 fn robustness_31_list_of_duplicates_costs_no_more_than_its_beginning() {
     let mut bench = full(Profile::Signalling, 8);
-    bench.sender.on_timeout(bench.now, PathId::FIRST);
-    bench.path = PathId::FIRST;
+    bench.sender.lose_flight(bench.now, PathIndex::FIRST);
+    bench.path = PathIndex::FIRST;
     (0..20).for_each(|_| drop(bench.write_lost()));
     let duplicates: Vec<u32> = (0..16_000).collect();
     let steps = worst(&mut bench, |bench, _| drop(bench.sack_with(0, WINDOW, &[], &duplicates)));

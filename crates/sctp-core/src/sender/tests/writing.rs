@@ -52,7 +52,7 @@ fn paced(change: impl FnOnce(&mut AssociationConfig)) -> Bench {
 fn paced_over(round_trip_ms: u64, change: impl FnOnce(&mut AssociationConfig)) -> Bench {
     let mut bench = Bench::with(Profile::Signalling, change);
     let srtt = Duration::from_millis(round_trip_ms);
-    let entry = bench.paths.path_mut(PathId::FIRST);
+    let entry = bench.paths.path_mut(PathIndex::FIRST);
     entry.congestion.on_acknowledged(&Acknowledged { now: bench.now, srtt, ..Acknowledged::default() });
     bench
 }
@@ -140,12 +140,12 @@ fn closed_window_lets_one_probe_through() {
     bench.send(100);
     bench.sack_with(1, 50, &[], &[]).unwrap();
     assert_eq!(bench.write_new(), []);
-    assert!(bench.sender.needs_window_probe(bench.paths.path(PathId::FIRST)));
+    assert!(bench.sender.needs_window_probe(bench.paths.path(PathIndex::FIRST)));
     bench.sender.allow_window_probe();
     assert_eq!(bench.write_new(), [(1, 100, false)]);
     assert_eq!(bench.write_new(), []);
     assert!(bench.sender.waits_for_window());
-    assert!(!bench.sender.needs_window_probe(bench.paths.path(PathId::FIRST)));
+    assert!(!bench.sender.needs_window_probe(bench.paths.path(PathIndex::FIRST)));
 }
 
 /// A probe that was dropped goes out again with the window update, not with a timer.

@@ -135,6 +135,53 @@ fn answer_init_from(pair: &mut Pair, source: &str, tag_offset: u32, parameters: 
     pair.inject(End::Left, source.parse().unwrap(), &answer);
 }
 
+/// RFC 9260 §3.3.3, §5.1.2 (A): the peer has the one address it wrote from, whatever else the user called.
+#[test]
+fn init_ack_without_addresses_leaves_only_where_it_came_from() {
+    let mut pair = Setup::signalling().two_homes().build();
+    pair.cut();
+    pair.connect_to(2);
+    answer_init_from(&mut pair, "10.0.0.2", 0, &[Parameter::StateCookie(b"cookie")]);
+    assert_eq!(pair.path_states(End::Left), [PathState::Active]);
+    assert_eq!(pair.path_changes(End::Left, 0), [(0, 1, PathState::Removed)]);
+    // Neither the COOKIE ECHO nor what is lost later goes there, and a packet from there is not the peer's.
+    pair.run_ms(20_000);
+    assert!(pair.sent_to(End::Left, "10.0.0.2").len() > 2);
+    assert_eq!(pair.sent_to(End::Left, "10.0.1.2"), [""; 0]);
+    let ack = with_tag(RIGHT_PORT, LEFT_PORT, left_tag(&pair), |writer| writer.cookie_ack().unwrap());
+    pair.inject(End::Left, [10, 0, 1, 2].into(), &ack);
+    assert_eq!(pair.state(End::Left), Some(AssociationState::CookieEchoed));
+    assert_eq!(pair.side(End::Left).endpoint.statistics().unknown_source, 1);
+}
+
+/// RFC 9260 §5.1.2 (C): those it lists, and its source; what the user named of them needs no verification (§5.4).
+#[test]
+fn init_ack_that_lists_some_addresses_leaves_these_and_its_source() {
+    let right = ["10.0.0.2", "10.0.0.3", "10.0.0.4"];
+    let mut pair = Setup::signalling().homes(&["10.0.0.1"], &right).build();
+    pair.cut();
+    pair.connect_to(3);
+    let v4 = |last| Parameter::Ipv4Address([10, 0, 0, last].into());
+    answer_init_from(&mut pair, "10.0.0.3", 0, &[Parameter::StateCookie(b"cookie"), v4(4), v4(5)]);
+    let paths: Vec<_> =
+        pair.statistics(End::Left).paths.iter().map(|path| (path.address, path.state)).collect();
+    let [third, fourth, fifth] = ["10.0.0.3", "10.0.0.4", "10.0.0.5"].map(|text| text.parse().unwrap());
+    let expected = [(third, PathState::Active), (fourth, PathState::Active), (fifth, PathState::Unconfirmed)];
+    assert_eq!(paths, expected);
+    assert_eq!(pair.sent_to(End::Left, "10.0.0.3"), ["COOKIE_ECHO"]);
+}
+
+/// RFC 9260 §5.1.2, §5.4: the source is not verified yet, so where the INIT went stays, and no other address does.
+#[test]
+fn init_ack_from_elsewhere_leaves_its_source_and_where_the_init_went() {
+    let mut pair = Setup::signalling().two_homes().build();
+    pair.cut();
+    pair.connect_to(2);
+    answer_init_from(&mut pair, "10.0.0.77", 0, &[Parameter::StateCookie(b"cookie")]);
+    let addresses: Vec<IpAddr> = pair.statistics(End::Left).paths.iter().map(|path| path.address).collect();
+    assert_eq!(addresses, ips(&["10.0.0.2", "10.0.0.77"]));
+}
+
 /// RFC 9260 §8.5.1: the tag is what counts. The source of the INIT ACK is an address of the peer (§5.1.2 (A)) that has to be
 /// verified (§5.4); until then the peer is where the user said.
 #[test]

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use sctp_core::{AssociationState, Profile};
 
+use crate::dice::Dice;
 use crate::net::{End, Pair, Setup, Sniffing, millis, ms, ordered};
-use crate::random::Dice;
 
 /// One schedule, made of its seed: which links are up in each of twenty steps. At the end all are.
 fn flap(seed: u64) -> u64 {

@@ -8,8 +8,8 @@ use sctp_core::{
 };
 
 use super::operation::{Repertoire, STREAMS, any_frequency};
+use crate::dice::Dice;
 use crate::net::{End, LEFT_PORT, Pair, RIGHT_PORT, Setup, Side, Sniffing, ms, port};
-use crate::random::Dice;
 use crate::replay::{Frequency, Replays};
 
 /// What both ends of a sequence are configured to, made of its seed.

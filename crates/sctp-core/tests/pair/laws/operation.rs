@@ -2,8 +2,8 @@
 
 use sctp_core::{Delivery, Reliability, ResetDirection};
 
+use crate::dice::Dice;
 use crate::net::{End, Reading, ms};
-use crate::random::Dice;
 use crate::replay::Frequency;
 
 /// Which operations there are. A seed keeps its sequence as long as nothing changes in its repertoire.

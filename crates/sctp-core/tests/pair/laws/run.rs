@@ -135,7 +135,7 @@ impl<'a> Run<'a> {
                 self.with(end, |side, now, id| side.endpoint.request_peer_primary(now, id, address(end, at)));
             }
             Operation::SetPrimary(end, path) => {
-                self.with(end, |side, now, id| side.endpoint.set_primary(now, id, PathId::new(path)));
+                self.with(end, |side, now, id| side.endpoint.set_primary(now, id, PathId::new(path.into())));
             }
             Operation::Connect(addresses) => self.connect(addresses),
             Operation::ResetStreams(end, direction, stream) => {

@@ -6,8 +6,8 @@ use sctp_core::{
     AssociationConfig, CongestionAlgorithm, Discovery, Nagle, Offer, Pacing, Profile, StreamScheduler,
 };
 
+use crate::dice::Dice;
 use crate::net::{End, Setup, ms, ordered};
-use crate::random::Dice;
 
 /// One of these numbers: small ones, large ones, and those around a bound.
 fn any(dice: &mut Dice, values: &[usize]) -> usize {

@@ -87,7 +87,7 @@ fn live(pair: &mut Pair, hand: &Hand, habit: Habit, at_most_ms: u64) -> u64 {
                 if let Chunk::Data(data) = chunk {
                     sent = sent.max(hand.peer_tsn.distance(data.tsn) + 1);
                 } else if let Chunk::Heartbeat(info) = chunk {
-                    let ack = ChunkBuf::heartbeat_ack(info.0).unwrap();
+                    let ack = ChunkBuf::heartbeat_ack(info.info).unwrap();
                     hand.tell(pair, |writer| writer.raw(&ack).unwrap());
                 }
             }

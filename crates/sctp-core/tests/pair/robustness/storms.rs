@@ -6,8 +6,8 @@ use sctp_core::{AssociationState, Datagram, Ecn};
 use sctp_wire::{ChunkType, VerificationTag};
 
 use crate::by_hand::{Hand, with_tag};
+use crate::dice::Dice;
 use crate::net::{End, LEFT, LEFT_PORT, Pair, RIGHT_PORT, Setup, by_ip, is_up, ordered};
-use crate::random::Dice;
 
 /// INITs of the flood: `HEADWAY_INITS`, otherwise as many as take a second or two in a debug build.
 fn inits() -> u32 {

@@ -134,7 +134,7 @@ fn success_is_an_answer_without_words_and_a_refusal_holds_the_request_rfc_5061_4
 
 #[test]
 fn answers_are_repeated_and_other_serial_numbers_discarded_rfc_5061_5_2() {
-    let mut responder = Responder::new(AsconfSerial::new(0));
+    let mut responder = AsconfResponder::new(AsconfSerial::new(0));
     let answer = |number| judge(&[]).answer(AsconfSerial::new(number)).unwrap();
     assert_eq!(responder.screen(AsconfSerial::new(1)), Screening::Discarded);
     for number in 0..10 {

@@ -52,7 +52,7 @@ fn idle_window_shrinks_once_per_rto_down_to_four_packets() {
     let mut congestion = grown(32);
     congestion.on_send(Instant::EPOCH, RTO, 0);
     congestion.on_send(Instant::from_millis(2500), RTO, 0);
-    assert_eq!(congestion.window(), Window { cwnd: 8000, ssthresh: 32_000 });
+    assert_eq!(congestion.window(), CongestionWindow { cwnd: 8000, ssthresh: 32_000 });
     congestion.on_send(Instant::from_millis(60_000), RTO, 0);
     assert_eq!(congestion.cwnd(), 4000);
 }
@@ -91,7 +91,10 @@ fn another_network_begins_with_the_initial_window() {
     let mut congestion = grown(20);
     congestion.on_timeout();
     congestion.reinitialise();
-    assert_eq!(congestion.window(), Window { cwnd: 4000, ssthresh: Window::NO_THRESHOLD });
+    assert_eq!(
+        congestion.window(),
+        CongestionWindow { cwnd: 4000, ssthresh: CongestionWindow::NO_THRESHOLD }
+    );
     assert!(congestion.admits(80));
 }
 
@@ -108,7 +111,7 @@ fn signalling_keeps_an_unused_window_and_a_loss_cuts_to_what_was_in_use() {
     assert_eq!(congestion.cwnd(), 64_000);
     congestion.on_acknowledged(&Acknowledged { flight_before: 24_000, ..acked(24_000) });
     congestion.on_loss();
-    assert_eq!(congestion.window(), Window { cwnd: 12_000, ssthresh: 12_000 });
+    assert_eq!(congestion.window(), CongestionWindow { cwnd: 12_000, ssthresh: 12_000 });
     congestion.on_resent(4000);
     congestion.on_acknowledged(&Acknowledged { now: Instant::from_millis(60_100), ..acked(4000) });
     assert_eq!(congestion.cwnd(), 10_000);

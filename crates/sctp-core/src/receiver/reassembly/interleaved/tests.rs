@@ -7,8 +7,8 @@ use crate::receiver::window::CHUNK_OVERHEAD_BYTES;
 const MESSAGE_BYTES: usize = 100;
 
 /// A fragment of stream 0; `bits` as in the chunk header: 4 unordered, 2 begins, 1 ends.
-fn fragment(mid: u32, fsn: u32, bits: u8, payload: &[u8]) -> Fragment<'_> {
-    Fragment {
+fn fragment(mid: u32, fsn: u32, bits: u8, payload: &[u8]) -> DataChunk<'_> {
+    DataChunk {
         tsn: Tsn::new(100 * mid + fsn),
         stream: StreamId::new(0),
         sequence: Mid::new(mid).into(),
@@ -21,7 +21,7 @@ fn fragment(mid: u32, fsn: u32, bits: u8, payload: &[u8]) -> Fragment<'_> {
 
 fn arrive(
     runs: &mut Runs<FsnPlace>,
-    fragment: &Fragment<'_>,
+    fragment: &DataChunk<'_>,
 ) -> Result<Option<Assembled>, ReceiverViolation> {
     runs.check(fragment, MESSAGE_BYTES)?;
     Ok(runs.insert(runs.place_of(fragment), fragment))
@@ -54,7 +54,7 @@ fn fragments_of_two_messages_alternate_in_any_order_rfc_8260_2_2_3() {
 #[test]
 fn stream_u_bit_and_mid_keep_messages_apart_rfc_8260_2_2_3() {
     let mut runs = Runs::default();
-    let elsewhere = Fragment { stream: StreamId::new(1), ..fragment(0, 0, 2, b"a") };
+    let elsewhere = DataChunk { stream: StreamId::new(1), ..fragment(0, 0, 2, b"a") };
     for first in [fragment(0, 0, 2, b"a"), fragment(0, 0, 6, b"a"), fragment(1, 0, 2, b"a"), elsewhere] {
         assert_eq!(arrive(&mut runs, &first), Ok(None));
     }
@@ -69,7 +69,7 @@ fn a_fragment_number_used_twice_is_a_violation_rfc_8260_2_1() {
         arrive(&mut runs, &fragment(0, fsn, bits, b"a")).unwrap();
     }
     for (fsn, bits) in [(0, 2), (1, 0), (5, 0)] {
-        let again = Fragment { tsn: Tsn::new(77), ..fragment(0, fsn, bits, b"a") };
+        let again = DataChunk { tsn: Tsn::new(77), ..fragment(0, fsn, bits, b"a") };
         let (tsn, stream, mid, fsn) = (Tsn::new(77), StreamId::new(0), Mid::new(0), Fsn::new(fsn));
         assert_eq!(arrive(&mut runs, &again), Err(ReceiverViolation::FsnUsedTwice { tsn, stream, mid, fsn }));
     }

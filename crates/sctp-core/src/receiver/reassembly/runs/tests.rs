@@ -1,7 +1,7 @@
 use sctp_wire::{Data, DataFlags, Ssn, Tsn};
 
 use super::*;
-use crate::receiver::tsn_map::Place as Arrival;
+use crate::receiver::tsn_map::TsnPlace as Arrival;
 use crate::receiver::window::CHUNK_OVERHEAD_BYTES;
 
 const MESSAGE_BYTES: usize = 100;
@@ -19,7 +19,7 @@ impl Bench {
 
     fn arrive(&mut self, data: &Data<'_>) -> Result<Option<Assembled>, ReceiverViolation> {
         let Arrival::New(position) = self.arrived.place(data.tsn) else { panic!("{} is not new", data.tsn) };
-        let fragment = Fragment::from(data);
+        let fragment = DataChunk::from(data);
         self.reassembly.check(position, &fragment, &self.arrived, MESSAGE_BYTES)?;
         self.arrived.insert(position);
         Ok(self.reassembly.insert(position, &fragment))

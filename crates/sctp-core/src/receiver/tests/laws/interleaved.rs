@@ -19,8 +19,8 @@ struct Piece {
 }
 
 impl Piece {
-    fn as_fragment(&self) -> Fragment<'_> {
-        Fragment {
+    fn as_fragment(&self) -> DataChunk<'_> {
+        DataChunk {
             tsn: self.tsn,
             stream: self.stream,
             sequence: self.mid.into(),

@@ -30,7 +30,7 @@ fn walk(receiver: &mut Receiver, now: Instant, octets: &[u8]) -> (bool, Vec<Arri
     let packet = Packet::decode(octets, Checksum::Verify).unwrap();
     let (mut chunks, mut ready, mut refused) = (packet.chunks(), false, Vec::new());
     loop {
-        let taken = receiver.take_in(now, &mut chunks);
+        let taken = receiver.take_in(now, &mut chunks, None);
         ready |= taken.message_ready;
         let Some(arrival) = taken.stopped_at else { break };
         refused.push(arrival);
@@ -42,7 +42,7 @@ fn walk(receiver: &mut Receiver, now: Instant, octets: &[u8]) -> (bool, Vec<Arri
 fn one_by_one(receiver: &mut Receiver, now: Instant, chunks: &[OwnedChunk]) -> (bool, Vec<Arrival>) {
     let (mut ready, mut refused) = (false, Vec::new());
     for chunk in chunks {
-        let arrival = receiver.on_data(now, &chunk.as_data());
+        let arrival = receiver.on_fragment(now, &(&chunk.as_data()).into());
         ready |= arrival == READY;
         refused.extend(Some(arrival).filter(|arrival| !matches!(arrival, Arrival::Accepted { .. })));
     }

@@ -1,0 +1,135 @@
+//! What comes from the peer: the receiver, and when and where its SACKs go.
+
+use core::time::Duration;
+
+use sctp_wire::{PacketWriter, Tsn};
+use virtual_time::Instant;
+
+use super::outbound::Outbound;
+use super::timers::{Timer, Timers};
+use crate::message::Received;
+use crate::path::PathSet;
+use crate::receiver::{Receiver, SackDemand};
+use crate::transmit::PathIndex;
+
+/// The receiver, and where its SACKs go.
+#[derive(Debug)]
+pub(super) struct Inbound {
+    /// Exists once the peer's initial TSN is known.
+    pub(super) receiver: Option<Receiver>,
+    /// The path data last came in on: SACKs go back there (RFC 9260 §6.4).
+    pub(super) sack_path: PathIndex,
+    /// The path the last SACK was sent on.
+    sacked_on: PathIndex,
+    /// Data came twice in the packet being read: SACKs may be lost on their way.
+    had_duplicate: bool,
+}
+
+impl Inbound {
+    pub(super) fn new(receiver: Option<Receiver>) -> Self {
+        Self { receiver, sack_path: PathIndex::FIRST, sacked_on: PathIndex::FIRST, had_duplicate: false }
+    }
+
+    /// Returns the last TSN below which nothing is missing.
+    pub(super) fn cumulative_tsn(&self) -> Tsn {
+        self.receiver.as_ref().map_or(Tsn::new(0), Receiver::cumulative_tsn)
+    }
+
+    /// Takes note that a chunk came twice: the SACK for this packet takes another path.
+    pub(super) fn on_duplicate(&mut self) {
+        self.had_duplicate = true;
+    }
+
+    /// A packet with data has been read: says where its SACK goes, and whether it must go at once.
+    pub(super) fn on_packet_end(&mut self, path: PathIndex, outbound: &Outbound, timers: &mut Timers) {
+        self.sack_path = self.path_for_sack(path, outbound);
+        let demand = self.receiver.as_mut().map_or(SackDemand::None, Receiver::on_packet_end);
+        if demand == SackDemand::Immediate {
+            timers.stop(Timer::SackDelay);
+        }
+    }
+
+    /// Returns the path for a SACK: the one the data came on; when data comes twice, which SACKs may cause by
+    /// getting lost, the active paths in turn (RFC 9260 §6.4).
+    fn path_for_sack(&mut self, source: PathIndex, outbound: &Outbound) -> PathIndex {
+        let had_duplicate = core::mem::take(&mut self.had_duplicate);
+        if had_duplicate { outbound.paths.next_active(self.sacked_on) } else { outbound.permitted(source) }
+    }
+
+    /// A SACK that may wait has a timer, which is started when all packets that came together are read: most of them bring
+    /// one about that may not.
+    #[inline]
+    pub(super) fn watch_sack_delay(&self, now: Instant, delay: Duration, timers: &mut Timers) {
+        if self.receiver.as_ref().is_some_and(Receiver::is_sack_delayed) {
+            timers.start_if_stopped(Timer::SackDelay, now + delay);
+        }
+    }
+
+    /// A SACK that is owed goes with the next packet.
+    pub(super) fn hurry_sack(&mut self) {
+        if let Some(receiver) = self.receiver.as_mut() {
+            receiver.hurry_sack();
+        }
+    }
+
+    /// Returns the path of a SACK that must go now.
+    #[inline]
+    pub(super) fn sack_due(&self, paths: &PathSet) -> Option<PathIndex> {
+        let is_due = self.receiver.as_ref().is_some_and(Receiver::wants_sack);
+        (is_due && !paths.path(self.sack_path).is_stranded).then_some(self.sack_path)
+    }
+
+    /// Writes a SACK when it must go, or along with data (RFC 9260 §6.1); always where the data came from (§6.4).
+    #[inline]
+    pub(super) fn write_sack(
+        &mut self,
+        path: PathIndex,
+        goes_along: bool,
+        writer: &mut PacketWriter<'_>,
+        timers: &mut Timers,
+    ) {
+        if path != self.sack_path {
+            return;
+        }
+        let Some(receiver) = self.receiver.as_mut().filter(|receiver| receiver.is_sack_pending()) else {
+            return;
+        };
+        let is_due = goes_along || receiver.wants_sack();
+        if is_due && receiver.write_sack(writer).is_ok() {
+            if !receiver.is_sack_delayed() {
+                timers.stop(Timer::SackDelay);
+            }
+            self.sacked_on = path;
+        }
+    }
+
+    /// SACKs for what came on `path` go to `other` from now on.
+    pub(super) fn redirect(&mut self, path: PathIndex, other: PathIndex) {
+        if self.sack_path == path {
+            self.sack_path = other;
+        }
+    }
+
+    /// Returns whether the user has something to read.
+    #[inline]
+    pub(super) fn has_message(&self) -> bool {
+        self.receiver.as_ref().is_some_and(Receiver::has_message)
+    }
+
+    /// Returns whether the peer has sent user data.
+    pub(super) fn has_user_data(&self) -> bool {
+        self.receiver.as_ref().is_some_and(Receiver::has_received)
+    }
+
+    /// Returns the next message.
+    #[inline]
+    pub(super) fn receive(&mut self) -> Option<Received> {
+        self.receiver.as_mut()?.receive()
+    }
+
+    /// Appends up to `limit` messages for the user; returns how many there were.
+    #[inline]
+    pub(super) fn receive_many(&mut self, limit: usize, into: &mut Vec<Received>) -> usize {
+        self.receiver.as_mut().map_or(0, |receiver| receiver.receive_many(limit, into))
+    }
+}

@@ -1,0 +1,142 @@
+//! What goes to the peer: the sender and the paths meet here, with what lets chunks go and what notices that they are lost.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `due` | which data is due, and where it goes |
+//! | `burst` | how many packets leave on one occasion |
+//! | `write` | data in a packet, and what follows from its leaving |
+//! | `acknowledged` | what SACKs and losses do to windows and T3-rtx |
+//! | `watch` | the timers of what waits and what is in flight |
+//! | `progress` | whether the peer takes what waits for it |
+//! | `mtu` | probing for the largest packets a path carries |
+//!
+//! Does not know the state machine: whoever calls says in which state the association is.
+
+mod acknowledged;
+mod burst;
+mod due;
+mod mtu;
+mod progress;
+mod watch;
+mod write;
+
+use virtual_time::Instant;
+
+use self::burst::Burst;
+pub(super) use self::due::DataDue;
+pub(super) use self::mtu::apply_mtu;
+use self::progress::Progress;
+pub(super) use self::write::DataWritten;
+use super::outbox::Outbox;
+use super::timers::{Timer, Timers};
+use crate::config::{AssociationConfig, Exposure};
+use crate::error::SetPrimaryError;
+use crate::path::{Congestion, Path, PathSet};
+use crate::sender::Sender;
+use crate::stats::PathStatistics;
+use crate::transmit::{Destination, PathId, PathIndex};
+
+/// The sender, the paths, and what lets data go.
+#[derive(Debug)]
+pub(super) struct Outbound {
+    pub(super) sender: Sender,
+    pub(super) paths: PathSet,
+    burst: Burst,
+    /// The next packet of retransmissions ignores cwnd (RFC 9260 §7.2.4 (3)).
+    fast_retransmit: bool,
+    /// The peer's SACKs arrived since the last window probe.
+    peer_is_alive: bool,
+    progress: Progress,
+}
+
+impl Outbound {
+    pub(super) fn new(sender: Sender, paths: PathSet, config: &AssociationConfig) -> Self {
+        Self {
+            sender,
+            paths,
+            burst: Burst::new(config.transmission.max_burst_packets),
+            fast_retransmit: false,
+            peer_is_alive: false,
+            progress: Progress::NONE,
+        }
+    }
+
+    /// Returns `path`, or another one if only HEARTBEATs and their answers may go there, because its address is
+    /// unconfirmed (RFC 9260 §5.4), and there is another one: a peer that deleted all it had before by ASCONF
+    /// has no other.
+    pub(super) fn permitted(&self, path: PathIndex) -> PathIndex {
+        let is_needless = self.paths.path(path).is_confirmed() || !self.paths.is_open();
+        if is_needless { path } else { self.paths.for_data() }
+    }
+
+    /// Returns the statistics of all paths, with states as the user wants to see them.
+    pub(super) fn path_statistics(&self, exposure: Exposure) -> Vec<PathStatistics> {
+        let of = |path: &Path| path.statistics(self.paths.primary(), self.sender.flight(path.index));
+        let shown = |of: PathStatistics| PathStatistics { state: of.state.shown(exposure), ..of };
+        self.paths.iter().map(of).map(shown).collect()
+    }
+
+    /// Makes a path the primary one, as the user wants.
+    pub(super) fn set_primary(&mut self, id: PathId) -> Result<(), SetPrimaryError> {
+        let path = self.paths.by_id(id).ok_or(SetPrimaryError::UnknownPath(id))?;
+        if self.paths.set_primary(path) { Ok(()) } else { Err(SetPrimaryError::Unconfirmed(id)) }
+    }
+
+    /// Returns the path to who wrote from there; the one for data if it is none of the peer's addresses.
+    pub(super) fn path_of(&self, source: Destination) -> PathIndex {
+        self.paths.by_address(source.address).unwrap_or_else(|| self.paths.for_data())
+    }
+
+    /// Gives up messages that are not to be sent (again) by now (RFC 3758 §3.5, RFC 7496 §3).
+    #[inline]
+    pub(super) fn give_up(&mut self, now: Instant, outbox: &mut Outbox) {
+        if self.sender.gives_up() {
+            self.give_up_due(now, outbox);
+        }
+    }
+
+    fn give_up_due(&mut self, now: Instant, outbox: &mut Outbox) {
+        let abandonment = self.sender.abandon_due(now);
+        let any = !abandonment.failed.is_empty();
+        outbox.tell_failed(abandonment.failed);
+        if abandonment.buffer_available {
+            outbox.tell_buffer_available();
+        }
+        if any {
+            self.tell_if_dry(outbox);
+        }
+    }
+
+    fn tell_if_dry(&self, outbox: &mut Outbox) {
+        if self.sender.is_dry() {
+            outbox.tell_dry();
+        }
+    }
+
+    /// Returns the path that takes the place of one whose address the peer has deleted: what was on its way there goes
+    /// elsewhere.
+    pub(super) fn remove_path(&mut self, now: Instant, path: PathIndex, timers: &mut Timers) -> PathIndex {
+        self.paths.remove(path);
+        let of_path = [
+            Timer::T3Rtx(path),
+            Timer::TailLossProbe(path),
+            Timer::PathMtu(path),
+            Timer::Pacing(path),
+            Timer::Heartbeat(path),
+        ];
+        of_path.into_iter().for_each(|timer| timers.stop(timer));
+        self.sender.lose_flight(now, path);
+        self.paths.remaining()
+    }
+
+    /// What left from an address of this host that is gone counts as lost; whatever window the old address had, the new way
+    /// to the peer has not earned it.
+    pub(super) fn on_source_lost(&mut self, now: Instant, path: PathIndex, timers: &mut Timers) {
+        self.sender.lose_flight(now, path);
+        timers.stop(Timer::T3Rtx(path));
+        timers.stop(Timer::TailLossProbe(path));
+        let entry = self.paths.path_mut(path);
+        entry.probe_is_due = false;
+        entry.change_window("local address deleted", Congestion::on_timeout);
+    }
+}

@@ -1,0 +1,170 @@
+//! What SACKs and losses do to congestion windows and T3-rtx.
+
+use sctp_wire::Sack;
+use virtual_time::Instant;
+
+use super::Outbound;
+use crate::association::outbox::Outbox;
+use crate::association::timers::{Timer, Timers};
+use crate::path::{Acknowledged, Congestion};
+use crate::sender::acknowledge::{PathAcknowledgment, SackRefused};
+use crate::sender::recovery::Refuted;
+use crate::sender::{Losses, SackOutcome};
+use crate::trace::{self, LossCause};
+use crate::transmit::PathIndex;
+
+impl Outbound {
+    /// Takes in a SACK chunk: who sent it is there.
+    #[inline]
+    pub(in crate::association) fn on_sack(
+        &mut self,
+        now: Instant,
+        sack: &Sack<'_>,
+    ) -> Result<SackOutcome, SackRefused> {
+        let outcome = self.sender.on_sack(now, sack, &self.paths)?;
+        self.peer_is_alive = true;
+        Ok(outcome)
+    }
+
+    /// Takes in a cumulative TSN ack without gaps and without a window, as SHUTDOWN has it.
+    pub(in crate::association) fn on_cumulative_ack(
+        &mut self,
+        now: Instant,
+        cumulative_tsn_ack: sctp_wire::Tsn,
+    ) -> Result<SackOutcome, SackRefused> {
+        let a_rwnd = u32::try_from(self.sender.peer_window()).unwrap_or(u32::MAX);
+        self.sender.on_sack(now, &Sack::cumulative(cumulative_tsn_ack, a_rwnd), &self.paths)
+    }
+
+    /// Takes over the round trips that a SACK has measured, and what it says came twice.
+    pub(in crate::association) fn on_measured(&mut self, now: Instant, outcome: &SackOutcome) {
+        for &(path, rtt) in &outcome.rtt {
+            self.paths.on_measurement(path, now, rtt);
+        }
+        for &(path, bytes) in &outcome.duplicates {
+            let path = self.paths.path_mut(path);
+            path.change_window("duplicates", |congestion| congestion.on_duplicates(bytes));
+        }
+    }
+
+    /// Takes over what a SACK acknowledges on a path.
+    pub(in crate::association) fn on_acknowledged(
+        &mut self,
+        now: Instant,
+        outcome: &SackOutcome,
+        acked: &PathAcknowledgment,
+        timers: &mut Timers,
+    ) {
+        let path = self.paths.path_mut(acked.path);
+        let acknowledged = Acknowledged {
+            now,
+            bytes: acked.bytes,
+            flight_before: acked.flight_before,
+            all_acknowledged: outcome.all_acknowledged,
+            in_recovery: outcome.recovering.contains(acked.path),
+            srtt: path.rto.srtt().unwrap_or_default(),
+            rtt: outcome.rtt.iter().find(|(of, _)| *of == acked.path).map(|&(_, rtt)| rtt),
+            min_rtt: path.rto.min_rtt().unwrap_or_default(),
+            is_paced: path.congestion.is_paced(),
+        };
+        path.change_window("acknowledgment", |congestion| congestion.on_acknowledged(&acknowledged));
+        let rto = path.rto.rto();
+        self.refill(acked.path, acked.flight_before);
+        if self.sender.has_outstanding(acked.path) && acked.earliest {
+            timers.set(Timer::T3Rtx(acked.path), now + rto);
+        }
+    }
+
+    /// Takes over the rest of a SACK, when all paths have what concerns them.
+    pub(in crate::association) fn after_acknowledged(
+        &mut self,
+        now: Instant,
+        outcome: &SackOutcome,
+        outbox: &mut Outbox,
+    ) {
+        self.undo(now, &outcome.refuted, &mut outbox.timers);
+        self.keep_t3_in_step(now, &mut outbox.timers);
+        for path in outcome.repaired_by_probe {
+            trace::tail_loss_probe_repaired(path);
+            self.cut_window(path);
+        }
+        self.apply_losses(&outcome.losses, &mut outbox.timers);
+        if outcome.buffer_available {
+            outbox.tell_buffer_available();
+        }
+        if outcome.acknowledgment.cumulative_advanced {
+            self.progress.on_acknowledged(now);
+            self.tell_if_dry(outbox);
+        }
+    }
+
+    /// A chunk's reordering window has run out.
+    pub(in crate::association) fn detect_losses(&mut self, now: Instant, timers: &mut Timers) {
+        let losses = self.sender.losses_by_time(now, &self.paths);
+        self.apply_losses(&losses, timers);
+    }
+
+    /// Acts on losses found through acknowledgments or the reordering timer.
+    fn apply_losses(&mut self, losses: &Losses, timers: &mut Timers) {
+        for path in losses.paths {
+            self.cut_window(path);
+            self.fast_retransmit = true;
+        }
+        for path in losses.vanishing {
+            self.on_vanishing(path, timers);
+        }
+        timers.apply(Timer::Reordering, losses.look_again_at);
+    }
+
+    /// Takes back what needless recoveries did (RFC 4015 §3.2, RFC 5682 §3). What was lost is in flight again and wants its
+    /// timer (RFC 9260 §6.3.2 (R1)), which the timeout has used up.
+    fn undo(&mut self, now: Instant, refuted: &[Refuted], timers: &mut Timers) {
+        for Refuted { path, cause } in refuted {
+            let path = self.paths.path_mut(*path);
+            trace::recovery_undone(path.index, *cause);
+            path.change_window("recovery undone", Congestion::on_spurious);
+            path.counters.note().recoveries_undone += 1;
+            if *cause == LossCause::Timeout {
+                path.rto.end_back_off();
+            }
+            let (id, rto) = (path.index, path.rto.rto());
+            if self.sender.flight(id) > 0 {
+                timers.start_if_stopped(Timer::T3Rtx(id), now + rto);
+            }
+        }
+    }
+
+    fn cut_window(&mut self, path: PathIndex) {
+        let path = self.paths.path_mut(path);
+        trace::recovery_begun(path.index);
+        path.change_window("loss", Congestion::on_loss);
+        path.counters.note().recoveries += 1;
+    }
+
+    /// Returns whether T3-rtx that expired says nothing about the peer: a closed window that it keeps confirming is no
+    /// failure (RFC 9260 §6.1 (A)).
+    pub(in crate::association) fn excuses_silence(&mut self) -> bool {
+        let heard = core::mem::take(&mut self.peer_is_alive);
+        self.sender.waits_for_window() && heard
+    }
+
+    /// Acts on T3-rtx, which has expired on a path of the peer (RFC 9260 §6.3.3).
+    pub(in crate::association) fn on_t3(&mut self, now: Instant, path: PathIndex, timers: &mut Timers) {
+        let entry = self.paths.path_mut(path);
+        entry.back_off();
+        entry.counters.note().timeouts += 1;
+        if !self.sender.waits_for_window() {
+            entry.change_window("timeout", Congestion::on_timeout);
+        }
+        if self.sender.lose_flight(now, path) {
+            self.on_vanishing(path, timers);
+        }
+        timers.stop(Timer::TailLossProbe(path));
+        self.paths.path_mut(path).probe_is_due = false;
+        self.fast_retransmit = false;
+        // The reordering windows of the other paths run on.
+        if timers.is_running(Timer::Reordering) {
+            self.detect_losses(now, timers);
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Probing for the largest packets a path carries (RFC 8899 §6.2): when probes go, what their answers change.
+
+use virtual_time::Instant;
+
+use super::Outbound;
+use crate::association::AssociationState;
+use crate::association::timers::{Timer, Timers};
+use crate::event::PathState;
+use crate::path::Path;
+use crate::path::pmtud::{Next, PathMtu};
+use crate::trace;
+use crate::transmit::PathIndex;
+
+impl Outbound {
+    /// Every path that is in use begins its search (RFC 8899 §6.2.1.1: once connectivity is confirmed).
+    pub(in crate::association) fn begin_mtu_search(
+        &mut self,
+        now: Instant,
+        path: PathIndex,
+        timers: &mut Timers,
+    ) {
+        let next = self.paths.path_mut(path).change_mtu(PathMtu::begin);
+        apply_mtu(now, path, next, timers);
+    }
+
+    /// The probe went unanswered, or it is time to look for more.
+    pub(in crate::association) fn on_mtu_timer(
+        &mut self,
+        now: Instant,
+        path: PathIndex,
+        timers: &mut Timers,
+    ) {
+        let entry = self.paths.path_mut(path);
+        if !entry.mtu.is_probing() {
+            return self.begin_mtu_search(now, path, timers);
+        }
+        // No error of the path and no congestion: the size was too large (RFC 8899 §6.2.1.2, §3 point 7).
+        let (next, has_fallen) = entry.change_mtu(PathMtu::on_unanswered);
+        apply_mtu(now, path, next, timers);
+        if has_fallen {
+            self.on_black_hole(path);
+        }
+    }
+
+    /// Takes in a HEARTBEAT ACK that may answer a probe; returns what comes next if it does.
+    pub(in crate::association) fn on_mtu_ack(&mut self, path: PathIndex, nonce: u64) -> Option<Next> {
+        self.paths.path_mut(path).change_mtu(|mtu| mtu.on_ack(nonce))
+    }
+
+    /// Chunks vanish again and again: large packets may not get through any more (RFC 8899 §4.3).
+    pub(super) fn on_vanishing(&mut self, path: PathIndex, timers: &mut Timers) {
+        if self.paths.path_mut(path).change_mtu(PathMtu::on_black_hole) {
+            timers.stop(Timer::PathMtu(path));
+            self.on_black_hole(path);
+        }
+    }
+
+    fn on_black_hole(&mut self, path: PathIndex) {
+        let entry = self.paths.path_mut(path);
+        entry.counters.note().black_holes += 1;
+        trace::path_mtu_black_hole(path, entry.mtu.current());
+        self.sender.on_packets_shrunk(self.paths.path(path));
+    }
+
+    /// A router said that packets are too big for it; the endpoint has made sure that it saw one of ours.
+    pub(in crate::association) fn on_packet_too_big(
+        &mut self,
+        path: PathIndex,
+        mtu_bytes: usize,
+        timers: &mut Timers,
+    ) {
+        if self.paths.path_mut(path).mtu.on_hint(mtu_bytes) {
+            timers.stop(Timer::PathMtu(path));
+        }
+    }
+
+    /// Returns the path that a probe is to be sent on, when nothing else wants to go.
+    pub(in crate::association) fn mtu_probe_path(&self, state: AssociationState) -> Option<PathIndex> {
+        let wants = |path: &&Path| path.state == PathState::Active && path.mtu.wants_probe();
+        if !state.sends_data() || state.is_setting_up() {
+            return None;
+        }
+        self.paths.iter().find(wants).map(|path| path.index)
+    }
+
+    /// Returns the octets of the probe that goes now, as an SCTP packet; its answer is waited for.
+    pub(in crate::association) fn begin_mtu_probe(
+        &mut self,
+        now: Instant,
+        path: PathIndex,
+        nonce: u64,
+        timers: &mut Timers,
+    ) -> Option<usize> {
+        let entry = self.paths.path_mut(path);
+        let size = entry.mtu.send_probe(nonce)?;
+        entry.counters.note().mtu_probes += 1;
+        timers.set(Timer::PathMtu(path), now + entry.rto.without_back_off());
+        Some((size - entry.destination.header_bytes()) & !3)
+    }
+}
+
+pub(in crate::association) fn apply_mtu(now: Instant, path: PathIndex, next: Next, timers: &mut Timers) {
+    match next {
+        Next::Nothing | Next::Probe => timers.stop(Timer::PathMtu(path)),
+        Next::RaiseAfter(pause) => timers.set(Timer::PathMtu(path), now + pause),
+    }
+}

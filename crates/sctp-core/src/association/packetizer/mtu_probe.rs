@@ -1,0 +1,59 @@
+//! Packets that try whether a path carries so much (RFC 8899 §6.2.1.2).
+
+use sctp_wire::{CHUNK_HEADER_BYTES, COMMON_HEADER_BYTES, PacketWriter, VerificationTag};
+use virtual_time::Instant;
+
+use super::envelope::Envelope;
+use crate::association::Association;
+use crate::path::Heartbeat;
+use crate::transmit::{PathIndex, Transmit};
+
+impl Association {
+    /// Writes probes of path MTUs, because nothing of the user's or the peer's is due; returns whether that is
+    /// all.
+    pub(super) fn write_mtu_probes(
+        &mut self,
+        now: Instant,
+        limit: usize,
+        packets: &mut usize,
+        buffer: &mut Vec<u8>,
+        each: &mut dyn FnMut(Transmit),
+    ) -> bool {
+        while let Some((path, tag)) =
+            self.outbound.mtu_probe_path(self.session.state.name()).zip(self.session.peer.peer_tag)
+        {
+            if *packets >= limit {
+                return false;
+            }
+            let Some(transmit) = self.write_mtu_probe(now, path, tag, buffer) else { break };
+            each(transmit);
+            *packets += 1;
+        }
+        true
+    }
+
+    fn write_mtu_probe(
+        &mut self,
+        now: Instant,
+        path: PathIndex,
+        tag: VerificationTag,
+        buffer: &mut Vec<u8>,
+    ) -> Option<Transmit> {
+        let nonce = self.session.nonces.u64();
+        let limit = self.outbound.begin_mtu_probe(now, path, nonce, &mut self.outbox.timers)?;
+        let envelope = Envelope::of_probe(path, tag, limit, &self.session, &self.authentication);
+        let writer = fill(envelope.open(buffer), &Heartbeat::info(path, nonce), limit)?;
+        Some(self.finish_packet(&envelope, writer))
+    }
+}
+
+/// Writes HEARTBEAT and PAD, together as large as the size that is tried (RFC 8899 §6.2.1.2).
+fn fill<'b>(mut writer: PacketWriter<'b>, info: &[u8], limit: usize) -> Option<PacketWriter<'b>> {
+    writer.heartbeat(info).ok()?;
+    // What is left beside HEARTBEAT, and beside AUTH where the peer wants that (RFC 4895).
+    let mut padding = limit - COMMON_HEADER_BYTES - CHUNK_HEADER_BYTES;
+    while writer.pad(padding).is_err() {
+        padding = padding.checked_sub(4)?;
+    }
+    Some(writer)
+}
