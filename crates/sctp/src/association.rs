@@ -1,8 +1,10 @@
 //! An association as the application uses it: messages in, messages out, a defined end.
-//! What is changed on a running one is in `changes`, several messages at once are in `batch`.
+//! What is changed on a running one is in `changes`, several messages at once are in `batch`, handles of single streams in
+//! `stream`.
 
 mod batch;
 mod changes;
+mod stream;
 
 use std::sync::Arc;
 
@@ -14,6 +16,7 @@ use sctp_core::{
 };
 use virtual_time::Instant;
 
+pub use self::stream::{Stream, StreamReader, StreamWriter};
 use crate::error::{CommunicationLost, SendError};
 use crate::shared::{Shared, until};
 use crate::slot::{Ending, Phase, Signals};
@@ -107,7 +110,7 @@ impl Association {
     ///
     /// Messages of one stream come in the order they were sent (unless sent unordered), messages of different
     /// streams as they arrive. Where partial delivery is switched on it may be a piece of one
-    /// ([`Received::piece`]). Cancellation-safe: a future dropped before it completed has taken nothing.
+    /// ([`Received::piece`]). Streams that somebody has taken as [`Stream`] are not among them. Cancellation-safe: a future dropped before it completed has taken nothing.
     ///
     /// # Errors
     ///
@@ -116,7 +119,7 @@ impl Association {
         until(&self.inner.signals.readable, || {
             self.inner.shared.attempt(
                 |state| self.has_news(state),
-                |state, now| match state.core.receive(now, self.inner.id) {
+                |state, now| match state.receive(now, self.inner.id) {
                     Some(received) => Some(Ok(Some(received))),
                     None => self.ending(state).map(|ending| ending.map(|()| None)),
                 },
@@ -125,13 +128,11 @@ impl Association {
         .await
     }
 
-    /// Returns the next message if one is there already.
+    /// Returns the next message if one is there already, of a stream that nobody has taken.
     #[must_use]
     pub fn try_recv(&self) -> Option<Received> {
         let id = self.inner.id;
-        self.inner
-            .shared
-            .attempt(|state| state.core.has_message(id), |state, now| state.core.receive(now, id))
+        self.inner.shared.attempt(|state| state.has_message(id), |state, now| state.receive(now, id))
     }
 
     /// Returns the next event of the association other than a message: paths up and down, errors the peer reported,
@@ -253,7 +254,13 @@ impl Association {
 
     /// Returns whether a reader is to be told something: a message, or that none will come any more.
     fn has_news(&self, state: &State) -> bool {
-        state.core.has_message(self.inner.id) || self.ending(state).is_some()
+        state.has_message(self.inner.id) || self.ending(state).is_some()
+    }
+
+    /// Returns the length of the longest message that can be sent, in octets.
+    fn message_limit(&self) -> usize {
+        let state = self.inner.shared.lock();
+        state.core.association(self.inner.id).map_or(1, |core| core.config().buffers.message_bytes)
     }
 
     fn ending(&self, state: &State) -> Option<Ending> {

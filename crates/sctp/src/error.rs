@@ -119,6 +119,53 @@ pub enum SendError {
     Lost(#[from] CommunicationLost),
 }
 
+/// The reason why a stream could not be taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TakeStreamError {
+    /// Somebody has a handle that reads it.
+    #[error("stream {0} is taken: drop its reader first")]
+    Taken(StreamId),
+}
+
+/// The reason why the reader of a stream gets nothing more, other than by agreement.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StreamReadError {
+    /// The association ended, and not by agreement.
+    #[error(transparent)]
+    Lost(#[from] CommunicationLost),
+    /// The peer has lost its state and begun anew; messages may be missing. What comes now is for a new handle.
+    #[error("the peer restarted, and the stream with it")]
+    PeerRestarted,
+    /// The reader was too far behind: see [`limit_unread`](crate::StreamReader::limit_unread).
+    #[error("more than {limit} octets of the stream were unread: it is cut off")]
+    Overrun {
+        /// The limit that was set, in octets.
+        limit: usize,
+    },
+}
+
+/// What programs that read octets see: `ConnectionAborted`, for what comes is not all there was.
+impl From<StreamReadError> for io::Error {
+    fn from(error: StreamReadError) -> Self {
+        Self::new(io::ErrorKind::ConnectionAborted, error)
+    }
+}
+
+/// What programs that write octets see.
+impl From<SendError> for io::Error {
+    fn from(error: SendError) -> Self {
+        let kind = match &error {
+            SendError::BufferFull(_) => io::ErrorKind::WouldBlock,
+            SendError::UnknownStream { .. } | SendError::TooLong { .. } | SendError::Empty => {
+                io::ErrorKind::InvalidInput
+            }
+            SendError::ShuttingDown => io::ErrorKind::BrokenPipe,
+            SendError::Lost(_) => io::ErrorKind::ConnectionAborted,
+        };
+        Self::new(kind, error)
+    }
+}
+
 /// The reason why an association ended other than by agreement.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CommunicationLost {

@@ -4,7 +4,7 @@
 //! belongs to and no other. An [`Endpoint`] owns a socket; an [`Association`] is what TCP calls a connection.
 //!
 //! ```text
-//!  your tasks     Association::send ──┐         ┌─► Association::recv
+//!  your tasks     Association::send ──┐         ┌─► Association::recv, Stream::recv
 //!                                     ▼         │
 //!  one lock                     sctp_core::Endpoint (the protocol, no IO)
 //!                                     │         ▲
@@ -101,9 +101,11 @@ pub use sctp_io::{
     DatagramChannel, IoStatistics, KernelSctp, PacketIo, PortFilter, RawIp, RawIpError, RawIpOptions,
 };
 
-pub use self::association::Association;
+pub use self::association::{Association, Stream, StreamReader, StreamWriter};
 pub use self::endpoint::{Endpoint, EndpointBuilder, Shard};
-pub use self::error::{BindError, CommunicationLost, ConnectError, SendError};
+pub use self::error::{
+    BindError, CommunicationLost, ConnectError, SendError, StreamReadError, TakeStreamError,
+};
 
 /// Returns the destination behind a UDP socket address: SCTP in UDP (RFC 6951).
 #[must_use]

@@ -4,16 +4,20 @@
 //! message — ends with [`State::settle`]: transmit what the change produced, hand out events, arm the timer. A
 //! message is therefore on the wire before `send` returns, without a detour through another task.
 
+mod streams;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 use std::sync::OnceLock;
 
-use sctp_core::{Association, AssociationId, Event, Incoming, Origin};
+use sctp_core::{Association, AssociationId, Event, Incoming, Origin, ReconfigOutcome, StreamDirection};
 use sctp_io::{AddressEvent, Doorbell, PacketIo, ReceiveBatch, Timer};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 use virtual_time::Instant;
 
+use self::streams::StreamTable;
+pub(crate) use self::streams::{ReaderId, Remains, StreamEnd};
 use crate::capture::Capture;
 use crate::error::CommunicationLost;
 use crate::outbox::Outbox;
@@ -23,6 +27,8 @@ use crate::slot::{Ending, Holder, Phase, Slot};
 pub(crate) struct State {
     pub(crate) core: sctp_core::Endpoint,
     pub(crate) slots: BTreeMap<AssociationId, Slot>,
+    /// The messages by stream of those associations whose streams have handles.
+    pub(crate) streams: BTreeMap<AssociationId, StreamTable>,
     /// Associations opened by peers that nobody has accepted yet, oldest first.
     pub(crate) backlog: VecDeque<AssociationId>,
     pub(crate) openness: Openness,
@@ -99,6 +105,7 @@ impl State {
         Self {
             core,
             slots: BTreeMap::new(),
+            streams: BTreeMap::new(),
             backlog: VecDeque::new(),
             openness: Openness::Open,
             outbox: Outbox::default(),
@@ -187,6 +194,7 @@ impl State {
             Phase::Established => drop(self.core.shutdown(now, id)),
             Phase::Ended(_) => drop(self.slots.remove(&id)),
         }
+        self.forget_streams(now, id);
         self.discard_received(now, id);
     }
 
@@ -224,6 +232,8 @@ impl State {
                 slot.signals.wake_all();
             }
         }
+        let with_streams: Vec<AssociationId> = self.streams.keys().copied().collect();
+        with_streams.into_iter().for_each(|id| self.wake_streams(id));
         self.live = 0;
         signals.backlog.notify_waiters();
         signals.idle.notify_waiters();
@@ -268,16 +278,30 @@ impl State {
                 if let Some(slot) = self.slots.get(&id) {
                     slot.signals.writable.notify_waiters();
                 }
+                self.wake_writers(id);
             }
             Event::ShutdownComplete => self.on_end(now, id, event, Ok(()), signals),
             Event::CommunicationLost(ref error) | Event::CannotStart(ref error) => {
                 let ending = Err(error.clone().into());
                 self.on_end(now, id, event, ending, signals);
             }
-            Event::Restart { .. }
-            | Event::StreamsReset { .. }
-            | Event::AssociationReset { .. }
-            | Event::StreamsAdded { .. }
+            Event::Restart { .. } => {
+                self.end_streams(now, id, &[], StreamEnd::Restarted);
+                self.queue_event(id, event);
+            }
+            Event::StreamsReset { direction, ref streams, result } => {
+                if direction == StreamDirection::Incoming && result == ReconfigOutcome::Performed {
+                    self.end_streams(now, id, streams, StreamEnd::Reset);
+                }
+                self.queue_event(id, event);
+            }
+            Event::AssociationReset { result } => {
+                if result == ReconfigOutcome::Performed {
+                    self.end_streams(now, id, &[], StreamEnd::Reset);
+                }
+                self.queue_event(id, event);
+            }
+            Event::StreamsAdded { .. }
             | Event::ShutdownReceived
             | Event::PeerAddressChange { .. }
             | Event::RemoteError(_)
@@ -328,7 +352,7 @@ impl State {
     fn on_message_ready(&mut self, now: Instant, id: AssociationId) -> CoreChanged {
         let Some(slot) = self.slots.get(&id) else { return CoreChanged::No };
         slot.signals.readable.notify_waiters();
-        if slot.holder == Holder::Nobody { self.discard_received(now, id) } else { CoreChanged::No }
+        if slot.holder == Holder::Nobody { self.discard_received(now, id) } else { self.sort(now, id) }
     }
 
     fn on_end(
@@ -347,7 +371,9 @@ impl State {
         slot.phase = Phase::Ended(ending);
         slot.events.push(event);
         slot.signals.wake_all();
-        if slot.holder == Holder::Nobody {
+        let is_held = slot.holder != Holder::Nobody;
+        self.wake_streams(id);
+        if !is_held {
             self.slots.remove(&id);
             self.discard_received(now, id);
         }

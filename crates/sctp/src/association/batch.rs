@@ -110,7 +110,7 @@ impl Association {
         until(&self.inner.signals.readable, || {
             self.inner.shared.attempt(
                 |state| self.has_news(state),
-                |state, now| match state.core.receive_many(now, self.inner.id, limit, received) {
+                |state, now| match state.receive_many(now, self.inner.id, limit, received) {
                     0 => self.ending(state).map(|ending| ending.map(|()| 0)),
                     count => Some(Ok(count)),
                 },
