@@ -9,30 +9,30 @@ use crate::wire::{Settings, Wire};
 pub struct Case {
     /// The section of RFC 9260, with the letter of the rule.
     pub section: &'static str,
-    /// The name of the script.
+    /// The name of the script, which tells the behaviour.
     pub name: &'static str,
     /// Whether it is required or recommended.
     pub strength: Strength,
-    /// What is required, in our words.
+    /// The requirement in our words.
     pub requirement: &'static str,
-    /// On which wires the script runs.
+    /// The wires over which the script runs.
     pub over: Over,
-    /// How the stack is configured.
+    /// The configuration of the stack.
     pub settings: Settings,
-    /// The script.
+    /// The script that plays the peer.
     pub script: fn(&mut Peer) -> Result<(), Mismatch>,
 }
 
-/// The word of the RFC.
+/// The word that the RFC uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strength {
-    /// MUST or MUST NOT.
+    /// The RFC says MUST or MUST NOT.
     Must,
-    /// SHOULD or SHOULD NOT.
+    /// The RFC says SHOULD or SHOULD NOT.
     Should,
 }
 
-/// Where a case can be checked.
+/// The wires over which a case can be checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
     /// Order and content decide: in virtual time and over raw IP.
@@ -52,7 +52,7 @@ impl Case {
     }
 }
 
-/// All cases in the order of the RFC.
+/// Returns all cases in the order of the RFC.
 #[must_use]
 pub fn all() -> Vec<Case> {
     cases::ALL.iter().flat_map(|section| section.iter().copied()).collect()

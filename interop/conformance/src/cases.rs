@@ -20,27 +20,31 @@ mod section_3_3;
 mod section_5;
 mod section_5_1;
 mod section_5_2;
+mod section_5_3;
 mod section_6;
 mod section_6_1;
 mod section_6_2;
 mod section_6_4;
+mod section_6_5;
 mod section_8;
 mod section_8_3;
 mod section_9;
 
 use crate::case::Case;
 
-/// In the order of the RFC.
-pub(crate) const ALL: [&[Case]; 12] = [
+/// The tables of cases in the order of the RFC.
+pub(crate) const ALL: [&[Case]; 14] = [
     section_3::CASES,
     section_3_3::CASES,
     section_5::CASES,
     section_5_1::CASES,
     section_5_2::CASES,
+    section_5_3::CASES,
     section_6::CASES,
     section_6_1::CASES,
     section_6_2::CASES,
     section_6_4::CASES,
+    section_6_5::CASES,
     section_8::CASES,
     section_8_3::CASES,
     section_9::CASES,

@@ -10,6 +10,9 @@
 //!                        └─ raw_ip: protocol 132 in a network namespace, against a process with the stack that ships
 //! ```
 //!
+//! What the RFC demands is a list of its keywords ([`requirement`]), each with what judges it: cases, a rule for every packet
+//! ([`law`]), or the reason why nothing can.
+//!
 //! `conformance table` writes `docs/conformance.md` from what the cases give; `conformance list` names them;
 //! `conformance run NAME` runs one and prints the ladder of packets.
 #![forbid(unsafe_code)]
@@ -19,6 +22,7 @@ mod cases;
 pub mod law;
 pub mod packet;
 pub mod raw_ip;
+pub mod requirement;
 pub mod script;
 pub mod stack;
 pub mod table;

@@ -29,7 +29,7 @@ enum Task {
     },
     /// The stack under test, for scripts over raw IP: does what standard input says
     Stack {
-        /// How it is configured
+        /// The configuration of the stack
         settings: Choice,
     },
 }
@@ -41,6 +41,10 @@ enum Choice {
     Heartbeats,
     #[value(name = "smallbuffer")]
     SmallBuffer,
+    #[value(name = "largebuffer")]
+    LargeBuffer,
+    Pieces,
+    Listed,
 }
 
 fn main() -> ExitCode {
@@ -55,7 +59,7 @@ fn main() -> ExitCode {
 
 fn run(task: Task) -> Result<(), Box<dyn std::error::Error>> {
     match task {
-        Task::Table => say(table::page().trim_end()),
+        Task::Table => say(table::page()?.trim_end()),
         Task::List => all().iter().for_each(|case| say(&format!("{:10} {}", case.section, case.name))),
         Task::Run { name } => {
             for case in all().iter().filter(|case| case.name.contains(&name)) {
@@ -69,6 +73,9 @@ fn run(task: Task) -> Result<(), Box<dyn std::error::Error>> {
                 Choice::Plain => Settings::Plain,
                 Choice::Heartbeats => Settings::Heartbeats,
                 Choice::SmallBuffer => Settings::SmallBuffer,
+                Choice::LargeBuffer => Settings::LargeBuffer,
+                Choice::Pieces => Settings::Pieces,
+                Choice::Listed => Settings::Listed,
             };
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             runtime.block_on(stack::serve(settings, say))?;

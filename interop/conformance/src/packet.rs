@@ -5,38 +5,38 @@
 pub struct Chunk {
     /// The type (RFC 9260 §3.2).
     pub kind: u8,
-    /// The flags.
+    /// The flags of the chunk, eight bits.
     pub flags: u8,
-    /// What follows the length.
+    /// The octets that follow the length.
     pub value: Vec<u8>,
 }
 
 impl Chunk {
-    /// A chunk with flags of zero.
+    /// Creates a chunk with flags of zero.
     #[must_use]
     pub fn new(kind: u8, value: impl Into<Vec<u8>>) -> Self {
         Self { kind, flags: 0, value: value.into() }
     }
 
-    /// The same with these flags.
+    /// Returns the chunk with these flags instead.
     #[must_use]
     pub fn flagged(self, flags: u8) -> Self {
         Self { flags, ..self }
     }
 
-    /// The 16-bit number at an offset of the value; 0 behind its end.
+    /// Returns the 16-bit number at an offset of the value; 0 behind its end.
     #[must_use]
     pub fn u16(&self, offset: usize) -> u16 {
         self.value.get(offset..).and_then(<[u8]>::first_chunk).map_or(0, |octets| u16::from_be_bytes(*octets))
     }
 
-    /// The 32-bit number at an offset of the value; 0 behind its end.
+    /// Returns the 32-bit number at an offset of the value; 0 behind its end.
     #[must_use]
     pub fn u32(&self, offset: usize) -> u32 {
         self.value.get(offset..).and_then(<[u8]>::first_chunk).map_or(0, |octets| u32::from_be_bytes(*octets))
     }
 
-    /// The parameters or causes from an offset on: type and content.
+    /// Returns the parameters or causes from an offset on: type and content.
     #[must_use]
     pub fn items(&self, offset: usize) -> Vec<(u16, Vec<u8>)> {
         let (mut items, mut rest) = (Vec::new(), self.value.get(offset..).unwrap_or_default());
@@ -49,7 +49,7 @@ impl Chunk {
         items
     }
 
-    /// The content of the first parameter or cause of this type.
+    /// Returns the content of the first parameter or cause of this type.
     #[must_use]
     pub fn item(&self, offset: usize, kind: u16) -> Option<Vec<u8>> {
         self.items(offset).into_iter().find(|(each, _)| *each == kind).map(|(_, content)| content)
@@ -64,19 +64,21 @@ impl Chunk {
     }
 }
 
-/// A packet that was read.
+/// A packet that a script has read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heard {
     /// The position of the script's address it came to.
     pub to: usize,
     /// Source and destination port.
     pub ports: (u16, u16),
-    /// The verification tag.
+    /// The verification tag of the packet.
     pub tag: u32,
     /// The chunks in their order.
     pub chunks: Vec<Chunk>,
-    /// All of it.
+    /// The octets of the whole packet.
     pub octets: Vec<u8>,
+    /// Whether IP may fragment the packet on its way; true where nothing is known of that.
+    pub may_be_fragmented: bool,
 }
 
 impl Heard {
@@ -109,23 +111,23 @@ impl Heard {
         }
         let ports = (u16::from_be_bytes([s0, s1]), u16::from_be_bytes([d0, d1]));
         let tag = u32::from_be_bytes([t0, t1, t2, t3]);
-        Ok(Self { to, ports, tag, chunks, octets: octets.to_vec() })
+        Ok(Self { to, ports, tag, chunks, octets: octets.to_vec(), may_be_fragmented: true })
     }
 
-    /// The chunk types: `"COOKIE_ECHO DATA"`.
+    /// Returns the chunk types: `"COOKIE_ECHO DATA"`.
     #[must_use]
     pub fn kinds(&self) -> String {
         self.chunks.iter().map(|chunk| name(chunk.kind)).collect::<Vec<_>>().join(" ")
     }
 
-    /// The first chunk of a type.
+    /// Returns the first chunk of a type.
     #[must_use]
     pub fn chunk(&self, kind: u8) -> Option<&Chunk> {
         self.chunks.iter().find(|chunk| chunk.kind == kind)
     }
 }
 
-/// A packet of these chunks.
+/// Returns a packet of these chunks.
 #[must_use]
 pub fn packet(ports: (u16, u16), tag: u32, chunks: &[Chunk]) -> Vec<u8> {
     let mut octets = Vec::new();
@@ -137,7 +139,7 @@ pub fn packet(ports: (u16, u16), tag: u32, chunks: &[Chunk]) -> Vec<u8> {
     sealed(octets)
 }
 
-/// The same octets with the checksum that fits.
+/// Returns the octets of a packet with the checksum that fits.
 #[must_use]
 pub fn sealed(mut octets: Vec<u8>) -> Vec<u8> {
     if octets.len() >= 12 {
@@ -148,7 +150,7 @@ pub fn sealed(mut octets: Vec<u8>) -> Vec<u8> {
     octets
 }
 
-/// CRC32c, bit by bit (RFC 9260, Appendix A).
+/// Computes the CRC32c bit by bit (RFC 9260, Appendix A).
 fn crc32c(octets: &[u8]) -> u32 {
     let step = |sum: u32, octet: &u8| {
         (0..8).fold(sum ^ u32::from(*octet), |sum, _| (sum >> 1) ^ (0x82F6_3B78 * (sum & 1)))
@@ -156,7 +158,7 @@ fn crc32c(octets: &[u8]) -> u32 {
     !octets.iter().fold(u32::MAX, step)
 }
 
-/// A parameter or cause: type, length, content, padding.
+/// Encodes a parameter or cause: type, length, content, padding.
 #[must_use]
 pub fn item(kind: u16, content: &[u8]) -> Vec<u8> {
     let len = u16::try_from(4 + content.len()).unwrap_or(u16::MAX);
@@ -166,7 +168,7 @@ pub fn item(kind: u16, content: &[u8]) -> Vec<u8> {
     octets
 }
 
-/// INIT, or with another `kind` INIT ACK.
+/// Creates INIT, or with another `kind` INIT ACK.
 #[must_use]
 pub fn init(kind: u8, tag: u32, a_rwnd: u32, streams: (u16, u16), tsn: u32, parameters: &[u8]) -> Chunk {
     let (tag, a_rwnd, tsn) = (tag.to_be_bytes(), a_rwnd.to_be_bytes(), tsn.to_be_bytes());
@@ -174,14 +176,14 @@ pub fn init(kind: u8, tag: u32, a_rwnd: u32, streams: (u16, u16), tsn: u32, para
     Chunk::new(kind, [&tag[..], &a_rwnd, &streams, &tsn, parameters].concat())
 }
 
-/// A whole ordered message; change the flags for others.
+/// Creates a whole ordered message; change the flags for others.
 #[must_use]
 pub fn data(tsn: u32, stream: u16, ssn: u16, payload: &[u8]) -> Chunk {
     let (tsn, stream, ssn) = (tsn.to_be_bytes(), stream.to_be_bytes(), ssn.to_be_bytes());
     Chunk::new(DATA, [&tsn[..], &stream, &ssn, &[0; 4], payload].concat()).flagged(WHOLE)
 }
 
-/// SACK with gap ack blocks.
+/// Creates a SACK with gap ack blocks.
 #[must_use]
 pub fn sack(cumulative: u32, a_rwnd: u32, gaps: &[(u16, u16)]) -> Chunk {
     let count = u16::try_from(gaps.len()).unwrap_or(u16::MAX).to_be_bytes();
@@ -191,19 +193,19 @@ pub fn sack(cumulative: u32, a_rwnd: u32, gaps: &[(u16, u16)]) -> Chunk {
     Chunk::new(SACK, value)
 }
 
-/// HEARTBEAT with this information.
+/// Creates a HEARTBEAT with this information.
 #[must_use]
 pub fn heartbeat(information: &[u8]) -> Chunk {
     Chunk::new(HEARTBEAT, item(1, information))
 }
 
-/// SHUTDOWN.
+/// Creates a SHUTDOWN that acknowledges up to a TSN.
 #[must_use]
 pub fn shutdown(cumulative: u32) -> Chunk {
     Chunk::new(SHUTDOWN, cumulative.to_be_bytes())
 }
 
-/// The name of a chunk type.
+/// Returns the name of a chunk type.
 #[must_use]
 pub fn name(kind: u8) -> &'static str {
     let names = [
@@ -226,42 +228,42 @@ pub fn name(kind: u8) -> &'static str {
     names.get(usize::from(kind)).copied().unwrap_or("?")
 }
 
-/// Chunk types (RFC 9260 §3.2).
+/// The chunk type of DATA (RFC 9260 §3.2).
 pub const DATA: u8 = 0;
-/// INIT.
+/// The chunk type of INIT (1).
 pub const INIT: u8 = 1;
-/// INIT ACK.
+/// The chunk type of INIT ACK.
 pub const INIT_ACK: u8 = 2;
-/// SACK.
+/// The chunk type of SACK (3).
 pub const SACK: u8 = 3;
-/// HEARTBEAT.
+/// The chunk type of HEARTBEAT.
 pub const HEARTBEAT: u8 = 4;
-/// HEARTBEAT ACK.
+/// The chunk type of HEARTBEAT ACK.
 pub const HEARTBEAT_ACK: u8 = 5;
-/// ABORT.
+/// The chunk type of ABORT (6).
 pub const ABORT: u8 = 6;
-/// SHUTDOWN.
+/// The chunk type of SHUTDOWN.
 pub const SHUTDOWN: u8 = 7;
-/// SHUTDOWN ACK.
+/// The chunk type of SHUTDOWN ACK.
 pub const SHUTDOWN_ACK: u8 = 8;
-/// ERROR.
+/// The chunk type of ERROR (9).
 pub const ERROR: u8 = 9;
-/// COOKIE ECHO.
+/// The chunk type of COOKIE ECHO.
 pub const COOKIE_ECHO: u8 = 10;
-/// COOKIE ACK.
+/// The chunk type of COOKIE ACK.
 pub const COOKIE_ACK: u8 = 11;
-/// SHUTDOWN COMPLETE.
+/// The chunk type of SHUTDOWN COMPLETE.
 pub const SHUTDOWN_COMPLETE: u8 = 14;
 
-/// B and E of a DATA chunk.
+/// The flags B and E of DATA: a whole message.
 pub const WHOLE: u8 = 0b0011;
-/// U of a DATA chunk.
+/// The flag U of DATA: an unordered message.
 pub const UNORDERED: u8 = 0b0100;
-/// I of a DATA chunk.
+/// The flag I of DATA: to be acknowledged at once.
 pub const IMMEDIATE: u8 = 0b1000;
-/// B of a DATA chunk.
+/// The flag B of DATA: the first fragment.
 pub const BEGINNING: u8 = 0b0010;
-/// E of a DATA chunk.
+/// The flag E of DATA: the last fragment.
 pub const ENDING: u8 = 0b0001;
-/// T of ABORT and SHUTDOWN COMPLETE.
+/// The flag T of ABORT and SHUTDOWN COMPLETE.
 pub const REFLECTED: u8 = 1;

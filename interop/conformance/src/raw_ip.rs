@@ -30,7 +30,7 @@ pub struct RawWire {
     begun: Instant,
 }
 
-/// Whether this thread may have a network namespace of its own; then it has one from now on.
+/// Gives this thread a network namespace of its own, with the addresses of script and stack.
 ///
 /// # Errors
 /// What the system says.
@@ -148,14 +148,16 @@ fn listen(socket: Socket, to: usize, sender: Sender<Arrival>) {
             let packet = buffer.get(..count).unwrap_or_default();
             let header = packet.first().map_or(0, |first| usize::from(first & 15) * 4);
             let octets = packet.get(header..).unwrap_or_default().to_vec();
-            if sender.send(Arrival { to, octets }).is_err() {
+            // The flag DF of the IP header.
+            let may_be_fragmented = packet.get(6).is_some_and(|flags| flags & 0x40 == 0);
+            if sender.send(Arrival { to, octets, may_be_fragmented }).is_err() {
                 return;
             }
         }
     });
 }
 
-/// How long something that has to come is waited for.
+/// The time for which something that has to come is waited for.
 pub const PATIENCE: Duration = Duration::from_secs(30);
-/// How long is waited where nothing may come.
+/// The time for which is waited where nothing may come.
 const SHORT: Duration = Duration::from_millis(30);

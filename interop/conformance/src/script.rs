@@ -4,11 +4,11 @@ use core::time::Duration;
 
 use sctp_core::Event;
 
-use crate::law;
+use crate::law::{self, Said};
 use crate::packet::{
     ABORT, COOKIE_ACK, COOKIE_ECHO, Chunk, Heard, INIT, INIT_ACK, data, heartbeat, init, packet, sack,
 };
-use crate::wire::{Call, Wire, WireError};
+use crate::wire::{Arrival, Call, Wire, WireError};
 
 /// A step of a script that went otherwise.
 #[derive(Debug, thiserror::Error)]
@@ -16,13 +16,13 @@ use crate::wire::{Call, Wire, WireError};
 pub struct Mismatch(String);
 
 impl Mismatch {
-    /// One in words.
+    /// Creates a mismatch from words.
     #[must_use]
     pub fn new(what: impl Into<String>) -> Self {
         Self(what.into())
     }
 
-    /// The same with the latest packets before it.
+    /// Adds the latest packets before it.
     #[must_use]
     pub(crate) fn after(self, peer: &Peer) -> Self {
         let latest = peer.ladder.get(peer.ladder.len().saturating_sub(40)..).unwrap_or_default();
@@ -36,7 +36,7 @@ impl From<WireError> for Mismatch {
     }
 }
 
-/// What a step or a script gives.
+/// The outcome of a step or a script.
 pub type Verdict<T = ()> = Result<T, Mismatch>;
 
 /// The peer that a script plays.
@@ -44,19 +44,20 @@ pub struct Peer {
     wire: Box<dyn Wire>,
     /// Everything said and heard, a line each.
     ladder: Vec<String>,
-    /// From which of its addresses it speaks.
+    said: Said,
+    /// The address it speaks from, as a position.
     pub from: usize,
-    /// Its port and the stack's.
+    /// The script's port and the stack's.
     pub ports: (u16, u16),
-    /// Its tag, which the stack's packets have to carry.
+    /// The script's tag, which the stack's packets have to carry.
     pub tag: u32,
-    /// The stack's tag.
+    /// The tag that the stack told.
     pub their_tag: u32,
-    /// Its next TSN.
+    /// The next TSN of the script.
     pub tsn: u32,
     /// The initial TSN of the stack.
     pub their_tsn: u32,
-    /// The window it tells.
+    /// The window that the script tells.
     pub a_rwnd: u32,
     /// The cookie of the latest INIT ACK.
     pub cookie: Vec<u8>,
@@ -68,6 +69,7 @@ impl Peer {
         Self {
             wire,
             ladder: Vec::new(),
+            said: Said::default(),
             from: 0,
             ports: (PEER_PORT, STACK_PORT),
             tag: 0x1111_1111,
@@ -92,8 +94,10 @@ impl Peer {
 
     /// Sends octets as they are.
     pub fn say_octets(&mut self, octets: &[u8]) -> Verdict {
-        let what = Heard::read(0, octets).map_or_else(|_| "?".to_owned(), |packet| packet.kinds());
+        let packet = Heard::read(0, octets).ok();
+        let what = packet.as_ref().map_or_else(|| "?".to_owned(), Heard::kinds);
         self.ladder.push(format!("{:>8} ms  ──► {what}", self.wire.now_ms()));
+        packet.iter().for_each(|packet| self.said.note(packet));
         Ok(self.wire.send(self.from, octets)?)
     }
 
@@ -107,7 +111,7 @@ impl Peer {
         let Some(arrival) = self.wire.receive(Duration::from_millis(ms)) else {
             return Err(Mismatch(format!("{kinds} was due within {ms} ms, and nothing came")));
         };
-        let heard = self.note(arrival.to, &arrival.octets)?;
+        let heard = self.note(&arrival)?;
         if heard.kinds() == kinds {
             return Ok(heard);
         }
@@ -121,7 +125,7 @@ impl Peer {
             let Some(arrival) = self.wire.receive(Duration::ZERO) else {
                 return Err(Mismatch(format!("chunks of types {kinds:?} were due, and some did not come")));
             };
-            chunks.extend(self.note(arrival.to, &arrival.octets)?.chunks);
+            chunks.extend(self.note(&arrival)?.chunks);
         }
         let (mut found, mut wanted): (Vec<u8>, _) =
             (chunks.iter().map(|chunk| chunk.kind).collect(), kinds.to_vec());
@@ -137,31 +141,31 @@ impl Peer {
         self.hear_within(1, kinds)
     }
 
-    /// What comes at once, if anything; in real time, soon.
+    /// Returns what comes at once, if anything; in real time, soon.
     pub fn hear_any(&mut self) -> Option<Verdict<Heard>> {
         let arrival = self.wire.overhear(Duration::ZERO)?;
-        Some(self.note(arrival.to, &arrival.octets))
+        Some(self.note(&arrival))
     }
 
-    /// The next packet, where it is open what that has; none if nothing more is to come.
+    /// Returns the next packet, where it is open what that has; none if nothing more is to come.
     pub fn hear_soon(&mut self) -> Option<Verdict<Heard>> {
         self.hear_later(200)
     }
 
-    /// The next packet within so many milliseconds, whatever it is.
+    /// Returns the next packet within so many milliseconds, whatever it is.
     pub fn hear_later(&mut self, ms: u64) -> Option<Verdict<Heard>> {
         let arrival = self.wire.receive(Duration::from_millis(ms))?;
-        Some(self.note(arrival.to, &arrival.octets))
+        Some(self.note(&arrival))
     }
 
-    /// The chunks of what comes at once, up to the packet that has one of this type.
+    /// Returns the chunks of what comes at once, up to the packet that has one of this type.
     pub fn gather_with(&mut self, kind: u8) -> Verdict<Vec<Chunk>> {
         let mut chunks: Vec<Chunk> = Vec::new();
         while !chunks.iter().any(|chunk| chunk.kind == kind) {
             let Some(arrival) = self.wire.receive(Duration::ZERO) else {
                 return Err(Mismatch(format!("{} was due, and did not come", crate::packet::name(kind))));
             };
-            chunks.extend(self.note(arrival.to, &arrival.octets)?.chunks);
+            chunks.extend(self.note(&arrival)?.chunks);
         }
         Ok(chunks)
     }
@@ -171,7 +175,7 @@ impl Peer {
         match self.wire.overhear(Duration::from_millis(ms)) {
             None => Ok(()),
             Some(arrival) => {
-                let heard = self.note(arrival.to, &arrival.octets)?;
+                let heard = self.note(&arrival)?;
                 Err(Mismatch(format!("silence was due for {ms} ms, and {} came", heard.kinds())))
             }
         }
@@ -184,7 +188,7 @@ impl Peer {
         self.hear("HEARTBEAT_ACK").map(drop)
     }
 
-    /// Has the user of the stack do something.
+    /// Makes the user of the stack do something.
     pub fn call(&mut self, call: Call) -> Verdict {
         self.ladder.push(format!("{:>8} ms      {call:?}", self.wire.now_ms()));
         Ok(self.wire.call(call)?)
@@ -195,22 +199,24 @@ impl Peer {
         self.wire.events()
     }
 
-    /// Milliseconds since the script began.
+    /// Returns the milliseconds since the script began.
     #[must_use]
     pub fn now_ms(&self) -> u64 {
         self.wire.now_ms()
     }
 
-    fn note(&mut self, to: usize, octets: &[u8]) -> Verdict<Heard> {
-        let heard = Heard::read(to, octets).map_err(Mismatch)?;
-        self.ladder.push(format!("{:>8} ms  ◄── {} to {to}", self.wire.now_ms(), heard.kinds()));
-        law::broken(&heard).map_or(Ok(heard), |rule| Err(Mismatch(rule)))
+    fn note(&mut self, arrival: &Arrival) -> Verdict<Heard> {
+        let mut heard = Heard::read(arrival.to, &arrival.octets).map_err(Mismatch)?;
+        heard.may_be_fragmented = arrival.may_be_fragmented;
+        self.ladder.push(format!("{:>8} ms  ◄── {} to {}", self.wire.now_ms(), heard.kinds(), heard.to));
+        let Some(rule) = law::broken(&heard, &self.said) else { return Ok(heard) };
+        Err(Mismatch(format!("it does not hold that {} (§§{})", rule.requirement, rule.section)))
     }
 }
 
 /// Steps that many scripts share.
 impl Peer {
-    /// An INIT of the peer.
+    /// Creates an INIT of the peer.
     #[must_use]
     pub fn init_chunk(&self, parameters: &[u8]) -> Chunk {
         init(INIT, self.tag, self.a_rwnd, (10, 10), self.tsn, parameters)
@@ -227,7 +233,7 @@ impl Peer {
         Ok(heard)
     }
 
-    /// The COOKIE ECHO that goes with the latest INIT ACK.
+    /// Returns the COOKIE ECHO that goes with the latest INIT ACK.
     #[must_use]
     pub fn cookie_echo(&self) -> Chunk {
         Chunk::new(COOKIE_ECHO, self.cookie.clone())
@@ -241,7 +247,7 @@ impl Peer {
         self.hear("COOKIE_ACK").map(drop)
     }
 
-    /// Has the user open an association, and reads the INIT: the stack is in COOKIE-WAIT.
+    /// Makes the user open an association, and reads the INIT: the stack is in COOKIE-WAIT.
     pub fn be_called(&mut self) -> Verdict<Heard> {
         self.call(Call::Connect)?;
         let heard = self.hear("INIT")?;
@@ -270,14 +276,14 @@ impl Peer {
         self.say(&[Chunk::new(COOKIE_ACK, [])])
     }
 
-    /// A DATA chunk with the next TSN: a whole ordered message.
+    /// Creates a DATA chunk with the next TSN: a whole ordered message.
     pub fn next_data(&mut self, stream: u16, ssn: u16, payload: &[u8]) -> Chunk {
         let chunk = data(self.tsn, stream, ssn, payload);
         self.tsn = self.tsn.wrapping_add(1);
         chunk
     }
 
-    /// A SACK for the first `count` DATA chunks of the stack.
+    /// Creates a SACK for the first `count` DATA chunks of the stack.
     #[must_use]
     pub fn sack(&self, count: u32) -> Chunk {
         sack(self.their_tsn.wrapping_add(count).wrapping_sub(1), self.a_rwnd, &[])
@@ -320,7 +326,7 @@ impl Peer {
     }
 }
 
-/// The first chunk of a type, or what is missing.
+/// Returns the first chunk of a type, or what is missing.
 pub fn chunk(heard: &Heard, kind: u8) -> Verdict<&Chunk> {
     heard.chunk(kind).ok_or_else(|| Mismatch::new(format!("there is no {}", crate::packet::name(kind))))
 }
@@ -333,14 +339,14 @@ pub fn same<T: PartialEq + core::fmt::Debug>(what: &str, found: T, wanted: T) ->
     Err(Mismatch::new(format!("{what} is {found:?}; it has to be {wanted:?}")))
 }
 
-/// Says what does not hold.
+/// Says what does not hold, if it does not.
 pub fn holds(what: &str, does: bool) -> Verdict {
     if does { Ok(()) } else { Err(Mismatch::new(format!("it does not hold that {what}"))) }
 }
 
 /// The parameter of an INIT ACK.
 pub const STATE_COOKIE: u16 = 7;
-/// The script's SCTP port.
+/// The SCTP port of the script.
 pub const PEER_PORT: u16 = 5001;
-/// The stack's.
+/// The SCTP port of the stack.
 pub const STACK_PORT: u16 = 7626;

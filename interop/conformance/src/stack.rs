@@ -1,5 +1,6 @@
 //! The stack under test: how it is configured, and the process that a script over raw IP speaks with.
 
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use core::time::Duration;
 
 use sctp::{Association, Endpoint, EndpointConfig, Message, PayloadProtocolId, Profile, SctpPort, StreamId};
@@ -13,13 +14,13 @@ use crate::wire::{Call, Settings, WireError};
 /// Whether timers are what a script checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
-    /// They are: all parameters are those of RFC 9260 §16.
+    /// Timers are checked: all parameters are those of RFC 9260 §16.
     Virtual,
-    /// They are not, and must not expire while a busy machine lets everybody wait: RTOs of a minute.
+    /// Timers are not checked, and must not expire while a busy machine lets everybody wait: RTOs of a minute.
     Real,
 }
 
-/// The configuration of the stack.
+/// Returns the configuration of the stack.
 ///
 /// # Errors
 /// A port that is none.
@@ -38,6 +39,13 @@ pub fn config(settings: Settings, clock: Clock) -> Result<EndpointConfig, WireEr
             (association.buffers.receive_bytes, association.buffers.message_bytes) =
                 (SMALL_BUFFER, SMALL_BUFFER);
         }
+        Settings::LargeBuffer => association.buffers.send_bytes = 64 << 20,
+        Settings::Pieces => {
+            (association.buffers.receive_bytes, association.buffers.message_bytes) =
+                (SMALL_BUFFER, SMALL_BUFFER);
+            association.buffers.partial_delivery_point_bytes = Some(1000);
+        }
+        Settings::Listed => config.local_addresses = LISTED.to_vec(),
     }
     match clock {
         Clock::Virtual => {}
@@ -49,15 +57,19 @@ pub fn config(settings: Settings, clock: Clock) -> Result<EndpointConfig, WireEr
     Ok(config)
 }
 
-/// The message that a call is about.
+/// Returns the message that a call is about.
 #[must_use]
 pub fn message(call: Call) -> Option<Message> {
     let (stream, octets, delivery) = match call {
         Call::Send { stream, octets } => (stream, octets, Delivery::Ordered),
         Call::SendUnordered { stream, octets } => (stream, octets, Delivery::Unordered),
-        Call::Connect | Call::ConnectToBoth | Call::Echo | Call::Read | Call::Shutdown | Call::Abort => {
-            return None;
-        }
+        Call::Connect
+        | Call::ConnectToBoth
+        | Call::Echo
+        | Call::Read
+        | Call::Shutdown
+        | Call::Abort
+        | Call::Leave => return None,
     };
     Some(
         Message::new(StreamId::new(stream), delivery, vec![7; octets])
@@ -65,7 +77,7 @@ pub fn message(call: Call) -> Option<Message> {
     )
 }
 
-/// A call as a line for the process.
+/// Writes a call as a line for the process.
 #[must_use]
 pub fn line(call: Call) -> String {
     match call {
@@ -77,10 +89,11 @@ pub fn line(call: Call) -> String {
         Call::Read => "read\n".to_owned(),
         Call::Shutdown => "shutdown\n".to_owned(),
         Call::Abort => "abort\n".to_owned(),
+        Call::Leave => "leave\n".to_owned(),
     }
 }
 
-/// A call from a line.
+/// Reads a call from such a line.
 #[must_use]
 pub fn call(line: &str) -> Option<Call> {
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -99,6 +112,7 @@ pub fn call(line: &str) -> Option<Call> {
         "read" => Call::Read,
         "shutdown" => Call::Shutdown,
         "abort" => Call::Abort,
+        "leave" => Call::Leave,
         _ => return None,
     })
 }
@@ -124,7 +138,7 @@ pub async fn serve(settings: Settings, say: impl Fn(&str)) -> Result<(), Box<dyn
                 match call {
                     Call::Connect | Call::ConnectToBoth => user.connect(call, &mut connecting)?,
                     Call::Echo => user.echo(),
-                    Call::Send { .. } | Call::SendUnordered { .. } | Call::Read | Call::Shutdown | Call::Abort => {
+                    Call::Send { .. } | Call::SendUnordered { .. } | Call::Read | Call::Shutdown | Call::Abort | Call::Leave => {
                         // What the script has heard already the user may hear of a moment later.
                         let waiting = user.wait(&mut connecting);
                         tokio::time::timeout(crate::raw_ip::PATIENCE, waiting).await?;
@@ -194,6 +208,8 @@ impl User {
             association.recv().await?;
         } else if call == Call::Abort {
             association.abort(REASON);
+        } else if call == Call::Leave {
+            self.endpoint.close();
         } else {
             // The end of the shutdown is for the script to see.
             tokio::spawn(async move { association.shutdown().await.is_ok() });
@@ -212,7 +228,13 @@ async fn echo(association: Association) {
 
 /// The payload protocol identifier of the user's messages.
 pub const PPID: u32 = 0x00c0_ffee;
-/// What the user says when it aborts.
+/// The reason that the user gives when it aborts.
 pub const REASON: &[u8] = b"enough";
 /// The receive buffer of [`Settings::SmallBuffer`], in octets.
 pub const SMALL_BUFFER: usize = 3000;
+/// The addresses of the stack with [`Settings::Listed`], the second in the form that IPv6 sockets give IPv4 addresses.
+const LISTED: [IpAddr; 3] = [
+    STACK_ADDRESS,
+    IpAddr::V6(Ipv4Addr::new(10, 99, 1, 2).to_ipv6_mapped()),
+    IpAddr::V6(Ipv6Addr::new(0xfd99, 0, 0, 0, 0, 0, 0, 1)),
+];

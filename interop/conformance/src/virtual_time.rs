@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 
 use sctp_core::{
-    AssociationId, Datagram, Destination, Ecn, Encapsulation, Endpoint, EndpointConfig, Event, SctpPort,
+    AssociationId, Datagram, Destination, Ecn, Encapsulation, Endpoint, EndpointConfig, Event, Fragmentation,
+    SctpPort,
 };
 use virtual_time::Instant;
 
@@ -25,7 +26,7 @@ pub struct VirtualWire {
 }
 
 impl VirtualWire {
-    /// An endpoint that nobody has spoken with.
+    /// Creates an endpoint that nobody has spoken with.
     ///
     /// # Errors
     /// The configuration is refused.
@@ -43,7 +44,8 @@ impl VirtualWire {
             while let Some(transmit) = self.endpoint.poll_transmit(self.now, &mut octets) {
                 let address = transmit.destination.address;
                 let to = ADDRESSES.iter().position(|each| *each == address).unwrap_or(ADDRESSES.len());
-                self.sent.push_back(Arrival { to, octets: core::mem::take(&mut octets) });
+                let may_be_fragmented = transmit.fragmentation == Fragmentation::Allowed;
+                self.sent.push_back(Arrival { to, octets: core::mem::take(&mut octets), may_be_fragmented });
             }
             let Some((id, event)) = self.endpoint.poll_event() else { return };
             self.id = Some(id);
@@ -121,7 +123,7 @@ impl Wire for VirtualWire {
                     .map_or(Ok(()), |message| {
                         endpoint.send(now, id, message).map_err(|error| error.to_string())
                     }),
-                Call::Shutdown => endpoint.shutdown(now, id).map_err(|error| error.to_string()),
+                Call::Shutdown | Call::Leave => endpoint.shutdown(now, id).map_err(|error| error.to_string()),
                 Call::Abort => endpoint.abort(now, id, stack::REASON).map_err(|error| error.to_string()),
             };
             done.map_err(refused)?;
@@ -149,7 +151,7 @@ const fn v4([a, b, c, d]: [u8; 4]) -> IpAddr {
 
 /// The script's addresses.
 pub(crate) const ADDRESSES: [IpAddr; 3] = [v4([10, 99, 0, 1]), v4([10, 99, 0, 2]), v4([10, 99, 0, 3])];
-/// The stack's.
+/// The address of the stack.
 pub(crate) const STACK_ADDRESS: IpAddr = v4([10, 99, 1, 1]);
 /// An address of many hosts, which the script has behind its own.
 const GROUP: IpAddr = v4([224, 0, 0, 1]);

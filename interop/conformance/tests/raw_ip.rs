@@ -19,7 +19,7 @@ fn main() -> ExitCode {
         return if is_mandatory { ExitCode::FAILURE } else { ExitCode::SUCCESS };
     }
     let cases = all().into_iter().filter(|case| case.over == Over::Both);
-    let trial = |case: Case| Trial::test(case.name, move || run(&case));
+    let trial = |case: Case| Trial::test(format!("raw_ip::{}", case.name), move || run(&case));
     libtest_mimic::run(&Arguments::from_args(), cases.map(trial).collect()).exit_code()
 }
 

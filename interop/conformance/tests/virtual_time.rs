@@ -7,7 +7,7 @@ use conformance::virtual_time::VirtualWire;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() -> ExitCode {
-    let trial = |case: Case| Trial::test(case.name, move || run(&case));
+    let trial = |case: Case| Trial::test(format!("virtual_time::{}", case.name), move || run(&case));
     libtest_mimic::run(&Arguments::from_args(), all().into_iter().map(trial).collect()).exit_code()
 }
 

@@ -1,8 +1,8 @@
-//! What messages consist of; the same as in `peer/content.c`.
+//! The content of messages, the same as in `peer/content.c`.
 
 use std::collections::BTreeMap;
 
-/// Octets 0-3 the stream, 4-7 the index, big-endian; octet `k` from 8 on is (31 stream + 7 index + k) mod 251.
+/// Creates a message: octets 0-3 the stream, 4-7 the index, big-endian; octet `k` from 8 on is (31 stream + 7 index + k) mod 251.
 pub(crate) fn payload(stream: u16, index: u32, bytes: usize) -> Vec<u8> {
     let start = (31 * u64::from(stream) + 7 * u64::from(index)) % PERIOD;
     let head = [u32::from(stream).to_be_bytes(), index.to_be_bytes()].concat();
@@ -19,7 +19,7 @@ pub(crate) struct Verification {
 }
 
 impl Verification {
-    /// What is wrong with a message, if something is.
+    /// Tells what is wrong with a message, if something is.
     pub(crate) fn check(&mut self, stream: u16, data: &[u8], order: Order) -> Option<&'static str> {
         let next = self.next.entry(stream).or_default();
         let due = *next;
@@ -48,7 +48,7 @@ impl Verification {
     }
 }
 
-/// What may come next on a stream.
+/// The message that may come next on a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// The next message.

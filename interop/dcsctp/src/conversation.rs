@@ -10,7 +10,7 @@ use dcsctp::api::{
 use crate::content::{Order, Verification, payload};
 use crate::options::{End, Options};
 
-/// What happened so far and what is still to do.
+/// The state of a conversation: what happened so far and what is still to do.
 pub(crate) struct Conversation<'a> {
     options: &'a Options,
     verification: Verification,
@@ -153,7 +153,7 @@ impl<'a> Conversation<'a> {
         println!("{{\"event\":\"wrong\",\"stream\":{stream},\"message\":{number},\"bytes\":{bytes},\"what\":\"{what}\"}}");
     }
 
-    /// dcsctp does not tell how a message was delivered: `--unordered` tells the server as well.
+    /// Says how a message was delivered, which dcsctp does not tell: `--unordered` tells the server as well.
     fn how(&self) -> SendOptions {
         let load = &self.options.load;
         SendOptions {
@@ -195,7 +195,7 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// A reset waits until all that was sent is answered, and sending goes on when it is done.
+    /// Returns whether sending may go on: a reset waits until all that was sent is answered.
     fn may_pass(&mut self, stack: &mut dyn DcSctpSocket) -> bool {
         let Some((after, streams)) = &self.options.load.reset else { return true };
         if self.sent < *after || self.reset == Reset::Done {

@@ -95,7 +95,7 @@ fn flush(stack: &mut dyn DcSctpSocket, udp: &UdpSocket, there: Option<SocketAddr
     Ok(())
 }
 
-/// How long to wait for a packet: until the next timer, a moment at least.
+/// Returns how long to wait for a packet: until the next timer, a moment at least.
 fn patience(stack: &dyn DcSctpSocket, started: Instant) -> Duration {
     let due = stack.poll_timeout() - SocketTime::zero();
     due.saturating_sub(started.elapsed()).clamp(Duration::from_micros(100), Duration::from_millis(20))

@@ -1,4 +1,4 @@
-//! The command line.
+//! The options of the command line.
 
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use dcsctp::api::ZERO_CHECKSUM_ALTERNATE_ERROR_DETECTION_METHOD_LOWER_LAYER_DTLS as OVER_DTLS;
 
-/// What was asked for; `peer/main.c` explains the options.
+/// The wishes of the command line; `peer/main.c` explains the options.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) is_server: bool,
@@ -20,11 +20,11 @@ pub(crate) struct Options {
     pub(crate) expect: End,
     pub(crate) mode: Mode,
     pub(crate) load: Load,
-    /// None: as the stack does by itself.
+    /// The default is what the stack does by itself.
     pub(crate) offer: Option<Vec<String>>,
 }
 
-/// What is sent.
+/// The messages that are sent.
 #[derive(Clone, Debug)]
 pub(crate) struct Load {
     pub(crate) messages: u32,
@@ -34,7 +34,7 @@ pub(crate) struct Load {
     pub(crate) wants_answers: bool,
     pub(crate) allows_gaps: bool,
     pub(crate) spoil: u32,
-    /// After so many messages these streams are reset.
+    /// The number of messages after which streams are reset, and which.
     pub(crate) reset: Option<(u32, Vec<u16>)>,
     pub(crate) ttl: Option<Duration>,
     pub(crate) retransmissions: Option<u16>,
@@ -107,7 +107,7 @@ impl Options {
         }
     }
 
-    /// One option with its word.
+    /// Takes one option with its word.
     fn take(&mut self, name: &str, word: &str) -> Result<(), String> {
         match name {
             "--to" => self.to = Some(number(name, word)?),
@@ -143,7 +143,7 @@ impl Options {
         Ok(())
     }
 
-    /// The options of the stack.
+    /// Returns the options of the stack.
     pub(crate) fn stack(&self) -> dcsctp::api::Options {
         let (local_port, remote_port) =
             if self.is_server { (self.port, self.from) } else { (self.from, self.port) };

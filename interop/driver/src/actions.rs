@@ -1,4 +1,4 @@
-//! What is done in the middle of a conversation: streams reset and added, addresses changed, a command run.
+//! The acts in the middle of a conversation: streams reset and added, addresses changed, a command run.
 
 use std::net::IpAddr;
 use std::process::Command;
@@ -13,7 +13,7 @@ use crate::report::Line;
 /// An action and when it is due.
 #[derive(Clone, Debug)]
 pub(crate) struct Action {
-    /// After so many messages sent by a client, received by a server.
+    /// The number of messages before it, sent by a client, received by a server.
     pub(crate) after: u64,
     what: What,
 }
@@ -36,7 +36,7 @@ pub(crate) enum Acted {
 }
 
 impl Action {
-    /// Does it and prints whether the stack took it.
+    /// Acts and prints whether the stack took it.
     pub(crate) async fn act(&self, association: &Association) -> Acted {
         let taken = match &self.what {
             What::Reset(direction, streams) => {
@@ -55,7 +55,7 @@ impl Action {
         }
     }
 
-    /// If the event tells what became of it: whether it was done.
+    /// Tells, if the event is about it, whether it was done.
     pub(crate) fn outcome(&self, event: &Event) -> Option<bool> {
         if let (What::Reset(asked, _), Event::StreamsReset { direction, result, .. }) = (&self.what, event) {
             let is_outgoing = *direction == StreamDirection::Outgoing;
@@ -96,14 +96,14 @@ fn change_address(association: &Association, change: AddressChange) -> Result<()
     taken.map_err(|error| error.to_string())
 }
 
-/// The association lives on meanwhile.
+/// Runs a command; the association lives on meanwhile.
 async fn run(command: String) -> Result<(), String> {
     let running = tokio::task::spawn_blocking(move || Command::new("sh").args(["-c", &command]).status());
     let status = running.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
     if status.success() { Ok(()) } else { Err(status.to_string()) }
 }
 
-/// `N:WHAT=ARGUMENT`, as `peer` has it.
+/// Parses `N:WHAT=ARGUMENT`, as `peer` has it.
 pub(crate) fn parse(text: &str) -> Result<Action, String> {
     let (after, rest) = text.split_once(':').ok_or("must be N:WHAT=ARGUMENT")?;
     let (name, argument) = rest.split_once('=').unwrap_or((rest, ""));
@@ -123,7 +123,7 @@ pub(crate) fn parse(text: &str) -> Result<Action, String> {
     Ok(Action { after: after.parse().map_err(|error| format!("{after}: {error}"))?, what })
 }
 
-/// Numbers with commas between them; none stands for all.
+/// Parses numbers with commas between them; none stands for all.
 fn streams(text: &str) -> Result<Vec<StreamId>, String> {
     let numbers = text.split(',').filter(|number| !number.is_empty());
     numbers

@@ -1,10 +1,10 @@
-//! What messages consist of, and whether those received are the ones due. The same as in `peer/content.c`.
+//! The content of messages, and whether those received are the ones due. The same as in `peer/content.c`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use sctp::{Delivery, Message, StreamId};
 
-/// Message number `index` of `stream`, both from 0: octets 0-3 the stream, 4-7 the index, big-endian; octet `k` from 8
+/// Creates message number `index` of `stream`, both from 0: octets 0-3 the stream, 4-7 the index, big-endian; octet `k` from 8
 /// on is (31 stream + 7 index + k) mod 251. A shorter message is the beginning of that.
 pub(crate) fn payload(stream: StreamId, index: u32, bytes: usize) -> Vec<u8> {
     let (stream, index) = (u32::from(stream.get()), index);
@@ -14,7 +14,7 @@ pub(crate) fn payload(stream: StreamId, index: u32, bytes: usize) -> Vec<u8> {
     head.into_iter().chain(tail).take(bytes).collect()
 }
 
-/// The index a message says it has.
+/// Returns the index a message says it has.
 fn index_of(message: &Message) -> Option<u32> {
     message.payload.get(4..HEAD).and_then(|octets| octets.try_into().ok()).map(u32::from_be_bytes)
 }
@@ -65,7 +65,7 @@ impl Verification {
         }
     }
 
-    /// Streams whose unordered messages are not all there.
+    /// Returns the streams whose unordered messages are not all there.
     pub(crate) fn incomplete(&self) -> impl Iterator<Item = StreamId> {
         let has_gap = |seen: &BTreeSet<u32>| seen.iter().zip(0..).any(|(index, due)| *index != due);
         let has_gap = move |seen: &BTreeSet<u32>| !self.allows_gaps && has_gap(seen);
@@ -73,7 +73,7 @@ impl Verification {
     }
 }
 
-/// What is wrong with a message.
+/// The fault of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Wrong {
     #[error("content")]

@@ -17,14 +17,14 @@ pub(crate) struct Conversation {
     verification: Verification,
     tally: Tally,
     started: Instant,
-    /// What is still to be done in the middle, the next one last.
+    /// The acts that are still to be done in the middle, the next one last.
     actions: Vec<Action>,
     actions_failed: u32,
     /// The last event was handed out.
     is_told_all: bool,
 }
 
-/// What is counted.
+/// The counts of a conversation.
 #[derive(Debug, Default)]
 struct Tally {
     sent: u64,
@@ -34,7 +34,7 @@ struct Tally {
     restarts: u32,
 }
 
-/// What is to become of the messages that come.
+/// The use of the messages that come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answers {
     Verify,
@@ -55,7 +55,7 @@ impl Conversation {
         }
     }
 
-    /// The server's part; says whether all was as expected.
+    /// Plays the server's part; says whether all was as expected.
     pub(crate) async fn serve(mut self, options: &EndOptions, mode: Mode, finish: End) -> bool {
         let answers = match mode {
             Mode::Echo => Answers::Echo,
@@ -71,7 +71,7 @@ impl Conversation {
         self.conclude(options, finish, end.as_ref(), true)
     }
 
-    /// The client's part; says whether all was as expected.
+    /// Plays the client's part; says whether all was as expected.
     pub(crate) async fn send(mut self, options: &EndOptions, load: &Load, finish: End) -> bool {
         let due = u64::from(load.messages);
         while let Some(action) = self.actions.pop() {
@@ -84,7 +84,7 @@ impl Conversation {
         self.conclude(options, finish, end.as_ref(), is_complete)
     }
 
-    /// Does it, and sends nothing until an event tells what became of it.
+    /// Acts, and sends nothing until an event tells what became of it.
     async fn act_and_wait(&mut self, action: &Action) {
         match action.act(&self.association).await {
             Acted::Done => return,
@@ -148,7 +148,7 @@ impl Conversation {
         self.verify(answer);
     }
 
-    /// The next message; events on the way are printed. Cancellation-safe.
+    /// Receives the next message; events on the way are printed. Cancellation-safe.
     ///
     /// Events come first: after a restart the peer's messages are numbered from zero again.
     async fn next(&mut self) -> Result<Option<Message>, CommunicationLost> {
@@ -236,7 +236,7 @@ impl Conversation {
         line.print();
     }
 
-    /// The last line: whether all was as expected.
+    /// Prints the last line: whether all was as expected.
     fn conclude(
         mut self,
         options: &EndOptions,
@@ -268,7 +268,7 @@ impl Conversation {
     }
 }
 
-/// Number `number` of a load: dealt round robin over the streams.
+/// Creates number `number` of a load: dealt round robin over the streams.
 fn numbered(number: u64, load: &Load) -> Message {
     let streams = u64::from(load.streams);
     let stream = StreamId::new(u16::try_from(number % streams).unwrap_or_default());

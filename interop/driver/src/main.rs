@@ -112,7 +112,7 @@ async fn bind(
     }
 }
 
-/// A UDP socket as a channel to `peer`, or to whoever sends first.
+/// Opens a UDP socket as a channel to `peer`, or to whoever sends first.
 async fn channel(options: &EndOptions, peer: Option<SocketAddr>) -> std::io::Result<std::net::UdpSocket> {
     let family = options.addresses(peer.map(|peer| peer.ip()));
     let address = family.first().copied().unwrap_or(std::net::Ipv4Addr::UNSPECIFIED.into());
@@ -129,7 +129,7 @@ async fn channel(options: &EndOptions, peer: Option<SocketAddr>) -> std::io::Res
     socket.into_std()
 }
 
-/// Why there was no association.
+/// The reason why there was no association.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
     #[error(transparent)]

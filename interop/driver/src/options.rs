@@ -23,7 +23,7 @@ pub(crate) struct Options {
     pub(crate) role: Role,
 }
 
-/// Which end of the association.
+/// The end of the association to be.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Role {
     /// Accept one association after the other; answer, or verify what comes
@@ -36,7 +36,7 @@ pub(crate) enum Role {
 pub(crate) struct ServeOptions {
     #[command(flatten)]
     pub(crate) end: EndOptions,
-    /// What to do with a message
+    /// The answer to a message
     #[arg(long, value_enum, default_value_t = Mode::Echo)]
     pub(crate) mode: Mode,
     /// Associations to accept, 0 = without end
@@ -70,7 +70,7 @@ pub(crate) struct SendOptions {
     pub(crate) finish: End,
 }
 
-/// What is sent.
+/// The messages that are sent.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Load {
     /// Messages in total, dealt round robin over the streams
@@ -82,7 +82,7 @@ pub(crate) struct Load {
     /// Streams to ask for and to send on
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) streams: u16,
-    /// Unordered delivery
+    /// Send messages unordered
     #[arg(long)]
     pub(crate) unordered: bool,
     /// Payload protocol identifier
@@ -99,7 +99,7 @@ pub(crate) struct Load {
     pub(crate) spoil: u32,
 }
 
-/// What both roles take.
+/// The options of both roles.
 #[derive(Debug, Args)]
 pub(crate) struct EndOptions {
     /// SCTP port of the server
@@ -111,7 +111,7 @@ pub(crate) struct EndOptions {
     /// IP address to bind to as well, of which the peer is told only by `--do N:add-address=ADDRESS`
     #[arg(long)]
     pub(crate) spare: Vec<IpAddr>,
-    /// What carries the packets
+    /// The layer that carries the packets
     #[arg(long, value_enum, default_value_t = Carrier::Udp)]
     pub(crate) over: Carrier,
     /// UDP port of this end
@@ -122,10 +122,10 @@ pub(crate) struct EndOptions {
     pub(crate) gaps: bool,
     #[command(flatten)]
     pub(crate) association: AssociationOptions,
-    /// With `--end wait`: how the peer must finish
+    /// The end that is waited for with `--end wait`: how the peer must finish
     #[arg(long, value_enum, default_value_t = End::Shutdown)]
     pub(crate) expect: End,
-    /// What an abort tells the peer
+    /// The reason an abort tells the peer
     #[arg(long, default_value = "interop")]
     pub(crate) reason: String,
     /// Restarts of the peer that must be seen
@@ -137,7 +137,7 @@ pub(crate) struct EndOptions {
     /// Stay for so long afterwards: a peer that missed SHUTDOWN COMPLETE asks for it again (RFC 9260 §8.4 (5))
     #[arg(long, default_value_t = 0)]
     pub(crate) linger_seconds: u64,
-    /// After N messages: reset-out, reset-in (streams; none: all), add-out, add-in (a number), add-address,
+    /// The acts after N messages: reset-out, reset-in (streams; none: all), add-out, add-in (a number), add-address,
     /// remove-address, peer-primary (an address), run (a command); may be repeated
     #[arg(long = "do", value_name = "N:WHAT=ARGUMENT", value_parser = actions::parse)]
     pub(crate) actions: Vec<Action>,
@@ -146,7 +146,7 @@ pub(crate) struct EndOptions {
     pub(crate) pcap: Option<PathBuf>,
 }
 
-/// What an association is to be like.
+/// The kind of association to be.
 #[derive(Debug, Args)]
 pub(crate) struct AssociationOptions {
     /// Extensions to offer, with commas between them; `none` for none [default: the profile's]
@@ -164,13 +164,13 @@ pub(crate) struct AssociationOptions {
     /// How often INIT and COOKIE ECHO are repeated [default: the profile's 8, four minutes]
     #[arg(long)]
     pub(crate) attempts: Option<u32>,
-    /// Which stream sends next
+    /// The rule for the stream that sends next
     #[arg(long, value_enum, default_value_t = Scheduler::FirstCome)]
     pub(crate) scheduler: Scheduler,
 }
 
 impl AssociationOptions {
-    /// The parameters of an association that sends on `streams`.
+    /// Returns the parameters of an association that sends on `streams`.
     pub(crate) fn config(&self, streams: u16) -> AssociationConfig {
         let mut config = AssociationConfig::profile(self.profile);
         config.streams.outbound = streams;
@@ -188,7 +188,7 @@ impl AssociationOptions {
 }
 
 impl EndOptions {
-    /// Where to bind: as told, or all addresses that can talk to `peer`.
+    /// Returns where to bind: as told, or all addresses that can talk to `peer`.
     pub(crate) fn addresses(&self, peer: Option<IpAddr>) -> Vec<IpAddr> {
         if !self.bind.is_empty() {
             return self.bind.clone();
@@ -202,7 +202,7 @@ impl EndOptions {
         }]
     }
 
-    /// The peer at `address`, whose UDP port is `encap` if there is UDP.
+    /// Returns the peer at `address`, whose UDP port is `encap` if there is UDP.
     pub(crate) fn destination(&self, address: IpAddr, encap: u16) -> Destination {
         match self.over {
             Carrier::Udp => sctp::udp(SocketAddr::new(address, encap)),
@@ -212,7 +212,7 @@ impl EndOptions {
     }
 }
 
-/// What carries the packets.
+/// The layer that carries the packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Carrier {
     /// UDP (RFC 6951).
@@ -223,7 +223,7 @@ pub(crate) enum Carrier {
     Channel,
 }
 
-/// Which stream sends next (RFC 8260 §3).
+/// The rule for the stream that sends next (RFC 8260 §3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Scheduler {
     FirstCome,
@@ -279,14 +279,14 @@ fn offered(list: &[Extension]) -> Extensions {
     }
 }
 
-/// What a server does with messages.
+/// The use that a server has for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Mode {
     /// Send each back.
     Echo,
     /// Compare the content with what is due.
     Verify,
-    /// Both.
+    /// Do both of them.
     Both,
 }
 
@@ -295,15 +295,15 @@ pub(crate) enum Mode {
 pub(crate) enum End {
     /// Leave it to the other end.
     Wait,
-    /// Gracefully.
+    /// End it gracefully.
     Shutdown,
-    /// At once, telling the peer.
+    /// End it at once, telling the peer.
     Abort,
     /// Leave the program without a packet, as after a crash.
     Vanish,
 }
 
-/// A message has at least one octet and fits into the default limits of the stack.
+/// Checks that a message has at least one octet and fits into the default limits of the stack.
 fn parse_bytes(text: &str) -> Result<usize, String> {
     let most = AssociationConfig::default().buffers.message_bytes;
     let bytes = text.parse().map_err(|error| format!("{error}"))?;

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use sctp::{AssociationError, CommunicationLost, Event};
 use serde::Serialize;
 
-/// A line.
+/// A line of output.
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub(crate) enum Line {
@@ -81,7 +81,7 @@ pub(crate) enum Line {
 }
 
 impl Line {
-    /// Prints it. If standard output is gone, nobody wants to know.
+    /// Prints the line at once. If standard output is gone, nobody wants to know.
     pub(crate) fn print(&self) {
         if let Ok(text) = serde_json::to_string(self) {
             let mut output = io::stdout().lock();
@@ -89,7 +89,7 @@ impl Line {
         }
     }
 
-    /// The line for an event; `None` for those that only say that something can be read or written.
+    /// Returns the line for an event; `None` for those that only say that something can be read or written.
     pub(crate) fn of(event: &Event) -> Option<Self> {
         match event {
             Event::CommunicationUp { outbound_streams, inbound_streams, origin: _ } => Some(Self::Up {
@@ -134,7 +134,7 @@ impl Line {
     }
 }
 
-/// The cause code of the ABORT that ended an association, 0 if none did.
+/// Returns the cause code of the ABORT that ended an association, 0 if none did.
 fn cause(error: &AssociationError) -> u16 {
     match error {
         AssociationError::Refused(remote) | AssociationError::AbortedByPeer(remote) => {
@@ -153,7 +153,7 @@ fn cause(error: &AssociationError) -> u16 {
     }
 }
 
-/// How an association ended, in a word.
+/// Tells how an association ended, in a word.
 pub(crate) fn ending(ending: &Result<(), CommunicationLost>) -> &'static str {
     match ending {
         Ok(()) => "shutdown",

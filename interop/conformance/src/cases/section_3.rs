@@ -1,4 +1,4 @@
-//! §3: the format of packets, chunks and parameters.
+//! Cases of §3: the format of packets, chunks and parameters.
 
 use crate::packet::{
     ABORT, BEGINNING, COOKIE_ECHO, Chunk, ENDING, ERROR, HEARTBEAT, HEARTBEAT_ACK, IMMEDIATE, INIT, INIT_ACK,
@@ -135,7 +135,7 @@ fn final_padding_may_be_counted(peer: &mut Peer) -> Verdict {
     peer.gather(&[HEARTBEAT_ACK, HEARTBEAT_ACK]).map(drop)
 }
 
-/// INIT with an unknown parameter and a host name behind it, which would be refused if it were read.
+/// Says INIT with an unknown parameter and a host name behind it, which would be refused if it were read.
 fn init_with_unknown(peer: &mut Peer, kind: u16) -> Verdict {
     let parameters = [item(kind, b"what"), item(HOST_NAME, b"host\0")].concat();
     let init = peer.init_chunk(&parameters);
@@ -248,7 +248,7 @@ fn init_with_tag_zero_is_dropped(peer: &mut Peer) -> Verdict {
     peer.silence(1000)
 }
 
-/// An INIT that has to be refused, and the ABORT.
+/// Says an INIT that has to be refused, and expects the ABORT.
 fn refused(peer: &mut Peer, init: Chunk) -> Verdict {
     peer.say_tagged(0, &[init])?;
     let heard = peer.hear("ABORT")?;
@@ -305,7 +305,7 @@ fn init_ack_of_the_stack_is_sound(peer: &mut Peer) -> Verdict {
     sound(chunk(&heard, INIT_ACK)?)
 }
 
-/// An INIT ACK that has to be refused: what follows is out of the blue.
+/// Says an INIT ACK that has to be refused: what follows is out of the blue.
 fn ends_the_attempt(peer: &mut Peer, ack: Chunk) -> Verdict {
     peer.be_called()?;
     peer.say(&[ack])?;

@@ -1,4 +1,4 @@
-//! §3, continued: padding, ports, and what INIT and INIT ACK may hold.
+//! Cases of §3, continued: padding, ports, and what INIT and INIT ACK may hold.
 
 use super::section_6::echoed;
 use crate::packet::{
@@ -151,7 +151,7 @@ fn init_ack_without_inbound_streams_ends_the_attempt(peer: &mut Peer) -> Verdict
     peer.is_gone()
 }
 
-/// INIT ACKs that would end an attempt.
+/// Returns INIT ACKs that would end an attempt.
 fn unsound_init_acks() -> [Chunk; 3] {
     let ack = |tag, streams| init(INIT_ACK, tag, 100_000, streams, 1, &item(7, b"cookie"));
     [ack(0, (10, 10)), ack(5, (0, 10)), ack(5, (10, 0))]

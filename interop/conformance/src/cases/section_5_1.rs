@@ -1,4 +1,4 @@
-//! §5, continued: addresses, collisions and late chunks while an association opens or restarts.
+//! Cases of §5, continued: addresses, collisions and late chunks while an association opens or restarts.
 
 use sctp_core::Event;
 
@@ -8,6 +8,8 @@ use crate::script::{Peer, Verdict, chunk, holds, same};
 use crate::wire::Call;
 
 cases! {
+    Must "3.3.3, 5.1.2 (A)" VirtualTime Plain init_ack_without_addresses_leaves_its_source_alone:
+        "after an INIT ACK without addresses its source is the only destination, whatever the user named";
     Should "5.1" VirtualTime Plain cookie_echo_uses_all_addresses:
         "COOKIE ECHO is sent again to the other addresses of the peer";
     Must "5.4" VirtualTime Plain cookie_echo_to_an_unconfirmed_address_has_a_heartbeat:
@@ -58,7 +60,7 @@ fn cookie_echo_uses_all_addresses(peer: &mut Peer) -> Verdict {
     same("the two destinations", (first.to, second.to), (0, 1))
 }
 
-/// A chunk is in a packet to the confirmed address 0, or has a HEARTBEAT with a nonce beside it.
+/// Expects a packet to the confirmed address 0, or one with a HEARTBEAT with a nonce beside it.
 fn confirmed_or_probed(heard: &crate::packet::Heard) -> Verdict {
     let is_probed = heard.chunk(HEARTBEAT).is_some_and(|heartbeat| heartbeat.value.len() >= 4 + 8);
     holds("the address is confirmed, or a HEARTBEAT goes with it", heard.to == 0 || is_probed)
@@ -116,13 +118,11 @@ fn init_of_a_stranger_in_cookie_wait_gets_no_tag(peer: &mut Peer) -> Verdict {
     peer.from = 1;
     let init = peer.init_chunk(&both_addresses());
     peer.say_tagged(0, &[init])?;
-    while let Some(heard) = peer.hear_any() {
-        let tag = heard?.chunk(INIT_ACK).map(|ack| ack.u32(0));
-        holds("the tag of the own INIT stays unknown", tag != Some(peer.their_tag))?;
-    }
     peer.from = 0;
     peer.init_ack(&[])?;
-    peer.hear("COOKIE_ECHO").map(drop)
+    let heard = peer.gather_with(COOKIE_ECHO)?;
+    let tells = |chunk: &Chunk| chunk.kind == INIT_ACK && chunk.u32(0) == peer.their_tag;
+    holds("the tag of the own INIT stays unknown", !heard.iter().any(tells))
 }
 
 fn init_in_cookie_wait_is_answered_where_it_came_from(peer: &mut Peer) -> Verdict {
@@ -247,4 +247,18 @@ fn stale_cookie_error_is_dropped_while_waiting(peer: &mut Peer) -> Verdict {
     peer.silence(100)?;
     peer.init_ack(&[])?;
     peer.hear("COOKIE_ECHO").map(drop)
+}
+
+fn init_ack_without_addresses_leaves_its_source_alone(peer: &mut Peer) -> Verdict {
+    peer.call(Call::ConnectToBoth)?;
+    let heard = peer.hear("INIT")?;
+    peer.their_tag = chunk(&heard, INIT)?.u32(0);
+    peer.init_ack(&[])?;
+    peer.hear("COOKIE_ECHO")?;
+    peer.say(&[Chunk::new(COOKIE_ACK, [])])?;
+    peer.call(Call::Send { stream: 0, octets: 10 })?;
+    for _ in 0..4 {
+        same("the destination", peer.hear_within(60_000, "DATA")?.to, 0)?;
+    }
+    Ok(())
 }

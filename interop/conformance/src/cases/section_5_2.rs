@@ -1,4 +1,4 @@
-//! §5.2: INIT, INIT ACK, COOKIE ECHO and COOKIE ACK that come twice, late or unexpectedly.
+//! Cases of §5.2: INIT, INIT ACK, COOKIE ECHO and COOKIE ACK that come twice, late or unexpectedly.
 
 use crate::packet::{ABORT, COOKIE_ACK, COOKIE_ECHO, Chunk, ERROR, INIT, INIT_ACK, SHUTDOWN_ACK, init, item};
 use crate::script::{Peer, Verdict, chunk, holds, same};
@@ -51,7 +51,7 @@ fn init_in_cookie_echoed_is_answered_with_the_same_tag(peer: &mut Peer) -> Verdi
     crossing(peer)
 }
 
-/// An INIT of the peer while the stack opens the association.
+/// Says an INIT of the peer while the stack opens the association.
 fn crossing(peer: &mut Peer) -> Verdict {
     let (tag, tsn) = (peer.their_tag, peer.their_tsn);
     let heard = peer.init(&[])?;
@@ -67,7 +67,7 @@ fn init_in_cookie_wait_leaves_t1_alone(peer: &mut Peer) -> Verdict {
     peer.hear_after(500, "INIT").map(drop)
 }
 
-/// An INIT that lists an address nobody knows, and the ABORT that names it.
+/// Says an INIT that lists an address nobody knows, and expects the ABORT that names it.
 fn with_a_new_address(peer: &mut Peer) -> Verdict {
     let stranger = item(5, &[10, 99, 0, 77]);
     let init = init(INIT, 0x2222_2222, 100_000, (10, 10), 5, &stranger);

@@ -1,4 +1,4 @@
-//! §6, the sender: states, windows, timers and round trips.
+//! Cases of §6, the sender: states, windows, timers and round trips.
 
 use crate::packet::{
     COOKIE_ACK, Chunk, DATA, IMMEDIATE, SACK, SHUTDOWN_ACK, SHUTDOWN_COMPLETE, WHOLE, data, sack,
@@ -153,8 +153,8 @@ fn window_that_opens_a_little_brings_no_small_chunk(peer: &mut Peer) -> Verdict 
     holds("the probe is a whole packet", chunk(&heard, DATA)?.value.len() > 1000)
 }
 
-/// The packets of DATA that come at once: their TSNs, and the octets of payload.
-fn flight(peer: &mut Peer) -> Verdict<(Vec<u32>, usize)> {
+/// Returns the TSNs of the DATA that comes at once, and the octets of payload.
+pub(super) fn flight(peer: &mut Peer) -> Verdict<(Vec<u32>, usize)> {
     let (mut tsns, mut octets) = (Vec::new(), 0);
     while let Some(heard) = peer.hear_any() {
         for chunk in heard?.chunks.iter().filter(|chunk| chunk.kind == DATA) {
@@ -231,14 +231,14 @@ fn retransmission_of_the_first_restarts_t3(peer: &mut Peer) -> Verdict {
     same("the TSN", chunk(&again, DATA)?.u32(0), cumulative.wrapping_add(1))
 }
 
-/// A message whose SACK comes after so many milliseconds.
+/// Makes the user send a message, whose SACK comes after so many milliseconds.
 fn round(peer: &mut Peer, ms: u64) -> Verdict {
     let tsn = sent(peer, 10)?;
     peer.silence(ms)?;
     peer.say(&[sack(tsn, peer.a_rwnd, &[])])
 }
 
-/// How long it takes until a lost message is sent again.
+/// Returns how long it takes until a lost message is sent again.
 fn patience(peer: &mut Peer) -> Verdict<u64> {
     let tsn = sent(peer, 10)?;
     let before = peer.now_ms();

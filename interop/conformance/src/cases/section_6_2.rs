@@ -1,7 +1,7 @@
-//! §6.2, §6.7, the receiver: windows, gaps, duplicates.
+//! Cases of §6.2, §6.7, the receiver: windows, gaps, duplicates.
 
 use crate::law::MTU;
-use crate::packet::{BEGINNING, Chunk, IMMEDIATE, SACK, WHOLE, data};
+use crate::packet::{BEGINNING, Chunk, HEARTBEAT_ACK, IMMEDIATE, SACK, WHOLE, data, heartbeat};
 use crate::script::{Peer, Verdict, chunk, holds, same};
 use crate::wire::Call;
 
@@ -16,14 +16,14 @@ cases! {
         "DATA beyond the window is in no gap ack block until it is taken";
 }
 
-/// The blocks of a SACK as offsets.
-fn blocks(sack: &Chunk) -> Vec<(u16, u16)> {
+/// Returns the blocks of a SACK as offsets.
+pub(super) fn blocks(sack: &Chunk) -> Vec<(u16, u16)> {
     let count = usize::from(sack.u16(8));
     (0..count).map(|each| (sack.u16(12 + 4 * each), sack.u16(14 + 4 * each))).collect()
 }
 
 /// Says DATA, and reads its SACK.
-fn answered(peer: &mut Peer, chunk: Chunk) -> Verdict<Chunk> {
+pub(super) fn answered(peer: &mut Peer, chunk: Chunk) -> Verdict<Chunk> {
     peer.say(&[chunk])?;
     peer.hear("SACK")?.chunk(SACK).cloned().ok_or_else(|| crate::script::Mismatch::new("no SACK came"))
 }
@@ -33,9 +33,9 @@ fn dropped_chunk_is_not_reported(peer: &mut Peer) -> Verdict {
     peer.begin_data()?;
     // Farther away than any window lets a sender go.
     let far = data(peer.tsn.wrapping_add(40_000_000), 0, 9, b"far").flagged(WHOLE | IMMEDIATE);
-    peer.say(&[far])?;
-    while let Some(heard) = peer.hear_any() {
-        same("gap ack blocks", heard?.chunk(SACK).map_or(0, |sack| sack.u16(8)), 0)?;
+    peer.say(&[far, heartbeat(b"marker")])?;
+    for sack in peer.gather_with(HEARTBEAT_ACK)?.iter().filter(|chunk| chunk.kind == SACK) {
+        same("gap ack blocks", sack.u16(8), 0)?;
     }
     let next = peer.next_data(0, 1, b"next").flagged(WHOLE | IMMEDIATE);
     let sack = answered(peer, next)?;

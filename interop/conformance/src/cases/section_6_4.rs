@@ -1,4 +1,4 @@
-//! §6.4, §8.1, §8.2: peers with several addresses.
+//! Cases of §6.4, §8.1, §8.2: peers with several addresses.
 
 use sctp_core::{Event, PathState};
 
@@ -101,7 +101,7 @@ fn primary_fails(peer: &mut Peer) -> Verdict<u32> {
     holds("the primary path is left", false).map(|()| 0)
 }
 
-fn is_now(events: &[Event], wanted: PathState) -> bool {
+pub(super) fn is_now(events: &[Event], wanted: PathState) -> bool {
     events.iter().any(|event| matches!(event, Event::PeerAddressChange { state, .. } if *state == wanted))
 }
 

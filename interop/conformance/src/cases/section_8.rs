@@ -1,4 +1,4 @@
-//! §8: peers and paths that fail, HEARTBEATs, packets out of the blue, verification tags.
+//! Cases of §8: peers and paths that fail, HEARTBEATs, packets out of the blue, verification tags.
 
 use crate::packet::{
     ABORT, COOKIE_ACK, COOKIE_ECHO, Chunk, DATA, ERROR, HEARTBEAT, HEARTBEAT_ACK, INIT, INIT_ACK, REFLECTED,
@@ -149,7 +149,7 @@ fn foreign_cookie_echo_is_dropped(peer: &mut Peer) -> Verdict {
     dropped_out_of_the_blue(peer, &[Chunk::new(COOKIE_ECHO, [0xcc; 200])])
 }
 
-/// SHUTDOWN ACK, and the SHUTDOWN COMPLETE that reflects its tag.
+/// Says SHUTDOWN ACK, and expects the SHUTDOWN COMPLETE that reflects its tag.
 fn completed(peer: &mut Peer, tag: u32) -> Verdict {
     peer.say_tagged(tag, &[Chunk::new(SHUTDOWN_ACK, [])])?;
     let heard = peer.hear("SHUTDOWN_COMPLETE")?;
@@ -182,6 +182,7 @@ fn anything_else_out_of_the_blue_is_aborted(peer: &mut Peer) -> Verdict {
         peer.say(&chunks)?;
         let heard = peer.hear("ABORT")?;
         same("the tag and T", (heard.tag, chunk(&heard, ABORT)?.flags & 1), (0x7777_7777, REFLECTED))?;
+        peer.silence(100)?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! §9: the end of an association.
+//! Cases of §9: the end of an association.
 
 use sctp_core::Event;
 
@@ -56,7 +56,7 @@ cases! {
     Must "9.2" Both Plain shutdown_of_the_user_is_ignored_after_the_peers:
         "in SHUTDOWN-RECEIVED the user's shutdown is ignored, and another SHUTDOWN is processed";
     Should "9.2" VirtualTime Plain any_packet_restarts_t2:
-        "in SHUTDOWN-SENT any packet of the peer restarts T2-shutdown";
+        "in SHUTDOWN-SENT any packet of the peer restarts T2-shutdown, once for each SHUTDOWN";
     Must "9.2" VirtualTime Plain data_in_shutdown_sent_restarts_t2:
         "in SHUTDOWN-SENT the SHUTDOWN for DATA restarts T2-shutdown";
     Must "9.2" Both Plain duplicate_in_shutdown_sent_brings_a_sack_too:
@@ -65,6 +65,16 @@ cases! {
         "after SHUTDOWN COMPLETE, sent or received, nothing is sent again";
     Should "9.2" VirtualTime Plain user_is_told_that_a_shutdown_failed:
         "when SHUTDOWN or SHUTDOWN ACK is given up the user is told";
+    Should "9" Both Plain leaving_service_ends_associations:
+        "a user that leaves service ends the association: SHUTDOWN or ABORT goes out";
+    Should "9.2" VirtualTime Plain nothing_new_is_taken_while_shutdown_is_pending:
+        "in SHUTDOWN-PENDING no new message is taken from the user";
+    Should "9.2" Both Plain nothing_new_is_taken_in_shutdown_ack_sent:
+        "nor in SHUTDOWN-ACK-SENT";
+    Must "9.2" VirtualTime Plain shutdown_again_tells_what_came_since:
+        "SHUTDOWN that is sent again tells the DATA that came since the first";
+    Should "9.2" VirtualTime Plain shutdowns_that_cross_restart_t2:
+        "T2-shutdown starts anew when SHUTDOWN is answered in SHUTDOWN-SENT";
     Should "9.1" VirtualTime Plain user_is_told_why_the_peer_aborted:
         "the user is told of an ABORT, with the reason that the peer's user gave";
 }
@@ -93,11 +103,13 @@ fn shutdown_of_the_user_is_ignored_after_the_peers(peer: &mut Peer) -> Verdict {
 
 fn any_packet_restarts_t2(peer: &mut Peer) -> Verdict {
     peer.be_shut_down()?;
-    for _ in 0..5 {
-        peer.silence(900)?;
-        peer.say(&[Chunk::new(crate::packet::HEARTBEAT_ACK, crate::packet::item(1, b"x"))])?;
-    }
-    peer.hear_after(1000, "SHUTDOWN").map(drop)
+    let heartbeat_ack = || Chunk::new(crate::packet::HEARTBEAT_ACK, crate::packet::item(1, b"x"));
+    peer.silence(900)?;
+    peer.say(&[heartbeat_ack()])?;
+    // Packets that keep coming do not put off the next SHUTDOWN for ever: the first may have been lost.
+    peer.silence(900)?;
+    peer.say(&[heartbeat_ack()])?;
+    peer.hear_after(100, "SHUTDOWN").map(drop)
 }
 
 fn data_in_shutdown_sent_restarts_t2(peer: &mut Peer) -> Verdict {
@@ -339,4 +351,45 @@ fn nothing_new_is_taken_after_shutdown(peer: &mut Peer) -> Verdict {
     peer.be_shut_down()?;
     let refused = peer.call(Call::Send { stream: 0, octets: 10 }).is_err();
     holds("the user's message is refused", refused)
+}
+
+fn leaving_service_ends_associations(peer: &mut Peer) -> Verdict {
+    peer.establish()?;
+    peer.call(Call::Leave)?;
+    let Some(heard) = peer.hear_soon() else { return holds("the peer is told", false) };
+    let heard = heard?;
+    same("the tag", heard.tag, peer.tag)?;
+    holds("it is told the end", heard.chunk(SHUTDOWN).or(heard.chunk(ABORT)).is_some())
+}
+
+fn nothing_new_is_taken_while_shutdown_is_pending(peer: &mut Peer) -> Verdict {
+    peer.establish()?;
+    peer.call(Call::Send { stream: 0, octets: 10 })?;
+    peer.hear("DATA")?;
+    peer.call(Call::Shutdown)?;
+    let refused = peer.call(Call::Send { stream: 0, octets: 10 }).is_err();
+    holds("the user's message is refused", refused)
+}
+
+fn nothing_new_is_taken_in_shutdown_ack_sent(peer: &mut Peer) -> Verdict {
+    peer.shut_down()?;
+    let refused = peer.call(Call::Send { stream: 0, octets: 10 }).is_err();
+    holds("the user's message is refused", refused)
+}
+
+fn shutdown_again_tells_what_came_since(peer: &mut Peer) -> Verdict {
+    peer.be_shut_down()?;
+    let late = peer.next_data(0, 0, b"late");
+    peer.say(&[late])?;
+    peer.gather_with(SHUTDOWN)?;
+    let again = peer.hear_within(60_000, "SHUTDOWN")?;
+    same("the cumulative TSN", chunk(&again, SHUTDOWN)?.u32(0), peer.tsn.wrapping_sub(1))
+}
+
+fn shutdowns_that_cross_restart_t2(peer: &mut Peer) -> Verdict {
+    peer.be_shut_down()?;
+    peer.silence(900)?;
+    peer.say(&[shutdown(peer.their_tsn.wrapping_sub(1))])?;
+    peer.hear("SHUTDOWN_ACK")?;
+    peer.hear_after(1000, "SHUTDOWN_ACK").map(drop)
 }
