@@ -163,7 +163,7 @@ fn around(
     program: &OsString,
     rest: &[OsString],
 ) -> Result<(), EmulateError> {
-    let signals = Signals::survive();
+    let signals = CommandSignals::survive();
     let mut command = Command::new(program);
     command.args(rest);
     let for_command = signals.clone();
@@ -220,7 +220,7 @@ fn join(
 /// Signals that arrived while the command ran. Ctrl-C reaches the command by itself; what is sent to this process
 /// alone is passed on, also what came before the command was known here.
 #[derive(Clone)]
-struct Signals(Arc<Mutex<Seen>>);
+struct CommandSignals(Arc<Mutex<Seen>>);
 
 #[derive(Default)]
 struct Seen {
@@ -239,7 +239,7 @@ impl Seen {
     }
 }
 
-impl Signals {
+impl CommandSignals {
     fn survive() -> Self {
         let from_terminal = std::io::IsTerminal::is_terminal(&std::io::stdin());
         let signals = Self(Arc::new(Mutex::new(Seen { from_terminal, ..Seen::default() })));

@@ -38,7 +38,7 @@ enum End {
 
 /// The protocol that carries the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Protocol {
+enum MessageProtocol {
     /// Our SCTP, in UDP or after `ip:` over IP
     Sctp,
     /// The kernel's TCP
@@ -66,7 +66,7 @@ impl SctpCongestion {
     }
 }
 
-impl Protocol {
+impl MessageProtocol {
     const fn name(self) -> &'static str {
         match self {
             Self::Sctp => "sctp",

@@ -1,14 +1,13 @@
 //! `headway reproduce`: figures and tables of the studies, ours beside the published values.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
 use lab::StopSignal;
+use lab::report::{Page, verdicts};
 use lab::study::{
-    Effort, Measurement, PAGES, Page, PageSpec, Statement, StoreError, Stored, StudyError, Verdict,
-    VideoTrace, page, search, write_all,
+    Effort, Measurement, PAGES, PageSpec, StoreError, Stored, StudyError, VideoTrace, page, search, write_all,
 };
 use serde::Serialize;
 
@@ -226,50 +225,5 @@ fn stored(folder: &Path) -> Vec<Page> {
 }
 
 fn tell(output: &Output, pages: Vec<Page>) -> Result<(), ReproduceError> {
-    let text = text(&pages);
-    Ok(output.write(&text, &Answer { headway: env!("CARGO_PKG_VERSION"), pages })?)
-}
-
-/// Returns one line per statement.
-fn text(pages: &[Page]) -> String {
-    let mut text = String::new();
-    for page in pages {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{}: {} ({}, {:.1} s)", page.id, page.title, page.effort, page.wall_s);
-        for statement in &page.statements {
-            let _ = writeln!(text, "  {}", line(statement));
-        }
-        for what in &page.left_out {
-            let _ = writeln!(text, "  left out        {what}");
-        }
-    }
-    let statements = || pages.iter().flat_map(|page| &page.statements);
-    let with = |verdict| statements().filter(|statement| statement.verdict == verdict).count();
-    let _ = writeln!(
-        text,
-        "{} statements: {} reproduced, {} differ, {} not reproduced, {} undecided",
-        statements().count(),
-        with(Verdict::Reproduced),
-        with(Verdict::Differs),
-        with(Verdict::NotReproduced),
-        with(Verdict::Undecided)
-    );
-    text
-}
-
-fn line(statement: &Statement) -> String {
-    let verdict = match statement.verdict {
-        Verdict::Reproduced => "reproduced    ",
-        Verdict::NotReproduced => "NOT REPRODUCED",
-        Verdict::Differs => "differs       ",
-        Verdict::Undecided => "undecided     ",
-    };
-    let value =
-        |name: &str, value: Option<f64>| value.map(|value| format!("{name} {value:.2} {}", statement.unit));
-    let values: Vec<String> = [value("published", statement.published), value("ours", statement.ours)]
-        .into_iter()
-        .flatten()
-        .collect();
-    let values = if values.is_empty() { String::new() } else { format!(" [{}]", values.join(", ")) };
-    format!("{verdict}  {}{values}: {}", statement.text, statement.because)
+    Ok(output.write(&verdicts(&pages), &Answer { headway: env!("CARGO_PKG_VERSION"), pages })?)
 }

@@ -1,17 +1,20 @@
 //! `headway simulate`: a plan in virtual time, or on real packets.
 
+use std::io;
 use std::path::PathBuf;
 
 use clap::Args;
-use lab::StopSignal;
-use lab::plan::{Plan, PlanError, PlanWorld, RunOptions, SimulationResult, plan_table, write_plan_report};
+use lab::plan::{Plan, PlanError, PlanWorld, RunOptions, SimulationResult, write_plan_report};
 use lab::simulation::SimulationError;
+use lab::{Conditions, StopSignal, report};
 use serde::Serialize;
 
 use crate::interrupt;
+use crate::origin::origin;
 use crate::output::{Output, OutputArguments, OutputError, check_folder};
 use crate::progress::Bar;
 use crate::rights::Rights;
+use crate::terminal;
 
 /// A plan in the simulator: hosts, routers, links, flows, every combination of levels with every seed
 ///
@@ -39,7 +42,7 @@ pub(crate) struct Arguments {
     /// Runs at the same time in the simulator [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
-    /// Folder for results.json and cells.csv
+    /// Folder for report.html, results.json and cells.csv
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -50,7 +53,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SimulateError {
     #[error("PLAN '{}' cannot be read: {error}; name a TOML file", path.display())]
-    Unreadable { path: PathBuf, error: std::io::Error },
+    Unreadable { path: PathBuf, error: io::Error },
     #[error("{}: {error}", path.display())]
     Plan { path: PathBuf, error: PlanError },
     #[error("--world 'namespaces' is refused: {0}; or use --world simulator")]
@@ -58,7 +61,7 @@ pub(crate) enum SimulateError {
     #[error("the plan cannot be run: {0}")]
     Run(#[from] SimulationError),
     #[error("--out '{}' cannot be written: {error}; name a writable folder", path.display())]
-    Out { path: PathBuf, error: std::io::Error },
+    Out { path: PathBuf, error: io::Error },
     #[error("not a full success: flows ended early; see \"because\" in the result")]
     Flows,
     #[error("interrupted: these are the runs until then")]
@@ -99,6 +102,7 @@ pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), SimulateE
     if arguments.wants_namespaces() {
         rights.permission().map_err(SimulateError::Refused)?;
     }
+    let origin = origin();
     let stop = StopSignal::default();
     interrupt::stop_on_interrupt(&stop);
     let mut options = RunOptions { world: arguments.world, stop, ..RunOptions::default() };
@@ -110,11 +114,14 @@ pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), SimulateE
     let outcome = plan.run(&options);
     bar.finish();
     let result = SimulationResult::new(&plan, &outcome?);
+    let page = report::plan(&result, &Conditions { origin, ..Conditions::of_this_host() });
     let written = arguments.out.as_ref().map(|folder| {
-        let written = write_plan_report(folder, &result);
+        let written = report::html(&page.title, &[&page]).map_err(io::Error::other);
+        let written = written.and_then(|html| std::fs::write(folder.join("report.html"), html));
+        let written = written.and_then(|()| write_plan_report(folder, &result));
         written.map_err(|error| SimulateError::Out { path: folder.clone(), error })
     });
-    output.write(&plan_table(&result), &result)?;
+    output.write(&report::text(&page, terminal::columns()), &result)?;
     written.transpose()?;
     if options.stop.is_raised() {
         return Err(SimulateError::Interrupted);

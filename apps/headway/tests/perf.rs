@@ -110,6 +110,21 @@ fn a_run_does_not_end_with_a_sliver() {
     assert_plausible(&result, 1200.0);
 }
 
+/// Known at once, as this host says so: a client does not wait for answers that cannot come.
+#[test]
+fn nobody_is_said_by_the_network_over_either_transport() {
+    for (transport, said) in [("sctp", "the network reports that nobody is there"), ("tcp", "refused")] {
+        let (port, encap_port) = (free_port(), free_port());
+        let to = format!("--to 127.0.0.1:{port} --transport {transport}");
+        let encapsulation =
+            if transport == "sctp" { format!("--encap-port 0:{encap_port}") } else { String::new() };
+        let output = headway(&format!("perf client {to} {encapsulation}"));
+        assert_eq!(output.status.code(), Some(1));
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_contains(&error, &[said, "headway perf server"]);
+    }
+}
+
 /// Its sockets share the port among themselves, and with nobody else.
 #[test]
 fn a_second_server_at_the_same_port_is_refused() {

@@ -127,6 +127,24 @@ fn a_folder_gets_json_and_csv() {
     assert!(serde_json::from_str::<Value>(&json).is_ok());
 }
 
+#[test]
+fn two_results_of_a_plan_are_laid_side_by_side_in_one_page() {
+    let folder = |name: &str| Path::new(env!("CARGO_TARGET_TMPDIR")).join(name).to_str().unwrap().to_owned();
+    let (plan, [one, other, out]) = (written("beside.toml", SMALL), ["one", "other", "beside"].map(folder));
+    result(&[&plan, "--seeds", "1", "--out", &one]);
+    result(&[&plan, "--seeds", "1", "--seed", "2", "--out", &other]);
+    let arguments = ["diff", &one, &other, "--json", "-", "--out", &out];
+    let output = Command::new(env!("CARGO_BIN_EXE_headway")).args(arguments).output().unwrap();
+    let difference: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let ids: Vec<_> = difference["transports"].as_array().unwrap().iter().map(|row| &row["id"]).collect();
+    assert_eq!(ids, ["sctp:1", "tcp:2", "udp"]);
+    assert_eq!(difference["conditions"][0]["name"], "seeds");
+    let html = |folder: &str, name: &str| std::fs::read_to_string(Path::new(folder).join(name)).unwrap();
+    for page in [html(&one, "report.html"), html(&out, "difference.html")] {
+        assert!(page.contains("<svg") && page.contains("sctp:1") && !page.contains("<script"), "{page}");
+    }
+}
+
 /// Where namespaces are refused, that is said, and why.
 #[test]
 fn the_same_plan_runs_on_real_packets() {

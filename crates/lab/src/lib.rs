@@ -15,7 +15,7 @@
 //! let config = CompareConfig::default();
 //! let raw = run_compare(&config, &mut namespaces, &mut simulator)?;
 //! let comparison = Comparison::new(&config, &raw, Conditions::of_this_host(), |_transport| Err("no model".to_owned()));
-//! println!("{}", lab::report::table(&comparison.result));
+//! println!("{}", lab::report::text(&lab::report::comparison(&comparison)[0], Some(100)));
 //! lab::report::write("headway-report".as_ref(), &comparison, &raw)?;
 //! # Ok(())
 //! # }
@@ -26,7 +26,6 @@ mod backend;
 mod compare;
 mod conditions;
 mod events;
-mod losses;
 pub mod plan;
 pub mod report;
 pub mod simulation;
@@ -47,12 +46,12 @@ pub use compare::{
 };
 pub use conditions::{Conditions, Origin};
 pub use events::{EventFile, write_events};
-pub use statistics::{MIN_BATCHES, Percentile, ResponseTimes, milliseconds};
+pub use statistics::{Distribution, MIN_BATCHES, milliseconds};
 pub use summary::{
     BlockingResult, CompareResult, Comparison, ConditionDifference, DifferenceVerdict, HostFacts,
     ImpairmentsResult, LateResult, LossSplit, PathResult, PeerPath, PredictedResult, RequestCounts,
-    ResponseResult, ResultDifference, ResultFileError, RunCurves, RunResult, SCHEMA, TransportDifference,
-    WorkloadResult,
+    ResponseResult, ResultDifference, ResultFileError, RunCurves, RunResult, SCHEMA, Saved,
+    TransportDifference, WorkloadResult,
 };
 pub use traffic::{ClientPlan, ServerPlan, WORKLOADS, Workload, pinhole};
 pub use transport::{

@@ -12,12 +12,10 @@ mod execute;
 mod file;
 mod result;
 mod tally;
-mod text;
 
 pub(crate) use execute::spread;
 pub use execute::{PlanOutcome, PlanWorld, Progress, RunOptions};
 pub use file::{Cell, Plan, PlanError};
-pub use result::{CellResult, Numbers, RunSummary, SimulationResult, write_plan_report};
-pub(crate) use tally::mean;
-pub use tally::{CellTally, Distribution, FlowTally, SeedTally};
-pub use text::plan_table;
+pub(crate) use result::plain;
+pub use result::{CellResult, RunSummary, SimulationResult, write_plan_report};
+pub use tally::{CellTally, FlowTally, SeedTally};

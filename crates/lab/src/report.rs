@@ -1,25 +1,41 @@
-//! What people see: the table, the files, the report.
+//! The part that people see: pages, and how they are drawn.
+//!
+//! ```text
+//! Comparison, SimulationResult, ResultDifference, studies ─► Page ─► terminal, HTML with SVG, CSV
+//! ```
 
+mod comparison;
+pub(crate) mod csv;
 mod difference;
+mod figure;
 mod html;
 mod numbers;
+pub(crate) mod page;
+mod plan;
 mod reading;
 mod samples;
-mod table;
+mod scale;
+mod terminal;
 
 use std::io;
 use std::path::Path;
 
-pub(crate) use numbers::percent;
+use thiserror::Error;
 
-pub use difference::difference_table;
-pub use html::{ReportError, html};
+pub use comparison::comparison;
+pub use difference::difference;
+pub use html::html;
+pub(crate) use html::{Overview, index_html, study_html};
+pub(crate) use numbers::percent;
+pub use page::{Axis, Figure, Mark, Page, Scale, Series, Statement, Table, Verdict};
+pub use plan::plan;
 pub use reading::{closing_words, reading};
 pub use samples::samples_csv;
-pub use table::{table, table_within};
+pub use terminal::{text, verdicts};
 
 use crate::compare::RawOutcome;
-use crate::summary::{CompareResult, Comparison};
+use crate::conditions::Origin;
+use crate::summary::{CompareResult, Comparison, HostFacts};
 
 /// Writes `report.html`, `results.json` and `samples.csv` into a directory, which is made if need be.
 ///
@@ -29,7 +45,9 @@ use crate::summary::{CompareResult, Comparison};
 pub fn write(directory: &Path, comparison: &Comparison, raw: &RawOutcome) -> Result<(), ReportError> {
     std::fs::create_dir_all(directory)?;
     let [report, results, samples] = FILES;
-    std::fs::write(directory.join(report), html(comparison)?)?;
+    let [result, over_time] = self::comparison(comparison);
+    let title = "Response times of signalling transactions";
+    std::fs::write(directory.join(report), html(title, &[&result, &over_time])?)?;
     std::fs::write(directory.join(results), results_json(&comparison.result)?)?;
     let csv = std::fs::File::create(directory.join(samples))?;
     samples_csv(raw, &mut io::BufWriter::new(csv))?;
@@ -39,7 +57,7 @@ pub fn write(directory: &Path, comparison: &Comparison, raw: &RawOutcome) -> Res
 /// Names of the files that [`write()`] makes of a comparison.
 pub const FILES: [&str; 3] = ["report.html", "results.json", "samples.csv"];
 
-/// The result as JSON with a line end, for `results.json` and `--json`.
+/// Returns the result as JSON with a line end, for `results.json` and `--json`.
 ///
 /// # Errors
 ///
@@ -48,6 +66,31 @@ pub fn results_json(result: &CompareResult) -> Result<String, ReportError> {
     let mut text = serde_json::to_string_pretty(result)?;
     text.push('\n');
     Ok(text)
+}
+
+/// Returns which program made a result, how, when and where.
+fn circumstances(headway: &str, origin: &Origin, host: &HostFacts) -> Vec<(String, String)> {
+    let Origin { commit, command, started } = origin;
+    let built = if commit.is_empty() { headway.to_owned() } else { format!("{headway}, commit {commit}") };
+    let told = [("Command", format!("headway {}", command.join(" "))), ("Started", started.clone())];
+    let told = told.into_iter().filter(|_| !started.is_empty());
+    let facts =
+        core::iter::once(("Headway", built)).chain(told).map(|(name, value)| (name.to_owned(), value));
+    facts.chain(host.iter().map(|(name, value)| (format!("Host: {name}"), value.clone()))).collect()
+}
+
+/// The reason why there is no report.
+#[derive(Debug, Error)]
+pub enum ReportError {
+    /// The template could not be filled in.
+    #[error("the report cannot be laid out: {0}")]
+    Template(#[from] askama::Error),
+    /// The data could not be written as JSON.
+    #[error("the results cannot be written as JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    /// The file could not be written.
+    #[error("the report cannot be written: {0}")]
+    Io(#[from] io::Error),
 }
 
 #[cfg(test)]

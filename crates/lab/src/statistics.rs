@@ -1,106 +1,125 @@
-//! Response times: distribution, mean and how sure it is.
+//! Times of messages: distribution, mean and how sure it is. Comparisons, plans and studies have the same rule for each.
 
 use core::time::Duration;
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// The response times of one transport, from one or several repetitions.
-///
-/// Percentiles are exact order statistics: every sample is kept for `samples.csv` anyway, so there is nothing to
-/// gain from the rounding of a histogram.
+use crate::simulation::{Delays, Moments, Spread};
+
+/// The times of messages from one or several runs, put together by seed.
 #[derive(Clone, Debug)]
-pub struct ResponseTimes {
-    sorted: Vec<Duration>,
-    sum_s: f64,
-    unanswered: usize,
-    /// The times of each repetition in ms, in the order of sending.
-    repetitions: Vec<Vec<f64>>,
+pub struct Distribution {
+    spread: Spread,
+    unanswered: u64,
+    /// Moments, maximum and batch means of each run, by seed.
+    runs: Vec<Option<(Moments, Duration, Vec<f64>)>>,
 }
 
-impl ResponseTimes {
-    /// Takes the response times of each repetition in the order of their requests, and how many requests were not answered.
+impl Distribution {
+    /// Takes the times of each run in the order of their messages, and how many were not answered.
     #[must_use]
-    pub fn new(repetitions: &[Vec<Duration>], unanswered: usize) -> Self {
-        let mut sorted = repetitions.concat();
-        sorted.sort_unstable();
-        let in_ms = |repetition: &Vec<Duration>| repetition.iter().copied().map(milliseconds).collect();
-        Self {
-            sum_s: sorted.iter().map(Duration::as_secs_f64).sum(),
-            sorted,
-            unanswered,
-            repetitions: repetitions.iter().map(in_ms).collect(),
+    pub fn of_runs(runs: &[Vec<Duration>], unanswered: u64) -> Self {
+        let mut distribution = Self { unanswered, ..Self::new(runs.len()) };
+        for (position, times) in runs.iter().enumerate() {
+            let mut delays = Delays::new();
+            times.iter().for_each(|time| delays.record(*time));
+            distribution.add(position, &delays, 0);
         }
+        distribution
     }
 
-    /// Returns the number of requests.
-    #[must_use]
-    pub fn count(&self) -> usize {
-        self.sorted.len()
+    pub(crate) fn new(seeds: usize) -> Self {
+        Self { spread: Spread::new(), unanswered: 0, runs: vec![None; seeds] }
     }
 
-    /// Returns how many requests were not answered.
+    pub(crate) fn add(&mut self, position: usize, delays: &Delays, unanswered: u64) {
+        self.unanswered += unanswered;
+        if delays.moments().count() == 0 {
+            return;
+        }
+        self.spread.add(delays.spread());
+        self.runs[position] = Some((delays.moments(), delays.max(), delays.batch_means()));
+    }
+
+    /// Returns the mean of each run, in ms.
     #[must_use]
-    pub fn unanswered(&self) -> usize {
+    pub fn means(&self) -> Vec<f64> {
+        self.runs.iter().flatten().filter_map(|(moments, ..)| moments.mean()).collect()
+    }
+
+    /// Returns the sample variance of each run, in ms².
+    #[must_use]
+    pub fn variances(&self) -> Vec<f64> {
+        self.runs.iter().flatten().filter_map(|(moments, ..)| moments.variance()).collect()
+    }
+
+    /// Returns the mean of the runs' means, in ms; `None` without any.
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        mean(&self.means())
+    }
+
+    /// Returns the 95 % interval of the mean: over runs where there are ten or more, otherwise over batches of
+    /// consecutive messages; `None` with fewer than ten of those, too.
+    ///
+    /// Successive times are not independent — one loss delays several messages — so that the plain interval would be
+    /// too narrow. Means of batches nearly are; a batch never spans two runs.
+    #[must_use]
+    pub fn ci95(&self) -> Option<[f64; 2]> {
+        let batches: Vec<f64> =
+            self.runs.iter().flatten().flat_map(|(.., batches)| batches).copied().collect();
+        let half = half_width(&self.means()).or_else(|| half_width(&batches))?;
+        self.mean().map(|mean| [mean - half, mean + half])
+    }
+
+    /// Returns the number of times.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.spread.count()
+    }
+
+    /// Returns the number of messages that were not answered.
+    #[must_use]
+    pub const fn unanswered(&self) -> u64 {
         self.unanswered
     }
 
-    /// Returns the mean of the responses in ms; `None` without responses.
+    /// Returns the quantile by nearest rank in ms, within a thousandth of itself ([`Spread`]), to which a message without answer is
+    /// longer than everything; `None` where it falls among these, and with fewer than five messages beyond it, where it would be a
+    /// matter of luck.
     #[must_use]
-    pub fn mean_ms(&self) -> Option<f64> {
-        (self.count() > 0).then(|| self.sum_s * 1e3 / self.count() as f64)
+    pub fn quantile(&self, share: f64) -> Option<f64> {
+        let (count, all) = (self.count() as f64, (self.count() + self.unanswered) as f64);
+        let rank = (share * all - ROUNDING).ceil();
+        let is_told = rank >= 1.0 && rank <= count && all - rank >= SAMPLES_BEYOND;
+        if is_told { self.spread.quantile_ms((rank - 0.5) / count) } else { None }
     }
 
-    /// Returns the longest response time in ms; `None` without responses.
+    /// Returns the longest time in ms.
     #[must_use]
-    pub fn max_ms(&self) -> Option<f64> {
-        self.sorted.last().copied().map(milliseconds)
+    pub fn max(&self) -> Option<f64> {
+        self.runs.iter().flatten().map(|(_, max, _)| milliseconds(*max)).reduce(f64::max)
     }
 
-    /// Returns a percentile by nearest rank, in ms, to which a request without response is longer than
-    /// everything; `None` where it falls among these, and with fewer than five requests beyond it, where it
-    /// would be a matter of luck.
-    #[must_use]
-    pub fn percentile_ms(&self, percentile: Percentile) -> Option<f64> {
-        let all = self.count() + self.unanswered;
-        let rank = (all * percentile.per_mille()).div_ceil(1000);
-        if rank == 0 || all - rank < SAMPLES_BEYOND {
-            return None;
-        }
-        self.sorted.get(rank - 1).copied().map(milliseconds)
-    }
-
-    /// Returns `(ms, share of the requests with a longer response time, or none)` at each value that occurs,
-    /// ascending.
+    /// Returns `(ms, share of messages that took longer, or were not answered)`, at each value that occurs.
     #[must_use]
     pub fn ccdf(&self) -> Vec<(f64, f64)> {
-        let all = self.count() + self.unanswered;
-        let mut steps = Vec::new();
-        for (index, value) in self.sorted.iter().enumerate() {
-            if self.sorted.get(index + 1) != Some(value) {
-                steps.push((milliseconds(*value), (all - index - 1) as f64 / all as f64));
-            }
+        let steps = self.spread.ccdf();
+        if self.unanswered == 0 {
+            return steps;
         }
+        let (count, unanswered) = (self.count() as f64, self.unanswered as f64);
         steps
+            .into_iter()
+            .map(|(ms, share)| (ms, (share * count + unanswered) / (count + unanswered)))
+            .collect()
     }
+}
 
-    /// Returns the 95 % confidence interval of the mean by batch means, in ms; `None` with fewer than
-    /// [`MIN_BATCHES`] batches.
-    ///
-    /// Successive response times are not independent — one loss delays several — so that the plain interval would be
-    /// too narrow. Means of batches of consecutive requests nearly are; a batch never spans two repetitions.
-    #[must_use]
-    pub fn ci95_ms(&self) -> Option<[f64; 2]> {
-        let means = self.batch_means();
-        let half = half_width(&means)?;
-        let mean = self.mean_ms()?;
-        Some([mean - half, mean + half])
-    }
-
-    fn batch_means(&self) -> Vec<f64> {
-        let size = self.count().div_ceil(MAX_BATCHES).max(MIN_BATCH_SIZE);
-        let batches = self.repetitions.iter().flat_map(|repetition| repetition.chunks_exact(size));
-        batches.map(|batch| batch.iter().sum::<f64>() / batch.len() as f64).collect()
-    }
+/// Returns the mean of some figures.
+#[must_use]
+pub(crate) fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 /// Returns half the width of the 95 % interval of the mean of independent values.
@@ -121,40 +140,11 @@ pub fn milliseconds(span: Duration) -> f64 {
     span.as_secs_f64() * 1e3
 }
 
-/// The percentiles of all reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Percentile {
-    /// The median, which half of the requests do not exceed.
-    P50,
-    /// The percentile that nine of ten requests do not exceed.
-    P90,
-    /// All but one of a hundred.
-    P99,
-    /// All but one of a thousand.
-    P999,
-}
-
-impl Percentile {
-    fn per_mille(self) -> usize {
-        match self {
-            Self::P50 => 500,
-            Self::P90 => 900,
-            Self::P99 => 990,
-            Self::P999 => 999,
-        }
-    }
-}
-
-/// The fewest batches for a confidence interval.
+/// The fewest batches or runs for a confidence interval.
 pub const MIN_BATCHES: usize = 10;
-
-/// More batches than this make them shorter, not the interval better.
-const MAX_BATCHES: usize = 30;
-
-/// Requests that a batch has at least.
-const MIN_BATCH_SIZE: usize = 20;
-
-const SAMPLES_BEYOND: usize = 5;
+const SAMPLES_BEYOND: f64 = 5.0;
+/// A share of a number of messages may be a whole number that arithmetic does not hit.
+const ROUNDING: f64 = 1e-9;
 
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,10 @@
-//! From what a backend measured to what is reported.
+//! The way from what a backend measured to what is reported.
 
 mod curves;
 mod difference;
 mod late;
 mod result;
+mod saved;
 mod verdict;
 
 use std::collections::BTreeMap;
@@ -11,20 +12,20 @@ use std::collections::BTreeMap;
 use workload::Sample;
 
 pub use curves::RunCurves;
-pub use difference::{
-    ConditionDifference, DifferenceVerdict, ResultDifference, ResultFileError, TransportDifference,
-};
+pub use difference::{ConditionDifference, DifferenceVerdict, ResultDifference, TransportDifference};
 pub use result::{
     BlockingResult, CompareResult, ImpairmentsResult, LateResult, LossSplit, PathResult, PeerPath,
     PredictedResult, RequestCounts, ResponseResult, RunResult, WorkloadResult,
 };
+
+pub use saved::{ResultFileError, Saved};
 
 use crate::compare::{
     BackendKind, Blocking, CompareConfig, PacketCounts, Prediction, RawOutcome, RawRun, Skipped,
 };
 use crate::conditions::Conditions;
 use crate::report::{percent, reading};
-use crate::statistics::{Percentile, ResponseTimes, milliseconds};
+use crate::statistics::{Distribution, milliseconds};
 use crate::transport::TransportSpec;
 use late::Bounds;
 
@@ -93,14 +94,15 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    fn response_times(&self) -> ResponseTimes {
+    fn response_times(&self) -> Distribution {
         let of_run = |run: &&RawRun| run.samples.iter().filter_map(|sample| sample.response).collect();
         let repetitions: Vec<Vec<_>> = self.runs.iter().map(of_run).collect();
-        let answered: usize = repetitions.iter().map(Vec::len).sum();
-        ResponseTimes::new(&repetitions, due(&self.runs) - answered)
+        let unanswered =
+            self.sum(|run| run.samples.iter().filter(|sample| is_unanswered(sample)).count() as u64);
+        Distribution::of_runs(&repetitions, unanswered)
     }
 
-    fn result(&self, times: &ResponseTimes, prediction: Option<&Prediction>) -> RunResult {
+    fn result(&self, times: &Distribution, prediction: Option<&Prediction>) -> RunResult {
         let requests = self.sum(|run| run.counters.requests);
         let responses = self.sum(|run| run.counters.responses);
         RunResult {
@@ -137,7 +139,7 @@ impl Row<'_> {
         })
     }
 
-    /// Those of the last repetition: states and timers of several cannot be added.
+    /// Returns those of the last repetition: states and timers of several cannot be added.
     fn paths(&self) -> Option<Vec<PeerPath>> {
         let paths = self.runs.iter().rev().find_map(|run| run.paths.as_ref())?;
         Some(paths.iter().map(PeerPath::new).collect())
@@ -160,17 +162,19 @@ fn rows(raw: &RawOutcome) -> Vec<Row<'_>> {
 }
 
 impl ResponseResult {
-    fn new(times: &ResponseTimes) -> Self {
-        let percentile = |wanted| times.percentile_ms(wanted).map(to_nanoseconds);
+    /// Returns the numbers of a distribution.
+    #[must_use]
+    pub fn new(times: &Distribution) -> Self {
+        let quantile = |share| times.quantile(share).map(to_nanoseconds);
         Self {
-            mean: times.mean_ms().map(to_nanoseconds),
-            unanswered: u64::try_from(times.unanswered()).unwrap_or(u64::MAX),
-            ci95: times.ci95_ms().map(|bounds| bounds.map(to_nanoseconds)),
-            p50: percentile(Percentile::P50),
-            p90: percentile(Percentile::P90),
-            p99: percentile(Percentile::P99),
-            p999: percentile(Percentile::P999),
-            max: times.max_ms().map(to_nanoseconds),
+            mean: times.mean().map(to_nanoseconds),
+            unanswered: times.unanswered(),
+            ci95: times.ci95().map(|bounds| bounds.map(to_nanoseconds)),
+            p50: quantile(0.5),
+            p90: quantile(0.9),
+            p99: quantile(0.99),
+            p999: quantile(0.999),
+            max: times.max().map(to_nanoseconds),
         }
     }
 }
@@ -236,7 +240,7 @@ impl WorkloadResult {
     }
 }
 
-/// What one direction does to packets, only where it does something.
+/// Returns what one direction does to packets, only where it does something.
 fn describe(path: &netem::Impairments) -> Vec<(&'static str, String)> {
     let chance = |what, p: netem::Probability| p.is_possible().then(|| (what, percent(p.value())));
     let span = |what, span: core::time::Duration| (!span.is_zero()).then(|| (what, format!("{span:?}")));
@@ -287,19 +291,14 @@ fn settings(config: &CompareConfig) -> BTreeMap<String, String> {
     config.transports.as_slice().iter().filter_map(of).collect()
 }
 
-/// Milliseconds without digits below the nanosecond, which are noise of the arithmetic.
+/// Returns milliseconds without digits below the nanosecond, which are noise of the arithmetic.
 fn to_nanoseconds(ms: f64) -> f64 {
     (ms * 1e6).round() / 1e6
 }
 
-/// Samples by number with their offsets in seconds, for the files.
+/// Returns samples by number with their offsets in seconds, for the files.
 pub(crate) fn offset_s(run: &RawRun, instant: virtual_time::Instant) -> f64 {
     instant.since(run.start).as_secs_f64()
-}
-
-/// Requests that were due, answered or not.
-pub(crate) fn due(runs: &[&RawRun]) -> usize {
-    runs.iter().map(|run| run.samples.len()).sum()
 }
 
 pub(crate) fn is_unanswered(sample: &Sample) -> bool {

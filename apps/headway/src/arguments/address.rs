@@ -25,13 +25,13 @@ pub(crate) enum AddressError {
 /// One address, or a name that stands for some, with the port, and whether SCTP travels there directly over IP (`ip:`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Address {
-    host: Host,
+    host: AddressOrName,
     port: u16,
     over_ip: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Host {
+enum AddressOrName {
     Ip(IpAddr),
     Name(String),
 }
@@ -60,9 +60,9 @@ fn parse(text: &str, default_port: Option<u16>) -> Result<Address, AddressError>
     }
     let host = match in_brackets {
         Some(address) => {
-            address.parse().map(IpAddr::V6).map(Host::Ip).map_err(|_| AddressError::NotAnAddress)
+            address.parse().map(IpAddr::V6).map(AddressOrName::Ip).map_err(|_| AddressError::NotAnAddress)
         }
-        None => host.parse().map(IpAddr::V4).map(Host::Ip).or_else(|_| name(host)),
+        None => host.parse().map(IpAddr::V4).map(AddressOrName::Ip).or_else(|_| name(host)),
     }?;
     match port.or(default_port) {
         Some(0) => Err(AddressError::PortZero),
@@ -72,10 +72,10 @@ fn parse(text: &str, default_port: Option<u16>) -> Result<Address, AddressError>
 }
 
 /// Returns the name of a host as resolvers take it; one of digits and dots alone is a damaged address.
-fn name(text: &str) -> Result<Host, AddressError> {
+fn name(text: &str) -> Result<AddressOrName, AddressError> {
     let fits = |octet: u8| octet.is_ascii_alphanumeric() || matches!(octet, b'-' | b'.' | b'_');
     let is_name = text.bytes().all(fits) && text.bytes().any(|octet| octet.is_ascii_alphabetic());
-    if is_name { Ok(Host::Name(text.to_owned())) } else { Err(AddressError::NotAnAddress) }
+    if is_name { Ok(AddressOrName::Name(text.to_owned())) } else { Err(AddressError::NotAnAddress) }
 }
 
 /// The place of an endpoint: one address, or several if it is multi-homed, all with the same port. Clap asks
@@ -110,8 +110,8 @@ impl Place {
         let mut place = Self { addresses: Vec::new(), over_ip, resolved: Vec::new() };
         for address in given {
             match &address.host {
-                Host::Ip(ip) => place.add(*ip, address.port),
-                Host::Name(name) => place.resolve(option, address, name)?,
+                AddressOrName::Ip(ip) => place.add(*ip, address.port),
+                AddressOrName::Name(name) => place.resolve(option, address, name)?,
             }
         }
         Ok(place)
@@ -190,8 +190,8 @@ impl std::fmt::Display for Address {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let prefix = if self.over_ip { "ip:" } else { "" };
         match &self.host {
-            Host::Ip(ip) => write!(f, "{prefix}{}", SocketAddr::new(*ip, self.port)),
-            Host::Name(name) => write!(f, "{prefix}{name}:{}", self.port),
+            AddressOrName::Ip(ip) => write!(f, "{prefix}{}", SocketAddr::new(*ip, self.port)),
+            AddressOrName::Name(name) => write!(f, "{prefix}{name}:{}", self.port),
         }
     }
 }
@@ -245,11 +245,11 @@ mod tests {
     #[test]
     fn addresses_carry_a_port_and_ipv6_brackets() {
         let plain = |host, port| Ok(Address { host, port, over_ip: false });
-        let here = Host::Ip([127, 0, 0, 1].into());
+        let here = AddressOrName::Ip([127, 0, 0, 1].into());
         assert_eq!(parse_address("127.0.0.1:5000"), plain(here.clone(), 5000));
-        assert_eq!(parse_address("[::1]:5000"), plain(Host::Ip("::1".parse().unwrap()), 5000));
+        assert_eq!(parse_address("[::1]:5000"), plain(AddressOrName::Ip("::1".parse().unwrap()), 5000));
         assert_eq!(parse_perf_address("127.0.0.1"), plain(here, PERF_PORT));
-        assert_eq!(parse_perf_address("[::1]"), plain(Host::Ip("::1".parse().unwrap()), PERF_PORT));
+        assert_eq!(parse_perf_address("[::1]"), plain(AddressOrName::Ip("::1".parse().unwrap()), PERF_PORT));
         assert!(parse_address("ip:[::1]:5000").unwrap().over_ip);
         assert_eq!(parse_address("::1:5000"), Err(AddressError::NoBrackets));
         assert_eq!(parse_address("127.0.0.1"), Err(AddressError::NotAnAddress));

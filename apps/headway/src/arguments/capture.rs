@@ -13,12 +13,12 @@ use crate::output::check_file;
 pub(crate) struct CapturePointArguments {
     /// The packets --pcap writes: as the sender sent them, as the receiver got them, or both (then those
     /// delivered are there twice)
-    #[arg(long, value_name = "PLACE", value_enum, default_value_t = Place::Sender)]
-    pcap_at: Place,
+    #[arg(long, value_name = "PLACE", value_enum, default_value_t = CaptureSide::Sender)]
+    pcap_at: CaptureSide,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Place {
+enum CaptureSide {
     /// Packets as sent and when, lost ones included
     Sender,
     /// Packets as received and when, with delays, copies and damage
@@ -30,9 +30,9 @@ enum Place {
 impl CapturePointArguments {
     pub(crate) const fn point(&self) -> CapturePoint {
         match self.pcap_at {
-            Place::Sender => CapturePoint::Sender,
-            Place::Receiver => CapturePoint::Receiver,
-            Place::Both => CapturePoint::Both,
+            CaptureSide::Sender => CapturePoint::Sender,
+            CaptureSide::Receiver => CapturePoint::Receiver,
+            CaptureSide::Both => CapturePoint::Both,
         }
     }
 }

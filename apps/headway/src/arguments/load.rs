@@ -9,7 +9,7 @@ use super::{format_duration, parse_positive_duration, parse_rate};
 
 /// `--rate` or `--interval`.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct LoadArguments {
+pub(crate) struct RateArguments {
     /// Messages per second, over all streams and connections
     #[arg(long, value_name = "RATE", value_parser = parse_rate, conflicts_with = "interval", allow_negative_numbers = true)]
     rate: Option<Rate>,
@@ -18,7 +18,7 @@ pub(crate) struct LoadArguments {
     interval: Option<Duration>,
 }
 
-impl LoadArguments {
+impl RateArguments {
     /// Returns the mean interval, if either was given.
     pub(crate) fn interval(&self) -> Result<Option<Duration>, ModelError> {
         let of_rate = |rate: Rate| {

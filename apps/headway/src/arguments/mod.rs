@@ -27,7 +27,7 @@ pub(crate) use duration::{format_duration, parse_duration, parse_positive_durati
 pub(crate) use events::EventsArguments;
 pub(crate) use impairments::ImpairmentArguments;
 pub(crate) use json_target::JsonTarget;
-pub(crate) use load::LoadArguments;
+pub(crate) use load::RateArguments;
 pub(crate) use message::parse_message;
 pub(crate) use packet_number::parse_packet_number;
 pub(crate) use probability::{ProbabilityError, parse_probability};

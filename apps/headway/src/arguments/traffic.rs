@@ -9,7 +9,7 @@ use sctp_core::Profile;
 use workload::{ArrivalSpec, MessageSize};
 
 use super::{
-    LoadArguments, UsageError, format_duration, parse_congestion, parse_duration, parse_message,
+    RateArguments, UsageError, format_duration, parse_congestion, parse_duration, parse_message,
     parse_positive_duration,
 };
 
@@ -18,7 +18,7 @@ use super::{
 #[command(next_help_heading = "Workload")]
 pub(crate) struct TrafficArguments {
     #[command(flatten)]
-    load: LoadArguments,
+    load: RateArguments,
     /// Law of the send times: poisson, constant, onoff:ON,OFF (bursts) or trace:FILE (recorded intervals)
     #[arg(long, value_name = "LAW", default_value = "poisson")]
     arrivals: ArrivalSpec,

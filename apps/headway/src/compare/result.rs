@@ -1,10 +1,9 @@
 //! The places where a comparison goes: terminal, JSON, and the folder with the report.
 
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use lab::{CompareResult, Comparison, EventFile, RawOutcome, ResultDifference, report};
+use lab::{CompareResult, Comparison, EventFile, RawOutcome, ResultDifference, Saved, report};
 use serde::Serialize;
 
 use super::CompareFailure;
@@ -37,7 +36,7 @@ pub(crate) struct Outcome<'a> {
     pub(crate) raw: &'a RawOutcome,
     pub(crate) events: Option<EventFile>,
     /// A result to put beside.
-    pub(crate) earlier: Option<CompareResult>,
+    pub(crate) earlier: Option<Saved>,
 }
 
 /// What `--json` gets.
@@ -63,8 +62,8 @@ impl Destination {
     }
 
     /// Returns the result to compare with. Comes before the run, which may move its folder.
-    pub(crate) fn earlier(&self) -> Result<Option<CompareResult>, CompareFailure> {
-        Ok(self.with.as_deref().map(CompareResult::read).transpose()?)
+    pub(crate) fn earlier(&self) -> Result<Option<Saved>, CompareFailure> {
+        Ok(self.with.as_deref().map(Saved::read).transpose()?)
     }
 
     /// Writes and prints everything; an error if a run failed, or something could not be written: the table is printed all
@@ -73,14 +72,14 @@ impl Destination {
         let result = &outcome.comparison.result;
         let reported = self.folder().map(|folder| self.report(folder, outcome));
         let report = reported.as_ref().and_then(|written| written.as_ref().ok());
-        let table = match terminal::columns().filter(|_| !self.wide) {
-            Some(width) => report::table_within(result, width),
-            None => report::table(result),
-        };
-        let difference = outcome.earlier.as_ref().map(|earlier| ResultDifference::new(earlier, result));
-        let beside = difference.as_ref().map(report::difference_table);
-        let text =
-            text(table, result, report) + &beside.map(|table| format!("\n{table}")).unwrap_or_default();
+        let width = terminal::columns().filter(|_| !self.wide);
+        let [page, _over_time] = report::comparison(outcome.comparison);
+        let mut text = report::text(&page, width) + &told(report);
+        let saved = Saved::from(result);
+        let difference = outcome.earlier.as_ref().map(|earlier| ResultDifference::new(earlier, &saved));
+        if let Some(earlier) = &outcome.earlier {
+            text += &format!("\n{}", report::text(&report::difference(earlier, &saved), width));
+        }
         let printed = output.write(&text, &Answer { result, difference });
         reported.transpose()?;
         printed?;
@@ -117,19 +116,11 @@ impl Outcome<'_> {
     }
 }
 
-fn text(table: String, result: &CompareResult, report: Option<&Reported>) -> String {
-    let mut text = table;
-    // Writing to a string cannot fail.
-    for (number, sentence) in report::closing_words(result).into_iter().enumerate() {
-        let _ = writeln!(text, "{}{sentence}", if number == 0 { "\n" } else { "" });
-    }
-    if let Some(Reported { folder, earlier }) = report {
-        let _ = writeln!(text, "Report: {}", folder.join("report.html").display());
-        if let Some(earlier) = earlier {
-            let _ = writeln!(text, "The one that was there: {}", earlier.join("report.html").display());
-        }
-    }
-    text
+fn told(report: Option<&Reported>) -> String {
+    let Some(Reported { folder, earlier }) = report else { return String::new() };
+    let line = |what: &str, folder: &Path| format!("{what}: {}\n", folder.join("report.html").display());
+    let earlier = earlier.as_ref().map(|earlier| line("The one that was there", earlier));
+    line("Report", folder) + &earlier.unwrap_or_default()
 }
 
 /// Moves a report that is there to `DIR.1`, or the next number that is free, and says where it is. Other files stay.

@@ -13,13 +13,13 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use super::connection::{Connection, Dialled};
-use super::control::{Answer, Interval, Opening, Plan, Report, Request, per_second};
+use super::control::{Answer, ArrivalReport, Interval, Opening, Plan, Request, per_second};
 use super::cpu::process_time;
 use super::dial::{PacketFiles, Target};
 use super::pump::{self, Load, Phase};
 use super::result::{CpuPerGb, RoundTrips, RunResult, line};
 use super::server::{LONGEST_MESSAGE_BYTES, association};
-use super::{PerfError, Protocol, SctpCongestion};
+use super::{MessageProtocol, PerfError, SctpCongestion};
 use crate::arguments::{
     Address, EncapPort, Place, UsageError, check_capture, parse_congestion, parse_perf_address,
     parse_positive_duration, parse_share, parse_size,
@@ -57,8 +57,8 @@ pub(crate) struct Arguments {
     #[arg(long)]
     ping: bool,
     /// The protocol that carries the messages
-    #[arg(long, value_name = "NAME", value_enum, default_value_t = Protocol::Sctp)]
-    transport: Protocol,
+    #[arg(long, value_name = "NAME", value_enum, default_value_t = MessageProtocol::Sctp)]
+    transport: MessageProtocol,
     /// Congestion control of the kernel's TCP [default: the system's]
     #[arg(long, value_name = "NAME", value_parser = parse_congestion)]
     tcp_congestion: Option<String>,
@@ -84,7 +84,7 @@ pub(crate) struct Arguments {
 impl Arguments {
     fn target(&self) -> Result<Target, UsageError> {
         let place = Place::of("--to", &self.to)?;
-        place.check_protocol("--to", self.transport == Protocol::Sctp)?;
+        place.check_protocol("--to", self.transport == MessageProtocol::Sctp)?;
         let defaults = EncapsulationPorts::default();
         let ports = self.encap_port.map_or(defaults, |ports| EncapsulationPorts {
             local: ports.local,
@@ -95,7 +95,7 @@ impl Arguments {
             let because = "every association needs a UDP port of its own, and there are two at least";
             return Err(UsageError::value("--encap-port", ports.local, because, "write 0 for any port"));
         }
-        if let Some(name) = self.tcp_congestion.as_ref().filter(|_| self.transport == Protocol::Sctp) {
+        if let Some(name) = self.tcp_congestion.as_ref().filter(|_| self.transport == MessageProtocol::Sctp) {
             let because = "SCTP has a congestion control of its own";
             return Err(UsageError::value(
                 "--tcp-congestion",
@@ -140,7 +140,7 @@ impl Arguments {
     /// Refuses TCP with an option for what it has not.
     fn check_transport(&self) -> Result<(), UsageError> {
         const REMEDY: &str = "leave it out, or write --transport sctp";
-        if self.transport == Protocol::Sctp {
+        if self.transport == MessageProtocol::Sctp {
             return Ok(());
         }
         let order = "TCP has one stream, and keeps its order";
@@ -246,7 +246,7 @@ async fn listen_while(
 }
 
 /// Waits for the next answer after the client has finished; returns the report, if it is that.
-async fn listen(control: &mut Connection, shown: &mut Shown<'_>) -> Result<Option<Report>, PerfError> {
+async fn listen(control: &mut Connection, shown: &mut Shown<'_>) -> Result<Option<ArrivalReport>, PerfError> {
     match control.hear().await? {
         Some(Answer::Interval(interval)) => shown.add(interval).map(|()| None),
         Some(Answer::Report(report)) => Ok(Some(report)),
@@ -276,7 +276,7 @@ impl Shown<'_> {
 
 fn conclude(
     arguments: &Arguments,
-    report: &Report,
+    report: &ArrivalReport,
     cpu: Duration,
     Shown { intervals, output }: Shown<'_>,
     times_ns: Vec<u64>,

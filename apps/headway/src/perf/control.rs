@@ -44,7 +44,7 @@ pub(crate) enum Answer {
     /// The messages that arrived in the last second.
     Interval(Interval),
     /// The last answer: what arrived in all.
-    Report(Report),
+    Report(ArrivalReport),
 }
 
 /// The messages that arrived in a part of the run.
@@ -98,7 +98,7 @@ const SLIVER_S: f64 = 0.5;
 
 /// The messages that arrived in the whole run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Report {
+pub(crate) struct ArrivalReport {
     pub(crate) arrived: Arrived,
     /// The time from the first connection with messages to the last message, in seconds.
     pub(crate) seconds: f64,

@@ -10,7 +10,7 @@ use sctp::{AssociationConfig, BindError, Endpoint, EndpointConfig, Incoming, Raw
 use tokio::net::TcpSocket;
 
 use super::connection::{Connection, Dialled};
-use super::{PerfError, Protocol};
+use super::{MessageProtocol, PerfError};
 use crate::arguments::Place;
 
 /// The server, and the way to get there.
@@ -18,7 +18,7 @@ use crate::arguments::Place;
 pub(crate) struct Target {
     pub(crate) place: Place,
     pub(crate) carrier: Carrier,
-    pub(crate) protocol: Protocol,
+    pub(crate) protocol: MessageProtocol,
     /// The parameters of associations; the stream count is the client's.
     pub(crate) association: AssociationConfig,
     pub(crate) pcap: Option<PacketFiles>,
@@ -53,8 +53,8 @@ impl Target {
     pub(crate) async fn connect(&self) -> Result<Dialled, PerfError> {
         let connecting = async {
             match self.protocol {
-                Protocol::Sctp => self.associate().await,
-                Protocol::Tcp => self.connect_tcp().await,
+                MessageProtocol::Sctp => self.associate().await,
+                MessageProtocol::Tcp => self.connect_tcp().await,
             }
         };
         let connected = tokio::time::timeout(CONNECT_TIME, connecting).await;
@@ -82,11 +82,8 @@ impl Target {
     /// Opens an association from an endpoint of its own, which has one association with a peer at most.
     async fn associate(&self) -> Result<Dialled, PerfError> {
         let endpoint = self.bind().await?;
-        let port = SctpPort::try_from(self.place.first().port()).map_err(|error| self.unreachable(&error))?;
-        let peer: Vec<_> =
-            self.place.ips().into_iter().map(|address| self.carrier.destination(address)).collect();
-        let connected = endpoint.connect_with(&peer, port, self.association.clone()).await;
-        let association = connected.map_err(|error| self.unreachable(&error))?;
+        let connecting = self.carrier.associate(&endpoint, &self.place.addresses, self.association.clone());
+        let association = connecting.await.map_err(|because| self.unreachable(&because))?;
         Ok(Dialled { connection: Connection::Sctp(association), _endpoint: Some(endpoint) })
     }
 
@@ -116,8 +113,8 @@ impl Target {
 
     fn unreachable(&self, because: &dyn std::fmt::Display) -> PerfError {
         let carrier = match self.protocol {
-            Protocol::Sctp => format!(" {}", self.carrier),
-            Protocol::Tcp => String::new(),
+            MessageProtocol::Sctp => format!(" {}", self.carrier),
+            MessageProtocol::Tcp => String::new(),
         };
         PerfError::Unreachable {
             to: format!("{}{carrier}", self.place.first()),

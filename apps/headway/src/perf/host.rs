@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout};
 
 use super::connection::Connection;
-use super::control::{Answer, Arrived, Opening, Plan, Report, Request};
+use super::control::{Answer, ArrivalReport, Arrived, Opening, Plan, Request};
 use super::cpu::process_time;
 use super::tally::{Intervals, Tally};
 use super::{PerfError, broke_off};
@@ -18,13 +18,13 @@ use super::{PerfError, broke_off};
 /// The state that all connections of a server share.
 #[derive(Debug)]
 pub(crate) struct Host {
-    current: Mutex<Option<Arc<Run>>>,
-    finished: mpsc::UnboundedSender<(Plan, Report)>,
+    current: Mutex<Option<Arc<CurrentRun>>>,
+    finished: mpsc::UnboundedSender<(Plan, ArrivalReport)>,
 }
 
 /// The run under way.
 #[derive(Debug)]
-struct Run {
+struct CurrentRun {
     plan: Plan,
     tally: Tally,
     /// Connections with messages that are open.
@@ -33,7 +33,7 @@ struct Run {
 
 impl Host {
     /// Creates a host; `finished` gets what each run found.
-    pub(crate) fn new(finished: mpsc::UnboundedSender<(Plan, Report)>) -> Self {
+    pub(crate) fn new(finished: mpsc::UnboundedSender<(Plan, ArrivalReport)>) -> Self {
         Self { current: Mutex::new(None), finished }
     }
 
@@ -60,7 +60,7 @@ impl Host {
     }
 
     async fn control(&self, plan: Plan, connection: &mut Connection) -> Result<(), PerfError> {
-        let run = Arc::new(Run { plan, tally: Tally::default(), open: watch::Sender::new(0) });
+        let run = Arc::new(CurrentRun { plan, tally: Tally::default(), open: watch::Sender::new(0) });
         if !self.begin(&run) {
             connection.say(&Answer::Busy).await?;
             return connection.close().await;
@@ -75,7 +75,7 @@ impl Host {
     }
 
     /// Begins a run; returns false if another one is under way.
-    fn begin(&self, run: &Arc<Run>) -> bool {
+    fn begin(&self, run: &Arc<CurrentRun>) -> bool {
         let mut current = self.lock();
         let is_free = current.is_none();
         if is_free {
@@ -84,14 +84,14 @@ impl Host {
         is_free
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Arc<Run>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Arc<CurrentRun>>> {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Run {
+impl CurrentRun {
     /// Serves a run from the plan to the report: tells of every second until the client has finished.
-    async fn control(&self, connection: &mut Connection) -> Result<Report, PerfError> {
+    async fn control(&self, connection: &mut Connection) -> Result<ArrivalReport, PerfError> {
         let cpu_before = process_time();
         connection.say(&Answer::Ready).await?;
         let mut intervals = Intervals::default();
@@ -117,7 +117,7 @@ impl Run {
             connection.say(&Answer::Interval(intervals.cut(duration, arrived))).await?;
         }
         let wrong_length = self.tally.wrong_length();
-        let report = Report { arrived, seconds: duration.as_secs_f64(), cpu_s, wrong_length };
+        let report = ArrivalReport { arrived, seconds: duration.as_secs_f64(), cpu_s, wrong_length };
         connection.say(&Answer::Report(report)).await?;
         // The client closes when it has read it.
         while connection.hear::<Request>().await?.is_some() {}

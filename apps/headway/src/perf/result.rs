@@ -3,9 +3,10 @@
 use std::fmt::Write;
 use std::time::Duration;
 
+use lab::Distribution;
 use serde::Serialize;
 
-use super::control::{Interval, Report, per_second};
+use super::control::{ArrivalReport, Interval, per_second};
 
 /// The result of a client, as `--json` writes it.
 #[derive(Debug, Serialize)]
@@ -36,7 +37,7 @@ pub(crate) struct CpuPerGb {
 }
 
 impl CpuPerGb {
-    pub(crate) fn new(sender_cpu: Duration, report: &Report) -> Self {
+    pub(crate) fn new(sender_cpu: Duration, report: &ArrivalReport) -> Self {
         let gigabytes = per_second(report.arrived.octets, 1e9);
         let each = |cpu_s: f64| (gigabytes > 0.0).then(|| cpu_s / gigabytes);
         Self { sender: each(sender_cpu.as_secs_f64()), receiver: each(report.cpu_s) }
@@ -46,22 +47,18 @@ impl CpuPerGb {
 /// Percentiles of round-trip times in microseconds; null with fewer than five samples beyond.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(crate) struct RoundTrips {
-    pub(crate) samples: usize,
+    pub(crate) samples: u64,
     pub(crate) p50: Option<f64>,
     pub(crate) p99: Option<f64>,
 }
 
 impl RoundTrips {
     /// Summarises round-trip times in nanoseconds, in any order.
-    pub(crate) fn new(mut times_ns: Vec<u64>) -> Self {
-        times_ns.sort_unstable();
-        let samples = times_ns.len();
-        let percentile = |beyond_per_100: usize| {
-            let beyond = samples * beyond_per_100 / 100;
-            let time = times_ns.get((samples.checked_sub(beyond)?).checked_sub(1)?)?;
-            (beyond >= 5).then(|| Duration::from_nanos(*time).as_secs_f64() * 1e6)
-        };
-        Self { samples, p50: percentile(50), p99: percentile(1) }
+    pub(crate) fn new(times_ns: Vec<u64>) -> Self {
+        let times = times_ns.into_iter().map(Duration::from_nanos).collect();
+        let times = Distribution::of_runs(&[times], 0);
+        let in_us = |share| times.quantile(share).map(|ms| ms * 1e3);
+        Self { samples: times.count(), p50: in_us(0.5), p99: in_us(0.99) }
     }
 }
 
@@ -120,10 +117,10 @@ mod tests {
     #[test]
     fn processor_time_is_for_a_billion_octets() {
         let arrived = Arrived { messages: 1, octets: 500_000_000 };
-        let report = Report { arrived, seconds: 1.0, cpu_s: 0.2, wrong_length: 0 };
+        let report = ArrivalReport { arrived, seconds: 1.0, cpu_s: 0.2, wrong_length: 0 };
         let cost = CpuPerGb::new(Duration::from_millis(100), &report);
         assert_eq!((cost.sender, cost.receiver), (Some(0.2), Some(0.4)));
-        let nothing = Report { arrived: Arrived::default(), ..report };
+        let nothing = ArrivalReport { arrived: Arrived::default(), ..report };
         assert_eq!(CpuPerGb::new(Duration::from_millis(100), &nothing).sender, None);
     }
 }

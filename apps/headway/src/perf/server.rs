@@ -14,10 +14,10 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::connection::Connection;
-use super::control::{Plan, Report, per_second};
+use super::control::{ArrivalReport, Plan, per_second};
 use super::host::Host;
 use super::threads::Threads;
-use super::{PerfError, Protocol};
+use super::{MessageProtocol, PerfError};
 use crate::arguments::{ANOTHER_ADDRESS, Address, EncapPort, Place, check_capture, parse_perf_address};
 use crate::interrupt::{Ending, Signals};
 use crate::output::{Output, OutputArguments};
@@ -33,8 +33,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "ADDR[:PORT]", default_value = "0.0.0.0:5201", num_args = 1.., value_parser = parse_perf_address)]
     listen: Vec<Address>,
     /// The protocol that carries the messages
-    #[arg(long, value_name = "NAME", value_enum, default_value_t = Protocol::Sctp)]
-    transport: Protocol,
+    #[arg(long, value_name = "NAME", value_enum, default_value_t = MessageProtocol::Sctp)]
+    transport: MessageProtocol,
     /// UDP port that carries SCTP (0: any) [default: 9899]
     #[arg(long, value_name = "PORT")]
     encap_port: Option<EncapPort>,
@@ -60,7 +60,7 @@ struct Listening {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), PerfError> {
     let place = Place::of("--listen", &arguments.listen)?;
-    place.check_protocol("--listen", arguments.transport == Protocol::Sctp)?;
+    place.check_protocol("--listen", arguments.transport == MessageProtocol::Sctp)?;
     let registered = EncapsulationPorts::default().remote;
     let local = arguments.encap_port.map_or(registered, |ports| ports.local);
     let ports = EncapsulationPorts { local, ..EncapsulationPorts::default() };
@@ -86,10 +86,10 @@ async fn serve(
     let mut tasks = JoinSet::new();
     let mut threads = None;
     match arguments.transport {
-        Protocol::Sctp => {
+        MessageProtocol::Sctp => {
             threads = Some(Threads::start(place, carrier, arguments.pcap.as_deref(), &host).await?);
         }
-        Protocol::Tcp => {
+        MessageProtocol::Tcp => {
             for address in &place.addresses {
                 let listener = TcpListener::bind(address).await;
                 let listener = listener.map_err(|error| tcp_refused(*address, &error))?;
@@ -165,7 +165,7 @@ async fn accept_tcp(listener: TcpListener, host: Arc<Host>) {
 }
 
 /// Returns one run as a line.
-fn text(plan: &Plan, report: &Report) -> String {
+fn text(plan: &Plan, report: &ArrivalReport) -> String {
     let goodput = per_second(report.arrived.octets, report.seconds) / 1e6;
     let rate = per_second(report.arrived.messages, report.seconds);
     format!(

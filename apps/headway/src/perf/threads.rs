@@ -14,7 +14,7 @@ use tokio::sync::{oneshot, watch};
 use super::connection::Connection;
 use super::host::Host;
 use super::server::association;
-use super::{PerfError, Protocol};
+use super::{MessageProtocol, PerfError};
 use crate::arguments::{ANOTHER_ADDRESS, Place, bind_remedy};
 
 /// Endpoints that serve, each on a thread with a runtime of its own.
@@ -43,7 +43,7 @@ impl Threads {
         let first = place.first();
         let refused = |because: String, remedy| PerfError::Listen {
             address: first,
-            protocol: Protocol::Sctp.name(),
+            protocol: MessageProtocol::Sctp.name(),
             because,
             remedy,
         };

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::loss::{Loss, parse_loss};
 use super::{PredictError, Study, ms};
-use crate::arguments::{LoadArguments, format_duration, parse_duration, parse_positive_duration};
+use crate::arguments::{RateArguments, format_duration, parse_duration, parse_positive_duration};
 use crate::output::OutputArguments;
 
 /// The response time of a transaction on a path that loses packets
@@ -41,7 +41,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "PROBABILITY|bursts:GOOD,BAD", default_value = "1%", value_parser = parse_loss, allow_negative_numbers = true)]
     loss: Loss,
     #[command(flatten)]
-    load: LoadArguments,
+    load: RateArguments,
     /// Smallest retransmission timeout; without meaning for udp [default: 1s; with --study model 200ms for
     /// tcp and for the signalling profile]
     #[arg(long, value_name = "DURATION", value_parser = parse_positive_duration)]

@@ -8,7 +8,7 @@ use models::studies::s1::optimal_connections;
 use serde::Serialize;
 
 use super::PredictError;
-use crate::arguments::{LoadArguments, format_duration, parse_duration};
+use crate::arguments::{RateArguments, format_duration, parse_duration};
 use crate::output::OutputArguments;
 
 /// How many parallel TCP connections answer soonest
@@ -16,7 +16,7 @@ use crate::output::OutputArguments;
 #[command(after_help = "Example:\n  headway predict tcp-connections --rate 1000 --rtt 20ms")]
 pub(super) struct Arguments {
     #[command(flatten)]
-    load: LoadArguments,
+    load: RateArguments,
     /// Round-trip time without loss
     #[arg(long, value_name = "DURATION", default_value = "20ms", value_parser = parse_duration)]
     rtt: Duration,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use clap::Args;
-use lab::{Percentile, ResponseTimes};
+use lab::{Distribution, ResponseResult};
 use models::Rate;
 use serde::Serialize;
 use simco::agent::{AgentCloseReason, AgentEvent, PolicyReply, Reconnection, Resynchronisation};
@@ -77,7 +77,7 @@ struct Run {
     requests: u64,
     responses: u64,
     failed: u64,
-    response_ms: Response,
+    response_ms: ResponseResult,
     /// PER answered per second.
     per_per_s: f64,
     /// PER and PLC answered per second.
@@ -88,20 +88,9 @@ struct Run {
     reconnections: u64,
 }
 
-#[derive(Debug, Serialize)]
-struct Response {
-    mean: Option<f64>,
-    ci95: Option<[f64; 2]>,
-    p50: Option<f64>,
-    p90: Option<f64>,
-    p99: Option<f64>,
-    p999: Option<f64>,
-    max: Option<f64>,
-}
-
 /// The state that all pinholes share.
 #[derive(Debug)]
-struct Load {
+struct PinholeLoad {
     agent: SimcoAgent,
     /// Asked for each time: two refreshes may get lost.
     lifetime: Lifetime,
@@ -169,7 +158,10 @@ impl LoadArguments {
     }
 
     /// Openings at random, whatever the answers.
-    async fn open_loop(&self, agent: SimcoAgent) -> Result<(Vec<Opening>, Arc<Load>, u64), SimcoError> {
+    async fn open_loop(
+        &self,
+        agent: SimcoAgent,
+    ) -> Result<(Vec<Opening>, Arc<PinholeLoad>, u64), SimcoError> {
         let interval = Duration::from_secs_f64(1.0 / self.opening_rate.value());
         let mut openings = spans(interval, self.seed)?;
         let mut lengths = spans(self.call_duration, self.seed.wrapping_add(1))?;
@@ -213,7 +205,7 @@ impl LoadArguments {
         &self,
         agent: SimcoAgent,
         window: u32,
-    ) -> Result<(Vec<Opening>, Arc<Load>, u64), SimcoError> {
+    ) -> Result<(Vec<Opening>, Arc<PinholeLoad>, u64), SimcoError> {
         let load = Arc::new(self.load(agent, Instant::now()));
         let mut tasks = JoinSet::new();
         for _ in 0..window {
@@ -223,13 +215,13 @@ impl LoadArguments {
         Ok((found.into_iter().flatten().collect(), load, 0))
     }
 
-    fn load(&self, agent: SimcoAgent, start: Instant) -> Load {
+    fn load(&self, agent: SimcoAgent, start: Instant) -> PinholeLoad {
         // What is opened before the start is refreshed after it.
         let lead = start.saturating_duration_since(Instant::now());
         let seconds = (self.refresh.as_secs_f64() * 2.0 + lead.as_secs_f64()).ceil().max(1.0);
         // `check` has limited the refresh period.
         let lifetime = Lifetime::remaining(Duration::from_secs_f64(seconds));
-        Load {
+        PinholeLoad {
             agent,
             lifetime,
             refresh: self.refresh,
@@ -254,13 +246,12 @@ impl LoadArguments {
         &self,
         connection: &ConnectionArguments,
         openings: &[Opening],
-        load: &Load,
+        load: &PinholeLoad,
         prefilled: u64,
     ) -> Run {
         let times: Vec<_> = openings.iter().filter_map(|opening| opening.as_ref().ok().copied()).collect();
         let requests = u64::try_from(openings.len()).unwrap_or(u64::MAX);
         let responses = u64::try_from(times.len()).unwrap_or(u64::MAX);
-        let unanswered = usize::try_from(requests - responses).unwrap_or(usize::MAX);
         let seconds = self.duration.as_secs_f64();
         let (id, transport, streams) = match connection.transport() {
             Protocol::Tcp => ("tcp".to_owned(), "tcp", None),
@@ -273,7 +264,7 @@ impl LoadArguments {
             requests,
             responses,
             failed: requests - responses,
-            response_ms: Response::new(&ResponseTimes::new(&[times], unanswered)),
+            response_ms: ResponseResult::new(&Distribution::of_runs(&[times], requests - responses)),
             per_per_s: per_second(responses, seconds),
             transactions_per_s: per_second(load.transactions.load(Ordering::Relaxed), seconds),
             prefilled,
@@ -282,7 +273,7 @@ impl LoadArguments {
     }
 }
 
-impl Load {
+impl PinholeLoad {
     /// Plays one pinhole from its opening to its end; returns how long the opening took, counted from when it
     /// was meant to be. `None` outside the time measured.
     async fn pinhole(
@@ -389,25 +380,11 @@ fn whole(mean: f64) -> u64 {
     Duration::try_from_secs_f64(mean.round()).map_or(u64::MAX, |span| span.as_secs())
 }
 
-impl Response {
-    fn new(times: &ResponseTimes) -> Self {
-        Self {
-            mean: times.mean_ms(),
-            ci95: times.ci95_ms(),
-            p50: times.percentile_ms(Percentile::P50),
-            p90: times.percentile_ms(Percentile::P90),
-            p99: times.percentile_ms(Percentile::P99),
-            p999: times.percentile_ms(Percentile::P999),
-            max: times.max_ms(),
-        }
-    }
-}
-
 impl Report {
     fn text(&self) -> String {
         let [run] = &self.runs;
         let ms = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2} ms"));
-        let Response { mean, p50, p99, max, .. } = &run.response_ms;
+        let ResponseResult { mean, p50, p99, max, .. } = &run.response_ms;
         let breaks = match run.reconnections {
             0 => String::new(),
             count => format!("connected anew {count} times\n"),

@@ -12,7 +12,7 @@ use tracing::Instrument;
 use super::{RealError, capture_path, never_begun, runs};
 use crate::compare::{Backend, BackendError, BackendKind, Blocking, CompareConfig, RawOutcome, RawRun};
 use crate::events::run_span;
-use crate::transport::{Carrier, Errand, FlowRun, Reach, TransportSpec};
+use crate::transport::{Between, Carrier, Errand, FlowRun, TransportSpec};
 
 /// The backend of `headway load`.
 #[derive(Clone, Debug)]
@@ -106,7 +106,7 @@ impl Network {
             flow: &config.flow(transport),
             plan: plan.map_err(|because| RealError::Configuration { because })?,
             to: &self.to,
-            reach: Reach::Network,
+            reach: Between::Network,
             carrier: self.carrier,
             own_port: own_port(index),
             capture: config.pcap.as_ref().map(|path| capture_path(path, transport, repetition)),

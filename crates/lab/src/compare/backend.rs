@@ -109,7 +109,7 @@ pub enum BackendError {
     /// The backend broke while it ran.
     #[error("the run failed: {because}")]
     Failed {
-        /// The event that broke it.
+        /// The event that broke the run.
         because: String,
     },
 }

@@ -4,101 +4,83 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::execute::PlanOutcome;
 use super::file::Plan;
-use super::tally::{CellTally, Distribution, FlowTally, mean};
-use crate::statistics::half_width;
-use crate::summary::SCHEMA;
+use super::tally::{CellTally, FlowTally};
+use crate::statistics::{Distribution, half_width, mean};
+use crate::summary::{ResponseResult, SCHEMA};
 
 /// Everything about a plan that was run.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SimulationResult {
     /// The number of the form of this result, which grows when keys change their meaning.
     pub schema: u32,
-    /// Version of the program.
-    pub headway: &'static str,
-    /// Where it ran: `simulator` or `namespaces`.
-    pub world: &'static str,
-    /// Title of the plan.
+    /// The version of the program.
+    pub headway: String,
+    /// The world it ran in: `simulator` or `namespaces`.
+    pub world: String,
+    /// The title that the plan has.
     pub plan: String,
-    /// All seeds.
+    /// The seeds of the runs of each cell.
     pub seeds: Vec<u64>,
     /// One per combination of levels.
     pub cells: Vec<CellResult>,
-    /// What it took.
+    /// The effort that the plan took.
     pub run: RunSummary,
     /// Equal for equal plans, seeds and programs: over the hashes of all runs; null in real time.
     pub trace_hash: Option<String>,
-    /// What the hashes leave out; absent if it is nothing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub trace_leaves_out: Option<&'static str>,
+    /// The part of packets that the hashes leave out; absent if it is nothing.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub trace_leaves_out: Option<String>,
 }
 
 /// One combination of levels.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CellResult {
     /// The level of each factor.
     pub factors: BTreeMap<String, Value>,
     /// Figures of the first flow that is not bulk, or of the first one.
     pub metrics: Map<String, Value>,
     /// Figures of every flow, where there are several.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub flows: BTreeMap<String, Map<String, Value>>,
-    /// Packets at every link.
+    /// The packets at every link.
     pub links: BTreeMap<String, Value>,
     /// The hash of each run, in the order of the seeds.
     pub trace_hashes: Vec<Option<String>>,
 }
 
-/// What a plan took.
-#[derive(Clone, Copy, Debug, Serialize)]
+/// The effort that a plan took.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct RunSummary {
-    /// Events handled.
+    /// The number of events handled.
     pub events: u64,
-    /// IP packets sent.
+    /// The number of IP packets sent.
     pub packets: u64,
     /// Virtual time of all runs; in namespaces their real time, of which many pass at once.
     pub virtual_s: f64,
-    /// Time on the wall.
+    /// The time on the wall, in s.
     pub wall_s: f64,
     /// Packets per second of wall time, over all cores in use.
     pub packets_per_s: f64,
 }
 
-/// Mean with its interval, percentiles, maximum.
+/// Mean with its interval, percentiles, maximum; and what only plans tell.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Numbers {
-    /// Of the messages that were answered or delivered.
-    mean: Option<f64>,
-    /// How many were not.
-    unanswered: u64,
-    ci95: Option<[f64; 2]>,
-    p50: Option<f64>,
-    p90: Option<f64>,
+struct Numbers {
+    #[serde(flatten)]
+    times: ResponseResult,
     p95: Option<f64>,
-    p99: Option<f64>,
-    p999: Option<f64>,
-    max: Option<f64>,
     variance: Option<f64>,
 }
 
 impl Numbers {
-    fn of(distribution: &Distribution, unanswered: u64) -> Self {
-        Self {
-            mean: distribution.mean(),
-            unanswered,
-            ci95: distribution.ci95(),
-            p50: distribution.quantile(0.5),
-            p90: distribution.quantile(0.9),
-            p95: distribution.quantile(0.95),
-            p99: distribution.quantile(0.99),
-            p999: distribution.quantile(0.999),
-            max: distribution.max(),
-            variance: mean(&distribution.variances()),
-        }
+    fn of(times: &Distribution) -> Self {
+        let variance = mean(&times.variances());
+        Self { times: ResponseResult::new(times), p95: times.quantile(0.95), variance }
     }
 }
 
@@ -114,8 +96,8 @@ impl SimulationResult {
         let trace_hash = runs().try_fold(0, |hash, run| run.trace_hash.map(|more| fold(hash, more))).map(hex);
         Self {
             schema: SCHEMA,
-            headway: env!("CARGO_PKG_VERSION"),
-            world: outcome.world.name(),
+            headway: env!("CARGO_PKG_VERSION").to_owned(),
+            world: outcome.world.name().to_owned(),
             plan: plan.title.clone(),
             seeds: plan.seeds.clone(),
             cells: cells.map(|(cell, tally)| CellResult::new(&cell.factors, tally)).collect(),
@@ -127,7 +109,7 @@ impl SimulationResult {
                 packets_per_s: packets as f64 / wall_s.max(1e-9),
             },
             trace_leaves_out: (is_blind && trace_hash.is_some())
-                .then_some("octets, which TLS draws anew for each run"),
+                .then(|| "octets, which TLS draws anew for each run".to_owned()),
             trace_hash,
         }
     }
@@ -159,12 +141,12 @@ fn metrics(flow: &FlowTally) -> Map<String, Value> {
     let failed = messages.saturating_sub(completed);
     let mut put = |name: &str, value: Value| drop(metrics.insert(name.to_owned(), value));
     if flow.responses.count() > 0 {
-        put("response_ms", json!(Numbers::of(&flow.responses, failed)));
+        put("response_ms", json!(Numbers::of(&flow.responses)));
     }
     if flow.delivered.count() > 0 {
-        put("delay_ms", json!(Numbers::of(&flow.delivered, failed)));
-        put("unordered_ms", json!(Numbers::of(&flow.unordered, failed)));
-        put("ordered_ms", json!(Numbers::of(&flow.ordered, failed)));
+        put("delay_ms", json!(Numbers::of(&flow.delivered)));
+        put("unordered_ms", json!(Numbers::of(&flow.unordered)));
+        put("ordered_ms", json!(Numbers::of(&flow.ordered)));
         put("order_costs_ms", interval(&flow.by_seed(|seed| seed.difference.mean())));
         put(
             "blocked_share",
@@ -226,7 +208,7 @@ pub fn write_plan_report(folder: &Path, result: &SimulationResult) -> std::io::R
     std::fs::write(folder.join("cells.csv"), csv(result))
 }
 
-/// One row per cell and figure: factors, flow, name of the figure, value.
+/// Writes one row per cell and figure: factors, flow, name of the figure, value.
 fn csv(result: &SimulationResult) -> String {
     let names: Vec<&String> =
         result.cells.first().map(|cell| cell.factors.keys().collect()).unwrap_or_default();
@@ -249,8 +231,8 @@ fn csv(result: &SimulationResult) -> String {
     text
 }
 
-/// A level without the quotes of JSON.
-pub(super) fn plain(level: &Value) -> String {
+/// Returns a level without the quotes of JSON.
+pub(crate) fn plain(level: &Value) -> String {
     level.as_str().map_or_else(|| level.to_string(), str::to_owned)
 }
 

@@ -3,8 +3,8 @@
 
 use core::time::Duration;
 
-use crate::simulation::{Delays, FlowOutcome, Moments, RunOutcome, Spread, TransportCounts};
-use crate::statistics::half_width;
+use crate::simulation::{FlowOutcome, Moments, RunOutcome, TransportCounts};
+use crate::statistics::Distribution;
 
 /// The results of all runs of a cell.
 #[derive(Clone, Debug)]
@@ -75,15 +75,6 @@ pub struct SeedTally {
     pub failure: Option<String>,
 }
 
-/// Delays of one kind over all seeds.
-#[derive(Clone, Debug)]
-pub struct Distribution {
-    /// The distribution of the delays of all runs together.
-    pub spread: Spread,
-    /// The moments in ms, the maximum and the batch means in ms of each run.
-    pub seeds: Vec<Option<(Moments, Duration, Vec<f64>)>>,
-}
-
 impl CellTally {
     /// Creates the results of `seeds` runs that are still to be done.
     pub(super) fn new(seeds: usize) -> Self {
@@ -124,13 +115,14 @@ impl FlowTally {
     }
 
     fn add(&mut self, position: usize, flow: &FlowOutcome) {
+        let unanswered = flow.messages.saturating_sub(flow.completed);
         if let Some(responses) = &flow.responses {
-            self.responses.add(position, responses);
+            self.responses.add(position, responses, unanswered);
         }
         if let Some(one_way) = &flow.one_way {
-            self.delivered.add(position, &one_way.delivered);
-            self.unordered.add(position, &one_way.unordered);
-            self.ordered.add(position, &one_way.ordered);
+            self.delivered.add(position, &one_way.delivered, unanswered);
+            self.unordered.add(position, &one_way.unordered, unanswered);
+            self.ordered.add(position, &one_way.ordered, unanswered);
         }
         self.seeds[position] = Some(SeedTally {
             messages: flow.messages,
@@ -152,79 +144,4 @@ impl FlowTally {
     pub fn by_seed(&self, figure: impl Fn(&SeedTally) -> Option<f64>) -> Vec<f64> {
         self.done().filter_map(figure).collect()
     }
-}
-
-impl Distribution {
-    fn new(seeds: usize) -> Self {
-        Self { spread: Spread::new(), seeds: vec![None; seeds] }
-    }
-
-    fn add(&mut self, position: usize, delays: &Delays) {
-        if delays.moments().count() == 0 {
-            return;
-        }
-        self.spread.add(delays.spread());
-        self.seeds[position] = Some((delays.moments(), delays.max(), delays.batch_means()));
-    }
-
-    /// Returns the mean of each run, in ms.
-    #[must_use]
-    pub fn means(&self) -> Vec<f64> {
-        self.seeds.iter().flatten().filter_map(|(moments, ..)| moments.mean()).collect()
-    }
-
-    /// Returns the sample variance of each run, in ms².
-    #[must_use]
-    pub fn variances(&self) -> Vec<f64> {
-        self.seeds.iter().flatten().filter_map(|(moments, ..)| moments.variance()).collect()
-    }
-
-    /// Returns the mean of the runs' means, in ms.
-    #[must_use]
-    pub fn mean(&self) -> Option<f64> {
-        mean(&self.means())
-    }
-
-    /// Returns the 95 % interval of the mean: over runs where there are ten or more, otherwise over batches of
-    /// consecutive messages.
-    #[must_use]
-    pub fn ci95(&self) -> Option<[f64; 2]> {
-        let means = self.means();
-        let batches: Vec<f64> =
-            self.seeds.iter().flatten().flat_map(|(.., batches)| batches).copied().collect();
-        let half = half_width(&means).or_else(|| half_width(&batches))?;
-        self.mean().map(|mean| [mean - half, mean + half])
-    }
-
-    /// Returns the number of delays.
-    #[must_use]
-    pub fn count(&self) -> u64 {
-        self.spread.count()
-    }
-
-    /// Returns a quantile in ms, within a thousandth of itself ([`Spread`]); `None` with fewer than five delays
-    /// beyond it.
-    #[must_use]
-    pub fn quantile(&self, share: f64) -> Option<f64> {
-        let beyond = (1.0 - share) * self.count() as f64;
-        if beyond + 1e-9 >= 5.0 { self.spread.quantile_ms(share) } else { None }
-    }
-
-    /// Returns the longest delay in ms.
-    #[must_use]
-    pub fn max(&self) -> Option<f64> {
-        self.seeds.iter().flatten().map(|(_, max, _)| max.as_secs_f64() * 1e3).reduce(f64::max)
-    }
-
-    /// Returns `(ms, share of longer delays)`, at each value that occurs.
-    #[must_use]
-    pub fn ccdf(&self) -> Vec<(f64, f64)> {
-        self.spread.ccdf()
-    }
-}
-
-/// Returns the mean of some figures.
-#[must_use]
-pub(crate) fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }

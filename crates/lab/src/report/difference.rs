@@ -1,31 +1,39 @@
-//! The differences between two results on the terminal.
-
-use core::fmt::Write as _;
+//! The page of the differences between two results.
 
 use super::numbers::{plain_or_dash, tenths};
-use super::table::lined;
-use crate::summary::{DifferenceVerdict, ResultDifference, TransportDifference};
+use super::page::{Mark, Page, Table};
+use super::plan::{figure, means};
+use crate::summary::{ConditionDifference, DifferenceVerdict, ResultDifference, Saved, TransportDifference};
 
-/// Returns the conditions that differ, a table of the transports that both results have, and what stands in one alone.
+/// Returns the conditions that differ, the means of both, a table of what both results have, and what stands in one alone.
 #[must_use]
-pub fn difference_table(difference: &ResultDifference) -> String {
-    let mut text = String::new();
-    if difference.conditions.is_empty() {
-        text.push_str("the same conditions\n");
-    }
-    for condition in &difference.conditions {
+pub fn difference(first: &Saved, second: &Saved) -> Page {
+    let difference = ResultDifference::new(first, second);
+    let condition = |condition: &ConditionDifference| {
         let [first, second] = &condition.values;
-        let _infallible = writeln!(text, "{}: {first} → {second}", condition.name);
+        format!("{}: {first} → {second}", condition.name)
+    };
+    let same = difference.conditions.is_empty().then(|| "the same conditions".to_owned());
+    let rows: Vec<_> = difference.transports.iter().map(|transport| cells(transport).to_vec()).collect();
+    let names = if first.world == second.world {
+        ["first", "second"]
+    } else {
+        [first, second].map(|saved| &*saved.world)
+    };
+    let sides = [(first, names[0], Mark::Points), (second, names[1], Mark::Measured)];
+    let alone = [("first", &difference.only_first), ("second", &difference.only_second)];
+    let alone = alone.into_iter().filter(|(_, ids)| !ids.is_empty());
+    let mut table = Table::new("Second beside first, in ms", &HEADINGS, rows);
+    table.head[0] = first.of.to_owned();
+    Page {
+        id: "difference".to_owned(),
+        conditions: difference.conditions.iter().map(condition).chain(same).collect(),
+        figures: figure(&first.axis, difference.transports.len()).into_iter().collect(),
+        series: sides.into_iter().flat_map(|(side, name, mark)| means(first, side, name, mark)).collect(),
+        tables: vec![table.without_empty()],
+        notes: alone.map(|(which, ids)| format!("only in the {which}: {}", ids.join(", "))).collect(),
+        ..Page::default()
     }
-    let rows = difference.transports.iter().map(|transport| cells(transport).to_vec());
-    let table = lined(HEADINGS.iter().map(|head| (*head).to_owned()), rows, 1..HEADINGS.len() - 1);
-    let _infallible = writeln!(text, "{table}");
-    for (which, ids) in [("first", &difference.only_first), ("second", &difference.only_second)] {
-        if !ids.is_empty() {
-            let _infallible = writeln!(text, "only in the {which}: {}", ids.join(", "));
-        }
-    }
-    text
 }
 
 fn cells(transport: &TransportDifference) -> [String; HEADINGS.len()] {
@@ -40,7 +48,9 @@ fn cells(transport: &TransportDifference) -> [String; HEADINGS.len()] {
     let by = transport.difference_ms.zip(transport.ci95);
     let by =
         by.map_or_else(|| "–".to_owned(), |(by, [low, high])| format!("{by:+.2} ±{:.2}", (high - low) / 2.0));
-    let losses = transport.by_others_loss.map(|share| share.map_or_else(|| "–".to_owned(), tenths));
+    let losses =
+        transport.by_others_loss.map(|share| share.map_or_else(|| "–".to_owned(), tenths)).join(" → ");
+    let has_losses = transport.by_others_loss != [None; 2];
     let verdict = match transport.verdict {
         DifferenceVerdict::Shorter => "shorter",
         DifferenceVerdict::Longer => "longer",
@@ -54,10 +64,10 @@ fn cells(transport: &TransportDifference) -> [String; HEADINGS.len()] {
         pair(transport.p50),
         pair(transport.p90),
         pair(transport.p99),
-        losses.join(" → "),
+        if has_losses { losses } else { String::new() },
         verdict.to_owned(),
     ]
 }
 
 const HEADINGS: [&str; 8] =
-    ["transport", "mean, ms", "difference ±95 %", "p50", "p90", "p99", "others' loss", "second mean"];
+    ["", "mean", "difference ±95 %", "p50", "p90", "p99", "others' loss", "second mean"];

@@ -1,185 +1,136 @@
-//! The report as one HTML file that needs no network.
-
-use std::io;
+//! Pages as HTML files that need no network and no script.
 
 use askama::Template;
-use serde::Serialize;
-use thiserror::Error;
 
-use super::numbers::short;
-use super::table::{COLUMNS, HEADINGS, backend_in_words, cells, grouped, path_in_words, workload_in_words};
-use crate::summary::{CompareResult, Comparison, RunCurves, RunResult};
+use super::ReportError;
+use super::figure::{self, Entry};
+use super::page::{Figure, Page, Statement, Table, Verdict};
+use super::scale::rounded;
 
-/// Returns the whole file: figures, table, conditions, and the result in plain words.
+/// Returns the file with these pages, one below the other.
 ///
 /// # Errors
-///
-/// [`ReportError`] when the template or the data cannot be written out.
-pub fn html(comparison: &Comparison) -> Result<String, ReportError> {
-    let result = &comparison.result;
-    let page = Page {
-        path: path_in_words(&result.path),
-        workload: workload_in_words(&result.workload),
-        backend: backend_in_words(&result.path),
-        reading: &result.reading,
-        headings: HEADINGS,
-        rows: rows(comparison),
-        notes: notes(result),
-        conditions: conditions(comparison),
-        headway: &result.headway,
-        uplot_js: UPLOT_JS,
-        uplot_css: UPLOT_CSS,
-        report_css: REPORT_CSS,
-        report_js: REPORT_JS,
-        figures: embed(&figures(comparison))?,
-    };
-    Ok(page.render()?)
+/// [`ReportError`] when the template cannot be filled in.
+pub fn html(title: &str, pages: &[&Page]) -> Result<String, ReportError> {
+    Ok(Pages { title, is_study: false, pages }.render()?)
 }
 
-fn notes(result: &CompareResult) -> Vec<String> {
-    let skipped =
-        result.skipped.iter().map(|skipped| format!("Not run — {}: {}", skipped.id, skipped.because));
-    let unpredicted = grouped(&result.unpredicted).into_iter();
-    let unpredicted = unpredicted.map(|(because, ids)| format!("No model — {}: {because}", ids.join(", ")));
-    skipped.chain(unpredicted).collect()
+/// Returns the file with the pages of one study, which leads back to the index.
+///
+/// # Errors
+/// [`ReportError`] when the template cannot be filled in.
+pub(crate) fn study_html(title: &str, pages: &[&Page]) -> Result<String, ReportError> {
+    Ok(Pages { title, is_study: true, pages }.render()?)
+}
+
+/// Returns the file that shows the verdict on every statement of all studies.
+///
+/// # Errors
+/// [`ReportError`] when the template cannot be filled in.
+pub(crate) fn index_html(studies: &[Overview<'_>]) -> Result<String, ReportError> {
+    let all = || studies.iter().flat_map(|study| &study.pages).flat_map(|page| &page.statements);
+    let with = |verdict| all().filter(|statement| statement.verdict == verdict).count();
+    let counts = VERDICTS.map(|verdict| (verdict, with(verdict)));
+    Ok(Index { title: "the studies rebuilt", is_study: false, studies, count: all().count(), counts }
+        .render()?)
+}
+
+/// The pages of one study.
+pub(crate) struct Overview<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) source: &'a str,
+    pub(crate) pages: Vec<&'a Page>,
 }
 
 #[derive(Template)]
-#[template(path = "report.html")]
-struct Page<'a> {
-    path: String,
-    workload: String,
-    backend: String,
-    reading: &'a [String],
-    headings: [&'static str; COLUMNS],
-    rows: Vec<TableRow>,
-    notes: Vec<String>,
-    conditions: Vec<(String, String)>,
-    headway: &'a str,
-    uplot_js: &'static str,
-    uplot_css: &'static str,
-    report_css: &'static str,
-    report_js: &'static str,
-    figures: String,
+#[template(path = "pages.html")]
+struct Pages<'a> {
+    title: &'a str,
+    is_study: bool,
+    pages: &'a [&'a Page],
 }
 
-struct TableRow {
-    colour: String,
-    name: String,
-    values: Vec<String>,
-    has_failed: bool,
+#[derive(Template)]
+#[template(path = "index.html")]
+struct Index<'a> {
+    title: &'a str,
+    is_study: bool,
+    studies: &'a [Overview<'a>],
+    count: usize,
+    counts: [(Verdict, usize); 4],
 }
 
-fn rows(comparison: &Comparison) -> Vec<TableRow> {
-    let colours = colours(&comparison.curves);
-    let row = |(run, colour): (&RunResult, usize)| {
-        let [name, values @ ..] = cells(run);
-        TableRow {
-            colour: format!("--series-{colour}"),
-            name,
-            values: values.into(),
-            has_failed: run.because.is_some(),
-        }
-    };
-    comparison.result.runs.iter().zip(colours).map(row).collect()
+/// A figure and what its signs mean.
+struct Drawn {
+    svg: String,
+    entries: Vec<Entry>,
+    keys: Vec<(String, &'static str)>,
 }
 
-/// The data of the figures that the script draws.
-#[derive(Serialize)]
-struct Figures<'a> {
-    duration_s: f64,
-    runs: Vec<Figure<'a>>,
-}
+impl Page {
+    /// Returns the title, after the name of a page that has one on the command line; `None` where the file has it already.
+    fn heading(&self, title: &str) -> Option<String> {
+        let is_of_study = !self.statements.is_empty();
+        let heading = if is_of_study { format!("{}: {}", self.id, self.title) } else { self.title.clone() };
+        (!heading.is_empty() && heading != title).then_some(heading)
+    }
 
-#[derive(Serialize)]
-struct Figure<'a> {
-    id: String,
-    name: String,
-    colour: usize,
-    p99: Option<f64>,
-    measured: &'a [(f64, f64)],
-    predicted: &'a [(f64, f64)],
-    over_time: &'a [(f64, f64)],
-    unanswered_s: &'a [f64],
-}
+    fn drawn(&self, figure: &Figure) -> Drawn {
+        let series = self.series_of(figure);
+        let (entries, keys) = figure::legend(&series);
+        Drawn { svg: figure::figure(figure, &series), entries, keys }
+    }
 
-fn figures(comparison: &Comparison) -> Figures<'_> {
-    let runs = comparison.curves.iter().zip(&comparison.result.runs).zip(colours(&comparison.curves));
-    let runs = runs.map(|((curves, run), colour)| Figure {
-        id: run.id.clone(),
-        name: curves.transport.in_words(),
-        colour,
-        p99: run.response_ms.p99,
-        measured: &curves.measured,
-        predicted: &curves.predicted,
-        over_time: &curves.over_time,
-        unanswered_s: &curves.unanswered_s,
-    });
-    Figures { duration_s: comparison.result.workload.duration_s, runs: runs.collect() }
-}
-
-/// Returns which colour of the style sheet each transport has: those of its protocol in turn.
-fn colours(curves: &[RunCurves]) -> Vec<usize> {
-    let colour = |(at, of): (usize, &RunCurves)| {
-        let is_kin = |other: &&RunCurves| other.transport.protocol() == of.transport.protocol();
-        let colours = of.transport.colours();
-        colours.start + curves[..at].iter().filter(is_kin).count() % colours.len()
-    };
-    curves.iter().enumerate().map(colour).collect()
-}
-
-fn conditions(comparison: &Comparison) -> Vec<(String, String)> {
-    let CompareResult { path, workload, host, headway, commit, command, started, .. } = &comparison.result;
-    let mut rows = vec![
-        ("Backend".to_owned(), backend_in_words(path)),
-        ("Path, request direction".to_owned(), path.impairments.request.clone()),
-        ("Path, response direction".to_owned(), path.impairments.response.clone()),
-        ("Delay that the emulator really gave, one way".to_owned(), emulator_delay(comparison)),
-        ("Workload".to_owned(), workload_in_words(workload)),
-        ("Requests sent more than 1 ms late".to_owned(), workload.late_sends.to_string()),
-    ];
-    rows.extend(comparison.options.iter().cloned());
-    rows.push(("Headway".to_owned(), built(headway, commit)));
-    let told = [("Command", format!("headway {}", command.join(" "))), ("Started", started.clone())];
-    rows.extend(
-        told.into_iter().filter(|_| !started.is_empty()).map(|(name, value)| (name.to_owned(), value)),
-    );
-    rows.extend(host.iter().map(|(name, value)| (format!("Host: {name}"), value.clone())));
-    rows
-}
-
-fn built(headway: &str, commit: &str) -> String {
-    if commit.is_empty() { headway.to_owned() } else { format!("{headway}, commit {commit}") }
-}
-
-fn emulator_delay(comparison: &Comparison) -> String {
-    match comparison.result.path.delay_ms {
-        Some(delay) => format!("median {} ms, 99 % within {} ms", short(delay.p50), short(delay.p99)),
-        None => "not measured; exact in virtual time".to_owned(),
+    /// Returns the colour that a row has in the figures, if it is drawn there.
+    fn swatch(&self, name: &str) -> String {
+        let colour = self.series.iter().find(|series| series.name == name).and_then(|series| series.colour);
+        colour.map(|colour| format!("<i class=\"k{colour}\"></i>")).unwrap_or_default()
     }
 }
 
-/// Returns JSON that cannot end the script element it stands in.
-fn embed(figures: &Figures<'_>) -> Result<String, ReportError> {
-    Ok(serde_json::to_string(figures)?.replace('<', "\\u003c"))
+impl Table {
+    /// Returns the cells of a row, each with the class of its column.
+    fn classed<'a>(&self, row: &'a [String]) -> Vec<(&'a str, &'static str)> {
+        let class = |column| if self.is_numeric(column) { "number" } else { "" };
+        row.iter().enumerate().map(|(column, cell)| (cell.as_str(), class(column))).collect()
+    }
 }
 
-/// uPlot 1.6.32, MIT licence, as built by its author; `assets/README.md` says how to replace it.
-const UPLOT_JS: &str = include_str!("../../assets/uPlot.iife.min.js");
-const UPLOT_CSS: &str = include_str!("../../assets/uPlot.min.css");
-const REPORT_CSS: &str = include_str!("../../assets/report.css");
-const REPORT_JS: &str = include_str!("../../assets/report.js");
+impl Verdict {
+    fn class(self) -> &'static str {
+        match self {
+            Self::Reproduced => "yes",
+            Self::NotReproduced => "no",
+            Self::Differs => "differs",
+            Self::Undecided => "undecided",
+        }
+    }
 
-/// The reason why there is no report.
-#[derive(Debug, Error)]
-pub enum ReportError {
-    /// The template could not be filled in.
-    #[error("the report cannot be laid out: {0}")]
-    Template(#[from] askama::Error),
-    /// The data could not be written as JSON.
-    #[error("the results cannot be written as JSON: {0}")]
-    Json(#[from] serde_json::Error),
-    /// The file could not be written.
-    #[error("the report cannot be written: {0}")]
-    Io(#[from] io::Error),
+    fn sign(self) -> &'static str {
+        match self {
+            Self::Reproduced => "✓",
+            Self::NotReproduced => "✗",
+            Self::Differs => "≠",
+            Self::Undecided => "?",
+        }
+    }
 }
+
+impl Statement {
+    fn theirs(&self) -> String {
+        self.published.map(|value| format!("{} {}", rounded(value), self.unit)).unwrap_or_default()
+    }
+
+    fn own(&self) -> String {
+        self.ours.map(|value| format!("{} {}", rounded(value), self.unit)).unwrap_or_default()
+    }
+
+    fn interval(&self) -> String {
+        self.ci95.map(|[low, high]| format!("{} … {}", rounded(low), rounded(high))).unwrap_or_default()
+    }
+}
+
+const VERDICTS: [Verdict; 4] =
+    [Verdict::Reproduced, Verdict::Differs, Verdict::NotReproduced, Verdict::Undecided];
+const STYLE: &str = include_str!("../../assets/report.css");
+const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,7 +1,7 @@
 //! The result in plain words.
 
+use super::comparison::deviation;
 use super::numbers::{count, tenths, time};
-use super::table::{deviation, late_sends_that_matter};
 use crate::summary::{CompareResult, LateResult, LossSplit, ResponseResult, RunResult};
 use crate::transport::TransportSpec;
 
@@ -12,7 +12,7 @@ pub fn reading(result: &CompareResult) -> Vec<String> {
     sentences.extend(head_of_line_blocking(result));
     sentences.extend(retransmission_by_the_application(result));
     sentences.extend(models(result));
-    sentences.extend(reservations(result));
+    sentences.extend(reservation(result));
     sentences
 }
 
@@ -233,20 +233,10 @@ fn failure(run: &RunResult) -> Option<String> {
 }
 
 /// Returns what to keep in mind.
-fn reservations(result: &CompareResult) -> Vec<String> {
-    let mut sentences = Vec::new();
-    if let Some(late) = late_sends_that_matter(result) {
-        sentences.push(format!(
-            "{} left more than 1 ms late because this machine was busy; their delay is in the response times.",
-            count(late, "request")
-        ));
-    }
-    if result.runs.iter().any(|run| run.response_ms.p99.is_none() && run.counts.responses > 0) {
-        sentences.push(
-            "A dash stands for a number that so few requests do not support; run longer for it.".to_owned(),
-        );
-    }
-    sentences
+fn reservation(result: &CompareResult) -> Option<String> {
+    let is_short = |run: &RunResult| run.response_ms.p99.is_none() && run.counts.responses > 0;
+    let dash = "A dash stands for a number that so few requests do not support; run longer for it.";
+    result.runs.iter().any(is_short).then(|| dash.to_owned())
 }
 
 fn in_words(run: &RunResult) -> String {

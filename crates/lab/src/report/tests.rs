@@ -16,6 +16,10 @@ fn compare(raw: &RawOutcome) -> Comparison {
     Comparison::new(&CompareConfig::default(), raw, Conditions::default(), |_| Ok(prediction.clone()))
 }
 
+fn table(comparison: &Comparison) -> String {
+    text(&self::comparison(comparison)[0], None)
+}
+
 fn sentences(raw: &RawOutcome) -> Vec<String> {
     reading(&compare(raw).result)
 }
@@ -26,7 +30,7 @@ fn the_table_has_a_row_per_transport_and_says_what_went_wrong() {
     raw.runs[0].blocking = Some(Blocking { messages_blocked: 12, total: Duration::from_millis(109) });
     raw.runs[0].counters.late_sends = 3;
     raw.skipped = vec![Skipped { id: "tcp".to_owned(), because: "no kernel".to_owned() }];
-    let table = table(&compare(&raw).result);
+    let table = table(&compare(&raw));
     assert!(
         table.starts_with(
             "RTT 20 ms, loss 1 % · echo, poisson arrivals every 10 ms, 64 octets, 20 s, seed 1\n"
@@ -48,7 +52,7 @@ fn the_table_has_a_row_per_transport_and_says_what_went_wrong() {
         cells,
         "udp 0/2 100.0 %? 100.0 %? – (2 unanswered) – – – – – – 21.0 – –".split(' ').collect::<Vec<_>>()
     );
-    assert!(table.contains("udp: 2 of 2 requests not answered"));
+    assert!(table.contains("2 of 2 requests not answered"));
     assert!(table.contains("tcp was not run: no kernel"));
     assert!(table.contains("3 requests left more than 1 ms late"));
 }
@@ -126,11 +130,12 @@ fn what_is_not_answered_comes_first_and_stands_in_the_cell_of_the_mean() {
     let mut responses = with_tail(1000, 70);
     responses[600..].fill(None);
     let raw = outcome(vec![run("tcp", &responses), run("sctp:6", &with_tail(1000, 70))]);
-    let result = compare(&raw).result;
-    let words = closing_words(&result);
+    let comparison = compare(&raw);
+    let result = &comparison.result;
+    let words = closing_words(result);
     assert!(words[0].starts_with("One TCP connection: 400 of 1000 requests not answered"), "{}", words[0]);
     assert!(words[1..].iter().all(|sentence| !sentence.contains("TCP")), "{words:?}");
-    let row = table(&result).lines().find(|line| line.trim().starts_with("tcp")).unwrap().to_owned();
+    let row = table(&comparison).lines().find(|line| line.trim().starts_with("tcp")).unwrap().to_owned();
     assert!(row.contains("(400 unanswered)") && row.contains("∞"), "{row}");
     assert_eq!((result.runs[0].response_ms.unanswered, result.runs[0].response_ms.p90), (400, None));
 }
@@ -156,27 +161,42 @@ fn the_reading_explains_blocking_models_and_failures() {
 #[test]
 fn the_report_is_one_file_that_loads_nothing_and_cannot_be_broken_out_of() {
     let mut raw = outcome(vec![run("sctp:6", &with_tail(1000, 70)), run("udp", &[None])]);
-    raw.skipped = vec![Skipped { id: "tcp".to_owned(), because: "</script><b>no</b>".to_owned() }];
-    let html = html(&compare(&raw)).unwrap();
-    for what in ["<link", "src=", "@import", "url(", "</script><b>no"] {
+    raw.skipped = vec![Skipped { id: "tcp".to_owned(), because: "</p><b>no</b>".to_owned() }];
+    let [result, over_time] = comparison(&compare(&raw));
+    let html = html("a <test>", &[&result, &over_time]).unwrap();
+    for what in ["<link", "src=", "@import", "url(", "</p><b>no", "<script", "<test>"] {
         assert!(!html.contains(what), "{what}");
     }
-    assert!(
-        html.contains("In plain words") && html.contains("sctp:6") && html.contains("delay 10ms, loss 1 %")
-    );
-    assert_eq!(html.matches("</script>").count(), 3);
+    for what in ["In plain words", "sctp:6", "delay 10ms, loss 1 %", "class=\"missing\""] {
+        assert!(html.contains(what), "{what}");
+    }
 }
 
 #[test]
 fn the_figures_in_the_report_are_the_measured_ones() {
-    let html = html(&compare(&outcome(vec![run("sctp:6", &with_tail(1000, 70))]))).unwrap();
-    let start = html.split("id=\"figures\">").nth(1).unwrap();
-    let figures: serde_json::Value = serde_json::from_str(start.split("</script>").next().unwrap()).unwrap();
-    let run = &figures["runs"][0];
-    assert_eq!(run["measured"], serde_json::json!([[0.0, 1.0], [20.0, 0.02], [70.0, 0.0]]));
-    assert_eq!(run["predicted"], serde_json::json!([[20.0, 1.0], [60.0, 0.01]]));
-    assert_eq!(run["over_time"].as_array().unwrap().len(), 1000);
-    assert_eq!(run["over_time"][7], serde_json::json!([0.07, 70.0]));
+    let [result, over_time] = comparison(&compare(&outcome(vec![run("sctp:6", &with_tail(1000, 70))])));
+    let points = |page: &Page, name: &str| {
+        page.series.iter().find(|series| series.name == name).unwrap().points.clone()
+    };
+    assert_eq!(points(&result, "sctp:6"), [[0.0, 100.0], [20.0, 2.0], [70.0, 0.0]]);
+    assert_eq!(points(&result, "model, sctp:6"), [[20.0, 100.0], [60.0, 1.0]]);
+    let dots = points(&over_time, "sctp:6");
+    assert_eq!((dots.len(), dots[7].as_slice()), (1000, [0.07, 70.0].as_slice()));
+}
+
+#[test]
+fn every_thing_has_one_entry_in_the_legend_however_it_is_drawn() {
+    let series = |name: &str, mark| Series::new("f", name, mark, [(1.0, 2.0)]);
+    let [simulated, model, other] = [
+        series("SCTP, N = 1", Mark::Points),
+        series("model, SCTP, N = 1", Mark::Model),
+        series("published, SCTP, N = 2", Mark::Published),
+    ];
+    let (entries, keys) = figure::legend(&[&simulated, &model, &other]);
+    let names: Vec<_> = entries.iter().map(|entry| entry.name.as_str()).collect();
+    assert_eq!(names, ["SCTP, N = 1", "SCTP, N = 2"]);
+    assert_eq!(entries[0].signs.matches("<svg").count(), 2);
+    assert_eq!(keys.iter().map(|(_, word)| *word).collect::<Vec<_>>(), ["model", "published"]);
 }
 
 #[test]
@@ -193,18 +213,18 @@ fn all_three_files_are_written() {
 #[test]
 fn a_table_fits_the_terminal_and_names_what_it_lacks() {
     let raw = outcome(vec![run("sctp:6", &answered(500)), run("tcp:4", &answered(500))]);
-    let result = compare(&raw).result;
-    let whole = table(&result);
+    let [page, _over_time] = comparison(&compare(&raw));
+    let whole = text(&page, None);
     let widest = |text: &str| {
         let lines = text.lines().filter(|line| line.starts_with('─'));
         lines.map(|line| line.chars().count()).max().unwrap()
     };
-    assert_eq!(table_within(&result, widest(&whole)), whole);
+    assert_eq!(text(&page, Some(widest(&whole))), whole);
     for width in [120, 100, 80, 72] {
-        let narrow = table_within(&result, width);
+        let narrow = text(&page, Some(width));
         assert!(widest(&narrow) <= width, "{width}:\n{narrow}");
         assert!(narrow.contains("p90") && narrow.contains("mean") && narrow.contains("others"));
         assert_eq!(narrow.contains("--wide"), narrow != whole, "{narrow}");
     }
-    assert!(table_within(&result, 1).contains("p90"), "never less than what matters");
+    assert!(text(&page, Some(1)).contains("p90"), "never less than what matters");
 }

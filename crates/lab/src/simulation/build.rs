@@ -21,7 +21,7 @@ pub(super) struct Built {
     pub(super) links: Vec<LinkId>,
 }
 
-/// Where the two ends of a flow sit: host, and position among its ends.
+/// The seats of the two ends of a flow: host, and position among its ends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FlowSeats {
     pub(super) client: (HostId, usize),
@@ -33,7 +33,7 @@ pub(super) struct FlowSeats {
 struct Site {
     id: HostId,
     number: u8,
-    /// Its interfaces, each with the addresses of all flows.
+    /// The interfaces of the host, each with the addresses of all flows.
     interfaces: Vec<InterfaceId>,
 }
 
@@ -125,13 +125,13 @@ fn address(host: u8, interface: u8, flow: u8) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(10, host, interface, flow))
 }
 
-/// The addresses of one flow on a host, one per interface.
+/// Returns the addresses of one flow on a host, one per interface.
 fn addresses(site: &Site, flow: u8) -> Vec<IpAddr> {
     let numbers = 0..u8::try_from(site.interfaces.len()).unwrap_or(u8::MAX);
     numbers.map(|interface| address(site.number, interface, flow)).collect()
 }
 
-/// The two ends of a flow, client first.
+/// Returns the two ends of a flow, client first.
 fn ends(
     name: &str,
     plan: &FlowPlan,

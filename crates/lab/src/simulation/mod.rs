@@ -29,4 +29,4 @@ pub use scenario::{FlowPlan, LinkChange, LinkPlan, LinkWay, Named, Scenario, Sto
 pub use spread::Spread;
 pub use text::{Span, Text};
 
-pub use crate::transport::{CarrierName, InitialWindowName, SctpOptions, TcpOptions};
+pub use crate::transport::{CarrierName, Halving, InitialWindowName, SctpOptions, StudyRules, TcpOptions};

@@ -28,7 +28,7 @@ pub struct OneWay {
     pub messages: u64,
     /// Every message, if asked for.
     pub trips: Vec<Trip>,
-    lanes: Vec<Lane>,
+    lanes: Vec<LaneOrder>,
     discard: u64,
     keeps_trips: bool,
 }
@@ -47,7 +47,7 @@ pub struct Trip {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Lane {
+struct LaneOrder {
     /// The number that is next, in steps of the number of lanes.
     next: u64,
     held: BTreeMap<u64, Trip>,
@@ -57,7 +57,7 @@ struct Lane {
 
 impl OneWay {
     pub(crate) fn new(lanes: u16, discard: u64, keeps_trips: bool) -> Self {
-        let lane = |next: u16| Lane { next: u64::from(next), ..Lane::default() };
+        let lane = |next: u16| LaneOrder { next: u64::from(next), ..LaneOrder::default() };
         Self {
             delivered: Delays::new(),
             unordered: Delays::new(),

@@ -1,4 +1,4 @@
-//! The outcome of one run.
+//! The outcome of a run, and of each of its flows and links.
 
 use core::time::Duration;
 use std::collections::BTreeSet;
@@ -30,7 +30,7 @@ pub struct RunOutcome {
     pub capture_failure: Option<String>,
 }
 
-/// The outcome of one flow.
+/// The outcome of one flow of a run.
 #[derive(Clone, Debug)]
 pub struct FlowOutcome {
     /// The name of the flow in the plan.

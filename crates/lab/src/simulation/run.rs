@@ -15,11 +15,10 @@ use super::outcome::{FlowOutcome, LinkOutcome, RunOutcome};
 use super::scenario::{LinkPlan, Scenario, SwitchState};
 use super::station::Station;
 use crate::compare::StopSignal;
-use crate::losses::own_losses;
 use crate::traffic::{Client, Measure};
-use crate::transport::End;
+use crate::transport::{End, own_losses};
 
-/// Why a scenario cannot be run; `key` is where in the plan.
+/// The reason why a scenario cannot be run; `key` is where in the plan.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SimulationError {
     /// A value that makes no sense where it stands.
@@ -27,29 +26,29 @@ pub enum SimulationError {
     Value {
         /// Dotted name of the value.
         key: String,
-        /// What is wrong, and the remedy.
+        /// The mistake, and the remedy.
         because: String,
     },
     /// More things than there are addresses for.
     #[error("there are more than 250 {what}")]
     TooMany {
-        /// Of what.
+        /// The name of what there are too many of.
         what: &'static str,
     },
-    /// Where it was to run, it cannot.
+    /// The world it was to run in cannot run it.
     #[error("{world}: {because}")]
     World {
-        /// Where.
+        /// The name of the world that cannot.
         world: &'static str,
-        /// Why not, and the remedy.
+        /// The reason why not, and the remedy.
         because: String,
     },
     /// The packets could not be written down.
     #[error("the capture {}: {because}", path.display())]
     Capture {
-        /// The file.
+        /// The path of the capture file.
         path: PathBuf,
-        /// What the system says.
+        /// The error that the system returned.
         because: String,
     },
 }
@@ -59,7 +58,7 @@ impl SimulationError {
         Self::Value { key: key.into(), because: because.into() }
     }
 
-    /// Where, and what.
+    /// Returns the place of the mistake, and the mistake.
     pub(crate) fn parts(&self) -> (String, String) {
         match self {
             Self::Value { key, because } => (key.clone(), because.clone()),
@@ -77,7 +76,7 @@ impl SimulationError {
     }
 }
 
-/// What a run is watched by.
+/// The ways in which a run is watched.
 #[derive(Clone, Debug, Default)]
 pub struct Watch {
     /// Ends it early: what was measured until then is the outcome.
@@ -185,7 +184,7 @@ fn drain(scenario: &Scenario) -> Duration {
     flows.map(|(_, flow)| flow.drain(&scenario.stop)).max().unwrap_or_default()
 }
 
-/// When which link has which of its changes, in the order of time.
+/// Returns when which link has which of its changes, in the order of time.
 pub(crate) fn changes(scenario: &Scenario) -> Vec<(Duration, usize, usize)> {
     let of_link = |(link, (_, plan)): (usize, (&str, &LinkPlan))| {
         let times = plan.changes.iter().map(|change| change.at.0);

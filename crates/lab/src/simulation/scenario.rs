@@ -1,4 +1,4 @@
-//! What is simulated: hosts, routers, links, flows, and when it ends. Plans are written in these words.
+//! The words in which plans are written: hosts, routers, links, flows, and when it ends. Plans are written in these words.
 
 use core::fmt;
 use core::time::Duration;
@@ -19,7 +19,7 @@ use crate::transport::{SctpOptions, TcpOptions, TransportSpec};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// Names of the hosts.
+    /// The names of the hosts it has.
     pub hosts: Vec<String>,
     /// Names of the routers. Default none.
     #[serde(default)]
@@ -28,7 +28,7 @@ pub struct Scenario {
     pub links: Named<LinkPlan>,
     /// The flows, each from a host to another one.
     pub flows: Named<FlowPlan>,
-    /// When a run ends.
+    /// The rule by which a run ends.
     pub stop: StopRule,
 }
 
@@ -36,7 +36,7 @@ pub struct Scenario {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkPlan {
-    /// The two ends.
+    /// The two ends of the link.
     pub between: [String; 2],
     /// One-way propagation delay. Default 0.
     pub delay: Option<Span>,
@@ -46,7 +46,7 @@ pub struct LinkPlan {
     pub loss: Option<Text<Loss>>,
     /// Rate of serialisation. Default unlimited.
     pub rate: Option<Text<BitRate>>,
-    /// What may wait for the link: `50p`, `64KiB`. Default unlimited.
+    /// The packets or octets that may wait for the link: `50p`, `64KiB`. Default unlimited.
     pub queue: Option<Text<QueueLimit>>,
     /// Numbers of packets to drop, counted from 1 in the first direction.
     #[serde(default)]
@@ -57,10 +57,10 @@ pub struct LinkPlan {
     pub duplicate: Option<Text<Probability>>,
     /// Share of packets with a flipped bit. Default none.
     pub corrupt: Option<Text<Probability>>,
-    /// What is different from the second end to the first.
+    /// The properties that are different from the second end to the first.
     #[serde(default)]
     pub reverse: LinkWay,
-    /// What happens to the link in mid-run.
+    /// The changes that happen to the link in mid-run.
     #[serde(default)]
     pub changes: Vec<LinkChange>,
 }
@@ -69,24 +69,24 @@ pub struct LinkPlan {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkWay {
-    /// As in [`LinkPlan`].
+    /// The delay, as in [`LinkPlan`].
     pub delay: Option<Span>,
-    /// As in [`LinkPlan`].
+    /// The jitter, as in [`LinkPlan`].
     pub jitter: Option<Span>,
-    /// As in [`LinkPlan`].
+    /// The random loss, as in [`LinkPlan`].
     pub loss: Option<Text<Loss>>,
-    /// As in [`LinkPlan`].
+    /// The rate, as in [`LinkPlan`].
     pub rate: Option<Text<BitRate>>,
-    /// As in [`LinkPlan`].
+    /// The queue, as in [`LinkPlan`].
     pub queue: Option<Text<QueueLimit>>,
-    /// As in [`LinkPlan`], counted in this direction.
+    /// The packets to drop, as in [`LinkPlan`], counted in this direction.
     #[serde(default)]
     pub drop: BTreeSet<u64>,
-    /// As in [`LinkPlan`].
+    /// The share that is reordered, as in [`LinkPlan`].
     pub reorder: Option<Text<Probability>>,
-    /// As in [`LinkPlan`].
+    /// The share that is duplicated, as in [`LinkPlan`].
     pub duplicate: Option<Text<Probability>>,
-    /// As in [`LinkPlan`].
+    /// The share that is corrupted, as in [`LinkPlan`].
     pub corrupt: Option<Text<Probability>>,
 }
 
@@ -94,13 +94,13 @@ pub struct LinkWay {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkChange {
-    /// When, counted from the start of the run.
+    /// The time of the change, counted from the start of the run.
     pub at: Span,
-    /// The delay from then on.
+    /// The delay of the link from then on.
     pub delay: Option<Span>,
-    /// The loss from then on.
+    /// The loss of the link from then on.
     pub loss: Option<Text<Loss>>,
-    /// The rate from then on.
+    /// The rate of the link from then on.
     pub rate: Option<Text<BitRate>>,
     /// Whether it carries anything from then on.
     pub state: Option<SwitchState>,
@@ -110,9 +110,9 @@ pub struct LinkChange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SwitchState {
-    /// It does.
+    /// The link carries packets.
     Up,
-    /// It drops them all.
+    /// The link drops all packets.
     Down,
 }
 
@@ -124,12 +124,12 @@ pub struct FlowPlan {
     pub from: String,
     /// The host that receives, and answers if the workload says so.
     pub to: String,
-    /// As for `headway compare`: `tcp`, `tcp:4`, `sctp:6`, `sctp:unordered`, `udp`.
+    /// The transport, as for `headway compare`: `tcp`, `tcp:4`, `sctp:6`, `sctp:unordered`, `udp`.
     pub transport: Text<TransportSpec>,
     /// Named set of parameters of the transport; for SCTP `signalling` (default), `rfc9260`, `studies`; for TCP `linux`
     /// (default) and others.
     pub profile: Option<String>,
-    /// What is sent. Default `echo`.
+    /// The kind of messages that are sent. Default `echo`.
     #[serde(default)]
     pub workload: Workload,
     /// Messages per second; this or `interval`, unless the workload is bulk.
@@ -148,7 +148,7 @@ pub struct FlowPlan {
     /// How long the server holds each response. Default 0.
     #[serde(default)]
     pub processing: Span,
-    /// When the flow begins. Default at once.
+    /// The time at which the flow begins. Default at once.
     #[serde(default)]
     pub start: Span,
     /// Keep every message for `samples.csv`. Default no: memory then grows with the run.
@@ -162,7 +162,7 @@ pub struct FlowPlan {
     pub tcp: TcpOptions,
 }
 
-/// When a run ends.
+/// The rule by which a run ends.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StopRule {
@@ -181,7 +181,7 @@ pub struct StopRule {
 }
 
 impl Scenario {
-    /// Messages of all flows per second, in the mean; bulk has none.
+    /// Returns the messages of all flows per second, in the mean; bulk has none.
     #[must_use]
     pub fn messages_per_second(&self) -> f64 {
         let intervals = self.flows.iter().filter_map(|(_, flow)| flow.mean_interval().ok());
@@ -190,7 +190,7 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// Whether a transport has octets that no seed decides: the trace hash of a run leaves octets out then.
+    /// Returns whether a transport has octets that no seed decides: the trace hash of a run leaves octets out then.
     #[must_use]
     pub fn has_random_octets(&self) -> bool {
         self.flows.iter().any(|(_, flow)| flow.transport.0.transport().has_random_octets())
@@ -198,7 +198,7 @@ impl Scenario {
 }
 
 impl LinkPlan {
-    /// A link that does this to packets from the first end to the second, and that on their way back.
+    /// Creates a link that does this to packets from the first end to the second, and that on their way back.
     #[must_use]
     pub fn new(between: [String; 2], there: &Impairments, back: &Impairments) -> Self {
         // A limit that is only there has none on the way back: the greatest rate takes no time.
@@ -229,7 +229,7 @@ impl LinkPlan {
         }
     }
 
-    /// What it does to packets from the first end to the second.
+    /// Returns what it does to packets from the first end to the second.
     #[must_use]
     pub fn request(&self) -> Impairments {
         let probability =
@@ -247,7 +247,7 @@ impl LinkPlan {
         }
     }
 
-    /// What it does to packets from the second end to the first.
+    /// Returns what it does to packets from the second end to the first.
     #[must_use]
     pub fn response(&self) -> Impairments {
         let there = self.request();
@@ -268,7 +268,7 @@ impl LinkPlan {
 }
 
 impl LinkPlan {
-    /// What it does to packets in both directions from one of its changes on.
+    /// Returns what it does to packets in both directions from one of its changes on.
     pub(crate) fn changed(&self, change: usize) -> [Impairments; 2] {
         let at = self.changes[change].at;
         let mut ways = [self.request(), self.response()];
@@ -280,7 +280,7 @@ impl LinkPlan {
 }
 
 impl LinkChange {
-    /// What one direction does from then on.
+    /// Changes what one direction does.
     fn apply(&self, impairments: &mut Impairments) {
         if let Some(delay) = self.delay {
             impairments.delay = delay.0;
@@ -295,7 +295,7 @@ impl LinkChange {
 }
 
 impl FlowPlan {
-    /// Mean time between messages; bulk needs none.
+    /// Returns the mean time between messages; bulk needs none.
     pub(super) fn mean_interval(&self) -> Result<Duration, String> {
         match (self.rate, self.interval, self.workload.measure()) {
             (Some(_), Some(_), _) => Err("rate and interval say the same: name one of them".to_owned()),
@@ -311,7 +311,7 @@ impl FlowPlan {
         }
     }
 
-    /// What its client is told.
+    /// Returns what its client is told.
     pub(crate) fn client_plan(&self, stop: &StopRule, seed: FlowSeed) -> Result<ClientPlan, FlowError> {
         let interval = self.mean_interval().map_err(FlowError::at("rate"))?;
         let arrivals = ArrivalProcess::new(self.arrivals.law.clone(), interval, seed.of("arrivals"));
@@ -332,7 +332,7 @@ impl FlowPlan {
         })
     }
 
-    /// What its server is told.
+    /// Returns what its server is told.
     pub(crate) fn server_plan(&self, stop: &StopRule) -> Result<ServerPlan, FlowError> {
         Ok(ServerPlan {
             workload: self.workload,
@@ -346,12 +346,12 @@ impl FlowPlan {
         })
     }
 
-    /// How long to wait for what was sent.
+    /// Returns how long to wait for what was sent.
     pub(super) fn drain(&self, stop: &StopRule) -> Duration {
         stop.drain.map_or_else(|| self.transport.0.drain(), |drain| drain.0)
     }
 
-    /// What both ends know of the flow; why its workload does not run over its transport.
+    /// Returns what both ends know of the flow; why its workload does not run over its transport.
     fn terms(&self, stop: &StopRule) -> Result<Terms, String> {
         let transport = self.transport.0;
         let check = self.workload.kind().check(transport);
@@ -361,23 +361,23 @@ impl FlowPlan {
     }
 }
 
-/// What is random in one flow of one run.
+/// The origin of chance in one flow of one run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowSeed {
-    /// Of the run.
+    /// The seed of the run.
     pub(crate) run: u64,
-    /// Which flow of the scenario, from 1.
+    /// The number of the flow in the scenario, from 1.
     pub(crate) number: u8,
 }
 
 impl FlowSeed {
-    /// The seed for one purpose.
+    /// Returns the seed for one purpose.
     pub(crate) fn of(self, purpose: &str) -> u64 {
         derive_indexed_seed(self.run, purpose, u64::from(self.number))
     }
 }
 
-/// Why a flow cannot be: which value, and what is wrong with it.
+/// The reason why a flow cannot be: which value, and what is wrong with it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{because}")]
 pub(crate) struct FlowError {
@@ -400,18 +400,23 @@ fn default_message() -> u32 {
 pub struct Named<T>(Vec<(String, T)>);
 
 impl<T> Named<T> {
-    /// One thing.
+    /// Creates a list of one thing.
     #[must_use]
     pub fn one(name: impl Into<String>, thing: T) -> Self {
         Self(vec![(name.into(), thing)])
     }
 
-    /// Each with its name.
+    /// Returns each thing with its name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
         self.0.iter().map(|(name, thing)| (name.as_str(), thing))
     }
 
-    /// Whether there is none.
+    /// Returns the thing of a name, to change it.
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut T> {
+        self.0.iter_mut().find(|(known, _)| known == name).map(|(_, thing)| thing)
+    }
+
+    /// Returns whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

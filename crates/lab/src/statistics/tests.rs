@@ -8,59 +8,61 @@ fn millis(values: impl IntoIterator<Item = u64>) -> Vec<Duration> {
     values.into_iter().map(Duration::from_millis).collect()
 }
 
-fn of(values: impl IntoIterator<Item = u64>) -> ResponseTimes {
-    ResponseTimes::new(&[millis(values)], 0)
+fn of(values: impl IntoIterator<Item = u64>) -> Distribution {
+    Distribution::of_runs(&[millis(values)], 0)
 }
 
 #[test]
 fn percentiles_are_nearest_ranks() {
     let times = of((1..=1000).rev());
-    assert_eq!(times.percentile_ms(Percentile::P50), Some(500.0));
-    assert_eq!(times.percentile_ms(Percentile::P90), Some(900.0));
-    assert_eq!(times.percentile_ms(Percentile::P99), Some(990.0));
-    assert_eq!(times.max_ms(), Some(1000.0));
-    assert_eq!(times.mean_ms(), Some(500.5));
+    assert_eq!(times.quantile(0.5), Some(500.0));
+    assert_eq!(times.quantile(0.9), Some(900.0));
+    assert_eq!(times.quantile(0.99), Some(990.0));
+    assert_eq!(times.max(), Some(1000.0));
+    assert_eq!(times.mean(), Some(500.5));
 }
 
 #[test]
 fn a_percentile_needs_five_responses_beyond_it() {
-    assert_eq!(of(1..=499).percentile_ms(Percentile::P99), None); // rank 495, four beyond
-    assert_eq!(of(1..=500).percentile_ms(Percentile::P99), Some(495.0));
-    assert_eq!(of(1..=4999).percentile_ms(Percentile::P999), None);
-    assert_eq!(of(1..=5000).percentile_ms(Percentile::P999), Some(4995.0));
-    assert_eq!(of(1..=9).percentile_ms(Percentile::P50), None);
-    assert_eq!(of(1..=10).percentile_ms(Percentile::P50), Some(5.0));
+    assert_eq!(of(1..=499).quantile(0.99), None); // rank 495, four beyond
+    assert_eq!(of(1..=500).quantile(0.99), Some(495.0));
+    assert_eq!(of(1..=4999).quantile(0.999), None);
+    let late = of(1..=5000).quantile(0.999).unwrap();
+    assert!((late / 4995.0 - 1.0).abs() < 1e-3, "{late}");
+    assert_eq!(of(1..=9).quantile(0.5), None);
+    assert_eq!(of(1..=10).quantile(0.5), Some(5.0));
 }
 
 #[test]
 fn to_a_percentile_what_is_not_answered_is_longer_than_everything() {
-    let times = ResponseTimes::new(&[millis(1..=700)], 300);
-    assert_eq!(times.percentile_ms(Percentile::P50), Some(500.0));
-    assert_eq!(times.percentile_ms(Percentile::P90), None);
-    assert_eq!((times.max_ms(), times.unanswered()), (Some(700.0), 300));
+    let times = Distribution::of_runs(&[millis(1..=700)], 300);
+    assert_eq!(times.quantile(0.5), Some(500.0));
+    assert_eq!(times.quantile(0.9), None);
+    assert_eq!((times.max(), times.unanswered()), (Some(700.0), 300));
 }
 
 #[test]
 fn nothing_answered_means_no_numbers() {
     let times = of([]);
-    assert_eq!((times.mean_ms(), times.max_ms(), times.ci95_ms()), (None, None, None));
-    assert_eq!(times.percentile_ms(Percentile::P50), None);
+    assert_eq!((times.mean(), times.max(), times.ci95()), (None, None, None));
+    assert_eq!(times.quantile(0.5), None);
     assert!(times.ccdf().is_empty());
 }
 
 #[test]
 fn ten_batches_make_an_interval_and_nine_do_not() {
-    assert_eq!(of((0..199).map(|n| 20 + n % 7)).ci95_ms(), None);
-    assert!(of((0..200).map(|n| 20 + n % 7)).ci95_ms().is_some());
+    assert_eq!(of((0..159).map(|n| 20 + n % 7)).ci95(), None);
+    assert!(of((0..160).map(|n| 20 + n % 7)).ci95().is_some());
 }
 
 #[test]
-fn batches_do_not_span_repetitions() {
-    let repetition = millis((0..119).map(|n| 20 + n % 7)); // five batches of 20 and a rest
-    assert_eq!(ResponseTimes::new(std::slice::from_ref(&repetition), 0).ci95_ms(), None);
-    assert!(ResponseTimes::new(&[repetition.clone(), repetition], 0).ci95_ms().is_some());
-    let short = millis((0..19).map(|n| 20 + n));
-    assert_eq!(ResponseTimes::new(&vec![short; 50], 0).ci95_ms(), None);
+fn batches_do_not_span_runs_and_ten_runs_speak_for_themselves() {
+    let run = millis((0..95).map(|n| 20 + n % 7)); // five batches of 16 and a rest
+    assert_eq!(Distribution::of_runs(std::slice::from_ref(&run), 0).ci95(), None);
+    assert!(Distribution::of_runs(&[run.clone(), run], 0).ci95().is_some());
+    let short = millis((0..15).map(|n| 20 + n));
+    assert_eq!(Distribution::of_runs(&vec![short.clone(); 9], 0).ci95(), None);
+    assert_eq!(Distribution::of_runs(&vec![short; 10], 0).ci95(), Some([27.0, 27.0]));
 }
 
 /// The half-width of ten batch means 1…10 is t(0.975, 9) · 3.0277/√10 = 2.2622 · 0.9574.
@@ -79,7 +81,7 @@ fn the_interval_covers_the_true_mean_of_correlated_responses_about_95_times_in_1
         let losses: Vec<bool> = (0..3004).map(|_| rng.random_bool(0.02)).collect();
         let delayed =
             losses.windows(5).map(|near| near.iter().map(|lost| 100 * u64::from(*lost)).sum::<u64>());
-        let [low, high] = of(delayed.map(|extra| 20 + extra)).ci95_ms().unwrap();
+        let [low, high] = of(delayed.map(|extra| 20 + extra)).ci95().unwrap();
         covered += u32::from(low <= 30.0 && 30.0 <= high);
     }
     assert!((360..=396).contains(&covered), "{covered} of 400");
@@ -88,7 +90,7 @@ fn the_interval_covers_the_true_mean_of_correlated_responses_about_95_times_in_1
 #[test]
 fn the_complementary_distribution_steps_at_each_value_and_keeps_the_unanswered() {
     assert_eq!(of([20, 20, 30, 90]).ccdf(), [(20.0, 0.5), (30.0, 0.25), (90.0, 0.0)]);
-    let with_one_lost = ResponseTimes::new(&[millis([20, 20, 30, 90])], 1);
+    let with_one_lost = Distribution::of_runs(&[millis([20, 20, 30, 90])], 1);
     assert_eq!(with_one_lost.ccdf().last(), Some(&(90.0, 0.2)));
 }
 
@@ -98,10 +100,10 @@ proptest! {
     #[test]
     fn percentiles_ascend_and_stay_within_the_range(values in proptest::collection::vec(0u64..100_000, 1..2000)) {
         let times = of(values.clone());
-        let wanted = [Percentile::P50, Percentile::P90, Percentile::P99, Percentile::P999];
-        let found: Vec<f64> = wanted.into_iter().filter_map(|wanted| times.percentile_ms(wanted)).collect();
+        let wanted = [0.5, 0.9, 0.99, 0.999];
+        let found: Vec<f64> = wanted.into_iter().filter_map(|wanted| times.quantile(wanted)).collect();
         prop_assert!(found.is_sorted());
-        prop_assert!(found.iter().all(|value| *value <= times.max_ms().unwrap()));
+        prop_assert!(found.iter().all(|value| *value <= times.max().unwrap()));
         prop_assert!(times.ccdf().is_sorted_by(|a, b| a.0 < b.0 && a.1 > b.1));
     }
 }

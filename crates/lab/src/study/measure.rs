@@ -16,7 +16,7 @@ use super::effort::{Effort, StudyError};
 use super::page::{Mark, Page, Series, Statement, Table};
 use super::response::{flow, legend, model_ms};
 use crate::compare::{Backend, BackendError, CompareConfig, RawOutcome, StopSignal};
-use crate::statistics::ResponseTimes;
+use crate::statistics::Distribution;
 use crate::traffic::Workload;
 use crate::transport::TransportSpec;
 
@@ -122,18 +122,18 @@ struct Measured {
     transport: TransportSpec,
     mean_ms: f64,
     ci95: Option<[f64; 2]>,
-    answers: usize,
+    answers: u64,
 }
 
 fn measured(outcome: &RawOutcome) -> Vec<Measured> {
     let of_run = |run: &crate::compare::RawRun| {
         let answered: Vec<_> = run.samples.iter().filter_map(|sample| sample.response).collect();
-        let unanswered = run.samples.len() - answered.len();
-        let times = ResponseTimes::new(&[answered], unanswered);
+        let unanswered = run.samples.len().saturating_sub(answered.len()) as u64;
+        let times = Distribution::of_runs(&[answered], unanswered);
         Some(Measured {
             transport: run.transport,
-            mean_ms: times.mean_ms()?,
-            ci95: times.ci95_ms(),
+            mean_ms: times.mean()?,
+            ci95: times.ci95(),
             answers: times.count(),
         })
     };
@@ -282,11 +282,11 @@ fn table(rows: &[Row]) -> Table {
                 .unwrap_or_default(),
         ]
     };
-    Table {
-        title: "Measured, simulated and predicted mean response times in ms".to_owned(),
-        head: head.map(str::to_owned).to_vec(),
-        rows: rows.iter().map(row).collect(),
-    }
+    Table::new(
+        "Measured, simulated and predicted mean response times in ms",
+        &head,
+        rows.iter().map(row).collect(),
+    )
 }
 
 /// Returns whether the simulated SCTP and the one that sends real packets take equally long. Nothing is said of

@@ -9,8 +9,6 @@
 
 mod effort;
 mod measure;
-mod page;
-pub mod render;
 mod response;
 mod s1;
 mod s2;
@@ -22,9 +20,10 @@ mod video;
 
 pub use effort::{Effort, StudyError};
 pub use measure::Measurement;
-pub use page::{Axis, Figure, Mark, Page, Scale, Series, Statement, Table, Verdict};
 pub use store::{StoreError, Stored, write_all};
 pub use video::{VideoTrace, VideoTraceError};
+
+use crate::report::{Page, page};
 
 /// A figure or table of a study, and how it is rebuilt.
 #[derive(Clone, Copy, Debug)]
@@ -116,4 +115,20 @@ pub fn search(effort: &Effort) -> Result<String, StudyError> {
 #[must_use]
 pub fn page(id: &str) -> Option<&'static PageSpec> {
     PAGES.iter().find(|page| page.id.eq_ignore_ascii_case(id))
+}
+
+/// Returns where a study was published.
+fn source(study: &str) -> &'static str {
+    match study {
+        "S1" => "Scharf, Kiesel: Head-of-line Blocking in TCP and SCTP, GLOBECOM 2006",
+        "S2" => {
+            "Camarillo, Kantola, Schulzrinne: Evaluation of Transport Protocols for SIP, IEEE Network 2003"
+        }
+        "S3" => "Copaciu, Dobrota, Blaga, Moraru: Performance Analysis of SCTP, 2004",
+        "S4" => {
+            "Kiesel, Scharf: Modeling and performance evaluation of transport protocols for firewall control, Computer Networks 2007"
+        }
+        "S5" => "Eklund, Grinnemo, Brunstrom and others: Delay Penalty during SCTP Handover, 2011",
+        _ => "",
+    }
 }

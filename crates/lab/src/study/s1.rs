@@ -34,6 +34,7 @@ pub(super) fn fig4(effort: &Effort) -> Result<Page, StudyError> {
         }
     }
     page.series.push(model_over_loss("profiles", "sctp:1", 0.08)?);
+    page.series.push(Series::published("profiles", "RFC 9260, SCTP, N = 1", [(1.0, 23.5)]));
     fig4_statements(&mut page, &ran, &others)?;
     page.tables.push(over_loss(&ran)?);
     Ok(page)
@@ -152,6 +153,7 @@ pub(super) fn fig6(effort: &Effort) -> Result<Page, StudyError> {
         because,
     ));
     let linux = quantile("tcp-linux-2006", 0.99);
+    page.series.push(Series::published("fig6", "tcp-linux-2006", [(200.0, 0.01)]));
     let text = "TCP on Linux: the 99 % quantile is about 200 ms";
     let mut statement = Statement::within(text, 200.0, linux, 0.5, "ms");
     if statement.verdict != Verdict::Reproduced {
@@ -382,13 +384,11 @@ fn over_loss(ran: &[Ran]) -> Result<Table, StudyError> {
             format!("{:+.1}", (cell.response_ms() / model - 1.0) * 100.0),
         ])
     };
-    Ok(Table {
-        title: "Mean response times in ms".to_owned(),
-        head: ["transport", "loss", "simulated", "±", "model S1 (1)–(5)", "difference in %"]
-            .map(str::to_owned)
-            .to_vec(),
-        rows: ran.iter().map(row).collect::<Result<_, StudyError>>()?,
-    })
+    Ok(Table::new(
+        "Mean response times in ms",
+        &["transport", "loss", "simulated", "±", "model S1 (1)–(5)", "difference in %"],
+        ran.iter().map(row).collect::<Result<_, StudyError>>()?,
+    ))
 }
 
 pub(super) fn loss_axis() -> Axis {

@@ -1,6 +1,8 @@
 //! S4: transport protocols for firewall control. What is simulated is SIMCO: agent and middlebox as they ship.
 
-use models::studies::s4::{self, PublishedTransport};
+use core::num::NonZeroU32;
+
+use models::studies::s4::{self, PublishedCell, PublishedTransport};
 
 use super::effort::{Effort, Ran, StudyError};
 use super::page::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
@@ -48,11 +50,7 @@ pub(super) fn table1(effort: &Effort) -> Result<Page, StudyError> {
         );
     }
     page.statements.extend(crowded(&ran));
-    page.tables.push(Table {
-        title: "S4 Table 1: response time of PER, in ms".to_owned(),
-        head: HEAD.map(str::to_owned).to_vec(),
-        rows,
-    });
+    page.tables.push(Table::new("S4 Table 1: response time of PER, in ms", &HEAD, rows));
     page.notes.push(TERMS.to_owned());
     Ok(page)
 }
@@ -121,6 +119,9 @@ pub(super) fn fig16(effort: &Effort) -> Result<Page, StudyError> {
         page.series.push(curve(tcp.iter().filter(|cell| cell.level(1) == profile), 0, "fig16", 100.0, name));
     }
     page.series.push(model_over_loss("fig16", "sctp:1", 0.1)?);
+    let percent = |cell: &PublishedCell| (cell.rate_per_second > 10.0).then_some(1.0);
+    page.series.push(printed("fig16", &legend("sctp:1"), ONE_STREAM, percent));
+    page.series.push(printed("fig16", "TCP, Linux 2.6, byte counting", PublishedTransport::Tcp, percent));
     let at = |profile: &str, loss: f64| {
         let cell = tcp.iter().find(|cell| cell.level(1) == profile && (cell.number(0) - loss).abs() < 1e-9);
         cell.map_or(f64::NAN, Ran::response_ms)
@@ -166,6 +167,8 @@ pub(super) fn fig17(effort: &Effort) -> Result<Page, StudyError> {
         let models = models.collect::<Result<Vec<_>, StudyError>>()?;
         page.series.push(Series::new("fig17", format!("model, p = {loss}"), Mark::Model, models));
     }
+    let streams = |cell: &PublishedCell| (cell.rate_per_second > 10.0).then_some(1.0);
+    page.series.push(printed("fig17", "p = 1%", ONE_STREAM, streams));
     let low = ran.iter().filter(|cell| cell.number(0) <= 0.0101);
     let off = worst(low, |cell| model_ms(cell.number(0), 100.0, flow(cell.level(1))))?;
     page.statements.push(agrees(
@@ -226,8 +229,20 @@ pub(super) fn fig19(effort: &Effort) -> Result<Page, StudyError> {
     for transport in ["sctp:1", "sctp:6"] {
         page.series.push(model_over_rate("fig19", transport, 10_000.0)?);
     }
+    page.series.push(printed("fig19", &legend("sctp:1"), ONE_STREAM, |cell| Some(cell.rate_per_second)));
     s1::regions(&mut page, &ran, "sctp:1")?;
     Ok(page)
+}
+
+/// Returns the values of table 1 for a transport, at the abscissas they have in a figure.
+fn printed(
+    figure: &str,
+    name: &str,
+    transport: PublishedTransport,
+    x: impl Fn(&PublishedCell) -> Option<f64>,
+) -> Series {
+    let cells = s4::published_table().into_iter().filter(|cell| cell.transport == transport);
+    Series::published(figure, name, cells.filter_map(|cell| Some((x(&cell)?, cell.response_ms))))
 }
 
 /// A page that S1 draws, too, says what went over the path here.
@@ -235,6 +250,7 @@ fn about_simco(page: &mut Page) {
     page.conditions.splice(..1, [SIMCO.to_owned()]);
 }
 
+const ONE_STREAM: PublishedTransport = PublishedTransport::Sctp(NonZeroU32::MIN);
 const SIMCO: &str = "SIMCO (RFC 4540) by the agent and the middlebox that ship, the packet filter in memory; transactions of calls with a mean of 180 s, refreshed every 120 s; \
                      response times are those of PER; 10 ms each way, independent loss both ways, 100 Mbit/s, 0.5 ms of processing";
 const TCP_STUDIES: &str = "TCP as the study's model takes it, SCTP with one stream (profile studies of TCP: 1 s of timeout at least, a window that does not limit)";

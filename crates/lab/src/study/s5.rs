@@ -47,11 +47,7 @@ pub(super) fn table1(effort: &Effort) -> Result<Page, StudyError> {
         "longest simulated in ms",
         "longest predicted in ms",
     ];
-    page.tables.push(Table {
-        title: "Messages of 1452 octets".to_owned(),
-        head: head.map(str::to_owned).to_vec(),
-        rows,
-    });
+    page.tables.push(Table::new("Messages of 1452 octets", &head, rows));
     page.notes.push(
         "The model follows every packet through slow start; docs/startup.md derives p_n and Δ_n.".to_owned(),
     );
@@ -112,7 +108,7 @@ pub(super) fn fig4(_effort: &Effort) -> Result<Page, StudyError> {
                 ]);
             }
         }
-        page.series.push(Series { figure: id, name: title, mark: Mark::Heat, points, ci95: Vec::new() });
+        page.series.push(Series { points, ..Series::new(&id, title, Mark::Heat, []) });
     }
     for interval in [1, 10, 20, 40] {
         let id = format!("interval-{interval}");
@@ -133,7 +129,7 @@ pub(super) fn fig4(_effort: &Effort) -> Result<Page, StudyError> {
                 ]);
             }
         }
-        page.series.push(Series { figure: id, name: title, mark: Mark::Heat, points, ci95: Vec::new() });
+        page.series.push(Series { points, ..Series::new(&id, title, Mark::Heat, []) });
     }
     points_of_the_text(&mut page)?;
     Ok(page)

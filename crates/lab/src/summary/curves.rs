@@ -4,7 +4,7 @@ use workload::Sample;
 
 use super::{is_unanswered, offset_s};
 use crate::compare::{Prediction, RawRun};
-use crate::statistics::{ResponseTimes, milliseconds};
+use crate::statistics::{Distribution, milliseconds};
 use crate::transport::TransportSpec;
 
 /// The figures of one transport.
@@ -26,7 +26,7 @@ impl RunCurves {
     pub(super) fn new(
         transport: TransportSpec,
         runs: &[&RawRun],
-        times: &ResponseTimes,
+        times: &Distribution,
         prediction: Option<Prediction>,
     ) -> Self {
         let first = runs.first();

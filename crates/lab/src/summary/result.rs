@@ -17,7 +17,7 @@ pub struct CompareResult {
     /// The number of the form of this result, which grows when keys change their meaning; 0 before there was one.
     #[serde(default)]
     pub schema: u32,
-    /// Version of Headway.
+    /// The version of Headway that ran.
     pub headway: String,
     /// The commit it was built from.
     #[serde(default)]
@@ -25,12 +25,12 @@ pub struct CompareResult {
     /// The command line, without the program's name.
     #[serde(default)]
     pub command: Vec<String>,
-    /// When the run began, in UTC.
+    /// The time at which the run began, in UTC.
     #[serde(default)]
     pub started: String,
-    /// What lay between the ends.
+    /// The conditions that lay between the ends.
     pub path: PathResult,
-    /// What was sent.
+    /// The traffic that was sent.
     pub workload: WorkloadResult,
     /// One row per transport, in the order asked for.
     pub runs: Vec<RunResult>,
@@ -39,7 +39,7 @@ pub struct CompareResult {
     /// Transports of which the models say nothing, and why.
     #[serde(default)]
     pub unpredicted: Vec<Skipped>,
-    /// What the numbers mean, in sentences, the most important first.
+    /// The meaning of the numbers, in sentences, the most important first.
     #[serde(default)]
     pub reading: Vec<String>,
     /// Congestion control and loss recovery in words, by protocol, where no option says them.
@@ -51,26 +51,26 @@ pub struct CompareResult {
 }
 
 impl CompareResult {
-    /// Whether every run answered every request; otherwise the command ends with status 1.
+    /// Says whether every run answered every request; otherwise the command ends with status 1.
     #[must_use]
     pub fn is_success(&self) -> bool {
         self.runs.iter().all(|run| run.because.is_none())
     }
 }
 
-/// What lay between the ends.
+/// The conditions that lay between the ends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathResult {
-    /// Where it ran.
+    /// The backend that it ran on.
     pub backend: BackendKind,
-    /// Why it was not the backend wanted first.
+    /// The reason why it was not the backend wanted first.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub fallback: Option<Fallback>,
     /// Delay of both directions together; null over a network whose delay nobody set.
     pub rtt_ms: Option<f64>,
     /// Mean loss probability in the request direction; null over a network.
     pub loss: Option<f64>,
-    /// Which devices the packets went through, `tun` or `veth`; absent where there were none.
+    /// The devices that the packets went through, `tun` or `veth`; absent where there were none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub device: Option<DeviceKind>,
     /// One-way delay that the emulator really gave; null where delays are exact.
@@ -82,13 +82,13 @@ pub struct PathResult {
 /// The impairments of both directions in words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImpairmentsResult {
-    /// From the load generator.
+    /// The impairments of packets from the load generator.
     pub request: String,
-    /// From the echo server.
+    /// The impairments of packets from the echo server.
     pub response: String,
 }
 
-/// What was sent.
+/// The traffic that was sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadResult {
     /// `echo`, `simco`, `sip` or `video`.
@@ -97,7 +97,7 @@ pub struct WorkloadResult {
     pub arrivals: String,
     /// Mean time between requests.
     pub interval_ms: f64,
-    /// Octets of a request.
+    /// The number of octets of a request.
     pub message_bytes: u32,
     /// How long requests were sent.
     pub duration_s: f64,
@@ -107,12 +107,12 @@ pub struct WorkloadResult {
     pub late_sends: u64,
 }
 
-/// One row.
+/// One row of the table of results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
     /// Name on the command line.
     pub id: String,
-    /// `tcp`, `sctp` or `udp`.
+    /// The protocol: `tcp`, `sctp` or `udp`.
     pub transport: String,
     /// Streams of the association; null for TCP and UDP.
     pub streams: Option<u16>,
@@ -122,10 +122,10 @@ pub struct RunResult {
     pub ordered: bool,
     /// Profile of the association; null for TCP and UDP.
     pub profile: Option<String>,
-    /// What became of the requests.
+    /// The fate of the requests.
     #[serde(flatten)]
     pub counts: RequestCounts,
-    /// What went wrong; absent if nothing did.
+    /// The reason why something went wrong; absent if nothing did.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub because: Option<String>,
     /// Response times of the answered requests.
@@ -135,7 +135,7 @@ pub struct RunResult {
     pub late: Option<LateResult>,
     /// Head-of-line blocking; null where it cannot be seen.
     pub blocking: Option<BlockingResult>,
-    /// What the models say; null without a prediction.
+    /// The prediction of the models; null without a prediction.
     pub predicted: Option<PredictedResult>,
     /// IP packets at the emulator; null where they were not counted.
     pub packets: Option<PacketCounts>,
@@ -147,23 +147,23 @@ pub struct RunResult {
     pub paths: Option<Vec<PeerPath>>,
 }
 
-/// What became of the requests of a run.
+/// The fate of the requests of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestCounts {
     /// Requests handed to the transport.
     pub requests: u64,
-    /// Of these, answered.
+    /// The number of these that were answered.
     pub responses: u64,
-    /// Of these, not answered by the end of the drain time.
+    /// The number of these that were not answered by the end of the drain time.
     pub failed: u64,
 }
 
 /// A path of an association as it stood at the end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PeerPath {
-    /// Its number, from 0.
+    /// The number of the path, from 0.
     pub path: usize,
-    /// The peer's address.
+    /// The peer's address on the path.
     pub address: IpAddr,
     /// `unconfirmed`, `active`, `potentially_failed`, `inactive` or `removed`.
     pub state: String,
@@ -171,15 +171,15 @@ pub struct PeerPath {
     pub primary: bool,
     /// Smoothed round-trip time; null without a measurement.
     pub srtt_ms: Option<f64>,
-    /// Retransmission timeout.
+    /// The retransmission timeout in ms.
     pub rto_ms: f64,
     /// Congestion window in octets.
     pub cwnd: usize,
-    /// Packets sent.
+    /// The number of packets sent.
     pub packets_sent: u64,
-    /// Packets received.
+    /// The number of packets received.
     pub packets_received: u64,
-    /// T3-rtx expirations.
+    /// The number of T3-rtx expirations.
     pub timeouts: u64,
     /// Recoveries from losses that acknowledgments told of.
     pub recoveries: u64,
@@ -190,7 +190,7 @@ pub struct PeerPath {
 impl PeerPath {
     pub(super) fn new(path: &PathStatistics) -> Self {
         Self {
-            path: path.path.index(),
+            path: path.path.number() as usize,
             address: path.address,
             state: path.state.name().to_owned(),
             primary: path.is_primary,
@@ -215,17 +215,17 @@ pub struct ResponseResult {
     /// everything: one that falls among them is null.
     #[serde(default)]
     pub unanswered: u64,
-    /// Its 95 % confidence interval by batch means.
+    /// The 95 % confidence interval by batch means.
     pub ci95: Option<[f64; 2]>,
-    /// The median.
+    /// The median of the response times.
     pub p50: Option<f64>,
-    /// The 90th percentile.
+    /// The 90th percentile of the response times.
     pub p90: Option<f64>,
-    /// The 99th percentile.
+    /// The 99th percentile of the response times.
     pub p99: Option<f64>,
-    /// The 99.9th percentile.
+    /// The 99.9th percentile of the response times.
     pub p999: Option<f64>,
-    /// The longest.
+    /// The longest response time.
     pub max: Option<f64>,
 }
 
@@ -236,10 +236,10 @@ pub struct LateResult {
     pub threshold_ms: f64,
     /// Round trip and processing, without which there is no response.
     pub shortest_ms: f64,
-    /// Late requests.
+    /// The share of late requests.
     pub share: f64,
-    /// Whose loss it was; null where it cannot be told: over encrypted transports, for messages cut into several packets,
-    /// and for workloads whose messages have no numbers.
+    /// The split by whose loss it was; null where it cannot be told: over encrypted transports, for messages cut into several
+    /// packets (but over streams of SCTP), and for workloads whose messages have no numbers.
     pub losses: Option<LossSplit>,
     /// How much longer than `shortest_ms` the answered requests took in the mean.
     pub mean_excess_ms: Option<f64>,
@@ -257,7 +257,7 @@ pub struct LossSplit {
     pub by_others_loss: f64,
     /// Late without a loss that explains it: behind a queue or a small window, or on a busy machine.
     pub without_loss: f64,
-    /// What the answered ones of `by_others_loss` waited beyond `shortest_ms`, all together.
+    /// The time that the answered ones of `by_others_loss` waited beyond `shortest_ms`, all together.
     pub others_loss_ms: f64,
 }
 
@@ -270,13 +270,13 @@ pub struct BlockingResult {
     pub mean_blocked_ms: f64,
 }
 
-/// What the models say.
+/// The prediction of the models.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PredictedResult {
     /// Mean response time of our model.
     pub model_ms: f64,
     /// Mean response time of the published one; null where it does not cover the case.
     pub study_ms: Option<f64>,
-    /// Its equations.
+    /// The equations of the study.
     pub study: Option<String>,
 }

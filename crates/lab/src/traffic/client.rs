@@ -11,13 +11,13 @@ use workload::{ArrivalProcess, ArrivalsError, Lane, Message, MessageNumber, Mess
 use super::{Measure, Script, Terms, Told, Workload};
 use crate::simulation::Delays;
 
-/// What a client is told: a flow of a scenario with its seed says it.
+/// The orders of a client: a flow of a scenario with its seed says it.
 #[derive(Clone, Debug)]
 pub struct ClientPlan {
     pub(crate) workload: Workload,
     pub(crate) arrivals: ArrivalProcess,
     pub(crate) size: MessageSize,
-    /// Of the messages in turn; none: all have `size`.
+    /// The sizes of the messages in turn; none: all have `size`.
     pub(crate) sizes: Vec<MessageSize>,
     pub(crate) lanes: u16,
     /// Messages at most.
@@ -30,7 +30,7 @@ pub struct ClientPlan {
     /// How long to wait for answers after the last message.
     pub(crate) drain: Duration,
     pub(crate) terms: Terms,
-    /// Where chance of its own begins.
+    /// The seed of its own chance.
     pub(crate) seed: u64,
 }
 
@@ -38,22 +38,22 @@ pub struct ClientPlan {
 #[derive(Debug)]
 pub(crate) struct Client {
     plan: ClientPlan,
-    /// When the transport was there.
+    /// The time at which the transport was there.
     begun: Option<Instant>,
-    /// When messages could fall due.
+    /// The time from which messages could fall due.
     start: Option<Instant>,
     /// The next message that is not due yet.
     coming: Option<Pending>,
     drawn: u64,
-    /// By lane: due and not taken by the transport.
+    /// The messages of each lane that are due and not taken by the transport.
     lanes: Vec<Waiting>,
     /// The first message of every lane that has one and is not blocked: number and lane.
     heads: BTreeSet<(u64, u16)>,
     answered: u64,
-    /// What came and answered nothing.
+    /// The number of messages that came and answered nothing.
     strange: u64,
     responses: Delays,
-    /// Of the messages whose responses are timed, in the order of their numbers; if asked for.
+    /// The samples of the messages whose responses are timed, in the order of their numbers; if asked for.
     samples: Vec<Sample>,
     last_due: Instant,
     failure: Option<String>,
@@ -69,7 +69,7 @@ struct Scripted {
     octets: BTreeMap<u64, Bytes>,
 }
 
-/// What waits on one lane.
+/// The messages that wait on one lane.
 #[derive(Clone, Debug, Default)]
 struct Waiting {
     messages: VecDeque<Pending>,
@@ -83,7 +83,7 @@ pub(crate) struct Pending {
     pub(crate) number: u64,
     pub(crate) lane: u16,
     pub(crate) at: Instant,
-    /// Its response is timed.
+    /// Whether its response is timed.
     is_timed: bool,
 }
 
@@ -161,7 +161,7 @@ impl Client {
         self.plan.lanes
     }
 
-    /// What kind of flow it is.
+    /// Returns the workload of the flow.
     pub(crate) fn workload(&self) -> Workload {
         self.plan.workload
     }
@@ -170,7 +170,7 @@ impl Client {
         self.plan.size.octets()
     }
 
-    /// When the next message falls due.
+    /// Returns when the next message falls due.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         self.coming.map(|pending| pending.at)
     }
@@ -199,7 +199,7 @@ impl Client {
         }
     }
 
-    /// The next message for the transport; [`defer`](Self::defer) gives it back.
+    /// Returns the next message for the transport; [`defer`](Self::defer) gives it back.
     pub(crate) fn poll_message(&mut self) -> Option<Pending> {
         let (_, lane) = self.heads.pop_first()?;
         let pending = self.lanes[usize::from(lane)].messages.pop_front()?;
@@ -289,7 +289,7 @@ impl Client {
         self.record(now, message.number.0, due, self.is_timed(), blocked);
     }
 
-    /// Whether this answers a message that was sent on the lane and has no answer; known where samples are kept.
+    /// Returns whether this answers a message that was sent on the lane and has no answer; known where samples are kept.
     fn is_answer(&mut self, lane: u16, message: Message) -> bool {
         let expected = self.size_of(message.number.0);
         self.sample_mut(message.number.0).is_some_and(|sample| {
@@ -345,13 +345,14 @@ impl Client {
         self.failure.as_deref()
     }
 
-    /// Everything fell due and was handed over: how many, and when the last one fell due. `None` before that, and for bulk.
+    /// Returns how many messages there were once all fell due and were handed over, and when the last one did; `None`
+    /// before that, and for bulk.
     fn sent_all(&self) -> Option<(u64, Instant)> {
         let is_over = self.failure.is_some() || (self.start.is_some() && self.coming.is_none());
         (is_over && !self.is_bulk()).then_some((self.drawn, self.last_due))
     }
 
-    /// Whether nothing more is to come: with `completed` messages answered or delivered all are, or the time to wait is
+    /// Returns whether nothing more is to come: with `completed` messages answered or delivered all are, or the time to wait is
     /// over. Bulk has no end of its own.
     pub(crate) fn is_finished(&self, now: Instant, completed: u64) -> bool {
         if self.start.is_none() && self.failure.is_none() {
@@ -368,7 +369,7 @@ impl Client {
         self.answered
     }
 
-    /// When the first message could fall due, and what came that answered nothing.
+    /// Returns when the first message could fall due, and what came that answered nothing.
     pub(crate) fn facts(&self) -> (Instant, u64) {
         (self.start.unwrap_or_default(), self.strange)
     }

@@ -36,7 +36,7 @@ impl Service for Echo {
         self.on_datagram(now, wire)
     }
 
-    /// Whole messages come back; what is none is not answered.
+    /// Returns whole messages; what is none is not answered.
     fn on_datagram(&mut self, _now: Instant, wire: Bytes) -> Reaction {
         if Message::decode(&wire).is_ok() { Reaction::Answer(wire) } else { Reaction::Nothing }
     }

@@ -1,4 +1,4 @@
-//! What cuts messages out of a byte stream.
+//! The framers that cut messages out of a byte stream.
 
 use core::fmt;
 
@@ -14,7 +14,7 @@ impl Framer {
         Self(Box::new(cut))
     }
 
-    /// By the length at the beginning of each message of the laboratory.
+    /// Creates the framer that goes by the length at the beginning of each message of the laboratory.
     pub(super) fn of_messages() -> Self {
         Self::new(StreamFramer::new(MessageSize::MAX))
     }
@@ -23,13 +23,13 @@ impl Framer {
         self.0.push(octets);
     }
 
-    /// The next whole message; why there will be none any more.
+    /// Returns the next whole message; why there will be none any more.
     pub(crate) fn next_message(&mut self) -> Result<Option<Bytes>, String> {
         self.0.next_message()
     }
 }
 
-/// How the messages of one workload are told apart.
+/// The way to tell the messages of one workload apart.
 pub(super) trait Cut: fmt::Debug + Send {
     fn push(&mut self, octets: &[u8]);
     fn next_message(&mut self) -> Result<Option<Bytes>, String>;

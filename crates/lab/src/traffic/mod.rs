@@ -1,6 +1,6 @@
-//! What a flow sends and who answers. A workload is a file or folder here — what its messages say, who answers, how a byte stream
-//! is cut into them, what is measured — and a line of [`WORKLOADS`]. Transports carry octets between client and
-//! server, in every world, and do not know which workload it is.
+//! The workloads: what flows send and who answers. A workload is a file or folder here — what its messages say, who
+//! answers, how a byte stream is cut into them, what is measured — and a line of [`WORKLOADS`]. Transports carry
+//! octets between client and server, in every world, and do not know which workload it is.
 //!
 //! ```text
 //!  ClientPlan ─► Client ── message for a lane ─► transport ─► Server ◄─ ServerPlan
@@ -40,59 +40,59 @@ pub const WORKLOADS: [Workload; 4] =
 
 /// A workload: what the laboratory asks of it.
 pub(crate) trait Kind: fmt::Debug + Sync {
-    /// Its name in plans and on the command line.
+    /// Returns its name in plans and on the command line.
     fn name(&self) -> &'static str;
 
-    /// What it is in a few words, for the help.
+    /// Returns what it is in a few words, for the help.
     fn meaning(&self) -> &'static str;
 
-    /// What is sent, as in "echoed messages of real packets".
+    /// Returns what is sent, as in "echoed messages of real packets".
     fn in_words(&self) -> &'static str;
 
-    /// What is counted per second: messages, transactions.
+    /// Returns what is counted per second: messages, transactions.
     fn unit(&self) -> &'static str {
         "messages"
     }
 
-    /// What is measured of it.
+    /// Returns what is measured of it.
     fn measure(&self) -> Measure;
 
-    /// The payload protocol identifier of its messages over SCTP.
+    /// Returns the payload protocol identifier of its messages over SCTP.
     fn payload_protocol(&self) -> u32 {
         0
     }
 
-    /// What cuts its messages out of a byte stream.
+    /// Returns what cuts its messages out of a byte stream.
     fn framer(&self) -> Framer {
         Framer::of_messages()
     }
 
-    /// Why it does not run over a transport.
+    /// Returns why it does not run over a transport.
     fn check(&self, _transport: TransportSpec) -> Result<(), &'static str> {
         Ok(())
     }
 
-    /// What its messages say, where that is more than a number and a time.
+    /// Returns what its messages say, where that is more than a number and a time.
     fn script(&self, _terms: &Terms, _seed: u64) -> Result<Option<Box<dyn Script>>, ArrivalsError> {
         Ok(None)
     }
 
-    /// Who answers; `terms` are not known to a server that takes whoever comes.
+    /// Returns who answers; `terms` are not known to a server that takes whoever comes.
     fn service(&self, terms: Option<Terms>) -> Box<dyn Service>;
 }
 
-/// What is measured of a flow.
+/// The quantity that is measured of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Measure {
-    /// From when a message was due to its response.
+    /// The time from when a message was due to its response.
     Responses,
-    /// From when a message was due to its delivery.
+    /// The time from when a message was due to its delivery.
     Delays,
     /// Octets per second.
     Goodput,
 }
 
-/// What both ends know of a flow.
+/// The terms that both ends of a flow know.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
     pub(crate) transport: TransportSpec,
@@ -102,15 +102,15 @@ pub(crate) struct Terms {
     pub(crate) most: u32,
 }
 
-/// What the messages of a client say, and which of them is timed.
+/// The author of what the messages of a client say, and which of them is timed.
 pub(crate) trait Script: fmt::Debug + Send {
-    /// The transport is there: the message that opens the conversation, once.
+    /// Returns the message that opens the conversation, once: the transport is there.
     fn begin(&mut self, now: Instant) -> Option<Asked>;
 
-    /// The message with this number, which was due at `due`; `None` when nothing more can be asked.
+    /// Returns the message with this number, which was due at `due`; `None` when nothing more can be asked.
     fn ask(&mut self, number: u64, due: Instant) -> Option<Asked>;
 
-    /// A whole message of the server; an error in words ends it all.
+    /// Takes in a whole message of the server; an error in words ends it all.
     fn handle_response(&mut self, now: Instant, stream: u16, wire: &[u8]) -> Result<Vec<Told>, String>;
 }
 
@@ -119,11 +119,11 @@ pub(crate) trait Script: fmt::Debug + Send {
 pub(crate) struct Asked {
     pub(crate) stream: u16,
     pub(crate) octets: Bytes,
-    /// Its response is timed.
+    /// Whether its response is timed.
     pub(crate) is_timed: bool,
 }
 
-/// What a response says to a script.
+/// The news that a response has for a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Told {
     /// The conversation is open: messages may fall due.
@@ -132,20 +132,20 @@ pub(crate) enum Told {
     Done { number: u64, due: Instant, is_timed: bool },
 }
 
-/// Who answers.
+/// The part of a server that answers.
 pub(crate) trait Service: fmt::Debug + Send {
-    /// What follows from a whole message on a stream, complete at `arrived` and delivered now.
+    /// Returns what follows from a whole message on a stream, complete at `arrived` and delivered now.
     fn on_message(&mut self, now: Instant, arrived: Instant, stream: u16, wire: Bytes) -> Reaction;
 
-    /// What follows from a message of an unreliable transport, where every copy of a request is answered and only the
+    /// Returns what follows from a message of an unreliable transport, where every copy of a request is answered and only the
     /// first one counts.
     fn on_datagram(&mut self, now: Instant, wire: Bytes) -> Reaction;
 }
 
-/// What a service does about a message.
+/// The reaction of a service to a message.
 #[derive(Debug)]
 pub(crate) enum Reaction {
-    /// Nothing.
+    /// The message has no effect.
     Nothing,
     /// An answer goes back where the message came from.
     Answer(Bytes),

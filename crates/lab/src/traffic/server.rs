@@ -9,7 +9,7 @@ use virtual_time::Instant;
 use super::{Measure, Reaction, Service, Terms, Workload};
 use crate::simulation::OneWay;
 
-/// What a server is told: a flow of a scenario says it.
+/// The orders of a server: a flow of a scenario says it.
 #[derive(Clone, Copy, Debug)]
 pub struct ServerPlan {
     pub(crate) workload: Workload,
@@ -24,7 +24,7 @@ pub struct ServerPlan {
 }
 
 impl ServerPlan {
-    /// A server that echoes whatever messages come, each after so long.
+    /// Creates the orders of a server that echoes whatever messages come, each after so long.
     #[must_use]
     pub const fn echo(processing: Duration) -> Self {
         Self {
@@ -43,13 +43,13 @@ impl ServerPlan {
 #[derive(Debug)]
 pub(crate) struct Server<L> {
     plan: ServerPlan,
-    /// In the order of their times: the processing time is the same for all.
+    /// The replies in the order of their times: the processing time is the same for all.
     replies: VecDeque<(Instant, L, Bytes)>,
-    /// What the transport did not take.
+    /// The replies that the transport did not take.
     refused: VecDeque<(L, Bytes)>,
     one_way: OneWay,
     service: Box<dyn Service>,
-    /// Where answers on a stream go; for services that choose streams.
+    /// The lanes on which answers on a stream go; for services that choose streams.
     lanes: BTreeMap<u16, L>,
     counted_bytes: u64,
     counted_until: Instant,
@@ -69,7 +69,7 @@ impl<L: Clone> Server<L> {
         }
     }
 
-    /// What kind of flow it is.
+    /// Returns the workload of the flow.
     pub(crate) fn workload(&self) -> Workload {
         self.plan.workload
     }
@@ -93,7 +93,7 @@ impl<L: Clone> Server<L> {
         self.react(now, lane, stream, reaction);
     }
 
-    /// The same over an unreliable transport, where every copy of a request is answered and only the first one counts.
+    /// Takes in a message over an unreliable transport, where every copy of a request is answered and only the first one counts.
     pub(crate) fn on_datagram(&mut self, now: Instant, lane: L, wire: Bytes) {
         self.on_octets(now, wire.len());
         let reaction = self.service.on_datagram(now, wire);
@@ -120,12 +120,12 @@ impl<L: Clone> Server<L> {
         }
     }
 
-    /// When the next answer is ready.
+    /// Returns when the next answer is ready.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         self.replies.front().map(|(at, ..)| *at)
     }
 
-    /// The next answer that is ready; [`defer`](Self::defer) gives it back.
+    /// Returns the next answer that is ready; [`defer`](Self::defer) gives it back.
     pub(crate) fn poll_reply(&mut self, now: Instant) -> Option<(L, Bytes)> {
         if let Some(refused) = self.refused.pop_front() {
             return Some(refused);
@@ -142,7 +142,7 @@ impl<L: Clone> Server<L> {
         self.one_way.messages
     }
 
-    /// What it saw: messages, octets since the warm-up, and until when.
+    /// Returns what it saw: messages, octets since the warm-up, and until when.
     pub(crate) fn into_parts(self) -> (OneWay, u64, Instant) {
         (self.one_way, self.counted_bytes, self.counted_until)
     }

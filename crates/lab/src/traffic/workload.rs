@@ -57,7 +57,7 @@ impl Workload {
         self.0.measure()
     }
 
-    /// The payload protocol identifier of its messages over SCTP.
+    /// Returns the payload protocol identifier of its messages over SCTP.
     pub(crate) fn payload_protocol(self) -> u32 {
         self.0.payload_protocol()
     }
@@ -68,7 +68,7 @@ impl Workload {
     }
 }
 
-/// The names of some, as in "use echo, messages or bulk".
+/// Returns the names of some, as in "use echo, messages or bulk".
 fn names(which: impl Fn(&Workload) -> bool) -> String {
     let names: Vec<_> =
         WORKLOADS.iter().filter(|workload| which(workload)).map(|workload| workload.name()).collect();

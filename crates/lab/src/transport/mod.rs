@@ -11,8 +11,10 @@
 mod end;
 mod error;
 mod list;
+mod losses;
 mod quic;
 mod real;
+mod s2;
 mod sctp;
 mod spec;
 mod tcp;
@@ -21,12 +23,16 @@ mod udp;
 use core::fmt;
 use core::ops::Range;
 use core::time::Duration;
+use std::collections::BTreeSet;
 
 pub(crate) use end::{End, Ends};
 pub use error::TransportError;
 pub use list::TransportList;
-pub(crate) use real::{Errand, FlowRun, Reach, Serving, Stop, Task};
+use losses::Search;
+pub(crate) use losses::{own_losses, transport_payload};
+pub(crate) use real::{Between, Errand, FlowRun, Serving, Stop, Task};
 pub use real::{Expected, Listener, Listening};
+pub use s2::{Halving, StudyRules};
 pub use sctp::{Carrier, CarrierName, EncapsulationPorts, InitialWindowName, SctpOptions};
 pub(crate) use spec::Order;
 pub use spec::{Lanes, Protocol, TransportSpec, described};
@@ -42,6 +48,9 @@ pub const TRANSPORTS: [Protocol; 4] = [
     Protocol::new(&quic::Quic),
     Protocol::new(&udp::Udp),
 ];
+
+/// Transports of studies, which plans may name and nobody else is offered: they exist in virtual time only.
+const OF_STUDIES: [Protocol; 1] = [Protocol::new(&s2::OfStudy)];
 
 /// A transport: what the laboratory asks of it.
 pub(crate) trait Transport: fmt::Debug + Sync {
@@ -104,6 +113,12 @@ pub(crate) trait Transport: fmt::Debug + Sync {
 
     /// Returns the two ends of a simulated flow, client and server.
     fn simulated(&self, ends: &Ends<'_>) -> Result<[Box<dyn End>; 2], FlowError>;
+
+    /// Returns the requests that lost a packet of their own, or of their response, told from the packets that did not arrive whole,
+    /// behind their IP and, but for TCP, UDP headers; `None` where nobody can tell, as where packets are encrypted.
+    fn own_losses(&self, _search: &Search<'_>, _lost: &[&[u8]]) -> Option<BTreeSet<u64>> {
+        None
+    }
 
     /// Returns what a flow asks for and real packets do not have: the key in the plan, and why.
     fn refused_on_real_packets(&self, flow: &FlowPlan) -> Option<(&'static str, &'static str)>;

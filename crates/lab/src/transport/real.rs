@@ -27,7 +27,7 @@ pub(crate) struct Errand<'a> {
     pub(crate) plan: ClientPlan,
     /// The addresses of the server, at least one, all with the same port.
     pub(crate) to: &'a [SocketAddr],
-    pub(crate) reach: Reach,
+    pub(crate) reach: Between,
     /// The carrier of SCTP packets.
     pub(crate) carrier: Carrier,
     /// The client's own port of SCTP.
@@ -40,14 +40,14 @@ pub(crate) struct Errand<'a> {
 
 /// The network between client and server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum Between {
     /// A link that we made, with this address at our end; the server is there.
     Link(IpAddr),
     /// A network: whether somebody is there has to be asked first, and nobody knows how long packets may be.
     Network,
 }
 
-impl Reach {
+impl Between {
     /// Returns the address to bind a socket to that is for a server at `to`.
     pub(crate) fn local(self, to: SocketAddr) -> IpAddr {
         match (self, to) {

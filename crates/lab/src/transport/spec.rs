@@ -8,7 +8,7 @@ use core::ops::Range;
 use core::str::FromStr;
 use core::time::Duration;
 
-use super::{Carriage, Listener, Listening, TRANSPORTS, Transport, TransportError};
+use super::{Carriage, Listener, Listening, OF_STUDIES, TRANSPORTS, Transport, TransportError};
 use crate::backend::RealError;
 
 /// A protocol of the table [`TRANSPORTS`]: `tcp`, without the number of its streams or connections.
@@ -220,7 +220,8 @@ impl FromStr for TransportSpec {
             Some((name, argument)) => (name, Some(argument)),
             None => (text, None),
         };
-        let protocol: Protocol = name.parse().map_err(|_| TransportError::Unknown(text.to_owned()))?;
+        let known = TRANSPORTS.into_iter().chain(OF_STUDIES).find(|protocol| protocol.name() == name);
+        let protocol = known.ok_or_else(|| TransportError::Unknown(text.to_owned()))?;
         Ok(Self { protocol, lanes: protocol.0.parse(text, argument)? })
     }
 }

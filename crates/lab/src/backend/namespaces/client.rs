@@ -12,7 +12,7 @@ use crate::backend::RealError;
 use crate::compare::StopSignal;
 use crate::simulation::{FlowPlan, FlowSeed};
 use crate::traffic::ClientPlan;
-use crate::transport::{Errand, FlowRun, Reach};
+use crate::transport::{Between, Errand, FlowRun};
 
 /// Runs the clients of the whole batch at the same time; by run, then by flow.
 pub(super) fn run(
@@ -60,7 +60,7 @@ async fn load(
         flow,
         plan,
         to: &to,
-        reach: Reach::Link(IpAddr::V4(link.local_v4)),
+        reach: Between::Link(IpAddr::V4(link.local_v4)),
         carrier: carrier(number),
         own_port: CLIENT_PORT,
         capture: None,

@@ -23,12 +23,11 @@ use crate::compare::{
     Backend, BackendError, BackendKind, CompareConfig, MeasuredDelay, RawOutcome, RawRun, Skipped,
 };
 use crate::events::run_span;
-use crate::losses::{own_losses, transport_payload};
 use crate::simulation::{
     FlowOutcome, LinkOutcome, LinkPlan, RunOutcome, Scenario, SimulationError, SwitchState, TransportCounts,
     Watch, changes,
 };
-use crate::transport::{Carrier, EncapsulationPorts, FlowRun, TransportSpec};
+use crate::transport::{Carrier, EncapsulationPorts, FlowRun, TransportSpec, own_losses, transport_payload};
 
 /// The backend with real packets. The process must have entered a user namespace, or be privileged, before.
 #[derive(Clone, Copy, Debug, Default)]

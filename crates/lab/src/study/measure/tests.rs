@@ -1,6 +1,7 @@
 use super::*;
 use crate::backend::Simulator;
-use crate::study::{Verdict, page};
+use crate::report::Verdict;
+use crate::study::page;
 
 /// A host without the rights to make namespaces.
 struct Refusing;

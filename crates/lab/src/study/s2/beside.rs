@@ -2,8 +2,8 @@
 
 use super::{Published, mean_of};
 use crate::plan::Plan;
+use crate::report::page::Table;
 use crate::study::effort::{Effort, Ran, StudyError};
-use crate::study::page::Table;
 
 /// Makes a table with one row per cell and transport; `unordered` is the mean delay of the study's rules by
 /// seed.
@@ -39,11 +39,7 @@ pub(super) fn table(
         "99 %",
         "messages blocked",
     ];
-    Ok(Table {
-        title: "Other transports, each in runs of its own with the same arrivals".to_owned(),
-        head: head.map(str::to_owned).to_vec(),
-        rows,
-    })
+    Ok(Table::new("Other transports, each in runs of its own with the same arrivals", &head, rows))
 }
 
 fn row(ran: &Ran, cell: &Published, name: &str, unordered: &[f64]) -> Vec<String> {

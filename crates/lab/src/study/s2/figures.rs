@@ -2,35 +2,39 @@
 
 use core::time::Duration;
 
-use super::agent::{Halving, Rules};
 use super::net::Setting;
-use super::settings::{GUARDED, nearest};
+use super::settings::nearest;
 use super::{CELLS, NETWORK, many, median, seed};
 use crate::plan::{Plan, spread};
+use crate::report::page::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
 use crate::simulation::{SimulationError, Trip};
 use crate::study::effort::{Effort, StudyError};
-use crate::study::page::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
+use crate::transport::{Halving, StudyRules};
 
 /// Makes figure 5 of S2: one packet dropped, over UDP and SCTP.
 pub(in crate::study) fn fig5(effort: &Effort) -> Result<Page, StudyError> {
     let mut page = Page { conditions: vec![NETWORK.to_owned(), ONE_DROP.to_owned()], ..Page::default() };
+    let nearest = nearest()?;
+    let guarded = StudyRules { headers: nearest.headers, ..StudyRules::default() };
     let setting = Setting {
-        rules: Rules { cap: 1000.0, ..GUARDED },
+        rules: StudyRules { cap: 1000.0, ..guarded },
         buffer: 1000,
         load: 0.5,
-        drop: vec![DROPPED],
+        drop: Some(DROPPED),
         messages: DROPPED + 400,
         discard: DROPPED - 200,
         keeps_trips: true,
-        ..nearest()?.of(&CELLS[0])
+        ..nearest.of(&CELLS[0])
     };
     let sctp = many(effort, &setting, |outcome| outcome.one_way.trips)?;
     let udp = udp_trips(effort)?;
-    for (name, runs) in [("SCTP", &sctp), ("UDP", &udp)] {
+    for (name, runs, published) in [("SCTP", &sctp, 176.0), ("UDP", &udp, 551.0)] {
         let Some(trips) = runs.first() else { continue };
         let mut points: Vec<(f64, f64)> = trips.iter().map(|trip| (seconds(trip), delay_ms(trip))).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         page.series.push(Series::new("fig5", name, Mark::Points, points));
+        let dropped = trips.iter().find(|trip| trip.number + 1 == DROPPED);
+        page.series.push(Series::published("fig5", name, dropped.map(|trip| (seconds(trip), published))));
     }
     let axes = (
         Axis::linear("time the message was handed over, in s"),
@@ -57,18 +61,14 @@ fn behind_the_loss(
     let mut rows = vec![vec!["half of what is in flight".to_owned(), "–".to_owned(), format!("{flight:.0}")]];
     let mut near = Vec::new();
     for cap in [24.0, 26.0, 28.0, 30.0, 32.0, 40.0, 64.0] {
-        let rules = Rules { cap, halving: Halving::WindowOnce, ..GUARDED };
+        let rules = StudyRules { cap, halving: Halving::WindowOnce, ..setting.rules };
         let runs = many(effort, &Setting { rules, ..setting.clone() }, |outcome| outcome.one_way.trips)?;
         let longest = median(runs.iter().map(behind));
         rows.push(vec!["half of the window".to_owned(), format!("{cap}"), format!("{longest:.0}")]);
         near.push((cap, longest));
     }
     let head = ["left by the loss", "window before in packets", "longest delay of another message in ms"];
-    page.tables.push(Table {
-        title: "Behind the loss, median over seeds".to_owned(),
-        head: head.map(str::to_owned).to_vec(),
-        rows,
-    });
+    page.tables.push(Table::new("Behind the loss, median over seeds", &head, rows));
     let nearest = near.iter().min_by(|a, b| (a.1 - 125.0).abs().total_cmp(&(b.1 - 125.0).abs()));
     let (cap, longest) = nearest.copied().unwrap_or((f64::NAN, f64::NAN));
     let because = format!(
@@ -131,7 +131,7 @@ pub(in crate::study) fn fig6(effort: &Effort) -> Result<Page, StudyError> {
     let setting = Setting {
         buffer: 1000,
         load: 0.78,
-        drop: vec![DROPPED],
+        drop: Some(DROPPED),
         messages: DROPPED + 300,
         discard: DROPPED - 100,
         keeps_trips: true,
@@ -157,15 +157,14 @@ pub(in crate::study) fn fig6(effort: &Effort) -> Result<Page, StudyError> {
             page.series.push(Series::new("fig6", "TCP: in order", Mark::Points, ordered));
             let unordered = trips.iter().map(|trip| (seconds(trip), trip.arrived.as_secs_f64()));
             page.series.push(Series::new("fig6", "SCTP: as they arrive", Mark::Points, unordered));
+            let dropped = trips.iter().find(|trip| trip.number + 1 == DROPPED);
+            let arrival = dropped.map(|trip| (seconds(trip), seconds(trip) + 0.311));
+            page.series.push(Series::published("fig6", "SCTP: as they arrive", arrival));
         }
     }
-    let axes = (Axis::linear("time handed over, in s"), Axis::linear("time delivered, in s"));
-    page.figures.push(Figure::new(
-        "fig6",
-        "S2 Fig 6: delivery with and without order (one seed)",
-        axes.0,
-        axes.1,
-    ));
+    let (x, y) = (Axis::linear("time handed over, in s"), Axis::linear("time delivered, in s"));
+    let title = "S2 Fig 6: delivery with and without order (one seed)";
+    page.figures.push(Figure::new("fig6", title, x, y));
     let (late, held) = (median(lengths.into_iter()), median(steps.into_iter()));
     let mut statement = Statement::within(
         "the lost packet's retransmission arrives 311 ms after it was sent",

@@ -3,7 +3,6 @@
 //! Ordered and unordered delivery are two rules for the same packets, so that each run gives a pair; the study's own formula, which
 //! takes them as two independent samples, stands beside it.
 
-mod agent;
 mod beside;
 mod figures;
 mod net;
@@ -17,8 +16,8 @@ use self::net::{Outcome, Setting, run};
 use self::settings::{Choice, choices};
 use super::effort::{Effort, StudyError};
 use super::page::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
-use crate::plan::{mean, spread};
-use crate::statistics::half_width;
+use crate::plan::spread;
+use crate::statistics::{half_width, mean};
 
 /// Makes table 1 of S2: losses of the buffer alone.
 pub(super) fn table1(effort: &Effort) -> Result<Page, StudyError> {
@@ -43,7 +42,7 @@ struct Published {
     case: &'static str,
     load: f64,
     loss: f64,
-    flows: u8,
+    flows: usize,
     sctp_ms: f64,
     tcp_ms: f64,
     variances: [f64; 2],
@@ -51,7 +50,7 @@ struct Published {
 
 /// One row of figures per run.
 #[derive(Clone, Copy, Debug, Default)]
-struct Row {
+struct RunFigures {
     unordered: f64,
     ordered: f64,
     variances: [f64; 2],
@@ -85,11 +84,7 @@ fn table(effort: &Effort, cells: &[Published], id: &str) -> Result<Page, StudyEr
         Axis::linear("mean delay of one run in ms"),
         Axis::linear("share of runs below"),
     ));
-    page.tables.push(Table {
-        title: format!("{id}: delays in ms, mean over seeds"),
-        head: HEAD.map(str::to_owned).to_vec(),
-        rows,
-    });
+    page.tables.push(Table::new(&format!("{id}: delays in ms, mean over seeds"), &HEAD, rows));
     let buffer = choices.first().map_or(0, |choice| choice.buffer);
     page.tables.push(beside::table(effort, cells, &unordered, buffer)?);
     page.notes.push(IDENTIFIED.to_owned());
@@ -98,7 +93,7 @@ fn table(effort: &Effort, cells: &[Published], id: &str) -> Result<Page, StudyEr
 }
 
 impl Published {
-    fn runs(&self, effort: &Effort, choice: &Choice) -> Result<Vec<Row>, StudyError> {
+    fn runs(&self, effort: &Effort, choice: &Choice) -> Result<Vec<RunFigures>, StudyError> {
         let setting = scaled(choice.of(self), effort);
         many(effort, &setting, |outcome| {
             let figures =
@@ -106,7 +101,7 @@ impl Published {
             let one_way = &outcome.one_way;
             let (unordered, ordered) = (figures(&one_way.unordered), figures(&one_way.ordered));
             let or_nan = |value: Option<f64>| value.unwrap_or(f64::NAN);
-            Row {
+            RunFigures {
                 unordered: or_nan(unordered.0),
                 ordered: or_nan(ordered.0),
                 variances: [or_nan(unordered.1), or_nan(ordered.1)],
@@ -120,7 +115,7 @@ impl Published {
     }
 
     /// Returns the distribution of the means of the runs, and the published one.
-    fn spread(&self, runs: &[Row]) -> [Series; 2] {
+    fn spread(&self, runs: &[RunFigures]) -> [Series; 2] {
         let means = sorted(runs.iter().map(|run| run.unordered));
         let count = means.len() as f64;
         let ranks = (0_u32..).map(|rank| (f64::from(rank) + 0.5) / count);
@@ -132,7 +127,7 @@ impl Published {
         ]
     }
 
-    fn statements(&self, runs: &[Row], page: &mut Page) {
+    fn statements(&self, runs: &[RunFigures], page: &mut Page) {
         let differences: Vec<f64> = runs.iter().map(|run| run.difference).collect();
         let ours = mean(&differences).unwrap_or(f64::NAN);
         let ci95 = half_width(&differences).map(|half| [ours - half, ours + half]);
@@ -187,11 +182,12 @@ impl Published {
     }
 
     /// The test of the study, and the paired one.
-    fn significance(&self, runs: &[Row], ours: f64, ci95: Option<[f64; 2]>, page: &mut Page) {
+    fn significance(&self, runs: &[RunFigures], ours: f64, ci95: Option<[f64; 2]>, page: &mut Page) {
         let count = 44_000.0_f64;
         let half = 1.96 * ((self.variances[0] + self.variances[1]) / count).sqrt();
-        let spans =
-            |run: &&Row| run.difference < 1.96 * ((run.variances[0] + run.variances[1]) / count).sqrt();
+        let spans = |run: &&RunFigures| {
+            run.difference < 1.96 * ((run.variances[0] + run.variances[1]) / count).sqrt()
+        };
         let spanning = runs.iter().filter(spans).count();
         let is_clear = ci95.map_or(runs.iter().all(|run| run.difference > 0.0), |[low, _]| low > 0.0);
         let was_significant = self.tcp_ms - self.sctp_ms > half;
@@ -217,9 +213,10 @@ impl Published {
         page.statements.push(statement.with_ci95(ci95));
     }
 
-    fn row(&self, choice: &Choice, runs: &[Row]) -> Vec<String> {
-        let of =
-            |figure: fn(&Row) -> f64| mean(&runs.iter().map(figure).collect::<Vec<_>>()).unwrap_or(f64::NAN);
+    fn row(&self, choice: &Choice, runs: &[RunFigures]) -> Vec<String> {
+        let of = |figure: fn(&RunFigures) -> f64| {
+            mean(&runs.iter().map(figure).collect::<Vec<_>>()).unwrap_or(f64::NAN)
+        };
         let differences: Vec<f64> = runs.iter().map(|run| run.difference).collect();
         let means = sorted(runs.iter().map(|run| run.unordered));
         let mut moments = crate::simulation::Moments::default();

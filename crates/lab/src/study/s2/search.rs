@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 
-use super::agent::Halving;
 use super::net::run;
 use super::settings::Choice;
 use super::{CELLS, Published, seed};
-use crate::plan::{mean, spread};
+use crate::plan::spread;
 use crate::simulation::SimulationError;
+use crate::statistics::mean;
 use crate::study::effort::{Effort, StudyError};
+use crate::transport::Halving;
 
 /// A setting, and what it gives for the three cells without competing flows.
 #[derive(Clone, Debug)]

@@ -1,14 +1,12 @@
 //! The settings that the study leaves open, as `plans/settings/s2.toml` has them.
 
-use core::time::Duration;
-
 use serde::Deserialize;
 
 use super::Published;
-use super::agent::{Halving, Rules};
-use super::net::{Competing, Setting};
+use super::net::Setting;
 use crate::plan::PlanError;
 use crate::study::effort::StudyError;
+use crate::transport::{Halving, StudyRules};
 
 /// One choice of what is not published.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -56,25 +54,20 @@ pub(super) fn nearest() -> Result<Choice, StudyError> {
 
 impl Choice {
     /// Returns the rules of the SIP flow.
-    pub(super) fn rules(&self) -> Rules {
-        Rules { cap: self.cap, halving: self.halving, ..GUARDED }
+    pub(super) fn rules(&self) -> StudyRules {
+        let Self { cap, halving, headers, .. } = *self;
+        StudyRules { cap, halving, headers, ..StudyRules::default() }
     }
 
     /// Returns a cell of the study under this choice.
     pub(super) fn of(&self, cell: &Published) -> Setting {
         Setting {
             rules: self.rules(),
-            competing: Competing {
-                flows: cell.flows,
-                rules: Rules { reports: 3, cap: self.competing_cap, ..self.rules() },
-                octets: 540,
-            },
+            competing: (cell.flows, StudyRules { reports: 3, cap: self.competing_cap, ..self.rules() }),
             buffer: self.buffer,
-            octets: 500,
-            headers: self.headers,
             load: cell.load,
             loss: cell.loss,
-            drop: Vec::new(),
+            drop: None,
             messages: 45_000,
             discard: 1000,
             keeps_trips: false,
@@ -96,7 +89,4 @@ impl Choice {
     }
 }
 
-/// The rules that are common to all settings.
-pub(super) const GUARDED: Rules =
-    Rules { reports: 4, cap: 64.0, halving: Halving::FlightOnce, min_rto: Duration::from_secs(1) };
 const SETTINGS: &str = include_str!("../../../../../plans/settings/s2.toml");

@@ -3,10 +3,11 @@
 use models::startup::WindowRule;
 
 use super::{FRAMES, seed_of, transfers};
-use crate::plan::{Plan, mean, spread};
+use crate::plan::{Plan, spread};
+use crate::report::page::{Axis, Figure, Mark, Page, Series, Statement, Table};
 use crate::simulation::{SimulationError, simulate};
+use crate::statistics::mean;
 use crate::study::effort::{Effort, StudyError};
-use crate::study::page::{Axis, Figure, Mark, Page, Series, Statement, Table};
 use crate::study::video::VideoTrace;
 
 /// Makes figure 3 of S5: two videos, and the reader's own if there is one.
@@ -25,11 +26,7 @@ pub(in crate::study) fn fig3(effort: &Effort) -> Result<Page, StudyError> {
     }
     let head =
         ["video", "mean frame", "mean of VBR in ms", "of CBR in ms", "largest of VBR in ms", "of CBR in ms"];
-    page.tables.push(Table {
-        title: "Transfer times of the first frames, mean over traces".to_owned(),
-        head: head.map(str::to_owned).to_vec(),
-        rows,
-    });
+    page.tables.push(Table::new("Transfer times of the first frames, mean over traces", &head, rows));
     page.notes.push(NOT_AT_HAND.to_owned());
     Ok(page)
 }

@@ -45,7 +45,7 @@ impl Kind for Simco {
         "transactions"
     }
 
-    /// Those of PER.
+    /// Returns that response times are measured: those of PER.
     fn measure(&self) -> Measure {
         Measure::Responses
     }
@@ -84,7 +84,7 @@ struct CallPlan {
 }
 
 impl CallPlan {
-    /// `None` over a transport that does not carry it, which has been refused before.
+    /// Returns `None` over a transport that does not carry it, which has been refused before.
     fn new(terms: &Terms) -> Option<Self> {
         let framing = framing(terms.transport).ok()?;
         Some(Self { framing, interval: terms.interval, most: terms.most })

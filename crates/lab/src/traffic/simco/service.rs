@@ -56,7 +56,7 @@ impl Service for Responder {
         Reaction::Answers(answers)
     }
 
-    /// It needs a reliable transport.
+    /// Returns no reaction: it needs a reliable transport.
     fn on_datagram(&mut self, _now: Instant, _wire: Bytes) -> Reaction {
         Reaction::Nothing
     }

@@ -20,12 +20,12 @@ pub(super) struct Transactions {
     agent: Agent,
     calls: Calls,
     is_begun: bool,
-    waiting: BTreeMap<TransactionId, Waiting>,
+    waiting: BTreeMap<TransactionId, Unanswered>,
 }
 
 /// A request that is not answered.
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+struct Unanswered {
     number: u64,
     due: Instant,
     /// The time at which the call began, if this opens its pinhole. Calls have a clock of their own, which
@@ -67,7 +67,7 @@ impl Script for Transactions {
         let (at, what) = self.calls.pop()?;
         let transaction = self.agent.request(request(what)).ok()?;
         let call_began = (what == Due::Open).then_some(at);
-        self.waiting.insert(transaction, Waiting { number, due, call_began });
+        self.waiting.insert(transaction, Unanswered { number, due, call_began });
         self.collect(call_began.is_some())
     }
 
@@ -84,7 +84,7 @@ impl Script for Transactions {
                 if let (Some(began), Some((rule, _))) = (waiting.call_began, reply.rule()) {
                     self.calls.opened(began, rule);
                 }
-                let Waiting { number, due, call_began } = waiting;
+                let Unanswered { number, due, call_began } = waiting;
                 told.push(Told::Done { number, due, is_timed: call_began.is_some() });
             } else if let AgentEvent::Opened { .. } = event {
                 told.push(Told::Open);

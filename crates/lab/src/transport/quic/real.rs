@@ -14,15 +14,15 @@ use super::settings::SettingsError;
 use crate::backend::{Alarm, Driven, INTERRUPTED, LOOK_FOR_STOP, RealError};
 use crate::simulation::TransportCounts;
 use crate::traffic::{Client, Server, ServerPlan};
-use crate::transport::{Errand, Expected, FlowRun, Listener, Listening, Reach, Serving, Stop, Task};
+use crate::transport::{Between, Errand, Expected, FlowRun, Listener, Listening, Serving, Stop, Task};
 
 /// Runs a load over one connection, with the first of the server's addresses that answers.
 pub(super) async fn load(errand: Errand<'_>) -> Result<FlowRun, RealError> {
     let mut refused = Vec::new();
     for to in errand.to {
         let to = match errand.reach {
-            Reach::Link(_) => *to,
-            Reach::Network => beside_udp(*to)?,
+            Between::Link(_) => *to,
+            Between::Network => beside_udp(*to)?,
         };
         match load_at(&errand, to).await? {
             Ok(run) => return Ok(run),
@@ -41,8 +41,8 @@ async fn load_at(errand: &Errand<'_>, to: SocketAddr) -> Result<Result<FlowRun, 
     let client = Client::new(errand.plan.clone())?;
     let mut core = QuicClient::new(client, Peer::client(None)?, to, alarm.now());
     let patience = match errand.reach {
-        Reach::Link(_) => LINK_HANDSHAKE_TIME,
-        Reach::Network => HANDSHAKE_TIME,
+        Between::Link(_) => LINK_HANDSHAKE_TIME,
+        Between::Network => HANDSHAKE_TIME,
     };
     let too_late = alarm.now() + patience;
     let mut buffer = vec![0; 64 << 10];
@@ -112,16 +112,16 @@ pub(super) async fn listen(at: Listening<'_>) -> Result<Vec<Listener>, RealError
         };
         let socket = UdpSocket::bind(address).await;
         let refused = |error: std::io::Error| RealError::Listen { at: address, because: error.to_string() };
-        let serving = Box::new(Open(socket.map_err(refused)?));
+        let serving = Box::new(QuicServing(socket.map_err(refused)?));
         open.push(Listener { protocol: "quic", addresses: vec![address], encap_port: None, serving });
     }
     Ok(open)
 }
 
 /// A bound socket.
-struct Open(UdpSocket);
+struct QuicServing(UdpSocket);
 
-impl Serving for Open {
+impl Serving for QuicServing {
     fn serve(
         self: Box<Self>,
         plan: ServerPlan,

@@ -17,7 +17,7 @@ use thiserror::Error;
 /// The most streams of a connection.
 pub(super) const MOST_STREAMS: u16 = u16::MAX;
 
-/// What decides how fast QUIC is, for the conditions of a result.
+/// The settings that decide how fast QUIC is, for the conditions of a result.
 pub(super) const IN_WORDS: &str = "quinn-proto 0.11 with its defaults: CUBIC from 12,000 octets, a loss after 3 later packets or 9/8 RTT (RFC 9002 §6.1), \
      probe timeouts with an ACK delay of 25 ms at most, MTU 1200 and probed up to 1452, TLS 1.3 without 0-RTT; no idle timeout";
 

@@ -1,8 +1,9 @@
 //! The carriers of SCTP packets: UDP, or IP itself.
 
+use core::time::Duration;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use sctp::{BindError, Destination, Endpoint, EndpointBuilder};
+use sctp::{Association, AssociationConfig, BindError, Destination, Endpoint, EndpointBuilder, SctpPort};
 
 /// A carrier of SCTP packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +56,40 @@ impl Carrier {
         }
     }
 
+    /// Opens an association with the server at `to`, one address at least, all with the same port.
+    ///
+    /// # Errors
+    ///
+    /// The reason in words: nobody answers in time, the network reports that nobody is there, or the server refuses.
+    pub async fn associate(
+        self,
+        endpoint: &Endpoint,
+        to: &[SocketAddr],
+        config: AssociationConfig,
+    ) -> Result<Association, String> {
+        let port = to.first().map_or(0, SocketAddr::port);
+        let port = SctpPort::try_from(port).map_err(|error| error.to_string())?;
+        let peer: Vec<_> = to.iter().map(|to| self.destination(to.ip())).collect();
+        let connecting = tokio::time::timeout(CONNECT_TIME, endpoint.connect_with(&peer, port, config));
+        tokio::select! {
+            connected = connecting => connected
+                .map_err(|_late| format!("no answer within {CONNECT_TIME:?}"))?
+                .map_err(|error| error.to_string()),
+            () = self.reported_absent(endpoint, to.len()) => {
+                Err("the network reports that nobody is there (ICMP)".to_owned())
+            }
+        }
+    }
+
+    /// Returns when the network has reported each address unreachable. Reports about protocol 132 may be about others.
+    async fn reported_absent(self, endpoint: &Endpoint, addresses: usize) {
+        let addresses = u64::try_from(addresses).unwrap_or(u64::MAX);
+        let is_ours = matches!(self, Self::Udp(_));
+        while !is_ours || endpoint.io_statistics().reported_unreachable < addresses {
+            tokio::time::sleep(LOOK_FOR_REPORTS).await;
+        }
+    }
+
     /// Returns the destination of packets that are for a server's address.
     pub fn destination(self, address: IpAddr) -> Destination {
         match self {
@@ -73,3 +108,7 @@ impl core::fmt::Display for Carrier {
         }
     }
 }
+
+/// How long a server may take to accept an association.
+const CONNECT_TIME: Duration = Duration::from_secs(5);
+const LOOK_FOR_REPORTS: Duration = Duration::from_millis(20);

@@ -1,12 +1,14 @@
 //! SCTP, ours in every world: a stream of one association per lane, or one stream with unordered delivery.
 
 mod carrier;
+mod losses;
 mod news;
 mod options;
 mod real;
 mod simulated;
 
 use core::ops::Range;
+use std::collections::BTreeSet;
 
 use models::resequencing;
 use netsim::sctp::SctpHost;
@@ -17,7 +19,8 @@ pub use self::options::{CarrierName, InitialWindowName, SctpOptions};
 use self::simulated::{Opening, SctpClient, SctpServer};
 use super::error::number;
 use super::{
-    Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Order, Task, Transport, TransportError,
+    Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Order, Search, Task, Transport,
+    TransportError,
 };
 use crate::backend::RealError;
 use crate::simulation::{FlowError, FlowPlan};
@@ -109,6 +112,10 @@ impl Transport for Sctp {
         let client = SctpHost::new(endpoint(0, "client")?, client);
         let server = SctpHost::new(endpoint(1, "server")?, server);
         Ok([Box::new(client), Box::new(server)])
+    }
+
+    fn own_losses(&self, search: &Search<'_>, lost: &[&[u8]]) -> Option<BTreeSet<u64>> {
+        losses::own_losses(search, lost)
     }
 
     fn refused_on_real_packets(&self, flow: &FlowPlan) -> Option<(&'static str, &'static str)> {

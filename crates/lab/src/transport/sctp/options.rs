@@ -1,10 +1,11 @@
 //! The options by which a plan changes a profile of SCTP, and the parameters of an association that follow.
 
-use sctp_core::{AssociationConfig, Profile, Streams, UnknownProfile};
+use sctp_core::{AssociationConfig, Buffers, Profile, Streams, UnknownProfile};
 use serde::Deserialize;
 use workload::MessageSize;
 
 use crate::simulation::{FlowPlan, Span};
+use crate::transport::StudyRules;
 
 /// SCTP parameters a plan may change.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -33,10 +34,15 @@ pub struct SctpOptions {
     pub initial_window: Option<InitialWindowName>,
     /// Octets the receiver offers.
     pub receive_window: Option<usize>,
-    /// Octets the sender keeps, in flight or not.
+    /// Octets of memory that what the sender keeps takes, in flight or not.
     pub send_buffer: Option<usize>,
+    /// Octets of user data that the sender keeps, whatever holds them: as many messages of the flow's length as they come to.
+    pub send_payload: Option<usize>,
     /// The carrier of the packets. Default IP itself.
     pub carrier: Option<CarrierName>,
+    /// The parts that study S2 leaves open of the rules that the transport `s2` has in place of all these.
+    #[serde(default)]
+    pub s2: StudyRules,
 }
 
 /// The name of a carrier of SCTP packets.
@@ -132,6 +138,9 @@ pub(super) fn config(flow: &FlowPlan) -> Result<AssociationConfig, String> {
     config.buffers.send_bytes = config.buffers.send_bytes.max(message.saturating_mul(2));
     config.buffers.receive_bytes = config.buffers.receive_bytes.max(message.saturating_mul(2));
     flow.sctp.apply(&mut config);
+    if let Some(octets) = flow.sctp.send_payload {
+        config.buffers.send_bytes = Buffers::send_bytes_for((octets / message.max(1)).max(1), message);
+    }
     config.buffers.message_bytes = config
         .buffers
         .message_bytes

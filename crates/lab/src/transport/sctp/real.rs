@@ -19,7 +19,7 @@ use super::options::{config, config_for_anybody};
 use crate::backend::{Alarm, Arrived, RealError, drive};
 use crate::simulation::TransportCounts;
 use crate::traffic::{Server, ServerPlan};
-use crate::transport::{Errand, Expected, FlowRun, Listener, Listening, Reach, Serving, Stop, Task};
+use crate::transport::{Between, Errand, Expected, FlowRun, Listener, Listening, Serving, Stop, Task};
 
 /// Runs a load over an association, one lane a stream.
 pub(super) async fn load(errand: Errand<'_>) -> Result<FlowRun, RealError> {
@@ -99,41 +99,25 @@ async fn associate(errand: &Errand<'_>) -> Result<(Endpoint, Association), RealE
     if let Some(path) = capture {
         builder = builder.capture(path);
     }
-    let peer: Vec<_> = to.iter().map(|to| carrier.destination(to.ip())).collect();
-    let server_port = port(to[0].port())?;
-    if let Reach::Link(local) = *reach {
+    if let Between::Link(local) = *reach {
         let endpoint = match carrier {
             Carrier::Udp(ports) => builder.bind(SocketAddr::new(local, ports.local)).await?,
             Carrier::Ip => builder.bind_ip(&[local]).await?,
         };
-        let association = endpoint.connect_with(&peer, server_port, config).await?;
+        let peer: Vec<_> = to.iter().map(|to| carrier.destination(to.ip())).collect();
+        let association = endpoint.connect_with(&peer, port(to[0].port())?, config).await?;
         return Ok((endpoint, association));
     }
     // The path may be narrower than the emulated ones.
     config.path_mtu = AssociationConfig::default().path_mtu;
     let endpoint = carrier.bind_client(builder, to).await?;
-    let connecting = endpoint.connect_with(&peer, server_port, config);
-    let absent = |because: String| {
-        let to: Vec<_> = to.iter().map(SocketAddr::to_string).collect();
-        RealError::nobody("SCTP", &[format!("at {} {carrier}: {because}", to.join(" and "))])
-    };
-    let association = tokio::select! {
-        connected = tokio::time::timeout(CONNECT_TIME, connecting) => {
-            connected.map_err(|_late| absent(format!("no answer within {CONNECT_TIME:?}")))??
+    match carrier.associate(&endpoint, to, config).await {
+        Ok(association) => Ok((endpoint, association)),
+        Err(because) => {
+            let to: Vec<_> = to.iter().map(SocketAddr::to_string).collect();
+            let because = format!("at {} {carrier}: {because}", to.join(" and "));
+            Err(RealError::nobody("SCTP", &[because]))
         }
-        () = reported_absent(&endpoint, *carrier, to.len()) => {
-            return Err(absent("the network reports that nobody is there (ICMP)".to_owned()));
-        }
-    };
-    Ok((endpoint, association))
-}
-
-/// Returns when the network has reported each address unreachable. Reports about protocol 132 may be about others.
-async fn reported_absent(endpoint: &Endpoint, carrier: Carrier, addresses: usize) {
-    let addresses = u64::try_from(addresses).unwrap_or(u64::MAX);
-    let is_ours = matches!(carrier, Carrier::Udp(_));
-    while !is_ours || endpoint.io_statistics().reported_unreachable < addresses {
-        tokio::time::sleep(LOOK_FOR_REPORTS).await;
     }
 }
 
@@ -155,18 +139,18 @@ pub(super) async fn listen(at: Listening<'_>) -> Result<Vec<Listener>, RealError
         Carrier::Ip => builder.bind_ip(&addresses).await?,
     };
     let encap_port = matches!(at.carrier, Carrier::Udp(_)).then(|| endpoint.local_address().port());
-    let serving = Box::new(Open { endpoint, clients });
+    let serving = Box::new(SctpServing { endpoint, clients });
     Ok(vec![Listener { protocol: "sctp", addresses: at.addresses.to_vec(), encap_port, serving }])
 }
 
 /// A bound endpoint.
-struct Open {
+struct SctpServing {
     endpoint: Endpoint,
     /// Associations to be served; `None`: any number.
     clients: Option<usize>,
 }
 
-impl Serving for Open {
+impl Serving for SctpServing {
     fn serve(
         self: Box<Self>,
         plan: ServerPlan,
@@ -251,8 +235,5 @@ async fn serve(
 
 /// How long a graceful shutdown may take at the end of a run.
 const SHUTDOWN_TIME: Duration = Duration::from_secs(5);
-/// How long the server may take to accept an association.
-const CONNECT_TIME: Duration = Duration::from_secs(5);
-const LOOK_FOR_REPORTS: Duration = Duration::from_millis(20);
 /// How long the associations of a server that ends may take to end.
 const CLOSING_TIME: Duration = Duration::from_secs(1);

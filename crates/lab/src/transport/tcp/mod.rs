@@ -1,11 +1,13 @@
 //! TCP: a connection per lane. In virtual time it is `tcp-core`, on real packets the kernel's.
 
+mod losses;
 mod options;
 mod real;
 mod simulated;
 
 use core::num::NonZeroU16;
 use core::ops::Range;
+use std::collections::BTreeSet;
 
 use models::resequencing;
 
@@ -14,7 +16,7 @@ pub use self::real::set_tcp_congestion;
 use self::simulated::{Place, TcpClient, TcpServer};
 use super::error::number;
 use super::{
-    Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Task, Transport, TransportError,
+    Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Search, Task, Transport, TransportError,
 };
 use crate::backend::RealError;
 use crate::simulation::{FlowError, FlowPlan};
@@ -83,6 +85,10 @@ impl Transport for Tcp {
         let client = TcpClient::new(ends.client()?, near, config, at, connections, initial("client"));
         let server = TcpServer::new(ends.server()?, far, config, initial("server"));
         Ok([Box::new(client), Box::new(server)])
+    }
+
+    fn own_losses(&self, search: &Search<'_>, lost: &[&[u8]]) -> Option<BTreeSet<u64>> {
+        losses::own_losses(search, lost)
     }
 
     fn refused_on_real_packets(&self, flow: &FlowPlan) -> Option<(&'static str, &'static str)> {

@@ -16,14 +16,14 @@ use super::options::congestion;
 use crate::backend::{Alarm, Arrived, RealError, drive};
 use crate::simulation::TransportCounts;
 use crate::traffic::{Framer, Server, ServerPlan};
-use crate::transport::{Errand, Expected, FlowRun, Listener, Listening, Reach, Serving, Stop, Task};
+use crate::transport::{Between, Errand, Expected, FlowRun, Listener, Listening, Serving, Stop, Task};
 
 /// Runs a load over as many connections as it has lanes. Nagle is off, congestion control as named.
 pub(super) async fn load(errand: Errand<'_>) -> Result<FlowRun, RealError> {
     let Errand { flow, plan, to, reach, clock, stop, .. } = errand;
     let to = match reach {
-        Reach::Link(_) => to[0],
-        Reach::Network => present(to).await?,
+        Between::Link(_) => to[0],
+        Between::Network => present(to).await?,
     };
     let alarm = Alarm::new(clock).map_err(RealError::socket("cannot open a timer"))?;
     let (arrived, mut arrivals) = unbounded_channel();
@@ -72,7 +72,7 @@ pub(super) fn listen(at: &Listening<'_>) -> Result<Vec<Listener>, RealError> {
     let open = |address: &SocketAddr| {
         let listening = listening_socket(*address, congestion);
         let refused = |error: RealError| RealError::Listen { at: *address, because: error.to_string() };
-        let serving = Box::new(Open(listening.map_err(refused)?));
+        let serving = Box::new(TcpServing(listening.map_err(refused)?));
         Ok(Listener { protocol: "tcp", addresses: vec![*address], encap_port: None, serving })
     };
     at.addresses.iter().map(open).collect()
@@ -144,9 +144,9 @@ async fn read(
 }
 
 /// A socket that listens.
-struct Open(TcpListener);
+struct TcpServing(TcpListener);
 
-impl Serving for Open {
+impl Serving for TcpServing {
     fn serve(
         self: Box<Self>,
         plan: ServerPlan,

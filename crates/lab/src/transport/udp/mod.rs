@@ -5,13 +5,14 @@ mod simulated;
 
 use core::ops::Range;
 use core::time::Duration;
+use std::collections::BTreeSet;
 
 use models::resequencing;
 use workload::RetransmissionConfig;
 
 use self::simulated::{UdpClient, UdpServer};
 use super::{
-    Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Task, Transport, TransportError,
+    Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Search, Task, Transport, TransportError,
 };
 use crate::backend::RealError;
 use crate::simulation::{FlowError, FlowPlan};
@@ -79,6 +80,11 @@ impl Transport for Udp {
         let client = UdpClient::new(ends.client()?, ends.begin_at(), here, there);
         let server = UdpServer::new(ends.server()?, there);
         Ok([Box::new(client), Box::new(server)])
+    }
+
+    /// Returns the requests of the datagrams: each is a message.
+    fn own_losses(&self, search: &Search<'_>, lost: &[&[u8]]) -> Option<BTreeSet<u64>> {
+        lost.iter().map(|datagram| search.message_at(datagram)).collect()
     }
 
     fn refused_on_real_packets(&self, _flow: &FlowPlan) -> Option<(&'static str, &'static str)> {

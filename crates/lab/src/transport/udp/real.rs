@@ -11,14 +11,14 @@ use workload::{MessageNumber, ResponseNovelty, RetransmissionConfig, UdpRequeste
 use crate::backend::{Alarm, Driven, INTERRUPTED, LOOK_FOR_STOP, RealError};
 use crate::simulation::TransportCounts;
 use crate::traffic::{Client, Server, ServerPlan};
-use crate::transport::{Errand, FlowRun, Listener, Listening, Reach, Serving, Stop, Task};
+use crate::transport::{Between, Errand, FlowRun, Listener, Listening, Serving, Stop, Task};
 
 /// Runs a load over a connected socket.
 pub(super) async fn load(errand: Errand<'_>) -> Result<FlowRun, RealError> {
     let Errand { plan, to, reach, clock, stop, .. } = errand;
     let socket = match reach {
-        Reach::Link(_) => connected_socket(to[0], reach).await?,
-        Reach::Network => present(to, reach).await?,
+        Between::Link(_) => connected_socket(to[0], reach).await?,
+        Between::Network => present(to, reach).await?,
     };
     let mut alarm = Alarm::new(clock).map_err(RealError::socket("cannot open a timer"))?;
     let mut client = Client::new(plan)?;
@@ -61,7 +61,7 @@ pub(super) async fn load(errand: Errand<'_>) -> Result<FlowRun, RealError> {
 }
 
 /// Returns a socket connected to the first address where a message comes back.
-async fn present(all: &[SocketAddr], reach: Reach) -> Result<UdpSocket, RealError> {
+async fn present(all: &[SocketAddr], reach: Between) -> Result<UdpSocket, RealError> {
     let mut refused = Vec::new();
     for to in all {
         let socket = connected_socket(*to, reach).await?;
@@ -74,7 +74,7 @@ async fn present(all: &[SocketAddr], reach: Reach) -> Result<UdpSocket, RealErro
     Err(RealError::nobody("UDP", &refused))
 }
 
-async fn connected_socket(to: SocketAddr, reach: Reach) -> Result<UdpSocket, RealError> {
+async fn connected_socket(to: SocketAddr, reach: Between) -> Result<UdpSocket, RealError> {
     let socket = UdpSocket::bind((reach.local(to), 0)).await;
     let socket = socket.map_err(RealError::socket("cannot open a UDP socket"))?;
     socket.connect(to).await.map_err(RealError::socket("cannot connect the UDP socket"))?;
@@ -103,16 +103,16 @@ pub(super) async fn listen(at: Listening<'_>) -> Result<Vec<Listener>, RealError
     for address in at.addresses {
         let socket = UdpSocket::bind(address).await;
         let refused = |error: std::io::Error| RealError::Listen { at: *address, because: error.to_string() };
-        let serving = Box::new(Open(socket.map_err(refused)?));
+        let serving = Box::new(UdpServing(socket.map_err(refused)?));
         open.push(Listener { protocol: "udp", addresses: vec![*address], encap_port: None, serving });
     }
     Ok(open)
 }
 
 /// A bound socket.
-struct Open(UdpSocket);
+struct UdpServing(UdpSocket);
 
-impl Serving for Open {
+impl Serving for UdpServing {
     fn serve(
         self: Box<Self>,
         plan: ServerPlan,

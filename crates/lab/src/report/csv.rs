@@ -1,0 +1,69 @@
+//! The numbers of a page as CSV.
+
+use super::page::{Page, Table};
+
+/// Returns every point of every series: figure, series, coordinates, interval.
+pub(crate) fn series(page: &Page) -> String {
+    let mut text = String::from("figure,series,x,y,z,low,high\n");
+    for series in &page.series {
+        for (index, point) in series.points.iter().enumerate() {
+            let [x, y, z] = [0, 1, 2].map(|place| shown(point.get(place).copied()));
+            let [low, high] = bounds(series.ci95.get(index).copied().flatten());
+            text += &format!("{},\"{}\",{x},{y},{z},{low},{high}\n", series.figure, series.name);
+        }
+    }
+    text
+}
+
+/// Returns the statements with their verdicts.
+pub(crate) fn statements(page: &Page) -> String {
+    let mut text = String::from("statement,published,ours,unit,low,high,verdict,because\n");
+    for statement in &page.statements {
+        let [low, high] = bounds(statement.ci95);
+        let (published, ours) = (shown(statement.published), shown(statement.ours));
+        let (text_of, unit, because) =
+            (statement.text.clone(), statement.unit.clone(), statement.because.clone());
+        let verdict = statement.verdict.name().to_owned();
+        text += &line(&[text_of, published, ours, unit, low, high, verdict, because]);
+    }
+    text
+}
+
+/// Returns a table as it stands.
+pub(crate) fn table(table: &Table) -> String {
+    core::iter::once(&table.head).chain(&table.rows).map(|row| line(row)).collect()
+}
+
+fn shown(value: Option<f64>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
+}
+
+fn bounds(ci95: Option<[f64; 2]>) -> [String; 2] {
+    [0, 1].map(|side| shown(ci95.map(|bounds| bounds[side])))
+}
+
+/// Writes each value in quotes, those within doubled (RFC 4180 §2).
+fn line(values: &[String]) -> String {
+    let quoted = values.iter().map(|value| format!("\"{}\"", value.replace('"', "\"\"")));
+    quoted.collect::<Vec<_>>().join(",") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::page::Statement;
+    use super::*;
+
+    #[test]
+    fn statements_and_tables_are_csv_whatever_is_in_them() {
+        let mut page = Page::default();
+        page.statements.push(Statement::within("a \"mean\", of four", 40.0, 41.0, 0.03, "ms"));
+        let text = statements(&page);
+        let expected = "\"a \"\"mean\"\", of four\",\"40\",\"41\",\"ms\",\"\",\"\",\"reproduced\",\"+2.5 % off; the bar is 3 %\"";
+        assert_eq!(text.lines().nth(1), Some(expected));
+        let rows = vec![vec!["SCTP, 1 stream".to_owned(), "40.5".to_owned()]];
+        assert_eq!(
+            table(&Table::new("S4", &["transport", "ms"], rows)),
+            "\"transport\",\"ms\"\n\"SCTP, 1 stream\",\"40.5\"\n"
+        );
+    }
+}

@@ -1,0 +1,83 @@
+//! The losses by request: which requests lost a packet of their own, told from the packets that did not arrive.
+//!
+//! A message of the load generator begins with its length, number and send time, which no other octets of a run equal. What
+//! else tells one from the others is the transport's to know.
+
+use std::collections::BTreeSet;
+
+use workload::{Sample, SendTime};
+
+use crate::simulation::FlowPlan;
+use crate::traffic::Workload;
+
+/// Returns the numbers of the requests of which a packet was lost, their own or that of their response; `None`
+/// where it cannot be told. `lost` are the packets of the flow that did not arrive whole, behind their IP and,
+/// but for TCP, UDP headers.
+pub(crate) fn own_losses<'a>(
+    flow: &FlowPlan,
+    samples: &[Sample],
+    lost: impl Iterator<Item = &'a [u8]>,
+) -> Option<BTreeSet<u64>> {
+    if flow.workload != Workload::ECHO || !flow.sizes.is_empty() || !flow.samples {
+        return None;
+    }
+    let search = Search {
+        samples,
+        size: usize::try_from(flow.message).ok()?,
+        lanes: u64::from(flow.transport.0.lanes()),
+    };
+    flow.transport.0.transport().own_losses(&search, &lost.collect::<Vec<_>>())
+}
+
+/// Returns the octets behind the IP header, and behind the UDP header if there is one.
+pub(crate) fn transport_payload(ip: &[u8]) -> Option<&[u8]> {
+    let (header, protocol) = match ip.first()? >> 4 {
+        4 => (4 * usize::from(ip[0] & 0x0f), *ip.get(9)?),
+        6 => (40, *ip.get(6)?),
+        _ => return None,
+    };
+    match protocol {
+        UDP => ip.get(header + 8..),
+        TCP | SCTP => ip.get(header..),
+        _ => None,
+    }
+}
+
+/// Looks for messages in packets.
+pub(crate) struct Search<'a> {
+    samples: &'a [Sample],
+    /// Octets of a message.
+    pub(super) size: usize,
+    pub(super) lanes: u64,
+}
+
+impl Search<'_> {
+    /// Returns the number of the message that begins here.
+    pub(super) fn message_at(&self, octets: &[u8]) -> Option<u64> {
+        let (length, rest) = octets.split_first_chunk()?;
+        let (number, rest) = rest.split_first_chunk()?;
+        let sent = SendTime(u64::from_be_bytes(*rest.first_chunk()?));
+        let number = u64::from_be_bytes(*number);
+        let place = self.samples.binary_search_by_key(&number, |sample| sample.number.0).ok()?;
+        let is_its_own = usize::try_from(u32::from_be_bytes(*length)) == Ok(self.size)
+            && SendTime::from(self.samples[place].intended) == sent;
+        is_its_own.then_some(number)
+    }
+
+    /// Returns the number of the `nth` message of a lane, from 0.
+    pub(super) fn message_of(&self, lane: u64, nth: u64) -> u64 {
+        lane + self.lanes * nth
+    }
+
+    /// Returns the number of messages on each lane, at the most.
+    pub(super) fn most_of_a_lane(&self) -> u64 {
+        u64::try_from(self.samples.len()).unwrap_or(u64::MAX).div_ceil(self.lanes)
+    }
+}
+
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+const SCTP: u8 = 132;
+
+#[cfg(test)]
+mod tests;
