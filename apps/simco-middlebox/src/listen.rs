@@ -1,5 +1,6 @@
 //! Sockets that agents connect to.
 
+use std::fs::File;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use sctp::{BindError, Endpoint, EndpointConfig, SctpPort};
 use simco::middlebox::MiddleboxConfigError;
 use tokio::net::TcpListener;
 
-use crate::audit::Audit;
+use crate::audit;
 use crate::config::{Listen, SctpListen, Settings};
 use crate::control::Socket;
 
@@ -76,7 +77,7 @@ impl Listeners {
 #[derive(Debug)]
 pub struct Opened {
     pub(crate) listeners: Listeners,
-    pub(crate) audit: Audit,
+    pub(crate) audit: Option<File>,
     pub(crate) control: Option<Socket>,
 }
 
@@ -91,7 +92,7 @@ impl Opened {
             let what = what.to_owned();
             move |because| StartError::System { what, because }
         };
-        let audit = Audit::open(settings.audit.as_deref()).map_err(failed("audit.file"))?;
+        let audit = audit::open(settings.audit.as_deref()).map_err(failed("audit.file"))?;
         let control = settings.control.as_deref().map(Socket::bind).transpose();
         let control = control.map_err(failed("control.socket"))?;
         Ok(Self { listeners: Listeners::bind(&settings.listen, settings.metrics).await?, audit, control })

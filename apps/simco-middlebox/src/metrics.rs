@@ -34,8 +34,12 @@ pub(crate) struct Gauges {
     pub(crate) rules: usize,
     pub(crate) sessions: usize,
     pub(crate) connections: usize,
+    /// The interfaces of the protected network that are not there, in number.
+    pub(crate) missing_interfaces: usize,
     /// The packet filter is as we left it.
     pub(crate) is_filter_whole: bool,
+    /// Lines of the audit log that were lost.
+    pub(crate) audit_lost: u64,
     /// The operator lets everything pass, or no packet is touched.
     pub(crate) is_open: bool,
 }
@@ -64,6 +68,12 @@ impl Counters {
             "1 if everything passes: the operator wants it, or there is no packet filter.",
             u8::from(gauges.is_open),
         );
+        page.plain(
+            "simco_inside_missing",
+            "gauge",
+            "Interfaces of filter.inside that are not there; packets of one that was renamed pass unfiltered.",
+            gauges.missing_interfaces,
+        );
         let damages = self.filter_damages.iter().map(|(kind, count)| ((*kind).to_owned(), *count));
         page.labelled(
             "simco_filter_damages_total",
@@ -81,6 +91,8 @@ impl Counters {
         );
         let failures = self.filter_failures;
         page.plain("simco_filter_failures_total", "counter", "Calls the packet filter refused.", failures);
+        let lost = gauges.audit_lost;
+        page.plain("simco_audit_lost_total", "counter", "Lines of the audit log that were lost.", lost);
         let away = self.turned_away;
         page.plain("simco_turned_away_total", "counter", "Connections beyond a host's share.", away);
         let refusals = self.refusals.iter().map(|(code, count)| (format!("0x{code:04X}"), *count));

@@ -90,7 +90,8 @@ impl Server {
         // The filter has just brought what stands in line with these.
         let taken_over = middlebox.adopt(now, rules).len();
         tracing::info!(taken_over, "the packet filter is ready");
-        let (writers, counters, audit) = (BTreeMap::new(), Counters::default(), Audit::none());
+        let (writers, counters, audit) =
+            (BTreeMap::new(), Counters::default(), Audit::new(settings.audit.is_some()));
         let hosts = Hosts::new(settings.connections_per_host);
         let (tls, _) = watch::channel(settings.tls.clone());
         let (peers, throttle, settings) = (BTreeMap::new(), Throttle::default(), settings.clone());
@@ -151,7 +152,7 @@ impl Server {
         asked: mpsc::Sender<Asked>,
     ) -> Vec<JoinHandle<()>> {
         let Opened { listeners, audit, control } = opened;
-        self.audit = audit;
+        self.audit.go_on_in(audit);
         let mut accepting = Vec::new();
         for listener in listeners.tcp {
             let tls = self.tls.subscribe();
@@ -232,7 +233,9 @@ impl Server {
             rules: self.middlebox.rule_count(),
             sessions: self.middlebox.open_sessions().count(),
             connections: self.middlebox.connection_count(),
+            missing_interfaces: self.guard.missing.len(),
             is_filter_whole: self.middlebox.filter().damage().is_none(),
+            audit_lost: self.audit.lost(),
             is_open: self.guard.is_off || self.middlebox.filter().passing() == "everything",
         };
         // Without a receiver the scraper has hung up.

@@ -9,9 +9,9 @@ use serde::Deserialize;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
-    pub(super) listen: Listen,
+    pub(super) listen: ListenTable,
     #[serde(default)]
-    pub(super) filter: Filter,
+    pub(super) filter: FilterTable,
     #[serde(default)]
     pub(super) service: Service,
     #[serde(default)]
@@ -23,13 +23,13 @@ pub(super) struct File {
     pub(super) anonymous: Option<Policy>,
     pub(super) tls: Option<Tls>,
     pub(super) metrics: Option<Metrics>,
-    pub(super) audit: Option<Audit>,
-    pub(super) control: Option<Control>,
+    pub(super) audit: Option<AuditTable>,
+    pub(super) control: Option<ControlTable>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Listen {
+pub(super) struct ListenTable {
     #[serde(default)]
     pub(super) tcp: Vec<SocketAddr>,
     pub(super) sctp: Option<Sctp>,
@@ -54,7 +54,7 @@ pub(super) enum Carrier {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Filter {
+pub(super) struct FilterTable {
     pub(super) kind: Option<FilterKind>,
     pub(super) inside: Option<Vec<String>>,
     pub(super) inside_may_come_later: Option<bool>,
@@ -173,12 +173,12 @@ pub(super) struct Metrics {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Audit {
+pub(super) struct AuditTable {
     pub(super) file: PathBuf,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Control {
+pub(super) struct ControlTable {
     pub(super) socket: PathBuf,
 }

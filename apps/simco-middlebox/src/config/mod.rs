@@ -4,6 +4,7 @@ mod file;
 mod tls;
 mod validate;
 
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
@@ -98,17 +99,29 @@ impl FilterSettings {
     ///
     /// One of them is not.
     pub fn check_interfaces(&self) -> Result<(), StartError> {
-        let Self::Nftables { config, interfaces: Interfaces::Present } = self else { return Ok(()) };
-        let failed = |errno: rustix::io::Errno| StartError::System {
+        if !matches!(self, Self::Nftables { interfaces: Interfaces::Present, .. }) {
+            return Ok(());
+        }
+        let missing = self.missing_interfaces().map_err(|because| StartError::System {
             what: "a socket to look for interfaces".to_owned(),
-            because: errno.into(),
-        };
-        let socket = rustix::net::socket(AddressFamily::INET, SocketType::DGRAM, None).map_err(failed)?;
-        let is_missing = |name: &&String| rustix::net::netdevice::name_to_index(&socket, name).is_err();
-        match config.inside.iter().find(is_missing) {
-            Some(name) => Err(StartError::NoSuchInterface { name: name.clone() }),
+            because,
+        })?;
+        match missing.first() {
+            Some(name) => Err(StartError::NoSuchInterface { name: (*name).to_owned() }),
             None => Ok(()),
         }
+    }
+
+    /// Returns the names of the protected network's interfaces that the kernel does not know now.
+    ///
+    /// # Errors
+    ///
+    /// There is no socket to ask by.
+    pub(crate) fn missing_interfaces(&self) -> io::Result<Vec<&str>> {
+        let Self::Nftables { config, .. } = self else { return Ok(Vec::new()) };
+        let socket = rustix::net::socket(AddressFamily::INET, SocketType::DGRAM, None)?;
+        let is_missing = |name: &&str| rustix::net::netdevice::name_to_index(&socket, name).is_err();
+        Ok(config.inside.iter().map(String::as_str).filter(is_missing).collect())
     }
 }
 

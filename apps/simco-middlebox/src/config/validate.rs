@@ -73,7 +73,7 @@ pub(super) fn settings(file: file::File, folder: &Path) -> Result<Settings, Conf
     })
 }
 
-fn listen(file: file::Listen) -> Result<Listen, ConfigError> {
+fn listen(file: file::ListenTable) -> Result<Listen, ConfigError> {
     if file.tcp.is_empty() && file.sctp.is_none() {
         return Err(value("listen.tcp", "[]", "name an address, or have listen.sctp; nobody could connect"));
     }
@@ -96,7 +96,7 @@ fn listen(file: file::Listen) -> Result<Listen, ConfigError> {
 }
 
 fn filter(
-    file: file::Filter,
+    file: file::FilterTable,
     service: &Service,
     closed: Vec<Network>,
 ) -> Result<FilterSettings, ConfigError> {
@@ -148,7 +148,7 @@ fn filter(
 
 /// Returns the filter in memory; refuses options that only a filter in the kernel has, because whoever writes them wants packets
 /// filtered.
-fn memory(file: &file::Filter) -> Result<FilterSettings, ConfigError> {
+fn memory(file: &file::FilterTable) -> Result<FilterSettings, ConfigError> {
     let Some(key) = first_key(file) else { return Ok(FilterSettings::Memory) };
     Err(match file.kind {
         None => value(
@@ -173,7 +173,7 @@ fn mark(bits: Option<u32>) -> Result<Option<NonZeroU32>, ConfigError> {
 }
 
 /// Returns a key that means nothing to a filter in memory, if one is written.
-fn first_key(file: &file::Filter) -> Option<&'static str> {
+fn first_key(file: &file::FilterTable) -> Option<&'static str> {
     let keys = [
         ("inside", file.inside.is_some()),
         ("inside_may_come_later", file.inside_may_come_later.is_some()),

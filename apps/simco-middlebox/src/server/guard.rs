@@ -1,5 +1,7 @@
-//! Looking after the packet filter: what others do to it is noticed, said and mended.
+//! Looking after the packet filter: what others do to it is noticed, said and mended; interfaces that it names and that
+//! are gone are noticed and said.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,13 +19,17 @@ pub(super) struct Guard {
     failures: u32,
     /// The operator has taken the table away: nothing is mended.
     pub(super) is_off: bool,
+    /// The interfaces of the protected network that were not there when last looked for.
+    pub(super) missing: BTreeSet<String>,
+    /// Looks until interfaces are looked for again.
+    looks: u32,
 }
 
 impl Guard {
     pub(super) fn new() -> Self {
         let mut due = interval(PERIOD);
         due.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self { due, failures: 0, is_off: false }
+        Self { due, failures: 0, is_off: false, missing: BTreeSet::new(), looks: 0 }
     }
 
     /// Waits until it is time to look.
@@ -39,8 +45,15 @@ impl Guard {
 }
 
 impl Server {
-    /// Looks whether the packet filter is as we left it.
+    /// Looks whether the packet filter is as we left it, and now and then whether the interfaces it names are there.
     pub(super) fn look_after_filter(&mut self) {
+        match self.guard.looks.checked_sub(1) {
+            Some(left) => self.guard.looks = left,
+            None => {
+                self.guard.looks = LOOKS_TO_INTERFACES;
+                self.look_for_interfaces();
+            }
+        }
         if self.guard.is_off {
             return;
         }
@@ -49,6 +62,26 @@ impl Server {
             Ok(Some(_)) => self.mend_filter(),
             Err(error) => tracing::warn!(%error, "whether the packet filter is whole cannot be known"),
         }
+    }
+
+    /// Says which interfaces of the protected network have gone and come since the last time: the table filters by
+    /// name, so nothing is filtered on one that was renamed.
+    fn look_for_interfaces(&mut self) {
+        let Ok(missing) = self.settings.filter.missing_interfaces() else { return };
+        let missing: BTreeSet<String> = missing.into_iter().map(str::to_owned).collect();
+        for name in missing.difference(&self.guard.missing) {
+            tracing::error!(
+                interface = name,
+                "an interface of filter.inside is not there: if it was renamed, its packets pass unfiltered"
+            );
+            self.audit.note_event("interface_missing", &json!({ "interface": name }));
+        }
+        for name in self.guard.missing.difference(&missing) {
+            tracing::warn!(interface = name, "an interface of filter.inside is there again, and filtered");
+            self.audit.note_event("interface_back", &json!({ "interface": name }));
+        }
+        self.guard.missing = missing;
+        self.audit.flush();
     }
 
     /// Writes the packet filter anew.
@@ -91,5 +124,7 @@ pub(super) const DESCRIPTOR: &str = "table";
 /// The period of looks: what others do is mended within a tenth of a second; looking costs the kernel some
 /// microseconds.
 const PERIOD: Duration = Duration::from_millis(25);
+/// The number of looks at the filter for one at the interfaces: a second.
+const LOOKS_TO_INTERFACES: u32 = 40;
 /// The number of failures for a line in the log: ten seconds.
 const FAILURES_TO_A_LINE: u32 = 400;

@@ -84,11 +84,21 @@ impl Server {
         };
         json!({
             "table": table,
+            "interfaces": self.interfaces(),
             "passing": filter.passing(),
             "rules": self.middlebox.rule_count(),
             "sessions": self.middlebox.open_sessions().count(),
             "connections": self.middlebox.connection_count(),
         })
+    }
+
+    fn interfaces(&self) -> String {
+        let missing: Vec<&str> = self.guard.missing.iter().map(String::as_str).collect();
+        match (self.middlebox.filter(), missing.as_slice()) {
+            (Filter::Memory(_), _) => "none".to_owned(),
+            (Filter::Nftables(_), []) => "all there".to_owned(),
+            (Filter::Nftables(_), missing) => format!("not filtered, for not there: {}", missing.join(", ")),
+        }
     }
 
     fn described_rules(&self) -> Value {

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{Server, now};
-use crate::audit::Audit;
+use crate::audit;
 use crate::config::Settings;
 
 impl Server {
@@ -14,10 +14,9 @@ impl Server {
         self.middlebox.set_limits(settings.middlebox.limits, settings.middlebox.demands);
         self.hosts.set_most(settings.connections_per_host);
         self.tls.send_replace(settings.tls.clone());
-        let audit = match Audit::open(settings.audit.as_deref()) {
-            Ok(audit) => {
-                self.audit.flush();
-                self.audit = audit;
+        let audit = match audit::open(settings.audit.as_deref()) {
+            Ok(file) => {
+                self.audit.go_on_in(file);
                 if settings.audit.is_some() { "opened again" } else { "none" }
             }
             Err(error) => {

@@ -278,3 +278,34 @@ fn the_network_is_closed_before_sockets_and_files_are_tried() {
     child.kill().unwrap();
     child.wait().unwrap();
 }
+
+#[test]
+fn an_interface_that_is_renamed_or_gone_is_said_and_so_is_its_return() {
+    let Some(namespace) = Namespace::new() else { return };
+    let ip = |line: &str| {
+        let done = namespace.command("ip").args(line.split(' ')).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    };
+    ip("link add in0 type veth peer name out0");
+    let folder =
+        Folder::new("[filter]\nkind = \"nftables\"\ninside = [\"in0\"]\n[audit]\nfile = \"audit\"\n");
+    let daemon = Daemon::start(&folder, Some(&namespace));
+    with_agents(Some(&namespace), async || {
+        let missing = async |count: u32| {
+            let line = format!("\nsimco_inside_missing {count}\n");
+            time_until(async || daemon.metrics_page().contains(&line)).await
+        };
+        missing(0).await;
+        ip("link set in0 name in9");
+        missing(1).await;
+        assert_eq!(folder.read("log").matches("an interface of filter.inside is not there").count(), 1);
+        ip("link set in9 name in0");
+        missing(0).await;
+        ip("link delete in0");
+        missing(1).await;
+    });
+    daemon.stop();
+    let audit = folder.read("audit");
+    assert_eq!(audit.matches("\"event\":\"interface_missing\"").count(), 2, "{audit}");
+    assert_eq!(audit.matches("\"event\":\"interface_back\"").count(), 1, "{audit}");
+}
