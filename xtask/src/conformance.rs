@@ -56,8 +56,13 @@ fn printed(root: &Path) -> Result<String, WorkspaceError> {
     command.args(["run", "--quiet", "--package", "conformance", "--", "table"]).current_dir(root);
     let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
     let program = "cargo run -p conformance".to_owned();
-    let output = output.map_err(|source| WorkspaceError::Start { program, source })?;
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    let output = match output {
+        Ok(output) => output,
+        Err(source) => return Err(WorkspaceError::Start { program, source }),
+    };
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    // The list of requirements is at odds with itself or with the cases.
+    if output.status.success() { Ok(said) } else { Err(WorkspaceError::Failed { program, message: said }) }
 }
 
 #[cfg(test)]

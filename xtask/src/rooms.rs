@@ -34,13 +34,11 @@ const ROOMS: [(&str, &[&str]); 1] = [(
         "endpoint",
     ],
 )];
-/// The number of imports that run back up which a crate may still have: it only gets smaller.
-const STILL_ALLOWED: [(&str, usize); 1] = [("crates/sctp-core", 13)];
 
 /// An import that runs back up: the lower room, the upper one, and the name it takes from there.
 type Import = (String, String, String);
 
-/// Returns a note for each import that runs back up, and an error if there are more than are still allowed.
+/// Returns an error for each import that runs back up, and for each room that has no place in the order.
 pub(crate) fn check(sources: &Sources) -> Vec<Finding> {
     ROOMS.iter().flat_map(|&(folder, rooms)| check_crate(sources, Path::new(folder), rooms)).collect()
 }
@@ -48,35 +46,34 @@ pub(crate) fn check(sources: &Sources) -> Vec<Finding> {
 fn check_crate(sources: &Sources, folder: &Path, rooms: &[&str]) -> Vec<Finding> {
     let exports = sources.find(&folder.join("src/lib.rs")).map(exports).unwrap_or_default();
     let mut places: BTreeMap<Import, (usize, &Path)> = BTreeMap::new();
+    let mut strangers: BTreeMap<String, &Path> = BTreeMap::new();
     for source in sources.files.iter().filter(|source| source.path.starts_with(folder) && !source.is_test()) {
-        let Some(from) = room(folder, &source.path).filter(|from| rooms.contains(&from.as_str())) else {
+        let Some(from) = room(folder, &source.path).filter(|from| from != "lib") else { continue };
+        if !rooms.contains(&from.as_str()) {
+            strangers.entry(from).or_insert(&source.path);
             continue;
-        };
+        }
         for (line, to, name) in imports(source, &exports) {
             if height(rooms, &to) > height(rooms, &from) {
                 places.entry((from.clone(), to, name)).or_insert((line, &source.path));
             }
         }
     }
-    let allowed =
-        STILL_ALLOWED.iter().find(|(name, _)| folder == Path::new(name)).map_or(0, |(_, most)| *most);
-    let remedy = "move a value type that both rooms need into a room below them, or return an outcome";
-    let mut findings: Vec<Finding> = places
-        .iter()
-        .map(|((from, to, name), (line, path))| {
-            Finding::note(
-                path,
-                *line,
-                format!("`{from}` takes `{name}` from `{to}`, which is above it"),
-                remedy,
-            )
-        })
-        .collect();
-    if places.len() > allowed {
-        let what = format!("{} imports run back up between rooms, {allowed} are allowed", places.len());
-        findings.push(Finding::error(&folder.join("src/lib.rs"), 1, what, remedy));
-    }
-    findings
+    let back_up = places.iter().map(|((from, to, name), (line, path))| {
+        let what = format!("`{from}` takes `{name}` from `{to}`, which is above it");
+        let remedy = "move a value type that both rooms need into a room below them, or return an outcome";
+        Finding::error(path, *line, what, remedy)
+    });
+    let unplaced = strangers.iter().map(|(room, path)| {
+        let what = format!("the room `{room}` has no place in the order of rooms");
+        Finding::error(
+            path,
+            1,
+            what,
+            "put it into `ROOMS` of xtask/src/rooms.rs, above all that it takes from",
+        )
+    });
+    back_up.chain(unplaced).collect()
 }
 
 /// Returns how high a room stands; names that are no room stand below all.

@@ -11,6 +11,8 @@ use syn::visit::{self, Visit};
 use crate::finding::Finding;
 use crate::sources::{Rust, Source, Sources};
 
+mod types;
+
 const FILE_LINES: usize = 800;
 const FILE_REVIEW_LINES: usize = 500;
 const FUNCTION_LINES: usize = 100;
@@ -20,9 +22,10 @@ const ROUTER: (&str, usize) = ("association/mod.rs", 500);
 /// The lint nobody may switch off.
 const LINE_LINT: &str = "too_many_lines";
 
-/// Measures every Rust file.
+/// Measures every Rust file, and every type over all its files.
 pub(crate) fn check(sources: &Sources) -> Vec<Finding> {
-    sources.files.iter().flat_map(check_file).collect()
+    let files = sources.files.iter().flat_map(check_file);
+    files.chain(types::check(sources)).collect()
 }
 
 fn check_file(source: &Source) -> Vec<Finding> {

@@ -46,6 +46,14 @@ pub(crate) enum WorkspaceError {
         /// The error that the operating system returned.
         source: io::Error,
     },
+    /// A program of the workspace failed.
+    #[error("`{program}` failed: {message}")]
+    Failed {
+        /// The program that failed.
+        program: String,
+        /// The lines that it printed.
+        message: String,
+    },
     /// `cargo tree` failed.
     #[error("cargo tree -p {package}: {message}")]
     Tree {
