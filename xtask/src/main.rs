@@ -21,9 +21,11 @@ use crate::finding::{Finding, Weight};
 use crate::sources::Sources;
 use crate::workspace::{Workspace, WorkspaceError};
 
+mod circles;
 mod comments;
 mod conformance;
 mod finding;
+mod imports;
 mod layers;
 mod msrv;
 mod phrases;
@@ -154,9 +156,13 @@ fn run(tasks: &[Task]) -> Result<usize, WorkspaceError> {
 fn look(task: Task, workspace: &Workspace, sources: &Sources) -> Result<Vec<Finding>, WorkspaceError> {
     Ok(match task {
         Task::Check => Vec::new(), // expanded to `ALL` before
-        Task::Layers => {
-            [layers::check(workspace, sources)?, rooms::check(sources), twins::check(sources)].concat()
-        }
+        Task::Layers => [
+            layers::check(workspace, sources)?,
+            rooms::check(sources),
+            circles::check(sources),
+            twins::check(sources),
+        ]
+        .concat(),
         Task::Reasons => reasons::check(sources),
         Task::Rfcs => rfcs::check(sources),
         Task::RfcTable => rfcs::write(&workspace.root, sources),

@@ -15,14 +15,10 @@ const ALIKE: &[(&str, &[&str])] = &[
     ("crates/netsim", &["Application"]),
     ("crates/sctp", &["Association", "Endpoint"]),
 ];
-/// The number of names that a crate may still have twice: it only gets smaller. Crates not listed may have none.
-const STILL_ALLOWED: &[(&str, usize)] =
-    &[("apps/headway", 8), ("apps/simco-middlebox", 4), ("crates/lab", 2), ("crates/nft-filter", 1)];
-
 /// The places where each name of a type is defined.
 type Places<'a> = BTreeMap<String, Vec<(&'a Path, usize)>>;
 
-/// Returns a note for each name that stands twice in a crate, and an error if there are more than are still allowed.
+/// Returns an error for each name that stands twice in a crate.
 pub(crate) fn check(sources: &Sources) -> Vec<Finding> {
     let mut crates: BTreeMap<PathBuf, Places<'_>> = BTreeMap::new();
     for source in sources.files.iter().filter(|source| !source.is_test()) {
@@ -37,25 +33,15 @@ pub(crate) fn check(sources: &Sources) -> Vec<Finding> {
 
 fn check_crate(folder: &Path, places: &Places<'_>) -> Vec<Finding> {
     let alike = ALIKE.iter().find(|(name, _)| folder == Path::new(name)).map_or(&[][..], |(_, names)| names);
-    let twins: Vec<_> =
-        places.iter().filter(|(name, places)| places.len() > 1 && !alike.contains(&name.as_str())).collect();
-    let allowed =
-        STILL_ALLOWED.iter().find(|(name, _)| folder == Path::new(name)).map_or(0, |(_, most)| *most);
-    let remedy = "say in the name what sets it apart";
-    let mut findings: Vec<Finding> = twins
-        .iter()
-        .filter_map(|(name, places)| {
-            let (path, line) = places.first()?;
-            let others: Vec<String> =
-                places.iter().skip(1).map(|(path, line)| format!("{}:{line}", path.display())).collect();
-            Some(Finding::note(path, *line, format!("`{name}` stands also in {}", others.join(", ")), remedy))
-        })
-        .collect();
-    if twins.len() > allowed {
-        let what = format!("{} of {} names of types stand twice, {allowed} may", twins.len(), places.len());
-        findings.push(Finding::error(&folder.join("Cargo.toml"), 1, what, remedy));
-    }
-    findings
+    let twins = places.iter().filter(|(name, places)| places.len() > 1 && !alike.contains(&name.as_str()));
+    let finding = |(name, places): (&String, &Vec<(&Path, usize)>)| {
+        let (path, line) = places.first()?;
+        let others: Vec<String> =
+            places.iter().skip(1).map(|(path, line)| format!("{}:{line}", path.display())).collect();
+        let what = format!("`{name}` stands also in {}", others.join(", "));
+        Some(Finding::error(path, *line, what, "say in the name what sets it apart"))
+    };
+    twins.filter_map(finding).collect()
 }
 
 /// Returns the names of the types that a file defines, those of tests left out.

@@ -3,18 +3,13 @@
 mod backend;
 mod config;
 mod raw;
-mod stop;
 
-pub use backend::{Backend, BackendError, BackendKind, Fallback, RunError, run_compare};
-pub use config::{
-    Arrivals, BackendChoice, CONCURRENT_RATE_LIMIT, CompareConfig, CompareError, Schedule, TraceFileError,
-    Traffic, UnknownName,
-};
+pub use backend::{Backend, BackendError, RunError, run_compare};
+pub use config::{BackendChoice, CONCURRENT_RATE_LIMIT, CompareConfig, CompareError, Schedule, Traffic};
 pub use raw::{
-    Blocking, DirectionPackets, LoadCounters, MeasuredDelay, PacketCounts, Prediction, RawOutcome, RawRun,
-    Skipped,
+    BackendKind, Blocking, DirectionPackets, Fallback, MeasuredDelay, PacketCounts, Prediction, RawOutcome,
+    RawRun, Skipped,
 };
-pub use stop::StopSignal;
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,7 @@
 //! Facts about the host that bear on measured times.
 
+use std::collections::BTreeMap;
 use std::path::Path;
-
-use crate::summary::HostFacts;
 
 /// The conditions under which a comparison ran.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -23,6 +22,9 @@ pub struct Origin {
     /// The time at which it began, in UTC: `2026-11-23T03:00:00Z`; empty: not told.
     pub started: String,
 }
+
+/// Facts about the host, by name.
+pub type HostFacts = BTreeMap<String, String>;
 
 impl Conditions {
     /// Reads what `/proc` and `/etc/os-release` say; what they do not say is left out.

@@ -25,36 +25,45 @@
 mod backend;
 mod compare;
 mod conditions;
+mod difference;
 mod events;
+mod lanes;
+mod numbers;
+mod page;
 pub mod plan;
 pub mod report;
 pub mod simulation;
 mod statistics;
+mod stop;
 pub mod study;
 mod summary;
 #[cfg(test)]
 mod testing;
+mod text;
 mod traffic;
 mod transport;
 
-pub use backend::{Namespaces, Network, RealError, Simulator};
+pub use backend::{Namespaces, Network, Simulator};
 pub use compare::{
-    Arrivals, Backend, BackendChoice, BackendError, BackendKind, Blocking, CONCURRENT_RATE_LIMIT,
-    CompareConfig, CompareError, DirectionPackets, Fallback, LoadCounters, MeasuredDelay, PacketCounts,
-    Prediction, RawOutcome, RawRun, RunError, Schedule, Skipped, StopSignal, TraceFileError, Traffic,
-    UnknownName, run_compare,
+    Backend, BackendChoice, BackendError, BackendKind, Blocking, CONCURRENT_RATE_LIMIT, CompareConfig,
+    CompareError, DirectionPackets, Fallback, MeasuredDelay, PacketCounts, Prediction, RawOutcome, RawRun,
+    RunError, Schedule, Skipped, Traffic, run_compare,
 };
-pub use conditions::{Conditions, Origin};
+pub use conditions::{Conditions, HostFacts, Origin};
+pub use difference::{
+    ConditionDifference, DifferenceVerdict, ResultDifference, ResultFileError, Saved, TransportDifference,
+};
 pub use events::{EventFile, write_events};
-pub use statistics::{Distribution, MIN_BATCHES, milliseconds};
+pub use statistics::{Distribution, LoadCounters, MIN_BATCHES, milliseconds};
+pub use stop::StopSignal;
 pub use summary::{
-    BlockingResult, CompareResult, Comparison, ConditionDifference, DifferenceVerdict, HostFacts,
-    ImpairmentsResult, LateResult, LossSplit, PathResult, PeerPath, PredictedResult, RequestCounts,
-    ResponseResult, ResultDifference, ResultFileError, RunCurves, RunResult, SCHEMA, Saved,
-    TransportDifference, WorkloadResult,
+    BlockingResult, CompareResult, Comparison, ImpairmentsResult, LateResult, LossSplit, PathResult,
+    PeerPath, PredictedResult, RequestCounts, ResponseResult, RunCurves, RunResult, SCHEMA, WorkloadResult,
 };
-pub use traffic::{ClientPlan, ServerPlan, WORKLOADS, Workload, pinhole};
+pub use text::UnknownName;
+pub use traffic::{Arrivals, ClientPlan, ServerPlan, TraceFileError, WORKLOADS, Workload, pinhole};
 pub use transport::{
-    Carrier, EncapsulationPorts, Expected, Lanes, Listener, Listening, MAX_CONNECTIONS, Protocol, TRANSPORTS,
-    TransportError, TransportList, TransportSpec, described as described_transports, set_tcp_congestion,
+    Carrier, EncapsulationPorts, Expected, Lanes, Listener, Listening, MAX_CONNECTIONS, Protocol, RealError,
+    TRANSPORTS, TransportError, TransportList, TransportSpec, described as described_transports,
+    set_tcp_congestion,
 };

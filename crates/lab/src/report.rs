@@ -9,10 +9,7 @@ pub(crate) mod csv;
 mod difference;
 mod figure;
 mod html;
-mod numbers;
-pub(crate) mod page;
 mod plan;
-mod reading;
 mod samples;
 mod scale;
 mod terminal;
@@ -22,20 +19,19 @@ use std::path::Path;
 
 use thiserror::Error;
 
+pub use crate::page::{Axis, Figure, Mark, Page, Scale, Series, Statement, Table, Verdict};
+pub use crate::summary::{closing_words, reading};
 pub use comparison::comparison;
 pub use difference::difference;
 pub use html::html;
 pub(crate) use html::{Overview, index_html, study_html};
-pub(crate) use numbers::percent;
-pub use page::{Axis, Figure, Mark, Page, Scale, Series, Statement, Table, Verdict};
 pub use plan::plan;
-pub use reading::{closing_words, reading};
 pub use samples::samples_csv;
 pub use terminal::{text, verdicts};
 
 use crate::compare::RawOutcome;
-use crate::conditions::Origin;
-use crate::summary::{CompareResult, Comparison, HostFacts};
+use crate::conditions::{HostFacts, Origin};
+use crate::summary::{CompareResult, Comparison};
 
 /// Writes `report.html`, `results.json` and `samples.csv` into a directory, which is made if need be.
 ///

@@ -1,10 +1,18 @@
 //! Times of messages: distribution, mean and how sure it is. Comparisons, plans and studies have the same rule for each.
 
+mod counters;
+mod delays;
+mod one_way;
+mod spread;
+
 use core::time::Duration;
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::simulation::{Delays, Moments, Spread};
+pub use counters::{LoadCounters, TransportCounts};
+pub use delays::{Delays, Moments};
+pub use one_way::{OneWay, Trip};
+pub use spread::Spread;
 
 /// The times of messages from one or several runs, put together by seed.
 #[derive(Clone, Debug)]

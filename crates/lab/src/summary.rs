@@ -1,10 +1,9 @@
 //! The way from what a backend measured to what is reported.
 
 mod curves;
-mod difference;
 mod late;
+mod reading;
 mod result;
-mod saved;
 mod verdict;
 
 use std::collections::BTreeMap;
@@ -12,19 +11,17 @@ use std::collections::BTreeMap;
 use workload::Sample;
 
 pub use curves::RunCurves;
-pub use difference::{ConditionDifference, DifferenceVerdict, ResultDifference, TransportDifference};
+pub use reading::{closing_words, reading};
 pub use result::{
     BlockingResult, CompareResult, ImpairmentsResult, LateResult, LossSplit, PathResult, PeerPath,
     PredictedResult, RequestCounts, ResponseResult, RunResult, WorkloadResult,
 };
 
-pub use saved::{ResultFileError, Saved};
-
 use crate::compare::{
     BackendKind, Blocking, CompareConfig, PacketCounts, Prediction, RawOutcome, RawRun, Skipped,
 };
 use crate::conditions::Conditions;
-use crate::report::{percent, reading};
+use crate::numbers::percent;
 use crate::statistics::{Distribution, milliseconds};
 use crate::transport::TransportSpec;
 use late::Bounds;
@@ -88,12 +85,12 @@ impl Comparison {
 }
 
 /// All repetitions of one transport.
-struct Row<'a> {
+struct TransportRow<'a> {
     transport: TransportSpec,
     runs: Vec<&'a RawRun>,
 }
 
-impl Row<'_> {
+impl TransportRow<'_> {
     fn response_times(&self) -> Distribution {
         let of_run = |run: &&RawRun| run.samples.iter().filter_map(|sample| sample.response).collect();
         let repetitions: Vec<Vec<_>> = self.runs.iter().map(of_run).collect();
@@ -150,12 +147,12 @@ impl Row<'_> {
     }
 }
 
-fn rows(raw: &RawOutcome) -> Vec<Row<'_>> {
-    let mut rows: Vec<Row<'_>> = Vec::new();
+fn rows(raw: &RawOutcome) -> Vec<TransportRow<'_>> {
+    let mut rows: Vec<TransportRow<'_>> = Vec::new();
     for run in &raw.runs {
         match rows.iter_mut().find(|row| row.transport == run.transport) {
             Some(row) => row.runs.push(run),
-            None => rows.push(Row { transport: run.transport, runs: vec![run] }),
+            None => rows.push(TransportRow { transport: run.transport, runs: vec![run] }),
         }
     }
     rows
@@ -292,7 +289,7 @@ fn settings(config: &CompareConfig) -> BTreeMap<String, String> {
 }
 
 /// Returns milliseconds without digits below the nanosecond, which are noise of the arithmetic.
-fn to_nanoseconds(ms: f64) -> f64 {
+pub(crate) fn to_nanoseconds(ms: f64) -> f64 {
     (ms * 1e6).round() / 1e6
 }
 
@@ -304,9 +301,6 @@ pub(crate) fn offset_s(run: &RawRun, instant: virtual_time::Instant) -> f64 {
 pub(crate) fn is_unanswered(sample: &Sample) -> bool {
     sample.response.is_none()
 }
-
-/// Facts about the host, by name.
-pub type HostFacts = BTreeMap<String, String>;
 
 /// The form of results that this version writes, of comparisons and of plans.
 pub const SCHEMA: u32 = 1;

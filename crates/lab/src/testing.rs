@@ -5,7 +5,8 @@ use core::time::Duration;
 use virtual_time::Instant;
 use workload::{Lane, MessageNumber, Sample};
 
-use crate::compare::{BackendKind, LoadCounters, RawOutcome, RawRun};
+use crate::compare::{BackendKind, RawOutcome, RawRun};
+use crate::statistics::LoadCounters;
 use crate::transport::TransportSpec;
 
 /// Returns `count` response times of 20, 21, … 26 ms in turn.

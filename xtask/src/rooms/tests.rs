@@ -23,7 +23,11 @@ fn imports_that_run_back_up_are_found_once_for_each_name() {
 
 #[test]
 fn names_that_the_root_exports_belong_to_their_room() {
-    let files = [("lib.rs", "pub use high::A;\n"), ("low/part.rs", "use crate::A;\n")];
+    let files = [
+        ("lib.rs", "pub use high::A;\n"),
+        ("low/part.rs", "use crate::A;\n"),
+        ("high.rs", "pub struct A;\n"),
+    ];
     assert_eq!(found(&files)[0], "`low` takes `A` from `high`, which is above it");
 }
 

@@ -11,8 +11,7 @@ fn found(files: &[(&str, &str)]) -> Vec<String> {
 #[test]
 fn a_name_that_stands_twice_in_a_crate_is_found() {
     let files = [("crates/x/src/a.rs", "struct Place;\n"), ("crates/x/src/b.rs", "\nenum Place { A }\n")];
-    let expected = ["`Place` stands also in crates/x/src/b.rs:2", "1 of 1 names of types stand twice, 0 may"];
-    assert_eq!(found(&files), expected);
+    assert_eq!(found(&files), ["`Place` stands also in crates/x/src/b.rs:2"]);
 }
 
 #[test]

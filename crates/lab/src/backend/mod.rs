@@ -2,13 +2,10 @@
 
 pub(crate) mod namespaces;
 mod network;
-mod real;
 mod simulator;
 
 pub use namespaces::Namespaces;
 pub use network::Network;
-pub use real::RealError;
-pub(crate) use real::{Alarm, Arrived, Driven, LOOK_FOR_STOP, drive};
 pub use simulator::Simulator;
 
 use std::num::NonZeroU32;
@@ -16,10 +13,10 @@ use std::path::{Path, PathBuf};
 
 use netem::LinkStats;
 
-use crate::compare::{
-    Blocking, CompareConfig, DirectionPackets, LoadCounters, PacketCounts, RawRun, Skipped,
-};
+use crate::compare::{Blocking, CompareConfig, DirectionPackets, PacketCounts, RawRun, Skipped};
 use crate::simulation::RunOutcome;
+use crate::statistics::LoadCounters;
+use crate::stop::INTERRUPTED;
 use crate::transport::TransportSpec;
 
 /// Returns what a run of a comparison's scenario left behind, as a row is made of.
@@ -87,6 +84,3 @@ fn capture_path(path: &Path, transport: TransportSpec, repetition: u32) -> PathB
     let number = if repetition == 0 { String::new() } else { format!("-{}", repetition + 1) };
     path.with_file_name(format!("{name}-{transport}{number}.{extension}"))
 }
-
-/// The reason why a run ended, or never began, that was asked to end.
-pub(crate) const INTERRUPTED: &str = "interrupted";

@@ -9,10 +9,10 @@ use sctp_io::Clock;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
-use super::{RealError, capture_path, never_begun, runs};
+use super::{capture_path, never_begun, runs};
 use crate::compare::{Backend, BackendError, BackendKind, Blocking, CompareConfig, RawOutcome, RawRun};
 use crate::events::run_span;
-use crate::transport::{Between, Carrier, Errand, FlowRun, TransportSpec};
+use crate::transport::{Between, Carrier, Errand, FlowRun, RealError, TransportSpec};
 
 /// The backend of `headway load`.
 #[derive(Clone, Debug)]

@@ -1,12 +1,9 @@
 //! The backend that a comparison runs on.
 
-use core::fmt;
-
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::config::{BackendChoice, CompareConfig, CompareError};
-use super::raw::{RawOutcome, Skipped};
+use super::raw::{BackendKind, Fallback, RawOutcome, Skipped};
 use crate::transport::TransportSpec;
 
 /// Something that can run transports over an impaired path.
@@ -64,37 +61,6 @@ fn suitable(config: &CompareConfig) -> (Vec<TransportSpec>, Vec<Skipped>) {
         because: because(transport).unwrap_or_default(),
     });
     (suitable, skipped.collect())
-}
-
-/// The kinds of backends that there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum BackendKind {
-    /// Real packets, kernel TCP and our SCTP.
-    Namespaces,
-    /// The simulator, in virtual time.
-    Simulator,
-    /// Two hosts and whatever lies between them (`load`).
-    Network,
-}
-
-impl fmt::Display for BackendKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Namespaces => "namespaces",
-            Self::Simulator => "simulator",
-            Self::Network => "network",
-        })
-    }
-}
-
-/// Another backend ran than was wanted first.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fallback {
-    /// The backend that was wanted.
-    pub wanted: BackendKind,
-    /// The reason why it did not run.
-    pub because: String,
 }
 
 /// The reason why a backend has no outcome.

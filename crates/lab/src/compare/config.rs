@@ -4,22 +4,22 @@ mod names;
 
 use core::num::NonZeroU32;
 use core::time::Duration;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use emulator::CapturePoint;
 use netem::{Impairments, InvalidImpairments, Loss, Probability};
-use serde::{Deserialize, Deserializer, de};
 use thiserror::Error;
-use workload::{ArrivalSpec, MessageSize, TraceError, parse_trace};
+use workload::MessageSize;
 
-pub use names::{BackendChoice, UnknownName};
+pub use names::BackendChoice;
 
-use super::StopSignal;
-use crate::simulation::{
-    CarrierName, FlowPlan, FlowSeed, LinkPlan, Named, Scenario, SctpOptions, Span, StopRule, TcpOptions, Text,
+use crate::simulation::{LinkPlan, Named, Scenario};
+use crate::stop::StopSignal;
+use crate::text::{Span, Text};
+use crate::traffic::{Arrivals, ClientPlan, ServerPlan, Workload};
+use crate::transport::{
+    CarrierName, FlowPlan, FlowSeed, SctpOptions, StopRule, TcpOptions, TransportList, TransportSpec,
 };
-use crate::traffic::{ClientPlan, ServerPlan, Workload};
-use crate::transport::{TransportList, TransportSpec};
 
 /// A comparison of transports. The defaults are those of the command line and take half a minute.
 #[derive(Clone, Debug)]
@@ -229,52 +229,6 @@ pub const CONCURRENT_RATE_LIMIT: f64 = 5000.0;
 const CLIENT: &str = "client";
 const SERVER: &str = "server";
 
-/// An arrival process together with its name in the reports.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Arrivals {
-    /// The name as on the command line: `poisson`, `trace:calls.txt`.
-    pub name: String,
-    /// The process that the load generator draws from.
-    pub law: workload::Arrivals,
-}
-
-impl Arrivals {
-    /// Reads the trace file, if there is one.
-    ///
-    /// # Errors
-    ///
-    /// [`TraceFileError`] when it cannot be read or is no trace.
-    pub fn load(spec: ArrivalSpec) -> Result<Self, TraceFileError> {
-        let name = spec.to_string();
-        let law = match spec.into_arrivals() {
-            Ok(law) => law,
-            Err(path) => workload::Arrivals::Trace(read_trace(path.as_ref())?),
-        };
-        Ok(Self { name, law })
-    }
-}
-
-impl<'de> Deserialize<'de> for Arrivals {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Text(spec) = Text::<ArrivalSpec>::deserialize(deserializer)?;
-        let name = spec.to_string();
-        let no_trace = "a plan reads no trace files: use poisson, constant or onoff";
-        Ok(Self { name, law: spec.into_arrivals().map_err(|_path| de::Error::custom(no_trace))? })
-    }
-}
-
-impl Default for Arrivals {
-    fn default() -> Self {
-        Self { name: ArrivalSpec::Poisson.to_string(), law: workload::Arrivals::Poisson }
-    }
-}
-
-fn read_trace(path: &Path) -> Result<Vec<Duration>, TraceFileError> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| TraceFileError::Unreadable { path: path.to_owned(), error })?;
-    parse_trace(&text).map_err(|error| TraceFileError::NotATrace { path: path.to_owned(), error })
-}
-
 /// Whether transports run side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Schedule {
@@ -321,26 +275,5 @@ pub enum CompareError {
         transport: TransportSpec,
         /// The largest size it carries, in octets.
         most: u32,
-    },
-}
-
-/// The reason why a trace file gives no arrivals.
-#[derive(Debug, Error)]
-pub enum TraceFileError {
-    /// The trace file could not be read.
-    #[error("--arrivals trace:{path}: {error}", path = path.display())]
-    Unreadable {
-        /// The path of the trace file.
-        path: PathBuf,
-        /// The error that the system returned.
-        error: std::io::Error,
-    },
-    /// The text of the file is no trace.
-    #[error("--arrivals trace:{path}: {error}", path = path.display())]
-    NotATrace {
-        /// The path of the trace file.
-        path: PathBuf,
-        /// The line with the fault, and the reason.
-        error: TraceError,
     },
 }

@@ -1,14 +1,15 @@
 //! The raw results that a backend measured.
 
+use core::fmt;
 use core::time::Duration;
 use std::collections::BTreeSet;
 
 use sctp_core::PathStatistics;
 use serde::{Deserialize, Serialize};
 use virtual_time::Instant;
-use workload::{LATE_SEND_BOUND, Sample};
+use workload::Sample;
 
-use super::backend::{BackendKind, Fallback};
+use crate::statistics::LoadCounters;
 use crate::transport::TransportSpec;
 use emulator::DeviceKind;
 
@@ -27,6 +28,37 @@ pub struct RawOutcome {
     pub runs: Vec<RawRun>,
     /// Transports that were not run.
     pub skipped: Vec<Skipped>,
+}
+
+/// The kinds of backends that there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BackendKind {
+    /// Real packets, kernel TCP and our SCTP.
+    Namespaces,
+    /// The simulator, in virtual time.
+    Simulator,
+    /// Two hosts and whatever lies between them (`load`).
+    Network,
+}
+
+impl fmt::Display for BackendKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Namespaces => "namespaces",
+            Self::Simulator => "simulator",
+            Self::Network => "network",
+        })
+    }
+}
+
+/// Another backend ran than was wanted first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fallback {
+    /// The backend that was wanted.
+    pub wanted: BackendKind,
+    /// The reason why it did not run.
+    pub because: String,
 }
 
 /// One run of one transport.
@@ -58,42 +90,6 @@ pub struct RawRun {
     pub ended_early: Option<String>,
     /// The reason why the capture of its packets is not complete; `None` if it is, or none was asked for.
     pub capture_failure: Option<String>,
-}
-
-/// The counters of the load of one run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LoadCounters {
-    /// Requests handed to the transport.
-    pub requests: u64,
-    /// Requests answered, each counted once.
-    pub responses: u64,
-    /// Requests handed over later than [`LATE_SEND_BOUND`] after they were due: the machine could not keep up. 0 in virtual
-    /// time.
-    pub late_sends: u64,
-    /// The number of messages that answered no request.
-    pub strange: u64,
-}
-
-impl LoadCounters {
-    /// Counts requests and responses.
-    #[must_use]
-    pub fn of(samples: &[Sample], strange: u64) -> Self {
-        let mut counters = Self { strange, ..Self::default() };
-        for sample in samples {
-            counters.requests += u64::from(sample.sent.is_some());
-            counters.responses += u64::from(sample.response.is_some());
-        }
-        counters
-    }
-
-    /// Counts in real time, late sends among them.
-    #[must_use]
-    pub fn in_real_time(samples: &[Sample], strange: u64) -> Self {
-        let is_late =
-            |sample: &&Sample| sample.sent.is_some_and(|sent| sent.since(sample.intended) > LATE_SEND_BOUND);
-        let late_sends = u64::try_from(samples.iter().filter(is_late).count()).unwrap_or(u64::MAX);
-        Self { late_sends, ..Self::of(samples, strange) }
-    }
 }
 
 /// Messages that were complete and waited for an earlier one.

@@ -1,6 +1,7 @@
 use core::time::Duration;
 
 use super::*;
+use crate::traffic::Arrivals;
 use crate::transport::TransportSpec;
 
 /// A backend that only says who it is, or no.

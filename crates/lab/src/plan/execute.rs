@@ -8,8 +8,10 @@ use std::time::{Duration, Instant};
 use super::file::Plan;
 use super::tally::CellTally;
 use crate::backend::namespaces::{self, ScenarioRun};
-use crate::compare::{CONCURRENT_RATE_LIMIT, StopSignal, UnknownName};
+use crate::compare::CONCURRENT_RATE_LIMIT;
 use crate::simulation::{SimulationError, Watch, simulate};
+use crate::stop::StopSignal;
+use crate::text::UnknownName;
 
 /// The world in which a plan runs: it provides time, packets and chance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 
 use core::time::Duration;
 
-use crate::simulation::{FlowOutcome, Moments, RunOutcome, TransportCounts};
-use crate::statistics::Distribution;
+use crate::simulation::{FlowOutcome, RunOutcome};
+use crate::statistics::{Distribution, Moments, TransportCounts};
 
 /// The results of all runs of a cell.
 #[derive(Clone, Debug)]

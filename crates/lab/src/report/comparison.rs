@@ -1,14 +1,13 @@
 //! The pages of a comparison: the whole result, and each request over time.
 
 use super::circumstances;
-use super::numbers::{percent, plain_ms, plain_or_dash, short, tenths, time};
-use super::page::{Axis, Figure, Mark, Page, Series, Table};
-use super::reading::closing_words;
 use crate::compare::Skipped;
 use crate::conditions::Origin;
+use crate::numbers::{percent, plain_ms, plain_or_dash, short, tenths, time};
+use crate::page::{Axis, Figure, Mark, Page, Series, Table};
 use crate::summary::{
     CompareResult, Comparison, LateResult, LossSplit, PathResult, ResponseResult, RunCurves, RunResult,
-    WorkloadResult,
+    WorkloadResult, closing_words,
 };
 use crate::transport::TransportSpec;
 
@@ -179,7 +178,7 @@ fn cells(run: &RunResult) -> [String; COLUMNS] {
             messages => format!("{messages} × {}", plain_ms(b.mean_blocked_ms)),
         }),
         plain_or_dash(predicted.map(|predicted| predicted.model_ms)),
-        deviation(run).map_or_else(dash, |percent| format!("{percent:+.1}")),
+        run.deviation().map_or_else(dash, |percent| format!("{percent:+.1}")),
         study.unwrap_or_else(dash),
     ]
 }
@@ -189,12 +188,6 @@ pub(super) fn late_sends_that_matter(result: &CompareResult) -> Option<u64> {
     let requests: u64 = result.runs.iter().map(|run| run.counts.requests).sum();
     let late = result.workload.late_sends;
     (late.saturating_mul(1000) > requests).then_some(late)
-}
-
-/// Returns how far the measured mean lies above the model's, in per cent of the latter.
-pub(super) fn deviation(run: &RunResult) -> Option<f64> {
-    let model = run.predicted.as_ref()?.model_ms;
-    (model > 0.0).then_some((run.response_ms.mean? - model) / model * 100.0)
 }
 
 /// Returns `RTT 20 ms, loss 1 %`, or that nobody set them.

@@ -1,6 +1,6 @@
 //! The numbers of a page as CSV.
 
-use super::page::{Page, Table};
+use crate::page::{Page, Table};
 
 /// Returns every point of every series: figure, series, coordinates, interval.
 pub(crate) fn series(page: &Page) -> String {
@@ -50,8 +50,8 @@ fn line(values: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::page::Statement;
     use super::*;
+    use crate::page::Statement;
 
     #[test]
     fn statements_and_tables_are_csv_whatever_is_in_them() {

@@ -1,9 +1,11 @@
 //! The page of the differences between two results.
 
-use super::numbers::{plain_or_dash, tenths};
-use super::page::{Mark, Page, Table};
 use super::plan::{figure, means};
-use crate::summary::{ConditionDifference, DifferenceVerdict, ResultDifference, Saved, TransportDifference};
+use crate::difference::{
+    ConditionDifference, DifferenceVerdict, ResultDifference, Saved, TransportDifference,
+};
+use crate::numbers::{plain_or_dash, tenths};
+use crate::page::{Mark, Page, Table};
 
 /// Returns the conditions that differ, the means of both, a table of what both results have, and what stands in one alone.
 #[must_use]

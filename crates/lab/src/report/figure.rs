@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
-use super::page::{Figure, Mark, Series};
 use super::scale::{Layout, rounded};
+use crate::page::{Figure, Mark, Series};
 
 /// Draws one figure with its series.
 pub(super) fn figure(figure: &Figure, series: &[&Series]) -> String {

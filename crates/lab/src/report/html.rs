@@ -4,8 +4,8 @@ use askama::Template;
 
 use super::ReportError;
 use super::figure::{self, Entry};
-use super::page::{Figure, Page, Statement, Table, Verdict};
 use super::scale::rounded;
+use crate::page::{Figure, Page, Statement, Table, Verdict};
 
 /// Returns the file with these pages, one below the other.
 ///

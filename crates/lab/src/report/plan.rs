@@ -5,10 +5,10 @@ use serde_json::{Map, Value};
 use super::circumstances;
 use super::comparison::colours;
 use super::figure::parts;
-use super::page::{Axis, Figure, Mark, Page, Series, Table};
 use crate::conditions::Conditions;
+use crate::difference::Saved;
+use crate::page::{Axis, Figure, Mark, Page, Series, Table};
 use crate::plan::{SimulationResult, plain};
-use crate::summary::Saved;
 use crate::transport::TransportSpec;
 
 /// Returns a figure of the mean times, one row per cell and flow, and what the runs took.

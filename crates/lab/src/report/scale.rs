@@ -1,6 +1,6 @@
 //! The places of values on an axis, and the values that get a label.
 
-use super::page::{Axis, Scale};
+use crate::page::{Axis, Scale};
 
 /// An axis laid out over pixels.
 #[derive(Clone, Debug)]

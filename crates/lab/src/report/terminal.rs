@@ -4,7 +4,7 @@ use core::fmt::Write as _;
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, TableStyle};
 
-use super::page::{Page, Statement, Table, Verdict};
+use crate::page::{Page, Statement, Table, Verdict};
 
 /// Returns a page as text: its tables at most `width` columns wide, of which what matters least is left out and named. Text around
 /// a table is the terminal's to wrap.

@@ -8,11 +8,11 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use netsim::{HostId, InterfaceId, LinkId, LinkSpec, RouterId, World};
 
-use super::run::SimulationError;
-use super::scenario::{FlowError, FlowPlan, FlowSeed, Scenario, StopRule};
+use super::error::SimulationError;
+use super::scenario::Scenario;
 use super::station::Station;
 use crate::traffic::Measure;
-use crate::transport::{End, Ends};
+use crate::transport::{End, Ends, FlowError, FlowPlan, FlowSeed, StopRule};
 
 /// A world, and where in it everything is.
 pub(super) struct Built {

@@ -10,23 +10,20 @@
 //! A run is a function of (scenario, seed). Memory does not grow with its length, unless samples are asked for.
 
 mod build;
-mod delays;
-mod one_way;
+mod error;
 mod outcome;
 mod run;
 mod scenario;
-mod spread;
 mod station;
-mod text;
 
-pub use delays::{Delays, Moments};
-pub use one_way::{OneWay, Trip};
-pub use outcome::{FlowOutcome, LinkOutcome, RunOutcome, TransportCounts};
-pub use run::{SimulationError, Watch, simulate};
+pub use error::SimulationError;
+pub use outcome::{FlowOutcome, LinkOutcome, RunOutcome};
+pub use run::{Watch, simulate};
 pub(crate) use run::{changes, check};
-pub(crate) use scenario::{FlowError, FlowSeed};
-pub use scenario::{FlowPlan, LinkChange, LinkPlan, LinkWay, Named, Scenario, StopRule, SwitchState};
-pub use spread::Spread;
-pub use text::{Span, Text};
+pub use scenario::{LinkChange, LinkPlan, LinkWay, Named, Scenario, SwitchState};
 
-pub use crate::transport::{CarrierName, Halving, InitialWindowName, SctpOptions, StudyRules, TcpOptions};
+pub use crate::statistics::{Delays, Moments, OneWay, Spread, TransportCounts, Trip};
+pub use crate::text::{Span, Text};
+pub use crate::transport::{
+    CarrierName, FlowPlan, Halving, InitialWindowName, SctpOptions, StopRule, StudyRules, TcpOptions,
+};

@@ -4,12 +4,10 @@ use core::time::Duration;
 use std::collections::BTreeSet;
 
 use netem::LinkStats;
-use sctp_core::AssociationStatistics;
 use virtual_time::Instant;
 use workload::Sample;
 
-use super::delays::Delays;
-use super::one_way::OneWay;
+use crate::statistics::{Delays, OneWay, TransportCounts};
 
 /// A run of one scenario with one seed.
 #[derive(Clone, Debug)]
@@ -59,42 +57,6 @@ pub struct FlowOutcome {
     pub transport: TransportCounts,
     /// The reason why the flow ended early, if it did.
     pub failure: Option<String>,
-}
-
-/// The counters of both ends of a transport.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TransportCounts {
-    /// Retransmission timeouts of the client; `None` where nobody counts them, as for the kernel's TCP.
-    pub timeouts: Option<u64>,
-    /// Packets or chunks the client sent again; `None` likewise.
-    pub retransmissions: Option<u64>,
-    /// Messages that were complete and waited for an earlier one, both directions; `None` where it cannot be seen.
-    pub blocked: Option<(u64, Duration)>,
-}
-
-impl From<&AssociationStatistics> for TransportCounts {
-    fn from(statistics: &AssociationStatistics) -> Self {
-        let streams = statistics.receiver.blocked.streams();
-        let blocked = streams.fold((0, Duration::ZERO), |sum, (_, stream)| {
-            (sum.0 + stream.messages, sum.1.saturating_add(stream.total))
-        });
-        Self {
-            timeouts: Some(statistics.paths.iter().map(|path| path.counters.timeouts).sum()),
-            retransmissions: Some(statistics.sender.retransmissions),
-            blocked: Some(blocked),
-        }
-    }
-}
-
-impl TransportCounts {
-    /// Returns the counters with what the receiver at the other end saw of head-of-line blocking.
-    #[must_use]
-    pub fn and_far(mut self, far: Self) -> Self {
-        if let (Some(near), Some((messages, time))) = (&mut self.blocked, far.blocked) {
-            *near = (near.0 + messages, near.1.saturating_add(time));
-        }
-        self
-    }
 }
 
 /// The outcome of one link, in both directions.

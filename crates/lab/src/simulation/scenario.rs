@@ -1,19 +1,15 @@
 //! The words in which plans are written: hosts, routers, links, flows, and when it ends. Plans are written in these words.
 
 use core::fmt;
-use core::time::Duration;
 use std::collections::BTreeSet;
 
-use netem::{BitRate, Impairments, Loss, Probability, QueueLimit, derive_indexed_seed};
+use netem::{BitRate, Impairments, Loss, Probability, QueueLimit};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use toml::Spanned;
-use workload::{ArrivalProcess, MessageSize};
 
-use super::text::{Span, Text};
-use crate::compare::Arrivals;
-use crate::traffic::{ClientPlan, Measure, ServerPlan, Terms, Workload};
-use crate::transport::{SctpOptions, TcpOptions, TransportSpec};
+use crate::text::{Span, Text};
+use crate::transport::{FlowPlan, StopRule};
 
 /// A network and what flows through it.
 #[derive(Clone, Debug, Deserialize)]
@@ -116,70 +112,6 @@ pub enum SwitchState {
     Down,
 }
 
-/// A flow of messages or octets from one host to another.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FlowPlan {
-    /// The host that opens it and sends.
-    pub from: String,
-    /// The host that receives, and answers if the workload says so.
-    pub to: String,
-    /// The transport, as for `headway compare`: `tcp`, `tcp:4`, `sctp:6`, `sctp:unordered`, `udp`.
-    pub transport: Text<TransportSpec>,
-    /// Named set of parameters of the transport; for SCTP `signalling` (default), `rfc9260`, `studies`; for TCP `linux`
-    /// (default) and others.
-    pub profile: Option<String>,
-    /// The kind of messages that are sent. Default `echo`.
-    #[serde(default)]
-    pub workload: Workload,
-    /// Messages per second; this or `interval`, unless the workload is bulk.
-    pub rate: Option<f64>,
-    /// Mean time between messages.
-    pub interval: Option<Span>,
-    /// `poisson` (default), `constant`, `onoff:ON,OFF`.
-    #[serde(default)]
-    pub arrivals: Arrivals,
-    /// Octets of a message. Default 64.
-    #[serde(default = "default_message")]
-    pub message: u32,
-    /// Octets of the first message, the second one, and so on, again and again; instead of `message`.
-    #[serde(default)]
-    pub sizes: Vec<u32>,
-    /// How long the server holds each response. Default 0.
-    #[serde(default)]
-    pub processing: Span,
-    /// The time at which the flow begins. Default at once.
-    #[serde(default)]
-    pub start: Span,
-    /// Keep every message for `samples.csv`. Default no: memory then grows with the run.
-    #[serde(default)]
-    pub samples: bool,
-    /// SCTP parameters that differ from the profile.
-    #[serde(default)]
-    pub sctp: SctpOptions,
-    /// TCP parameters that differ from the profile.
-    #[serde(default)]
-    pub tcp: TcpOptions,
-}
-
-/// The rule by which a run ends.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct StopRule {
-    /// Each flow of messages ends after so many.
-    pub messages: Option<u64>,
-    /// Nothing new is sent after this.
-    pub duration: Option<Span>,
-    /// The first messages of each flow that do not count. Default 0.
-    #[serde(default)]
-    pub discard: u64,
-    /// Goodput is counted from then on. Default from the start.
-    #[serde(default)]
-    pub warm_up: Span,
-    /// How long to wait for what was sent. Default 10 s, over UDP 32 s.
-    pub drain: Option<Span>,
-}
-
 impl Scenario {
     /// Returns the messages of all flows per second, in the mean; bulk has none.
     #[must_use]
@@ -187,9 +119,7 @@ impl Scenario {
         let intervals = self.flows.iter().filter_map(|(_, flow)| flow.mean_interval().ok());
         intervals.map(|interval| 1.0 / interval.as_secs_f64()).sum()
     }
-}
 
-impl Scenario {
     /// Returns whether a transport has octets that no seed decides: the trace hash of a run leaves octets out then.
     #[must_use]
     pub fn has_random_octets(&self) -> bool {
@@ -292,107 +222,6 @@ impl LinkChange {
             impairments.rate = Some(rate.0);
         }
     }
-}
-
-impl FlowPlan {
-    /// Returns the mean time between messages; bulk needs none.
-    pub(super) fn mean_interval(&self) -> Result<Duration, String> {
-        match (self.rate, self.interval, self.workload.measure()) {
-            (Some(_), Some(_), _) => Err("rate and interval say the same: name one of them".to_owned()),
-            (Some(rate), None, _) => Duration::try_from_secs_f64(1.0 / rate)
-                .ok()
-                .filter(|interval| !interval.is_zero())
-                .ok_or_else(|| format!("{rate} messages per second cannot be sent: it must be above zero")),
-            (None, Some(interval), _) => Ok(interval.0),
-            (None, None, Measure::Goodput) => Ok(Duration::MAX),
-            (None, None, Measure::Responses | Measure::Delays) => {
-                Err("how often? Write rate = 100 (per second) or interval = \"10ms\"".to_owned())
-            }
-        }
-    }
-
-    /// Returns what its client is told.
-    pub(crate) fn client_plan(&self, stop: &StopRule, seed: FlowSeed) -> Result<ClientPlan, FlowError> {
-        let interval = self.mean_interval().map_err(FlowError::at("rate"))?;
-        let arrivals = ArrivalProcess::new(self.arrivals.law.clone(), interval, seed.of("arrivals"));
-        let sizes = self.sizes.iter().map(|octets| MessageSize::new(*octets)).collect::<Result<_, _>>();
-        Ok(ClientPlan {
-            workload: self.workload,
-            arrivals: arrivals.map_err(FlowError::at("arrivals"))?,
-            size: MessageSize::new(self.message).map_err(FlowError::at("message"))?,
-            sizes: sizes.map_err(FlowError::at("sizes"))?,
-            lanes: self.transport.0.lanes(),
-            messages: stop.messages.unwrap_or(u64::MAX),
-            duration: stop.duration.map_or(Duration::MAX, |span| span.0),
-            discard: stop.discard,
-            keeps_samples: self.samples,
-            drain: self.drain(stop),
-            terms: self.terms(stop).map_err(FlowError::at("workload"))?,
-            seed: seed.of("calls"),
-        })
-    }
-
-    /// Returns what its server is told.
-    pub(crate) fn server_plan(&self, stop: &StopRule) -> Result<ServerPlan, FlowError> {
-        Ok(ServerPlan {
-            workload: self.workload,
-            // Unordered messages are all on one lane: with order, each would wait for all before it.
-            lanes: self.transport.0.lanes(),
-            processing: self.processing.0,
-            discard: stop.discard,
-            warm_up: stop.warm_up.0,
-            keeps_trips: self.samples,
-            terms: Some(self.terms(stop).map_err(FlowError::at("workload"))?),
-        })
-    }
-
-    /// Returns how long to wait for what was sent.
-    pub(super) fn drain(&self, stop: &StopRule) -> Duration {
-        stop.drain.map_or_else(|| self.transport.0.drain(), |drain| drain.0)
-    }
-
-    /// Returns what both ends know of the flow; why its workload does not run over its transport.
-    fn terms(&self, stop: &StopRule) -> Result<Terms, String> {
-        let transport = self.transport.0;
-        let check = self.workload.kind().check(transport);
-        check.map_err(|because| format!("{because}: not over {transport}"))?;
-        let most = stop.messages.map_or(u32::MAX, |most| u32::try_from(most).unwrap_or(u32::MAX));
-        Ok(Terms { transport, interval: self.mean_interval()?, most })
-    }
-}
-
-/// The origin of chance in one flow of one run.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct FlowSeed {
-    /// The seed of the run.
-    pub(crate) run: u64,
-    /// The number of the flow in the scenario, from 1.
-    pub(crate) number: u8,
-}
-
-impl FlowSeed {
-    /// Returns the seed for one purpose.
-    pub(crate) fn of(self, purpose: &str) -> u64 {
-        derive_indexed_seed(self.run, purpose, u64::from(self.number))
-    }
-}
-
-/// The reason why a flow cannot be: which value, and what is wrong with it.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{because}")]
-pub(crate) struct FlowError {
-    pub(crate) key: &'static str,
-    pub(crate) because: String,
-}
-
-impl FlowError {
-    pub(crate) fn at<E: fmt::Display>(key: &'static str) -> impl Fn(E) -> Self {
-        move |error| Self { key, because: error.to_string() }
-    }
-}
-
-fn default_message() -> u32 {
-    workload::MessageSize::default().get()
 }
 
 /// Named things in the order in which the plan writes them.

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::measure::Measurement;
+use super::error::StudyError;
+use super::measurement::Measurement;
 use super::video::VideoTrace;
-use crate::plan::{CellTally, Plan, PlanError, RunOptions};
-use crate::simulation::SimulationError;
-use crate::transport::TransportError;
+use crate::plan::{CellTally, Plan, RunOptions};
 
 /// How much work a page may be.
 #[derive(Clone, Debug)]
@@ -40,31 +39,6 @@ impl Default for Effort {
             done: Done::default(),
         }
     }
-}
-
-/// The reason why a page could not be made.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum StudyError {
-    /// A plan of ours that is none.
-    #[error("plan of {page}: {error}")]
-    Plan {
-        /// The page that the plan is for.
-        page: &'static str,
-        /// The mistake that the plan has.
-        error: PlanError,
-    },
-    /// A run could not be carried out.
-    #[error(transparent)]
-    Run(#[from] SimulationError),
-    /// A model has no answer for its arguments.
-    #[error(transparent)]
-    Model(#[from] models::ModelError),
-    /// A transport of ours that is none.
-    #[error(transparent)]
-    Transport(TransportError),
-    /// The user wants to stop before the end.
-    #[error("interrupted")]
-    Interrupted,
 }
 
 /// One cell: its levels as text, and what its runs gave.
@@ -114,7 +88,7 @@ impl Effort {
     /// Describes the effort in words, for the page.
     #[must_use]
     pub fn describe(&self) -> String {
-        let share = crate::report::percent(self.share);
+        let share = crate::numbers::percent(self.share);
         let trace = self.trace.as_ref().map(|trace| {
             format!(
                 ", a video of {} frames with a mean of {:.1} octets",

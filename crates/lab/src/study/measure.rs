@@ -1,144 +1,16 @@
 //! Measured values beside simulated ones: a reduced set of the cells of S1 and S4, with real packets between network namespaces.
 //!
-//! It runs through the backend that `headway compare` uses. Where that is refused, the page says what was left out and why.
+//! Where the backend is refused, the page says what was left out and why.
 
-mod cells;
-
-use core::fmt;
 use core::time::Duration;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
 
-use cells::{CELLS, Cells, Over};
-use netem::{Impairments, Loss, Probability};
-
-use super::effort::{Effort, StudyError};
-use super::page::{Mark, Page, Series, Statement, Table};
+use super::effort::Effort;
+use super::error::StudyError;
+use super::measurement::{CELLS, Cells, Left, Measured, MeasuredAt, Measurement, Over};
 use super::response::{flow, legend, model_ms};
-use crate::compare::{Backend, BackendError, CompareConfig, RawOutcome, StopSignal};
-use crate::statistics::Distribution;
-use crate::traffic::Workload;
+use crate::page::{Mark, Page, Series, Statement, Table};
 use crate::transport::TransportSpec;
-
-/// The backend that measures, and how long each cell is measured.
-#[derive(Clone)]
-pub struct Measurement {
-    backend: Arc<Mutex<dyn Backend + Send>>,
-    duration: Duration,
-    /// Several pages show the same cells.
-    done: Arc<Mutex<Done>>,
-}
-
-impl Measurement {
-    /// Creates a measurement of each cell for `duration` on `backend`; cells of equal loss and rate at the same
-    /// time.
-    pub fn new(backend: impl Backend + Send + 'static, duration: Duration) -> Self {
-        Self { backend: Arc::new(Mutex::new(backend)), duration, done: Arc::default() }
-    }
-
-    fn describe(&self) -> String {
-        format!(", measured for {} s a cell", self.duration.as_secs())
-    }
-
-    /// Returns all transports that some page wants under these conditions.
-    fn measured(&self, conditions: Conditions, stop: &StopSignal) -> Result<Vec<Measured>, Left> {
-        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = done.get(&conditions) {
-            return known.clone().map_err(Left::Out);
-        }
-        let config = conditions.config(self.duration, stop)?;
-        let mut backend = self.backend.lock().unwrap_or_else(PoisonError::into_inner);
-        let outcome = backend.run(&config, config.transports.as_slice());
-        if stop.is_raised() {
-            return Err(StudyError::Interrupted.into());
-        }
-        let measured = outcome.map(|outcome| measured(&outcome));
-        done.insert(conditions, measured.clone());
-        measured.map_err(Left::Out)
-    }
-}
-
-impl fmt::Debug for Measurement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Measurement").field("duration", &self.duration).finish_non_exhaustive()
-    }
-}
-
-/// The results that were measured, or why not.
-type Done = BTreeMap<Conditions, Result<Vec<Measured>, BackendError>>;
-
-/// The reason why there is no value.
-enum Left {
-    /// The backend has none; the page is made without.
-    Out(BackendError),
-    /// The page is not made.
-    Study(StudyError),
-}
-
-impl From<StudyError> for Left {
-    fn from(error: StudyError) -> Self {
-        Self::Study(error)
-    }
-}
-
-/// The conditions of a cell: loss in tenths of a per cent, messages or transactions per second.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Conditions {
-    workload: Workload,
-    loss_permille: u32,
-    rate: u32,
-}
-
-impl Conditions {
-    fn loss(self) -> f64 {
-        f64::from(self.loss_permille) / 1000.0
-    }
-
-    fn sent(self) -> &'static str {
-        self.workload.kind().unit()
-    }
-
-    fn config(self, duration: Duration, stop: &StopSignal) -> Result<CompareConfig, StudyError> {
-        let loss = Probability::new(self.loss()).map_or(Loss::None, Loss::Bernoulli);
-        let rate = "100mbit".parse().ok();
-        let path = Impairments { delay: Duration::from_millis(10), loss, rate, ..Impairments::default() };
-        let mut config =
-            CompareConfig { request_path: path.clone(), response_path: path, ..CompareConfig::default() };
-        config.workload = self.workload;
-        config.traffic.interval = Duration::from_secs(1) / self.rate;
-        config.traffic.duration = duration;
-        config.transports = cells::transports(self)?;
-        config.profile = "studies".to_owned();
-        config.tcp_congestion = "reno".to_owned();
-        config.processing = Duration::from_micros(500);
-        config.stop = stop.clone();
-        Ok(config)
-    }
-}
-
-/// Mean response time of one transport.
-#[derive(Clone, Debug)]
-struct Measured {
-    transport: TransportSpec,
-    mean_ms: f64,
-    ci95: Option<[f64; 2]>,
-    answers: u64,
-}
-
-fn measured(outcome: &RawOutcome) -> Vec<Measured> {
-    let of_run = |run: &crate::compare::RawRun| {
-        let answered: Vec<_> = run.samples.iter().filter_map(|sample| sample.response).collect();
-        let unanswered = run.samples.len().saturating_sub(answered.len()) as u64;
-        let times = Distribution::of_runs(&[answered], unanswered);
-        Some(Measured {
-            transport: run.transport,
-            mean_ms: times.mean()?,
-            ci95: times.ci95(),
-            answers: times.count(),
-        })
-    };
-    outcome.runs.iter().filter_map(of_run).collect()
-}
 
 /// Returns what is said of a page's effort where it has measured cells.
 pub(super) fn described(id: &str, effort: &Effort) -> String {
@@ -175,9 +47,9 @@ pub(super) fn add(page: &mut Page, effort: &Effort) -> Result<(), StudyError> {
 }
 
 /// One measured cell beside the simulated one.
-struct Row {
+struct MeasuredRow {
     transport: TransportSpec,
-    conditions: Conditions,
+    conditions: MeasuredAt,
     x: f64,
     measured: Measured,
     /// Mean and half of its interval.
@@ -189,14 +61,14 @@ impl Cells {
     fn rows(
         &self,
         page: &Page,
-        conditions: Conditions,
+        conditions: MeasuredAt,
         measured: &[Measured],
-    ) -> Result<Vec<Row>, StudyError> {
+    ) -> Result<Vec<MeasuredRow>, StudyError> {
         let wanted = measured.iter().filter(|cell| self.transports.contains(&&*cell.transport.to_string()));
         let row = |cell: &Measured| {
             let name = cell.transport.to_string();
             let x = self.x(conditions, cell.transport);
-            Ok(Row {
+            Ok(MeasuredRow {
                 transport: cell.transport,
                 conditions,
                 x,
@@ -208,7 +80,7 @@ impl Cells {
         wanted.map(row).collect()
     }
 
-    fn simulated_name(&self, conditions: Conditions, transport: &str) -> String {
+    fn simulated_name(&self, conditions: MeasuredAt, transport: &str) -> String {
         match self.over {
             Over::Streams => format!("p = {}%", conditions.loss() * 100.0),
             Over::Loss | Over::Rate if transport == "tcp" => self.tcp.to_owned(),
@@ -226,7 +98,7 @@ fn simulated(page: &Page, figure: &str, name: &str, x: f64) -> Option<(f64, f64)
     Some((*series.points[index].get(1)?, half))
 }
 
-fn show(page: &mut Page, cells: &Cells, rows: &[Row], duration: Duration) {
+fn show(page: &mut Page, cells: &Cells, rows: &[MeasuredRow], duration: Duration) {
     let mut series: BTreeMap<String, Series> = BTreeMap::new();
     for row in rows {
         let name = match cells.over {
@@ -253,7 +125,7 @@ fn show(page: &mut Page, cells: &Cells, rows: &[Row], duration: Duration) {
     page.statements.extend(agreement(rows));
 }
 
-fn table(rows: &[Row]) -> Table {
+fn table(rows: &[MeasuredRow]) -> Table {
     let head = [
         "transport",
         "loss",
@@ -265,7 +137,7 @@ fn table(rows: &[Row]) -> Table {
         "model S1 (1)–(5)",
         "measured less simulated in %",
     ];
-    let row = |row: &Row| {
+    let row = |row: &MeasuredRow| {
         let half = row.measured.ci95.map(|[low, high]| format!("{:.2}", (high - low) / 2.0));
         let simulated = row.simulated.map(|(mean, _)| mean);
         vec![
@@ -291,8 +163,8 @@ fn table(rows: &[Row]) -> Table {
 
 /// Returns whether the simulated SCTP and the one that sends real packets take equally long. Nothing is said of
 /// TCP: the kernel's is not the one that is simulated.
-fn agreement(rows: &[Row]) -> Option<Statement> {
-    let distance = |row: &Row| {
+fn agreement(rows: &[MeasuredRow]) -> Option<Statement> {
+    let distance = |row: &MeasuredRow| {
         let (mean, half) = row.simulated.filter(|_| row.transport.protocol() == "sctp")?;
         let ours = row.measured.ci95.map_or(f64::INFINITY, |[low, high]| (high - low) / 2.0);
         Some([row.measured.mean_ms / mean - 1.0, ours.hypot(half) / mean])

@@ -8,7 +8,9 @@
 //! The plans are in `plans/studies`; a page is a function of plan, effort and program, but for its wall time.
 
 mod effort;
+mod error;
 mod measure;
+mod measurement;
 mod response;
 mod s1;
 mod s2;
@@ -18,12 +20,13 @@ mod s5;
 mod store;
 mod video;
 
-pub use effort::{Effort, StudyError};
-pub use measure::Measurement;
+pub use effort::Effort;
+pub use error::StudyError;
+pub use measurement::Measurement;
 pub use store::{StoreError, Stored, write_all};
 pub use video::{VideoTrace, VideoTraceError};
 
-use crate::report::{Page, page};
+use crate::page::Page;
 
 /// A figure or table of a study, and how it is rebuilt.
 #[derive(Clone, Copy, Debug)]

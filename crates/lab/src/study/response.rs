@@ -8,8 +8,9 @@ use std::collections::BTreeSet;
 use models::studies::{Conditions, Flow, s1};
 use models::{Probability, Rate};
 
-use super::effort::{Ran, StudyError};
-use super::page::{Mark, Series, Statement};
+use super::effort::Ran;
+use super::error::StudyError;
+use crate::page::{Mark, Series, Statement};
 
 /// Returns a curve for each level of one factor, over the levels of another.
 pub(super) fn curves(

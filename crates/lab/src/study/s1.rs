@@ -4,11 +4,12 @@ use core::time::Duration;
 
 use models::studies::{Conditions, Flow};
 
-use super::effort::{Effort, Ran, StudyError};
-use super::page::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
+use super::effort::{Effort, Ran};
+use super::error::StudyError;
 use super::response::{
     agrees, conditions, curve, curves, flow, legend, model_ms, model_over_loss, model_over_rate, worst,
 };
+use crate::page::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
 
 /// Makes figure 4 of S1: response time of SCTP over loss, for several numbers of streams.
 pub(super) fn fig4(effort: &Effort) -> Result<Page, StudyError> {

@@ -1,7 +1,8 @@
 //! S3: throughput over a link of 100 kbit/s. The study names no causes; ours is how much of each packet is user data.
 
-use super::effort::{Effort, Ran, StudyError};
-use super::page::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
+use super::effort::{Effort, Ran};
+use super::error::StudyError;
+use crate::page::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
 
 /// Makes figure 2 of S3: throughput over the message size.
 pub(super) fn fig2(effort: &Effort) -> Result<Page, StudyError> {

@@ -4,12 +4,13 @@ use core::num::NonZeroU32;
 
 use models::studies::s4::{self, PublishedCell, PublishedTransport};
 
-use super::effort::{Effort, Ran, StudyError};
-use super::page::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
+use super::effort::{Effort, Ran};
+use super::error::StudyError;
 use super::response::{
     agrees, curve, curves, flow, legend, model_ms, model_over_loss, model_over_rate, worst,
 };
 use super::s1::{self, STUDIES, TCP_2006, loss_axis, response_axis};
+use crate::page::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
 
 /// Makes table 1 of S4: four transports at 1 and 100 transactions a second.
 pub(super) fn table1(effort: &Effort) -> Result<Page, StudyError> {

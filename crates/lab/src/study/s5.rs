@@ -9,8 +9,9 @@ use core::time::Duration;
 
 use models::startup::{Startup, WindowRule, predict};
 
-use super::effort::{Effort, StudyError};
-use super::page::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
+use super::effort::Effort;
+use super::error::StudyError;
+use crate::page::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
 use crate::plan::Plan;
 use crate::simulation::simulate;
 

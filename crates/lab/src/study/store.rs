@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::source;
-use crate::report::{Overview, Page, ReportError, csv, index_html, study_html};
+use crate::page::Page;
+use crate::report::{Overview, ReportError, csv, index_html, study_html};
 
 /// A page with what it was made from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -6,8 +6,8 @@ use std::net::IpAddr;
 use sctp_core::PathStatistics;
 use serde::{Deserialize, Serialize};
 
-use super::HostFacts;
 use crate::compare::{BackendKind, Fallback, MeasuredDelay, PacketCounts, Skipped};
+use crate::conditions::HostFacts;
 use crate::statistics::milliseconds;
 use emulator::DeviceKind;
 
@@ -145,6 +145,14 @@ pub struct RunResult {
     /// The paths of the association at the end of the last repetition; `headway load` over SCTP only.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub paths: Option<Vec<PeerPath>>,
+}
+
+impl RunResult {
+    /// Returns how far the measured mean lies above the model's, in per cent of the latter.
+    pub(crate) fn deviation(&self) -> Option<f64> {
+        let model = self.predicted.as_ref()?.model_ms;
+        (model > 0.0).then_some((self.response_ms.mean? - model) / model * 100.0)
+    }
 }
 
 /// The fate of the requests of a run.

@@ -9,7 +9,7 @@ use virtual_time::Instant;
 use workload::{ArrivalProcess, ArrivalsError, Lane, Message, MessageNumber, MessageSize, Sample, SendTime};
 
 use super::{Measure, Script, Terms, Told, Workload};
-use crate::simulation::Delays;
+use crate::statistics::Delays;
 
 /// The orders of a client: a flow of a scenario with its seed says it.
 #[derive(Clone, Debug)]

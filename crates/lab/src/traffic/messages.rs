@@ -5,7 +5,7 @@ use virtual_time::Instant;
 use workload::{Message, MessageSize};
 
 use super::{Kind, Measure, Reaction, Service, Terms};
-use crate::simulation::Trip;
+use crate::statistics::Trip;
 
 #[derive(Debug)]
 pub(super) struct Messages;

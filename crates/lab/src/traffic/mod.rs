@@ -8,6 +8,7 @@
 //!                  └────────── on_response ◄── transport ◄──────┘
 //! ```
 
+mod arrivals;
 mod bulk;
 mod client;
 mod echo;
@@ -24,6 +25,7 @@ use ::workload::ArrivalsError;
 use bytes::Bytes;
 use virtual_time::Instant;
 
+pub use self::arrivals::{Arrivals, TraceFileError};
 pub(crate) use self::client::Client;
 pub use self::client::ClientPlan;
 pub(crate) use self::framer::Framer;
@@ -31,8 +33,8 @@ pub(crate) use self::server::Server;
 pub use self::server::ServerPlan;
 pub use self::simco::pinhole;
 pub use self::workload::Workload;
-use crate::simulation::Trip;
-use crate::transport::TransportSpec;
+use crate::lanes::Carriage;
+use crate::statistics::Trip;
 
 /// Every workload there is, in the order of the help.
 pub const WORKLOADS: [Workload; 4] =
@@ -67,8 +69,8 @@ pub(crate) trait Kind: fmt::Debug + Sync {
         Framer::of_messages()
     }
 
-    /// Returns why it does not run over a transport.
-    fn check(&self, _transport: TransportSpec) -> Result<(), &'static str> {
+    /// Returns why it does not run over so many lanes of this kind.
+    fn check(&self, _carriage: Carriage, _lanes: u16) -> Result<(), &'static str> {
         Ok(())
     }
 
@@ -95,7 +97,10 @@ pub(crate) enum Measure {
 /// The terms that both ends of a flow know.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
-    pub(crate) transport: TransportSpec,
+    /// What a lane of the transport carries.
+    pub(crate) carriage: Carriage,
+    /// How many lanes it has.
+    pub(crate) lanes: u16,
     /// Mean time between two messages.
     pub(crate) interval: Duration,
     /// Messages at most.

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use virtual_time::Instant;
 
 use super::{Measure, Reaction, Service, Terms, Workload};
-use crate::simulation::OneWay;
+use crate::statistics::OneWay;
 
 /// The orders of a server: a flow of a scenario says it.
 #[derive(Clone, Copy, Debug)]

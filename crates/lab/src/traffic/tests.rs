@@ -6,7 +6,8 @@ use workload::{Message, MessageNumber, MessageSize, SendTime};
 
 use super::client::{Client, Pending};
 use super::{Server, ServerPlan};
-use crate::compare::{Arrivals, CompareConfig};
+use crate::compare::CompareConfig;
+use crate::traffic::Arrivals;
 
 fn at(millis: u64) -> Instant {
     Instant::from_millis(millis)

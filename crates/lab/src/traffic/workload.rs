@@ -7,7 +7,7 @@ use core::str::FromStr;
 use serde::{Deserialize, Deserializer, de};
 
 use super::{Framer, Kind, Measure, WORKLOADS, echo, simco};
-use crate::compare::UnknownName;
+use crate::text::UnknownName;
 
 /// The kind of messages that a flow sends: a line of the table [`WORKLOADS`].
 #[derive(Clone, Copy)]

@@ -5,8 +5,9 @@ use std::net::IpAddr;
 use netsim::Host;
 use virtual_time::Instant;
 
-use crate::simulation::{FlowError, FlowPlan, FlowSeed, OneWay, StopRule, TransportCounts};
+use crate::statistics::{OneWay, TransportCounts};
 use crate::traffic::{Client, Server};
+use crate::transport::{FlowError, FlowPlan, FlowSeed, StopRule};
 
 /// One end of a flow: a part of a simulated host, with a client or a server on top of its transport.
 pub(crate) trait End: Host {

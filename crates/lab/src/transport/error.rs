@@ -4,18 +4,25 @@ use core::num::NonZeroU16;
 
 use thiserror::Error;
 
-use super::spec::forms;
-use super::{Protocol, TRANSPORTS, TransportSpec};
-
 /// The reason why a text names no transport.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TransportError {
     /// The name is none of the protocols.
-    #[error("`{0}` is no transport: use {known}", known = forms())]
-    Unknown(String),
+    #[error("`{text}` is no transport: use {known}")]
+    Unknown {
+        /// The text that was written.
+        text: String,
+        /// The ways to write those that there are.
+        known: String,
+    },
     /// The name of no protocol, where a protocol without its number of streams or connections is wanted.
-    #[error("`{0}` is no protocol: use {known}", known = TRANSPORTS.map(Protocol::name).join(", "))]
-    UnknownProtocol(String),
+    #[error("`{text}` is no protocol: use {known}")]
+    UnknownProtocol {
+        /// The text that was written.
+        text: String,
+        /// The names of those that there are.
+        known: String,
+    },
     /// The text after the name is wrong or missing.
     #[error("`{text}`: {because}")]
     Argument {
@@ -36,7 +43,7 @@ pub enum TransportError {
     },
     /// A transport stands in the list twice.
     #[error("`{0}` is in the list twice; --repeat runs everything several times")]
-    Twice(TransportSpec),
+    Twice(String),
 }
 
 /// Returns the number `count` of `what` in `text`, 1 to `most`.

@@ -35,7 +35,7 @@ impl FromStr for TransportList {
         for item in text.split(',').map(str::trim) {
             let transport: TransportSpec = item.parse()?;
             if list.contains(&transport) {
-                return Err(TransportError::Twice(transport));
+                return Err(TransportError::Twice(transport.to_string()));
             }
             list.push(transport);
         }

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use workload::{Sample, SendTime};
 
-use crate::simulation::FlowPlan;
 use crate::traffic::Workload;
+use crate::transport::FlowPlan;
 
 /// Returns the numbers of the requests of which a packet was lost, their own or that of their response; `None`
 /// where it cannot be told. `lost` are the packets of the flow that did not arrive whole, behind their IP and,

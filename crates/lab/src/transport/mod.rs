@@ -10,6 +10,7 @@
 
 mod end;
 mod error;
+mod flow;
 mod list;
 mod losses;
 mod quic;
@@ -27,19 +28,22 @@ use std::collections::BTreeSet;
 
 pub(crate) use end::{End, Ends};
 pub use error::TransportError;
+pub(crate) use flow::{FlowError, FlowSeed};
+pub use flow::{FlowPlan, StopRule};
 pub use list::TransportList;
 use losses::Search;
 pub(crate) use losses::{own_losses, transport_payload};
-pub(crate) use real::{Between, Errand, FlowRun, Serving, Stop, Task};
-pub use real::{Expected, Listener, Listening};
+pub(crate) use real::{
+    Alarm, Arrived, Between, Driven, Errand, FlowRun, LOOK_FOR_STOP, Serving, Stop, Task, drive,
+};
+pub use real::{Expected, Listener, Listening, RealError};
 pub use s2::{Halving, StudyRules};
 pub use sctp::{Carrier, CarrierName, EncapsulationPorts, InitialWindowName, SctpOptions};
-pub(crate) use spec::Order;
-pub use spec::{Lanes, Protocol, TransportSpec, described};
+pub use spec::{Protocol, TransportSpec, described};
 pub use tcp::{MAX_CONNECTIONS, TcpOptions, set_tcp_congestion};
 
-use crate::backend::RealError;
-use crate::simulation::{FlowError, FlowPlan};
+use crate::lanes::Carriage;
+pub use crate::lanes::Lanes;
 
 /// Every transport there is, in the order of the help.
 pub const TRANSPORTS: [Protocol; 4] = [
@@ -128,17 +132,6 @@ pub(crate) trait Transport: fmt::Debug + Sync {
 
     /// Opens servers on real sockets, one at least for the addresses together.
     fn listen<'a>(&'a self, at: Listening<'a>) -> Task<'a, Result<Vec<Listener>, RealError>>;
-}
-
-/// The kind of content that a lane of a transport carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Carriage {
-    /// Whole messages, reliably.
-    Messages,
-    /// Octets in order, reliably; messages are cut out of them.
-    Octets,
-    /// Messages that may be lost.
-    Datagrams,
 }
 
 #[cfg(test)]

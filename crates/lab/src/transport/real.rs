@@ -1,5 +1,9 @@
 //! The interface between worlds of real packets and transports.
 
+mod alarm;
+mod drive;
+mod error;
+
 use core::fmt;
 use core::pin::Pin;
 use std::net::{IpAddr, SocketAddr};
@@ -8,10 +12,12 @@ use std::path::{Path, PathBuf};
 use sctp_core::{PathStatistics, Profile};
 use sctp_io::Clock;
 
-use super::Carrier;
-use crate::backend::{Driven, RealError};
-use crate::compare::StopSignal;
-use crate::simulation::{FlowPlan, TransportCounts};
+pub(crate) use self::alarm::Alarm;
+pub(crate) use self::drive::{Arrived, Driven, LOOK_FOR_STOP, drive};
+pub use self::error::RealError;
+use super::{Carrier, FlowPlan, Protocol};
+use crate::statistics::TransportCounts;
+use crate::stop::StopSignal;
 use crate::traffic::{ClientPlan, ServerPlan};
 
 /// A future of one of several kinds.
@@ -117,6 +123,16 @@ pub struct Listener {
     /// The UDP port that carries SCTP; `None` for others, and where IP carries it.
     pub encap_port: Option<u16>,
     pub(super) serving: Box<dyn Serving>,
+}
+
+impl Protocol {
+    /// Opens servers for it on real sockets: one for each address, or one for all.
+    ///
+    /// # Errors
+    /// An address is taken or not ours, or the system refuses something else.
+    pub async fn listen(self, at: Listening<'_>) -> Result<Vec<Listener>, RealError> {
+        self.0.listen(at).await
+    }
 }
 
 impl Listener {

@@ -3,17 +3,16 @@
 use core::cmp::Ordering;
 use core::fmt;
 use core::hash::{Hash, Hasher};
-use core::num::NonZeroU16;
 use core::ops::Range;
 use core::str::FromStr;
 use core::time::Duration;
 
-use super::{Carriage, Listener, Listening, OF_STUDIES, TRANSPORTS, Transport, TransportError};
-use crate::backend::RealError;
+use super::{OF_STUDIES, TRANSPORTS, Transport, TransportError};
+use crate::lanes::{Carriage, Lanes, Order};
 
 /// A protocol of the table [`TRANSPORTS`]: `tcp`, without the number of its streams or connections.
 #[derive(Clone, Copy)]
-pub struct Protocol(&'static dyn Transport);
+pub struct Protocol(pub(super) &'static dyn Transport);
 
 impl Protocol {
     pub(super) const fn new(transport: &'static dyn Transport) -> Self {
@@ -25,14 +24,6 @@ impl Protocol {
     pub fn name(self) -> &'static str {
         self.0.name()
     }
-
-    /// Opens servers for it on real sockets: one for each address, or one for all.
-    ///
-    /// # Errors
-    /// An address is taken or not ours, or the system refuses something else.
-    pub async fn listen(self, at: Listening<'_>) -> Result<Vec<Listener>, RealError> {
-        self.0.listen(at).await
-    }
 }
 
 impl FromStr for Protocol {
@@ -40,7 +31,10 @@ impl FromStr for Protocol {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let known = TRANSPORTS.into_iter().find(|protocol| protocol.name() == text);
-        known.ok_or_else(|| TransportError::UnknownProtocol(text.to_owned()))
+        known.ok_or_else(|| TransportError::UnknownProtocol {
+            text: text.to_owned(),
+            known: TRANSPORTS.map(Protocol::name).join(", "),
+        })
     }
 }
 
@@ -80,33 +74,6 @@ impl Hash for Protocol {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.name().hash(state);
     }
-}
-
-/// The lanes that messages are dealt to round robin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Lanes {
-    /// How many streams or connections.
-    pub(crate) count: NonZeroU16,
-    /// Whether messages on one of them stay in order.
-    pub(crate) order: Order,
-}
-
-/// Whether a message waits for those before it on its lane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Order {
-    /// The order of a lane is kept.
-    Kept,
-    /// A message is delivered when it is there.
-    Free,
-}
-
-impl Lanes {
-    pub(crate) const fn ordered(count: NonZeroU16) -> Self {
-        Self { count, order: Order::Kept }
-    }
-
-    /// One lane on which nothing waits.
-    pub(crate) const UNORDERED: Self = Self { count: NonZeroU16::MIN, order: Order::Free };
 }
 
 /// One transport under test, with the number of its streams or connections.
@@ -221,7 +188,8 @@ impl FromStr for TransportSpec {
             None => (text, None),
         };
         let known = TRANSPORTS.into_iter().chain(OF_STUDIES).find(|protocol| protocol.name() == name);
-        let protocol = known.ok_or_else(|| TransportError::Unknown(text.to_owned()))?;
+        let unknown = || TransportError::Unknown { text: text.to_owned(), known: forms() };
+        let protocol = known.ok_or_else(unknown)?;
         Ok(Self { protocol, lanes: protocol.0.parse(text, argument)? })
     }
 }

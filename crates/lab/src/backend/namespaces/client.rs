@@ -8,11 +8,9 @@ use tokio::task::JoinSet;
 use tracing::Instrument;
 
 use super::{CLIENT_PORT, FIRST_PORT, ScenarioRun, carrier};
-use crate::backend::RealError;
-use crate::compare::StopSignal;
-use crate::simulation::{FlowPlan, FlowSeed};
+use crate::stop::StopSignal;
 use crate::traffic::ClientPlan;
-use crate::transport::{Between, Errand, FlowRun};
+use crate::transport::{Between, Errand, FlowPlan, FlowRun, FlowSeed, RealError};
 
 /// Runs the clients of the whole batch at the same time; by run, then by flow.
 pub(super) fn run(

@@ -24,9 +24,9 @@ use crate::compare::{
 };
 use crate::events::run_span;
 use crate::simulation::{
-    FlowOutcome, LinkOutcome, LinkPlan, RunOutcome, Scenario, SimulationError, SwitchState, TransportCounts,
-    Watch, changes,
+    FlowOutcome, LinkOutcome, LinkPlan, RunOutcome, Scenario, SimulationError, SwitchState, Watch, changes,
 };
+use crate::statistics::TransportCounts;
 use crate::transport::{Carrier, EncapsulationPorts, FlowRun, TransportSpec, own_losses, transport_payload};
 
 /// The backend with real packets. The process must have entered a user namespace, or be privileged, before.

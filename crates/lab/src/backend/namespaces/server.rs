@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use tracing::Instrument;
 
 use super::{FIRST_PORT, ScenarioRun, carrier};
-use crate::simulation::TransportCounts;
+use crate::statistics::TransportCounts;
 use crate::traffic::ServerPlan;
 use crate::transport::{Expected, Listener, Listening};
 

@@ -1,7 +1,8 @@
 //! The scenarios that run on real packets, and the reasons why not the others.
 
-use crate::simulation::{FlowSeed, Scenario, SimulationError};
+use crate::simulation::{Scenario, SimulationError};
 use crate::traffic::Workload;
+use crate::transport::FlowSeed;
 
 /// Returns whether a scenario can run.
 ///

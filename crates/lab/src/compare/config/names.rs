@@ -3,7 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-use thiserror::Error;
+use crate::text::UnknownName;
 
 /// The backend that a comparison asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -40,14 +40,4 @@ impl fmt::Display for BackendChoice {
             Self::Simulator => "simulator",
         })
     }
-}
-
-/// A word that is none of those known.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{text}` is not known here: use {known}")]
-pub struct UnknownName {
-    /// The text that was written.
-    pub text: String,
-    /// The names that can be written.
-    pub known: String,
 }

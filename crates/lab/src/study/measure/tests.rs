@@ -1,6 +1,7 @@
 use super::*;
 use crate::backend::Simulator;
-use crate::report::Verdict;
+use crate::compare::{Backend, BackendError, CompareConfig, RawOutcome};
+use crate::page::Verdict;
 use crate::study::page;
 
 /// A host without the rights to make namespaces.

@@ -1,9 +1,10 @@
 //! Other transports over the same network and with the same arrivals: a TCP of its own, and the SCTP that ships.
 
 use super::{Published, mean_of};
+use crate::page::Table;
 use crate::plan::Plan;
-use crate::report::page::Table;
-use crate::study::effort::{Effort, Ran, StudyError};
+use crate::study::effort::{Effort, Ran};
+use crate::study::error::StudyError;
 
 /// Makes a table with one row per cell and transport; `unordered` is the mean delay of the study's rules by
 /// seed.

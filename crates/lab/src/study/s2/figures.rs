@@ -5,10 +5,12 @@ use core::time::Duration;
 use super::net::Setting;
 use super::settings::nearest;
 use super::{CELLS, NETWORK, many, median, seed};
+use crate::page::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
 use crate::plan::{Plan, spread};
-use crate::report::page::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
-use crate::simulation::{SimulationError, Trip};
-use crate::study::effort::{Effort, StudyError};
+use crate::simulation::SimulationError;
+use crate::statistics::Trip;
+use crate::study::effort::Effort;
+use crate::study::error::StudyError;
 use crate::transport::{Halving, StudyRules};
 
 /// Makes figure 5 of S2: one packet dropped, over UDP and SCTP.

@@ -14,8 +14,9 @@ pub(super) use search::search;
 
 use self::net::{Outcome, Setting, run};
 use self::settings::{Choice, choices};
-use super::effort::{Effort, StudyError};
-use super::page::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
+use super::effort::Effort;
+use super::error::StudyError;
+use crate::page::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
 use crate::plan::spread;
 use crate::statistics::{half_width, mean};
 
@@ -97,7 +98,7 @@ impl Published {
         let setting = scaled(choice.of(self), effort);
         many(effort, &setting, |outcome| {
             let figures =
-                |delays: &crate::simulation::Delays| (delays.moments().mean(), delays.moments().variance());
+                |delays: &crate::statistics::Delays| (delays.moments().mean(), delays.moments().variance());
             let one_way = &outcome.one_way;
             let (unordered, ordered) = (figures(&one_way.unordered), figures(&one_way.ordered));
             let or_nan = |value: Option<f64>| value.unwrap_or(f64::NAN);
@@ -219,7 +220,7 @@ impl Published {
         };
         let differences: Vec<f64> = runs.iter().map(|run| run.difference).collect();
         let means = sorted(runs.iter().map(|run| run.unordered));
-        let mut moments = crate::simulation::Moments::default();
+        let mut moments = crate::statistics::Moments::default();
         means.iter().for_each(|mean| moments.add(*mean));
         let deviation = moments.variance().map_or(f64::NAN, f64::sqrt);
         vec![

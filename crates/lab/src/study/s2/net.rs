@@ -5,9 +5,11 @@ use core::time::Duration;
 use netem::{Loss, Probability, QueueLimit};
 use workload::MessageSize;
 
-use crate::compare::StopSignal;
 use crate::plan::Plan;
-use crate::simulation::{OneWay, Scenario, SimulationError, Span, Text, simulate};
+use crate::simulation::{Scenario, SimulationError, simulate};
+use crate::statistics::OneWay;
+use crate::stop::StopSignal;
+use crate::text::{Span, Text};
 use crate::transport::StudyRules;
 
 /// One cell of the study.

@@ -8,7 +8,8 @@ use super::{CELLS, Published, seed};
 use crate::plan::spread;
 use crate::simulation::SimulationError;
 use crate::statistics::mean;
-use crate::study::effort::{Effort, StudyError};
+use crate::study::effort::Effort;
+use crate::study::error::StudyError;
 use crate::transport::Halving;
 
 /// A setting, and what it gives for the three cells without competing flows.

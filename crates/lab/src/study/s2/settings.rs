@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::Published;
 use super::net::Setting;
 use crate::plan::PlanError;
-use crate::study::effort::StudyError;
+use crate::study::error::StudyError;
 use crate::transport::{Halving, StudyRules};
 
 /// One choice of what is not published.

@@ -3,11 +3,12 @@
 use models::startup::WindowRule;
 
 use super::{FRAMES, seed_of, transfers};
+use crate::page::{Axis, Figure, Mark, Page, Series, Statement, Table};
 use crate::plan::{Plan, spread};
-use crate::report::page::{Axis, Figure, Mark, Page, Series, Statement, Table};
 use crate::simulation::{SimulationError, simulate};
 use crate::statistics::mean;
-use crate::study::effort::{Effort, StudyError};
+use crate::study::effort::Effort;
+use crate::study::error::StudyError;
 use crate::study::video::VideoTrace;
 
 /// Makes figure 3 of S5: two videos, and the reader's own if there is one.

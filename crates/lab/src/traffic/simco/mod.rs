@@ -22,7 +22,7 @@ use self::framer::MessageFramer;
 use self::service::Responder;
 use self::transactions::Transactions;
 use super::{Framer, Kind, Measure, Script, Service, Terms};
-use crate::transport::{Carriage, TransportSpec};
+use crate::lanes::Carriage;
 
 /// Firewall control (RFC 4540).
 #[derive(Debug)]
@@ -58,8 +58,8 @@ impl Kind for Simco {
         Framer::new(MessageFramer::default())
     }
 
-    fn check(&self, transport: TransportSpec) -> Result<(), &'static str> {
-        framing(transport).map(drop)
+    fn check(&self, carriage: Carriage, lanes: u16) -> Result<(), &'static str> {
+        framing(carriage, lanes).map(drop)
     }
 
     fn script(&self, terms: &Terms, seed: u64) -> Result<Option<Box<dyn Script>>, ArrivalsError> {
@@ -86,7 +86,7 @@ struct CallPlan {
 impl CallPlan {
     /// Returns `None` over a transport that does not carry it, which has been refused before.
     fn new(terms: &Terms) -> Option<Self> {
-        let framing = framing(terms.transport).ok()?;
+        let framing = framing(terms.carriage, terms.lanes).ok()?;
         Some(Self { framing, interval: terms.interval, most: terms.most })
     }
 }
@@ -118,10 +118,10 @@ fn hand_over(agent: &mut Agent, framing: Framing, now: Instant, stream: u16, wir
 }
 
 /// Returns the way in which a transport tells messages apart, or why firewall control does not run over it.
-fn framing(transport: TransportSpec) -> Result<Framing, &'static str> {
-    match transport.carriage() {
-        Carriage::Messages => Ok(Framing::Messages { streams: transport.lanes() }),
-        Carriage::Octets if transport.lanes() == 1 => Ok(Framing::Octets),
+fn framing(carriage: Carriage, lanes: u16) -> Result<Framing, &'static str> {
+    match carriage {
+        Carriage::Messages => Ok(Framing::Messages { streams: lanes }),
+        Carriage::Octets if lanes == 1 => Ok(Framing::Octets),
         Carriage::Octets => Err("a session of SIMCO is one stream of octets"),
         Carriage::Datagrams => Err("SIMCO needs a reliable transport"),
     }

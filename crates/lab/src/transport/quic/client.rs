@@ -9,7 +9,7 @@ use virtual_time::Instant;
 use super::core::Core;
 use super::peer::Peer;
 use super::stream::{Blocked, Stream};
-use crate::simulation::TransportCounts;
+use crate::statistics::TransportCounts;
 use crate::traffic::Client;
 
 /// Opens the connection when it is time, and sends what is due.

@@ -25,8 +25,7 @@ use super::error::number;
 use super::{
     Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Task, Transport, TransportError,
 };
-use crate::backend::RealError;
-use crate::simulation::{FlowError, FlowPlan};
+use crate::transport::{FlowError, FlowPlan, RealError};
 
 /// Streams of one QUIC connection.
 #[derive(Debug)]

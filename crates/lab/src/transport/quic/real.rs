@@ -11,10 +11,13 @@ use super::core::Core;
 use super::peer::Peer;
 use super::server::QuicServer;
 use super::settings::SettingsError;
-use crate::backend::{Alarm, Driven, INTERRUPTED, LOOK_FOR_STOP, RealError};
-use crate::simulation::TransportCounts;
+use crate::statistics::TransportCounts;
+use crate::stop::INTERRUPTED;
 use crate::traffic::{Client, Server, ServerPlan};
-use crate::transport::{Between, Errand, Expected, FlowRun, Listener, Listening, Serving, Stop, Task};
+use crate::transport::{
+    Alarm, Between, Driven, Errand, Expected, FlowRun, LOOK_FOR_STOP, Listener, Listening, RealError,
+    Serving, Stop, Task,
+};
 
 /// Runs a load over one connection, with the first of the server's addresses that answers.
 pub(super) async fn load(errand: Errand<'_>) -> Result<FlowRun, RealError> {

@@ -9,7 +9,7 @@ use virtual_time::Instant;
 use super::core::Core;
 use super::peer::Peer;
 use super::stream::{Blocked, Stream};
-use crate::simulation::{OneWay, TransportCounts};
+use crate::statistics::{OneWay, TransportCounts};
 use crate::traffic::Server;
 
 /// Answers or counts what comes on every connection.

@@ -8,7 +8,7 @@ use virtual_time::Instant;
 use super::client::QuicClient;
 use super::core::Core;
 use super::server::QuicServer;
-use crate::simulation::{OneWay, TransportCounts};
+use crate::statistics::{OneWay, TransportCounts};
 use crate::traffic::Client;
 use crate::transport::End;
 

@@ -17,8 +17,7 @@ use self::simulated::{LEAST_HEADERS, PacketSink, PacketSource};
 use super::{
     Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Task, Transport, TransportError,
 };
-use crate::backend::RealError;
-use crate::simulation::{FlowError, FlowPlan};
+use crate::transport::{FlowError, FlowPlan, RealError};
 
 /// The rules of the study: one lane, on which nothing waits.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, VecDeque};
 use serde::Deserialize;
 use virtual_time::Instant;
 
-use crate::simulation::Span;
+use crate::text::Span;
 
 /// The rules that the study leaves open.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]

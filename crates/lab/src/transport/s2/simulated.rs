@@ -8,7 +8,7 @@ use netsim::{Host, Outgoing, Packet, Protocol};
 use virtual_time::Instant;
 
 use super::rules::{Receiver, Report, Sender, StudyRules};
-use crate::simulation::OneWay;
+use crate::statistics::OneWay;
 use crate::traffic::{Client, Server};
 use crate::transport::End;
 

@@ -1,6 +1,7 @@
 //! SCTP, ours in every world: a stream of one association per lane, or one stream with unordered delivery.
 
 mod carrier;
+mod config;
 mod losses;
 mod news;
 mod options;
@@ -19,11 +20,10 @@ pub use self::options::{CarrierName, InitialWindowName, SctpOptions};
 use self::simulated::{Opening, SctpClient, SctpServer};
 use super::error::number;
 use super::{
-    Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Order, Search, Task, Transport,
-    TransportError,
+    Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Search, Task, Transport, TransportError,
 };
-use crate::backend::RealError;
-use crate::simulation::{FlowError, FlowPlan};
+use crate::lanes::Order;
+use crate::transport::{FlowError, FlowPlan, RealError};
 
 /// Streams of one SCTP association.
 #[derive(Debug)]
@@ -90,7 +90,7 @@ impl Transport for Sctp {
     }
 
     fn simulated(&self, ends: &Ends<'_>) -> Result<[Box<dyn End>; 2], FlowError> {
-        let config = options::config(ends.plan).map_err(FlowError::at("profile"))?;
+        let config = config::config(ends.plan).map_err(FlowError::at("profile"))?;
         let port = SctpPort::try_from(SIMULATED_PORT).map_err(FlowError::at("transport"))?;
         let endpoint = |side: usize, label| {
             let mut of_endpoint = EndpointConfig { association: config.clone(), ..EndpointConfig::new(port) };

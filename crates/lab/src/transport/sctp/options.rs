@@ -1,10 +1,9 @@
-//! The options by which a plan changes a profile of SCTP, and the parameters of an association that follow.
+//! The options by which a plan changes a profile of SCTP.
 
-use sctp_core::{AssociationConfig, Buffers, Profile, Streams, UnknownProfile};
+use sctp_core::AssociationConfig;
 use serde::Deserialize;
-use workload::MessageSize;
 
-use crate::simulation::{FlowPlan, Span};
+use crate::text::Span;
 use crate::transport::StudyRules;
 
 /// SCTP parameters a plan may change.
@@ -78,7 +77,7 @@ pub enum CongestionName {
 }
 
 impl SctpOptions {
-    fn apply(&self, config: &mut AssociationConfig) {
+    pub(super) fn apply(&self, config: &mut AssociationConfig) {
         if let Some(min) = self.rto_min {
             config.rto.min = min.0;
             config.rto.initial = config.rto.initial.max(min.0);
@@ -124,43 +123,3 @@ impl SctpOptions {
         config.buffers.send_bytes = self.send_buffer.unwrap_or(config.buffers.send_bytes);
     }
 }
-
-/// Returns the parameters of both ends of an association.
-pub(super) fn config(flow: &FlowPlan) -> Result<AssociationConfig, String> {
-    let name = flow.profile.as_deref().unwrap_or("signalling");
-    let profile: Profile = name.parse().map_err(|error: UnknownProfile| error.to_string())?;
-    let mut config = AssociationConfig::profile(profile);
-    let lanes = flow.transport.0.lanes();
-    config.streams = Streams { outbound: lanes, inbound: lanes.max(config.streams.inbound) };
-    config.path_mtu.bytes = flow.sctp.path_mtu.unwrap_or(ETHERNET_BYTES);
-    let longest = flow.sizes.iter().copied().max().unwrap_or(flow.message);
-    let message = usize::try_from(longest).unwrap_or(usize::MAX);
-    config.buffers.send_bytes = config.buffers.send_bytes.max(message.saturating_mul(2));
-    config.buffers.receive_bytes = config.buffers.receive_bytes.max(message.saturating_mul(2));
-    flow.sctp.apply(&mut config);
-    if let Some(octets) = flow.sctp.send_payload {
-        config.buffers.send_bytes = Buffers::send_bytes_for((octets / message.max(1)).max(1), message);
-    }
-    config.buffers.message_bytes = config
-        .buffers
-        .message_bytes
-        .max(message)
-        .min(config.buffers.receive_bytes)
-        .min(config.buffers.send_bytes);
-    config.validate().map_err(|error| error.to_string())?;
-    Ok(config)
-}
-
-/// Returns parameters with room for whatever a client may ask: any number of streams, the largest message.
-pub(super) fn config_for_anybody(profile: Profile) -> AssociationConfig {
-    let mut config = AssociationConfig::profile(profile);
-    config.streams = Streams { outbound: u16::MAX, inbound: u16::MAX };
-    let largest = MessageSize::MAX.octets();
-    config.buffers.message_bytes = largest;
-    config.buffers.send_bytes = config.buffers.send_bytes.max(2 * largest);
-    config.buffers.receive_bytes = config.buffers.receive_bytes.max(2 * largest);
-    config
-}
-
-/// MTU of a link: Ethernet's.
-const ETHERNET_BYTES: usize = 1500;

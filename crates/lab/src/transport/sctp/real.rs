@@ -14,12 +14,14 @@ use tokio::task::JoinSet;
 use workload::Lane;
 
 use super::carrier::Carrier;
+use super::config::{config, config_for_anybody};
 use super::delivery;
-use super::options::{config, config_for_anybody};
-use crate::backend::{Alarm, Arrived, RealError, drive};
-use crate::simulation::TransportCounts;
+use crate::statistics::TransportCounts;
 use crate::traffic::{Server, ServerPlan};
-use crate::transport::{Between, Errand, Expected, FlowRun, Listener, Listening, Serving, Stop, Task};
+use crate::transport::{
+    Alarm, Arrived, Between, Errand, Expected, FlowRun, Listener, Listening, RealError, Serving, Stop, Task,
+    drive,
+};
 
 /// Runs a load over an association, one lane a stream.
 pub(super) async fn load(errand: Errand<'_>) -> Result<FlowRun, RealError> {

@@ -8,7 +8,7 @@ use sctp_core::{
 use virtual_time::Instant;
 
 use super::news::News;
-use crate::simulation::{OneWay, TransportCounts};
+use crate::statistics::{OneWay, TransportCounts};
 use crate::traffic::{Client, Server};
 use crate::transport::End;
 

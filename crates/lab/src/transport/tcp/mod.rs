@@ -18,8 +18,7 @@ use super::error::number;
 use super::{
     Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Search, Task, Transport, TransportError,
 };
-use crate::backend::RealError;
-use crate::simulation::{FlowError, FlowPlan};
+use crate::transport::{FlowError, FlowPlan, RealError};
 
 /// The most TCP connections of one run: every one takes two file descriptors on one host.
 pub const MAX_CONNECTIONS: u16 = 256;
@@ -77,7 +76,7 @@ impl Transport for Tcp {
     }
 
     fn simulated(&self, ends: &Ends<'_>) -> Result<[Box<dyn End>; 2], FlowError> {
-        let config = options::config(ends.plan).map_err(FlowError::at("profile"))?;
+        let config = ends.plan.tcp.config(ends.plan.profile.as_deref()).map_err(FlowError::at("profile"))?;
         let initial = |label| u32::try_from(ends.seed.of(label) >> 32).unwrap_or(1);
         let [here, there] = ends.first;
         let (near, far) = (Place { local: here, peer: there }, Place { local: there, peer: here });

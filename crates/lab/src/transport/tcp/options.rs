@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use tcp_core::{TcpConfig, UnknownProfile};
 
-use crate::simulation::{FlowPlan, Span};
+use crate::text::Span;
 
 /// TCP parameters a plan may change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -69,17 +69,17 @@ impl TcpOptions {
         config.send_bytes = self.send_buffer.unwrap_or(config.send_bytes);
         Ok(())
     }
-}
 
-/// Returns the parameters of both ends of a simulated connection.
-pub(super) fn config(flow: &FlowPlan) -> Result<TcpConfig, String> {
-    let name = flow.profile.as_deref().unwrap_or("linux");
-    let mut config = TcpConfig::profile(name.parse().map_err(|error: UnknownProfile| error.to_string())?);
-    flow.tcp.apply(&mut config)?;
-    Ok(config)
-}
+    /// Returns the parameters of both ends of a simulated connection.
+    pub(super) fn config(&self, profile: Option<&str>) -> Result<TcpConfig, String> {
+        let profile = profile.unwrap_or("linux").parse();
+        let mut config = TcpConfig::profile(profile.map_err(|error: UnknownProfile| error.to_string())?);
+        self.apply(&mut config)?;
+        Ok(config)
+    }
 
-/// Returns the congestion control of the kernel's TCP.
-pub(super) fn congestion(flow: &FlowPlan) -> &str {
-    flow.tcp.congestion.as_deref().unwrap_or("cubic")
+    /// Returns the congestion control of the kernel's TCP.
+    pub(super) fn congestion(&self) -> &str {
+        self.congestion.as_deref().unwrap_or("cubic")
+    }
 }

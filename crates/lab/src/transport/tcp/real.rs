@@ -12,11 +12,12 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 use workload::Lane;
 
-use super::options::congestion;
-use crate::backend::{Alarm, Arrived, RealError, drive};
-use crate::simulation::TransportCounts;
+use crate::statistics::TransportCounts;
 use crate::traffic::{Framer, Server, ServerPlan};
-use crate::transport::{Between, Errand, Expected, FlowRun, Listener, Listening, Serving, Stop, Task};
+use crate::transport::{
+    Alarm, Arrived, Between, Errand, Expected, FlowRun, Listener, Listening, RealError, Serving, Stop, Task,
+    drive,
+};
 
 /// Runs a load over as many connections as it has lanes. Nagle is off, congestion control as named.
 pub(super) async fn load(errand: Errand<'_>) -> Result<FlowRun, RealError> {
@@ -30,7 +31,7 @@ pub(super) async fn load(errand: Errand<'_>) -> Result<FlowRun, RealError> {
     let mut tasks = JoinSet::new();
     let mut outlets = Vec::with_capacity(usize::from(plan.lanes));
     for lane in 0..plan.lanes {
-        let (reader, writer) = connect(to, congestion(flow)).await?.into_split();
+        let (reader, writer) = connect(to, flow.tcp.congestion()).await?.into_split();
         let (outlet, requests) = unbounded_channel();
         tasks.spawn(write(writer, requests));
         tasks.spawn(read(reader, Lane(lane), plan.workload.framer(), arrived.clone(), clock));
@@ -66,7 +67,7 @@ async fn connect(to: SocketAddr, congestion: &str) -> Result<TcpStream, RealErro
 /// Opens a socket for each address.
 pub(super) fn listen(at: &Listening<'_>) -> Result<Vec<Listener>, RealError> {
     let congestion = match at.expected {
-        Expected::Flow(flow) => congestion(flow),
+        Expected::Flow(flow) => flow.tcp.congestion(),
         Expected::Anybody { tcp_congestion, .. } => tcp_congestion,
     };
     let open = |address: &SocketAddr| {

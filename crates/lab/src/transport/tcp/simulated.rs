@@ -7,7 +7,7 @@ use netsim::{Host, Outgoing, Packet, Protocol};
 use tcp_core::{Connection, Event, Segment, TcpConfig};
 use virtual_time::Instant;
 
-use crate::simulation::{OneWay, TransportCounts};
+use crate::statistics::{OneWay, TransportCounts};
 use crate::traffic::{Client, Framer, Server};
 use crate::transport::End;
 

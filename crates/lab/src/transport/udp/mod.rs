@@ -14,8 +14,7 @@ use self::simulated::{UdpClient, UdpServer};
 use super::{
     Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Search, Task, Transport, TransportError,
 };
-use crate::backend::RealError;
-use crate::simulation::{FlowError, FlowPlan};
+use crate::transport::{FlowError, FlowPlan, RealError};
 
 /// UDP, whose requests the client repeats.
 #[derive(Debug)]

@@ -8,10 +8,13 @@ use sctp_io::Clock;
 use tokio::net::UdpSocket;
 use workload::{MessageNumber, ResponseNovelty, RetransmissionConfig, UdpRequester};
 
-use crate::backend::{Alarm, Driven, INTERRUPTED, LOOK_FOR_STOP, RealError};
-use crate::simulation::TransportCounts;
+use crate::statistics::TransportCounts;
+use crate::stop::INTERRUPTED;
 use crate::traffic::{Client, Server, ServerPlan};
-use crate::transport::{Between, Errand, FlowRun, Listener, Listening, Serving, Stop, Task};
+use crate::transport::{
+    Alarm, Between, Driven, Errand, FlowRun, LOOK_FOR_STOP, Listener, Listening, RealError, Serving, Stop,
+    Task,
+};
 
 /// Runs a load over a connected socket.
 pub(super) async fn load(errand: Errand<'_>) -> Result<FlowRun, RealError> {

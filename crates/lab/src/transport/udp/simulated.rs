@@ -9,7 +9,7 @@ use netsim::{Host, Outgoing, Packet, Protocol};
 use virtual_time::Instant;
 use workload::{MessageNumber, ResponseNovelty, RetransmissionConfig, UdpRequester};
 
-use crate::simulation::{OneWay, TransportCounts};
+use crate::statistics::{OneWay, TransportCounts};
 use crate::traffic::{Client, Server};
 use crate::transport::End;
 

@@ -7,9 +7,8 @@ use virtual_time::Instant;
 use workload::{Lane, Sample};
 
 use super::{Alarm, RealError};
-use crate::backend::INTERRUPTED;
-use crate::compare::{LoadCounters, StopSignal};
-use crate::simulation::Delays;
+use crate::statistics::{Delays, LoadCounters};
+use crate::stop::{INTERRUPTED, StopSignal};
 use crate::traffic::{Client, ClientPlan};
 
 /// A queue for the requests of one lane, which a task empties into the transport.

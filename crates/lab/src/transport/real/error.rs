@@ -1,13 +1,4 @@
-//! The loop of a client over real sockets, whatever the transport.
-//!
-//! Every lane (stream or connection) has a queue of its own, which a task of the transport empties, so that a full
-//! connection holds up no other.
-
-mod alarm;
-mod drive;
-
-pub(crate) use self::alarm::Alarm;
-pub(crate) use self::drive::{Arrived, Driven, LOOK_FOR_STOP, drive};
+//! The reason why a transport could not be run over real sockets.
 
 use thiserror::Error;
 

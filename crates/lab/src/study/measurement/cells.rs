@@ -1,35 +1,35 @@
 //! The cells of pages that are measured.
 
-use super::Conditions;
-use crate::study::effort::StudyError;
+use super::MeasuredAt;
+use crate::study::error::StudyError;
 use crate::traffic::Workload;
 use crate::transport::{TransportList, TransportSpec};
 
 /// The measured cells of one figure.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cells {
-    pub(super) page: &'static str,
-    pub(super) figure: &'static str,
+pub(in crate::study) struct Cells {
+    pub(in crate::study) page: &'static str,
+    pub(in crate::study) figure: &'static str,
     /// The workload, which the page simulates as well.
-    pub(super) workload: Workload,
+    pub(in crate::study) workload: Workload,
     /// The figure's abscissa.
-    pub(super) over: Over,
-    pub(super) transports: &'static [&'static str],
+    pub(in crate::study) over: Over,
+    pub(in crate::study) transports: &'static [&'static str],
     /// Name of the simulated curve of one TCP connection.
-    pub(super) tcp: &'static str,
+    pub(in crate::study) tcp: &'static str,
 }
 
 /// The quantity that varies along the abscissa.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Over {
+pub(in crate::study) enum Over {
     Loss,
     Rate,
     Streams,
 }
 
 impl Cells {
-    pub(super) fn conditions(&self) -> Vec<Conditions> {
-        let cell = |loss_permille, rate| Conditions { workload: self.workload, loss_permille, rate };
+    pub(in crate::study) fn conditions(&self) -> Vec<MeasuredAt> {
+        let cell = |loss_permille, rate| MeasuredAt { workload: self.workload, loss_permille, rate };
         match self.over {
             Over::Loss => LOSSES_PERMILLE.map(|loss| cell(loss, 100)).to_vec(),
             Over::Rate => RATES.map(|rate| cell(10, rate)).to_vec(),
@@ -37,7 +37,7 @@ impl Cells {
         }
     }
 
-    pub(super) fn x(&self, conditions: Conditions, transport: TransportSpec) -> f64 {
+    pub(in crate::study) fn x(&self, conditions: MeasuredAt, transport: TransportSpec) -> f64 {
         match self.over {
             Over::Loss => conditions.loss() * 100.0,
             Over::Rate => f64::from(conditions.rate),
@@ -46,7 +46,7 @@ impl Cells {
     }
 
     /// Returns the conditions in words, for a page that has no values.
-    pub(super) fn in_words(&self, conditions: Conditions) -> String {
+    pub(in crate::study) fn in_words(&self, conditions: MeasuredAt) -> String {
         format!(
             "the measured values at {} % loss and {} {} a second ({})",
             conditions.loss() * 100.0,
@@ -58,7 +58,7 @@ impl Cells {
 }
 
 /// Returns all transports that some figure wants under these conditions: they are measured at the same time.
-pub(super) fn transports(conditions: Conditions) -> Result<TransportList, StudyError> {
+pub(super) fn transports(conditions: MeasuredAt) -> Result<TransportList, StudyError> {
     let mut names: Vec<&str> = Vec::new();
     for cells in CELLS.iter().filter(|cells| cells.conditions().contains(&conditions)) {
         names.extend(cells.transports.iter().filter(|name| !names.contains(name)).collect::<Vec<_>>());
@@ -66,7 +66,7 @@ pub(super) fn transports(conditions: Conditions) -> Result<TransportList, StudyE
     names.join(",").parse().map_err(StudyError::Transport)
 }
 
-pub(super) const CELLS: [Cells; 7] = [
+pub(in crate::study) const CELLS: [Cells; 7] = [
     Cells { over: Over::Loss, transports: OVER_LOSS, ..echoed("S1-fig4", "fig4") },
     Cells { over: Over::Loss, transports: &["tcp"], tcp: "TCP, Linux 2.6", ..echoed("S1-fig5", "fig5") },
     Cells { over: Over::Rate, transports: OVER_RATE, ..echoed("S1-fig7", "fig7") },
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn cells_of_equal_conditions_are_measured_together_and_once() {
         let names = |workload| -> Vec<String> {
-            let list = transports(Conditions { workload, loss_permille: 10, rate: 1000 });
+            let list = transports(MeasuredAt { workload, loss_permille: 10, rate: 1000 });
             list.expect("transports of ours").as_slice().iter().map(ToString::to_string).collect()
         };
         assert_eq!(names(Workload::ECHO), ["sctp:1", "sctp:6", "sctp:unordered", "tcp", "tcp:4"]);

@@ -6,9 +6,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use super::{CompareResult, ResponseResult, SCHEMA};
+use crate::page::Axis;
 use crate::plan::{SimulationResult, plain};
-use crate::report::Axis;
+use crate::summary::{CompareResult, ResponseResult, SCHEMA};
 
 /// The numbers of a result that can be laid beside those of another.
 #[derive(Clone, Debug)]
@@ -227,7 +227,7 @@ mod tests {
         };
         let (config, raw) = (CompareConfig::default(), outcome(vec![run("tcp", &answered(20))]));
         let unknown = |_| Err("no".to_owned());
-        let good = super::super::Comparison::new(&config, &raw, Conditions::default(), unknown).result;
+        let good = crate::summary::Comparison::new(&config, &raw, Conditions::default(), unknown).result;
         let text = serde_json::to_string(&good).unwrap();
         assert_eq!(read(&text).unwrap().rows[0].times, good.runs[0].response_ms);
         assert!(matches!(read("{}"), Err(ResultFileError::NotAResult { .. })));

@@ -1,8 +1,7 @@
 //! The result in plain words.
 
-use super::comparison::deviation;
-use super::numbers::{count, tenths, time};
-use crate::summary::{CompareResult, LateResult, LossSplit, ResponseResult, RunResult};
+use super::{CompareResult, LateResult, LossSplit, ResponseResult, RunResult};
+use crate::numbers::{count, tenths, time};
 use crate::transport::TransportSpec;
 
 /// Sentences that say what the numbers mean, the most important first.
@@ -209,7 +208,7 @@ fn retransmission_by_the_application(result: &CompareResult) -> Option<String> {
 }
 
 fn models(result: &CompareResult) -> Option<String> {
-    let deviations = || result.runs.iter().filter_map(|run| Some((run, deviation(run)?)));
+    let deviations = || result.runs.iter().filter_map(|run| Some((run, run.deviation()?)));
     let (farthest, most) = deviations().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))?;
     let all = deviations().count();
     let near = deviations().filter(|(_, deviation)| deviation.abs() <= NEAR_PERCENT).count();

@@ -38,6 +38,16 @@ where
     }
 }
 
+/// A word that is none of those known.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not known here: use {known}")]
+pub struct UnknownName {
+    /// The text that was written.
+    pub text: String,
+    /// The names that can be written.
+    pub known: String,
+}
+
 struct Reader<T>(PhantomData<T>);
 
 impl<T> Visitor<'_> for Reader<T>

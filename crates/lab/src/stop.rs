@@ -22,3 +22,6 @@ impl StopSignal {
         self.raised.load(Ordering::Relaxed)
     }
 }
+
+/// The reason why a run ended, or never began, that was asked to end.
+pub(crate) const INTERRUPTED: &str = "interrupted";

@@ -1,17 +1,17 @@
 //! Numbers as people read them.
 
 /// Returns milliseconds for a table column whose heading says ms: to a tenth, below 10 ms to a hundredth.
-pub(super) fn plain_ms(ms: f64) -> String {
+pub(crate) fn plain_ms(ms: f64) -> String {
     if ms < 10.0 { format!("{ms:.2}") } else { format!("{ms:.1}") }
 }
 
 /// Returns milliseconds for a table column, or a dash for what there is not.
-pub(super) fn plain_or_dash(ms: Option<f64>) -> String {
+pub(crate) fn plain_or_dash(ms: Option<f64>) -> String {
     ms.map_or_else(|| "–".to_owned(), plain_ms)
 }
 
 /// Returns a time with its unit for a sentence: `47.3 ms`, `1.52 s`.
-pub(super) fn time(ms: f64) -> String {
+pub(crate) fn time(ms: f64) -> String {
     if ms >= 1000.0 {
         format!("{:.2} s", ms / 1000.0)
     } else if ms >= 100.0 {
@@ -28,17 +28,17 @@ pub(crate) fn percent(share: f64) -> String {
 }
 
 /// Returns a share as per cent to a tenth: `4.3 %`; what is less, but not nothing: `< 0.1 %`.
-pub(super) fn tenths(share: f64) -> String {
+pub(crate) fn tenths(share: f64) -> String {
     if share > 0.0 && share < 0.0005 { "< 0.1 %".to_owned() } else { format!("{:.1} %", share * 100.0) }
 }
 
 /// Returns a number without needless zeros: `20`, `2.5`.
-pub(super) fn short(value: f64) -> String {
+pub(crate) fn short(value: f64) -> String {
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Returns a number with its noun: `1 message`, `2 messages`.
-pub(super) fn count(number: u64, what: &str) -> String {
+pub(crate) fn count(number: u64, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }

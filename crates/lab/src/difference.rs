@@ -1,10 +1,13 @@
 //! Two results side by side: what was alike, what was not, and which differences are beyond their intervals.
 
+mod saved;
+
 use serde::Serialize;
 
-use super::result::ResponseResult;
-use super::saved::{Saved, SavedRow};
-use super::to_nanoseconds;
+use saved::SavedRow;
+pub use saved::{ResultFileError, Saved};
+
+use crate::summary::{ResponseResult, to_nanoseconds};
 
 /// The differences between two results.
 #[derive(Clone, Debug, PartialEq, Serialize)]
