@@ -107,7 +107,8 @@ pub enum Event {
     SenderDry,
     /// A message can be read: read until there is none.
     MessageReady,
-    /// Half of the send buffer is free again, after a refusal for lack of room.
+    /// Half of the send buffer is free again, after a refusal for lack of room; or no more is buffered than
+    /// [`await_low_water`](crate::Endpoint::await_low_water) asked for.
     SendBufferAvailable,
 }
 

@@ -157,8 +157,9 @@ pub use sctp_wire::{
 };
 pub use stats::{
     AbandonedCount, AbandonedMessages, AsconfStatistics, AssociationCounters, AssociationStatistics,
-    AuthenticationStatistics, BlockingHistogram, BlockingStatistics, CongestionCounters, DiscardedChunks,
-    EndpointStatistics, GivenUp, HandshakeCounters, PathCounters, PathStatistics, ReceiverStatistics,
-    ReconfigStatistics, SenderStatistics, StreamBlocking, StreamStatistics,
+    AssociationStatus, AuthenticationStatistics, BlockingHistogram, BlockingStatistics, Buffered,
+    CongestionCounters, DiscardedChunks, EndpointStatistics, GivenUp, HandshakeCounters, PathCounters,
+    PathStatistics, ReceiverStatistics, ReconfigStatistics, SenderStatistics, StreamBlocking,
+    StreamStatistics,
 };
 pub use transmit::{Datagram, Destination, Dscp, Ecn, Encapsulation, Fragmentation, PathId, Transmit};

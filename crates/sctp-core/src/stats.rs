@@ -4,12 +4,14 @@ mod blocking;
 mod path;
 mod receiver;
 mod sender;
+mod status;
 
 pub use self::blocking::{BlockingHistogram, BlockingStatistics, StreamBlocking};
 pub(crate) use self::path::PathTally;
 pub use self::path::{CongestionCounters, PathCounters, PathStatistics};
 pub use self::receiver::{GivenUp, ReceiverStatistics};
 pub use self::sender::{AbandonedCount, AbandonedMessages, SenderStatistics, StreamStatistics};
+pub use self::status::{AssociationStatus, Buffered};
 use crate::event::EventCounters;
 use crate::seldom::Seldom;
 

@@ -1,19 +1,17 @@
 //! An association as the application uses it: messages in, messages out, a defined end.
-//! What is changed on a running one is in `changes`, several messages at once are in `batch`, handles of single streams in
-//! `stream`.
+//! What is changed on a running one is in `changes`, what one knows of itself in `status`, several messages at once are in
+//! `batch`, handles of single streams in `stream`.
 
 mod batch;
 mod changes;
+mod status;
 mod stream;
 
 use std::sync::Arc;
 
 use core::num::NonZeroU16;
 
-use sctp_core::{
-    AssociationId, AssociationStatistics, Capabilities, Event, Message, PathId, Received, SetPrimaryError,
-    StreamError, StreamId,
-};
+use sctp_core::{AssociationId, Event, Message, PathId, Received, SetPrimaryError, StreamError, StreamId};
 use virtual_time::Instant;
 
 pub use self::stream::{Stream, StreamReader, StreamWriter};
@@ -31,12 +29,11 @@ use crate::state::State;
 /// delivered, what the peer sends is discarded. Use [`shutdown`](Self::shutdown) to learn how it went,
 /// [`abort`](Self::abort) to end it at once. A peer that takes nothing is given up after five times RTO.Max, or when
 /// [`Endpoint::abort`](crate::Endpoint::abort) is called.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Association {
     inner: Arc<AssociationInner>,
 }
 
-#[derive(Debug)]
 struct AssociationInner {
     shared: Arc<Shared>,
     id: AssociationId,
@@ -48,7 +45,8 @@ impl Association {
         Self { inner: Arc::new(AssociationInner { shared, id, signals }) }
     }
 
-    /// Returns the association's number within its endpoint.
+    /// Returns the association's number within its endpoint: short, for logs, and what events
+    /// ([`trace`](sctp_core::trace)) tell it apart by.
     #[must_use]
     pub fn id(&self) -> AssociationId {
         self.inner.id
@@ -216,29 +214,6 @@ impl Association {
     pub fn set_stream_weight(&self, stream: StreamId, weight: NonZeroU16) -> Result<(), StreamError> {
         let AssociationInner { shared, id, .. } = &*self.inner;
         shared.change(|state, _now| state.core.set_stream_weight(*id, stream, weight))
-    }
-
-    /// Returns the extensions both sides agreed on; none before the association is established or after its
-    /// end.
-    #[must_use]
-    pub fn capabilities(&self) -> Capabilities {
-        let state = self.inner.shared.lock();
-        state.core.association(self.inner.id).map_or(Capabilities::NONE, sctp_core::Association::capabilities)
-    }
-
-    /// Returns the counters of the association; after its end, the final ones.
-    #[must_use]
-    pub fn statistics(&self) -> AssociationStatistics {
-        let state = self.inner.shared.lock();
-        let slot = state.slots.get(&self.inner.id);
-        let mut statistics = match state.core.association(self.inner.id) {
-            Some(association) => association.statistics(),
-            None => slot.and_then(|slot| slot.statistics.clone()).unwrap_or_default(),
-        };
-        // Events leave the core at once and wait here.
-        let dropped = slot.map(|slot| slot.events.dropped()).unwrap_or_default();
-        statistics.events = statistics.events.with(dropped);
-        statistics
     }
 
     /// Waits until the association is established.

@@ -177,6 +177,15 @@ impl Association {
         self.driver.wait(self.inner.next_event())
     }
 
+    /// Waits until no more than so many octets of payload are buffered.
+    ///
+    /// # Errors
+    ///
+    /// As [`sctp::Association::drained_to`](crate::Association::drained_to).
+    pub fn drained_to(&self, octets: usize) -> Result<(), CommunicationLost> {
+        self.driver.wait(self.inner.drained_to(octets))
+    }
+
     /// Ends the association gracefully and waits for it.
     ///
     /// # Errors
@@ -196,7 +205,7 @@ impl Association {
     }
 
     /// Returns the association behind this one, for what does not block: `try_send`, `try_recv`, `abort`,
-    /// statistics, changes.
+    /// status, statistics, changes.
     #[must_use]
     pub const fn handle(&self) -> &crate::Association {
         &self.inner

@@ -82,8 +82,8 @@ use std::net::{IpAddr, SocketAddr};
 pub use sctp_core::{
     AbandonedCount, AbandonedMessages, Acceptance, AddressChange, AddressChangeError, AddressOutcome,
     AfterTimeout, AsconfStatistics, AssociationConfig, AssociationCounters, AssociationError, AssociationId,
-    AssociationState, AssociationStatistics, Attempts, AuthConfig, AuthKeyError, AuthKeys,
-    AuthenticationStatistics, AutomaticAddresses, BlockingHistogram, BlockingStatistics, Buffers,
+    AssociationState, AssociationStatistics, AssociationStatus, Attempts, AuthConfig, AuthKeyError, AuthKeys,
+    AuthenticationStatistics, AutomaticAddresses, BlockingHistogram, BlockingStatistics, Buffered, Buffers,
     Capabilities, Capability, ChunkSet, ChunkType, ConfigError, CongestionAlgorithm, CongestionConfig,
     CongestionCounters, CrowdLimits, Delivery, Destination, DiscardedChunks, Discovery, Dscp, Encapsulation,
     EndpointConfig, EndpointStatistics, Event, EventCounters, EventLimit, EventLimits, Exposure, Extensions,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sctp_core::{AssociationStatistics, Buffers, EventQueue};
+use sctp_core::{AssociationStatistics, AssociationStatus, Buffers, EventQueue};
 use tokio::sync::Notify;
 
 use crate::error::CommunicationLost;
@@ -15,13 +15,20 @@ pub(crate) struct Slot {
     pub(crate) holder: Holder,
     /// Events that nobody has asked for yet.
     pub(crate) events: EventQueue,
-    /// The last ones, taken when the association ended.
-    pub(crate) statistics: Option<AssociationStatistics>,
+    /// Taken when the association ended.
+    pub(crate) last: Option<Box<Last>>,
+}
+
+/// The last that was known of an association.
+#[derive(Debug)]
+pub(crate) struct Last {
+    pub(crate) status: AssociationStatus,
+    pub(crate) statistics: AssociationStatistics,
 }
 
 impl Slot {
     pub(crate) fn new(phase: Phase, holder: Holder, buffers: &Buffers) -> Self {
-        Self { signals: Arc::default(), phase, holder, events: EventQueue::new(buffers), statistics: None }
+        Self { signals: Arc::default(), phase, holder, events: EventQueue::new(buffers), last: None }
     }
 
     /// Returns how the association ended, if it has.

@@ -21,7 +21,7 @@ pub(crate) use self::streams::{ReaderId, Remains, StreamEnd};
 use crate::capture::Capture;
 use crate::error::CommunicationLost;
 use crate::outbox::Outbox;
-use crate::slot::{Ending, Holder, Phase, Slot};
+use crate::slot::{Ending, Holder, Last, Phase, Slot};
 
 /// Everything behind the endpoint's lock.
 pub(crate) struct State {
@@ -126,6 +126,11 @@ impl State {
     pub(crate) fn insert(&mut self, id: AssociationId, slot: Slot) {
         self.live += 1;
         self.slots.insert(id, slot);
+    }
+
+    /// Returns the last that was known of an association that is over.
+    pub(crate) fn last(&self, id: AssociationId) -> Option<&Last> {
+        self.slots.get(&id)?.last.as_deref()
     }
 
     /// Packets came in.
@@ -367,7 +372,11 @@ impl State {
         if slot.ending().is_none() {
             self.live -= 1;
         }
-        slot.statistics = self.core.association(id).map(Association::statistics);
+        let last = |association: &Association| Last {
+            status: association.status(),
+            statistics: association.statistics(),
+        };
+        slot.last = self.core.association(id).map(last).map(Box::new);
         slot.phase = Phase::Ended(ending);
         slot.events.push(event);
         slot.signals.wake_all();

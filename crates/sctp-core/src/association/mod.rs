@@ -84,7 +84,9 @@ use crate::error::{AssociationError, StreamError};
 use crate::event::{AssociationState, Event};
 use crate::path::PathSet;
 use crate::receiver::Receiver;
-use crate::stats::{AssociationCounters, AssociationStatistics, StreamStatistics};
+use crate::stats::{
+    AssociationCounters, AssociationStatistics, AssociationStatus, Buffered, StreamStatistics,
+};
 use crate::trace;
 use crate::transmit::PathIndex;
 
@@ -139,6 +141,36 @@ impl Association {
             paths: self.outbound.path_statistics(self.session.config.paths.potentially_failed_state),
             is_autoclosed: self.supervision.usage.is_autoclosed,
         }
+    }
+
+    /// Returns who it joins, and how it stands.
+    #[must_use]
+    pub fn status(&self) -> AssociationStatus {
+        let (peer, sender) = (&self.session.peer, &self.outbound.sender);
+        AssociationStatus {
+            state: self.state(),
+            origin: peer.origin,
+            local_port: peer.local_port,
+            peer_port: peer.peer_port,
+            local_addresses: self.outbound.paths.local_addresses().to_vec(),
+            peer_addresses: self.outbound.paths.iter().map(|path| path.destination).collect(),
+            outbound_streams: peer.agreed.outbound,
+            inbound_streams: peer.agreed.inbound,
+            buffered: sender.buffered(),
+            peer_window_bytes: sender.peer_window(),
+            path: self.outbound.data_path_statistics(self.session.config.paths.potentially_failed_state),
+        }
+    }
+
+    /// Returns the octets of payload that were handed in and are not acknowledged.
+    #[must_use]
+    pub fn buffered(&self) -> Buffered {
+        self.outbound.sender.buffered()
+    }
+
+    /// Tells by an event when no more payload is buffered.
+    pub(crate) fn await_low_water(&mut self, payload_bytes: usize) {
+        self.outbound.sender.await_low_water(payload_bytes);
     }
 
     /// Returns what an outgoing stream did so far.

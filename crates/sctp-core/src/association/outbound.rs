@@ -71,9 +71,17 @@ impl Outbound {
 
     /// Returns the statistics of all paths, with states as the user wants to see them.
     pub(super) fn path_statistics(&self, exposure: Exposure) -> Vec<PathStatistics> {
-        let of = |path: &Path| path.statistics(self.paths.primary(), self.sender.flight(path.index));
-        let shown = |of: PathStatistics| PathStatistics { state: of.state.shown(exposure), ..of };
-        self.paths.iter().map(of).map(shown).collect()
+        self.paths.iter().map(|path| self.statistics_of(path, exposure)).collect()
+    }
+
+    /// Returns the statistics of the path for new data.
+    pub(super) fn data_path_statistics(&self, exposure: Exposure) -> PathStatistics {
+        self.statistics_of(self.paths.path(self.paths.for_data()), exposure)
+    }
+
+    fn statistics_of(&self, path: &Path, exposure: Exposure) -> PathStatistics {
+        let of = path.statistics(self.paths.primary(), self.sender.flight(path.index));
+        PathStatistics { state: of.state.shown(exposure), ..of }
     }
 
     /// Makes a path the primary one, as the user wants.

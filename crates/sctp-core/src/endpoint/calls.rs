@@ -82,6 +82,26 @@ impl Endpoint {
         Ok(self.with(now, slot, |association| association.send(now, messages)))
     }
 
+    /// Asks for [`Event::SendBufferAvailable`](crate::Event::SendBufferAvailable) as soon as no more than so much payload is
+    /// [buffered](Association::buffered), once; returns false if it is so already, and then there is no event. Of several
+    /// calls the highest mark counts.
+    ///
+    /// # Errors
+    /// There is no such association.
+    pub fn await_low_water(
+        &mut self,
+        id: AssociationId,
+        payload_bytes: usize,
+    ) -> Result<bool, UnknownAssociation> {
+        let slot = self.slot(id)?;
+        let association = &mut self.associations[slot].association;
+        let is_above = association.buffered().bytes() > payload_bytes;
+        if is_above {
+            association.await_low_water(payload_bytes);
+        }
+        Ok(is_above)
+    }
+
     /// Sets the priority of an outgoing stream for [`StreamScheduler::Priority`](crate::StreamScheduler::Priority):
     /// lower goes first; 256 if never set.
     ///

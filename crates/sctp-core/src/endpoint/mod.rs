@@ -74,6 +74,13 @@ pub struct AssociationId {
     generation: u32,
 }
 
+/// The number that events ([`trace`](crate::trace)) tell associations apart by.
+impl core::fmt::Display for AssociationId {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.generation.fmt(f)
+    }
+}
+
 /// The owner of keys that are changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyOwner {

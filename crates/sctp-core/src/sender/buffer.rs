@@ -14,6 +14,7 @@ use super::queue::{DISPLACEABLE_BYTES, WAITING_BYTES};
 use crate::config::Buffers;
 use crate::error::SendError;
 use crate::message::{Message, Reliability};
+use crate::stats::Buffered;
 
 /// The send buffer, as numbers.
 #[derive(Clone, Copy, Debug)]
@@ -25,11 +26,13 @@ pub(super) struct SendBuffer {
     free_bytes: usize,
     /// A message was refused: say so when there is room again.
     refused: bool,
+    /// Say so when no more payload than this is here.
+    low_water_bytes: Option<usize>,
 }
 
 impl SendBuffer {
     pub(super) fn new(limit: usize) -> Self {
-        Self { limit, payload_bytes: 0, free_bytes: 0, refused: false }
+        Self { limit, payload_bytes: 0, free_bytes: 0, refused: false, low_water_bytes: None }
     }
 
     /// Takes note that so much payload is not here any more.
@@ -127,13 +130,30 @@ impl Sender {
         self.outstanding.trim();
     }
 
-    /// Returns whether to tell the user that there is room again.
+    /// Returns whether to tell the user that there is room again, or as little here as was waited for.
     pub(super) fn buffer_available(&mut self) -> bool {
-        if !self.buffer.refused {
-            return false;
+        let has_room = self.buffer.refused && self.look_for_room(self.buffer.limit / 2) == 0;
+        let is_low = self.buffer.low_water_bytes.is_some_and(|mark| self.buffer.payload_bytes <= mark);
+        self.buffer.refused &= !has_room;
+        self.buffer.low_water_bytes = self.buffer.low_water_bytes.filter(|_| !is_low);
+        has_room || is_low
+    }
+
+    /// The user waits until no more payload than this is here, or than another such call said.
+    pub(crate) fn await_low_water(&mut self, payload_bytes: usize) {
+        self.buffer.low_water_bytes = self.buffer.low_water_bytes.max(Some(payload_bytes));
+    }
+
+    /// Returns the octets of payload that are here.
+    pub(crate) fn buffered(&self) -> Buffered {
+        if self.is_dry() {
+            return Buffered::default();
         }
-        self.buffer.refused = self.look_for_room(self.buffer.limit / 2) > 0;
-        !self.buffer.refused
+        let unsent_bytes = self.queue.payload_bytes();
+        Buffered {
+            unsent_bytes,
+            unacknowledged_bytes: self.buffer.payload_bytes.saturating_sub(unsent_bytes),
+        }
     }
 
     /// Returns the number of octets that the messages which are here take; none where there are none.

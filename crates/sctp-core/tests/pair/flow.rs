@@ -176,3 +176,32 @@ fn no_more_than_the_window_is_outstanding() {
     assert_eq!(pair.statistics(End::Right).sender.chunks, 4, "nothing new fits");
     assert!(resent > from + 4);
 }
+
+/// The mark is told once, when it is reached, and not before.
+#[test]
+fn low_water_mark_is_told_once_when_no_more_is_buffered() {
+    let mut pair = Setup::signalling().connected();
+    (0..20).for_each(|number| pair.send(End::Left, ordered(0, number, 1000)));
+    let told = |pair: &Pair| {
+        pair.side(End::Left).events.iter().filter(|(_, event)| *event == Event::SendBufferAvailable).count()
+    };
+    let buffered = |pair: &Pair| {
+        let side = pair.side(End::Left);
+        side.endpoint.association(side.id.unwrap()).unwrap().buffered()
+    };
+    let before = buffered(&pair);
+    assert_eq!(before.bytes(), 20_000);
+    assert!(before.unsent_bytes > 0 && before.unacknowledged_bytes > 0, "{before:?}");
+    let awaits = |pair: &mut Pair, mark| {
+        pair.with(End::Left, |side, _| side.endpoint.await_low_water(side.id.unwrap(), mark).unwrap())
+    };
+    assert!(!awaits(&mut pair, 20_000), "it is so already");
+    assert!(awaits(&mut pair, 1_000) && awaits(&mut pair, 10_000));
+    while told(&pair) == 0 {
+        assert!(buffered(&pair).bytes() > 10_000, "the higher mark counts");
+        pair.run_ms(1);
+    }
+    assert!(buffered(&pair).bytes() <= 10_000);
+    pair.run_ms(10_000);
+    assert_eq!((buffered(&pair).bytes(), told(&pair)), (0, 1));
+}

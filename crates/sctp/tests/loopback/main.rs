@@ -12,6 +12,7 @@ mod full_socket;
 mod messages;
 mod raw_ip;
 mod shards;
+mod status;
 mod streams;
 mod unheard;
 
