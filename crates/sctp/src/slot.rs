@@ -15,7 +15,7 @@ pub(crate) struct Slot {
     pub(crate) holder: Holder,
     /// Events that nobody has asked for yet.
     pub(crate) events: EventQueue,
-    /// Taken when the association ended.
+    /// The knowledge of it when it ended.
     pub(crate) last: Option<Box<Last>>,
 }
 

@@ -1,4 +1,4 @@
-//! What an association is, and how it stands.
+//! The status of an association: who it joins, and how it stands.
 
 use std::net::IpAddr;
 
@@ -8,14 +8,14 @@ use super::PathStatistics;
 use crate::event::{AssociationState, Origin};
 use crate::transmit::Destination;
 
-/// Who an association joins, and how it stands at one moment (SCTP_STATUS, RFC 6458 §8.2.1). What was counted so far is in
+/// The status of an association at one moment: who it joins, and how it stands (SCTP_STATUS, RFC 6458 §8.2.1). What was counted so far is in
 /// [`AssociationStatistics`](crate::AssociationStatistics).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AssociationStatus {
     /// The state of RFC 9260 §4 that it is in.
     pub state: AssociationState,
-    /// The side that opened it.
+    /// The side that opened the association.
     pub origin: Origin,
     /// The SCTP port of this side.
     pub local_port: SctpPort,
@@ -47,7 +47,7 @@ pub struct Buffered {
 }
 
 impl Buffered {
-    /// Returns the sum of both.
+    /// Returns the sum of both numbers of octets.
     #[must_use]
     pub const fn bytes(self) -> usize {
         self.unsent_bytes + self.unacknowledged_bytes

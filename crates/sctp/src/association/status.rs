@@ -1,4 +1,4 @@
-//! What an association knows of itself: who it joins, how it stands, what it counts.
+//! The knowledge that an association has of itself: who it joins, how it stands, what it counts.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -9,7 +9,7 @@ use super::Association;
 use crate::error::CommunicationLost;
 use crate::shared::until;
 
-/// What it knows of itself.
+/// The knowledge of an association about itself.
 impl Association {
     /// Returns who the association joins, and how it stands now: addresses, SCTP ports, streams, state, what is buffered, the
     /// path in use with its round trip. After its end, how it stood then.
@@ -104,7 +104,7 @@ impl Association {
     }
 }
 
-/// Its number: all else is behind a lock.
+/// Shows the number of the association: all else is behind a lock.
 impl fmt::Debug for Association {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Association").field("id", &self.inner.id).finish_non_exhaustive()
