@@ -21,8 +21,8 @@ pub(crate) struct StreamTable {
     readers: BTreeMap<ReaderId, Queue>,
     /// Messages of streams that nobody has taken, in the order of their arrival.
     others: VecDeque<Received>,
-    /// The tasks that wait for room in the send buffer, by their streams.
-    writers: BTreeMap<StreamId, Waker>,
+    /// The tasks that wait for room in the send buffer.
+    writers: Vec<Waker>,
     numbers: u64,
     /// Messages between the core and their queues; kept for its memory.
     batch: Vec<Received>,
@@ -152,8 +152,14 @@ impl State {
         self.core.has_message(id) || self.streams.get(&id).is_some_and(|table| !table.others.is_empty())
     }
 
-    /// Returns what a reader finds; who finds nothing is woken up when that changes.
-    pub(crate) fn read(&mut self, now: Instant, id: AssociationId, reader: ReaderId, waker: &Waker) -> Found {
+    /// Returns what a reader finds. Who finds nothing and has a waker is woken up when that changes.
+    pub(crate) fn read(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        reader: ReaderId,
+        waker: Option<&Waker>,
+    ) -> Found {
         let queue = self.streams.get_mut(&id)?.readers.get_mut(&reader)?;
         if let Some(received) = queue.pop() {
             self.free(now, id, Freed::of(&received));
@@ -166,7 +172,9 @@ impl State {
         });
         let ending = || self.slots.get(&id)?.ending().cloned();
         let found = end.or_else(|| Some(ending()?.map(|()| None).map_err(StreamReadError::Lost)));
-        if found.is_none() {
+        if found.is_none()
+            && let Some(waker) = waker
+        {
             queue.waker = Some(waker.clone());
         }
         found
@@ -217,16 +225,18 @@ impl State {
     }
 
     /// A writer is to be woken up when there may be room in the send buffer.
-    pub(crate) fn await_room(&mut self, id: AssociationId, stream: StreamId, waker: &Waker) {
-        if let Some(table) = self.streams.get_mut(&id) {
-            table.writers.insert(stream, waker.clone());
+    pub(crate) fn await_room(&mut self, id: AssociationId, waker: &Waker) {
+        if let Some(table) = self.streams.get_mut(&id)
+            && !table.writers.iter().any(|writer| writer.will_wake(waker))
+        {
+            table.writers.push(waker.clone());
         }
     }
 
     /// There is room in the send buffer, or never will be.
     pub(super) fn wake_writers(&mut self, id: AssociationId) {
         if let Some(table) = self.streams.get_mut(&id) {
-            std::mem::take(&mut table.writers).into_values().for_each(Waker::wake);
+            table.writers.drain(..).for_each(Waker::wake);
         }
     }
 

@@ -185,6 +185,51 @@ async fn a_discarded_stream_never_fills_the_window() {
 }
 
 #[tokio::test]
+async fn every_writer_of_a_stream_goes_on_when_there_is_room() {
+    within_a_minute(async {
+        let pair = pair().await;
+        // Whoever gives the reading half back keeps the writing one, beside that of the next taker.
+        let writers = [(); 2].map(|()| take(&pair.here, 1).split().1);
+        for _ in 0..2_000 {
+            while pair.here.try_send(numbered(2, 0, 1_024, Delivery::Ordered)).is_ok() {}
+            tokio::task::yield_now().await;
+        }
+        let waiting = writers
+            .map(|mut writer| tokio::spawn(async move { writer.write_all(&[0; 1_024]).await.unwrap() }));
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        assert!(waiting.iter().all(|task| !task.is_finished()), "there is room");
+        let mut written = 0;
+        while written < waiting.len() {
+            let received = pair.there.recv().await.unwrap().unwrap();
+            written += usize::from(received.message.stream == StreamId::new(1));
+        }
+        for task in waiting {
+            task.await.unwrap();
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn looking_for_a_message_wakes_no_less_those_who_wait_for_it() {
+    within_a_minute(async {
+        let pair = pair().await;
+        let mut stream = take(&pair.there, 1);
+        let waiting = tokio::spawn(poll_fn(move |context| {
+            let polled = stream.reader().poll_recv(context);
+            assert!(polled.is_ready() || stream.reader().try_recv().is_none());
+            polled.map(|found| number_of(&found.unwrap().unwrap().message))
+        }));
+        tokio::task::yield_now().await;
+        send(&pair.here, 1, 7, 10).await;
+        assert_eq!(waiting.await.unwrap(), 7);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn octets_and_lines_cross_a_stream() {
     within_a_minute(async {
         let pair = pair().await;

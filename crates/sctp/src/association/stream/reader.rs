@@ -62,7 +62,7 @@ impl StreamReader {
         context: &mut Context<'_>,
     ) -> Poll<Result<Option<Received>, StreamReadError>> {
         let turn = ready!(coop::poll_proceed(context));
-        match self.find(context.waker()) {
+        match self.find(Some(context.waker())) {
             Some(found) => {
                 turn.made_progress();
                 Poll::Ready(found)
@@ -74,10 +74,10 @@ impl StreamReader {
     /// Returns the next message if one is there already.
     #[must_use]
     pub fn try_recv(&mut self) -> Option<Received> {
-        self.find(Waker::noop())?.ok().flatten()
+        self.find(None)?.ok().flatten()
     }
 
-    fn find(&self, waker: &Waker) -> Option<Result<Option<Received>, StreamReadError>> {
+    fn find(&self, waker: Option<&Waker>) -> Option<Result<Option<Received>, StreamReadError>> {
         let (id, reader) = (self.association.inner.id, self.reader);
         self.association.inner.shared.attempt(|_| true, |state, now| state.read(now, id, reader, waker))
     }

@@ -115,7 +115,7 @@ impl StreamWriter {
         inner.shared.send(|state, now| match self.association.queue(state, now, message) {
             Err(SendError::BufferFull(message)) => {
                 *waiting = Some(message);
-                state.await_room(inner.id, self.stream, context.waker());
+                state.await_room(inner.id, context.waker());
                 Poll::Pending
             }
             outcome => Poll::Ready(outcome),
