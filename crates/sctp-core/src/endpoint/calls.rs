@@ -163,12 +163,7 @@ impl Endpoint {
         limit: usize,
         received: &mut Vec<Received>,
     ) -> usize {
-        let Ok(slot) = self.slot(id) else { return 0 };
-        let count = self.associations[slot].association.receive_many(limit, received);
-        if count > 0 {
-            self.after_reading(now, slot);
-        }
-        count
+        self.read(now, id, |association| association.receive_many(limit, received))
     }
 
     /// Appends the messages from the peer that are ready, at most `limit`, as [`receive_many`](Self::receive_many)
@@ -181,8 +176,17 @@ impl Endpoint {
         limit: usize,
         received: &mut Vec<Received>,
     ) -> usize {
+        self.read(now, id, |association| association.take_unread(limit, received))
+    }
+
+    fn read(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        read: impl FnOnce(&mut Association) -> usize,
+    ) -> usize {
         let Ok(slot) = self.slot(id) else { return 0 };
-        let count = self.associations[slot].association.take_unread(limit, received);
+        let count = read(&mut self.associations[slot].association);
         if count > 0 {
             self.after_reading(now, slot);
         }

@@ -160,7 +160,7 @@ impl Ordering {
     }
 
     /// Appends the next ones, at most so many.
-    #[inline]
+    #[inline(always)]
     pub(super) fn receive_many(&mut self, limit: usize, into: &mut Vec<Received>) {
         if self.ready.len() == 1 && limit > 0 {
             into.extend(self.receive());
