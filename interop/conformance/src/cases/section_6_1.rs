@@ -189,7 +189,9 @@ fn retransmissions_go_before_new_data(peer: &mut Peer) -> Verdict {
     same("what is sent after the timeout", again, first)
 }
 
-fn burst_after_a_pause_is_limited(peer: &mut Peer) -> Verdict {
+/// Has everything acknowledged that fills the window, and sends as much again after a pause. Returns how many packets were
+/// acknowledged.
+pub(super) fn send_again_after_a_pause(peer: &mut Peer) -> Verdict<u32> {
     peer.establish()?;
     peer.call(Call::Send { stream: 0, octets: 60_000 })?;
     let mut acknowledged = 0;
@@ -200,6 +202,11 @@ fn burst_after_a_pause_is_limited(peer: &mut Peer) -> Verdict {
     }
     peer.silence(100)?;
     peer.call(Call::Send { stream: 0, octets: 60_000 })?;
+    Ok(acknowledged)
+}
+
+fn burst_after_a_pause_is_limited(peer: &mut Peer) -> Verdict {
+    send_again_after_a_pause(peer)?;
     let (packets, _) = flight(peer)?;
     holds("there are four packets at most", (1..=4).contains(&packets.len()))
 }

@@ -5,7 +5,7 @@ use crate::script::{Peer, Verdict, chunk, holds, same};
 use crate::wire::Call;
 
 use super::section_6::{closed, echoed, filled};
-use super::section_6_1::flight;
+use super::section_6_1::{flight, send_again_after_a_pause};
 use super::section_6_2::{answered, blocks};
 
 cases! {
@@ -69,16 +69,7 @@ fn probes_leave_the_congestion_window_alone(peer: &mut Peer) -> Verdict {
 }
 
 fn burst_limit_leaves_the_congestion_window_alone(peer: &mut Peer) -> Verdict {
-    peer.establish()?;
-    peer.call(Call::Send { stream: 0, octets: 60_000 })?;
-    let mut acknowledged = 0;
-    while let Some(heard) = peer.hear_any() {
-        heard?;
-        acknowledged += 1;
-        peer.say(&[peer.sack(acknowledged)])?;
-    }
-    peer.silence(100)?;
-    peer.call(Call::Send { stream: 0, octets: 60_000 })?;
+    let mut acknowledged = send_again_after_a_pause(peer)?;
     let mut flights = Vec::new();
     for _ in 0..3 {
         let (packets, _) = flight(peer)?;
