@@ -13,6 +13,7 @@ use crate::sources::Sources;
 const ROOMS: [(&str, &[&str]); 1] = [(
     "crates/sctp-core",
     &[
+        "allocation",
         "steps",
         "rng",
         "seldom",

@@ -104,6 +104,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod allocation;
 mod association;
 mod capabilities;
 mod config;

@@ -14,6 +14,7 @@ use core::mem::size_of;
 use std::collections::VecDeque;
 
 use super::Event;
+use crate::allocation::allocated_bytes;
 use crate::config::{Buffers, EventLimit};
 use crate::message::Message;
 use crate::seldom::Seldom;
@@ -374,9 +375,11 @@ fn failure_limit(buffers: &Buffers) -> EventLimit {
 /// Returns the number of octets that a waiting event holds in memory.
 fn held_bytes(event: &Event) -> usize {
     let beside = match event {
-        Event::SendFailed { message, .. } => message.payload.len(),
-        Event::StreamsReset { streams, .. } => streams.capacity() * size_of::<sctp_wire::StreamId>(),
-        Event::RemoteError(error) => error.text.len(),
+        Event::SendFailed { message, .. } => allocated_bytes(message.payload.len()),
+        Event::StreamsReset { streams, .. } => {
+            allocated_bytes(streams.capacity() * size_of::<sctp_wire::StreamId>())
+        }
+        Event::RemoteError(error) => allocated_bytes(error.text.len()),
         Event::CommunicationUp { .. }
         | Event::Restart { .. }
         | Event::ShutdownReceived

@@ -102,7 +102,7 @@ impl Arena {
 const SHORT_BYTES: usize = 1000;
 
 /// The least number of messages that share the copy of a packet.
-const SHARED_BY: usize = 4;
+pub(super) const SHARED_BY: usize = 4;
 
 /// Octets of a block at most: what a message that the application keeps may keep with it.
 const BLOCK_BYTES: usize = 16 << 10;

@@ -10,7 +10,7 @@ use sctp_wire::Chunks;
 use virtual_time::Instant;
 
 use super::Receiver;
-use super::arena::PacketCopy;
+use super::arena::{PacketCopy, SHARED_BY};
 use super::fragment::DataChunk;
 use super::ordering::Ordering;
 use super::outcome::TakenIn;
@@ -43,7 +43,7 @@ impl Receiver {
         }
         if messages > 0 {
             if packet.copied_bytes() > 0 {
-                self.note_copy(packet.copied_bytes(), messages as usize, octets);
+                self.part_if_better(packet.copied_bytes(), messages as usize, octets);
             }
             self.note_expected(messages, octets, is_immediate);
             (taken.any, taken.message_ready) = (true, true);
@@ -70,20 +70,18 @@ impl Receiver {
         self.counters.octets += octets as u64;
     }
 
-    /// A copy of a packet that is mostly something else is far more than its messages: they get places of their own.
+    /// A copy of a packet that is mostly something else is far more than its messages, and one for few of them takes more
+    /// than pieces of their own: then they get such.
     #[inline(never)]
-    fn note_copy(&mut self, copied_bytes: usize, messages: usize, octets: usize) {
-        if copied_bytes > octets + messages * MOST_BESIDE {
+    fn part_if_better(&mut self, copied_bytes: usize, messages: usize, octets: usize) {
+        if messages < SHARED_BY || copied_bytes > octets + messages * MOST_BESIDE {
             self.ordering.each_of_last(messages, |payload| *payload = Bytes::copy_from_slice(payload));
-        } else {
-            let shared_bytes = self.ordering.note_shared(copied_bytes.saturating_sub(octets));
-            self.window.add_overhead(shared_bytes);
         }
     }
 }
 
-/// Octets of a packet beside a message that are copied with it at most: its header, and its share of what is no message.
-const MOST_BESIDE: usize = 32;
+/// Octets of a packet beside a message that are copied with it at most: its header, its padding, and its share of the rest.
+const MOST_BESIDE: usize = 24;
 
 /// The limits of messages that are taken without a closer look.
 struct WholeMessageLimits {

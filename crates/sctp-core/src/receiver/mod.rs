@@ -276,8 +276,7 @@ impl Receiver {
     #[inline(always)]
     fn release(&mut self, messages: usize, payload_bytes: usize) {
         self.window.release(payload_bytes);
-        let shared_bytes = self.ordering.forget_shared(messages);
-        self.window.drop_overhead(Ordering::ready_overhead_bytes(messages) + shared_bytes);
+        self.window.drop_overhead(Ordering::ready_overhead_bytes(messages));
         debug_assert_eq!(self.window.overhead_bytes(), self.overhead_bytes());
         self.ordering.give_back();
         if !self.ordering.has_message() {

@@ -14,6 +14,7 @@ use virtual_time::Instant;
 use super::ReceiverViolation;
 use super::fragment::{DataChunk, Numbering, Sequence};
 use super::reassembly::Assembled;
+use crate::allocation::{BESIDE_PAYLOAD_BYTES, allocated_bytes};
 use crate::message::{Delivery, Message, Piece, Received};
 use crate::stats::BlockingStatistics;
 use crate::steps::step;
@@ -27,8 +28,6 @@ pub(super) struct Ordering {
     next: Vec<Sequence>,
     blocked: BTreeMap<(u16, u32), Box<BlockedMessage>>,
     ready: VecDeque<Ready>,
-    /// Octets of the copies of packets that short ones of them share, beside their payload.
-    shared_bytes: usize,
     /// The statistics of blocking, once a message has waited.
     statistics: Option<Box<BlockingStatistics>>,
 }
@@ -40,7 +39,6 @@ impl Ordering {
             next: Vec::new(),
             blocked: BTreeMap::new(),
             ready: VecDeque::new(),
-            shared_bytes: 0,
             statistics: None,
         }
     }
@@ -222,36 +220,13 @@ impl Ordering {
     /// Returns the number of octets in what holds complete messages, besides their payload.
     #[inline]
     pub(super) fn overhead_bytes(&self) -> usize {
-        Self::ready_overhead_bytes(self.ready.len()) + self.shared_bytes + self.blocked.len() * BLOCKED_BYTES
+        Self::ready_overhead_bytes(self.ready.len()) + self.blocked.len() * BLOCKED_BYTES
     }
 
     /// Returns the octets of bookkeeping of so many messages that are ready.
     #[inline]
     pub(super) const fn ready_overhead_bytes(messages: usize) -> usize {
         messages * READY_BYTES
-    }
-
-    /// Notes that the messages that became ready last share a copy with so many octets beside them; returns
-    /// what it counts.
-    #[inline]
-    pub(super) fn note_shared(&mut self, beside_bytes: usize) -> usize {
-        let counted = beside_bytes + SHARED_COPY_BYTES;
-        self.shared_bytes += counted;
-        counted
-    }
-
-    /// Takes note that so many messages were read: of the copies that they shared, their part is counted as
-    /// gone. Returns how much that is.
-    #[inline]
-    pub(super) fn forget_shared(&mut self, read: usize) -> usize {
-        if self.shared_bytes == 0 { 0 } else { self.forget_part(read) }
-    }
-
-    #[inline]
-    fn forget_part(&mut self, read: usize) -> usize {
-        let left = self.ready.len();
-        let kept = self.shared_bytes / (left + read).max(1) * left;
-        core::mem::replace(&mut self.shared_bytes, kept) - kept
     }
 
     /// Returns the number of octets of what is kept for each stream until the association ends.
@@ -404,13 +379,11 @@ struct BlockedMessage {
 }
 
 /// Octets of a place in the queue of what is ready, with its share of the free ones.
-const READY_BYTES: usize = size_of::<Ready>() + size_of::<Ready>() / 16;
-
-/// Octets that allow a copy to be shared.
-const SHARED_COPY_BYTES: usize = 24;
+const READY_BYTES: usize = size_of::<Ready>() + size_of::<Ready>() / 16 + BESIDE_PAYLOAD_BYTES;
 
 /// Octets of a blocked message, and its key and pointer in nodes that are two thirds full.
-const BLOCKED_BYTES: usize = size_of::<BlockedMessage>() + 16 * 3 / 2 + 4;
+const BLOCKED_BYTES: usize =
+    allocated_bytes(size_of::<BlockedMessage>()) + 16 * 3 / 2 + 4 + BESIDE_PAYLOAD_BYTES;
 
 /// Places that an empty queue keeps: as many as many packets fill at once.
 const PLACES_KEPT: usize = 1024;

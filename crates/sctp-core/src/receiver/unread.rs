@@ -3,6 +3,7 @@
 use core::mem::size_of;
 
 use super::Receiver;
+use crate::allocation::BESIDE_PAYLOAD_BYTES;
 use crate::message::Received;
 
 /// The messages taken out and not read yet, as numbers.
@@ -10,8 +11,6 @@ use crate::message::Received;
 pub(super) struct Unread {
     messages: usize,
     payload_bytes: usize,
-    /// Octets of the copies of packets that short ones of them share, beside their payload.
-    shared_bytes: usize,
 }
 
 impl Unread {
@@ -22,7 +21,7 @@ impl Unread {
     /// Returns the number of octets in what holds them, besides their payload.
     #[inline]
     pub(super) fn overhead_bytes(self) -> usize {
-        self.messages * UNREAD_BYTES + self.shared_bytes
+        self.messages * UNREAD_BYTES
     }
 
     /// Takes note that some were read; returns how much payload that frees, which is never more than there was.
@@ -30,7 +29,6 @@ impl Unread {
         let left = self.messages.saturating_sub(messages);
         let payload_bytes =
             if left == 0 { self.payload_bytes } else { payload_bytes.min(self.payload_bytes) };
-        self.shared_bytes = self.shared_bytes / self.messages.max(1) * left;
         self.messages = left;
         self.payload_bytes -= payload_bytes;
         payload_bytes
@@ -47,7 +45,6 @@ impl Receiver {
         self.unread.messages += taken.len();
         self.unread.payload_bytes +=
             taken.iter().map(|received| received.message.payload.len()).sum::<usize>();
-        self.unread.shared_bytes += self.ordering.forget_shared(taken.len());
         self.ordering.give_back();
         self.count_held();
         if !self.ordering.has_message() {
@@ -77,4 +74,4 @@ impl Receiver {
 }
 
 /// Octets of a message in a queue of the user's, with its share of the free places.
-const UNREAD_BYTES: usize = size_of::<Received>() + size_of::<Received>() / 2;
+const UNREAD_BYTES: usize = size_of::<Received>() + size_of::<Received>() / 2 + BESIDE_PAYLOAD_BYTES;

@@ -27,9 +27,10 @@ impl BlockingStatistics {
         &self.histogram
     }
 
-    /// Returns the number of octets that it takes. The nodes of the map are at least half full.
+    /// Returns the number of octets that it takes. The nodes of the map, which have links beside their entries, are at
+    /// least half full.
     pub(crate) fn held_bytes(&self) -> usize {
-        let entry = (size_of::<StreamId>() + size_of::<StreamBlocking>()) * 2;
+        let entry = (size_of::<StreamId>() + size_of::<StreamBlocking>()) * 2 + 4;
         let buckets = self.histogram.buckets.capacity() * size_of::<u64>();
         size_of::<Self>() + self.streams.len() * entry + buckets
     }

@@ -81,13 +81,13 @@ fn oldest_notices_go_by_number_and_what_must_be_known_stays() {
 
 #[test]
 fn octets_count_as_they_are_held() {
-    let one = EVENT_BYTES + 100;
+    let one = EVENT_BYTES + 112;
     let mut events = limited(PLENTY, EventLimit { bytes: 3 * one, ..PLENTY });
     events.extend((0..10).map(|context| failed(context, 100)));
     // It takes the place of two, and a larger one finds none at all.
-    assert!(events.push(failed(10, 2 * one - EVENT_BYTES)));
+    assert!(events.push(failed(10, 2 * one - EVENT_BYTES - 8)));
     assert!(!events.push(failed(11, 3 * one)));
-    assert_eq!(all(&mut events), [failed(9, 100), failed(10, 2 * one - EVENT_BYTES)]);
+    assert_eq!(all(&mut events), [failed(9, 100), failed(10, 2 * one - EVENT_BYTES - 8)]);
     assert_eq!(events.dropped(), EventCounters { notices_dropped: 0, failures_dropped: 10 });
 }
 
@@ -97,7 +97,7 @@ fn lists_and_texts_of_the_peer_count() {
     let streams = vec![StreamId::new(0); 1000];
     let reset = Event::StreamsReset { direction, streams, result };
     let error = Event::RemoteError(RemoteError { cause: None, text: "x".repeat(2000).into() });
-    let mut events = limited(EventLimit { bytes: 2000 + EVENT_BYTES, ..PLENTY }, PLENTY);
+    let mut events = limited(EventLimit { bytes: 2016 + EVENT_BYTES, ..PLENTY }, PLENTY);
     events.extend([reset.clone(), error.clone()]);
     assert_eq!(all(&mut events), [error]);
     events.extend([key(1), reset.clone()]);

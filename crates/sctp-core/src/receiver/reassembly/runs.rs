@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use sctp_wire::{PayloadProtocolId, StreamId};
 
 use super::{Assembled, Discarded};
+use crate::allocation::{BESIDE_PAYLOAD_BYTES, allocated_bytes};
 use crate::error::ReceiverViolation;
 use crate::message::Piece;
 use crate::receiver::fragment::{DataChunk, Sequence};
@@ -76,10 +77,11 @@ impl<P: FragmentPosition> Runs<P> {
     }
 
     /// Returns the number of octets in what holds them: a run with the place of a piece, its key and pointer in
-    /// nodes that are half full, and the gap before it.
+    /// nodes that are half full and have links beside their entries, and the gap before it.
     pub(super) fn overhead_bytes(&self) -> usize {
-        let in_node = 2 * (size_of::<P>() + size_of::<usize>());
-        self.runs.len() * (size_of::<Run>() + size_of::<Vec<u8>>() + in_node + size_of::<Position>())
+        let in_node = 2 * (size_of::<P>() + size_of::<usize>() + 6);
+        let run = allocated_bytes(size_of::<Run>()) + allocated_bytes(size_of::<Vec<u8>>());
+        self.runs.len() * (run + in_node + size_of::<Position>() + BESIDE_PAYLOAD_BYTES)
     }
 
     pub(super) fn is_empty(&self) -> bool {
