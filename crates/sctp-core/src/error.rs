@@ -143,6 +143,20 @@ pub enum StreamError {
     UnknownAssociation(#[from] UnknownAssociation),
 }
 
+/// The reason why a parameter of a running association was not changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SettingError {
+    /// The value cannot work, or not with the others.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The association has no such path.
+    #[error("the association has no {0}")]
+    UnknownPath(PathId),
+    /// No such association (any more).
+    #[error(transparent)]
+    UnknownAssociation(#[from] UnknownAssociation),
+}
+
 /// The reason why a path did not become the primary one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SetPrimaryError {

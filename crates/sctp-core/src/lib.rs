@@ -135,17 +135,17 @@ pub use capabilities::{Capabilities, Capability};
 pub use config::{
     Acceptance, AfterTimeout, AnnouncedPrimary, AssociationConfig, Attempts, AuthConfig, AuthKeys,
     AutomaticAddresses, Buffers, CongestionAlgorithm, CongestionConfig, CrowdLimits, Discovery,
-    EndpointConfig, EventLimit, EventLimits, Exposure, Extensions, HeartbeatConfig, HmacPreference,
-    ImmediateSack, Incoming, InitRate, InitialWindow, LossDetection, MessageBundling, Nagle, Offer, Pacing,
-    PathMtuConfig, PathsConfig, Profile, ReconfigConfig, RecoveryConfig, RtoConfig, SackConfig,
-    StandingQueue, StreamScheduler, StreamShare, Streams, TagShare, TransmissionConfig, UnknownProfile,
-    WindowValidation,
+    EndpointConfig, EventLimit, EventLimits, Exposure, Extensions, HeartbeatConfig, Heartbeats,
+    HmacPreference, ImmediateSack, Incoming, InitRate, InitialWindow, LossDetection, MessageBundling, Nagle,
+    Offer, Pacing, PathMtuConfig, PathSetting, PathsConfig, Profile, ReconfigConfig, RecoveryConfig,
+    RtoConfig, SackConfig, Setting, StandingQueue, StreamScheduler, StreamShare, Streams, TagShare,
+    TransmissionConfig, UnknownProfile, WindowValidation,
 };
 pub use endpoint::{AssociationId, Endpoint, KeyOwner};
 pub use error::{
     AddressChangeError, AssociationError, AuthKeyError, ConfigError, ConnectError, ProtocolViolation,
-    ReceiverViolation, ReconfigError, RemoteError, SendError, SendFailure, SetPrimaryError, StreamError,
-    UnknownAssociation,
+    ReceiverViolation, ReconfigError, RemoteError, SendError, SendFailure, SetPrimaryError, SettingError,
+    StreamError, UnknownAssociation,
 };
 pub use event::{
     AddressChange, AddressOutcome, AssociationState, Event, EventCounters, EventQueue, Origin, PathState,

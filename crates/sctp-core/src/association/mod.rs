@@ -25,6 +25,7 @@
 //! | `shutdown` | ending (RFC 9260 §9) |
 //! | `expiry` | timers that have run out |
 //! | `addresses` | what the user and the host decide about paths |
+//! | `settings` | parameters that the user changes |
 //! | `packetizer` | what goes into the next packet |
 //! | `peer`, `state` | identity, state machine |
 
@@ -49,6 +50,7 @@ mod reported;
 mod restart;
 mod sending;
 mod session;
+mod settings;
 mod shutdown;
 mod state;
 mod state_cookie;

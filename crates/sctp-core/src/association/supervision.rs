@@ -12,6 +12,7 @@ use super::outbox::Outbox;
 use super::session::Session;
 use super::timers::Timer;
 use super::{Association, AssociationState as S};
+use crate::config::Heartbeats;
 use crate::error::AssociationError;
 use crate::event::{Event, Origin, PathState};
 use crate::path::{Answer, Heartbeat, Unanswered, VerificationSlot};
@@ -245,9 +246,12 @@ impl Supervision {
         outbound: &Outbound,
         outbox: &mut Outbox,
     ) {
+        if outbound.paths.path(path).own().heartbeats == Heartbeats::Off {
+            return;
+        }
         let rto = outbound.paths.path(path).rto.rto();
         let untried = self.untried(session, outbound, outbox);
-        let interval = untried.or(session.config.heartbeat.interval);
+        let interval = untried.or_else(|| usual_interval(path, session, outbound));
         let regular = interval.map(|interval| interval + rto / 2 + session.nonces.up_to(rto));
         if let Some(pause) = regular.into_iter().chain(nat_keepalive(path, session, outbound)).min() {
             outbox.timers.set(Timer::Heartbeat(path), from + pause);
@@ -262,12 +266,38 @@ impl Supervision {
         outbound: &Outbound,
         outbox: &Outbox,
     ) -> Option<Duration> {
+        if outbound.paths.path(path).own().heartbeats == Heartbeats::Off {
+            return None;
+        }
         let untried = self.untried(session, outbound, outbox);
         let usual = || {
-            let interval = session.config.heartbeat.interval;
+            let interval = usual_interval(path, session, outbound);
             interval.into_iter().chain(nat_keepalive(path, session, outbound)).min()
         };
         untried.or_else(usual)
+    }
+
+    /// HEARTBEATs are to be others: what is planned is planned anew, and what was asked is still waited for.
+    fn plan_anew(
+        &mut self,
+        now: Instant,
+        path: PathIndex,
+        session: &mut Session,
+        outbound: &Outbound,
+        outbox: &mut Outbox,
+    ) {
+        let entry = outbound.paths.path(path);
+        if !session.state.name().sends_heartbeats() || entry.heartbeat.is_outstanding() {
+            return;
+        }
+        match entry.state {
+            PathState::Unconfirmed | PathState::Removed => {}
+            PathState::PotentiallyFailed => outbox.timers.set(Timer::Heartbeat(path), now),
+            PathState::Active | PathState::Inactive => {
+                outbox.timers.stop(Timer::Heartbeat(path));
+                self.schedule_heartbeat(now, path, session, outbound, outbox);
+            }
+        }
     }
 }
 
@@ -282,7 +312,8 @@ fn heartbeat_due(
 ) -> HeartbeatDue {
     let entry = outbound.paths.path(path);
     // As long as data may go nowhere, there is nothing to fall back to: until the peer counts as unreachable.
-    let has_failed = entry.errors > session.config.attempts.path && outbound.paths.has_confirmed();
+    let has_failed = entry.errors > entry.own().attempts.unwrap_or(session.config.attempts.path)
+        && outbound.paths.has_confirmed();
     match (entry.state, interval) {
         // RFC 9260 §5.4: once an RTO until it failed.
         (PathState::Unconfirmed, _) if !has_failed => {
@@ -343,6 +374,15 @@ fn is_asked_by_data(path: PathIndex, outbound: &Outbound) -> bool {
         && outbound.sender.has_outstanding(path)
 }
 
+/// Returns how long a path is not idle yet, whatever NATs need.
+fn usual_interval(path: PathIndex, session: &Session, outbound: &Outbound) -> Option<Duration> {
+    match outbound.paths.path(path).own().heartbeats {
+        Heartbeats::AsAssociation => session.config.heartbeat.interval,
+        Heartbeats::Off => None,
+        Heartbeats::Every(interval) => Some(interval),
+    }
+}
+
 /// Returns how long the NATs on a path may hear nothing: those that see UDP (RFC 6951 §4).
 fn nat_keepalive(path: PathIndex, session: &Session, outbound: &Outbound) -> Option<Duration> {
     match outbound.paths.path(path).destination.encapsulation {
@@ -387,6 +427,12 @@ impl Association {
         let (session, outbound, outbox) = (&self.session, &mut self.outbound, &mut self.outbox);
         let counted = self.supervision.unanswered(now, path, what, session, outbound, outbox);
         counted.map_err(|error| self.abort_quietly(error)).is_ok()
+    }
+
+    /// Plans the HEARTBEATs of a path anew, because they are to be others.
+    pub(super) fn plan_heartbeats(&mut self, now: Instant, path: PathIndex) {
+        let (session, outbound, outbox) = (&mut self.session, &self.outbound, &mut self.outbox);
+        self.supervision.plan_anew(now, path, session, outbound, outbox);
     }
 
     /// Asks whether the peer is at the address of this path.

@@ -12,6 +12,7 @@ mod paths;
 mod profile;
 mod reconfiguration;
 mod scheduling;
+mod setting;
 #[cfg(test)]
 mod tests;
 
@@ -33,6 +34,7 @@ pub use self::paths::{AnnouncedPrimary, Exposure, PathsConfig};
 pub use self::profile::{Profile, UnknownProfile};
 pub use self::reconfiguration::{Acceptance, ReconfigConfig};
 pub use self::scheduling::{StreamScheduler, StreamShare};
+pub use self::setting::{Heartbeats, PathSetting, Setting};
 use crate::error::ConfigError;
 use crate::transmit::{Dscp, MAX_PATHS, is_unicast};
 
@@ -477,18 +479,20 @@ impl AssociationConfig {
         }
         at_least("sack.every_packets", self.sack.every_packets as usize, 1)?;
         at_least("heartbeat.max_burst", self.heartbeat.max_burst as usize, 1)?;
-        let year = Duration::from_secs(365 * 24 * 3600);
+        if let Some(interval) = self.heartbeat.interval {
+            duration("heartbeat.interval", interval, Duration::ZERO, YEAR)?;
+        }
         if let Some(untried) = self.heartbeat.untried {
-            duration("heartbeat.untried", untried, Duration::from_millis(1), year)?;
+            duration("heartbeat.untried", untried, Duration::from_millis(1), YEAR)?;
         }
         if let Some(keepalive) = self.heartbeat.nat_keepalive {
-            duration("heartbeat.nat_keepalive", keepalive, Duration::from_secs(1), year)?;
+            duration("heartbeat.nat_keepalive", keepalive, Duration::from_secs(1), YEAR)?;
         }
         if let Some(idle) = self.autoclose {
-            duration("autoclose", idle, Duration::from_millis(1), year)?;
+            duration("autoclose", idle, Duration::from_millis(1), YEAR)?;
         }
         if let Some(persist) = self.attempts.persist {
-            duration("attempts.persist", persist, Duration::from_secs(1), year)?;
+            duration("attempts.persist", persist, Duration::from_secs(1), YEAR)?;
         }
         self.paths.validate(self.attempts.path)?;
         // RFC 9260 §6.2: the delay must not exceed 500 ms.
@@ -499,6 +503,9 @@ impl AssociationConfig {
         Ok(())
     }
 }
+
+/// The longest time that anything is put off.
+const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
 fn at_least(field: &'static str, value: usize, bound: usize) -> Result<(), ConfigError> {
     if value < bound { Err(ConfigError::TooSmall { field, value, bound }) } else { Ok(()) }

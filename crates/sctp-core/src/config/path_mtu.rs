@@ -53,7 +53,7 @@ impl Default for PathMtuConfig {
 }
 
 impl PathMtuConfig {
-    pub(super) fn validate(&self) -> Result<(), ConfigError> {
+    pub(crate) fn validate(&self) -> Result<(), ConfigError> {
         super::at_least("path_mtu.bytes", self.bytes, 576)?;
         super::at_most("path_mtu.bytes", self.bytes, 65_535)?;
         super::at_least("path_mtu.min_bytes", self.min_bytes, 576)?;

@@ -9,9 +9,10 @@ use virtual_time::Instant;
 use super::table::id;
 use super::{AssociationId, Endpoint};
 use crate::association::{AfterReading, Association};
-use crate::config::{AssociationConfig, StreamShare};
+use crate::config::{AssociationConfig, EndpointConfig, PathSetting, Setting, StreamShare};
 use crate::error::{
-    AddressChangeError, ConnectError, SendError, SetPrimaryError, StreamError, UnknownAssociation,
+    AddressChangeError, ConfigError, ConnectError, SendError, SetPrimaryError, SettingError, StreamError,
+    UnknownAssociation,
 };
 use crate::event::AddressChange;
 use crate::message::{Message, Received};
@@ -80,6 +81,50 @@ impl Endpoint {
     ) -> Result<(usize, Option<SendError>), UnknownAssociation> {
         let slot = self.slot(id)?;
         Ok(self.with(now, slot, |association| association.send(now, messages)))
+    }
+
+    /// Changes a parameter of a running association: timeouts, acknowledgments, HEARTBEATs, limits of errors, packets.
+    ///
+    /// # Errors
+    /// There is no such association, or the value cannot work, alone or with the others; then nothing is changed.
+    pub fn set(&mut self, now: Instant, id: AssociationId, setting: Setting) -> Result<(), SettingError> {
+        let slot = self.slot(id)?;
+        Ok(self.with(now, slot, |association| association.set(now, setting))?)
+    }
+
+    /// Changes a parameter of one path of a running association.
+    ///
+    /// # Errors
+    /// There is no such association or path, or the value cannot work.
+    pub fn set_path(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        path: PathId,
+        setting: PathSetting,
+    ) -> Result<(), SettingError> {
+        let slot = self.slot(id)?;
+        self.with(now, slot, |association| association.set_path(now, path, setting))
+    }
+
+    /// Gives these parameters to the associations that peers open from now on, in place of
+    /// [`EndpointConfig::association`](crate::EndpointConfig::association). A handshake under way goes on with what was
+    /// agreed on.
+    ///
+    /// # Errors
+    /// The configuration cannot work; then nothing is changed.
+    pub fn set_accepted(&mut self, config: AssociationConfig) -> Result<(), ConfigError> {
+        let changed = EndpointConfig { association: config, ..self.config.clone() };
+        changed.validate()?;
+        self.config = changed;
+        self.shared.set_accepted(&self.config.association);
+        Ok(())
+    }
+
+    /// Returns the parameters that associations which peers open have now.
+    #[must_use]
+    pub fn accepted(&self) -> &AssociationConfig {
+        &self.config.association
     }
 
     /// Asks for [`Event::SendBufferAvailable`](crate::Event::SendBufferAvailable) as soon as no more than so much payload is

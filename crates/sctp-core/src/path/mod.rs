@@ -25,8 +25,9 @@ pub(crate) use self::ids::PathIds;
 use self::pmtud::PathMtu;
 use self::rto::RtoEstimator;
 pub(crate) use self::set::{Added, Loss, PathSet, VerificationSlot};
-use crate::config::AssociationConfig;
+use crate::config::{AssociationConfig, Heartbeats, PathMtuConfig};
 use crate::event::PathState;
+use crate::seldom::Seldom;
 use crate::stats::{PathStatistics, PathTally};
 use crate::trace;
 use crate::transmit::{Destination, PathId, PathIndex};
@@ -55,6 +56,16 @@ pub(crate) struct Path {
     pub(crate) probe_is_due: bool,
     pub(crate) counters: PathTally,
     pub(crate) mtu: PathMtu,
+    /// The settings that only this path has.
+    own: Seldom<OwnSettings>,
+}
+
+/// The settings of a path that are not those of its association.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OwnSettings {
+    pub(crate) heartbeats: Heartbeats,
+    /// Path.Max.Retrans.
+    pub(crate) attempts: Option<u32>,
 }
 
 /// The kind of answer that came on a path.
@@ -104,6 +115,7 @@ impl Path {
             probe_is_due: false,
             counters: PathTally::default(),
             mtu,
+            own: Seldom::default(),
         }
     }
 
@@ -136,6 +148,22 @@ impl Path {
             counters: self.counters.get(),
             congestion: self.congestion.counters(),
         }
+    }
+
+    /// Returns the settings that only this path has.
+    pub(crate) fn own(&self) -> OwnSettings {
+        self.own.get()
+    }
+
+    pub(crate) fn own_mut(&mut self) -> &mut OwnSettings {
+        self.own.note()
+    }
+
+    /// The size of packets is another one, or looked for in another way; returns whether packets became smaller.
+    pub(crate) fn set_mtu(&mut self, config: PathMtuConfig) -> bool {
+        let (before, is_ipv4) = (self.packet_bytes(), self.destination.address.is_ipv4());
+        self.change_mtu(|mtu| *mtu = PathMtu::new(config, is_ipv4));
+        self.packet_bytes() < before
     }
 
     /// Changes what is known of the path MTU, after which packets may have become larger or smaller.
@@ -189,6 +217,7 @@ impl Path {
     /// Takes note of a transmission that went unanswered, and returns the new state if that changed it (RFC
     /// 9260 §8.2).
     fn on_unanswered(&mut self, what: Unanswered, limits: &FailureThresholds) -> Option<PathState> {
+        let limits = FailureThresholds { path: self.own().attempts.unwrap_or(limits.path), ..*limits };
         // RFC 9260 §8.3: HEARTBEATs to an inactive path no longer count. RFC 7829 §4.1, point 3, lets them, to tell
         // inactive paths apart, within bounds.
         let most = match (what, limits.potentially_failed) {

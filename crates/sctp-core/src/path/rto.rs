@@ -23,6 +23,13 @@ struct Bounds {
     max: u64,
 }
 
+impl Bounds {
+    fn of(config: RtoConfig) -> Self {
+        let RtoConfig { initial, min, max } = config;
+        Self { initial: nanos(initial), min: nanos(min), max: nanos(max) }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Smoothed {
     srtt: u64,
@@ -32,9 +39,16 @@ struct Smoothed {
 impl RtoEstimator {
     /// Creates the estimator, with RTO.Initial until the first measurement (RFC 9260 §6.3.1 (C1)).
     pub(crate) fn new(config: RtoConfig) -> Self {
-        let RtoConfig { initial, min, max } = config;
-        let bounds = Bounds { initial: nanos(initial), min: nanos(min), max: nanos(max) };
+        let bounds = Bounds::of(config);
         Self { bounds, smoothed: None, rto: bounds.initial, min_rtt: MinRtt::default() }
+    }
+
+    /// The bounds are others from now on; what was measured, and a back-off, stay.
+    pub(crate) fn set_bounds(&mut self, config: RtoConfig) {
+        let is_backed_off = self.rto > self.measured();
+        self.bounds = Bounds::of(config);
+        let at_least = self.measured();
+        self.rto = if is_backed_off { self.rto.clamp(at_least, self.bounds.max) } else { at_least };
     }
 
     /// A measurement that Karn's rule allows (RFC 9260 §6.3.1 (C2), (C3), (C5)). Also ends a back-off.

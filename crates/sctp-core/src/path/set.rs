@@ -220,6 +220,11 @@ impl PathSet {
         }
     }
 
+    /// The limits of errors are others from now on.
+    pub(crate) fn set_limits(&mut self, config: &AssociationConfig) {
+        self.limits = FailureThresholds::of(config);
+    }
+
     /// Returns the path for new data (RFC 9260 §6.4).
     pub(crate) fn for_data(&self) -> PathIndex {
         self.current

@@ -205,6 +205,12 @@ impl Receiver {
         self.sack.on_packet_end(self.arrived.has_gap())
     }
 
+    /// From now on a SACK is due after so many packets.
+    pub(crate) fn set_sack_every(&mut self, packets: u32) {
+        self.rules.sack_every_packets = packets;
+        self.sack.set_every(packets);
+    }
+
     /// Makes a SACK that is owed and may wait go now.
     pub(crate) fn hurry_sack(&mut self) {
         self.sack.hurry();

@@ -36,6 +36,11 @@ impl SackSchedule {
         }
     }
 
+    /// From now on one is due after so many packets.
+    pub(super) fn set_every(&mut self, packets: u32) {
+        self.every_packets = packets;
+    }
+
     /// A chunk was taken whose TSN is new.
     pub(super) fn on_new(&mut self, is_immediate: bool) {
         self.packet.has_new = true;

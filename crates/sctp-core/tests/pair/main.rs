@@ -36,6 +36,7 @@ mod recovery;
 mod replay;
 mod robustness;
 mod sacks;
+mod settings;
 mod shutdown;
 mod supervision;
 mod trace;

@@ -9,8 +9,8 @@ use netem::Impairments;
 use netsim::{Direction, Host, HostId, LinkId, LinkSpec, LinkState, Outgoing, Protocol, World};
 use sctp_core::{
     AssociationConfig, AssociationError, AssociationId, AssociationState, AssociationStatistics, Datagram,
-    Destination, Ecn, Encapsulation, Endpoint, EndpointConfig, Event, Fragmentation, Message, PathState,
-    Profile, Received, SctpPort, SendError, StreamId,
+    Destination, Dscp, Ecn, Encapsulation, Endpoint, EndpointConfig, Event, Fragmentation, Message,
+    PathState, Profile, Received, SctpPort, SendError, StreamId,
 };
 use sctp_wire::{Checksum, Packet};
 use virtual_time::Instant;
@@ -76,6 +76,7 @@ pub(crate) struct Sent {
     pub(crate) at: Instant,
     pub(crate) to: IpAddr,
     pub(crate) octets: Vec<u8>,
+    pub(crate) dscp: Dscp,
 }
 
 impl Sent {
@@ -188,7 +189,12 @@ impl Host for Side {
             }
             if passes && self.replays.offer(now, outgoing, &buffer[start..]) == Passage::Now {
                 if self.sniffing == Sniffing::On {
-                    self.sent.push(Sent { at: now, to, octets: buffer[start..].to_vec() });
+                    self.sent.push(Sent {
+                        at: now,
+                        to,
+                        octets: buffer[start..].to_vec(),
+                        dscp: transmit.dscp,
+                    });
                 }
                 return Some(outgoing);
             }

@@ -42,6 +42,11 @@ impl Burst {
 }
 
 impl Outbound {
+    /// Max.Burst is another one, from the next occasion on.
+    pub(in crate::association) fn set_burst_limit(&mut self, packets: u32) {
+        self.burst.limit = packets;
+    }
+
     /// Max.Burst packets may go, beside those that replace what was acknowledged.
     pub(in crate::association) fn begin_burst(&mut self, now: Instant) {
         self.burst.left = self.burst.limit;

@@ -23,6 +23,10 @@ impl Pacer {
         Self { burst, drained_at: Instant::EPOCH }
     }
 
+    pub(super) fn set_burst(&mut self, octets: usize) {
+        self.burst = octets;
+    }
+
     /// Returns whether a packet may leave now.
     #[inline]
     pub(super) fn admits(&self, now: Instant, window: CongestionWindow, srtt: Duration) -> bool {

@@ -44,6 +44,12 @@ impl PathCapacity {
         };
         Self { pmdcs, initial_window: (4 * unit).min(floor.max(2 * unit)) }
     }
+
+    /// Returns the octets that so many packets hold, or the initial window if that is more.
+    fn burst_bytes(&self, packets: u32) -> usize {
+        let packets = usize::try_from(packets).unwrap_or(usize::MAX);
+        self.pmdcs.saturating_mul(packets).max(self.initial_window)
+    }
 }
 
 /// The congestion control of one path.
@@ -123,14 +129,12 @@ impl UnusedRule {
 
 impl Congestion {
     pub(crate) fn new(config: CongestionConfig, capacity: PathCapacity, max_burst_packets: u32) -> Self {
-        let packets = usize::try_from(max_burst_packets).unwrap_or(usize::MAX);
-        let burst = capacity.pmdcs.saturating_mul(packets).max(capacity.initial_window);
         Self {
             config,
             capacity,
             controller: Controller::new(config.algorithm, capacity),
             unused: UnusedRule::new(config.window_validation),
-            pacer: Pacer::new(burst),
+            pacer: Pacer::new(capacity.burst_bytes(max_burst_packets)),
             queue: bounded_queue(config),
             is_probing: false,
             before_cut: None,
@@ -139,6 +143,11 @@ impl Congestion {
             is_held: false,
             counters: Seldom::default(),
         }
+    }
+
+    /// Max.Burst is another one from now on.
+    pub(crate) fn set_max_burst(&mut self, packets: u32) {
+        self.pacer.set_burst(self.capacity.burst_bytes(packets));
     }
 
     /// The network behind the path is another one: nothing known holds any more (RFC 9260 §7.2.5).

@@ -1,0 +1,96 @@
+//! Parameters that the user changes while the association runs.
+
+use std::sync::Arc;
+
+use virtual_time::Instant;
+
+use super::Association;
+use super::outbound::Outbound;
+use super::timers::{Timer, Timers};
+use crate::config::{PathMtuConfig, PathSetting, Setting};
+use crate::error::{ConfigError, SettingError};
+use crate::event::PathState;
+use crate::path::Path;
+use crate::transmit::{PathId, PathIndex};
+
+impl Association {
+    /// Changes a parameter.
+    ///
+    /// # Errors
+    /// The value cannot work, or not with the others.
+    pub(crate) fn set(&mut self, now: Instant, setting: Setting) -> Result<(), ConfigError> {
+        let config = Arc::new(self.session.config.with(setting)?);
+        self.session.config = Arc::clone(&config);
+        let (paths, timers) = (self.outbound.paths.ids(), &mut self.outbox.timers);
+        match setting {
+            Setting::Rto(rto) => self.outbound.each_path(|path| path.rto.set_bounds(rto)),
+            Setting::Sack(sack) => {
+                if let Some(receiver) = self.inbound.receiver.as_mut() {
+                    receiver.set_sack_every(sack.every_packets);
+                }
+            }
+            Setting::Heartbeat(_) => paths.into_iter().for_each(|path| self.plan_heartbeats(now, path)),
+            Setting::Attempts(_) | Setting::Paths(_) => self.outbound.paths.set_limits(&config),
+            Setting::PathMtu(mtu) => {
+                paths.into_iter().for_each(|path| self.outbound.set_mtu(now, path, mtu, timers));
+            }
+            Setting::MaxBurst(packets) => self.outbound.set_max_burst(packets),
+            Setting::Autoclose(idle) => timers.apply(Timer::Autoclose, idle.map(|idle| now + idle)),
+            // Each packet looks what it is.
+            Setting::Dscp(_) => {}
+        }
+        self.after_input(now);
+        Ok(())
+    }
+
+    /// Changes a parameter of one path.
+    ///
+    /// # Errors
+    /// There is no such path, or the value cannot work.
+    pub(crate) fn set_path(
+        &mut self,
+        now: Instant,
+        id: PathId,
+        setting: PathSetting,
+    ) -> Result<(), SettingError> {
+        setting.validate()?;
+        let path = self.outbound.paths.by_id(id).ok_or(SettingError::UnknownPath(id))?;
+        match setting {
+            PathSetting::Heartbeats(heartbeats) => {
+                self.outbound.paths.path_mut(path).own_mut().heartbeats = heartbeats;
+                self.plan_heartbeats(now, path);
+            }
+            PathSetting::Attempts(attempts) => {
+                self.outbound.paths.path_mut(path).own_mut().attempts = attempts;
+            }
+            PathSetting::PathMtu(mtu) => self.outbound.set_mtu(now, path, mtu, &mut self.outbox.timers),
+        }
+        self.after_input(now);
+        Ok(())
+    }
+}
+
+impl Outbound {
+    fn each_path(&mut self, change: impl Fn(&mut Path)) {
+        for path in self.paths.ids() {
+            change(self.paths.path_mut(path));
+        }
+    }
+
+    fn set_max_burst(&mut self, packets: u32) {
+        self.set_burst_limit(packets);
+        self.each_path(|path| path.congestion.set_max_burst(packets));
+    }
+
+    /// The size of packets on a path is another one, or looked for in another way.
+    fn set_mtu(&mut self, now: Instant, path: PathIndex, config: PathMtuConfig, timers: &mut Timers) {
+        let has_shrunk = self.paths.path_mut(path).set_mtu(config);
+        timers.stop(Timer::PathMtu(path));
+        if has_shrunk {
+            self.sender.on_packets_shrunk(self.paths.path(path));
+        }
+        if self.paths.path(path).state == PathState::Active {
+            self.begin_mtu_search(now, path, timers);
+        }
+    }
+}
