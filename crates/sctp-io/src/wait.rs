@@ -6,8 +6,9 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::time::Duration;
 
-use rustix::event::{EventfdFlags, epoll, eventfd};
+use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
 use rustix::io::Errno;
 
 use crate::addresses::AddressWatch;
@@ -74,15 +75,18 @@ impl Sources {
         Ok(Self { all, socket, _timer: timer, bell: bell.clone(), room: Room::Irrelevant })
     }
 
-    /// Blocks until one of the sources is ready; a bell that rang is silent again afterwards.
+    /// Blocks until one of the sources is ready, or for so long if a time is given; a bell that rang is silent again
+    /// afterwards.
     ///
     /// # Errors
     ///
     /// If the system has no memory for it.
-    pub fn wait(&mut self, room: Room) -> io::Result<Woken> {
+    pub fn wait(&mut self, room: Room, at_most: Option<Duration>) -> io::Result<Woken> {
         self.watch_room(room)?;
         let mut events = [epoll::Event { flags: epoll::EventFlags::empty(), data: SOCKET }; SOURCES];
-        let count = match epoll::wait(&self.all, &mut events, None) {
+        // What is too long for the kernel is for ever.
+        let at_most = at_most.and_then(|time| Timespec::try_from(time).ok());
+        let count = match epoll::wait(&self.all, &mut events, at_most.as_ref()) {
             Ok(count) => count,
             Err(Errno::INTR) => 0,
             Err(error) => return Err(error.into()),
@@ -172,7 +176,7 @@ mod tests {
         let mut timer = Timer::new(clock).unwrap();
         let (descriptor, bell) = (timer.as_fd().try_clone_to_owned().unwrap(), Doorbell::new().unwrap());
         let mut sources = Sources::new(&socket, descriptor, &bell, None).unwrap();
-        let mut wait = |room| sources.wait(room).unwrap();
+        let mut wait = |room| sources.wait(room, None).unwrap();
         bell.ring();
         bell.ring();
         assert_eq!(wait(Room::Irrelevant), Woken::default());
@@ -185,5 +189,6 @@ mod tests {
         socket.send(&mut Outgoing::single(own, b"packet")).unwrap();
         assert!(wait(Room::Irrelevant).is_readable);
         socket.receive(&mut ReceiveBatch::new()).unwrap();
+        assert_eq!(sources.wait(Room::Irrelevant, Some(Duration::ZERO)).unwrap(), Woken::default());
     }
 }

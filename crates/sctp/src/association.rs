@@ -61,10 +61,14 @@ impl Association {
     ///
     /// See [`SendError`]; never `BufferFull`.
     pub async fn send(&self, message: Message) -> Result<(), SendError> {
-        let mut waiting = Some(message);
+        self.send_from(&mut Some(message)).await
+    }
+
+    /// Sends a message that stays where it is until there is room.
+    pub(crate) async fn send_from(&self, waiting: &mut Option<Message>) -> Result<(), SendError> {
         until(&self.inner.signals.writable, || match self.try_send(waiting.take()?) {
             Err(SendError::BufferFull(message)) => {
-                waiting = Some(message);
+                *waiting = Some(message);
                 None
             }
             outcome => Some(outcome),

@@ -5,6 +5,10 @@
 //! answers them, so that between a message on the wire and the caller there is no other thread. While nobody is in a
 //! call, a thread of the endpoint's steps in after 10 ms; until then nothing is acknowledged.
 //!
+//! Calls wait as long as it takes. Those that programs most often give a time have a twin that does (`connect_timeout`,
+//! `accept_timeout`, `recv_timeout`, `send_timeout`), any other has [`Endpoint::wait_timeout`]; those that begin with `try_`
+//! do not wait at all, but take in what has come. A [`Stream`] reads and writes octets as a `TcpStream` does.
+//!
 //! What blocks is here; the rest is that of the [`sctp::Association`](crate::Association) behind
 //! [`Association::handle`].
 //!
@@ -35,17 +39,22 @@
 //! # }
 //! ```
 
+mod association;
 mod seat;
+mod stream;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
-use sctp_core::{AssociationConfig, Destination, EndpointConfig, Event, Message, Received, SctpPort};
+use sctp_core::{AssociationConfig, Destination, EndpointConfig, SctpPort};
 use sctp_io::{PacketIo, UdpEncapsulation};
 
+pub use self::association::Association;
 use self::seat::ThreadDriver;
+pub use self::stream::Stream;
 use crate::endpoint::EndpointBuilder;
-use crate::error::{BindError, CommunicationLost, ConnectError, SendError};
+use crate::error::{BindError, ConnectError, TimedOut};
 
 /// An endpoint whose calls block; see [`sctp::Endpoint`](crate::Endpoint) for what they do.
 #[derive(Clone, Debug)]
@@ -112,103 +121,56 @@ impl Endpoint {
         self.inner.local_address()
     }
 
-    /// Returns the endpoint behind this one, for what does not block: counters and keys.
+    /// Returns the endpoint behind this one, for what does not block: counters, keys, parameters.
     #[must_use]
     pub const fn handle(&self) -> &crate::Endpoint {
         &self.inner
     }
 
+    /// Opens an association as [`connect`](Self::connect) does, if it is established within `limit`.
+    ///
+    /// # Errors
+    ///
+    /// As [`connect`](Self::connect); [`ConnectError::TimedOut`] if it took longer, and then the attempt is aborted.
+    pub fn connect_timeout(
+        &self,
+        destinations: &[Destination],
+        port: SctpPort,
+        limit: Duration,
+    ) -> Result<Association, ConnectError> {
+        let connecting = self.driver.wait_timeout(limit, self.inner.connect(destinations, port));
+        connecting.map_err(ConnectError::TimedOut)?.map(|inner| self.association(inner))
+    }
+
+    /// Returns the next association a peer opens within `limit`; `None` once the endpoint is closed.
+    ///
+    /// # Errors
+    ///
+    /// If none came in that time.
+    pub fn accept_timeout(&self, limit: Duration) -> Result<Option<Association>, TimedOut> {
+        let accepted = self.driver.wait_timeout(limit, self.inner.accept())?;
+        Ok(accepted.map(|inner| self.association(inner)))
+    }
+
+    /// Returns the next association a peer opened if there is one already.
+    #[must_use]
+    pub fn try_accept(&self) -> Option<Association> {
+        self.driver.look();
+        self.inner.try_accept().map(|inner| self.association(inner))
+    }
+
+    /// Waits for any future of the handle behind this one ([`handle`](Self::handle)) or of its associations, at most for
+    /// `limit`. Then it is dropped, which its documentation says what follows from.
+    ///
+    /// # Errors
+    ///
+    /// If it took longer.
+    pub fn wait_timeout<T>(&self, limit: Duration, future: impl Future<Output = T>) -> Result<T, TimedOut> {
+        self.driver.wait_timeout(limit, future)
+    }
+
     fn association(&self, inner: crate::Association) -> Association {
-        Association { inner, driver: Arc::clone(&self.driver) }
-    }
-}
-
-/// An association whose calls block; see [`sctp::Association`](crate::Association) for what they do. Threads may send and
-/// receive at the same time.
-#[derive(Clone, Debug)]
-pub struct Association {
-    inner: crate::Association,
-    driver: Arc<ThreadDriver>,
-}
-
-impl Association {
-    /// Sends a message, waiting while the send buffer is full.
-    ///
-    /// # Errors
-    ///
-    /// See [`SendError`]; never `BufferFull`.
-    pub fn send(&self, message: Message) -> Result<(), SendError> {
-        match self.inner.try_send(message) {
-            Err(SendError::BufferFull(message)) => self.driver.wait(self.inner.send(message)),
-            outcome => outcome,
-        }
-    }
-
-    /// Sends messages in their order, waiting as often as the send buffer is full.
-    ///
-    /// # Errors
-    ///
-    /// As [`sctp::Association::send_many`](crate::Association::send_many).
-    pub fn send_many(&self, messages: impl IntoIterator<Item = Message>) -> Result<(), SendError> {
-        self.driver.wait(self.inner.send_many(messages))
-    }
-
-    /// Returns the next message; `None` after the peer and this side agreed to end and everything was read.
-    ///
-    /// # Errors
-    ///
-    /// If the association ended otherwise.
-    pub fn recv(&self) -> Result<Option<Received>, CommunicationLost> {
-        self.driver.wait(self.inner.recv())
-    }
-
-    /// Appends the messages that are there, at most `limit`; waits for the first. 0 at the end.
-    ///
-    /// # Errors
-    ///
-    /// If the association ended otherwise.
-    pub fn recv_many(&self, received: &mut Vec<Received>, limit: usize) -> Result<usize, CommunicationLost> {
-        self.driver.wait(self.inner.recv_many(received, limit))
-    }
-
-    /// Returns the next event of the association other than a message; `None` after the last.
-    #[must_use]
-    pub fn next_event(&self) -> Option<Event> {
-        self.driver.wait(self.inner.next_event())
-    }
-
-    /// Waits until no more than so many octets of payload are buffered.
-    ///
-    /// # Errors
-    ///
-    /// As [`sctp::Association::drained_to`](crate::Association::drained_to).
-    pub fn drained_to(&self, octets: usize) -> Result<(), CommunicationLost> {
-        self.driver.wait(self.inner.drained_to(octets))
-    }
-
-    /// Ends the association gracefully and waits for it.
-    ///
-    /// # Errors
-    ///
-    /// If the association ended otherwise, so that messages may not have arrived.
-    pub fn shutdown(&self) -> Result<(), CommunicationLost> {
-        self.driver.wait(self.inner.shutdown())
-    }
-
-    /// Waits for the end of the association, whoever brings it about.
-    ///
-    /// # Errors
-    ///
-    /// Why it ended, if not by agreement.
-    pub fn closed(&self) -> Result<(), CommunicationLost> {
-        self.driver.wait(self.inner.closed())
-    }
-
-    /// Returns the association behind this one, for what does not block: `try_send`, `try_recv`, `abort`,
-    /// status, statistics, changes.
-    #[must_use]
-    pub const fn handle(&self) -> &crate::Association {
-        &self.inner
+        Association::new(inner, Arc::clone(&self.driver))
     }
 }
 
@@ -223,6 +185,6 @@ impl EndpointBuilder {
         let assembled = self.assemble(io)?;
         let driver = ThreadDriver::start(&assembled.shared, assembled.timer, assembled.addresses);
         let driver = driver.map_err(BindError::System)?;
-        Ok(Endpoint { inner: crate::Endpoint::of(assembled.shared, assembled.association), driver })
+        Ok(Endpoint { inner: crate::Endpoint::of(assembled.shared), driver })
     }
 }

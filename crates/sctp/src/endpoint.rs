@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sctp_core::{
-    AssociationConfig, AssociationId, AssociationStatistics, AuthKeyError, Destination, EndpointConfig,
-    EndpointStatistics, KeyOwner, SctpPort, SharedKeyId, UnknownAssociation,
+    AssociationConfig, AssociationId, AssociationStatistics, AuthKeyError, ConfigError, Destination,
+    EndpointConfig, EndpointStatistics, KeyOwner, SctpPort, SharedKeyId, UnknownAssociation,
 };
 use sctp_io::{
     AddressWatch, Clock, DatagramChannel, DualStackRawIp, IoStatistics, PacketIo, RawIp, RawIpOptions, Timer,
@@ -39,14 +39,12 @@ pub struct Endpoint {
 #[derive(Debug)]
 struct EndpointInner {
     shared: Arc<Shared>,
-    /// The parameters of associations opened from here.
-    association: AssociationConfig,
 }
 
 impl Endpoint {
     /// Creates the handle of an endpoint that somebody drives.
-    pub(crate) fn of(shared: Arc<Shared>, association: AssociationConfig) -> Self {
-        Self { inner: Arc::new(EndpointInner { shared, association }) }
+    pub(crate) fn of(shared: Arc<Shared>) -> Self {
+        Self { inner: Arc::new(EndpointInner { shared }) }
     }
 
     /// Binds an endpoint to a UDP socket (RFC 6951) at `address` and starts driving it.
@@ -82,7 +80,7 @@ impl Endpoint {
         destinations: &[Destination],
         port: SctpPort,
     ) -> Result<Association, ConnectError> {
-        self.connect_with(destinations, port, self.inner.association.clone()).await
+        self.connect_with(destinations, port, self.association_config()).await
     }
 
     /// Opens an association as [`connect`](Self::connect) does, with parameters of its own.
@@ -117,6 +115,22 @@ impl Endpoint {
         Ok(association)
     }
 
+    /// Returns the parameters of associations that peers open, and of those that [`connect`](Self::connect) does.
+    #[must_use]
+    pub fn association_config(&self) -> AssociationConfig {
+        self.inner.shared.lock().core.accepted().clone()
+    }
+
+    /// Gives these parameters to associations that begin from now on; those that run keep theirs, which
+    /// [`Association::set`] changes.
+    ///
+    /// # Errors
+    ///
+    /// The configuration cannot work; then nothing is changed.
+    pub fn set_association_config(&self, config: AssociationConfig) -> Result<(), ConfigError> {
+        self.inner.shared.change(|state, _now| state.core.set_accepted(config))
+    }
+
     /// Returns the next association a peer opened; `None` once the endpoint is closed.
     ///
     /// Cancellation-safe: an association is handed out or stays in line.
@@ -124,14 +138,25 @@ impl Endpoint {
         let shared = &self.inner.shared;
         until(&shared.signals.backlog, || {
             let mut state = shared.lock();
-            let Some(id) = state.backlog.pop_front() else {
-                return (state.openness != Openness::Open).then_some(None);
-            };
-            let slot = state.slots.get_mut(&id)?;
-            slot.holder = Holder::Application;
-            Some(Some(Association::new(Arc::clone(shared), id, Arc::clone(&slot.signals))))
+            match self.take_waiting(&mut state) {
+                None if state.openness == Openness::Open => None,
+                accepted => Some(accepted),
+            }
         })
         .await
+    }
+
+    /// Returns the next association a peer opened if there is one already.
+    #[must_use]
+    pub fn try_accept(&self) -> Option<Association> {
+        self.take_waiting(&mut self.inner.shared.lock())
+    }
+
+    fn take_waiting(&self, state: &mut State) -> Option<Association> {
+        let id = state.backlog.pop_front()?;
+        let slot = state.slots.get_mut(&id)?;
+        slot.holder = Holder::Application;
+        Some(Association::new(Arc::clone(&self.inner.shared), id, Arc::clone(&slot.signals)))
     }
 
     /// Shuts all associations down gracefully and accepts no more; returns at once.
@@ -365,16 +390,15 @@ impl EndpointBuilder {
     /// As [`bind`](Self::bind), but for the socket.
     pub async fn bind_io(self, io: impl PacketIo + 'static) -> Result<Endpoint, BindError> {
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| BindError::NoRuntime)?;
-        let Assembled { shared, association, timer, addresses } = self.assemble(io)?;
+        let Assembled { shared, timer, addresses } = self.assemble(io)?;
         let readiness = Readiness::new(&shared.io, timer, addresses).map_err(BindError::System)?;
         // What its associations do belongs to what binds it.
         runtime.spawn(driver::run(Arc::clone(&shared), readiness).in_current_span());
-        Ok(Endpoint::of(shared, association))
+        Ok(Endpoint::of(shared))
     }
 
     /// Puts everything together but somebody to drive it.
     pub(crate) fn assemble(self, io: impl PacketIo + 'static) -> Result<Assembled, BindError> {
-        let association = self.config.association.clone();
         let listed = self.config.local_addresses.clone();
         let core = sctp_core::Endpoint::new(self.config, os_entropy().map_err(BindError::System)?)?;
         let capture = self
@@ -387,14 +411,13 @@ impl EndpointBuilder {
         let addresses = (listed.len() > 1).then(AddressWatch::open).transpose().map_err(BindError::System)?;
         let state = State::new(core, listed, timer, capture);
         let shared = Arc::new(Shared::new(Box::new(io), clock, state));
-        Ok(Assembled { shared, association, timer: descriptor, addresses })
+        Ok(Assembled { shared, timer: descriptor, addresses })
     }
 }
 
 /// An endpoint that nobody drives yet.
 pub(crate) struct Assembled {
     pub(crate) shared: Arc<Shared>,
-    pub(crate) association: AssociationConfig,
     /// The descriptor of the endpoint's timer.
     pub(crate) timer: OwnedFd,
     pub(crate) addresses: Option<AddressWatch>,

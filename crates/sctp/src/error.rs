@@ -3,6 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use sctp_core::{AssociationError, ConfigError, Destination, Message, StreamId};
 use sctp_io::RawIpError;
@@ -80,16 +81,45 @@ pub enum ConnectError {
     /// The peer did not answer, refused, or broke the protocol.
     #[error(transparent)]
     Failed(#[from] CommunicationLost),
+    /// The association was not established within the time given; the attempt is aborted.
+    #[error("the association was not established: {0}")]
+    TimedOut(TimedOut),
     /// [`Endpoint::close`](crate::Endpoint::close) was called.
     #[error("the endpoint is closed")]
     EndpointClosed,
 }
 
+/// A call took longer than it was given. Nothing was sent or taken by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not within {0:?}")]
+pub struct TimedOut(
+    /// The time that the call was given.
+    pub Duration,
+);
+
+/// The reason why a call that was given a time brought nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TimeoutError<E> {
+    /// The time that the call was given is over.
+    #[error(transparent)]
+    TimedOut(TimedOut),
+    /// The call failed before its time was over.
+    #[error(transparent)]
+    Failed(#[from] E),
+}
+
+impl<E> TimeoutError<E> {
+    /// Returns the outcome of a call that was given a time.
+    pub(crate) fn flatten<T>(outcome: Result<Result<T, E>, TimedOut>) -> Result<T, Self> {
+        outcome.map_err(Self::TimedOut)?.map_err(Self::Failed)
+    }
+}
+
 /// The reason why a message was not queued.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
-    /// The send buffer is full, and the message comes back; only from
-    /// [`try_send`](crate::Association::try_send).
+    /// The send buffer is full, and the message comes back; only from calls that do not wait, or not for ever
+    /// ([`try_send`](crate::Association::try_send), [`send_timeout`](crate::blocking::Association::send_timeout)).
     #[error("the send buffer is full")]
     BufferFull(Message),
     /// The stream was not negotiated.

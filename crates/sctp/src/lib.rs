@@ -87,15 +87,15 @@ pub use sctp_core::{
     Capabilities, Capability, ChunkSet, ChunkType, ConfigError, CongestionAlgorithm, CongestionConfig,
     CongestionCounters, CrowdLimits, Delivery, Destination, DiscardedChunks, Discovery, Dscp, Encapsulation,
     EndpointConfig, EndpointStatistics, Event, EventCounters, EventLimit, EventLimits, Exposure, Extensions,
-    Fsn, GivenUp, HandshakeCounters, HeartbeatConfig, HmacAlgorithm, HmacPreference, ImmediateSack, Incoming,
-    InitRate, InitialWindow, KeyOwner, LossDetection, Message, MessageBundling, Mid, Nagle, Offer, Origin,
-    Pacing, PathCounters, PathId, PathMtuConfig, PathState, PathStatistics, PathsConfig, PayloadProtocolId,
-    Profile, ProtocolViolation, Received, ReceiverStatistics, ReceiverViolation, ReconfigConfig,
-    ReconfigError, ReconfigOutcome, ReconfigStatistics, RecoveryConfig, Reliability, RemoteError,
-    ResetDirection, RtoConfig, SackConfig, SctpPort, SendFailure, SenderStatistics, SetPrimaryError,
-    SharedKeyId, Ssn, StandingQueue, StreamBlocking, StreamDirection, StreamError, StreamId, StreamScheduler,
-    StreamShare, StreamStatistics, Streams, TagShare, TransmissionConfig, Tsn, UnknownAssociation,
-    UnknownProfile, WindowValidation,
+    Fsn, GivenUp, HandshakeCounters, HeartbeatConfig, Heartbeats, HmacAlgorithm, HmacPreference,
+    ImmediateSack, Incoming, InitRate, InitialWindow, KeyOwner, LossDetection, Message, MessageBundling, Mid,
+    Nagle, Offer, Origin, Pacing, PathCounters, PathId, PathMtuConfig, PathSetting, PathState,
+    PathStatistics, PathsConfig, PayloadProtocolId, Profile, ProtocolViolation, Received, ReceiverStatistics,
+    ReceiverViolation, ReconfigConfig, ReconfigError, ReconfigOutcome, ReconfigStatistics, RecoveryConfig,
+    Reliability, RemoteError, ResetDirection, RtoConfig, SackConfig, SctpPort, SendFailure, SenderStatistics,
+    SetPrimaryError, Setting, SettingError, SharedKeyId, Ssn, StandingQueue, StreamBlocking, StreamDirection,
+    StreamError, StreamId, StreamScheduler, StreamShare, StreamStatistics, Streams, TagShare,
+    TransmissionConfig, Tsn, UnknownAssociation, UnknownProfile, WindowValidation,
 };
 pub use sctp_io::{
     DatagramChannel, IoStatistics, KernelSctp, PacketIo, PortFilter, RawIp, RawIpError, RawIpOptions,
@@ -104,7 +104,8 @@ pub use sctp_io::{
 pub use self::association::{Association, Stream, StreamReader, StreamWriter};
 pub use self::endpoint::{Endpoint, EndpointBuilder, Shard};
 pub use self::error::{
-    BindError, CommunicationLost, ConnectError, SendError, StreamReadError, TakeStreamError,
+    BindError, CommunicationLost, ConnectError, SendError, StreamReadError, TakeStreamError, TimedOut,
+    TimeoutError,
 };
 
 /// Returns the destination behind a UDP socket address: SCTP in UDP (RFC 6951).

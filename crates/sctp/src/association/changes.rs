@@ -1,16 +1,72 @@
-//! Changes of a running association by its application: streams (RFC 6525), addresses of this side (RFC 5061).
+//! Changes of a running association by its application: parameters, streams (RFC 6525), addresses of this side (RFC 5061).
 //!
-//! Every call only asks: the peer's answer comes as an event, which [`Association::next_event`] hands out.
+//! Parameters are this side's alone. Of streams and addresses every call only asks: the peer's answer comes as an event,
+//! which [`Association::next_event`] hands out.
 
 use std::net::IpAddr;
 
 use sctp_core::{
-    AddressChangeError, Endpoint, ReconfigError, ResetDirection, StreamId, StreamStatistics,
-    UnknownAssociation,
+    AddressChangeError, AssociationConfig, Endpoint, PathId, PathSetting, ReconfigError, ResetDirection,
+    Setting, SettingError, StreamId, StreamStatistics, UnknownAssociation,
 };
 use virtual_time::Instant;
 
 use super::{Association, AssociationInner};
+
+/// Changes of parameters, in effect from the next packet and the next timer on.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use sctp::{Dscp, Heartbeats, PathId, PathSetting, Setting};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let port = sctp::SctpPort::try_from(3863)?;
+/// # let config = sctp::EndpointConfig::new(port);
+/// # let server = sctp::Endpoint::bind(config.clone(), "127.0.0.1:0".parse()?).await?;
+/// # let client = sctp::Endpoint::bind(config, "127.0.0.1:0".parse()?).await?;
+/// let association = client.connect(&[sctp::udp(server.local_address())], port).await?;
+/// association.set(Setting::Dscp(Dscp::CS5))?;
+/// association.set_path(PathId::FIRST, PathSetting::Heartbeats(Heartbeats::Every(Duration::from_secs(5))))?;
+/// # Ok(())
+/// # }
+/// ```
+impl Association {
+    /// Changes a parameter: timeouts, acknowledgments, HEARTBEATs, limits of errors, packets.
+    ///
+    /// # Errors
+    ///
+    /// The value cannot work, alone or with the others, and then nothing is changed; or the association is over.
+    pub fn set(&self, setting: Setting) -> Result<(), SettingError> {
+        let id = self.inner.id;
+        self.ask(|core, now| core.set(now, id, setting))
+    }
+
+    /// Changes a parameter of one path; the paths there are stand in [`statistics`](Self::statistics).
+    ///
+    /// # Errors
+    ///
+    /// There is no such path, the value cannot work, or the association is over.
+    pub fn set_path(&self, path: PathId, setting: PathSetting) -> Result<(), SettingError> {
+        let id = self.inner.id;
+        self.ask(|core, now| core.set_path(now, id, path, setting))
+    }
+
+    /// Returns the parameters that the association has now.
+    ///
+    /// # Errors
+    ///
+    /// The association is over and everything of it was handed out.
+    pub fn config(&self) -> Result<AssociationConfig, UnknownAssociation> {
+        let state = self.inner.shared.lock();
+        state
+            .core
+            .association(self.inner.id)
+            .map(|association| association.config().clone())
+            .ok_or(UnknownAssociation)
+    }
+}
 
 /// Changes of streams. Both sides must offer [`Extensions::reconfiguration`](crate::Extensions::reconfiguration). Requests reach the
 /// peer one at a time, in the order asked; up to 16 wait.

@@ -7,17 +7,18 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::io;
+use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sctp_io::{AddressWatch, Doorbell, Notice, Room, Sources, Woken};
 
-use crate::error::CommunicationLost;
+use crate::error::{CommunicationLost, TimedOut};
 use crate::shared::{Next, Received, Shared};
 use crate::state::Openness;
 
@@ -96,17 +97,43 @@ impl ThreadDriver {
     /// Waits for a future of this endpoint, driving it meanwhile if nobody else does.
     pub(super) fn wait<T>(&self, future: impl Future<Output = T>) -> T {
         let mut future = pin!(future);
+        loop {
+            // Without a limit it comes at the first attempt.
+            if let Some(output) = self.wait_until(None, future.as_mut()) {
+                return output;
+            }
+        }
+    }
+
+    /// Waits as [`wait`](Self::wait) does, at most for `limit`: then the future is dropped.
+    pub(super) fn wait_timeout<T>(
+        &self,
+        limit: Duration,
+        future: impl Future<Output = T>,
+    ) -> Result<T, TimedOut> {
+        // What is too far away for the clock is never.
+        self.wait_until(Instant::now().checked_add(limit), pin!(future)).ok_or(TimedOut(limit))
+    }
+
+    fn wait_until<T>(
+        &self,
+        deadline: Option<Instant>,
+        mut future: Pin<&mut impl Future<Output = T>>,
+    ) -> Option<T> {
         let alarm = self.alarm();
         let waker = Waker::from(Arc::clone(&alarm));
         let mut context = Context::from_waker(&waker);
         let mut has_waited = false;
         let output = loop {
             if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
-                break output;
+                break Some(output);
+            }
+            if is_past(deadline) {
+                break None;
             }
             has_waited = true;
             self.calls.fetch_add(1, Ordering::Relaxed);
-            self.until_raised(&alarm);
+            self.until_raised(&alarm, deadline);
         };
         *self.spare_alarm.lock().unwrap_or_else(PoisonError::into_inner) = Some(alarm);
         if has_waited {
@@ -125,39 +152,58 @@ impl ThreadDriver {
             .unwrap_or_else(|| Arc::new(Alarm::of(thread, &self.bell)))
     }
 
-    fn until_raised(&self, alarm: &Alarm) {
-        while !alarm.lower() {
+    fn until_raised(&self, alarm: &Alarm, deadline: Option<Instant>) {
+        while !alarm.lower() && !is_past(deadline) {
             if let Some(mut seat) = self.take_seat() {
-                self.drive(&mut seat, alarm, || true);
+                self.drive(&mut seat, alarm, deadline, || true);
                 continue;
             }
             let number = self.lock_waiting().push(thread::current());
             // Whoever has just left may not have seen us.
             if let Some(mut seat) = self.take_seat() {
-                self.drive(&mut seat, alarm, || true);
+                self.drive(&mut seat, alarm, deadline, || true);
             } else {
                 // The endpoint's own thread gives way.
                 self.bell.ring();
-                thread::park();
+                left(deadline).map_or_else(thread::park, thread::park_timeout);
             }
             self.lock_waiting().remove(number);
         }
     }
 
-    /// Drives until the alarm is raised, or somebody else should.
-    fn drive(&self, seat: &mut Seat, alarm: &Alarm, goes_on: impl Fn() -> bool) {
+    /// Takes in what has come, unless somebody drives: for calls that do not wait.
+    pub(super) fn look(&self) {
+        if let Some(mut seat) = self.take_seat() {
+            self.calls.fetch_add(1, Ordering::Relaxed);
+            let _one = self.turn_or_stop(&mut seat, Some(Instant::now()));
+            drop(seat);
+            self.call_next();
+        }
+    }
+
+    /// Drives until the alarm is raised, the time is over, or somebody else should.
+    fn drive(&self, seat: &mut Seat, alarm: &Alarm, deadline: Option<Instant>, goes_on: impl Fn() -> bool) {
         alarm.is_seated.store(true, Ordering::SeqCst);
-        while !alarm.is_raised.load(Ordering::SeqCst) && goes_on() {
-            if let Err(error) = self.turn(seat) {
-                self.shared.stop(&CommunicationLost::Socket(error.kind()));
+        while !alarm.is_raised.load(Ordering::SeqCst) && !is_past(deadline) && goes_on() {
+            if self.turn_or_stop(seat, deadline).is_break() {
                 break;
             }
         }
         alarm.is_seated.store(false, Ordering::SeqCst);
     }
 
-    /// Waits for one thing to happen and deals with it.
-    fn turn(&self, seat: &mut Seat) -> io::Result<()> {
+    /// Waits for one thing to happen and deals with it; if the socket is broken, that was the last.
+    fn turn_or_stop(&self, seat: &mut Seat, deadline: Option<Instant>) -> ControlFlow<()> {
+        match self.turn(seat, deadline) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                self.shared.stop(&CommunicationLost::Socket(error.kind()));
+                ControlFlow::Break(())
+            }
+        }
+    }
+
+    fn turn(&self, seat: &mut Seat, deadline: Option<Instant>) -> io::Result<()> {
         let Next { is_look, is_blocked } = self.shared.next_turn(seat.looks > 0);
         seat.looks = seat.looks.saturating_sub(1);
         let room = if is_blocked { Room::Awaited } else { Room::Irrelevant };
@@ -166,7 +212,7 @@ impl ThreadDriver {
         let woken = if is_certain || is_look {
             Woken { is_readable: true, ..Woken::default() }
         } else {
-            seat.sources.wait(room)?
+            seat.sources.wait(room, left(deadline))?
         };
         if woken.has_error {
             while self.shared.io.receive_error()?.is_some() {}
@@ -211,7 +257,7 @@ impl ThreadDriver {
             let is_quiet = std::mem::replace(&mut seen, acts) == acts;
             if is_quiet && let Some(mut seat) = self.take_seat() {
                 let nobody_calls = || self.acts() == acts && !self.is_over();
-                self.drive(&mut seat, &alarm, nobody_calls);
+                self.drive(&mut seat, &alarm, None, nobody_calls);
                 drop(seat);
                 self.call_next();
             }
@@ -300,6 +346,16 @@ impl Wake for Alarm {
             self.thread.unpark();
         }
     }
+}
+
+/// Returns whether a time has come; never, where there is none.
+fn is_past(deadline: Option<Instant>) -> bool {
+    deadline.is_some_and(|deadline| Instant::now() >= deadline)
+}
+
+/// Returns how much time is left.
+fn left(deadline: Option<Instant>) -> Option<Duration> {
+    deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
 }
 
 /// Returns how often to look at the socket before waiting for it, after `octets` came by a wait, or by a look

@@ -4,8 +4,10 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+
 use sctp::blocking::{Association, Endpoint};
-use sctp::{Delivery, EndpointConfig, Message};
+use sctp::{ConnectError, Delivery, EndpointConfig, Message, SendError, StreamId, TimedOut, TimeoutError};
 
 use crate::{CLIENT, SERVER, numbered, port};
 
@@ -127,5 +129,111 @@ fn a_server_that_has_answered_does_not_look_for_the_next_request() {
         assert!(in_vain < 800, "{in_vain} looks for 200 requests");
         here.shutdown().unwrap();
         echoing.join().unwrap();
+    });
+}
+
+const SOON: Duration = Duration::from_millis(5);
+const LATE: Duration = Duration::from_secs(60);
+
+#[test]
+fn calls_that_are_given_a_time_end_with_it_and_have_taken_nothing() {
+    within_a_minute(|| {
+        let server = bind(SERVER);
+        assert_eq!(server.accept_timeout(SOON).map(drop), Err(TimedOut(SOON)));
+        assert!(server.try_accept().is_none());
+        drop(server);
+        let (here, there, [_client, server]) = pair();
+        assert_eq!(there.recv_timeout(SOON), Err(TimeoutError::TimedOut(TimedOut(SOON))));
+        assert_eq!(server.wait_timeout(SOON, there.handle().closed()), Err(TimedOut(SOON)));
+        let message = numbered(0, 1, 5_000, Delivery::Ordered);
+        here.send_timeout(message.clone(), SOON).unwrap();
+        assert_eq!(there.recv_timeout(LATE).unwrap().unwrap().message, message);
+        drop(here);
+        assert_eq!(there.recv_timeout(LATE), Ok(None));
+    });
+}
+
+#[test]
+fn a_peer_that_does_not_answer_in_time_is_not_connected_to() {
+    within_a_minute(|| {
+        let client = bind(CLIENT);
+        // Bound, and never read from.
+        let silent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let there = [sctp::udp(silent.local_addr().unwrap())];
+        let outcome = client.connect_timeout(&there, port(SERVER), SOON);
+        assert!(matches!(outcome, Err(ConnectError::TimedOut(TimedOut(SOON)))));
+        client.wait_idle();
+        assert_eq!(client.handle().statistics().initiated, 1);
+    });
+}
+
+/// A message that found no room within its time comes back, whole.
+#[test]
+fn a_send_that_takes_too_long_gives_its_message_back() {
+    within_a_minute(|| {
+        let (here, there, _endpoints) = pair();
+        let message = |number| numbered(0, number, 50_000, Delivery::Ordered);
+        let refused = (0..1_000).find_map(|number| match here.send_timeout(message(number), SOON) {
+            Ok(()) => None,
+            Err(SendError::BufferFull(back)) => Some((number, back)),
+            Err(error) => panic!("{error}"),
+        });
+        let (number, back) = refused.unwrap();
+        assert_eq!(back, message(number));
+        assert!(matches!(here.try_send(back.clone()), Err(SendError::BufferFull(_))));
+        let reading = thread::spawn(move || {
+            let messages = std::iter::from_fn(|| there.recv().unwrap());
+            messages.count()
+        });
+        here.send_timeout(back, LATE).unwrap();
+        here.shutdown().unwrap();
+        assert_eq!(reading.join().unwrap(), usize::try_from(number).unwrap() + 1);
+    });
+}
+
+/// Nobody waits in a call: looking alone takes in what comes, and answers it.
+#[test]
+fn calls_that_do_not_wait_take_in_what_has_come() {
+    within_a_minute(|| {
+        let (server, client) = (bind(SERVER), bind(CLIENT));
+        let here = client.connect(&[sctp::udp(server.local_address())], port(SERVER)).unwrap();
+        let there = std::iter::repeat_with(|| server.try_accept()).flatten().next().unwrap();
+        for number in 0..100 {
+            let message = numbered(0, number, 2_000, Delivery::Ordered);
+            here.try_send(message.clone()).unwrap();
+            let received = std::iter::repeat_with(|| there.try_recv()).flatten().next().unwrap();
+            assert_eq!(received.message, message);
+        }
+        while here.handle().buffered().bytes() > 0 {
+            assert_eq!(there.try_recv(), None);
+            assert_eq!(here.try_recv(), None);
+        }
+    });
+}
+
+#[test]
+fn a_stream_reads_and_writes_octets_and_its_timeouts_are_those_of_a_socket() {
+    within_a_minute(|| {
+        let (here, there, _endpoints) = pair();
+        let mut stream = here.stream(StreamId::new(3)).unwrap();
+        let mut other = here.stream(StreamId::new(4)).unwrap();
+        stream.write_all(b"one\ntw").unwrap();
+        stream.write_all(b"o\n").unwrap();
+        let mut accepted = there.accept_stream().unwrap().unwrap();
+        assert_eq!(accepted.id(), StreamId::new(3));
+        accepted.set_read_timeout(Some(LATE));
+        let lines: Vec<String> = BufReader::new(&mut accepted).lines().take(2).map(Result::unwrap).collect();
+        assert_eq!(lines, ["one", "two"]);
+        accepted.set_read_timeout(Some(SOON));
+        assert_eq!(accepted.read(&mut [0; 8]).unwrap_err().kind(), ErrorKind::TimedOut);
+        assert_eq!(accepted.recv_timeout(SOON), Err(TimeoutError::TimedOut(TimedOut(SOON))));
+        assert_eq!(accepted.try_recv(), None);
+        // Nobody reads the other one: its writer waits in vain, and what it could not write is not sent.
+        other.set_write_timeout(Some(SOON));
+        let in_vain = (0..1_000).find_map(|_| other.write(&[0; 50_000]).err()).unwrap();
+        assert_eq!(in_vain.kind(), ErrorKind::TimedOut);
+        drop((stream, other, here));
+        assert_eq!(there.recv().unwrap().unwrap().message.stream, StreamId::new(4));
+        assert_eq!(accepted.recv(), Ok(None));
     });
 }

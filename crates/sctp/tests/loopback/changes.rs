@@ -3,9 +3,9 @@
 use std::net::IpAddr;
 
 use sctp::{
-    AddressChange, AddressChangeError, AddressOutcome, Association, AssociationConfig, Endpoint,
+    AddressChange, AddressChangeError, AddressOutcome, Association, AssociationConfig, ConfigError, Endpoint,
     EndpointConfig, Event, Message, Offer, PathState, ReconfigError, ReconfigOutcome, ResetDirection,
-    SendError, StreamDirection, StreamId,
+    RtoConfig, SendError, Setting, SettingError, StreamDirection, StreamId,
 };
 
 use crate::{CLIENT, Pair, SERVER, bind, echo, port, within_a_minute};
@@ -96,6 +96,34 @@ async fn association_moves_to_an_address_added_by_asconf() {
         let addresses: Vec<IpAddr> = paths.iter().filter(live).map(|path| path.address).collect();
         assert_eq!(addresses, [new]);
         here.shutdown().await.unwrap();
+    })
+    .await;
+}
+
+/// A parameter changes what a running association does over sockets, and what those get that come after it.
+#[tokio::test]
+async fn parameters_change_while_data_flows_and_for_associations_to_come() {
+    let ms = std::time::Duration::from_millis;
+    let pair = Pair::new().await;
+    within_a_minute(async {
+        let rto = RtoConfig { initial: ms(900), min: ms(800), max: ms(1000) };
+        let wrong = pair.here.set(Setting::Rto(RtoConfig { max: ms(1), ..rto }));
+        assert!(matches!(wrong, Err(SettingError::Config(ConfigError::Duration { field: "rto.min", .. }))));
+        pair.here.set(Setting::Rto(rto)).unwrap();
+        assert_eq!(pair.here.config().unwrap().rto, rto);
+        assert_eq!(pair.here.status().unwrap().path.rto, ms(800));
+        tokio::spawn(echo(pair.there.clone()));
+        echoed(&pair.here, 0, "goes on").await;
+        assert_eq!(pair.here.status().unwrap().path.rto, ms(800));
+
+        let config = AssociationConfig { rto, ..pair.client.association_config() };
+        pair.client.set_association_config(config).unwrap();
+        let other = bind("127.0.0.1:0", SERVER, AssociationConfig::default()).await;
+        let next = pair.client.connect(&[sctp::udp(other.local_address())], port(SERVER)).await.unwrap();
+        assert_eq!(next.status().unwrap().path.rto, ms(800));
+        drop(next);
+        pair.here.shutdown().await.unwrap();
+        assert!(matches!(pair.here.set(Setting::MaxBurst(4)), Err(SettingError::UnknownAssociation(_))));
     })
     .await;
 }
