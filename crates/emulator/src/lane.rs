@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use hdrhistogram::Histogram;
 use netem::{Delivery, Impairments, InvalidImpairments, Link, Verdict};
 use virtual_time::Instant;
+use workload::Spread;
 
 use super::classify::{Class, classify};
 use super::link::{Direction, EmulatedLink, LinkState};
@@ -123,8 +123,8 @@ impl Lane {
         DirectionReport {
             stats: *self.link.stats(),
             dropped: meter.dropped.clone(),
-            delay: DelaySummary::of(&meter.delay_nanos),
-            lateness: DelaySummary::of(&meter.lateness_nanos),
+            delay: DelaySummary::of(&meter.delay),
+            lateness: DelaySummary::of(&meter.lateness),
             late_sends: meter.late_sends,
             passed: meter.passed,
             swallowed: meter.swallowed,
@@ -142,8 +142,8 @@ fn delay_alone(impairments: &Impairments) -> Impairments {
 }
 
 struct Meter {
-    delay_nanos: Histogram<u64>,
-    lateness_nanos: Histogram<u64>,
+    delay: Spread,
+    lateness: Spread,
     late_sends: u64,
     dropped: Vec<DroppedPacket>,
     passed: u64,
@@ -156,8 +156,8 @@ struct Meter {
 impl Meter {
     fn new() -> Self {
         Self {
-            delay_nanos: histogram(),
-            lateness_nanos: histogram(),
+            delay: Spread::new(),
+            lateness: Spread::new(),
             late_sends: 0,
             dropped: Vec::new(),
             passed: 0,
@@ -169,16 +169,8 @@ impl Meter {
     }
 
     fn written(&mut self, delay: Duration, lateness: Duration) {
-        let nanos = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
-        // The histograms grow; recording cannot fail.
-        let _never = self.delay_nanos.record(nanos(delay));
-        let _never = self.lateness_nanos.record(nanos(lateness));
+        self.delay.record(delay);
+        self.lateness.record(lateness);
         self.late_sends += u64::from(lateness > LATE_SEND);
     }
-}
-
-/// Creates a histogram of three significant digits, which grows with its values.
-#[expect(clippy::expect_used, reason = "three digits are always valid")]
-fn histogram() -> Histogram<u64> {
-    Histogram::new(3).expect("three digits")
 }

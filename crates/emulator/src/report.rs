@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use hdrhistogram::Histogram;
 use netem::{DropReason, LinkStats};
 use serde::Serialize;
+use workload::Spread;
 
 use super::device::DeviceKind;
 
@@ -77,7 +77,7 @@ pub struct DroppedPacket {
     pub reason: DropReason,
 }
 
-/// Percentiles of a delay, in milliseconds; all `None` without a packet.
+/// Percentiles of a delay, in milliseconds; `None` with fewer than five packets beyond, and without any.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct DelaySummary {
     /// The median delay, in milliseconds.
@@ -89,16 +89,11 @@ pub struct DelaySummary {
 }
 
 impl DelaySummary {
-    /// Summarises a histogram in nanoseconds.
-    pub(super) fn of(histogram: &Histogram<u64>) -> Self {
-        if histogram.is_empty() {
-            return Self::default();
-        }
-        let millis = |nanos: u64| Some(nanos as f64 / NANOS_PER_MILLI);
+    pub(super) fn of(delays: &Spread) -> Self {
         Self {
-            p50_ms: millis(histogram.value_at_quantile(0.5)),
-            p99_ms: millis(histogram.value_at_quantile(0.99)),
-            max_ms: millis(histogram.max()),
+            p50_ms: delays.told_quantile_ms(0.5, 0),
+            p99_ms: delays.told_quantile_ms(0.99, 0),
+            max_ms: (delays.count() > 0).then(|| delays.max().as_secs_f64() * 1e3),
         }
     }
 }
@@ -106,4 +101,3 @@ impl DelaySummary {
 /// A packet written later than this after its due time counts as late: 0.2 ms, a hundredth of the usual 20 ms
 /// round trip.
 pub const LATE_SEND: Duration = Duration::from_micros(200);
-const NANOS_PER_MILLI: f64 = 1_000_000.0;

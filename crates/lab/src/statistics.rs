@@ -3,7 +3,6 @@
 mod counters;
 mod delays;
 mod one_way;
-mod spread;
 
 use core::time::Duration;
 
@@ -12,7 +11,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 pub use counters::{LoadCounters, TransportCounts};
 pub use delays::{Delays, Moments};
 pub use one_way::{OneWay, Trip};
-pub use spread::Spread;
+pub use workload::Spread;
 
 /// The times of messages from one or several runs, put together by seed.
 #[derive(Clone, Debug)]
@@ -97,10 +96,7 @@ impl Distribution {
     /// matter of luck.
     #[must_use]
     pub fn quantile(&self, share: f64) -> Option<f64> {
-        let (count, all) = (self.count() as f64, (self.count() + self.unanswered) as f64);
-        let rank = (share * all - ROUNDING).ceil();
-        let is_told = rank >= 1.0 && rank <= count && all - rank >= SAMPLES_BEYOND;
-        if is_told { self.spread.quantile_ms((rank - 0.5) / count) } else { None }
+        self.spread.told_quantile_ms(share, self.unanswered)
     }
 
     /// Returns the longest time in ms.
@@ -150,9 +146,6 @@ pub fn milliseconds(span: Duration) -> f64 {
 
 /// The fewest batches or runs for a confidence interval.
 pub const MIN_BATCHES: usize = 10;
-const SAMPLES_BEYOND: f64 = 5.0;
-/// A share of a number of messages may be a whole number that arithmetic does not hit.
-const ROUNDING: f64 = 1e-9;
 
 #[cfg(test)]
 mod tests;

@@ -6,9 +6,10 @@
 //!   made wait (coordinated omission).
 //! * [`Message`] is what is sent: its number, its send time, and zeros up to its size.
 //! * [`StreamFramer`] finds the messages in a byte stream (TCP).
+//! * [`Spread`] is how times are distributed, of messages and of packets: what a quantile is, everybody says alike.
 //! * [`UdpRequester`] repeats requests over an unreliable transport as a SIP client transaction does.
 //!
-//! Not here: sockets, the wall clock, statistics (crate `lab`). A *lane* is what a transport keeps in order: a
+//! Not here: sockets, the wall clock, what is concluded from times (crate `lab`). A *lane* is what a transport keeps in order: a
 //! stream of an SCTP association or one of several TCP connections.
 //!
 //! ```
@@ -35,6 +36,7 @@ mod message;
 mod requester;
 mod sample;
 mod spans;
+mod spread;
 mod units;
 
 pub use arrivals::{ArrivalProcess, ArrivalSpec, Arrivals, ArrivalsError, TraceError, parse_trace};
@@ -46,4 +48,5 @@ pub use requester::{
 };
 pub use sample::{LATE_SEND_BOUND, Lane, Sample};
 pub use spans::ExponentialSpans;
+pub use spread::Spread;
 pub use units::{DurationError, parse_duration};

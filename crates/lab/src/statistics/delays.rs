@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::Spread;
+use workload::Spread;
 
 /// Delays of one kind in one run.
 #[derive(Clone, Debug)]

@@ -57,7 +57,8 @@ pub(crate) struct Client {
     samples: Vec<Sample>,
     last_due: Instant,
     failure: Option<String>,
-    measure: Measure,
+    /// The message that bulk sends again and again; `None` for other workloads.
+    endless: Option<Bytes>,
     scripted: Option<Scripted>,
 }
 
@@ -91,7 +92,8 @@ impl Client {
     pub(crate) fn new(plan: ClientPlan) -> Result<Self, ArrivalsError> {
         let script = plan.workload.kind().script(&plan.terms, plan.seed)?;
         let scripted = script.map(|script| Scripted { script, octets: BTreeMap::new() });
-        let measure = plan.workload.measure();
+        let is_bulk = plan.workload.measure() == Measure::Goodput;
+        let endless = is_bulk.then(|| Bytes::from(vec![0; plan.size.octets()]));
         let lanes = vec![Waiting::default(); usize::from(plan.lanes)];
         Ok(Self {
             plan,
@@ -107,7 +109,7 @@ impl Client {
             samples: Vec::new(),
             last_due: Instant::EPOCH,
             failure: None,
-            measure,
+            endless,
             scripted,
         })
     }
@@ -130,6 +132,8 @@ impl Client {
         if self.start.is_none() {
             self.start = Some(now);
             self.draw();
+            let lanes = if self.is_bulk() { self.plan.lanes } else { 0 };
+            (0..lanes).for_each(|lane| self.queue(Pending { number: 0, lane, at: now, is_timed: false }));
         }
     }
 
@@ -150,11 +154,11 @@ impl Client {
     }
 
     pub(crate) fn is_bulk(&self) -> bool {
-        self.measure == Measure::Goodput
+        self.endless.is_some()
     }
 
     fn is_timed(&self) -> bool {
-        self.measure == Measure::Responses
+        self.plan.workload.is_answered()
     }
 
     pub(crate) fn lanes(&self) -> u16 {
@@ -164,10 +168,6 @@ impl Client {
     /// Returns the workload of the flow.
     pub(crate) fn workload(&self) -> Workload {
         self.plan.workload
-    }
-
-    pub(crate) fn message_bytes(&self) -> usize {
-        self.plan.size.octets()
     }
 
     /// Returns when the next message falls due.
@@ -215,6 +215,9 @@ impl Client {
     }
 
     pub(crate) fn encode(&self, pending: Pending) -> Bytes {
+        if let Some(endless) = &self.endless {
+            return endless.clone();
+        }
         if let Some(scripted) = &self.scripted {
             return scripted.octets.get(&pending.number).cloned().unwrap_or_default();
         }
@@ -236,8 +239,11 @@ impl Client {
         }
     }
 
-    /// The transport has taken the message.
+    /// The transport has taken the message. In bulk the next one is due at once.
     pub(crate) fn commit(&mut self, now: Instant, pending: Pending) {
+        if self.is_bulk() {
+            self.queue(pending);
+        }
         if let Some(sample) = self.sample_mut(pending.number).filter(|_| pending.is_timed) {
             sample.sent = Some(now);
         }

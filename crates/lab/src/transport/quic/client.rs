@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 
-use bytes::Bytes;
 use quinn_proto::{Connection, ConnectionHandle, Dir, Event, StreamEvent, StreamId};
 use virtual_time::Instant;
 
@@ -148,9 +147,6 @@ impl QuicClient {
     /// Writes what is due.
     fn offer(&mut self, now: Instant) {
         let Some(handle) = self.connection.filter(|_| self.is_connected()) else { return };
-        if self.client.is_bulk() {
-            return self.offer_bulk(handle);
-        }
         while let Some(pending) = self.client.poll_message() {
             let message = self.client.encode(pending);
             let stream = &mut self.streams[usize::from(pending.lane)];
@@ -160,15 +156,6 @@ impl QuicClient {
             };
             stream.write(connection, message);
             self.client.commit(now, pending);
-        }
-    }
-
-    fn offer_bulk(&mut self, handle: ConnectionHandle) {
-        let Some(connection) = self.peer.connection(handle) else { return };
-        for stream in &mut self.streams {
-            while stream.is_free()
-                && stream.write(connection, Bytes::from(vec![0; self.client.message_bytes()]))
-            {}
         }
     }
 }

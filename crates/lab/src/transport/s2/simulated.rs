@@ -19,18 +19,15 @@ pub(super) struct PacketSource {
     sender: Sender,
     /// The messages that were sent, from the first one that is not acknowledged on.
     sent: VecDeque<Bytes>,
-    /// The message that bulk sends again and again.
-    endless: Bytes,
     padding: usize,
     addresses: [IpAddr; 2],
 }
 
 impl PacketSource {
     pub(super) fn new(client: Client, rules: StudyRules, begins_at: Instant, addresses: [IpAddr; 2]) -> Self {
-        let endless = Bytes::from(vec![0; if client.is_bulk() { client.message_bytes() } else { 0 }]);
         let (sender, sent) = (Sender::new(rules), VecDeque::new());
         let padding = rules.headers - LEAST_HEADERS;
-        Self { client, begins_at: Some(begins_at), sender, sent, endless, padding, addresses }
+        Self { client, begins_at: Some(begins_at), sender, sent, padding, addresses }
     }
 
     /// Returns the number of a packet that may leave now: a lost one, or that of the next message.
@@ -41,7 +38,7 @@ impl PacketSource {
         if self.begins_at.is_some() || !self.sender.may_send() {
             return None;
         }
-        let message = if self.client.is_bulk() { self.endless.clone() } else { self.next_message(now)? };
+        let message = self.next_message(now)?;
         let number = self.sender.next();
         self.sender.on_sent(now);
         self.sent.push_back(message);

@@ -46,9 +46,6 @@ impl SctpClient {
 
     fn offer(&mut self, now: Instant, endpoint: &mut Endpoint) {
         let Some(id) = self.id.filter(|_| self.is_room) else { return };
-        if self.client.is_bulk() {
-            return self.offer_bulk(now, endpoint, id);
-        }
         while let Some(pending) = self.client.poll_message() {
             let payload = self.client.encode(pending);
             let message = Message::new(StreamId::new(pending.lane), self.delivery, payload)
@@ -59,18 +56,6 @@ impl SctpClient {
                     self.is_room = false;
                     return self.client.defer(pending);
                 }
-                Err(error) => return self.client.fail(error.to_string()),
-            }
-        }
-    }
-
-    fn offer_bulk(&mut self, now: Instant, endpoint: &mut Endpoint, id: AssociationId) {
-        let payload = bytes::Bytes::from(vec![0; self.client.message_bytes()]);
-        loop {
-            let message = Message::new(StreamId::new(0), self.delivery, payload.clone());
-            match endpoint.send(now, id, message) {
-                Ok(()) => {}
-                Err(SendError::BufferFull(_)) => return self.is_room = false,
                 Err(error) => return self.client.fail(error.to_string()),
             }
         }

@@ -123,9 +123,6 @@ impl TcpClient {
 
     /// Writes what is due.
     fn offer(&mut self, now: Instant) {
-        if self.client.is_bulk() {
-            return self.offer_bulk();
-        }
         while let Some(pending) = self.client.poll_message() {
             let message = self.client.encode(pending);
             let lane = &mut self.lanes[usize::from(pending.lane)];
@@ -136,17 +133,6 @@ impl TcpClient {
             lane.unwritten = message;
             lane.write();
             self.client.commit(now, pending);
-        }
-    }
-
-    fn offer_bulk(&mut self) {
-        for lane in &mut self.lanes {
-            while lane.unwritten.is_empty() {
-                lane.unwritten = Bytes::from(vec![0; self.client.message_bytes()]);
-                if !lane.write() {
-                    break;
-                }
-            }
         }
     }
 }

@@ -62,10 +62,20 @@ impl Spread {
         self.max
     }
 
-    /// Returns the delay in ms that the share `share` of all does not exceed; `None` without delays.
+    /// Returns the delay in ms that the share `share` of all does not exceed, by nearest rank; `None` without delays.
     #[must_use]
     pub fn quantile_ms(&self, share: f64) -> Option<f64> {
         (self.count() > 0).then(|| self.mean_ms(self.histogram.value_at_quantile(share)))
+    }
+
+    /// Returns that delay where `unanswered` messages more are longer than all; `None` where it falls among these, and
+    /// with fewer than five beyond it, where it would be a matter of luck.
+    #[must_use]
+    pub fn told_quantile_ms(&self, share: f64, unanswered: u64) -> Option<f64> {
+        let (count, all) = (self.count() as f64, (self.count() + unanswered) as f64);
+        let rank = (share * all - ROUNDING).ceil();
+        let is_told = rank >= 1.0 && rank <= count && all - rank >= BEYOND;
+        if is_told { self.quantile_ms((rank - 0.5) / count) } else { None }
     }
 
     /// Returns `(ms, share of longer delays)`, at each interval that has delays.
@@ -94,6 +104,9 @@ impl Default for Spread {
     }
 }
 
+const BEYOND: f64 = 5.0;
+/// A share of a number of messages may be a whole number that arithmetic does not hit.
+const ROUNDING: f64 = 1e-9;
 /// Intervals are a thousandth of their delays wide.
 const DIGITS: u8 = 3;
 
