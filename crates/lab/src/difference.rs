@@ -4,7 +4,7 @@ mod saved;
 
 use serde::Serialize;
 
-use saved::SavedRow;
+use saved::{HOST, SavedRow};
 pub use saved::{ResultFileError, Saved};
 
 use crate::summary::{ResponseResult, to_nanoseconds};
@@ -125,6 +125,13 @@ fn conditions(first: &Saved, second: &Saved) -> Vec<ConditionDifference> {
     let pairs = first.conditions.iter().filter_map(|(name, one)| Some((name, [one.clone(), other(name)?])));
     let differing = pairs.filter(|(_, values)| values[0] != values[1]);
     differing.map(|(name, values)| ConditionDifference { name: name.clone(), values }).collect()
+}
+
+/// Returns what bears on the numbers and is the same, but for the hosts: what both results are about.
+pub(crate) fn in_common(first: &Saved, second: &Saved) -> Vec<String> {
+    let is_told = |(name, value): &&(String, String)| !HOST.contains(&name.as_str()) && !value.is_empty();
+    let same = first.conditions.iter().filter(|condition| second.conditions.contains(condition));
+    same.filter(is_told).map(|(name, value)| format!("{name} {value}")).collect()
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@ mod reading;
 mod result;
 mod verdict;
 
-use std::collections::BTreeMap;
 
 use workload::Sample;
 
@@ -23,7 +22,7 @@ use crate::compare::{
 use crate::conditions::Conditions;
 use crate::numbers::percent;
 use crate::statistics::{Distribution, milliseconds};
-use crate::transport::TransportSpec;
+use crate::transport::{TransportSpec, settings};
 use late::Bounds;
 
 /// Everything that the table, the files and the report show.
@@ -76,7 +75,7 @@ impl Comparison {
             skipped: raw.skipped.clone(),
             unpredicted,
             reading: Vec::new(),
-            settings: settings(config),
+            settings: settings(config.transports.as_slice()),
             host: conditions.facts,
         };
         result.reading = reading(&result);
@@ -277,15 +276,10 @@ fn options(config: &CompareConfig) -> Vec<(String, String)> {
         ("Processing time at the server", format!("{:?}", config.processing)),
     ];
     let rows = rows.into_iter().map(|(what, value)| (what.to_owned(), value));
-    let settings = settings(config).into_iter().map(|(protocol, words)| (protocol.to_uppercase(), words));
+    let settings = settings(config.transports.as_slice())
+        .into_iter()
+        .map(|(protocol, words)| (protocol.to_uppercase(), words));
     rows.chain(settings).collect()
-}
-
-/// Returns what transports say of their congestion control and loss recovery, by protocol.
-fn settings(config: &CompareConfig) -> BTreeMap<String, String> {
-    let of =
-        |transport: &TransportSpec| Some((transport.protocol().to_owned(), transport.settings()?.to_owned()));
-    config.transports.as_slice().iter().filter_map(of).collect()
 }
 
 /// Returns milliseconds without digits below the nanosecond, which are noise of the arithmetic.

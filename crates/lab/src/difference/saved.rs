@@ -114,7 +114,7 @@ impl From<&CompareResult> for Saved {
         ];
         let profile = result.runs.iter().find_map(|run| run.profile.clone());
         conditions.push(("profile", profile.unwrap_or_default()));
-        for name in ["cpu", "cores", "kernel", "memory", "system"] {
+        for name in HOST {
             conditions.push((name, result.host.get(name).cloned().unwrap_or_default()));
         }
         let rows = (0..).map(f64::from).zip(&result.runs).map(|(x, run)| SavedRow {
@@ -209,6 +209,9 @@ fn times(metrics: &Map<String, Value>) -> Option<ResponseResult> {
     let times = metrics.get("response_ms").or_else(|| metrics.get("delay_ms"))?;
     ResponseResult::deserialize(times).ok()
 }
+
+/// The facts about a host that bear on the numbers.
+pub(super) const HOST: [&str; 5] = ["cpu", "cores", "kernel", "memory", "system"];
 
 #[cfg(test)]
 mod tests {

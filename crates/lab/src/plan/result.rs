@@ -12,6 +12,7 @@ use super::file::Plan;
 use super::tally::{CellTally, FlowTally};
 use crate::statistics::{Distribution, half_width, mean};
 use crate::summary::{ResponseResult, SCHEMA};
+use crate::transport::settings;
 
 /// Everything about a plan that was run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -30,6 +31,9 @@ pub struct SimulationResult {
     pub cells: Vec<CellResult>,
     /// The effort that the plan took.
     pub run: RunSummary,
+    /// Congestion control and loss recovery of transports whose options do not say it, by protocol; absent without any.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub settings: BTreeMap<String, String>,
     /// Equal for equal plans, seeds and programs: over the hashes of all runs; null in real time.
     pub trace_hash: Option<String>,
     /// The part of packets that the hashes leave out; absent if it is nothing.
@@ -101,6 +105,7 @@ impl SimulationResult {
             plan: plan.title.clone(),
             seeds: plan.seeds.clone(),
             cells: cells.map(|(cell, tally)| CellResult::new(&cell.factors, tally)).collect(),
+            settings: settings(plan.cells.iter().flat_map(|cell| cell.scenario.transports())),
             run: RunSummary {
                 events,
                 packets,

@@ -2,7 +2,7 @@
 
 use super::plan::{figure, means};
 use crate::difference::{
-    ConditionDifference, DifferenceVerdict, ResultDifference, Saved, TransportDifference,
+    ConditionDifference, DifferenceVerdict, ResultDifference, Saved, TransportDifference, in_common,
 };
 use crate::numbers::{plain_or_dash, tenths};
 use crate::page::{Mark, Page, Table};
@@ -15,7 +15,9 @@ pub fn difference(first: &Saved, second: &Saved) -> Page {
         let [first, second] = &condition.values;
         format!("{}: {first} → {second}", condition.name)
     };
-    let same = difference.conditions.is_empty().then(|| "the same conditions".to_owned());
+    let same = Some(in_common(first, second)).filter(|same| !same.is_empty());
+    let whose = if difference.conditions.is_empty() { "the same conditions" } else { "both" };
+    let same = same.map(|same| format!("{whose}: {}", same.join(", ")));
     let rows: Vec<_> = difference.transports.iter().map(|transport| cells(transport).to_vec()).collect();
     let names = if first.world == second.world {
         ["first", "second"]

@@ -28,6 +28,9 @@ pub fn plan(result: &SimulationResult, conditions: &Conditions) -> Page {
     let heads = names.iter().map(|name| name.rsplit('.').next().unwrap_or(name));
     let columns = ["flow", "mean", "95 %", "p50", "p99", "max", "messages", "failed", "Mbit/s"];
     let left_out = result.trace_leaves_out.as_ref().map(|what| format!("The trace leaves out {what}."));
+    let settings = result.settings.iter().map(|(protocol, words)| (protocol.to_uppercase(), words.clone()));
+    let has_responses = result.cells.iter().any(|cell| cell.metrics.contains_key("response_ms"));
+    let unpredicted = has_responses.then(|| UNPREDICTED.to_owned());
     let saved = Saved::from(result);
     Page {
         id: "plan".to_owned(),
@@ -35,8 +38,10 @@ pub fn plan(result: &SimulationResult, conditions: &Conditions) -> Page {
         figures: figure(&saved.axis, saved.rows.len()).into_iter().collect(),
         series: means(&saved, &saved, "", Mark::Points),
         tables: vec![Table::new("Cells", &heads.chain(columns).collect::<Vec<_>>(), rows).without_empty()],
-        notes: core::iter::once(effort(result)).chain(left_out).collect(),
-        facts: circumstances(&result.headway, &conditions.origin, &conditions.facts),
+        notes: core::iter::once(effort(result)).chain(left_out).chain(unpredicted).collect(),
+        facts: settings
+            .chain(circumstances(&result.headway, &conditions.origin, &conditions.facts))
+            .collect(),
         ..Page::default()
     }
 }
@@ -117,5 +122,6 @@ fn number(value: Option<&Value>) -> String {
     value.and_then(Value::as_f64).map(|value| format!("{value:.2}")).unwrap_or_default()
 }
 
+const UNPREDICTED: &str = "No model stands beside: those that there are, of requests over one link, headway compare shows, for QUIC too.";
 /// The name of the figure of mean times.
 const MEANS: &str = "means";

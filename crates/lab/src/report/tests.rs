@@ -91,7 +91,7 @@ fn the_reading_leads_with_who_waits_for_somebody_elses_loss() {
     let expected = [
         "Over one TCP connection, 1.0 % of the requests were delayed by somebody else's lost packet, 1.90 s all together; over \
          SCTP with 6 streams, none.",
-        "Late because of losses of their own: 1.0 % and 0.0 %.",
+        "Late because of losses of their own: 1.0 % and 0.0 % over one TCP connection and SCTP with 6 streams.",
         "Beyond the 20.0 ms of the path, a request took 3.8 ms in the mean over one TCP connection and 0.0 ms over SCTP \
          with 6 streams; the 95 % confidence intervals do not overlap.",
     ];

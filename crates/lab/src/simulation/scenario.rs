@@ -9,7 +9,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use toml::Spanned;
 
 use crate::text::{Span, Text};
-use crate::transport::{FlowPlan, StopRule};
+use crate::transport::{FlowPlan, StopRule, TransportSpec};
 
 /// A network and what flows through it.
 #[derive(Clone, Debug, Deserialize)]
@@ -120,10 +120,15 @@ impl Scenario {
         intervals.map(|interval| 1.0 / interval.as_secs_f64()).sum()
     }
 
+    /// Returns the transports of its flows.
+    pub(crate) fn transports(&self) -> impl Iterator<Item = &TransportSpec> {
+        self.flows.iter().map(|(_, flow)| &flow.transport.0)
+    }
+
     /// Returns whether a transport has octets that no seed decides: the trace hash of a run leaves octets out then.
     #[must_use]
     pub fn has_random_octets(&self) -> bool {
-        self.flows.iter().any(|(_, flow)| flow.transport.0.transport().has_random_octets())
+        self.transports().any(|transport| transport.transport().has_random_octets())
     }
 }
 

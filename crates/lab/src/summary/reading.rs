@@ -57,6 +57,11 @@ impl<'a> Pair<'a> {
         self.best.id == self.baseline.id
     }
 
+    /// Returns whose two values were told.
+    fn respectively(&self) -> String {
+        format!(" over {} and {}", in_words(self.baseline), in_words(self.best))
+    }
+
     /// Returns sentences on who waited for somebody else's loss, and for how long.
     fn lateness(&self) -> Vec<String> {
         let Some(late) = self.baseline.late else { return Vec::new() };
@@ -75,7 +80,7 @@ impl<'a> Pair<'a> {
         };
         let own = format!("Late because of losses of their own: {}", tenths(theirs.by_own_loss));
         let own = match losses(self.best).filter(|_| !self.is_one()) {
-            Some(best) => format!("{own} and {}", tenths(best.by_own_loss)),
+            Some(best) => format!("{own} and {}{}", tenths(best.by_own_loss), self.respectively()),
             None => own,
         };
         let without = match theirs.without_loss {
@@ -146,7 +151,8 @@ impl<'a> Pair<'a> {
         .into_iter()
         .flatten()
         .collect();
-        (!told.is_empty()).then(|| format!("{}.", told.join(", ")))
+        let whose = if self.is_one() { String::new() } else { self.respectively() };
+        (!told.is_empty()).then(|| format!("{}{whose}.", told.join(", ")))
     }
 }
 

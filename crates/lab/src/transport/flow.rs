@@ -94,6 +94,10 @@ impl FlowPlan {
 
     /// Returns what its client is told.
     pub(crate) fn client_plan(&self, stop: &StopRule, seed: FlowSeed) -> Result<ClientPlan, FlowError> {
+        let transport = self.transport.0;
+        if self.profile.is_some() && !transport.transport().has_profiles() {
+            return Err(FlowError::at("profile")(format!("{transport} has no profiles: leave it out")));
+        }
         let interval = self.mean_interval().map_err(FlowError::at("rate"))?;
         let arrivals = ArrivalProcess::new(self.arrivals.law.clone(), interval, seed.of("arrivals"));
         let sizes = self.sizes.iter().map(|octets| MessageSize::new(*octets)).collect::<Result<_, _>>();
@@ -102,7 +106,7 @@ impl FlowPlan {
             arrivals: arrivals.map_err(FlowError::at("arrivals"))?,
             size: MessageSize::new(self.message).map_err(FlowError::at("message"))?,
             sizes: sizes.map_err(FlowError::at("sizes"))?,
-            lanes: self.transport.0.lanes(),
+            lanes: transport.lanes(),
             messages: stop.messages.unwrap_or(u64::MAX),
             duration: stop.duration.map_or(Duration::MAX, |span| span.0),
             discard: stop.discard,

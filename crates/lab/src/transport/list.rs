@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::str::FromStr;
+use std::collections::BTreeMap;
 
 use super::{TransportError, TransportSpec};
 
@@ -53,4 +54,13 @@ impl fmt::Display for TransportList {
         }
         Ok(())
     }
+}
+
+/// Returns what transports say of their congestion control and loss recovery, by protocol.
+pub(crate) fn settings<'a>(
+    transports: impl IntoIterator<Item = &'a TransportSpec>,
+) -> BTreeMap<String, String> {
+    let of =
+        |transport: &TransportSpec| Some((transport.protocol().to_owned(), transport.settings()?.to_owned()));
+    transports.into_iter().filter_map(of).collect()
 }

@@ -31,6 +31,7 @@ pub use error::TransportError;
 pub(crate) use flow::{FlowError, FlowSeed};
 pub use flow::{FlowPlan, StopRule};
 pub use list::TransportList;
+pub(crate) use list::settings;
 use losses::Search;
 pub(crate) use losses::{own_losses, transport_payload};
 pub(crate) use real::{
@@ -96,6 +97,11 @@ pub(crate) trait Transport: fmt::Debug + Sync {
 
     /// Returns whether the profile of a comparison is about it.
     fn takes_profile(&self) -> bool {
+        false
+    }
+
+    /// Returns whether plans may name a set of parameters for it.
+    fn has_profiles(&self) -> bool {
         false
     }
 

@@ -78,6 +78,10 @@ impl Transport for Sctp {
         true
     }
 
+    fn has_profiles(&self) -> bool {
+        true
+    }
+
     fn colours(&self) -> Range<usize> {
         3..7
     }

@@ -67,6 +67,10 @@ impl Transport for Tcp {
         Some(lanes.count.get())
     }
 
+    fn has_profiles(&self) -> bool {
+        true
+    }
+
     fn colours(&self) -> Range<usize> {
         0..3
     }
