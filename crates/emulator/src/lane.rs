@@ -19,7 +19,8 @@ pub(super) struct Lane {
     /// The link for ICMP errors, which have the delay alone.
     passing: Link<Vec<u8>>,
     meter: Meter,
-    lost: Option<Vec<Vec<u8>>>,
+    /// The packets that are kept: lost ones, and the first of all.
+    kept: Option<[Vec<Vec<u8>>; 2]>,
 }
 
 impl Lane {
@@ -36,7 +37,7 @@ impl Lane {
             link: Link::new(impairments.clone(), link.seed(direction))?,
             passing: Link::new(delay_alone(impairments), 0)?,
             meter: Meter::new(),
-            lost: keeps_lost.then(Vec::new),
+            kept: keeps_lost.then(Default::default),
         })
     }
 
@@ -50,6 +51,10 @@ impl Lane {
             }
             Class::Numbered => {
                 self.meter.largest_packet = self.meter.largest_packet.max(packet.len());
+                if let Some([_, first]) = self.kept.as_mut().filter(|[_, first]| first.len() < FIRST_PACKETS)
+                {
+                    first.push(packet.to_vec());
+                }
                 let verdict = self.link.offer(now, packet.len(), packet.to_vec());
                 match verdict {
                     Verdict::Dropped { number, reason } => {
@@ -96,7 +101,7 @@ impl Lane {
     }
 
     fn keep_lost(&mut self, packet: &[u8]) {
-        if let Some(lost) = &mut self.lost {
+        if let Some([lost, _]) = &mut self.kept {
             lost.push(packet.to_vec());
         }
     }
@@ -118,7 +123,7 @@ impl Lane {
 
     /// Returns the counters of the lane; `missed` is what the device knows of packets it lost before.
     pub(super) fn report(&mut self, missed: Option<u32>) -> DirectionReport {
-        let lost_packets = self.lost.take().unwrap_or_default();
+        let [lost_packets, first_packets] = self.kept.take().unwrap_or_default();
         let meter = &self.meter;
         DirectionReport {
             stats: *self.link.stats(),
@@ -133,6 +138,7 @@ impl Lane {
             missed: missed.map(u64::from),
             largest_packet_bytes: u64::try_from(meter.largest_packet).unwrap_or(u64::MAX),
             lost_packets,
+            first_packets,
         }
     }
 }
@@ -174,3 +180,6 @@ impl Meter {
         self.late_sends += u64::from(lateness > LATE_SEND);
     }
 }
+
+/// How many packets of a direction count as its first ones.
+const FIRST_PACKETS: usize = 1000;

@@ -66,6 +66,9 @@ pub struct DirectionReport {
     /// [`EmulatorOptions::keeps_lost_packets`](super::EmulatorOptions::keeps_lost_packets).
     #[serde(skip)]
     pub lost_packets: Vec<Vec<u8>>,
+    /// The first IP packets, with which streams begin; empty unless lost packets are kept.
+    #[serde(skip)]
+    pub first_packets: Vec<Vec<u8>>,
 }
 
 /// A packet that the link dropped.

@@ -6,7 +6,6 @@ mod reading;
 mod result;
 mod verdict;
 
-
 use workload::Sample;
 
 pub use curves::RunCurves;

@@ -34,7 +34,7 @@ pub(crate) fn run(id: &str, responses: &[Option<Duration>]) -> RawRun {
             responses: responses.iter().flatten().count() as u64,
             ..LoadCounters::default()
         },
-        own_losses: None,
+        own_losses: Err("a test"),
         retransmissions: None,
         blocking: None,
         packets: None,

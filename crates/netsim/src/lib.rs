@@ -90,4 +90,4 @@ pub use counters::Counters;
 pub use fragmentation::{FragmentCounters, Fragmenting};
 pub use host::{Host, Outgoing, Packet, Protocol};
 pub use id::{Direction, HostId, InterfaceId, LinkId, RouterId};
-pub use world::{ConnectError, Ended, InterfaceError, LinkSpec, LinkState, LostPacket, World};
+pub use world::{ConnectError, Ended, InterfaceError, KeptPacket, LinkSpec, LinkState, World};

@@ -125,7 +125,7 @@ fn raw(run: FlowRun, config: &CompareConfig, planned: Planned) -> RawRun {
         repetition,
         profile: config.profile_of(transport),
         start: driven.start,
-        own_losses: None,
+        own_losses: Err("nobody sees what the network loses"),
         samples: driven.samples,
         counters: driven.counters,
         retransmissions: counts.retransmissions.filter(|_| transport.is_unreliable()),

@@ -74,8 +74,8 @@ pub struct RawRun {
     pub start: Instant,
     /// Every request that was due.
     pub samples: Vec<Sample>,
-    /// The requests that lost a packet of their own, or of their response; `None` where it cannot be told.
-    pub own_losses: Option<BTreeSet<u64>>,
+    /// The requests that lost a packet of their own, or of their response; why it cannot be told.
+    pub own_losses: Result<BTreeSet<u64>, &'static str>,
     /// The counters of the load.
     pub counters: LoadCounters,
     /// Requests repeated by the application; `None` but for UDP.

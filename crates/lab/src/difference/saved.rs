@@ -122,7 +122,7 @@ impl From<&CompareResult> for Saved {
             curve: String::new(),
             x,
             times: run.response_ms,
-            by_others_loss: run.late.and_then(|late| Some(late.losses?.by_others_loss)),
+            by_others_loss: run.late.as_ref().and_then(|late| Some(late.losses?.by_others_loss)),
         });
         Self {
             world: path.backend.to_string(),

@@ -246,10 +246,10 @@ fn grouped(told: &[Skipped]) -> Vec<(&str, Vec<&str>)> {
 
 /// Writes a share of late requests; where it is not known whose loss it was, their whole share with a question mark.
 fn late(run: &RunResult, share: impl Fn(&LossSplit) -> f64) -> String {
-    match run.late {
+    match &run.late {
         None => dash(),
-        Some(LateResult { losses: Some(losses), .. }) => tenths(share(&losses)),
-        Some(LateResult { share, losses: None, .. }) => format!("{}?", tenths(share)),
+        Some(LateResult { losses: Some(losses), .. }) => tenths(share(losses)),
+        Some(LateResult { share, losses: None, .. }) => format!("{}?", tenths(*share)),
     }
 }
 

@@ -45,8 +45,8 @@ pub struct FlowOutcome {
     pub goodput_bits_per_s: Option<f64>,
     /// Every message of the flow whose response is timed, those that do not count included; if asked for.
     pub samples: Vec<Sample>,
-    /// The requests that lost a packet of their own, or of their response; `None` where it cannot be told.
-    pub own_losses: Option<BTreeSet<u64>>,
+    /// The requests that lost a packet of their own, or of their response; why it cannot be told.
+    pub own_losses: Result<BTreeSet<u64>, &'static str>,
     /// The time at which the flow began, on the clock of the samples.
     pub start: Instant,
     /// The number of messages that answered nothing.

@@ -6,7 +6,7 @@ use std::io::BufWriter;
 use std::path::Path;
 
 use emulator::CaptureFile;
-use netsim::{CapturePoint, CaptureScope, Direction, LinkState, World};
+use netsim::{CapturePoint, CaptureScope, Direction, KeptPacket, LinkState, World};
 use virtual_time::Instant;
 
 use super::build::{Built, FlowSeats, build};
@@ -16,7 +16,7 @@ use super::scenario::{LinkPlan, Scenario, SwitchState};
 use super::station::Station;
 use crate::stop::StopSignal;
 use crate::traffic::{Client, Measure};
-use crate::transport::{End, own_losses};
+use crate::transport::{End, SEVERAL_FLOWS, own_losses};
 
 /// The ways in which a run is watched.
 #[derive(Clone, Debug, Default)]
@@ -156,7 +156,9 @@ fn apply(built: &mut Built, scenario: &Scenario, link: usize, change: usize) -> 
 fn outcome(scenario: &Scenario, built: Built) -> RunOutcome {
     let Built { world, flows, links } = built;
     let counters = *world.counters();
-    let lost = world.lost_packets().to_vec();
+    let payloads = |packets: &[KeptPacket]| packets.iter().map(|packet| packet.payload.clone()).collect();
+    let (lost, first): (Vec<Vec<u8>>, Vec<Vec<u8>>) =
+        (payloads(world.lost_packets()), payloads(world.first_packets()));
     let (trace_hash, now) = (world.trace_hash(), world.now());
     let ways = |link| [Direction::Request, Direction::Response].map(|way| *world.link_stats(link, way));
     let names = scenario.links.iter().map(|(name, _)| name.to_owned());
@@ -171,8 +173,9 @@ fn outcome(scenario: &Scenario, built: Built) -> RunOutcome {
     let mut flows: Vec<_> = names.zip(&flows).map(of_flow).collect();
     // Where there is one flow, all packets are its own.
     if let ([flow], Some((_, plan))) = (&mut *flows, scenario.flows.iter().next()) {
-        flow.own_losses =
-            own_losses(plan, &flow.samples, lost.iter().map(|packet| packet.payload.as_slice()));
+        let [lost, first] =
+            [&lost, &first].map(|packets| packets.iter().map(Vec::as_slice).collect::<Vec<_>>());
+        flow.own_losses = own_losses(plan, &flow.samples, &lost, &first);
     }
     RunOutcome {
         flows,
@@ -218,7 +221,7 @@ fn flow_outcome(
         goodput_bits_per_s: (is_bulk && !counted.is_zero())
             .then(|| octets as f64 * 8.0 / counted.as_secs_f64()),
         samples,
-        own_losses: None,
+        own_losses: Err(SEVERAL_FLOWS),
         start,
         strange,
         late_sends: 0,

@@ -56,7 +56,7 @@ impl Bounds {
     pub(super) fn late(self, runs: &[&RawRun]) -> Option<LateResult> {
         let due: usize = runs.iter().map(|run| run.samples.len()).sum();
         let share = |count: usize| count as f64 / due as f64;
-        let tallies: Option<Vec<Tally>> = runs.iter().map(|run| self.tally(run)).collect();
+        let tallies: Result<Vec<Tally>, &str> = runs.iter().map(|run| self.tally(run)).collect();
         let late = runs.iter().flat_map(|run| &run.samples).filter(|sample| self.is_late(sample)).count();
         let excess: Vec<f64> = runs
             .iter()
@@ -70,7 +70,8 @@ impl Bounds {
             threshold_ms: to_nanoseconds(milliseconds(self.threshold)),
             shortest_ms: to_nanoseconds(milliseconds(self.shortest)),
             share: share(late),
-            losses: split.map(|tally| LossSplit {
+            unsplit: split.err().map(str::to_owned),
+            losses: split.ok().map(|tally| LossSplit {
                 by_own_loss: share(tally.own),
                 by_others_loss: share(tally.others),
                 without_loss: share(tally.none),
@@ -84,9 +85,9 @@ impl Bounds {
         sample.response.is_none_or(|response| response > self.threshold)
     }
 
-    /// Counts the late requests of a run; `None` where nobody knows whose packets were lost.
-    fn tally(self, run: &RawRun) -> Option<Tally> {
-        let own = run.own_losses.as_ref()?;
+    /// Counts the late requests of a run; why nobody knows whose packets were lost.
+    fn tally(self, run: &RawRun) -> Result<Tally, &'static str> {
+        let own = run.own_losses.as_ref().map_err(|because| *because)?;
         let spells = self.spells(run, own);
         let mut tally = Tally::default();
         for sample in run.samples.iter().filter(|sample| self.is_late(sample)) {
@@ -100,7 +101,7 @@ impl Bounds {
                 tally.none += 1;
             }
         }
-        Some(tally)
+        Ok(tally)
     }
 }
 
@@ -205,7 +206,7 @@ mod tests {
         let responses: Vec<_> =
             responses.iter().map(|response| response.map(Duration::from_millis)).collect();
         let mut run = run("sctp:1", &responses);
-        run.own_losses = Some(own.iter().copied().collect());
+        run.own_losses = Ok(own.iter().copied().collect());
         Bounds::of(&CompareConfig::default(), BackendKind::Simulator).late(&[&run]).unwrap()
     }
 
@@ -226,7 +227,7 @@ mod tests {
         let others = |transport: &str, lanes: u16| {
             let slow = [Some(20), Some(45), Some(40), Some(30), Some(20), Some(30)];
             let mut run = run(transport, &slow.map(|response| response.map(Duration::from_millis)));
-            run.own_losses = Some([1].into());
+            run.own_losses = Ok([1].into());
             for (sample, lane) in run.samples.iter_mut().zip((0..lanes).cycle()) {
                 sample.lane = Lane(lane);
             }
@@ -261,6 +262,6 @@ mod tests {
     fn without_knowing_the_packets_the_share_stands_alone() {
         let run = run("tcp", &[Some(Duration::from_millis(30)), Some(Duration::from_millis(20))]);
         let late = Bounds::of(&CompareConfig::default(), BackendKind::Simulator).late(&[&run]).unwrap();
-        assert_eq!((late.share, late.losses), (0.5, None));
+        assert_eq!((late.share, late.losses, late.unsplit.as_deref()), (0.5, None, Some("a test")));
     }
 }

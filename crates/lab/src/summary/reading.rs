@@ -64,7 +64,7 @@ impl<'a> Pair<'a> {
 
     /// Returns sentences on who waited for somebody else's loss, and for how long.
     fn lateness(&self) -> Vec<String> {
-        let Some(late) = self.baseline.late else { return Vec::new() };
+        let Some(late) = &self.baseline.late else { return Vec::new() };
         let over = in_words(self.baseline);
         let Some(theirs) = late.losses else { return vec![self.lateness_alone(late)] };
         if late.share <= 0.0 {
@@ -91,8 +91,8 @@ impl<'a> Pair<'a> {
     }
 
     /// Returns the sentence for where nobody knows whose packets were lost.
-    fn lateness_alone(&self, late: LateResult) -> String {
-        let share = |run: &RunResult| run.late.map(|late| tenths(late.share)).unwrap_or_default();
+    fn lateness_alone(&self, late: &LateResult) -> String {
+        let share = |run: &RunResult| run.late.as_ref().map(|late| tenths(late.share)).unwrap_or_default();
         let bound = time(late.threshold_ms);
         let first = format!(
             "Over {}, {} of the requests took longer than {bound}",
@@ -104,14 +104,16 @@ impl<'a> Pair<'a> {
         } else {
             format!("; over {}, {}", in_words(self.best), share(self.best))
         };
-        format!("{first}{second}. Whose losses delayed them cannot be told.")
+        let because = late.unsplit.as_ref().map(|because| format!(": {because}")).unwrap_or_default();
+        format!("{first}{second}. Whose losses delayed them cannot be told{because}.")
     }
 
     /// Returns the mean beyond what the path alone takes, and how sure the difference is.
     fn excess(&self) -> Option<String> {
-        let excess = |run: &RunResult| run.late.and_then(|late| late.mean_excess_ms).or(run.response_ms.mean);
+        let excess =
+            |run: &RunResult| run.late.as_ref().and_then(|late| late.mean_excess_ms).or(run.response_ms.mean);
         let (best, baseline) = (excess(self.best)?, excess(self.baseline)?);
-        let first = match self.baseline.late {
+        let first = match &self.baseline.late {
             Some(late) => format!("Beyond the {} of the path, a request took", time(late.shortest_ms)),
             None => "A request took".to_owned(),
         };
@@ -157,7 +159,7 @@ impl<'a> Pair<'a> {
 }
 
 fn losses(run: &RunResult) -> Option<LossSplit> {
-    run.late.and_then(|late| late.losses)
+    run.late.as_ref().and_then(|late| late.losses)
 }
 
 /// Returns a clause such as `6.3 % of the requests were delayed by somebody else's lost packet, 4.1 s all

@@ -238,7 +238,7 @@ pub struct ResponseResult {
 }
 
 /// Requests that were answered later than the path alone explains, or never. Shares are of all requests that were due.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LateResult {
     /// Responses that took longer are late: a millisecond above what delay, jitter, processing and link rates make.
     pub threshold_ms: f64,
@@ -246,9 +246,11 @@ pub struct LateResult {
     pub shortest_ms: f64,
     /// The share of late requests.
     pub share: f64,
-    /// The split by whose loss it was; null where it cannot be told: over encrypted transports, for messages cut into several
-    /// packets (but over streams of SCTP), and for workloads whose messages have no numbers.
+    /// The split by whose loss it was; null where it cannot be told.
     pub losses: Option<LossSplit>,
+    /// The reason why it cannot be told, as that packets are encrypted; absent if it can.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub unsplit: Option<String>,
     /// How much longer than `shortest_ms` the answered requests took in the mean.
     pub mean_excess_ms: Option<f64>,
 }

@@ -10,23 +10,28 @@ use workload::{Sample, SendTime};
 use crate::traffic::Workload;
 use crate::transport::FlowPlan;
 
-/// Returns the numbers of the requests of which a packet was lost, their own or that of their response; `None`
-/// where it cannot be told. `lost` are the packets of the flow that did not arrive whole, behind their IP and,
-/// but for TCP, UDP headers.
-pub(crate) fn own_losses<'a>(
+/// Returns the numbers of the requests of which a packet was lost, their own or that of their response; why it
+/// cannot be told. `lost` are the packets of the flow that did not arrive whole, `first` its first ones, behind their IP
+/// and, but for TCP, UDP headers.
+pub(crate) fn own_losses(
     flow: &FlowPlan,
     samples: &[Sample],
-    lost: impl Iterator<Item = &'a [u8]>,
-) -> Option<BTreeSet<u64>> {
-    if flow.workload != Workload::ECHO || !flow.sizes.is_empty() || !flow.samples {
-        return None;
+    lost: &[&[u8]],
+    first: &[&[u8]],
+) -> Result<BTreeSet<u64>, &'static str> {
+    if flow.workload != Workload::ECHO {
+        return Err("messages of this workload do not say which request they belong to");
+    }
+    if !flow.sizes.is_empty() || !flow.samples {
+        return Err("messages are not followed through their packets");
     }
     let search = Search {
         samples,
-        size: usize::try_from(flow.message).ok()?,
+        first,
+        size: usize::try_from(flow.message).unwrap_or(usize::MAX),
         lanes: u64::from(flow.transport.0.lanes()),
     };
-    flow.transport.0.transport().own_losses(&search, &lost.collect::<Vec<_>>())
+    flow.transport.0.transport().own_losses(&search, lost)
 }
 
 /// Returns the octets behind the IP header, and behind the UDP header if there is one.
@@ -46,6 +51,8 @@ pub(crate) fn transport_payload(ip: &[u8]) -> Option<&[u8]> {
 /// Looks for messages in packets.
 pub(crate) struct Search<'a> {
     samples: &'a [Sample],
+    /// The first packets, in which streams of octets begin.
+    pub(super) first: &'a [&'a [u8]],
     /// Octets of a message.
     pub(super) size: usize,
     pub(super) lanes: u64,
@@ -74,6 +81,9 @@ impl Search<'_> {
         u64::try_from(self.samples.len()).unwrap_or(u64::MAX).div_ceil(self.lanes)
     }
 }
+
+/// Why nobody knows whose packet it was where flows share links.
+pub(crate) const SEVERAL_FLOWS: &str = "several flows share the links";
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;

@@ -33,7 +33,7 @@ pub use flow::{FlowPlan, StopRule};
 pub use list::TransportList;
 pub(crate) use list::settings;
 use losses::Search;
-pub(crate) use losses::{own_losses, transport_payload};
+pub(crate) use losses::{SEVERAL_FLOWS, own_losses, transport_payload};
 pub(crate) use real::{
     Alarm, Arrived, Between, Driven, Errand, FlowRun, LOOK_FOR_STOP, Serving, Stop, Task, drive,
 };
@@ -125,10 +125,8 @@ pub(crate) trait Transport: fmt::Debug + Sync {
     fn simulated(&self, ends: &Ends<'_>) -> Result<[Box<dyn End>; 2], FlowError>;
 
     /// Returns the requests that lost a packet of their own, or of their response, told from the packets that did not arrive whole,
-    /// behind their IP and, but for TCP, UDP headers; `None` where nobody can tell, as where packets are encrypted.
-    fn own_losses(&self, _search: &Search<'_>, _lost: &[&[u8]]) -> Option<BTreeSet<u64>> {
-        None
-    }
+    /// behind their IP and, but for TCP, UDP headers; why nobody can tell.
+    fn own_losses(&self, search: &Search<'_>, lost: &[&[u8]]) -> Result<BTreeSet<u64>, &'static str>;
 
     /// Returns what a flow asks for and real packets do not have: the key in the plan, and why.
     fn refused_on_real_packets(&self, flow: &FlowPlan) -> Option<(&'static str, &'static str)>;

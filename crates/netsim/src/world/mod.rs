@@ -48,7 +48,7 @@ pub struct World<H> {
     trace: TraceHash,
     counters: Counters,
     captures: Vec<Capture>,
-    lost: Option<Vec<LostPacket>>,
+    kept: Option<KeptPackets>,
 }
 
 impl<H: Host> World<H> {
@@ -68,7 +68,7 @@ impl<H: Host> World<H> {
             trace: TraceHash::new(seed),
             counters: Counters::default(),
             captures: Vec::new(),
-            lost: None,
+            kept: None,
         }
     }
 
@@ -193,16 +193,23 @@ impl<H: Host> World<H> {
         Ok(())
     }
 
-    /// Keeps every packet from now on that does not arrive whole; memory grows with their number.
+    /// Keeps every packet from now on that does not arrive whole, in memory that grows with their number; and the first of
+    /// all, with which streams begin.
     pub fn keep_lost_packets(&mut self) {
-        self.lost.get_or_insert_default();
+        self.kept.get_or_insert_default();
     }
 
     /// Returns the packets that did not arrive whole since [`keep_lost_packets`](World::keep_lost_packets), in the order of
     /// their fates.
     #[must_use]
-    pub fn lost_packets(&self) -> &[LostPacket] {
-        self.lost.as_deref().unwrap_or_default()
+    pub fn lost_packets(&self) -> &[KeptPacket] {
+        self.kept.as_ref().map_or(&[], |kept| &kept.lost)
+    }
+
+    /// Returns the first thousand packets that hosts sent since [`keep_lost_packets`](World::keep_lost_packets).
+    #[must_use]
+    pub fn first_packets(&self) -> &[KeptPacket] {
+        self.kept.as_ref().map_or(&[], |kept| &kept.first)
     }
 
     /// Ends all captures and flushes their writers.
@@ -275,9 +282,20 @@ impl<H: Host> World<H> {
     }
 }
 
-/// A packet that a link dropped, or damaged so that its receiver drops it.
+/// Packets that are kept for whoever wants to know what was in them.
+#[derive(Debug, Default)]
+struct KeptPackets {
+    /// Those that a link dropped, or damaged so that the receiver drops them.
+    lost: Vec<KeptPacket>,
+    first: Vec<KeptPacket>,
+}
+
+/// How many of a world's packets count as its first ones.
+const FIRST_PACKETS: usize = 1000;
+
+/// A packet as it was sent.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct LostPacket {
+pub struct KeptPacket {
     /// The protocol of the payload.
     pub protocol: Protocol,
     /// The address that the packet was sent from.

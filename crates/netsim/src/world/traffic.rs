@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use netem::{Delivery, DropReason, Verdict};
 
-use super::{LinkState, LostPacket, World};
+use super::{FIRST_PACKETS, KeptPacket, KeptPackets, LinkState, World};
 use crate::capture::CapturePoint;
 use crate::frames::{Frame, FrameId};
 use crate::host::{Host, Outgoing, Packet, Protocol};
@@ -76,6 +76,9 @@ impl<H: Host> World<H> {
             return;
         };
         frame.source = route.source;
+        if let Some(kept) = self.kept.as_mut().filter(|kept| kept.first.len() < FIRST_PACKETS) {
+            kept.first.push(KeptPacket::of(frame));
+        }
         let fate = if wire_bytes > MAX_WIRE_BYTES {
             Some(Fate::TooLong)
         } else if self.lanes[route.lane.0].state == LinkState::Down {
@@ -185,9 +188,10 @@ impl<H: Host> World<H> {
 
     /// Keeps the packet, if asked for, unless it only went on.
     fn keep_lost(&mut self, id: FrameId, fate: Fate) {
-        let Some(lost) = self.lost.as_mut().filter(|_| fate != Fate::Forwarded) else { return };
-        let Frame { source, destination, protocol, ref payload, .. } = *self.frames.frame(id);
-        lost.push(LostPacket { protocol, source, destination, payload: payload.clone() });
+        let Some(KeptPackets { lost, .. }) = self.kept.as_mut().filter(|_| fate != Fate::Forwarded) else {
+            return;
+        };
+        lost.push(KeptPacket::of(self.frames.frame(id)));
     }
 
     fn capture_frame(&mut self, point: CapturePoint, lane: LaneId, id: FrameId, fate: Fate) {
@@ -225,3 +229,10 @@ pub(super) struct Buffers {
 /// The longest IP packet: the length field of RFC 791 §3.1 includes the header; IPv6 without jumbograms is held to
 /// the same, so that a packet does not depend on the family.
 const MAX_WIRE_BYTES: usize = 65_535;
+
+impl KeptPacket {
+    fn of(frame: &Frame) -> Self {
+        let Frame { source, destination, protocol, ref payload, .. } = *frame;
+        Self { protocol, source, destination, payload: payload.clone() }
+    }
+}

@@ -7,6 +7,7 @@ mod client;
 mod server;
 mod suitable;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -16,6 +17,7 @@ use emulator::{
     LinkReport, LinkState, RunningEmulator, Side, World, permission,
 };
 use tracing::Span;
+use workload::Sample;
 
 pub(crate) use self::suitable::can_run;
 use super::{never_begun, raw_run, runs};
@@ -27,7 +29,10 @@ use crate::simulation::{
     FlowOutcome, LinkOutcome, LinkPlan, RunOutcome, Scenario, SimulationError, SwitchState, Watch, changes,
 };
 use crate::statistics::TransportCounts;
-use crate::transport::{Carrier, EncapsulationPorts, FlowRun, TransportSpec, own_losses, transport_payload};
+use crate::transport::{
+    Carrier, EncapsulationPorts, FlowPlan, FlowRun, SEVERAL_FLOWS, TransportSpec, own_losses,
+    transport_payload,
+};
 
 /// The backend with real packets. The process must have entered a user namespace, or be privileged, before.
 #[derive(Clone, Copy, Debug, Default)]
@@ -225,8 +230,7 @@ fn outcome(
         responses: Some(driven.responses),
         one_way: None,
         goodput_bits_per_s: None,
-        own_losses: own_losses(plan, &driven.samples, lost(link))
-            .filter(|_| run.scenario.flows.iter().count() == 1),
+        own_losses: own_losses_of(run, plan, &driven.samples, link),
         samples: if plan.samples { driven.samples } else { Vec::new() },
         start: driven.start,
         strange: driven.counters.strange,
@@ -247,10 +251,23 @@ fn outcome(
     }
 }
 
-/// Returns what was behind the IP and UDP headers of the packets that the link lost, both ways.
-fn lost(link: &LinkReport) -> impl Iterator<Item = &[u8]> {
-    let packets = link.request.lost_packets.iter().chain(&link.response.lost_packets);
-    packets.filter_map(|packet| transport_payload(packet))
+/// Returns the requests of a flow that lost a packet on its link; why that cannot be told.
+fn own_losses_of(
+    run: &ScenarioRun,
+    plan: &FlowPlan,
+    samples: &[Sample],
+    link: &LinkReport,
+) -> Result<BTreeSet<u64>, &'static str> {
+    if run.scenario.flows.iter().count() > 1 {
+        return Err(SEVERAL_FLOWS);
+    }
+    // What is behind the IP and UDP headers, both ways.
+    let payloads = |packets: fn(&DirectionReport) -> &Vec<Vec<u8>>| {
+        let packets = packets(&link.request).iter().chain(packets(&link.response));
+        packets.filter_map(|packet| transport_payload(packet)).collect::<Vec<_>>()
+    };
+    let first = payloads(|way| &way.first_packets);
+    own_losses(plan, samples, &payloads(|way| &way.lost_packets), &first)
 }
 
 /// Returns the delay packets really got in either direction: the middle of the medians, the worst of the 99th

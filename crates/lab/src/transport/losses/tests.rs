@@ -19,9 +19,14 @@ fn wire(sample: &Sample) -> Vec<u8> {
 }
 
 fn told(transport: &str, packets: &[Vec<u8>]) -> Option<Vec<u64>> {
+    told_after(transport, packets, &[])
+}
+
+/// Returns the requests that lost these packets, of a flow that began with those.
+fn told_after(transport: &str, packets: &[Vec<u8>], first: &[Vec<u8>]) -> Option<Vec<u64>> {
     let (plan, samples) = flow(transport);
-    let lost = packets.iter().map(Vec::as_slice);
-    own_losses(&plan, &samples, lost).map(|numbers| numbers.into_iter().collect())
+    let [lost, first] = [packets, first].map(|packets| packets.iter().map(Vec::as_slice).collect::<Vec<_>>());
+    own_losses(&plan, &samples, &lost, &first).ok().map(|numbers| numbers.into_iter().collect())
 }
 
 fn segment(sequence: u32, data: &[u8]) -> Vec<u8> {
@@ -54,6 +59,8 @@ fn segments_are_known_by_their_place_in_the_stream() {
     assert_eq!(told("tcp", &[at(120, 170), at(330, 350)]), Some(vec![1, 2, 5]));
     assert_eq!(told("tcp", &[segment(7, &[]), at(64, 128)]), Some(vec![1]));
     assert_eq!(told("tcp", &[at(330, 350)]), None, "no message begins in any segment of the connection");
+    let opening = segment(4_294_967_199, &[]);
+    assert_eq!(told_after("tcp", &[at(330, 350)], &[opening, at(0, 64)]), Some(vec![5]));
     // Over two connections the second message of the first is number 2.
     let (even, _): (Vec<_>, Vec<_>) = samples.iter().partition(|sample| sample.number.0 % 2 == 0);
     let first: Vec<u8> = even.into_iter().flat_map(wire).collect();
@@ -97,7 +104,9 @@ fn headers_of_ip_and_udp_are_left_out() {
 #[test]
 fn a_dropped_packet_is_known_by_the_request_that_it_delays() {
     let cases = ["tcp", "tcp:4", "sctp:1", "sctp:unordered", "udp"].map(|transport| (transport, "64"));
-    for (transport, octets) in cases.into_iter().chain([("sctp:1", "3000"), ("sctp:6", "3000")]) {
+    for (transport, octets) in
+        cases.into_iter().chain([("sctp:1", "3000"), ("sctp:6", "3000"), ("tcp", "3000"), ("tcp:4", "3000")])
+    {
         let mut config = CompareConfig::default();
         config.traffic.message_bytes = octets.parse().unwrap();
         config.request_path.loss = netem::Loss::None;
@@ -123,4 +132,35 @@ fn a_dropped_packet_is_known_by_the_request_that_it_delays() {
         assert!(waited.all(is_late), "{transport}: {own:?}");
         assert!(own.iter().all(|number| flow.samples.iter().any(|of| of.number == MessageNumber(*number))));
     }
+}
+
+/// A message of 64 KiB is cut into 46 segments, of which one tells its number.
+#[test]
+fn segments_in_the_middle_of_long_messages_are_known_by_where_their_stream_began() {
+    for transport in ["tcp", "tcp:4"] {
+        let mut config = CompareConfig::default();
+        config.traffic.message_bytes = "64KiB".parse().unwrap();
+        config.traffic.interval = Duration::from_millis(100);
+        config.traffic.duration = Duration::from_secs(2);
+        config.request_path.loss = netem::Loss::None;
+        config.response_path.loss = netem::Loss::None;
+        config.request_path.drop_packets = (700..760).collect();
+        let scenario = config.scenario(transport.parse().unwrap());
+        let flow = simulate(&scenario, 3, &Watch::default()).unwrap().flows.remove(0);
+        let own = flow.own_losses.unwrap();
+        assert!((1..=8).contains(&own.len()), "{transport}: {own:?}");
+    }
+}
+
+#[test]
+fn where_nobody_can_tell_the_reason_is_said() {
+    let (_, samples) = flow("tcp");
+    let because = |transport: &str, change: fn(&mut FlowPlan)| {
+        let (mut plan, _) = flow(transport);
+        change(&mut plan);
+        own_losses(&plan, &samples, &[&segment(7, &[1])], &[]).unwrap_err()
+    };
+    assert!(because("quic:6", |_| {}).contains("encrypted"));
+    assert!(because("tcp", |_| {}).contains("message begin"));
+    assert!(because("sctp:6", |plan| plan.workload = Workload::SIMCO).contains("workload"));
 }

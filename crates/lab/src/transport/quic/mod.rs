@@ -13,6 +13,7 @@ mod stream;
 mod tests;
 
 use ::core::ops::Range;
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
 use models::resequencing;
@@ -23,7 +24,7 @@ use self::server::QuicServer;
 use self::simulated::Simulated;
 use super::error::number;
 use super::{
-    Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Task, Transport, TransportError,
+    Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Search, Task, Transport, TransportError,
 };
 use crate::transport::{FlowError, FlowPlan, RealError};
 
@@ -96,6 +97,10 @@ impl Transport for Quic {
             Box::new(Simulated::new(client, SocketAddr::new(here, simulated::CLIENT_PORT))),
             Box::new(Simulated::new(server, to)),
         ])
+    }
+
+    fn own_losses(&self, _search: &Search<'_>, _lost: &[&[u8]]) -> Result<BTreeSet<u64>, &'static str> {
+        Err("its packets are encrypted")
     }
 
     fn refused_on_real_packets(&self, _flow: &FlowPlan) -> Option<(&'static str, &'static str)> {

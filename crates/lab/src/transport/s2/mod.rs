@@ -7,6 +7,7 @@ mod rules;
 mod simulated;
 
 use core::ops::Range;
+use std::collections::BTreeSet;
 
 use models::resequencing;
 use netem::derive_indexed_seed;
@@ -15,7 +16,7 @@ use virtual_time::Instant;
 pub use self::rules::{Halving, StudyRules};
 use self::simulated::{LEAST_HEADERS, PacketSink, PacketSource};
 use super::{
-    Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Task, Transport, TransportError,
+    Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Search, Task, Transport, TransportError,
 };
 use crate::transport::{FlowError, FlowPlan, RealError};
 
@@ -83,6 +84,10 @@ impl Transport for OfStudy {
         let source = PacketSource::new(ends.client()?, rules, begin_at(ends), [here, there]);
         let sink = PacketSink::new(ends.server()?, rules, [there, here]);
         Ok([Box::new(source), Box::new(sink)])
+    }
+
+    fn own_losses(&self, _search: &Search<'_>, _lost: &[&[u8]]) -> Result<BTreeSet<u64>, &'static str> {
+        Err("its packets are counted, not written")
     }
 
     fn refused_on_real_packets(&self, _flow: &FlowPlan) -> Option<(&'static str, &'static str)> {

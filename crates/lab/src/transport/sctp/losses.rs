@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use crate::transport::losses::Search;
 
 /// Returns the requests of the messages that lost packets had parts of.
-pub(super) fn own_losses(search: &Search<'_>, lost: &[&[u8]]) -> Option<BTreeSet<u64>> {
-    lost.iter().flat_map(|packet| chunks(packet)).filter_map(|chunk| message(search, chunk)).collect()
+pub(super) fn own_losses(search: &Search<'_>, lost: &[&[u8]]) -> Result<BTreeSet<u64>, &'static str> {
+    let of_chunks = lost.iter().flat_map(|packet| chunks(packet)).filter_map(|chunk| message(search, chunk));
+    of_chunks.map(|number| number.ok_or("a chunk was lost that may be of any message")).collect()
 }
 
 /// Returns the number of the message of a chunk, `Some(None)` where nobody knows it; `None` for chunks without user data.

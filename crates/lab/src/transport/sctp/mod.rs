@@ -118,7 +118,7 @@ impl Transport for Sctp {
         Ok([Box::new(client), Box::new(server)])
     }
 
-    fn own_losses(&self, search: &Search<'_>, lost: &[&[u8]]) -> Option<BTreeSet<u64>> {
+    fn own_losses(&self, search: &Search<'_>, lost: &[&[u8]]) -> Result<BTreeSet<u64>, &'static str> {
         losses::own_losses(search, lost)
     }
 

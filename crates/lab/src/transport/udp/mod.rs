@@ -82,8 +82,10 @@ impl Transport for Udp {
     }
 
     /// Returns the requests of the datagrams: each is a message.
-    fn own_losses(&self, search: &Search<'_>, lost: &[&[u8]]) -> Option<BTreeSet<u64>> {
-        lost.iter().map(|datagram| search.message_at(datagram)).collect()
+    fn own_losses(&self, search: &Search<'_>, lost: &[&[u8]]) -> Result<BTreeSet<u64>, &'static str> {
+        let message =
+            |datagram: &&[u8]| search.message_at(datagram).ok_or("a datagram was lost that is no message");
+        lost.iter().map(message).collect()
     }
 
     fn refused_on_real_packets(&self, _flow: &FlowPlan) -> Option<(&'static str, &'static str)> {
