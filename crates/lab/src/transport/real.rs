@@ -23,6 +23,10 @@ use crate::traffic::{ClientPlan, ServerPlan};
 /// A future of one of several kinds.
 pub(crate) type Task<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
+/// The sockets of an open server, and what is done with them.
+pub(crate) type Serving =
+    Box<dyn FnOnce(ServerPlan, Clock, Stop) -> Task<'static, Result<TransportCounts, RealError>> + Send>;
+
 /// Resolves when a server is to end.
 pub(crate) type Stop = Task<'static, ()>;
 
@@ -122,7 +126,7 @@ pub struct Listener {
     pub addresses: Vec<SocketAddr>,
     /// The UDP port that carries SCTP; `None` for others, and where IP carries it.
     pub encap_port: Option<u16>,
-    pub(super) serving: Box<dyn Serving>,
+    pub(super) serving: Serving,
 }
 
 impl Protocol {
@@ -146,7 +150,7 @@ impl Listener {
         clock: Clock,
         stop: impl Future<Output = ()> + Send + 'static,
     ) -> Result<TransportCounts, RealError> {
-        self.serving.serve(plan, clock, Box::pin(stop)).await
+        (self.serving)(plan, clock, Box::pin(stop)).await
     }
 }
 
@@ -157,14 +161,4 @@ impl fmt::Debug for Listener {
             .field("addresses", &self.addresses)
             .finish()
     }
-}
-
-/// The sockets of an open server, and what is done with them.
-pub(crate) trait Serving: Send {
-    fn serve(
-        self: Box<Self>,
-        plan: ServerPlan,
-        clock: Clock,
-        stop: Stop,
-    ) -> Task<'static, Result<TransportCounts, RealError>>;
 }

@@ -16,7 +16,7 @@ use crate::stop::INTERRUPTED;
 use crate::traffic::{Client, Server, ServerPlan};
 use crate::transport::{
     Alarm, Between, Driven, Errand, Expected, FlowRun, LOOK_FOR_STOP, Listener, Listening, RealError,
-    Serving, Stop, Task,
+    Serving, Stop,
 };
 
 /// Runs a load over one connection, with the first of the server's addresses that answers.
@@ -115,24 +115,11 @@ pub(super) async fn listen(at: Listening<'_>) -> Result<Vec<Listener>, RealError
         };
         let socket = UdpSocket::bind(address).await;
         let refused = |error: std::io::Error| RealError::Listen { at: address, because: error.to_string() };
-        let serving = Box::new(QuicServing(socket.map_err(refused)?));
+        let socket = socket.map_err(refused)?;
+        let serving: Serving = Box::new(|plan, clock, stop| Box::pin(answer(socket, plan, clock, stop)));
         open.push(Listener { protocol: "quic", addresses: vec![address], encap_port: None, serving });
     }
     Ok(open)
-}
-
-/// A bound socket.
-struct QuicServing(UdpSocket);
-
-impl Serving for QuicServing {
-    fn serve(
-        self: Box<Self>,
-        plan: ServerPlan,
-        clock: Clock,
-        stop: Stop,
-    ) -> Task<'static, Result<TransportCounts, RealError>> {
-        Box::pin(answer(self.0, plan, clock, stop))
-    }
 }
 
 /// Answers on every connection until `stop` resolves.

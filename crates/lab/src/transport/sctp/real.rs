@@ -19,8 +19,7 @@ use super::delivery;
 use crate::statistics::TransportCounts;
 use crate::traffic::{Server, ServerPlan};
 use crate::transport::{
-    Alarm, Arrived, Between, Errand, Expected, FlowRun, Listener, Listening, RealError, Serving, Stop, Task,
-    drive,
+    Alarm, Arrived, Between, Errand, Expected, FlowRun, Listener, Listening, RealError, Serving, Stop, drive,
 };
 
 /// Runs a load over an association, one lane a stream.
@@ -141,37 +140,29 @@ pub(super) async fn listen(at: Listening<'_>) -> Result<Vec<Listener>, RealError
         Carrier::Ip => builder.bind_ip(&addresses).await?,
     };
     let encap_port = matches!(at.carrier, Carrier::Udp(_)).then(|| endpoint.local_address().port());
-    let serving = Box::new(SctpServing { endpoint, clients });
+    let serving: Serving =
+        Box::new(move |plan, clock, stop| Box::pin(serve_all(endpoint, clients, plan, clock, stop)));
     Ok(vec![Listener { protocol: "sctp", addresses: at.addresses.to_vec(), encap_port, serving }])
 }
 
-/// A bound endpoint.
-struct SctpServing {
+/// Serves the associations of an endpoint, so many or whoever comes, until `stop` resolves.
+async fn serve_all(
     endpoint: Endpoint,
-    /// Associations to be served; `None`: any number.
     clients: Option<usize>,
-}
-
-impl Serving for SctpServing {
-    fn serve(
-        self: Box<Self>,
-        plan: ServerPlan,
-        clock: Clock,
-        stop: Stop,
-    ) -> Task<'static, Result<TransportCounts, RealError>> {
-        Box::pin(async move {
-            let statistics = tokio::select! {
-                statistics = answer(&self.endpoint, plan, self.clients, clock) => statistics,
-                () = stop => Vec::new(),
-            };
-            if self.clients.is_none() {
-                self.endpoint.close();
-                // Clients learn that we go; those that do not answer must not keep us.
-                let _some_did_not = tokio::time::timeout(CLOSING_TIME, self.endpoint.wait_idle()).await;
-            }
-            Ok(statistics.first().map(TransportCounts::from).unwrap_or_default())
-        })
+    plan: ServerPlan,
+    clock: Clock,
+    stop: Stop,
+) -> Result<TransportCounts, RealError> {
+    let statistics = tokio::select! {
+        statistics = answer(&endpoint, plan, clients, clock) => statistics,
+        () = stop => Vec::new(),
+    };
+    if clients.is_none() {
+        endpoint.close();
+        // Clients learn that we go; those that do not answer must not keep us.
+        let _some_did_not = tokio::time::timeout(CLOSING_TIME, endpoint.wait_idle()).await;
     }
+    Ok(statistics.first().map(TransportCounts::from).unwrap_or_default())
 }
 
 /// Answers on every association of the endpoint until `count` of them have ended (for ever without a number); gives

@@ -15,8 +15,7 @@ use workload::Lane;
 use crate::statistics::TransportCounts;
 use crate::traffic::{Framer, Server, ServerPlan};
 use crate::transport::{
-    Alarm, Arrived, Between, Errand, Expected, FlowRun, Listener, Listening, RealError, Serving, Stop, Task,
-    drive,
+    Alarm, Arrived, Between, Errand, Expected, FlowRun, Listener, Listening, RealError, Serving, Stop, drive,
 };
 
 /// Runs a load over as many connections as it has lanes. Nagle is off, congestion control as named.
@@ -73,7 +72,8 @@ pub(super) fn listen(at: &Listening<'_>) -> Result<Vec<Listener>, RealError> {
     let open = |address: &SocketAddr| {
         let listening = listening_socket(*address, congestion);
         let refused = |error: RealError| RealError::Listen { at: *address, because: error.to_string() };
-        let serving = Box::new(TcpServing(listening.map_err(refused)?));
+        let listening = listening.map_err(refused)?;
+        let serving: Serving = Box::new(|plan, clock, stop| Box::pin(answer(listening, plan, clock, stop)));
         Ok(Listener { protocol: "tcp", addresses: vec![*address], encap_port: None, serving })
     };
     at.addresses.iter().map(open).collect()
@@ -144,29 +144,17 @@ async fn read(
     let _finished = arrived.send(Arrived::Ended { because });
 }
 
-/// A socket that listens.
-struct TcpServing(TcpListener);
-
-impl Serving for TcpServing {
-    fn serve(
-        self: Box<Self>,
-        plan: ServerPlan,
-        clock: Clock,
-        stop: Stop,
-    ) -> Task<'static, Result<TransportCounts, RealError>> {
-        Box::pin(async move {
-            answer(&self.0, plan, clock, stop).await;
-            Ok(TransportCounts::default())
-        })
-    }
-}
-
 /// Answers on every connection until `stop` resolves.
-async fn answer(listener: &TcpListener, plan: ServerPlan, clock: Clock, mut stop: Stop) {
+async fn answer(
+    listener: TcpListener,
+    plan: ServerPlan,
+    clock: Clock,
+    mut stop: Stop,
+) -> Result<TransportCounts, RealError> {
     let mut tasks = JoinSet::new();
     loop {
         tokio::select! {
-            () = &mut stop => return,
+            () = &mut stop => return Ok(TransportCounts::default()),
             accepted = listener.accept() => if let Ok((stream, _)) = accepted {
                 tasks.spawn(serve(stream, plan, clock));
             },

@@ -13,7 +13,6 @@ use crate::stop::INTERRUPTED;
 use crate::traffic::{Client, Server, ServerPlan};
 use crate::transport::{
     Alarm, Between, Driven, Errand, FlowRun, LOOK_FOR_STOP, Listener, Listening, RealError, Serving, Stop,
-    Task,
 };
 
 /// Runs a load over a connected socket.
@@ -106,24 +105,11 @@ pub(super) async fn listen(at: Listening<'_>) -> Result<Vec<Listener>, RealError
     for address in at.addresses {
         let socket = UdpSocket::bind(address).await;
         let refused = |error: std::io::Error| RealError::Listen { at: *address, because: error.to_string() };
-        let serving = Box::new(UdpServing(socket.map_err(refused)?));
+        let socket = socket.map_err(refused)?;
+        let serving: Serving = Box::new(|plan, clock, stop| Box::pin(answer(socket, plan, clock, stop)));
         open.push(Listener { protocol: "udp", addresses: vec![*address], encap_port: None, serving });
     }
     Ok(open)
-}
-
-/// A bound socket.
-struct UdpServing(UdpSocket);
-
-impl Serving for UdpServing {
-    fn serve(
-        self: Box<Self>,
-        plan: ServerPlan,
-        clock: Clock,
-        stop: Stop,
-    ) -> Task<'static, Result<TransportCounts, RealError>> {
-        Box::pin(answer(self.0, plan, clock, stop))
-    }
 }
 
 /// Answers datagrams until `stop` resolves.
