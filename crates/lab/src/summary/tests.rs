@@ -45,7 +45,7 @@ fn the_json_has_the_keys_of_the_contract() {
         serde_json::json!({"model_ms": 20.8, "study_ms": 21.5, "study": "S4 (1),(7)"})
     );
     assert_eq!(keys(&row["response_ms"]), ["ci95", "max", "mean", "p50", "p90", "p99", "p999", "unanswered"]);
-    let late = "losses mean_excess_ms share shortest_ms threshold_ms";
+    let late = "losses mean_excess_ms share shortest_ms threshold_ms unsplit";
     assert_eq!(keys(&row["late"]).join(" "), late);
 }
 
