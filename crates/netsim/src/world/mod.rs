@@ -285,7 +285,7 @@ impl<H: Host> World<H> {
 /// Packets that are kept for whoever wants to know what was in them.
 #[derive(Debug, Default)]
 struct KeptPackets {
-    /// Those that a link dropped, or damaged so that the receiver drops them.
+    /// The packets that a link dropped, or damaged so that the receiver drops them.
     lost: Vec<KeptPacket>,
     first: Vec<KeptPacket>,
 }
@@ -293,7 +293,7 @@ struct KeptPackets {
 /// How many of a world's packets count as its first ones.
 const FIRST_PACKETS: usize = 1000;
 
-/// A packet as it was sent.
+/// A packet as a host sent it, kept to be looked into after the run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KeptPacket {
     /// The protocol of the payload.
