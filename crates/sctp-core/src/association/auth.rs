@@ -12,18 +12,13 @@ mod key;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
-
-use sctp_wire::{Auth, AuthPolicy, Cause, Chunk, ChunkBuf, ChunkType, HmacAlgorithm, HmacId, SharedKeyId};
+use sctp_wire::{Auth, AuthPolicy, Chunk, ChunkType, HmacAlgorithm, HmacId, SharedKeyId};
 
 pub(crate) use self::announcement::{Announcement, Found, KeyMaterial, WrongRandomLength};
 use self::key::{Keyed, association_key};
-use super::Association;
 use crate::config::AuthKeys;
-use crate::event::Event;
 use crate::seldom::Seldom;
 use crate::stats::AuthenticationStatistics;
-use crate::transmit::PathIndex;
 
 /// Authentication of one association.
 #[derive(Debug, Default)]
@@ -180,7 +175,7 @@ impl Authentication {
     }
 
     /// Returns whether a chunk counts, and the verdict on it if it is an AUTH chunk that was verified.
-    fn admit(&mut self, keys: &AuthKeys, chunk: &Chunk<'_>) -> (Admission, Option<AuthVerdict>) {
+    pub(super) fn admit(&mut self, keys: &AuthKeys, chunk: &Chunk<'_>) -> (Admission, Option<AuthVerdict>) {
         let Chunk::Auth(auth) = chunk else {
             if self.lets_in(chunk.kind()) {
                 return (Admission::Admitted, None);
@@ -264,41 +259,5 @@ impl AgreedAuth {
             }
         };
         self.derived.get(index).map(|(_, keyed)| keyed)
-    }
-}
-
-impl Association {
-    pub(crate) fn authentication(&self) -> &Authentication {
-        &self.authentication
-    }
-
-    /// Returns what we announce to this peer.
-    pub(crate) fn announcement(&self) -> Option<&Announcement> {
-        self.authentication.ours()
-    }
-
-    pub(crate) fn verify(&mut self, auth: &Auth<'_>) -> AuthVerdict {
-        self.authentication.verify(&self.session.config.authentication.keys, auth)
-    }
-
-    /// Changes the keys; what was made from the old ones is forgotten.
-    pub(crate) fn change_keys<R>(&mut self, change: impl FnOnce(&mut AuthKeys) -> R) -> R {
-        self.authentication.on_keys_changed();
-        change(&mut Arc::make_mut(&mut self.session.config).authentication.keys)
-    }
-
-    /// Returns whether a chunk counts: AUTH chunks are verified here, and what has to follow one is discarded
-    /// without. To be asked where authentication was agreed on.
-    pub(super) fn admit(&mut self, path: PathIndex, chunk: &Chunk<'_>) -> Admission {
-        let keys = &self.session.config.authentication.keys;
-        let (admission, verdict) = self.authentication.admit(keys, chunk);
-        match verdict {
-            Some(AuthVerdict::AuthenticByNewKey(key)) => self.outbox.tell(Event::NewPeerKey(key)),
-            Some(AuthVerdict::UnsupportedHmac(id)) => {
-                self.push_chunk(path, ChunkBuf::error(&[Cause::UnsupportedHmacIdentifier(id)]));
-            }
-            Some(AuthVerdict::Authentic | AuthVerdict::UnknownKey | AuthVerdict::WrongHmac) | None => {}
-        }
-        admission
     }
 }

@@ -30,10 +30,10 @@ impl Association {
             Chunk::IData(data) if self.session.offers(Capability::Interleaving) => {
                 self.on_misplaced_data(ReceiverViolation::IDataNotAgreed(data.tsn));
             }
-            Chunk::ForwardTsn(forward) if self.has(Capability::PartialReliability) => {
+            Chunk::ForwardTsn(forward) if self.session.has(Capability::PartialReliability) => {
                 self.on_forwarding(|receiver| receiver.on_forward_tsn(now, forward));
             }
-            Chunk::IForwardTsn(forward) if self.has(Capability::PartialReliability) => {
+            Chunk::IForwardTsn(forward) if self.session.has(Capability::PartialReliability) => {
                 self.on_forwarding(|receiver| receiver.on_i_forward_tsn(now, forward));
             }
             Chunk::Sack(sack) => self.on_sack(now, sack),
@@ -46,16 +46,16 @@ impl Association {
             Chunk::Shutdown(shutdown) => self.on_shutdown(now, path, shutdown.cumulative_tsn_ack),
             Chunk::ShutdownAck => self.on_shutdown_ack(path),
             Chunk::ShutdownComplete(_) => self.on_shutdown_complete(),
-            Chunk::ReConfig(chunk) if self.has(Capability::Reconfiguration) => {
+            Chunk::ReConfig(chunk) if self.session.has(Capability::Reconfiguration) => {
                 self.on_reconfig(now, path, chunk);
             }
             // Only its length matters, to who sent it (RFC 4820 §3).
             Chunk::Pad(_) => {}
-            Chunk::Asconf(asconf) if self.has(Capability::DynamicAddresses) => {
+            Chunk::Asconf(asconf) if self.session.has(Capability::DynamicAddresses) => {
                 let source = self.outbound.paths.path(path).destination;
                 self.on_asconf(now, source, asconf);
             }
-            Chunk::AsconfAck(ack) if self.has(Capability::DynamicAddresses) => {
+            Chunk::AsconfAck(ack) if self.session.has(Capability::DynamicAddresses) => {
                 self.on_asconf_ack(now, path, ack);
             }
             // Extensions that are not spoken.
@@ -73,11 +73,6 @@ impl Association {
             Chunk::Init(_) | Chunk::CookieEcho(_) => {}
         }
         Flow::Continue
-    }
-
-    /// Returns whether an extension is agreed on.
-    pub(super) fn has(&self, capability: Capability) -> bool {
-        self.session.peer.agreed.capabilities.has(capability)
     }
 
     /// Acts on a DATA or I-DATA chunk that the receiver does not take: the state forbids it (RFC 9260 §6), or the other kind

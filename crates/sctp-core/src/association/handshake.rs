@@ -145,15 +145,9 @@ impl Association {
             inbound: Inbound::new(receiver),
             supervision: Supervision::new(),
             outbox: Outbox::new(&config),
-            authentication,
             addresses: DynamicAddresses::default(),
-            session: Session::new(config, state, peer, nonces),
+            session: Session::new(config, state, peer, authentication, nonces),
         })
-    }
-
-    /// Returns what an INIT means for this association.
-    pub(crate) fn on_init(&self) -> InitReply {
-        self.session.on_init()
     }
 
     /// Returns a valid COOKIE ECHO for this association: the table of RFC 9260 §5.2.4 decides.
@@ -174,10 +168,6 @@ impl Association {
             }
         }
         action
-    }
-
-    pub(crate) fn tell_of_beginning(&self) {
-        self.session.state.begin();
     }
 
     /// Action B: both sides sent INIT. The cookie holds what we could not know yet.
@@ -215,12 +205,6 @@ impl Association {
             self.communication_up(now);
         }
         self.send_cookie_ack(now, self.outbound.path_of(source));
-    }
-
-    /// Returns whether a packet from an address that is not the peer's may be its answer to our INIT. Channels
-    /// have none (RFC 8261 §6.1).
-    pub(crate) fn may_answer_init(&self, source: Destination, packet: &Packet<'_>) -> bool {
-        self.session.may_answer_init(source, packet, &self.outbound.paths)
     }
 
     /// An INIT ACK with our tag from another address than the INIT went to: the tag is what counts (RFC 9260 §8.5.1). Its
@@ -335,15 +319,13 @@ impl Association {
     }
 
     fn agree_on_keys(&mut self, peer: Option<Announcement>) {
-        self.authentication.agree(peer, &self.session.config.authentication.keys);
+        self.session.agree_on_keys(peer);
         self.reserve_for_authentication();
     }
 
     /// Fragments leave room for the AUTH chunk in front of them.
     fn reserve_for_authentication(&mut self) {
-        let overhead_bytes =
-            self.authentication.data_overhead_bytes(&self.session.config.authentication.keys);
-        self.outbound.sender.reserve_in_packets(overhead_bytes);
+        self.outbound.sender.reserve_in_packets(self.session.signature_bytes());
     }
 
     fn communication_up(&mut self, now: Instant) {

@@ -7,7 +7,6 @@ use virtual_time::Instant;
 
 use super::outbound::Outbound;
 use super::timers::{Timer, Timers};
-use crate::message::Received;
 use crate::path::PathSet;
 use crate::receiver::{Receiver, SackDemand};
 use crate::transmit::PathIndex;
@@ -108,28 +107,5 @@ impl Inbound {
         if self.sack_path == path {
             self.sack_path = other;
         }
-    }
-
-    /// Returns whether the user has something to read.
-    #[inline]
-    pub(super) fn has_message(&self) -> bool {
-        self.receiver.as_ref().is_some_and(Receiver::has_message)
-    }
-
-    /// Returns whether the peer has sent user data.
-    pub(super) fn has_user_data(&self) -> bool {
-        self.receiver.as_ref().is_some_and(Receiver::has_received)
-    }
-
-    /// Returns the next message.
-    #[inline]
-    pub(super) fn receive(&mut self) -> Option<Received> {
-        self.receiver.as_mut()?.receive()
-    }
-
-    /// Appends up to `limit` messages for the user; returns how many there were.
-    #[inline]
-    pub(super) fn receive_many(&mut self, limit: usize, into: &mut Vec<Received>) -> usize {
-        self.receiver.as_mut().map_or(0, |receiver| receiver.receive_many(limit, into))
     }
 }

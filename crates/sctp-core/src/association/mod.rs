@@ -3,13 +3,12 @@
 //!
 //! | part | holds |
 //! |---|---|
-//! | `session` | who talks with whom, and how far it has got |
+//! | `session`, with `auth` | who talks with whom and shows it (RFC 4895), and how far it has got |
 //! | `outbound` | the sender and the paths, and what lets data go |
 //! | `inbound` | the receiver, and where its SACKs go |
 //! | `supervision`, `autoclose` | whether paths and peer are still there (RFC 9260 §8), and anybody uses them (RFC 6458 §8.1.8) |
 //! | `outbox` with `control`, `timers` | what is owed to the world: chunks, events, times to wake up, counts |
 //! | `asconf` | addresses that come and go (RFC 5061) |
-//! | `auth` | which chunks are authenticated, with which keys (RFC 4895) |
 //! | `reconfig` | resetting and adding streams (RFC 6525) |
 //!
 //! What passes things between them:
@@ -21,7 +20,7 @@
 //! | `handshake`, `collision` | setting up (RFC 9260 §5) |
 //! | `reported` | what the peer says in ABORT and ERROR |
 //! | `restart` | beginning anew with a peer that did (RFC 9260 §5.2.4.1) |
-//! | `sending`, `reading` | messages from and to the user |
+//! | `sending` | messages from the user |
 //! | `shutdown` | ending (RFC 9260 §9) |
 //! | `expiry` | timers that have run out |
 //! | `addresses` | what the user and the host decide about paths |
@@ -44,7 +43,6 @@ mod outbox;
 mod packet;
 mod packetizer;
 mod peer;
-mod reading;
 mod reconfig;
 mod reported;
 mod restart;
@@ -58,7 +56,7 @@ mod supervision;
 mod timers;
 mod watched;
 
-use sctp_wire::StreamId;
+use sctp_wire::{Auth, StreamId};
 use virtual_time::Instant;
 
 use self::asconf::DynamicAddresses;
@@ -71,7 +69,6 @@ use self::inbound::Inbound;
 use self::outbound::Outbound;
 use self::outbox::Outbox;
 pub(crate) use self::peer::Peer;
-pub(crate) use self::reading::AfterReading;
 use self::reconfig::Reconfig;
 pub use self::reconfig::ResetDirection;
 use self::session::Session;
@@ -81,7 +78,7 @@ use self::supervision::Supervision;
 use self::timers::Timer;
 pub(crate) use self::watched::Watched;
 use crate::capabilities::{Capabilities, Capability, Negotiated, ParameterList};
-use crate::config::{AssociationConfig, StreamShare};
+use crate::config::{AssociationConfig, AuthKeys, StreamShare};
 use crate::error::{AssociationError, StreamError};
 use crate::event::{AssociationState, Event};
 use crate::path::PathSet;
@@ -100,7 +97,6 @@ pub struct Association {
     inbound: Inbound,
     supervision: Supervision,
     outbox: Outbox,
-    authentication: Authentication,
     addresses: DynamicAddresses,
     reconfig: Reconfig,
 }
@@ -136,8 +132,8 @@ impl Association {
                 ..self.outbox.counters.get()
             },
             sender: self.outbound.sender.statistics(),
-            receiver: self.inbound.receiver.as_ref().map(Receiver::statistics).unwrap_or_default(),
-            authentication: self.authentication.statistics.get(),
+            receiver: self.receiver().map(Receiver::statistics).unwrap_or_default(),
+            authentication: self.session.authentication.statistics.get(),
             asconf: self.addresses.statistics.get(),
             events: self.outbox.events.dropped(),
             paths: self.outbound.path_statistics(self.session.config.paths.potentially_failed_state),
@@ -185,7 +181,7 @@ impl Association {
     pub(crate) fn chunk_counters(&self) -> trace::ChunkCounters {
         trace::ChunkCounters {
             association: self.outbox.counters.get(),
-            authentication: self.authentication.statistics.get(),
+            authentication: self.session.authentication.statistics.get(),
             asconf: self.addresses.statistics.get(),
             reconfiguration: self.reconfig.statistics(),
         }
@@ -213,20 +209,32 @@ impl Association {
     /// statistics, some 100 octets for an outgoing one, and 50 for an incoming one on which a message was blocked.
     #[must_use]
     pub fn stream_table_bytes(&self) -> usize {
-        self.outbound.sender.table_bytes() + self.inbound.receiver.as_ref().map_or(0, Receiver::table_bytes)
+        self.outbound.sender.table_bytes() + self.receiver().map_or(0, Receiver::table_bytes)
     }
 
     /// Returns the number of octets the receiving half holds in memory, bookkeeping included.
     #[must_use]
     pub fn receive_memory_bytes(&self) -> usize {
-        self.inbound.receiver.as_ref().map_or(0, Receiver::memory_bytes)
+        self.receiver().map_or(0, Receiver::memory_bytes)
     }
 
-    /// The endpoint says how much the receiving half may hold.
-    pub(crate) fn grant_receive_memory(&mut self, bytes: usize) {
-        if let Some(receiver) = self.inbound.receiver.as_mut() {
-            receiver.grant_memory(bytes);
-        }
+    /// Returns what the user reads from; there is nothing to read before the peer is known.
+    #[inline]
+    pub(crate) fn receiver(&self) -> Option<&Receiver> {
+        self.inbound.receiver.as_ref()
+    }
+
+    /// Returns what the user reads from, to take messages out.
+    #[inline]
+    pub(crate) fn receiver_mut(&mut self) -> Option<&mut Receiver> {
+        self.inbound.receiver.as_mut()
+    }
+
+    /// The peer is to hear that there is room again.
+    pub(crate) fn update_window(&mut self, now: Instant) {
+        self.inbound.hurry_sack();
+        self.outbox.timers.stop(Timer::SackDelay);
+        self.after_input(now);
     }
 
     /// Returns the parameters it was set up with.
@@ -235,8 +243,23 @@ impl Association {
         &self.session.config
     }
 
+    /// Returns who talks with whom, and how far it has got.
+    pub(crate) fn session(&self) -> &Session {
+        &self.session
+    }
+
     pub(crate) fn peer(&self) -> &Peer {
         &self.session.peer
+    }
+
+    /// Returns the verdict on the AUTH chunk in front of a COOKIE ECHO.
+    pub(crate) fn verify(&mut self, auth: &Auth<'_>) -> AuthVerdict {
+        self.session.verify(auth)
+    }
+
+    /// Changes the keys that chunks are authenticated with.
+    pub(crate) fn change_keys<R>(&mut self, change: impl FnOnce(&mut AuthKeys) -> R) -> R {
+        self.session.change_keys(change)
     }
 
     pub(crate) fn paths(&self) -> &PathSet {
@@ -248,7 +271,7 @@ impl Association {
         self.is_closed()
             && self.outbox.events.is_empty()
             && self.outbox.control.is_empty()
-            && !self.has_message()
+            && !self.receiver().is_some_and(Receiver::has_message)
     }
 
     pub(crate) fn is_closed(&self) -> bool {

@@ -6,7 +6,7 @@ use virtual_time::Instant;
 use super::auth::{Admission, Authenticity};
 use super::dispatch::Flow;
 use super::session::Session;
-use super::{Association, AssociationState, Authentication, Capability, Reconfig};
+use super::{Association, AssociationState, Capability, Reconfig};
 use crate::transmit::{Datagram, PathIndex};
 
 impl Association {
@@ -22,7 +22,7 @@ impl Association {
     ) {
         self.outbound.paths.on_packet(path, datagram.source, datagram.local);
         self.outbox.counters.packets_received += 1;
-        self.authentication.on_packet(authenticity);
+        self.session.authentication.on_packet(authenticity);
         let mut chunks = packet.chunks();
         if !is_data(&chunks) && is_tag_refused(packet, &self.session) {
             self.outbox.counters.note().discarded.bad_tags += 1;
@@ -57,8 +57,8 @@ impl Association {
             if matches!(chunk, Chunk::Abort(_)) && self.addresses.is_leaving(datagram.local) {
                 continue;
             }
-            if self.authentication.is_agreed() {
-                match self.admit(path, chunk) {
+            if self.session.is_authenticated() {
+                match self.session.admit(path, chunk, &self.outbound, &mut self.outbox) {
                     Admission::Admitted => {}
                     Admission::Skipped => continue,
                     Admission::RestDiscarded => break,
@@ -85,7 +85,7 @@ impl Association {
     fn take_data(&mut self, now: Instant, tag: VerificationTag, chunks: &mut Chunks<'_>) -> bool {
         let mut any = false;
         while is_data(chunks)
-            && let gate = gate(tag, &self.session, &self.authentication, &self.reconfig)
+            && let gate = gate(tag, &self.session, &self.reconfig)
             && gate != Gate::Shut
             && let Some(receiver) = &mut self.inbound.receiver
         {
@@ -129,13 +129,8 @@ enum Gate {
 /// Returns what DATA chunks behind this tag meet: by the state, by whether they have to be authenticated, and by whether
 /// a reset of streams waits for some of them. It is the same for all that stand next to each other.
 #[inline]
-fn gate(
-    tag: VerificationTag,
-    session: &Session,
-    authentication: &Authentication,
-    reconfig: &Reconfig,
-) -> Gate {
-    let Session { peer, state, .. } = session;
+fn gate(tag: VerificationTag, session: &Session, reconfig: &Reconfig) -> Gate {
+    let Session { peer, state, authentication, .. } = session;
     let is_interleaved = peer.agreed.capabilities.has(Capability::Interleaving);
     let kind = if is_interleaved { ChunkType::I_DATA } else { ChunkType::DATA };
     if tag != peer.local_tag || !state.name().takes_data() || !authentication.lets_in(kind) {

@@ -117,15 +117,14 @@ impl Association {
     ) -> usize {
         let path = due.path();
         let Some(envelope) =
-            Envelope::of(path, &self.session, &self.outbound, &self.outbox, &self.authentication)
+            Envelope::of(path, &self.session, &self.outbound, &self.outbox)
         else {
             return 0;
         };
         let mut writer = envelope.open(buffer);
         let mut data = DataWritten::default();
-        let (session, authentication) = (&self.session, &self.authentication);
         let handshake = |chunk, writer: &mut PacketWriter<'_>| {
-            session.write_handshake(chunk, authentication, &self.outbound.paths, writer)
+            self.session.write_handshake(chunk, &self.outbound.paths, writer)
         };
         let written = self.outbox.control.write(path, envelope.tag, &mut writer, handshake);
         if written == Bundling::Bundled {
@@ -207,6 +206,6 @@ impl Association {
     /// Counts a packet, closes it, and says where it goes.
     fn finish_packet(&mut self, envelope: &Envelope, writer: PacketWriter<'_>) -> Transmit {
         let only_source = self.addresses.only_source();
-        envelope.finish(writer, &self.session, &mut self.outbound, &mut self.authentication, only_source)
+        envelope.finish(writer, &mut self.session, &mut self.outbound, only_source)
     }
 }

@@ -1,6 +1,7 @@
-//! Who talks with whom, and how far it has got: identity, state, and what belongs to the beginning and the end.
+//! Who talks with whom, and how far it has got: identity and what proves it, state, and what belongs to the beginning and the end.
 
 mod closing;
+mod keys;
 mod opening;
 
 use core::time::Duration;
@@ -9,7 +10,7 @@ use std::sync::Arc;
 use sctp_wire::{Chunk, ChunkType, DecodeError, Packet, VerificationTag};
 use virtual_time::Instant;
 
-use super::{AssociationState, Peer, State};
+use super::{AssociationState, Authentication, Peer, State};
 use crate::capabilities::{Capabilities, Capability};
 use crate::config::AssociationConfig;
 use crate::rng::Nonces;
@@ -17,10 +18,11 @@ use crate::transmit::PathIndex;
 
 /// The identity of an association and its state.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(crate) struct Session {
     pub(super) config: Arc<AssociationConfig>,
     pub(super) state: State,
     pub(super) peer: Peer,
+    pub(crate) authentication: Authentication,
     pub(super) nonces: Nonces,
     /// The time at which INIT or COOKIE ECHO was sent, while it was sent only once: its answer gives a first
     /// round trip.
@@ -34,11 +36,18 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(config: Arc<AssociationConfig>, state: State, peer: Peer, nonces: Nonces) -> Self {
+    pub(super) fn new(
+        config: Arc<AssociationConfig>,
+        state: State,
+        peer: Peer,
+        authentication: Authentication,
+        nonces: Nonces,
+    ) -> Self {
         Self {
             config,
             state,
             peer,
+            authentication,
             nonces,
             handshake_sent_at: None,
             control_path: PathIndex::FIRST,
@@ -50,6 +59,11 @@ impl Session {
     /// Returns the peer's tag, as packets to it carry it.
     pub(super) fn tag_of_peer(&self) -> VerificationTag {
         self.peer.tag()
+    }
+
+    /// Returns whether an extension is agreed on.
+    pub(super) fn has(&self, capability: Capability) -> bool {
+        self.peer.agreed.capabilities.has(capability)
     }
 
     /// Returns whether the user may hand in messages.
@@ -80,7 +94,7 @@ impl Session {
             self.offers(Capability::Interleaving)
         } else {
             matches!(chunk.kind, ChunkType::FORWARD_TSN | ChunkType::I_FORWARD_TSN)
-                && self.peer.agreed.capabilities.has(Capability::PartialReliability)
+                && self.has(Capability::PartialReliability)
         };
         (chunk.kind.is_extension() && !is_known).then_some(Chunk::Unknown(chunk))
     }
@@ -97,6 +111,6 @@ impl Session {
         matches!(chunk, Chunk::Data(_))
             || (matches!(chunk, Chunk::IData(_)) && self.offers(Capability::Interleaving))
             || (matches!(chunk, Chunk::ForwardTsn(_) | Chunk::IForwardTsn(_))
-                && self.peer.agreed.capabilities.has(Capability::PartialReliability))
+                && self.has(Capability::PartialReliability))
     }
 }

@@ -47,9 +47,9 @@ impl Association {
 
     /// The peer broke the protocol.
     pub(super) fn abort_for(&mut self, violation: ProtocolViolation) {
-        if self.authentication.spares() {
+        if self.session.authentication.spares() {
             trace::violation_ignored(&violation);
-            self.authentication.statistics.note().unauthenticated_chunks += 1;
+            self.session.authentication.statistics.note().unauthenticated_chunks += 1;
             return;
         }
         self.abort_with(violation, TagOrigin::Receiver);

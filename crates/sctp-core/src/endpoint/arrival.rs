@@ -242,12 +242,12 @@ impl Endpoint {
     fn on_unknown_source(&mut self, now: Instant, datagram: &Datagram<'_>, packet: &Packet<'_>) {
         let Some(slot) = self.demux.by_tag(packet.verification_tag) else { return };
         let association = &self.associations[slot].association;
-        if association.may_answer_init(datagram.source, packet) {
+        if association.session().may_answer_init(datagram.source, packet, association.paths()) {
             self.statistics.handshake.init_acks_from_elsewhere += 1;
             self.with(now, slot, |association| {
                 association.handle_init_ack_from(now, datagram.source, packet);
             });
-        } else if association.may_introduce_itself(packet) {
+        } else if association.session().may_introduce_address(packet) {
             self.with(now, slot, |association| association.handle_stranger(now, datagram, packet));
         } else {
             self.statistics.unknown_source += 1;
@@ -256,8 +256,10 @@ impl Endpoint {
 
     /// Tells an association what it may hold in memory, before a packet reaches it.
     fn grant_memory(&mut self, slot: usize) {
-        if let Some(entry) = self.associations.get_mut(slot) {
-            entry.association.grant_receive_memory(self.memory.allowance(entry.received_bytes));
+        if let Some(entry) = self.associations.get_mut(slot)
+            && let Some(receiver) = entry.association.receiver_mut()
+        {
+            receiver.grant_memory(self.memory.allowance(entry.received_bytes));
         }
     }
 }

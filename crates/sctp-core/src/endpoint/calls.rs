@@ -8,7 +8,7 @@ use virtual_time::Instant;
 
 use super::table::id;
 use super::{AssociationId, Endpoint};
-use crate::association::{AfterReading, Association};
+use crate::association::Association;
 use crate::config::{AssociationConfig, EndpointConfig, PathSetting, Setting, StreamShare};
 use crate::error::{
     AddressChangeError, ConfigError, ConnectError, SendError, SetPrimaryError, SettingError, StreamError,
@@ -16,6 +16,7 @@ use crate::error::{
 };
 use crate::event::AddressChange;
 use crate::message::{Message, Received};
+use crate::receiver::Receiver;
 use crate::transmit::{Destination, MAX_PATHS, PathId};
 
 impl Endpoint {
@@ -188,14 +189,14 @@ impl Endpoint {
     /// Returns whether [`receive`](Self::receive) would give a message.
     #[must_use]
     pub fn has_message(&self, id: AssociationId) -> bool {
-        self.association(id).is_some_and(Association::has_message)
+        self.association(id).and_then(Association::receiver).is_some_and(Receiver::has_message)
     }
 
     /// Returns the next message from the peer, if one is ready. A closed association can be read until it is
     /// empty.
     pub fn receive(&mut self, now: Instant, id: AssociationId) -> Option<Received> {
         let slot = self.slot(id).ok()?;
-        let received = self.associations[slot].association.receive()?;
+        let received = self.associations[slot].association.receiver_mut()?.receive()?;
         self.after_reading(now, slot);
         Some(received)
     }
@@ -208,7 +209,7 @@ impl Endpoint {
         limit: usize,
         received: &mut Vec<Received>,
     ) -> usize {
-        self.read(now, id, |association| association.receive_many(limit, received))
+        self.read(now, id, |receiver| receiver.receive_many(limit, received))
     }
 
     /// Appends the messages from the peer that are ready, at most `limit`, as [`receive_many`](Self::receive_many)
@@ -221,17 +222,18 @@ impl Endpoint {
         limit: usize,
         received: &mut Vec<Received>,
     ) -> usize {
-        self.read(now, id, |association| association.take_unread(limit, received))
+        self.read(now, id, |receiver| receiver.take_unread(limit, received))
     }
 
     fn read(
         &mut self,
         now: Instant,
         id: AssociationId,
-        read: impl FnOnce(&mut Association) -> usize,
+        read: impl FnOnce(&mut Receiver) -> usize,
     ) -> usize {
         let Ok(slot) = self.slot(id) else { return 0 };
-        let count = read(&mut self.associations[slot].association);
+        let Some(receiver) = self.associations[slot].association.receiver_mut() else { return 0 };
+        let count = read(receiver);
         if count > 0 {
             self.after_reading(now, slot);
         }
@@ -242,17 +244,21 @@ impl Endpoint {
     /// octets of payload together. Nothing is to be done for an association that is over.
     pub fn mark_read(&mut self, now: Instant, id: AssociationId, messages: usize, payload_bytes: usize) {
         let Ok(slot) = self.slot(id) else { return };
-        self.associations[slot].association.mark_read(messages, payload_bytes);
+        if let Some(receiver) = self.associations[slot].association.receiver_mut() {
+            receiver.mark_read(messages, payload_bytes);
+        }
         self.after_reading(now, slot);
     }
 
     fn after_reading(&mut self, now: Instant, slot: usize) {
-        match self.associations[slot].association.after_reading() {
-            AfterReading::Nothing => self.note_read(slot),
-            AfterReading::WindowUpdate => {
-                self.with(now, slot, |association| association.update_window(now));
-            }
-            AfterReading::Farewell => self.refresh(slot),
+        let association = &self.associations[slot].association;
+        if association.is_closed() {
+            // The last message may have been the last thing left to do.
+            self.refresh(slot);
+        } else if association.receiver().is_some_and(Receiver::window_update_due) {
+            self.with(now, slot, |association| association.update_window(now));
+        } else {
+            self.note_read(slot);
         }
     }
 

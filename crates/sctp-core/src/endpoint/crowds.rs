@@ -10,7 +10,9 @@ use virtual_time::Instant;
 
 use super::Endpoint;
 use super::init_limiter::{InitLimiter, Network, network};
+use super::table::Entry;
 use crate::error::AssociationError;
+use crate::receiver::Receiver;
 use crate::transmit::{Destination, Encapsulation};
 
 /// The packets and associations of peers, by the network they come from.
@@ -108,7 +110,8 @@ impl Endpoint {
 
     fn make_room(&mut self, now: Instant) {
         let associations = &self.associations;
-        let is_quiet = |slot| associations.get(slot).is_some_and(|entry| !entry.association.has_user_data());
+        let has_data = |entry: &Entry| entry.association.receiver().is_some_and(Receiver::has_received);
+        let is_quiet = |slot| associations.get(slot).is_some_and(|entry| !has_data(entry));
         if let Some(slot) = self.sources.crowds.first_to_go(is_quiet) {
             self.statistics.handshake.gave_way += 1;
             self.with(now, slot, |association| association.abort_exhausted(AssociationError::GaveWay));

@@ -91,7 +91,7 @@ impl Endpoint {
             }
         };
         reading.add_source(datagram.source.address);
-        let reply = existing.map(|slot| self.associations[slot].association.on_init());
+        let reply = existing.map(|slot| self.associations[slot].association.session().on_init());
         let new_addresses = existing.map_or_else(Vec::new, |slot| self.new_addresses(slot, &reading));
         // Before INIT ACK the peer's addresses are not known yet: none can be new (§5.2.1). Nor does a peer restart with the
         // tag it has: such an INIT is an old one, from before the peer changed its addresses (RFC 5061 §4.2.2).
@@ -111,7 +111,7 @@ impl Endpoint {
                 if let Some(entry) = existing.and_then(|slot| self.associations.get_mut(slot)) {
                     entry.cookie_made_at = Some(now);
                 }
-                let ours = existing.and_then(|slot| self.associations[slot].association.announcement());
+                let ours = existing.and_then(|slot| self.associations[slot].association.session().announcement());
                 let key_material = KeyMaterial::of(ours.cloned(), announced);
                 Identity { tag, initial_tsn, tie_tag, key_material }
             }
@@ -335,9 +335,9 @@ impl Endpoint {
             |slot: &usize| self.associations[*slot].association.peer().local_tag != cookie.local_tag;
         let replaced = existing.filter(restarts);
         let Some(auth) = auth else {
-            let old = replaced.map(|slot| self.associations[slot].association.authentication());
+            let old = replaced.map(|slot| self.associations[slot].association.session());
             let is_demanded = match old {
-                Some(old) => old.demands(ChunkType::COOKIE_ECHO),
+                Some(old) => old.authentication.demands(ChunkType::COOKIE_ECHO),
                 None => cookie.key_material.as_ref().is_some_and(|material| {
                     material.ours.accepted_authenticated_only().contains(ChunkType::COOKIE_ECHO)
                 }),
@@ -347,7 +347,7 @@ impl Endpoint {
         let keys = &self.config_for(existing).authentication.keys;
         let mut by_cookie = Authentication::agreed(cookie.key_material.as_ref(), keys);
         let old = replaced.map(|slot| &mut self.associations[slot].association);
-        let verdict = match old.filter(|old| old.authentication().is_agreed()) {
+        let verdict = match old.filter(|old| old.session().is_authenticated()) {
             Some(old) => old.verify(auth),
             None => by_cookie.verify(&self.config_for(existing).authentication.keys, auth),
         };

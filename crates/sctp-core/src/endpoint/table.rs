@@ -102,7 +102,7 @@ impl Endpoint {
             revision: 0,
         };
         let slot = self.associations.insert(entry);
-        self.at(now, slot).tell_of_beginning();
+        self.at(now, slot).session().tell_of_beginning();
         self.enter(slot);
         self.refresh(slot);
         slot

@@ -2,13 +2,13 @@
 
 use core::net::IpAddr;
 
-use sctp_wire::{Asconf, AsconfAck, CauseCode, Chunk, ChunkBuf, ChunkType, Packet};
+use sctp_wire::{Asconf, AsconfAck, CauseCode, Chunk, ChunkBuf, Packet};
 use virtual_time::Instant;
 
 use super::NewAddress;
 use super::request::AsconfAnswer;
 use crate::association::auth::Admission;
-use crate::association::{Association, Authenticity, Capability, Timer};
+use crate::association::{Association, Authenticity, Timer};
 use crate::error::{AddressChangeError, ProtocolViolation};
 use crate::event::{AddressChange, AddressOutcome};
 use crate::path::{Answer, Unanswered};
@@ -179,19 +179,14 @@ impl Association {
         }
     }
 
-    /// Returns whether a packet from an address that is not the peer's may be about becoming one.
-    pub(crate) fn may_introduce_itself(&self, packet: &Packet<'_>) -> bool {
-        let has_asconf = || packet.chunks().flatten().any(|chunk| chunk.kind() == ChunkType::ASCONF);
-        self.has(Capability::DynamicAddresses) && has_asconf()
-    }
-
     /// A packet with the right tag and an ASCONF, from an address that is not the peer's (RFC 5061 §5.2, §5.3.2): nothing
     /// in it counts but AUTH and the ASCONFs behind it.
     pub(crate) fn handle_stranger(&mut self, now: Instant, datagram: &Datagram<'_>, packet: &Packet<'_>) {
         self.outbox.counters.packets_received += 1;
-        self.authentication.on_packet(Authenticity::NotShown);
+        self.session.authentication.on_packet(Authenticity::NotShown);
+        let path = self.outbound.paths.for_data();
         for chunk in packet.chunks().flatten() {
-            match self.admit(self.outbound.paths.for_data(), &chunk) {
+            match self.session.admit(path, &chunk, &self.outbound, &mut self.outbox) {
                 Admission::Admitted => {}
                 Admission::Skipped => continue,
                 Admission::RestDiscarded => break,

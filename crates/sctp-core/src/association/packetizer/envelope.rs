@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use sctp_wire::{AuthPolicy, COMMON_HEADER_BYTES, ChunkType, PacketWriter, SctpPort, VerificationTag};
 
 use crate::association::outbox::Outbox;
-use crate::association::{Authentication, Capability, Outbound, Session};
+use crate::association::{Capability, Outbound, Session};
 use crate::transmit::{Encapsulation, Fragmentation, PathIndex, Transmit};
 
 /// The part that packets share which go to the same place on the same occasion.
@@ -29,7 +29,6 @@ impl Envelope {
         session: &Session,
         outbound: &Outbound,
         outbox: &Outbox,
-        authentication: &Authentication,
     ) -> Option<Self> {
         let tag = outbox.control.front().map(|control| control.tag).or(session.peer.peer_tag)?;
         let limit = packet_limit(path, outbound, outbox);
@@ -42,7 +41,7 @@ impl Envelope {
             tag,
             ports: (session.peer.local_port, session.peer.peer_port),
             limit,
-            policy: authentication.policy(&session.config.authentication.keys),
+            policy: session.signing(),
             fragmentation,
             coverage: next_checksum(path, tag, session, outbound, outbox),
         })
@@ -54,14 +53,13 @@ impl Envelope {
         tag: VerificationTag,
         limit: usize,
         session: &Session,
-        authentication: &Authentication,
     ) -> Self {
         Self {
             path,
             tag,
             ports: (session.peer.local_port, session.peer.peer_port),
             limit,
-            policy: authentication.policy(&session.config.authentication.keys),
+            policy: session.signing(),
             fragmentation: Fragmentation::Forbidden,
             coverage: ErrorDetection::Checksum,
         }
@@ -81,14 +79,12 @@ impl Envelope {
     pub(super) fn finish(
         &self,
         mut writer: PacketWriter<'_>,
-        session: &Session,
+        session: &mut Session,
         outbound: &mut Outbound,
-        authentication: &mut Authentication,
         only_source: Option<IpAddr>,
     ) -> Transmit {
         if self.policy.is_some() {
-            let keys = &session.config.authentication.keys;
-            writer.sign(|octets, hmac| authentication.sign(keys, octets, hmac));
+            writer.sign(|octets, hmac| session.sign(octets, hmac));
         }
         let path = outbound.paths.path_mut(self.path);
         path.counters.packets_sent += 1;

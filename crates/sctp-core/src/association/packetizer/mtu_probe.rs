@@ -41,7 +41,7 @@ impl Association {
     ) -> Option<Transmit> {
         let nonce = self.session.nonces.u64();
         let limit = self.outbound.begin_mtu_probe(now, path, nonce, &mut self.outbox.timers)?;
-        let envelope = Envelope::of_probe(path, tag, limit, &self.session, &self.authentication);
+        let envelope = Envelope::of_probe(path, tag, limit, &self.session);
         let writer = fill(envelope.open(buffer), &Heartbeat::info(path, nonce), limit)?;
         Some(self.finish_packet(&envelope, writer))
     }

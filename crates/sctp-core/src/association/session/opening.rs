@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::net::IpAddr;
 
-use sctp_wire::{Chunk, Full, InitHeader, Packet, PacketWriter, Parameter, ParameterTypes};
+use sctp_wire::{Chunk, ChunkType, Full, InitHeader, Packet, PacketWriter, Parameter, ParameterTypes};
 use virtual_time::Instant;
 
 use super::Session;
@@ -13,7 +13,7 @@ use crate::association::handshake::{CROSSING, InitReply, PeerNotes, add_addresse
 use crate::association::outbound::Outbound;
 use crate::association::outbox::Outbox;
 use crate::association::timers::Timer;
-use crate::association::{AssociationState as S, Authentication, StateCookie};
+use crate::association::{AssociationState as S, StateCookie};
 use crate::capabilities::{Capability, OfferedExtensions};
 use crate::event::PathState;
 use crate::path::address::{self, listed};
@@ -22,8 +22,13 @@ use crate::transmit::{Destination, Encapsulation, PathIndex};
 
 /// What comes in.
 impl Session {
+    /// Tells whoever watches that the association is there.
+    pub(crate) fn tell_of_beginning(&self) {
+        self.state.begin();
+    }
+
     /// Returns what an INIT means for this association.
-    pub(in crate::association) fn on_init(&self) -> InitReply {
+    pub(crate) fn on_init(&self) -> InitReply {
         let (tag, initial_tsn) = (self.peer.local_tag, self.peer.local_initial_tsn);
         match self.state.name() {
             S::CookieWait => InitReply::Crossing { tag, initial_tsn, tie_tag: 0 },
@@ -74,7 +79,7 @@ impl Session {
 
     /// Returns whether a packet from an address that is not the peer's may be its answer to our INIT. Channels
     /// have none (RFC 8261 §6.1).
-    pub(in crate::association) fn may_answer_init(
+    pub(crate) fn may_answer_init(
         &self,
         source: Destination,
         packet: &Packet<'_>,
@@ -84,6 +89,12 @@ impl Session {
         let is_channel = [source, asked].iter().any(|end| end.encapsulation == Encapsulation::Datagrams);
         let is_init_ack = || matches!(packet.chunks().next(), Some(Ok(Chunk::InitAck(_))));
         self.state.name() == S::CookieWait && !is_channel && is_init_ack()
+    }
+
+    /// Returns whether a packet from an address that is not the peer's may be about becoming one.
+    pub(crate) fn may_introduce_address(&self, packet: &Packet<'_>) -> bool {
+        let has_asconf = || packet.chunks().flatten().any(|chunk| chunk.kind() == ChunkType::ASCONF);
+        self.has(Capability::DynamicAddresses) && has_asconf()
     }
 
     /// Takes note of the peer's list of addresses, which it sent from `source`.
@@ -142,7 +153,7 @@ impl Session {
         paths: &mut PathSet,
     ) {
         self.peer.adaptation = notes.adaptation;
-        if !self.peer.agreed.capabilities.has(Capability::DynamicAddresses) {
+        if !self.has(Capability::DynamicAddresses) {
             return;
         }
         let wish = notes.primary.map(|wish| if wish.is_unspecified() { source.address } else { wish });
@@ -215,13 +226,12 @@ impl Session {
     pub(in crate::association) fn write_handshake(
         &self,
         chunk: HandshakeChunk,
-        authentication: &Authentication,
         paths: &PathSet,
         writer: &mut PacketWriter<'_>,
     ) -> Result<(), Full> {
         match chunk {
             HandshakeChunk::Init if self.state.name() == S::CookieWait => {
-                self.write_init(authentication, paths, writer)
+                self.write_init(paths, writer)
             }
             HandshakeChunk::Init => Err(Full),
             HandshakeChunk::CookieEcho => writer.cookie_echo(self.state.cookie().ok_or(Full)?),
@@ -229,12 +239,7 @@ impl Session {
         }
     }
 
-    fn write_init(
-        &self,
-        authentication: &Authentication,
-        paths: &PathSet,
-        writer: &mut PacketWriter<'_>,
-    ) -> Result<(), Full> {
+    fn write_init(&self, paths: &PathSet, writer: &mut PacketWriter<'_>) -> Result<(), Full> {
         let config = &self.config;
         let header = InitHeader {
             initiate_tag: self.peer.local_tag,
@@ -246,7 +251,7 @@ impl Session {
         let offered = OfferedExtensions::of(&config.extensions);
         let chunk_types = offered.chunk_types();
         let mut parameters = offered.parameters(&chunk_types);
-        if let Some(announcement) = authentication.ours() {
+        if let Some(announcement) = self.announcement() {
             announcement.add_to(&mut parameters);
         }
         match paths.path(PathIndex::FIRST).destination.encapsulation {
