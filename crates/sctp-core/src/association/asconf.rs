@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `request` | what we ask the peer for, one ASCONF at a time |
 //! | `prospect` | which addresses are left once the peer has done it |
-//! | `routes` | the way of calls, chunks and the timer through the association |
+//! | `routes` | the way of requests and answers, and the timer |
 //! | `response` | what the peer asks for, and what it is answered |
 
 mod prospect;
@@ -47,15 +47,6 @@ struct AgreedAsconf {
     told: SmallVec<[IpAddr; 2]>,
     /// The addresses among them that this host has lost while it had no other.
     lost: SmallVec<[IpAddr; 1]>,
-}
-
-/// Whether a new address of this host can be used now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NewAddress {
-    /// The peer has been asked to accept it.
-    Asked,
-    /// The peer knows it, or is not asked.
-    Nothing,
 }
 
 impl DynamicAddresses {
@@ -112,12 +103,12 @@ impl DynamicAddresses {
         has_other
     }
 
-    /// Takes note of a new address of this host: with automatic addresses the peer is to be asked to add it, and to
-    /// forget those lost before.
-    fn note_gain(&mut self, local: IpAddr, session: &Session) -> NewAddress {
+    /// Takes note of a new address of this host; returns whether the peer is to be asked, with automatic addresses, to add
+    /// it, and to forget those lost before.
+    fn note_gain(&mut self, local: IpAddr, session: &Session) -> bool {
         let is_automatic = session.config.paths.automatic_addresses == AutomaticAddresses::On;
         let may_ask = is_automatic && session.state.name().changes_addresses();
-        let Some(agreed) = self.agreed.as_mut() else { return NewAddress::Nothing };
+        let Some(agreed) = self.agreed.as_mut() else { return false };
         agreed.lost.retain(|lost| *lost != local);
         // RFC 5061 §5.1 (A9), §5.3 (F3): who does not understand is not asked again.
         let is_refused = agreed.requests.is_refused(AddressChange::Add(local));
@@ -126,18 +117,18 @@ impl DynamicAddresses {
             || agreed.requests.prospect(&agreed.told).contains(local)
             || !agreed.requests.push(AddressChange::Add(local))
         {
-            return NewAddress::Nothing;
+            return false;
         }
         for lost in core::mem::take(&mut agreed.lost) {
             let _queued = agreed.requests.push(AddressChange::Delete(lost));
         }
-        NewAddress::Asked
+        true
     }
 
     /// Returns whether the peer takes packets from this local address: where addresses change by ASCONF, what
     /// it neither was told of nor has been asked to forget (RFC 5061 §5.3 (F1), (F4)). For whoever knows none
     /// this is no reason to keep silent.
-    pub(super) fn is_known_to_peer(&self, local: IpAddr) -> bool {
+    fn is_known_to_peer(&self, local: IpAddr) -> bool {
         self.agreed.as_ref().is_none_or(|agreed| {
             let is_leaving = agreed.requests.being_deleted().contains(&local);
             agreed.told.is_empty() || agreed.told.contains(&local) && !is_leaving

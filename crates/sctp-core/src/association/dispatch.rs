@@ -5,13 +5,12 @@ use virtual_time::Instant;
 
 use super::asconf::is_about_asconf;
 use super::control::Bundling;
+use super::outbound::answer_heartbeat;
 use super::reported::remote_error;
 use super::{Association, AssociationState as S, Capability};
 use crate::error::{AssociationError, ProtocolViolation, ReceiverViolation};
 use crate::event::Event;
-use crate::path::Answer;
 use crate::receiver::{Aborted, Arrival, ForwardOutcome, Receiver};
-use crate::sender::SackOutcome;
 use crate::sender::acknowledge::SackRefused;
 use crate::transmit::PathIndex;
 
@@ -37,8 +36,10 @@ impl Association {
                 self.on_forwarding(|receiver| receiver.on_i_forward_tsn(now, forward));
             }
             Chunk::Sack(sack) => self.on_sack(now, sack),
-            Chunk::Heartbeat(info) => self.on_heartbeat(path, *info),
-            Chunk::HeartbeatAck(info) => self.on_heartbeat_ack(now, *info),
+            Chunk::Heartbeat(info) => answer_heartbeat(path, *info, &self.session, &mut self.outbox),
+            Chunk::HeartbeatAck(info) => {
+                self.outbound.on_heartbeat_ack(now, *info, &mut self.session, &mut self.outbox);
+            }
             Chunk::InitAck(init_ack) => self.on_init_ack(now, path, init_ack),
             Chunk::CookieAck => self.on_cookie_ack(now, path),
             Chunk::Abort(abort) => self.on_abort(abort.causes),
@@ -52,8 +53,7 @@ impl Association {
             // Only its length matters, to who sent it (RFC 4820 §3).
             Chunk::Pad(_) => {}
             Chunk::Asconf(asconf) if self.session.has(Capability::DynamicAddresses) => {
-                let source = self.outbound.paths.path(path).destination;
-                self.on_asconf(now, source, asconf);
+                self.on_asconf(now, self.outbound.paths.path(path).destination, asconf);
             }
             Chunk::AsconfAck(ack) if self.session.has(Capability::DynamicAddresses) => {
                 self.on_asconf_ack(now, path, ack);
@@ -90,7 +90,7 @@ impl Association {
     pub(super) fn on_arrival(&mut self, now: Instant, arrival: Arrival) {
         match arrival {
             Arrival::Accepted { message_ready } => {
-                self.supervision.on_data_received(now);
+                self.outbound.supervision.on_data_received(now);
                 if message_ready {
                     self.outbox.tell_message_ready();
                 }
@@ -146,26 +146,12 @@ impl Association {
             self.outbox.counters.note().discarded.old_sacks += 1;
             return;
         }
-        match self.outbound.on_sack(now, sack) {
-            Ok(outcome) => self.apply_sack(now, &outcome),
+        match self.outbound.on_sack(now, sack, &mut self.session, &mut self.outbox) {
+            Ok(()) => {}
             Err(SackRefused::Old) => self.outbox.counters.note().discarded.old_sacks += 1,
             Err(SackRefused::Malformed) => self.outbox.counters.note().discarded.malformed += 1,
             Err(SackRefused::Violation(violation)) => self.abort_for(violation),
         }
-    }
-
-    /// Acts on a SACK, or on the cumulative ack of a SHUTDOWN: windows and timers, the paths that have answered, the user.
-    pub(super) fn apply_sack(&mut self, now: Instant, outcome: &SackOutcome) {
-        self.outbound.on_measured(now, outcome);
-        for acked in &outcome.acknowledgment.paths {
-            self.outbound.on_acknowledged(now, outcome, acked, &mut self.outbox.timers);
-            let answer = if acked.is_certain { Answer::Acknowledged } else { Answer::Ambiguous };
-            self.answered(now, acked.path, answer);
-        }
-        if let Some(path) = outcome.forward_confirmed {
-            self.answered(now, path, Answer::Acknowledged);
-        }
-        self.outbound.after_acknowledged(now, outcome, &mut self.outbox);
     }
 
     /// Ends the association after an ABORT of the peer (RFC 9260 §9.1).
@@ -189,7 +175,7 @@ impl Association {
 
     fn on_error(&mut self, now: Instant, causes: Causes<'_>) {
         if causes.iter().flatten().any(|cause| is_about_asconf(&cause)) {
-            self.on_asconf_not_understood(now);
+            self.addresses.on_not_understood(now, &mut self.session, &mut self.outbound, &mut self.outbox);
         }
         let stale = causes.iter().flatten().any(|cause| matches!(cause, Cause::StaleCookie { .. }));
         if stale && self.session.state.name() == S::CookieEchoed {

@@ -67,6 +67,28 @@ impl Association {
         }
     }
 
+    /// Acts on T4-rto, which has expired.
+    fn on_t4(&mut self, now: Instant) {
+        let (session, outbound, outbox) = (&self.session, &mut self.outbound, &mut self.outbox);
+        if let Err(error) = self.addresses.on_t4(now, session, outbound, outbox) {
+            self.abort_quietly(error);
+        }
+    }
+
+    /// The last HEARTBEAT went unanswered, or the time for the next has come.
+    fn on_heartbeat_timer(&mut self, now: Instant, path: PathIndex) {
+        let (session, outbox) = (&mut self.session, &mut self.outbox);
+        if let Err(error) = self.outbound.on_heartbeat_timer(now, path, session, outbox) {
+            self.abort_quietly(error);
+        }
+    }
+
+    /// Counts an error on path and association; returns false if that was one too many and the association is over.
+    pub(super) fn unanswered(&mut self, now: Instant, path: PathIndex, what: Unanswered) -> bool {
+        let counted = self.outbound.unanswered(now, path, what, &self.session, &mut self.outbox);
+        counted.map_err(|error| self.abort_quietly(error)).is_ok()
+    }
+
     /// Acts on T3-rtx, which has expired on a path (RFC 9260 §6.3.3).
     fn on_t3(&mut self, now: Instant, path: PathIndex) {
         // What was on its way to an address that the peer has deleted says nothing about the peer.
@@ -104,7 +126,7 @@ impl Association {
         let (waits, timers) = (!self.outbound.sender.is_dry(), &mut self.outbox.timers);
         if let Some(idle) = self.session.config.autoclose
             && self.session.state.name() == AssociationState::Established
-            && self.supervision.has_idled(now, idle, waits, timers)
+            && self.outbound.supervision.has_idled(now, idle, waits, timers)
         {
             self.shutdown(now);
         }

@@ -21,7 +21,7 @@ use super::control::Bundling;
 use super::{
     Announcement, Association, AssociationState as S, Authentication, Capabilities, Capability,
     DynamicAddresses, Inbound, Negotiated, Outbound, Outbox, ParameterList, Peer, Reconfig, Session, State,
-    StateCookie, Supervision, Timer,
+    StateCookie, Timer,
 };
 use crate::config::{AnnouncedPrimary, AssociationConfig};
 use crate::error::{AssociationError, ProtocolViolation, RemoteError};
@@ -124,7 +124,8 @@ impl Association {
         session.note_wishes(cookie.source, cookie.notes, paths);
         session.measure_cookie(now, cookie, source, paths);
         association.communication_up(now);
-        association.send_cookie_ack(now, association.outbound.path_of(source));
+        let (session, outbound) = (&mut association.session, &mut association.outbound);
+        session.send_cookie_ack(now, source, outbound, &mut association.outbox);
         association
     }
 
@@ -143,7 +144,6 @@ impl Association {
             reconfig: Reconfig::new(peer.local_initial_tsn, expected),
             outbound: Outbound::new(sender, paths, &config),
             inbound: Inbound::new(receiver),
-            supervision: Supervision::new(),
             outbox: Outbox::new(&config),
             addresses: DynamicAddresses::default(),
             session: Session::new(config, state, peer, authentication, nonces),
@@ -176,7 +176,7 @@ impl Association {
             // Established by the same exchange already: only the peer's tag and what goes with it are newer.
             self.session.peer.peer_tag = Some(cookie.peer_tag);
             self.agree_on_keys(cookie.key_material.as_ref().map(|material| material.peer.clone()));
-            return self.send_cookie_ack(now, self.outbound.path_of(source));
+            return self.session.send_cookie_ack(now, source, &mut self.outbound, &mut self.outbox);
         }
         self.outbox.timers.stop(Timer::T1Init);
         self.outbox.timers.stop(Timer::T1Cookie);
@@ -193,8 +193,16 @@ impl Association {
             &mut self.outbox,
         );
         self.session.note_wishes(cookie.source, cookie.notes, &mut self.outbound.paths);
-        self.send_cookie_ack(now, self.outbound.path_of(source));
+        self.session.send_cookie_ack(now, source, &mut self.outbound, &mut self.outbox);
         self.communication_up(now);
+    }
+
+    /// Forgets what the user named of the peer's addresses and its list does not; one that was too long tells nothing.
+    fn keep_listed(&mut self, now: Instant, used: PathIndex, listed: &[IpAddr], notes: PeerNotes) {
+        if notes.addresses_ignored == 0 {
+            let (session, inbound, outbox) = (&mut self.session, &mut self.inbound, &mut self.outbox);
+            self.outbound.keep_listed(now, used, listed, session, inbound, outbox);
+        }
     }
 
     /// Answers a COOKIE ECHO of an existing association (action D of RFC 9260 §5.2.4).
@@ -204,7 +212,7 @@ impl Association {
             self.session.state.enter_established();
             self.communication_up(now);
         }
-        self.send_cookie_ack(now, self.outbound.path_of(source));
+        self.session.send_cookie_ack(now, source, &mut self.outbound, &mut self.outbox);
     }
 
     /// An INIT ACK with our tag from another address than the INIT went to: the tag is what counts (RFC 9260 §8.5.1). Its
@@ -286,7 +294,7 @@ impl Association {
         self.outbox.timers.stop(Timer::T1Cookie);
         self.session.measure_handshake(now, &mut self.outbound.paths);
         self.session.state.enter_established();
-        self.answered(now, path, Answer::Acknowledged);
+        self.outbound.answered(now, path, Answer::Acknowledged, &mut self.session, &mut self.outbox);
         self.communication_up(now);
     }
 
@@ -334,7 +342,7 @@ impl Association {
             inbound_streams: self.session.peer.agreed.inbound,
             origin: self.session.peer.origin,
         });
-        self.begin_supervision(now);
+        self.outbound.begin_supervision(now, &mut self.session, &mut self.outbox);
         let timers = &mut self.outbox.timers;
         for path in self.outbound.paths.ids() {
             self.outbound.begin_mtu_search(now, path, timers);

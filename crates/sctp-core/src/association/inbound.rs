@@ -102,6 +102,13 @@ impl Inbound {
         }
     }
 
+    /// What came on a path that no address of this host leads to any more is acknowledged where data goes.
+    pub(super) fn leave_stranded(&mut self, outbound: &Outbound) {
+        if outbound.paths.path(self.sack_path).is_stranded {
+            self.sack_path = outbound.paths.for_data();
+        }
+    }
+
     /// SACKs for what came on `path` go to `other` from now on.
     pub(super) fn redirect(&mut self, path: PathIndex, other: PathIndex) {
         if self.sack_path == path {

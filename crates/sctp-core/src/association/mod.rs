@@ -4,9 +4,8 @@
 //! | part | holds |
 //! |---|---|
 //! | `session`, with `auth` | who talks with whom and shows it (RFC 4895), and how far it has got |
-//! | `outbound` | the sender and the paths, and what lets data go |
+//! | `outbound` | the sender and the paths: what lets data go, and whether paths and peer are still there |
 //! | `inbound` | the receiver, and where its SACKs go |
-//! | `supervision`, `autoclose` | whether paths and peer are still there (RFC 9260 §8), and anybody uses them (RFC 6458 §8.1.8) |
 //! | `outbox` with `control`, `timers` | what is owed to the world: chunks, events, times to wake up, counts |
 //! | `asconf` | addresses that come and go (RFC 5061) |
 //! | `reconfig` | resetting and adding streams (RFC 6525) |
@@ -31,7 +30,6 @@
 mod addresses;
 mod asconf;
 mod auth;
-mod autoclose;
 pub(crate) mod collision;
 mod control;
 mod dispatch;
@@ -52,7 +50,6 @@ mod settings;
 mod shutdown;
 mod state;
 mod state_cookie;
-mod supervision;
 mod timers;
 mod watched;
 
@@ -74,7 +71,6 @@ pub use self::reconfig::ResetDirection;
 use self::session::Session;
 use self::state::State;
 pub(crate) use self::state_cookie::StateCookie;
-use self::supervision::Supervision;
 use self::timers::Timer;
 pub(crate) use self::watched::Watched;
 use crate::capabilities::{Capabilities, Capability, Negotiated, ParameterList};
@@ -95,7 +91,6 @@ pub struct Association {
     session: Session,
     outbound: Outbound,
     inbound: Inbound,
-    supervision: Supervision,
     outbox: Outbox,
     addresses: DynamicAddresses,
     reconfig: Reconfig,
@@ -137,7 +132,7 @@ impl Association {
             asconf: self.addresses.statistics.get(),
             events: self.outbox.events.dropped(),
             paths: self.outbound.path_statistics(self.session.config.paths.potentially_failed_state),
-            is_autoclosed: self.supervision.usage.is_autoclosed,
+            is_autoclosed: self.outbound.supervision.usage.is_autoclosed,
         }
     }
 

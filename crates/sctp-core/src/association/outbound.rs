@@ -8,15 +8,20 @@
 //! | `acknowledged` | what SACKs and losses do to windows and T3-rtx |
 //! | `watch` | the timers of what waits and what is in flight |
 //! | `progress` | whether the peer takes what waits for it |
+//! | `addresses` | paths that go and come with the addresses of both ends |
 //! | `mtu` | probing for the largest packets a path carries |
+//! | `supervision`, `autoclose` | whether paths and peer are still there (RFC 9260 §8), and anybody uses them (RFC 6458 §8.1.8) |
 //!
 //! Does not know the state machine: whoever calls says in which state the association is.
 
 mod acknowledged;
+mod addresses;
+mod autoclose;
 mod burst;
 mod due;
 mod mtu;
 mod progress;
+mod supervision;
 mod watch;
 mod write;
 
@@ -26,12 +31,13 @@ use self::burst::Burst;
 pub(super) use self::due::DataDue;
 pub(super) use self::mtu::apply_mtu;
 use self::progress::Progress;
+use self::supervision::Supervision;
+pub(super) use self::supervision::answer_heartbeat;
 pub(super) use self::write::DataWritten;
 use super::outbox::Outbox;
-use super::timers::{Timer, Timers};
 use crate::config::{AssociationConfig, Exposure};
 use crate::error::SetPrimaryError;
-use crate::path::{Congestion, Path, PathSet};
+use crate::path::{Path, PathSet};
 use crate::sender::Sender;
 use crate::stats::PathStatistics;
 use crate::transmit::{Destination, PathId, PathIndex};
@@ -47,6 +53,7 @@ pub(super) struct Outbound {
     /// The peer's SACKs arrived since the last window probe.
     peer_is_alive: bool,
     progress: Progress,
+    pub(super) supervision: Supervision,
 }
 
 impl Outbound {
@@ -58,6 +65,7 @@ impl Outbound {
             fast_retransmit: false,
             peer_is_alive: false,
             progress: Progress::NONE,
+            supervision: Supervision::new(),
         }
     }
 
@@ -119,32 +127,5 @@ impl Outbound {
         if self.sender.is_dry() {
             outbox.tell_dry();
         }
-    }
-
-    /// Returns the path that takes the place of one whose address the peer has deleted: what was on its way there goes
-    /// elsewhere.
-    pub(super) fn remove_path(&mut self, now: Instant, path: PathIndex, timers: &mut Timers) -> PathIndex {
-        self.paths.remove(path);
-        let of_path = [
-            Timer::T3Rtx(path),
-            Timer::TailLossProbe(path),
-            Timer::PathMtu(path),
-            Timer::Pacing(path),
-            Timer::Heartbeat(path),
-        ];
-        of_path.into_iter().for_each(|timer| timers.stop(timer));
-        self.sender.lose_flight(now, path);
-        self.paths.remaining()
-    }
-
-    /// What left from an address of this host that is gone counts as lost; whatever window the old address had, the new way
-    /// to the peer has not earned it.
-    pub(super) fn on_source_lost(&mut self, now: Instant, path: PathIndex, timers: &mut Timers) {
-        self.sender.lose_flight(now, path);
-        timers.stop(Timer::T3Rtx(path));
-        timers.stop(Timer::TailLossProbe(path));
-        let entry = self.paths.path_mut(path);
-        entry.probe_is_due = false;
-        entry.change_window("local address deleted", Congestion::on_timeout);
     }
 }

@@ -95,7 +95,7 @@ impl Association {
             };
             any |= taken.any;
             if taken.any {
-                self.supervision.on_data_received(now);
+                self.outbound.supervision.on_data_received(now);
             }
             if taken.message_ready {
                 self.outbox.tell_message_ready();

@@ -116,9 +116,7 @@ impl Association {
         each: &mut dyn FnMut(Transmit),
     ) -> usize {
         let path = due.path();
-        let Some(envelope) =
-            Envelope::of(path, &self.session, &self.outbound, &self.outbox)
-        else {
+        let Some(envelope) = Envelope::of(path, &self.session, &self.outbound, &self.outbox) else {
             return 0;
         };
         let mut writer = envelope.open(buffer);
@@ -147,7 +145,6 @@ impl Association {
         if has_data {
             let state = self.session.state.name();
             self.outbound.on_run_sent(now, path, data, state, &mut self.outbox.timers);
-            self.supervision.usage.on_user_data(now);
         }
         1 + followers
     }
@@ -168,7 +165,7 @@ impl Association {
         let mut data = self.outbound.write_data(now, path, wanted, writer);
         data.forward = forward;
         if let Some(path) = data.to_be_asked {
-            self.probe_path(now, path);
+            self.outbound.probe_path(now, path, &mut self.session, &mut self.outbox);
         }
         data
     }

@@ -47,10 +47,11 @@ impl Association {
         // Whoever waited for room in the old buffer finds it in the new one.
         fresh.outbox.tell(Event::SendBufferAvailable);
         fresh.session.peer.origin = self.session.peer.origin;
-        fresh.session.authentication.statistics = core::mem::take(&mut self.session.authentication.statistics);
+        fresh.session.authentication.statistics =
+            core::mem::take(&mut self.session.authentication.statistics);
         fresh.addresses.statistics = core::mem::take(&mut self.addresses.statistics);
         // One that ended for want of use is used again.
-        let shutdown_wanted = self.session.shutdown_wanted && !self.supervision.usage.is_autoclosed;
+        let shutdown_wanted = self.session.shutdown_wanted && !self.outbound.supervision.usage.is_autoclosed;
         *self = *fresh;
         trace::association_restarted(restarts);
         if from != S::Established {

@@ -44,7 +44,6 @@ impl Association {
         if taken == 0 {
             return;
         }
-        self.supervision.usage.on_user_data(now);
         self.outbound.watch_messages(now, &self.session, &mut self.outbox.timers);
     }
 }

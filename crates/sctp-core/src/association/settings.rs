@@ -29,7 +29,11 @@ impl Association {
                     receiver.set_sack_every(sack.every_packets);
                 }
             }
-            Setting::Heartbeat(_) => paths.into_iter().for_each(|path| self.plan_heartbeats(now, path)),
+            Setting::Heartbeat(_) => {
+                for path in paths {
+                    self.outbound.plan_heartbeats(now, path, &mut self.session, &mut self.outbox);
+                }
+            }
             Setting::Attempts(_) | Setting::Paths(_) => self.outbound.paths.set_limits(&config),
             Setting::PathMtu(mtu) => {
                 paths.into_iter().for_each(|path| self.outbound.set_mtu(now, path, mtu, timers));
@@ -58,7 +62,7 @@ impl Association {
         match setting {
             PathSetting::Heartbeats(heartbeats) => {
                 self.outbound.paths.path_mut(path).own_mut().heartbeats = heartbeats;
-                self.plan_heartbeats(now, path);
+                self.outbound.plan_heartbeats(now, path, &mut self.session, &mut self.outbox);
             }
             PathSetting::Attempts(attempts) => {
                 self.outbound.paths.path_mut(path).own_mut().attempts = attempts;

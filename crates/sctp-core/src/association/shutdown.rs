@@ -99,8 +99,9 @@ impl Association {
     /// Data came in after our SHUTDOWN: answer with SHUTDOWN and SACK, T2 begins again (RFC 9260 §9.2).
     pub(super) fn repeat_shutdown(&mut self, now: Instant) {
         self.inbound.hurry_sack();
-        self.answered(now, self.inbound.sack_path, Answer::Acknowledged);
-        self.send_shutdown(now, self.inbound.sack_path);
+        let path = self.inbound.sack_path;
+        self.outbound.answered(now, path, Answer::Acknowledged, &mut self.session, &mut self.outbox);
+        self.send_shutdown(now, path);
     }
 
     /// Any packet of a peer that is to answer SHUTDOWN shows that it is there: T2 and the count of attempts begin again, as
@@ -110,7 +111,7 @@ impl Association {
         if self.session.state.name() != S::ShutdownSent || !self.outbox.timers.is_running(Timer::T2Shutdown) {
             return;
         }
-        self.supervision.forgive_peer();
+        self.outbound.supervision.forgive_peer();
         if !core::mem::replace(&mut self.session.has_waited_longer, true) {
             let rto = self.outbound.paths.path(self.session.control_path).rto.rto();
             self.outbox.timers.set(Timer::T2Shutdown, now + rto);
@@ -151,9 +152,9 @@ impl Association {
         if self.reconfig.is_renumbering() {
             return true;
         }
-        match self.outbound.on_cumulative_ack(now, cumulative_tsn_ack) {
-            Ok(outcome) => self.apply_sack(now, &outcome),
-            Err(SackRefused::Old | SackRefused::Malformed) => {}
+        let (session, outbox) = (&mut self.session, &mut self.outbox);
+        match self.outbound.on_cumulative_ack(now, cumulative_tsn_ack, session, outbox) {
+            Ok(()) | Err(SackRefused::Old | SackRefused::Malformed) => {}
             Err(SackRefused::Violation(violation)) => {
                 self.abort_for(violation);
                 return false;

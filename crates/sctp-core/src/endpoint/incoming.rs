@@ -111,7 +111,8 @@ impl Endpoint {
                 if let Some(entry) = existing.and_then(|slot| self.associations.get_mut(slot)) {
                     entry.cookie_made_at = Some(now);
                 }
-                let ours = existing.and_then(|slot| self.associations[slot].association.session().announcement());
+                let ours =
+                    existing.and_then(|slot| self.associations[slot].association.session().announcement());
                 let key_material = KeyMaterial::of(ours.cloned(), announced);
                 Identity { tag, initial_tsn, tie_tag, key_material }
             }

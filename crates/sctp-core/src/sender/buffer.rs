@@ -47,32 +47,36 @@ impl Sender {
     /// [`send`](Self::send).
     #[inline]
     pub(crate) fn send_plain(&mut self, now: Instant, message: Message) -> Result<(), Message> {
-        let bytes = message.payload.len();
-        let is_plain = bytes > 0
-            && bytes <= self.options.message_bytes
-            && message.stream.get() < self.options.outbound_streams
-            && bytes + MESSAGE_BYTES <= self.buffer.free_bytes;
-        if !is_plain {
+        let has_room = message.payload.len() + MESSAGE_BYTES <= self.buffer.free_bytes;
+        if !has_room || self.fault(&message).is_some() {
             return Err(message);
         }
         self.accept(now, message);
         Ok(())
     }
 
+    /// Returns why a message cannot be sent, however much room there is.
+    #[inline(always)]
+    fn fault(&self, message: &Message) -> Option<SendError> {
+        let (bytes, limit) = (message.payload.len(), self.options.message_bytes);
+        let (stream, negotiated) = (message.stream, self.options.outbound_streams);
+        if bytes == 0 {
+            Some(SendError::Empty)
+        } else if bytes > limit {
+            Some(SendError::TooLong { bytes, limit })
+        } else if stream.get() >= negotiated {
+            Some(SendError::UnknownStream { stream, negotiated })
+        } else {
+            None
+        }
+    }
+
     /// Queues a message, or says why not. Gives what it displaced.
     pub(crate) fn send(&mut self, now: Instant, message: Message) -> Result<Vec<Failed>, SendError> {
-        let (bytes, limit) = (message.payload.len(), self.options.message_bytes);
-        if bytes == 0 {
-            return Err(SendError::Empty);
+        if let Some(fault) = self.fault(&message) {
+            return Err(fault);
         }
-        if bytes > limit {
-            return Err(SendError::TooLong { bytes, limit });
-        }
-        if message.stream.get() >= self.options.outbound_streams {
-            let (stream, negotiated) = (message.stream, self.options.outbound_streams);
-            return Err(SendError::UnknownStream { stream, negotiated });
-        }
-        let missing = self.look_for_room(bytes + MESSAGE_BYTES);
+        let missing = self.look_for_room(message.payload.len() + MESSAGE_BYTES);
         let mut displaced = Vec::new();
         // A message that finds the buffer empty is always taken.
         if missing > 0 && self.buffer.payload_bytes > 0 {

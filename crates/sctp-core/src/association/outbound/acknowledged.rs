@@ -5,8 +5,9 @@ use virtual_time::Instant;
 
 use super::Outbound;
 use crate::association::outbox::Outbox;
+use crate::association::session::Session;
 use crate::association::timers::{Timer, Timers};
-use crate::path::{Acknowledged, Congestion};
+use crate::path::{Acknowledged, Answer, Congestion};
 use crate::sender::acknowledge::{PathAcknowledgment, SackRefused};
 use crate::sender::recovery::Refuted;
 use crate::sender::{Losses, SackOutcome};
@@ -15,15 +16,17 @@ use crate::transmit::PathIndex;
 
 impl Outbound {
     /// Takes in a SACK chunk: who sent it is there.
-    #[inline]
     pub(in crate::association) fn on_sack(
         &mut self,
         now: Instant,
         sack: &Sack<'_>,
-    ) -> Result<SackOutcome, SackRefused> {
+        session: &mut Session,
+        outbox: &mut Outbox,
+    ) -> Result<(), SackRefused> {
         let outcome = self.sender.on_sack(now, sack, &self.paths)?;
         self.peer_is_alive = true;
-        Ok(outcome)
+        self.apply_sack(now, &outcome, session, outbox);
+        Ok(())
     }
 
     /// Takes in a cumulative TSN ack without gaps and without a window, as SHUTDOWN has it.
@@ -31,13 +34,39 @@ impl Outbound {
         &mut self,
         now: Instant,
         cumulative_tsn_ack: sctp_wire::Tsn,
-    ) -> Result<SackOutcome, SackRefused> {
+        session: &mut Session,
+        outbox: &mut Outbox,
+    ) -> Result<(), SackRefused> {
         let a_rwnd = u32::try_from(self.sender.peer_window()).unwrap_or(u32::MAX);
-        self.sender.on_sack(now, &Sack::cumulative(cumulative_tsn_ack, a_rwnd), &self.paths)
+        let sack = Sack::cumulative(cumulative_tsn_ack, a_rwnd);
+        let outcome = self.sender.on_sack(now, &sack, &self.paths)?;
+        self.apply_sack(now, &outcome, session, outbox);
+        Ok(())
+    }
+
+    /// Acts on what a SACK says that is new: windows and timers, the paths that have answered, the user.
+    #[inline]
+    fn apply_sack(
+        &mut self,
+        now: Instant,
+        outcome: &SackOutcome,
+        session: &mut Session,
+        outbox: &mut Outbox,
+    ) {
+        self.on_measured(now, outcome);
+        for acked in &outcome.acknowledgment.paths {
+            self.on_acknowledged(now, outcome, acked, &mut outbox.timers);
+            let answer = if acked.is_certain { Answer::Acknowledged } else { Answer::Ambiguous };
+            self.answered(now, acked.path, answer, session, outbox);
+        }
+        if let Some(path) = outcome.forward_confirmed {
+            self.answered(now, path, Answer::Acknowledged, session, outbox);
+        }
+        self.after_acknowledged(now, outcome, outbox);
     }
 
     /// Takes over the round trips that a SACK has measured, and what it says came twice.
-    pub(in crate::association) fn on_measured(&mut self, now: Instant, outcome: &SackOutcome) {
+    fn on_measured(&mut self, now: Instant, outcome: &SackOutcome) {
         for &(path, rtt) in &outcome.rtt {
             self.paths.on_measurement(path, now, rtt);
         }
@@ -48,7 +77,7 @@ impl Outbound {
     }
 
     /// Takes over what a SACK acknowledges on a path.
-    pub(in crate::association) fn on_acknowledged(
+    fn on_acknowledged(
         &mut self,
         now: Instant,
         outcome: &SackOutcome,
@@ -76,12 +105,7 @@ impl Outbound {
     }
 
     /// Takes over the rest of a SACK, when all paths have what concerns them.
-    pub(in crate::association) fn after_acknowledged(
-        &mut self,
-        now: Instant,
-        outcome: &SackOutcome,
-        outbox: &mut Outbox,
-    ) {
+    fn after_acknowledged(&mut self, now: Instant, outcome: &SackOutcome, outbox: &mut Outbox) {
         self.undo(now, &outcome.refuted, &mut outbox.timers);
         self.keep_t3_in_step(now, &mut outbox.timers);
         for path in outcome.repaired_by_probe {

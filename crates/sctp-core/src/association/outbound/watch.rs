@@ -28,6 +28,7 @@ impl Outbound {
         session: &Session,
         timers: &mut Timers,
     ) {
+        self.supervision.usage.on_user_data(now);
         self.watch_lifetimes(timers);
         if let Some(limit) = session.config.attempts.persist {
             self.watch_progress(now, session.state.name(), limit, timers);

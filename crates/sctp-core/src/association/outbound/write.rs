@@ -141,6 +141,7 @@ impl Outbound {
         state: AssociationState,
         timers: &mut Timers,
     ) {
+        self.supervision.usage.on_user_data(now);
         let entry = self.paths.path_mut(path);
         if data.new {
             entry.last_used = now;

@@ -48,12 +48,7 @@ impl Envelope {
     }
 
     /// Returns the envelope of a packet of its own with this limit, which is not to be fragmented.
-    pub(super) fn of_probe(
-        path: PathIndex,
-        tag: VerificationTag,
-        limit: usize,
-        session: &Session,
-    ) -> Self {
+    pub(super) fn of_probe(path: PathIndex, tag: VerificationTag, limit: usize, session: &Session) -> Self {
         Self {
             path,
             tag,

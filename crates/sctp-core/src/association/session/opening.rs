@@ -79,12 +79,7 @@ impl Session {
 
     /// Returns whether a packet from an address that is not the peer's may be its answer to our INIT. Channels
     /// have none (RFC 8261 §6.1).
-    pub(crate) fn may_answer_init(
-        &self,
-        source: Destination,
-        packet: &Packet<'_>,
-        paths: &PathSet,
-    ) -> bool {
+    pub(crate) fn may_answer_init(&self, source: Destination, packet: &Packet<'_>, paths: &PathSet) -> bool {
         let asked = paths.path(self.control_path).destination;
         let is_channel = [source, asked].iter().any(|end| end.encapsulation == Encapsulation::Datagrams);
         let is_init_ack = || matches!(packet.chunks().next(), Some(Ok(Chunk::InitAck(_))));
@@ -115,6 +110,19 @@ impl Session {
             }
         }
         self.add_listed(source, listed, paths, outbox);
+    }
+
+    /// Takes note that an address is not the peer's any more; what was asked on its path is asked on another one from now on.
+    pub(in crate::association) fn forget_address(
+        &mut self,
+        address: IpAddr,
+        path: PathIndex,
+        other: PathIndex,
+    ) {
+        self.peer.addresses.retain(|known| *known != address);
+        if self.control_path == path {
+            self.control_path = other;
+        }
     }
 
     /// The addresses the peer listed (RFC 9260 §5.1.2 (C)): paths to verify, reached as the first one is.
@@ -213,6 +221,20 @@ impl Session {
         outbox.control.push_handshake(chunk, path, self.tag_of_peer());
     }
 
+    /// Sends COOKIE ACK to where the COOKIE ECHO came from, to an unconfirmed address with a HEARTBEAT beside it (RFC 9260
+    /// §5.4).
+    pub(in crate::association) fn send_cookie_ack(
+        &mut self,
+        now: Instant,
+        source: Destination,
+        outbound: &mut Outbound,
+        outbox: &mut Outbox,
+    ) {
+        let path = outbound.path_of(source);
+        self.push_handshake(path, HandshakeChunk::CookieAck, outbox);
+        outbound.verify_beside(now, path, self, outbox);
+    }
+
     /// Returns the round trip that COOKIE ECHO and ERROR took, and as much again, but no more than a second
     /// (RFC 9260 §5.2.6 (3)).
     pub(in crate::association) fn cookie_increment_ms(&self, now: Instant, paths: &PathSet) -> u32 {
@@ -230,9 +252,7 @@ impl Session {
         writer: &mut PacketWriter<'_>,
     ) -> Result<(), Full> {
         match chunk {
-            HandshakeChunk::Init if self.state.name() == S::CookieWait => {
-                self.write_init(paths, writer)
-            }
+            HandshakeChunk::Init if self.state.name() == S::CookieWait => self.write_init(paths, writer),
             HandshakeChunk::Init => Err(Full),
             HandshakeChunk::CookieEcho => writer.cookie_echo(self.state.cookie().ok_or(Full)?),
             HandshakeChunk::CookieAck => writer.cookie_ack(),

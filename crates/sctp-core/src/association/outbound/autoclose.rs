@@ -7,15 +7,15 @@ use core::time::Duration;
 use virtual_time::Instant;
 
 use super::supervision::Supervision;
-use super::timers::{Timer, Timers};
+use crate::association::timers::{Timer, Timers};
 
 /// The use of an association, as far as it counts for autoclose.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Usage {
+pub(in crate::association) struct Usage {
     /// The time at which user data was last sent, received or handed in.
     last_data_at: Instant,
     /// Whether it was idle for too long and is ending, or has ended, because of it.
-    pub(super) is_autoclosed: bool,
+    pub(in crate::association) is_autoclosed: bool,
 }
 
 impl Usage {
@@ -37,7 +37,7 @@ impl Supervision {
 
     /// Looks whether the association has been idle for so long that it is to end. What waits to be sent, for a window or for
     /// the peer, is being used.
-    pub(super) fn has_idled(
+    pub(in crate::association) fn has_idled(
         &mut self,
         now: Instant,
         idle: Duration,

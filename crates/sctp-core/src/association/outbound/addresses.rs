@@ -1,0 +1,122 @@
+//! Paths that go and come with the addresses of both ends.
+
+use core::net::IpAddr;
+
+use virtual_time::Instant;
+
+use super::Outbound;
+use crate::association::inbound::Inbound;
+use crate::association::outbox::Outbox;
+use crate::association::session::Session;
+use crate::association::timers::{Timer, Timers};
+use crate::event::{Event, PathState};
+use crate::path::Congestion;
+use crate::trace;
+use crate::transmit::PathIndex;
+
+/// The addresses of the peer.
+impl Outbound {
+    /// The peer has the addresses that its INIT or INIT ACK lists and the one at the end of `used`, which it came by (RFC 9260
+    /// §3.3.3, §5.1.2 (A), (C)): what else the user named is none of them.
+    pub(in crate::association) fn keep_listed(
+        &mut self,
+        now: Instant,
+        used: PathIndex,
+        listed: &[IpAddr],
+        session: &mut Session,
+        inbound: &mut Inbound,
+        outbox: &mut Outbox,
+    ) {
+        for path in self.paths.ids() {
+            if path != used && !listed.contains(&self.paths.path(path).destination.address) {
+                self.remove_path(now, path, session, inbound, outbox);
+            }
+        }
+    }
+
+    /// An address is not the peer's any more: what was on its way there goes elsewhere.
+    pub(in crate::association) fn remove_path(
+        &mut self,
+        now: Instant,
+        path: PathIndex,
+        session: &mut Session,
+        inbound: &mut Inbound,
+        outbox: &mut Outbox,
+    ) {
+        let address = self.paths.path(path).destination.address;
+        trace::peer_address_deleted(path, &address);
+        self.paths.remove(path);
+        let of_path = [
+            Timer::T3Rtx(path),
+            Timer::TailLossProbe(path),
+            Timer::PathMtu(path),
+            Timer::Pacing(path),
+            Timer::Heartbeat(path),
+        ];
+        of_path.into_iter().for_each(|timer| outbox.timers.stop(timer));
+        self.sender.lose_flight(now, path);
+        let other = self.paths.remaining();
+        session.forget_address(address, path, other);
+        inbound.redirect(path, other);
+        outbox.control.redirect(path, other);
+        outbox.tell(Event::PeerAddressChange { path: self.paths.id(path), state: PathState::Removed });
+    }
+}
+
+/// The addresses of this host.
+impl Outbound {
+    /// An address of this host is gone: what was sent from it goes again at once, from another address or on another path.
+    pub(in crate::association) fn on_local_down(
+        &mut self,
+        now: Instant,
+        local: IpAddr,
+        session: &mut Session,
+        outbox: &mut Outbox,
+    ) {
+        for path in self.paths.on_local_down(local) {
+            self.on_source_lost(now, path, &mut outbox.timers);
+            let state = self.paths.path(path).state;
+            if state == PathState::Inactive {
+                outbox.tell(Event::PeerAddressChange { path: self.paths.id(path), state });
+            }
+            self.probe_again(now, path, session, outbox);
+        }
+    }
+
+    /// What left from an address of this host that is gone counts as lost; whatever window the old address had, the new way
+    /// to the peer has not earned it.
+    fn on_source_lost(&mut self, now: Instant, path: PathIndex, timers: &mut Timers) {
+        self.sender.lose_flight(now, path);
+        timers.stop(Timer::T3Rtx(path));
+        timers.stop(Timer::TailLossProbe(path));
+        let entry = self.paths.path_mut(path);
+        entry.probe_is_due = false;
+        entry.change_window("local address deleted", Congestion::on_timeout);
+    }
+
+    /// A (new) address of this host: paths that do not work may work from there.
+    pub(in crate::association) fn on_local_up(
+        &mut self,
+        now: Instant,
+        local: IpAddr,
+        session: &mut Session,
+        outbox: &mut Outbox,
+    ) {
+        for path in self.paths.on_local_up(local) {
+            self.probe_again(now, path, session, outbox);
+        }
+    }
+
+    /// Nothing is sent any more from an address of this host that is being deleted (RFC 5061 §5.3 (F4), (F6)).
+    pub(in crate::association) fn leave_local(
+        &mut self,
+        now: Instant,
+        local: IpAddr,
+        session: &mut Session,
+        outbox: &mut Outbox,
+    ) {
+        for path in self.paths.on_local_deleted(local) {
+            self.probe_again(now, path, session, outbox);
+        }
+    }
+}
