@@ -72,7 +72,7 @@ impl Inbound {
     }
 
     /// Returns the path of a SACK that must go now.
-    #[inline]
+    #[inline(always)]
     pub(super) fn sack_due(&self, paths: &PathSet) -> Option<PathIndex> {
         let is_due = self.receiver.as_ref().is_some_and(Receiver::wants_sack);
         (is_due && !paths.path(self.sack_path).is_stranded).then_some(self.sack_path)

@@ -111,6 +111,7 @@ impl Outbound {
         }
     }
 
+    #[inline(never)]
     fn give_up_due(&mut self, now: Instant, outbox: &mut Outbox) {
         let abandonment = self.sender.abandon_due(now);
         let any = !abandonment.failed.is_empty();

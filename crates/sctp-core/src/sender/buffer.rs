@@ -48,33 +48,38 @@ impl Sender {
     #[inline]
     pub(crate) fn send_plain(&mut self, now: Instant, message: Message) -> Result<(), Message> {
         let has_room = message.payload.len() + MESSAGE_BYTES <= self.buffer.free_bytes;
-        if !has_room || self.fault(&message).is_some() {
+        if !has_room || !self.is_sound(&message) {
             return Err(message);
         }
         self.accept(now, message);
         Ok(())
     }
 
-    /// Returns why a message cannot be sent, however much room there is.
+    /// Returns whether a message can be sent at all, if there is room.
     #[inline(always)]
-    fn fault(&self, message: &Message) -> Option<SendError> {
+    fn is_sound(&self, message: &Message) -> bool {
+        // Neither empty nor too long, with one comparison: each message is looked at here.
+        let has_length = message.payload.len().wrapping_sub(1) < self.options.message_bytes;
+        has_length && message.stream.get() < self.options.outbound_streams
+    }
+
+    /// Returns what is wrong with a message that is not [sound](Self::is_sound).
+    #[cold]
+    fn fault(&self, message: &Message) -> SendError {
         let (bytes, limit) = (message.payload.len(), self.options.message_bytes);
-        let (stream, negotiated) = (message.stream, self.options.outbound_streams);
         if bytes == 0 {
-            Some(SendError::Empty)
+            SendError::Empty
         } else if bytes > limit {
-            Some(SendError::TooLong { bytes, limit })
-        } else if stream.get() >= negotiated {
-            Some(SendError::UnknownStream { stream, negotiated })
+            SendError::TooLong { bytes, limit }
         } else {
-            None
+            SendError::UnknownStream { stream: message.stream, negotiated: self.options.outbound_streams }
         }
     }
 
     /// Queues a message, or says why not. Gives what it displaced.
     pub(crate) fn send(&mut self, now: Instant, message: Message) -> Result<Vec<Failed>, SendError> {
-        if let Some(fault) = self.fault(&message) {
-            return Err(fault);
+        if !self.is_sound(&message) {
+            return Err(self.fault(&message));
         }
         let missing = self.look_for_room(message.payload.len() + MESSAGE_BYTES);
         let mut displaced = Vec::new();

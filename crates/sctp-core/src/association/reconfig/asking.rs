@@ -88,7 +88,22 @@ impl Reconfig {
     }
 
     /// Takes whatever step has become possible: after anything that came in, was acknowledged or was asked for.
+    #[inline]
     pub(in crate::association) fn progress(
+        &mut self,
+        now: Instant,
+        session: &Session,
+        outbound: &mut Outbound,
+        inbound: &mut Inbound,
+        outbox: &mut Outbox,
+    ) {
+        if self.responder.deferred().is_some() || self.requester.has_begun() {
+            self.progress_begun(now, session, outbound, inbound, outbox);
+        }
+    }
+
+    #[inline(never)]
+    fn progress_begun(
         &mut self,
         now: Instant,
         session: &Session,

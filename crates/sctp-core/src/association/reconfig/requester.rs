@@ -185,6 +185,12 @@ impl Requester {
         self.current().is_none()
     }
 
+    /// Returns whether anything was ever asked for.
+    #[inline]
+    pub(crate) fn has_begun(&self) -> bool {
+        self.begun.is_some()
+    }
+
     /// Makes the next request the current one, if there is none; gives it out so that its streams can be held.
     pub(crate) fn begin_next(&mut self) -> Option<&Request> {
         let begun = self.begun.as_mut().filter(|begun| begun.current.is_none())?;
