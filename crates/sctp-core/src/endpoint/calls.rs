@@ -225,12 +225,7 @@ impl Endpoint {
         self.read(now, id, |receiver| receiver.take_unread(limit, received))
     }
 
-    fn read(
-        &mut self,
-        now: Instant,
-        id: AssociationId,
-        read: impl FnOnce(&mut Receiver) -> usize,
-    ) -> usize {
+    fn read(&mut self, now: Instant, id: AssociationId, read: impl FnOnce(&mut Receiver) -> usize) -> usize {
         let Ok(slot) = self.slot(id) else { return 0 };
         let Some(receiver) = self.associations[slot].association.receiver_mut() else { return 0 };
         let count = read(receiver);
