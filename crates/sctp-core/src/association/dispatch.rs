@@ -163,7 +163,7 @@ impl Association {
             return self.close(None);
         }
         let error = remote_error(causes);
-        let is_refusal = self.session.state.name().is_setting_up();
+        let is_refusal = self.session.is_setting_up();
         let error = if is_refusal {
             AssociationError::Refused(error)
         } else {

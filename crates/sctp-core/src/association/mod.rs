@@ -53,7 +53,7 @@ mod state_cookie;
 mod timers;
 mod watched;
 
-use sctp_wire::{Auth, StreamId};
+use sctp_wire::StreamId;
 use virtual_time::Instant;
 
 use self::asconf::DynamicAddresses;
@@ -74,7 +74,7 @@ pub(crate) use self::state_cookie::StateCookie;
 use self::timers::Timer;
 pub(crate) use self::watched::Watched;
 use crate::capabilities::{Capabilities, Capability, Negotiated, ParameterList};
-use crate::config::{AssociationConfig, AuthKeys, StreamShare};
+use crate::config::{AssociationConfig, StreamShare};
 use crate::error::{AssociationError, StreamError};
 use crate::event::{AssociationState, Event};
 use crate::path::PathSet;
@@ -247,14 +247,9 @@ impl Association {
         &self.session.peer
     }
 
-    /// Returns the verdict on the AUTH chunk in front of a COOKIE ECHO.
-    pub(crate) fn verify(&mut self, auth: &Auth<'_>) -> AuthVerdict {
-        self.session.verify(auth)
-    }
-
-    /// Changes the keys that chunks are authenticated with.
-    pub(crate) fn change_keys<R>(&mut self, change: impl FnOnce(&mut AuthKeys) -> R) -> R {
-        self.session.change_keys(change)
+    /// Returns the session, for what is authenticated and with which keys.
+    pub(crate) fn session_mut(&mut self) -> &mut Session {
+        &mut self.session
     }
 
     pub(crate) fn paths(&self) -> &PathSet {
@@ -271,10 +266,6 @@ impl Association {
 
     pub(crate) fn is_closed(&self) -> bool {
         self.session.state.name() == AssociationState::Closed
-    }
-
-    pub(crate) fn is_setting_up(&self) -> bool {
-        self.session.state.name().is_setting_up()
     }
 
     /// Something came in or time passed: see what may go out and what is now due.

@@ -36,6 +36,11 @@ pub(crate) struct Session {
 }
 
 impl Session {
+    /// Returns whether the handshake is not over.
+    pub(crate) fn is_setting_up(&self) -> bool {
+        self.state.name().is_setting_up()
+    }
+
     pub(super) fn new(
         config: Arc<AssociationConfig>,
         state: State,

@@ -187,7 +187,7 @@ impl Endpoint {
         last.route = Route::of(found, datagram, packet).filter(|route| {
             // With its receiver's own tag reflected, or before the association is up, what is in a packet decides whose it is.
             let association = &self.associations[route.slot].association;
-            association.peer().local_tag == route.tag && !association.is_setting_up()
+            association.peer().local_tag == route.tag && !association.session().is_setting_up()
         });
         found
     }

@@ -148,7 +148,7 @@ impl Endpoint {
         if let Some(slot) = self.demux.by_tag(packet.verification_tag).filter(|slot| of_peer(*slot)) {
             let association = &self.associations[slot].association;
             // RFC 9260 §8.5.1 (E): whatever its tag, it is about an association that we have forgotten.
-            if association.is_setting_up() && is_shutdown_ack(packet) {
+            if association.session().is_setting_up() && is_shutdown_ack(packet) {
                 return Lookup::OutOfTheBlue;
             }
             return self.path_to(slot, datagram.source);
@@ -161,7 +161,7 @@ impl Endpoint {
         match association.paths().by_address(source) {
             Some(path) if reflected => Lookup::Association(slot, path),
             // The peer is still ending an association that we have forgotten (RFC 9260 §8.5.1 (E)).
-            _ if association.is_setting_up() && is_shutdown_ack(packet) => Lookup::OutOfTheBlue,
+            _ if association.session().is_setting_up() && is_shutdown_ack(packet) => Lookup::OutOfTheBlue,
             _ => Lookup::BadTag,
         }
     }

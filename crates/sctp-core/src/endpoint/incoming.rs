@@ -347,8 +347,8 @@ impl Endpoint {
         };
         let keys = &self.config_for(existing).authentication.keys;
         let mut by_cookie = Authentication::agreed(cookie.key_material.as_ref(), keys);
-        let old = replaced.map(|slot| &mut self.associations[slot].association);
-        let verdict = match old.filter(|old| old.session().is_authenticated()) {
+        let old = replaced.map(|slot| self.associations[slot].association.session_mut());
+        let verdict = match old.filter(|old| old.is_authenticated()) {
             Some(old) => old.verify(auth),
             None => by_cookie.verify(&self.config_for(existing).authentication.keys, auth),
         };

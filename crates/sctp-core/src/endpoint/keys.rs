@@ -46,7 +46,7 @@ impl Endpoint {
         match owner {
             KeyOwner::Association(id) => {
                 let slot = self.slot(id)?;
-                Ok(self.associations[slot].association.change_keys(change))
+                Ok(self.associations[slot].association.session_mut().change_keys(change))
             }
             KeyOwner::Accepted => {
                 let result = change(&mut self.config.association.authentication.keys);

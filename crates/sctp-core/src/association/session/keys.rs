@@ -30,13 +30,13 @@ impl Session {
     }
 
     /// Changes the keys; what was made from the old ones is forgotten.
-    pub(in crate::association) fn change_keys<R>(&mut self, change: impl FnOnce(&mut AuthKeys) -> R) -> R {
+    pub(crate) fn change_keys<R>(&mut self, change: impl FnOnce(&mut AuthKeys) -> R) -> R {
         self.authentication.on_keys_changed();
         change(&mut Arc::make_mut(&mut self.config).authentication.keys)
     }
 
     /// Returns the verdict on an AUTH chunk, which is counted.
-    pub(in crate::association) fn verify(&mut self, auth: &Auth<'_>) -> AuthVerdict {
+    pub(crate) fn verify(&mut self, auth: &Auth<'_>) -> AuthVerdict {
         self.authentication.verify(&self.config.authentication.keys, auth)
     }
 

@@ -74,7 +74,7 @@ impl Session {
             return Provenance::Stranger;
         }
         let is_recent = now.since(cookie.issued_at) <= CROSSING;
-        if self.state.name().is_setting_up() || is_recent { Provenance::Peer } else { Provenance::PeerLate }
+        if self.is_setting_up() || is_recent { Provenance::Peer } else { Provenance::PeerLate }
     }
 
     /// Returns whether a packet from an address that is not the peer's may be its answer to our INIT. Channels
