@@ -103,7 +103,8 @@ pub enum Event {
     /// The peer would like to be sent to on this path; it is the primary one as soon as its address is confirmed
     /// (SCTP_ADDR_MADE_PRIM of SCTP_PEER_ADDR_CHANGE).
     PeerPrimary(PathId),
-    /// Everything sent has been acknowledged (SCTP_SENDER_DRY_EVENT).
+    /// Everything sent has been acknowledged (SCTP_SENDER_DRY_EVENT). Left out by default:
+    /// [`EventMask`](crate::EventMask).
     SenderDry,
     /// A message can be read: read until there is none.
     MessageReady,

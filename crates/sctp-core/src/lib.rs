@@ -135,11 +135,11 @@ pub use capabilities::{Capabilities, Capability};
 pub use config::{
     Acceptance, AfterTimeout, AnnouncedPrimary, AssociationConfig, Attempts, AuthConfig, AuthKeys,
     AutomaticAddresses, Buffers, CongestionAlgorithm, CongestionConfig, CrowdLimits, Discovery,
-    EndpointConfig, EventLimit, EventLimits, Exposure, Extensions, HeartbeatConfig, Heartbeats,
-    HmacPreference, ImmediateSack, Incoming, InitRate, InitialWindow, LossDetection, MessageBundling, Nagle,
-    Offer, Pacing, PathMtuConfig, PathSetting, PathsConfig, Profile, ReconfigConfig, RecoveryConfig,
-    RtoConfig, SackConfig, Setting, StandingQueue, StreamScheduler, StreamShare, Streams, TagShare,
-    TransmissionConfig, UnknownProfile, WindowValidation,
+    EndpointConfig, EventGroup, EventLimit, EventLimits, EventMask, Exposure, Extensions, HeartbeatConfig,
+    Heartbeats, HmacPreference, ImmediateSack, Incoming, InitRate, InitialWindow, LossDetection,
+    MessageBundling, Nagle, Offer, Pacing, PathMtuConfig, PathSetting, PathsConfig, Profile, ReconfigConfig,
+    RecoveryConfig, RtoConfig, SackConfig, Setting, StandingQueue, StreamScheduler, StreamShare, Streams,
+    TagShare, TransmissionConfig, UnknownProfile, WindowValidation,
 };
 pub use endpoint::{AssociationId, Endpoint, KeyOwner};
 pub use error::{
@@ -163,4 +163,6 @@ pub use stats::{
     PathStatistics, ReceiverStatistics, ReconfigStatistics, SenderStatistics, StreamBlocking,
     StreamStatistics,
 };
-pub use transmit::{Datagram, Destination, Dscp, Ecn, Encapsulation, Fragmentation, PathId, Transmit};
+pub use transmit::{
+    Datagram, Destination, Dscp, Ecn, Encapsulation, Fragmentation, ParseDestinationError, PathId, Transmit,
+};

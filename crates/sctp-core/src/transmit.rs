@@ -1,6 +1,7 @@
 //! Packets at the border to the lower layer: where they go, how they came.
 
 use core::fmt;
+use core::str::FromStr;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// One path of an association: a pair of local and peer transport address (RFC 9260 §1.3, "path").
@@ -142,6 +143,39 @@ impl From<SocketAddr> for Destination {
         Self { address: address.ip(), encapsulation: Encapsulation::Udp { port: address.port() } }
     }
 }
+
+/// Directly over IP at this address.
+impl From<IpAddr> for Destination {
+    fn from(address: IpAddr) -> Self {
+        Self { address, encapsulation: Encapsulation::Ip }
+    }
+}
+
+/// Reads an address as directly over IP, an address with a port as UDP encapsulation to that port.
+///
+/// ```
+/// use sctp_core::{Destination, Encapsulation};
+///
+/// let [direct, udp]: [Destination; 2] = ["192.0.2.1".parse()?, "[2001:db8::1]:9899".parse()?];
+/// assert_eq!(direct.encapsulation, Encapsulation::Ip);
+/// assert_eq!(udp.encapsulation, Encapsulation::Udp { port: 9899 });
+/// assert!("192.0.2.1:port".parse::<Destination>().is_err());
+/// # Ok::<(), sctp_core::ParseDestinationError>(())
+/// ```
+impl FromStr for Destination {
+    type Err = ParseDestinationError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let direct = || text.parse::<IpAddr>().map(Self::from);
+        let udp = |_| text.parse::<SocketAddr>().map(Self::from);
+        direct().or_else(udp).map_err(|_| ParseDestinationError)
+    }
+}
+
+/// A text that is no destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("neither an IP address nor one with a UDP port, as in 192.0.2.1:9899 and [2001:db8::1]:9899")]
+pub struct ParseDestinationError;
 
 impl fmt::Display for Destination {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -143,7 +143,8 @@ impl Association {
     /// Events wait here until they are asked for, within
     /// [`buffers.events`](crate::Buffers::events) of the association's configuration: what the association became (up, begun
     /// anew, ending, over) always, of all else the newest. Who never asks loses older ones, which
-    /// [`statistics`](Self::statistics) count, and nothing else. Cancellation-safe.
+    /// [`statistics`](Self::statistics) count, and nothing else: events hold up neither data nor the peer. Kinds that
+    /// nobody needs can be [left out](crate::EventMask), as [`Event::SenderDry`] is by default. Cancellation-safe.
     pub async fn next_event(&self) -> Option<Event> {
         until(&self.inner.signals.event, || {
             let mut state = self.inner.shared.lock();

@@ -16,6 +16,7 @@ use sctp_io::{
     UdpEncapsulation, os_entropy,
 };
 use tracing::Instrument;
+use virtual_time::Instant;
 
 pub use self::shards::Shard;
 use crate::association::Association;
@@ -238,6 +239,13 @@ impl Endpoint {
     /// There is no such association.
     pub fn abort(&self, association: AssociationId, reason: &[u8]) -> Result<(), UnknownAssociation> {
         self.inner.shared.change(|state, now| state.core.abort(now, association, reason))
+    }
+
+    /// Returns the time on the clock of this endpoint, which is that of [`Received::complete_at`](crate::Received) and of
+    /// captures: since 1970, never set back.
+    #[must_use]
+    pub fn now(&self) -> Instant {
+        self.inner.shared.now()
     }
 
     /// Returns the address the socket is bound to, with the UDP port, or with the SCTP port if there is no UDP.

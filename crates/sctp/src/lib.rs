@@ -86,20 +86,23 @@ pub use sctp_core::{
     AuthenticationStatistics, AutomaticAddresses, BlockingHistogram, BlockingStatistics, Buffered, Buffers,
     Capabilities, Capability, ChunkSet, ChunkType, ConfigError, CongestionAlgorithm, CongestionConfig,
     CongestionCounters, CrowdLimits, Delivery, Destination, DiscardedChunks, Discovery, Dscp, Encapsulation,
-    EndpointConfig, EndpointStatistics, Event, EventCounters, EventLimit, EventLimits, Exposure, Extensions,
-    Fsn, GivenUp, HandshakeCounters, HeartbeatConfig, Heartbeats, HmacAlgorithm, HmacPreference,
-    ImmediateSack, Incoming, InitRate, InitialWindow, KeyOwner, LossDetection, Message, MessageBundling, Mid,
-    Nagle, Offer, Origin, Pacing, PathCounters, PathId, PathMtuConfig, PathSetting, PathState,
-    PathStatistics, PathsConfig, PayloadProtocolId, Profile, ProtocolViolation, Received, ReceiverStatistics,
-    ReceiverViolation, ReconfigConfig, ReconfigError, ReconfigOutcome, ReconfigStatistics, RecoveryConfig,
-    Reliability, RemoteError, ResetDirection, RtoConfig, SackConfig, SctpPort, SendFailure, SenderStatistics,
-    SetPrimaryError, Setting, SettingError, SharedKeyId, Ssn, StandingQueue, StreamBlocking, StreamDirection,
-    StreamError, StreamId, StreamScheduler, StreamShare, StreamStatistics, Streams, TagShare,
-    TransmissionConfig, Tsn, UnknownAssociation, UnknownProfile, WindowValidation,
+    EndpointConfig, EndpointStatistics, Event, EventCounters, EventGroup, EventLimit, EventLimits, EventMask,
+    Exposure, Extensions, Fsn, GivenUp, HandshakeCounters, HeartbeatConfig, Heartbeats, HmacAlgorithm,
+    HmacPreference, ImmediateSack, Incoming, InitRate, InitialWindow, KeyOwner, LossDetection, Message,
+    MessageBundling, Mid, Nagle, Offer, Origin, Pacing, ParseDestinationError, PathCounters, PathId,
+    PathMtuConfig, PathSetting, PathState, PathStatistics, PathsConfig, PayloadProtocolId, Profile,
+    ProtocolViolation, Received, ReceiverStatistics, ReceiverViolation, ReconfigConfig, ReconfigError,
+    ReconfigOutcome, ReconfigStatistics, RecoveryConfig, Reliability, RemoteError, ResetDirection, RtoConfig,
+    SackConfig, SctpPort, SendFailure, SenderStatistics, SetPrimaryError, Setting, SettingError, SharedKeyId,
+    Ssn, StandingQueue, StreamBlocking, StreamDirection, StreamError, StreamId, StreamScheduler, StreamShare,
+    StreamStatistics, Streams, TagShare, TransmissionConfig, Tsn, UnknownAssociation, UnknownProfile,
+    WindowValidation,
 };
 pub use sctp_io::{
     DatagramChannel, IoStatistics, KernelSctp, PacketIo, PortFilter, RawIp, RawIpError, RawIpOptions,
 };
+
+pub use virtual_time::Instant;
 
 pub use self::association::{Association, Stream, StreamReader, StreamWriter};
 pub use self::endpoint::{Endpoint, EndpointBuilder, Shard};

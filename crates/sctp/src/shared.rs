@@ -32,6 +32,11 @@ impl Shared {
         Self { io, signals: EndpointSignals::default(), clock, state, intake, looks }
     }
 
+    /// Returns the time.
+    pub(crate) fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
     /// Says how the driver learns of packets.
     pub(crate) fn set_notice(&self, notice: Notice) {
         self.intake.lock().unwrap_or_else(PoisonError::into_inner).set_notice(notice);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sctp_core::{AssociationStatistics, AssociationStatus, Buffers, EventQueue};
+use sctp_core::{AssociationStatistics, AssociationStatus, Buffers, EventMask, EventQueue};
 use tokio::sync::Notify;
 
 use crate::error::CommunicationLost;
@@ -28,7 +28,10 @@ pub(crate) struct Last {
 
 impl Slot {
     pub(crate) fn new(phase: Phase, holder: Holder, buffers: &Buffers) -> Self {
-        Self { signals: Arc::default(), phase, holder, events: EventQueue::new(buffers), last: None }
+        let mut events = EventQueue::new(buffers);
+        // What comes here was asked for.
+        events.set_mask(EventMask::ALL);
+        Self { signals: Arc::default(), phase, holder, events, last: None }
     }
 
     /// Returns how the association ended, if it has.

@@ -124,7 +124,7 @@ impl Outbound {
         }
     }
 
-    fn tell_if_dry(&self, outbox: &mut Outbox) {
+    pub(super) fn tell_if_dry(&self, outbox: &mut Outbox) {
         if self.sender.is_dry() {
             outbox.tell_dry();
         }

@@ -40,6 +40,10 @@ impl Association {
             }
             Setting::MaxBurst(packets) => self.outbound.set_max_burst(packets),
             Setting::Autoclose(idle) => timers.apply(Timer::Autoclose, idle.map(|idle| now + idle)),
+            Setting::Events(mask) => {
+                self.outbox.events.set_mask(mask);
+                self.outbound.tell_if_dry(&mut self.outbox);
+            }
             // Each packet looks what it is.
             Setting::Dscp(_) => {}
         }

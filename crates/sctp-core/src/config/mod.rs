@@ -27,7 +27,7 @@ pub use self::congestion::{
     AfterTimeout, CongestionAlgorithm, CongestionConfig, InitialWindow, Pacing, StandingQueue,
     WindowValidation,
 };
-pub use self::events::{EventLimit, EventLimits};
+pub use self::events::{EventGroup, EventLimit, EventLimits, EventMask};
 pub use self::extensions::{AutomaticAddresses, Extensions, Offer};
 pub use self::path_mtu::{Discovery, PathMtuConfig};
 pub use self::paths::{AnnouncedPrimary, Exposure, PathsConfig};

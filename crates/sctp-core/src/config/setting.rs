@@ -3,7 +3,8 @@
 use core::time::Duration;
 
 use super::{
-    AssociationConfig, Attempts, HeartbeatConfig, PathMtuConfig, PathsConfig, RtoConfig, SackConfig,
+    AssociationConfig, Attempts, EventMask, HeartbeatConfig, PathMtuConfig, PathsConfig, RtoConfig,
+    SackConfig,
 };
 use crate::error::ConfigError;
 use crate::transmit::Dscp;
@@ -33,6 +34,9 @@ pub enum Setting {
     MaxBurst(u32),
     /// How long the association may be idle before it ends, counted from now (SCTP_AUTOCLOSE, RFC 6458 §8.1.8).
     Autoclose(Option<Duration>),
+    /// The kinds of events that are told from now on (SCTP_EVENT, RFC 6458 §6.2.2). Who asks for
+    /// [`EventGroup::SenderDry`](crate::EventGroup::SenderDry) while nothing is buffered is told at once (§6.1.9).
+    Events(EventMask),
 }
 
 /// A parameter of one path of a running association, changed by [`Endpoint::set_path`](crate::Endpoint::set_path). It holds
@@ -77,6 +81,7 @@ impl AssociationConfig {
             Setting::Dscp(dscp) => config.transmission.dscp = dscp,
             Setting::MaxBurst(packets) => config.transmission.max_burst_packets = packets,
             Setting::Autoclose(idle) => config.autoclose = idle,
+            Setting::Events(mask) => config.buffers.events.mask = mask,
         }
         config.validate()?;
         Ok(config)

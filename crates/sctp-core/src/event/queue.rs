@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 
 use super::Event;
 use crate::allocation::allocated_bytes;
-use crate::config::{Buffers, EventLimit};
+use crate::config::{Buffers, EventGroup, EventLimit, EventMask};
 use crate::message::Message;
 use crate::seldom::Seldom;
 
@@ -28,6 +28,7 @@ use crate::seldom::Seldom;
 ///   waits once, however often it happens, where it happened first.
 /// * [`Event::CommunicationUp`], [`Event::Restart`], [`Event::ShutdownReceived`] and those that end the association are
 ///   never dropped. Of each the newest waits: a peer that restarts again and again makes one [`Event::Restart`].
+/// * Of kinds that the [`EventMask`] leaves out there are none.
 /// * [`Event::SendFailed`] and all others wait within [`EventLimits`](crate::EventLimits). The oldest are dropped and
 ///   counted in [`EventCounters`].
 ///
@@ -35,13 +36,15 @@ use crate::seldom::Seldom;
 /// use sctp_core::{AssociationConfig, Event, EventQueue};
 ///
 /// let mut events = EventQueue::new(&AssociationConfig::default().buffers);
-/// assert!(events.push(Event::SenderDry));
-/// assert!(!events.push(Event::SenderDry), "it waits already");
-/// assert_eq!(events.pop(), Some(Event::SenderDry));
+/// assert!(events.push(Event::MessageReady));
+/// assert!(!events.push(Event::MessageReady), "it waits already");
+/// assert!(!events.push(Event::SenderDry), "nobody asked for it");
+/// assert_eq!(events.pop(), Some(Event::MessageReady));
 /// assert!(events.is_empty());
 /// ```
 #[derive(Debug)]
 pub struct EventQueue {
+    mask: EventMask,
     notices: EventLimit,
     failures: EventLimit,
     /// The events that happen all the time, in this order, as long as nothing else waits.
@@ -122,11 +125,36 @@ fn kind(event: &Event) -> EventClass {
     }
 }
 
+/// Returns the kind by which a mask leaves an event out; `None` if none does.
+fn mask_kind(event: &Event) -> Option<EventGroup> {
+    match event {
+        Event::SenderDry => Some(EventGroup::SenderDry),
+        Event::SendFailed { .. } => Some(EventGroup::SendFailed),
+        Event::PeerAddressChange { .. } | Event::PeerPrimary(_) => Some(EventGroup::Paths),
+        Event::RemoteError(_) => Some(EventGroup::RemoteErrors),
+        Event::PartialDeliveryAborted { .. } => Some(EventGroup::PartialDelivery),
+        Event::NewPeerKey(_) => Some(EventGroup::Keys),
+        Event::AddressChangeAnswered { .. } => Some(EventGroup::AddressChanges),
+        Event::MessageReady
+        | Event::SendBufferAvailable
+        | Event::CommunicationUp { .. }
+        | Event::Restart { .. }
+        | Event::ShutdownReceived
+        | Event::ShutdownComplete
+        | Event::CommunicationLost(_)
+        | Event::CannotStart(_)
+        | Event::StreamsReset { .. }
+        | Event::AssociationReset { .. }
+        | Event::StreamsAdded { .. } => None,
+    }
+}
+
 impl EventQueue {
     /// Makes an empty queue with the limits of an association that has these buffers.
     #[must_use]
     pub fn new(buffers: &Buffers) -> Self {
         Self {
+            mask: buffers.events.mask,
             notices: buffers.events.notices,
             failures: failure_limit(buffers),
             frequent: [None; 2],
@@ -136,10 +164,15 @@ impl EventQueue {
         }
     }
 
-    /// Puts an event behind those that wait. False if it says nothing new, or is too large to be kept.
+    /// Keeps events of these kinds from now on. Those that wait stay.
+    pub const fn set_mask(&mut self, mask: EventMask) {
+        self.mask = mask;
+    }
+
+    /// Puts an event behind those that wait. False if it says nothing new, is too large to be kept, or is left out.
     pub fn push(&mut self, event: Event) -> bool {
         if matches!(event, Event::SenderDry) {
-            self.push_frequent(Frequent::SenderDry)
+            self.mask.has(EventGroup::SenderDry) && self.push_frequent(Frequent::SenderDry)
         } else if matches!(event, Event::MessageReady) {
             self.push_frequent(Frequent::MessageReady)
         } else {
@@ -167,6 +200,9 @@ impl EventQueue {
     }
 
     fn push_rare(&mut self, event: Event) -> bool {
+        if mask_kind(&event).is_some_and(|kind| !self.mask.has(kind)) {
+            return false;
+        }
         if self.is_empty() && kind(&event) == EventClass::News {
             self.alone = Some(Box::new(event));
             return true;

@@ -36,7 +36,7 @@ impl SackSchedule {
         }
     }
 
-    /// From now on one is due after so many packets.
+    /// Changes after how many packets one is due.
     pub(super) fn set_every(&mut self, packets: u32) {
         self.every_packets = packets;
     }

@@ -9,8 +9,8 @@ use netem::Impairments;
 use netsim::{Direction, Host, HostId, LinkId, LinkSpec, LinkState, Outgoing, Protocol, World};
 use sctp_core::{
     AssociationConfig, AssociationError, AssociationId, AssociationState, AssociationStatistics, Datagram,
-    Destination, Dscp, Ecn, Encapsulation, Endpoint, EndpointConfig, Event, Fragmentation, Message,
-    PathState, Profile, Received, SctpPort, SendError, StreamId,
+    Destination, Dscp, Ecn, Encapsulation, Endpoint, EndpointConfig, Event, EventMask, Fragmentation,
+    Message, PathState, Profile, Received, SctpPort, SendError, StreamId,
 };
 use sctp_wire::{Checksum, Packet};
 use virtual_time::Instant;
@@ -224,7 +224,8 @@ pub(crate) struct Setup {
 
 impl Setup {
     pub(crate) fn new(profile: Profile) -> Self {
-        let config = AssociationConfig::profile(profile);
+        let mut config = AssociationConfig::profile(profile);
+        config.buffers.events.mask = EventMask::ALL;
         let mut server = EndpointConfig::new(port(RIGHT_PORT));
         server.association = config.clone();
         let link = Impairments { delay: ms(10), ..Impairments::default() };

@@ -1,8 +1,9 @@
 //! Parameters of a running association are changed, each seen by what it does to packets. Round trip 20 ms.
 
 use sctp_core::{
-    AssociationConfig, AssociationError, Attempts, ConfigError, Discovery, Dscp, HeartbeatConfig, Heartbeats,
-    PathId, PathMtuConfig, PathSetting, PathState, Profile, RtoConfig, SackConfig, Setting, SettingError,
+    AssociationConfig, AssociationError, Attempts, ConfigError, Discovery, Dscp, Event, EventGroup,
+    EventMask, HeartbeatConfig, Heartbeats, PathId, PathMtuConfig, PathSetting, PathState, Profile,
+    RtoConfig, SackConfig, Setting, SettingError,
 };
 
 use crate::net::{End, Pair, Setup, ms, ordered};
@@ -248,4 +249,26 @@ fn associations_accepted_from_now_on_have_what_was_set_and_the_others_keep_their
     assert_eq!(config(&pair, End::Right).rto.min, ms(700));
     let left = pair.side(End::Left);
     assert_eq!(left.endpoint.association(left.id.unwrap()).unwrap().status().outbound_streams, 3);
+}
+
+/// RFC 6458 §6.1.9: who asks while nothing is buffered is told at once, and is not unless it asks.
+#[test]
+fn events_are_those_that_were_asked_for_last() {
+    let mut pair =
+        Setup::rfc9260().configure(|config| config.buffers.events.mask = EventMask::DEFAULT).connected();
+    let dry = |pair: &Pair| pair.count(End::Left, |event| *event == Event::SenderDry);
+    pair.send(End::Left, ordered(0, 0, 10));
+    pair.run_ms(1000);
+    assert_eq!(dry(&pair), 0);
+    set(&mut pair, End::Left, Setting::Events(EventMask::NONE.with(EventGroup::SenderDry)));
+    assert_eq!(dry(&pair), 1);
+    pair.send(End::Left, ordered(0, 1, 10));
+    assert_eq!(dry(&pair), 1);
+    pair.run_ms(1000);
+    assert_eq!(dry(&pair), 2);
+    pair.cut();
+    pair.send(End::Left, ordered(0, 2, 10));
+    pair.run_ms(200_000);
+    assert_eq!(pair.statistics(End::Left).paths[0].state, PathState::Inactive);
+    assert!(pair.path_changes(End::Left, 0).is_empty(), "nobody asked");
 }

@@ -81,6 +81,19 @@ async fn who_waits_for_a_mark_learns_that_it_will_not_be_reached() {
     .await;
 }
 
+/// What came before the clock was asked is not later than what it says.
+#[tokio::test]
+async fn the_time_at_which_messages_were_complete_is_that_of_a_clock_that_can_be_asked() {
+    let pair = Pair::new().await;
+    within_a_minute(async {
+        let before = pair.server.now();
+        pair.here.send(numbered(0, 0, 10, Delivery::Ordered)).await.unwrap();
+        let complete_at = pair.there.recv().await.unwrap().unwrap().complete_at;
+        assert!(before <= complete_at && complete_at <= pair.server.now());
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn a_handle_is_short_in_logs() {
     let pair = Pair::new().await;

@@ -1,17 +1,19 @@
 use sctp_wire::{SharedKeyId, StreamId};
 
 use super::*;
-use crate::config::{AssociationConfig, EventLimits};
+use crate::config::{AssociationConfig, EventLimits, EventMask};
 use crate::error::{AssociationError, RemoteError, SendFailure};
 use crate::event::{ReconfigOutcome, StreamDirection};
 use crate::message::Message;
 
 fn queue() -> EventQueue {
-    EventQueue::new(&AssociationConfig::default().buffers)
+    let mut queue = EventQueue::new(&AssociationConfig::default().buffers);
+    queue.set_mask(EventMask::ALL);
+    queue
 }
 
 fn limited(notices: EventLimit, failures: EventLimit) -> EventQueue {
-    let events = EventLimits { notices, failures: Some(failures) };
+    let events = EventLimits { notices, failures: Some(failures), mask: EventMask::ALL };
     EventQueue::new(&Buffers { events, ..AssociationConfig::default().buffers })
 }
 
@@ -114,4 +116,16 @@ fn by_default_a_full_send_buffer_can_fail_and_is_told_of_to_the_last_message() {
         events.extend((0..messages).map(|_| failed(0, len)));
         assert_eq!(events.dropped(), EventCounters::default(), "{messages} of {len}");
     }
+}
+
+#[test]
+fn kinds_that_are_left_out_do_not_wait_and_are_not_counted() {
+    let mut events = queue();
+    events.set_mask(EventMask::NONE);
+    assert!(!events.push(Event::SenderDry) && !events.push(key(1)) && !events.push(failed(1, 1)));
+    assert!(events.push(restart(1)) && events.push(Event::MessageReady), "these cannot be left out");
+    assert_eq!(events.dropped(), EventCounters::default());
+    events.set_mask(EventMask::NONE.with(EventGroup::Keys));
+    assert!(events.push(key(2)) && !events.push(Event::SenderDry));
+    assert_eq!(all(&mut events), [restart(1), Event::MessageReady, key(2)]);
 }
