@@ -1,4 +1,5 @@
-//! Words that must not be in the repository: promises in shipped code, obsolete citations, paths of one machine.
+//! Words that must not be in the repository: promises in shipped code, obsolete citations, paths of one machine, options of the
+//! command line below it.
 //!
 //! The words are put together here from pieces, so that this file does not find itself.
 
@@ -20,6 +21,8 @@ const PROMISES: [&str; 5] = [
 const OBSOLETE_RFCS: [&str; 3] = ["4960", "2960", "3309"];
 /// The marks that git writes around the two sides of a conflict.
 const CONFLICT_MARKERS: [&str; 2] = [concat!("<<<<", "<<< "), concat!(">>>>", ">>> ")];
+/// Options of other programs, which remedies and examples of a library may name.
+const FOREIGN_OPTIONS: [&str; 6] = ["cap-add", "device", "example", "map-root-user", "net", "user"];
 /// First folders of absolute paths that exist on one machine only.
 const MACHINE_FOLDERS: [&str; 5] = ["work", "farm", "home", "root", "Users"];
 /// Files with code or prose of ours.
@@ -42,6 +45,7 @@ fn check_file(source: &Source) -> Vec<Finding> {
         findings.extend(obsolete(&source.path, line, text));
         if is_code(&source.path) && !source.is_test() && !is_within(line, &test_lines) {
             findings.extend(promise(&source.path, line, text));
+            findings.extend(option(&source.path, line, text));
         }
         if is_code(&source.path) && (source.is_test() || is_within(line, &test_lines)) {
             findings.extend(ignored_or_asleep(&source.path, line, text));
@@ -80,6 +84,20 @@ fn promise(path: &Path, line: usize, text: &str) -> Option<Finding> {
         what,
         "do it, or return a clear error and list what is missing in the README",
     ))
+}
+
+/// Returns a finding for an option of the command line in a library: only the program that has it knows its name.
+fn option(path: &Path, line: usize, text: &str) -> Option<Finding> {
+    let named = |(at, _): (usize, &str)| {
+        let is_joined = text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '-');
+        let rest = &text[at + 2..];
+        let name = &rest[..rest.find(|c: char| !c.is_ascii_lowercase() && c != '-').unwrap_or(rest.len())];
+        let is_option = name.starts_with(|c: char| c.is_ascii_lowercase());
+        (is_option && !is_joined && !FOREIGN_OPTIONS.contains(&name)).then(|| name.to_owned())
+    };
+    let name = text.match_indices("--").find_map(named).filter(|_| path.starts_with("crates"))?;
+    let what = format!("a library knows the option `--{name}`");
+    Some(Finding::error(path, line, what, "name the field and its bound; the program adds its option"))
 }
 
 /// Returns a finding for a test that nobody runs, or that waits in real time.

@@ -68,7 +68,7 @@ pub(crate) enum CompareFailure {
     #[error("--backend 'namespaces' is refused: {0}; or use --backend simulator")]
     Refused(String),
     #[error(transparent)]
-    Run(RunError),
+    Failed(BackendError),
     #[error("--out '{}' cannot be written: {error}; name a writable folder, or use --no-report", path.display())]
     Report { path: PathBuf, error: lab::report::ReportError },
     #[error("--with: {0}")]
@@ -87,9 +87,9 @@ impl CompareFailure {
     /// Returns 1 if the run failed, 2 if what was asked for makes no sense.
     pub(crate) fn exit_status(&self) -> u8 {
         match self {
-            Self::Usage(_) | Self::With(_) | Self::Run(RunError::Config(_)) => 2,
+            Self::Usage(_) | Self::With(_) => 2,
             Self::Refused(_)
-            | Self::Run(RunError::Backend(_))
+            | Self::Failed(_)
             | Self::Report { .. }
             | Self::Output(_)
             | Self::Incomplete(_)
@@ -102,8 +102,9 @@ impl CompareFailure {
 impl From<RunError> for CompareFailure {
     fn from(error: RunError) -> Self {
         match error {
+            RunError::Config(error) => Self::Usage(error.into()),
             RunError::Backend(BackendError::Refused { because }) => Self::Refused(because),
-            RunError::Config(_) | RunError::Backend(BackendError::Failed { .. }) => Self::Run(error),
+            RunError::Backend(error @ BackendError::Failed { .. }) => Self::Failed(error),
         }
     }
 }
@@ -133,7 +134,7 @@ impl Arguments {
 
 pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), CompareFailure> {
     let config = arguments.config()?;
-    config.validate().map_err(RunError::Config)?;
+    config.validate().map_err(UsageError::from)?;
     let origin = origin();
     let output = arguments.output.open()?;
     let earlier = arguments.destination.earlier()?;

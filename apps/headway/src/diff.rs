@@ -4,10 +4,10 @@ use std::io;
 use std::path::PathBuf;
 
 use clap::Args;
+use lab::report::Room;
 use lab::{ResultDifference, ResultFileError, Saved, report};
 
 use crate::output::{OutputArguments, OutputError, check_folder};
-use crate::terminal;
 
 /// Two saved results side by side: conditions that differ, and means that differ beyond their intervals
 ///
@@ -59,5 +59,5 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), DiffError> {
         let written = written.and_then(|html| std::fs::write(folder.join("difference.html"), html));
         written.map_err(|error| DiffError::Out { path: folder.clone(), error })?;
     }
-    Ok(output.write(&report::text(&page, terminal::columns()), &ResultDifference::new(&first, &second))?)
+    Ok(output.write(&report::text(&page, Room::UNBOUNDED), &ResultDifference::new(&first, &second))?)
 }

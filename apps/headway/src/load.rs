@@ -88,7 +88,7 @@ impl Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), CompareFailure> {
     let (config, place) = (arguments.config()?, Place::of("--to", &arguments.to)?);
     let mut network = arguments.network(&place)?;
-    config.validate().map_err(RunError::Config)?;
+    config.validate().map_err(UsageError::from)?;
     let origin = origin();
     let output = arguments.output.open()?;
     let earlier = arguments.destination.earlier()?;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use lab::plan::{Plan, PlanError, PlanWorld, RunOptions, SimulationResult, write_plan_report};
+use lab::report::Room;
 use lab::simulation::SimulationError;
 use lab::{Conditions, StopSignal, report};
 use serde::Serialize;
@@ -14,7 +15,6 @@ use crate::origin::origin;
 use crate::output::{Output, OutputArguments, OutputError, check_folder};
 use crate::progress::Bar;
 use crate::rights::Rights;
-use crate::terminal;
 
 /// A plan in the simulator: hosts, routers, links, flows, every combination of levels with every seed
 ///
@@ -58,8 +58,8 @@ pub(crate) enum SimulateError {
     Plan { path: PathBuf, error: PlanError },
     #[error("--world 'namespaces' is refused: {0}; or use --world simulator")]
     Refused(String),
-    #[error("the plan cannot be run: {0}")]
-    Run(#[from] SimulationError),
+    #[error("the plan cannot be run with --world '{}': {error}", world.name())]
+    Run { world: PlanWorld, error: SimulationError },
     #[error("--out '{}' cannot be written: {error}; name a writable folder", path.display())]
     Out { path: PathBuf, error: io::Error },
     #[error("not a full success: flows ended early; see \"because\" in the result")]
@@ -75,7 +75,7 @@ impl SimulateError {
     pub(crate) fn exit_status(&self) -> u8 {
         match self {
             Self::Unreadable { .. } | Self::Plan { .. } => 2,
-            Self::Refused(_) | Self::Run(_) | Self::Out { .. } | Self::Flows | Self::Output(_) => 1,
+            Self::Refused(_) | Self::Run { .. } | Self::Out { .. } | Self::Flows | Self::Output(_) => 1,
             Self::Interrupted => interrupt::INTERRUPTED,
         }
     }
@@ -113,7 +113,8 @@ pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), SimulateE
     let bar = Bar::of_runs(&arguments.output, &options.progress);
     let outcome = plan.run(&options);
     bar.finish();
-    let result = SimulationResult::new(&plan, &outcome?);
+    let outcome = outcome.map_err(|error| SimulateError::Run { world: arguments.world, error })?;
+    let result = SimulationResult::new(&plan, &outcome);
     let page = report::plan(&result, &Conditions { origin, ..Conditions::of_this_host() });
     let written = arguments.out.as_ref().map(|folder| {
         let written = report::html(&page.title, &[&page]).map_err(io::Error::other);
@@ -121,7 +122,7 @@ pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), SimulateE
         let written = written.and_then(|()| write_plan_report(folder, &result));
         written.map_err(|error| SimulateError::Out { path: folder.clone(), error })
     });
-    output.write(&report::text(&page, terminal::columns()), &result)?;
+    output.write(&report::text(&page, Room::UNBOUNDED), &result)?;
     written.transpose()?;
     if options.stop.is_raised() {
         return Err(SimulateError::Interrupted);

@@ -15,7 +15,7 @@
 //! let config = CompareConfig::default();
 //! let raw = run_compare(&config, &mut namespaces, &mut simulator)?;
 //! let comparison = Comparison::new(&config, &raw, Conditions::of_this_host(), |_transport| Err("no model".to_owned()));
-//! println!("{}", lab::report::text(&lab::report::comparison(&comparison)[0], Some(100)));
+//! println!("{}", lab::report::text(&lab::report::comparison(&comparison)[0], lab::report::Room::UNBOUNDED));
 //! lab::report::write("headway-report".as_ref(), &comparison, &raw)?;
 //! # Ok(())
 //! # }

@@ -27,7 +27,7 @@ pub use html::html;
 pub(crate) use html::{Overview, index_html, study_html};
 pub use plan::plan;
 pub use samples::samples_csv;
-pub use terminal::{text, verdicts};
+pub use terminal::{Room, text, verdicts};
 
 use crate::compare::RawOutcome;
 use crate::conditions::{HostFacts, Origin};
@@ -53,7 +53,7 @@ pub fn write(directory: &Path, comparison: &Comparison, raw: &RawOutcome) -> Res
 /// Names of the files that [`write()`] makes of a comparison.
 pub const FILES: [&str; 3] = ["report.html", "results.json", "samples.csv"];
 
-/// Returns the result as JSON with a line end, for `results.json` and `--json`.
+/// Returns the result as JSON with a line end, for `results.json`.
 ///
 /// # Errors
 ///

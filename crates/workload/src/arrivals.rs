@@ -87,7 +87,7 @@ impl ArrivalProcess {
     }
 }
 
-/// The arrival process that `--arrivals` names, before its trace file is read.
+/// The name of an arrival process, before its trace file is read.
 ///
 /// Grammar: `poisson`, `constant`, `onoff:ON,OFF` with durations as in `onoff:200ms,800ms`, `trace:FILE`.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]

@@ -29,6 +29,14 @@ fn words_that_only_contain_a_promise_are_fine() {
 }
 
 #[test]
+fn options_belong_to_programs() {
+    let text =
+        "/// As `--device` says, a--b.\nconst REMEDY: &str = \"leave it out, or use --world simulator\";\n";
+    assert_eq!(found("crates/x/src/lib.rs", text), [2]);
+    assert!(found("apps/x/src/main.rs", text).is_empty() && found("crates/x/tests/a.rs", text).is_empty());
+}
+
+#[test]
 fn tests_may_promise() {
     assert!(found("crates/x/tests/pair.rs", "// TODO\n").is_empty());
     assert!(found("crates/x/src/lib.rs", "#[cfg(test)]\nmod tests {\n// TODO\n}\n").is_empty());

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use clap::Args;
-use netem::{BitRate, Impairments, Loss, MAX_DELAY, Probability, QueueLimit};
+use netem::{BitRate, Impairments, InvalidImpairments, Loss, Probability, QueueLimit};
 
 use super::{UsageError, format_duration, parse_duration, parse_packet_number};
 
@@ -129,18 +129,25 @@ impl ImpairmentArguments {
         }
     }
 
+    /// Checks both directions; the way back takes what it is not told from the options of the way there.
     fn check(&self, request: &Impairments, response: &Impairments) -> Result<(), UsageError> {
         let back = &self.reverse;
-        let delay = if self.delay.is_some() { "--delay" } else { "--rtt" };
-        let delay_back = if back.reverse_delay.is_some() { "--reverse-delay" } else { delay };
-        longest(delay, request.delay)?;
-        longest(delay_back, response.delay)?;
-        let jitter_back = if back.reverse_jitter.is_some() { "--reverse-jitter" } else { "--jitter" };
-        steadiness("--jitter", request, delay)?;
-        steadiness(jitter_back, response, delay_back)?;
-        let queue_back = if back.reverse_queue.is_some() { "--reverse-queue" } else { "--queue" };
-        limited("--queue", request, "--link-rate")?;
-        limited(queue_back, response, "--reverse-link-rate")
+        let there = Names {
+            delay: if self.delay.is_some() { "--delay" } else { "--rtt" },
+            jitter: "--jitter",
+            drop: "--drop",
+            queue: "--queue",
+            link_rate: "--link-rate",
+        };
+        let way_back = Names {
+            delay: if back.reverse_delay.is_some() { "--reverse-delay" } else { there.delay },
+            jitter: if back.reverse_jitter.is_some() { "--reverse-jitter" } else { there.jitter },
+            drop: "--reverse-drop",
+            queue: if back.reverse_queue.is_some() { "--reverse-queue" } else { there.queue },
+            link_rate: "--reverse-link-rate",
+        };
+        request.validate().map_err(|error| there.usage(&error))?;
+        response.validate().map_err(|error| way_back.usage(&error))
     }
 }
 
@@ -148,40 +155,39 @@ fn set(numbers: &[u64]) -> BTreeSet<u64> {
     numbers.iter().copied().collect()
 }
 
-fn longest(option: &'static str, delay: Duration) -> Result<(), UsageError> {
-    if delay <= MAX_DELAY {
-        return Ok(());
-    }
-    let because = format!("a one-way delay of {} is too long", format_duration(delay));
-    Err(UsageError::Value {
-        option,
-        value: format_duration(delay),
-        because,
-        remedy: "write at most 1h".into(),
-    })
+/// The names of the options that one direction has its values from.
+struct Names {
+    delay: &'static str,
+    jitter: &'static str,
+    drop: &'static str,
+    queue: &'static str,
+    link_rate: &'static str,
 }
 
-fn steadiness(option: &'static str, path: &Impairments, delay: &str) -> Result<(), UsageError> {
-    if path.jitter <= path.delay {
-        return Ok(());
+impl Names {
+    /// Returns what the path cannot be, with the option that says so.
+    fn usage(&self, error: &InvalidImpairments) -> UsageError {
+        match error {
+            InvalidImpairments::DelayTooLong { delay } => {
+                let delay = format_duration(*delay);
+                let because = format!("a one-way delay of {delay} is too long");
+                UsageError::value(self.delay, delay, &because, "write at most 1h")
+            }
+            InvalidImpairments::JitterExceedsDelay { jitter, delay } => {
+                let most = format_duration(*delay);
+                let because = format!(
+                    "packets would arrive before they were sent: the delay of one direction is {most}"
+                );
+                let remedy = format!("write at most {most}, or a longer {}", self.delay);
+                UsageError::value(self.jitter, format_duration(*jitter), &because, &remedy)
+            }
+            InvalidImpairments::PacketZero => {
+                UsageError::value(self.drop, 0, "packets are numbered from 1", "write at least 1")
+            }
+            InvalidImpairments::QueueWithoutRate { queue } => {
+                let remedy = format!("add {0}, such as {0} 1.7mbit", self.link_rate);
+                UsageError::value(self.queue, queue, "without a rate nothing ever waits", &remedy)
+            }
+        }
     }
-    let most = format_duration(path.delay);
-    Err(UsageError::Value {
-        option,
-        value: format_duration(path.jitter),
-        because: format!("packets would arrive before they were sent: the delay of one direction is {most}"),
-        remedy: format!("write at most {most}, or a longer {delay}"),
-    })
-}
-
-fn limited(option: &'static str, path: &Impairments, rate: &str) -> Result<(), UsageError> {
-    let Some(queue) = path.queue.filter(|_| path.rate.is_none()) else {
-        return Ok(());
-    };
-    Err(UsageError::Value {
-        option,
-        value: queue.to_string(),
-        because: "without a rate nothing ever waits".to_owned(),
-        remedy: format!("add {rate}, such as {rate} 1.7mbit"),
-    })
 }

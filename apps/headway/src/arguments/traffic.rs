@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use clap::Args;
-use lab::{Arrivals, CompareConfig, TransportList, TransportSpec, WORKLOADS, Workload};
+use lab::{Arrivals, CompareConfig, TransportError, TransportList, WORKLOADS, Workload};
 use sctp_core::Profile;
 use workload::{ArrivalSpec, MessageSize};
 
@@ -34,7 +34,7 @@ pub(crate) struct TrafficArguments {
     /// Run one transport after the other; from 5000 requests per second in total on, that is always so
     #[arg(long)]
     sequential: bool,
-    #[arg(long, value_name = "LIST", default_value = TransportList::DEFAULT, help = transports())]
+    #[arg(long, value_name = "LIST", default_value = TransportList::DEFAULT, value_parser = parse_transports, help = transports())]
     transport: TransportList,
     /// SCTP profile: signalling (RACK, tail loss probes, RTO.Min 200 ms), rfc9260 (to the letter) or studies (as their stacks did)
     #[arg(long, value_name = "NAME", default_value = "signalling")]
@@ -52,17 +52,13 @@ pub(crate) struct TrafficArguments {
 impl TrafficArguments {
     /// Returns a comparison with this traffic; the path and all else as by default.
     pub(crate) fn config(&self) -> Result<CompareConfig, UsageError> {
-        self.check_workload()?;
         let defaults = CompareConfig::default();
         let interval = self.load.interval()?.unwrap_or(defaults.traffic.interval);
         self.check_amount(interval)?;
-        self.check_size()?;
-        let arrivals = Arrivals::load(self.arrivals.clone());
-        let arrivals = arrivals.map_err(|error| UsageError::Trace(error.to_string()))?;
         Ok(CompareConfig {
             traffic: lab::Traffic {
                 interval,
-                arrivals,
+                arrivals: Arrivals::load(self.arrivals.clone())?,
                 message_bytes: self.message,
                 duration: self.duration,
             },
@@ -74,18 +70,6 @@ impl TrafficArguments {
             workload: self.workload,
             seed: self.seed,
             ..defaults
-        })
-    }
-
-    fn check_workload(&self) -> Result<(), UsageError> {
-        if self.workload.is_answered() {
-            return Ok(());
-        }
-        Err(UsageError::Value {
-            option: "--workload",
-            value: self.workload.to_string(),
-            because: "this workload has no response times".to_owned(),
-            remedy: format!("use {}", Workload::answered()),
         })
     }
 
@@ -114,19 +98,6 @@ impl TrafficArguments {
             remedy: format!("choose at most {MOST_REQUESTS:.0} for one run, and --repeat for more"),
         })
     }
-
-    fn check_size(&self) -> Result<(), UsageError> {
-        let octets = self.message.get();
-        let most = |transport: &TransportSpec| Some((*transport, transport.most_message_bytes()?));
-        let mut bounds = self.transport.as_slice().iter().filter_map(most);
-        let Some((transport, most)) = bounds.find(|(_, most)| octets > *most) else { return Ok(()) };
-        Err(UsageError::Value {
-            option: "--message",
-            value: octets.to_string(),
-            because: format!("{transport} carries at most {most} octets"),
-            remedy: format!("write less, or leave {transport} out of --transport"),
-        })
-    }
 }
 
 /// Returns the description of `--workload`.
@@ -139,6 +110,17 @@ fn workloads() -> String {
 /// Returns the description of `--transport`.
 fn transports() -> String {
     format!("Transports: {}", lab::described_transports())
+}
+
+/// Reads the list of transports.
+fn parse_transports(text: &str) -> Result<TransportList, String> {
+    text.parse().map_err(|error: TransportError| match error {
+        TransportError::Twice(_) => format!("{error}; --repeat runs everything several times"),
+        TransportError::Unknown { .. }
+        | TransportError::UnknownProtocol { .. }
+        | TransportError::Argument { .. }
+        | TransportError::Count { .. } => error.to_string(),
+    })
 }
 
 /// How long the server holds each reply: `compare` and `echo`.

@@ -1,4 +1,7 @@
-//! The mistakes that no option can know alone: options that do not go together, values that depend on others.
+//! The mistakes that no option can know alone: options that do not go together, values that depend on others. The laboratory
+//! names fields and bounds; here they get the names of options.
+
+use lab::{CompareError, TraceFileError, Workload};
 
 /// Wrong usage, found after the options were read one by one: exit status 2.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -9,8 +12,11 @@ pub(crate) enum UsageError {
     Flag { option: &'static str, because: &'static str, remedy: &'static str },
     #[error(transparent)]
     Rate(#[from] models::ModelError),
-    #[error("{0}")]
+    #[error("--arrivals {0}")]
     Trace(String),
+    /// What options have refused before, one by one.
+    #[error(transparent)]
+    Comparison(CompareError),
 }
 
 impl UsageError {
@@ -18,5 +24,34 @@ impl UsageError {
     pub(crate) fn value(option: &'static str, value: impl ToString, because: &str, remedy: &str) -> Self {
         let (because, remedy) = (because.to_owned(), remedy.to_owned());
         Self::Value { option, value: value.to_string(), because, remedy }
+    }
+}
+
+impl From<TraceFileError> for UsageError {
+    fn from(error: TraceFileError) -> Self {
+        Self::Trace(error.to_string())
+    }
+}
+
+impl From<CompareError> for UsageError {
+    fn from(error: CompareError) -> Self {
+        match error {
+            CompareError::NotAnswered { workload } => Self::Value {
+                option: "--workload",
+                value: workload.to_string(),
+                because: "this workload has no response times".to_owned(),
+                remedy: format!("use {}", Workload::answered()),
+            },
+            CompareError::TooBig { octets, transport, most } => Self::Value {
+                option: "--message",
+                value: octets.to_string(),
+                because: format!("{transport} carries at most {most} octets"),
+                remedy: format!("write less, or leave {transport} out of --transport"),
+            },
+            error @ (CompareError::RequestPath(_)
+            | CompareError::ResponsePath(_)
+            | CompareError::ZeroInterval
+            | CompareError::ZeroDuration) => Self::Comparison(error),
+        }
     }
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use lab::report::Room;
 use lab::{CompareResult, Comparison, EventFile, RawOutcome, ResultDifference, Saved, report};
 use serde::Serialize;
 
@@ -72,13 +73,13 @@ impl Destination {
         let result = &outcome.comparison.result;
         let reported = self.folder().map(|folder| self.report(folder, outcome));
         let report = reported.as_ref().and_then(|written| written.as_ref().ok());
-        let width = terminal::columns().filter(|_| !self.wide);
+        let room = Room { columns: terminal::columns().filter(|_| !self.wide), all: "--wide" };
         let [page, _over_time] = report::comparison(outcome.comparison);
-        let mut text = report::text(&page, width) + &told(report);
+        let mut text = report::text(&page, room) + &told(report);
         let saved = Saved::from(result);
         let difference = outcome.earlier.as_ref().map(|earlier| ResultDifference::new(earlier, &saved));
         if let Some(earlier) = &outcome.earlier {
-            text += &format!("\n{}", report::text(&report::difference(earlier, &saved), width));
+            text += &format!("\n{}", report::text(&report::difference(earlier, &saved), room));
         }
         let printed = output.write(&text, &Answer { result, difference });
         reported.transpose()?;

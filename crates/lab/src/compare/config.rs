@@ -1,4 +1,4 @@
-//! The options of `headway compare`.
+//! A comparison as it is asked for, and the reasons why some make no sense.
 
 mod names;
 
@@ -21,7 +21,7 @@ use crate::transport::{
     CarrierName, FlowPlan, FlowSeed, SctpOptions, StopRule, TcpOptions, TransportList, TransportSpec,
 };
 
-/// A comparison of transports. The defaults are those of the command line and take half a minute.
+/// A comparison of transports. With the defaults it takes half a minute.
 #[derive(Clone, Debug)]
 pub struct CompareConfig {
     /// The impairments from the load generator to the echo server. Default 10 ms, 1 % loss (S1, S4).
@@ -250,24 +250,19 @@ pub enum CompareError {
     #[error("response direction: {0}")]
     ResponsePath(InvalidImpairments),
     /// Infinitely many requests at once.
-    #[error("--interval must be above zero")]
+    #[error("interval is zero: it must be longer")]
     ZeroInterval,
     /// The duration is zero, so there would be no request.
-    #[error("--duration must be above zero")]
+    #[error("duration is zero: it must be longer")]
     ZeroDuration,
     /// Nothing comes back that could be timed.
-    #[error(
-        "--workload {workload} has no response times: use {}, or a plan (headway simulate)",
-        Workload::answered()
-    )]
+    #[error("workload {workload} has no response times: use {}", Workload::answered())]
     NotAnswered {
         /// The workload that was asked for.
         workload: Workload,
     },
     /// A message is larger than one of the transports carries.
-    #[error(
-        "--message {octets} is more than the {most} octets that {transport} carries: leave it out of --transport"
-    )]
+    #[error("message of {octets} octets: {transport} carries at most {most}")]
     TooBig {
         /// The size that was asked for, in octets.
         octets: u32,

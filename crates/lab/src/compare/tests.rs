@@ -113,20 +113,21 @@ fn high_rates_and_the_option_make_it_sequential() {
 }
 
 #[test]
-fn what_cannot_be_run_is_refused_with_the_option() {
+fn what_cannot_be_run_is_refused_with_the_bound() {
     let with = |traffic| CompareConfig { traffic, ..CompareConfig::default() }.validate();
     let zero = Duration::ZERO;
     assert_eq!(with(Traffic { interval: zero, ..Traffic::default() }), Err(CompareError::ZeroInterval));
     assert_eq!(with(Traffic { duration: zero, ..Traffic::default() }), Err(CompareError::ZeroDuration));
     let message_bytes = "64KiB".parse().unwrap();
-    let too_big =
-        Err(CompareError::TooBig { octets: 65_536, transport: "udp".parse().unwrap(), most: 65_507 });
-    assert_eq!(with(Traffic { message_bytes, ..Traffic::default() }), too_big);
+    let too_big = with(Traffic { message_bytes, ..Traffic::default() }).unwrap_err();
+    let (octets, transport, most) = (65_536, "udp".parse().unwrap(), 65_507);
+    assert_eq!(too_big, CompareError::TooBig { octets, transport, most });
+    assert_eq!(too_big.to_string(), "message of 65536 octets: udp carries at most 65507");
 }
 
 #[test]
 fn a_missing_trace_file_is_named() {
     let error = Arrivals::load("trace:/no/such/file".parse().unwrap()).unwrap_err();
-    assert!(error.to_string().starts_with("--arrivals trace:/no/such/file: "), "{error}");
+    assert!(error.to_string().starts_with("trace:/no/such/file: "), "{error}");
     assert_eq!(Arrivals::load("constant".parse().unwrap()).unwrap().name, "constant");
 }

@@ -24,7 +24,7 @@ pub enum PlanWorld {
 }
 
 impl PlanWorld {
-    /// Returns the name of the world in `--world`.
+    /// Returns the name of the world.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

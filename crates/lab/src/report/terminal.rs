@@ -6,10 +6,24 @@ use comfy_table::{CellAlignment, ContentArrangement, LineStyle, TableStyle};
 
 use crate::page::{Page, Statement, Table, Verdict};
 
-/// Returns a page as text: its tables at most `width` columns wide, of which what matters least is left out and named. Text around
+/// The room that tables have.
+#[derive(Clone, Copy, Debug)]
+pub struct Room<'a> {
+    /// Columns of the terminal; `None` where there is no bound.
+    pub columns: Option<usize>,
+    /// The remedy of a reader who wants all columns of a table.
+    pub all: &'a str,
+}
+
+impl Room<'_> {
+    /// The room of a file or a pipe, where lines may be as long as they like.
+    pub const UNBOUNDED: Self = Self { columns: None, all: "" };
+}
+
+/// Returns a page as text: its tables as wide as there is room, of which what matters least is left out and named. Text around
 /// a table is the terminal's to wrap.
 #[must_use]
-pub fn text(page: &Page, width: Option<usize>) -> String {
+pub fn text(page: &Page, room: Room<'_>) -> String {
     let mut text = String::new();
     let title = Some(&page.title).filter(|title| !title.is_empty());
     for line in title.into_iter().chain(&page.conditions) {
@@ -19,11 +33,14 @@ pub fn text(page: &Page, width: Option<usize>) -> String {
         put(&mut text, format_args!("  {}", line(statement)));
     }
     for table in &page.tables {
-        let (drawn, left_out) = within(table, width.unwrap_or(usize::MAX));
+        let (drawn, left_out) = within(table, room.columns.unwrap_or(usize::MAX));
         put(&mut text, format_args!("{drawn}"));
         if !left_out.is_empty() {
             let names = left_out.join(", ");
-            put(&mut text, format_args!("left out, for the terminal is narrow: {names} (--wide shows all)"));
+            put(
+                &mut text,
+                format_args!("left out, for the terminal is narrow: {names} ({} shows all)", room.all),
+            );
         }
     }
     page.notes.iter().for_each(|note| put(&mut text, format_args!("{note}")));

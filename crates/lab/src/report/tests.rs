@@ -17,7 +17,7 @@ fn compare(raw: &RawOutcome) -> Comparison {
 }
 
 fn table(comparison: &Comparison) -> String {
-    text(&self::comparison(comparison)[0], None)
+    text(&self::comparison(comparison)[0], Room::UNBOUNDED)
 }
 
 fn sentences(raw: &RawOutcome) -> Vec<String> {
@@ -214,17 +214,18 @@ fn all_three_files_are_written() {
 fn a_table_fits_the_terminal_and_names_what_it_lacks() {
     let raw = outcome(vec![run("sctp:6", &answered(500)), run("tcp:4", &answered(500))]);
     let [page, _over_time] = comparison(&compare(&raw));
-    let whole = text(&page, None);
+    let whole = text(&page, Room::UNBOUNDED);
+    let within = |width| text(&page, Room { columns: Some(width), all: "--wide" });
     let widest = |text: &str| {
         let lines = text.lines().filter(|line| line.starts_with('─'));
         lines.map(|line| line.chars().count()).max().unwrap()
     };
-    assert_eq!(text(&page, Some(widest(&whole))), whole);
+    assert_eq!(within(widest(&whole)), whole);
     for width in [120, 100, 80, 72] {
-        let narrow = text(&page, Some(width));
+        let narrow = within(width);
         assert!(widest(&narrow) <= width, "{width}:\n{narrow}");
         assert!(narrow.contains("p90") && narrow.contains("mean") && narrow.contains("others"));
         assert_eq!(narrow.contains("--wide"), narrow != whole, "{narrow}");
     }
-    assert!(text(&page, Some(1)).contains("p90"), "never less than what matters");
+    assert!(within(1).contains("p90"), "never less than what matters");
 }

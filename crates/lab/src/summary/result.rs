@@ -1,4 +1,4 @@
-//! The numbers of a comparison as `--json` prints them.
+//! The numbers of a comparison as JSON.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use crate::conditions::HostFacts;
 use crate::statistics::milliseconds;
 use emulator::DeviceKind;
 
-/// A comparison: `results.json`, and what `--json` prints.
+/// A comparison: `results.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CompareResult {
     /// The number of the form of this result, which grows when keys change their meaning; 0 before there was one.

@@ -12,7 +12,7 @@ use crate::text::Text;
 /// An arrival process together with its name in the reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrivals {
-    /// The name as on the command line: `poisson`, `trace:calls.txt`.
+    /// The name, as a plan has it: `poisson`, `trace:calls.txt`.
     pub name: String,
     /// The process that the load generator draws from.
     pub law: workload::Arrivals,
@@ -59,7 +59,7 @@ fn read_trace(path: &Path) -> Result<Vec<Duration>, TraceFileError> {
 #[derive(Debug, Error)]
 pub enum TraceFileError {
     /// The trace file could not be read.
-    #[error("--arrivals trace:{path}: {error}", path = path.display())]
+    #[error("trace:{path}: {error}", path = path.display())]
     Unreadable {
         /// The path of the trace file.
         path: PathBuf,
@@ -67,7 +67,7 @@ pub enum TraceFileError {
         error: std::io::Error,
     },
     /// The text of the file is no trace.
-    #[error("--arrivals trace:{path}: {error}", path = path.display())]
+    #[error("trace:{path}: {error}", path = path.display())]
     NotATrace {
         /// The path of the trace file.
         path: PathBuf,

@@ -42,7 +42,7 @@ pub enum TransportError {
         most: u16,
     },
     /// A transport stands in the list twice.
-    #[error("`{0}` is in the list twice; --repeat runs everything several times")]
+    #[error("`{0}` is in the list twice")]
     Twice(String),
 }
 

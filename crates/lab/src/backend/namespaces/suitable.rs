@@ -42,7 +42,7 @@ pub(crate) fn can_run(scenario: &Scenario) -> Result<(), SimulationError> {
     Ok(())
 }
 
-const REMEDY: &str = "leave it out, or use --world simulator";
+const REMEDY: &str = "leave it out, or run it in the simulator";
 
 #[cfg(test)]
 mod tests {

@@ -47,7 +47,7 @@ pub(super) fn nearest() -> Result<Choice, StudyError> {
     let error = || PlanError {
         line: 1,
         key: "setting".to_owned(),
-        because: "there is none: headway reproduce --search finds some".to_owned(),
+        because: "there is none: a search finds some".to_owned(),
     };
     choices()?.into_iter().next().ok_or_else(|| StudyError::Plan { page: "S2", error: error() })
 }
@@ -83,7 +83,7 @@ impl Choice {
             Halving::EachLoss => "halved by each loss (the rules of that time to the letter)",
         };
         format!(
-            "Setting {name} (not published, found by headway reproduce --search): {buffer} packets of buffer, {headers} octets of headers, window of {cap} \
+            "Setting {name} (not published, found by a search over a grid): {buffer} packets of buffer, {headers} octets of headers, window of {cap} \
              packets at most and {rule}, sent again at the fourth report; competing packets of 540 octets, window of {competing_cap}"
         )
     }

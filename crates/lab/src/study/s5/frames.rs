@@ -112,6 +112,6 @@ const RTT_MS: u64 = 200;
 const LEAST_BYTES: u32 = 20;
 const CONDITIONS: &str = "30 frames a second from the first moment of an association, RTT 200 ms, initial window 4380 octets, every packet acknowledged at once, nothing \
                           lost, 1 Gbit/s; frames in groups of twelve pictures (IBBPBBPBBPBB), sizes 5 : 2.5 : 1, each varying by a third, a trace per seed";
-const NOT_AT_HAND: &str = "The study's traces are not at hand: these have their means and a usual pattern of pictures. headway reproduce S5-fig3 --trace FILE reads one of \
-                           the public trace libraries, and shows it beside them.";
+const NOT_AT_HAND: &str = "The study's traces are not at hand: these have their means and a usual pattern of pictures. A trace of the public libraries that is given \
+                           to this page stands beside them.";
 const PLAN: &str = include_str!("../../../../../plans/studies/s5-vbr.toml");
