@@ -11,8 +11,12 @@ pub(crate) const fn allocated_bytes(asked: usize) -> usize {
     if rounded < 32 { 32 } else { rounded }
 }
 
-/// Octets that a payload takes beside its own, about: up to 31 in a piece of its own, 16 to 23 in a copy that it shares with
-/// the others of its packet, whose headers are in it, too.
+/// Returns the octets that a payload in a piece of its own takes beside its own.
+pub(crate) const fn beside_bytes(payload: usize) -> usize {
+    allocated_bytes(payload) - payload
+}
+
+/// Octets that a short payload takes beside its own, about, where nobody adds them up.
 pub(crate) const BESIDE_PAYLOAD_BYTES: usize = 27;
 
 #[cfg(test)]

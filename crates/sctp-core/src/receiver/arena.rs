@@ -12,6 +12,8 @@
 
 use bytes::{Bytes, BytesMut};
 
+use crate::allocation::allocated_bytes;
+
 /// A rest of a packet, in which messages stand.
 #[derive(Debug)]
 pub(super) struct PacketCopy<'a> {
@@ -35,12 +37,16 @@ impl<'a> PacketCopy<'a> {
         self.copy.as_ref().map_or(0, Bytes::len)
     }
 
-    /// Returns the part of the copy that is this payload; `None` if it does not stand in the packet.
+    /// Returns the part of the copy that is this payload; `None` if it does not stand in the packet. What the copy takes is
+    /// added when it is made.
     #[inline]
-    fn share(&mut self, payload: &[u8]) -> Option<Bytes> {
+    fn share(&mut self, payload: &[u8], taken_bytes: &mut usize) -> Option<Bytes> {
         let start = payload.as_ptr().addr().checked_sub(self.octets.as_ptr().addr())?;
         let end = start.checked_add(payload.len()).filter(|end| *end <= self.octets.len())?;
-        let copy = self.copy.get_or_insert_with(|| Bytes::copy_from_slice(self.octets));
+        let copy = self.copy.get_or_insert_with(|| {
+            *taken_bytes += allocated_bytes(self.octets.len()) + SHARED_BYTES;
+            Bytes::copy_from_slice(self.octets)
+        });
         Some(copy.slice(start..end))
     }
 }
@@ -52,6 +58,8 @@ pub(super) struct Arena {
     /// Octets since the application had read everything, and as many as there were before that.
     round_bytes: usize,
     expected_bytes: usize,
+    /// Octets that the copies took since somebody asked.
+    taken_bytes: usize,
 }
 
 impl Arena {
@@ -59,14 +67,28 @@ impl Arena {
     #[inline]
     pub(super) fn copy(&mut self, payload: &[u8], packet: &mut PacketCopy<'_>) -> Bytes {
         if payload.len() <= packet.longest
-            && let Some(part) = packet.share(payload)
+            && let Some(part) = packet.share(payload, &mut self.taken_bytes)
         {
             return part;
         }
-        if payload.len() < SHORT_BYTES { Bytes::copy_from_slice(payload) } else { self.copy_long(payload) }
+        if payload.len() < SHORT_BYTES { self.copy_alone(payload) } else { self.copy_long(payload) }
+    }
+
+    /// Returns a copy in a piece of its own.
+    #[inline]
+    pub(super) fn copy_alone(&mut self, payload: &[u8]) -> Bytes {
+        self.taken_bytes += allocated_bytes(payload.len());
+        Bytes::copy_from_slice(payload)
+    }
+
+    /// Returns the octets that the copies made since the last call take.
+    #[inline]
+    pub(super) fn taken_bytes(&mut self) -> usize {
+        core::mem::take(&mut self.taken_bytes)
     }
 
     fn copy_long(&mut self, payload: &[u8]) -> Bytes {
+        self.taken_bytes += payload.len();
         let room = self.block.capacity() - self.block.len();
         if payload.len() > room && !self.begin_block(payload.len()) {
             self.round_bytes += payload.len();
@@ -103,6 +125,9 @@ const SHORT_BYTES: usize = 1000;
 
 /// The least number of messages that share the copy of a packet.
 pub(super) const SHARED_BY: usize = 4;
+
+/// Octets of what counts who shares a copy.
+const SHARED_BYTES: usize = allocated_bytes(3 * size_of::<usize>());
 
 /// Octets of a block at most: what a message that the application keeps may keep with it.
 const BLOCK_BYTES: usize = 16 << 10;

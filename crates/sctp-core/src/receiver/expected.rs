@@ -5,7 +5,6 @@
 //! brought up to date once for all of them. Where anything is missing, blocked, incomplete or given up,
 //! [`on_fragment`](Receiver::on_fragment) decides.
 
-use bytes::Bytes;
 use sctp_wire::Chunks;
 use virtual_time::Instant;
 
@@ -45,6 +44,9 @@ impl Receiver {
             if packet.copied_bytes() > 0 {
                 self.part_if_better(packet.copied_bytes(), messages as usize, octets);
             }
+            let beside = self.arena.taken_bytes().saturating_sub(octets);
+            self.ordering.note_beside(beside);
+            self.window.add_overhead(beside);
             self.note_expected(messages, octets, is_immediate);
             (taken.any, taken.message_ready) = (true, true);
         }
@@ -75,7 +77,8 @@ impl Receiver {
     #[inline(never)]
     fn part_if_better(&mut self, copied_bytes: usize, messages: usize, octets: usize) {
         if messages < SHARED_BY || copied_bytes > octets + messages * MOST_BESIDE {
-            self.ordering.each_of_last(messages, |payload| *payload = Bytes::copy_from_slice(payload));
+            self.arena.taken_bytes();
+            self.ordering.each_of_last(messages, |payload| *payload = self.arena.copy_alone(payload));
         }
     }
 }

@@ -282,7 +282,8 @@ impl Receiver {
     #[inline(always)]
     fn release(&mut self, messages: usize, payload_bytes: usize) {
         self.window.release(payload_bytes);
-        self.window.drop_overhead(Ordering::ready_overhead_bytes(messages));
+        let beside = self.ordering.forget_beside(messages);
+        self.window.drop_overhead(Ordering::ready_overhead_bytes(messages) + beside);
         debug_assert_eq!(self.window.overhead_bytes(), self.overhead_bytes());
         self.ordering.give_back();
         if !self.ordering.has_message() {

@@ -14,7 +14,7 @@ use virtual_time::Instant;
 use super::ReceiverViolation;
 use super::fragment::{DataChunk, Numbering, Sequence};
 use super::reassembly::Assembled;
-use crate::allocation::{BESIDE_PAYLOAD_BYTES, allocated_bytes};
+use crate::allocation::{BESIDE_PAYLOAD_BYTES, allocated_bytes, beside_bytes};
 use crate::message::{Delivery, Message, Piece, Received};
 use crate::stats::BlockingStatistics;
 use crate::steps::step;
@@ -28,6 +28,8 @@ pub(super) struct Ordering {
     next: Vec<Sequence>,
     blocked: BTreeMap<(u16, u32), Box<BlockedMessage>>,
     ready: VecDeque<Ready>,
+    /// Octets that the payloads of these take beside their own.
+    beside_bytes: usize,
     /// The statistics of blocking, once a message has waited.
     statistics: Option<Box<BlockingStatistics>>,
 }
@@ -39,6 +41,7 @@ impl Ordering {
             next: Vec::new(),
             blocked: BTreeMap::new(),
             ready: VecDeque::new(),
+            beside_bytes: 0,
             statistics: None,
         }
     }
@@ -214,16 +217,32 @@ impl Ordering {
     /// Puts a message of a predecessor behind what is ready.
     pub(super) fn adopt(&mut self, received: Received) {
         step();
+        self.beside_bytes += beside_bytes(received.message.payload.len());
         self.push_ready(received.into());
+    }
+
+    /// Takes note of the octets that the payloads delivered last take beside their own.
+    #[inline]
+    pub(super) fn note_beside(&mut self, octets: usize) {
+        self.beside_bytes += octets;
+    }
+
+    /// Takes note that so many messages were read; returns the share of the octets beside payloads that are theirs.
+    #[inline]
+    pub(super) fn forget_beside(&mut self, read: usize) -> usize {
+        let freed = share_of(self.beside_bytes, read, self.ready.len());
+        self.beside_bytes -= freed;
+        freed
     }
 
     /// Returns the number of octets in what holds complete messages, besides their payload.
     #[inline]
     pub(super) fn overhead_bytes(&self) -> usize {
-        Self::ready_overhead_bytes(self.ready.len()) + self.blocked.len() * BLOCKED_BYTES
+        let blocked = self.blocked.len() * BLOCKED_BYTES;
+        Self::ready_overhead_bytes(self.ready.len()) + self.beside_bytes + blocked
     }
 
-    /// Returns the octets of bookkeeping of so many messages that are ready.
+    /// Returns the octets of bookkeeping of so many messages that are ready, but for what is beside their payload.
     #[inline]
     pub(super) const fn ready_overhead_bytes(messages: usize) -> usize {
         messages * READY_BYTES
@@ -310,6 +329,7 @@ impl Ordering {
             self.statistics.get_or_insert_default().record(stream, blocked);
         }
         let delivery = if order.is_some() { Delivery::Ordered } else { Delivery::Unordered };
+        self.beside_bytes += beside_bytes(payload.len());
         let message = Message { ppid, ..Message::new(stream, delivery, payload) };
         self.push_ready(Received { message, complete_at, blocked, piece }.into());
     }
@@ -378,8 +398,14 @@ struct BlockedMessage {
     complete_at: Instant,
 }
 
+/// Returns what of a sum belongs to `read` messages, of which `left` are left: all of it if none is.
+#[inline]
+pub(super) fn share_of(sum: usize, read: usize, left: usize) -> usize {
+    if left == 0 { sum } else { sum.saturating_mul(read) / (read + left) }
+}
+
 /// Octets of a place in the queue of what is ready, with its share of the free ones.
-const READY_BYTES: usize = size_of::<Ready>() + size_of::<Ready>() / 16 + BESIDE_PAYLOAD_BYTES;
+const READY_BYTES: usize = size_of::<Ready>() + size_of::<Ready>() / 16;
 
 /// Octets of a blocked message, and its key and pointer in nodes that are two thirds full.
 const BLOCKED_BYTES: usize =

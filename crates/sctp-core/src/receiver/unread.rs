@@ -3,7 +3,7 @@
 use core::mem::size_of;
 
 use super::Receiver;
-use crate::allocation::BESIDE_PAYLOAD_BYTES;
+use super::ordering::share_of;
 use crate::message::Received;
 
 /// The messages taken out and not read yet, as numbers.
@@ -11,6 +11,8 @@ use crate::message::Received;
 pub(super) struct Unread {
     messages: usize,
     payload_bytes: usize,
+    /// Octets that the payloads take beside their own.
+    beside_bytes: usize,
 }
 
 impl Unread {
@@ -21,7 +23,7 @@ impl Unread {
     /// Returns the number of octets in what holds them, besides their payload.
     #[inline]
     pub(super) fn overhead_bytes(self) -> usize {
-        self.messages * UNREAD_BYTES
+        self.messages * UNREAD_BYTES + self.beside_bytes
     }
 
     /// Takes note that some were read; returns how much payload that frees, which is never more than there was.
@@ -29,6 +31,7 @@ impl Unread {
         let left = self.messages.saturating_sub(messages);
         let payload_bytes =
             if left == 0 { self.payload_bytes } else { payload_bytes.min(self.payload_bytes) };
+        self.beside_bytes -= share_of(self.beside_bytes, messages, left);
         self.messages = left;
         self.payload_bytes -= payload_bytes;
         payload_bytes
@@ -42,6 +45,7 @@ impl Receiver {
         let before = into.len();
         self.ordering.receive_many(limit, into);
         let taken = &into[before..];
+        self.unread.beside_bytes += self.ordering.forget_beside(taken.len());
         self.unread.messages += taken.len();
         self.unread.payload_bytes +=
             taken.iter().map(|received| received.message.payload.len()).sum::<usize>();
@@ -74,4 +78,4 @@ impl Receiver {
 }
 
 /// Octets of a message in a queue of the user's, with its share of the free places.
-const UNREAD_BYTES: usize = size_of::<Received>() + size_of::<Received>() / 2 + BESIDE_PAYLOAD_BYTES;
+const UNREAD_BYTES: usize = size_of::<Received>() + size_of::<Received>() / 2;

@@ -79,7 +79,7 @@ impl<P: FragmentPosition> Runs<P> {
     /// Returns the number of octets in what holds them: a run with the place of a piece, its key and pointer in
     /// nodes that are half full and have links beside their entries, and the gap before it.
     pub(super) fn overhead_bytes(&self) -> usize {
-        let in_node = 2 * (size_of::<P>() + size_of::<usize>() + 12);
+        let in_node = 2 * (size_of::<P>() + size_of::<usize>() + 5);
         let run = allocated_bytes(size_of::<Run>()) + allocated_bytes(size_of::<Vec<u8>>());
         self.runs.len() * (run + in_node + size_of::<Position>() + BESIDE_PAYLOAD_BYTES)
     }
