@@ -93,6 +93,37 @@ pub enum ConnectError {
     Config(#[from] ConfigError),
 }
 
+/// The reason why a peer that asks for an association did not get it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AcceptError {
+    /// It has waited too long, has given up or begun anew, or has an association with this endpoint by now.
+    #[error("the peer does not wait for an answer any more")]
+    Gone,
+    /// The endpoint's limit is reached, or the share of the peer's network; the peer was refused with "Out of Resource".
+    #[error(
+        "the endpoint holds as many associations as it may ({limit}), or as many of the peer's network; raise association_limit or crowds.network_percent"
+    )]
+    TooMany {
+        /// The limit to all associations of the endpoint.
+        limit: usize,
+    },
+    /// The configuration cannot work; the peer still waits.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+}
+
+impl From<UnknownNewcomer> for AcceptError {
+    fn from(UnknownNewcomer: UnknownNewcomer) -> Self {
+        Self::Gone
+    }
+}
+
+/// The peer does not wait for a decision (any more).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the peer does not wait for an answer any more")]
+pub struct UnknownNewcomer;
+
 /// The reason why a message was not queued.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {

@@ -133,19 +133,19 @@ pub mod fuzzing {
 pub use association::{Association, ResetDirection};
 pub use capabilities::{Capabilities, Capability};
 pub use config::{
-    Acceptance, AfterTimeout, AnnouncedPrimary, AssociationConfig, Attempts, AuthConfig, AuthKeys,
+    Acceptance, AfterTimeout, AnnouncedPrimary, AskLimits, AssociationConfig, Attempts, AuthConfig, AuthKeys,
     AutomaticAddresses, Buffers, CongestionAlgorithm, CongestionConfig, CrowdLimits, Discovery,
     EndpointConfig, EventGroup, EventLimit, EventLimits, EventMask, Exposure, Extensions, HeartbeatConfig,
-    Heartbeats, HmacPreference, ImmediateSack, Incoming, InitRate, InitialWindow, LossDetection,
+    Heartbeats, HmacPreference, ImmediateSack, IncomingPolicy, InitRate, InitialWindow, LossDetection,
     MessageBundling, Nagle, Offer, Pacing, PathMtuConfig, PathSetting, PathsConfig, Profile, ReconfigConfig,
     RecoveryConfig, RtoConfig, SackConfig, Setting, StandingQueue, StreamScheduler, StreamShare, Streams,
     TagShare, TransmissionConfig, UnknownProfile, WindowValidation,
 };
-pub use endpoint::{AssociationId, Endpoint, KeyOwner};
+pub use endpoint::{AssociationId, Endpoint, KeyOwner, Newcomer, NewcomerId, RefusalCause};
 pub use error::{
-    AddressChangeError, AssociationError, AuthKeyError, ConfigError, ConnectError, ProtocolViolation,
-    ReceiverViolation, ReconfigError, RemoteError, SendError, SendFailure, SetPrimaryError, SettingError,
-    StreamError, UnknownAssociation,
+    AcceptError, AddressChangeError, AssociationError, AuthKeyError, ConfigError, ConnectError,
+    ProtocolViolation, ReceiverViolation, ReconfigError, RemoteError, SendError, SendFailure,
+    SetPrimaryError, SettingError, StreamError, UnknownAssociation, UnknownNewcomer,
 };
 pub use event::{
     AddressChange, AddressOutcome, AssociationState, Event, EventCounters, EventQueue, Origin, PathState,

@@ -182,6 +182,13 @@ pub struct HandshakeCounters {
     pub unauthenticated_cookies: u64,
     /// Cookies older than Valid.Cookie.Life, or as old as one that was forgotten to have been used.
     pub stale_cookies: u64,
+    /// COOKIE ECHOs without effect because as many peers as may, or of their network, wait for the user's decision
+    /// ([`AskLimits`](crate::AskLimits)).
+    pub cookies_over_limit: u64,
+    /// COOKIE ECHOs of peers that the user ignores.
+    pub ignored_cookies: u64,
+    /// Peers about which the user has not decided in time.
+    pub undecided: u64,
     /// Associations that ended to make room for others ([`CrowdLimits`](crate::CrowdLimits)).
     pub gave_way: u64,
 }

@@ -40,6 +40,7 @@
 //! ```
 
 mod association;
+mod incoming;
 mod seat;
 mod stream;
 
@@ -51,6 +52,7 @@ use sctp_core::{AssociationConfig, Destination, EndpointConfig, SctpPort};
 use sctp_io::{PacketIo, UdpEncapsulation};
 
 pub use self::association::Association;
+pub use self::incoming::Incoming;
 use self::seat::ThreadDriver;
 pub use self::stream::Stream;
 use crate::endpoint::EndpointBuilder;

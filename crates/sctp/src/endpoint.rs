@@ -132,17 +132,15 @@ impl Endpoint {
         self.inner.shared.change(|state, _now| state.core.set_accepted(config))
     }
 
-    /// Returns the next association a peer opened; `None` once the endpoint is closed.
+    /// Returns the next association a peer opened; `None` once the endpoint is closed. To decide about peers before, see
+    /// [`incoming`](Self::incoming).
     ///
     /// Cancellation-safe: an association is handed out or stays in line.
     pub async fn accept(&self) -> Option<Association> {
         let shared = &self.inner.shared;
-        until(&shared.signals.backlog, || {
-            let mut state = shared.lock();
-            match self.take_waiting(&mut state) {
-                None if state.openness == Openness::Open => None,
-                accepted => Some(accepted),
-            }
+        until(&shared.signals.backlog, || match self.try_accept() {
+            None if shared.lock().openness == Openness::Open => None,
+            accepted => Some(accepted),
         })
         .await
     }
@@ -150,7 +148,12 @@ impl Endpoint {
     /// Returns the next association a peer opened if there is one already.
     #[must_use]
     pub fn try_accept(&self) -> Option<Association> {
-        self.take_waiting(&mut self.inner.shared.lock())
+        let waiting = self.take_waiting(&mut self.inner.shared.lock());
+        waiting.or_else(|| self.admit_next())
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.inner.shared
     }
 
     fn take_waiting(&self, state: &mut State) -> Option<Association> {

@@ -89,6 +89,20 @@ pub enum ConnectError {
     EndpointClosed,
 }
 
+/// The reason why there is no peer to decide about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum IncomingError {
+    /// The endpoint was closed, or nobody drives it any more.
+    #[error("the endpoint is closed")]
+    EndpointClosed,
+    /// The endpoint does not ask: it accepts or refuses all peers.
+    #[error(
+        "this endpoint decides by itself; bind it with EndpointConfig::incoming as IncomingPolicy::ASK to be asked"
+    )]
+    NotAsked,
+}
+
 /// A call took longer than it was given. Nothing was sent or taken by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not within {0:?}")]

@@ -72,6 +72,7 @@ mod capture;
 mod driver;
 mod endpoint;
 mod error;
+mod incoming;
 mod outbox;
 mod shared;
 mod slot;
@@ -80,19 +81,20 @@ mod state;
 use std::net::{IpAddr, SocketAddr};
 
 pub use sctp_core::{
-    AbandonedCount, AbandonedMessages, Acceptance, AddressChange, AddressChangeError, AddressOutcome,
-    AfterTimeout, AsconfStatistics, AssociationConfig, AssociationCounters, AssociationError, AssociationId,
-    AssociationState, AssociationStatistics, AssociationStatus, Attempts, AuthConfig, AuthKeyError, AuthKeys,
-    AuthenticationStatistics, AutomaticAddresses, BlockingHistogram, BlockingStatistics, Buffered, Buffers,
-    Capabilities, Capability, ChunkSet, ChunkType, ConfigError, CongestionAlgorithm, CongestionConfig,
-    CongestionCounters, CrowdLimits, Delivery, Destination, DiscardedChunks, Discovery, Dscp, Encapsulation,
-    EndpointConfig, EndpointStatistics, Event, EventCounters, EventGroup, EventLimit, EventLimits, EventMask,
-    Exposure, Extensions, Fsn, GivenUp, HandshakeCounters, HeartbeatConfig, Heartbeats, HmacAlgorithm,
-    HmacPreference, ImmediateSack, Incoming, InitRate, InitialWindow, KeyOwner, LossDetection, Message,
-    MessageBundling, Mid, Nagle, Offer, Origin, Pacing, ParseDestinationError, PathCounters, PathId,
-    PathMtuConfig, PathSetting, PathState, PathStatistics, PathsConfig, PayloadProtocolId, Profile,
-    ProtocolViolation, Received, ReceiverStatistics, ReceiverViolation, ReconfigConfig, ReconfigError,
-    ReconfigOutcome, ReconfigStatistics, RecoveryConfig, Reliability, RemoteError, ResetDirection, RtoConfig,
+    AbandonedCount, AbandonedMessages, AcceptError, Acceptance, AddressChange, AddressChangeError,
+    AddressOutcome, AfterTimeout, AsconfStatistics, AskLimits, AssociationConfig, AssociationCounters,
+    AssociationError, AssociationId, AssociationState, AssociationStatistics, AssociationStatus, Attempts,
+    AuthConfig, AuthKeyError, AuthKeys, AuthenticationStatistics, AutomaticAddresses, BlockingHistogram,
+    BlockingStatistics, Buffered, Buffers, Capabilities, Capability, ChunkSet, ChunkType, ConfigError,
+    CongestionAlgorithm, CongestionConfig, CongestionCounters, CrowdLimits, Delivery, Destination,
+    DiscardedChunks, Discovery, Dscp, Encapsulation, EndpointConfig, EndpointStatistics, Event,
+    EventCounters, EventGroup, EventLimit, EventLimits, EventMask, Exposure, Extensions, Fsn, GivenUp,
+    HandshakeCounters, HeartbeatConfig, Heartbeats, HmacAlgorithm, HmacPreference, ImmediateSack,
+    IncomingPolicy, InitRate, InitialWindow, KeyOwner, LossDetection, Message, MessageBundling, Mid, Nagle,
+    Newcomer, NewcomerId, Offer, Origin, Pacing, ParseDestinationError, PathCounters, PathId, PathMtuConfig,
+    PathSetting, PathState, PathStatistics, PathsConfig, PayloadProtocolId, Profile, ProtocolViolation,
+    Received, ReceiverStatistics, ReceiverViolation, ReconfigConfig, ReconfigError, ReconfigOutcome,
+    ReconfigStatistics, RecoveryConfig, RefusalCause, Reliability, RemoteError, ResetDirection, RtoConfig,
     SackConfig, SctpPort, SendFailure, SenderStatistics, SetPrimaryError, Setting, SettingError, SharedKeyId,
     Ssn, StandingQueue, StreamBlocking, StreamDirection, StreamError, StreamId, StreamScheduler, StreamShare,
     StreamStatistics, Streams, TagShare, TransmissionConfig, Tsn, UnknownAssociation, UnknownProfile,
@@ -107,9 +109,10 @@ pub use virtual_time::Instant;
 pub use self::association::{Association, Stream, StreamReader, StreamWriter};
 pub use self::endpoint::{Endpoint, EndpointBuilder, Shard};
 pub use self::error::{
-    BindError, CommunicationLost, ConnectError, SendError, StreamReadError, TakeStreamError, TimedOut,
-    TimeoutError,
+    BindError, CommunicationLost, ConnectError, IncomingError, SendError, StreamReadError, TakeStreamError,
+    TimedOut, TimeoutError,
 };
+pub use self::incoming::Incoming;
 
 /// Returns the destination behind a UDP socket address: SCTP in UDP (RFC 6951).
 #[must_use]

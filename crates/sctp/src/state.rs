@@ -10,7 +10,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 use std::sync::OnceLock;
 
-use sctp_core::{Association, AssociationId, Event, Incoming, Origin, ReconfigOutcome, StreamDirection};
+use sctp_core::{
+    Association, AssociationId, Event, IncomingPolicy, Origin, ReconfigOutcome, StreamDirection,
+};
 use sctp_io::{AddressEvent, Doorbell, PacketIo, ReceiveBatch, Timer};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
@@ -222,7 +224,8 @@ impl State {
         if self.openness == Openness::Open {
             self.openness = Openness::Closed;
         }
-        self.core.set_incoming(Incoming::Refuse);
+        // Fails for limits alone, and here are none.
+        let _ = self.core.set_incoming(IncomingPolicy::Refuse);
         while let Some(id) = self.backlog.pop_front() {
             self.release(now, id);
         }
@@ -255,6 +258,7 @@ impl State {
             // What it changes in the core is completed by the next `settle`.
             let _changed = self.hand_out(now, id, event, signals);
         }
+        self.tell_of_newcomers(signals);
         messages && !others
     }
 
@@ -263,7 +267,16 @@ impl State {
         while let Some((id, event)) = self.core.poll_event() {
             changed = changed.or(self.hand_out(now, id, event, signals));
         }
+        self.tell_of_newcomers(signals);
         changed
+    }
+
+    /// Wakes those up who may want to decide about peers that ask for an association.
+    #[inline]
+    fn tell_of_newcomers(&self, signals: &EndpointSignals) {
+        if self.core.has_newcomer() {
+            signals.backlog.notify_waiters();
+        }
     }
 
     fn hand_out(

@@ -20,7 +20,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
-use sctp::{AssociationConfig, BindError, ConnectError, Endpoint, EndpointConfig, Incoming, SctpPort};
+use sctp::{AssociationConfig, BindError, ConnectError, Endpoint, EndpointConfig, IncomingPolicy, SctpPort};
 
 use self::conversation::Conversation;
 use self::options::{Carrier, EndOptions, Options, Role, SendOptions, ServeOptions};
@@ -57,7 +57,8 @@ async fn run(role: &Role) -> Result<bool, Failure> {
 /// Accepts one association after the other.
 async fn serve(options: &ServeOptions) -> Result<bool, Failure> {
     let ServeOptions { end, mode, count, streams, finish } = options;
-    let endpoint = bind(end, end.port, None, end.association.config(*streams), Incoming::Accept).await?;
+    let endpoint =
+        bind(end, end.port, None, end.association.config(*streams), IncomingPolicy::Accept).await?;
     if end.over != Carrier::Channel {
         Line::Listening { port: end.port.get(), at: endpoint.local_address() }.print();
     }
@@ -78,7 +79,7 @@ async fn send(options: &SendOptions) -> Result<bool, Failure> {
     let SendOptions { end, to, encap, local_port, load, finish } = options;
     let config = end.association.config(load.streams);
     let peer = to.first().map(|address| SocketAddr::new(*address, *encap));
-    let endpoint = bind(end, *local_port, peer, config, Incoming::Refuse).await?;
+    let endpoint = bind(end, *local_port, peer, config, IncomingPolicy::Refuse).await?;
     let destinations: Vec<_> = to.iter().map(|address| end.destination(*address, *encap)).collect();
     let association = endpoint.connect(&destinations, end.port).await?;
     let is_good = Conversation::new(association, end).send(end, load, *finish).await;
@@ -92,7 +93,7 @@ async fn bind(
     port: SctpPort,
     peer: Option<SocketAddr>,
     association: AssociationConfig,
-    incoming: Incoming,
+    incoming: IncomingPolicy,
 ) -> Result<Endpoint, Failure> {
     let mut config = EndpointConfig { association, incoming, ..EndpointConfig::new(port) };
     let mut addresses = options.addresses(peer.map(|peer| peer.ip()));

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use lab::Carrier;
-use sctp::{AssociationConfig, BindError, Endpoint, EndpointConfig, Incoming, RawIpError, SctpPort};
+use sctp::{AssociationConfig, BindError, Endpoint, EndpointConfig, IncomingPolicy, RawIpError, SctpPort};
 use tokio::net::TcpSocket;
 
 use super::connection::{Connection, Dialled};
@@ -100,7 +100,7 @@ impl Target {
 
     async fn bind_at(&self, port: SctpPort) -> Result<Endpoint, BindError> {
         let config = EndpointConfig {
-            incoming: Incoming::Refuse,
+            incoming: IncomingPolicy::Refuse,
             association: self.association.clone(),
             ..EndpointConfig::new(port)
         };

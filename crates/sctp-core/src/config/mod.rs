@@ -7,6 +7,7 @@ mod authentication;
 mod congestion;
 mod events;
 mod extensions;
+mod incoming;
 mod path_mtu;
 mod paths;
 mod profile;
@@ -29,6 +30,7 @@ pub use self::congestion::{
 };
 pub use self::events::{EventGroup, EventLimit, EventLimits, EventMask};
 pub use self::extensions::{AutomaticAddresses, Extensions, Offer};
+pub use self::incoming::{AskLimits, IncomingPolicy};
 pub use self::path_mtu::{Discovery, PathMtuConfig};
 pub use self::paths::{AnnouncedPrimary, Exposure, PathsConfig};
 pub use self::profile::{Profile, UnknownProfile};
@@ -47,7 +49,7 @@ pub struct EndpointConfig {
     /// Parameters of associations opened by peers.
     pub association: AssociationConfig,
     /// Whether peers may open associations. Default: they may.
-    pub incoming: Incoming,
+    pub incoming: IncomingPolicy,
     /// Associations this endpoint holds at most; further ones are refused with "Out of Resource". Default 10,000.
     /// Raise it on servers with memory for more: an idle association costs a few KB.
     pub association_limit: usize,
@@ -147,7 +149,7 @@ impl EndpointConfig {
         Self {
             port,
             association: AssociationConfig::default(),
-            incoming: Incoming::Accept,
+            incoming: IncomingPolicy::Accept,
             association_limit: 10_000,
             crowds: CrowdLimits::default(),
             receive_memory_bytes: 512 << 20,
@@ -178,16 +180,6 @@ impl InitRate {
     pub const HOST: Self = Self { per_second: 1000, burst: 2000 };
     /// The default for a network: 100,000 a second and at once.
     pub const NETWORK: Self = Self { per_second: 100_000, burst: 100_000 };
-}
-
-/// The answer of an endpoint to an INIT.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Incoming {
-    /// INIT ACK: peers may open associations.
-    #[default]
-    Accept,
-    /// ABORT, as from a port nobody listens on (RFC 9260 §8.4 (8)): a pure client.
-    Refuse,
 }
 
 /// Parameters of one association.
@@ -442,6 +434,7 @@ impl EndpointConfig {
         at_least("crowds.network_percent", self.crowds.network_percent.into(), 1)?;
         at_most("crowds.network_percent", self.crowds.network_percent.into(), 100)?;
         at_most("crowds.reserve_percent", self.crowds.reserve_percent.into(), 99)?;
+        self.incoming.validate()?;
         let two_windows = self.association.buffers.receive_bytes.saturating_mul(2);
         at_least("receive_memory_bytes", self.receive_memory_bytes, two_windows)?;
         at_most("local_addresses.len()", self.local_addresses.len(), MAX_PATHS)?;

@@ -68,7 +68,7 @@ impl Endpoint {
     }
 
     /// Completes what follows from the packets that an association was handed last.
-    fn settle(&mut self, now: Instant) {
+    pub(super) fn settle(&mut self, now: Instant) {
         if let Some(slot) = self.turns.unsettled.take() {
             self.with(now, slot, |association| association.after_input(now));
         }

@@ -18,7 +18,7 @@ use sctp_wire::{SctpPort, Tsn, VerificationTag};
 use smallvec::SmallVec;
 use virtual_time::Instant;
 
-use super::spent::SpentTags;
+use super::spent::{Answering, SpentTags};
 use crate::association::{KeyMaterial, PeerNotes, StateCookie};
 use crate::capabilities::{Capabilities, Capability, Negotiated};
 use crate::rng::{KeyedHash, Rng, keyed};
@@ -33,8 +33,10 @@ pub(crate) enum CookieRefused {
     Signature,
     #[error("signed cookie does not parse")]
     Malformed,
-    #[error("the association of this cookie is over")]
+    #[error("the association of this cookie is over, or was refused")]
     Spent,
+    #[error("the user ignores the peer of this cookie")]
+    Ignored,
 }
 
 /// The keys cookies are signed with, the current one first, and which cookies do not count any more.
@@ -95,12 +97,21 @@ impl CookieKeys {
             return Err(CookieRefused::Signature);
         }
         let cookie = StateCookie::decode(body).ok_or(CookieRefused::Malformed)?;
-        if self.spent.contains(cookie.local_tag) { Err(CookieRefused::Spent) } else { Ok(cookie) }
+        match self.spent.get(cookie.local_tag) {
+            None => Ok(cookie),
+            Some(Answering::Abort) => Err(CookieRefused::Spent),
+            Some(Answering::Nothing) => Err(CookieRefused::Ignored),
+        }
     }
 
     /// The association with this tag of ours is over, for which a cookie was made last at `issued_at`.
     pub(crate) fn spend(&mut self, tag: VerificationTag, issued_at: Instant) {
-        self.spent.note(self.now, tag, issued_at);
+        self.spent.note(self.now, tag, issued_at, Answering::Abort);
+    }
+
+    /// Makes the cookie of a peer count no more, which gets no answer if it comes again.
+    pub(crate) fn ignore(&mut self, tag: VerificationTag, issued_at: Instant) {
+        self.spent.note(self.now, tag, issued_at, Answering::Nothing);
     }
 
     pub(crate) fn is_spent(&self, tag: VerificationTag) -> bool {

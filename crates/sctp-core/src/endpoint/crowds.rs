@@ -10,6 +10,7 @@ use virtual_time::Instant;
 
 use super::Endpoint;
 use super::init_limiter::{InitLimiter, Network, network};
+use super::newcomers::Newcomers;
 use super::table::Entry;
 use crate::error::AssociationError;
 use crate::receiver::Receiver;
@@ -19,6 +20,7 @@ use crate::transmit::{Destination, Encapsulation};
 pub(super) struct Sources {
     pub(super) inits: InitLimiter,
     pub(super) crowds: Crowds,
+    pub(super) newcomers: Newcomers,
 }
 
 /// Associations opened by peers, by their network. What it does for one takes steps by the logarithm of their number.

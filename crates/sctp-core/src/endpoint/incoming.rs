@@ -1,6 +1,7 @@
 //! INIT and COOKIE ECHO: what happens before an association exists, and beside one that does.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use sctp_wire::{
     Auth, COMMON_HEADER_BYTES, Cause, ChunkBuf, ChunkType, Full, Init, InitHeader, Packet, PacketWriter,
@@ -20,7 +21,7 @@ use crate::association::{
     add_addresses, add_wishes, address_parameter,
 };
 use crate::capabilities::{Negotiated, OfferedExtensions};
-use crate::config::{AssociationConfig, Incoming};
+use crate::config::{AssociationConfig, IncomingPolicy};
 use crate::path::address::listed;
 use crate::transmit::{Datagram, Destination, Encapsulation, Fragmentation, PathId, Transmit};
 
@@ -72,7 +73,7 @@ impl Endpoint {
             return self.refuse_init(datagram, packet, init, &[Cause::InvalidMandatoryParameter]);
         }
         let (existing, mut reading) = self.read_init(datagram, packet, init);
-        if existing.is_none() && self.config.incoming == Incoming::Refuse {
+        if existing.is_none() && self.config.incoming == IncomingPolicy::Refuse {
             return self.refuse_init(datagram, packet, init, &[]);
         }
         if let Some(host_name) = &reading.host_name {
@@ -291,11 +292,15 @@ impl Endpoint {
         auth: Option<&Auth<'_>>,
     ) {
         let ports = (packet.destination_port, packet.source_port);
-        let mut cookie = match self.cookies.verify(now, cookie) {
+        let cookie = match self.cookies.verify(now, cookie) {
             Ok(cookie) => cookie,
             Err(CookieRefused::Spent) => {
                 self.statistics.handshake.spent_cookies += 1;
                 return self.on_out_of_the_blue(datagram, packet);
+            }
+            Err(CookieRefused::Ignored) => {
+                self.statistics.handshake.ignored_cookies += 1;
+                return;
             }
             Err(CookieRefused::Length | CookieRefused::Signature | CookieRefused::Malformed) => {
                 self.statistics.handshake.bad_cookies += 1;
@@ -320,7 +325,7 @@ impl Endpoint {
         };
         match existing {
             Some(slot) => self.on_cookie_for_existing(now, slot, datagram, packet, (&cookie, authenticity)),
-            None => self.accept(now, datagram, packet, (&mut cookie, authenticity)),
+            None => self.consider(now, datagram, packet, (cookie, authenticity)),
         }
     }
 
@@ -386,20 +391,44 @@ impl Endpoint {
         }
     }
 
-    fn accept(
+    /// A valid cookie of a peer without association has come back.
+    fn consider(
+        &mut self,
+        now: Instant,
+        datagram: &Datagram<'_>,
+        packet: &Packet<'_>,
+        (mut cookie, authenticity): (StateCookie, Authenticity),
+    ) {
+        match self.config.incoming {
+            IncomingPolicy::Accept => {
+                let config = self.shared.accepted();
+                let _slot = self.admit(now, datagram, packet, (&mut cookie, authenticity), config);
+            }
+            IncomingPolicy::Ask(limits) => self.ask(now, limits, datagram, packet, (cookie, authenticity)),
+            IncomingPolicy::Refuse => self.turn_away(datagram, packet, &cookie),
+        }
+    }
+
+    fn turn_away(&mut self, datagram: &Datagram<'_>, packet: &Packet<'_>, cookie: &StateCookie) {
+        self.statistics.handshake.inits_refused += 1;
+        if let Ok(chunk) = ChunkBuf::abort(TagOrigin::Receiver, &[Cause::OutOfResource]) {
+            self.answer(datagram, packet, cookie.peer_tag, &chunk);
+        }
+    }
+
+    /// Makes the association of a cookie, if there is room for it; returns its slot.
+    pub(super) fn admit(
         &mut self,
         now: Instant,
         datagram: &Datagram<'_>,
         packet: &Packet<'_>,
         (cookie, authenticity): (&mut StateCookie, Authenticity),
-    ) {
+        config: Arc<AssociationConfig>,
+    ) -> Option<usize> {
         let network = network_of(cookie.source);
-        if self.config.incoming == Incoming::Refuse || !self.has_room(now, network) {
-            self.statistics.handshake.inits_refused += 1;
-            if let Ok(chunk) = ChunkBuf::abort(TagOrigin::Receiver, &[Cause::OutOfResource]) {
-                self.answer(datagram, packet, cookie.peer_tag, &chunk);
-            }
-            return;
+        if !self.has_room(now, network) {
+            self.turn_away(datagram, packet, cookie);
+            return None;
         }
         self.statistics.accepted += 1;
         if !cookie.addresses.contains(&datagram.source.address) {
@@ -409,13 +438,14 @@ impl Endpoint {
         if cookie.source.address == datagram.source.address {
             cookie.source = datagram.source;
         }
-        let (nonces, config) = (self.rng.nonces(), self.shared.accepted());
+        let nonces = self.rng.nonces();
         let association = Association::accept(now, cookie, datagram.source, &self.locals, config, nonces);
         let slot = self.insert(now, association);
         self.associations[slot].cookie_made_at = Some(cookie.issued_at);
         self.enter_crowd(slot, network);
         let found = self.path_to(slot, datagram.source);
         self.deliver(now, found, datagram, packet, authenticity);
+        Some(slot)
     }
 
     /// The association is over, or this tag of it: its cookies make no other.

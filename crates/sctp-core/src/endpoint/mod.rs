@@ -7,6 +7,7 @@
 //! | `table` | the associations, and what is known of each |
 //! | `demux`, `tags` | which association a packet belongs to |
 //! | `incoming` | INIT and COOKIE ECHO, before and beside associations |
+//! | `newcomers` | peers about whom the user has not decided yet |
 //! | `init_limiter` | how many INITs a source may send |
 //! | `crowds` | how many associations a source network has |
 //! | `cookie` | signing and checking state cookies |
@@ -28,6 +29,7 @@ mod incoming;
 mod init_limiter;
 mod keys;
 mod memory;
+mod newcomers;
 mod ootb;
 mod shared;
 mod slots;
@@ -41,6 +43,7 @@ mod turns;
 
 #[cfg(fuzzing)]
 pub use self::incoming::fuzz_cookie;
+pub use self::newcomers::{Newcomer, NewcomerId, RefusalCause};
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
@@ -55,12 +58,13 @@ use self::demux::Demux;
 use self::incoming::StatelessReply;
 use self::init_limiter::InitLimiter;
 use self::memory::ReceiveMemory;
+use self::newcomers::Newcomers;
 use self::shared::SharedConfigs;
 use self::slots::Slots;
 use self::table::{Entry, id};
 use self::turns::{Turns, is_in};
 use crate::association::Watched;
-use crate::config::{EndpointConfig, Incoming};
+use crate::config::{EndpointConfig, IncomingPolicy};
 use crate::error::ConfigError;
 use crate::event::Event;
 use crate::rng::Rng;
@@ -141,7 +145,7 @@ impl Endpoint {
         let mut rng = Rng::new(&entropy);
         let cookies = CookieKeys::new(rng.split(), config.cookie_life, config.cookie_extension);
         let inits = InitLimiter::new(&rng.octets(), config.host_init_rate, config.init_rate);
-        let sources = Sources { inits, crowds: Crowds::default() };
+        let sources = Sources { inits, crowds: Crowds::default(), newcomers: Newcomers::default() };
         Ok(Self {
             // RFC 9260 §3.3.2.1.2: an IPv4 address is told as one, also if the user has it from an IPv6 socket.
             locals: config.local_addresses.iter().map(IpAddr::to_canonical).collect(),
@@ -168,9 +172,24 @@ impl Endpoint {
         self.config.port
     }
 
-    /// Changes whether peers may open associations from now on.
-    pub fn set_incoming(&mut self, incoming: Incoming) {
+    /// Returns whether peers may open associations.
+    #[must_use]
+    pub fn incoming(&self) -> IncomingPolicy {
+        self.config.incoming
+    }
+
+    /// Changes whether peers may open associations from now on. With [`IncomingPolicy::Refuse`] those that wait for a decision are
+    /// refused, otherwise they go on waiting.
+    ///
+    /// # Errors
+    /// The limits cannot work; then nothing is changed.
+    pub fn set_incoming(&mut self, incoming: IncomingPolicy) -> Result<(), ConfigError> {
+        incoming.validate()?;
         self.config.incoming = incoming;
+        if incoming == IncomingPolicy::Refuse {
+            self.refuse_newcomers();
+        }
+        Ok(())
     }
 
     /// Makes every association from now on begin at this TSN, and its ASCONF and RE-CONFIG serial numbers with it: for tests
@@ -189,6 +208,7 @@ impl Endpoint {
     /// Takes note of the time that has passed.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.reap();
+        self.expire_newcomers(now);
         let mut due = SmallVec::<[usize; 8]>::new();
         while let Some((at, place)) = self.deadlines.take_due(now) {
             let entry = self.associations.get_mut(place.slot);
@@ -314,7 +334,12 @@ impl Endpoint {
     /// Returns when [`handle_timeout`](Self::handle_timeout) is to be called next.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.deadlines.next()
+        let newcomers = self.sources.newcomers.next_deadline();
+        if newcomers.is_none() {
+            self.deadlines.next()
+        } else {
+            newcomers.into_iter().chain(self.deadlines.next()).min()
+        }
     }
 
     /// Returns the next thing a user should know.

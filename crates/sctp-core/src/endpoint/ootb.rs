@@ -59,6 +59,7 @@ pub(super) fn respond(source: Destination, packet: &Packet<'_>) -> Response {
 
 impl Endpoint {
     pub(super) fn on_out_of_the_blue(&mut self, datagram: &Datagram<'_>, packet: &Packet<'_>) {
+        self.note_giving_up(datagram, packet);
         // Whoever has this tag knows whether the association is there.
         if self.config.tag_share.is_some_and(|share| !share.has(packet.verification_tag)) {
             self.statistics.out_of_the_blue_discarded += 1;

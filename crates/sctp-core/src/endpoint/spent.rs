@@ -34,13 +34,27 @@ struct Ended {
     issued_at: Instant,
 }
 
+/// The answer to a cookie that does not count any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answering {
+    /// As out of the blue: ABORT.
+    Abort,
+    Nothing,
+}
+
 impl SpentTags {
     pub(super) fn new(life: Duration) -> Self {
         Self { ended: VecDeque::new(), known: TagTable::default(), forgotten: None, life }
     }
 
     /// The association with this tag of ours is over. The last cookie with it was made at `issued_at`.
-    pub(super) fn note(&mut self, now: Instant, tag: VerificationTag, issued_at: Instant) {
+    pub(super) fn note(
+        &mut self,
+        now: Instant,
+        tag: VerificationTag,
+        issued_at: Instant,
+        answering: Answering,
+    ) {
         while self.ended.front().is_some_and(|first| self.is_expired(now, first.issued_at)) {
             self.forget_first();
         }
@@ -53,11 +67,16 @@ impl SpentTags {
             self.forgotten = self.forgotten.max(Some(first.issued_at));
         }
         self.ended.push_back(Ended { tag, issued_at });
-        self.known.insert(tag, 0);
+        self.known.insert(tag, usize::from(answering == Answering::Nothing));
     }
 
     pub(super) fn contains(&self, tag: VerificationTag) -> bool {
         self.known.get(tag).is_some()
+    }
+
+    /// Returns how a cookie with this tag is answered, if it does not count any more.
+    pub(super) fn get(&self, tag: VerificationTag) -> Option<Answering> {
+        self.known.get(tag).map(|mark| if mark == 0 { Answering::Abort } else { Answering::Nothing })
     }
 
     /// Returns whether a cookie made then may be one that was forgotten.
@@ -101,13 +120,14 @@ mod tests {
         // Tags of one of 16 shards, and of all.
         for step in [16, 1] {
             let mut spent = SpentTags::new(Duration::from_secs(60));
-            spent.note(at(1000), tag(step), at(900));
-            (2..=places()).for_each(|number| spent.note(at(2000), tag(step * number), at(2000)));
+            spent.note(at(1000), tag(step), at(900), Answering::Abort);
+            (2..=places())
+                .for_each(|number| spent.note(at(2000), tag(step * number), at(2000), Answering::Abort));
             assert!(
                 spent.contains(tag(step)) && !spent.may_be_forgotten(at(0)),
                 "{step}: all places are used"
             );
-            spent.note(at(2000), tag(step * (places() + 1)), at(2000));
+            spent.note(at(2000), tag(step * (places() + 1)), at(2000), Answering::Abort);
             assert!(!spent.contains(tag(step)));
             assert!(spent.may_be_forgotten(at(900)) && spent.may_be_forgotten(at(899)));
             assert!(!spent.may_be_forgotten(at(901)));
@@ -117,18 +137,18 @@ mod tests {
     #[test]
     fn expired_cookies_need_no_place_and_bound_nothing() {
         let mut spent = SpentTags::new(Duration::from_secs(60));
-        (1..=places()).for_each(|number| spent.note(at(2000), tag(number), at(1000)));
-        spent.note(at(61_001), tag(u32::MAX), at(61_000));
+        (1..=places()).for_each(|number| spent.note(at(2000), tag(number), at(1000), Answering::Abort));
+        spent.note(at(61_001), tag(u32::MAX), at(61_000), Answering::Abort);
         assert_eq!((spent.ended.len(), spent.known.get(tag(1))), (1, None));
         assert!(!spent.may_be_forgotten(at(1000)));
-        spent.note(at(200_000), tag(7), at(1000));
+        spent.note(at(200_000), tag(7), at(1000), Answering::Nothing);
         assert!(!spent.contains(tag(7)), "its cookies are stale anyway");
     }
 
     #[test]
     fn an_end_that_is_told_twice_takes_one_place() {
         let mut spent = SpentTags::new(Duration::from_secs(60));
-        (0..3).for_each(|_| spent.note(at(1), tag(7), at(1)));
+        (0..3).for_each(|_| spent.note(at(1), tag(7), at(1), Answering::Nothing));
         assert_eq!(spent.ended.len(), 1);
     }
 }

@@ -36,7 +36,7 @@ fn risen<T>(counters: &[Counter<T>], before: &T, after: &T, tell: fn(&'static st
 type Counter<T> = (&'static str, fn(&T) -> u64);
 
 /// Counters of an endpoint that stand for packets nobody takes.
-const PACKET_DISCARDS: [Counter<EndpointStatistics>; 13] = [
+const PACKET_DISCARDS: [Counter<EndpointStatistics>; 15] = [
     ("malformed", |of| of.malformed),
     ("bad_checksum", |of| of.bad_checksum),
     ("wrong_port", |of| of.wrong_port),
@@ -50,6 +50,8 @@ const PACKET_DISCARDS: [Counter<EndpointStatistics>; 13] = [
     ("spent_cookies", |of| of.handshake.spent_cookies),
     ("unauthenticated_cookies", |of| of.handshake.unauthenticated_cookies),
     ("stale_cookies", |of| of.handshake.stale_cookies),
+    ("cookies_over_limit", |of| of.handshake.cookies_over_limit),
+    ("ignored_cookies", |of| of.handshake.ignored_cookies),
 ];
 
 /// Counters of an association that stand for chunks without effect.

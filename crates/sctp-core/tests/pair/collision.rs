@@ -2,7 +2,9 @@
 
 use std::net::IpAddr;
 
-use sctp_core::{AssociationError, AssociationState, EndpointConfig, Event, Incoming, Offer, SendFailure};
+use sctp_core::{
+    AssociationError, AssociationState, EndpointConfig, Event, IncomingPolicy, Offer, SendFailure,
+};
 
 use crate::by_hand::{Hand, with_tag};
 use crate::net::{End, LEFT, LEFT_PORT, RIGHT_PORT, Setup, is_up, ordered, port};
@@ -157,7 +159,7 @@ fn robustness_38_init_from_before_an_address_was_deleted_ends_nothing() {
             .homes(&["10.0.0.1", "10.0.0.5"], &["10.0.0.2"])
     };
     for deleted in ["10.0.0.1", "10.0.0.5"].map(|text| text.parse::<IpAddr>().unwrap()) {
-        for incoming in [Incoming::Accept, Incoming::Refuse] {
+        for incoming in [IncomingPolicy::Accept, IncomingPolicy::Refuse] {
             let mut pair = setup().connected();
             pair.run_ms(3000);
             pair.with(End::Left, |side, now| {
@@ -165,7 +167,7 @@ fn robustness_38_init_from_before_an_address_was_deleted_ends_nothing() {
             });
             pair.run_ms(3000);
             assert_eq!(pair.statistics(End::Right).paths.len(), 1);
-            pair.with(End::Right, |side, _| side.endpoint.set_incoming(incoming));
+            pair.with(End::Right, |side, _| side.endpoint.set_incoming(incoming)).unwrap();
             let (init, from) = (pair.side(End::Left).sent[0].octets.clone(), pair.now_ms());
             for source in ["10.0.0.1", "10.0.0.5"] {
                 pair.inject(End::Right, source.parse().unwrap(), &init);

@@ -3,7 +3,7 @@
 use std::iter::once;
 
 use sctp_core::{
-    AssociationError, Capabilities, Capability, ConnectError, Event, Incoming, Offer, SendFailure,
+    AssociationError, Capabilities, Capability, ConnectError, Event, IncomingPolicy, Offer, SendFailure,
 };
 use sctp_wire::{Chunk, Parameter, ParameterType, UnknownParameter};
 
@@ -69,7 +69,7 @@ fn unanswered_cookie_echoes_end_at_the_limit() {
 #[test]
 fn endpoint_that_accepts_nothing_refuses_at_once() {
     let mut setup = Setup::rfc9260();
-    setup.server.incoming = Incoming::Refuse;
+    setup.server.incoming = IncomingPolicy::Refuse;
     let mut pair = setup.build();
     pair.connect();
     pair.run_ms(100);

@@ -26,6 +26,7 @@ mod hostile;
 mod interleaving;
 mod laws;
 mod liars;
+mod newcomers;
 mod out_of_the_blue;
 mod partial_delivery;
 mod partial_reliability;

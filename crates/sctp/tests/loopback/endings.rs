@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sctp::{
     AssociationConfig, AssociationError, CommunicationLost, ConnectError, Delivery, Endpoint, EndpointConfig,
-    Event, Incoming, SendError, SendFailure,
+    Event, IncomingPolicy, SendError, SendFailure,
 };
 
 use crate::{CLIENT, Pair, SERVER, bind, drain, number_of, numbered, port, within_a_minute};
@@ -154,7 +154,7 @@ async fn an_unreachable_port_is_counted_and_the_endpoint_goes_on() {
 #[tokio::test]
 async fn an_endpoint_that_accepts_nothing_refuses() {
     within_a_minute(async {
-        let refuse = EndpointConfig { incoming: Incoming::Refuse, ..EndpointConfig::new(port(SERVER)) };
+        let refuse = EndpointConfig { incoming: IncomingPolicy::Refuse, ..EndpointConfig::new(port(SERVER)) };
         let server = Endpoint::bind(refuse, "127.0.0.1:0".parse().unwrap()).await.unwrap();
         let client = bind("127.0.0.1:0", CLIENT, AssociationConfig::default()).await;
         let error = client.connect(&[sctp::udp(server.local_address())], port(SERVER)).await.unwrap_err();

@@ -9,6 +9,7 @@ mod changes;
 mod endings;
 mod endpoints;
 mod full_socket;
+mod incoming;
 mod messages;
 mod raw_ip;
 mod shards;

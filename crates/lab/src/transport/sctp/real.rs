@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 
 use bytes::Bytes;
 use sctp::{
-    Association, AssociationConfig, AssociationStatistics, Delivery, Endpoint, EndpointConfig, Incoming,
-    Message, PayloadProtocolId, SctpPort, StreamId,
+    Association, AssociationConfig, AssociationStatistics, Delivery, Endpoint, EndpointConfig,
+    IncomingPolicy, Message, PayloadProtocolId, SctpPort, StreamId,
 };
 use sctp_io::Clock;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -95,7 +95,7 @@ async fn associate(errand: &Errand<'_>) -> Result<(Endpoint, Association), RealE
     let refused = |because: String| RealError::Configuration { because };
     let port = |port: u16| SctpPort::try_from(port).map_err(|error| refused(error.to_string()));
     let mut config = config(flow).map_err(refused)?;
-    let own = EndpointConfig { incoming: Incoming::Refuse, ..EndpointConfig::new(port(*own_port)?) };
+    let own = EndpointConfig { incoming: IncomingPolicy::Refuse, ..EndpointConfig::new(port(*own_port)?) };
     let mut builder = Endpoint::builder(own);
     if let Some(path) = capture {
         builder = builder.capture(path);
