@@ -76,8 +76,8 @@ impl<H: Host> World<H> {
             return;
         };
         frame.source = route.source;
-        if let Some(kept) = self.kept.as_mut().filter(|kept| kept.first.len() < FIRST_PACKETS) {
-            kept.first.push(KeptPacket::of(frame));
+        if self.kept.is_some() {
+            self.keep_first(id);
         }
         let fate = if wire_bytes > MAX_WIRE_BYTES {
             Some(Fate::TooLong)
@@ -184,6 +184,14 @@ impl<H: Host> World<H> {
         }
         self.frames.release(delivery.packet);
         fate
+    }
+
+    /// Keeps the packet if it is one of the first. Apart from who calls it: nearly every world keeps none.
+    #[cold]
+    fn keep_first(&mut self, id: FrameId) {
+        if let Some(kept) = self.kept.as_mut().filter(|kept| kept.first.len() < FIRST_PACKETS) {
+            kept.first.push(KeptPacket::of(self.frames.frame(id)));
+        }
     }
 
     /// Keeps the packet, if asked for, unless it only went on.
