@@ -368,7 +368,8 @@ impl From<Ready> for Received {
     fn from(ready: Ready) -> Self {
         let Ready { payload, complete_at, blocked_nanos, piece, ppid, stream, delivery } = ready;
         let message = Message { ppid, ..Message::new(stream, delivery, payload) };
-        let blocked = Duration::from_nanos(blocked_nanos);
+        // Nearly no message has waited: a number of seconds is not divided out of nothing.
+        let blocked = if blocked_nanos == 0 { Duration::ZERO } else { Duration::from_nanos(blocked_nanos) };
         Self { message, complete_at, blocked, piece: piece.map(|piece| *piece) }
     }
 }
