@@ -47,12 +47,13 @@ impl Sender {
     /// [`send`](Self::send).
     #[inline]
     pub(crate) fn send_plain(&mut self, now: Instant, message: Message) -> Result<(), Message> {
-        let has_room = message.payload.len() + MESSAGE_BYTES <= self.buffer.free_bytes;
-        if !has_room || !self.is_sound(&message) {
-            return Err(message);
+        if self.is_sound(&message)
+            && let Some(left) = self.buffer.free_bytes.checked_sub(message.payload.len() + MESSAGE_BYTES)
+        {
+            self.accept(now, message, left);
+            return Ok(());
         }
-        self.accept(now, message);
-        Ok(())
+        Err(message)
     }
 
     /// Returns whether a message can be sent at all, if there is room.
@@ -91,15 +92,16 @@ impl Sender {
                 return Err(SendError::BufferFull(message));
             }
         }
-        self.accept(now, message);
+        let left = self.buffer.free_bytes.saturating_sub(message.payload.len() + MESSAGE_BYTES);
+        self.accept(now, message, left);
         Ok(displaced)
     }
 
+    /// Queues a message that leaves so many octets of the buffer free.
     #[inline(always)]
-    fn accept(&mut self, now: Instant, message: Message) {
-        let bytes = message.payload.len();
-        self.buffer.payload_bytes += bytes;
-        self.buffer.free_bytes = self.buffer.free_bytes.saturating_sub(bytes + MESSAGE_BYTES);
+    fn accept(&mut self, now: Instant, message: Message, free_bytes: usize) {
+        self.buffer.payload_bytes += message.payload.len();
+        self.buffer.free_bytes = free_bytes;
         self.options.gives_up |= message.reliability != Reliability::Reliable;
         self.queue.push(now, message);
     }
