@@ -12,7 +12,7 @@ mod key;
 #[cfg(test)]
 mod tests;
 
-use sctp_wire::{Auth, AuthPolicy, Chunk, ChunkType, HmacAlgorithm, HmacId, SharedKeyId};
+use sctp_wire::{Auth, AuthPolicy, Chunk, ChunkSet, ChunkType, HmacAlgorithm, HmacId, SharedKeyId};
 
 pub(crate) use self::announcement::{Announcement, Found, KeyMaterial, WrongRandomLength};
 use self::key::{Keyed, association_key};
@@ -35,6 +35,10 @@ pub(crate) struct Authentication {
 #[derive(Debug)]
 struct AgreedAuth {
     material: KeyMaterial,
+    /// The chunks that this side takes authenticated only.
+    demanded: ChunkSet,
+    /// The chunks that the peer takes authenticated only.
+    owed: ChunkSet,
     /// How we sign: the peer's first HMAC that we know.
     hmac: HmacAlgorithm,
     /// The key the peer signed with last; at first it is expected to use ours.
@@ -139,7 +143,7 @@ impl Authentication {
 
     /// Returns whether this chunk must come authenticated.
     pub(crate) fn demands(&self, kind: ChunkType) -> bool {
-        self.agreed.as_ref().is_some_and(|agreed| agreed.material.ours.demands(kind))
+        self.agreed.as_ref().is_some_and(|agreed| agreed.demanded.contains(kind))
     }
 
     /// Returns whether a chunk of this kind may come as the one that is looked at does.
@@ -151,11 +155,10 @@ impl Authentication {
     /// Returns how packets to the peer are signed; `None` if it wants nothing authenticated.
     pub(crate) fn policy(&self, keys: &AuthKeys) -> Option<AuthPolicy> {
         let agreed = self.agreed.as_ref()?;
-        let chunks = agreed.material.peer.accepted_authenticated_only();
-        if chunks.is_empty() {
+        if agreed.owed.is_empty() {
             return None;
         }
-        Some(AuthPolicy { key: keys.active(), algorithm: agreed.hmac, chunks })
+        Some(AuthPolicy { key: keys.active(), algorithm: agreed.hmac, chunks: agreed.owed })
     }
 
     /// Returns the number of octets of each packet with data that its AUTH chunk takes.
@@ -222,7 +225,9 @@ impl Authentication {
 
 impl AgreedAuth {
     fn new(material: KeyMaterial, hmac: HmacAlgorithm, keys: &AuthKeys) -> Self {
-        Self { hmac, peer_key: keys.active(), derived: Vec::new(), material }
+        let demanded = material.ours.accepted_authenticated_only();
+        let owed = material.peer.accepted_authenticated_only();
+        Self { demanded, owed, hmac, peer_key: keys.active(), derived: Vec::new(), material }
     }
 
     fn verify(&mut self, keys: &AuthKeys, auth: &Auth<'_>) -> AuthVerdict {

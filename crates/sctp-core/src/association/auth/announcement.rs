@@ -153,13 +153,6 @@ impl Announcement {
         listed.filter(|kind| !NEVER_AUTHENTICATED.contains(kind)).collect()
     }
 
-    /// Returns whether a chunk is one of these.
-    #[inline]
-    pub(super) fn demands(&self, kind: ChunkType) -> bool {
-        let listed = self.chunks().unwrap_or_default();
-        listed.iter().any(|listed| *listed == kind.get()) && !NEVER_AUTHENTICATED.contains(&kind)
-    }
-
     /// Returns the first of its sender's HMACs that we know (RFC 4895 §6.1).
     pub(super) fn preferred_hmac(&self) -> Option<HmacAlgorithm> {
         self.hmacs().iter().find_map(|id| HmacAlgorithm::of(HmacId::from(*id)))
